@@ -1,0 +1,70 @@
+// An immutable, shared run of bytes with its encoding: arguments and results on their way through.
+//
+// One allocation of size + 8 bytes, one pointer to hold it: a queued closure keeps its arguments in
+// 8 + (8 + size) bytes. The reference count is atomic, so a blob may be handed to another thread.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <string_view>
+#include <utility>
+
+namespace muster::core {
+
+enum class encoding : std::uint8_t {
+  json,   ///< UTF-8 JSON text
+  bytes,  ///< opaque
+};
+
+class blob {
+ public:
+  static constexpr std::size_t size_max = (std::size_t{1} << 31) - 1;
+
+  blob() = default;
+  /// REQUIRES: text.size() <= size_max (shells refuse larger input long before).
+  explicit blob(std::string_view text, core::encoding e = encoding::json) {
+    void* p = ::operator new(sizeof(header) + text.size());
+    head_ = new (p)
+        header{{1}, static_cast<std::uint32_t>(text.size()) << 1 | static_cast<std::uint32_t>(e)};
+    if (!text.empty()) std::memcpy(data(), text.data(), text.size());
+  }
+  blob(blob const& o) : head_(o.head_) {
+    if (head_) head_->references.fetch_add(1, std::memory_order_relaxed);
+  }
+  blob(blob&& o) noexcept : head_(std::exchange(o.head_, nullptr)) {}
+  blob& operator=(blob o) noexcept {
+    std::swap(head_, o.head_);
+    return *this;
+  }
+  ~blob() {
+    if (head_ && head_->references.fetch_sub(1, std::memory_order_acq_rel) == 1)
+      ::operator delete(head_);
+  }
+
+  std::string_view view() const {
+    return head_ ? std::string_view(data(), head_->word >> 1) : std::string_view();
+  }
+  std::size_t size() const { return head_ ? head_->word >> 1 : 0; }
+  core::encoding encoding() const {
+    return head_ ? static_cast<core::encoding>(head_->word & 1) : encoding::json;
+  }
+  /// False for a default-constructed blob; an empty run of bytes is a value too.
+  explicit operator bool() const { return head_ != nullptr; }
+
+  bool operator==(blob const& o) const {
+    return view() == o.view() && encoding() == o.encoding() && !head_ == !o.head_;
+  }
+
+ private:
+  struct header {
+    std::atomic<std::uint32_t> references;
+    std::uint32_t word;  // size << 1 | encoding
+  };
+  char* data() const { return reinterpret_cast<char*>(head_ + 1); }
+
+  header* head_ = nullptr;
+};
+
+}  // namespace muster::core

@@ -1,0 +1,57 @@
+// Every limit and time of the core, in one place. What happens at a limit is said beside it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "server/core/time.hpp"
+
+namespace muster::core {
+
+struct config {
+  /// Silent for this long: the task is lost and its closures go back. A worker is told to beat
+  /// three times as often; it is LATE at 2.5 of those intervals.
+  duration heartbeat_timeout = std::chrono::seconds(15);
+  duration heartbeat_interval() const { return heartbeat_timeout / 3; }
+  duration late_after() const { return heartbeat_interval() * 5 / 2; }
+  /// A tick that comes later than this was our own stall: every task gets the lost time back.
+  duration stall_grace = std::chrono::seconds(1);
+
+  /// A dead or departed task stays listed this long, then its row is forgotten.
+  duration task_retention = std::chrono::minutes(10);
+  /// Rows of tasks. Full: the oldest dead row makes room, else the worker is refused.
+  std::size_t tasks_max = 20'000;
+  /// Distinct function names. Full: the request that names a new one is refused.
+  std::size_t functions_max = 65'536;
+  std::size_t function_name_bytes_max = 256;
+  /// Functions one worker may declare. More: the worker is refused.
+  std::size_t functions_per_worker_max = 4'096;
+  /// Closures a worker may hold unanswered, whatever it asks for.
+  std::uint32_t credits_max = 4'096;
+
+  /// Queued closures of a session unless it asks for another capacity (up to queue_capacity_max).
+  /// Full: a REST submission is refused (429), a stream is not read from until there is room.
+  std::size_t queue_capacity = 262'144;
+  std::size_t queue_capacity_max = 16'777'216;
+  /// All closures known to the server. Full: as above.
+  std::size_t closures_max = 33'554'432;
+  /// Sessions and jobs known at one time. Full: the oldest finished job is forgotten, else refused.
+  std::size_t sessions_max = 20'000;
+  /// Finished jobs kept for look-up. More: the oldest is forgotten.
+  std::size_t finished_jobs_max = 10'000;
+  /// Bytes of results kept for jobs. More: the oldest finished job is forgotten; with none left,
+  /// submissions are refused (429) until values are released.
+  std::size_t value_bytes_max = std::size_t{1} << 30;
+  /// Calls parked on a join or a value. Full: refused at once.
+  std::size_t parked_calls_max = 100'000;
+  /// A closure that loses its worker this often is quarantined; 0 = no limit.
+  std::uint32_t max_worker_failures = 3;
+
+  /// A worker whose closures come back faster than this may be sent twice as many ahead, up to its
+  /// credits; slower than `window_shrink_above`, half as many, down to its slots. Keeps long
+  /// closures in the shared queue and short ones flowing.
+  duration window_grow_below = std::chrono::milliseconds(10);
+  duration window_shrink_above = std::chrono::milliseconds(50);
+};
+
+}  // namespace muster::core

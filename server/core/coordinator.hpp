@@ -1,0 +1,103 @@
+// The whole behaviour of the server as one value: events in, effects out.
+//
+// Owned by the hub, used on the engine thread only. No I/O, clock, randomness, threads or logging:
+// the same events at the same times give the same effects. `step` never calls out; the effects it
+// returns are valid until the next step.
+//
+//   shell                     coordinator
+//   ─────                     ───────────
+//   worker_attached      ──►  registry: task row, incarnation        ──► welcome, dispatch…
+//   open_session/schedule──►  sessions, closure_queue                ──► reply, dispatch…
+//   worker_results       ──►  fence by stream + attempt, finish      ──► outcome/reply, dispatch…
+//   worker_detached      ──►  put back at the head                   ──► dispatch…
+//   tick                 ──►  silent tasks lost, deadlines reached   ──► disconnect, reply,
+//   dispatch…
+#pragma once
+
+#include <memory>
+
+#include "server/core/config.hpp"
+#include "server/core/model.hpp"
+#include "server/core/views.hpp"
+
+namespace muster::core {
+
+class coordinator {
+ public:
+  explicit coordinator(config c, time_point start);
+  ~coordinator();
+  coordinator(coordinator const&) = delete;
+
+  /// Performs one event. REQUIRES: now does not go backwards.
+  /// A worker that breaks the protocol (results it does not hold, columns that do not fit) gets a
+  /// `disconnect` effect and its closures go back; the shell sends no worker_detached for it.
+  effects const& step(time_point now, event& e);
+  effects const& step(time_point now, worker_attached& e);
+  effects const& step(time_point now, worker_results& e);
+  effects const& step(time_point now, worker_alive const& e);
+  effects const& step(time_point now, worker_detached const& e);
+  effects const& step(time_point now, worker_drain const& e);
+  effects const& step(time_point now, drain_task const& e);
+  effects const& step(time_point now, open_session& e);
+  effects const& step(time_point now, schedule& e);
+  effects const& step(time_point now, seal_session const& e);
+  effects const& step(time_point now, cancel_session const& e);
+  effects const& step(time_point now, close_session const& e);
+  effects const& step(time_point now, delete_session const& e);
+  effects const& step(time_point now, cancel_closure const& e);
+  effects const& step(time_point now, join_session const& e);
+  effects const& step(time_point now, await_value const& e);
+  effects const& step(time_point now, call_gone const& e);
+  effects const& step(time_point now, tick const& e);
+  effects const& step(time_point now, stop const& e);
+
+  /// When the next `tick` is due; `never` when nothing waits for time.
+  time_point next_deadline() const;
+
+  /// Id of a function name, new or known. Errors: INVALID_ARGUMENT (empty, too long, control
+  /// characters), RESOURCE_EXHAUSTED (too many names).
+  result<function_id> intern(std::string_view function_name);
+  std::string_view function_name(function_id f) const;
+
+  /// True while the session's queue is below its capacity (streams are read only then).
+  bool has_room(session_id s) const;
+
+  // Views. NOT_FOUND names the id; everything is copied.
+  result<job_view> job(session_id id) const;
+  /// Newest first, ids below `before` (0: from the newest), REST jobs and streams alike.
+  page<job_view, session_id> jobs(session_id before, std::size_t limit) const;
+  result<closure_view> closure(closure_id id) const;
+  struct closure_filter {
+    std::optional<closure_state> state;
+    std::optional<function_id> function;
+  };
+  /// In schedule order from index `from`. Looks at up to 100,000 records a call; a page may
+  /// therefore be short and still have a `next`.
+  result<page<closure_view, std::uint32_t>> closures(session_id id, std::uint32_t from,
+                                                     std::size_t limit,
+                                                     closure_filter const& filter) const;
+  /// One sentence: why the closure waits, moved or failed, with the facts.
+  result<std::string> explain(closure_id id, time_point now) const;
+
+  struct task_filter {
+    std::optional<task_state> state;
+    std::string job;  // empty: all
+  };
+  /// By (job, index). `after`: rows to skip.
+  page<task_view, std::size_t> tasks(std::size_t after, std::size_t limit,
+                                     task_filter const& filter) const;
+  result<task_view> task(std::string_view job, std::int64_t index) const;
+  std::vector<function_view> functions() const;
+  overview_view overview(time_point now) const;
+  config const& configuration() const;
+
+  /// Checks every internal invariant; for the simulator and tests. Empty when all hold, else the
+  /// first that does not, in words.
+  std::string violated_invariant() const;
+
+ private:
+  struct state;
+  std::unique_ptr<state> state_;
+};
+
+}  // namespace muster::core

@@ -1,0 +1,351 @@
+// The core's vocabulary: what closures, tasks and jobs are, the events that go in and the effects
+// that come out. Plain data; see coordinator.hpp for what each event does.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "server/core/blob.hpp"
+#include "server/core/ids.hpp"
+#include "server/core/status.hpp"
+#include "server/core/time.hpp"
+
+namespace muster::core {
+
+enum class closure_state : std::uint8_t {
+  blocked,    ///< waits for an input
+  queued,     ///< waits for a worker
+  running,    ///< sent to a worker and not answered
+  succeeded,  ///< has a value
+  failed,     ///< has an error
+  cancelled,
+};
+
+enum class value_state : std::uint8_t {
+  not_ready,  ///< the closure has not finished
+  ready,      ///< a value, or the error the function ended with
+  aborted,    ///< its producer was lost and will not be tried again
+};
+
+enum class failure_kind : std::uint8_t {
+  user,             ///< the function raised
+  worker_lost,      ///< its worker was lost, too often
+  stale_handle,     ///< the worker no longer knows the function or handle; retried
+  dependency_lost,  ///< something the function relies on is gone
+  timeout,
+  cancelled,
+  input,  ///< one of its inputs failed
+};
+
+enum class task_state : std::uint8_t {
+  connected,
+  late,          ///< silent for longer than it should
+  error,         ///< lost: its connection broke or it fell silent
+  disconnected,  ///< said good-bye
+};
+
+enum class job_state : std::uint8_t { running, succeeded, failed, cancelled };
+
+enum class on_error : std::uint8_t {
+  fail_fast,     ///< the first error cancels what is left
+  continue_all,  ///< every closure runs
+};
+
+std::string_view name(closure_state);  // "QUEUED"
+std::string_view name(value_state);    // "NOT_READY"
+std::string_view name(failure_kind);   // "WORKER_LOST"
+std::string_view name(task_state);     // "CONNECTED"
+std::string_view name(job_state);      // "RUNNING"
+std::string_view name(on_error);       // "fail_fast", "continue"
+
+struct failure {
+  failure_kind kind = failure_kind::user;
+  std::string type;       // class of the error in its own language, may be empty
+  std::string message;    // one line
+  std::string traceback;  // may be empty
+  std::string worker;     // "worker:3", empty when no worker was involved
+  std::uint32_t attempt = 0;
+
+  bool operator==(failure const&) const = default;
+};
+
+struct closure_spec {
+  function_id function{};
+  std::uint32_t flags = 0;
+  std::uint64_t token = 0;  // the client's own number, returned with the outcome
+  blob args;                // JSON: [positional…] or {"args":[…],"kwargs":{…}}; or raw bytes
+};
+
+struct session_spec {
+  std::string name;
+  core::on_error on_error = on_error::fail_fast;
+  bool open = false;        // more closures may come; sealed later
+  bool keep_values = true;  // REST: records stay; stream: outcomes are delivered and forgotten
+  bool require_function = false;   // refuse closures of functions that no connected worker has
+  std::size_t queue_capacity = 0;  // 0: the default
+  std::uint32_t max_worker_failures = 0;  // 0: the default
+  bool unlimited_worker_failures = false;
+  std::string idempotency_key;  // a second open with the same key returns the first session
+  std::string metadata;         // JSON object text, returned as it came
+
+  bool operator==(session_spec const&) const = default;
+};
+
+struct worker_spec {
+  std::string job = "worker";
+  std::int64_t index = -1;  // -1: the server picks
+  core::incarnation incarnation{};
+  std::uint32_t slots = 1;
+  std::uint32_t credits = 16;
+  std::vector<std::string> functions;
+  std::vector<std::pair<std::string, std::string>> labels;
+  std::string host;
+  std::string version;  // of the worker library
+  std::uint32_t pid = 0;
+};
+
+// ---- events -------------------------------------------------------------------------------------
+
+struct worker_attached {
+  stream_id stream{};
+  worker_spec spec;
+};
+
+struct worker_result {
+  closure_id closure{};
+  std::uint32_t attempt = 0;
+  bool ok = true;
+  blob value;             // ok
+  core::failure failure;  // !ok
+};
+
+/// Results of one message. The vector is consumed (its blobs are moved from).
+struct worker_results {
+  stream_id stream{};
+  std::vector<worker_result> results;
+};
+
+/// Any other message: a sign of life.
+struct worker_alive {
+  stream_id stream{};
+};
+
+struct worker_detached {
+  stream_id stream{};
+  bool clean = false;  // half-closed by the worker with nothing in hand
+  std::string reason;  // shown on the task
+};
+
+/// No further closures for this worker. `tell` asks it to leave when it has finished its own.
+struct worker_drain {
+  stream_id stream{};
+  bool tell = false;
+};
+
+/// As worker_drain, by name, for operators.
+struct drain_task {
+  call_id call{};
+  std::string job;
+  std::int64_t index = 0;
+};
+
+struct open_session {
+  call_id call{};
+  session_spec spec;
+  std::vector<closure_spec> closures;  // consumed
+};
+
+/// Append. With a call the answer is a reply (all or nothing); without one (streams) errors come
+/// as outcomes. The vector is consumed.
+struct schedule {
+  call_id call{};
+  session_id session{};
+  std::vector<closure_spec> closures;
+};
+
+struct seal_session {
+  call_id call{};
+  session_id session{};
+};
+
+struct cancel_session {
+  call_id call{};
+  session_id session{};
+};
+
+/// The client is gone: cancel what is left and forget the session when nothing of it runs.
+struct close_session {
+  session_id session{};
+};
+
+/// Forget a finished job and release its values.
+struct delete_session {
+  call_id call{};
+  session_id session{};
+};
+
+struct cancel_closure {
+  call_id call{};
+  closure_id closure{};
+};
+
+/// Parked until the job has ended or the deadline is reached (reply DEADLINE_EXCEEDED).
+struct join_session {
+  call_id call{};
+  session_id session{};
+  time_point deadline = never;
+};
+
+/// Parked until the closure has ended or the deadline is reached.
+struct await_value {
+  call_id call{};
+  closure_id closure{};
+  time_point deadline = never;
+};
+
+/// The caller of a parked call went away: forget it, no reply.
+struct call_gone {
+  call_id call{};
+};
+
+struct tick {};
+
+/// Shutdown: every parked call is answered UNAVAILABLE, new ones are refused.
+struct stop {};
+
+using event =
+    std::variant<worker_attached, worker_results, worker_alive, worker_detached, worker_drain,
+                 drain_task, open_session, schedule, seal_session, cancel_session, close_session,
+                 delete_session, cancel_closure, join_session, await_value, call_gone, tick, stop>;
+
+// ---- effects ------------------------------------------------------------------------------------
+
+struct welcome {
+  stream_id stream{};
+  std::string job;
+  std::int64_t index = 0;
+  std::uint32_t credits = 0;
+  duration heartbeat_interval{};
+
+  bool operator==(welcome const&) const = default;
+};
+
+struct assignment {
+  closure_id closure{};
+  std::uint32_t attempt = 0;
+  function_id function{};
+  blob args;
+
+  bool operator==(assignment const&) const = default;
+};
+
+/// `count` assignments from `first` on in effects::assignments, all for one stream.
+struct dispatch {
+  stream_id stream{};
+  std::uint32_t first = 0;
+  std::uint32_t count = 0;
+
+  bool operator==(dispatch const&) const = default;
+};
+
+/// Ask the worker to stop this closure; it still has to answer.
+struct stop_request {
+  stream_id stream{};
+  closure_id closure{};
+  std::uint32_t attempt = 0;
+
+  bool operator==(stop_request const&) const = default;
+};
+
+struct drain_request {
+  stream_id stream{};
+
+  bool operator==(drain_request const&) const = default;
+};
+
+/// End the stream with this status. `final`: the worker should not come back by itself.
+struct disconnect {
+  stream_id stream{};
+  core::status status;
+  bool final = false;
+
+  bool operator==(disconnect const&) const = default;
+};
+
+/// The end of one closure of a session that takes its outcomes as they come.
+struct outcome {
+  session_id session{};
+  std::uint64_t token = 0;
+  bool ok = true;
+  blob value;
+  core::failure failure;
+
+  bool operator==(outcome const&) const = default;
+};
+
+enum class notice_kind : std::uint8_t {
+  room,     ///< the queue was full and has room again
+  failed,   ///< first error of this generation; everything queued was cancelled
+  drained,  ///< nothing of this session is queued or running any more
+};
+
+struct session_notice {
+  session_id session{};
+  notice_kind kind{};
+
+  bool operator==(session_notice const&) const = default;
+};
+
+struct session_reply {
+  session_id session{};
+  bool created = true;  // false: found by its idempotency key
+  std::vector<closure_id> closures;
+
+  bool operator==(session_reply const&) const = default;
+};
+
+struct join_reply {
+  bool done = false;
+  job_state state = job_state::running;
+  bool has_error = false;
+  core::failure error;
+
+  bool operator==(join_reply const&) const = default;
+};
+
+struct value_reply {
+  closure_state state{};
+  value_state value{};
+  blob data;              // when succeeded
+  core::failure failure;  // otherwise
+
+  bool operator==(value_reply const&) const = default;
+};
+
+/// Exactly one for each event that carries a call, unless call_gone came first.
+struct reply {
+  call_id call{};
+  core::status status;
+  std::variant<std::monostate, session_reply, join_reply, value_reply> body;
+
+  bool operator==(reply const&) const = default;
+};
+
+struct effects {
+  std::vector<welcome> welcomes;
+  std::vector<dispatch> dispatches;
+  std::vector<assignment> assignments;
+  std::vector<stop_request> stop_requests;
+  std::vector<drain_request> drain_requests;
+  std::vector<disconnect> disconnects;
+  std::vector<outcome> outcomes;
+  std::vector<session_notice> notices;
+  std::vector<reply> replies;
+
+  void clear();
+  bool operator==(effects const&) const = default;
+};
+
+}  // namespace muster::core

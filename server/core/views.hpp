@@ -1,0 +1,113 @@
+// Copies of the core's state for readers (REST, dashboard, CLI): plain data that may leave the
+// engine thread. Filled by coordinator's view functions; never read back by the core.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "server/core/model.hpp"
+
+namespace muster::core {
+
+struct closure_counts {
+  std::uint64_t blocked = 0, queued = 0, running = 0, succeeded = 0, failed = 0, cancelled = 0;
+
+  std::uint64_t total() const {
+    return blocked + queued + running + succeeded + failed + cancelled;
+  }
+  bool operator==(closure_counts const&) const = default;
+};
+
+struct job_view {
+  session_id id{};
+  std::string name;
+  job_state state{};
+  bool open = false;      // not sealed yet
+  bool stopping = false;  // cancelled or failed, and something of it still runs
+  core::on_error on_error{};
+  closure_counts counts;
+  std::uint64_t put_back = 0;    // times a closure of it was taken from a lost worker
+  std::optional<failure> error;  // the first
+  time_point created{};
+  time_point finished{};  // epoch: not yet
+  std::string metadata;
+  bool streaming = false;  // a gRPC session, not a REST job
+};
+
+struct attempt_view {
+  std::uint32_t attempt = 0;
+  std::string worker;  // "worker:3"
+  core::incarnation incarnation{};
+  std::string host;
+  time_point started{};
+  time_point ended{};   // epoch: still running
+  std::string outcome;  // "running", "succeeded", "failed", "cancelled", "worker lost: …"
+};
+
+struct closure_view {
+  closure_id id{};
+  session_id job{};
+  std::uint32_t index = 0;  // position in its job
+  std::string function;
+  closure_state state{};
+  value_state value{};
+  bool cancel_requested = false;
+  blob args;
+  blob data;                     // when succeeded
+  std::optional<failure> error;  // when failed or cancelled
+  std::vector<attempt_view> attempts;
+  time_point created{};
+  time_point finished{};  // epoch: not yet
+};
+
+struct task_view {
+  std::uint32_t row = 0;  // stable for the life of the server process
+  std::string job;
+  std::int64_t index = 0;
+  task_state state{};
+  time_point since{};  // when the state began
+  time_point last_seen{};
+  core::incarnation incarnation{};
+  std::string host;
+  std::string version;
+  std::uint32_t pid = 0;
+  std::uint32_t slots = 0;
+  std::uint32_t credits = 0;
+  std::uint32_t running = 0;  // sent and not answered
+  std::uint64_t finished = 0;
+  std::uint64_t failed = 0;
+  std::uint64_t restarts = 0;  // incarnations seen before this one
+  bool draining = false;
+  std::vector<std::string> functions;
+  std::vector<std::pair<std::string, std::string>> labels;
+  std::string error;  // why it is not connected
+};
+
+struct function_view {
+  std::string name;
+  std::uint32_t workers = 0;  // connected ones that have it
+  std::uint64_t queued = 0, running = 0, succeeded = 0, failed = 0, cancelled = 0;
+};
+
+struct overview_view {
+  std::uint32_t tasks_connected = 0, tasks_late = 0, tasks_error = 0, tasks_disconnected = 0;
+  closure_counts closures;  // since the server started; blocked, queued, running: now
+  std::uint64_t put_back = 0;
+  std::uint64_t values_not_ready = 0, values_ready = 0, values_aborted = 0;  // ready: since start
+  std::uint64_t values_held = 0, values_held_bytes = 0;
+  std::uint64_t jobs_running = 0, jobs_succeeded = 0, jobs_failed = 0, jobs_cancelled = 0;
+  std::uint64_t sessions = 0;  // gRPC sessions open now
+  std::uint64_t parked_calls = 0;
+  duration heartbeat_p50{}, heartbeat_p99{}, heartbeat_max{};  // age over connected tasks
+};
+
+template <class View, class Cursor>
+struct page {
+  std::vector<View> items;
+  std::optional<Cursor> next;  // where the next page begins
+};
+
+}  // namespace muster::core

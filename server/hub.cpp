@@ -1,0 +1,73 @@
+#include "server/hub.hpp"
+
+#include <utility>
+
+namespace muster::server {
+
+hub::hub(core::config config, hub_environment environment)
+    : environment_(std::move(environment)), core_(config, environment_.now()) {}
+
+core::call_id hub::expect(reply_handler done) {
+  auto const call = core::call_id{++last_call_};
+  calls_.emplace(call, std::move(done));
+  return call;
+}
+
+void hub::forget(core::call_id call) {
+  if (calls_.erase(call) == 1) apply(core::call_gone{call});
+}
+
+core::stream_id hub::attach(worker_sink& sink) {
+  auto const stream = core::stream_id{++last_stream_};
+  workers_.emplace(stream, &sink);
+  return stream;
+}
+
+void hub::detach(core::stream_id stream) {
+  workers_.erase(stream);
+}
+
+void hub::attach(core::session_id session, session_sink& sink) {
+  sessions_.insert_or_assign(session, &sink);
+}
+
+void hub::detach(core::session_id session) {
+  sessions_.erase(session);
+}
+
+// Replies go last: their handlers may call back into the hub, which makes the core overwrite the
+// effects, so by then everything else has been handed over and the replies are our own.
+void hub::deliver(core::effects const& fx) {
+  auto const sink_of = [this](core::stream_id id) -> worker_sink* {
+    auto const it = workers_.find(id);
+    return it == workers_.end() ? nullptr : it->second;
+  };
+  for (auto const& w : fx.welcomes)
+    if (auto* sink = sink_of(w.stream)) sink->on_welcome(w);
+  for (auto const& d : fx.dispatches)
+    if (auto* sink = sink_of(d.stream))
+      sink->on_dispatch(std::span(fx.assignments).subspan(d.first, d.count));
+  for (auto const& s : fx.stop_requests)
+    if (auto* sink = sink_of(s.stream)) sink->on_stop(s);
+  for (auto const& d : fx.drain_requests)
+    if (auto* sink = sink_of(d.stream)) sink->on_drain();
+  for (auto const& d : fx.disconnects)
+    if (auto node = workers_.extract(d.stream)) node.mapped()->on_disconnect(d.status, d.final);
+  for (auto const& o : fx.outcomes)
+    if (auto const it = sessions_.find(o.session); it != sessions_.end()) it->second->on_outcome(o);
+  for (auto const& n : fx.notices)
+    if (auto const it = sessions_.find(n.session); it != sessions_.end())
+      it->second->on_notice(n.kind);
+
+  auto const deadline = core_.next_deadline();
+  if (deadline != armed_) {
+    armed_ = deadline;
+    environment_.arm(deadline);
+  }
+  if (fx.replies.empty()) return;
+  auto const replies = fx.replies;
+  for (auto const& r : replies)
+    if (auto node = calls_.extract(r.call)) node.mapped()(r);
+}
+
+}  // namespace muster::server

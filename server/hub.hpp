@@ -1,0 +1,92 @@
+// The only owner of the core: performs events, carries their effects to whom they concern, and
+// keeps the one timer that the core asks for. Lives on the engine thread; everything here is called
+// there, except where a comment says otherwise.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <unordered_map>
+
+#include "server/core/coordinator.hpp"
+
+namespace muster::server {
+
+/// Receives what the core has for one attached worker. Calls come from inside hub::apply; they must
+/// only note down and signal, never call the hub back.
+class worker_sink {
+ public:
+  virtual ~worker_sink() = default;
+  virtual void on_welcome(core::welcome const& w) = 0;
+  virtual void on_dispatch(std::span<core::assignment const> batch) = 0;
+  virtual void on_stop(core::stop_request const& s) = 0;
+  virtual void on_drain() = 0;
+  /// Last call; the hub has forgotten the sink.
+  virtual void on_disconnect(core::status const& why, bool final) = 0;
+};
+
+/// Receives the outcomes of one streaming session. Same rule.
+class session_sink {
+ public:
+  virtual ~session_sink() = default;
+  virtual void on_outcome(core::outcome const& o) = 0;
+  virtual void on_notice(core::notice_kind n) = 0;
+};
+
+/// What the hub needs from its surroundings; real in the engine, by hand in tests.
+struct hub_environment {
+  /// Monotonic, in Unix microseconds (see core/time.hpp).
+  std::function<core::time_point()> now;
+  /// Arrange for `hub::on_deadline` to be called at this time; replaces an earlier arrangement.
+  std::function<void(core::time_point)> arm;
+};
+
+class hub {
+ public:
+  hub(core::config config, hub_environment environment);
+
+  /// Performs an event (any of core/model.hpp's structs) and delivers its effects before returning.
+  template <class Event>
+  void apply(Event&& e) {
+    deliver(core_.step(environment_.now(), e));
+  }
+
+  /// Performs an event that carries a `call`: the hub mints the id, `done` gets the reply exactly
+  /// once, on the engine thread, possibly before `ask` returns. Returns the id, for `forget`.
+  using reply_handler = std::function<void(core::reply const&)>;
+  template <class Event>
+  core::call_id ask(Event e, reply_handler done) {
+    e.call = expect(std::move(done));
+    auto const call = e.call;
+    apply(e);
+    return call;
+  }
+  /// The caller went away: its handler is dropped and never called.
+  void forget(core::call_id call);
+
+  core::stream_id attach(worker_sink& sink);  // mint an id for a worker's stream
+  void detach(core::stream_id stream);        // sink is going; no more calls to it
+  void attach(core::session_id session, session_sink& sink);
+  void detach(core::session_id session);
+
+  void on_deadline() { apply(core::tick{}); }
+
+  core::coordinator& state() { return core_; }
+  core::coordinator const& state() const { return core_; }
+  core::time_point now() const { return environment_.now(); }
+
+ private:
+  void deliver(core::effects const& fx);
+  core::call_id expect(reply_handler done);
+
+  hub_environment environment_;
+  core::coordinator core_;
+  std::unordered_map<core::stream_id, worker_sink*> workers_;
+  std::unordered_map<core::session_id, session_sink*> sessions_;
+  std::unordered_map<core::call_id, reply_handler> calls_;
+  std::uint64_t last_stream_ = 0;
+  std::uint64_t last_call_ = 0;
+  core::time_point armed_ = core::never;
+};
+
+}  // namespace muster::server
