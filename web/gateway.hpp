@@ -1,0 +1,21 @@
+// The web layer's only door to the engine: work that is handed over runs there, one piece at a
+// time, in the order it was posted. Implemented by the composition root (and by hand in tests).
+// `post` may be called from any thread; the work runs on the engine thread.
+#pragma once
+
+#include <functional>
+
+#include "server/hub.hpp"
+
+namespace muster::web {
+
+class engine_gateway {
+ public:
+  virtual ~engine_gateway() = default;
+
+  /// False when the server is stopping: `work` was destroyed without having run. True: it will run,
+  /// or be destroyed unrun when the engine ends first.
+  virtual bool post(std::function<void(server::hub&)> work) = 0;
+};
+
+}  // namespace muster::web
