@@ -1,0 +1,154 @@
+// Every closure the server knows, one record each, in chunks that never move.
+//
+// A closure_id is slot | generation << 32, so look-up is an index and a compare, and an id of a
+// forgotten closure is recognised. Records link themselves into lists by slot number (a lane of a
+// session's queue, or what a worker holds), so moving a closure allocates nothing.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "server/core/check.hpp"
+#include "server/core/model.hpp"
+
+namespace muster::core {
+
+struct session;
+struct worker;
+
+using slot = std::uint32_t;
+inline constexpr slot no_slot = ~slot{0};
+
+struct attempt_record {
+  std::uint32_t attempt = 0;
+  std::uint32_t place = 0;  // in the place_table
+  time_point started{};
+  time_point ended{};
+  std::string outcome;
+};
+
+/// What only few closures have.
+struct closure_details {
+  core::failure failure;
+  std::vector<attempt_record> lost;  // attempts that ended with their worker, oldest first
+};
+
+struct closure_record {
+  session* owner = nullptr;        // null: the slot is free
+  core::worker* worker = nullptr;  // while running
+  std::unique_ptr<closure_details> details;
+  blob args;
+  blob value;
+  std::uint64_t token = 0;
+  time_point created{};
+  time_point started{};  // of the newest attempt
+  time_point finished{};
+  std::uint32_t generation = 1;
+  slot previous = no_slot;
+  slot next = no_slot;
+  std::uint32_t order = 0;  // position in its session
+  std::uint32_t lane = 0;   // of its session
+  std::uint32_t attempt = 0;
+  std::uint32_t place = ~0u;  // where the newest attempt ran
+  closure_state state = closure_state::queued;
+  std::uint8_t worker_failures = 0;
+  bool stop_requested = false;
+  bool awaited = false;  // a parked call waits for it
+
+  closure_details& rare() {
+    if (!details) details = std::make_unique<closure_details>();
+    return *details;
+  }
+};
+static_assert(sizeof(closure_record) <= 112, "the memory of a queued closure is a promise");
+
+/// A list of records through their own links.
+struct slot_list {
+  slot front = no_slot;
+  slot back = no_slot;
+  std::uint32_t size = 0;
+};
+
+class closure_table {
+ public:
+  closure_record& operator[](slot s) { return chunks_[s / chunk_size][s % chunk_size]; }
+  closure_record const& operator[](slot s) const { return chunks_[s / chunk_size][s % chunk_size]; }
+
+  closure_id id_of(slot s) const {
+    return closure_id{std::uint64_t{(*this)[s].generation} << 32 | s};
+  }
+  static slot slot_of(closure_id id) { return static_cast<slot>(raw(id)); }
+
+  /// Slot of a living closure, or no_slot.
+  slot find(closure_id id) const {
+    slot const s = slot_of(id);
+    if (s >= used_) return no_slot;
+    auto const& r = (*this)[s];
+    return r.owner && r.generation == raw(id) >> 32 ? s : no_slot;
+  }
+
+  slot allocate(session& owner) {
+    slot s = free_;
+    if (s != no_slot) {
+      free_ = (*this)[s].next;
+    } else {
+      s = used_++;
+      if (s / chunk_size == chunks_.size())
+        chunks_.push_back(std::make_unique<closure_record[]>(chunk_size));
+    }
+    auto& r = (*this)[s];
+    r.owner = &owner;
+    r.next = no_slot;
+    ++size_;
+    return s;
+  }
+
+  /// REQUIRES: in no list.
+  void release(slot s) {
+    auto& r = (*this)[s];
+    check(r.owner, "a closure is released once");
+    auto const generation = r.generation + 1;
+    r = closure_record{};
+    r.generation = generation == 0 ? 1 : generation;
+    r.next = free_;
+    free_ = s;
+    --size_;
+  }
+
+  std::size_t size() const { return size_; }
+  slot used() const { return used_; }
+
+  void push_back(slot_list& l, slot s) {
+    auto& r = (*this)[s];
+    r.previous = l.back;
+    r.next = no_slot;
+    (l.back == no_slot ? l.front : (*this)[l.back].next) = s;
+    l.back = s;
+    ++l.size;
+  }
+  void push_front(slot_list& l, slot s) {
+    auto& r = (*this)[s];
+    r.previous = no_slot;
+    r.next = l.front;
+    (l.front == no_slot ? l.back : (*this)[l.front].previous) = s;
+    l.front = s;
+    ++l.size;
+  }
+  void remove(slot_list& l, slot s) {
+    auto& r = (*this)[s];
+    (r.previous == no_slot ? l.front : (*this)[r.previous].next) = r.next;
+    (r.next == no_slot ? l.back : (*this)[r.next].previous) = r.previous;
+    r.previous = r.next = no_slot;
+    --l.size;
+  }
+
+ private:
+  static constexpr slot chunk_size = 4096;
+
+  std::vector<std::unique_ptr<closure_record[]>> chunks_;
+  slot free_ = no_slot;
+  slot used_ = 0;
+  std::size_t size_ = 0;
+};
+
+}  // namespace muster::core

@@ -1,0 +1,174 @@
+#include "server/core/coordinator.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "server/core/check.hpp"
+#include "server/core/coordinator_state.hpp"
+
+namespace muster::core {
+
+namespace {
+std::string hex_id(char const* prefix, std::uint64_t value) {
+  char buffer[32];
+  std::snprintf(buffer, sizeof buffer, "%s%016llx", prefix, static_cast<unsigned long long>(value));
+  return buffer;
+}
+}  // namespace
+
+std::string text(session_id id) {
+  return hex_id("job_", raw(id));
+}
+std::string text(closure_id id) {
+  return hex_id("cl_", raw(id));
+}
+
+coordinator::coordinator(config c, time_point start) : state_(std::make_unique<state>(c, start)) {}
+coordinator::~coordinator() = default;
+
+void coordinator::state::begin(time_point t) {
+  check(t >= now, "time does not go backwards");
+  now = t;
+  fx.clear();
+}
+
+effects const& coordinator::state::end() {
+  for (auto const id : unsettled)
+    if (auto* s = find_session(id)) settle(*s);
+  unsettled.clear();
+  if (value_bytes > config.value_bytes_max || finished_count > config.finished_jobs_max)
+    enforce_retention();
+  if (!stopping) dispatch();
+  return fx;
+}
+
+// Hands out closures until nothing fits any more. Consecutive turns for one worker become one
+// dispatch.
+void coordinator::state::dispatch() {
+  while (worker* w = placement.next(run)) {
+    auto const first = static_cast<std::uint32_t>(fx.assignments.size());
+    for (slot const c : run) assign(*w, c);
+    placement.update(*w);
+    auto const count = static_cast<std::uint32_t>(run.size());
+    if (!fx.dispatches.empty() && fx.dispatches.back().stream == w->stream) {
+      fx.dispatches.back().count += count;
+    } else {
+      fx.dispatches.push_back({w->stream, first, count});
+    }
+  }
+}
+
+void coordinator::state::answer(call_id call, status s, decltype(reply::body) body) {
+  if (call == call_id{}) return;
+  fx.replies.push_back({call, std::move(s), std::move(body)});
+}
+
+bool coordinator::state::refuse_when_stopping(call_id call) {
+  if (stopping) answer(call, {code::unavailable, "the server is shutting down"});
+  return stopping;
+}
+
+void coordinator::state::expire_calls() {
+  while (!waiters.empty() && waiters.next_deadline() <= now) {
+    call_id const call = waiters.first();
+    waiter w;
+    waiters.remove(call, &w);
+    if (w.session != session_id{}) {
+      auto* s = find_session(w.session);
+      std::erase(s->joins, call);
+      answer(call, {code::deadline_exceeded, text(w.session) + " is still running"}, joined(*s));
+    } else {
+      answer(call, {code::deadline_exceeded, text(w.closure) + " has not finished"});
+    }
+  }
+}
+
+time_point coordinator::next_deadline() const {
+  return state_->due = std::min(state_->registry.next_sweep(), state_->waiters.next_deadline());
+}
+
+effects const& coordinator::step(time_point now, tick const&) {
+  auto& st = *state_;
+  st.begin(now);
+  // A tick far behind its time means that we, not the workers, stood still.
+  auto const behind = st.due == never || now < st.due ? duration{} : now - st.due;
+  auto const stalled = behind > st.config.stall_grace ? behind : duration{};
+  if (now >= st.registry.next_sweep()) {
+    auto const swept = st.registry.sweep(now, stalled);
+    for (auto* t : swept.silent) {
+      auto const ms = std::chrono::duration_cast<std::chrono::milliseconds>(now - t->last_seen);
+      st.disconnect(*t->worker,
+                    {code::deadline_exceeded,
+                     t->name() + " was silent for " + std::to_string(ms.count()) + " ms"},
+                    false, task_state::error);
+    }
+  }
+  st.expire_calls();
+  return st.end();
+}
+
+effects const& coordinator::step(time_point now, core::stop const&) {
+  auto& st = *state_;
+  st.begin(now);
+  st.stopping = true;
+  while (!st.waiters.empty()) {
+    call_id const call = st.waiters.first();
+    waiter w;
+    st.waiters.remove(call, &w);
+    if (auto* s = st.find_session(w.session)) std::erase(s->joins, call);
+    st.answer(call, {code::unavailable, "the server is shutting down"});
+  }
+  return st.end();
+}
+
+effects const& coordinator::step(time_point now, call_gone const& e) {
+  auto& st = *state_;
+  st.begin(now);
+  waiter w;
+  if (st.waiters.remove(e.call, &w))
+    if (auto* s = st.find_session(w.session)) std::erase(s->joins, e.call);
+  return st.end();
+}
+
+effects const& coordinator::step(time_point now, event& e) {
+  return std::visit([&](auto& alternative) -> effects const& { return step(now, alternative); }, e);
+}
+
+result<function_id> coordinator::intern(std::string_view function_name) {
+  return state_->functions.intern(function_name);
+}
+
+std::string_view coordinator::function_name(function_id f) const {
+  return state_->functions[f].name;
+}
+
+bool coordinator::has_room(session_id id) const {
+  auto* s = state_->find_session(id);
+  return s && !s->full;
+}
+
+config const& coordinator::configuration() const {
+  return state_->config;
+}
+
+// Everything else is begin, one move of the state, end.
+#define MUSTER_CORE_STEP(event_type, move)                         \
+  effects const& coordinator::step(time_point now, event_type e) { \
+    state_->begin(now);                                            \
+    state_->move;                                                  \
+    return state_->end();                                          \
+  }
+MUSTER_CORE_STEP(worker_attached&, attach(e))
+MUSTER_CORE_STEP(worker_results&, results(e))
+MUSTER_CORE_STEP(open_session&, open(e))
+MUSTER_CORE_STEP(core::schedule&, append(e))
+MUSTER_CORE_STEP(seal_session const&, seal(e))
+MUSTER_CORE_STEP(cancel_session const&, cancel(e))
+MUSTER_CORE_STEP(close_session const&, close(e))
+MUSTER_CORE_STEP(delete_session const&, erase(e))
+MUSTER_CORE_STEP(cancel_closure const&, cancel(e))
+MUSTER_CORE_STEP(join_session const&, join(e))
+MUSTER_CORE_STEP(await_value const&, await(e))
+#undef MUSTER_CORE_STEP
+
+}  // namespace muster::core

@@ -1,0 +1,191 @@
+// The life of one closure:
+//
+//   create ──► QUEUED ──assign──► RUNNING ──succeed──► SUCCEEDED
+//                ▲                   │ ├────fail─────► FAILED
+//                └──put_back (head)──┘ └────cancel───► CANCELLED
+//
+// Counts change only here, in finish/assign/put_back, so they cannot drift from the states.
+#include "server/core/check.hpp"
+#include "server/core/coordinator_state.hpp"
+
+namespace muster::core {
+
+slot coordinator::state::create(session& s, closure_spec& spec) {
+  slot const c = closures.allocate(s);
+  auto& r = closures[c];
+  r.args = std::move(spec.args);
+  r.token = spec.token;
+  r.created = now;
+  r.order = s.scheduled++;
+  r.lane = s.lane_for(spec.function);
+  r.state = closure_state::queued;
+  if (s.spec.keep_values) s.closures.push_back(c);
+  ++s.counts.queued;
+  ++counts.queued;
+  ++functions[spec.function].queued;
+  placement.push_back(s, c);
+  return c;
+}
+
+void coordinator::state::assign(worker& w, slot c) {
+  auto& r = closures[c];
+  auto& s = *r.owner;
+  auto& f = functions[s.lanes[r.lane].function];
+  check(r.state == closure_state::queued, "only a queued closure is dispatched");
+  r.state = closure_state::running;
+  r.worker = &w;
+  r.started = now;
+  ++r.attempt;
+  places.release(r.place);
+  r.place = w.place;
+  places.hold(r.place);
+  closures.push_back(w.holds, c);
+  --s.counts.queued, ++s.counts.running;
+  --counts.queued, ++counts.running;
+  --f.queued, ++f.running;
+  if (s.full) relieve(s);
+  fx.assignments.push_back({closures.id_of(c), r.attempt, s.lanes[r.lane].function, r.args});
+}
+
+void coordinator::state::put_back_closure(worker& w, slot c, bool suspect, std::string const& why) {
+  auto& r = closures[c];
+  auto& s = *r.owner;
+  auto& lost = r.rare().lost;
+  if (lost.size() >= 16) {  // the newest sixteen tell the story
+    places.release(lost.front().place);
+    lost.erase(lost.begin());
+  }
+  places.hold(r.place);
+  lost.push_back({r.attempt, r.place, r.started, now, "worker lost: " + why});
+  if (suspect && r.worker_failures < 255) ++r.worker_failures;
+
+  if (r.stop_requested) {
+    cancel(c, "cancelled; its worker was lost before it answered");
+    return;
+  }
+  if (s.max_worker_failures > 0 && r.worker_failures >= s.max_worker_failures) {
+    ++aborted;
+    fail(c, closure_state::failed,
+         {failure_kind::worker_lost, "",
+          "quarantined: " + std::to_string(r.worker_failures) +
+              " workers were lost while they ran it, the last was " + w.task->name() + " (" + why +
+              ")",
+          "", w.task->name(), r.attempt});
+    return;
+  }
+  auto& f = functions[s.lanes[r.lane].function];
+  closures.remove(w.holds, c);
+  r.worker = nullptr;
+  r.state = closure_state::queued;
+  --s.counts.running, ++s.counts.queued;
+  --counts.running, ++counts.queued;
+  --f.running, ++f.queued;
+  ++s.put_back;
+  ++put_back;
+  placement.push_front(s, c);
+}
+
+void coordinator::state::unlink(slot c) {
+  auto& r = closures[c];
+  if (r.state == closure_state::queued) {
+    placement.unqueue(*r.owner, c);
+  } else if (r.worker) {
+    closures.remove(r.worker->holds, c);
+    if (r.worker->placed) placement.update(*r.worker);
+    r.worker = nullptr;
+  }
+}
+
+void coordinator::state::succeed(slot c, blob value) {
+  closures[c].value = std::move(value);
+  finish(c, closure_state::succeeded);
+}
+
+// The first failure of a fail_fast session stops it: see stop_session.
+void coordinator::state::fail(slot c, closure_state as, core::failure f) {
+  auto& r = closures[c];
+  auto& s = *r.owner;
+  bool const first = as == closure_state::failed && !s.first_error;
+  if (first) s.first_error = f;
+  r.rare().failure = std::move(f);
+  finish(c, as);
+  if (first && s.spec.on_error == on_error::fail_fast && !s.stopping) {
+    if (!s.spec.keep_values) fx.notices.push_back({s.id, notice_kind::failed});
+    stop_session(s, "an earlier closure of " + text(s.id) + " failed");
+  }
+}
+
+void coordinator::state::cancel(slot c, std::string_view why) {
+  fail(c, closure_state::cancelled,
+       {failure_kind::cancelled, "", std::string(why), "", "", closures[c].attempt});
+}
+
+void coordinator::state::ask_to_stop(slot c) {
+  auto& r = closures[c];
+  if (r.stop_requested) return;
+  r.stop_requested = true;
+  fx.stop_requests.push_back({r.worker->stream, closures.id_of(c), r.attempt});
+}
+
+void coordinator::state::finish(slot c, closure_state as) {
+  auto& r = closures[c];
+  auto& s = *r.owner;
+  auto& f = functions[s.lanes[r.lane].function];
+  bool const was_running = r.state == closure_state::running;
+  unlink(c);
+  r.state = as;
+  r.finished = now;
+  r.args = {};
+  --(was_running ? s.counts.running : s.counts.queued);
+  --(was_running ? counts.running : counts.queued);
+  --(was_running ? f.running : f.queued);
+  auto const tally = [as](auto& counted) {
+    ++(as == closure_state::succeeded ? counted.succeeded
+       : as == closure_state::failed  ? counted.failed
+                                      : counted.cancelled);
+  };
+  tally(s.counts);
+  tally(counts);
+  tally(f);
+  if (s.full && !was_running) relieve(s);
+
+  if (r.awaited)
+    for (auto const call : waiters.of(closures.id_of(c))) {
+      waiters.remove(call);
+      answer(call, {}, value_of(c));
+    }
+  if (s.spec.keep_values) {
+    ++values_held;
+    s.value_bytes += r.value.size();
+    value_bytes += r.value.size();
+  } else {
+    bool const ok = as == closure_state::succeeded;
+    fx.outcomes.push_back({s.id, r.token, ok, std::move(r.value),
+                           ok ? core::failure{} : std::move(r.details->failure)});
+    forget(c);
+  }
+  settle_later(s);
+}
+
+void coordinator::state::forget(slot c) {
+  auto& r = closures[c];
+  places.release(r.place);
+  if (r.details)
+    for (auto const& a : r.details->lost) places.release(a.place);
+  closures.release(c);
+  if (sessions_held_back > 0) relieve_all();
+}
+
+value_reply coordinator::state::value_of(slot c) const {
+  auto const& r = closures[c];
+  value_reply v;
+  v.state = r.state;
+  v.value = value_state::ready;
+  v.data = r.value;
+  if (r.state == closure_state::failed || r.state == closure_state::cancelled)
+    v.failure = r.details->failure;
+  if (v.failure.kind == failure_kind::worker_lost) v.value = value_state::aborted;
+  return v;
+}
+
+}  // namespace muster::core

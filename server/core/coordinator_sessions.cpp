@@ -1,0 +1,331 @@
+// Sessions and jobs: what may be queued, what an error or a cancel does, when a job has ended and
+// when it is forgotten.
+#include <algorithm>
+
+#include "server/core/check.hpp"
+#include "server/core/coordinator_state.hpp"
+
+namespace muster::core {
+
+session* coordinator::state::find_session(session_id id) {
+  auto const it = sessions.find(id);
+  return it == sessions.end() ? nullptr : it->second.get();
+}
+
+status coordinator::state::unknown_session(session_id id) const {
+  bool const was = raw(id) != 0 && raw(id) <= last_session;
+  return {code::not_found,
+          was ? text(id) + " is finished and forgotten" : "there is no " + text(id)};
+}
+
+status coordinator::state::valid(std::vector<closure_spec> const& specs, bool require) const {
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    auto const at = "closures[" + std::to_string(i) + "].function: ";
+    if (!functions.knows(specs[i].function)) return {code::invalid_argument, at + "unknown number"};
+    auto const& f = functions[specs[i].function];
+    if (require && f.workers == 0)
+      return {code::failed_precondition, at + "no connected worker has '" + f.name + "'"};
+  }
+  return {};
+}
+
+status coordinator::state::room_for(session const& s, std::size_t n) const {
+  if (n > s.capacity)
+    return {code::resource_exhausted, std::to_string(n) +
+                                          " closures at once, the queue of a job holds " +
+                                          std::to_string(s.capacity) + ": append them in parts"};
+  if (s.counts.queued + n > s.capacity)
+    return {code::resource_exhausted, text(s.id) + " has " + std::to_string(s.counts.queued) +
+                                          " queued closures, its limit is " +
+                                          std::to_string(s.capacity)};
+  if (closures.size() + n > config.closures_max)
+    return {code::resource_exhausted, "the server holds " + std::to_string(closures.size()) +
+                                          " closures, its limit is " +
+                                          std::to_string(config.closures_max)};
+  if (s.spec.keep_values && value_bytes > config.value_bytes_max)
+    return {code::resource_exhausted, "results of unfinished jobs take " +
+                                          std::to_string(value_bytes) + " bytes, the limit is " +
+                                          std::to_string(config.value_bytes_max)};
+  return {};
+}
+
+void coordinator::state::open(open_session& e) {
+  if (refuse_when_stopping(e.call)) return;
+  auto& spec = e.spec;
+  if (!spec.idempotency_key.empty())
+    if (auto const it = by_key.find(spec.idempotency_key); it != by_key.end()) {
+      session_reply again{it->second, false, {}};
+      for (slot const c : sessions.at(it->second)->closures)
+        again.closures.push_back(closures.id_of(c));
+      return answer(e.call, {}, std::move(again));
+    }
+  if (auto bad = valid(e.closures, spec.require_function); !bad.ok())
+    return answer(e.call, std::move(bad));
+  if (spec.queue_capacity > config.queue_capacity_max)
+    return answer(e.call, {code::invalid_argument,
+                           "queue_capacity: " + std::to_string(spec.queue_capacity) +
+                               ", the limit is " + std::to_string(config.queue_capacity_max)});
+
+  auto owned = std::make_unique<session>();
+  auto& s = *owned;
+  s.id = session_id{last_session + 1};
+  s.capacity = spec.queue_capacity == 0 ? config.queue_capacity : spec.queue_capacity;
+  s.max_worker_failures = spec.unlimited_worker_failures ? 0
+                          : spec.max_worker_failures     ? spec.max_worker_failures
+                                                         : config.max_worker_failures;
+  s.spec = std::move(spec);
+  s.sealed = !s.spec.open;
+  s.created = now;
+  if (auto full = room_for(s, e.closures.size()); !full.ok())
+    return answer(e.call, std::move(full));
+  if (sessions.size() >= config.sessions_max && !forget_oldest_job())
+    return answer(e.call,
+                  {code::resource_exhausted, "the server has " + std::to_string(sessions.size()) +
+                                                 " unfinished jobs, its limit"});
+  ++last_session;
+  sessions.emplace(s.id, std::move(owned));
+  ++(s.spec.keep_values ? jobs[static_cast<int>(job_state::running)] : streaming_sessions);
+  if (!s.spec.idempotency_key.empty()) by_key.emplace(s.spec.idempotency_key, s.id);
+
+  session_reply opened{s.id, true, {}};
+  opened.closures.reserve(e.closures.size());
+  schedule_closures(s, e.closures, s.spec.keep_values ? &opened.closures : nullptr);
+  answer(e.call, {}, std::move(opened));
+  settle_later(s);
+}
+
+void coordinator::state::schedule_closures(session& s, std::vector<closure_spec>& specs,
+                                           std::vector<closure_id>* ids) {
+  for (auto& spec : specs) {
+    slot const c = create(s, spec);
+    if (ids) ids->push_back(closures.id_of(c));
+  }
+  if (!s.full && !s.spec.keep_values &&
+      (s.counts.queued >= s.capacity || closures.size() >= config.closures_max)) {
+    s.full = true;
+    ++sessions_held_back;
+  }
+}
+
+void coordinator::state::append(core::schedule& e) {
+  if (refuse_when_stopping(e.call)) return;
+  auto* s = find_session(e.session);
+  if (!s) return answer(e.call, unknown_session(e.session));
+  bool const streaming = !s->spec.keep_values;
+  status wrong = valid(e.closures, s->spec.require_function);
+  if (wrong.ok() && !streaming) {
+    if (s->terminal() || s->stopping)
+      wrong = {code::failed_precondition, text(s->id) + " has ended: it takes no more closures"};
+    else if (s->sealed)
+      wrong = {code::failed_precondition, text(s->id) + " is sealed: it takes no more closures"};
+    else
+      wrong = room_for(*s, e.closures.size());
+  }
+  if (!wrong.ok() && !streaming) return answer(e.call, std::move(wrong));
+
+  if (streaming && (!wrong.ok() || s->stopping || s->closed)) {
+    auto const why =
+        wrong.ok() ? "the session is stopping after an error or a cancel" : wrong.message;
+    for (auto const& spec : e.closures)
+      fx.outcomes.push_back(
+          {s->id, spec.token, false, {}, {failure_kind::cancelled, "", why, "", "", 0}});
+    return;
+  }
+  session_reply appended{s->id, false, {}};
+  schedule_closures(*s, e.closures, streaming ? nullptr : &appended.closures);
+  answer(e.call, {}, std::move(appended));
+}
+
+// Queued closures end at once; running ones are asked and answer in their own time, so when the
+// session has drained nothing of it executes any more.
+void coordinator::state::stop_session(session& s, std::string_view why) {
+  s.stopping = true;
+  for (auto& l : s.lanes)
+    while (l.queue.size > 0) cancel(l.queue.front, why);
+  if (s.counts.running > 0)
+    for (auto const& [id, w] : workers)
+      for (slot c = w->holds.front; c != no_slot; c = closures[c].next)
+        if (closures[c].owner == &s) ask_to_stop(c);
+  std::sort(fx.stop_requests.begin(), fx.stop_requests.end(),
+            [](auto const& a, auto const& b) { return raw(a.stream) < raw(b.stream); });
+  settle_later(s);
+}
+
+void coordinator::state::settle_later(session& s) {
+  if (s.idle() && (s.sealed || s.stopping || s.closed)) unsettled.push_back(s.id);
+}
+
+void coordinator::state::settle(session& s) {
+  if (!s.idle() || s.terminal()) return;
+  if (s.closed) return release_session(s);
+  if (s.spec.keep_values) {
+    if (s.sealed || s.stopping) finish_job(s);
+    return;
+  }
+  if (s.stopping || s.sealed) fx.notices.push_back({s.id, notice_kind::drained});
+  if (s.stopping) {  // the next generation starts clean
+    s.stopping = false;
+    s.first_error.reset();
+    ++s.generation;
+  }
+}
+
+void coordinator::state::finish_job(session& s) {
+  s.state = s.user_cancelled ? job_state::cancelled
+            : s.first_error  ? job_state::failed
+                             : job_state::succeeded;
+  s.finished = now;
+  s.stopping = false;
+  s.sealed = true;
+  --jobs[static_cast<int>(job_state::running)];
+  ++jobs[static_cast<int>(s.state)];
+  for (auto const call : s.joins) {
+    waiters.remove(call);
+    answer(call, {}, joined(s));
+  }
+  s.joins.clear();
+  placement.forget(s);
+  finished_jobs.push_back(s.id);
+  ++finished_count;
+}
+
+join_reply coordinator::state::joined(session const& s) const {
+  join_reply j{s.terminal(), s.state, s.first_error.has_value(), {}};
+  if (s.first_error) j.error = *s.first_error;
+  return j;
+}
+
+void coordinator::state::release_session(session& s) {
+  check(s.idle(), "a session is forgotten when nothing of it is left");
+  for (slot const c : s.closures) {
+    --values_held;
+    forget(c);
+  }
+  value_bytes -= s.value_bytes;
+  placement.forget(s);
+  if (s.full) --sessions_held_back;
+  if (!s.spec.idempotency_key.empty()) by_key.erase(s.spec.idempotency_key);
+  if (!s.spec.keep_values) --streaming_sessions;
+  if (s.terminal()) --finished_count;
+  sessions.erase(s.id);
+}
+
+bool coordinator::state::forget_oldest_job() {
+  while (!finished_jobs.empty()) {
+    auto* s = find_session(finished_jobs.front());
+    finished_jobs.pop_front();
+    if (!s) continue;
+    release_session(*s);
+    return true;
+  }
+  return false;
+}
+
+void coordinator::state::enforce_retention() {
+  while (value_bytes > config.value_bytes_max || finished_count > config.finished_jobs_max)
+    if (!forget_oldest_job()) return;
+}
+
+// With some slack, so that a stream is not stopped and started for every closure.
+void coordinator::state::relieve(session& s) {
+  if (s.counts.queued > s.capacity - s.capacity / 4) return;
+  if (s.counts.queued >= s.capacity || closures.size() >= config.closures_max) return;
+  s.full = false;
+  --sessions_held_back;
+  fx.notices.push_back({s.id, notice_kind::room});
+}
+
+void coordinator::state::relieve_all() {
+  if (closures.size() != config.closures_max - config.closures_max / 8) return;
+  for (auto const& [id, s] : sessions)
+    if (s->full) relieve(*s);
+}
+
+void coordinator::state::seal(seal_session const& e) {
+  auto* s = find_session(e.session);
+  if (!s) return answer(e.call, unknown_session(e.session));
+  s->sealed = true;
+  settle_later(*s);
+  answer(e.call, {});
+}
+
+void coordinator::state::cancel(cancel_session const& e) {
+  auto* s = find_session(e.session);
+  if (!s) return answer(e.call, unknown_session(e.session));
+  if (!s->terminal() && !s->user_cancelled) {
+    s->user_cancelled = s->spec.keep_values;
+    stop_session(*s, "cancelled");
+  }
+  answer(e.call, {});
+}
+
+void coordinator::state::close(close_session const& e) {
+  auto* s = find_session(e.session);
+  if (!s) return;
+  check(!s->spec.keep_values, "only streaming sessions are closed");
+  s->closed = true;
+  stop_session(*s, "the client is gone");
+}
+
+void coordinator::state::erase(delete_session const& e) {
+  auto* s = find_session(e.session);
+  if (!s) return answer(e.call, unknown_session(e.session));
+  if (!s->spec.keep_values || !s->terminal())
+    return answer(e.call, {code::failed_precondition,
+                           text(e.session) + " has not finished: cancel it first"});
+  std::erase(finished_jobs, e.session);
+  release_session(*s);
+  answer(e.call, {});
+}
+
+void coordinator::state::cancel(cancel_closure const& e) {
+  slot const c = closures.find(e.closure);
+  if (c == no_slot) return answer(e.call, {code::not_found, "there is no " + text(e.closure)});
+  switch (closures[c].state) {
+    case closure_state::blocked:
+    case closure_state::queued:
+      cancel(c, "cancelled");
+      break;
+    case closure_state::running:
+      ask_to_stop(c);
+      break;
+    default:
+      break;  // ended already; cancelling it again is no error
+  }
+  answer(e.call, {});
+}
+
+void coordinator::state::join(join_session const& e) {
+  if (refuse_when_stopping(e.call)) return;
+  auto* s = find_session(e.session);
+  if (!s) return answer(e.call, unknown_session(e.session));
+  if (s->terminal()) return answer(e.call, {}, joined(*s));
+  if (e.deadline <= now)
+    return answer(e.call, {code::deadline_exceeded, text(s->id) + " is still running"}, joined(*s));
+  if (waiters.size() >= config.parked_calls_max)
+    return answer(e.call, {code::resource_exhausted,
+                           std::to_string(waiters.size()) + " calls are waiting, the limit"});
+  waiters.park(e.call, {e.session, {}, e.deadline});
+  s->joins.push_back(e.call);
+}
+
+void coordinator::state::await(await_value const& e) {
+  if (refuse_when_stopping(e.call)) return;
+  slot const c = closures.find(e.closure);
+  if (c == no_slot)
+    return answer(e.call, {code::not_found,
+                           "there is no " + text(e.closure) + ", or its value was released"});
+  auto& r = closures[c];
+  if (r.state != closure_state::queued && r.state != closure_state::running &&
+      r.state != closure_state::blocked)
+    return answer(e.call, {}, value_of(c));
+  if (e.deadline <= now)
+    return answer(e.call, {code::deadline_exceeded, text(e.closure) + " has not finished"});
+  if (waiters.size() >= config.parked_calls_max)
+    return answer(e.call, {code::resource_exhausted,
+                           std::to_string(waiters.size()) + " calls are waiting, the limit"});
+  waiters.park(e.call, {{}, e.closure, e.deadline});
+  r.awaited = true;
+}
+
+}  // namespace muster::core

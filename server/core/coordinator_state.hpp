@@ -1,0 +1,128 @@
+// What the coordinator owns, and the moves its events are made of. Private to coordinator*.cpp:
+//   coordinator.cpp           routing, clockwork, dispatch
+//   coordinator_workers.cpp   attach, results, loss
+//   coordinator_sessions.cpp  open, schedule, stop, forget
+//   coordinator_closures.cpp  the life of one closure
+//   coordinator_views.cpp     copies for readers;  explain.cpp, invariants.cpp
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <unordered_map>
+
+#include "server/core/closure_table.hpp"
+#include "server/core/coordinator.hpp"
+#include "server/core/function_table.hpp"
+#include "server/core/place_table.hpp"
+#include "server/core/placement.hpp"
+#include "server/core/registry.hpp"
+#include "server/core/session.hpp"
+#include "server/core/waiters.hpp"
+
+namespace muster::core {
+
+struct coordinator::state {
+  state(core::config c, time_point start)
+      : config(c),
+        functions(config),
+        registry(config),
+        placement(closures, functions),
+        now(start) {}
+
+  core::config const config;
+  effects fx;
+  function_table functions;
+  closure_table closures;
+  place_table places;
+  core::registry registry;
+  core::placement placement;
+  std::unordered_map<stream_id, std::unique_ptr<worker>> workers;
+  std::map<session_id, std::unique_ptr<session>> sessions;
+  std::unordered_map<std::string, session_id> by_key;  // idempotency keys
+  std::deque<session_id> finished_jobs;                // oldest first; may name forgotten ones
+  std::size_t finished_count = 0;
+  core::waiters waiters;
+  closure_counts counts;
+  std::uint64_t put_back = 0;
+  std::uint64_t aborted = 0;
+  std::uint64_t values_held = 0;
+  std::uint64_t value_bytes = 0;
+  std::uint64_t jobs[4] = {};  // by job_state; finished ones since start
+  std::uint64_t streaming_sessions = 0;
+  std::uint64_t last_session = 0;
+  std::size_t sessions_held_back = 0;
+  std::vector<session_id> unsettled;
+  bool stopping = false;
+  time_point now;
+  time_point due = never;  // what next_deadline() said last
+  std::vector<slot> run;   // scratch of dispatch
+
+  // coordinator.cpp
+  void begin(time_point t);
+  effects const& end();
+  void dispatch();
+  void answer(call_id call, status s, decltype(reply::body) body = {});
+  bool refuse_when_stopping(call_id call);
+  void expire_calls();
+
+  // coordinator_workers.cpp
+  void attach(worker_attached& e);
+  void results(worker_results& e);
+  std::string apply_result(worker& w, worker_result& r);
+  /// The worker leaves the roll; what it held goes back to the head of the queues.
+  void lose(worker& w, task_state as, std::string why);
+  void disconnect(worker& w, status why, bool final, task_state as);
+  void set_draining(worker& w);
+  worker* find_worker(stream_id s);
+
+  // coordinator_closures.cpp
+  slot create(session& s, closure_spec& spec);
+  void assign(worker& w, slot c);
+  void put_back_closure(worker& w, slot c, bool suspect, std::string const& why);
+  void succeed(slot c, blob value);
+  void fail(slot c, closure_state as, core::failure f);
+  void cancel(slot c, std::string_view why);
+  void ask_to_stop(slot c);
+  /// Takes the closure out of its queue or off its worker.
+  void unlink(slot c);
+  void finish(slot c, closure_state as);
+  void forget(slot c);
+  value_reply value_of(slot c) const;
+  attempt_view attempt_of(closure_record const& r, attempt_record const& a) const;
+
+  // coordinator_sessions.cpp
+  void open(open_session& e);
+  status admissible(session_spec const& spec, std::vector<closure_spec> const& closures) const;
+  status room_for(session const& s, std::size_t n) const;
+  status valid(std::vector<closure_spec> const& closures, bool require_function) const;
+  void schedule_closures(session& s, std::vector<closure_spec>& closures,
+                         std::vector<closure_id>* ids);
+  void append(core::schedule& e);
+  void stop_session(session& s, std::string_view why);
+  /// What follows when nothing of a session is left happens at the end of the step, so that no move
+  /// finds its session gone.
+  void settle_later(session& s);
+  void settle(session& s);
+  void finish_job(session& s);
+  void release_session(session& s);
+  void enforce_retention();
+  bool forget_oldest_job();
+  void relieve(session& s);
+  void relieve_all();
+  session* find_session(session_id id);
+  status unknown_session(session_id id) const;
+  void seal(seal_session const& e);
+  void cancel(cancel_session const& e);
+  void close(close_session const& e);
+  void erase(delete_session const& e);
+  void cancel(cancel_closure const& e);
+  void join(join_session const& e);
+  void await(await_value const& e);
+  join_reply joined(session const& s) const;
+};
+
+std::string text(session_id id);  // job_…
+std::string text(closure_id id);  // cl_…
+
+}  // namespace muster::core

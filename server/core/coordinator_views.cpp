@@ -1,0 +1,210 @@
+// Copies for readers. Nothing here changes anything.
+#include <algorithm>
+
+#include "server/core/coordinator_state.hpp"
+
+namespace muster::core {
+
+namespace {
+job_view view(session const& s) {
+  job_view v;
+  v.id = s.id;
+  v.name = s.spec.name;
+  v.state = s.state;
+  v.open = !s.sealed;
+  v.stopping = s.stopping;
+  v.on_error = s.spec.on_error;
+  v.counts = s.counts;
+  v.put_back = s.put_back;
+  v.error = s.first_error;
+  v.created = s.created;
+  v.finished = s.finished;
+  v.metadata = s.spec.metadata;
+  v.streaming = !s.spec.keep_values;
+  return v;
+}
+
+task_view view(task_row const& t) {
+  task_view v;
+  v.row = t.row;
+  v.job = t.job;
+  v.index = t.index;
+  v.state = t.state;
+  v.since = t.since;
+  v.last_seen = t.last_seen;
+  v.incarnation = t.spec.incarnation;
+  v.host = t.spec.host;
+  v.version = t.spec.version;
+  v.pid = t.spec.pid;
+  v.slots = t.worker ? t.worker->slots : t.spec.slots;
+  v.credits = t.worker ? t.worker->credits : t.spec.credits;
+  v.running = t.worker ? t.worker->outstanding() : 0;
+  v.finished = t.finished;
+  v.failed = t.failed;
+  v.restarts = t.restarts;
+  v.draining = t.worker && t.worker->draining;
+  v.functions = t.spec.functions;
+  v.labels = t.spec.labels;
+  v.error = t.error;
+  return v;
+}
+}  // namespace
+
+attempt_view coordinator::state::attempt_of(closure_record const&, attempt_record const& a) const {
+  auto const& p = places[a.place];
+  return {a.attempt, p.worker, p.incarnation, p.host, a.started, a.ended, a.outcome};
+}
+
+result<job_view> coordinator::job(session_id id) const {
+  if (auto const* s = state_->find_session(id)) return view(*s);
+  return state_->unknown_session(id);
+}
+
+page<job_view, session_id> coordinator::jobs(session_id before, std::size_t limit) const {
+  page<job_view, session_id> out;
+  auto const& all = state_->sessions;
+  auto it = before == session_id{} ? all.end() : all.lower_bound(before);
+  while (it != all.begin()) {
+    if (out.items.size() == limit) {
+      out.next = out.items.back().id;
+      break;
+    }
+    --it;
+    out.items.push_back(view(*it->second));
+  }
+  return out;
+}
+
+namespace {
+closure_view view_of(coordinator const& c, closure_table const& closures, slot at) {
+  auto const& r = closures[at];
+  closure_view v;
+  v.id = closures.id_of(at);
+  v.job = r.owner->id;
+  v.index = r.order;
+  v.function = c.function_name(r.owner->lanes[r.lane].function);
+  v.state = r.state;
+  v.cancel_requested = r.stop_requested;
+  v.args = r.args;
+  v.created = r.created;
+  v.finished = r.finished;
+  return v;
+}
+bool ended(closure_state s) {
+  return s == closure_state::succeeded || s == closure_state::failed ||
+         s == closure_state::cancelled;
+}
+}  // namespace
+
+result<closure_view> coordinator::closure(closure_id id) const {
+  auto const& st = *state_;
+  slot const c = st.closures.find(id);
+  if (c == no_slot)
+    return status{code::not_found, "there is no " + text(id) + ", or it was released"};
+  auto const& r = st.closures[c];
+  auto v = view_of(*this, st.closures, c);
+  if (ended(r.state)) {
+    auto value = st.value_of(c);
+    v.value = value.value;
+    v.data = value.data;
+    if (r.state != closure_state::succeeded) v.error = value.failure;
+  }
+  std::uint32_t last_lost = 0;
+  if (r.details)
+    for (auto const& a : r.details->lost) {
+      v.attempts.push_back(st.attempt_of(r, a));
+      last_lost = a.attempt;
+    }
+  if (r.attempt > last_lost) {
+    auto const& p = st.places[r.place];
+    std::string outcome = "running";
+    if (r.state == closure_state::succeeded) outcome = "succeeded";
+    if (r.state == closure_state::failed) outcome = "failed";
+    if (r.state == closure_state::cancelled) outcome = "cancelled";
+    v.attempts.push_back(
+        {r.attempt, p.worker, p.incarnation, p.host, r.started, r.finished, outcome});
+  }
+  return v;
+}
+
+result<page<closure_view, std::uint32_t>> coordinator::closures(
+    session_id id, std::uint32_t from, std::size_t limit, closure_filter const& filter) const {
+  auto const& st = *state_;
+  auto const* s = state_->find_session(id);
+  if (!s) return st.unknown_session(id);
+  page<closure_view, std::uint32_t> out;
+  auto const scan_end = std::min<std::size_t>(s->closures.size(), std::size_t{from} + 100'000);
+  std::size_t i = from;
+  for (; i < scan_end && out.items.size() < limit; ++i) {
+    auto const& r = st.closures[s->closures[i]];
+    if (filter.state && r.state != *filter.state) continue;
+    if (filter.function && s->lanes[r.lane].function != *filter.function) continue;
+    out.items.push_back(std::move(*closure(st.closures.id_of(s->closures[i]))));
+  }
+  if (i < s->closures.size()) out.next = static_cast<std::uint32_t>(i);
+  return out;
+}
+
+page<task_view, std::size_t> coordinator::tasks(std::size_t after, std::size_t limit,
+                                                task_filter const& filter) const {
+  page<task_view, std::size_t> out;
+  std::size_t i = 0;
+  for (auto const& [key, t] : state_->registry.rows()) {
+    if (i++ < after) continue;
+    if (out.items.size() == limit) {
+      out.next = i - 1;
+      break;
+    }
+    if (filter.state && t->state != *filter.state) continue;
+    if (!filter.job.empty() && t->job != filter.job) continue;
+    out.items.push_back(view(*t));
+  }
+  return out;
+}
+
+result<task_view> coordinator::task(std::string_view job, std::int64_t index) const {
+  if (auto const* t = state_->registry.find(job, index)) return view(*t);
+  return status{code::not_found, "no task " + std::string(job) + ":" + std::to_string(index)};
+}
+
+std::vector<function_view> coordinator::functions() const {
+  std::vector<function_view> out;
+  for (auto const& f : state_->functions.all())
+    out.push_back({f.name, f.workers, f.queued, f.running, f.succeeded, f.failed, f.cancelled});
+  return out;
+}
+
+overview_view coordinator::overview(time_point now) const {
+  auto const& st = *state_;
+  overview_view v;
+  v.tasks_connected = st.registry.count(task_state::connected);
+  v.tasks_late = st.registry.count(task_state::late);
+  v.tasks_error = st.registry.count(task_state::error);
+  v.tasks_disconnected = st.registry.count(task_state::disconnected);
+  v.closures = st.counts;
+  v.put_back = st.put_back;
+  v.values_not_ready = st.counts.blocked + st.counts.queued + st.counts.running;
+  v.values_ready = st.counts.succeeded + st.counts.failed + st.counts.cancelled - st.aborted;
+  v.values_aborted = st.aborted;
+  v.values_held = st.values_held;
+  v.values_held_bytes = st.value_bytes;
+  v.jobs_running = st.jobs[static_cast<int>(job_state::running)];
+  v.jobs_succeeded = st.jobs[static_cast<int>(job_state::succeeded)];
+  v.jobs_failed = st.jobs[static_cast<int>(job_state::failed)];
+  v.jobs_cancelled = st.jobs[static_cast<int>(job_state::cancelled)];
+  v.sessions = st.streaming_sessions;
+  v.parked_calls = st.waiters.size();
+
+  std::vector<duration> ages;
+  for (auto const& [key, t] : st.registry.rows())
+    if (t->present()) ages.push_back(now - t->last_seen);
+  if (!ages.empty()) {
+    std::sort(ages.begin(), ages.end());
+    v.heartbeat_p50 = ages[ages.size() / 2];
+    v.heartbeat_p99 = ages[(ages.size() - 1) * 99 / 100];
+    v.heartbeat_max = ages.back();
+  }
+  return v;
+}
+
+}  // namespace muster::core

@@ -1,0 +1,183 @@
+// Workers come, answer, fall silent and go. The rule behind all of it: a closure is held by at most
+// one stream, and only that stream may answer it.
+#include <algorithm>
+
+#include "server/core/check.hpp"
+#include "server/core/coordinator_state.hpp"
+
+namespace muster::core {
+
+worker* coordinator::state::find_worker(stream_id s) {
+  auto const it = workers.find(s);
+  return it == workers.end() ? nullptr : it->second.get();
+}
+
+void coordinator::state::attach(worker_attached& e) {
+  auto const refuse = [&](status why) {
+    fx.disconnects.push_back({e.stream, std::move(why), false});
+  };
+  if (stopping) return refuse({code::unavailable, "the server is shutting down"});
+  check(!workers.contains(e.stream), "a stream attaches once");
+  auto& spec = e.spec;
+  if (spec.functions.size() > config.functions_per_worker_max)
+    return refuse({code::resource_exhausted, "the worker declares " +
+                                                 std::to_string(spec.functions.size()) +
+                                                 " functions, the limit is " +
+                                                 std::to_string(config.functions_per_worker_max)});
+  std::vector<function_id> ids;
+  for (auto const& f : spec.functions) {
+    auto const id = functions.intern(f);
+    if (!id) return refuse(id.error());
+    ids.push_back(*id);
+  }
+  auto const row = registry.admit(now, spec);
+  if (!row) return refuse(row.error());
+  auto& t = **row;
+
+  // The newest incarnation holds the task. The same one coming back means that its old stream is
+  // dead, though nobody has told us yet.
+  if (t.worker) {
+    bool const same = t.spec.incarnation == spec.incarnation;
+    disconnect(*t.worker,
+               {same ? code::aborted : code::already_exists,
+                same ? t.name() + " attached again"
+                     : t.name() + " was taken over by another incarnation on " + spec.host},
+               !same, task_state::error);
+  }
+
+  auto owned = std::make_unique<worker>();
+  auto& w = *owned;
+  w.stream = e.stream;
+  w.task = &t;
+  w.slots = std::max(1u, spec.slots);
+  w.credits = std::clamp(spec.credits, 1u, config.credits_max);
+  w.slots = std::min(w.slots, w.credits);
+  w.window = w.slots;
+  w.place = places.add(t.name(), spec.incarnation, spec.host);
+  registry.arrived(now, t, std::move(spec));
+  t.worker = &w;
+  t.functions = ids;
+  workers.emplace(e.stream, std::move(owned));
+
+  std::vector<std::reference_wrapper<session>> all;
+  all.reserve(sessions.size());
+  for (auto const& [id, s] : sessions) all.emplace_back(*s);
+  placement.add(w, ids, all);
+  for (auto const f : w.placed->functions) ++functions[f].workers;
+  fx.welcomes.push_back({w.stream, t.job, t.index, w.credits, config.heartbeat_interval()});
+}
+
+void coordinator::state::results(worker_results& e) {
+  auto* w = find_worker(e.stream);
+  if (!w) return;  // disconnected a moment ago; its work is elsewhere by now
+  registry.seen(now, *w->task);
+  time_point last_started{};
+  for (auto& r : e.results) {
+    if (slot const c = closures.find(r.closure); c != no_slot) last_started = closures[c].started;
+    if (auto const wrong = apply_result(*w, r); !wrong.empty())
+      return disconnect(*w, {code::invalid_argument, wrong}, false, task_state::error);
+  }
+  if (!e.results.empty()) {
+    auto const took = now - last_started;
+    if (took < config.window_grow_below) w->grow();
+    if (took > config.window_shrink_above) w->shrink();
+  }
+  if (w->placed) placement.update(*w);
+}
+
+/// Empty when the result was taken, else what is wrong with it.
+std::string coordinator::state::apply_result(worker& w, worker_result& r) {
+  slot const c = closures.find(r.closure);
+  if (c == no_slot || closures[c].worker != &w)
+    return w.task->name() + " answered " + text(r.closure) + ", which it does not hold";
+  auto& record = closures[c];
+  if (record.attempt != r.attempt)
+    return w.task->name() + " answered attempt " + std::to_string(r.attempt) + " of " +
+           text(r.closure) + ", it holds attempt " + std::to_string(record.attempt);
+  ++w.task->finished;
+  if (r.ok) {
+    succeed(c, std::move(r.value));
+    return {};
+  }
+  r.failure.worker = w.task->name();
+  r.failure.attempt = record.attempt;
+  if (r.failure.kind == failure_kind::stale_handle && !record.stop_requested) {
+    put_back_closure(w, c, true, "worker lost the function: " + r.failure.message);
+    return {};
+  }
+  ++w.task->failed;
+  bool const stopped = r.failure.kind == failure_kind::cancelled && record.stop_requested;
+  fail(c, stopped ? closure_state::cancelled : closure_state::failed, std::move(r.failure));
+  return {};
+}
+
+// From the newest to the oldest, each to the head: the queue ends up in its old order. Only what
+// the worker can have been executing, its oldest `slots`, counts as a suspect in its death.
+void coordinator::state::lose(worker& w, task_state as, std::string why) {
+  auto& t = *w.task;
+  w.draining = true;  // takes it out of the rings before anything is queued again
+  placement.update(w);
+  for (auto const f : w.placed->functions) --functions[f].workers;
+  placement.remove(w);
+  bool const clean = as == task_state::disconnected;
+  while (w.holds.size > 0)
+    put_back_closure(w, w.holds.back, !clean && w.holds.size <= w.slots, why);
+  registry.left(now, t, as, std::move(why));
+  places.release(w.place);
+  workers.erase(w.stream);
+}
+
+void coordinator::state::disconnect(worker& w, status why, bool final, task_state as) {
+  auto const reason = why.message;
+  fx.disconnects.push_back({w.stream, std::move(why), final});
+  lose(w, as, reason);
+}
+
+void coordinator::state::set_draining(worker& w) {
+  w.draining = true;
+  placement.update(w);
+}
+
+effects const& coordinator::step(time_point now, worker_alive const& e) {
+  auto& st = *state_;
+  st.begin(now);
+  if (auto* w = st.find_worker(e.stream)) st.registry.seen(now, *w->task);
+  return st.end();
+}
+
+effects const& coordinator::step(time_point now, worker_detached const& e) {
+  auto& st = *state_;
+  st.begin(now);
+  if (auto* w = st.find_worker(e.stream))
+    st.lose(*w, e.clean ? task_state::disconnected : task_state::error, e.reason);
+  return st.end();
+}
+
+effects const& coordinator::step(time_point now, worker_drain const& e) {
+  auto& st = *state_;
+  st.begin(now);
+  if (auto* w = st.find_worker(e.stream)) {
+    st.registry.seen(now, *w->task);
+    st.set_draining(*w);
+    if (e.tell) st.fx.drain_requests.push_back({w->stream});
+  }
+  return st.end();
+}
+
+effects const& coordinator::step(time_point now, drain_task const& e) {
+  auto& st = *state_;
+  st.begin(now);
+  auto* t = st.registry.find(e.job, e.index);
+  if (!t) {
+    st.answer(e.call, {code::not_found, "no task " + e.job + ":" + std::to_string(e.index)});
+  } else if (!t->worker) {
+    st.answer(e.call, {code::failed_precondition, t->name() + " is not connected"});
+  } else {
+    st.set_draining(*t->worker);
+    st.fx.drain_requests.push_back({t->worker->stream});
+    st.answer(e.call, {});
+  }
+  return st.end();
+}
+
+}  // namespace muster::core

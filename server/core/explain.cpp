@@ -1,0 +1,64 @@
+// Why a closure waits, moved or failed, in one sentence with the facts.
+#include "server/core/coordinator_state.hpp"
+
+namespace muster::core {
+
+namespace {
+std::string ago(duration d) {
+  auto const ms = std::chrono::duration_cast<std::chrono::milliseconds>(d).count();
+  if (ms < 10'000) return std::to_string(ms) + " ms";
+  return std::to_string(ms / 1000) + " s";
+}
+std::string plural(std::uint64_t n, std::string const& noun) {
+  return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
+}
+}  // namespace
+
+result<std::string> coordinator::explain(closure_id id, time_point now) const {
+  auto const& st = *state_;
+  slot const c = st.closures.find(id);
+  if (c == no_slot)
+    return status{code::not_found, "there is no " + text(id) + ", or it was released"};
+  auto const& r = st.closures[c];
+  auto const& s = *r.owner;
+  auto const& f = st.functions[s.lanes[r.lane].function];
+  auto const connected =
+      st.registry.count(task_state::connected) + st.registry.count(task_state::late);
+  std::string moved;
+  if (r.details && !r.details->lost.empty()) {
+    auto const& last = r.details->lost.back();
+    moved = " It was put back " + ago(now - last.ended) + " ago from " +
+            st.places[last.place].worker + " (" + last.outcome + ").";
+  }
+  switch (r.state) {
+    case closure_state::blocked:
+      return "BLOCKED: it waits for an input." + moved;
+    case closure_state::queued: {
+      std::string const queued = "QUEUED for " + ago(now - r.created) + ": ";
+      if (st.stopping) return queued + "the server is shutting down." + moved;
+      if (connected == 0) return queued + "no worker is connected." + moved;
+      if (f.workers == 0)
+        return queued + "none of the " + plural(connected, "connected worker") +
+               " has the function '" + f.name + "'." + moved;
+      return queued + plural(f.workers, "worker") + " with '" + f.name +
+             "' are busy or about to be served; the function has " + plural(f.queued, "closure") +
+             " queued and " + std::to_string(f.running) + " running." + moved;
+    }
+    case closure_state::running:
+      return "RUNNING on " + st.places[r.place].worker + " for " + ago(now - r.started) +
+             ", attempt " + std::to_string(r.attempt) +
+             (r.stop_requested ? "; it was asked to stop and has not answered." : ".") + moved;
+    case closure_state::succeeded:
+      return "SUCCEEDED on " + st.places[r.place].worker + " after " + ago(r.finished - r.started) +
+             ", attempt " + std::to_string(r.attempt) + "." + moved;
+    case closure_state::failed:
+    case closure_state::cancelled: {
+      auto const& e = r.details->failure;
+      return std::string(name(r.state)) + " (" + std::string(name(e.kind)) + ")" +
+             (e.worker.empty() ? "" : " on " + e.worker) + ": " + e.message + "." + moved;
+    }
+  }
+  return std::string();
+}
+
+}  // namespace muster::core

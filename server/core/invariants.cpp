@@ -1,0 +1,79 @@
+// Everything that must hold between two steps, recounted the slow way. Used by the simulator and
+// the fuzzer after each step.
+#include <set>
+
+#include "server/core/coordinator_state.hpp"
+
+namespace muster::core {
+
+namespace {
+std::string broken(std::string const& what, std::uint64_t is, std::uint64_t should_be) {
+  return what + ": " + std::to_string(is) + ", counted " + std::to_string(should_be);
+}
+}  // namespace
+
+std::string coordinator::violated_invariant() const {
+  auto const& st = *state_;
+  closure_counts live;
+  std::map<session_id, closure_counts> by_session;
+  std::map<worker const*, std::uint32_t> held;
+  std::size_t alive = 0;
+  for (slot c = 0; c < st.closures.used(); ++c) {
+    auto const& r = st.closures[c];
+    if (!r.owner) continue;
+    ++alive;
+    auto const it = st.sessions.find(r.owner->id);
+    if (it == st.sessions.end() || it->second.get() != r.owner)
+      return "a closure belongs to a session that is gone";
+    auto& counted = by_session[r.owner->id];
+    if (r.state == closure_state::queued) ++live.queued, ++counted.queued;
+    if (r.state == closure_state::running) {
+      ++live.running, ++counted.running;
+      if (!r.worker) return "a running closure has no worker";
+      ++held[r.worker];
+    } else if (r.worker) {
+      return "a closure that does not run is held by a worker";
+    }
+    if (r.state != closure_state::queued && r.state != closure_state::running &&
+        !r.owner->spec.keep_values)
+      return "a finished closure of a streaming session is kept";
+  }
+  if (alive != st.closures.size()) return broken("closures", st.closures.size(), alive);
+  if (live.queued != st.counts.queued) return broken("queued", st.counts.queued, live.queued);
+  if (live.running != st.counts.running) return broken("running", st.counts.running, live.running);
+
+  for (auto const& [stream, w] : st.workers) {
+    if (w->stream != stream) return "a worker is listed under another stream";
+    if (w->task->worker != w.get()) return "a worker is not the one its task names";
+    if (!w->task->present()) return "an attached task is not present";
+    if (w->holds.size != held[w.get()])
+      return broken("held by " + w->task->name(), w->holds.size, held[w.get()]);
+    if (w->holds.size > w->credits) return w->task->name() + " holds more than its credits";
+    if (w->ready != w->wanted()) return w->task->name() + " stands in the wrong ring";
+  }
+  for (auto const& [key, t] : st.registry.rows())
+    if (t->present() != (t->worker != nullptr))
+      return t->name() + " is present without a worker, or the other way round";
+
+  std::uint64_t bytes = 0;
+  for (auto const& [id, s] : st.sessions) {
+    auto const& counted = by_session[id];
+    if (s->counts.queued != counted.queued)
+      return broken(text(id) + " queued", s->counts.queued, counted.queued);
+    if (s->counts.running != counted.running)
+      return broken(text(id) + " running", s->counts.running, counted.running);
+    if (s->terminal() && !s->idle()) return text(id) + " has ended and still has closures";
+    if (s->idle() && s->spec.keep_values && s->sealed && !s->terminal())
+      return text(id) + " has nothing left and has not ended";
+    if (s->stopping && s->counts.queued > 0) return text(id) + " is stopping and has a queue";
+    if (s->spec.keep_values && s->counts.total() != s->closures.size())
+      return broken(text(id) + " closures", s->counts.total(), s->closures.size());
+    if (s->terminal() && !s->joins.empty()) return text(id) + " has ended and is waited for";
+    bytes += s->value_bytes;
+  }
+  if (bytes != st.value_bytes) return broken("value bytes", st.value_bytes, bytes);
+  if (!st.unsettled.empty()) return "a session was left unsettled";
+  return st.placement.violated_invariant();
+}
+
+}  // namespace muster::core

@@ -1,0 +1,137 @@
+#include "server/core/model.hpp"
+
+namespace muster::core {
+
+std::string_view name(code c) {
+  switch (c) {
+    case code::ok:
+      return "OK";
+    case code::cancelled:
+      return "CANCELLED";
+    case code::unknown:
+      return "UNKNOWN";
+    case code::invalid_argument:
+      return "INVALID_ARGUMENT";
+    case code::deadline_exceeded:
+      return "DEADLINE_EXCEEDED";
+    case code::not_found:
+      return "NOT_FOUND";
+    case code::already_exists:
+      return "ALREADY_EXISTS";
+    case code::permission_denied:
+      return "PERMISSION_DENIED";
+    case code::resource_exhausted:
+      return "RESOURCE_EXHAUSTED";
+    case code::failed_precondition:
+      return "FAILED_PRECONDITION";
+    case code::aborted:
+      return "ABORTED";
+    case code::out_of_range:
+      return "OUT_OF_RANGE";
+    case code::unimplemented:
+      return "UNIMPLEMENTED";
+    case code::internal:
+      return "INTERNAL";
+    case code::unavailable:
+      return "UNAVAILABLE";
+    case code::unauthenticated:
+      return "UNAUTHENTICATED";
+  }
+  return "UNKNOWN";
+}
+
+std::string_view name(closure_state s) {
+  switch (s) {
+    case closure_state::blocked:
+      return "BLOCKED";
+    case closure_state::queued:
+      return "QUEUED";
+    case closure_state::running:
+      return "RUNNING";
+    case closure_state::succeeded:
+      return "SUCCEEDED";
+    case closure_state::failed:
+      return "FAILED";
+    case closure_state::cancelled:
+      return "CANCELLED";
+  }
+  return "?";
+}
+
+std::string_view name(value_state s) {
+  switch (s) {
+    case value_state::not_ready:
+      return "NOT_READY";
+    case value_state::ready:
+      return "READY";
+    case value_state::aborted:
+      return "ABORTED";
+  }
+  return "?";
+}
+
+std::string_view name(failure_kind k) {
+  switch (k) {
+    case failure_kind::user:
+      return "USER";
+    case failure_kind::worker_lost:
+      return "WORKER_LOST";
+    case failure_kind::stale_handle:
+      return "STALE_HANDLE";
+    case failure_kind::dependency_lost:
+      return "DEPENDENCY_LOST";
+    case failure_kind::timeout:
+      return "TIMEOUT";
+    case failure_kind::cancelled:
+      return "CANCELLED";
+    case failure_kind::input:
+      return "INPUT";
+  }
+  return "?";
+}
+
+std::string_view name(task_state s) {
+  switch (s) {
+    case task_state::connected:
+      return "CONNECTED";
+    case task_state::late:
+      return "LATE";
+    case task_state::error:
+      return "ERROR";
+    case task_state::disconnected:
+      return "DISCONNECTED";
+  }
+  return "?";
+}
+
+std::string_view name(job_state s) {
+  switch (s) {
+    case job_state::running:
+      return "RUNNING";
+    case job_state::succeeded:
+      return "SUCCEEDED";
+    case job_state::failed:
+      return "FAILED";
+    case job_state::cancelled:
+      return "CANCELLED";
+  }
+  return "?";
+}
+
+std::string_view name(on_error e) {
+  return e == on_error::fail_fast ? "fail_fast" : "continue";
+}
+
+void effects::clear() {
+  welcomes.clear();
+  dispatches.clear();
+  assignments.clear();
+  stop_requests.clear();
+  drain_requests.clear();
+  disconnects.clear();
+  outcomes.clear();
+  notices.clear();
+  replies.clear();
+}
+
+}  // namespace muster::core

@@ -1,0 +1,162 @@
+#include "server/core/placement.hpp"
+
+#include <algorithm>
+
+namespace muster::core {
+
+placement_class& placement::class_for(std::vector<function_id> functions, bool& created) {
+  std::sort(functions.begin(), functions.end());
+  functions.erase(std::unique(functions.begin(), functions.end()), functions.end());
+  auto& entry = classes_[functions];
+  created = !entry;
+  if (entry) return *entry;
+
+  std::uint32_t index = next_index_;
+  if (free_indexes_.empty()) {
+    ++next_index_;
+  } else {
+    index = free_indexes_.back();
+    free_indexes_.pop_back();
+  }
+  entry = std::make_unique<placement_class>(index);
+  entry->functions = functions;
+  if (!functions.empty()) entry->has.resize(raw(functions.back()) + std::size_t{1});
+  for (auto const f : functions) {
+    entry->has[raw(f)] = true;
+    functions_[f].classes.push_back(entry.get());
+  }
+  return *entry;
+}
+
+void placement::remove(worker& w) {
+  auto& c = *w.placed;
+  c.idle.remove(w);
+  w.ready = readiness::none;
+  w.placed = nullptr;
+  if (--c.workers > 0) return;
+
+  while (!c.sessions.empty()) c.sessions.remove(c.sessions.front());
+  for (auto const f : c.functions) std::erase(functions_[f].classes, &c);
+  std::erase(dirty_, &c);
+  free_indexes_.push_back(c.index);
+  classes_.erase(std::vector<function_id>(c.functions));
+}
+
+void placement::update(worker& w) {
+  auto const wanted = w.wanted();
+  if (wanted == w.ready) return;
+  auto& c = *w.placed;
+  if (w.ready == readiness::idle) c.idle.remove(w);
+  if (w.ready == readiness::ahead) c.ahead.remove(w);
+  w.ready = wanted;
+  if (wanted == readiness::none) return;
+  (wanted == readiness::idle ? c.idle : c.ahead).push_back(w);
+  mark(c);
+}
+
+void placement::mark(placement_class& c) {
+  if (c.dirty || c.sessions.empty() || (c.idle.empty() && c.ahead.empty())) return;
+  c.dirty = true;
+  dirty_.push_back(&c);
+}
+
+void placement::announce(session& s, placement_class& c) {
+  if (c.sessions.contains(s)) return;
+  auto const runnable = [&](lane const& l) { return l.queue.size > 0 && c.can_run(l.function); };
+  if (std::none_of(s.lanes.begin(), s.lanes.end(), runnable)) return;
+  c.sessions.push_back(s);
+  mark(c);
+}
+
+void placement::announce(session& s, function_id f) {
+  for (auto* c : functions_[f].classes) {
+    if (!c->sessions.contains(s)) c->sessions.push_back(s);
+    mark(*c);
+  }
+}
+
+void placement::push_back(session& s, slot c) {
+  auto& l = s.lanes[closures_[c].lane];
+  closures_.push_back(l.queue, c);
+  if (l.queue.size == 1) announce(s, l.function);
+}
+
+void placement::push_front(session& s, slot c) {
+  auto& l = s.lanes[closures_[c].lane];
+  closures_.push_front(l.queue, c);
+  if (l.queue.size == 1) announce(s, l.function);
+}
+
+void placement::unqueue(session& s, slot c) {
+  closures_.remove(s.lanes[closures_[c].lane].queue, c);
+}
+
+void placement::forget(session& s) {
+  for (auto const& [functions, c] : classes_)
+    if (c->index < s.turns.size()) c->sessions.remove(s);
+}
+
+void placement::take(session& s, placement_class const& c, std::uint32_t max,
+                     std::vector<slot>& run) {
+  // Orders are compared by distance, so that they may wrap in a session that lives long.
+  auto const before = [](std::uint32_t a, std::uint32_t b) {
+    return static_cast<std::int32_t>(a - b) < 0;
+  };
+  while (run.size() < max) {
+    lane* first = nullptr;
+    lane* second = nullptr;
+    auto const order = [&](lane const* l) { return closures_[l->queue.front].order; };
+    for (auto& l : s.lanes) {
+      if (l.queue.size == 0 || !c.can_run(l.function)) continue;
+      if (!first || before(order(&l), order(first))) {
+        second = first;
+        first = &l;
+      } else if (!second || before(order(&l), order(second))) {
+        second = &l;
+      }
+    }
+    if (!first) return;
+    auto const bound = second ? order(second) : 0;
+    do {
+      slot const taken = first->queue.front;
+      closures_.remove(first->queue, taken);
+      run.push_back(taken);
+    } while (run.size() < max && first->queue.size > 0 && (!second || before(order(first), bound)));
+  }
+}
+
+worker* placement::next(std::vector<slot>& run) {
+  run.clear();
+  while (!dirty_.empty()) {
+    auto& c = *dirty_.back();
+    while (!c.sessions.empty() && !(c.idle.empty() && c.ahead.empty())) {
+      bool const idle = !c.idle.empty();
+      worker& w = idle ? c.idle.front() : c.ahead.front();
+      session& s = c.sessions.front();
+      take(s, c, idle ? 1 : std::min(run_max, w.window - w.outstanding()), run);
+      if (run.empty()) {
+        c.sessions.remove(s);
+        continue;
+      }
+      c.sessions.rotate();
+      (idle ? c.idle : c.ahead).rotate();
+      return &w;
+    }
+    c.dirty = false;
+    dirty_.pop_back();
+  }
+  return nullptr;
+}
+
+std::string placement::violated_invariant() const {
+  for (auto const& [functions, c] : classes_) {
+    if (c->workers == 0) return "a placement class without workers is kept";
+    if (c->dirty != (std::find(dirty_.begin(), dirty_.end(), c.get()) != dirty_.end()))
+      return "a placement class is marked but not listed";
+    if (!c->dirty && !c->sessions.empty() && !(c->idle.empty() && c->ahead.empty()))
+      return "a placement class has work and room and is not marked";
+  }
+  return {};
+}
+
+}  // namespace muster::core

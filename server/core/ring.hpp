@@ -1,0 +1,55 @@
+// An intrusive doubly linked list used as a ring of turns: take from the front, rotate to the back.
+// Owns nothing; an element must leave before it dies. All operations are O(1).
+#pragma once
+
+#include "server/core/check.hpp"
+
+namespace muster::core {
+
+template <class T>
+struct ring_link {
+  T* previous = nullptr;
+  T* next = nullptr;
+  bool linked = false;
+};
+
+/// `LinkOf{}(element)` gives the element's link for this ring.
+template <class T, class LinkOf>
+class ring {
+ public:
+  explicit ring(LinkOf link_of = {}) : link_of_(link_of) {}
+
+  bool empty() const { return front_ == nullptr; }
+  T& front() const { return *front_; }
+  bool contains(T& t) const { return link_of_(t).linked; }
+
+  void push_back(T& t) {
+    auto& link = link_of_(t);
+    check(!link.linked, "an element enters a ring once");
+    link = {back_, nullptr, true};
+    (back_ ? link_of_(*back_).next : front_) = &t;
+    back_ = &t;
+  }
+
+  void remove(T& t) {
+    auto& link = link_of_(t);
+    if (!link.linked) return;
+    (link.previous ? link_of_(*link.previous).next : front_) = link.next;
+    (link.next ? link_of_(*link.next).previous : back_) = link.previous;
+    link = {};
+  }
+
+  void rotate() {
+    if (front_ == back_) return;
+    T& t = *front_;
+    remove(t);
+    push_back(t);
+  }
+
+ private:
+  LinkOf link_of_;
+  T* front_ = nullptr;
+  T* back_ = nullptr;
+};
+
+}  // namespace muster::core

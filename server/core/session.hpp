@@ -1,0 +1,71 @@
+// One user of schedule/join/fetch: its queue, its counts, its error. Over REST a session is a job.
+//
+//            schedule…            seal, nothing left
+//   running ───────────► running ───────────────────► succeeded | failed (on_error: continue)
+//      │ first error (fail_fast) or cancel
+//      ▼
+//   running, stopping: queued ones are cancelled, running ones asked to stop
+//      │ nothing runs any more
+//      ▼
+//   failed | cancelled        (a streaming session starts its next generation instead)
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "server/core/closure_table.hpp"
+#include "server/core/ring.hpp"
+#include "server/core/views.hpp"
+
+namespace muster::core {
+
+/// The queued closures of one function, in schedule order.
+struct lane {
+  function_id function{};
+  slot_list queue;
+};
+
+struct session {
+  session_id id{};
+  session_spec spec;
+  std::size_t capacity = 0;
+  std::uint32_t max_worker_failures = 0;  // 0: no limit
+
+  std::vector<lane> lanes;
+  std::unordered_map<function_id, std::uint32_t> lane_of;
+  std::vector<slot> closures;  // by order; only when values are kept
+  std::uint32_t scheduled = 0;
+
+  job_state state = job_state::running;
+  bool sealed = false;
+  bool stopping = false;  // an error or a cancel is being drained
+  bool user_cancelled = false;
+  bool closed = false;  // the client is gone; erased when drained
+  bool full = false;    // told to hold back; a notice follows
+  std::uint32_t generation = 0;
+  std::optional<failure> first_error;
+
+  closure_counts counts;
+  std::uint64_t put_back = 0;
+  std::uint64_t value_bytes = 0;
+  time_point created{};
+  time_point finished{};
+  std::vector<call_id> joins;
+
+  std::vector<ring_link<session>> turns;  // by placement class: waiting for a turn there
+
+  bool idle() const { return counts.queued + counts.running + counts.blocked == 0; }
+  bool terminal() const { return state != job_state::running; }
+
+  std::uint32_t lane_for(function_id f) {
+    if (!lanes.empty() && lanes.back().function == f)
+      return static_cast<std::uint32_t>(lanes.size() - 1);
+    auto const [it, created_now] = lane_of.try_emplace(f, static_cast<std::uint32_t>(lanes.size()));
+    if (created_now) lanes.push_back({f, {}});
+    return it->second;
+  }
+};
+
+}  // namespace muster::core

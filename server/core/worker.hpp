@@ -1,0 +1,48 @@
+// A worker as long as its stream lives: what it can run, what it holds, how much it may be sent.
+//
+// `window` is how many closures it may hold just now: between its slots and its credits, doubled
+// while closures come back quickly and halved when they do not. So long closures wait in the shared
+// queue, where any worker can take them, and short ones keep the stream full.
+#pragma once
+
+#include <algorithm>
+
+#include "server/core/closure_table.hpp"
+#include "server/core/ring.hpp"
+
+namespace muster::core {
+
+struct task_row;
+struct placement_class;
+
+enum class readiness : std::uint8_t {
+  none,   ///< full, draining or gone
+  idle,   ///< has an idle slot: served first, one closure a turn
+  ahead,  ///< may be sent more than it can run at once
+};
+
+struct worker {
+  stream_id stream{};
+  task_row* task = nullptr;
+  placement_class* placed = nullptr;
+  std::uint32_t place = 0;
+  std::uint32_t slots = 1;
+  std::uint32_t credits = 1;
+  std::uint32_t window = 1;
+  bool draining = false;
+  slot_list holds;  // closures sent and not answered, oldest first
+
+  readiness ready = readiness::none;
+  ring_link<worker> turn;
+
+  std::uint32_t outstanding() const { return holds.size; }
+  readiness wanted() const {
+    if (draining) return readiness::none;
+    if (holds.size < slots) return readiness::idle;
+    return holds.size < window ? readiness::ahead : readiness::none;
+  }
+  void grow() { window = std::min(window * 2, credits); }
+  void shrink() { window = std::max(window / 2, slots); }
+};
+
+}  // namespace muster::core
