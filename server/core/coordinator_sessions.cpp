@@ -171,9 +171,10 @@ void coordinator::state::settle(session& s) {
 }
 
 void coordinator::state::finish_job(session& s) {
-  s.state = s.user_cancelled ? job_state::cancelled
-            : s.first_error  ? job_state::failed
-                             : job_state::succeeded;
+  s.state = s.user_cancelled         ? job_state::cancelled
+            : s.first_error          ? job_state::failed
+            : s.counts.cancelled > 0 ? job_state::cancelled
+                                     : job_state::succeeded;
   s.finished = now;
   s.stopping = false;
   s.sealed = true;

@@ -1,0 +1,157 @@
+#include "tests/simulation/model_client.hpp"
+
+namespace muster::simulation {
+
+using namespace std::chrono_literals;
+
+void model_client::start() {
+  if (stopped_ || session_open_) return;
+  session_open_ = true;
+  gone_ = false;
+  ++sessions;
+  failing_ = world_.dice().chance(40);
+  if (world_.dice().chance(50)) {
+    open_stream();
+  } else {
+    open_job();
+  }
+}
+
+std::vector<core::closure_spec> model_client::batch() {
+  auto& dice = world_.dice();
+  std::vector<core::closure_spec> out(static_cast<std::size_t>(dice.between(1, 40)));
+  for (auto& c : out) {
+    auto b = behaviour::succeed;
+    if (failing_ && dice.chance(3)) b = behaviour::fail;
+    if (failing_ && dice.chance(1)) b = behaviour::kill_worker;
+    if (failing_ && dice.chance(2)) b = behaviour::fail_stale;
+    c.token = ++last_token_;
+    c.function = functions_[static_cast<std::size_t>(
+        dice.between(0, static_cast<std::int64_t>(functions_.size()) - 1))];
+    c.args = args_for(b, c.token);
+  }
+  return out;
+}
+
+void model_client::open_stream() {
+  core::open_session e;
+  e.spec.keep_values = false;
+  e.spec.open = true;
+  e.spec.on_error =
+      world_.dice().chance(50) ? core::on_error::fail_fast : core::on_error::continue_all;
+  e.spec.queue_capacity = static_cast<std::size_t>(world_.dice().between(10, 200));
+  world_.ask(std::move(e), [this](core::reply const& r) {
+    if (!r.status.ok()) throw violation("a stream was refused: " + r.status.message);
+    session_ = std::get<core::session_reply>(r.body).session;
+    schedule_more(static_cast<int>(world_.dice().between(1, 12)));
+  });
+}
+
+void model_client::schedule_more(int batches) {
+  if (gone_) return;
+  auto& dice = world_.dice();
+  if (batches == 0) {
+    world_.ask(core::seal_session{{}, session_}, [](core::reply const&) {});
+    return;
+  }
+  if (dice.chance(2)) {  // vanish: nobody will listen to what comes
+    gone_ = true;
+    auto const id = session_;
+    outstanding_.clear();
+    ended();
+    world_.apply(core::close_session{id});
+    return;
+  }
+  if (dice.chance(3)) world_.ask(core::cancel_session{{}, session_}, [](core::reply const&) {});
+  if (world_.server().has_room(session_)) {
+    core::schedule e{{}, session_, batch()};
+    for (auto const& c : e.closures) outstanding_.insert(c.token);
+    --batches;
+    world_.apply(std::move(e));
+  }
+  world_.after(core::duration(dice.between(10, 300'000)),
+               [this, batches] { schedule_more(batches); });
+}
+
+void model_client::on_outcome(core::outcome const& o) {
+  if (gone_) return;
+  if (outstanding_.erase(o.token) != 1)
+    throw violation("closure " + std::to_string(o.token) + " ended twice, or was never scheduled");
+  if (o.ok && std::string(o.value.view()).substr(2) != std::to_string(o.token))
+    throw violation("closure " + std::to_string(o.token) + " has the value of another");
+  ++(o.ok ? succeeded : o.failure.kind == core::failure_kind::cancelled ? cancelled : failed);
+}
+
+void model_client::on_notice(core::notice_kind n) {
+  if (gone_ || n != core::notice_kind::drained) return;
+  if (!outstanding_.empty() && !world_.server().job(session_)->open)
+    throw violation("a session drained with " + std::to_string(outstanding_.size()) +
+                    " closures unanswered");
+  auto const job = world_.server().job(session_);
+  if (job && !job->open && outstanding_.empty()) {
+    gone_ = true;
+    auto const id = session_;
+    ended();
+    world_.after(0ms, [this, id] { world_.apply(core::close_session{id}); });
+  }
+}
+
+void model_client::check_reply(core::reply const& r, core::time_point deadline) {
+  if (world_.now() > deadline + 1ms)
+    throw violation("a parked call was answered after its deadline");
+  if (r.status.code == core::code::deadline_exceeded && world_.now() < deadline)
+    throw violation("a parked call timed out early");
+}
+
+void model_client::open_job() {
+  auto& dice = world_.dice();
+  core::open_session e;
+  e.spec.on_error = dice.chance(50) ? core::on_error::fail_fast : core::on_error::continue_all;
+  e.closures = batch();
+  auto const n = e.closures.size();
+  core::session_reply opened;
+  world_.ask(std::move(e), [&](core::reply const& r) {
+    if (!r.status.ok()) throw violation("a job was refused: " + r.status.message);
+    opened = std::get<core::session_reply>(r.body);
+  });
+  session_ = opened.session;
+  auto const deadline = world_.now() + core::duration(dice.between(1'000, 5'000'000));
+  for (std::size_t i = 0; i < n; i += 5) {
+    auto const call =
+        world_.ask(core::await_value{{}, opened.closures[i], deadline},
+                   [this, deadline](core::reply const& r) { check_reply(r, deadline); });
+    if (dice.chance(10)) world_.forget(call);
+  }
+  if (dice.chance(10))
+    world_.ask(core::cancel_closure{{}, opened.closures.back()}, [](core::reply const&) {});
+  if (dice.chance(10))
+    world_.after(core::duration(dice.between(10, 2'000'000)), [this, id = session_] {
+      world_.ask(core::cancel_session{{}, id}, [](core::reply const&) {});
+    });
+  world_.ask(core::join_session{{}, session_, core::never}, [this, n](core::reply const& r) {
+    auto const& j = std::get<core::join_reply>(r.body);
+    if (!j.done) throw violation("a join without deadline returned before the end");
+    auto const job = *world_.server().job(session_);
+    if (job.counts.succeeded + job.counts.failed + job.counts.cancelled != n)
+      throw violation("a job ended with closures missing");
+    if (j.state == core::job_state::succeeded && job.counts.succeeded != n)
+      throw violation("a job succeeded without all of its closures");
+    succeeded += job.counts.succeeded;
+    failed += job.counts.failed;
+    cancelled += job.counts.cancelled;
+    auto const id = session_;
+    ended();
+    if (world_.dice().chance(50))
+      world_.after(1ms, [this, id] {
+        world_.ask(core::delete_session{{}, id}, [](core::reply const&) {});
+      });
+  });
+}
+
+void model_client::ended() {
+  session_open_ = false;
+  session_ = {};
+  world_.after(core::duration(world_.dice().between(10, 200'000)), [this] { start(); });
+}
+
+}  // namespace muster::simulation

@@ -1,0 +1,45 @@
+// A user as the simulation sees it: opens sessions, schedules, waits, cancels, vanishes, and keeps
+// its own books: every closure ends exactly once, with the value it must have.
+#pragma once
+
+#include <set>
+
+#include "tests/simulation/model_worker.hpp"
+
+namespace muster::simulation {
+
+class model_client {
+ public:
+  model_client(world& w, std::vector<core::function_id> functions)
+      : world_(w), functions_(std::move(functions)) {}
+
+  void start();  // one session, then another, until `stop`
+  void stop() { stopped_ = true; }
+  bool content() const { return !session_open_; }
+  core::session_id session() const { return session_; }
+
+  void on_outcome(core::outcome const& o);
+  void on_notice(core::notice_kind n);
+
+  std::uint64_t succeeded = 0, failed = 0, cancelled = 0, sessions = 0;
+
+ private:
+  void open_stream();
+  void open_job();
+  void schedule_more(int batches);
+  std::vector<core::closure_spec> batch();
+  void ended();
+  void check_reply(core::reply const& r, core::time_point deadline);
+
+  world& world_;
+  std::vector<core::function_id> functions_;
+  bool stopped_ = false;
+  bool session_open_ = false;
+  bool failing_ = false;  // this session may schedule closures that fail
+  bool gone_ = false;
+  core::session_id session_{};
+  std::set<std::uint64_t> outstanding_;
+  std::uint64_t last_token_ = 0;
+};
+
+}  // namespace muster::simulation

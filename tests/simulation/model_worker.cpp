@@ -1,0 +1,236 @@
+#include "tests/simulation/model_worker.hpp"
+
+#include <algorithm>
+
+namespace muster::simulation {
+
+using namespace std::chrono_literals;
+
+behaviour behaviour_of(core::blob const& args) {
+  return static_cast<behaviour>(args.view().front() - '0');
+}
+core::blob args_for(behaviour b, std::uint64_t token) {
+  return core::blob(std::string(1, static_cast<char>('0' + static_cast<int>(b))) +
+                    std::to_string(token));
+}
+std::string value_for(core::blob const& args) {
+  return "=" + std::string(args.view());
+}
+
+model_worker::model_worker(world& w, faults const& f, int number,
+                           std::vector<std::string> functions, std::uint64_t& stream_counter)
+    : world_(w),
+      faults_(f),
+      number_(number),
+      functions_(std::move(functions)),
+      stream_counter_(stream_counter) {}
+
+void model_worker::start() {
+  alive_ = true;
+  incarnation_ = world_.dice().next() | 1;
+  slots_ = static_cast<std::uint32_t>(world_.dice().between(1, 4));
+  draining_ = false;
+  attach();
+}
+
+void model_worker::attach() {
+  ++life_;
+  stream_ = core::stream_id{++stream_counter_};
+  core::worker_spec spec;
+  spec.index = number_ % 2 == 0 ? number_ : -1;  // half of them ask for their index
+  spec.incarnation = core::incarnation{incarnation_};
+  spec.slots = slots_;
+  spec.credits = static_cast<std::uint32_t>(world_.dice().between(slots_, 64));
+  spec.functions = functions_;
+  spec.host = "host" + std::to_string(number_);
+  world_.apply(core::worker_attached{stream_, std::move(spec)});
+  if (stream_ != core::stream_id{}) beat(life_);
+}
+
+void model_worker::beat(std::uint64_t life) {
+  world_.after(world_.server().configuration().heartbeat_interval(), [this, life] {
+    if (life != life_ || !alive_) return;
+    if (paused_until_ <= world_.now()) send(core::worker_alive{stream_});
+    beat(life);
+  });
+}
+
+// Messages take up to 20 ms; one that arrives after its stream has ended finds nobody.
+void model_worker::send(core::event e) {
+  auto const life = life_;
+  world_.after(core::duration(world_.dice().between(10, 20'000)),
+               [this, life, e = std::move(e)]() mutable {
+                 if (life == life_ && stream_ != core::stream_id{}) world_.apply(std::move(e));
+               });
+}
+
+void model_worker::on_dispatch(std::vector<core::assignment> batch) {
+  auto const life = life_;
+  world_.after(core::duration(world_.dice().between(10, 5'000)),
+               [this, life, batch = std::move(batch)] {
+                 if (life != life_ || !alive_) return;
+                 for (auto const& a : batch) holds_.push_back({a, false});
+                 execute_next();
+               });
+}
+
+void model_worker::execute_next() {
+  auto const busy = static_cast<std::uint32_t>(
+      std::count_if(holds_.begin(), holds_.end(), [](held const& h) { return h.executing; }));
+  auto room = slots_ > busy ? slots_ - busy : 0;
+  for (auto& h : holds_) {
+    if (room == 0) return;
+    if (h.executing) continue;
+    --room;
+    h.executing = true;
+    auto const took = world_.dice().chance(80) ? world_.dice().between(10, 2'000)
+                                               : world_.dice().between(2'000, 900'000);
+    auto const wait = std::max(core::duration{}, paused_until_ - world_.now());
+    world_.after(wait + core::duration(took),
+                 [this, c = h.what.closure, life = life_] { finish(c, life); });
+  }
+}
+
+void model_worker::finish(core::closure_id c, std::uint64_t life) {
+  if (life != life_ || !alive_) return;
+  auto const it = std::find_if(holds_.begin(), holds_.end(),
+                               [&](held const& h) { return h.what.closure == c; });
+  if (it == holds_.end()) return;  // stopped meanwhile
+  auto const what = it->what;
+  ++executed;
+  if (behaviour_of(what.args) == behaviour::kill_worker) return crash(true);
+  holds_.erase(it);
+  core::worker_result r{what.closure, what.attempt, true, {}, {}};
+  switch (behaviour_of(what.args)) {
+    case behaviour::fail:
+      r.ok = false;
+      r.failure.message = "as told";
+      break;
+    case behaviour::fail_stale:
+      r.ok = what.attempt > 1;
+      r.failure.kind = core::failure_kind::stale_handle;
+      r.value = core::blob(value_for(what.args));
+      break;
+    default:
+      r.value = core::blob(value_for(what.args));
+  }
+  answer(std::move(r));
+  execute_next();
+}
+
+void model_worker::answer(core::worker_result r) {
+  answers_.push_back(std::move(r));
+  if (flushing_) return;
+  flushing_ = true;
+  world_.after(core::duration(world_.dice().between(1, 500)),
+               [this, life = life_] { flush(life); });
+}
+
+void model_worker::flush(std::uint64_t life) {
+  if (life != life_) return;
+  flushing_ = false;
+  if (!alive_ || answers_.empty()) return;
+  core::worker_results batch{stream_, std::exchange(answers_, {})};
+  if (faults_.on && world_.dice().chance(faults_.duplicate_percent)) {
+    world_.note("worker " + std::to_string(number_) + " answers twice");
+    send(batch);
+  }
+  send(std::move(batch));
+  if (draining_ && holds_.empty())
+    world_.after(50ms, [this, life] {
+      if (life == life_ && alive_) lose_connection("left", true, true), alive_ = false;
+    });
+}
+
+void model_worker::on_stop(core::stop_request const& s) {
+  world_.after(core::duration(world_.dice().between(10, 5'000)), [this, life = life_, s] {
+    if (life != life_ || !alive_) return;
+    auto const it = std::find_if(holds_.begin(), holds_.end(),
+                                 [&](held const& h) { return h.what.closure == s.closure; });
+    if (it == holds_.end() || (it->executing && world_.dice().chance(50))) return;
+    core::worker_result r{s.closure, s.attempt, false, {}, {}};
+    r.failure.kind = core::failure_kind::cancelled;
+    r.failure.message = "stopped";
+    holds_.erase(it);
+    answer(std::move(r));
+    execute_next();
+  });
+}
+
+void model_worker::on_drain() {
+  draining_ = true;
+}
+
+void model_worker::lose_connection(std::string const& why, bool tell_server, bool clean) {
+  auto const stream = std::exchange(stream_, core::stream_id{});
+  ++life_;
+  holds_.clear();
+  answers_.clear();
+  flushing_ = false;
+  if (tell_server && stream != core::stream_id{})
+    world_.apply(core::worker_detached{stream, clean, why});
+}
+
+void model_worker::on_disconnect(bool final) {
+  stream_ = core::stream_id{};
+  ++life_;
+  holds_.clear();
+  answers_.clear();
+  flushing_ = false;
+  if (final) alive_ = false;  // turn() starts a new process one day
+  if (alive_ && !draining_)
+    world_.after(core::duration(world_.dice().between(1'000, 2'000'000)), [this, life = life_] {
+      if (life == life_ && alive_) attach();
+    });
+}
+
+void model_worker::crash(bool noticed) {
+  world_.note("worker " + std::to_string(number_) + (noticed ? " crashes" : " vanishes"));
+  alive_ = false;
+  if (noticed) {
+    lose_connection("connection lost", true, false);
+  } else {
+    ++life_;  // the server goes on believing in the stream
+    holds_.clear();
+    answers_.clear();
+    flushing_ = false;
+  }
+}
+
+void model_worker::turn() {
+  auto& dice = world_.dice();
+  if (!alive_) {
+    if (dice.chance(30)) start();
+    return;
+  }
+  if (!faults_.on) return;
+  if (dice.chance(faults_.crash_percent)) return crash(!dice.chance(faults_.unnoticed_percent));
+  if (dice.chance(faults_.pause_percent))
+    paused_until_ = world_.now() + core::duration(dice.between(100'000, 40'000'000));
+  if (stream_ != core::stream_id{} && dice.chance(faults_.reconnect_percent)) {
+    bool const noticed = dice.chance(50);
+    lose_connection("connection reset", noticed, false);
+    world_.after(core::duration(dice.between(1'000, 3'000'000)), [this, life = life_] {
+      if (life == life_ && alive_) attach();
+    });
+    return;
+  }
+  if (stream_ != core::stream_id{} && dice.chance(faults_.drain_percent)) {
+    draining_ = true;
+    send(core::worker_drain{stream_, false});
+    answers_.reserve(1);
+    if (holds_.empty()) lose_connection("left", true, true), alive_ = false;
+  }
+}
+
+void model_worker::heal() {
+  paused_until_ = {};
+  if (draining_ || !alive_) {
+    if (alive_) lose_connection("left", true, false);
+    start();
+  } else if (stream_ == core::stream_id{}) {
+    attach();
+  }
+}
+
+}  // namespace muster::simulation

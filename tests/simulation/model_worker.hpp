@@ -1,0 +1,81 @@
+// A worker process and its link to the server, as the simulation sees them.
+//
+// It attaches, executes what it is sent on `slots` threads, answers in batches, beats when idle. It
+// can crash (noticed at once, or only by its silence), pause, restart with a new incarnation, lose
+// its connection and come back with the old one, answer twice, or drain and leave.
+#pragma once
+
+#include <set>
+
+#include "tests/simulation/world.hpp"
+
+namespace muster::simulation {
+
+/// What a closure does when executed; its arguments say so.
+enum class behaviour : std::uint8_t { succeed, fail, kill_worker, fail_stale };
+
+struct faults {
+  bool on = true;
+  int crash_percent = 3;  // at each of the worker's turns
+  int pause_percent = 2;
+  int reconnect_percent = 3;
+  int duplicate_percent = 1;  // a batch of answers is sent twice
+  int drain_percent = 1;
+  int unnoticed_percent = 30;  // of the crashes: no FIN reaches the server
+};
+
+class model_worker {
+ public:
+  model_worker(world& w, faults const& f, int number, std::vector<std::string> functions,
+               std::uint64_t& stream_counter);
+
+  void start();
+  void turn();  // chance strikes; called regularly
+  /// No more faults: resume, reattach.
+  void heal();
+
+  core::stream_id stream() const { return stream_; }
+  void on_dispatch(std::vector<core::assignment> batch);
+  void on_stop(core::stop_request const& s);
+  void on_disconnect(bool final);
+  void on_drain();
+
+  std::uint64_t executed = 0;
+
+ private:
+  struct held {
+    core::assignment what;
+    bool executing = false;
+  };
+  void attach();
+  void beat(std::uint64_t life);
+  void execute_next();
+  void finish(core::closure_id c, std::uint64_t life);
+  void answer(core::worker_result r);
+  void flush(std::uint64_t life);
+  void crash(bool noticed);
+  void send(core::event e);
+  void lose_connection(std::string const& why, bool tell_server, bool clean);
+
+  world& world_;
+  faults const& faults_;
+  int const number_;
+  std::vector<std::string> functions_;
+  std::uint64_t& stream_counter_;
+  core::stream_id stream_{};  // 0: not attached
+  std::uint64_t incarnation_ = 0;
+  std::uint64_t life_ = 0;  // changes with every crash and every lost connection
+  bool alive_ = false;
+  core::time_point paused_until_{};
+  std::uint32_t slots_ = 1;
+  std::vector<held> holds_;
+  std::vector<core::worker_result> answers_;
+  bool flushing_ = false;
+  bool draining_ = false;
+};
+
+behaviour behaviour_of(core::blob const& args);
+core::blob args_for(behaviour b, std::uint64_t token);
+std::string value_for(core::blob const& args);
+
+}  // namespace muster::simulation

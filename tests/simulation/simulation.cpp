@@ -1,0 +1,123 @@
+#include "tests/simulation/simulation.hpp"
+
+#include <memory>
+
+#include "tests/simulation/model_client.hpp"
+
+namespace muster::simulation {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+struct cluster {
+  explicit cluster(std::uint64_t seed) : earth(seed, {}) {
+    auto& dice = earth.dice();
+    std::vector<std::string> const names = {"a", "b", "c"};
+    std::vector<core::function_id> ids;
+    for (auto const& n : names) ids.push_back(*earth.server().intern(n));
+    earth.perform = [this](core::effects const& fx) { perform(fx); };
+    auto const n_workers = dice.between(1, 6);
+    for (int i = 0; i < n_workers; ++i) {
+      // The first knows everything, so that nothing can wait for ever.
+      std::vector<std::string> known;
+      for (auto const& name : names)
+        if (i == 0 || dice.chance(60)) known.push_back(name);
+      workers.push_back(std::make_unique<model_worker>(earth, failures, i, known, streams));
+    }
+    auto const n_clients = dice.between(1, 5);
+    for (int i = 0; i < n_clients; ++i)
+      clients.push_back(std::make_unique<model_client>(earth, ids));
+  }
+
+  model_worker* of(core::stream_id s) {
+    for (auto& w : workers)
+      if (w->stream() == s) return w.get();
+    return nullptr;
+  }
+
+  void perform(core::effects const& fx) {
+    for (auto const& d : fx.dispatches)
+      if (auto* w = of(d.stream))
+        w->on_dispatch(
+            {fx.assignments.begin() + d.first, fx.assignments.begin() + d.first + d.count});
+    for (auto const& s : fx.stop_requests)
+      if (auto* w = of(s.stream)) w->on_stop(s);
+    for (auto const& d : fx.drain_requests)
+      if (auto* w = of(d.stream)) w->on_drain();
+    for (auto const& d : fx.disconnects)
+      if (auto* w = of(d.stream)) w->on_disconnect(d.final);
+    for (auto const& o : fx.outcomes)
+      for (auto& c : clients)
+        if (c->session() == o.session) c->on_outcome(o);
+    for (auto const& n : fx.notices)
+      for (auto& c : clients)
+        if (c->session() == n.session) c->on_notice(n.kind);
+  }
+
+  void strike() {
+    for (auto& w : workers) w->turn();
+    if (failures.on) earth.after(500ms, [this] { strike(); });
+  }
+
+  bool all_content() const {
+    for (auto const& c : clients)
+      if (!c->content()) return false;
+    return true;
+  }
+
+  faults failures;
+  world earth;
+  std::uint64_t streams = 0;
+  std::vector<std::unique_ptr<model_worker>> workers;
+  std::vector<std::unique_ptr<model_client>> clients;
+};
+
+void live(cluster& c) {
+  for (auto& w : c.workers) w->start();
+  for (auto& client : c.clients) client->start();
+  c.earth.after(500ms, [&c] { c.strike(); });
+  c.earth.run(c.earth.now() + 60s);
+
+  // Liveness: with the faults gone, everything must end within bounded time.
+  c.failures.on = false;
+  for (auto& client : c.clients) client->stop();
+  for (auto& w : c.workers) w->heal();
+  for (int second = 0; second < 600 && !c.all_content(); ++second) {
+    c.earth.run(c.earth.now() + 1s);
+    for (auto& w : c.workers) w->turn();  // a poison closure may have killed it
+  }
+  if (!c.all_content()) throw violation("ten minutes after the last fault a client still waits");
+  c.earth.run(c.earth.now() + 10s);
+  if (c.earth.open_calls() > 0) throw violation("a call was never answered");
+  auto const v = c.earth.server().overview(c.earth.now());
+  if (v.closures.queued + v.closures.running > 0) throw violation("closures are left over");
+}
+
+}  // namespace
+
+report simulate(std::uint64_t seed) {
+  cluster c(seed);
+  report r;
+  try {
+    live(c);
+  } catch (violation const& v) {
+    r.violation = v.what();
+    r.recent = c.earth.recent();
+  }
+  auto const v = c.earth.server().overview(c.earth.now());
+  r.trace_hash = c.earth.trace_hash();
+  r.steps = c.earth.steps();
+  r.put_back = v.put_back;
+  r.aborted = v.values_aborted;
+  for (auto const& w : c.workers) r.executed += w->executed;
+  for (auto const& client : c.clients) {
+    r.succeeded += client->succeeded;
+    r.failed += client->failed;
+    r.cancelled += client->cancelled;
+    r.sessions += client->sessions;
+  }
+  return r;
+}
+
+}  // namespace muster::simulation

@@ -1,0 +1,90 @@
+#include "tests/simulation/world.hpp"
+
+namespace muster::simulation {
+
+world::world(std::uint64_t seed, core::config config)
+    : dice_(seed), server_(std::make_unique<core::coordinator>(config, now_)) {}
+
+void world::after(core::duration delay, std::function<void()> what) {
+  agenda_.emplace(std::pair{now_ + delay, ++sequence_}, std::move(what));
+}
+
+bool world::run(core::time_point end) {
+  while (!agenda_.empty()) {
+    auto const first = agenda_.begin();
+    if (first->first.first > end) {
+      now_ = end;
+      return false;
+    }
+    now_ = first->first.first;
+    auto const what = std::move(first->second);
+    agenda_.erase(first);
+    what();
+  }
+  return true;
+}
+
+void world::apply(core::event e) {
+  ++steps_;
+  note("event " + std::to_string(e.index()));
+  auto const fx = server_->step(now_, e);  // a copy: performing them may step again
+  fold(fx);
+  if (auto const broken = server_->violated_invariant(); !broken.empty())
+    throw violation("after step " + std::to_string(steps_) + ": " + broken);
+  arm();
+  perform(fx);
+  for (auto const& r : fx.replies) {
+    auto node = calls_.extract(r.call);
+    if (!node) throw violation("a call was answered twice, or was never asked");
+    node.mapped()(r);
+  }
+}
+
+void world::forget(core::call_id call) {
+  if (calls_.erase(call) == 1) apply(core::call_gone{call});
+}
+
+void world::arm() {
+  auto const due = server_->next_deadline();
+  if (due == armed_ || due == core::never) return;
+  armed_ = due;
+  after(std::max(core::duration{}, due - now_), [this, due] {
+    if (armed_ != due) return;
+    armed_ = core::never;
+    apply(core::tick{});
+  });
+}
+
+void world::note(std::string line) {
+  notes_.push_back(std::to_string(core::to_unix_ms(now_) - 1'700'000'000'000) + " ms  " +
+                   std::move(line));
+  if (notes_.size() > 50) notes_.pop_front();
+}
+
+std::string world::recent() const {
+  std::string all;
+  for (auto const& n : notes_) all += "  " + n + "\n";
+  return all;
+}
+
+void world::fold(std::uint64_t value) {
+  for (int i = 0; i < 8; ++i) {
+    hash_ ^= value >> (8 * i) & 0xff;
+    hash_ *= 1099511628211ull;
+  }
+}
+
+void world::fold(core::effects const& fx) {
+  fold(static_cast<std::uint64_t>(now_.time_since_epoch().count()));
+  for (auto const& w : fx.welcomes) fold(raw(w.stream)), fold(static_cast<std::uint64_t>(w.index));
+  for (auto const& d : fx.dispatches) fold(raw(d.stream)), fold(d.count);
+  for (auto const& a : fx.assignments) fold(raw(a.closure)), fold(a.attempt);
+  for (auto const& s : fx.stop_requests) fold(raw(s.stream)), fold(raw(s.closure));
+  for (auto const& d : fx.disconnects) fold(raw(d.stream)), fold(d.status.message.size());
+  for (auto const& o : fx.outcomes) fold(o.token), fold(o.ok), fold(o.failure.message.size());
+  for (auto const& n : fx.notices) fold(raw(n.session)), fold(static_cast<std::uint64_t>(n.kind));
+  for (auto const& r : fx.replies)
+    fold(raw(r.call)), fold(static_cast<std::uint64_t>(r.status.code));
+}
+
+}  // namespace muster::simulation

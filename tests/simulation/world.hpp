@@ -1,0 +1,77 @@
+// Virtual time around one coordinator: a queue of things to happen, the coordinator, a trace.
+//
+// After every step the coordinator's invariants are checked, its effects are folded into a hash (so
+// that two runs can be compared) and handed to whoever simulates the other side. The world arms the
+// coordinator's one timer as the real hub does.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "server/core/coordinator.hpp"
+#include "tests/simulation/random.hpp"
+
+namespace muster::simulation {
+
+struct violation : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+class world {
+ public:
+  world(std::uint64_t seed, core::config config);
+
+  core::time_point now() const { return now_; }
+  core::coordinator& server() { return *server_; }
+  random& dice() { return dice_; }
+
+  /// `what` happens after `delay` of virtual time; things at the same time happen in this order.
+  void after(core::duration delay, std::function<void()> what);
+  /// Runs until nothing is left to happen or `end` is reached. Returns false at `end`.
+  bool run(core::time_point end);
+
+  /// One step of the coordinator, now.
+  void apply(core::event e);
+  /// A step that carries a call; `done` gets its one reply.
+  template <class Event>
+  core::call_id ask(Event e, std::function<void(core::reply const&)> done) {
+    e.call = core::call_id{++last_call_};
+    calls_.emplace(e.call, std::move(done));
+    auto const id = e.call;
+    apply(std::move(e));
+    return id;
+  }
+  void forget(core::call_id call);
+  std::size_t open_calls() const { return calls_.size(); }
+
+  /// The other side of the effects; set before the first step.
+  std::function<void(core::effects const&)> perform;
+
+  void note(std::string line);  // for the trace shown when something breaks
+  std::uint64_t trace_hash() const { return hash_; }
+  std::string recent() const;
+  std::uint64_t steps() const { return steps_; }
+
+ private:
+  void fold(std::uint64_t value);
+  void fold(core::effects const& fx);
+  void arm();
+
+  random dice_;
+  core::time_point now_{std::chrono::seconds(1'700'000'000)};
+  std::unique_ptr<core::coordinator> server_;
+  std::map<std::pair<core::time_point, std::uint64_t>, std::function<void()>> agenda_;
+  std::uint64_t sequence_ = 0;
+  std::map<core::call_id, std::function<void(core::reply const&)>> calls_;
+  std::uint64_t last_call_ = 0;
+  core::time_point armed_ = core::never;
+  std::uint64_t hash_ = 14695981039346656037ull;
+  std::deque<std::string> notes_;
+  std::uint64_t steps_ = 0;
+};
+
+}  // namespace muster::simulation
