@@ -43,7 +43,7 @@ void model_client::open_stream() {
   world_.ask(std::move(e), [this](core::reply const& r) {
     if (!r.status.ok()) throw violation("a stream was refused: " + r.status.message);
     session_ = std::get<core::session_reply>(r.body).session;
-    schedule_more(static_cast<int>(world_.dice().between(1, 12)));
+    schedule_more(static_cast<int>(world_.dice().between(1, 40)));
   });
 }
 

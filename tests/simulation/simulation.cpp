@@ -88,7 +88,7 @@ void live(cluster& c) {
     for (auto& w : c.workers) w->turn();  // a poison closure may have killed it
   }
   if (!c.all_content()) throw violation("ten minutes after the last fault a client still waits");
-  c.earth.run(c.earth.now() + 10s);
+  c.earth.run(c.earth.now() + 60s);  // longer than the longest pause and the heartbeat timeout
   if (c.earth.open_calls() > 0) throw violation("a call was never answered");
   auto const v = c.earth.server().overview(c.earth.now());
   if (v.closures.queued + v.closures.running > 0) throw violation("closures are left over");
