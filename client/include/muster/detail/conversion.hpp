@@ -1,0 +1,114 @@
+// How arguments become parameters. For function.hpp only.
+#pragma once
+
+#include <boost/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "muster/context.hpp"
+#include "muster/value.hpp"
+
+namespace muster::detail {
+
+// ---- signatures ---------------------------------------------------------------------------------
+
+template <class R, class... A>
+struct plain_signature {
+  using result = std::remove_cvref_t<R>;
+  using arguments = std::tuple<std::remove_cvref_t<A>...>;
+  static constexpr bool takes_context = false;
+};
+template <class R, class... A>
+struct plain_signature<R, context&, A...> : plain_signature<R, A...> {
+  static constexpr bool takes_context = true;
+};
+
+template <class F>
+struct signature : signature<decltype(&F::operator())> {};
+template <class R, class... A>
+struct signature<R (*)(A...)> : plain_signature<R, A...> {};
+template <class R, class... A>
+struct signature<R (*)(A...) noexcept> : plain_signature<R, A...> {};
+template <class R, class C, class... A>
+struct signature<R (C::*)(A...)> : plain_signature<R, A...> {};
+template <class R, class C, class... A>
+struct signature<R (C::*)(A...) const> : plain_signature<R, A...> {};
+template <class R, class C, class... A>
+struct signature<R (C::*)(A...) noexcept> : plain_signature<R, A...> {};
+template <class R, class C, class... A>
+struct signature<R (C::*)(A...) const noexcept> : plain_signature<R, A...> {};
+
+template <class F>
+using signature_of = signature<std::decay_t<F>>;
+
+// ---- arguments ----------------------------------------------------------------------------------
+
+template <class T>
+struct is_optional : std::false_type {};
+template <class T>
+struct is_optional<std::optional<T>> : std::true_type {};
+
+/// What a JSON value must be to become a T, in words.
+template <class T>
+std::string_view expected_type() {
+  namespace json = boost::json;
+  if constexpr (std::is_same_v<T, bool>) return "a boolean";
+  else if constexpr (std::is_integral_v<T> && std::is_unsigned_v<T>)
+    return "an integer, not negative and in range";
+  else if constexpr (std::is_integral_v<T>) return "an integer in range";
+  else if constexpr (std::is_floating_point_v<T>) return "a number";
+  else if constexpr (json::is_string_like<T>::value) return "a string";
+  else if constexpr (json::is_map_like<T>::value || std::is_same_v<T, json::object>)
+    return "an object";
+  else if constexpr (json::is_sequence_like<T>::value || std::is_same_v<T, json::array>)
+    return "an array";
+  else if constexpr (json::is_tuple_like<T>::value) return "an array of fixed length";
+  else return "another shape";
+}
+
+/// One entry a parameter; nothing where it was not given.
+using argument_values = std::vector<std::optional<boost::json::value>>;
+
+/// Errors: function_error INPUT (not JSON, too many, an unknown or repeated keyword).
+argument_values argument_list(value_view args, std::vector<std::string> const& parameters,
+                              std::size_t count);
+
+[[noreturn]] void throw_missing(std::size_t position, std::size_t count);
+[[noreturn]] void throw_wrong_type(std::size_t position, std::string_view expected,
+                                   boost::json::value const& got, std::string_view why);
+
+template <class T>
+T convert_one(argument_values& given, std::size_t i) {
+  auto& v = given[i];
+  if constexpr (is_optional<T>::value) {
+    if (!v || v->is_null()) return std::nullopt;
+    return convert_one<typename T::value_type>(given, i);
+  } else {
+    if (!v) throw_missing(i, given.size());
+    if constexpr (std::is_same_v<T, boost::json::value>) {
+      return std::move(*v);
+    } else {
+      try {
+        return boost::json::value_to<T>(*v);
+      } catch (boost::system::system_error const&) {
+        throw_wrong_type(i, expected_type<T>(), *v, {});
+      } catch (std::exception const& e) {
+        throw_wrong_type(i, expected_type<T>(), *v, e.what());
+      }
+    }
+  }
+}
+
+template <class Tuple>
+Tuple convert(argument_values given) {
+  return [&]<std::size_t... I>(std::index_sequence<I...>) {
+    return Tuple{convert_one<std::tuple_element_t<I, Tuple>>(given, I)...};
+  }(std::make_index_sequence<std::tuple_size_v<Tuple>>());
+}
+
+}  // namespace muster::detail

@@ -1,0 +1,50 @@
+// Turns a callable with ordinary parameters and result into one that takes and gives bytes.
+#pragma once
+
+#include <boost/json.hpp>
+#include <functional>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "muster/context.hpp"
+#include "muster/detail/conversion.hpp"
+#include "muster/json.hpp"
+#include "muster/value.hpp"
+
+namespace muster {
+
+/// `args` is valid during the call. `result` comes empty, JSON, and keeps its memory from call to
+/// call where that helps: assign to it.
+using raw_function = std::function<void(context& c, value_view args, value& result)>;
+
+/// See worker::function.
+template <class F>
+raw_function make_raw(F f, std::vector<std::string> parameters = {}) {
+  using signature = detail::signature_of<F>;
+  using arguments = typename signature::arguments;
+  return [f = std::move(f), parameters = std::move(parameters)](context& c, value_view args,
+                                                                value& result) mutable {
+    auto const given = detail::argument_list(args, parameters, std::tuple_size_v<arguments>);
+    auto converted = detail::convert<arguments>(given);
+    auto const invoke = [&](auto&... a) -> decltype(auto) {
+      if constexpr (signature::takes_context)
+        return f(c, std::move(a)...);
+      else
+        return f(std::move(a)...);
+    };
+    if constexpr (std::is_void_v<typename signature::result>) {
+      std::apply(invoke, converted);
+      result.bytes = "null";
+    } else if constexpr (std::is_same_v<typename signature::result, value>) {
+      result = std::apply(invoke, converted);
+    } else {
+      result.bytes = to_json(boost::json::value_from(std::apply(invoke, converted)));
+    }
+  };
+}
+
+}  // namespace muster

@@ -1,0 +1,44 @@
+// How a session presents itself, its limits and times, and what it counts.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+namespace muster {
+
+struct session_options {
+  std::string server = "127.0.0.1:8476";  // "host:port"
+  std::string cluster;                    // empty: the default cluster
+  std::string name;                       // shown to operators
+  /// Else the first error cancels what is queued.
+  bool continue_on_error = false;
+  /// Closures queued at the server; while it is full, the server does not read. 0: its default.
+  std::uint64_t queue_capacity = 0;
+  /// A closure that loses its worker this often fails. 0: the server's default.
+  std::uint32_t max_worker_failures = 0;
+  bool unlimited_worker_failures = false;
+
+  /// What may wait here to be sent. Full: schedule blocks, try_schedule refuses.
+  std::size_t pending_max = 65'536;
+  std::size_t pending_bytes_max = std::size_t{64} << 20;
+  std::chrono::milliseconds connect_timeout{10'000};
+};
+
+struct session_stats {
+  std::uint64_t scheduled = 0;
+  std::uint64_t finished = 0;
+  std::uint64_t failed = 0;  // of those finished
+  std::uint64_t messages_sent = 0;
+  std::uint64_t messages_received = 0;
+};
+
+/// The session has ended or never began; what() is the reason.
+class session_error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+}  // namespace muster
