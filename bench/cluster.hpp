@@ -1,0 +1,47 @@
+// A server and workers of a benchmark's own, as real processes of this program on free loopback
+// ports; or a server that runs already (then only its address is known, and it has its own
+// workers).
+#pragma once
+
+#include <boost/json/value.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/process.hpp"
+#include "web/http_client.hpp"
+
+namespace muster::bench {
+
+class cluster {
+ public:
+  /// Starts `muster serve`, then `workers` times `muster worker`, and waits until all are
+  /// connected.
+  cluster(int workers, int credits, int slots = 1, std::vector<std::string> serve_flags = {});
+  /// An existing server.
+  explicit cluster(std::string grpc_address) : grpc_(std::move(grpc_address)) {}
+  ~cluster();
+  cluster(cluster const&) = delete;
+
+  std::string const& grpc() const { return grpc_; }
+  /// REST calls to a server of its own, path from "/api/…" on. Throw on anything but 2xx.
+  boost::json::value get(std::string const& path);
+  boost::json::value post(std::string const& path, std::string body = {});
+  /// Null for an existing server.
+  process* server() { return server_ ? &*server_ : nullptr; }
+  std::vector<process>& workers() { return workers_; }
+  void start_worker(int credits, int slots);
+  void wait_for_tasks(std::size_t connected);
+
+ private:
+  boost::json::value call(char const* method, std::string const& path, std::string body);
+
+  std::string grpc_;
+  std::string http_;
+  web::http_client client_;
+  std::string directory_;
+  std::optional<process> server_;
+  std::vector<process> workers_;
+};
+
+}  // namespace muster::bench

@@ -1,0 +1,39 @@
+// What every benchmark is asked for, and how it reports. Rows are JSON objects; as a table they are
+// printed one a line, with the names api users rely on.
+#pragma once
+
+#include <boost/json.hpp>
+#include <string>
+#include <vector>
+
+namespace muster::bench {
+
+struct options {
+  std::vector<int> workers;  // empty: the benchmark's own choice
+  std::vector<int> credits;
+  double seconds = 3;
+  std::string server;  // gRPC "host:port"; empty: a server and workers of its own
+  std::string function = "muster.noop";
+  std::size_t closures = 1'000'000;  // memory
+  int rounds = 20;                   // recovery
+  bool json = false;
+};
+
+/// One row an experiment; prints as it goes and, as JSON, an array at the end.
+class report {
+ public:
+  explicit report(bool json) : json_(json) {}
+  void add(boost::json::object row);
+  void finish();
+
+ private:
+  bool json_;
+  boost::json::array rows_;
+};
+
+void closures(options const& o, report& r);
+void latency(options const& o, report& r);
+void memory(options const& o, report& r);
+void recovery(options const& o, report& r);
+
+}  // namespace muster::bench

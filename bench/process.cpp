@@ -1,0 +1,103 @@
+#include "bench/process.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+extern char** environ;
+
+namespace muster::bench {
+
+using namespace std::chrono_literals;
+
+process::process(std::vector<std::string> const& argv) {
+  std::vector<char*> pointers;
+  for (auto const& a : argv) pointers.push_back(const_cast<char*>(a.c_str()));
+  pointers.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  int const error =
+      posix_spawn(&pid_, argv.front().c_str(), &actions, nullptr, pointers.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error != 0)
+    throw std::runtime_error("cannot start " + argv.front() + ": " + std::strerror(error));
+}
+
+process::process(process&& other) noexcept : pid_(std::exchange(other.pid_, -1)) {}
+
+process::~process() {
+  stop(0ms);
+}
+
+bool process::running() {
+  if (pid_ < 0) return false;
+  if (waitpid(pid_, nullptr, WNOHANG) == 0) return true;
+  pid_ = -1;
+  return false;
+}
+
+void process::kill(int signal) {
+  if (running()) ::kill(pid_, signal);
+}
+
+void process::stop(std::chrono::milliseconds grace) {
+  kill(SIGTERM);
+  auto const end = std::chrono::steady_clock::now() + grace;
+  while (running() && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(5ms);
+  if (!running()) return;
+  ::kill(pid_, SIGKILL);
+  waitpid(pid_, nullptr, 0);
+  pid_ = -1;
+}
+
+std::size_t process::resident_bytes() const {
+  std::ifstream file("/proc/" + std::to_string(pid_) + "/statm");
+  std::size_t total = 0, resident = 0;
+  file >> total >> resident;
+  return resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+std::chrono::microseconds process::cpu_time() const {
+  std::ifstream file("/proc/" + std::to_string(pid_) + "/stat");
+  std::string line;
+  std::getline(file, line);
+  auto const end_of_name = line.rfind(')');
+  if (end_of_name == std::string::npos) return {};
+  std::istringstream fields(line.substr(end_of_name + 2));
+  std::string skipped;
+  for (int i = 0; i < 11; ++i) fields >> skipped;
+  long long user = 0, system = 0;
+  fields >> user >> system;
+  return std::chrono::microseconds((user + system) * 1'000'000 / sysconf(_SC_CLK_TCK));
+}
+
+std::string this_program() {
+  char path[4096];
+  auto const n = readlink("/proc/self/exe", path, sizeof path);
+  if (n <= 0) throw std::runtime_error("cannot find the path of this program");
+  return std::string(path, static_cast<std::size_t>(n));
+}
+
+std::string wait_for_file(std::string const& path, process& owner, std::chrono::seconds limit) {
+  auto const end = std::chrono::steady_clock::now() + limit;
+  while (access(path.c_str(), R_OK) != 0) {
+    if (!owner.running()) throw std::runtime_error("the server ended before it was ready");
+    if (std::chrono::steady_clock::now() > end)
+      throw std::runtime_error("the server was not ready in time");
+    std::this_thread::sleep_for(2ms);
+  }
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+}  // namespace muster::bench
