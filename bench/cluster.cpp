@@ -1,6 +1,7 @@
 #include "bench/cluster.hpp"
 
 #include <boost/json.hpp>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <stdexcept>
