@@ -1,0 +1,176 @@
+// The loop: up to 64 local functions, then one event of the queue. While local work remains the
+// queue is only polled, otherwise the thread sleeps in it; another thread's post ends that sleep by
+// an alarm that is already due, set only by the first post since the engine last looked.
+#include "coro/engine_context.hpp"
+
+#include <grpc/support/time.h>
+#include <grpcpp/alarm.h>
+
+#include <utility>
+
+#include "coro/check.hpp"
+#include "coro/rpc_tag.hpp"
+#include "coro/timer_queue.hpp"
+
+namespace muster::coro {
+
+namespace {
+
+constexpr std::size_t local_turn_max = 64;
+constexpr std::size_t posted_max = 1U << 20;
+
+gpr_timespec past() {
+  return gpr_inf_past(GPR_CLOCK_MONOTONIC);
+}
+
+}  // namespace
+
+constinit thread_local engine_context const* engine_context::current_ = nullptr;
+
+class engine_context::wake_up final : public rpc_tag {
+ public:
+  explicit wake_up(engine_context& engine) : engine_(engine) {}
+  ~wake_up() = default;
+
+  // Any thread. REQUIRES: the previous wake-up came through the queue.
+  void send() { alarm_.Set(engine_.queue_.get(), past(), static_cast<rpc_tag*>(this)); }
+  void complete(bool) override { engine_.take_posted(); }
+
+ private:
+  engine_context& engine_;
+  grpc::Alarm alarm_;
+};
+
+class engine_context::thread_scope {
+ public:
+  explicit thread_scope(engine_context const* engine) {
+    check(current_ == nullptr, "one engine runs on a thread");
+    current_ = engine;
+  }
+  ~thread_scope() { current_ = nullptr; }
+  thread_scope(thread_scope const&) = delete;
+  thread_scope& operator=(thread_scope const&) = delete;
+};
+
+engine_context::engine_context(std::unique_ptr<grpc::CompletionQueue> queue)
+    : queue_(std::move(queue)),
+      wake_up_(std::make_unique<wake_up>(*this)),
+      timers_(std::make_unique<timer_queue>(*this)),
+      posted_(posted_max) {
+  check(queue_ != nullptr, "an engine has a queue");
+}
+
+engine_context::~engine_context() {
+  check(!running_in_this_thread(), "an engine is not destroyed from inside itself");
+  check(pending_ops_ == 0, "an engine is destroyed after all operations came back");
+  posted_.close();
+  posted_.drain(arrived_);
+  if (!shut_down_) {
+    timers_->close();
+    shut_queue_down();
+  }
+  // What is destroyed here may post again; those functions are refused or land in local_.
+  shutdown();
+  arrived_.clear();
+  while (!local_.empty()) {
+    function never_run = std::move(local_.front());
+    local_.pop_front();
+  }
+  destroy();
+}
+
+void engine_context::run() {
+  check(!started_, "an engine runs once");
+  started_ = true;
+  thread_scope scope(this);
+  run_local();
+  while (!nothing_left()) {
+    serve_one_event();
+    run_local();
+  }
+  shut_queue_down();
+}
+
+void engine_context::close() {
+  post([this] {
+    closing_.store(true);
+    timers_->close();
+  });
+}
+
+bool engine_context::post(function fn) {
+  if (running_in_this_thread()) {
+    local_.push_back(std::move(fn));
+    return true;
+  }
+  auto const pushed = posted_.push_wait(std::move(fn));
+  if (pushed.wake) {
+    wakes_.fetch_add(1, std::memory_order_relaxed);
+    wake_up_->send();
+  }
+  return pushed.accepted;
+}
+
+grpc::ServerCompletionQueue& engine_context::server_queue() noexcept {
+  auto* server = dynamic_cast<grpc::ServerCompletionQueue*>(queue_.get());
+  check(server != nullptr, "a server's engine polls a server's queue");
+  return *server;
+}
+
+void engine_context::op_started() noexcept {
+  check(!shut_down_, "no operation starts after the queue was shut down");
+  ++pending_ops_;
+}
+
+void engine_context::op_returned() noexcept {
+  check(pending_ops_ > 0, "an operation returns once");
+  --pending_ops_;
+}
+
+void engine_context::work_finished() noexcept {
+  // The loop looks at the count before it sleeps; only another thread has to wake it.
+  if (work_.fetch_sub(1) == 1 && closing_.load() && !running_in_this_thread()) post([] {});
+}
+
+void engine_context::run_local() {
+  for (std::size_t n = 0; n < local_turn_max && !local_.empty(); ++n) {
+    function fn = std::move(local_.front());
+    local_.pop_front();
+    fn();
+  }
+}
+
+void engine_context::serve_one_event() {
+  void* tag = nullptr;
+  bool ok = false;
+  if (local_.empty()) {
+    check(queue_->Next(&tag, &ok), "only the engine shuts its queue down");
+  } else {
+    auto const got = queue_->AsyncNext(&tag, &ok, past());
+    if (got == grpc::CompletionQueue::TIMEOUT) return;
+    check(got == grpc::CompletionQueue::GOT_EVENT, "only the engine shuts its queue down");
+  }
+  static_cast<rpc_tag*>(tag)->complete(ok);
+}
+
+bool engine_context::nothing_left() {
+  return closing_.load() && local_.empty() && pending_ops_ == 0 && work_.load() == 0 &&
+         posted_.close_if_idle();
+}
+
+// What is left in the queue are the engine's own alarms.
+void engine_context::shut_queue_down() {
+  shut_down_ = true;
+  queue_->Shutdown();
+  void* tag = nullptr;
+  bool ok = false;
+  while (queue_->Next(&tag, &ok)) static_cast<rpc_tag*>(tag)->complete(ok);
+}
+
+void engine_context::take_posted() {
+  posted_.drain(arrived_);
+  for (auto& fn : arrived_) local_.push_back(std::move(fn));
+  arrived_.clear();
+}
+
+}  // namespace muster::coro

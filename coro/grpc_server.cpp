@@ -1,0 +1,103 @@
+#include "coro/grpc_server.hpp"
+
+#include <grpcpp/server_posix.h>
+
+#include <boost/asio/this_coro.hpp>
+#include <utility>
+
+#include "coro/check.hpp"
+
+namespace muster::coro {
+
+grpc_server::grpc_server(engine_context& engine, grpc::ServerBuilder& builder,
+                         grpc_server_options options)
+    : engine_(engine),
+      builder_(builder),
+      options_(options),
+      shutdown_returned_(engine),
+      call_gone_(engine) {}
+
+grpc_server::~grpc_server() {
+  check(server_ == nullptr || stopped_, "a server is stopped before it is destroyed");
+  check(calls_ == 0, "a server is destroyed after its last call");
+}
+
+void grpc_server::add_service(grpc::Service& service) {
+  builder_.RegisterService(&service);
+}
+
+void grpc_server::add_port(std::string address,
+                           std::shared_ptr<grpc::ServerCredentials> credentials) {
+  ports_.push_back({std::move(address), std::move(credentials)});
+}
+
+void grpc_server::add_acceptor(std::unique_ptr<acceptor_base> acceptor) {
+  check(server_ == nullptr, "methods are served from the start");
+  acceptors_.push_back(std::move(acceptor));
+}
+
+start_result grpc_server::start() {
+  check(server_ == nullptr, "a server starts once");
+  configure();
+  start_result result;
+  result.ports.resize(ports_.size());
+  for (std::size_t i = 0; i < ports_.size(); ++i)
+    builder_.AddListeningPort(ports_[i].address, ports_[i].credentials, &result.ports[i]);
+  server_ = builder_.BuildAndStart();
+  if (server_ == nullptr) {
+    result.error = "cannot start the gRPC server";
+    for (std::size_t i = 0; i < ports_.size(); ++i)
+      if (result.ports[i] == 0) {
+        result.error = "cannot listen on " + ports_[i].address;
+        break;  // gRPC gives up at the first
+      }
+    return result;
+  }
+  for (auto& acceptor : acceptors_) acceptor->post_slots();
+  return result;
+}
+
+void grpc_server::adopt(int fd) {
+  check(server_ != nullptr, "a started server adopts connections");
+  grpc::AddInsecureChannelFromFd(server_.get(), fd);
+}
+
+task<void> grpc_server::stop(std::chrono::milliseconds grace) {
+  check(server_ != nullptr && !stopping_, "a started server is stopped once");
+  // A wait that is cut short would leave a thread and calls behind.
+  bool const throws = co_await asio::this_coro::throw_if_cancelled();
+  co_await asio::this_coro::throw_if_cancelled(false);
+  stopping_ = true;
+  // Shutdown blocks until the calls are gone, and they need this thread to go.
+  shutdown_thread_ = std::thread([this, grace] {
+    server_->Shutdown(std::chrono::system_clock::now() + grace);
+    engine_.post([this] { shutdown_returned_.set(); });
+  });
+  while (!co_await shutdown_returned_.wait()) {
+  }
+  shutdown_thread_.join();
+  while (calls_ != 0) co_await call_gone_.wait();
+  stopped_ = true;
+  co_await asio::this_coro::throw_if_cancelled(throws);
+}
+
+void grpc_server::call_destroyed() {
+  check(calls_ > 0, "a call is destroyed once");
+  --calls_;
+  if (stopping_ && calls_ == 0) call_gone_.set();
+}
+
+void grpc_server::configure() {
+  auto const ms = [](std::chrono::milliseconds span) { return static_cast<int>(span.count()); };
+  builder_.SetMaxReceiveMessageSize(options_.request_bytes_max);
+  builder_.SetMaxSendMessageSize(options_.response_bytes_max);
+  builder_.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder_.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, ms(options_.keepalive_time));
+  builder_.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, ms(options_.keepalive_timeout));
+  builder_.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder_.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  builder_.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+                              ms(options_.client_ping_interval_min));
+}
+
+}  // namespace muster::coro

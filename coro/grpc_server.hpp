@@ -1,0 +1,112 @@
+// The gRPC server of the process, from configuration to the one shutdown order that is clean with
+// live streams. Owned by the composition root, below the engine_context whose queue its calls use.
+// Engine thread, or before run() starts.
+#pragma once
+
+#include <grpcpp/security/server_credentials.h>
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "coro/engine_context.hpp"
+#include "coro/event.hpp"
+#include "coro/task.hpp"
+
+namespace muster::coro {
+
+struct grpc_server_options {
+  int request_bytes_max = 64 << 20;
+  int response_bytes_max = 64 << 20;
+  // A dead peer without a FIN is noticed after the sum of these two.
+  std::chrono::milliseconds keepalive_time{10'000};
+  std::chrono::milliseconds keepalive_timeout{10'000};
+  // Clients may ping this often without data before they are told off.
+  std::chrono::milliseconds client_ping_interval_min{5'000};
+};
+
+struct start_result {
+  std::vector<int> ports;  // as bound, in the order of add_port
+  std::string error;       // names the address that failed; empty: started
+  explicit operator bool() const noexcept { return error.empty(); }
+};
+
+// Keeps the request slots of one method filled; see accept.hpp.
+class acceptor_base {
+ public:
+  virtual ~acceptor_base() = default;
+  virtual void post_slots() = 0;
+};
+
+class grpc_server {
+ public:
+  // REQUIRES: `engine` polls the one queue added to `builder`:
+  //   grpc::ServerBuilder builder;
+  //   engine_context engine{builder.AddCompletionQueue()};
+  //   grpc_server server{engine, builder};
+  // `builder` lives until start() has returned.
+  grpc_server(engine_context& engine, grpc::ServerBuilder& builder,
+              grpc_server_options options = {});
+  // REQUIRES: never started, or stop() has completed. Destroy before the engine.
+  ~grpc_server();
+  grpc_server(grpc_server const&) = delete;
+  grpc_server& operator=(grpc_server const&) = delete;
+
+  // The following three before start().
+  void add_service(grpc::Service& service);
+  void add_port(std::string address, std::shared_ptr<grpc::ServerCredentials> credentials =
+                                         grpc::InsecureServerCredentials());
+  void add_acceptor(std::unique_ptr<acceptor_base> acceptor);
+
+  // Binds, starts and fills the request slots. Ports are not shared with other processes: one in
+  // use is an error.
+  [[nodiscard]] start_result start();
+
+  // Serves a connected plaintext socket that someone else accepted; takes ownership of `fd`.
+  // REQUIRES: started; `fd` is non-blocking.
+  void adopt(int fd);
+
+  // Refuses new calls, gives live ones `grace` to end, then cancels them, and completes when every
+  // call is gone. A handler sees its operations fail and must then return; one that is parked on
+  // something else must be woken by its on_cancel hook or by cancelling its task_group. Call
+  // engine.close() afterwards. Errors: none. Cancellation: none. Once only; waits need no limit
+  // besides `grace` as long as handlers keep to this.
+  [[nodiscard]] task<void> stop(std::chrono::milliseconds grace);
+
+  [[nodiscard]] bool stopping() const noexcept { return stopping_; }
+  // Calls alive, and request slots that wait for one.
+  [[nodiscard]] std::size_t calls() const noexcept { return calls_; }
+  [[nodiscard]] engine_context& engine() noexcept { return engine_; }
+
+  // For calls only.
+  void call_created() noexcept { ++calls_; }
+  void call_destroyed();
+
+ private:
+  struct listening_port {
+    std::string address;
+    std::shared_ptr<grpc::ServerCredentials> credentials;
+  };
+
+  void configure();
+
+  engine_context& engine_;
+  grpc::ServerBuilder& builder_;
+  grpc_server_options const options_;
+  std::vector<listening_port> ports_;
+  std::vector<std::unique_ptr<acceptor_base>> acceptors_;
+  std::unique_ptr<grpc::Server> server_;
+  std::thread shutdown_thread_;
+  event shutdown_returned_;
+  event call_gone_;
+  std::size_t calls_ = 0;
+  bool stopping_ = false;
+  bool stopped_ = false;
+};
+
+}  // namespace muster::coro

@@ -1,0 +1,94 @@
+// What a completion-queue event points at, and the awaitable made of one gRPC operation. This is
+// the hot path: the event's tag resumes the coroutine in place, without a post. Engine thread only.
+#pragma once
+
+#include <boost/asio/associated_allocator.hpp>
+#include <boost/asio/associated_cancellation_slot.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/recycling_allocator.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include "coro/check.hpp"
+#include "coro/engine_context.hpp"
+#include "coro/task.hpp"
+
+namespace muster::coro {
+
+struct rpc_tag {
+  virtual void complete(bool ok) = 0;
+
+ protected:
+  ~rpc_tag() = default;
+};
+
+// One started operation: frees itself, then resumes its handler with gRPC's `ok`.
+template <class Handler>
+class rpc_operation final : public rpc_tag {
+ public:
+  static rpc_operation* make(engine_context& engine, bool& busy, Handler&& handler) {
+    auto allocator = allocator_for(handler);
+    auto* memory = std::allocator_traits<decltype(allocator)>::allocate(allocator, 1);
+    return ::new (memory) rpc_operation(engine, busy, std::move(handler));
+  }
+
+  void complete(bool ok) override {
+    Handler handler(std::move(handler_));
+    engine_.op_returned();
+    busy_ = false;
+    auto allocator = allocator_for(handler);
+    std::destroy_at(this);
+    std::allocator_traits<decltype(allocator)>::deallocate(allocator, this, 1);
+
+    auto slot = asio::get_associated_cancellation_slot(handler);
+    if (slot.is_connected()) slot.clear();
+    std::move(handler)(ok);
+  }
+
+  ~rpc_operation() = default;
+
+ private:
+  rpc_operation(engine_context& engine, bool& busy, Handler&& handler)
+      : engine_(engine), busy_(busy), handler_(std::move(handler)) {}
+
+  static auto allocator_for(Handler const& handler) {
+    auto any = asio::get_associated_allocator(handler, asio::recycling_allocator<void>());
+    return typename std::allocator_traits<decltype(any)>::template rebind_alloc<rpc_operation>(any);
+  }
+
+  engine_context& engine_;
+  bool& busy_;
+  Handler handler_;
+};
+
+// Awaits one gRPC operation. `start(void* tag)` is called when the task is awaited and must start
+// exactly one operation with that tag; `busy` is true from then until the tag is back.
+// Completion: gRPC's `ok`. Cancellation: `terminal` calls context->TryCancel(), which ends the
+// whole call; the task still completes only when the tag is back. Errors: none.
+// REQUIRES: awaited on the engine thread; `busy`, `context` and what `start` points at outlive it;
+// `start` holds pointers and values without destructors only.
+template <class Context, class Start>
+[[nodiscard]] task<bool> await_rpc(engine_context& engine, bool& busy, Context* context,
+                                   Start start) {
+  static_assert(std::is_trivially_destructible_v<Start>);
+  auto initiate = [&engine, &busy, context, start]<class Handler>(Handler&& handler) {
+    check(!busy, "one operation of a kind is outstanding on a call");
+    check(engine.running_in_this_thread(), "a call is used on its engine's thread");
+    auto slot = asio::get_associated_cancellation_slot(handler);
+    if (slot.is_connected())
+      slot.assign([context](asio::cancellation_type type) {
+        if ((type & asio::cancellation_type::terminal) != asio::cancellation_type::none)
+          context->TryCancel();
+      });
+    busy = true;
+    engine.op_started();
+    rpc_tag* tag = rpc_operation<std::decay_t<Handler>>::make(engine, busy, std::move(handler));
+    start(static_cast<void*>(tag));
+  };
+  return asio::async_initiate<asio::use_awaitable_t<> const, void(bool)>(initiate,
+                                                                         asio::use_awaitable);
+}
+
+}  // namespace muster::coro

@@ -1,0 +1,59 @@
+#include "coro/server_call.hpp"
+
+#include <utility>
+
+#include "coro/grpc_server.hpp"
+
+namespace muster::coro {
+
+server_call_state::server_call_state(grpc_server& server)
+    : engine(server.engine()), server_(server) {
+  // Asked for on every call: without it gRPC swallows the same event inside the queue, and
+  // ServerContext::IsCancelled() must not be called on an asynchronous queue.
+  context.AsyncNotifyWhenDone(static_cast<rpc_tag*>(&done_tag_));
+  server_.call_created();
+}
+
+server_call_state::~server_call_state() {
+  server_.call_destroyed();
+}
+
+void server_call_state::accepted() {
+  done_expected_ = true;
+  engine.op_started();
+}
+
+void server_call_state::abandon(std::unique_ptr<server_call_state> state,
+                                grpc::Status const& otherwise) {
+  server_call_state* s = state.release();
+  s->abandoned_ = true;
+  s->on_cancel.reset();
+  if (!std::exchange(s->finish_started, true)) {
+    s->finishing = true;
+    s->engine.op_started();
+    s->finish_with(otherwise, static_cast<rpc_tag*>(&s->last_finish_tag_));
+  }
+  s->free_when_through();
+}
+
+void server_call_state::free_when_through() {
+  if (abandoned_ && !finishing && !done_expected_) delete this;
+}
+
+void server_call_state::done_tag::complete(bool) {
+  state.engine.op_returned();
+  state.done = true;
+  state.cancelled = state.context.IsCancelled();
+  auto hook = std::exchange(state.on_cancel, function());
+  if (state.cancelled && hook) hook();
+  state.done_expected_ = false;  // not before: the hook may drop the handle
+  state.free_when_through();
+}
+
+void server_call_state::last_finish_tag::complete(bool) {
+  state.engine.op_returned();
+  state.finishing = false;
+  state.free_when_through();
+}
+
+}  // namespace muster::coro

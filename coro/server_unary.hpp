@@ -1,0 +1,57 @@
+// One accepted unary call, made by accept_unary and owned by its handler. Request and Response are
+// Protobuf messages or grpc::ByteBuffer. Engine thread only.
+#pragma once
+
+#include <grpcpp/support/async_unary_call.h>
+
+#include <utility>
+
+#include "coro/server_call.hpp"
+
+namespace muster::coro {
+
+template <class Request, class Response>
+struct server_unary_state final : server_call_state {
+  using server_call_state::server_call_state;
+  void finish_with(grpc::Status const& status, void* tag) override {
+    responder.FinishWithError(status, tag);
+  }
+
+  Request request;
+  grpc::ServerAsyncResponseWriter<Response> responder{&context};
+};
+
+template <class Request, class Response>
+class server_unary : public server_call<server_unary_state<Request, Response>> {
+ public:
+  using state = server_unary_state<Request, Response>;
+  using server_call<state>::server_call;
+
+  [[nodiscard]] Request& request() noexcept { return this->state_->request; }
+
+  // Completion: true when the answer went out; false when the caller is gone. Without an OK status
+  // the response is not sent. Once a call. Cancellation: `terminal` cancels the call, the task
+  // still completes when gRPC has returned the operation. REQUIRES: `response` lives until then.
+  [[nodiscard]] task<bool> finish(Response const& response, grpc::Status status) {
+    state& s = *this->state_;
+    check(!std::exchange(s.finish_started, true), "a call is finished once");
+    auto start = [&s, &response, &status](void* tag) {
+      if (status.ok())
+        s.responder.Finish(response, status, tag);
+      else
+        s.responder.FinishWithError(status, tag);
+    };
+    co_return co_await await_rpc(s.engine, s.finishing, &s.context, start);
+  }
+
+  // The same without a message. REQUIRES: `error` is not OK.
+  [[nodiscard]] task<bool> finish(grpc::Status error) {
+    state& s = *this->state_;
+    check(!error.ok(), "an answer without a message is an error");
+    check(!std::exchange(s.finish_started, true), "a call is finished once");
+    auto start = [&s, &error](void* tag) { s.responder.FinishWithError(error, tag); };
+    co_return co_await await_rpc(s.engine, s.finishing, &s.context, start);
+  }
+};
+
+}  // namespace muster::coro

@@ -1,0 +1,103 @@
+// Deadlines of the engine thread: one heap driven by one gRPC alarm, whatever the number of timers,
+// since an alarm or Asio timer each would cost a core at 10,000 workers. Resolution is that of
+// gRPC's alarms, 1 to 2 ms. The queue belongs to the engine_context, a timer to whoever waits on
+// it. Engine thread only.
+#pragma once
+
+#include <grpcpp/alarm.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "coro/engine_context.hpp"
+#include "coro/rpc_tag.hpp"
+#include "coro/task.hpp"
+#include "coro/unique_function.hpp"
+
+namespace muster::coro {
+
+class timer;
+
+class timer_queue final : private rpc_tag {
+ public:
+  using clock = std::chrono::steady_clock;
+
+  explicit timer_queue(engine_context& engine) : engine_(engine) {}
+  ~timer_queue() = default;
+
+  [[nodiscard]] std::size_t size() const noexcept { return heap_.size(); }
+  // How often the alarm was set since the start.
+  [[nodiscard]] std::uint64_t arms() const noexcept { return arms_; }
+
+  // For the engine's shutdown: every waiting timer completes with false, as will any later one.
+  void close();
+
+ private:
+  friend class timer;
+
+  void add(timer& t);
+  void remove(timer& t);
+  void complete(bool ok) override;
+  void arm();
+  void place(std::size_t position, timer* t);
+  [[nodiscard]] static bool earlier(timer const& a, timer const& b);
+  void sift_up(std::size_t position);
+  void sift_down(std::size_t position);
+
+  engine_context& engine_;
+  std::vector<timer*> heap_;  // the earliest deadline first; ties fire in order of `sequence_`
+  grpc::Alarm alarm_;
+  clock::time_point armed_for_{};
+  bool armed_ = false;
+  bool rearming_ = false;  // the alarm was cancelled for an earlier deadline, its tag is on the way
+  bool closed_ = false;
+  std::uint64_t sequence_ = 0;
+  std::uint64_t arms_ = 0;
+};
+
+// One deadline at a time, to wait for or to be called at.
+class timer {
+ public:
+  using clock = timer_queue::clock;
+
+  explicit timer(engine_context& engine) : engine_(engine) {}
+  // REQUIRES: nobody waits. A pending call_at is dropped.
+  ~timer();
+  timer(timer const&) = delete;
+  timer& operator=(timer const&) = delete;
+
+  // Completion: true when the time came, false when cancel() was called, the waiting task was
+  // cancelled (any type), or the engine is closing. REQUIRES: the timer is idle and outlives the
+  // wait.
+  [[nodiscard]] task<bool> wait_until(clock::time_point at);
+  [[nodiscard]] task<bool> wait_for(clock::duration span);
+
+  // Calls `fn` on the engine thread at `at`, instead of what an earlier call_at asked for. Dropped
+  // uncalled if the engine closes. REQUIRES: nobody waits.
+  void call_at(clock::time_point at, function fn);
+
+  // Ends a wait with false, from the engine's loop and not from inside this call; drops a call_at.
+  // Does nothing when idle.
+  void cancel();
+
+  [[nodiscard]] bool pending() const noexcept { return position_ != idle; }
+
+ private:
+  friend class timer_queue;
+
+  static constexpr std::size_t idle = static_cast<std::size_t>(-1);
+
+  void start(clock::time_point at, unique_function<void(bool)> on_end, bool waiting);
+  void fire();
+
+  engine_context& engine_;
+  clock::time_point at_{};
+  std::uint64_t sequence_ = 0;
+  std::size_t position_ = idle;  // in the heap
+  bool waiting_ = false;         // on_end_ resumes a coroutine
+  unique_function<void(bool)> on_end_;
+};
+
+}  // namespace muster::coro
