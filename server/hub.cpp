@@ -35,6 +35,20 @@ void hub::detach(core::session_id session) {
   sessions_.erase(session);
 }
 
+// Outcomes come in runs of one session, so it is looked up once a run.
+void hub::deliver_outcomes(core::effects const& fx) {
+  session_sink* sink = nullptr;
+  core::session_id of{};
+  for (auto const& o : fx.outcomes) {
+    if (o.session != of) {
+      auto const it = sessions_.find(o.session);
+      sink = it == sessions_.end() ? nullptr : it->second;
+      of = o.session;
+    }
+    if (sink) sink->on_outcome(o);
+  }
+}
+
 // Replies go last: their handlers may call back into the hub, which makes the core overwrite the
 // effects, so by then everything else has been handed over and the replies are our own.
 void hub::deliver(core::effects const& fx) {
@@ -53,8 +67,7 @@ void hub::deliver(core::effects const& fx) {
     if (auto* sink = sink_of(d.stream)) sink->on_drain();
   for (auto const& d : fx.disconnects)
     if (auto node = workers_.extract(d.stream)) node.mapped()->on_disconnect(d.status, d.final);
-  for (auto const& o : fx.outcomes)
-    if (auto const it = sessions_.find(o.session); it != sessions_.end()) it->second->on_outcome(o);
+  deliver_outcomes(fx);
   for (auto const& n : fx.notices)
     if (auto const it = sessions_.find(n.session); it != sessions_.end())
       it->second->on_notice(n.kind);

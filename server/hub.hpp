@@ -77,6 +77,7 @@ class hub {
 
  private:
   void deliver(core::effects const& fx);
+  void deliver_outcomes(core::effects const& fx);
   core::call_id expect(reply_handler done);
 
   hub_environment environment_;

@@ -1,0 +1,169 @@
+// The hub with time and timer by hand: effects reach whom they concern, replies come exactly once.
+#include "server/hub.hpp"
+
+#include <gtest/gtest.h>
+
+namespace muster::server {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct recording_worker : worker_sink {
+  void on_welcome(core::welcome const& w) override { index = w.index; }
+  void on_dispatch(std::span<core::assignment const> b) override {
+    held.insert(held.end(), b.begin(), b.end());
+  }
+  void on_stop(core::stop_request const& s) override { stops.push_back(s.closure); }
+  void on_drain() override { drained = true; }
+  void on_disconnect(core::status const& why, bool f) override {
+    ended = why;
+    final = f;
+  }
+  std::int64_t index = -1;
+  std::vector<core::assignment> held;
+  std::vector<core::closure_id> stops;
+  bool drained = false, final = false;
+  core::status ended;
+};
+
+struct recording_session : session_sink {
+  void on_outcome(core::outcome const& o) override { tokens.push_back(o.token); }
+  void on_notice(core::notice_kind n) override { notices.push_back(n); }
+  std::vector<std::uint64_t> tokens;
+  std::vector<core::notice_kind> notices;
+};
+
+struct hub_test : ::testing::Test {
+  core::time_point clock{1s};
+  core::time_point armed = core::never;
+  hub h{{}, {[this] { return clock; }, [this](core::time_point t) { armed = t; }}};
+
+  core::stream_id attach(recording_worker& w, std::uint64_t incarnation) {
+    auto const stream = h.attach(w);
+    core::worker_attached e{stream, {}};
+    e.spec.incarnation = core::incarnation{incarnation};
+    e.spec.functions = {"f"};
+    h.apply(e);
+    return stream;
+  }
+  core::reply open(core::open_session e) {
+    core::reply got;
+    h.ask(std::move(e), [&](core::reply const& r) { got = r; });
+    return got;
+  }
+  core::open_session job(std::size_t n) {
+    core::open_session e;
+    for (std::size_t i = 0; i < n; ++i) e.closures.push_back({*h.state().intern("f"), 0, i, {}});
+    return e;
+  }
+};
+
+TEST_F(hub_test, a_worker_gets_its_welcome_and_its_closures) {
+  recording_worker w;
+  attach(w, 1);
+  EXPECT_EQ(w.index, 0);
+  auto const r = open(job(1));
+  ASSERT_TRUE(r.status.ok());
+  ASSERT_EQ(w.held.size(), 1u);
+  EXPECT_EQ(w.held[0].closure, std::get<core::session_reply>(r.body).closures.at(0));
+}
+
+TEST_F(hub_test, the_timer_follows_the_cores_next_deadline) {
+  recording_worker w;
+  attach(w, 1);
+  EXPECT_EQ(armed, clock + h.state().configuration().late_after());
+}
+
+TEST_F(hub_test, a_silent_worker_is_told_and_forgotten_when_the_timer_fires) {
+  recording_worker w;
+  attach(w, 1);
+  clock = armed;
+  h.on_deadline();  // late
+  clock = armed;
+  h.on_deadline();  // lost
+  EXPECT_EQ(w.ended.code, core::code::deadline_exceeded);
+  open(job(1));
+  EXPECT_TRUE(w.held.empty());
+}
+
+TEST_F(hub_test, a_parked_call_is_answered_once_at_its_deadline) {
+  auto const opened = std::get<core::session_reply>(open(job(1)).body);
+  int answers = 0;
+  core::join_session join{{}, opened.session, clock + 1s};
+  h.ask(join, [&](core::reply const& r) {
+    ++answers;
+    EXPECT_EQ(r.status.code, core::code::deadline_exceeded);
+  });
+  EXPECT_EQ(answers, 0);
+  clock += 1s;
+  h.on_deadline();
+  h.on_deadline();
+  EXPECT_EQ(answers, 1);
+}
+
+TEST_F(hub_test, a_forgotten_call_is_never_answered) {
+  auto const opened = std::get<core::session_reply>(open(job(1)).body);
+  int answers = 0;
+  auto const call = h.ask(core::join_session{{}, opened.session, clock + 1s},
+                          [&](core::reply const&) { ++answers; });
+  h.forget(call);
+  EXPECT_EQ(h.state().overview(clock).parked_calls, 0u);
+  clock += 2s;
+  h.on_deadline();
+  EXPECT_EQ(answers, 0);
+}
+
+TEST_F(hub_test, a_reply_handler_may_use_the_hub_again) {
+  recording_worker w;
+  auto const stream = attach(w, 1);
+  auto const opened = std::get<core::session_reply>(open(job(1)).body);
+  bool deleted = false;
+  h.ask(core::join_session{{}, opened.session, core::never}, [&](core::reply const&) {
+    h.ask(core::delete_session{{}, opened.session},
+          [&](core::reply const& r) { deleted = r.status.ok(); });
+  });
+  core::worker_results done{stream, {}};
+  done.results.push_back({w.held[0].closure, w.held[0].attempt, true, core::blob("1"), {}});
+  h.apply(done);
+  EXPECT_TRUE(deleted);
+}
+
+TEST_F(hub_test, outcomes_reach_their_own_session_only) {
+  recording_worker w;
+  auto const stream = attach(w, 1);
+  recording_session a, b;
+  core::session_id ids[2];
+  recording_session* sinks[2] = {&a, &b};
+  for (int i = 0; i < 2; ++i) {
+    core::open_session e;
+    e.spec.keep_values = false;
+    e.spec.open = true;
+    ids[i] = std::get<core::session_reply>(open(e).body).session;
+    h.attach(ids[i], *sinks[i]);
+  }
+  for (std::uint64_t i = 0; i < 2; ++i)
+    h.apply(core::schedule{{}, ids[i], {{*h.state().intern("f"), 0, 10 + i, {}}}});
+  while (!w.held.empty()) {
+    core::worker_results done{stream, {}};
+    for (auto const& x : std::exchange(w.held, {}))
+      done.results.push_back({x.closure, x.attempt, true, core::blob("1"), {}});
+    h.apply(done);
+  }
+  EXPECT_EQ(a.tokens, std::vector<std::uint64_t>{10});
+  EXPECT_EQ(b.tokens, std::vector<std::uint64_t>{11});
+}
+
+TEST_F(hub_test, a_taken_over_worker_is_told_that_it_is_final) {
+  recording_worker old, young;
+  attach(old, 1);
+  auto const stream = h.attach(young);
+  core::worker_attached e{stream, {}};
+  e.spec.index = 0;
+  e.spec.incarnation = core::incarnation{2};
+  h.apply(e);
+  EXPECT_EQ(old.ended.code, core::code::already_exists);
+  EXPECT_TRUE(old.final);
+}
+
+}  // namespace
+}  // namespace muster::server
