@@ -1,0 +1,80 @@
+// Takes screenshots of the page in its states, light and dark, into shots/ (or the folder named), and runs axe on each.
+// Ends with 1 if axe or the browser found anything.
+
+import { mkdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { launch, watched } from './browser.mjs';
+import { startMock } from './mock.mjs';
+
+const out = process.argv[2] ?? 'shots';
+mkdirSync(out, { recursive: true });
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const TAGS = ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice'];
+const wait = (ms) => new Promise((done) => setTimeout(done, ms));
+
+const SCENES = [
+  { name: 'full', mock: { scenario: 'full', tasks: 10_000 } },
+  {
+    name: 'small',
+    mock: { scenario: 'small', tasks: 3 },
+    async act({ page, mock }) {
+      mock.post('/mock/kill?task=worker:1');
+      await page.waitForSelector('[data-testid=task-row][data-task="worker:1"][data-state=ERROR]');
+    },
+  },
+  { name: 'empty', mock: { scenario: 'empty', tasks: 0 } },
+  {
+    name: 'disconnected',
+    mock: { scenario: 'full', tasks: 10_000 },
+    async act({ page, mock }) {
+      await mock.close();
+      await page.waitForSelector('[data-testid=conn-state][data-state=reconnecting]');
+      await wait(4000);
+    },
+  },
+  {
+    name: 'selected',
+    mock: { scenario: 'full', tasks: 10_000 },
+    async act({ page }) {
+      await page.click('[data-testid=task-row] >> nth=1');
+      await page.focus('[data-testid=cluster-map]');
+      for (let n = 0; n < 30; ++n) await page.keyboard.press('ArrowRight');
+      await wait(300);
+    },
+  },
+  { name: 'narrow', mock: { scenario: 'small', tasks: 7 }, width: 400 },
+];
+
+let bad = 0;
+const only = process.argv[3];
+const browser = await launch();
+for (const scene of SCENES.filter(({ name }) => !only || name === only)) {
+  for (const theme of ['light', 'dark']) {
+    const mock = await startMock(scene.mock);
+    const context = await browser.newContext({ viewport: { width: scene.width ?? 1440, height: 900 }, colorScheme: theme, bypassCSP: false });
+    const { page, faults } = await watched(context, mock.url);
+    await page.waitForSelector('[data-testid=conn-state][data-state=live]');
+    await wait(2500);
+    await scene.act?.({ page, mock });
+    await wait(700);
+    const file = join(out, `${scene.name}-${theme}.png`);
+    await page.screenshot({ path: file, fullPage: true });
+    if (scene.name === 'disconnected') faults.length = 0; // refused connections are logged by the browser itself
+    else if (scene.name !== 'selected') await page.click('[data-testid=pause]'); // axe wants a page that holds still
+
+    // Through the protocol, not a script tag: the page's policy forbids those.
+    await page.evaluate(axe);
+    const { violations, passes, incomplete } = await page.evaluate((tags) => globalThis.axe.run(document, { runOnly: tags }), TAGS);
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
+    if (wide) faults.push('the page scrolls sideways');
+    console.log(`${scene.name} ${theme}: ${passes.length} rules passed, ${incomplete.length} incomplete, ${violations.length} violations ${file}`);
+    for (const { id, nodes } of violations) console.log(`  ${id}: ${nodes.map((node) => node.html.slice(0, 140) + ' ' + (node.any[0]?.message ?? '')).slice(0, 3).join('\n    ')}`);
+    for (const fault of faults) console.log(`  ${fault}`);
+    bad += violations.length + faults.length;
+    await context.close();
+    if (scene.name !== 'disconnected') await mock.close();
+  }
+}
+await browser.close();
+process.exit(bad > 0 ? 1 : 0);

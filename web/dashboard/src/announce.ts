@@ -1,0 +1,42 @@
+// What a screen reader says by itself: changes of the connection and new errors, at most one in five seconds.
+// Ticking numbers are never announced.
+
+import { effect } from '@preact/signals';
+import { announcement, connectionState } from './connection';
+import { plural } from './format';
+import { fast, store } from './page';
+import { TASK_STATES } from './protocol';
+
+const EVERY_MS = 5000;
+const ERROR = TASK_STATES.indexOf('ERROR');
+
+export function startAnnouncing(): void {
+  const pending = new Map<string, string>(); // by topic: only the newest of each is worth saying
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let said = -Infinity;
+  let errors: number | null = null;
+  let state = '';
+
+  const say = () => {
+    timer = undefined;
+    said = performance.now();
+    announcement.value = [...pending.values()].join(' ');
+    pending.clear();
+  };
+  const queue = (topic: string, text: string) => {
+    pending.set(topic, text);
+    timer ??= setTimeout(say, Math.max(0, said + EVERY_MS - performance.now()));
+  };
+
+  effect(() => {
+    const next = connectionState();
+    if (state !== '' && next !== state) queue('connection', `Connection: ${next}.`);
+    state = next;
+  });
+  effect(() => {
+    fast.value;
+    const now = store.tasks.counts[ERROR]!;
+    if (errors !== null && now > errors) queue('errors', `${plural(now, 'task')} in error.`);
+    errors = now;
+  });
+}

@@ -1,0 +1,83 @@
+// Whether what you see is now. A frozen page that looks alive is worse than none.
+
+import { signal } from '@preact/signals';
+import { age } from './format';
+import { dataAge, link, paused, rebooted, retryNow, setPaused, slow, store } from './page';
+
+type State = 'connecting' | 'live' | 'paused' | 'reconnecting';
+
+export function connectionState(): State {
+  if (link.value === 'connecting') return 'connecting';
+  if (link.value === 'lost') return 'reconnecting';
+  return paused.value ? 'paused' : 'live';
+}
+
+const WORDS: Record<State, string> = {
+  connecting: 'Connecting…',
+  live: 'Live',
+  paused: 'Paused',
+  reconnecting: 'Reconnecting…',
+};
+
+export function ConnectionLine() {
+  slow.value;
+  const state = connectionState();
+  return (
+    <p class={`conn conn-${state}`} data-testid="conn-state" data-state={state}>
+      <i class="dot" />
+      <b>{WORDS[state]}</b>
+      {(state === 'paused' || state === 'reconnecting') && <span class="note">data {age(dataAge())} old</span>}
+    </p>
+  );
+}
+
+// The wide line over the page, when there is something to know before reading on.
+export function Banners() {
+  slow.value;
+  const state = connectionState();
+  return (
+    <>
+      {state === 'reconnecting' && (
+        <div class="banner banner-late" data-testid="banner-lost">
+          <p>
+            <b>The connection to the server is lost.</b> What you see is {age(dataAge())} old. Trying again…
+          </p>
+          <button type="button" onClick={retryNow}>
+            Try now
+          </button>
+        </div>
+      )}
+      {state === 'paused' && (
+        <div class="banner" data-testid="banner-paused">
+          <p>
+            <b>Paused.</b> What you see is {age(dataAge())} old; the cluster goes on.
+          </p>
+          <button type="button" onClick={() => setPaused(false)}>
+            Resume
+          </button>
+        </div>
+      )}
+      {rebooted.value && (
+        <div class="banner" data-testid="banner-reboot">
+          <p>
+            <b>The coordinator was restarted.</b> It is incarnation <code>{store.hello?.boot.slice(0, 8)}</code> now; counters began again.
+          </p>
+          <button type="button" onClick={() => (rebooted.value = false)}>
+            Dismiss
+          </button>
+        </div>
+      )}
+    </>
+  );
+}
+
+export const announcement = signal('');
+
+// For screen readers; filled by announce.ts.
+export function Announcer() {
+  return (
+    <p class="unseen" role="status">
+      {announcement.value}
+    </p>
+  );
+}

@@ -1,0 +1,86 @@
+// Numbers as people read them. Every unit is written out; nothing here knows about the page.
+
+const NONE = '–';
+const grouped = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
+
+// 9954 -> "9,954"
+export function count(n: number): string {
+  return Number.isFinite(n) ? grouped.format(n) : NONE;
+}
+
+// "9,954", "12.4 k", "2.42 M": at most five characters and the unit, so that a key number never jumps in width by much.
+export function short(n: number): string {
+  if (!Number.isFinite(n)) return NONE;
+  if (n < 0) return '−' + short(-n);
+  if (n < 10 && !Number.isInteger(n)) return n.toFixed(1);
+  if (n < 9999.5) return grouped.format(n);
+  // The limits sit where rounding would show 1000.0 of the smaller unit.
+  if (n < 999_950) return (n / 1e3).toFixed(1) + ' k';
+  if (n < 999_995_000) return (n / 1e6).toFixed(2) + ' M';
+  return (n / 1e9).toFixed(2) + ' G';
+}
+
+// Chart ticks: "0", "20k", "1.5M".
+export function tick(n: number): string {
+  const [unit, size] = n >= 1e9 ? ['G', 1e9] : n >= 1e6 ? ['M', 1e6] : n >= 1e3 ? ['k', 1e3] : ['', 1];
+  return String(Math.round((n / (size as number)) * 100) / 100) + unit;
+}
+
+// One decimal, rounded down: 100% is said only of what is complete.
+export function percent(part: number, whole: number): string {
+  if (!(whole > 0)) return NONE;
+  return (Math.floor((part / whole) * 1000) / 10).toFixed(1) + '%';
+}
+
+const two = (n: number): string => String(n).padStart(2, '0');
+
+// "262 ms", "4.1 s", "43 s", "12m 05s", "3h 05m", "1d 2h"; rounded down, as ages are.
+export function age(ms: number): string {
+  if (!Number.isFinite(ms)) return NONE;
+  const whole = Math.max(0, Math.floor(ms));
+  if (whole < 1000) return `${whole} ms`;
+  if (whole < 10_000) return (Math.floor(whole / 100) / 10).toFixed(1) + ' s';
+  const s = Math.floor(whole / 1000);
+  if (s < 60) return `${s} s`;
+  if (s < 3600) return `${Math.floor(s / 60)}m ${two(s % 60)}s`;
+  if (s < 86_400) return `${Math.floor(s / 3600)}h ${two(Math.floor(s / 60) % 60)}m`;
+  return `${Math.floor(s / 86_400)}d ${Math.floor(s / 3600) % 24}h`;
+}
+
+// A configured length of time, without false precision: "5 s", "12.5 s", "250 ms".
+export function span(ms: number): string {
+  return ms < 1000 ? `${ms} ms` : ms < 60_000 ? `${Math.round(ms / 100) / 10} s` : age(ms);
+}
+
+export function bytes(n: number): string {
+  if (!Number.isFinite(n)) return NONE;
+  const units = ['B', 'KB', 'MB', 'GB', 'TB'];
+  let unit = 0;
+  for (; n >= 999.5 && unit < units.length - 1; ++unit) n /= 1000;
+  return `${unit === 0 ? n : n.toFixed(n < 9.95 ? 1 : 0)} ${units[unit]}`;
+}
+
+// Local wall clock: "02:27:33".
+export function clock(ms: number): string {
+  const at = new Date(ms);
+  return `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
+}
+
+// For `title` attributes: the absolute time with its date.
+export function moment(ms: number): string {
+  const at = new Date(ms);
+  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${clock(ms)}`;
+}
+
+// "1 task", "2 tasks"
+export function plural(n: number, one: string, many = one + 's'): string {
+  return `${count(n)} ${n === 1 ? one : many}`;
+}
+
+// "worker:1207, worker:1208, worker:1209 and 2 more"
+export function some(names: readonly string[], shown = 3, total = names.length): string {
+  const listed = names.slice(0, shown);
+  const rest = total - listed.length;
+  if (rest > 0) return `${listed.join(', ')} and ${count(rest)} more`;
+  return listed.length > 1 ? `${listed.slice(0, -1).join(', ')} and ${listed.at(-1)}` : (listed[0] ?? '');
+}

@@ -1,0 +1,34 @@
+// The last five minutes, one point a second. A ring of fixed size: a page that stays open for weeks must not grow.
+
+import type { HistoryPoints } from './protocol';
+
+const SERIES = ['queued', 'running', 'finished', 'failed', 'hb_p99'] as const;
+export type Series = (typeof SERIES)[number];
+
+export class History {
+  static readonly capacity = 330; // 300 shown, the rest is slack so that the left edge never shows a hole
+  version = 0;
+  readonly seconds: number[] = []; // uPlot counts in seconds
+  readonly series: Record<Series, number[]> = { queued: [], running: [], finished: [], failed: [], hb_p99: [] };
+
+  clear(): void {
+    this.seconds.length = 0;
+    for (const name of SERIES) this.series[name].length = 0;
+    ++this.version;
+  }
+
+  // Points at or before the newest one are already here: after a resume the server may send some twice.
+  append(points: HistoryPoints): void {
+    for (let n = 0; n < points.t.length; ++n) {
+      const second = points.t[n]! / 1000;
+      if (second <= (this.seconds.at(-1) ?? -Infinity)) continue;
+      this.seconds.push(second);
+      for (const name of SERIES) this.series[name].push(points[name][n]!);
+      ++this.version;
+    }
+    const extra = this.seconds.length - History.capacity;
+    if (extra <= 0) return;
+    this.seconds.splice(0, extra);
+    for (const name of SERIES) this.series[name].splice(0, extra);
+  }
+}

@@ -1,0 +1,114 @@
+// The five numbers that answer "is it well?" before anything else is read.
+
+import type { ComponentChildren } from 'preact';
+import { Bar } from './bar';
+import { age, count, short, span } from './format';
+import type { Series } from './history';
+import { slow, store } from './page';
+import type { Counters } from './protocol';
+import { Mark, type Shape } from './shape';
+import { Spark } from './spark';
+
+export function KeyNumbers() {
+  slow.value;
+  const { counters, hello } = store;
+  return (
+    <section class="panel keys span-12" aria-label="Key numbers">
+      <Key label="Tasks connected" testid="key-tasks" value={counters && count(counters.tasks.connected)} of={counters && `of ${count(counters.tasks.total)}`}>
+        {counters && <TaskStates tasks={counters.tasks} />}
+      </Key>
+      <Key label="Closures per second" testid="key-throughput" value={counters && short(counters.rates.finished)} spark="finished" token="k0">
+        {counters && <Failures counters={counters} />}
+      </Key>
+      <Key label="Queue depth" testid="key-queue" value={counters && short(counters.closures.queued)} spark="queued" token="k4">
+        {counters && queueLine(counters)}
+      </Key>
+      <Key label="Heartbeat age, p99" testid="key-heartbeat" value={counters && heartbeat(counters)} spark="hb_p99" token="k1">
+        {hello && `interval ${span(hello.heartbeat_ms)} · late after ${span(hello.late_ms)}`}
+      </Key>
+      <Key label="Remote values" testid="key-values" value={counters && short(counters.remote_values.ready)} of={counters && 'ready'}>
+        {counters && <Values values={counters.remote_values} />}
+      </Key>
+    </section>
+  );
+}
+
+interface KeyProps {
+  label: string;
+  testid: string;
+  value: string | null;
+  of?: string | null;
+  spark?: Series;
+  token?: string;
+  children: ComponentChildren;
+}
+
+function Key({ label, testid, value, of, spark, token, children }: KeyProps) {
+  // The unit of "47.4 k" belongs to the number, the one of "989 ms" is smaller; both are part of one text for readers.
+  const [digits, unit] = (value ?? '–').split(/ (?=ms$|s$)/);
+  return (
+    <div class="key" data-testid={testid}>
+      <h2>{label}</h2>
+      <div class="key-row">
+        <strong>{digits}</strong>
+        {(unit || of) && <span class="key-of"> {unit ?? of}</span>}
+        {spark && <Spark series={spark} token={token!} />}
+      </div>
+      <div class="key-sub">{children}</div>
+    </div>
+  );
+}
+
+function heartbeat({ tasks, heartbeat_age_ms }: Counters): string {
+  return tasks.total === 0 ? '–' : age(heartbeat_age_ms.p99);
+}
+
+function TaskStates({ tasks }: { tasks: Counters['tasks'] }) {
+  const restarting = Math.max(0, tasks.total - tasks.connected - tasks.late - tasks.error - tasks.disconnected);
+  const parts: [Shape, number, string][] = [
+    ['error', tasks.error, 'error'],
+    ['disconnected', tasks.disconnected, 'lost'],
+    ['late', tasks.late, 'late'],
+    ['restarting', restarting, 'restart'],
+  ];
+  const shown = parts.filter(([, n]) => n > 0);
+  if (shown.length === 0) return <>{tasks.total === 0 ? 'none has joined yet' : 'all of them'}</>;
+  return (
+    <>
+      {shown.map(([shape, n, word]) => (
+        <span key={shape} class={`chip text-${shape}`}>
+          <Mark shape={shape} /> {short(n)} {word}
+        </span>
+      ))}
+    </>
+  );
+}
+
+function Failures({ counters }: { counters: Counters }) {
+  const { failed } = counters.rates;
+  return <span class={failed > 0 ? 'text-error' : ''}>{short(failed)} failed/s</span>;
+}
+
+function queueLine({ closures, rates }: Counters): string {
+  const parts = [`${short(closures.running)} in flight`];
+  if (closures.blocked > 0) parts.push(`${short(closures.blocked)} blocked`);
+  // Little's law: what is queued, at the rate it leaves.
+  if (closures.queued > 0 && rates.finished >= 1) parts.push(`wait ≈ ${age((1000 * closures.queued) / rates.finished)}`);
+  return parts.slice(0, 2).join(' · ');
+}
+
+function Values({ values }: { values: Counters['remote_values'] }) {
+  const { ready, not_ready, aborted } = values;
+  const parts = [
+    { kind: 'ready', n: ready },
+    { kind: 'waiting', n: not_ready },
+    { kind: 'error', n: aborted },
+  ];
+  return (
+    <>
+      <Bar parts={parts} total={ready + not_ready + aborted} />
+      <span>{short(not_ready)} not ready</span>
+      {aborted > 0 && <b class="text-error">{short(aborted)} aborted</b>}
+    </>
+  );
+}

@@ -1,0 +1,152 @@
+// The state of the page: what the user chose, and the signals by which components learn that the store changed.
+//
+// The store is plain data. Components read a signal (`slow` or `fast`) and then the store, so 10,000 rows cost no signal:
+//   slow  twice a second, for digits: faster than that nobody can read them
+//   fast  once per animation frame at most, when the state of a task changed: canvas and rows turn red at once
+// A hidden page gets neither.
+
+import { computed, signal } from '@preact/signals';
+import { listOrder, mapGroups, type MapGroup } from './order';
+import { TOPICS, type Topic } from './protocol';
+import { Socket, type Link, type Wire } from './socket';
+import { Store } from './store';
+
+const SLOW_MS = 500;
+const SORT_MS = 1000;
+const HIDDEN_MS = 30_000; // how long a hidden tab goes on listening to everything
+
+export const store = new Store();
+
+export const slow = signal(0);
+export const fast = signal(0);
+export const link = signal<Link>('connecting');
+export const paused = signal(false);
+export const query = signal(new URLSearchParams(location.search).get('q') ?? '');
+export const selected = signal<number | null>(null); // a task's row id
+export const rebooted = signal(false); // until the user has read it
+export const shortcuts = signal(localStorage.getItem('muster.shortcuts') !== 'off');
+export const helpOpen = signal(false);
+export const order = signal<Float64Array>(new Float64Array(0)); // the task list
+export const groups = signal<MapGroup[]>([]); // the cluster map
+
+export const frozen = computed(() => paused.value || link.value !== 'live');
+
+const socket = new Socket(
+  store,
+  {
+    open: (subprotocol) => new WebSocket(`${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}/api/v1/ws`, subprotocol) as Wire,
+    now: () => performance.now(),
+    after: (ms, call) => {
+      const timer = setTimeout(call, ms);
+      return () => clearTimeout(timer);
+    },
+    random: Math.random,
+  },
+  {
+    changed: requestFrame,
+    link: (next) => {
+      link.value = next;
+      requestFrame();
+    },
+    rebooted: () => (rebooted.value = true),
+  },
+);
+
+// How old the picture is.
+export function dataAge(): number {
+  return performance.now() - socket.lastHeard;
+}
+
+// The server's clock now; while the picture stands still, so does its clock, or healthy heartbeats would seem to age.
+export function viewNow(): number {
+  return frozen.value ? store.serverNow : store.serverNow + Math.max(0, dataAge());
+}
+
+export function setPaused(next: boolean): void {
+  paused.value = next;
+  socket.freeze(next);
+}
+
+export function setQuery(next: string): void {
+  query.value = next;
+  const url = new URL(location.href);
+  if (next) url.searchParams.set('q', next);
+  else url.searchParams.delete('q');
+  history.replaceState(null, '', url);
+  sort();
+}
+
+export function setShortcuts(on: boolean): void {
+  shortcuts.value = on;
+  localStorage.setItem('muster.shortcuts', on ? 'on' : 'off');
+}
+
+export const retryNow = (): void => socket.connect();
+export const watchRows = (ids: readonly number[]): void => socket.watchRows(ids);
+
+let frame = 0;
+let filled = false;
+let drawnState = -1;
+let sortedState = -1;
+let sortedAt = -Infinity;
+let groupedRows = -1;
+
+function requestFrame(): void {
+  if (frame === 0 && !document.hidden) frame = requestAnimationFrame(onFrame);
+}
+
+function onFrame(): void {
+  frame = 0;
+  const { tasks } = store;
+  if (!filled && store.counters) {
+    filled = true; // the first picture does not wait for the next half second
+    ++slow.value;
+  }
+  if (tasks.stateVersion === drawnState) return;
+  drawnState = tasks.stateVersion;
+  if (tasks.rowsVersion !== groupedRows) {
+    groupedRows = tasks.rowsVersion;
+    groups.value = mapGroups(tasks);
+  }
+  sortIfDue();
+  ++fast.value;
+}
+
+// Rows that jump about cannot be read, and sorting is the dearest step: once a second is enough.
+function sortIfDue(): void {
+  if (store.tasks.stateVersion !== sortedState && performance.now() - sortedAt >= SORT_MS) sort();
+}
+
+function sort(): void {
+  sortedState = store.tasks.stateVersion;
+  sortedAt = performance.now();
+  order.value = listOrder(store.tasks, query.value);
+}
+
+function onSlow(): void {
+  if (document.hidden) return;
+  sortIfDue();
+  ++slow.value;
+}
+
+function onVisibility(hidden: boolean): void {
+  const topics: readonly Topic[] = hidden ? ['counters'] : TOPICS;
+  socket.want(topics);
+  if (!hidden) {
+    socket.connect();
+    requestFrame();
+    onSlow();
+  }
+}
+
+export function start(): void {
+  socket.connect();
+  setInterval(onSlow, SLOW_MS);
+  let hiding: ReturnType<typeof setTimeout> | undefined;
+  document.addEventListener('visibilitychange', () => {
+    clearTimeout(hiding);
+    if (document.hidden) hiding = setTimeout(() => onVisibility(true), HIDDEN_MS);
+    else onVisibility(false);
+  });
+  addEventListener('online', retryNow);
+}

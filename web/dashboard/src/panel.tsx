@@ -1,0 +1,23 @@
+import type { ComponentChildren } from 'preact';
+
+interface Props {
+  id: string;
+  title: string;
+  note?: ComponentChildren; // after the title
+  aside?: ComponentChildren; // at the right
+  span: 4 | 8 | 12; // of twelve columns
+  children: ComponentChildren;
+}
+
+export function Panel({ id, title, note, aside, span, children }: Props) {
+  return (
+    <section class={`panel span-${span}`} id={id} aria-labelledby={`${id}-title`}>
+      <header class="panel-head">
+        <h2 id={`${id}-title`}>{title}</h2>
+        {note && <span class="note">{note}</span>}
+        {aside && <div class="aside">{aside}</div>}
+      </header>
+      {children}
+    </section>
+  );
+}

@@ -1,0 +1,208 @@
+// The wire protocol of `GET /api/v1/ws` (subprotocol muster.v1), as types and as one parser.
+//
+// The server sends state, not events: a `snap` has everything of a topic, a `d` (delta) what changed since `from`.
+// The same shapes are written by the C++ side; test/golden/ holds one message of each kind, and both sides test against it.
+
+export const SUBPROTOCOL = 'muster.v1';
+
+export const TOPICS = ['counters', 'tasks', 'jobs'] as const;
+export type Topic = (typeof TOPICS)[number];
+
+// The order is the order of severity: the task list and the attention panel sort by it.
+export const TASK_STATES = ['CONNECTED', 'RESTARTING', 'LATE', 'DISCONNECTED', 'ERROR'] as const;
+export type TaskState = (typeof TASK_STATES)[number];
+
+export type JobState = 'RUNNING' | 'SUCCEEDED' | 'FAILED' | 'CANCELLED';
+
+export interface Hello {
+  t: 'hello';
+  proto: string;
+  boot: string; // this run of the server; another one means that all sequence numbers began again
+  now: number;
+  version: string;
+  cluster: string;
+  heartbeat_ms: number;
+  late_ms: number;
+  timeout_ms: number;
+  limits: { message_bytes: number; subscriptions: number };
+}
+
+export interface FunctionCounts {
+  name: string;
+  queued: number;
+  running: number;
+  succeeded: number;
+  failed: number;
+}
+
+export interface Counters {
+  uptime_ms: number;
+  tasks: { connected: number; late: number; error: number; disconnected: number; total: number };
+  closures: {
+    blocked: number;
+    queued: number;
+    running: number;
+    succeeded: number;
+    failed: number;
+    cancelled: number;
+    put_back: number;
+  };
+  rates: { finished: number; failed: number };
+  remote_values: { not_ready: number; ready: number; aborted: number; held: number; held_bytes: number };
+  heartbeat_age_ms: { p50: number; p99: number; max: number };
+  jobs: { running: number; succeeded: number; failed: number; cancelled: number };
+  sessions: number;
+  functions: FunctionCounts[];
+}
+
+export interface HistoryPoints {
+  step_ms: number;
+  t: number[];
+  queued: number[];
+  running: number[];
+  finished: number[];
+  failed: number[];
+  hb_p99: number[];
+}
+
+// Columns of equal length, one entry a task.
+export interface TaskRows {
+  i: number[];
+  job: string[];
+  index: number[];
+  state: string[];
+  seen: number[];
+  since: number[];
+  incarnation: string[];
+  host: string[];
+  slots: number[];
+  running: number[];
+  finished: number[];
+  error: string[];
+}
+
+export interface Job {
+  id: string;
+  name: string;
+  state: JobState;
+  total: number;
+  queued: number;
+  running: number;
+  succeeded: number;
+  failed: number;
+  cancelled: number;
+  created_ms: number;
+  finished_ms: number; // 0 while it runs
+  error: string;
+}
+
+interface Stamp {
+  seq: number;
+  now: number;
+}
+type Snap<T extends Topic, Body> = Stamp & { t: 'snap'; topic: T } & Body;
+type Delta<T extends Topic, Body> = Stamp & { t: 'd'; topic: T; from: number } & Body;
+type Both<T extends Topic, Body> = Snap<T, Body> | Delta<T, Body>;
+
+export type CountersMessage = Both<'counters', { data: Counters; history: HistoryPoints }>;
+export type TasksMessage = Both<'tasks', { rows: TaskRows; gone: number[] }>;
+export type JobsMessage = Both<'jobs', { jobs: Job[]; gone: string[] }>;
+export type TopicMessage = CountersMessage | TasksMessage | JobsMessage;
+
+export interface ErrorMessage {
+  t: 'err';
+  code: string;
+  text: string;
+}
+export interface Bye {
+  t: 'bye';
+  reason: string;
+  retry_ms: number;
+}
+
+export type ServerMessage = Hello | TopicMessage | ErrorMessage | Bye;
+
+export type ClientMessage =
+  | { t: 'sub'; topic: Topic }
+  | { t: 'unsub'; topic: Topic }
+  | { t: 'resume'; boot: string; topics: Partial<Record<Topic, number>> }
+  | { t: 'ack' }
+  | { t: 'rows'; ids: number[] };
+
+export const MAX_WATCHED_ROWS = 200;
+
+export class ProtocolError extends Error {}
+
+type Fields = Record<string, unknown>;
+
+function fields(value: unknown, what: string): Fields {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new ProtocolError(`${what} is not an object`);
+  return value as Fields;
+}
+
+function number(of: Fields, key: string): void {
+  if (typeof of[key] !== 'number') throw new ProtocolError(`${key} is not a number`);
+}
+
+function columns(of: Fields, keys: readonly string[], what: string): void {
+  const length = (of[keys[0]!] as unknown[] | undefined)?.length;
+  for (const key of keys) {
+    const column = of[key];
+    if (!Array.isArray(column) || column.length !== length) throw new ProtocolError(`${what}.${key} is not a column of ${length}`);
+  }
+}
+
+const TASK_COLUMNS = ['i', 'job', 'index', 'state', 'seen', 'since', 'incarnation', 'host', 'slots', 'running', 'finished', 'error'];
+const HISTORY_COLUMNS = ['t', 'queued', 'running', 'finished', 'failed', 'hb_p99'];
+
+// What the code below the parser relies on; finer checks would cost more than they find, since page and server are one binary.
+function checkBody(topic: string, message: Fields): void {
+  switch (topic) {
+    case 'counters': {
+      const data = fields(message.data, 'data');
+      for (const group of ['tasks', 'closures', 'rates', 'remote_values', 'heartbeat_age_ms', 'jobs']) fields(data[group], group);
+      if (!Array.isArray(data.functions)) throw new ProtocolError('functions is not a list');
+      columns(fields(message.history, 'history'), HISTORY_COLUMNS, 'history');
+      return;
+    }
+    case 'tasks':
+      columns(fields(message.rows, 'rows'), TASK_COLUMNS, 'rows');
+      message.gone ??= [];
+      return;
+    case 'jobs':
+      if (!Array.isArray(message.jobs)) throw new ProtocolError('jobs is not a list');
+      message.gone ??= [];
+      return;
+  }
+}
+
+// The message, or null if it is of a kind that this page does not know (a newer server may have more).
+export function parse(text: string): ServerMessage | null {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    throw new ProtocolError('not JSON');
+  }
+  const message = fields(json, 'message');
+  switch (message.t) {
+    case 'hello':
+      if (typeof message.boot !== 'string') throw new ProtocolError('hello has no boot');
+      for (const key of ['now', 'heartbeat_ms', 'late_ms', 'timeout_ms']) number(message, key);
+      break;
+    case 'snap':
+    case 'd':
+      if (!(TOPICS as readonly unknown[]).includes(message.topic)) return null;
+      number(message, 'seq');
+      number(message, 'now');
+      if (message.t === 'd') number(message, 'from');
+      checkBody(message.topic as string, message);
+      break;
+    case 'err':
+    case 'bye':
+      break;
+    default:
+      return null;
+  }
+  return message as unknown as ServerMessage;
+}

@@ -1,0 +1,69 @@
+// What the server told us, per topic, and whether a message may be applied to it. No sockets, no signals, no clock.
+
+import { History } from './history';
+import type { Counters, Hello, Job, Topic, TopicMessage } from './protocol';
+import { Tasks } from './tasks';
+
+// applied; old: we have it already; gap: something before it is missing, ask again.
+export type Outcome = 'applied' | 'old' | 'gap';
+
+export class Store {
+  hello: Hello | null = null;
+  counters: Counters | null = null;
+  serverNow = 0; // the server's clock in the newest message applied
+  updates = 0;
+  jobsVersion = 0;
+  readonly history = new History();
+  readonly tasks = new Tasks();
+  private jobsById = new Map<string, Job>();
+  private seqs = new Map<Topic, number>();
+
+  // What a resume may name; null if only a snapshot helps.
+  seq(topic: Topic): number | null {
+    return this.seqs.get(topic) ?? null;
+  }
+
+  // Newest first.
+  jobs(): Job[] {
+    return [...this.jobsById.values()].sort((a, b) => b.created_ms - a.created_ms || (a.id < b.id ? 1 : -1));
+  }
+
+  // Returns whether this is another run of the server than the one our data is from. The data stays until the
+  // snapshots replace it: an old picture that says so is better than an empty page.
+  greet(hello: Hello): boolean {
+    const other = this.hello !== null && this.hello.boot !== hello.boot;
+    if (other) this.seqs.clear();
+    this.hello = hello;
+    return other;
+  }
+
+  apply(message: TopicMessage): Outcome {
+    if (message.t === 'd') {
+      const held = this.seqs.get(message.topic);
+      if (held === undefined || message.from > held) return 'gap';
+      if (message.seq <= held) return 'old';
+      // from < held < seq is fine: rows are whole, so a delta that reaches further back only repeats some.
+    }
+    switch (message.topic) {
+      case 'counters':
+        if (message.t === 'snap') this.history.clear();
+        this.counters = message.data;
+        this.history.append(message.history);
+        break;
+      case 'tasks':
+        if (message.t === 'snap') this.tasks.clear();
+        this.tasks.apply(message.rows, message.gone, message.now, this.hello?.heartbeat_ms ?? 5000);
+        break;
+      case 'jobs':
+        if (message.t === 'snap') this.jobsById.clear();
+        for (const id of message.gone) this.jobsById.delete(id);
+        for (const job of message.jobs) this.jobsById.set(job.id, job);
+        ++this.jobsVersion;
+        break;
+    }
+    this.seqs.set(message.topic, message.seq);
+    this.serverNow = message.now;
+    ++this.updates;
+    return 'applied';
+  }
+}

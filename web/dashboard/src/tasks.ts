@@ -1,0 +1,227 @@
+// All tasks of the cluster in columns: 10,000 rows are a dozen arrays, not 10,000 objects.
+//
+// Rows sit densely at slots 0…size-1 in no particular order; a row that goes is overwritten by the last one.
+// Whoever keeps rows across messages keeps row ids (stable for one run of the server), not slots.
+
+import { TASK_STATES, type TaskRows, type TaskState } from './protocol';
+
+export const CONNECTED = TASK_STATES.indexOf('CONNECTED');
+const UNKNOWN = TASK_STATES.indexOf('RESTARTING'); // a state this page does not know yet: marked, but not an alarm
+const stateNumbers = new Map<string, number>(TASK_STATES.map((name, at) => [name, at]));
+
+// A healthy task's row is resent only when its heartbeat age crosses one of these limits (in intervals).
+const AGE_BUCKETS = [1, 2.5, 10];
+
+type Columns = ReturnType<typeof columns>;
+
+function columns(capacity: number) {
+  return {
+    id: new Float64Array(capacity),
+    job: new Uint32Array(capacity),
+    index: new Float64Array(capacity),
+    state: new Uint8Array(capacity),
+    seen: new Float64Array(capacity),
+    bound: new Float64Array(capacity),
+    since: new Float64Array(capacity),
+    slots: new Float64Array(capacity),
+    running: new Float64Array(capacity),
+    finished: new Float64Array(capacity),
+    incarnation: new Array<string>(capacity).fill(''),
+    host: new Array<string>(capacity).fill(''),
+    error: new Array<string>(capacity).fill(''),
+  };
+}
+
+export interface TaskView {
+  id: number;
+  name: string;
+  job: string;
+  index: number;
+  state: TaskState;
+  seen: number;
+  since: number;
+  incarnation: string;
+  host: string;
+  slots: number;
+  running: number;
+  finished: number;
+  error: string;
+}
+
+export class Tasks {
+  size = 0;
+  version = 0; // any change
+  stateVersion = 0; // a state changed, or the rows did: the map and the order of the list depend on it
+  rowsVersion = 0; // rows came, went or were renamed: the layout of the map depends on it
+  jobNames: string[] = [];
+  readonly counts = new Array<number>(TASK_STATES.length).fill(0);
+  readonly problems = new Set<number>(); // ids of the rows that are not CONNECTED
+
+  private at: Columns = columns(64);
+  private slotOf = new Map<number, number>();
+  private jobNumbers = new Map<string, number>();
+
+  clear(): void {
+    this.size = 0;
+    this.slotOf.clear();
+    this.problems.clear();
+    this.counts.fill(0);
+    this.touchRows();
+  }
+
+  apply(rows: TaskRows, gone: readonly number[], now: number, heartbeatMs: number): void {
+    for (const id of gone) this.remove(id);
+    for (let n = 0; n < rows.i.length; ++n) this.put(rows, n, now, heartbeatMs);
+    if (rows.i.length > 0 || gone.length > 0) ++this.version;
+  }
+
+  slot(id: number): number | undefined {
+    return this.slotOf.get(id);
+  }
+  idAt(slot: number): number {
+    return this.at.id[slot]!;
+  }
+  stateAt(slot: number): number {
+    return this.at.state[slot]!;
+  }
+  jobAt(slot: number): number {
+    return this.at.job[slot]!;
+  }
+  indexAt(slot: number): number {
+    return this.at.index[slot]!;
+  }
+  sinceAt(slot: number): number {
+    return this.at.since[slot]!;
+  }
+  hostAt(slot: number): string {
+    return this.at.host[slot]!;
+  }
+  errorAt(slot: number): string {
+    return this.at.error[slot]!;
+  }
+  incarnationAt(slot: number): string {
+    return this.at.incarnation[slot]!;
+  }
+  loadAt(slot: number): number {
+    const slots = this.at.slots[slot]!;
+    return slots > 0 ? Math.min(1, this.at.running[slot]! / slots) : 0;
+  }
+  nameAt(slot: number): string {
+    return `${this.jobNames[this.at.job[slot]!]}:${this.at.index[slot]}`;
+  }
+
+  // The age of the last sign of life. For a healthy row that the server was not asked to keep exact, time passes here
+  // while heartbeats arrive there; but it would have told us of a crossed limit, so the limit bounds the age.
+  heartbeatAge(slot: number, now: number): { ms: number; exact: boolean } {
+    const ms = now - this.at.seen[slot]!;
+    const bound = this.at.bound[slot]!;
+    return ms > bound ? { ms: bound, exact: false } : { ms: Math.max(0, ms), exact: true };
+  }
+
+  view(id: number): TaskView | undefined {
+    const slot = this.slotOf.get(id);
+    if (slot === undefined) return undefined;
+    const { at } = this;
+    return {
+      id,
+      name: this.nameAt(slot),
+      job: this.jobNames[at.job[slot]!]!,
+      index: at.index[slot]!,
+      state: TASK_STATES[at.state[slot]!]!,
+      seen: at.seen[slot]!,
+      since: at.since[slot]!,
+      incarnation: at.incarnation[slot]!,
+      host: at.host[slot]!,
+      slots: at.slots[slot]!,
+      running: at.running[slot]!,
+      finished: at.finished[slot]!,
+      error: at.error[slot]!,
+    };
+  }
+
+  private put(rows: TaskRows, n: number, now: number, heartbeatMs: number): void {
+    const id = rows.i[n]!;
+    const job = this.jobNumber(rows.job[n]!);
+    const index = rows.index[n]!;
+    const state = stateNumbers.get(rows.state[n]!) ?? UNKNOWN;
+    const known = this.slotOf.get(id);
+    const slot = known ?? this.append(id);
+    const { at } = this;
+
+    if (known === undefined || at.job[slot] !== job || at.index[slot] !== index) this.touchRows();
+    if (known !== undefined) --this.counts[at.state[slot]!]!;
+    if (known === undefined || at.state[slot] !== state) ++this.stateVersion;
+    ++this.counts[state]!;
+    if (state === CONNECTED) this.problems.delete(id);
+    else this.problems.add(id);
+
+    at.id[slot] = id;
+    at.job[slot] = job;
+    at.index[slot] = index;
+    at.state[slot] = state;
+    at.seen[slot] = rows.seen[n]!;
+    at.since[slot] = rows.since[n]!;
+    at.slots[slot] = rows.slots[n]!;
+    at.running[slot] = rows.running[n]!;
+    at.finished[slot] = rows.finished[n]!;
+    at.incarnation[slot] = rows.incarnation[n]!;
+    at.host[slot] = rows.host[n]!;
+    at.error[slot] = rows.error[n]!;
+    at.bound[slot] = state === CONNECTED ? ageBound(now - rows.seen[n]!, heartbeatMs) : Infinity;
+  }
+
+  private append(id: number): number {
+    const slot = this.size++;
+    if (slot === this.at.id.length) this.grow();
+    this.slotOf.set(id, slot);
+    return slot;
+  }
+
+  private grow(): void {
+    const old = this.at;
+    const next = columns(old.id.length * 2);
+    for (const key of Object.keys(old) as (keyof Columns)[]) {
+      const from = old[key];
+      const to = next[key];
+      for (let slot = 0; slot < from.length; ++slot) to[slot] = from[slot]!;
+    }
+    this.at = next;
+  }
+
+  private remove(id: number): void {
+    const slot = this.slotOf.get(id);
+    if (slot === undefined) return;
+    const last = --this.size;
+    --this.counts[this.at.state[slot]!]!;
+    this.problems.delete(id);
+    this.slotOf.delete(id);
+    if (slot !== last) {
+      for (const key of Object.keys(this.at) as (keyof Columns)[]) {
+        const column = this.at[key];
+        column[slot] = column[last]!;
+      }
+      this.slotOf.set(this.at.id[slot]!, slot);
+    }
+    this.touchRows();
+  }
+
+  private touchRows(): void {
+    ++this.version;
+    ++this.stateVersion;
+    ++this.rowsVersion;
+  }
+
+  private jobNumber(name: string): number {
+    let number = this.jobNumbers.get(name);
+    if (number === undefined) {
+      number = this.jobNames.push(name) - 1;
+      this.jobNumbers.set(name, number);
+    }
+    return number;
+  }
+}
+
+function ageBound(age: number, heartbeatMs: number): number {
+  for (const intervals of AGE_BUCKETS) if (age <= intervals * heartbeatMs) return intervals * heartbeatMs;
+  return Infinity;
+}

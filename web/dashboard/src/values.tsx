@@ -1,0 +1,50 @@
+// RemoteValues by status. Millions are unreadable as rows; three numbers and a bar are not.
+
+import { Bar } from './bar';
+import { bytes, count, percent, plural } from './format';
+import { slow, store } from './page';
+import { Panel } from './panel';
+import { Mark, type Shape } from './shape';
+
+export function Values() {
+  slow.value;
+  const values = store.counters?.remote_values;
+  const total = values ? values.ready + values.not_ready + values.aborted : 0;
+  const rows: { shape: Shape; word: string; code: string; n: number | undefined; testid: string }[] = [
+    { shape: 'connected', word: 'Ready', code: 'READY', n: values?.ready, testid: 'values-ready' },
+    { shape: 'waiting', word: 'Not ready', code: 'NOT_READY', n: values?.not_ready, testid: 'values-not-ready' },
+    { shape: 'error', word: 'Aborted', code: 'ABORTED', n: values?.aborted, testid: 'values-aborted' },
+  ];
+  return (
+    <Panel id="values" title="Remote values" span={4} aside={values && <span class="note">{count(total)} in all</span>}>
+      <Bar
+        parts={[
+          { kind: 'ready', n: values?.ready ?? 0 },
+          { kind: 'waiting', n: values?.not_ready ?? 0 },
+          { kind: 'error', n: values?.aborted ?? 0 },
+        ]}
+        total={total}
+      />
+      <dl class="facts">
+        {rows.map((row) => (
+          <div key={row.code} class={row.shape === 'error' && row.n ? 'text-error' : ''}>
+            <dt>
+              <Mark shape={row.shape} /> {row.word} <code>{row.code}</code>
+            </dt>
+            <dd>
+              <span class="share">{total > 0 && percent(row.n ?? 0, total)}</span>
+              <b data-testid={row.testid}>{row.n === undefined ? '–' : count(row.n)}</b>
+            </dd>
+          </div>
+        ))}
+      </dl>
+      <p class="foot">
+        {!values || total === 0
+          ? 'A value appears here when a closure is scheduled.'
+          : values.held > 0
+            ? `${plural(values.held, 'value')} held by this server, ${bytes(values.held_bytes)}`
+            : 'No value is held by this server.'}
+      </p>
+    </Panel>
+  );
+}
