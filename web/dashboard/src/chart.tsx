@@ -11,6 +11,8 @@ import { color, repaint } from './theme';
 
 const WINDOW_S = 300;
 const HEIGHT = 196;
+// Closures are whole, and so are the steps of the axis: 1, 2, 5, 10…
+const STEPS = Array.from({ length: 30 }, (_, n) => [1, 2, 5][n % 3]! * 10 ** Math.floor(n / 3));
 
 interface Line {
   series: Series;
@@ -67,7 +69,7 @@ function options({ lines }: Props, width: number, onCursor: (at: number | null) 
   return {
     width,
     height: HEIGHT,
-    padding: [8, 6, 0, 0],
+    padding: [8, 16, 0, 0],
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false }, points: { size: 6 } },
     scales: {
@@ -76,7 +78,7 @@ function options({ lines }: Props, width: number, onCursor: (at: number | null) 
     },
     axes: [
       { ...axis, grid, space: 70, size: 26, values: (_, splits) => splits.map((s) => clock(s * 1000).slice(0, 5)), incrs: [60, 120, 300] },
-      { ...axis, grid, space: 36, size: 44, values: (_, splits) => splits.map(tick) },
+      { ...axis, grid, space: 36, size: 44, values: (_, splits) => splits.map(tick), incrs: STEPS },
     ],
     series: [
       {},
@@ -96,10 +98,17 @@ function windowUpTo(max: number | null): [number, number] {
   return [end - WINDOW_S, end];
 }
 
+// A red line along the axis would alarm without telling anything: failures are drawn from one in a hundred on.
+function notableFailures(): (number | null)[] {
+  const { failed, finished } = store.history.series;
+  const most = (values: readonly number[]) => values.reduce((a, b) => Math.max(a, b), 0);
+  return most(failed) > 0 && most(failed) * 100 >= most(finished) ? failed.slice() : failed.map(() => null);
+}
+
 // uPlot keeps what it is given, so it gets copies; the arrays are short.
 function data(lines: Line[]): uPlot.AlignedData {
   const { seconds, series } = store.history;
-  return [seconds.slice(), ...lines.map((line) => series[line.series].slice())];
+  return [seconds.slice(), ...lines.map(({ series: name }) => (name === 'failed' ? notableFailures() : series[name].slice()))];
 }
 
 function Chart(props: Props) {

@@ -22,7 +22,7 @@ export interface Bounds {
   scale: number; // device pixels per CSS pixel
 }
 
-const MAX_PITCH = 30;
+const MAX_PITCH = 40;
 const MIN_PITCH = 3;
 const LABEL = 20; // CSS pixels of a group's headline
 const GAP = 8; // and below its cells

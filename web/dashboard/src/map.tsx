@@ -18,7 +18,7 @@ const MODES: [MapMode, string][] = [
   ['age', 'Heartbeat age'],
   ['load', 'Load'],
 ];
-const MAP_HEIGHT = 292; // CSS pixels
+const MAP_HEIGHT = 340; // CSS pixels
 
 const mode = signal<MapMode>('state');
 

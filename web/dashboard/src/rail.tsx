@@ -8,6 +8,7 @@ export function Rail() {
   const cluster = store.hello?.cluster;
   return (
     <nav class="rail" aria-label="Pages">
+      <div class="rail-in">
       <div class="brand">
         <img src="/icon.svg" alt="" width="26" height="26" />
         <div>
@@ -25,10 +26,8 @@ export function Rail() {
       <div class="rail-foot">
         <ConnectionLine />
         <p class="note">
-          update {count(store.updates)}
-          <br />
-          {store.serverNow > 0 ? `server time ${clock(store.serverNow)}` : 'no data yet'}
-          {paused.value && ' (held)'}
+          <span>update {count(store.updates)}</span>
+          <span>{store.serverNow > 0 ? `server time ${clock(store.serverNow)}` : 'no data yet'}{paused.value && ' (held)'}</span>
         </p>
         <div class="segments" role="group" aria-label="Theme">
           {THEMES.map((choice) => (
@@ -37,6 +36,7 @@ export function Rail() {
             </button>
           ))}
         </div>
+      </div>
       </div>
     </nav>
   );

@@ -6,8 +6,8 @@ import { slow, store } from './page';
 import type { Series } from './history';
 import { color, repaint } from './theme';
 
-const WIDTH = 74;
-const HEIGHT = 26;
+const WIDTH = 78;
+const HEIGHT = 30;
 
 export function Spark({ series, token }: { series: Series; token: string }) {
   const ref = useRef<HTMLCanvasElement>(null);

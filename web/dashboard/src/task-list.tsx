@@ -191,7 +191,7 @@ function Detail() {
   const task = selected.value === null ? undefined : store.tasks.view(selected.value);
   if (!task) {
     const n = order.value.length;
-    return <p class="foot">{n > 0 ? `${plural(n, 'task')}. Choose one to see all that is known of it.` : ''}</p>;
+    return n === 0 ? null : <p class="foot">{plural(n, 'task')}. Choose one to see all that is known of it.</p>;
   }
   const shape = SHAPES[task.state];
   return (

@@ -1,0 +1,61 @@
+// Holds the colour tokens to WCAG, so that a changed colour cannot make a state unreadable.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+
+const css = readFileSync(new URL('../src/tokens.css', import.meta.url), 'utf8');
+// The first mention of each token; later ones are for prefers-contrast.
+const tokens = new Map<string, [string, string]>();
+for (const [, name, light, dark] of css.matchAll(/--([\w-]+): light-dark\((#\w{6}), (#\w{6})\)/g)) {
+  if (!tokens.has(name!)) tokens.set(name!, [light!, dark!]);
+}
+
+function luminance(hex: string): number {
+  const [r, g, b] = [1, 3, 5].map((at) => {
+    const c = parseInt(hex.slice(at, at + 2), 16) / 255;
+    return c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * r! + 0.7152 * g! + 0.0722 * b!;
+}
+
+function contrast(a: string, b: string): number {
+  const [high, low] = [luminance(a), luminance(b)].sort((x, y) => y - x);
+  return (high! + 0.05) / (low! + 0.05);
+}
+
+const states = ['connected', 'late', 'restarting', 'error', 'disconnected'];
+const surfaces = ['surface', 'bg', 'surface2'];
+const pairs: [string, string, number][] = [
+  ...surfaces.flatMap((on): [string, string, number][] => [
+    ['text', on, 4.5],
+    ['text2', on, 4.5],
+    ['text3', on, 4.5],
+    ['accent', on, 4.5],
+    ...states.map((state): [string, string, number] => [`${state}-text`, on, 4.5]),
+    ...states.map((state): [string, string, number] => [state, on, 3]),
+  ]),
+  ...['text', 'text2', 'accent', ...states.map((s) => `${s}-text`)].map((ink): [string, string, number] => [ink, 'accent-bg', 4.5]),
+  ...['text', 'text2', 'error-text'].map((ink): [string, string, number] => [ink, 'error-bg', 4.5]),
+  ...['text', 'late-text'].map((ink): [string, string, number] => [ink, 'late-bg', 4.5]),
+  ['waiting', 'surface', 3],
+  ['control', 'surface', 3],
+  ...['k0', 'k1', 'k2', 'k3', 'k4'].map((ink): [string, string, number] => [ink, 'surface', 3]),
+];
+
+test('all pairs, light and dark', () => {
+  assert.ok(tokens.size >= 34);
+  for (const [ink, on, least] of pairs) {
+    for (const n of [0, 1] as const) {
+      const ratio = contrast(tokens.get(ink)![n], tokens.get(on)![n]);
+      assert.ok(ratio >= least, `${ink} on ${on}, ${n ? 'dark' : 'light'}: ${ratio.toFixed(2)} < ${least}`);
+    }
+  }
+});
+
+test('heat goes one way: each step is further from the surface than the one before', () => {
+  for (const n of [0, 1] as const) {
+    const ratios = ['heat0', 'heat1', 'heat2', 'heat3'].map((heat) => contrast(tokens.get(heat)![n], tokens.get('surface')![n]));
+    for (let step = 1; step < ratios.length; ++step) assert.ok(ratios[step]! > ratios[step - 1]! * 1.2, `${n} ${ratios}`);
+  }
+});

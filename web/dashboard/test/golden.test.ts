@@ -1,0 +1,67 @@
+// The golden messages are what the server's tests hold its serializer to; here they are read and applied.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { parse, ProtocolError, type Hello, type TopicMessage } from '../src/protocol';
+import { Store } from '../src/store';
+
+const golden = (name: string): string => readFileSync(new URL(`../test/golden/${name}.json`, import.meta.url), 'utf8');
+const message = (name: string): TopicMessage => parse(golden(name)) as TopicMessage;
+
+function greeted(): Store {
+  const store = new Store();
+  store.greet(parse(golden('hello')) as Hello);
+  return store;
+}
+
+test('hello', () => {
+  const hello = parse(golden('hello')) as Hello;
+  assert.equal(hello.proto, 'muster.v1');
+  assert.equal(hello.boot.length, 16);
+  assert.equal(hello.late_ms, 12_500);
+});
+
+test('counters: snapshot, then delta', () => {
+  const store = greeted();
+  assert.equal(store.apply(message('counters_snap')), 'applied');
+  assert.equal(store.counters!.closures.queued, 40);
+  assert.deepEqual(store.history.series.queued, [66, 54, 42]);
+  assert.equal(store.apply(message('counters_delta')), 'applied');
+  assert.equal(store.counters!.tasks.error, 1);
+  assert.deepEqual(store.history.series.queued, [66, 54, 42, 31]);
+  assert.equal(store.seq('counters'), 103);
+});
+
+test('tasks: snapshot, then delta with a changed, a new and a gone row', () => {
+  const store = greeted();
+  assert.equal(store.apply(message('tasks_snap')), 'applied');
+  assert.equal(store.tasks.size, 4);
+  assert.equal(store.tasks.view(2)!.state, 'LATE');
+  assert.equal(store.apply(message('tasks_delta')), 'applied');
+  assert.equal(store.tasks.size, 4);
+  assert.equal(store.tasks.view(4), undefined);
+  assert.equal(store.tasks.view(5)!.name, 'worker:3');
+  assert.match(store.tasks.view(2)!.error, /^no heartbeat/);
+  assert.deepEqual([...store.tasks.problems], [2]);
+});
+
+test('jobs: snapshot, then delta', () => {
+  const store = greeted();
+  store.apply(message('jobs_snap'));
+  store.apply(message('jobs_delta'));
+  assert.deepEqual(store.jobs().map((job) => job.id), ['job_3', 'job_2']);
+  assert.equal(store.jobs()[1]!.succeeded, 140);
+});
+
+test('what is malformed is refused, what is unknown is ignored', () => {
+  assert.throws(() => parse('{'), ProtocolError);
+  assert.throws(() => parse('[]'), ProtocolError);
+  assert.throws(() => parse('{"t":"hello"}'), ProtocolError);
+  assert.throws(() => parse('{"t":"snap","topic":"tasks","seq":1,"now":1,"rows":{"i":[1]}}'), ProtocolError);
+  const uneven = JSON.parse(golden('tasks_snap'));
+  uneven.rows.host.pop();
+  assert.throws(() => parse(JSON.stringify(uneven)), ProtocolError);
+  assert.equal(parse('{"t":"weather"}'), null);
+  assert.equal(parse('{"t":"snap","topic":"barriers","seq":1,"now":1}'), null);
+});

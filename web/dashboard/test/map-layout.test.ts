@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { cellAt, cellBeside, cellPlace, layout, type Layout } from '../src/map-layout';
+
+const bounds = { width: 766, height: 340, scale: 1 };
+
+function check(map: Layout, counts: number[]): void {
+  assert.equal(map.blocks.length, counts.length);
+  assert.ok(Number.isInteger(map.pitch) && map.cell >= 1 && map.cell < map.pitch);
+  assert.ok(map.columns * map.pitch <= map.width || map.columns === 1);
+  let bottom = 0;
+  for (const [group, block] of map.blocks.entries()) {
+    assert.equal(block.count, counts[group]);
+    assert.ok(block.rows * map.columns >= block.count && (block.rows - 1) * map.columns < block.count);
+    assert.ok(block.labelTop >= bottom && block.top > block.labelTop, 'groups do not overlap');
+    bottom = block.top + block.rows * map.pitch;
+    // Every corner of the group is found again where it was put.
+    for (const n of [0, block.count - 1, Math.floor(block.count / 2)]) {
+      const { x, y } = cellPlace(map, { group, n });
+      assert.ok(Number.isInteger(x) && Number.isInteger(y));
+      assert.deepEqual(cellAt(map, x + 1, y + 1), { group, n });
+    }
+  }
+  assert.ok(bottom <= map.height);
+}
+
+for (const counts of [[1], [7], [10_000], [10_001], [8192, 1536, 256, 16], [1, 1, 1]]) {
+  for (const scale of [1, 1.5, 2]) {
+    test(`${counts.join(' + ')} tasks at ${scale} pixels`, () => {
+      const map = layout(counts, { width: Math.round(766 * scale), height: Math.round(340 * scale), scale });
+      check(map, counts);
+      assert.ok(map.height <= 340 * scale, 'fits');
+    });
+  }
+}
+
+test('few tasks have large cells, and more tasks never have larger ones', () => {
+  assert.equal(layout([1], bounds).pitch, 40);
+  let last = Infinity;
+  for (let count = 1; count < 40_000; count = Math.ceil(count * 1.3)) {
+    const { pitch } = layout([count], bounds);
+    assert.ok(pitch <= last);
+    last = pitch;
+  }
+});
+
+test('what does not fit makes the map grow, not the cells vanish', () => {
+  const map = layout([50_000], { width: 300, height: 200, scale: 1 });
+  check(map, [50_000]);
+  assert.equal(map.pitch, 3);
+  assert.ok(map.height > 200);
+});
+
+test('no tasks, no width', () => {
+  assert.equal(layout([], bounds).blocks.length, 0);
+  check(layout([5], { width: 1, height: 10, scale: 1 }), [5]);
+});
+
+test('outside of the cells there is none', () => {
+  const map = layout([7, 3], bounds);
+  assert.equal(cellAt(map, -1, 30), null);
+  assert.equal(cellAt(map, 5, 5), null, 'a headline');
+  assert.equal(cellAt(map, 7 * map.pitch + 1, map.blocks[0]!.top + 1), null, 'past the last');
+  assert.equal(cellAt(map, 5, 5000), null);
+});
+
+test('arrow keys reach every cell and stop at the ends', () => {
+  const map = layout([1000, 30, 1], bounds);
+  let at = { group: 0, n: 0 };
+  let steps = 0;
+  for (;;) {
+    const next = cellBeside(map, at, 'ArrowRight');
+    if (next === at) break;
+    assert.deepEqual(cellBeside(map, next, 'ArrowLeft'), at);
+    at = next;
+    ++steps;
+  }
+  assert.equal(steps, 1030);
+  for (let n = 0; n < 200; ++n) at = cellBeside(map, at, 'ArrowUp');
+  assert.deepEqual(at, { group: 0, n: 0 });
+  for (let n = 0; n < 200; ++n) at = cellBeside(map, at, 'ArrowDown');
+  assert.deepEqual(at, { group: 2, n: 0 });
+});

@@ -1,0 +1,37 @@
+// Rules that a reviewer would otherwise have to remember.
+
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { test } from 'node:test';
+
+const root = new URL('../', import.meta.url);
+const sources = readdirSync(new URL('src/', root)).map((name) => [name, readFileSync(new URL(`src/${name}`, root), 'utf8')] as const);
+
+test('strings of strangers are rendered as text only', () => {
+  for (const [name, text] of sources) {
+    assert.doesNotMatch(text, /innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function/, name);
+  }
+});
+
+test('no other host is named', () => {
+  for (const [name, text] of sources) {
+    assert.doesNotMatch(text.replaceAll('http://www.w3.org/2000/svg', ''), /https?:\/\//, name);
+  }
+});
+
+test('no inline style or script in the page', () => {
+  const html = readFileSync(new URL('src/index.html', root), 'utf8');
+  assert.doesNotMatch(html, /<style|style=|<script(?![^>]*src=)| on\w+=/);
+});
+
+test('only chart.tsx knows uPlot', () => {
+  for (const [name, text] of sources) if (name !== 'chart.tsx' && name !== 'app.css') assert.doesNotMatch(text, /from 'uplot'/, name);
+});
+
+test('the lock file names no registry', () => {
+  assert.doesNotMatch(readFileSync(new URL('package-lock.json', root), 'utf8'), /"resolved"/);
+});
+
+test('files stay small', () => {
+  for (const [name, text] of sources) if (!name.endsWith('.css')) assert.ok(text.split('\n').length <= 300, name);
+});
