@@ -63,6 +63,7 @@ export function viewNow(): number {
 }
 
 export function setPaused(next: boolean): void {
+  if (next && store.tasks.stateVersion !== sortedState) sort(); // or the held list would move once more
   paused.value = next;
   socket.freeze(next);
 }
