@@ -51,8 +51,8 @@ std::vector<source> read_tree(std::function<bool(std::string const&)> const& wan
 }
 
 std::vector<source> const& cpp_sources() {
-  static auto const all = read_tree(
-      [](std::string const& p) { return p.ends_with(".hpp") || p.ends_with(".cpp"); });
+  static auto const all =
+      read_tree([](std::string const& p) { return p.ends_with(".hpp") || p.ends_with(".cpp"); });
   return all;
 }
 
@@ -83,7 +83,9 @@ bool is_standard(std::string const& header) {
   return header.find('/') == std::string::npos && header.find('.') == std::string::npos;
 }
 
-TEST(tidy, the_tree_was_found) { EXPECT_GT(cpp_sources().size(), 20u); }
+TEST(tidy, the_tree_was_found) {
+  EXPECT_GT(cpp_sources().size(), 20u);
+}
 
 TEST(tidy, the_core_knows_only_the_standard_library_and_itself) {
   check_includes([](source const& s) { return s.in("server/core/"); },
@@ -116,9 +118,12 @@ TEST(tidy, protobuf_and_grpc_stop_at_the_rpc_layer) {
 }
 
 TEST(tidy, beast_stops_at_the_web_layer) {
-  check_includes([](source const& s) { return !starts_with_any(s.path, {"web/", "tests/"}); },
-                 [](std::string const& h) { return !h.starts_with("boost/beast"); },
-                 "use web/http_client.hpp");
+  check_includes(
+      [](source const& s) {
+        return !starts_with_any(s.path, {"web/", "tests/"});
+      },
+      [](std::string const& h) { return !h.starts_with("boost/beast"); },
+      "use web/http_client.hpp");
 }
 
 TEST(tidy, json_stops_at_web_client_and_command_line) {
@@ -132,11 +137,12 @@ TEST(tidy, json_stops_at_web_client_and_command_line) {
 }
 
 TEST(tidy, the_web_layer_reaches_the_engine_through_the_hub_only) {
-  check_includes([](source const& s) { return s.in("web/"); },
-                 [](std::string const& h) {
-                   return !starts_with_any(h, {"server/rpc/", "server/app/", "server/cli/", "client/"});
-                 },
-                 "web sits beside rpc, below app");
+  check_includes(
+      [](source const& s) { return s.in("web/"); },
+      [](std::string const& h) {
+        return !starts_with_any(h, {"server/rpc/", "server/app/", "server/cli/", "client/"});
+      },
+      "web sits beside rpc, below app");
 }
 
 TEST(tidy, every_coroutine_belongs_to_a_task_group) {
@@ -179,15 +185,17 @@ TEST(tidy, nothing_is_left_to_do_without_a_decision) {
   for (auto const& s : cpp_sources()) {
     if (s.in("tests/tidy/")) continue;
     for (std::size_t i = 0; i < s.lines.size(); ++i)
-      if (std::regex_search(s.lines[i], words) &&
-          s.lines[i].find("DESIGN.md") == std::string::npos)
+      if (std::regex_search(s.lines[i], words) && s.lines[i].find("DESIGN.md") == std::string::npos)
         ADD_FAILURE() << s.path << ":" << i + 1 << ": names no entry of DESIGN.md";
   }
 }
 
 TEST(tidy, no_path_of_one_machine_is_written_down) {
   // Spelled in pieces, so that this file passes its own test.
-  static std::regex const machine("(^|[^A-Za-z0-9_.])/(" "work|farm|home/[a-z]+|root|Users" ")/");
+  static std::regex const machine(
+      "(^|[^A-Za-z0-9_.])/("
+      "work|farm|home/[a-z]+|root|Users"
+      ")/");
   auto const all = read_tree([](std::string const& p) {
     for (auto const* kind : {".hpp", ".cpp", ".txt", ".cmake", ".json", ".md", ".proto", ".ts",
                              ".tsx", ".mjs", ".css", ".html", ".toml", ".py"})

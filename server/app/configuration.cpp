@@ -1,0 +1,63 @@
+#include "server/app/configuration.hpp"
+
+#include <boost/asio/ip/address.hpp>
+#include <charconv>
+
+namespace muster::server {
+namespace {
+
+core::status bad_endpoint(std::string_view text, std::string_view what) {
+  auto line = std::string("'").append(text).append("' ").append(what);
+  return {core::code::invalid_argument, line + "; write ADDRESS:PORT, as in 127.0.0.1:8476"};
+}
+
+}  // namespace
+
+core::result<endpoint> parse_endpoint(std::string_view text) {
+  auto const colon = text.rfind(':');
+  if (colon == std::string_view::npos) return bad_endpoint(text, "has no port");
+  auto const digits = text.substr(colon + 1);
+  unsigned port = 0;
+  auto const [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
+  if (error != std::errc{} || end != digits.data() + digits.size() || port > 65535)
+    return bad_endpoint(text, "has no port between 0 and 65535");
+
+  auto host = std::string(text.substr(0, colon));
+  if (host.empty()) host = "0.0.0.0";
+  if (host == "localhost") host = "127.0.0.1";
+  bool const bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
+  if (bracketed) host = host.substr(1, host.size() - 2);
+  boost::system::error_code ec;
+  auto const address = boost::asio::ip::make_address(host, ec);
+  if (ec || address.is_v6() != bracketed) return bad_endpoint(text, "has no IP address");
+  return endpoint{address.to_string(), static_cast<std::uint16_t>(port)};
+}
+
+bool endpoint::is_loopback() const {
+  boost::system::error_code ec;
+  auto const parsed = boost::asio::ip::make_address(address, ec);
+  return !ec && parsed.is_loopback();
+}
+
+std::string to_string(endpoint const& e) {
+  bool const v6 = e.address.find(':') != std::string::npos;
+  std::string text = v6 ? "[" : "";
+  text.append(e.address).append(v6 ? "]:" : ":").append(std::to_string(e.port));
+  return text;
+}
+
+std::string problem_with(configuration const& c) {
+  if (!c.data_dir.empty())
+    return "--data-dir is not available yet: this version keeps everything in memory; start "
+           "without it";
+  for (auto const& [flag, where] : {std::pair{"--grpc", &c.grpc}, std::pair{"--http", &c.http}})
+    if (!where->is_loopback() && !c.insecure)
+      return std::string(flag) + " " + to_string(*where) +
+             " can be reached from other machines, and there are no credentials yet: listen on "
+             "127.0.0.1, or add --insecure if the network itself is trusted";
+  if (c.grpc == c.http && c.grpc.port != 0)
+    return "--grpc and --http are both " + to_string(c.grpc) + ": give them different ports";
+  return {};
+}
+
+}  // namespace muster::server

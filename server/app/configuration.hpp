@@ -1,0 +1,56 @@
+// What `muster serve` was asked to do: addresses, files, logging, limits. Plain data, filled by the
+// command line before anything starts and read-only from then on.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/core/config.hpp"
+#include "server/core/status.hpp"
+
+namespace muster::server {
+
+/// Where to listen: an IP address and a port; port 0 lets the system pick one.
+struct endpoint {
+  std::string address;
+  std::uint16_t port = 0;
+
+  bool is_loopback() const;
+  bool operator==(endpoint const&) const = default;
+};
+
+/// "127.0.0.1:8476", "[::1]:0", "localhost:80" (IPv4 loopback), ":80" (every interface).
+/// Errors: INVALID_ARGUMENT, in one line that says what to write instead.
+core::result<endpoint> parse_endpoint(std::string_view text);
+std::string to_string(endpoint const& e);
+
+enum class log_format { text, json };
+
+struct configuration {
+  endpoint grpc{"127.0.0.1", 8476};
+  endpoint http{"127.0.0.1", 8477};
+  std::filesystem::path ready_file;  // empty: none
+  std::filesystem::path data_dir;    // empty: everything is in memory
+  bool insecure = false;             // listen wider than loopback without credentials
+  std::string log_level = "info";
+  server::log_format log_format = log_format::text;
+  core::config core;
+  /// Largest HTTP request body. More: the request is refused with 413.
+  std::size_t body_limit_bytes = std::size_t{64} << 20;
+  /// HTTP connections and WebSocket clients at one time; see web/server.hpp for what full means.
+  std::size_t connections_max = 1024;
+  std::size_t websocket_clients_max = 64;
+  std::vector<std::string> allowed_hosts;
+  std::vector<std::string> allowed_origins;
+  std::string dashboard_dir;
+  /// How long a stop may take before what is left is abandoned.
+  core::duration stop_timeout = std::chrono::seconds(10);
+};
+
+/// Empty when the server may start with this; else the reason and the remedy, in one line.
+std::string problem_with(configuration const& c);
+
+}  // namespace muster::server

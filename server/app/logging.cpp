@@ -1,0 +1,80 @@
+#include "server/app/logging.hpp"
+
+#include <spdlog/async.h>
+#include <spdlog/pattern_formatter.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+namespace muster::server {
+namespace {
+
+constexpr std::size_t lines_waiting_max = 8192;
+
+void append_json_string(spdlog::memory_buf_t& out, std::string_view text) {
+  auto const put = [&out](std::string_view s) { out.append(s.data(), s.data() + s.size()); };
+  put("\"");
+  for (char const c : text) {
+    auto const byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      out.push_back('\\');
+      out.push_back(c);
+    } else if (byte < 0x20) {
+      fmt::format_to(std::back_inserter(out), "\\u{:04x}", byte);
+    } else {
+      out.push_back(c);
+    }
+  }
+  put("\"");
+}
+
+/// {"time":"2026-01-31T12:00:00.123Z","level":"info","message":"…"}
+class json_lines : public spdlog::formatter {
+ public:
+  void format(spdlog::details::log_msg const& message, spdlog::memory_buf_t& out) override {
+    auto const put = [&out](std::string_view s) { out.append(s.data(), s.data() + s.size()); };
+    put("{\"time\":\"");
+    spdlog::memory_buf_t time;
+    time_.format(message, time);
+    put({time.data(), time.size()});
+    put("\",\"level\":\"");
+    auto const level = spdlog::level::to_string_view(message.level);
+    put({level.data(), level.size()});
+    put("\",\"message\":");
+    append_json_string(out, {message.payload.data(), message.payload.size()});
+    put("}\n");
+  }
+  std::unique_ptr<formatter> clone() const override { return std::make_unique<json_lines>(); }
+
+ private:
+  spdlog::pattern_formatter time_{"%Y-%m-%dT%H:%M:%S.%eZ", spdlog::pattern_time_type::utc, ""};
+};
+
+}  // namespace
+
+bool is_log_level(std::string_view level) {
+  constexpr std::array known{"trace", "debug", "info", "warn", "error", "off"};
+  return std::find(known.begin(), known.end(), level) != known.end();
+}
+
+logging::logging(std::string_view level, log_format format) {
+  spdlog::init_thread_pool(lines_waiting_max, 1);
+  auto logger = std::make_shared<spdlog::async_logger>(
+      "muster", std::make_shared<spdlog::sinks::stderr_sink_mt>(), spdlog::thread_pool(),
+      spdlog::async_overflow_policy::overrun_oldest);
+  if (format == log_format::json)
+    logger->set_formatter(std::make_unique<json_lines>());
+  else
+    logger->set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %-5l %v", spdlog::pattern_time_type::utc);
+  logger->set_level(spdlog::level::from_str(std::string(level)));
+  spdlog::set_default_logger(std::move(logger));
+}
+
+logging::~logging() {
+  spdlog::shutdown();
+}
+
+}  // namespace muster::server

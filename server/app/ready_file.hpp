@@ -1,0 +1,15 @@
+// The ready-file: where a script learns the ports. It appears whole or not at all.
+#pragma once
+
+#include <filesystem>
+
+#include "server/app/configuration.hpp"
+
+namespace muster::server {
+
+/// Writes {"grpc":"host:port","http":"host:port"} beside `path` and renames it into place.
+/// Errors: FAILED_PRECONDITION with the path and the system's reason.
+core::result<void> write_ready_file(std::filesystem::path const& path, endpoint const& grpc,
+                                    endpoint const& http);
+
+}  // namespace muster::server

@@ -1,0 +1,57 @@
+// What the verbs share: how one is added to the command line, and how one ends.
+//
+// A verb's add function declares its flags and leaves its work in `chosen`; main runs that after
+// the whole command line, the environment and the file have been read.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <stdexcept>
+#include <string>
+
+namespace muster::cli {
+
+enum exit_status : int {
+  exit_ok = 0,
+  exit_failed = 1,       // the thing asked for failed, was cancelled or took too long
+  exit_usage = 2,        // flags, environment, configuration file, address in use
+  exit_unreachable = 3,  // no server answers at the address
+};
+
+/// Ends a verb: one line on stderr, then this exit status.
+class command_error : public std::runtime_error {
+ public:
+  command_error(exit_status status, std::string const& line)
+      : std::runtime_error(line), status_(status) {}
+  exit_status status() const { return status_; }
+
+ private:
+  exit_status status_;
+};
+
+using action = std::function<int()>;
+
+void add_serve(CLI::App& app, action& chosen);
+void add_worker(CLI::App& app, action& chosen);
+void add_submit(CLI::App& app, action& chosen);
+void add_jobs(CLI::App& app, action& chosen);
+void add_fetch(CLI::App& app, action& chosen);
+void add_cancel(CLI::App& app, action& chosen);
+void add_explain(CLI::App& app, action& chosen);
+void add_tasks(CLI::App& app, action& chosen);
+void add_version(CLI::App& app, action& chosen);
+
+/// Installs `run(options)` as the verb's work. The options outlive the parse.
+template <class Options, class Run>
+void on_chosen(CLI::App& verb, action& chosen, std::shared_ptr<Options> options, Run run) {
+  verb.callback([&chosen, options, run] { chosen = [options, run] { return run(*options); }; });
+}
+
+}  // namespace muster::cli
+
+#ifdef MUSTER_WITH_BENCH
+namespace muster::bench {
+/// From bench/. Adds `bench` with its own callback; a failure leaves it as CLI::RuntimeError.
+void add_command(CLI::App& app);
+}  // namespace muster::bench
+#endif

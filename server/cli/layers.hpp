@@ -1,0 +1,27 @@
+// Where a setting comes from: flag, else environment, else configuration file, else default.
+//
+// `--ready-file` of `muster serve` is MUSTER_READY_FILE in the environment and, in the file,
+// `ready-file` under [serve], or at the top of the file for every verb that has the flag.
+// CLI11's own order puts the file before the environment, hence this.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+
+namespace muster::cli {
+
+class layers {
+ public:
+  /// Adds --config and arranges for every verb of `app` (all must be added) to be completed from
+  /// the environment and the file once its flags are known. The app keeps the layers alive.
+  static void install(CLI::App& app);
+
+  /// The verb's settings as a [verb] section for a configuration file, each with its origin.
+  static std::string to_toml(CLI::App const& verb);
+};
+
+/// "MUSTER_READY_FILE" of an option whose first long name is --ready-file.
+std::string environment_name(CLI::Option const& option);
+
+}  // namespace muster::cli

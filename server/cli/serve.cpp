@@ -1,0 +1,136 @@
+// muster serve: flags into a server::configuration, then the server until it is told to stop.
+#include <iostream>
+
+#include "server/app/app.hpp"
+#include "server/app/logging.hpp"
+#include "server/cli/command.hpp"
+#include "server/cli/durations.hpp"
+#include "server/cli/layers.hpp"
+
+namespace muster::cli {
+namespace {
+
+struct options {
+  server::configuration config;
+  bool print_config = false;
+  CLI::App* verb = nullptr;
+};
+
+CLI::Option* add_endpoint(CLI::App& verb, std::string const& name, server::endpoint& value,
+                          std::string const& help) {
+  return verb
+      .add_option_function<std::string>(
+          name,
+          [&value](std::string const& text) {
+            auto parsed = server::parse_endpoint(text);
+            if (!parsed) throw CLI::ValidationError(parsed.error().message);
+            value = *parsed;
+          },
+          help)
+      ->type_name("ADDR:PORT")
+      ->default_str(server::to_string(value));
+}
+
+CLI::Option* add_bytes(CLI::App& verb, std::string const& name, std::size_t& value,
+                       std::string const& help) {
+  return verb.add_option(name, value, help)
+      ->type_name("BYTES")
+      ->transform(CLI::AsSizeValue(false).description(""))
+      ->capture_default_str();
+}
+
+template <class Number>
+CLI::Option* add_count(CLI::App& verb, std::string const& name, Number& value,
+                       std::string const& help) {
+  return verb.add_option(name, value, help)->type_name("N")->capture_default_str();
+}
+
+void add_addresses(CLI::App& verb, server::configuration& c) {
+  add_endpoint(verb, "--grpc", c.grpc, "Where workers and gRPC clients connect; port 0 picks one");
+  add_endpoint(verb, "--http", c.http, "REST, WebSocket, metrics and dashboard; port 0 picks one");
+  verb.add_option("--ready-file", c.ready_file, "Written with both addresses once ready")
+      ->type_name("FILE");
+  verb.add_option("--data-dir", c.data_dir, "Where the journal lives (not available yet)")
+      ->type_name("DIR");
+  verb.add_flag("--insecure", c.insecure, "Allow addresses that other machines can reach");
+  verb.add_option("--allowed-host", c.allowed_hosts, "A name that Host headers may carry")
+      ->type_name("NAME");
+  verb.add_option("--allowed-origin", c.allowed_origins, "An origin whose pages may change state")
+      ->type_name("ORIGIN");
+  verb.add_option("--dashboard-dir", c.dashboard_dir, "Serve the page from here (for developers)")
+      ->type_name("DIR");
+}
+
+void add_logging(CLI::App& verb, server::configuration& c) {
+  verb.add_option("--log-level", c.log_level, "trace, debug, info, warn, error or off")
+      ->type_name("LEVEL")
+      ->check([](std::string const& level) {
+        return server::is_log_level(level)
+                   ? std::string()
+                   : "'" + level + "' is none of trace, debug, info, warn, error, off";
+      })
+      ->capture_default_str();
+  auto const names = std::map<std::string, server::log_format>{{"text", server::log_format::text},
+                                                               {"json", server::log_format::json}};
+  verb.add_option("--log-format", c.log_format, "text or json, one line an event on stderr")
+      ->type_name("FORMAT")
+      ->transform(CLI::CheckedTransformer(names).description(""))
+      ->default_str("text");
+}
+
+void add_limits(CLI::App& verb, server::configuration& c) {
+  add_duration(verb, "--heartbeat-timeout", c.core.heartbeat_timeout,
+               "A worker silent for this long is lost");
+  add_duration(verb, "--task-retention", c.core.task_retention,
+               "How long a lost or departed task stays listed");
+  add_duration(verb, "--stop-timeout", c.stop_timeout, "Limit for an orderly stop");
+  add_count(verb, "--queue-capacity", c.core.queue_capacity, "Queued closures of a session");
+  add_count(verb, "--closures-max", c.core.closures_max, "Closures known to the server");
+  add_count(verb, "--jobs-kept", c.core.finished_jobs_max, "Finished jobs kept for look-up");
+  add_count(verb, "--sessions-max", c.core.sessions_max, "Jobs and sessions at one time");
+  add_count(verb, "--tasks-max", c.core.tasks_max, "Rows of tasks");
+  add_count(verb, "--credits-max", c.core.credits_max, "Closures a worker may hold");
+  add_count(verb, "--max-worker-failures", c.core.max_worker_failures,
+            "Workers a closure may lose before it fails; 0: no limit");
+  add_bytes(verb, "--value-bytes-max", c.core.value_bytes_max, "Bytes of results kept for jobs");
+  add_bytes(verb, "--body-limit", c.body_limit_bytes, "Largest HTTP request body");
+  add_count(verb, "--connections-max", c.connections_max, "HTTP connections at one time");
+  add_count(verb, "--websocket-clients-max", c.websocket_clients_max, "Open dashboards");
+}
+
+int run(options& o) {
+  if (o.print_config) {
+    std::cout << layers::to_toml(*o.verb);
+    return exit_ok;
+  }
+  if (auto const problem = server::problem_with(o.config); !problem.empty())
+    throw command_error(exit_usage, problem);
+  try {
+    server::serve(o.config);
+  } catch (server::start_error const& e) {
+    throw command_error(exit_usage, e.what());
+  }
+  return exit_ok;
+}
+
+}  // namespace
+
+void add_serve(CLI::App& app, action& chosen) {
+  auto* verb = app.add_subcommand("serve", "Run the server");
+  auto o = std::make_shared<options>();
+  o->verb = verb;
+  add_addresses(*verb, o->config);
+  add_logging(*verb, o->config);
+  add_limits(*verb, o->config);
+  verb->add_flag("--print-config", o->print_config, "Print the settings with their origin, and end")
+      ->configurable(false);
+  verb->footer(
+      "Examples:\n"
+      "  muster serve\n"
+      "  muster serve --grpc 127.0.0.1:0 --http 127.0.0.1:0 --ready-file /tmp/muster.json\n"
+      "  muster serve --config muster.toml --print-config\n"
+      "SIGTERM or Ctrl-C stops in order; a second one at once. See docs/operations.md.");
+  on_chosen(*verb, chosen, o, run);
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,122 @@
+#include "server/cli/submission.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <thread>
+#include <utility>
+
+namespace muster::cli {
+namespace {
+
+// Small enough that a full server refuses little, large enough that a request's cost does not show.
+constexpr std::size_t chunk_lines_max = 4096;
+constexpr std::size_t chunk_bytes_max = std::size_t{4} << 20;
+constexpr auto retry_after_default = std::chrono::seconds(1);
+constexpr auto retry_after_max = std::chrono::seconds(60);
+
+json::object job_body(job_request const& request) {
+  json::object body{{"on_error", request.on_error}};
+  if (!request.name.empty()) body["name"] = request.name;
+  if (!request.idempotency_key.empty()) body["idempotency_key"] = request.idempotency_key;
+  json::object options;
+  if (request.require_function) options["require_function"] = true;
+  if (request.max_worker_failures) options["max_worker_failures"] = *request.max_worker_failures;
+  if (!options.empty()) body["options"] = std::move(options);
+  return body;
+}
+
+std::chrono::seconds retry_after(web::http_response const& response) {
+  auto const text = response.header("Retry-After");
+  long seconds = 0;
+  auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (error != std::errc{}) return retry_after_default;
+  return std::clamp(std::chrono::seconds(seconds), std::chrono::seconds(0), retry_after_max);
+}
+
+/// What is left of `chunk` behind its first `count` lines.
+std::string behind_lines(std::string const& chunk, std::int64_t count) {
+  std::size_t at = 0;
+  for (; count > 0 && at < chunk.size(); --count) at = chunk.find('\n', at) + 1;
+  return chunk.substr(at);
+}
+
+/// Sends until the server has taken it all; a full server says how far it came and when to come
+/// back. False: the job takes nothing any more, since it has failed or was cancelled.
+bool append(rest& server, std::string const& job, std::string chunk) {
+  for (;;) {
+    auto const response =
+        server.send("POST", "/api/v1/jobs/" + job + "/closures", chunk, "application/x-ndjson");
+    if (response.ok()) return true;
+    if (response.status == 409) return false;
+    if (response.status != 429) throw rest::problem(response);
+    boost::system::error_code ec;
+    chunk = behind_lines(chunk, number_of(json::parse(response.body, ec), "accepted"));
+    std::this_thread::sleep_for(retry_after(response));
+  }
+}
+
+std::string closure_line(std::string const& function_json, std::string_view line,
+                         std::string const& name, std::size_t number) {
+  boost::system::error_code ec;
+  auto const parsed = json::parse(json::string_view(line.data(), line.size()), ec);
+  if (ec || !parsed.is_array())
+    throw command_error(exit_usage, name + ":" + std::to_string(number) +
+                                        ": not a JSON list of arguments, such as [1, \"two\"]");
+  return "{\"function\":" + function_json + ",\"args\":" + std::string(line) + "}\n";
+}
+
+/// False as in append.
+bool send_lines(rest& server, std::string const& job, std::string const& function,
+                std::istream& lines, std::string const& name) {
+  auto const function_json = json::serialize(json::value(function));
+  std::string chunk, line;
+  std::size_t number = 0, in_chunk = 0;
+  while (std::getline(lines, line)) {
+    ++number;
+    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    chunk += closure_line(function_json, line, name, number);
+    if (++in_chunk < chunk_lines_max && chunk.size() < chunk_bytes_max) continue;
+    if (!append(server, job, std::exchange(chunk, {}))) return false;
+    in_chunk = 0;
+  }
+  return chunk.empty() || append(server, job, std::move(chunk));
+}
+
+}  // namespace
+
+json::value argument(std::string const& text) {
+  boost::system::error_code ec;
+  auto value = json::parse(text, ec);
+  return ec ? json::value(text) : value;
+}
+
+json::value submit_one(rest& server, job_request const& request,
+                       std::vector<std::string> const& arguments) {
+  json::array args;
+  for (auto const& text : arguments) args.push_back(argument(text));
+  auto body = job_body(request);
+  body["closures"] = json::array{json::object{{"function", request.function}, {"args", args}}};
+  return server.post("/api/v1/jobs", json::serialize(body));
+}
+
+json::value submit_lines(rest& server, job_request const& request, std::istream& lines,
+                         std::string const& name) {
+  auto body = job_body(request);
+  body["open"] = true;
+  body["closures"] = json::array();
+  auto job = server.post("/api/v1/jobs", json::serialize(body));
+  auto const id = text_of(job, "id");
+  try {
+    if (send_lines(server, id, request.function, lines, name))
+      server.post("/api/v1/jobs/" + id + "/seal", {});
+  } catch (...) {
+    try {
+      server.post("/api/v1/jobs/" + id + "/cancel", {});
+    } catch (command_error const&) {  // the first error is the one to tell
+    }
+    throw;
+  }
+  return job;
+}
+
+}  // namespace muster::cli

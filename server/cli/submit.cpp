@@ -1,0 +1,96 @@
+// muster submit: hand a function to the workers and wait for what comes out.
+#include <fstream>
+#include <iostream>
+
+#include "server/cli/command.hpp"
+#include "server/cli/progress.hpp"
+#include "server/cli/results.hpp"
+#include "server/cli/submission.hpp"
+
+namespace muster::cli {
+namespace {
+
+struct options {
+  rest_options rest;
+  job_request job;
+  std::vector<std::string> arguments;
+  std::string map;
+  bool no_wait = false, follow = false, quiet = false;
+  std::optional<duration> timeout;
+  result_format output = result_format::values;
+};
+
+json::value send(rest& server, options const& o) {
+  if (o.map.empty()) return submit_one(server, o.job, o.arguments);
+  if (!o.arguments.empty())
+    throw command_error(exit_usage,
+                        "arguments and --map exclude each other: each line of the "
+                        "file is a whole argument list");
+  if (o.map == "-") return submit_lines(server, o.job, std::cin, "standard input");
+  auto file = std::ifstream(o.map);
+  if (!file) throw command_error(exit_usage, "cannot read --map " + o.map);
+  return submit_lines(server, o.job, file, o.map);
+}
+
+int run(options& o) {
+  rest server(o.rest);
+  auto const job = send(server, o);
+  auto const id = text_of(job, "id");
+  if (o.no_wait) {
+    std::cout << id << '\n';
+    return exit_ok;
+  }
+  if (o.follow) {
+    print_results(server, id, o.output, true);
+    return judge(wait_for_job(server, id, o.timeout, true));
+  }
+  auto const ended = wait_for_job(server, id, o.timeout, o.quiet);
+  print_results(server, id, o.output, false);
+  return judge(ended);
+}
+
+}  // namespace
+
+void add_submit(CLI::App& app, action& chosen) {
+  auto* verb = app.add_subcommand("submit", "Run a function on the workers");
+  auto o = std::make_shared<options>();
+  verb->add_option("function", o->job.function, "Name of the function")
+      ->type_name("FUNCTION")
+      ->required();
+  verb->add_option("arguments", o->arguments, "Its arguments: each is JSON, else a string")
+      ->type_name("ARG")
+      ->allow_extra_args(false);  // else CLI11 would take [1, 2] apart
+  verb->add_option("--map", o->map,
+                   "One closure for each line, a JSON list of arguments; - is stdin")
+      ->type_name("FILE");
+  verb->add_option("--name", o->job.name, "A name for the job")->type_name("NAME");
+  verb->add_option("--on-error", o->job.on_error,
+                   "fail_fast: the first error cancels the rest; continue: run them all")
+      ->type_name("POLICY")
+      ->check(CLI::IsMember({"fail_fast", "continue"}).description(""))
+      ->capture_default_str();
+  verb->add_option("--idempotency-key", o->job.idempotency_key,
+                   "A second submission with this key gets the first one's job")
+      ->type_name("KEY");
+  verb->add_option("--max-worker-failures", o->job.max_worker_failures,
+                   "Workers a closure may lose before it fails; 0: no limit")
+      ->type_name("N");
+  verb->add_flag("--require-function", o->job.require_function,
+                 "Refuse at once when no connected worker has the function");
+  verb->add_flag("--no-wait", o->no_wait, "Print the job's id and return");
+  verb->add_flag("--follow", o->follow, "Print results while the job runs");
+  verb->add_flag("--quiet", o->quiet, "Show no progress");
+  add_duration(*verb, "--timeout", o->timeout, "Stop waiting after this long; the job goes on");
+  add_result_option(*verb, o->output);
+  add_rest_options(*verb, o->rest);
+  verb->footer(
+      "Examples:\n"
+      "  muster submit muster.echo 42\n"
+      "  muster submit muster.echo '{\"a\": 1}' text '[1, 2]'\n"
+      "  seq 1000 | jq -c '[.]' | muster submit muster.echo --map - --output table\n"
+      "Exit status: 0 when the job succeeded, 1 when it failed, was cancelled, or --timeout "
+      "passed.");
+  on_chosen(*verb, chosen, o, run);
+}
+
+}  // namespace muster::cli

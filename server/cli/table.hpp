@@ -1,0 +1,33 @@
+// A table on a terminal: columns as wide as their widest cell, numbers to the right.
+#pragma once
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace muster::cli {
+
+struct column {
+  std::string title;
+  bool right = false;  // numbers
+};
+
+class table {
+ public:
+  explicit table(std::vector<column> columns) : columns_(std::move(columns)) {}
+  void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  bool empty() const { return rows_.empty(); }
+  void print(std::ostream& out) const;
+
+ private:
+  std::vector<column> columns_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+/// 1234567 → "1,234,567".
+std::string with_thousands(std::uint64_t n);
+/// Text from elsewhere made fit for a terminal: control characters become spaces, no more than
+/// `width_max` characters, an ellipsis where it was cut.
+std::string for_terminal(std::string text, std::size_t width_max = std::string::npos);
+
+}  // namespace muster::cli

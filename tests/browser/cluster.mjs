@@ -1,0 +1,87 @@
+// Real `muster` processes for the browser tests: a server on ports that the system picks, which can
+// be stopped and started again on the same ports, and workers that can be killed.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, watch, existsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const binary = process.env.MUSTER_BINARY;
+
+export class Cluster {
+  folder = mkdtempSync(join(tmpdir(), 'muster-browser-'));
+  grpc = '127.0.0.1:0';
+  http = '127.0.0.1:0';
+  workers = new Map();
+  server;
+
+  get url() {
+    return `http://${this.http}`;
+  }
+
+  async serve() {
+    const ready = join(this.folder, 'ready.json');
+    rmSync(ready, { force: true });
+    const appeared = fileAppears(this.folder, ready);
+    this.server = this.#run(['serve', '--grpc', this.grpc, '--http', this.http, '--ready-file', ready]);
+    const failed = once(this.server, 'exit').then(([code]) => {
+      throw new Error(`muster serve ended with ${code} before it was ready`);
+    });
+    await Promise.race([appeared, failed]);
+    failed.catch(() => {}); // it ends one day, that is all right
+    ({ grpc: this.grpc, http: this.http } = JSON.parse(readFileSync(ready, 'utf8')));
+  }
+
+  async stopServer() {
+    const ended = once(this.server, 'exit');
+    this.server.kill('SIGTERM');
+    const [code] = await ended;
+    return code;
+  }
+
+  worker(index, ...flags) {
+    const child = this.#run(['worker', '--server', this.grpc, '--index', String(index), ...flags]);
+    this.workers.set(index, child);
+  }
+
+  async killWorker(index) {
+    const child = this.workers.get(index);
+    const ended = once(child, 'exit');
+    child.kill('SIGKILL');
+    await ended;
+  }
+
+  /** Submits a job of `count` closures; resolves with its id. */
+  async submit(fn, args, count, name) {
+    const body = { name, map: { function: fn, args: Array.from({ length: count }, () => args) } };
+    const response = await fetch(`${this.url}/api/v1/jobs`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    if (!response.ok) throw new Error(await response.text());
+    return (await response.json()).id;
+  }
+
+  end() {
+    for (const child of [this.server, ...this.workers.values()]) child?.kill('SIGKILL');
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  #run(words) {
+    return spawn(binary, words, { stdio: ['ignore', 'inherit', 'ignore'] });
+  }
+}
+
+async function fileAppears(folder, path) {
+  for await (const _ of watching(folder)) if (existsSync(path)) return;
+}
+
+async function* watching(folder) {
+  const watcher = watch(folder);
+  try {
+    while (true) yield await once(watcher, 'change');
+  } finally {
+    watcher.close();
+  }
+}

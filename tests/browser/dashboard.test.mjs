@@ -1,0 +1,118 @@
+// The dashboard in a real browser on a real server with real workers.
+import assert from 'node:assert/strict';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+
+import { Cluster } from './cluster.mjs';
+import { launch, WatchedPage } from './page.mjs';
+
+const shots = process.env.MUSTER_SCREENSHOTS;
+let browser;
+
+before(async () => {
+  mkdirSync(shots, { recursive: true });
+  browser = await launch();
+});
+after(() => browser.close());
+
+async function withCluster(workers, body) {
+  const cluster = new Cluster();
+  try {
+    await cluster.serve();
+    for (let i = 0; i < workers; ++i) cluster.worker(i, '--slots', '2');
+    await body(cluster);
+  } finally {
+    cluster.end();
+  }
+}
+
+/** Red enough that nobody overlooks it: the red part leads by far. */
+async function isRed(locator) {
+  return locator.evaluate((row) => {
+    const seen = [row, ...row.querySelectorAll('*')].flatMap((e) => {
+      const style = getComputedStyle(e);
+      return [style.color, style.backgroundColor, style.fill];
+    });
+    return seen.some((text) => {
+      const [r, g, b] = (text.match(/\d+(\.\d+)?/g) ?? []).map(Number);
+      return text.startsWith('rgb') && r > 150 && r > 2 * g && r > 2 * b;
+    });
+  });
+}
+
+test('a job runs before your eyes', async () => {
+  await withCluster(2, async (cluster) => {
+    const seen = await WatchedPage.open(browser, `${cluster.url}/`);
+    await seen.reads('conn-state', /live/i);
+    await seen.counts('key-tasks', 2);
+
+    const id = await cluster.submit('muster.sleep', [20], 400, 'watched');
+    const row = (state) => seen.at('job-row', `[data-job="${id}"][data-state="${state}"]`);
+    await row('RUNNING').waitFor();
+    await seen.counts('key-throughput', 1);
+    await row('SUCCEEDED').waitFor();
+    await seen.counts('values-ready', 400);
+    assert.equal(await seen.at('cluster-map').count(), 1);
+    assert.deepEqual(seen.faults, []);
+  });
+});
+
+test('a killed worker turns red', async () => {
+  await withCluster(2, async (cluster) => {
+    const seen = await WatchedPage.open(browser, `${cluster.url}/tasks`);
+    const row = (state) => seen.at('task-row', `[data-task="worker:1"][data-state="${state}"]`);
+    await row('CONNECTED').waitFor();
+    assert.equal(await isRed(row('CONNECTED')), false);
+    await cluster.killWorker(1);
+    await row('ERROR').waitFor();
+    assert.equal(await isRed(row('ERROR')), true);
+    await seen.at('task-row', '[data-task="worker:0"][data-state="CONNECTED"]').waitFor();
+
+    const overview = await WatchedPage.open(browser, `${cluster.url}/`);
+    await overview.reads('attention', /worker:1/);
+    assert.deepEqual([...seen.faults, ...overview.faults], []);
+  });
+});
+
+test('the page outlives its server', async () => {
+  await withCluster(1, async (cluster) => {
+    const seen = await WatchedPage.open(browser, `${cluster.url}/`);
+    await seen.counts('key-tasks', 1);
+    seen.serverIsDown = true;
+    assert.equal(await cluster.stopServer(), 0, 'an open dashboard must not spoil an orderly stop');
+    await seen.reads('conn-state', /reconnecting/i);
+    await cluster.serve();
+    await seen.reads('conn-state', /live/i);
+    seen.serverIsDown = false;
+    await seen.counts('key-tasks', 1);
+    assert.deepEqual(seen.faults, []);
+  });
+});
+
+test('both themes, for a person to look at', async () => {
+  await withCluster(3, async (cluster) => {
+    const seen = await WatchedPage.open(browser, `${cluster.url}/`);
+    await seen.counts('key-tasks', 3);
+    await cluster.killWorker(2);
+    await cluster.submit('muster.sleep', [5], 3000, 'screenshot');
+    await seen.at('job-row').first().waitFor();
+    await seen.counts('key-throughput', 1);
+    for (const theme of ['light', 'dark']) {
+      await seen.at(`theme-${theme}`).click();
+      await seen.page.screenshot({ path: join(shots, `overview-${theme}.png`) });
+    }
+    assert.deepEqual(seen.faults, []);
+  });
+});
+
+test('names from elsewhere are shown as text', async () => {
+  await withCluster(1, async (cluster) => {
+    const seen = await WatchedPage.open(browser, `${cluster.url}/`);
+    const hostile = '<img src=x onerror=alert(1)>';
+    await cluster.submit('muster.noop', [], 1, hostile);
+    await seen.reads('job-row', hostile);
+    assert.equal(await seen.page.locator('img[src="x"]').count(), 0);
+    assert.deepEqual(seen.faults, []);
+  });
+});

@@ -1,0 +1,95 @@
+// The parts of the command line that need no server: durations, tables, progress, addresses.
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "server/app/configuration.hpp"
+#include "server/cli/durations.hpp"
+#include "server/cli/progress.hpp"
+#include "server/cli/submission.hpp"
+#include "server/cli/table.hpp"
+
+namespace muster::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(durations, are_read_with_their_units) {
+  EXPECT_EQ(parse_duration("30s"), duration(30s));
+  EXPECT_EQ(parse_duration("250ms"), duration(250ms));
+  EXPECT_EQ(parse_duration("1m30s"), duration(90s));
+  EXPECT_EQ(parse_duration("1.5h"), duration(90min));
+  EXPECT_EQ(parse_duration("7us"), duration(7us));
+  EXPECT_EQ(parse_duration("0"), duration(0));
+  for (auto const* wrong :
+       {"", "s", "10", "-1s", "1 s", "1x", "1s2", "1e9s", "99999999999d", "nan"})
+    EXPECT_EQ(parse_duration(wrong), std::nullopt) << wrong;
+}
+
+TEST(durations, are_written_as_they_are_read) {
+  for (auto const* text : {"30s", "250ms", "1m30s", "1h", "1d2h", "7us"})
+    EXPECT_EQ(to_string(*parse_duration(text)), text);
+  EXPECT_EQ(to_string(duration(0)), "0s");
+  EXPECT_EQ(rounded(duration(420ms)), "0.4 s");
+  EXPECT_EQ(rounded(duration(12s)), "12 s");
+  EXPECT_EQ(rounded(duration(3min)), "3 min");
+}
+
+TEST(table, aligns_columns_by_characters_not_bytes) {
+  table t({{"NAME"}, {"N", true}});
+  t.add({"é", "7"});
+  t.add({"plain", "1,234"});
+  std::ostringstream out;
+  t.print(out);
+  EXPECT_EQ(out.str(), "NAME       N\né          7\nplain  1,234\n");
+}
+
+TEST(table, text_of_others_cannot_drive_the_terminal) {
+  EXPECT_EQ(for_terminal("a\x1b[31mb\nc"), "a [31mb c");
+  EXPECT_EQ(for_terminal("ééééé", 3), "éé…");
+  EXPECT_EQ(for_terminal("abc", 3), "abc");
+  EXPECT_EQ(with_thousands(1'234'567), "1,234,567");
+  EXPECT_EQ(with_thousands(999), "999");
+}
+
+TEST(progress, shows_counts_rate_and_time_left) {
+  progress_text text;
+  auto const start = progress_text::time_point(1h);
+  EXPECT_EQ(text.line({.waiting = 100}, start), "0/100  100 waiting");
+  EXPECT_EQ(text.line({.waiting = 40, .running = 10, .succeeded = 50}, start + 1s),
+            "50/100  10 running  40 waiting  50/s  1.0 s left");
+  EXPECT_EQ(text.bar({.succeeded = 100}, start + 2s),
+            "[############################] 100/100  50/s  0.0 s left");
+}
+
+TEST(progress, an_empty_job_divides_by_nothing) {
+  progress_text text;
+  EXPECT_EQ(text.bar({}, progress_text::time_point(1h)), "[............................] 0/0");
+}
+
+TEST(submission, an_argument_is_json_or_text) {
+  EXPECT_EQ(argument("42"), json::value(42));
+  EXPECT_EQ(argument("[1]"), json::value(json::array{1}));
+  EXPECT_EQ(argument("plain words"), json::value("plain words"));
+  EXPECT_EQ(argument(""), json::value(""));
+}
+
+TEST(endpoint, is_an_address_and_a_port) {
+  using server::endpoint;
+  using server::parse_endpoint;
+  EXPECT_EQ(*parse_endpoint("127.0.0.1:8476"), (endpoint{"127.0.0.1", 8476}));
+  EXPECT_EQ(*parse_endpoint("localhost:0"), (endpoint{"127.0.0.1", 0}));
+  EXPECT_EQ(*parse_endpoint("[::1]:80"), (endpoint{"::1", 80}));
+  EXPECT_EQ(*parse_endpoint(":80"), (endpoint{"0.0.0.0", 80}));
+  EXPECT_EQ(to_string(endpoint{"::1", 80}), "[::1]:80");
+  for (auto const* wrong : {"", "8476", "127.0.0.1", "127.0.0.1:", "127.0.0.1:x", "::1:80",
+                            "[127.0.0.1]:80", "127.0.0.1:65536", "a b:1"})
+    EXPECT_FALSE(parse_endpoint(wrong)) << wrong;
+  EXPECT_TRUE((endpoint{"127.8.9.1", 1}).is_loopback());
+  EXPECT_TRUE((endpoint{"::1", 1}).is_loopback());
+  EXPECT_FALSE((endpoint{"0.0.0.0", 1}).is_loopback());
+  EXPECT_FALSE((endpoint{"::", 1}).is_loopback());
+}
+
+}  // namespace
+}  // namespace muster::cli

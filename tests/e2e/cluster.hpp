@@ -1,0 +1,57 @@
+// A server, its workers and the command line as real processes on ports that the system picks.
+#pragma once
+
+#include <boost/json.hpp>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "tests/e2e/process.hpp"
+#include "web/http_client.hpp"
+
+namespace muster::e2e {
+
+using words = std::vector<std::string>;
+
+struct finished {
+  int status = -1;
+  std::string out, err;
+};
+
+class cluster {
+ public:
+  /// Starts `muster serve` with these further flags and waits until it is ready.
+  process& serve(words const& flags = {});
+  /// The same without waiting; `grpc` and `http` as given.
+  process& spawn(words const& words_after_muster,
+                 std::vector<std::pair<std::string, std::string>> environment = {});
+  process& worker(words const& flags = {});
+  /// Runs a verb of the command line against this server until it ends.
+  finished run(words const& words_after_muster, std::filesystem::path const& input = {},
+               std::vector<std::pair<std::string, std::string>> environment = {});
+
+  boost::json::value get(std::string const& path);
+  unsigned status_of(std::string const& path);
+  /// True once as many tasks of the default cluster have this state.
+  bool await_tasks(std::size_t count, std::string const& state = "CONNECTED");
+  boost::json::array tasks();
+  /// True once `field` of the job's counts is at least `n`.
+  bool await_count(std::string const& job, std::string const& field, std::int64_t n);
+
+  std::string const& grpc() const { return grpc_; }
+  std::string const& http() const { return http_; }
+  std::string url() const { return "http://" + http_; }
+  std::filesystem::path file(std::string const& name) const { return directory_ / name; }
+  std::filesystem::path write(std::string const& name, std::string const& text) const;
+
+ private:
+  bool read_ready_file();
+
+  temporary_directory directory_;
+  std::string grpc_, http_;
+  std::deque<process> processes_;
+  web::http_client client_;
+  std::size_t serial_ = 0;
+};
+
+}  // namespace muster::e2e

@@ -1,0 +1,64 @@
+// A real child process with its output in files, ended at the latest with its object.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace muster::e2e {
+
+using namespace std::chrono_literals;
+
+/// Tries `condition` until it holds; false when it does not within `limit`.
+bool await(std::function<bool()> const& condition, std::chrono::milliseconds limit = 20s);
+std::string read_file(std::filesystem::path const& path);
+
+/// A directory of its own for each test, removed at the end.
+class temporary_directory {
+ public:
+  temporary_directory();
+  ~temporary_directory();
+  temporary_directory(temporary_directory const&) = delete;
+  std::filesystem::path operator/(std::string const& name) const { return path_ / name; }
+  std::filesystem::path const& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+struct spawn_options {
+  std::vector<std::string> arguments;  // the first is the program
+  std::vector<std::pair<std::string, std::string>> environment;
+  std::filesystem::path input;  // empty: nothing to read
+  std::filesystem::path output, errors;
+};
+
+class process {
+ public:
+  explicit process(spawn_options options);
+  ~process();
+  process(process&& other) noexcept;
+  process(process const&) = delete;
+
+  void signal(int number) const;
+  /// The exit status, or 128 + signal. Nothing when it is still running after `limit`.
+  std::optional<int> wait(std::chrono::milliseconds limit = 30s);
+  bool running();
+
+  std::string output() const { return read_file(options_.output); }
+  std::string errors() const { return read_file(options_.errors); }
+  pid_t pid() const { return pid_; }
+
+ private:
+  spawn_options options_;
+  pid_t pid_ = -1;
+  std::optional<int> status_;
+};
+
+}  // namespace muster::e2e

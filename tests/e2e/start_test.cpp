@@ -1,0 +1,169 @@
+// How the server starts, refuses to start, and is configured.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "tests/e2e/cluster.hpp"
+
+namespace muster::e2e {
+namespace {
+
+using testing::Test;
+
+std::ptrdiff_t lines(std::string const& text) {
+  return std::count(text.begin(), text.end(), '\n');
+}
+
+#define EXPECT_CONTAINS(text, part) \
+  EXPECT_NE((text).find(part), std::string::npos) << "in: " << (text)
+
+/// One line on stderr that contains `part`, exit status 2.
+void expect_refused(finished const& f, std::string const& part) {
+  EXPECT_EQ(f.status, 2) << f.err;
+  EXPECT_EQ(lines(f.err), 1) << f.err;
+  EXPECT_CONTAINS(f.err, part);
+}
+
+TEST(start, ready_file_names_both_addresses) {
+  cluster c;
+  c.serve();
+  EXPECT_TRUE(c.grpc().starts_with("127.0.0.1:")) << c.grpc();
+  EXPECT_TRUE(c.http().starts_with("127.0.0.1:")) << c.http();
+  EXPECT_NE(c.grpc(), c.http());
+  EXPECT_EQ(c.status_of("/readyz"), 200u);
+  EXPECT_EQ(c.status_of("/livez"), 200u);
+  std::size_t files = 0;
+  for (auto const& entry : std::filesystem::directory_iterator(c.file("")))
+    files += entry.path().filename().string().starts_with("ready.json");
+  EXPECT_EQ(files, 1u) << "a half-written ready-file was left behind";
+}
+
+TEST(start, log_says_that_everything_is_in_memory_and_where_it_listens) {
+  cluster c;
+  auto& server = c.serve();
+  EXPECT_TRUE(await([&] { return server.errors().find("ready ") != std::string::npos; }));
+  EXPECT_CONTAINS(server.errors(), "in memory");
+  EXPECT_CONTAINS(server.errors(), c.http());
+  EXPECT_CONTAINS(server.errors(), c.grpc());
+}
+
+TEST(start, log_lines_can_be_json) {
+  cluster c;
+  auto& server = c.serve({"--log-format", "json"});
+  EXPECT_TRUE(await([&] { return server.errors().find("ready ") != std::string::npos; }));
+  auto const text = server.errors();
+  for (std::size_t at = 0, end; (end = text.find('\n', at)) != std::string::npos; at = end + 1) {
+    boost::system::error_code ec;
+    auto const line = boost::json::parse(text.substr(at, end - at), ec);
+    ASSERT_FALSE(ec) << text.substr(at, end - at);
+    EXPECT_TRUE(line.at("message").is_string());
+  }
+}
+
+TEST(start, http_port_in_use_is_one_line) {
+  cluster a, b;
+  a.serve();
+  expect_refused(b.run({"serve", "--grpc", "127.0.0.1:0", "--http", a.http()}), a.http());
+}
+
+TEST(start, grpc_port_in_use_is_one_line) {
+  cluster a, b;
+  a.serve();
+  expect_refused(b.run({"serve", "--http", "127.0.0.1:0", "--grpc", a.grpc()}), a.grpc());
+}
+
+TEST(start, bad_addresses_are_refused) {
+  cluster c;
+  expect_refused(c.run({"serve", "--grpc", "nonsense"}), "nonsense");
+  expect_refused(c.run({"serve", "--http", "127.0.0.1:99999"}), "99999");
+  expect_refused(c.run({"serve", "--http", "example.invalid:80"}), "example.invalid");
+  expect_refused(c.run({"serve", "--grpc", "127.0.0.1:7", "--http", "127.0.0.1:7"}), "different");
+  expect_refused(c.run({"serve", "--http", "192.0.2.1:0", "--insecure"}), "192.0.2.1");
+}
+
+TEST(start, wrong_words_are_refused_in_one_line) {
+  cluster c;
+  expect_refused(c.run({"serve", "--no-such-flag"}), "--no-such-flag");
+  expect_refused(c.run({"no-such-verb"}), "no-such-verb");
+  expect_refused(c.run({"serve", "--heartbeat-timeout", "soon"}), "soon");
+  expect_refused(c.run({"serve", "--log-level", "loud"}), "loud");
+  expect_refused(c.run({"serve", "--queue-capacity", "many"}), "many");
+}
+
+TEST(start, configuration_that_cannot_be_read_is_refused) {
+  cluster c;
+  expect_refused(c.run({"serve", "--config", c.file("absent.toml")}), "absent.toml");
+  auto const unknown = c.write("unknown.toml", "[serve]\ngrcp = \"127.0.0.1:0\"\n");
+  expect_refused(c.run({"serve", "--config", unknown}), "grcp");
+  auto const section = c.write("section.toml", "[server]\ngrpc = \"127.0.0.1:0\"\n");
+  expect_refused(c.run({"serve", "--config", section}), "[server]");
+  auto const bad = c.write("bad.toml", "[serve]\nheartbeat-timeout = \"soon\"\n");
+  expect_refused(c.run({"serve", "--config", bad}), "soon");
+}
+
+TEST(start, ready_file_that_cannot_be_written_is_refused) {
+  cluster c;
+  auto const f = c.run({"serve", "--grpc", "127.0.0.1:0", "--http", "127.0.0.1:0", "--log-level",
+                        "off", "--ready-file", c.file("no/such/folder/ready.json")});
+  expect_refused(f, "ready.json");
+}
+
+TEST(start, data_dir_is_not_accepted_silently) {
+  cluster c;
+  expect_refused(c.run({"serve", "--data-dir", c.file("data")}), "--data-dir");
+}
+
+TEST(start, wider_than_loopback_needs_insecure) {
+  cluster c;
+  expect_refused(c.run({"serve", "--grpc", "0.0.0.0:0"}), "--insecure");
+  expect_refused(c.run({"serve", "--http", ":0"}), "--insecure");
+  expect_refused(c.run({"serve", "--http", "[::]:0"}), "--insecure");
+  c.serve({"--insecure"});
+}
+
+// The last word wins: flag, environment, file, default.
+TEST(start, flag_beats_environment_beats_file_beats_default) {
+  cluster c;
+  auto const file = c.write("muster.toml",
+                            "heartbeat-timeout = \"4s\"\n[serve]\nlog-level = \"warn\"\n"
+                            "queue-capacity = 7\n");
+  words const base{"serve", "--print-config", "--config", file};
+  auto const from_file = c.run(base);
+  EXPECT_EQ(from_file.status, 0) << from_file.err;
+  EXPECT_CONTAINS(from_file.out, "heartbeat-timeout = \"4s\"  # " + file.string());
+  EXPECT_CONTAINS(from_file.out, "log-level = \"warn\"");
+  EXPECT_CONTAINS(from_file.out, "queue-capacity = 7");
+  EXPECT_CONTAINS(from_file.out, "http = \"127.0.0.1:8477\"  # default");
+
+  auto const from_environment = c.run(base, {}, {{"MUSTER_HEARTBEAT_TIMEOUT", "5s"}});
+  EXPECT_CONTAINS(from_environment.out, "heartbeat-timeout = \"5s\"  # MUSTER_HEARTBEAT_TIMEOUT");
+
+  auto with_flag = base;
+  with_flag.insert(with_flag.end(), {"--heartbeat-timeout", "6s"});
+  auto const from_flag = c.run(with_flag, {}, {{"MUSTER_HEARTBEAT_TIMEOUT", "5s"}});
+  EXPECT_CONTAINS(from_flag.out, "heartbeat-timeout = \"6s\"  # flag");
+
+  auto const by_variable = c.run({"serve", "--print-config"}, {}, {{"MUSTER_CONFIG", file}});
+  EXPECT_CONTAINS(by_variable.out, "queue-capacity = 7");
+}
+
+TEST(start, printed_configuration_can_be_read_back) {
+  cluster c;
+  auto const first = c.run({"serve", "--print-config", "--insecure", "--stop-timeout", "3s"});
+  ASSERT_EQ(first.status, 0) << first.err;
+  auto const file = c.write("muster.toml", first.out);
+  auto const second = c.run({"serve", "--print-config", "--config", file});
+  ASSERT_EQ(second.status, 0) << second.err;
+  EXPECT_CONTAINS(second.out, "stop-timeout = \"3s\"");
+  EXPECT_CONTAINS(second.out, "insecure = true");
+}
+
+TEST(start, environment_that_makes_no_sense_names_the_variable) {
+  cluster c;
+  expect_refused(c.run({"serve"}, {}, {{"MUSTER_STOP_TIMEOUT", "soon"}}), "MUSTER_STOP_TIMEOUT");
+}
+
+}  // namespace
+}  // namespace muster::e2e

@@ -1,0 +1,110 @@
+// How the server ends, with everything open that can be open.
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <future>
+#include <muster/session.hpp>
+
+#include "tests/e2e/cluster.hpp"
+
+namespace muster::e2e {
+namespace {
+
+std::string first_line(std::string const& text) {
+  return text.substr(0, text.find('\n'));
+}
+
+TEST(stop, sigterm_with_nothing_to_do_is_exit_status_0) {
+  cluster c;
+  auto& server = c.serve();
+  server.signal(SIGTERM);
+  EXPECT_EQ(server.wait(10s), 0) << server.errors();
+  EXPECT_NE(server.errors().find("stopped"), std::string::npos) << server.errors();
+}
+
+TEST(stop, sigint_is_the_same) {
+  cluster c;
+  auto& server = c.serve();
+  server.signal(SIGINT);
+  EXPECT_EQ(server.wait(10s), 0) << server.errors();
+}
+
+TEST(stop, parked_calls_are_answered_and_streams_end) {
+  cluster c;
+  auto& server = c.serve();
+  auto& worker = c.worker({"--slots", "1"});
+  ASSERT_TRUE(c.await_tasks(1));
+  muster::session session({.server = c.grpc()});
+  session.wait_open();
+  auto future = session.call<void>("muster.sleep", 60'000);
+  auto const id = first_line(c.run({"submit", "muster.sleep", "60000", "--no-wait"}).out);
+
+  auto joined = std::async(std::launch::async, [&] {
+    web::http_client client;
+    web::http_request request;
+    request.url = c.url() + "/api/v1/jobs/" + id + "/join?timeout=30s";
+    return client.send(request);
+  });
+  ASSERT_TRUE(
+      await([&] { return c.get("/api/v1/overview").at("parked_calls").to_number<int>() > 0; }));
+
+  server.signal(SIGTERM);
+  EXPECT_EQ(server.wait(15s), 0) << server.errors();
+  auto const answer = joined.get();
+  ASSERT_TRUE(answer.has_value()) << answer.error().message;
+  EXPECT_EQ(answer->status, 503u) << answer->body;
+  EXPECT_THROW(future.get(), closure_error);
+  EXPECT_TRUE(worker.running()) << "a worker outlives its server and waits for the next one";
+}
+
+// A request whose body never comes: an orderly stop waits a moment for it.
+class half_request {
+ public:
+  explicit half_request(std::string const& address) {
+    auto const colon = address.find(':');
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_port = htons(static_cast<std::uint16_t>(std::stoi(address.substr(colon + 1))));
+    ::inet_pton(AF_INET, address.substr(0, colon).c_str(), &to.sin_addr);
+    connected_ = ::connect(fd_, reinterpret_cast<sockaddr*>(&to), sizeof to) == 0 &&
+                 ::send(fd_, head, sizeof head - 1, 0) > 0;
+  }
+  ~half_request() { ::close(fd_); }
+  half_request(half_request const&) = delete;
+  bool connected() const { return connected_; }
+
+ private:
+  static constexpr char head[] =
+      "POST /api/v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+      "Content-Length: 100\r\n\r\n{";
+  int const fd_ = ::socket(AF_INET, SOCK_STREAM, 0);
+  bool connected_ = false;
+};
+
+TEST(stop, a_second_signal_ends_the_server_at_once) {
+  cluster c;
+  auto& server = c.serve();
+  half_request const slow(c.http());
+  ASSERT_TRUE(slow.connected());
+  ASSERT_EQ(c.status_of("/readyz"), 200u);  // by now the server has seen the other request
+  server.signal(SIGTERM);
+  ASSERT_TRUE(await([&] { return server.errors().find("stopping") != std::string::npos; }));
+  auto const start = std::chrono::steady_clock::now();
+  server.signal(SIGTERM);
+  EXPECT_EQ(server.wait(10s), 1) << server.errors();
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 1s);
+}
+
+TEST(stop, the_port_is_free_again_afterwards) {
+  cluster c;
+  auto& server = c.serve();
+  server.signal(SIGTERM);
+  ASSERT_EQ(server.wait(10s), 0);
+  EXPECT_NO_THROW(c.serve());
+}
+
+}  // namespace
+}  // namespace muster::e2e

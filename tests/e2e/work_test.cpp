@@ -1,0 +1,245 @@
+// Work done by real workers, submitted through the command line, also when workers and server die.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <csignal>
+#include <numeric>
+#include <set>
+#include <sstream>
+
+#include "tests/e2e/cluster.hpp"
+
+namespace muster::e2e {
+namespace {
+
+namespace json = boost::json;
+
+std::vector<std::string> lines(std::string const& text) {
+  std::vector<std::string> all;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) all.push_back(line);
+  return all;
+}
+
+std::string numbers(int count) {
+  std::string text;
+  for (int i = 0; i < count; ++i) text += "[" + std::to_string(i) + "]\n";
+  return text;
+}
+
+std::string first_line(std::string const& text) {
+  return text.substr(0, text.find('\n'));
+}
+
+TEST(work, a_function_runs_on_a_worker_and_its_value_is_printed) {
+  cluster c;
+  c.serve();
+  c.worker();
+  auto const f = c.run({"submit", "muster.echo", "42", "--timeout", "20s"});
+  EXPECT_EQ(f.status, 0) << f.err;
+  EXPECT_EQ(f.out, "42\n");
+}
+
+TEST(work, arguments_are_json_where_they_can_be_and_text_otherwise) {
+  cluster c;
+  c.serve();
+  c.worker();
+  auto const f =
+      c.run({"submit", "muster.echo", "[1, 2]", "text", "{\"a\": null}", "--timeout=20s"});
+  EXPECT_EQ(f.status, 0) << f.err;
+  EXPECT_EQ(f.out, "[[1,2],\"text\",{\"a\":null}]\n");
+}
+
+TEST(work, a_failing_function_ends_submit_with_1_and_the_error_in_full) {
+  cluster c;
+  c.serve();
+  c.worker({"--index", "4"});
+  auto const f = c.run({"submit", "muster.fail", "no such column", "--timeout", "20s"});
+  EXPECT_EQ(f.status, 1);
+  EXPECT_NE(f.err.find("no such column"), std::string::npos) << f.err;
+  EXPECT_NE(f.err.find("FAILED"), std::string::npos) << f.err;
+  EXPECT_NE(f.err.find("worker:4"), std::string::npos) << f.err;
+}
+
+TEST(work, a_map_of_ten_thousand_lines_keeps_their_order) {
+  cluster c;
+  c.serve();
+  c.worker({"--slots", "2"});
+  c.worker({"--slots", "2"});
+  auto const input = c.write("input", numbers(10'000));
+  auto const f = c.run({"submit", "muster.echo", "--map", "-", "--timeout", "60s"}, input);
+  EXPECT_EQ(f.status, 0) << f.err;
+  std::string expected;
+  for (int i = 0; i < 10'000; ++i) expected += std::to_string(i) + "\n";
+  EXPECT_EQ(f.out, expected);
+}
+
+TEST(work, a_full_queue_slows_the_submitter_down_and_loses_nothing) {
+  cluster c;
+  c.serve({"--queue-capacity", "5000"});
+  c.worker({"--slots", "2"});
+  auto const input = c.write("input", numbers(20'000));
+  auto const f = c.run({"submit", "muster.echo", "--map", input, "--timeout", "100s"});
+  EXPECT_EQ(f.status, 0) << f.err;
+  std::string expected;
+  for (int i = 0; i < 20'000; ++i) expected += std::to_string(i) + "\n";
+  EXPECT_TRUE(f.out == expected) << lines(f.out).size() << " lines";
+}
+
+TEST(work, a_line_that_is_no_list_is_named_and_cancels_the_job) {
+  cluster c;
+  c.serve();
+  auto const input = c.write("input", "[1]\n{\"not\": \"a list\"}\n");
+  auto const f = c.run({"submit", "muster.echo", "--map", input});
+  EXPECT_EQ(f.status, 2);
+  EXPECT_NE(f.err.find(input.string() + ":2:"), std::string::npos) << f.err;
+  EXPECT_EQ(c.get("/api/v1/jobs").at("jobs").at(0).at("state").as_string(), "CANCELLED");
+}
+
+TEST(work, a_killed_worker_costs_nothing_but_time) {
+  cluster c;
+  c.serve();
+  auto& victim = c.worker({"--index", "0", "--slots", "2"});
+  c.worker({"--index", "1", "--slots", "2"});
+  ASSERT_TRUE(c.await_tasks(2));
+  std::string text;
+  for (int i = 0; i < 400; ++i) text += "[20]\n";
+  auto const input = c.write("input", text);
+  auto const id = first_line(c.run({"submit", "muster.sleep", "--map", input, "--no-wait"}).out);
+  ASSERT_TRUE(c.await_count(id, "succeeded", 20));
+  victim.signal(SIGKILL);
+  auto const f = c.run({"fetch", id, "--output", "json", "--timeout", "60s"});
+  EXPECT_EQ(f.status, 0) << f.err;
+
+  std::set<std::int64_t> indices;
+  for (auto const& line : lines(f.out)) {
+    auto const result = json::parse(line);
+    EXPECT_EQ(result.at("state").as_string(), "SUCCEEDED") << line;
+    EXPECT_TRUE(indices.insert(result.at("index").to_number<std::int64_t>()).second) << line;
+  }
+  EXPECT_EQ(indices.size(), 400u);
+  EXPECT_EQ(*indices.rbegin(), 399);
+  EXPECT_GT(c.get("/api/v1/jobs/" + id).at("put_back").to_number<int>(), 0);
+
+  auto const tasks = c.run({"tasks"});
+  EXPECT_EQ(tasks.status, 0) << tasks.err;
+  EXPECT_NE(tasks.out.find("worker:0  ERROR"), std::string::npos) << tasks.out;
+  EXPECT_NE(tasks.out.find("worker:1  CONNECTED"), std::string::npos) << tasks.out;
+}
+
+TEST(work, a_worker_started_before_the_server_connects_when_it_comes) {
+  cluster c;
+  c.serve().signal(SIGKILL);  // only to learn two free ports
+  c.worker({"--index", "7"});
+  c.serve();
+  EXPECT_TRUE(c.await_tasks(1));
+  EXPECT_EQ(c.tasks().at(0).at("index").to_number<int>(), 7);
+}
+
+TEST(work, a_worker_comes_back_to_a_restarted_server) {
+  cluster c;
+  auto& first = c.serve();
+  c.worker({"--index", "0"});
+  ASSERT_TRUE(c.await_tasks(1));
+  first.signal(SIGKILL);
+  ASSERT_TRUE(first.wait());
+  c.serve();
+  EXPECT_TRUE(c.await_tasks(1));
+  auto const f = c.run({"submit", "muster.echo", "\"again\"", "--timeout", "20s"});
+  EXPECT_EQ(f.out, "\"again\"\n") << f.err;
+}
+
+TEST(work, a_worker_that_is_told_to_stop_finishes_what_it_holds) {
+  cluster c;
+  c.serve();
+  auto& worker = c.worker({"--slots", "1", "--credits", "1"});
+  ASSERT_TRUE(c.await_tasks(1));
+  auto const id = first_line(c.run({"submit", "muster.sleep", "500", "--no-wait"}).out);
+  ASSERT_TRUE(c.await_count(id, "running", 1));
+  worker.signal(SIGTERM);
+  EXPECT_EQ(worker.wait(), 0) << worker.errors();
+  EXPECT_EQ(c.get("/api/v1/jobs/" + id).at("state").as_string(), "SUCCEEDED");
+  EXPECT_TRUE(c.await_tasks(1, "DISCONNECTED"));
+}
+
+TEST(work, a_second_signal_makes_a_worker_leave_at_once) {
+  cluster c;
+  c.serve();
+  auto& worker = c.worker({"--slots", "1"});
+  ASSERT_TRUE(c.await_tasks(1));
+  auto const id = first_line(c.run({"submit", "muster.sleep", "60000", "--no-wait"}).out);
+  ASSERT_TRUE(c.await_count(id, "running", 1));
+  worker.signal(SIGTERM);
+  ASSERT_TRUE(await([&] { return c.tasks().at(0).at("draining").as_bool(); }));
+  worker.signal(SIGTERM);
+  EXPECT_TRUE(worker.wait(5s));
+  EXPECT_TRUE(c.await_count(id, "queued", 1)) << "its closure did not go back";
+}
+
+TEST(verbs, jobs_cancel_and_explain_tell_about_a_waiting_job) {
+  cluster c;
+  c.serve();
+  auto const id = first_line(c.run({"submit", "muster.echo", "1", "--no-wait", "--name", "w"}).out);
+  auto const list = c.run({"jobs"});
+  EXPECT_NE(list.out.find(id), std::string::npos) << list.out << list.err;
+  EXPECT_NE(list.out.find("RUNNING"), std::string::npos) << list.out;
+  auto const closures = c.get("/api/v1/jobs/" + id + "/closures");
+  auto const closure = std::string(closures.at("closures").at(0).at("id").as_string());
+  auto const why = c.run({"explain", closure});
+  EXPECT_EQ(why.status, 0) << why.err;
+  EXPECT_NE(why.out.find("muster.echo"), std::string::npos) << why.out;
+  EXPECT_EQ(c.run({"fetch", id, "--timeout", "100ms"}).status, 1);
+  EXPECT_EQ(c.run({"cancel", id}).status, 0);
+  EXPECT_EQ(c.run({"fetch", id, "--timeout", "20s"}).status, 1) << "a cancelled job is no success";
+  auto const one = c.run({"jobs", id});
+  EXPECT_NE(one.out.find("CANCELLED"), std::string::npos) << one.out << one.err;
+}
+
+TEST(verbs, fetch_prints_one_value) {
+  cluster c;
+  c.serve();
+  c.worker();
+  auto const id = first_line(c.run({"submit", "muster.echo", "\"v\"", "--no-wait"}).out);
+  auto const closures = c.get("/api/v1/jobs/" + id + "/closures");
+  auto const value = std::string(closures.at("closures").at(0).at("remote_value").as_string());
+  auto const f = c.run({"fetch", value, "--timeout", "20s"});
+  EXPECT_EQ(f.status, 0) << f.err;
+  EXPECT_EQ(f.out, "\"v\"\n");
+}
+
+TEST(verbs, listings_can_be_json) {
+  cluster c;
+  c.serve();
+  for (auto const* verb : {"jobs", "tasks"}) {
+    auto const f = c.run({verb, "--output", "json"});
+    EXPECT_EQ(f.status, 0) << f.err;
+    EXPECT_EQ(f.out, "[]\n");
+  }
+}
+
+TEST(verbs, no_server_is_exit_status_3_and_says_what_to_do) {
+  cluster c;
+  auto& server = c.serve();
+  server.signal(SIGKILL);
+  server.wait();
+  for (auto const& words : {words{"jobs"}, words{"tasks"}, words{"submit", "muster.echo"}}) {
+    auto const f = c.run(words);
+    EXPECT_EQ(f.status, 3) << f.err;
+    EXPECT_EQ(lines(f.err).size(), 1u) << f.err;
+    EXPECT_NE(f.err.find("muster serve"), std::string::npos) << f.err;
+  }
+}
+
+TEST(verbs, what_does_not_exist_is_exit_status_1) {
+  cluster c;
+  c.serve();
+  EXPECT_EQ(c.run({"jobs", "job_999"}).status, 1);
+  EXPECT_EQ(c.run({"fetch", "rv_999", "--timeout", "1s"}).status, 1);
+  EXPECT_EQ(c.run({"cancel", "cl_999"}).status, 1);
+  EXPECT_EQ(c.run({"explain", "cl_999"}).status, 1);
+  EXPECT_EQ(c.run({"cancel", "nonsense"}).status, 2);
+  EXPECT_EQ(c.run({"submit", "no.such.function", "--require-function"}).status, 1);
+}
+
+}  // namespace
+}  // namespace muster::e2e
