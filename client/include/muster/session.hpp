@@ -5,8 +5,8 @@
 //   s.wait_all();
 //
 // Closures run at least once and finish once, in any order. One thread of the library serves all
-// sessions of the process: the stream thread. Outcome handlers run there and must be short; they
-// may schedule again, which costs no hop. Members may be called from any thread, except where a
+// sessions of the process: the stream thread. Outcome handlers run there, must be short and not
+// throw (that ends the session); they may schedule again, which costs no hop. Members may be called from any thread, except where a
 // comment says otherwise.
 #pragma once
 
@@ -25,6 +25,8 @@
 #include "muster/value.hpp"
 
 namespace muster {
+
+class client_engine;
 
 /// The end of one closure. Views and pointer are valid during the handler's call.
 struct outcome {
@@ -121,6 +123,7 @@ class session {
 
  private:
   class stream;
+  std::shared_ptr<client_engine> engine_;  // outlives the stream
   std::shared_ptr<stream> stream_;
 };
 

@@ -11,8 +11,8 @@ namespace muster {
 
 struct session_options {
   std::string server = "127.0.0.1:8476";  // "host:port"
-  std::string cluster;                    // empty: the default cluster
-  std::string name;                       // shown to operators
+  std::string cluster{};                  // empty: the default cluster
+  std::string name{};                     // shown to operators
   /// Else the first error cancels what is queued.
   bool continue_on_error = false;
   /// Closures queued at the server; while it is full, the server does not read. 0: its default.

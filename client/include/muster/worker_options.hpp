@@ -13,16 +13,16 @@ namespace muster {
 struct worker_options {
   /// "host:port", tried in turn.
   std::vector<std::string> servers{"127.0.0.1:8476"};
-  std::string cluster;                 // empty: the default cluster
+  std::string cluster{};               // empty: the default cluster
   std::string job = "worker";
-  std::optional<std::uint32_t> index;  // unset: the server picks
+  std::optional<std::uint32_t> index{};  // unset: the server picks
   /// Closures run at one time, each on a thread of its own. At least 1.
   std::uint32_t slots = 1;
   /// Closures held unanswered. 0: max(2 * slots, 16). The server may grant fewer.
   std::uint32_t credits = 0;
-  std::map<std::string, std::string> labels;
-  std::string host;     // empty: this machine's name
-  std::string version;  // of the program, shown to operators
+  std::map<std::string, std::string> labels{};
+  std::string host{};     // empty: this machine's name
+  std::string version{};  // of the program, shown to operators
 
   /// Waiting time before the next attempt to connect: doubled from the first to the second, with
   /// jitter; starts over once a connection has lived for `backoff_reset_after`.

@@ -1,0 +1,59 @@
+#include "client/client_engine.hpp"
+
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
+
+#include <mutex>
+
+#include "coro/check.hpp"
+
+namespace muster {
+namespace {
+
+constexpr std::size_t tasks_max = 65'536;
+constexpr int message_bytes_max = 128 << 20;
+
+}  // namespace
+
+std::shared_ptr<client_engine> client_engine::shared() {
+  static std::mutex mutex;
+  static std::weak_ptr<client_engine> living;
+  std::lock_guard lock(mutex);
+  auto engine = living.lock();
+  if (!engine) {
+    engine.reset(new client_engine);
+    living = engine;
+  }
+  return engine;
+}
+
+client_engine::client_engine()
+    : context_(std::make_unique<grpc::CompletionQueue>()),
+      tasks_(context_.get_executor(), tasks_max,
+             [](std::string_view, std::exception_ptr error) { std::rethrow_exception(error); }),
+      thread_([this] { context_.run(); }) {}
+
+client_engine::~client_engine() {
+  check(!context_.running_in_this_thread(), "the engine is not stopped from its own thread");
+  context_.close();
+  thread_.join();
+}
+
+// No shared subchannels: each attempt dials anew, and the pause between attempts is ours. No proxy:
+// a cluster's own traffic does not leave it.
+std::shared_ptr<grpc::Channel> make_channel(std::string const& server) {
+  grpc::ChannelArguments args;
+  args.SetMaxReceiveMessageSize(message_bytes_max);
+  args.SetMaxSendMessageSize(message_bytes_max);
+  args.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  args.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  args.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+  args.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1'000);
+  args.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2'000);
+  args.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10'000);
+  args.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
+  args.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  return grpc::CreateCustomChannel(server, grpc::InsecureChannelCredentials(), args);
+}
+
+}  // namespace muster

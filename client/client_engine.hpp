@@ -1,0 +1,40 @@
+// The one engine thread of a client process: all workers and sessions share it, since a second
+// completion queue in a process costs both. Started by its first user, stopped with its last.
+#pragma once
+
+#include <grpcpp/channel.h>
+
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "coro/engine_context.hpp"
+#include "coro/task_group.hpp"
+
+namespace muster {
+
+class client_engine {
+ public:
+  /// Any thread. Users keep the pointer for as long as anything of theirs runs on the engine.
+  static std::shared_ptr<client_engine> shared();
+
+  /// REQUIRES: not on the engine thread.
+  ~client_engine();
+  client_engine(client_engine const&) = delete;
+
+  coro::engine_context& context() { return context_; }
+  /// Engine thread only. Errors that leave a task end the process: they are bugs of this library.
+  coro::task_group& tasks() { return tasks_; }
+
+ private:
+  client_engine();
+
+  coro::engine_context context_;
+  coro::task_group tasks_;
+  std::thread thread_;
+};
+
+/// A channel to "host:port" that dials at once and at its own pace, with the project's limits.
+std::shared_ptr<grpc::Channel> make_channel(std::string const& server);
+
+}  // namespace muster

@@ -1,0 +1,18 @@
+# find_package(muster) with the target muster::client.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/muster)
+
+install(TARGETS muster_client muster_coro muster_proto muster_options EXPORT muster_targets
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(EXPORT muster_targets NAMESPACE muster:: DESTINATION ${package_dir})
+install(DIRECTORY include/muster DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp")
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/proto/muster DESTINATION ${CMAKE_INSTALL_DATADIR}/muster/proto
+  FILES_MATCHING PATTERN "*.proto")
+
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/musterConfig.cmake.in
+  ${CMAKE_CURRENT_BINARY_DIR}/musterConfig.cmake INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/musterConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/musterConfig.cmake
+              ${CMAKE_CURRENT_BINARY_DIR}/musterConfigVersion.cmake DESTINATION ${package_dir})

@@ -1,0 +1,52 @@
+#include "client/log.hpp"
+
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <mutex>
+
+namespace muster {
+namespace {
+
+void to_stderr(log_level level, std::string_view line) {
+  static auto const logger = [] {
+    auto l = std::make_shared<spdlog::logger>("muster",
+                                              std::make_shared<spdlog::sinks::stderr_sink_mt>());
+    l->set_pattern("%Y-%m-%dT%H:%M:%S.%e %l muster: %v");
+    return l;
+  }();
+  switch (level) {
+    case log_level::debug:
+      return logger->debug(line);
+    case log_level::info:
+      return logger->info(line);
+    case log_level::warning:
+      return logger->warn(line);
+    case log_level::error:
+      return logger->error(line);
+  }
+}
+
+struct chosen_log {
+  std::mutex mutex;  // protects function
+  log_function function = to_stderr;
+};
+
+chosen_log& chosen() {
+  static chosen_log c;
+  return c;
+}
+
+}  // namespace
+
+void set_log(log_function log) {
+  std::lock_guard lock(chosen().mutex);
+  chosen().function = std::move(log);
+}
+
+void log(log_level level, std::string_view line) {
+  std::lock_guard lock(chosen().mutex);
+  if (chosen().function) chosen().function(level, line);
+}
+
+}  // namespace muster

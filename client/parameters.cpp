@@ -1,0 +1,104 @@
+// Arguments as they come, [positional…] or {"args":[…],"kwargs":{…}}, put into the order of a
+// function's parameters.
+#include <boost/json.hpp>
+
+#include "muster/detail/conversion.hpp"
+#include "muster/function_error.hpp"
+#include "muster/json.hpp"
+
+namespace muster::detail {
+namespace {
+
+namespace json = boost::json;
+
+[[noreturn]] void reject(std::string const& why) {
+  throw function_error(failure_kind::input, why, "muster::argument_error");
+}
+
+std::string ordinal(std::size_t position) {
+  return "argument " + std::to_string(position + 1);
+}
+
+void take_positional(json::array& given, argument_values& out) {
+  if (given.size() > out.size())
+    reject("takes at most " + std::to_string(out.size()) + " arguments, " +
+           std::to_string(given.size()) + " given");
+  for (std::size_t i = 0; i < given.size(); ++i) out[i] = std::move(given[i]);
+}
+
+void take_keywords(json::object& given, std::vector<std::string> const& parameters,
+                   argument_values& out) {
+  for (auto& member : given) {
+    std::string_view const key = member.key();
+    std::size_t i = 0;
+    while (i < parameters.size() && i < out.size() && parameters[i] != key) ++i;
+    if (i == parameters.size() || i == out.size())
+      reject("takes no argument named '" + std::string(key) + "'");
+    if (out[i]) reject("argument '" + std::string(key) + "' is given twice");
+    out[i] = std::move(member.value());
+  }
+}
+
+std::string_view kind_of(json::value const& v) {
+  switch (v.kind()) {
+    case json::kind::null:
+      return "null";
+    case json::kind::bool_:
+      return "a boolean";
+    case json::kind::string:
+      return "a string";
+    case json::kind::array:
+      return "an array";
+    case json::kind::object:
+      return "an object";
+    default:
+      return "a number";
+  }
+}
+
+// Enough of the value to recognise it.
+std::string excerpt(json::value const& v) {
+  constexpr std::size_t shown_max = 40;
+  if (v.is_structured()) return {};
+  auto text = json::serialize(v);
+  if (text.size() <= shown_max) return " " + text;
+  text.resize(shown_max);
+  while (!text.empty() && (static_cast<unsigned char>(text.back()) & 0xC0) == 0x80) text.pop_back();
+  return " " + text + "…";
+}
+
+}  // namespace
+
+argument_values argument_list(value_view args, std::vector<std::string> const& parameters,
+                              std::size_t count) {
+  argument_values out(count);
+  auto parsed = from_json(args);
+  if (parsed.is_array()) {
+    take_positional(parsed.get_array(), out);
+    return out;
+  }
+  if (!parsed.is_object()) reject("arguments must be an array, or an object with args and kwargs");
+  for (auto& member : parsed.get_object()) {
+    if (member.key() == "args" && member.value().is_array())
+      take_positional(member.value().get_array(), out);
+    else if (member.key() != "kwargs" || !member.value().is_object())
+      reject("arguments as an object have \"args\", an array, and \"kwargs\", an object");
+  }
+  if (auto* keywords = parsed.get_object().if_contains("kwargs"))
+    take_keywords(keywords->get_object(), parameters, out);
+  return out;
+}
+
+void throw_missing(std::size_t position, std::size_t count) {
+  reject(ordinal(position) + " of " + std::to_string(count) + " is missing");
+}
+
+void throw_wrong_type(std::size_t position, std::string_view expected, json::value const& got,
+                      std::string_view why) {
+  auto message = ordinal(position) + ": expected " + std::string(expected) + ", got " +
+                 std::string(kind_of(got)) + excerpt(got);
+  if (!why.empty()) message += " (" + std::string(why) + ")";
+  reject(message);
+}
+
+}  // namespace muster::detail

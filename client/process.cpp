@@ -1,0 +1,224 @@
+#include "client/process.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <stdexcept>
+#include <system_error>
+
+#include "client/file_descriptor.hpp"
+
+extern char** environ;
+
+namespace muster {
+namespace {
+
+using steady = std::chrono::steady_clock;
+
+[[noreturn]] void fail(int error, std::string const& what) {
+  throw std::system_error(error, std::generic_category(), what);
+}
+
+file_descriptor opened(int fd, char const* what) {
+  if (fd < 0) fail(errno, what);
+  return file_descriptor(fd);
+}
+
+struct pipe_ends {
+  file_descriptor reading;
+  file_descriptor writing;
+};
+
+pipe_ends make_pipe() {
+  int fds[2];
+  if (pipe2(fds, O_CLOEXEC) != 0) fail(errno, "pipe");
+  pipe_ends ends{file_descriptor(fds[0]), file_descriptor(fds[1])};
+  fcntl(ends.reading.get(), F_SETFL, O_NONBLOCK);
+  return ends;
+}
+
+// A file in memory: the program reads at its own pace, nobody has to feed it.
+file_descriptor input_of(std::string const& text) {
+  if (text.empty()) return opened(open("/dev/null", O_RDONLY | O_CLOEXEC), "/dev/null");
+  auto file = opened(memfd_create("stdin", MFD_CLOEXEC), "memfd");
+  for (std::size_t done = 0; done < text.size();) {
+    auto const n = write(file.get(), text.data() + done, text.size() - done);
+    if (n < 0 && errno != EINTR) fail(errno, "stdin");
+    if (n > 0) done += static_cast<std::size_t>(n);
+  }
+  lseek(file.get(), 0, SEEK_SET);
+  return file;
+}
+
+void reject_nul(std::string const& text) {
+  if (text.find('\0') != text.npos) throw std::invalid_argument("a NUL byte in argv, env or cwd");
+}
+
+std::vector<std::string> environment_with(std::map<std::string, std::string> const& added) {
+  std::vector<std::string> all;
+  for (char** e = environ; *e; ++e) {
+    std::string const entry = *e;
+    if (!added.contains(entry.substr(0, entry.find('=')))) all.push_back(entry);
+  }
+  for (auto const& [key, text] : added) {
+    if (key.empty() || key.find('=') != key.npos)
+      throw std::invalid_argument("'" + key + "' cannot name an environment variable");
+    all.push_back(key + "=" + text);
+    reject_nul(all.back());
+  }
+  return all;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> out;
+  for (auto& t : texts) out.push_back(t.data());
+  out.push_back(nullptr);
+  return out;
+}
+
+pid_t spawn(process_options const& o, int in, int out, int err) {
+  if (o.argv.empty()) throw std::invalid_argument("argv is empty");
+  auto argv = o.argv;
+  for (auto const& a : argv) reject_nul(a);
+  reject_nul(o.cwd);
+  auto env = environment_with(o.env);
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawnattr_init(&attributes);
+  posix_spawn_file_actions_adddup2(&actions, in, 0);
+  posix_spawn_file_actions_adddup2(&actions, out, 1);
+  posix_spawn_file_actions_adddup2(&actions, err, 2);
+  if (!o.cwd.empty()) posix_spawn_file_actions_addchdir_np(&actions, o.cwd.c_str());
+  sigset_t none;
+  sigset_t all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
+                                            POSIX_SPAWN_SETSIGDEF);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &all);
+  pid_t pid = 0;
+  int const error = posix_spawnp(&pid, argv[0].c_str(), &actions, &attributes,
+                                 pointers(argv).data(), pointers(env).data());
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  if (error != 0) fail(error, o.argv[0]);
+  return pid;
+}
+
+// The last bytes of a stream. Holds at most twice the limit in between.
+class tail {
+ public:
+  explicit tail(std::size_t max) : max_(max) {}
+
+  /// Reads what is there. False at the end of the stream.
+  bool read_from(file_descriptor& fd) {
+    char chunk[16 << 10];
+    auto const got = read(fd.get(), chunk, sizeof chunk);
+    if (got < 0) return errno == EAGAIN || errno == EINTR;
+    kept_.append(chunk, static_cast<std::size_t>(got));
+    if (kept_.size() > 2 * max_) kept_.erase(0, kept_.size() - max_);
+    return got > 0;
+  }
+  std::string text() && {
+    if (kept_.size() > max_) kept_.erase(0, kept_.size() - max_);
+    return std::move(kept_);
+  }
+
+ private:
+  std::size_t max_;
+  std::string kept_;
+};
+
+int exit_code_of(pid_t pid) {
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+// Watches one program: its two streams, its end, the wish to stop it, and the deadlines of both.
+class watch {
+ public:
+  watch(process_options const& o, pid_t pid, file_descriptor out, file_descriptor err)
+      : options_(o),
+        pid_(pid),
+        streams_{std::move(out), std::move(err)},
+        ended_(opened(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)), "pidfd")) {}
+
+  process_end until_end(int stop_fd) {
+    while (ended_ || streams_[0] || streams_[1]) {
+      pollfd fds[] = {{streams_[0].get(), POLLIN, 0},
+                      {streams_[1].get(), POLLIN, 0},
+                      {ended_.get(), POLLIN, 0},
+                      {termed_ ? -1 : stop_fd, POLLIN, 0}};
+      poll(fds, 4, timeout_ms());
+      for (int i : {0, 1})
+        if (fds[i].revents != 0 && !tails_[i].read_from(streams_[i])) streams_[i].reset();
+      if (fds[2].revents != 0) {
+        ended_.reset();
+        deadline_ = steady::now() + options_.linger;
+      }
+      if (fds[3].revents != 0) stop();
+      if (steady::now() >= deadline_ && !on_deadline()) break;
+    }
+    return {exit_code_of(pid_), std::move(tails_[0]).text(), std::move(tails_[1]).text()};
+  }
+
+ private:
+  int timeout_ms() const {
+    if (deadline_ == steady::time_point::max()) return -1;
+    auto const left = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - steady::now());
+    return static_cast<int>(std::max<std::int64_t>(0, left.count()));
+  }
+  void stop() {
+    termed_ = true;
+    kill(-pid_, SIGTERM);
+    if (ended_) deadline_ = steady::now() + options_.kill_after;
+  }
+  // False: nothing more to wait for.
+  bool on_deadline() {
+    if (!ended_) return false;
+    kill(-pid_, SIGKILL);
+    deadline_ = steady::time_point::max();
+    return true;
+  }
+
+  process_options const& options_;
+  pid_t pid_;
+  file_descriptor streams_[2];
+  tail tails_[2] = {tail(options_.tail_bytes_max), tail(options_.tail_bytes_max)};
+  file_descriptor ended_;  // readable once the program has ended; closed when that was seen
+  bool termed_ = false;
+  steady::time_point deadline_ = steady::time_point::max();
+};
+
+}  // namespace
+
+process_end run_process(process_options const& options, std::stop_token stop) {
+  auto const in = input_of(options.standard_input);
+  auto out = make_pipe();
+  auto err = make_pipe();
+  auto const stop_event = opened(eventfd(0, EFD_CLOEXEC), "eventfd");
+  auto const pid = spawn(options, in.get(), out.writing.get(), err.writing.get());
+  out.writing.reset();
+  err.writing.reset();
+  std::stop_callback const on_stop(stop, [&stop_event] {
+    std::uint64_t const one = 1;
+    [[maybe_unused]] auto const written = write(stop_event.get(), &one, sizeof one);
+  });
+  return watch(options, pid, std::move(out.reading), std::move(err.reading))
+      .until_end(stop_event.get());
+}
+
+}  // namespace muster

@@ -1,0 +1,13 @@
+// Protobuf strings and JSON are UTF-8; what functions throw or print need not be.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace muster {
+
+bool is_utf8(std::string_view text);
+/// Each byte that is not part of valid UTF-8 becomes U+FFFD.
+std::string to_utf8(std::string_view text);
+
+}  // namespace muster

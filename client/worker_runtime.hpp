@@ -1,0 +1,54 @@
+// What a muster::worker is made of: its functions, its threads, and the loop that keeps it attached.
+// Made, filled and run by the user's thread; the loop lives on the engine thread.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "client/attachment.hpp"
+#include "client/backoff.hpp"
+#include "muster/worker.hpp"
+
+namespace muster {
+
+class worker::runtime {
+ public:
+  explicit runtime(worker_options options);
+  ~runtime();
+  runtime(runtime const&) = delete;
+
+  void add(registered_function f);
+  int run();
+  void stop() noexcept;
+
+ private:
+  [[nodiscard]] coro::task<void> stay_attached();
+  /// True: try again after a pause.
+  bool judge(attachment_end const& end, std::string const& server);
+  void heed_stops();
+  void take_finished();
+  void wake_caller() noexcept;
+
+  worker_options options_;
+  v1::Hello hello_;
+  std::vector<registered_function> functions_;
+  int wake_fd_ = -1;  // an eventfd: the caller of run() sleeps on it
+
+  // any thread
+  std::atomic<int> stops_ = 0;
+  std::atomic<bool> done_ = false;
+
+  // engine thread while run() runs
+  std::shared_ptr<client_engine> engine_;
+  std::unique_ptr<executor> threads_;
+  std::vector<std::shared_ptr<job>> finished_;
+  attachment* current_ = nullptr;
+  coro::timer* pause_ = nullptr;
+  backoff backoff_;
+  int exit_status_ = 0;
+};
+
+}  // namespace muster

@@ -1,0 +1,45 @@
+#include "server/rpc/failure_convert.hpp"
+
+namespace muster::server {
+namespace {
+
+// Cuts between characters, not inside one: continuation bytes are 10xxxxxx.
+std::string at_most(std::string const& text, std::size_t bytes_max) {
+  if (text.size() <= bytes_max) return text;
+  auto end = bytes_max;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return text.substr(0, end) + "…";
+}
+
+}  // namespace
+
+// The two enumerations have the same numbers, by their order.
+static_assert(static_cast<int>(core::failure_kind::user) == v1::USER);
+static_assert(static_cast<int>(core::failure_kind::worker_lost) == v1::WORKER_LOST);
+static_assert(static_cast<int>(core::failure_kind::stale_handle) == v1::STALE_HANDLE);
+static_assert(static_cast<int>(core::failure_kind::dependency_lost) == v1::DEPENDENCY_LOST);
+static_assert(static_cast<int>(core::failure_kind::timeout) == v1::TIMEOUT);
+static_assert(static_cast<int>(core::failure_kind::cancelled) == v1::CANCELLED);
+static_assert(static_cast<int>(core::failure_kind::input) == v1::INPUT);
+
+void to_wire(core::failure const& from, v1::Failure& to) {
+  to.set_kind(static_cast<v1::FailureKind>(from.kind));
+  to.set_type(from.type);
+  to.set_message(from.message);
+  to.set_traceback(from.traceback);
+  to.set_worker(from.worker);
+  to.set_attempt(from.attempt);
+}
+
+std::string from_wire(v1::Failure const& from, core::failure& to) {
+  if (!v1::FailureKind_IsValid(from.kind()))
+    return "unknown kind " + std::to_string(static_cast<int>(from.kind()));
+  if (from.kind() == v1::WORKER_LOST) return "kind WORKER_LOST is the server's to say";
+  to.kind = static_cast<core::failure_kind>(from.kind());
+  to.type = at_most(from.type(), failure_type_bytes_max);
+  to.message = at_most(from.message(), failure_message_bytes_max);
+  to.traceback = at_most(from.traceback(), failure_traceback_bytes_max);
+  return {};
+}
+
+}  // namespace muster::server

@@ -1,0 +1,22 @@
+// What a session asks for: its introduction and its closures.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "muster/v1/coordinator.pb.h"
+#include "server/core/model.hpp"
+
+namespace muster::server {
+
+/// Errors, each naming the field: INVALID_ARGUMENT; NOT_FOUND (cluster).
+core::result<core::session_spec> from_wire(v1::Open const& open);
+
+/// Appends the message's closures to `closures`; `functions` are the numbers given so far, those of
+/// this message included. Empty, or the field and what is wrong with it; then `closures` is not to
+/// be used.
+std::string from_wire(v1::SessionRequest const& message,
+                      std::vector<core::function_id> const& functions,
+                      std::vector<core::closure_spec>& closures);
+
+}  // namespace muster::server

@@ -1,0 +1,72 @@
+// The streams of one service that are alive, to end them together. Owned by the service; engine
+// thread only.
+#pragma once
+
+#include <spdlog/spdlog.h>
+
+#include <cstddef>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "coro/engine_context.hpp"
+#include "coro/task_group.hpp"
+
+namespace muster::server {
+
+/// Stream has shut_down(), which makes its handler end before long.
+template <class Stream>
+class stream_list {
+ public:
+  /// More than `streams_max` calls at one time are refused by the acceptor: RESOURCE_EXHAUSTED.
+  stream_list(std::string name, coro::engine_context& engine, std::size_t streams_max)
+      : tasks_(engine.get_executor(), streams_max,
+               [name = std::move(name)](std::string_view, std::exception_ptr error) {
+                 report(name, error);
+               }) {}
+
+  /// Takes its stream off the list when it goes out of scope.
+  class entry {
+   public:
+    entry(stream_list& list, Stream& stream) : list_(list), stream_(stream) {
+      list_.streams_.insert(&stream_);
+    }
+    ~entry() { list_.streams_.erase(&stream_); }
+    entry(entry const&) = delete;
+
+   private:
+    stream_list& list_;
+    Stream& stream_;
+  };
+  [[nodiscard]] entry add(Stream& stream) { return entry(*this, stream); }
+
+  /// The acceptor spawns the handlers here.
+  coro::task_group& tasks() { return tasks_; }
+  bool stopping() const { return stopping_; }
+  std::size_t size() const { return tasks_.size(); }
+
+  /// Shuts every stream down and completes when all are gone. Each sees to its own deadline.
+  [[nodiscard]] coro::task<void> stop() {
+    stopping_ = true;
+    std::vector<Stream*> const all(streams_.begin(), streams_.end());
+    for (auto* stream : all) stream->shut_down();
+    co_await tasks_.wait();
+  }
+
+ private:
+  static void report(std::string const& name, std::exception_ptr error) {
+    try {
+      std::rethrow_exception(error);
+    } catch (std::exception const& e) {
+      spdlog::error("{} ended by an exception what=\"{}\"", name, e.what());
+    }
+  }
+
+  std::unordered_set<Stream*> streams_;
+  bool stopping_ = false;
+  coro::task_group tasks_;
+};
+
+}  // namespace muster::server

@@ -1,0 +1,14 @@
+// A worker's introduction, checked field by field.
+#pragma once
+
+#include "muster/v1/worker.pb.h"
+#include "server/core/config.hpp"
+#include "server/core/model.hpp"
+
+namespace muster::server {
+
+/// Errors, each naming the field and what it held: INVALID_ARGUMENT; NOT_FOUND (cluster);
+/// RESOURCE_EXHAUSTED (too many functions).
+core::result<core::worker_spec> from_wire(v1::Hello const& hello, core::config const& limits);
+
+}  // namespace muster::server

@@ -1,0 +1,216 @@
+#include "server/rpc/worker_session.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <utility>
+
+#include "coro/check.hpp"
+#include "proto/byte_buffer.hpp"
+#include "server/rpc/status_convert.hpp"
+#include "server/rpc/worker_convert.hpp"
+#include "server/rpc/worker_hello.hpp"
+
+namespace muster::server {
+namespace {
+
+constexpr std::uint32_t no_number = ~std::uint32_t{0};
+
+core::status wrong(std::string what) {
+  return {core::code::invalid_argument, std::move(what)};
+}
+
+}  // namespace
+
+worker_session::worker_session(server::hub& h, call& c, worker_service_options const& options)
+    : hub_(h),
+      call_(c),
+      options_(options),
+      pending_(c.engine()),
+      deadline_(c.engine()) {}
+
+coro::task<void> worker_session::run() {
+  using namespace boost::asio::experimental::awaitable_operators;
+  deadline_.call_at(coro::timer::clock::now() + options_.hello_timeout, [this] {
+    end({grpc::StatusCode::DEADLINE_EXCEEDED,
+         "no hello within " + std::to_string(options_.hello_timeout.count()) + " ms"});
+  });
+  auto reading = read_all();
+  auto writing = write_all();
+  co_await (std::move(reading) && std::move(writing));
+}
+
+// ---- reading ------------------------------------------------------------------------------------
+
+coro::task<void> worker_session::read_all() {
+  co_await boost::asio::this_coro::throw_if_cancelled(false);
+  while (!ended_) {
+    bool const got = co_await call_.read(read_);
+    if (ended_) break;
+    if (!got) {
+      input_ended();
+      break;
+    }
+    bool const decoded = proto::decode(read_, message_);
+    auto const problem = decoded ? take(message_) : wrong("the message could not be decoded");
+    if (problem.ok()) continue;
+    leave_hub(false, "protocol error: " + problem.message);
+    end(to_grpc(problem));
+  }
+}
+
+core::status worker_session::take(v1::WorkerMessage const& m) {
+  if (!greeted_) {
+    if (!m.has_hello()) return wrong("hello: must come first");
+    if (auto problem = take_hello(m.hello()); !problem.ok()) return problem;
+  } else if (m.has_hello()) {
+    return wrong("hello: came a second time");
+  }
+  if (auto problem = take_results(m); !problem.ok()) return problem;
+  // Told back: whatever was sent before it had been on its way.
+  if (m.drain() && attached_) hub_.apply(core::worker_drain{stream_, true});
+  return {};
+}
+
+core::status worker_session::take_hello(v1::Hello const& hello) {
+  auto spec = from_wire(hello, hub_.state().configuration());
+  if (!spec) return spec.error();
+  for (std::uint32_t i = 0; i < spec->functions.size(); ++i) {
+    auto const id = hub_.state().intern(spec->functions[i]);
+    if (!id)
+      return {id.error().code, "hello.function[" + std::to_string(i) + "]: " + id.error().message};
+    if (core::raw(*id) >= numbers_.size()) numbers_.resize(core::raw(*id) + 1, no_number);
+    numbers_[core::raw(*id)] = i;
+  }
+  greeted_ = true;
+  deadline_.cancel();
+  attached_ = true;
+  stream_ = hub_.attach(*this);
+  results_.stream = stream_;
+  spdlog::debug("worker says hello peer={} host={} pid={} slots={} credits={} functions={}",
+                call_.context().peer(), spec->host, spec->pid, spec->slots, spec->credits,
+                spec->functions.size());
+  core::worker_attached event{stream_, std::move(*spec)};
+  hub_.apply(event);
+  return {};
+}
+
+core::status worker_session::take_results(v1::WorkerMessage const& m) {
+  if (!attached_) return {};  // refused a moment ago
+  results_.results.clear();
+  if (auto problem = from_wire(m, results_.results); !problem.empty()) return wrong(problem);
+  if (results_.results.empty())
+    hub_.apply(core::worker_alive{stream_});
+  else
+    hub_.apply(results_);
+  return {};
+}
+
+void worker_session::input_ended() {
+  if (!greeted_) return end(to_grpc(wrong("hello: the stream ended without it")));
+  half_closed_ = true;
+  end(grpc::Status::OK);
+}
+
+// ---- writing ------------------------------------------------------------------------------------
+
+coro::task<void> worker_session::write_all() {
+  co_await boost::asio::this_coro::throw_if_cancelled(false);
+  while (!ended_) {
+    if (out_.empty()) {
+      co_await pending_.wait();  // no deadline: the core's heartbeat deadline ends silent streams
+      continue;
+    }
+    encode_next();
+    bool const sent = co_await call_.write(written_);
+    if (!sent && !ended_) {
+      leave_hub(false, "connection lost");
+      end(grpc::Status::CANCELLED);
+    }
+  }
+  co_await finish();
+}
+
+// A status that goes out tells a worker that half-closed from one that broke: both end the input.
+coro::task<void> worker_session::finish() {
+  bool const sent = co_await call_.finish(status_);
+  if (!half_closed_) co_return;
+  if (sent && !call_.cancelled())
+    leave_hub(true, "left");
+  else
+    leave_hub(false, "connection lost");
+}
+
+void worker_session::encode_next() {
+  auto next = out_.take_front();
+  check(proto::encode(next->message, written_), "a message is within its limits");
+  out_.recycle(std::move(next));
+}
+
+void worker_session::end(grpc::Status status) {
+  if (std::exchange(ended_, true)) return;
+  status_ = std::move(status);
+  deadline_.call_at(coro::timer::clock::now() + options_.finish_grace, [this] { call_.cancel(); });
+  pending_.set();
+}
+
+void worker_session::shut_down() {
+  if (ended_) return;
+  leave_hub(false, "the server is shutting down");
+  end({grpc::StatusCode::UNAVAILABLE, "the server is shutting down"});
+}
+
+void worker_session::leave_hub(bool clean, std::string reason) {
+  if (!std::exchange(attached_, false)) return;
+  hub_.detach(stream_);
+  spdlog::log(clean ? spdlog::level::info : spdlog::level::warn,
+              "worker gone task={} clean={} reason=\"{}\"", task_, clean, reason);
+  hub_.apply(core::worker_detached{stream_, clean, std::move(reason)});
+}
+
+// ---- from the hub -------------------------------------------------------------------------------
+
+void worker_session::on_welcome(core::welcome const& w) {
+  task_ = w.job + ":" + std::to_string(w.index);
+  spdlog::info("worker attached task={} credits={} peer={}", task_, w.credits,
+               call_.context().peer());
+  auto& welcome = *out_.tail().mutable_welcome();
+  welcome.set_job(w.job);
+  welcome.set_index(static_cast<std::uint32_t>(w.index));
+  welcome.set_heartbeat_interval_ms(static_cast<std::uint32_t>(
+      std::chrono::ceil<std::chrono::milliseconds>(w.heartbeat_interval).count()));
+  welcome.set_server_incarnation(options_.server_incarnation);
+  welcome.set_credits(w.credits);
+  welcome.set_server_version(options_.server_version);
+  pending_.set();
+}
+
+void worker_session::on_dispatch(std::span<core::assignment const> batch) {
+  for (auto const& a : batch) to_wire(a, numbers_[core::raw(a.function)], out_);
+  pending_.set();
+}
+
+// In the last message, so that it never overtakes its closure.
+void worker_session::on_stop(core::stop_request const& s) {
+  auto& last = out_.tail();
+  last.add_stop_closure(core::raw(s.closure));
+  last.add_stop_attempt(s.attempt);
+  pending_.set();
+}
+
+void worker_session::on_drain() {
+  out_.tail().set_drain(true);
+  pending_.set();
+}
+
+void worker_session::on_disconnect(core::status const& why, bool final) {
+  attached_ = false;
+  spdlog::warn("worker disconnected task={} code={} final={} reason=\"{}\"", task_,
+               core::name(why.code), final, why.message);
+  if (ended_) return;
+  if (final) call_.context().AddTrailingMetadata("muster-final", "1");
+  end(to_grpc(why));
+}
+
+}  // namespace muster::server
