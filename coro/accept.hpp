@@ -50,7 +50,7 @@ class acceptor final : public acceptor_base {
 
   void post_slots() override {
     for (std::size_t i = 0; i < options_.slots; ++i)
-      slots_.push_back(std::make_unique<slot>(*this))->request_call();
+      slots_.emplace_back(std::make_unique<slot>(*this))->request_call();
   }
 
  private:

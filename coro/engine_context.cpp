@@ -64,14 +64,11 @@ engine_context::~engine_context() {
   check(!running_in_this_thread(), "an engine is not destroyed from inside itself");
   check(pending_ops_ == 0, "an engine is destroyed after all operations came back");
   posted_.close();
-  posted_.drain(arrived_);
   if (!shut_down_) {
     timers_->close();
-    shut_queue_down();
+    shut_queue_down();  // brings what was posted, too
   }
-  // What is destroyed here may post again; those functions are refused or land in local_.
   shutdown();
-  arrived_.clear();
   while (!local_.empty()) {
     function never_run = std::move(local_.front());
     local_.pop_front();

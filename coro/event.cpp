@@ -24,7 +24,10 @@ void event::close() {
 
 task<bool> event::wait() {
   check(!waiter_, "an event has one waiter");
-  if (!set_ && !closed_ && !co_await suspend()) co_return false;
+  if (!set_ && !closed_) {
+    bool const woken = co_await suspend();
+    if (!woken) co_return false;
+  }
   set_ = false;
   co_return !closed_;
 }

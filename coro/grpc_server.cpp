@@ -73,8 +73,8 @@ task<void> grpc_server::stop(std::chrono::milliseconds grace) {
     server_->Shutdown(std::chrono::system_clock::now() + grace);
     engine_.post([this] { shutdown_returned_.set(); });
   });
-  while (!co_await shutdown_returned_.wait()) {
-  }
+  bool returned = false;
+  while (!returned) returned = co_await shutdown_returned_.wait();
   shutdown_thread_.join();
   while (calls_ != 0) co_await call_gone_.wait();
   stopped_ = true;

@@ -1,0 +1,399 @@
+#include <grpcpp/generic/generic_stub.h>
+
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <stdexcept>
+
+#include "tests/coro/echo_test_support.hpp"
+
+namespace muster::coro::test {
+namespace {
+
+using namespace boost::asio::experimental::awaitable_operators;
+
+task<void> expect_echo(echo_server& s) {
+  Ping message = ping(42);
+  auto const status = co_await call_once(s, message);
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(message.id(), 42);
+}
+
+TEST(server_unary, answers_the_request) {
+  echo_server s;
+  s.serve_once(echo_once);
+  s.start();
+  s.run(expect_echo(s));
+}
+
+task<void> refuse(std::unique_ptr<once_call> call) {
+  co_await call->finish(grpc::Status(grpc::StatusCode::NOT_FOUND, "no such thing"));
+}
+
+task<void> expect_not_found(echo_server& s) {
+  Ping message;
+  auto const status = co_await call_once(s, message);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_EQ(status.error_message(), "no such thing");
+}
+
+TEST(server_unary, answers_an_error) {
+  echo_server s;
+  s.serve_once(refuse);
+  s.start();
+  s.run(expect_not_found(s));
+}
+
+task<void> throw_in(std::unique_ptr<once_call> call) {
+  EXPECT_EQ(call->request().id(), 1);
+  throw std::runtime_error("broken handler");
+  co_return;
+}
+
+task<void> return_silently(std::unique_ptr<once_call>) {
+  co_return;
+}
+
+task<void> expect_internal(echo_server& s) {
+  Ping message = ping(1);
+  auto const status = co_await call_once(s, message);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INTERNAL);
+}
+
+TEST(server_unary, a_handler_that_throws_answers_internal_and_is_reported) {
+  int reported = 0;
+  echo_server s(10, [&](std::string_view name, std::exception_ptr) {
+    EXPECT_EQ(name, "once");
+    ++reported;
+  });
+  s.serve_once(throw_in);
+  s.start();
+  s.run(expect_internal(s));
+  EXPECT_EQ(reported, 1);
+}
+
+TEST(server_unary, a_handler_that_forgets_the_answer_answers_internal) {
+  echo_server s;
+  s.serve_once(return_silently);
+  s.start();
+  s.run(expect_internal(s));
+}
+
+struct parked_calls {
+  explicit parked_calls(engine_context& e) : cancelled(e), arrived(e) {}
+  event cancelled;
+  event arrived;
+};
+
+task<void> park(parked_calls& p, std::unique_ptr<once_call> call) {
+  call->on_cancel([&p] { p.cancelled.set(); });
+  p.arrived.set();
+  EXPECT_TRUE(co_await p.cancelled.wait());
+  EXPECT_TRUE(call->cancelled());
+  EXPECT_FALSE(co_await call->finish(Ping(), grpc::Status::OK));
+}
+
+task<void> cancel_when_set(event& arrived, grpc::ClientContext& context) {
+  EXPECT_TRUE(co_await arrived.wait());
+  context.TryCancel();
+}
+
+task<void> cancel_a_parked_call(echo_server& s, parked_calls& p) {
+  grpc::ClientContext context;
+  task_group group(s.engine.get_executor(), 1, fail_test);
+  group.spawn("canceller", cancel_when_set(p.arrived, context));
+  Ping message;
+  auto const status = co_await unary_call(s.engine, *s.stub, &Echo::Stub::PrepareAsyncOnce, context,
+                                          message, message);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::CANCELLED);
+  co_await group.wait();
+}
+
+TEST(server_unary, a_parked_call_learns_that_its_caller_went_away) {
+  echo_server s;
+  parked_calls p(s.engine);
+  s.serve_once([&p](std::unique_ptr<once_call> call) { return park(p, std::move(call)); });
+  s.start();
+  s.run(cancel_a_parked_call(s, p));
+}
+
+task<void> expect_busy(echo_server& s, parked_calls& p) {
+  grpc::ClientContext context;
+  task_group group(s.engine.get_executor(), 1, fail_test);
+  group.spawn("first", cancel_a_parked_call(s, p));
+  timer settle(s.engine);
+  while (s.calls.empty()) co_await settle.wait_for(1ms);
+  Ping message;
+  auto const status = co_await unary_call(s.engine, *s.stub, &Echo::Stub::PrepareAsyncOnce, context,
+                                          message, message);
+  // Without room for it, the second call is refused, whether the first is still parked or not.
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  p.arrived.set();
+  co_await group.wait();
+}
+
+task<void> park_quietly(parked_calls& p, std::unique_ptr<once_call> call) {
+  call->on_cancel([&p] { p.cancelled.set(); });
+  EXPECT_TRUE(co_await p.cancelled.wait());
+}
+
+TEST(server_unary, calls_over_the_limit_are_refused) {
+  echo_server s(1);
+  parked_calls p(s.engine);
+  s.serve_once([&p](std::unique_ptr<once_call> call) { return park_quietly(p, std::move(call)); });
+  s.start();
+  s.run(expect_busy(s, p));
+}
+
+task<void> hold_until(event& open, int& waiting, std::unique_ptr<once_call> call) {
+  timer poll(call->engine());
+  if (++waiting == 50) open.set();
+  while (waiting < 50) co_await poll.wait_for(1ms);
+  co_await call->finish(call->request(), grpc::Status::OK);
+}
+
+task<void> count_echo(echo_server& s, int& answered) {
+  co_await expect_echo(s);
+  ++answered;
+}
+
+task<void> fifty_at_once(echo_server& s, int& answered) {
+  task_group group(s.engine.get_executor(), 50, fail_test);
+  for (int i = 0; i < 50; ++i) group.spawn("caller", count_echo(s, answered));
+  co_await group.wait();
+}
+
+TEST(server_unary, two_slots_take_fifty_calls_that_wait_for_each_other) {
+  echo_server s;
+  event open(s.engine);
+  int waiting = 0;
+  s.serve_once(
+      [&](std::unique_ptr<once_call> c) { return hold_until(open, waiting, std::move(c)); }, 2);
+  s.start();
+  int answered = 0;
+  s.run(fifty_at_once(s, answered));
+  EXPECT_EQ(answered, 50);
+}
+
+task<void> chat(echo_server& s, int messages) {
+  chat_client call(s.engine);
+  EXPECT_TRUE(co_await call.start(*s.stub, &Echo::Stub::PrepareAsyncChat));
+  Ping answer;
+  for (int i = 0; i < messages; ++i) {
+    Ping const question = ping(i);
+    EXPECT_TRUE(co_await call.write(question));
+    EXPECT_TRUE(co_await call.read(answer));
+    EXPECT_EQ(answer.id(), i);
+  }
+  EXPECT_TRUE(co_await call.writes_done());
+  EXPECT_FALSE(co_await call.read(answer)) << "the server ends after the half-close";
+  auto const status = co_await call.finish();
+  EXPECT_TRUE(status.ok()) << status.error_message();
+}
+
+TEST(server_bidi, echoes_until_the_client_half_closes) {
+  echo_server s;
+  s.serve_chat(echo_chat);
+  s.start();
+  s.run(chat(s, 100));
+}
+
+struct observed_end {
+  bool read_failed = false;
+  bool cancelled = false;
+};
+
+// Reads until the end, then writes a last word, which only a half-closed client still gets.
+task<void> last_word(observed_end& seen, std::unique_ptr<chat_call> call) {
+  Ping message;
+  bool more = true;
+  while (more) more = co_await call->read(message);
+  seen.read_failed = true;
+  bool const sent = co_await call->write(ping(99));
+  seen.cancelled = !sent;
+  co_await call->finish(grpc::Status::OK);
+}
+
+task<void> half_close(echo_server& s) {
+  chat_client call(s.engine);
+  EXPECT_TRUE(co_await call.start(*s.stub, &Echo::Stub::PrepareAsyncChat));
+  EXPECT_TRUE(co_await call.writes_done());
+  Ping answer;
+  EXPECT_TRUE(co_await call.read(answer));
+  EXPECT_EQ(answer.id(), 99);
+  auto const status = co_await call.finish();
+  EXPECT_TRUE(status.ok());
+}
+
+TEST(server_bidi, can_still_write_after_the_client_half_closed) {
+  echo_server s;
+  observed_end seen;
+  s.serve_chat([&](std::unique_ptr<chat_call> c) { return last_word(seen, std::move(c)); });
+  s.start();
+  s.run(half_close(s));
+  EXPECT_TRUE(seen.read_failed);
+  EXPECT_FALSE(seen.cancelled);
+}
+
+task<void> leave(echo_server& s, bool politely) {
+  chat_client call(s.engine);
+  EXPECT_TRUE(co_await call.start(*s.stub, &Echo::Stub::PrepareAsyncChat));
+  EXPECT_TRUE(co_await call.write(ping(1)));
+  if (politely) {
+    call.cancel();
+    auto const status = co_await call.finish();
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::CANCELLED);
+  }
+}
+
+TEST(server_bidi, a_pending_read_sees_that_the_client_cancelled) {
+  echo_server s;
+  observed_end seen;
+  s.serve_chat([&](std::unique_ptr<chat_call> c) { return last_word(seen, std::move(c)); });
+  s.start();
+  s.run(leave(s, true));
+  EXPECT_TRUE(seen.read_failed);
+}
+
+TEST(server_bidi, a_pending_read_sees_that_the_client_dropped_its_call) {
+  echo_server s;
+  observed_end seen;
+  s.serve_chat([&](std::unique_ptr<chat_call> c) { return last_word(seen, std::move(c)); });
+  s.start();
+  s.run(leave(s, false));
+  EXPECT_TRUE(seen.read_failed);
+}
+
+struct handler_log {
+  explicit handler_log(engine_context& e) : arrived(e), ended(e) {}
+  event arrived;
+  event ended;
+  int cleaned_up = 0;
+};
+
+task<void> drain(chat_call& call) {
+  Ping message;
+  bool more = true;
+  while (more) more = co_await call.read(message);
+}
+
+task<void> with_children(handler_log& log, std::unique_ptr<chat_call> call) {
+  task_group children(call->engine().get_executor(), 1, fail_test);
+  children.spawn("reader", drain(*call));
+  log.arrived.set();
+  co_await children.wait();  // cancelling this handler cancels the reader
+  ++log.cleaned_up;
+  co_await call->finish(grpc::Status::OK);
+  log.ended.set();
+}
+
+task<void> cancel_handlers(echo_server& s, handler_log& log) {
+  chat_client call(s.engine);
+  EXPECT_TRUE(co_await call.start(*s.stub, &Echo::Stub::PrepareAsyncChat));
+  EXPECT_TRUE(co_await log.arrived.wait());
+  s.calls.cancel();
+  EXPECT_TRUE(co_await log.ended.wait());
+  auto const status = co_await call.finish();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::CANCELLED);
+}
+
+TEST(server_bidi, cancelling_the_task_group_ends_a_handler_through_its_clean_up) {
+  echo_server s;
+  handler_log log(s.engine);
+  s.serve_chat([&](std::unique_ptr<chat_call> c) { return with_children(log, std::move(c)); });
+  s.start();
+  s.run(cancel_handlers(s, log));
+  EXPECT_EQ(log.cleaned_up, 1);
+}
+
+task<void> give_up_on(bool& timed_out, std::unique_ptr<chat_call> call) {
+  Ping message;
+  timer limit(call->engine());
+  auto const first = co_await (call->read(message) || limit.wait_for(5ms));
+  timed_out = first.index() == 1;
+  co_await call->finish(grpc::Status::OK);
+}
+
+task<void> say_nothing(echo_server& s) {
+  chat_client call(s.engine);
+  EXPECT_TRUE(co_await call.start(*s.stub, &Echo::Stub::PrepareAsyncChat));
+  auto const status = co_await call.finish();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::CANCELLED);
+}
+
+TEST(server_bidi, a_read_that_loses_against_a_timer_cancels_the_call) {
+  echo_server s;
+  bool timed_out = false;
+  s.serve_chat([&](std::unique_ptr<chat_call> c) { return give_up_on(timed_out, std::move(c)); });
+  s.start();
+  s.run(say_nothing(s));
+  EXPECT_TRUE(timed_out);
+}
+
+using raw_call = server_bidi<grpc::ByteBuffer, grpc::ByteBuffer>;
+
+task<void> echo_raw(std::unique_ptr<raw_call> call) {
+  grpc::ByteBuffer bytes;
+  for (bool more = co_await call->read(bytes); more; more = co_await call->read(bytes))
+    co_await call->write(bytes);
+  co_await call->finish(grpc::Status::OK);
+}
+
+task<void> raw_chat(engine_context& engine, grpc::GenericStub& stub) {
+  client_bidi<grpc::ByteBuffer, grpc::ByteBuffer> call(engine);
+  auto const prepare = [&stub](grpc::ClientContext* context, grpc::CompletionQueue* queue) {
+    return stub.PrepareCall(context, "/muster.coro_test.Echo/Chat", queue);
+  };
+  EXPECT_TRUE(co_await call.start(prepare));
+  grpc::Slice const slice("not a protobuf message");
+  grpc::ByteBuffer const question(&slice, 1);
+  grpc::ByteBuffer answer;
+  EXPECT_TRUE(co_await call.write(question));
+  EXPECT_TRUE(co_await call.read(answer));
+  EXPECT_EQ(answer.Length(), slice.size());
+  EXPECT_TRUE(co_await call.writes_done());
+  auto const status = co_await call.finish();
+  EXPECT_TRUE(status.ok()) << status.error_message();
+}
+
+TEST(server_bidi, carries_bytes_that_are_not_protobuf) {
+  grpc::ServerBuilder builder;
+  engine_context engine(builder.AddCompletionQueue());
+  Echo::WithRawMethod_Chat<Echo::Service> service;
+  task_group calls(engine.get_executor(), 10, fail_test);
+  grpc_server server(engine, builder);
+  server.add_service(service);
+  server.add_port("127.0.0.1:0");
+  accept_options options;
+  options.name = "raw";
+  accept_bidi(server, service, &Echo::WithRawMethod_Chat<Echo::Service>::RequestChat, options,
+              calls, echo_raw);
+  auto const started = server.start();
+  ASSERT_TRUE(started) << started.error;
+  grpc::GenericStub stub(grpc::CreateChannel("127.0.0.1:" + std::to_string(started.ports.front()),
+                                             grpc::InsecureChannelCredentials()));
+  auto body = [](engine_context& e, grpc::GenericStub& generic, grpc_server& g) -> task<void> {
+    co_await raw_chat(e, generic);
+    co_await g.stop(1s);
+  };
+  run_to_end(engine, body(engine, stub, server));
+}
+
+task<void> read_twice(std::unique_ptr<chat_call> call) {
+  task_group children(call->engine().get_executor(), 2, fail_test);
+  children.spawn("reader", drain(*call));
+  children.spawn("another reader", drain(*call));
+  co_await children.wait();
+}
+
+TEST(server_bidi_death, a_second_read_beside_a_pending_one_aborts) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  auto const misuse = [] {
+    echo_server s;
+    s.serve_chat(read_twice);
+    s.start();
+    s.run(say_nothing(s));
+  };
+  EXPECT_DEATH(misuse(), "one operation of a kind");
+}
+
+}  // namespace
+}  // namespace muster::coro::test
