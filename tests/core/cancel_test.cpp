@@ -1,0 +1,102 @@
+// Cancelling a job, or one closure of it.
+#include "tests/core/fixture.hpp"
+
+namespace muster::core {
+namespace {
+
+TEST(cancel, a_job_ends_its_queue_at_once_and_what_runs_in_its_own_time) {
+  cluster c;
+  auto const w = c.attach();
+  auto const job = c.open({"f", "f"}, continue_all());
+  EXPECT_EQ(c.status_of(cancel_session{{}, job.id}), status{});
+  EXPECT_EQ(c.fx().stop_requests, (std::vector{stop_request{w, job[0], 1}}));
+  EXPECT_EQ(c.state(job[1]), closure_state::cancelled);
+  EXPECT_EQ(c.core.closure(job[1])->error->message, "cancelled");
+  EXPECT_EQ(c.job(job.id).state, job_state::running);
+  c.fail(w, job[0], "stopped", failure_kind::cancelled);
+  EXPECT_EQ(c.job(job.id).state, job_state::cancelled);
+}
+
+TEST(cancel, a_job_is_cancelled_even_if_what_ran_went_well_or_badly) {
+  for (bool const well : {true, false}) {
+    cluster c;
+    auto const w = c.attach();
+    auto const job = c.open({"f"});
+    c.ask(cancel_session{{}, job.id});
+    well ? c.succeed(w, job[0]) : c.fail(w, job[0]);
+    EXPECT_EQ(c.job(job.id).state, job_state::cancelled);
+    EXPECT_EQ(c.job(job.id).error.has_value(), !well);
+  }
+}
+
+TEST(cancel, an_idle_open_job_ends_at_once) {
+  cluster c;
+  auto const job = c.open({}, left_open());
+  c.ask(cancel_session{{}, job.id});
+  EXPECT_EQ(c.job(job.id).state, job_state::cancelled);
+}
+
+TEST(cancel, twice_or_after_the_end_is_no_error_and_does_nothing) {
+  cluster c;
+  auto const w = c.attach();
+  auto const job = c.open({"f"});
+  c.ask(cancel_session{{}, job.id});
+  EXPECT_EQ(c.status_of(cancel_session{{}, job.id}), status{});
+  EXPECT_TRUE(c.fx().stop_requests.empty());
+  c.succeed(w, job[0]);
+  EXPECT_EQ(c.status_of(cancel_session{{}, job.id}), status{});
+  auto const done = c.open({});
+  c.ask(cancel_session{{}, done.id});
+  EXPECT_EQ(c.job(done.id).state, job_state::succeeded);
+}
+
+TEST(cancel, one_queued_closure_ends_it_and_the_rest_goes_on) {
+  cluster c;
+  auto const w = c.attach();
+  auto const job = c.open({"f", "f", "f"});
+  EXPECT_EQ(c.status_of(cancel_closure{{}, job[1]}), status{});
+  EXPECT_EQ(c.state(job[1]), closure_state::cancelled);
+  EXPECT_FALSE(c.job(job.id).stopping);
+  c.succeed(w, job[0]);
+  EXPECT_EQ(c.sent(w), closures({job[2]}));
+  c.succeed(w, job[2]);
+  EXPECT_EQ(c.job(job.id).state, job_state::cancelled) << "it did not do all it was asked";
+}
+
+TEST(cancel, one_running_closure_asks_its_worker_once) {
+  cluster c;
+  auto const w = c.attach();
+  auto const job = c.open({"f"});
+  EXPECT_EQ(c.status_of(cancel_closure{{}, job[0]}), status{});
+  EXPECT_EQ(c.fx().stop_requests, (std::vector{stop_request{w, job[0], 1}}));
+  EXPECT_EQ(c.state(job[0]), closure_state::running);
+  EXPECT_EQ(c.status_of(cancel_closure{{}, job[0]}), status{});
+  EXPECT_TRUE(c.fx().stop_requests.empty());
+}
+
+TEST(cancel, one_ended_closure_is_no_error_and_changes_nothing) {
+  cluster c;
+  auto const w = c.attach();
+  auto const job = c.open({"f"});
+  c.succeed(w, job[0]);
+  EXPECT_EQ(c.status_of(cancel_closure{{}, job[0]}), status{});
+  EXPECT_EQ(c.state(job[0]), closure_state::succeeded);
+}
+
+TEST(cancel, an_unknown_closure_is_an_error) {
+  cluster c;
+  EXPECT_EQ(c.status_of(cancel_closure{{}, closure_id{5}}),
+            (status{code::not_found, "there is no cl_0000000000000005"}));
+}
+
+TEST(cancel, a_closure_that_was_put_back_remembers_its_attempt) {
+  cluster c;
+  auto const job = c.open({"f"});
+  c.lose(c.attach());
+  c.ask(cancel_closure{{}, job[0]});
+  EXPECT_EQ(c.core.closure(job[0])->error->attempt, 1u);
+  EXPECT_EQ(c.core.closure(job[0])->attempts.size(), 1u);
+}
+
+}  // namespace
+}  // namespace muster::core

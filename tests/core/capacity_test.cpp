@@ -1,0 +1,135 @@
+// Limits of queues and of the server, each refused with its numbers.
+#include "tests/core/fixture.hpp"
+
+namespace muster::core {
+namespace {
+
+session_spec of_capacity(std::size_t n, session_spec s = left_open()) {
+  s.queue_capacity = n;
+  return s;
+}
+
+TEST(capacity, a_full_queue_refuses_all_of_a_batch_with_the_numbers) {
+  cluster c;
+  auto const job = c.open({"f", "f"}, of_capacity(3));
+  EXPECT_EQ(c.status_of(schedule{{}, job.id, c.specs({"f", "f"})}),
+            (status{code::resource_exhausted,
+                    "job_0000000000000001 has 2 queued closures, its limit is 3"}));
+  EXPECT_EQ(c.job(job.id).counts.queued, 2u);
+  c.append(job.id, {"f"});
+  c.attach();
+  c.append(job.id, {"f"});
+  EXPECT_EQ(c.job(job.id).counts.queued, 3u) << "what runs takes no place in the queue";
+}
+
+TEST(capacity, a_batch_larger_than_the_queue_can_never_fit) {
+  config small;
+  small.queue_capacity = 2;
+  cluster c(small);
+  status const expected{code::resource_exhausted,
+                        "3 closures at once, the queue of a job holds 2: append them in parts"};
+  EXPECT_EQ(c.status_of(open_session{{}, {}, c.specs({"f", "f", "f"})}), expected);
+  auto const job = c.open({"f", "f"}, left_open());
+  EXPECT_EQ(c.status_of(schedule{{}, job.id, c.specs({"f", "f", "f"})}), expected);
+}
+
+TEST(capacity, a_session_may_ask_for_its_own_up_to_a_limit) {
+  config small;
+  small.queue_capacity = 2;
+  small.queue_capacity_max = 4;
+  cluster c(small);
+  EXPECT_EQ(c.open(names(4, "f"), of_capacity(4)).closures.size(), 4u);
+  EXPECT_EQ(c.status_of(open_session{{}, of_capacity(5), {}}),
+            (status{code::invalid_argument, "queue_capacity: 5, the limit is 4"}));
+}
+
+TEST(capacity, the_server_holds_so_many_closures_and_no_more) {
+  config small;
+  small.closures_max = 3;
+  cluster c(small);
+  auto const w = c.attach();
+  auto const job = c.open({"f", "f"});
+  status const expected{code::resource_exhausted, "the server holds 2 closures, its limit is 3"};
+  EXPECT_EQ(c.status_of(open_session{{}, {}, c.specs({"f", "f"})}), expected);
+  c.succeed(w, job[0]);
+  c.succeed(w, job[1]);
+  EXPECT_EQ(c.status_of(open_session{{}, {}, c.specs({"f", "f"})}), expected)
+      << "finished ones are still held";
+  c.ask(delete_session{{}, job.id});
+  EXPECT_EQ(c.open({"f", "f"}).closures.size(), 2u);
+}
+
+TEST(capacity, results_of_unfinished_jobs_beyond_the_limit_stop_new_work) {
+  config small;
+  small.value_bytes_max = 10;
+  cluster c(small);
+  auto const w = c.attach();
+  auto const job = c.open({"f", "f"}, left_open());
+  c.succeed(w, job[0], "12345678901");
+  status const expected{code::resource_exhausted,
+                        "results of unfinished jobs take 11 bytes, the limit is 10"};
+  EXPECT_EQ(c.status_of(schedule{{}, job.id, c.specs({"f"})}), expected);
+  EXPECT_EQ(c.status_of(open_session{{}, {}, c.specs({"f"})}), expected);
+  auto const s = c.stream();
+  c.schedule(s, {"f"});
+  EXPECT_TRUE(c.fx().outcomes.empty()) << "streams keep nothing and go on";
+}
+
+TEST(capacity, the_server_knows_so_many_sessions_and_forgets_finished_jobs_first) {
+  config small;
+  small.sessions_max = 2;
+  cluster c(small);
+  auto const running = c.open({"f"});
+  auto const finished = c.open({});
+  auto const next = c.open({"f"});
+  EXPECT_FALSE(c.core.job(finished.id));
+  EXPECT_TRUE(c.core.job(running.id));
+  EXPECT_TRUE(c.core.job(next.id));
+  EXPECT_EQ(c.status_of(open_session{{}, {}, {}}),
+            (status{code::resource_exhausted, "the server has 2 unfinished jobs, its limit"}));
+}
+
+TEST(capacity, a_stream_that_fills_its_queue_is_held_back_until_a_quarter_is_free) {
+  cluster c;
+  auto const w = c.attach();
+  auto const s = c.stream(of_capacity(8));
+  EXPECT_TRUE(c.core.has_room(s));
+  c.schedule(s, names(7, "f"));
+  EXPECT_TRUE(c.core.has_room(s));
+  c.schedule(s, names(2, "f"));  // one runs, eight wait
+  EXPECT_FALSE(c.core.has_room(s));
+  c.wait(20ms);
+  c.succeed(w, c.held(w)[0]);
+  EXPECT_FALSE(c.core.has_room(s)) << "seven wait: too early to go on";
+  EXPECT_EQ(c.noticed(s), notices{});
+  c.succeed(w, c.held(w)[0]);
+  EXPECT_TRUE(c.core.has_room(s));
+  EXPECT_EQ(c.noticed(s), notices{notice_kind::room});
+}
+
+TEST(capacity, a_stream_that_is_cancelled_has_room_again) {
+  cluster c;
+  auto const s = c.stream(of_capacity(4));
+  c.schedule(s, names(4, "f"));
+  ASSERT_FALSE(c.core.has_room(s));
+  c.ask(cancel_session{{}, s});
+  EXPECT_TRUE(c.core.has_room(s));
+  EXPECT_EQ(c.noticed(s), (notices{notice_kind::room, notice_kind::drained}));
+}
+
+TEST(capacity, a_queue_of_one_closes_and_opens) {
+  cluster c;
+  auto const s = c.stream(of_capacity(1));
+  c.schedule(s, {"f"});
+  EXPECT_FALSE(c.core.has_room(s));
+  c.attach();
+  EXPECT_TRUE(c.core.has_room(s));
+}
+
+TEST(capacity, an_unknown_session_has_no_room) {
+  cluster c;
+  EXPECT_FALSE(c.core.has_room(session_id{7}));
+}
+
+}  // namespace
+}  // namespace muster::core

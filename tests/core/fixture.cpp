@@ -1,0 +1,194 @@
+#include "tests/core/fixture.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+namespace muster::core {
+
+session_spec fail_fast() {
+  return {};
+}
+session_spec continue_all() {
+  session_spec s;
+  s.on_error = on_error::continue_all;
+  return s;
+}
+session_spec left_open(session_spec s) {
+  s.open = true;
+  return s;
+}
+session_spec streaming(session_spec s) {
+  s.open = true;
+  s.keep_values = false;
+  return s;
+}
+
+std::string cluster::idle_beside_work() const {
+  if (stopped_) return {};
+  for (auto const& f : core.functions()) {
+    if (f.queued == 0 || f.workers == 0) continue;
+    for (auto const& t : core.tasks(0, ~std::size_t{}, {}).items)
+      if ((t.state == task_state::connected || t.state == task_state::late) && !t.draining &&
+          t.running < t.slots &&
+          std::find(t.functions.begin(), t.functions.end(), f.name) != t.functions.end())
+        return t.job + ":" + std::to_string(t.index) + " is idle and '" + f.name + "' is queued";
+  }
+  return {};
+}
+
+effects const& cluster::step(event e) {
+  witness_.before(e);
+  fx_ = core.step(now_, e);
+  EXPECT_EQ(witness_.after(fx_), "") << "event " << e.index();
+  EXPECT_EQ(core.violated_invariant(), "") << "event " << e.index();
+  stopped_ |= std::holds_alternative<core::stop>(e);
+  EXPECT_EQ(idle_beside_work(), "") << "event " << e.index();
+  static_cast<void>(core.next_deadline());  // as the hub does after each step
+  return fx_;
+}
+
+void cluster::advance(duration d) {
+  auto const end = now_ + d;
+  for (auto due = core.next_deadline(); due <= end; due = core.next_deadline()) {
+    now_ = std::max(now_, due);
+    tick();
+  }
+  now_ = end;
+}
+
+std::optional<reply> cluster::reply_to(call_id call) const {
+  for (auto const& r : fx_.replies)
+    if (r.call == call) return r;
+  return std::nullopt;
+}
+
+worker_attached cluster::arrival(joining const& w) {
+  worker_attached e;
+  e.stream = stream_id{++last_stream_};
+  e.spec.job = w.job;
+  e.spec.index = w.index;
+  e.spec.incarnation = incarnation{w.incarnation == 0 ? ++last_incarnation_ : w.incarnation};
+  e.spec.slots = w.slots;
+  e.spec.credits = w.credits;
+  e.spec.functions = w.functions;
+  e.spec.host = w.host;
+  return e;
+}
+
+stream_id cluster::attach(joining const& w) {
+  auto e = arrival(w);
+  auto const stream = e.stream;
+  step(std::move(e));
+  return stream;
+}
+
+effects const& cluster::answer(stream_id w, std::vector<worker_result> results) {
+  return step(worker_results{w, std::move(results)});
+}
+
+worker_result cluster::good(stream_id w, closure_id c, std::string_view value) const {
+  worker_result r;
+  r.closure = c;
+  r.attempt = 1;
+  for (auto const& a : witness_.held(w))
+    if (a.closure == c) r.attempt = a.attempt;
+  r.value = blob(value);
+  return r;
+}
+
+worker_result cluster::bad(stream_id w, closure_id c, std::string message,
+                           failure_kind kind) const {
+  auto r = good(w, c);
+  r.ok = false;
+  r.value = {};
+  r.failure.kind = kind;
+  r.failure.message = std::move(message);
+  return r;
+}
+
+effects const& cluster::succeed(stream_id w, closure_id c, std::string_view value) {
+  return answer(w, {good(w, c, value)});
+}
+
+effects const& cluster::fail(stream_id w, closure_id c, std::string message, failure_kind kind) {
+  return answer(w, {bad(w, c, std::move(message), kind)});
+}
+
+effects const& cluster::lose(stream_id w, std::string reason) {
+  return step(worker_detached{w, false, std::move(reason)});
+}
+
+effects const& cluster::leave(stream_id w, std::string reason) {
+  return step(worker_detached{w, true, std::move(reason)});
+}
+
+std::vector<closure_spec> cluster::specs(names const& functions) {
+  std::vector<closure_spec> out;
+  for (auto const& f : functions) {
+    closure_spec s;
+    s.function = function(f);
+    s.token = ++last_token_;
+    s.args = blob(std::to_string(s.token));
+    out.push_back(std::move(s));
+  }
+  return out;
+}
+
+opened cluster::open(names const& functions, session_spec spec) {
+  auto const r = reply_to_event(open_session{{}, std::move(spec), specs(functions)});
+  EXPECT_EQ(r.status, status{});
+  auto const* body = std::get_if<session_reply>(&r.body);
+  if (!body) return {};
+  return {body->session, body->closures};
+}
+
+std::vector<std::uint64_t> cluster::schedule(session_id s, names const& functions) {
+  core::schedule e{{}, s, specs(functions)};
+  std::vector<std::uint64_t> tokens;
+  for (auto const& c : e.closures) tokens.push_back(c.token);
+  step(std::move(e));
+  return tokens;
+}
+
+closures cluster::append(session_id s, names const& functions) {
+  auto const r = reply_to_event(core::schedule{{}, s, specs(functions)});
+  EXPECT_EQ(r.status, status{});
+  auto const* body = std::get_if<session_reply>(&r.body);
+  return body ? body->closures : core::closures{};
+}
+
+closures cluster::held(stream_id w) const {
+  core::closures out;
+  for (auto const& a : witness_.held(w)) out.push_back(a.closure);
+  return out;
+}
+
+closures cluster::sent(stream_id w) const {
+  core::closures out;
+  for (auto const& d : fx_.dispatches)
+    if (d.stream == w)
+      for (auto i = d.first; i < d.first + d.count; ++i)
+        out.push_back(fx_.assignments.at(i).closure);
+  return out;
+}
+
+notices cluster::noticed(session_id s) const {
+  notices out;
+  for (auto const& n : fx_.notices)
+    if (n.session == s) out.push_back(n.kind);
+  return out;
+}
+
+std::vector<std::uint64_t> cluster::tokens_sent() const {
+  std::vector<std::uint64_t> out;
+  for (auto const& a : fx_.assignments) {
+    auto const text = a.args.view();
+    std::uint64_t token = 0;
+    std::from_chars(text.data(), text.data() + text.size(), token);
+    out.push_back(token);
+  }
+  return out;
+}
+
+}  // namespace muster::core

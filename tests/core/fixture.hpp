@@ -1,0 +1,151 @@
+// One coordinator with time moved by hand, and short words for what workers and clients do to it.
+//
+//   cluster c;
+//   auto const w = c.attach({.functions = {"f"}});
+//   auto const job = c.open({"f", "f"});
+//   c.succeed(w, job[0], "1");
+//   EXPECT_EQ(c.sent(w), closures({job[1]}));
+//
+// Every step is checked against the core's own invariants, against the witness, and that no worker
+// stands idle while something that it can run is queued.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "server/core/coordinator.hpp"
+#include "tests/core/printers.hpp"
+#include "tests/core/witness.hpp"
+
+namespace muster::core {
+
+using namespace std::chrono_literals;
+
+inline constexpr time_point start{std::chrono::seconds(1'700'000'000)};
+
+using names = std::vector<std::string>;
+using closures = std::vector<closure_id>;
+using notices = std::vector<notice_kind>;
+
+/// A worker as tests describe it.
+struct joining {
+  names functions = {"f"};
+  std::uint32_t slots = 1;
+  std::uint32_t credits = 1;
+  std::int64_t index = -1;
+  std::uint64_t incarnation = 0;  // 0: one that was never seen
+  std::string job = "worker";
+  std::string host = "host";
+};
+
+struct opened {
+  session_id id{};
+  core::closures closures;
+
+  closure_id operator[](std::size_t i) const { return closures.at(i); }
+};
+
+session_spec fail_fast();
+session_spec continue_all();
+/// More closures may come.
+session_spec left_open(session_spec s = {});
+/// Outcomes are delivered and forgotten.
+session_spec streaming(session_spec s = {});
+
+class cluster {
+ public:
+  explicit cluster(config c = {}) : core(c, start) {}
+
+  coordinator core;
+
+  time_point now() const { return now_; }
+  /// Time passes and nobody looks.
+  void wait(duration d) { now_ += d; }
+  /// Time passes with a tick whenever the core asked for one.
+  void advance(duration d);
+  effects const& tick() { return step(core::tick{}); }
+
+  effects const& step(event e);
+  effects const& fx() const { return fx_; }
+
+  /// Sends an event that carries a call; the reply, unless it parked.
+  template <class Event>
+  std::optional<reply> ask(Event e) {
+    e.call = call_id{++last_call_};
+    step(std::move(e));
+    return reply_to(last_call());
+  }
+  /// As ask, for events that answer at once.
+  template <class Event>
+  reply reply_to_event(Event e) {
+    return ask(std::move(e)).value_or(reply{});
+  }
+  template <class Event>
+  status status_of(Event e) {
+    return reply_to_event(std::move(e)).status;
+  }
+  /// As ask, for a call that is expected to park.
+  template <class Event>
+  call_id park(Event e) {
+    EXPECT_FALSE(ask(std::move(e)).has_value()) << "answered at once";
+    return last_call();
+  }
+  call_id last_call() const { return call_id{last_call_}; }
+  std::optional<reply> reply_to(call_id call) const;
+
+  // Workers.
+  stream_id attach(joining const& w = {});
+  /// A worker_attached event, not yet sent.
+  worker_attached arrival(joining const& w);
+  effects const& answer(stream_id w, std::vector<worker_result> results);
+  effects const& succeed(stream_id w, closure_id c, std::string_view value = "1");
+  effects const& fail(stream_id w, closure_id c, std::string message = "broken",
+                      failure_kind kind = failure_kind::user);
+  effects const& lose(stream_id w, std::string reason = "connection lost");
+  effects const& leave(stream_id w, std::string reason = "left");
+  effects const& alive(stream_id w) { return step(worker_alive{w}); }
+  /// A result for the attempt that the stream holds (or attempt 1).
+  worker_result good(stream_id w, closure_id c, std::string_view value = "1") const;
+  worker_result bad(stream_id w, closure_id c, std::string message = "broken",
+                    failure_kind kind = failure_kind::user) const;
+
+  // Clients.
+  function_id function(std::string_view name) { return *core.intern(name); }
+  std::vector<closure_spec> specs(names const& functions);
+  opened open(names const& functions, session_spec spec = {});
+  session_id stream(session_spec spec = {}) { return open({}, streaming(std::move(spec))).id; }
+  /// Streams: tokens of what was scheduled.
+  std::vector<std::uint64_t> schedule(session_id s, names const& functions);
+  core::closures append(session_id s, names const& functions);
+
+  // What came of it.
+  core::closures held(stream_id w) const;
+  core::closures sent(stream_id w) const;          // in the last step
+  notices noticed(session_id s) const;             // in the last step
+  std::vector<std::uint64_t> tokens_sent() const;  // in the last step, oldest first
+  closure_state state(closure_id c) const { return core.closure(c)->state; }
+  task_state state(std::string_view job, std::int64_t index) const {
+    return core.task(job, index)->state;
+  }
+  task_view task(std::int64_t index) const { return core.task("worker", index).value(); }
+  job_view job(session_id s) const { return core.job(s).value(); }
+  core::witness const& watch() const { return witness_; }
+
+ private:
+  std::string idle_beside_work() const;
+
+  time_point now_ = start;
+  effects fx_;
+  core::witness witness_;
+  bool stopped_ = false;
+  std::uint64_t last_call_ = 0;
+  std::uint64_t last_stream_ = 0;
+  std::uint64_t last_incarnation_ = 1'000;
+  std::uint64_t last_token_ = 0;
+};
+
+}  // namespace muster::core

@@ -1,0 +1,152 @@
+// Opening, appending, sealing: the rules of a job that goes well.
+#include "tests/core/fixture.hpp"
+
+namespace muster::core {
+namespace {
+
+TEST(job, ids_are_given_in_order_and_closures_in_schedule_order) {
+  cluster c;
+  auto const a = c.open({"f", "f"});
+  auto const b = c.open({"f"});
+  EXPECT_EQ(a.id, session_id{1});
+  EXPECT_EQ(b.id, session_id{2});
+  EXPECT_EQ(c.core.closure(a[1])->index, 1u);
+  EXPECT_EQ(c.core.closure(b[0])->job, b.id);
+}
+
+TEST(job, without_closures_has_succeeded_at_once) {
+  cluster c;
+  auto const job = c.open({});
+  EXPECT_EQ(c.job(job.id).state, job_state::succeeded);
+  EXPECT_FALSE(c.job(job.id).open);
+}
+
+TEST(job, left_open_goes_on_until_it_is_sealed) {
+  cluster c;
+  auto const w = c.attach();
+  auto const job = c.open({"f"}, left_open());
+  c.succeed(w, job[0]);
+  EXPECT_EQ(c.job(job.id).state, job_state::running);
+  EXPECT_TRUE(c.job(job.id).open);
+  auto const more = c.append(job.id, {"f", "f"});
+  EXPECT_EQ(c.core.closure(more[0])->index, 1u);
+  EXPECT_EQ(c.status_of(seal_session{{}, job.id}), status{});
+  EXPECT_FALSE(c.job(job.id).open);
+  c.succeed(w, more[0]);
+  EXPECT_EQ(c.job(job.id).state, job_state::running);
+  c.succeed(w, more[1]);
+  EXPECT_EQ(c.job(job.id).state, job_state::succeeded);
+}
+
+TEST(job, sealing_one_with_nothing_left_ends_it) {
+  cluster c;
+  auto const job = c.open({}, left_open());
+  EXPECT_EQ(c.job(job.id).state, job_state::running);
+  EXPECT_EQ(c.status_of(seal_session{{}, job.id}), status{});
+  EXPECT_EQ(c.job(job.id).state, job_state::succeeded);
+  EXPECT_EQ(c.status_of(seal_session{{}, job.id}), status{}) << "again is no error";
+}
+
+TEST(job, a_sealed_one_takes_no_more_closures) {
+  cluster c;
+  auto const job = c.open({"f"});
+  EXPECT_EQ(c.status_of(schedule{{}, job.id, c.specs({"f"})}),
+            (status{code::failed_precondition,
+                    "job_0000000000000001 is sealed: it takes no more closures"}));
+  EXPECT_EQ(c.job(job.id).counts.total(), 1u);
+}
+
+TEST(job, one_that_has_ended_or_is_ending_takes_no_more_closures) {
+  cluster c;
+  status const ended{code::failed_precondition,
+                     "job_0000000000000001 has ended: it takes no more closures"};
+  auto const w = c.attach();
+  auto const job = c.open({"f"}, left_open());
+  c.ask(cancel_session{{}, job.id});
+  EXPECT_EQ(c.status_of(schedule{{}, job.id, c.specs({"f"})}), ended);
+  c.succeed(w, job[0]);
+  EXPECT_EQ(c.status_of(schedule{{}, job.id, c.specs({"f"})}), ended);
+}
+
+TEST(job, unknown_ids_are_told_from_forgotten_ones) {
+  cluster c;
+  auto const job = c.open({});
+  c.ask(delete_session{{}, job.id});
+  status const forgotten{code::not_found, "job_0000000000000001 is finished and forgotten"};
+  status const unknown{code::not_found, "there is no job_0000000000000002"};
+  for (auto const& [id, expected] : {std::pair{job.id, forgotten}, {session_id{2}, unknown}}) {
+    EXPECT_EQ(c.status_of(schedule{{}, id, {}}), expected);
+    EXPECT_EQ(c.status_of(seal_session{{}, id}), expected);
+    EXPECT_EQ(c.status_of(cancel_session{{}, id}), expected);
+    EXPECT_EQ(c.status_of(delete_session{{}, id}), expected);
+    EXPECT_EQ(c.status_of(join_session{{}, id, never}), expected);
+    EXPECT_EQ(c.core.job(id).error(), expected);
+    EXPECT_EQ(c.core.closures(id, 0, 10, {}).error(), expected);
+  }
+  EXPECT_EQ(c.core.job(session_id{}).error().message, "there is no job_0000000000000000");
+}
+
+TEST(job, unknown_functions_are_refused_with_their_position_and_nothing_is_scheduled) {
+  cluster c;
+  auto bad = c.specs({"f", "f"});
+  bad[1].function = function_id{77};
+  status const expected{code::invalid_argument, "closures[1].function: unknown number"};
+  EXPECT_EQ(c.status_of(open_session{{}, {}, bad}), expected);
+  EXPECT_TRUE(c.core.jobs({}, 10).items.empty());
+  auto const job = c.open({}, left_open());
+  EXPECT_EQ(job.id, session_id{1}) << "a refused job uses up no id";
+  EXPECT_EQ(c.status_of(schedule{{}, job.id, bad}), expected);
+  EXPECT_EQ(c.job(job.id).counts.total(), 0u);
+}
+
+TEST(job, may_insist_that_somebody_has_the_function) {
+  cluster c;
+  auto picky = left_open();
+  picky.require_function = true;
+  status const refused{code::failed_precondition,
+                       "closures[0].function: no connected worker has 'f'"};
+  EXPECT_EQ(c.status_of(open_session{{}, picky, c.specs({"f"})}), refused);
+  auto const w = c.attach();
+  auto const job = c.open({"f"}, picky);
+  EXPECT_EQ(c.state(job[0]), closure_state::running);
+  c.lose(w);
+  EXPECT_EQ(c.status_of(schedule{{}, job.id, c.specs({"f"})}), refused);
+}
+
+TEST(job, the_same_idempotency_key_finds_the_same_job) {
+  cluster c;
+  auto spec = left_open();
+  spec.idempotency_key = "once";
+  auto const job = c.open({"f", "f"}, spec);
+  auto const again = c.reply_to_event(open_session{{}, spec, c.specs({"g"})});
+  EXPECT_EQ(again.status, status{});
+  EXPECT_EQ(std::get<session_reply>(again.body), (session_reply{job.id, false, job.closures}));
+  EXPECT_EQ(c.job(job.id).counts.total(), 2u);
+  spec.idempotency_key = "twice";
+  EXPECT_NE(c.open({}, spec).id, job.id);
+}
+
+TEST(job, an_idempotency_key_is_free_again_when_its_job_is_forgotten) {
+  cluster c;
+  auto spec = fail_fast();
+  spec.idempotency_key = "once";
+  auto const job = c.open({}, spec);
+  EXPECT_EQ(c.open({}, spec).id, job.id) << "a finished job is still found";
+  c.ask(delete_session{{}, job.id});
+  auto const fresh = c.reply_to_event(open_session{{}, spec, {}});
+  EXPECT_TRUE(std::get<session_reply>(fresh.body).created);
+}
+
+TEST(job, of_one_session_does_not_touch_another) {
+  cluster c;
+  auto const w = c.attach({.slots = 2, .credits = 2});
+  auto const bad = c.open({"f", "f"});
+  auto const good = c.open({"f"});
+  c.fail(w, bad[0]);
+  EXPECT_EQ(c.job(good.id).state, job_state::running);
+  c.succeed(w, good[0]);
+  EXPECT_EQ(c.job(good.id).state, job_state::succeeded);
+}
+
+}  // namespace
+}  // namespace muster::core

@@ -1,0 +1,107 @@
+// What the first error of a job does to the rest of it.
+#include "tests/core/fixture.hpp"
+
+namespace muster::core {
+namespace {
+
+TEST(fail_fast, the_first_error_cancels_what_is_queued_and_asks_what_runs_to_stop) {
+  cluster c;
+  auto const a = c.attach();
+  auto const b = c.attach();
+  auto const job = c.open({"f", "f", "f", "g"});
+  c.fail(a, job[0], "first");
+  EXPECT_EQ(c.state(job[0]), closure_state::failed);
+  EXPECT_EQ(c.fx().stop_requests, (std::vector{stop_request{b, job[1], 1}}));
+  for (auto const queued : {job[2], job[3]}) {
+    EXPECT_EQ(c.state(queued), closure_state::cancelled);
+    EXPECT_EQ(c.core.closure(queued)->error,
+              (failure{failure_kind::cancelled, "",
+                       "an earlier closure of job_0000000000000001 failed", "", "", 0}));
+  }
+  EXPECT_EQ(c.state(job[1]), closure_state::running);
+  EXPECT_TRUE(c.core.closure(job[1])->cancel_requested);
+  EXPECT_EQ(c.held(a), closures{}) << "nothing of it is handed out any more";
+}
+
+TEST(fail_fast, the_job_has_failed_only_when_nothing_of_it_runs) {
+  cluster c;
+  auto const w = c.attach({.slots = 2, .credits = 2});
+  auto const job = c.open({"f", "f"});
+  c.fail(w, job[0], "first");
+  EXPECT_EQ(c.job(job.id).state, job_state::running);
+  EXPECT_TRUE(c.job(job.id).stopping);
+  EXPECT_EQ(c.job(job.id).error->message, "first");
+  c.fail(w, job[1], "stopped", failure_kind::cancelled);
+  EXPECT_EQ(c.job(job.id).state, job_state::failed);
+  EXPECT_FALSE(c.job(job.id).stopping);
+  EXPECT_EQ(c.job(job.id).counts, (closure_counts{0, 0, 0, 0, 1, 1}));
+}
+
+TEST(fail_fast, the_first_error_is_the_one_that_is_kept) {
+  cluster c;
+  auto const w = c.attach({.slots = 2, .credits = 2});
+  auto const job = c.open({"f", "f"});
+  c.answer(w, {c.bad(w, job[1], "first"), c.bad(w, job[0], "second")});
+  EXPECT_EQ(c.job(job.id).error->message, "first");
+  EXPECT_EQ(c.job(job.id).counts.failed, 2u);
+}
+
+TEST(fail_fast, a_worker_lost_while_the_job_stops_does_not_bring_closures_back) {
+  cluster c;
+  auto const a = c.attach();
+  auto const b = c.attach();
+  auto const job = c.open({"f", "f"});
+  c.fail(a, job[0]);
+  c.lose(b);
+  EXPECT_EQ(c.state(job[1]), closure_state::cancelled);
+  EXPECT_EQ(c.job(job.id).state, job_state::failed);
+}
+
+TEST(fail_fast, an_open_job_that_fails_is_sealed) {
+  cluster c;
+  auto const w = c.attach();
+  auto const job = c.open({"f"}, left_open());
+  c.fail(w, job[0]);
+  EXPECT_EQ(c.job(job.id).state, job_state::failed);
+  EXPECT_FALSE(c.job(job.id).open);
+}
+
+TEST(fail_fast, asks_all_workers_in_the_order_in_which_they_came) {
+  cluster c;
+  std::vector<stream_id> w;
+  for (int i = 0; i < 12; ++i) w.push_back(c.attach());
+  auto const job = c.open(names(12, "f"));
+  c.fail(w[5], c.held(w[5])[0]);
+  std::vector<stream_id> asked;
+  for (auto const& s : c.fx().stop_requests) asked.push_back(s.stream);
+  std::erase(w, w[5]);
+  EXPECT_EQ(asked, w);
+}
+
+TEST(fail_fast, a_closure_that_is_being_stopped_is_not_asked_again) {
+  cluster c;
+  auto const w = c.attach({.slots = 2, .credits = 2});
+  auto const job = c.open({"f", "f"});
+  c.ask(cancel_closure{{}, job[1]});
+  EXPECT_EQ(c.fx().stop_requests.size(), 1u);
+  c.fail(w, job[0]);
+  EXPECT_TRUE(c.fx().stop_requests.empty());
+}
+
+TEST(continue_on_error, runs_everything_and_fails_at_the_end) {
+  cluster c;
+  auto const w = c.attach();
+  auto const job = c.open({"f", "f", "f"}, continue_all());
+  c.fail(w, job[0], "first");
+  EXPECT_TRUE(c.fx().stop_requests.empty());
+  EXPECT_FALSE(c.job(job.id).stopping);
+  c.fail(w, job[1], "second");
+  EXPECT_EQ(c.job(job.id).state, job_state::running);
+  c.succeed(w, job[2]);
+  EXPECT_EQ(c.job(job.id).state, job_state::failed);
+  EXPECT_EQ(c.job(job.id).error->message, "first");
+  EXPECT_EQ(c.job(job.id).counts, (closure_counts{0, 0, 0, 1, 2, 0}));
+}
+
+}  // namespace
+}  // namespace muster::core

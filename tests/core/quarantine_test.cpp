@@ -1,0 +1,98 @@
+// A closure that loses one worker after the other is the suspect, and in the end is given up.
+#include "tests/core/fixture.hpp"
+
+namespace muster::core {
+namespace {
+
+/// Loses workers that run `job[0]` first, one after the other.
+void lose_workers(cluster& c, int times, std::uint32_t slots = 1) {
+  for (int i = 0; i < times; ++i) c.lose(c.attach({.slots = slots, .credits = slots}), "gone");
+}
+
+TEST(quarantine, three_lost_workers_are_enough) {
+  cluster c;
+  auto const job = c.open({"f"});
+  lose_workers(c, 2);
+  EXPECT_EQ(c.state(job[0]), closure_state::queued);
+  lose_workers(c, 1);
+  auto const closure = c.core.closure(job[0]).value();
+  EXPECT_EQ(closure.state, closure_state::failed);
+  EXPECT_EQ(closure.value, value_state::aborted);
+  EXPECT_EQ(closure.error,
+            (failure{failure_kind::worker_lost, "",
+                     "quarantined: 3 workers were lost while they ran it, the last was worker:2 "
+                     "(gone)",
+                     "", "worker:2", 3}));
+  EXPECT_EQ(closure.attempts.size(), 3u);
+  EXPECT_EQ(c.job(job.id).state, job_state::failed);
+  EXPECT_EQ(c.job(job.id).put_back, 2u);
+}
+
+TEST(quarantine, is_counted_among_the_aborted_values) {
+  cluster c;
+  c.open({"f"});
+  lose_workers(c, 3);
+  auto const v = c.core.overview(c.now());
+  EXPECT_EQ(v.values_aborted, 1u);
+  EXPECT_EQ(v.values_ready, 0u);
+  EXPECT_EQ(v.values_not_ready, 0u);
+}
+
+TEST(quarantine, the_limit_is_the_sessions_if_it_gives_one) {
+  cluster c;
+  auto spec = fail_fast();
+  spec.max_worker_failures = 1;
+  auto const strict = c.open({"f"}, spec);
+  lose_workers(c, 1);
+  EXPECT_EQ(c.state(strict[0]), closure_state::failed);
+  spec.max_worker_failures = 5;
+  auto const patient = c.open({"f"}, spec);
+  lose_workers(c, 4);
+  EXPECT_EQ(c.state(patient[0]), closure_state::queued);
+  lose_workers(c, 1);
+  EXPECT_EQ(c.state(patient[0]), closure_state::failed);
+}
+
+TEST(quarantine, never_happens_without_a_limit) {
+  cluster c;
+  auto spec = fail_fast();
+  spec.unlimited_worker_failures = true;
+  auto const job = c.open({"f"}, spec);
+  lose_workers(c, 300);
+  EXPECT_EQ(c.state(job[0]), closure_state::queued);
+  config open_end;
+  open_end.max_worker_failures = 0;
+  cluster d(open_end);
+  auto const other = d.open({"f"});
+  lose_workers(d, 10);
+  EXPECT_EQ(d.state(other[0]), closure_state::queued);
+}
+
+TEST(quarantine, only_what_the_worker_can_have_been_running_is_suspected) {
+  cluster c;
+  auto spec = continue_all();
+  spec.max_worker_failures = 1;
+  auto const w = c.attach({.slots = 2, .credits = 8});
+  auto const warm = c.open(names(2, "f"));
+  c.answer(w, {c.good(w, warm[0]), c.good(w, warm[1])});  // its window is 4 now
+  auto const job = c.open(names(4, "f"), spec);
+  ASSERT_EQ(c.held(w), job.closures);
+  c.lose(w);
+  EXPECT_EQ(c.state(job[0]), closure_state::failed);
+  EXPECT_EQ(c.state(job[1]), closure_state::failed);
+  EXPECT_EQ(c.state(job[2]), closure_state::queued);
+  EXPECT_EQ(c.state(job[3]), closure_state::queued);
+}
+
+TEST(quarantine, nobody_is_suspected_when_a_worker_says_good_bye) {
+  cluster c;
+  auto spec = fail_fast();
+  spec.max_worker_failures = 1;
+  auto const job = c.open({"f"}, spec);
+  for (int i = 0; i < 3; ++i) c.leave(c.attach());
+  EXPECT_EQ(c.state(job[0]), closure_state::queued);
+  EXPECT_EQ(c.job(job.id).put_back, 3u);
+}
+
+}  // namespace
+}  // namespace muster::core

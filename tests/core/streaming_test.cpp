@@ -1,0 +1,186 @@
+// Sessions that take their outcomes as they come: the gRPC streams.
+#include "tests/core/fixture.hpp"
+
+namespace muster::core {
+namespace {
+
+failure cancelled(std::string why, std::uint32_t attempt = 0) {
+  return {failure_kind::cancelled, "", std::move(why), "", "", attempt};
+}
+char const* const after_failure = "an earlier closure of job_0000000000000001 failed";
+char const* const while_stopping = "the session is stopping after an error or a cancel";
+
+TEST(streaming, outcomes_carry_the_clients_token_and_nothing_is_kept) {
+  cluster c;
+  auto const w = c.attach();
+  auto const s = c.stream();
+  auto const t = c.schedule(s, {"f"});
+  EXPECT_TRUE(c.fx().replies.empty());
+  auto const id = c.held(w)[0];
+  c.succeed(w, id, "42");
+  EXPECT_EQ(c.fx().outcomes, (std::vector{outcome{s, t[0], true, blob("42"), {}}}));
+  EXPECT_FALSE(c.core.closure(id));
+  EXPECT_EQ(c.core.overview(c.now()).values_held, 0u);
+  EXPECT_EQ(c.job(s).counts.succeeded, 1u);
+}
+
+TEST(streaming, closures_may_come_with_the_open) {
+  cluster c;
+  auto const w = c.attach();
+  auto const s = c.open({"f"}, streaming());
+  EXPECT_TRUE(s.closures.empty()) << "a stream knows its closures by token";
+  c.succeed(w, c.held(w)[0]);
+  EXPECT_EQ(c.fx().outcomes.at(0).token, 1u);
+}
+
+TEST(streaming, the_first_error_is_noticed_and_ends_what_is_queued) {
+  cluster c;
+  auto const w = c.attach();
+  auto const s = c.stream();
+  auto const t = c.schedule(s, {"f", "f", "f"});
+  c.fail(w, c.held(w)[0], "first");
+  EXPECT_EQ(c.fx().outcomes,
+            (std::vector{
+                outcome{s, t[0], false, {}, {failure_kind::user, "", "first", "", "worker:0", 1}},
+                outcome{s, t[1], false, {}, cancelled(after_failure)},
+                outcome{s, t[2], false, {}, cancelled(after_failure)}}));
+  EXPECT_EQ(c.noticed(s), (notices{notice_kind::failed, notice_kind::drained}));
+}
+
+TEST(streaming, drained_is_told_only_when_nothing_of_the_session_runs) {
+  cluster c;
+  auto const w = c.attach({.slots = 2, .credits = 2});
+  auto const s = c.stream();
+  c.schedule(s, {"f", "f"});
+  auto const ids = c.held(w);
+  c.fail(w, ids[0]);
+  EXPECT_EQ(c.noticed(s), notices{notice_kind::failed});
+  EXPECT_TRUE(c.job(s).stopping);
+  c.fail(w, ids[1], "stopped", failure_kind::cancelled);
+  EXPECT_EQ(c.noticed(s), notices{notice_kind::drained});
+  EXPECT_FALSE(c.job(s).stopping);
+}
+
+TEST(streaming, what_is_scheduled_while_it_stops_is_cancelled) {
+  cluster c;
+  auto const w = c.attach({.slots = 2, .credits = 2});
+  auto const s = c.stream();
+  c.schedule(s, {"f", "f"});
+  auto const ids = c.held(w);
+  c.fail(w, ids[0]);
+  auto const t = c.schedule(s, {"f"});
+  EXPECT_EQ(c.fx().outcomes, (std::vector{outcome{s, t[0], false, {}, cancelled(while_stopping)}}));
+  EXPECT_EQ(c.held(w), closures({ids[1]}));
+}
+
+TEST(streaming, the_next_generation_starts_clean_and_reports_its_own_error) {
+  cluster c;
+  auto const w = c.attach();
+  auto const s = c.stream();
+  for (int generation = 0; generation < 3; ++generation) {
+    auto const t = c.schedule(s, {"f", "f"});
+    EXPECT_EQ(c.sent(w).size(), 1u);
+    EXPECT_FALSE(c.job(s).error);
+    c.fail(w, c.held(w)[0], "error " + std::to_string(generation));
+    EXPECT_EQ(c.fx().outcomes.at(0).failure.message, "error " + std::to_string(generation));
+    EXPECT_EQ(c.noticed(s), (notices{notice_kind::failed, notice_kind::drained}));
+  }
+}
+
+TEST(streaming, one_that_continues_on_error_gets_no_notice) {
+  cluster c;
+  auto const w = c.attach();
+  auto const s = c.stream(continue_all());
+  c.schedule(s, {"f", "f"});
+  c.fail(w, c.held(w)[0]);
+  EXPECT_EQ(c.noticed(s), notices{});
+  c.succeed(w, c.held(w)[0]);
+  EXPECT_EQ(c.noticed(s), notices{});
+}
+
+TEST(streaming, a_sealed_one_is_told_once_when_it_has_drained) {
+  cluster c;
+  auto const w = c.attach();
+  auto const s = c.stream();
+  c.schedule(s, {"f", "f"});
+  c.status_of(seal_session{{}, s});
+  EXPECT_EQ(c.noticed(s), notices{});
+  c.succeed(w, c.held(w)[0]);
+  EXPECT_EQ(c.noticed(s), notices{});
+  c.succeed(w, c.held(w)[0]);
+  EXPECT_EQ(c.noticed(s), notices{notice_kind::drained});
+}
+
+TEST(streaming, a_cancel_ends_the_generation_and_may_be_repeated_in_the_next) {
+  cluster c;
+  auto const s = c.stream();
+  for (int i = 0; i < 2; ++i) {
+    auto const t = c.schedule(s, {"f"});
+    EXPECT_EQ(c.status_of(cancel_session{{}, s}), status{});
+    EXPECT_EQ(c.fx().outcomes, (std::vector{outcome{s, t[0], false, {}, cancelled("cancelled")}}));
+    EXPECT_EQ(c.noticed(s), notices{notice_kind::drained});
+  }
+}
+
+TEST(streaming, an_error_while_a_cancel_drains_is_not_noticed_again) {
+  cluster c;
+  auto const w = c.attach();
+  auto const s = c.stream();
+  c.schedule(s, {"f"});
+  c.ask(cancel_session{{}, s});
+  c.fail(w, c.held(w)[0]);
+  EXPECT_EQ(c.fx().outcomes.size(), 1u);
+  EXPECT_EQ(c.noticed(s), notices{notice_kind::drained});
+}
+
+TEST(streaming, unknown_functions_come_back_as_outcomes) {
+  cluster c;
+  auto const s = c.stream();
+  auto bad = c.specs({"f"});
+  bad[0].function = function_id{9};
+  c.step(schedule{{}, s, bad});
+  EXPECT_EQ(
+      c.fx().outcomes,
+      (std::vector{outcome{s, 1, false, {}, cancelled("closures[0].function: unknown number")}}));
+}
+
+TEST(streaming, closing_cancels_what_is_left_and_forgets_the_session) {
+  cluster c;
+  auto const w = c.attach();
+  auto const s = c.stream();
+  auto const t = c.schedule(s, {"f", "f"});
+  auto const id = c.held(w)[0];
+  c.step(close_session{s});
+  EXPECT_EQ(c.fx().outcomes,
+            (std::vector{outcome{s, t[1], false, {}, cancelled("the client is gone")}}));
+  EXPECT_EQ(c.fx().stop_requests, (std::vector{stop_request{w, id, 1}}));
+  EXPECT_TRUE(c.core.job(s)) << "something of it still runs";
+  c.succeed(w, id);
+  EXPECT_FALSE(c.core.job(s));
+  EXPECT_EQ(c.core.overview(c.now()).sessions, 0u);
+  EXPECT_EQ(c.step(close_session{s}), effects{});
+}
+
+TEST(streaming, closing_an_idle_one_forgets_it_at_once_and_releases_what_it_held_back) {
+  config small;
+  small.sessions_max = 1;
+  cluster c(small);
+  auto spec = session_spec{};
+  spec.queue_capacity = 1;
+  for (int i = 0; i < 3; ++i) {
+    auto const s = c.stream(spec);
+    c.schedule(s, {"f"});
+    c.step(close_session{s});
+    EXPECT_FALSE(c.core.job(s));
+  }
+}
+
+TEST(streaming, a_stream_is_not_deleted) {
+  cluster c;
+  auto const s = c.stream();
+  EXPECT_EQ(c.status_of(delete_session{{}, s}).code, code::failed_precondition);
+  EXPECT_TRUE(c.core.job(s));
+}
+
+}  // namespace
+}  // namespace muster::core

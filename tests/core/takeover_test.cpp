@@ -1,0 +1,66 @@
+// Two streams want the same task: the newest holds it.
+#include "tests/core/fixture.hpp"
+
+namespace muster::core {
+namespace {
+
+TEST(takeover, another_incarnation_takes_the_task_and_the_old_one_must_not_come_back) {
+  cluster c;
+  auto const old = c.attach({.index = 0, .incarnation = 1});
+  auto const fresh = c.attach({.index = 0, .incarnation = 2, .host = "other"});
+  EXPECT_EQ(c.fx().disconnects,
+            (std::vector{disconnect{
+                old,
+                {code::already_exists, "worker:0 was taken over by another incarnation on other"},
+                true}}));
+  EXPECT_EQ(c.fx().welcomes, (std::vector{welcome{fresh, "worker", 0, 1, 5s}}));
+  EXPECT_EQ(c.task(0).restarts, 1u);
+  EXPECT_EQ(c.task(0).state, task_state::connected);
+}
+
+TEST(takeover, the_same_incarnation_again_replaces_its_dead_stream_and_may_come_back) {
+  cluster c;
+  auto const old = c.attach({.incarnation = 1});
+  auto const fresh = c.attach({.incarnation = 1});
+  EXPECT_EQ(c.fx().disconnects,
+            (std::vector{disconnect{old, {code::aborted, "worker:0 attached again"}, false}}));
+  EXPECT_EQ(c.fx().welcomes, (std::vector{welcome{fresh, "worker", 0, 1, 5s}}));
+  EXPECT_EQ(c.task(0).restarts, 0u);
+}
+
+TEST(takeover, the_work_of_the_old_stream_goes_to_the_new_one) {
+  cluster c;
+  auto const old = c.attach({.index = 0});
+  auto const job = c.open({"f", "f"});
+  EXPECT_EQ(c.held(old), closures({job[0]}));
+  auto const fresh = c.attach({.index = 0});
+  EXPECT_EQ(c.fx().assignments, (std::vector{assignment{job[0], 2, c.function("f"), blob("1")}}));
+  EXPECT_EQ(c.sent(fresh), closures({job[0]}));
+}
+
+TEST(takeover, what_the_old_stream_still_says_is_ignored) {
+  cluster c;
+  auto const old = c.attach({.index = 0});
+  auto const job = c.open({"f"});
+  auto late = c.good(old, job[0], "late");
+  auto const fresh = c.attach({.index = 0});
+  EXPECT_EQ(c.answer(old, {late}), effects{});
+  EXPECT_EQ(c.alive(old), effects{});
+  EXPECT_EQ(c.step(worker_drain{old, true}), effects{});
+  EXPECT_EQ(c.lose(old), effects{});
+  EXPECT_EQ(c.held(fresh), closures({job[0]}));
+  EXPECT_EQ(c.state(job[0]), closure_state::running);
+}
+
+TEST(takeover, the_functions_of_the_old_stream_are_no_longer_offered) {
+  cluster c;
+  c.attach({.functions = {"old", "both"}, .index = 0});
+  c.attach({.functions = {"both", "new"}, .index = 0});
+  names offered;
+  for (auto const& f : c.core.functions())
+    if (f.workers == 1) offered.push_back(f.name);
+  EXPECT_EQ(offered, (names{"both", "new"}));
+}
+
+}  // namespace
+}  // namespace muster::core

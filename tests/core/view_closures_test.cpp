@@ -1,0 +1,129 @@
+// Closures as readers see them: pages, filters, the history of attempts.
+#include "tests/core/fixture.hpp"
+
+namespace muster::core {
+namespace {
+
+std::vector<std::uint32_t> indexes(page<closure_view, std::uint32_t> const& p) {
+  std::vector<std::uint32_t> out;
+  for (auto const& v : p.items) out.push_back(v.index);
+  return out;
+}
+using list = std::vector<std::uint32_t>;
+
+TEST(view_closures, a_queued_one_shows_its_arguments_and_no_attempt) {
+  cluster c;
+  c.wait(1s);
+  auto const job = c.open({"f", "g"});
+  auto const v = c.core.closure(job[1]).value();
+  EXPECT_EQ(v.id, job[1]);
+  EXPECT_EQ(v.job, job.id);
+  EXPECT_EQ(v.index, 1u);
+  EXPECT_EQ(v.function, "g");
+  EXPECT_EQ(v.state, closure_state::queued);
+  EXPECT_EQ(v.value, value_state::not_ready);
+  EXPECT_EQ(v.args, blob("2"));
+  EXPECT_EQ(v.created, start + 1s);
+  EXPECT_EQ(v.finished, time_point{});
+  EXPECT_FALSE(v.cancel_requested);
+  EXPECT_FALSE(v.error);
+  EXPECT_FALSE(v.data);
+  EXPECT_TRUE(v.attempts.empty());
+}
+
+TEST(view_closures, the_history_shows_every_attempt_with_its_end) {
+  cluster c;
+  c.lose(c.attach({.incarnation = 1, .host = "h1"}));
+  auto const job = c.open({"f"});
+  auto const a = c.attach({.index = 1, .host = "h2"});
+  c.wait(1s);
+  c.lose(a, "cut");
+  c.wait(1s);
+  auto const b = c.attach({.index = 2, .incarnation = 2, .host = "h3"});
+  auto const running = c.core.closure(job[0])->attempts;
+  ASSERT_EQ(running.size(), 2u);
+  EXPECT_EQ(running[0].worker, "worker:1");
+  EXPECT_EQ(running[0].outcome, "worker lost: cut");
+  EXPECT_EQ(running[1].attempt, 2u);
+  EXPECT_EQ(running[1].worker, "worker:2");
+  EXPECT_EQ(running[1].incarnation, incarnation{2});
+  EXPECT_EQ(running[1].host, "h3");
+  EXPECT_EQ(running[1].started, start + 2s);
+  EXPECT_EQ(running[1].ended, time_point{});
+  EXPECT_EQ(running[1].outcome, "running");
+  c.wait(1s);
+  c.succeed(b, job[0]);
+  c.leave(b);
+  c.advance(11min);  // the row is gone, the history is not
+  auto const ended = c.core.closure(job[0])->attempts;
+  ASSERT_EQ(ended.size(), 2u);
+  EXPECT_EQ(ended[1].worker, "worker:2");
+  EXPECT_EQ(ended[1].ended, start + 3s);
+  EXPECT_EQ(ended[1].outcome, "succeeded");
+}
+
+TEST(view_closures, the_last_attempt_ends_as_the_closure_does) {
+  cluster c;
+  auto const w = c.attach({.slots = 3, .credits = 3});
+  auto const job = c.open({"f", "f", "f"}, continue_all());
+  c.ask(cancel_closure{{}, job[1]});
+  c.answer(w, {c.bad(w, job[0]), c.bad(w, job[1], "stopped", failure_kind::cancelled)});
+  EXPECT_EQ(c.core.closure(job[0])->attempts.at(0).outcome, "failed");
+  EXPECT_EQ(c.core.closure(job[1])->attempts.at(0).outcome, "cancelled");
+  EXPECT_EQ(c.core.closure(job[2])->attempts.at(0).outcome, "running");
+}
+
+TEST(view_closures, are_listed_in_schedule_order_page_by_page) {
+  cluster c;
+  auto const job = c.open(names(5, "f"));
+  auto const first = c.core.closures(job.id, 0, 2, {}).value();
+  EXPECT_EQ(indexes(first), (list{0, 1}));
+  EXPECT_EQ(first.next, 2u);
+  auto const last = c.core.closures(job.id, 2, 3, {}).value();
+  EXPECT_EQ(indexes(last), (list{2, 3, 4}));
+  EXPECT_FALSE(last.next);
+  EXPECT_TRUE(c.core.closures(job.id, 99, 3, {})->items.empty());
+  EXPECT_FALSE(c.core.closures(job.id, 99, 3, {})->next);
+}
+
+TEST(view_closures, may_be_filtered_by_state_and_function) {
+  cluster c;
+  auto const w = c.attach();
+  auto const job = c.open({"f", "g", "f", "g", "f"});
+  c.wait(20ms);
+  c.succeed(w, job[0]);
+  coordinator::closure_filter filter;
+  filter.state = closure_state::queued;
+  EXPECT_EQ(indexes(*c.core.closures(job.id, 0, 10, filter)), (list{1, 3, 4}));
+  filter.function = c.function("f");
+  EXPECT_EQ(indexes(*c.core.closures(job.id, 0, 10, filter)), (list{4}));
+  filter.state.reset();
+  EXPECT_EQ(indexes(*c.core.closures(job.id, 0, 10, filter)), (list{0, 2, 4}));
+  auto const page = c.core.closures(job.id, 0, 2, filter).value();
+  EXPECT_EQ(indexes(page), (list{0, 2}));
+  EXPECT_EQ(indexes(*c.core.closures(job.id, *page.next, 2, filter)), (list{4}));
+}
+
+TEST(view_closures, a_filter_that_finds_little_looks_at_a_bounded_number_of_records) {
+  cluster c;
+  auto const spec = closure_spec{c.function("f"), 0, 0, {}};
+  auto const reply =
+      c.reply_to_event(open_session{{}, {}, std::vector<closure_spec>(100'001, spec)});
+  auto const id = std::get<session_reply>(reply.body).session;
+  coordinator::closure_filter filter;
+  filter.state = closure_state::failed;
+  auto const page = c.core.closures(id, 0, 10, filter).value();
+  EXPECT_TRUE(page.items.empty());
+  EXPECT_EQ(page.next, 100'000u);
+  EXPECT_FALSE(c.core.closures(id, *page.next, 10, filter)->next);
+}
+
+TEST(view_closures, those_of_a_stream_are_not_listed) {
+  cluster c;
+  auto const s = c.stream();
+  c.schedule(s, {"f"});
+  EXPECT_TRUE(c.core.closures(s, 0, 10, {})->items.empty());
+}
+
+}  // namespace
+}  // namespace muster::core

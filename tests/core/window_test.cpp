@@ -1,0 +1,83 @@
+// How far ahead of its slots a worker is sent closures.
+#include "tests/core/fixture.hpp"
+
+namespace muster::core {
+namespace {
+
+names many(std::size_t n) {
+  return names(n, "f");
+}
+
+TEST(window, nothing_is_sent_ahead_to_a_worker_that_has_not_shown_that_it_is_quick) {
+  cluster c;
+  auto const w = c.attach({.slots = 2, .credits = 16});
+  c.open(many(10));
+  EXPECT_EQ(c.held(w).size(), 2u);
+}
+
+TEST(window, doubles_while_closures_come_back_quickly_up_to_the_credits) {
+  cluster c;
+  auto const w = c.attach({.slots = 2, .credits = 11});
+  auto const job = c.open(many(100));
+  std::vector<std::size_t> sizes;
+  for (std::size_t i = 0; i < 5; ++i) {
+    c.wait(1ms);
+    c.succeed(w, job[i]);
+    sizes.push_back(c.held(w).size());
+  }
+  EXPECT_EQ(sizes, (std::vector<std::size_t>{4, 8, 11, 11, 11}));
+}
+
+TEST(window, halves_while_closures_are_slow_down_to_the_slots) {
+  cluster c;
+  auto const w = c.attach({.slots = 2, .credits = 16});
+  auto const job = c.open(many(100));
+  for (std::size_t i = 0; i < 3; ++i) c.succeed(w, job[i]);
+  ASSERT_EQ(c.held(w).size(), 16u);
+  c.wait(1s);
+  std::vector<std::size_t> sizes;
+  for (std::size_t i = 3; i < 24; ++i) {
+    c.succeed(w, job[i]);
+    c.wait(1s);
+    sizes.push_back(c.held(w).size());
+  }
+  // 16 to 8, 4, 2: nothing new is sent until the window has room, then one for each that ends.
+  EXPECT_EQ(sizes.at(12), 3u);
+  EXPECT_EQ(sizes.at(13), 2u);
+  EXPECT_EQ(sizes.back(), 2u);
+}
+
+TEST(window, stays_where_it_is_for_closures_neither_quick_nor_slow) {
+  for (auto const took : {10ms, 50ms}) {
+    cluster c;
+    auto const w = c.attach({.slots = 1, .credits = 16});
+    auto const job = c.open(many(100));
+    c.succeed(w, job[0]);
+    ASSERT_EQ(c.held(w).size(), 2u);
+    c.wait(took);
+    c.answer(w, {c.good(w, job[1]), c.good(w, job[2])});
+    EXPECT_EQ(c.held(w).size(), 2u);
+  }
+}
+
+TEST(window, idle_slots_of_others_come_before_sending_ahead) {
+  cluster c;
+  auto const quick = c.attach({.slots = 1, .credits = 16});
+  auto const job = c.open(many(1), left_open());
+  c.succeed(quick, job[0]);  // its window is 2 now
+  auto const other = c.attach({.slots = 2, .credits = 2});
+  auto const more = c.append(job.id, many(4));
+  EXPECT_EQ(c.held(quick), closures({more[0], more[3]}));
+  EXPECT_EQ(c.held(other), closures({more[1], more[2]}));
+}
+
+TEST(window, an_empty_message_of_results_is_only_a_sign_of_life) {
+  cluster c;
+  auto const w = c.attach({.slots = 1, .credits = 16});
+  c.open(many(10));
+  c.answer(w, {});
+  EXPECT_EQ(c.held(w).size(), 1u);
+}
+
+}  // namespace
+}  // namespace muster::core

@@ -1,0 +1,172 @@
+#include "tests/core/witness.hpp"
+
+#include <algorithm>
+
+namespace muster::core {
+
+namespace {
+std::string about(char const* what, std::uint64_t id) {
+  return std::string(what) + " " + std::to_string(id);
+}
+bool same(assignment const& a, closure_id c, std::uint32_t attempt) {
+  return a.closure == c && a.attempt == attempt;
+}
+}  // namespace
+
+void witness::before(event const& e) {
+  before_ = streams_;
+  call_ = {};
+  joined_ = at_fault_ = {};
+  awaiting_.clear();
+  awaiting_reply_ = opening_ = false;
+  may_park_ = std::holds_alternative<join_session>(e) || std::holds_alternative<await_value>(e);
+  std::visit(
+      [this](auto const& what) {
+        using kind = std::decay_t<decltype(what)>;
+        if constexpr (requires { what.call; }) call_ = what.call;
+        if constexpr (requires { note(what); }) note(what);
+        if constexpr (std::is_same_v<kind, worker_attached>) joined_ = what.stream;
+        if constexpr (std::is_same_v<kind, worker_detached>)
+          streams_.erase(what.stream), before_.erase(what.stream);
+        if constexpr (std::is_same_v<kind, call_gone>) open_.erase(what.call), call_ = {};
+      },
+      e);
+  if (call_ != call_id{}) open_.insert(call_);
+}
+
+void witness::note(worker_results const& e) {
+  auto const it = streams_.find(e.stream);
+  if (it == streams_.end()) return;
+  for (auto const& r : e.results) {
+    auto const found = std::find_if(it->second.begin(), it->second.end(), [&](assignment const& a) {
+      return same(a, r.closure, r.attempt);
+    });
+    if (found == it->second.end()) {
+      at_fault_ = e.stream;
+      return;
+    }
+    it->second.erase(found);
+  }
+}
+
+void witness::note(schedule const& e) {
+  auto const it = tokens_.find(e.session);
+  if (it == tokens_.end()) return;
+  awaiting_reply_ = e.call != call_id{};  // scheduled only if the reply says so
+  for (auto const& c : e.closures)
+    if (awaiting_reply_)
+      awaiting_.push_back(c.token);
+    else
+      it->second.insert(c.token);
+}
+
+void witness::note(open_session const& e) {
+  opening_ = awaiting_reply_ = !e.spec.keep_values;
+  for (auto const& c : e.closures) awaiting_.push_back(c.token);
+}
+
+std::string witness::after(effects const& fx) {
+  for (auto const& r : fx.replies)
+    if (auto const* opened = std::get_if<session_reply>(&r.body);
+        opened && awaiting_reply_ && opened->created == opening_)
+      tokens_[opened->session].insert(awaiting_.begin(), awaiting_.end());
+  std::string broken = check_calls(fx);
+  if (broken.empty()) broken = check_disconnects(fx);
+  if (broken.empty()) broken = check_stops(fx);
+  if (broken.empty()) broken = check_dispatches(fx);
+  if (broken.empty()) broken = check_sessions(fx);
+  return broken;
+}
+
+std::string witness::check_calls(effects const& fx) {
+  for (auto const& r : fx.replies)
+    if (open_.erase(r.call) != 1) return about("answered twice or never asked: call", raw(r.call));
+  if (!may_park_ && open_.contains(call_)) return about("not answered: call", raw(call_));
+  return {};
+}
+
+std::string witness::check_disconnects(effects const& fx) {
+  for (auto const& w : fx.welcomes) {
+    if (w.stream != joined_) return about("welcomed without attaching: stream", raw(w.stream));
+    streams_[w.stream];
+  }
+  bool refused = false;
+  for (auto const& d : fx.disconnects) {
+    refused |= d.stream == joined_;
+    if (d.status.ok()) return about("disconnected without a reason: stream", raw(d.stream));
+    if (streams_.erase(d.stream) != 1 && d.stream != joined_)
+      return about("disconnected and not attached: stream", raw(d.stream));
+  }
+  if (joined_ != stream_id{} && refused == streams_.contains(joined_))
+    return about("neither welcomed nor refused, or both: stream", raw(joined_));
+  if (at_fault_ != stream_id{} && streams_.contains(at_fault_))
+    return about("answered what it does not hold and stays: stream", raw(at_fault_));
+  return {};
+}
+
+std::string witness::check_stops(effects const& fx) const {
+  for (auto const& s : fx.stop_requests) {
+    auto const it = before_.find(s.stream);
+    if (it == before_.end()) return about("asked to stop and not attached: stream", raw(s.stream));
+    if (std::none_of(it->second.begin(), it->second.end(),
+                     [&](assignment const& a) { return same(a, s.closure, s.attempt); }))
+      return about("asked to stop what it does not hold: stream", raw(s.stream));
+  }
+  return {};
+}
+
+std::string witness::check_dispatches(effects const& fx) {
+  std::uint32_t next = 0;
+  for (auto const& d : fx.dispatches) {
+    if (d.first != next || d.count == 0) return "dispatches do not tile the assignments";
+    next += d.count;
+    auto const it = streams_.find(d.stream);
+    if (it == streams_.end()) return about("dispatched to nobody: stream", raw(d.stream));
+    for (auto i = d.first; i < next; ++i) {
+      if (i >= fx.assignments.size()) return "a dispatch goes past the assignments";
+      auto const& a = fx.assignments[i];
+      if (a.attempt != ++attempts_[a.closure]) return about("wrong attempt:", a.attempt);
+      for (auto const& [stream, holds] : streams_)
+        for (auto const& h : holds)
+          if (h.closure == a.closure) return about("dispatched while held by stream", raw(stream));
+      it->second.push_back(a);
+    }
+  }
+  return next == fx.assignments.size() ? std::string() : "an assignment has no dispatch";
+}
+
+std::string witness::check_sessions(effects const& fx) {
+  for (auto const& o : fx.outcomes) {
+    auto& tokens = tokens_[o.session];
+    auto const it = tokens.find(o.token);
+    if (it == tokens.end()) return about("ended twice or never scheduled: token", o.token);
+    tokens.erase(it);
+  }
+  std::set<session_id> drained;
+  for (auto const& n : fx.notices) {
+    if (n.kind != notice_kind::drained) continue;
+    if (!drained.insert(n.session).second) return about("drained twice: session", raw(n.session));
+    if (!tokens_[n.session].empty())
+      return about("drained with closures left: session", raw(n.session));
+  }
+  return {};
+}
+
+std::vector<assignment> const& witness::held(stream_id s) const {
+  static std::vector<assignment> const nothing;
+  auto const it = streams_.find(s);
+  return it == streams_.end() ? nothing : it->second;
+}
+
+std::vector<stream_id> witness::streams() const {
+  std::vector<stream_id> all;
+  for (auto const& [stream, holds] : streams_) all.push_back(stream);
+  return all;
+}
+
+std::size_t witness::unanswered_tokens(session_id s) const {
+  auto const it = tokens_.find(s);
+  return it == tokens_.end() ? 0 : it->second.size();
+}
+
+}  // namespace muster::core
