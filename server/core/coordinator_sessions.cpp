@@ -198,6 +198,10 @@ join_reply coordinator::state::joined(session const& s) const {
 
 void coordinator::state::release_session(session& s) {
   check(s.idle(), "a session is forgotten when nothing of it is left");
+  for (auto const call : s.joins) {  // of a stream: a job has answered them when it ended
+    waiters.remove(call);
+    answer(call, unknown_session(s.id));
+  }
   for (slot const c : s.closures) {
     --values_held;
     forget(c);

@@ -191,7 +191,8 @@ struct cancel_closure {
   closure_id closure{};
 };
 
-/// Parked until the job has ended or the deadline is reached (reply DEADLINE_EXCEEDED).
+/// Parked until the job has ended or the deadline is reached (reply DEADLINE_EXCEEDED). A stream
+/// never ends by itself: a join of one gets NOT_FOUND when its client has closed it.
 struct join_session {
   call_id call{};
   session_id session{};

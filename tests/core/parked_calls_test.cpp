@@ -162,6 +162,20 @@ TEST(parked_calls, more_than_allowed_are_refused_at_once) {
   c.park(join_session{{}, job.id, never});
 }
 
+TEST(parked_calls, a_join_of_a_stream_is_answered_when_the_stream_is_closed) {
+  cluster c;
+  auto const w = c.attach();
+  auto const s = c.stream();
+  c.schedule(s, {"f"});
+  auto const call = c.park(join_session{{}, s, start + 1s});
+  c.step(close_session{s});
+  EXPECT_FALSE(c.reply_to(call));
+  c.succeed(w, c.held(w)[0]);
+  EXPECT_EQ(c.reply_to(call)->status,
+            (status{code::not_found, "job_0000000000000001 is finished and forgotten"}));
+  c.advance(2s);
+}
+
 TEST(parked_calls, a_value_of_a_stream_may_be_awaited_too) {
   cluster c;
   auto const w = c.attach();
