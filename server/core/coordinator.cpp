@@ -34,7 +34,10 @@ void coordinator::state::begin(time_point t) {
 
 effects const& coordinator::state::end() {
   for (auto const id : unsettled)
-    if (auto* s = find_session(id)) settle(*s);
+    if (auto* s = find_session(id)) {
+      s->unsettled = false;
+      settle(*s);
+    }
   unsettled.clear();
   if (value_bytes > config.value_bytes_max || finished_count > config.finished_jobs_max)
     enforce_retention();

@@ -152,7 +152,9 @@ void coordinator::state::stop_session(session& s, std::string_view why) {
 }
 
 void coordinator::state::settle_later(session& s) {
-  if (s.idle() && (s.sealed || s.stopping || s.closed)) unsettled.push_back(s.id);
+  if (s.unsettled || !s.idle() || !(s.sealed || s.stopping || s.closed)) return;
+  s.unsettled = true;
+  unsettled.push_back(s.id);
 }
 
 void coordinator::state::settle(session& s) {

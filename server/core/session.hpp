@@ -42,8 +42,9 @@ struct session {
   bool sealed = false;
   bool stopping = false;  // an error or a cancel is being drained
   bool user_cancelled = false;
-  bool closed = false;  // the client is gone; erased when drained
-  bool full = false;    // told to hold back; a notice follows
+  bool closed = false;     // the client is gone; erased when drained
+  bool full = false;       // told to hold back; a notice follows
+  bool unsettled = false;  // listed to be settled at the end of the step
   std::uint32_t generation = 0;
   std::optional<failure> first_error;
 

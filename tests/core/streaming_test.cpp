@@ -111,6 +111,24 @@ TEST(streaming, a_sealed_one_is_told_once_when_it_has_drained) {
   EXPECT_EQ(c.noticed(s), notices{notice_kind::drained});
 }
 
+TEST(streaming, a_sealed_one_that_fails_is_told_once_too) {
+  for (bool const by_error : {true, false}) {
+    cluster c;
+    auto const w = c.attach();
+    auto const s = c.stream();
+    c.schedule(s, {"f", "g"});
+    c.status_of(seal_session{{}, s});
+    if (by_error) {
+      c.fail(w, c.held(w)[0]);
+      EXPECT_EQ(c.noticed(s), (notices{notice_kind::failed, notice_kind::drained}));
+    } else {
+      c.succeed(w, c.held(w)[0]);
+      c.status_of(cancel_session{{}, s});
+      EXPECT_EQ(c.noticed(s), notices{notice_kind::drained});
+    }
+  }
+}
+
 TEST(streaming, a_cancel_ends_the_generation_and_may_be_repeated_in_the_next) {
   cluster c;
   auto const s = c.stream();
