@@ -124,6 +124,7 @@ void coordinator::state::ask_to_stop(slot c) {
   auto& r = closures[c];
   if (r.stop_requested) return;
   r.stop_requested = true;
+  if (!r.worker->placed) return;  // it is being lost: its closures are about to come back
   fx.stop_requests.push_back({r.worker->stream, closures.id_of(c), r.attempt});
 }
 

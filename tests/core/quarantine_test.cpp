@@ -94,5 +94,23 @@ TEST(quarantine, nobody_is_suspected_when_a_worker_says_good_bye) {
   EXPECT_EQ(c.job(job.id).put_back, 3u);
 }
 
+TEST(quarantine, stops_the_rest_of_a_fail_fast_job_and_asks_nothing_of_the_lost_worker) {
+  cluster c;
+  auto spec = fail_fast();
+  spec.max_worker_failures = 1;
+  auto const w = c.attach({.slots = 2, .credits = 2});
+  auto const other = c.attach();
+  auto const job = c.open(names(4, "f"), spec);
+  ASSERT_EQ(c.held(w), closures({job[0], job[2]}));
+  c.lose(w);
+  EXPECT_EQ(c.fx().stop_requests, (std::vector{stop_request{other, job[1], 1}}));
+  EXPECT_EQ(c.state(job[2]), closure_state::failed);
+  EXPECT_EQ(c.state(job[0]), closure_state::cancelled);
+  EXPECT_EQ(c.state(job[3]), closure_state::cancelled);
+  EXPECT_TRUE(c.job(job.id).stopping);
+  c.succeed(other, job[1]);
+  EXPECT_EQ(c.job(job.id).state, job_state::failed);
+}
+
 }  // namespace
 }  // namespace muster::core
