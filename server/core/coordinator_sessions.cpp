@@ -107,28 +107,33 @@ void coordinator::state::schedule_closures(session& s, std::vector<closure_spec>
   }
 }
 
-void coordinator::state::append(core::schedule& e) {
-  if (refuse_when_stopping(e.call)) return;
-  auto* s = find_session(e.session);
-  if (!s) return answer(e.call, unknown_session(e.session));
-  bool const streaming = !s->spec.keep_values;
-  status wrong = valid(e.closures, s->spec.require_function);
-  if (wrong.ok() && !streaming) {
-    if (s->terminal() || s->stopping)
-      wrong = {code::failed_precondition, text(s->id) + " has ended: it takes no more closures"};
-    else if (s->sealed)
-      wrong = {code::failed_precondition, text(s->id) + " is sealed: it takes no more closures"};
-    else
-      wrong = room_for(*s, e.closures.size());
+status coordinator::state::appendable(session const& s,
+                                      std::vector<closure_spec> const& specs) const {
+  if (stopping) return {code::unavailable, "the server is shutting down"};
+  if (auto bad = valid(specs, s.spec.require_function); !bad.ok()) return bad;
+  if (!s.spec.keep_values) {
+    if (!s.stopping && !s.closed) return {};
+    return {code::failed_precondition, "the session is stopping after an error or a cancel"};
   }
-  if (!wrong.ok() && !streaming) return answer(e.call, std::move(wrong));
+  if (s.terminal() || s.stopping)
+    return {code::failed_precondition, text(s.id) + " has ended: it takes no more closures"};
+  if (s.sealed)
+    return {code::failed_precondition, text(s.id) + " is sealed: it takes no more closures"};
+  return room_for(s, specs.size());
+}
 
-  if (streaming && (!wrong.ok() || s->stopping || s->closed)) {
-    auto const why =
-        wrong.ok() ? "the session is stopping after an error or a cancel" : wrong.message;
+void coordinator::state::append(core::schedule& e) {
+  auto* s = find_session(e.session);
+  if (!s) {
+    if (!refuse_when_stopping(e.call)) answer(e.call, unknown_session(e.session));
+    return;
+  }
+  bool const streaming = !s->spec.keep_values;
+  if (auto wrong = appendable(*s, e.closures); !wrong.ok()) {
+    if (!streaming || e.call != call_id{}) return answer(e.call, std::move(wrong));
     for (auto const& spec : e.closures)
       fx.outcomes.push_back(
-          {s->id, spec.token, false, {}, {failure_kind::cancelled, "", why, "", "", 0}});
+          {s->id, spec.token, false, {}, {failure_kind::cancelled, "", wrong.message, "", "", 0}});
     return;
   }
   session_reply appended{s->id, false, {}};

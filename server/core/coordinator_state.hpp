@@ -93,7 +93,8 @@ struct coordinator::state {
 
   // coordinator_sessions.cpp
   void open(open_session& e);
-  status admissible(session_spec const& spec, std::vector<closure_spec> const& closures) const;
+  /// Whether the session takes these closures now.
+  status appendable(session const& s, std::vector<closure_spec> const& closures) const;
   status room_for(session const& s, std::size_t n) const;
   status valid(std::vector<closure_spec> const& closures, bool require_function) const;
   void schedule_closures(session& s, std::vector<closure_spec>& closures,

@@ -31,6 +31,16 @@ TEST(shutdown, new_calls_and_workers_are_refused) {
   EXPECT_EQ(c.job(job.id).counts.total(), 1u);
 }
 
+TEST(shutdown, what_a_stream_schedules_is_told_to_have_ended) {
+  cluster c;
+  auto const s = c.stream();
+  c.step(stop{});
+  auto const t = c.schedule(s, {"f"});
+  EXPECT_EQ(c.fx().outcomes,
+            (std::vector{outcome{
+                s, t[0], false, {}, {failure_kind::cancelled, "", going.message, "", "", 0}}}));
+}
+
 TEST(shutdown, results_are_still_taken_and_nothing_more_is_dispatched) {
   cluster c;
   auto const w = c.attach();

@@ -162,6 +162,18 @@ TEST(streaming, unknown_functions_come_back_as_outcomes) {
       (std::vector{outcome{s, 1, false, {}, cancelled("closures[0].function: unknown number")}}));
 }
 
+TEST(streaming, a_schedule_that_carries_a_call_is_answered_in_any_case) {
+  cluster c;
+  auto const w = c.attach();
+  auto const s = c.stream();
+  EXPECT_EQ(c.status_of(schedule{{}, s, c.specs({"f"})}), status{});
+  c.ask(cancel_session{{}, s});
+  EXPECT_EQ(c.status_of(schedule{{}, s, c.specs({"f"})}),
+            (status{code::failed_precondition, while_stopping}));
+  EXPECT_TRUE(c.fx().outcomes.empty()) << "all or nothing, and told once";
+  EXPECT_EQ(c.held(w).size(), 1u);
+}
+
 TEST(streaming, closing_cancels_what_is_left_and_forgets_the_session) {
   cluster c;
   auto const w = c.attach();
