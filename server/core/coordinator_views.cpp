@@ -62,6 +62,7 @@ result<job_view> coordinator::job(session_id id) const {
 
 page<job_view, session_id> coordinator::jobs(session_id before, std::size_t limit) const {
   page<job_view, session_id> out;
+  if (limit == 0) return out;
   auto const& all = state_->sessions;
   auto it = before == session_id{} ? all.end() : all.lower_bound(before);
   while (it != all.begin()) {

@@ -51,6 +51,13 @@ TEST(view_jobs, a_page_that_ends_with_the_last_one_has_no_next) {
   EXPECT_EQ(c.core.jobs({}, 1).next, session_id{2});
 }
 
+TEST(view_jobs, a_page_of_none_is_empty) {
+  cluster c;
+  c.open({});
+  EXPECT_TRUE(c.core.jobs({}, 0).items.empty());
+  EXPECT_FALSE(c.core.jobs({}, 0).next);
+}
+
 TEST(view_jobs, a_page_may_begin_at_a_job_that_was_forgotten) {
   cluster c;
   for (int i = 0; i < 3; ++i) c.open({});
