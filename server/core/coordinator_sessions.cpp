@@ -248,7 +248,8 @@ void coordinator::state::relieve(session& s) {
 }
 
 void coordinator::state::relieve_all() {
-  if (closures.size() != config.closures_max - config.closures_max / 8) return;
+  auto const slack = std::max<std::size_t>(config.closures_max / 8, 1);
+  if (closures.size() != config.closures_max - slack) return;
   for (auto const& [id, s] : sessions)
     if (s->full) relieve(*s);
 }

@@ -126,6 +126,26 @@ TEST(capacity, a_queue_of_one_closes_and_opens) {
   EXPECT_TRUE(c.core.has_room(s));
 }
 
+TEST(capacity, streams_are_held_back_while_the_server_is_full_and_all_go_on_after) {
+  for (std::size_t const most : {16u, 4u}) {
+    config small;
+    small.closures_max = most;
+    cluster c(small);
+    auto const w = c.attach({.slots = 20, .credits = 20});
+    auto const a = c.stream();
+    auto const b = c.stream();
+    c.schedule(a, names(most - 1, "f"));
+    c.schedule(b, names(1, "f"));
+    EXPECT_TRUE(c.core.has_room(a));
+    EXPECT_FALSE(c.core.has_room(b));
+    c.schedule(a, {"g"});
+    EXPECT_FALSE(c.core.has_room(a));
+    while (!c.held(w).empty()) c.succeed(w, c.held(w).front());
+    EXPECT_TRUE(c.core.has_room(a)) << most;
+    EXPECT_TRUE(c.core.has_room(b)) << most;
+  }
+}
+
 TEST(capacity, an_unknown_session_has_no_room) {
   cluster c;
   EXPECT_FALSE(c.core.has_room(session_id{7}));
