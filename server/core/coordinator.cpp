@@ -96,7 +96,7 @@ effects const& coordinator::step(time_point now, tick const&) {
   // A tick far behind its time means that we, not the workers, stood still.
   auto const behind = st.due == never || now < st.due ? duration{} : now - st.due;
   auto const stalled = behind > st.config.stall_grace ? behind : duration{};
-  if (now >= st.registry.next_sweep()) {
+  if (now >= st.registry.next_sweep() || stalled > duration{}) {
     auto const swept = st.registry.sweep(now, stalled);
     for (auto* t : swept.silent) {
       auto const ms = std::chrono::duration_cast<std::chrono::milliseconds>(now - t->last_seen);

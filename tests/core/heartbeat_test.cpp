@@ -133,6 +133,20 @@ TEST(heartbeat, a_tick_a_little_late_is_no_stall) {
   EXPECT_EQ(c.state("worker", 0), task_state::error);
 }
 
+TEST(heartbeat, a_stall_while_only_a_call_was_due_is_given_back_too) {
+  cluster c;
+  c.attach();
+  auto const job = c.open({"g"});
+  c.park(join_session{{}, job.id, start + 1s});
+  c.wait(11s);
+  c.tick();  // ten seconds late
+  EXPECT_EQ(c.fx().replies.size(), 1u);
+  c.advance(11s);
+  EXPECT_EQ(c.state("worker", 0), task_state::connected);
+  c.advance(500ms);
+  EXPECT_EQ(c.state("worker", 0), task_state::late);
+}
+
 TEST(heartbeat, a_dead_row_is_forgotten_after_the_retention_and_its_index_is_free) {
   for (bool const clean : {false, true}) {
     cluster c;
