@@ -1,0 +1,166 @@
+// Every interleaving of a small cluster: three closures, two workers that come, answer, fail and
+// vanish, and a client that cancels. After each of them the cluster is driven to the end, where
+// every closure must have ended exactly once and the job with it.
+#include <array>
+#include <map>
+
+#include "tests/core/fixture.hpp"
+
+namespace muster::core {
+namespace {
+
+enum class move { attach, lose, succeed, fail, stale, cancel_job, cancel_closure };
+struct choice {
+  move what;
+  std::size_t worker = 0;
+};
+
+class play {
+ public:
+  play(cluster& c, session_spec spec) : c_(c), streaming_(!spec.keep_values) {
+    spec.max_worker_failures = 2;
+    job_ = c_.open({"f", "g", "f"}, std::move(spec));
+  }
+
+  /// What can happen now.
+  std::vector<choice> choices() const {
+    std::vector<choice> out;
+    for (std::size_t i = 0; i < workers_.size(); ++i) {
+      if (!here(i)) {
+        out.push_back({move::attach, i});
+        continue;
+      }
+      out.push_back({move::lose, i});
+      if (c_.held(workers_[i]).empty()) continue;
+      out.push_back({move::succeed, i});
+      out.push_back({move::fail, i});
+      if (i == 1) out.push_back({move::stale, i});
+    }
+    if (!cancelled_) {
+      out.push_back({move::cancel_job});
+      if (!streaming_) out.push_back({move::cancel_closure});
+    }
+    return out;
+  }
+
+  void perform(choice const& x) {
+    auto& w = workers_[x.worker];
+    auto const newest = [&] { return c_.held(w).back(); };
+    switch (x.what) {
+      case move::attach:
+        w = c_.attach({.functions = x.worker == 0 ? names{"f"} : names{"f", "g"},
+                       .slots = 1,
+                       .credits = x.worker == 0 ? 1u : 2u,
+                       .index = static_cast<std::int64_t>(x.worker)});
+        break;
+      case move::lose:
+        c_.lose(w);
+        break;
+      case move::succeed:
+        c_.succeed(w, newest());
+        break;
+      case move::fail:
+        c_.fail(w, newest());
+        break;
+      case move::stale:
+        c_.fail(w, newest(), "stale", failure_kind::stale_handle);
+        break;
+      case move::cancel_job:
+        cancelled_ = true;
+        c_.ask(cancel_session{{}, job_.id});
+        break;
+      case move::cancel_closure:
+        cancelled_ = true;
+        c_.ask(cancel_closure{{}, job_[0]});
+        break;
+    }
+    look();
+  }
+
+  void finish() {
+    if (!here(1)) perform({move::attach, 1});
+    for (std::size_t const i : {0u, 1u, 0u})  // what the first runs ends before the second is empty
+      while (here(i) && !c_.held(workers_[i]).empty()) perform({move::succeed, i});
+    auto const v = c_.job(job_.id);
+    EXPECT_EQ(v.counts.succeeded + v.counts.failed + v.counts.cancelled, 3u);
+    if (streaming_) {
+      EXPECT_EQ(c_.watch().unanswered_tokens(job_.id), 0u);
+      EXPECT_FALSE(v.stopping);
+    } else {
+      EXPECT_EQ(ended_.size(), 3u);
+      EXPECT_NE(v.state, job_state::running);
+    }
+    clear_away();
+  }
+
+ private:
+  bool here(std::size_t i) const { return c_.watch().attached(workers_[i]); }
+
+  /// A closure that has ended never changes again.
+  void look() {
+    for (auto const id : job_.closures) {
+      auto const state = c_.state(id);
+      if (state == closure_state::queued || state == closure_state::running) {
+        EXPECT_FALSE(ended_.contains(id)) << "ended, and then went on";
+      } else {
+        EXPECT_EQ(ended_.try_emplace(id, state).first->second, state) << "ended twice";
+      }
+    }
+  }
+
+  void clear_away() {
+    for (std::size_t i = 0; i < workers_.size(); ++i)
+      if (here(i)) c_.leave(workers_[i]);
+    if (streaming_)
+      c_.step(close_session{job_.id});
+    else
+      c_.ask(delete_session{{}, job_.id});
+  }
+
+  cluster& c_;
+  bool streaming_;
+  opened job_;
+  std::array<stream_id, 2> workers_{};
+  bool cancelled_ = false;
+  std::map<closure_id, closure_state> ended_;
+};
+
+/// Plays every sequence of `length` choices; returns how many there are.
+std::size_t play_all(session_spec const& spec, std::size_t length) {
+  cluster c;  // one for all: a new coordinator for each would take most of the time
+  std::vector<std::size_t> path;
+  std::size_t played = 0;
+  for (;;) {
+    play p(c, spec);
+    std::vector<std::size_t> widths;
+    for (std::size_t i = 0; i < length; ++i) {
+      auto const options = p.choices();
+      if (i == path.size()) path.push_back(0);
+      widths.push_back(options.size());
+      p.perform(options.at(path[i]));
+    }
+    p.finish();
+    ++played;
+    if (testing::Test::HasFailure()) {
+      ADD_FAILURE() << "choices " << testing::PrintToString(path);
+      return played;
+    }
+    while (!path.empty() && ++path.back() == widths[path.size() - 1]) path.pop_back();
+    if (path.empty()) return played;
+  }
+}
+
+TEST(exhaustive, every_closure_of_a_fail_fast_job_ends_once) {
+  EXPECT_GT(play_all(fail_fast(), 6), 5'000u);
+}
+
+TEST(exhaustive, every_closure_of_a_job_that_continues_ends_once) {
+  EXPECT_GT(play_all(continue_all(), 6), 2'000u);
+}
+
+TEST(exhaustive, every_closure_of_a_stream_ends_once) {
+  EXPECT_GT(play_all(streaming(), 6), 2'000u);
+}
+
+}  // namespace
+}  // namespace muster::core

@@ -1,0 +1,224 @@
+// Bytes become events, sensible ones and nonsense with ids that were never given. After each step
+// the rules of the fixture hold; in the end a good worker comes and everything must end.
+#pragma once
+
+#include <span>
+
+#include "tests/core/fixture.hpp"
+
+namespace muster::core {
+
+/// Limits so small that every one of them is reached.
+inline config tight() {
+  config c;
+  c.tasks_max = 4;
+  c.functions_per_worker_max = 4;
+  c.credits_max = 6;
+  c.queue_capacity = 8;
+  c.queue_capacity_max = 12;
+  c.closures_max = 60;
+  c.sessions_max = 8;
+  c.finished_jobs_max = 3;
+  c.value_bytes_max = 40;
+  c.parked_calls_max = 4;
+  c.task_retention = 40s;
+  return c;
+}
+
+class fuzz_player {
+ public:
+  explicit fuzz_player(std::span<std::uint8_t const> bytes) : bytes_(bytes), c_(tight()) {
+    for (auto const* name : {"a", "b", "c"}) c_.function(name);
+  }
+
+  void play() {
+    while (!bytes_.empty() && !testing::Test::HasFailure()) {
+      if (one_in(3)) c_.wait(core::duration(1 << (byte() % (one_in(8) ? 25 : 17))));
+      if (one_in(2) && c_.core.next_deadline() <= c_.now()) c_.tick();
+      step(byte());
+      ++steps;
+      learn();
+      look(anything(seen_closures_, closure_id{byte()}), session_id{byte() % 20u});
+    }
+    finish();
+  }
+
+  overview_view reached;  // how far it got
+  std::uint64_t steps = 0;
+
+ private:
+  std::uint8_t byte() {
+    if (bytes_.empty()) return 0;
+    auto const b = bytes_.front();
+    bytes_ = bytes_.subspan(1);
+    return b;
+  }
+  bool one_in(int n) { return byte() % n == 0; }
+  template <class T>
+  T anything(std::vector<T> const& known, T nonsense) {
+    auto const b = byte();
+    return known.empty() || b % 16 == 0 ? nonsense : known[b % known.size()];
+  }
+  stream_id some_stream() { return anything(c_.watch().streams(), stream_id{byte()}); }
+  session_id some_session() {
+    auto const newest = c_.core.jobs({}, 6).items;
+    std::vector<session_id> ids;
+    for (auto const& v : newest) ids.push_back(v.id);
+    return anything(ids, session_id{byte()});
+  }
+  time_point some_deadline() {
+    return one_in(3) ? never : c_.now() + core::duration(byte() * 99'000);
+  }
+  names some_functions() {
+    names out;
+    for (auto n = byte() % 5; n > 0; --n) out.push_back(std::string(1, "abc"[byte() % 3]));
+    return out;
+  }
+  std::vector<closure_spec> some_closures() {
+    auto out = c_.specs(some_functions());
+    if (!out.empty() && one_in(20)) out.back().function = function_id{byte()};
+    return out;
+  }
+
+  void step(std::uint8_t kind) {
+    switch (kind % 16) {
+      case 0: {
+        auto e = c_.arrival({.functions = some_functions(),
+                             .slots = byte() % 4u,
+                             .credits = byte() % 8u,
+                             .index = byte() % 6 - 2,
+                             .incarnation = 1u + byte() % 6u,
+                             .job = one_in(5) ? "ps" : "worker"});
+        if (one_in(30)) e.spec.functions.push_back("\n");
+        c_.step(std::move(e));
+        break;
+      }
+      case 1:
+      case 2:
+      case 3:
+      case 4:
+        c_.step(some_results());
+        break;
+      case 5:
+        c_.step(worker_alive{some_stream()});
+        break;
+      case 6:
+        c_.step(worker_detached{some_stream(), one_in(2), "bytes said so"});
+        break;
+      case 7:
+        if (one_in(2))
+          c_.step(worker_drain{some_stream(), one_in(2)});
+        else
+          c_.ask(drain_task{{}, one_in(5) ? "ps" : "worker", byte() % 4});
+        break;
+      case 8:
+        open();
+        break;
+      case 9:
+      case 10:
+        schedule_some();
+        break;
+      case 11:
+        one_in(2) ? c_.ask(seal_session{{}, some_session()})
+                  : c_.ask(cancel_session{{}, some_session()});
+        break;
+      case 12:
+        end_session();
+        break;
+      case 13:
+        c_.ask(cancel_closure{{}, anything(seen_closures_, closure_id{byte()})});
+        break;
+      case 14:
+        if (one_in(2))
+          c_.ask(join_session{{}, some_session(), some_deadline()});
+        else
+          c_.ask(await_value{{}, anything(seen_closures_, closure_id{byte()}), some_deadline()});
+        break;
+      default:
+        one_in(2) ? c_.step(call_gone{call_id{byte()}}) : c_.tick();
+    }
+  }
+
+  worker_results some_results() {
+    worker_results e{some_stream(), {}};
+    auto const held = c_.held(e.stream);
+    for (auto n = byte() % 3; n >= 0; --n) {
+      auto const id = anything(held, closure_id{byte()});
+      auto r = one_in(4) ? c_.bad(e.stream, id, "broken", static_cast<failure_kind>(byte() % 7))
+                         : c_.good(e.stream, id, std::string(byte() % 12, 'v'));
+      if (one_in(40)) ++r.attempt;
+      e.results.push_back(std::move(r));
+    }
+    return e;
+  }
+
+  void open() {
+    session_spec s;
+    s.keep_values = one_in(2);
+    s.open = !s.keep_values || one_in(2);
+    s.on_error = one_in(2) ? on_error::fail_fast : on_error::continue_all;
+    s.queue_capacity = byte() % 14u;
+    s.max_worker_failures = byte() % 4u;
+    s.require_function = one_in(6);
+    if (one_in(6)) s.idempotency_key = std::string(1, "xyz"[byte() % 3]);
+    c_.ask(open_session{{}, std::move(s), some_closures()});
+  }
+
+  void schedule_some() {
+    core::schedule e{{}, some_session(), some_closures()};
+    auto const v = c_.core.job(e.session);
+    if (v && v->streaming && !one_in(10))
+      c_.step(std::move(e));
+    else
+      c_.ask(std::move(e));
+  }
+
+  // Only streams are closed (a shell that closes a job is a defect of the shell).
+  void end_session() {
+    auto const id = some_session();
+    auto const v = c_.core.job(id);
+    if (!v || !v->streaming)
+      c_.ask(delete_session{{}, id});
+    else if (one_in(2))
+      c_.step(close_session{id});
+  }
+
+  void learn() {
+    for (auto const& a : c_.fx().assignments) seen_closures_.push_back(a.closure);
+    for (auto const& r : c_.fx().replies)
+      if (auto const* s = std::get_if<session_reply>(&r.body))
+        seen_closures_.insert(seen_closures_.end(), s->closures.begin(), s->closures.end());
+    if (seen_closures_.size() > 40)
+      seen_closures_.erase(seen_closures_.begin(), seen_closures_.end() - 40);
+  }
+
+  /// Reading must not disturb anything, whatever is asked for.
+  void look(closure_id closure, session_id session) const {
+    auto const before = c_.core.overview(c_.now()).closures;
+    EXPECT_EQ(c_.core.closure(closure).has_value(), c_.core.explain(closure, c_.now()).has_value());
+    EXPECT_EQ(c_.core.job(session).has_value(), c_.core.closures(session, 1, 2, {}).has_value());
+    EXPECT_EQ(c_.core.overview(c_.now()).closures, before);
+  }
+
+  void finish() {
+    for (auto const s : c_.watch().streams()) c_.leave(s);
+    auto const w = c_.attach({.functions = {"a", "b", "c"}, .slots = 4, .credits = 4});
+    while (!c_.held(w).empty() && !testing::Test::HasFailure()) c_.succeed(w, c_.held(w).front());
+    auto const v = c_.core.overview(c_.now());
+    EXPECT_EQ(v.closures.queued + v.closures.running, 0u);
+    for (auto const& job : c_.core.jobs({}, 100).items) {
+      EXPECT_EQ(c_.watch().unanswered_tokens(job.id), 0u);
+      EXPECT_FALSE(job.stopping);
+      EXPECT_TRUE(!job.streaming || c_.core.has_room(job.id)) << "held back for ever";
+    }
+    reached = v;
+    c_.step(stop{});
+    EXPECT_TRUE(c_.watch().open_calls().empty());
+  }
+
+  std::span<std::uint8_t const> bytes_;
+  cluster c_;
+  closures seen_closures_;
+};
+
+}  // namespace muster::core
