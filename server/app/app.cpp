@@ -135,7 +135,7 @@ void app::bind() {
   if (!http) throw start_error("--http: " + http.error().message);
   http_bound_ = parse_endpoint(*http).value();
   auto const grpc = grpc_.start();
-  if (!grpc) throw start_error("--grpc: " + grpc.error);
+  if (!grpc) throw start_error("--grpc: " + grpc.error + ": in use, or not of this machine");
   grpc_bound_ = {config_.grpc.address, static_cast<std::uint16_t>(grpc.ports.at(0))};
 }
 

@@ -1,5 +1,6 @@
 #include "server/app/logging.hpp"
 
+#include <grpc/support/log.h>
 #include <spdlog/async.h>
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/stdout_sinks.h>
@@ -53,6 +54,13 @@ class json_lines : public spdlog::formatter {
   spdlog::pattern_formatter time_{"%Y-%m-%dT%H:%M:%S.%eZ", spdlog::pattern_time_type::utc, ""};
 };
 
+// What gRPC has to say about itself is for its developers; what concerns a user, our own lines
+// tell.
+void log_of_grpc(gpr_log_func_args* line) {
+  spdlog::debug("grpc: {}", line->message);
+}
+void no_log(gpr_log_func_args*) {}
+
 }  // namespace
 
 bool is_log_level(std::string_view level) {
@@ -71,9 +79,11 @@ logging::logging(std::string_view level, log_format format) {
     logger->set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %-5l %v", spdlog::pattern_time_type::utc);
   logger->set_level(spdlog::level::from_str(std::string(level)));
   spdlog::set_default_logger(std::move(logger));
+  gpr_set_log_function(log_of_grpc);
 }
 
 logging::~logging() {
+  gpr_set_log_function(no_log);
   spdlog::shutdown();
 }
 

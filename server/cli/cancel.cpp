@@ -26,7 +26,7 @@ int run(options& o) {
 
 }  // namespace
 
-void add_cancel(CLI::App& app, action& chosen) {
+void add_cancel(CLI::App& app, choice& chosen) {
   auto* verb = app.add_subcommand("cancel", "Cancel a job or one closure");
   auto o = std::make_shared<options>();
   verb->add_option("id", o->id, "job_… or cl_…")->type_name("JOB_ID|CLOSURE_ID")->required();

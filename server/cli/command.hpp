@@ -8,6 +8,7 @@
 #include <functional>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace muster::cli {
 
@@ -29,22 +30,30 @@ class command_error : public std::runtime_error {
   exit_status status_;
 };
 
-using action = std::function<int()>;
+/// What the command line comes to.
+struct choice {
+  std::function<int()> run;
+  /// What stands behind "--": arguments of a function, whatever they look like. CLI11 would take
+  /// them for words of the program itself, so main keeps them from it.
+  std::vector<std::string> literal;
+};
 
-void add_serve(CLI::App& app, action& chosen);
-void add_worker(CLI::App& app, action& chosen);
-void add_submit(CLI::App& app, action& chosen);
-void add_jobs(CLI::App& app, action& chosen);
-void add_fetch(CLI::App& app, action& chosen);
-void add_cancel(CLI::App& app, action& chosen);
-void add_explain(CLI::App& app, action& chosen);
-void add_tasks(CLI::App& app, action& chosen);
-void add_version(CLI::App& app, action& chosen);
+/// All of them, then what they have in common.
+void add_verbs(CLI::App& app, choice& chosen);
+void add_serve(CLI::App& app, choice& chosen);
+void add_worker(CLI::App& app, choice& chosen);
+void add_submit(CLI::App& app, choice& chosen);
+void add_jobs(CLI::App& app, choice& chosen);
+void add_fetch(CLI::App& app, choice& chosen);
+void add_cancel(CLI::App& app, choice& chosen);
+void add_explain(CLI::App& app, choice& chosen);
+void add_tasks(CLI::App& app, choice& chosen);
+void add_version(CLI::App& app, choice& chosen);
 
 /// Installs `run(options)` as the verb's work. The options outlive the parse.
 template <class Options, class Run>
-void on_chosen(CLI::App& verb, action& chosen, std::shared_ptr<Options> options, Run run) {
-  verb.callback([&chosen, options, run] { chosen = [options, run] { return run(*options); }; });
+void on_chosen(CLI::App& verb, choice& chosen, std::shared_ptr<Options> options, Run run) {
+  verb.callback([&chosen, options, run] { chosen.run = [options, run] { return run(*options); }; });
 }
 
 }  // namespace muster::cli

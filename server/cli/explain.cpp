@@ -25,7 +25,7 @@ int run(options& o) {
 
 }  // namespace
 
-void add_explain(CLI::App& app, action& chosen) {
+void add_explain(CLI::App& app, choice& chosen) {
   auto* verb = app.add_subcommand("explain", "Say why a closure waits, moved or failed");
   auto o = std::make_shared<options>();
   verb->add_option("id", o->id, "The closure, cl_…")->type_name("CLOSURE_ID")->required();

@@ -55,7 +55,7 @@ int run(options& o) {
 
 }  // namespace
 
-void add_fetch(CLI::App& app, action& chosen) {
+void add_fetch(CLI::App& app, choice& chosen) {
   auto* verb = app.add_subcommand("fetch", "Wait for a value or a job and print what came out");
   auto o = std::make_shared<options>();
   verb->add_option("id", o->id, "rv_… of one closure, or job_… for all its results")

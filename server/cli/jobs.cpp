@@ -75,7 +75,7 @@ int run(options& o) {
 
 }  // namespace
 
-void add_jobs(CLI::App& app, action& chosen) {
+void add_jobs(CLI::App& app, choice& chosen) {
   auto* verb = app.add_subcommand("jobs", "List jobs, newest first, or show one");
   auto o = std::make_shared<options>();
   verb->add_option("id", o->id, "A job's id; without it: the list")->type_name("JOB_ID");

@@ -123,17 +123,13 @@ std::string environment_name(CLI::Option const& option) {
 }
 
 void layers::install(CLI::App& app) {
-  auto* config = app.add_option("--config", "Configuration file (TOML), also MUSTER_CONFIG")
-                     ->type_name("FILE")
-                     ->configurable(false);
-  app.fallthrough();
   for (auto* verb : app.get_subcommands([](CLI::App const*) { return true; })) {
+    auto* config = verb->add_option("--config", "Configuration file (TOML)")
+                       ->type_name("FILE")
+                       ->envname("MUSTER_CONFIG")
+                       ->configurable(false);
     verb->parse_complete_callback([&app, verb, config] {
-      auto const* from_environment = std::getenv("MUSTER_CONFIG");
-      auto const path = config->count() > 0 ? config->results().back()
-                        : from_environment  ? std::string(from_environment)
-                                            : std::string();
-      auto const f = read_file(path);
+      auto const f = read_file(config->count() > 0 ? config->results().back() : std::string());
       check_names(f, app);
       complete(*verb, f);
     });

@@ -13,8 +13,8 @@ namespace muster::cli {
 
 class layers {
  public:
-  /// Adds --config and arranges for every verb of `app` (all must be added) to be completed from
-  /// the environment and the file once its flags are known. The app keeps the layers alive.
+  /// Gives every verb of `app` (all must be added) a --config, and completes it from the
+  /// environment and that file once its flags are known.
   static void install(CLI::App& app);
 
   /// The verb's settings as a [verb] section for a configuration file, each with its origin.

@@ -1,53 +1,54 @@
-// The `muster` program: declares the verbs, reads the command line, runs the one that was chosen.
+// The `muster` program: declares the verbs, reads the command line, runs the chosen one.
 #include <CLI/CLI.hpp>
-#include <cstdio>
+#include <algorithm>
 #include <iostream>
+#include <string_view>
 
 #include "server/cli/command.hpp"
-#include "server/cli/layers.hpp"
 
 namespace {
 
 using namespace muster::cli;
 
-int complain(CLI::App const& app, std::string const& what, int status) {
+std::string name_of(CLI::App const& app) {
   auto const chosen = app.get_subcommands();
-  auto const name = chosen.empty() ? "muster" : "muster " + chosen.front()->get_name();
-  auto const hint = status == exit_usage ? " (see '" + name + " --help')" : std::string();
-  std::fprintf(stderr, "%s: %s%s\n", name.c_str(), what.c_str(), hint.c_str());
+  return chosen.empty() ? "muster" : "muster " + chosen.front()->get_name();
+}
+
+int complain(CLI::App const& app, std::string const& what, int status) {
+  std::cerr << name_of(app) << ": " << what << '\n';
   return status;
 }
 
-void add_verbs(CLI::App& app, action& chosen) {
-  for (auto* add : {add_serve, add_worker, add_submit, add_jobs, add_fetch, add_cancel, add_explain,
-                    add_tasks, add_version})
-    add(app, chosen);
-#ifdef MUSTER_WITH_BENCH
-  muster::bench::add_command(app);
-#endif
-  layers::install(app);
+int misunderstood(CLI::App const& app, std::string const& what) {
+  return complain(app, what + " (see '" + name_of(app) + " --help')", exit_usage);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   CLI::App app("Muster: calls the roll of a cluster and hands functions out to it.", "muster");
-  app.require_subcommand(1);
+  app.require_subcommand(0, 1);
   app.footer(
       "Exit status: 0 done, 1 it failed, 2 wrong usage or configuration, 3 no server.\n"
       "Each flag can also be set in the environment (MUSTER_URL for --url) or in a file.");
-  action chosen;
+  choice chosen;
   add_verbs(app, chosen);
+  auto* const dashes = std::find(argv, argv + argc, std::string_view("--"));
+  chosen.literal.assign(dashes == argv + argc ? dashes : dashes + 1, argv + argc);
   try {
-    app.parse(argc, argv);
-    return chosen ? chosen() : exit_ok;
+    app.parse(static_cast<int>(dashes - argv), argv);
+    if (app.get_subcommands().empty()) return misunderstood(app, "say what to do");
+    if (!chosen.literal.empty() && !app.got_subcommand("submit"))
+      return misunderstood(app, "only 'submit' takes words behind --");
+    return chosen.run ? chosen.run() : exit_ok;
   } catch (command_error const& e) {
     return complain(app, e.what(), e.status());
   } catch (CLI::RuntimeError const& e) {  // how a verb with its own callback ends
     return e.get_exit_code();
   } catch (CLI::ParseError const& e) {
     if (e.get_exit_code() == 0) return app.exit(e, std::cout, std::cerr);
-    return complain(app, e.what(), exit_usage);
+    return misunderstood(app, e.what());
   } catch (std::exception const& e) {
     return complain(app, e.what(), exit_failed);
   }

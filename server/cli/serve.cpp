@@ -115,7 +115,7 @@ int run(options& o) {
 
 }  // namespace
 
-void add_serve(CLI::App& app, action& chosen) {
+void add_serve(CLI::App& app, choice& chosen) {
   auto* verb = app.add_subcommand("serve", "Run the server");
   auto o = std::make_shared<options>();
   o->verb = verb;

@@ -13,16 +13,31 @@ namespace {
 struct options {
   rest_options rest;
   job_request job;
-  std::vector<std::string> arguments;
+  CLI::App* verb = nullptr;
+  std::vector<std::string> const* literal = nullptr;
   std::string map;
   bool no_wait = false, follow = false, quiet = false;
   std::optional<duration> timeout;
   result_format output = result_format::values;
 };
 
+// The words that are no flags. CLI11 would take "[1, 2]" apart and "-5" for a flag, so they are
+// read as leftovers.
+std::vector<std::string> arguments(options const& o) {
+  std::vector<std::string> all;
+  for (auto const& word : o.verb->remaining()) {
+    if (word.starts_with('-') && !argument(word).is_number())
+      throw command_error(exit_usage, "unknown flag " + word + "; write -- before arguments");
+    all.push_back(word);
+  }
+  all.insert(all.end(), o.literal->begin(), o.literal->end());
+  return all;
+}
+
 json::value send(rest& server, options const& o) {
-  if (o.map.empty()) return submit_one(server, o.job, o.arguments);
-  if (!o.arguments.empty())
+  auto const words = arguments(o);
+  if (o.map.empty()) return submit_one(server, o.job, words);
+  if (!words.empty())
     throw command_error(exit_usage,
                         "arguments and --map exclude each other: each line of the "
                         "file is a whole argument list");
@@ -51,15 +66,17 @@ int run(options& o) {
 
 }  // namespace
 
-void add_submit(CLI::App& app, action& chosen) {
-  auto* verb = app.add_subcommand("submit", "Run a function on the workers");
+void add_submit(CLI::App& app, choice& chosen) {
+  auto* verb = app.add_subcommand("submit",
+                                  "Run a function on the workers: muster submit FUNCTION [ARG…]\n"
+                                  "Each ARG is JSON where it reads as JSON, else a string.");
   auto o = std::make_shared<options>();
+  o->verb = verb;
+  o->literal = &chosen.literal;
+  verb->allow_extras();
   verb->add_option("function", o->job.function, "Name of the function")
       ->type_name("FUNCTION")
       ->required();
-  verb->add_option("arguments", o->arguments, "Its arguments: each is JSON, else a string")
-      ->type_name("ARG")
-      ->allow_extra_args(false);  // else CLI11 would take [1, 2] apart
   verb->add_option("--map", o->map,
                    "One closure for each line, a JSON list of arguments; - is stdin")
       ->type_name("FILE");
@@ -86,7 +103,7 @@ void add_submit(CLI::App& app, action& chosen) {
   verb->footer(
       "Examples:\n"
       "  muster submit muster.echo 42\n"
-      "  muster submit muster.echo '{\"a\": 1}' text '[1, 2]'\n"
+      "  muster submit muster.echo '{\"a\": 1}' text '[1, 2]' -- -5\n"
       "  seq 1000 | jq -c '[.]' | muster submit muster.echo --map - --output table\n"
       "Exit status: 0 when the job succeeded, 1 when it failed, was cancelled, or --timeout "
       "passed.");

@@ -62,7 +62,7 @@ int run(options& o) {
 
 }  // namespace
 
-void add_tasks(CLI::App& app, action& chosen) {
+void add_tasks(CLI::App& app, choice& chosen) {
   auto* verb = app.add_subcommand("tasks", "List the tasks of a cluster and their health");
   auto o = std::make_shared<options>();
   verb->add_option("--cluster", o->cluster, "Name of the cluster")

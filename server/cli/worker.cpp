@@ -78,7 +78,7 @@ int run(options& o) {
 
 }  // namespace
 
-void add_worker(CLI::App& app, action& chosen) {
+void add_worker(CLI::App& app, choice& chosen) {
   auto* verb = app.add_subcommand("worker", "Run a worker with the bundled functions");
   auto o = std::make_shared<options>();
   verb->add_option("--server", o->servers, "Where the server listens for gRPC; several: comma")

@@ -77,13 +77,17 @@ finished cluster::run(words const& words_after_muster, std::filesystem::path con
   return {status.value_or(-1), p.output(), p.errors()};
 }
 
-json::value cluster::get(std::string const& path) {
+std::string cluster::text(std::string const& path) {
   web::http_request request;
   request.url = url() + path;
   auto const response = client_.send(request);
   if (!response) throw std::runtime_error(path + ": " + response.error().message);
   if (!response->ok()) throw std::runtime_error(path + ": " + response->body);
-  return json::parse(response->body);
+  return response->body;
+}
+
+json::value cluster::get(std::string const& path) {
+  return json::parse(text(path));
 }
 
 unsigned cluster::status_of(std::string const& path) {

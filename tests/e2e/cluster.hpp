@@ -30,6 +30,7 @@ class cluster {
   finished run(words const& words_after_muster, std::filesystem::path const& input = {},
                std::vector<std::pair<std::string, std::string>> environment = {});
 
+  std::string text(std::string const& path);
   boost::json::value get(std::string const& path);
   unsigned status_of(std::string const& path);
   /// True once as many tasks of the default cluster have this state.

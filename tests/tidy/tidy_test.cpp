@@ -107,8 +107,8 @@ TEST(tidy, coro_knows_nothing_of_clusters) {
 TEST(tidy, protobuf_and_grpc_stop_at_the_rpc_layer) {
   check_includes(
       [](source const& s) {
-        return !starts_with_any(s.path, {"coro/", "server/rpc/", "server/app/", "client/", "bench/",
-                                         "tests/", "examples/"}) &&
+        return !starts_with_any(s.path, {"proto/", "coro/", "server/rpc/", "server/app/", "client/",
+                                         "bench/", "tests/", "examples/"}) &&
                s.path != "server/cli/version.cpp";
       },
       [](std::string const& h) {
