@@ -1,0 +1,57 @@
+// Writes JSON text to the end of a string, without building a tree. The caller keeps the order
+// right (a key before each member); commas and escapes are done here. Any bytes may be given as a
+// string: what is no UTF-8 becomes U+FFFD, since names and errors come from other people's
+// programs.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace muster::web {
+
+class json_out {
+ public:
+  explicit json_out(std::string& to) : to_(to) {}
+
+  json_out& begin_object() { return open('{'); }
+  json_out& end_object() { return close('}'); }
+  json_out& begin_array() { return open('['); }
+  json_out& end_array() { return close(']'); }
+  json_out& key(std::string_view name);
+
+  json_out& string(std::string_view text);
+  json_out& boolean(bool b);
+  json_out& null();
+  template <std::integral T>
+  json_out& number(T n) {
+    if constexpr (std::is_signed_v<T>)
+      return integer(static_cast<std::int64_t>(n));
+    else
+      return natural(static_cast<std::uint64_t>(n));
+  }
+  /// Three decimals; what is no number becomes 0.
+  json_out& number(double n);
+  /// Text that is JSON already. Line breaks in it (white space there) become spaces, so that it may
+  /// stand in a line of NDJSON.
+  json_out& raw(std::string_view json);
+
+ private:
+  json_out& open(char c);
+  json_out& close(char c);
+  json_out& integer(std::int64_t n);
+  json_out& natural(std::uint64_t n);
+  void separate() {
+    if (comma_) to_ += ',';
+    comma_ = true;
+  }
+
+  std::string& to_;
+  bool comma_ = false;
+};
+
+/// Appends `text` as a JSON string with its quotes.
+void append_json_string(std::string& to, std::string_view text);
+
+}  // namespace muster::web

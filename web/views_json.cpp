@@ -1,0 +1,150 @@
+#include "web/views_json.hpp"
+
+#include "web/json_in.hpp"
+#include "web/text.hpp"
+
+namespace muster::web {
+
+namespace {
+// Times in milliseconds since the epoch; 0 when it has not happened.
+void time(json_out& out, std::string_view key, core::time_point t) {
+  out.key(key).number(core::to_unix_ms(t));
+}
+
+void write(json_out& out, core::attempt_view const& a) {
+  out.begin_object();
+  out.key("attempt").number(a.attempt);
+  out.key("worker").string(a.worker);
+  out.key("incarnation").string(hex16(core::raw(a.incarnation)));
+  out.key("host").string(a.host);
+  time(out, "started_ms", a.started);
+  time(out, "ended_ms", a.ended);
+  out.key("outcome").string(a.outcome);
+  out.end_object();
+}
+}  // namespace
+
+void write(json_out& out, core::failure const& f) {
+  out.begin_object();
+  out.key("kind").string(core::name(f.kind));
+  out.key("type").string(f.type);
+  out.key("message").string(f.message);
+  out.key("traceback").string(f.traceback);
+  out.key("worker").string(f.worker);
+  out.key("attempt").number(f.attempt);
+  out.end_object();
+}
+
+void write(json_out& out, core::closure_counts const& c) {
+  out.begin_object();
+  out.key("total").number(c.total());
+  out.key("blocked").number(c.blocked);
+  out.key("queued").number(c.queued);
+  out.key("running").number(c.running);
+  out.key("succeeded").number(c.succeeded);
+  out.key("failed").number(c.failed);
+  out.key("cancelled").number(c.cancelled);
+  out.end_object();
+}
+
+void write(json_out& out, core::job_view const& j) {
+  out.begin_object();
+  out.key("id").string(job_text(j.id));
+  out.key("name").string(j.name);
+  out.key("state").string(core::name(j.state));
+  out.key("open").boolean(j.open);
+  out.key("stopping").boolean(j.stopping);
+  out.key("streaming").boolean(j.streaming);
+  out.key("on_error").string(core::name(j.on_error));
+  out.key("counts");
+  write(out, j.counts);
+  out.key("put_back").number(j.put_back);
+  time(out, "created_ms", j.created);
+  time(out, "finished_ms", j.finished);
+  if (j.error) {
+    out.key("error");
+    write(out, *j.error);
+  }
+  if (!j.metadata.empty()) out.key("metadata").raw(j.metadata);
+  out.end_object();
+}
+
+void write_value(json_out& out, core::blob const& b) {
+  if (b.encoding() == core::encoding::json && is_json(b.view())) {
+    out.raw(b.view());
+  } else {
+    out.begin_object().key("$bytes").string(base64(b.view())).end_object();
+  }
+}
+
+void write(json_out& out, core::closure_view const& c) {
+  out.begin_object();
+  out.key("id").string(closure_text(c.id));
+  out.key("job").string(job_text(c.job));
+  out.key("index").number(c.index);
+  out.key("function").string(c.function);
+  out.key("state").string(core::name(c.state));
+  out.key("cancel_requested").boolean(c.cancel_requested);
+  out.key("remote_value").string(value_text(c.id));
+  out.key("value_status").string(core::name(c.value));
+  if (c.state == core::closure_state::succeeded) out.key("value_bytes").number(c.data.size());
+  if (c.args) {
+    out.key("args");
+    write_value(out, c.args);
+  }
+  time(out, "created_ms", c.created);
+  time(out, "finished_ms", c.finished);
+  if (c.error) {
+    out.key("error");
+    write(out, *c.error);
+  }
+  out.key("attempts").begin_array();
+  for (auto const& a : c.attempts) write(out, a);
+  out.end_array();
+  out.end_object();
+}
+
+void write(json_out& out, core::task_view const& t, core::time_point now) {
+  out.begin_object();
+  out.key("row").number(t.row);
+  out.key("job").string(t.job);
+  out.key("index").number(t.index);
+  out.key("state").string(core::name(t.state));
+  time(out, "since_ms", t.since);
+  time(out, "last_seen_ms", t.last_seen);
+  auto const age = std::chrono::duration_cast<std::chrono::milliseconds>(now - t.last_seen);
+  out.key("heartbeat_age_ms").number(std::max<std::int64_t>(0, age.count()));
+  out.key("incarnation").string(hex16(core::raw(t.incarnation)));
+  out.key("host").string(t.host);
+  out.key("pid").number(t.pid);
+  out.key("version").string(t.version);
+  out.key("slots").number(t.slots);
+  out.key("credits").number(t.credits);
+  out.key("running").number(t.running);
+  out.key("finished").number(t.finished);
+  out.key("failed").number(t.failed);
+  out.key("restarts").number(t.restarts);
+  out.key("draining").boolean(t.draining);
+  out.key("functions").begin_array();
+  for (auto const& f : t.functions) out.string(f);
+  out.end_array();
+  out.key("labels").begin_object();
+  for (auto const& [key, value] : t.labels) out.key(key).string(value);
+  out.end_object();
+  out.key("error").string(t.error);
+  out.end_object();
+}
+
+void write(json_out& out, core::function_view const& f) {
+  out.begin_object();
+  out.key("name").string(f.name);
+  out.key("workers").number(f.workers);
+  out.key("queued").number(f.queued);
+  out.key("running").number(f.running);
+  out.key("succeeded").number(f.succeeded);
+  out.key("failed").number(f.failed);
+  out.key("cancelled").number(f.cancelled);
+  out.end_object();
+}
+
+}  // namespace muster::web
