@@ -15,13 +15,13 @@
 
 namespace muster::web {
 
-/// How long the other side may take. Whoever takes longer is disconnected.
+/// How long the other side may take. Whoever takes longer is disconnected without an answer.
 struct web_timeouts {
-  std::chrono::milliseconds idle = std::chrono::seconds(75);     // between two requests
-  std::chrono::milliseconds header = std::chrono::seconds(10);   // from its first to its last byte
-  std::chrono::milliseconds body = std::chrono::seconds(30);     // for each 64 KiB of it
-  std::chrono::milliseconds write = std::chrono::seconds(30);    // for each 64 KiB of an answer
-  std::chrono::milliseconds engine = std::chrono::seconds(10);   // an answer from the engine: 503
+  std::chrono::milliseconds idle = std::chrono::seconds(75);    // between two requests
+  std::chrono::milliseconds header = std::chrono::seconds(10);  // from its first to its last byte
+  std::chrono::milliseconds body = std::chrono::seconds(30);    // for each 64 KiB of it
+  std::chrono::milliseconds write = std::chrono::seconds(30);   // for each 64 KiB of an answer
+  std::chrono::milliseconds engine = std::chrono::seconds(10);  // an answer from the engine: 503
   std::chrono::milliseconds websocket_write = std::chrono::seconds(10);  // one message
   std::chrono::milliseconds websocket_ack = std::chrono::seconds(15);    // silence of a client
 };
@@ -50,8 +50,8 @@ struct web_options {
   /// the server's own.
   std::vector<std::string> allowed_origins;
   std::string version = "0.1.0";
-  std::uint64_t boot = 0;        // random; tells this run of the server from the one before
-  std::string dashboard_dir;     // serve the page from this directory, for its developers
+  std::uint64_t boot = 0;     // random; tells this run of the server from the one before
+  std::string dashboard_dir;  // serve the page from this directory, for its developers
 };
 
 class web_server {

@@ -1,0 +1,22 @@
+// What the web layer counts about itself, for /metrics. One per web_server, web thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace muster::web {
+
+struct web_metrics {
+  std::array<std::uint64_t, 600> requests{};  // by status code
+  std::uint64_t connections = 0;              // open now
+  std::uint64_t connections_total = 0;
+  std::uint64_t websocket_clients = 0;  // open now
+  std::uint64_t websocket_clients_total = 0;
+  std::uint64_t websocket_messages = 0;
+  std::uint64_t websocket_bytes = 0;
+  std::uint64_t websocket_slow = 0;  // closed because they did not keep up
+
+  void count(unsigned status) { ++requests[status < requests.size() ? status : 0]; }
+};
+
+}  // namespace muster::web
