@@ -1,0 +1,22 @@
+// Writes metrics in the Prometheus text format. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "web/counters.hpp"
+#include "web/metrics.hpp"
+
+namespace muster::web {
+
+/// What the kernel knows about this process; zeros where it does not tell.
+struct process_facts {
+  double cpu_seconds = 0;
+  double resident_bytes = 0;
+  double start_time_s = 0;  // Unix
+};
+process_facts read_process_facts();
+
+std::string prometheus_text(counters const& c, web_metrics const& w, process_facts const& p);
+
+}  // namespace muster::web

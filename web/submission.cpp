@@ -1,0 +1,170 @@
+#include "web/submission.hpp"
+
+#include "web/arguments.hpp"
+
+namespace muster::web {
+
+namespace {
+
+constexpr std::size_t name_bytes_max = 256;
+constexpr std::size_t key_bytes_max = 256;
+constexpr std::size_t metadata_bytes_max = 16 * 1024;
+constexpr std::size_t function_bytes_max = 256;  // the core has the same limit
+
+void parse_options(json_check& check, json_ref const& options, core::session_spec& spec) {
+  if (!check.is(options, json_type::object)) return;
+  for (json_walk m(options); m.next() && !check.failed();) {
+    auto const key = m.key();
+    if (key == "require_function") {
+      spec.require_function = check.flag(m.value());
+    } else if (key == "max_worker_failures") {
+      auto const n = check.integer(m.value(), 0, UINT32_MAX);
+      spec.max_worker_failures = static_cast<std::uint32_t>(n);
+      spec.unlimited_worker_failures = n == 0;
+    } else {
+      check.unknown(m.value());
+    }
+  }
+}
+
+void parse_map(json_check& check, json_ref const& map, closure_batch& into) {
+  if (!check.is(map, json_type::object)) return;
+  std::string function;
+  for (json_walk m(map); m.next() && !check.failed();)
+    if (m.key() == "function") function = check.text(m.value(), function_bytes_max);
+  if (function.empty() && !check.failed()) check.fail(map, "needs a 'function'");
+  bool has_args = false;
+  for (json_walk m(map); m.next() && !check.failed();) {
+    auto const key = m.key();
+    if (key == "function") continue;
+    if (key != "args" || has_args) {
+      check.unknown(m.value());
+    } else if (check.is(m.value(), json_type::array)) {
+      has_args = true;
+      for (json_walk list(m.value()); list.next() && !check.failed();)
+        into.add(function, encode_arguments(check, &list.value(), nullptr));
+    }
+  }
+  if (!has_args && !check.failed()) check.fail(map, "needs 'args', an array of argument arrays");
+}
+
+core::on_error parse_on_error(json_check& check, json_ref const& at) {
+  auto const text = check.text(at, name_bytes_max);
+  if (text == "continue") return core::on_error::continue_all;
+  if (text != "fail_fast") check.fail(at, "expected \"fail_fast\" or \"continue\"");
+  return core::on_error::fail_fast;
+}
+
+void parse_cluster(json_check& check, json_ref const& at) {
+  auto const name = check.text(at, name_bytes_max);
+  if (check.failed() || name == "default") return;
+  auto p = make_problem(404, core::code::not_found, "cluster: there is no cluster '" + name + "'");
+  p.field = at.path();
+  check.fail(std::move(p));
+}
+
+std::string parse_metadata(json_check& check, json_ref const& at) {
+  if (!check.is(at, json_type::object)) return {};
+  if (at.text().size() <= metadata_bytes_max) return std::string(at.text());
+  auto const limit = std::to_string(metadata_bytes_max) + " bytes";
+  check.fail(at, "has " + std::to_string(at.text().size()) + " bytes, the limit is " + limit,
+             limit);
+  return {};
+}
+
+}  // namespace
+
+void closure_batch::add(std::string const& function, core::blob args) {
+  auto const [at, added] =
+      positions_.try_emplace(function, static_cast<std::uint32_t>(names.size()));
+  if (added) names.push_back(function);
+  core::closure_spec spec;
+  spec.function = core::function_id{at->second};
+  spec.args = std::move(args);
+  closures.push_back(std::move(spec));
+}
+
+void closure_batch::clear() {
+  closures.clear();
+  names.clear();
+  positions_.clear();
+}
+
+core::status closure_batch::intern(core::coordinator& core) {
+  std::vector<core::function_id> ids;
+  ids.reserve(names.size());
+  for (auto const& name : names) {
+    auto const id = core.intern(name);
+    if (!id) return id.error();
+    ids.push_back(*id);
+  }
+  for (auto& c : closures) c.function = ids[core::raw(c.function)];
+  return {};
+}
+
+void read_closure(json_check& check, json_ref const& item, closure_batch& into) {
+  if (!check.is(item, json_type::object)) return;
+  std::string function;
+  core::blob args;
+  std::optional<json_ref> positional, named;
+  for (json_walk m(item); m.next() && !check.failed();) {
+    auto const key = m.key();
+    if (key == "function") {
+      function = check.text(m.value(), function_bytes_max);
+    } else if (key == "args") {
+      positional = m.value();
+    } else if (key == "kwargs") {
+      named = m.value();
+    } else if (key == "options") {
+      if (check.is(m.value(), json_type::object))
+        for (json_walk o(m.value()); o.next() && !check.failed();) check.unknown(o.value());
+    } else {
+      check.unknown(m.value());
+    }
+  }
+  if (!check.failed())
+    args = encode_arguments(check, positional ? &*positional : nullptr, named ? &*named : nullptr);
+  if (function.empty() && !check.failed()) check.fail(item, "needs a 'function'");
+  if (!check.failed()) into.add(function, std::move(args));
+}
+
+void read_closures(json_check& check, json_ref const& list, closure_batch& into) {
+  if (!check.is(list, json_type::array)) return;
+  for (json_walk m(list); m.next() && !check.failed();) read_closure(check, m.value(), into);
+}
+
+submission read_submission(json_check& check, json_ref const& body) {
+  submission s;
+  if (!check.is(body, json_type::object)) return s;
+  bool has_closures = false;
+  for (json_walk m(body); m.next() && !check.failed();) {
+    auto const key = m.key();
+    auto const& at = m.value();
+    if (key == "closures" || key == "map") {
+      if (has_closures) check.fail(at, "'closures' and 'map' exclude each other and come once");
+      has_closures = true;
+      key == "map" ? parse_map(check, at, s.batch) : read_closures(check, at, s.batch);
+    } else if (key == "name") {
+      s.spec.name = check.text(at, name_bytes_max);
+    } else if (key == "cluster") {
+      parse_cluster(check, at);
+    } else if (key == "on_error") {
+      s.spec.on_error = parse_on_error(check, at);
+    } else if (key == "open") {
+      s.spec.open = check.flag(at);
+    } else if (key == "options") {
+      parse_options(check, at, s.spec);
+    } else if (key == "metadata") {
+      s.spec.metadata = parse_metadata(check, at);
+    } else if (key == "idempotency_key") {
+      s.spec.idempotency_key = check.text(at, key_bytes_max);
+    } else {
+      check.unknown(at);
+    }
+  }
+  if (!has_closures && !s.spec.open && !check.failed())
+    check.fail(invalid("closures", "required, unless 'map' is given or 'open' is true"));
+  return s;
+}
+
+}  // namespace muster::web
