@@ -1,0 +1,42 @@
+#include "web/url.hpp"
+
+#include <algorithm>
+
+#include "web/text.hpp"
+
+namespace muster::web {
+
+core::result<http_target> parse_http_url(std::string_view url) {
+  auto const wrong = [&](std::string const& why) {
+    return core::status{core::code::invalid_argument, "'" + std::string(url) + "': " + why};
+  };
+  constexpr std::string_view scheme = "http://";
+  if (url.starts_with("https://")) return wrong("https is not supported, use http://HOST:PORT");
+  if (!url.starts_with(scheme)) return wrong("expected http://HOST:PORT");
+  auto rest = url.substr(scheme.size());
+  http_target t;
+  auto const slash = std::min(rest.find_first_of("/?"), rest.size());
+  auto authority = rest.substr(0, slash);
+  if (slash < rest.size()) t.path = rest.substr(slash);
+  if (t.path.starts_with('?')) t.path = "/" + t.path;
+  if (t.path.find_first_of(" \r\n") != std::string::npos) return wrong("has blanks in its path");
+  if (authority.starts_with('[')) {
+    auto const end = authority.find(']');
+    if (end == std::string_view::npos) return wrong("']' is missing");
+    t.host = authority.substr(1, end - 1);
+    authority.remove_prefix(end + 1);
+  } else {
+    auto const colon = std::min(authority.find(':'), authority.size());
+    t.host = authority.substr(0, colon);
+    authority.remove_prefix(colon);
+  }
+  if (authority.starts_with(':')) {
+    auto const port = parse_number(authority.substr(1));
+    if (!port || *port == 0 || *port > 65535) return wrong("the port is no number up to 65535");
+    t.port = std::to_string(*port);
+  }
+  if (t.host.empty()) return wrong("the host is missing");
+  return t;
+}
+
+}  // namespace muster::web

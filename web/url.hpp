@@ -1,0 +1,23 @@
+// `http://` URLs, taken apart for the client. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "server/core/status.hpp"
+
+namespace muster::web {
+
+struct http_target {
+  std::string host, port = "80", path = "/";
+  std::string authority() const {
+    auto const name = host.find(':') == std::string::npos ? host : "[" + host + "]";
+    return port == "80" ? name : name + ":" + port;
+  }
+  std::string url() const { return "http://" + authority(); }
+};
+
+/// INVALID_ARGUMENT says what is wrong with it.
+core::result<http_target> parse_http_url(std::string_view url);
+
+}  // namespace muster::web
