@@ -2,10 +2,11 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <sstream>
@@ -13,24 +14,24 @@
 #include <thread>
 #include <utility>
 
-extern char** environ;
-
 namespace muster::bench {
 
 using namespace std::chrono_literals;
 
+// A child dies with its parent, so that an interrupted benchmark leaves nothing behind.
 process::process(std::vector<std::string> const& argv) {
   std::vector<char*> pointers;
   for (auto const& a : argv) pointers.push_back(const_cast<char*>(a.c_str()));
   pointers.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-  int const error =
-      posix_spawn(&pid_, argv.front().c_str(), &actions, nullptr, pointers.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (error != 0)
-    throw std::runtime_error("cannot start " + argv.front() + ": " + std::strerror(error));
+  pid_ = fork();
+  if (pid_ < 0)
+    throw std::runtime_error("cannot start " + argv.front() + ": " + std::strerror(errno));
+  if (pid_ > 0) return;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  int const null = open("/dev/null", O_WRONLY);
+  if (null >= 0) dup2(null, STDOUT_FILENO);
+  execv(argv.front().c_str(), pointers.data());
+  _exit(127);
 }
 
 process::process(process&& other) noexcept : pid_(std::exchange(other.pid_, -1)) {}
