@@ -172,6 +172,7 @@ class watch {
       if (fds[3].revents != 0) stop();
       if (steady::now() >= deadline_ && !on_deadline()) break;
     }
+    if (termed_) kill(-pid_, SIGKILL);  // what of the group did not heed SIGTERM
     return {exit_code_of(pid_), std::move(tails_[0]).text(), std::move(tails_[1]).text()};
   }
 

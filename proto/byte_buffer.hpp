@@ -17,6 +17,7 @@ template <class Message>
 /// False: the message is larger than 2 GiB.
 template <class Message>
 [[nodiscard]] bool encode(Message const& message, grpc::ByteBuffer& buffer) {
+  buffer.Clear();
   bool own = false;
   return grpc::SerializationTraits<Message>::Serialize(message, &buffer, &own).ok();
 }

@@ -111,6 +111,7 @@ core::status session_stream::take_open(v1::Open const& open) {
   opened.set_queue_capacity(outcomes_max_);
   opened.set_server_incarnation(options_.server_incarnation);
   opened.set_server_version(options_.server_version);
+  out_.seal();  // it comes alone
   pending_.set();
   return {};
 }

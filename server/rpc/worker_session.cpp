@@ -183,6 +183,7 @@ void worker_session::on_welcome(core::welcome const& w) {
   welcome.set_server_incarnation(options_.server_incarnation);
   welcome.set_credits(w.credits);
   welcome.set_server_version(options_.server_version);
+  out_.seal();  // it comes alone
   pending_.set();
 }
 

@@ -1,0 +1,166 @@
+// Callables as functions: how arguments become parameters and results bytes, and what is said when
+// they do not.
+#include "muster/function.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <map>
+#include <stdexcept>
+#include <vector>
+
+#include "client/function_call.hpp"
+#include "muster/function_error.hpp"
+
+namespace muster {
+namespace {
+
+struct called {
+  bool ok = false;
+  std::string text;  // the value's bytes or the failure's message
+  failure why;
+};
+
+called call(raw_function f, std::string_view args, encoding e = encoding::json,
+            std::stop_token stop = {}) {
+  registered_function const r{"f", std::move(f), false};
+  worker_identity me;
+  me.index = 3;
+  context c(me, 21, 2, stop);
+  value result;
+  called out;
+  out.ok = call_function(r, c, {args, e}, result, out.why);
+  out.text = out.ok ? result.bytes : out.why.message;
+  return out;
+}
+
+int add(int a, int b) { return a + b; }
+
+TEST(function, takes_functions_lambdas_and_context) {
+  EXPECT_EQ(call(make_raw(add), "[1,2]").text, "3");
+  EXPECT_EQ(call(make_raw([](std::string const& s) { return s + "!"; }), "[\"a\"]").text, "\"a!\"");
+  EXPECT_EQ(call(make_raw([](context& c, int a) { return static_cast<int>(c.index()) + a; }), "[1]")
+                .text,
+            "4");
+  EXPECT_EQ(call(make_raw([](context& c) { return c.closure() + c.attempt(); }), "[]").text, "23");
+  EXPECT_EQ(call(make_raw([] {}), "[]").text, "null");
+}
+
+TEST(function, takes_and_gives_structures) {
+  auto const reversed = [](std::vector<double> v) {
+    return std::map<std::string, std::vector<double>>{{"out", {v.rbegin(), v.rend()}}};
+  };
+  EXPECT_EQ(call(make_raw(reversed), "[[1,2.5]]").text, R"({"out":[2.5E0,1E0]})");
+  auto const raw_json = [](boost::json::value v) { return v; };
+  EXPECT_EQ(call(make_raw(raw_json), R"([{"a":[null,true]}])").text, R"({"a":[null,true]})");
+}
+
+TEST(function, takes_optional_and_keyword_arguments) {
+  auto const f = make_raw(
+      [](std::string a, std::optional<int> b, std::optional<int> c) {
+        return a + std::to_string(b.value_or(0)) + std::to_string(c.value_or(0));
+      },
+      {"a", "b", "c"});
+  EXPECT_EQ(call(f, R"(["x"])").text, R"("x00")");
+  EXPECT_EQ(call(f, R"(["x",null,2])").text, R"("x02")");
+  EXPECT_EQ(call(f, R"({"args":["x"],"kwargs":{"c":5}})").text, R"("x05")");
+  EXPECT_EQ(call(f, R"({"kwargs":{"b":1,"a":"y"}})").text, R"("y10")");
+}
+
+struct input_case {
+  char const* args;
+  char const* says;
+};
+
+TEST(function, argument_errors_are_input_and_name_position_and_type) {
+  auto const f = make_raw([](int, std::string, std::optional<bool>) { return 0; }, {"i", "s", "b"});
+  input_case const cases[] = {
+      {R"(["1","a"])", "argument 1: expected an integer in range, got a string \"1\""},
+      {R"([1.5,"a"])", "argument 1: expected an integer in range, got a number 1.5E0"},
+      {R"([9999999999,"a"])", "argument 1: expected an integer in range, got a number 9999999999"},
+      {R"([1,[]])", "argument 2: expected a string, got an array"},
+      {R"([1,"a",3])", "argument 3: expected a boolean, got a number 3"},
+      {R"([1])", "argument 2 of 3 is missing"},
+      {R"([1,"a",true,4])", "takes at most 3 arguments, 4 given"},
+      {R"({"args":[1],"kwargs":{"x":2}})", "takes no argument named 'x'"},
+      {R"({"args":[1],"kwargs":{"i":2}})", "argument 'i' is given twice"},
+      {R"("a")", "arguments must be an array, or an object with args and kwargs"},
+      {R"({"argv":[1]})", "arguments as an object have \"args\", an array, and \"kwargs\", an object"},
+  };
+  for (auto const& c : cases) {
+    auto const got = call(f, c.args);
+    EXPECT_FALSE(got.ok) << c.args;
+    EXPECT_EQ(got.why.kind, failure_kind::input) << c.args;
+    EXPECT_EQ(got.text, c.says);
+  }
+  EXPECT_EQ(call(f, "[1,").why.kind, failure_kind::input);
+  EXPECT_EQ(call(f, "[1]", encoding::bytes).why.kind, failure_kind::input);
+}
+
+TEST(function, unsigned_parameters_refuse_negative_numbers) {
+  auto const f = make_raw([](unsigned u) { return u; });
+  EXPECT_EQ(call(f, "[4000000000]").text, "4000000000");
+  EXPECT_EQ(call(f, "[-1]").why.kind, failure_kind::input);
+}
+
+struct strange {};
+
+TEST(function, exceptions_become_user_failures_with_their_type) {
+  auto const got = call(make_raw([]() -> int { throw std::out_of_range("too far"); }), "[]");
+  EXPECT_EQ(got.why.kind, failure_kind::user);
+  EXPECT_EQ(got.why.type, "std::out_of_range");
+  EXPECT_EQ(got.text, "too far");
+  EXPECT_EQ(call(make_raw([]() -> int { throw strange{}; }), "[]").why.type,
+            "muster::(anonymous namespace)::strange");
+}
+
+TEST(function, function_error_sets_everything) {
+  auto const f = make_raw([] {
+    throw function_error(failure_kind::dependency_lost, "no GPU", "device_error", "frame 1");
+  });
+  auto const got = call(f, "[]");
+  EXPECT_EQ(got.why.kind, failure_kind::dependency_lost);
+  EXPECT_EQ(got.why.type, "device_error");
+  EXPECT_EQ(got.why.traceback, "frame 1");
+}
+
+TEST(function, what_a_stopped_function_throws_counts_as_cancelled) {
+  std::stop_source stop;
+  stop.request_stop();
+  auto const f = make_raw([](context& c) {
+    if (c.cancelled()) throw std::runtime_error("interrupted");
+  });
+  EXPECT_EQ(call(f, "[]", encoding::json, stop.get_token()).why.kind, failure_kind::cancelled);
+}
+
+TEST(function, numbers_that_json_cannot_carry_are_a_failure) {
+  auto const nan = [] {
+    return std::map<std::string, std::vector<double>>{
+        {"a", {1, std::numeric_limits<double>::quiet_NaN()}}};
+  };
+  auto const got = call(make_raw(nan), "[]");
+  EXPECT_EQ(got.why.kind, failure_kind::user);
+  EXPECT_EQ(got.text, "JSON cannot carry the result: $.a[1]: NaN");
+  auto const broken = call(make_raw([] { return std::string("\xFF"); }), "[]");
+  EXPECT_EQ(broken.text, "JSON cannot carry the result: $: a string that is not UTF-8");
+}
+
+TEST(function, large_results_are_a_failure_that_names_the_limit) {
+  raw_function const f = [](context&, value_view, value& out) {
+    out.encoding = encoding::bytes;
+    out.bytes.resize(result_bytes_max + 1);
+  };
+  auto const got = call(f, "[]");
+  EXPECT_FALSE(got.ok);
+  EXPECT_EQ(got.text, "the result has 33554433 bytes, the limit is 33554432");
+}
+
+TEST(function, bytes_go_through_untouched) {
+  raw_function const f = [](context&, value_view args, value& out) {
+    out = {std::string(args.bytes) + '\0', encoding::bytes};
+  };
+  EXPECT_EQ(call(f, "\xFF", encoding::bytes).text, std::string("\xFF\0", 2));
+}
+
+}  // namespace
+}  // namespace muster

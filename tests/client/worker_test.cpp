@@ -1,0 +1,254 @@
+// A worker's life with servers that come, go, refuse and drain.
+#include <gtest/gtest.h>
+
+#include <latch>
+#include <set>
+
+#include "muster/function_error.hpp"
+#include "muster/log.hpp"
+#include "muster/session.hpp"
+#include "tests/client/worker_thread.hpp"
+#include "tests/rpc/hand_worker.hpp"
+#include "tests/rpc/test_server.hpp"
+
+namespace muster::test {
+namespace {
+
+using std::chrono::milliseconds;
+
+bool connected(test_server& server, std::size_t count = 1) {
+  return server.eventually(
+      [&](core::coordinator& c) { return c.overview({}).tasks_connected == count; });
+}
+
+TEST(worker_options, are_checked) {
+  EXPECT_THROW(worker({.servers = {}}), std::invalid_argument);
+  EXPECT_THROW(worker({.slots = 0}), std::invalid_argument);
+  EXPECT_THROW(worker({.slots = 4, .credits = 3}), std::invalid_argument);
+  worker w({});
+  w.function("f", [] { return 1; });
+  EXPECT_THROW(w.function("f", [] { return 2; }), std::invalid_argument);
+  EXPECT_THROW(w.function("", [] { return 2; }), std::invalid_argument);
+}
+
+TEST(worker, presents_itself) {
+  test_server server;
+  auto o = options_for(server.address());
+  o.job = "gpu";
+  o.index = 7;
+  o.slots = 3;
+  o.labels = {{"zone", "a"}};
+  o.version = "9";
+  worker_thread worker(o);
+  ASSERT_TRUE(connected(server));
+  auto const task = server.on_engine([](server::hub& h) { return *h.state().task("gpu", 7); });
+  EXPECT_EQ(task.slots, 3u);
+  EXPECT_EQ(task.credits, 16u);
+  EXPECT_EQ(task.version, "9");
+  EXPECT_EQ(task.pid, static_cast<std::uint32_t>(getpid()));
+  ASSERT_EQ(task.labels.size(), 1u);
+  EXPECT_NE(core::raw(task.incarnation), 0u);
+}
+
+TEST(worker, stop_leaves_in_order_and_returns_0) {
+  test_server server;
+  worker_thread worker(options_for(server.address()));
+  ASSERT_TRUE(connected(server));
+  EXPECT_EQ(worker.stop(), 0);
+  auto const task = server.on_engine([](server::hub& h) { return *h.state().task("worker", 0); });
+  EXPECT_EQ(task.state, core::task_state::disconnected);
+}
+
+TEST(worker, stop_answers_what_is_running_first) {
+  test_server server;
+  std::latch started(1);
+  std::latch finish(1);
+  worker_thread worker(options_for(server.address()), [&](muster::worker& w) {
+    w.function("slow", [&] {
+      started.count_down();
+      finish.wait();
+      return 5;
+    });
+  });
+  session s({.server = server.address()});
+  auto result = s.call<int>("slow");
+  started.wait();
+  std::thread stopping([&] { EXPECT_EQ(worker.stop(), 0); });
+  ASSERT_TRUE(server.eventually([](auto& c) { return c.task("worker", 0)->draining; }));
+  finish.count_down();
+  EXPECT_EQ(result.get(), 5);
+  stopping.join();
+}
+
+TEST(worker, gives_back_what_is_not_done_within_the_drain_timeout) {
+  test_server server;
+  auto o = options_for(server.address());
+  o.drain_timeout = milliseconds(20);
+  std::latch started(1);
+  worker_thread first(o, [&](muster::worker& w) {
+    w.function("slow", [&](context& c) {
+      started.count_down();
+      while (!c.cancelled()) std::this_thread::sleep_for(milliseconds(1));
+      return 1;
+    });
+  });
+  session s({.server = server.address()});
+  auto result = s.call<int>("slow");
+  started.wait();
+  EXPECT_EQ(first.stop(), 0);
+  worker_thread second(options_for(server.address()), [](muster::worker& w) {
+    w.function("slow", [] { return 2; });
+  });
+  EXPECT_EQ(result.get(), 2);
+}
+
+TEST(worker, drain_by_the_server_ends_run_with_0) {
+  test_server server;
+  worker_thread worker(options_for(server.address()));
+  ASSERT_TRUE(connected(server));
+  server.on_engine([](server::hub& h) {
+    core::drain_task e;
+    e.job = "worker";
+    h.ask(e, [](core::reply const&) {});
+    return 0;
+  });
+  EXPECT_EQ(worker.join(), 0);
+}
+
+TEST(worker, comes_back_to_a_server_that_restarted_with_the_same_incarnation) {
+  auto server = std::make_unique<test_server>();
+  auto const port = server->port();
+  worker_thread worker(options_for(server->address()));
+  ASSERT_TRUE(connected(*server));
+  auto const incarnation = [](test_server& s) {
+    return s.on_engine([](server::hub& h) { return h.state().task("worker", 0)->incarnation; });
+  };
+  auto const before = incarnation(*server);
+  server.reset();
+  test_server_options o;
+  o.port = port;
+  test_server again(o);
+  ASSERT_TRUE(connected(again));
+  EXPECT_EQ(incarnation(again), before);
+  session s({.server = again.address()});
+  EXPECT_EQ(s.call<int>("muster.echo", 4).get(), 4);
+}
+
+TEST(worker, tries_its_servers_in_turn) {
+  test_server server;
+  auto o = options_for("127.0.0.1:1");
+  o.servers.push_back(server.address());
+  worker_thread worker(o);
+  EXPECT_TRUE(connected(server));
+}
+
+// The server is lost while a function runs: it is asked to stop, and its result goes nowhere.
+TEST(worker, what_runs_when_the_server_is_lost_is_void) {
+  auto server = std::make_unique<test_server>();
+  auto const port = server->port();
+  std::latch started(1);
+  std::atomic<bool> was_asked = false;
+  worker_thread worker(options_for(server->address()), [&](muster::worker& w) {
+    w.function("slow", [&](context& c) {
+      started.count_down();
+      while (!c.cancelled()) std::this_thread::sleep_for(milliseconds(1));
+      was_asked = true;
+      return 1;
+    });
+  });
+  session s({.server = server->address()});
+  auto result = s.call<int>("slow");
+  started.wait();
+  server.reset();
+  EXPECT_THROW(result.get(), closure_error);
+  test_server_options o;
+  o.port = port;
+  test_server again(o);
+  ASSERT_TRUE(connected(again));
+  session s2({.server = again.address()});
+  EXPECT_EQ(s2.call<int>("muster.echo", 1).get(), 1);  // still attached: no stray answer
+  EXPECT_TRUE(again.eventually([&](auto&) { return was_asked.load(); }));
+  EXPECT_EQ(connected(again), true);
+}
+
+TEST(worker, taken_over_task_is_final) {
+  test_server server;
+  auto o = options_for(server.address());
+  o.index = 0;
+  worker_thread worker(o);
+  ASSERT_TRUE(connected(server));
+  auto hello = make_hello({"f"}, 1, 1, 12345);
+  hello.set_index(0);
+  hand_worker usurper(server.address(), hello);
+  EXPECT_EQ(worker.join(), 1);
+}
+
+TEST(worker, refused_hello_is_final) {
+  test_server server;
+  auto o = options_for(server.address());
+  o.job = "not a name";
+  std::string line;
+  set_log([&](log_level level, std::string_view text) {
+    if (level == log_level::error) line = text;
+  });
+  worker_thread worker(o);
+  EXPECT_EQ(worker.join(), 1);
+  EXPECT_NE(line.find("hello.job"), std::string::npos) << line;
+  set_log({});
+}
+
+TEST(worker, beats_when_it_is_idle) {
+  test_server_options o;
+  o.core.heartbeat_timeout = milliseconds(300);
+  test_server server(o);
+  worker_thread worker(options_for(server.address()));
+  ASSERT_TRUE(connected(server));
+  auto const seen = [&] {
+    return server.on_engine([](server::hub& h) { return h.state().task("worker", 0)->last_seen; });
+  };
+  auto const first = seen();
+  ASSERT_TRUE(server.eventually([&](auto& c) {
+    return c.task("worker", 0)->last_seen > first + milliseconds(600);  // two timeouts later
+  }));
+  EXPECT_TRUE(connected(server));
+}
+
+TEST(worker, answers_arrive_in_batches) {
+  test_server server;
+  auto o = options_for(server.address());
+  o.credits = 1024;
+  worker_thread worker(o);
+  session s({.server = server.address()}, [](outcome const&) {});
+  s.schedule_many(s.function("muster.noop"), {"[]"}, 0, 100'000);
+  ASSERT_TRUE(s.wait_all());
+  auto const stats = s.stats();
+  EXPECT_EQ(stats.finished, 100'000u);
+  EXPECT_EQ(stats.failed, 0u);
+  EXPECT_LT(stats.messages_sent, 2'000u);
+  EXPECT_LT(stats.messages_received, 20'000u);
+}
+
+TEST(worker, two_workers_share_100000_closures_and_each_finishes_once) {
+  test_server server;
+  auto o = options_for(server.address());
+  o.credits = 256;
+  worker_thread first(o);
+  worker_thread second(o);
+  ASSERT_TRUE(connected(server, 2));
+  std::vector<int> times(100'000);
+  session s({.server = server.address()}, [&](outcome const& out) {
+    EXPECT_TRUE(out.ok());
+    ++times[out.token];
+  });
+  s.schedule_many(s.function("muster.echo"), {"[1]"}, 0, times.size());
+  ASSERT_TRUE(s.wait_all());
+  EXPECT_EQ(s.close(), "");
+  EXPECT_EQ(std::count(times.begin(), times.end(), 1), 100'000);
+  for (int i : {0, 1}) {
+    auto const task = server.on_engine([i](server::hub& h) { return *h.state().task("worker", i); });
+    EXPECT_GT(task.finished, 10'000u);
+  }
+}
+
+}  // namespace
+}  // namespace muster::test

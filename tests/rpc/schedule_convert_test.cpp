@@ -1,0 +1,85 @@
+#include "server/rpc/schedule_convert.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+namespace muster::server {
+namespace {
+
+std::vector<core::function_id> const known{core::function_id{40}, core::function_id{41}};
+
+v1::SessionRequest two_closures() {
+  v1::SessionRequest m;
+  for (std::uint64_t token : {1, 2}) {
+    m.add_token(token);
+    m.add_function(1);
+    m.add_args("[]");
+  }
+  return m;
+}
+
+TEST(schedule_convert, takes_closures) {
+  std::vector<core::closure_spec> closures;
+  auto m = two_closures();
+  *m.mutable_args(1) = "[5]";
+  ASSERT_EQ(from_wire(m, known, closures), "");
+  ASSERT_EQ(closures.size(), 2u);
+  EXPECT_EQ(closures[0].function, core::function_id{41});
+  EXPECT_EQ(closures[0].args, core::blob("[]"));
+  EXPECT_EQ(closures[1].token, 2u);
+  EXPECT_EQ(closures[1].args, core::blob("[5]"));
+}
+
+struct bad_request {
+  char const* name;
+  std::function<void(v1::SessionRequest&)> spoil;
+  char const* begins;
+};
+
+void PrintTo(bad_request const& b, std::ostream* out) { *out << b.name; }
+
+bad_request const bad_requests[] = {
+    {"function", [](auto& m) { m.add_function(0); }, "function: 3 entries for 2 tokens"},
+    {"args", [](auto& m) { m.clear_args(); }, "args: 0 entries for 2 tokens"},
+    {"encoding", [](auto& m) { m.add_encoding(v1::JSON); }, "encoding: 1 entries for 2 tokens"},
+    {"number", [](auto& m) { m.set_function(1, 2); },
+     "function[1]: number 2, the stream has named 2"},
+};
+
+class bad_request_test : public testing::TestWithParam<bad_request> {};
+
+TEST_P(bad_request_test, names_the_field) {
+  auto m = two_closures();
+  GetParam().spoil(m);
+  std::vector<core::closure_spec> closures;
+  auto const wrong = from_wire(m, known, closures);
+  EXPECT_EQ(wrong.rfind(GetParam().begins, 0), 0u) << wrong;
+}
+
+INSTANTIATE_TEST_SUITE_P(all, bad_request_test, testing::ValuesIn(bad_requests),
+                         [](auto const& i) { return std::string(i.param.name); });
+
+TEST(schedule_convert, takes_open) {
+  v1::Open open;
+  open.set_cluster("default");
+  open.set_continue_on_error(true);
+  open.set_queue_capacity(9);
+  auto const spec = from_wire(open).value();
+  EXPECT_FALSE(spec.keep_values);
+  EXPECT_TRUE(spec.open);
+  EXPECT_EQ(spec.on_error, core::on_error::continue_all);
+  EXPECT_EQ(spec.queue_capacity, 9u);
+}
+
+TEST(schedule_convert, refuses_unknown_clusters_and_long_names) {
+  v1::Open open;
+  open.set_cluster("x");
+  EXPECT_EQ(from_wire(open).error().code, core::code::not_found);
+  open.set_cluster("");
+  open.set_name(std::string(257, 'n'));
+  EXPECT_EQ(from_wire(open).error().code, core::code::invalid_argument);
+}
+
+}  // namespace
+}  // namespace muster::server

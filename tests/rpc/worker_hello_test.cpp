@@ -1,0 +1,93 @@
+#include "server/rpc/worker_hello.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "tests/rpc/hand_worker.hpp"
+
+namespace muster::server {
+namespace {
+
+struct bad_hello {
+  char const* name;
+  std::function<void(v1::Hello&)> spoil;
+  core::code code;
+  char const* field;  // how the message begins
+};
+
+void PrintTo(bad_hello const& b, std::ostream* out) { *out << b.name; }
+
+bad_hello const bad_hellos[] = {
+    {"cluster", [](auto& h) { h.set_cluster("elsewhere"); }, core::code::not_found,
+     "hello.cluster: there is no cluster 'elsewhere'"},
+    {"job_long", [](auto& h) { h.set_job(std::string(65, 'a')); }, core::code::invalid_argument,
+     "hello.job: 65 bytes"},
+    {"job_letters", [](auto& h) { h.set_job("a b"); }, core::code::invalid_argument, "hello.job: "},
+    {"incarnation", [](auto& h) { h.set_incarnation(0); }, core::code::invalid_argument,
+     "hello.incarnation: 0"},
+    {"slots", [](auto& h) { h.set_slots(0); }, core::code::invalid_argument, "hello.slots: 0"},
+    {"credits", [](auto& h) { h.set_slots(4), h.set_credits(3); }, core::code::invalid_argument,
+     "hello.credits: 3"},
+    {"function_empty", [](auto& h) { h.add_function(""); }, core::code::invalid_argument,
+     "hello.function[1]: empty"},
+    {"function_long", [](auto& h) { h.add_function(std::string(257, 'x')); },
+     core::code::invalid_argument, "hello.function[1]: 257 bytes"},
+    {"function_control", [](auto& h) { h.add_function("a\nb"); }, core::code::invalid_argument,
+     "hello.function[1]: "},
+    {"function_twice", [](auto& h) { h.add_function("f"); }, core::code::invalid_argument,
+     "hello.function[1]: 'f' is declared twice"},
+    {"functions", [](auto& h) { for (int i = 0; i < 5000; ++i) h.add_function(std::to_string(i)); },
+     core::code::resource_exhausted, "hello.function: 5001 functions"},
+    {"labels",
+     [](auto& h) { for (int i = 0; i < 65; ++i) (*h.mutable_label())[std::to_string(i)] = "v"; },
+     core::code::invalid_argument, "hello.label: 65 labels"},
+    {"label_key", [](auto& h) { (*h.mutable_label())[std::string(129, 'k')] = "v"; },
+     core::code::invalid_argument, "hello.label: key of 129 bytes"},
+    {"label_value", [](auto& h) { (*h.mutable_label())["k"] = std::string(257, 'v'); },
+     core::code::invalid_argument, "hello.label: 'k': 257 bytes"},
+    {"host", [](auto& h) { h.set_host(std::string(300, 'h')); }, core::code::invalid_argument,
+     "hello.host: 300 bytes"},
+    {"version", [](auto& h) { h.set_version("1\t2"); }, core::code::invalid_argument,
+     "hello.version: "},
+};
+
+class bad_hello_test : public testing::TestWithParam<bad_hello> {};
+
+TEST_P(bad_hello_test, names_the_field) {
+  auto hello = test::make_hello();
+  GetParam().spoil(hello);
+  auto const spec = from_wire(hello, core::config{});
+  ASSERT_TRUE(spec.has_error());
+  EXPECT_EQ(spec.error().code, GetParam().code);
+  EXPECT_EQ(spec.error().message.rfind(GetParam().field, 0), 0u) << spec.error().message;
+}
+
+INSTANTIATE_TEST_SUITE_P(all, bad_hello_test, testing::ValuesIn(bad_hellos),
+                         [](auto const& i) { return std::string(i.param.name); });
+
+TEST(worker_hello, fills_in_what_was_left_out) {
+  auto const spec = from_wire(test::make_hello({"f", "g"}, 2, 8), core::config{}).value();
+  EXPECT_EQ(spec.job, "worker");
+  EXPECT_EQ(spec.index, -1);
+  EXPECT_EQ(spec.slots, 2u);
+  EXPECT_EQ(spec.credits, 8u);
+  EXPECT_EQ(spec.functions, (std::vector<std::string>{"f", "g"}));
+}
+
+TEST(worker_hello, keeps_credits_within_the_limit) {
+  auto const spec = from_wire(test::make_hello({"f"}, 1, 1'000'000), core::config{}).value();
+  EXPECT_EQ(spec.credits, core::config{}.credits_max);
+}
+
+TEST(worker_hello, sorts_labels) {
+  auto hello = test::make_hello();
+  for (auto const* key : {"zone", "gpu", "arch"}) (*hello.mutable_label())[key] = "1";
+  auto const spec = from_wire(hello, core::config{}).value();
+  ASSERT_EQ(spec.labels.size(), 3u);
+  EXPECT_EQ(spec.labels.front().first, "arch");
+  EXPECT_EQ(spec.labels.back().first, "zone");
+}
+
+}  // namespace
+}  // namespace muster::server

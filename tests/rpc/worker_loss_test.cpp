@@ -1,0 +1,120 @@
+// Workers that vanish: a killed process, a cancelled stream.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "tests/rpc/hand_worker.hpp"
+#include "tests/rpc/test_server.hpp"
+
+extern char** environ;
+
+namespace muster::test {
+namespace {
+
+// A child that attaches as a worker and takes closures without ever answering.
+class killable_worker {
+ public:
+  explicit killable_worker(std::string address) {
+    int fds[2];
+    if (pipe(fds) != 0) throw std::runtime_error("pipe");
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, fds[1], 1);
+    std::string program = HAND_WORKER_PROCESS;
+    std::string function = "f";
+    char* argv[] = {program.data(), address.data(), function.data(), nullptr};
+    if (posix_spawn(&pid_, program.c_str(), &actions, nullptr, argv, environ) != 0)
+      throw std::runtime_error(program);
+    posix_spawn_file_actions_destroy(&actions);
+    close(fds[1]);
+    out_ = fdopen(fds[0], "r");
+  }
+  ~killable_worker() {
+    kill_it();
+    fclose(out_);
+  }
+  std::string line() {
+    char text[64] = {};
+    return fgets(text, sizeof text, out_) ? text : "";
+  }
+  void kill_it() {
+    if (pid_ == 0) return;
+    kill(pid_, SIGKILL);
+    waitpid(std::exchange(pid_, 0), nullptr, 0);
+  }
+
+ private:
+  pid_t pid_ = 0;
+  FILE* out_ = nullptr;
+};
+
+core::session_id submit(test_server& server, int closures) {
+  return server.on_engine([&](server::hub& h) {
+    core::open_session e;
+    for (int i = 0; i < closures; ++i)
+      e.closures.push_back({*h.state().intern("f"), 0, 0, core::blob("[]")});
+    core::session_id id{};
+    h.ask(std::move(e), [&id](core::reply const& r) {
+      id = std::get<core::session_reply>(r.body).session;
+    });
+    return id;
+  });
+}
+
+TEST(worker_loss, killed_worker_is_seen_at_once_and_its_closures_run_elsewhere) {
+  test_server server;
+  killable_worker victim(server.address());
+  ASSERT_EQ(victim.line(), "attached\n");
+  auto const job = submit(server, 1);
+  ASSERT_EQ(victim.line(), "1\n");
+  hand_worker heir(server.address(), make_hello({"f"}, 1, 1, 2));
+  victim.kill_it();
+  auto const given = heir.read_closures();
+  ASSERT_TRUE(given);
+  EXPECT_EQ(given->attempt(0), 2u);
+
+  auto const lost = server.on_engine([](server::hub& h) { return *h.state().task("worker", 0); });
+  EXPECT_EQ(lost.state, core::task_state::error);
+  EXPECT_EQ(lost.error, "connection lost");
+  auto const page = server.on_engine([&](server::hub& h) {
+    return *h.state().closures(job, 0, 1, {});
+  });
+  ASSERT_EQ(page.items.at(0).attempts.size(), 2u);
+  auto const& attempts = page.items[0].attempts;
+  EXPECT_LE(attempts[1].started - attempts[0].ended, std::chrono::milliseconds(10));
+  EXPECT_TRUE(heir.answer(*given));
+}
+
+TEST(worker_loss, cancelled_stream_is_an_error_not_a_leave) {
+  test_server server;
+  hand_worker worker(server.address(), make_hello());
+  worker.cancel();
+  EXPECT_TRUE(server.eventually([](core::coordinator& c) {
+    return c.task("worker", 0)->state == core::task_state::error;
+  }));
+}
+
+TEST(worker_loss, closure_that_kills_workers_is_quarantined) {
+  test_server_options o;
+  o.core.max_worker_failures = 2;
+  test_server server(o);
+  auto const job = submit(server, 1);
+  for (int i = 0; i < 2; ++i) {
+    killable_worker victim(server.address());
+    victim.line();
+    ASSERT_EQ(victim.line(), "1\n");
+    victim.kill_it();
+  }
+  EXPECT_TRUE(server.eventually([&](core::coordinator& c) {
+    return c.job(job)->state == core::job_state::failed;
+  }));
+  auto const error = server.on_engine([&](server::hub& h) { return h.state().job(job)->error; });
+  EXPECT_EQ(error->kind, core::failure_kind::worker_lost);
+}
+
+}  // namespace
+}  // namespace muster::test
