@@ -21,7 +21,7 @@ struct http_request {
   std::string url;  // "http://127.0.0.1:8477/api/v1/jobs?limit=3"
   std::string body = {};
   std::string content_type = "application/json";  // sent when there is a body
-  std::string token = {};                         // sent as `Authorization: Bearer …` unless empty
+  std::string token = {};  // sent as `Authorization: Bearer …` unless empty
   std::vector<std::pair<std::string, std::string>> headers = {};
   /// For the whole exchange; for a stream, for each wait on the server (0: as long as it takes).
   std::chrono::milliseconds timeout = std::chrono::seconds(60);

@@ -1,0 +1,110 @@
+#include "tests/web/fixture.hpp"
+
+namespace muster::web::test {
+namespace {
+
+class append : public web_fixture {
+ protected:
+  void open(core::config config = {}, web_options options = {}) {
+    start(options, config);
+    id_ = text_at(post_json("/api/v1/jobs", R"({"open":true})", 201), "/id");
+    path_ = "/api/v1/jobs/" + id_ + "/closures";
+  }
+  http_response lines(std::string const& text) { return post(path_, text, "application/x-ndjson"); }
+  std::int64_t total() { return number_at(get_json("/api/v1/jobs/" + id_), "/counts/total"); }
+
+  std::string id_, path_;
+};
+
+TEST_F(append, a_json_array_gives_the_new_ids) {
+  open();
+  auto const v = post_json(path_, R"([{"function":"a","args":[1]},{"function":"b"}])");
+  EXPECT_EQ(number_at(v, "/accepted"), 2);
+  EXPECT_EQ(v.at("closures").as_array().size(), 2u);
+  EXPECT_EQ(number_at(v, "/counts/total"), 2);
+}
+
+TEST_F(append, ndjson_of_many_chunks_is_taken_in_order) {
+  open();
+  std::string text;
+  for (int i = 0; i < 2'500; ++i)
+    text += R"({"function":"f","args":[)" + std::to_string(i) + "]}" + (i % 3 ? "\n" : "\r\n\n");
+  auto const r = lines(text);
+  ASSERT_EQ(r.status, 200u) << r.body;
+  EXPECT_EQ(number_at(json::parse(r.body), "/accepted"), 2'500);
+  auto const last = get_json(
+      path_ + "?page_token=" + text_at(get_json(path_ + "?limit=1000"), "/next_page_token") +
+      "&limit=1000");
+  EXPECT_EQ(last.at("closures").at(999).at("args"), (json::value{1999}));
+}
+
+TEST_F(append, the_last_line_needs_no_end) {
+  open();
+  EXPECT_EQ(number_at(json::parse(lines("{\"function\":\"f\"}").body), "/accepted"), 1);
+  EXPECT_EQ(number_at(json::parse(lines("\n\n").body), "/accepted"), 0);
+}
+
+TEST_F(append, a_bad_line_is_named_and_its_chunk_is_not_taken) {
+  open();
+  std::string text;
+  for (int i = 0; i < 1'500; ++i) text += "{\"function\":\"f\"}\n";
+  auto const r = lines(text + "{\"function\":7}\n");
+  EXPECT_EQ(r.status, 400u);
+  auto const v = json::parse(r.body);
+  EXPECT_EQ(number_at(v, "/line"), 1'501);
+  EXPECT_EQ(number_at(v, "/accepted"), 1'000);
+  EXPECT_EQ(text_at(v, "/detail"), "line 1501: function: expected a string, got number");
+  EXPECT_EQ(total(), 1'000);
+  EXPECT_EQ(lines("{\"function\":\n").status, 400u);
+}
+
+TEST_F(append, a_full_queue_tells_how_far_it_came) {
+  core::config config;
+  config.queue_capacity = 1'500;
+  open(config);
+  std::string text;
+  for (int i = 0; i < 3'000; ++i) text += "{\"function\":\"f\"}\n";
+  auto const r = lines(text);
+  EXPECT_EQ(r.status, 429u) << r.body;
+  EXPECT_EQ(number_at(json::parse(r.body), "/accepted"), 1'000);
+  EXPECT_NE(r.header("Retry-After"), "");
+}
+
+TEST_F(append, a_line_has_a_limit_and_the_whole_has_none) {
+  web_options options;
+  options.body_limit_bytes = 10'000;
+  open({}, options);
+  auto const line = [](std::size_t n) {
+    return R"({"function":"f","args":[")" + std::string(n, 'x') + "\"]}\n";
+  };
+  std::string many;
+  for (int i = 0; i < 50; ++i) many += line(5'000);
+  EXPECT_EQ(lines(many).status, 200u);
+  auto const r = lines(line(100'000));
+  EXPECT_EQ(r.status, 413u) << r.body;
+  EXPECT_EQ(text_at(json::parse(r.body), "/limit"), "10000 bytes");
+  EXPECT_EQ(total(), 50);
+}
+
+TEST_F(append, a_sealed_job_takes_no_more) {
+  open();
+  post("/api/v1/jobs/" + id_ + "/seal");
+  EXPECT_EQ(post(path_, "[{\"function\":\"f\"}]").status, 409u);
+  EXPECT_EQ(lines("{\"function\":\"f\"}\n").status, 409u);
+}
+
+TEST_F(append, a_chunked_body_in_small_pieces_is_understood) {
+  open();
+  raw_socket s(port());
+  s.send("POST " + path_ +
+         " HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\n"
+         "Transfer-Encoding: chunked\r\n\r\n");
+  for (char const c : std::string("{\"function\":\"f\"}\n{\"function\":\"g\"}\n"))
+    s.send(std::string("1\r\n") + c + "\r\n");
+  s.send("0\r\n\r\n");
+  auto const answer = s.receive_until("accepted\":2");
+  EXPECT_NE(answer.find("200 OK"), std::string::npos) << answer;
+}
+
+}  // namespace
+}  // namespace muster::web::test

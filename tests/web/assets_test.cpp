@@ -1,0 +1,111 @@
+#include "web/assets.hpp"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/web/fixture.hpp"
+
+namespace muster::web::test {
+namespace {
+
+class assets : public web_fixture {
+ protected:
+  http_response fetch(std::string const& path, std::string const& encoding = {},
+                      std::string const& etag = {}) {
+    http_request r;
+    r.url = url(path);
+    if (!encoding.empty()) r.headers.emplace_back("Accept-Encoding", encoding);
+    if (!etag.empty()) r.headers.emplace_back("If-None-Match", etag);
+    return send(r);
+  }
+};
+
+constexpr std::string_view policy =
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src "
+    "'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'";
+
+TEST_F(assets, the_page_and_its_routes_are_served_with_strict_headers) {
+  start();
+  auto const index = fetch("/");
+  EXPECT_EQ(index.status, 200u);
+  for (auto const* path :
+       {"/index.html", "/tasks", "/jobs/job_0000000000000001", "/about", "/tasks/worker/3"})
+    EXPECT_EQ(fetch(path).body, index.body) << path;
+  EXPECT_EQ(index.header("Content-Security-Policy"), policy);
+  EXPECT_EQ(index.header("X-Content-Type-Options"), "nosniff");
+  EXPECT_EQ(index.header("Referrer-Policy"), "no-referrer");
+  EXPECT_EQ(index.header("Cross-Origin-Opener-Policy"), "same-origin");
+  EXPECT_EQ(index.header("Cache-Control"), "no-cache");
+}
+
+TEST_F(assets, unknown_files_are_not_found) {
+  start();
+  for (auto const* path :
+       {"/app.js", "/favicon.ico", "/../etc/passwd", "/%2e%2e/etc/passwd", "/tasksx", "/api/tasks"})
+    EXPECT_EQ(fetch(path).status, 404u) << path;
+}
+
+TEST_F(assets, a_known_etag_is_answered_304_without_a_body) {
+  start();
+  auto const etag = std::string(fetch("/").header("ETag"));
+  ASSERT_FALSE(etag.empty());
+  auto const again = fetch("/", {}, etag);
+  EXPECT_EQ(again.status, 304u);
+  EXPECT_EQ(again.body, "");
+  EXPECT_EQ(fetch("/", {}, "\"other\"").status, 200u);
+}
+
+TEST_F(assets, everything_embedded_is_served_plain_and_compressed) {
+  start();
+  for (auto const& a : embedded_assets()) {
+    auto const path = std::string(a.path);
+    auto const plain = fetch(path);
+    EXPECT_EQ(plain.body, a.plain) << path;
+    EXPECT_EQ(plain.header("Content-Type"), a.type);
+    EXPECT_EQ(plain.header("Content-Encoding"), "");
+    EXPECT_EQ(plain.header("Vary"), "Accept-Encoding");
+    auto const caching = a.immutable ? "public, max-age=31536000, immutable" : "no-cache";
+    EXPECT_EQ(plain.header("Cache-Control"), caching) << path;
+    if (a.gzip.empty()) continue;
+    auto const packed = fetch(path, "deflate, gzip;q=0.8");
+    EXPECT_EQ(packed.body, a.gzip);
+    EXPECT_EQ(packed.header("Content-Encoding"), "gzip");
+    EXPECT_EQ(fetch(path, "gzip;q=0").header("Content-Encoding"), "");
+  }
+#ifdef MUSTER_WITH_DASHBOARD
+  EXPECT_GE(embedded_assets().size(), 4u);
+#endif
+}
+
+TEST_F(assets, developers_serve_them_from_a_directory) {
+  namespace fs = std::filesystem;
+  auto const directory =
+      fs::temp_directory_path() / ("muster-assets-" + std::to_string(::getpid()));
+  fs::create_directories(directory);
+  auto const write = [&](char const* name, std::string const& text) {
+    std::ofstream(directory / name) << text;
+  };
+  write("manifest.json", R"([{"path":"/","file":"i.html","type":"text/html","immutable":false},
+      {"path":"/app-1.js","file":"app.js","type":"text/javascript","immutable":true},
+      {"path":"/out.txt","file":"../out.txt","type":"text/plain","immutable":false}])");
+  write("i.html", "one");
+  write("app.js", "js");
+  web_options options;
+  options.dashboard_dir = directory;
+  start(options);
+  EXPECT_EQ(fetch("/").body, "one");
+  EXPECT_EQ(fetch("/app-1.js").header("Cache-Control"), "public, max-age=31536000, immutable");
+  EXPECT_EQ(fetch("/out.txt").status, 404u);
+  auto const etag = std::string(fetch("/").header("ETag"));
+  write("i.html", "two");
+  EXPECT_EQ(fetch("/", {}, etag).body, "two");
+  write("manifest.json", "{broken");
+  EXPECT_EQ(fetch("/").status, 404u);
+  fs::remove_all(directory);
+}
+
+}  // namespace
+}  // namespace muster::web::test

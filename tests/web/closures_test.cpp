@@ -1,0 +1,74 @@
+#include "tests/web/fixture.hpp"
+
+namespace muster::web::test {
+namespace {
+
+class closures : public web_fixture {
+ protected:
+  void SetUp() override { start(); }
+};
+
+TEST_F(closures, are_listed_in_pages_and_by_filter) {
+  auto const v = post_json("/api/v1/jobs", R"({"closures":[{"function":"a"},{"function":"b"},
+      {"function":"a"},{"function":"b"},{"function":"a"}]})",
+                           201);
+  auto const path = "/api/v1/jobs/" + text_at(v, "/id") + "/closures";
+  auto const first = get_json(path + "?limit=3");
+  EXPECT_EQ(first.at("closures").as_array().size(), 3u);
+  auto const rest = get_json(path + "?limit=3&page_token=" + text_at(first, "/next_page_token"));
+  EXPECT_EQ(rest.at("closures").as_array().size(), 2u);
+  EXPECT_FALSE(rest.as_object().contains("next_page_token"));
+  EXPECT_EQ(number_at(rest, "/closures/1/index"), 4);
+
+  EXPECT_EQ(get_json(path + "?function=a").at("closures").as_array().size(), 3u);
+  EXPECT_EQ(get_json(path + "?function=none").at("closures").as_array().size(), 0u);
+  EXPECT_EQ(get_json(path + "?state=QUEUED").at("closures").as_array().size(), 5u);
+  EXPECT_EQ(get_json(path + "?state=failed&function=a").at("closures").as_array().size(), 0u);
+  EXPECT_EQ(get(path + "?state=LOST").status, 400u);
+}
+
+TEST_F(closures, one_tells_its_state_and_attempts) {
+  auto& w = add_worker(worker::habit::hold, 3);
+  auto const v = submit(1);
+  auto const path = "/api/v1/closures/" + text_at(v, "/closures/0/id");
+  auto const running = get_json(path);
+  EXPECT_EQ(text_at(running, "/state"), "RUNNING");
+  EXPECT_EQ(text_at(running, "/value_status"), "NOT_READY");
+  EXPECT_EQ(running.at("args"), (json::value{0}));
+  EXPECT_EQ(text_at(running, "/attempts/0/worker"), "worker:3");
+  EXPECT_EQ(text_at(running, "/attempts/0/host"), "host-a");
+  w.lose("cable cut");
+  auto const queued = get_json(path);
+  EXPECT_EQ(text_at(queued, "/state"), "QUEUED");
+  EXPECT_NE(text_at(queued, "/attempts/0/outcome").find("cable cut"), std::string::npos);
+}
+
+TEST_F(closures, explain_says_why_one_waits) {
+  auto const v = submit(1);
+  auto const e = get_json("/api/v1/closures/" + text_at(v, "/closures/0/id") + "/explain");
+  EXPECT_EQ(text_at(e, "/state"), "QUEUED");
+  EXPECT_FALSE(text_at(e, "/explanation").empty());
+}
+
+TEST_F(closures, one_can_be_cancelled) {
+  auto const v =
+      post_json("/api/v1/jobs",
+                R"({"on_error":"continue","closures":[{"function":"a"},{"function":"a"}]})", 201);
+  auto const path = "/api/v1/closures/" + text_at(v, "/closures/0/id");
+  EXPECT_EQ(text_at(post_json(path + "/cancel", ""), "/state"), "CANCELLED");
+  EXPECT_EQ(text_at(post_json(path + "/cancel", ""), "/state"), "CANCELLED");
+  EXPECT_EQ(text_at(get_json("/api/v1/closures/" + text_at(v, "/closures/1/id")), "/state"),
+            "QUEUED");
+}
+
+TEST_F(closures, unknown_ones_are_not_found) {
+  for (auto const* id : {"cl_00000000000000ff", "cl_1", "rv_0000000000000001"}) {
+    auto const path = std::string("/api/v1/closures/") + id;
+    EXPECT_EQ(get(path).status, 404u);
+    EXPECT_EQ(get(path + "/explain").status, 404u);
+    EXPECT_EQ(post(path + "/cancel").status, 404u);
+  }
+}
+
+}  // namespace
+}  // namespace muster::web::test

@@ -1,0 +1,168 @@
+#include "tests/web/engine.hpp"
+
+#include <chrono>
+
+namespace muster::web::test {
+
+namespace {
+core::time_point clock_now() {
+  static auto const wall = std::chrono::system_clock::now();
+  static auto const steady = std::chrono::steady_clock::now();
+  return std::chrono::floor<core::duration>(wall + (std::chrono::steady_clock::now() - steady));
+}
+}  // namespace
+
+engine::engine(core::config config) {
+  server::hub_environment environment;
+  environment.now = clock_now;
+  environment.arm = [this](core::time_point t) { deadline_ = t; };
+  hub_ = std::make_unique<server::hub>(config, environment);
+  thread_ = std::thread([this] { loop(); });
+}
+
+engine::~engine() {
+  stop();
+  thread_.join();
+}
+
+bool engine::post(std::function<void(server::hub&)> work) {
+  {
+    std::lock_guard lock(mutex_);
+    if (stopping_) return false;
+    queue_.push_back(std::move(work));
+  }
+  changed_.notify_one();
+  return true;
+}
+
+void engine::stop() {
+  {
+    std::lock_guard lock(mutex_);
+    if (stopping_) return;
+    queue_.push_back([](server::hub& h) { h.apply(core::stop{}); });
+    stopping_ = true;
+  }
+  changed_.notify_one();
+}
+
+void engine::loop() {
+  std::unique_lock lock(mutex_);
+  while (!queue_.empty() || !stopping_) {
+    auto const ready = [this] { return !queue_.empty() || stopping_; };
+    if (deadline_ == core::never) {
+      changed_.wait(lock, ready);
+    } else {
+      auto const left = std::max(core::duration(0), deadline_ - clock_now());
+      if (!changed_.wait_for(lock, left, ready)) {
+        lock.unlock();
+        hub_->on_deadline();
+        lock.lock();
+        continue;
+      }
+    }
+    if (queue_.empty()) continue;
+    auto work = std::move(queue_.front());
+    queue_.pop_front();
+    lock.unlock();
+    work(*hub_);
+    work = nullptr;  // what it holds is destroyed here, not under the lock
+    lock.lock();
+  }
+}
+
+worker::worker(engine& e, habit h, std::int64_t index, std::uint32_t slots,
+               std::vector<std::string> functions)
+    : engine_(e), habit_(h) {
+  engine_.run([&](server::hub& hub) {
+    stream_ = hub.attach(*this);
+    core::worker_attached w;
+    w.stream = stream_;
+    w.spec.index = index;
+    w.spec.incarnation = core::incarnation{core::raw(stream_) + 77};
+    w.spec.slots = slots;
+    w.spec.credits = 256;
+    w.spec.functions = functions;
+    w.spec.host = "host-a";
+    hub.apply(w);
+  });
+}
+
+worker::~worker() {
+  lose("the test is over");
+}
+
+void worker::on_dispatch(std::span<core::assignment const> batch) {
+  held_.insert(held_.end(), batch.begin(), batch.end());
+  if (habit_ == habit::hold) return;
+  engine_.post([this](server::hub& h) {
+    if (!attached_ || held_.empty()) return;
+    answer(h, [this](core::worker_result& r, core::blob args) {
+      r.ok = habit_ == habit::echo;
+      r.value = args;
+      r.failure.message = r.ok ? "" : "as told";
+    });
+  });
+}
+
+void worker::answer(server::hub& h,
+                    std::function<void(core::worker_result&, core::blob)> const& fill) {
+  core::worker_results all;
+  all.stream = stream_;
+  for (auto& a : held_) {
+    core::worker_result r;
+    r.closure = a.closure;
+    r.attempt = a.attempt;
+    fill(r, std::move(a.args));
+    all.results.push_back(std::move(r));
+  }
+  held_.clear();
+  h.apply(all);
+}
+
+void worker::finish_all(std::string const& value, core::encoding e) {
+  engine_.run([&](server::hub& h) {
+    answer(h, [&](core::worker_result& r, core::blob args) {
+      r.value = value.empty() ? args : core::blob(value, e);
+    });
+  });
+}
+
+void worker::fail_all(std::string const& message) {
+  engine_.run([&](server::hub& h) {
+    answer(h, [&](core::worker_result& r, core::blob) {
+      r.ok = false;
+      r.failure.message = message;
+      r.failure.type = "ValueError";
+    });
+  });
+}
+
+void worker::lose(std::string const& reason) {
+  auto const gone = [&](server::hub& h) {
+    if (!attached_) return;
+    attached_ = false;
+    core::worker_detached d;
+    d.stream = stream_;
+    d.reason = reason;
+    h.apply(d);
+    h.detach(stream_);
+  };
+  // A stopped engine runs nothing any more, and knows no sinks.
+  auto done = std::make_shared<std::promise<void>>();
+  if (engine_.post([&](server::hub& h) { gone(h), done->set_value(); })) done->get_future().wait();
+}
+
+std::size_t worker::held() {
+  return engine_.run([this](server::hub&) { return held_.size(); });
+}
+
+bool eventually(std::function<bool()> const& condition) {
+  auto const deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (std::chrono::steady_clock::now() < deadline) {
+    if (condition()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return false;
+}
+
+}  // namespace muster::web::test

@@ -1,0 +1,92 @@
+// A real hub on a thread of its own, as small as it can be: what the web layer talks to in tests.
+// Its workers are sinks that answer as told.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "web/gateway.hpp"
+
+namespace muster::web::test {
+
+class engine final : public engine_gateway {
+ public:
+  explicit engine(core::config config = {});
+  ~engine() override;
+
+  bool post(std::function<void(server::hub&)> work) override;
+
+  /// Runs `f(hub&)` on the engine thread and gives what it returned.
+  template <class F>
+  auto run(F f) {
+    using value = std::invoke_result_t<F&, server::hub&>;
+    auto done = std::make_shared<std::promise<value>>();
+    auto future = done->get_future();
+    post([done, f](server::hub& h) mutable {
+      if constexpr (std::is_void_v<value>) {
+        f(h);
+        done->set_value();
+      } else {
+        done->set_value(f(h));
+      }
+    });
+    return future.get();
+  }
+
+  /// Refuses work from now on, as a server that stops does; answers parked calls first.
+  void stop();
+
+ private:
+  void loop();
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void(server::hub&)>> queue_;
+  bool stopping_ = false;
+  core::time_point deadline_ = core::never;  // engine thread
+  std::unique_ptr<server::hub> hub_;         // engine thread
+  std::thread thread_;
+};
+
+/// A worker that is attached for as long as it lives.
+class worker final : public server::worker_sink {
+ public:
+  enum class habit { hold, echo, fail };
+
+  worker(engine& e, habit h, std::int64_t index = -1, std::uint32_t slots = 4,
+         std::vector<std::string> functions = {"muster.echo", "muster.fail"});
+  ~worker() override;
+
+  /// Ends what is held with this value (its own arguments when empty).
+  void finish_all(std::string const& value = {}, core::encoding e = core::encoding::json);
+  void fail_all(std::string const& message);
+  /// The connection breaks.
+  void lose(std::string const& reason);
+  std::size_t held();
+
+  void on_welcome(core::welcome const&) override {}
+  void on_dispatch(std::span<core::assignment const> batch) override;
+  void on_stop(core::stop_request const&) override {}
+  void on_drain() override {}
+  void on_disconnect(core::status const&, bool) override { attached_ = false; }
+
+ private:
+  void answer(server::hub& h, std::function<void(core::worker_result&, core::blob)> const& fill);
+
+  engine& engine_;
+  habit const habit_;
+  core::stream_id stream_{};
+  bool attached_ = true;                // engine thread
+  std::vector<core::assignment> held_;  // engine thread
+};
+
+/// True as soon as `condition` is, false when it has not become so within ten seconds.
+bool eventually(std::function<bool()> const& condition);
+
+}  // namespace muster::web::test

@@ -1,0 +1,166 @@
+#include "tests/web/fixture.hpp"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace muster::web::test {
+
+void web_fixture::start(web_options options, core::config config) {
+  engine_ = std::make_unique<engine>(config);
+  options.port = 0;
+  if (options.boot == 0) options.boot = 0x9f27c0de51a3b8e4;
+  server_ = std::make_unique<web_server>(options, *engine_);
+  auto const bound = server_->listen();
+  ASSERT_TRUE(bound) << bound.error().message;
+  address_ = *bound;
+  port_ = static_cast<unsigned short>(std::stoi(address_.substr(address_.rfind(':') + 1)));
+  web_thread_ = std::thread([this] { server_->run(); });
+}
+
+void web_fixture::stop_web(std::chrono::milliseconds grace) {
+  if (!web_thread_.joinable()) return;
+  server_->stop(grace);
+  web_thread_.join();
+}
+
+void web_fixture::TearDown() {
+  client_ = http_client();
+  workers_.clear();  // while the engine still runs
+  if (engine_) engine_->stop();
+  stop_web(std::chrono::milliseconds(200));
+  server_.reset();
+  engine_.reset();
+}
+
+worker& web_fixture::add_worker(worker::habit h, std::int64_t index, std::uint32_t slots) {
+  workers_.push_back(std::make_unique<worker>(*engine_, h, index, slots));
+  return *workers_.back();
+}
+
+http_response web_fixture::send(http_request const& r) {
+  auto answer = client_.send(r);
+  if (answer) return std::move(*answer);
+  ADD_FAILURE() << r.method << " " << r.url << ": " << answer.error().message;
+  return {};
+}
+
+http_response web_fixture::send(std::string const& method, std::string const& path,
+                                std::string const& body, std::string const& type) {
+  http_request r;
+  r.method = method;
+  r.url = url(path);
+  r.body = body;
+  r.content_type = type;
+  return send(r);
+}
+
+namespace {
+json::value parsed(http_response const& r, unsigned status) {
+  EXPECT_EQ(r.status, status) << r.body;
+  boost::system::error_code ec;
+  auto v = json::parse(r.body, ec);
+  EXPECT_FALSE(ec) << r.body;
+  return v;
+}
+}  // namespace
+
+json::value web_fixture::get_json(std::string const& path, unsigned status) {
+  return parsed(get(path), status);
+}
+
+json::value web_fixture::post_json(std::string const& path, std::string const& body,
+                                   unsigned status) {
+  return parsed(post(path, body), status);
+}
+
+json::value web_fixture::submit(std::size_t n, std::string const& extra) {
+  std::string args;
+  for (std::size_t i = 0; i < n; ++i) args += (i ? ",[" : "[") + std::to_string(i) + "]";
+  return post_json("/api/v1/jobs",
+                   R"({"map":{"function":"muster.echo","args":[)" + args + "]}" + extra + "}", 201);
+}
+
+std::string text_at(json::value const& v, std::string const& pointer) {
+  boost::system::error_code ec;
+  auto const* at = v.find_pointer(pointer, ec);
+  if (!at || !at->is_string()) {
+    ADD_FAILURE() << "no string at " << pointer << " in " << json::serialize(v);
+    return {};
+  }
+  return std::string(at->get_string());
+}
+
+std::int64_t number_at(json::value const& v, std::string const& pointer) {
+  boost::system::error_code ec;
+  auto const* at = v.find_pointer(pointer, ec);
+  if (!at || !at->is_number()) {
+    ADD_FAILURE() << "no number at " << pointer << " in " << json::serialize(v);
+    return -1;
+  }
+  return at->to_number<std::int64_t>();
+}
+
+raw_socket::raw_socket(unsigned short port, int receive_buffer) {
+  fd_ = ::socket(AF_INET, SOCK_STREAM, 0);
+  if (receive_buffer > 0)
+    ::setsockopt(fd_, SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer);
+  int const on = 1;
+  ::setsockopt(fd_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  timeval const limit{10, 0};
+  ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_port = htons(port);
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  EXPECT_EQ(::connect(fd_, reinterpret_cast<sockaddr*>(&to), sizeof to), 0);
+}
+
+raw_socket::~raw_socket() {
+  close();
+}
+
+void raw_socket::close() {
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = -1;
+}
+
+bool raw_socket::send(std::string_view bytes) {
+  while (!bytes.empty()) {
+    auto const n = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (n <= 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return true;
+}
+
+std::string raw_socket::receive(std::size_t n) {
+  std::string bytes(n, '\0');
+  auto const got = ::recv(fd_, bytes.data(), bytes.size(), 0);
+  bytes.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  return bytes;
+}
+
+std::string raw_socket::receive_until(std::string_view what) {
+  std::string all;
+  while (all.find(what) == std::string::npos) {
+    auto const more = receive();
+    if (more.empty()) break;
+    all += more;
+  }
+  return all;
+}
+
+std::string raw_socket::receive_all() {
+  std::string all;
+  for (auto more = receive(); !more.empty(); more = receive()) all += more;
+  return all;
+}
+
+void raw_socket::shut_down_send() {
+  ::shutdown(fd_, SHUT_WR);
+}
+
+}  // namespace muster::web::test

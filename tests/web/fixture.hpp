@@ -1,0 +1,84 @@
+// A web server on a port of its own over a real engine, and the ways tests talk to it.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "tests/web/engine.hpp"
+#include "web/http_client.hpp"
+#include "web/server.hpp"
+
+namespace muster::web::test {
+
+namespace json = boost::json;
+
+class web_fixture : public ::testing::Test {
+ protected:
+  /// Before the first request; what is not called starts with the defaults.
+  void start(web_options options = {}, core::config config = {});
+  void TearDown() override;
+
+  engine& core_engine() { return *engine_; }
+  worker& add_worker(worker::habit h, std::int64_t index = -1, std::uint32_t slots = 4);
+
+  std::string url(std::string const& path) const { return "http://" + address_ + path; }
+  std::string const& address() const { return address_; }
+  unsigned short port() const { return port_; }
+
+  http_response get(std::string const& path) { return send("GET", path); }
+  http_response post(std::string const& path, std::string const& body = {},
+                     std::string const& type = "application/json") {
+    return send("POST", path, body, type);
+  }
+  http_response send(std::string const& method, std::string const& path,
+                     std::string const& body = {}, std::string const& type = "application/json");
+  http_response send(http_request const& r);
+
+  /// Expects the status and gives the JSON body.
+  json::value get_json(std::string const& path, unsigned status = 200);
+  json::value post_json(std::string const& path, std::string const& body, unsigned status = 200);
+  /// Submits n echo closures; gives the answer.
+  json::value submit(std::size_t n, std::string const& extra = {});
+
+  void stop_web(std::chrono::milliseconds grace = std::chrono::seconds(5));
+
+  std::unique_ptr<engine> engine_;
+  std::unique_ptr<web_server> server_;
+  std::thread web_thread_;
+  std::vector<std::unique_ptr<worker>> workers_;
+  http_client client_;
+  std::string address_;
+  unsigned short port_ = 0;
+};
+
+std::string text_at(json::value const& v, std::string const& pointer);
+std::int64_t number_at(json::value const& v, std::string const& pointer);
+
+/// A plain TCP client: bytes out, bytes in.
+class raw_socket {
+ public:
+  explicit raw_socket(unsigned short port, int receive_buffer = 0);
+  ~raw_socket();
+  raw_socket(raw_socket const&) = delete;
+
+  /// False when the peer has closed.
+  bool send(std::string_view bytes);
+  /// At least one byte, up to n; empty at the end, on a reset, or after the time limit.
+  std::string receive(std::size_t n = 65536);
+  /// Until `what` was seen, or the end; gives everything.
+  std::string receive_until(std::string_view what);
+  std::string receive_all();
+  void shut_down_send();
+  void close();
+
+ private:
+  int fd_ = -1;
+};
+
+}  // namespace muster::web::test

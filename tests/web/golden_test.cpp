@@ -1,0 +1,109 @@
+// The page's golden messages and what the server writes have the same keys and types.
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+#include <fstream>
+#include <sstream>
+
+#include "tests/web/fixture.hpp"
+#include "tests/web/socket.hpp"
+#include "web/counters_topic.hpp"
+#include "web/jobs_topic.hpp"
+#include "web/tasks_topic.hpp"
+
+namespace muster::web {
+namespace {
+
+namespace json = boost::json;
+using namespace std::chrono_literals;
+
+core::time_point const start{std::chrono::microseconds(1'795'244'400'000'000)};
+
+json::value golden(std::string const& name) {
+  std::ifstream file(std::string(MUSTER_GOLDEN_DIR) + "/" + name + ".json");
+  EXPECT_TRUE(file) << "no golden file " << name;
+  std::ostringstream text;
+  text << file.rdbuf();
+  return json::parse(text.str());
+}
+
+std::string kind(json::value const& v) {
+  return v.is_number() ? "number" : json::to_string(v.kind()).data();
+}
+
+// Arrays are compared by their first elements; an empty one fits any.
+void expect_same_shape(json::value const& want, json::value const& got, std::string const& at) {
+  ASSERT_EQ(kind(want), kind(got)) << at;
+  if (want.is_object()) {
+    for (auto const& [key, value] : want.as_object()) {
+      auto const* mine = got.as_object().if_contains(key);
+      ASSERT_TRUE(mine) << at << "/" << key << " is missing";
+      expect_same_shape(value, *mine, at + "/" + std::string(key));
+    }
+    for (auto const& [key, value] : got.as_object())
+      EXPECT_TRUE(want.as_object().contains(key))
+          << at << "/" << key << " is not in the golden file";
+  }
+  if (want.is_array() && !want.as_array().empty() && !got.as_array().empty())
+    expect_same_shape(want.at(0), got.at(0), at + "/0");
+}
+
+void expect_golden(std::string const& name, shared_text const& text) {
+  ASSERT_TRUE(text) << name;
+  expect_same_shape(golden(name), json::parse(*text), name);
+}
+
+core::task_view task(std::uint32_t row) {
+  core::task_view t;
+  t.row = row;
+  t.job = "worker";
+  return t;
+}
+
+TEST(golden, tasks) {
+  tasks_topic topic;
+  topic.update({task(1), task(2)}, start, 5s, true);
+  expect_golden("tasks_snap", topic.snapshot());
+  auto changed = task(2);
+  changed.running = 1;
+  topic.update({changed}, start, 5s, true);
+  expect_golden("tasks_delta", topic.delta_for(1, {}));
+}
+
+TEST(golden, jobs) {
+  core::job_view one, two;
+  one.id = core::session_id{1};
+  two.id = core::session_id{2};
+  jobs_topic topic;
+  topic.update({one}, start);
+  expect_golden("jobs_snap", topic.snapshot());
+  topic.update({two}, start);
+  expect_golden("jobs_delta", topic.delta_for(1));
+}
+
+TEST(golden, counters) {
+  counters_topic topic(start);
+  counters c;
+  c.now = start;
+  c.functions.resize(2);
+  topic.update(c);
+  expect_golden("counters_snap", topic.snapshot());
+  c.now = start + 1s;
+  topic.update(c);
+  expect_golden("counters_delta", topic.delta(1));
+}
+
+class golden_hello : public test::web_fixture {};
+
+TEST_F(golden_hello, hello) {
+  start();
+  test::socket s(port());
+  auto const got = s.receive();
+  expect_same_shape(golden("hello"), got, "hello");
+  EXPECT_EQ(got.at("heartbeat_ms"), 5000);
+  EXPECT_EQ(got.at("late_ms"), 12500);
+  EXPECT_EQ(got.at("timeout_ms"), 15000);
+}
+
+}  // namespace
+}  // namespace muster::web

@@ -1,0 +1,91 @@
+#include "web/http_client.hpp"
+
+#include "tests/web/fixture.hpp"
+
+namespace muster::web::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class client : public web_fixture {
+ protected:
+  core::status error_of(std::string const& target, std::chrono::milliseconds timeout = 5s) {
+    http_request r;
+    r.url = target;
+    r.timeout = timeout;
+    auto const answer = client_.send(r);
+    EXPECT_FALSE(answer);
+    return answer ? core::status{} : answer.error();
+  }
+};
+
+TEST_F(client, a_server_that_is_not_there_is_named_with_a_hint) {
+  start();
+  auto const target = url("");
+  stop_web();
+  server_.reset();
+  auto const e = error_of(target + "/api/v1/jobs");
+  EXPECT_EQ(e.code, core::code::unavailable);
+  EXPECT_EQ(e.message,
+            "cannot reach " + target + ": connection refused. Is `muster serve` running?");
+}
+
+TEST_F(client, urls_that_are_none_are_refused_with_a_reason) {
+  for (auto const* bad :
+       {"", "localhost:8477", "https://localhost", "http://", "http://:80", "http://host:0",
+        "http://host:70000", "http://host:x", "http://[::1", "http://host/a b", "ftp://host"})
+    EXPECT_EQ(error_of(bad).code, core::code::invalid_argument) << bad;
+  EXPECT_NE(error_of("https://x").message.find("https is not supported"), std::string::npos);
+}
+
+TEST_F(client, a_silent_server_is_a_deadline) {
+  start();
+  submit(1);
+  auto const e = error_of(url("/api/v1/jobs/job_0000000000000001/join?timeout=60s"), 50ms);
+  EXPECT_EQ(e.code, core::code::deadline_exceeded);
+  EXPECT_EQ(get("/livez").status, 200u);  // on a new connection
+}
+
+TEST_F(client, reconnects_when_the_server_has_closed_the_connection) {
+  web_options options;
+  options.timeouts.idle = 20ms;
+  start(options);
+  EXPECT_EQ(get("/livez").status, 200u);
+  raw_socket other(port());
+  other.receive_all();  // our own idle connection is as old as this one, and closed with it
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(get("/livez").status, 200u);
+}
+
+TEST_F(client, sends_a_token_and_headers) {
+  start();
+  http_request r;
+  r.url = url("/api/v1/version");
+  r.token = "secret";
+  r.headers.emplace_back("X-Extra", "1");
+  EXPECT_EQ(send(r).status, 200u);
+}
+
+TEST_F(client, a_stream_can_be_left_early) {
+  start();
+  auto const job = submit(5'000);
+  http_request r;
+  r.url = url("/api/v1/jobs/" + text_at(job, "/id") + "/results");
+  int lines = 0;
+  auto const answer = client_.stream(r, [&](std::string_view) { return ++lines < 3; });
+  EXPECT_TRUE(answer);
+  EXPECT_EQ(lines, 3);
+  EXPECT_EQ(get("/livez").status, 200u);
+}
+
+TEST_F(client, a_refused_stream_has_its_problem_in_the_result) {
+  start();
+  http_request r;
+  r.url = url("/api/v1/jobs/job_00000000000000ff/results");
+  auto const answer = client_.stream(r, [](std::string_view) { return true; });
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->status, 404u);
+  EXPECT_NE(answer->body.find("NOT_FOUND"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace muster::web::test

@@ -1,0 +1,254 @@
+// HTTP itself: framing, limits, slow clients, keep-alive, who may ask.
+#include "tests/web/fixture.hpp"
+
+namespace muster::web::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class http : public web_fixture {
+ protected:
+  std::string exchange(std::string const& bytes) {
+    raw_socket s(port());
+    s.send(bytes);
+    return s.receive_all();
+  }
+};
+
+std::string const host = "Host: localhost\r\n";
+
+std::size_t count(std::string_view text, std::string_view what) {
+  std::size_t n = 0;
+  for (auto at = text.find(what); at != std::string_view::npos; at = text.find(what, at + 1)) ++n;
+  return n;
+}
+
+TEST_F(http, a_request_in_single_bytes_is_understood) {
+  start();
+  raw_socket s(port());
+  for (char const c : "GET /livez HTTP/1.1\r\n" + host + "Connection: close\r\n\r\n")
+    ASSERT_TRUE(s.send(std::string(1, c)));
+  auto const answer = s.receive_all();
+  EXPECT_EQ(answer.rfind("HTTP/1.1 200 OK\r\n", 0), 0u) << answer;
+  EXPECT_TRUE(answer.ends_with("\r\n\r\nok\n"));
+}
+
+TEST_F(http, pipelined_requests_are_answered_in_order) {
+  start();
+  auto const answer =
+      exchange("GET /livez HTTP/1.1\r\n" + host + "\r\nGET /api/v1/version HTTP/1.1\r\n" + host +
+               "\r\nGET /nope HTTP/1.1\r\n" + host + "Connection: close\r\n\r\n");
+  auto const ok = answer.find("ok\n"), version = answer.find("\"version\""),
+             nope = answer.find("404");
+  EXPECT_LT(ok, version);
+  EXPECT_LT(version, nope);
+  EXPECT_NE(nope, std::string::npos);
+}
+
+TEST_F(http, a_thousand_requests_use_one_connection) {
+  start();
+  for (int i = 0; i < 1000; ++i) ASSERT_EQ(get("/api/v1/overview").status, 200u);
+  EXPECT_NE(get("/metrics").body.find("muster_http_connections 1\n"), std::string::npos);
+}
+
+TEST_F(http, a_small_body_that_nobody_wants_does_not_cost_the_connection) {
+  start();
+  auto const answer = exchange("GET /livez HTTP/1.1\r\n" + host +
+                               "Content-Length: 4\r\n\r\nabcdGET /livez HTTP/1.1\r\n" + host +
+                               "Connection: close\r\n\r\n");
+  EXPECT_EQ(count(answer, "200 OK"), 2u) << answer;
+}
+
+TEST_F(http, http_1_0_is_answered_and_closed) {
+  start();
+  auto const answer = exchange("GET /livez HTTP/1.0\r\n\r\n");
+  EXPECT_NE(answer.find("200 OK"), std::string::npos);
+  EXPECT_NE(answer.find("Connection: close"), std::string::npos);
+}
+
+TEST_F(http, a_body_beyond_the_limit_is_a_413) {
+  web_options options;
+  options.body_limit_bytes = 1000;
+  start(options);
+  auto const r = post("/api/v1/jobs", "{\"name\":\"" + std::string(2'000'000, 'x') + "\"}");
+  EXPECT_EQ(r.status, 413u);
+  EXPECT_EQ(text_at(json::parse(r.body), "/limit"), "1000 bytes");
+  auto const chunked = exchange("POST /api/v1/jobs HTTP/1.1\r\n" + host +
+                                "Connection: close\r\nContent-Type: application/json\r\n"
+                                "Transfer-Encoding: chunked\r\n\r\n"
+                                "800\r\n" +
+                                std::string(2048, ' ') + "\r\n0\r\n\r\n");
+  EXPECT_NE(chunked.find("413 "), std::string::npos) << chunked;
+  EXPECT_EQ(get("/livez").status, 200u);
+}
+
+TEST_F(http, a_header_beyond_the_limit_is_a_431) {
+  start();
+  auto const answer =
+      exchange("GET / HTTP/1.1\r\n" + host + "X: " + std::string(100'000, 'x') + "\r\n\r\n");
+  EXPECT_NE(answer.find("431 "), std::string::npos) << answer.substr(0, 200);
+  EXPECT_NE(answer.find("16384 bytes"), std::string::npos);
+}
+
+TEST_F(http, what_is_no_http_is_a_400) {
+  start();
+  for (auto const* bytes :
+       {"hello\r\n\r\n", "GET  /livez HTTP/1.1\r\n\r\n", "GET / HTTP/9.9\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: x\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n"}) {
+    auto const answer = exchange(bytes);
+    EXPECT_EQ(answer.rfind("HTTP/1.1 400 ", 0), 0u) << bytes << answer;
+    EXPECT_NE(answer.find("INVALID_ARGUMENT"), std::string::npos);
+  }
+}
+
+TEST_F(http, a_header_that_never_ends_is_cut_off) {
+  web_options options;
+  options.timeouts.header = 50ms;
+  start(options);
+  raw_socket s(port());
+  s.send("GET / HTTP/1.1\r\nHost: loc");
+  EXPECT_EQ(s.receive_all(), "");
+}
+
+TEST_F(http, a_body_that_never_ends_is_cut_off) {
+  web_options options;
+  options.timeouts.body = 50ms;
+  start(options);
+  raw_socket s(port());
+  s.send("POST /api/v1/jobs HTTP/1.1\r\n" + host +
+         "Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{");
+  s.receive_all();  // ends: that is the point
+  EXPECT_EQ(get("/livez").status, 200u);
+}
+
+TEST_F(http, an_idle_connection_is_closed) {
+  web_options options;
+  options.timeouts.idle = 50ms;
+  start(options);
+  raw_socket s(port());
+  EXPECT_EQ(s.receive_all(), "");
+}
+
+TEST_F(http, a_client_that_waits_for_100_continue_gets_it) {
+  start();
+  raw_socket s(port());
+  s.send("POST /api/v1/jobs HTTP/1.1\r\n" + host +
+         "Content-Type: application/json\r\nContent-Length: 13\r\nExpect: 100-continue\r\n\r\n");
+  EXPECT_NE(s.receive_until("\r\n\r\n").find("100 Continue"), std::string::npos);
+  s.send("{\"open\":true}");
+  EXPECT_NE(s.receive_until("\r\n\r\n").find("201 Created"), std::string::npos);
+}
+
+TEST_F(http, a_refused_body_is_not_asked_for) {
+  start();
+  raw_socket s(port());
+  s.send("POST /api/v1/jobs HTTP/1.1\r\n" + host +
+         "Content-Type: text/plain\r\nContent-Length: 1000000\r\nExpect: 100-continue\r\n\r\n");
+  auto const answer = s.receive_until("\r\n\r\n");
+  EXPECT_EQ(answer.find("100 Continue"), std::string::npos);
+  EXPECT_NE(answer.find("415 "), std::string::npos);
+}
+
+TEST_F(http, head_has_the_headers_of_get_and_no_body) {
+  start();
+  auto const answer = exchange("HEAD /livez HTTP/1.1\r\n" + host + "Connection: close\r\n\r\n");
+  EXPECT_NE(answer.find("Content-Length: 3\r\n"), std::string::npos);
+  EXPECT_TRUE(answer.ends_with("\r\n\r\n"));
+}
+
+TEST_F(http, options_tells_the_methods) {
+  start();
+  auto const r = send("OPTIONS", "/api/v1/jobs");
+  EXPECT_EQ(r.status, 204u);
+  EXPECT_EQ(r.header("Allow"), "POST, GET, HEAD, OPTIONS");
+  EXPECT_EQ(send("OPTIONS", "/api/v1/nothing").status, 404u);
+}
+
+TEST_F(http, trailing_slashes_are_accepted) {
+  start();
+  EXPECT_EQ(get("/api/v1/jobs/").status, 200u);
+  EXPECT_EQ(get("/livez/").status, 200u);
+}
+
+std::string with_host(std::string const& name) {
+  return "GET /livez HTTP/1.1\r\nHost: " + name + "\r\nConnection: close\r\n\r\n";
+}
+
+TEST_F(http, only_names_of_this_machine_are_answered_on_loopback) {
+  web_options options;
+  options.allowed_hosts = {"muster.internal"};
+  start(options);
+  for (auto const* good : {"localhost", "localhost:8477", "LOCALHOST", "127.0.0.1:1", "[::1]:2",
+                           "muster.internal", "Muster.Internal:80"})
+    EXPECT_NE(exchange(with_host(good)).find("200 OK"), std::string::npos) << good;
+  for (auto const* bad : {"evil.example", "evil.example:8477", "localhost.evil.example",
+                          "127.0.0.1.evil.example", "muster"})
+    EXPECT_NE(exchange(with_host(bad)).find("421 "), std::string::npos) << bad;
+  EXPECT_NE(exchange("GET /livez HTTP/1.1\r\nConnection: close\r\n\r\n").find("400 "),
+            std::string::npos);
+}
+
+TEST_F(http, pages_of_other_origins_may_not_change_anything) {
+  web_options options;
+  options.allowed_origins = {"https://ops.example"};
+  start(options);
+  auto const post_from = [&](std::string const& origin) {
+    http_request r;
+    r.method = "POST";
+    r.url = url("/api/v1/jobs");
+    r.body = "{\"open\":true}";
+    r.headers.emplace_back("Origin", origin);
+    return send(r).status;
+  };
+  EXPECT_EQ(post_from("http://" + address()), 201u);
+  EXPECT_EQ(post_from("https://ops.example"), 201u);
+  for (auto const* bad : {"http://evil.example", "null", "http://127.0.0.1:1", "http://localhost"})
+    EXPECT_EQ(post_from(bad), 403u) << bad;
+  http_request look;
+  look.url = url("/api/v1/overview");
+  look.headers.emplace_back("Origin", "http://evil.example");
+  EXPECT_EQ(send(look).status, 200u);
+}
+
+TEST_F(http, connections_beyond_the_limit_wait_for_a_place) {
+  web_options options;
+  options.connections_max = 2;
+  start(options);
+  auto a = std::make_unique<raw_socket>(port());
+  raw_socket b(port());
+  a->send("GET /livez HTTP/1.1\r\n" + host + "\r\n");
+  EXPECT_NE(a->receive_until("ok\n").find("200 OK"), std::string::npos);
+  b.send("GET /livez HTTP/1.1\r\n" + host + "\r\n");
+  EXPECT_NE(b.receive_until("ok\n").find("200 OK"), std::string::npos);
+  raw_socket c(port());
+  c.send("GET /livez HTTP/1.1\r\n" + host + "\r\n");
+  a.reset();
+  EXPECT_NE(c.receive_until("ok\n").find("200 OK"), std::string::npos);
+}
+
+TEST_F(http, answers_are_counted_by_status) {
+  start();
+  get("/livez");
+  get("/nope");
+  auto const text = get("/metrics").body;
+  EXPECT_NE(text.find("muster_http_requests_total{code=\"200\"} 1\n"), std::string::npos) << text;
+  EXPECT_EQ(count(text, "muster_http_requests_total{code=\"404\"} 1\n"), 1u);
+}
+
+TEST_F(http, a_taken_port_is_named) {
+  start();
+  web_options options;
+  options.port = static_cast<unsigned short>(port());
+  web_server second(options, core_engine());
+  auto const bound = second.listen();
+  ASSERT_FALSE(bound);
+  EXPECT_NE(bound.error().message.find("127.0.0.1:" + std::to_string(port())), std::string::npos);
+  EXPECT_NE(bound.error().message.find("ddress already in use"), std::string::npos);
+  options.address = "no such host";
+  web_server third(options, core_engine());
+  EXPECT_FALSE(third.listen());
+}
+
+}  // namespace
+}  // namespace muster::web::test

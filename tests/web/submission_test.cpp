@@ -1,0 +1,138 @@
+#include "web/submission.hpp"
+
+#include <gtest/gtest.h>
+
+namespace muster::web {
+namespace {
+
+submission parse(std::string const& text, json_check& check) {
+  EXPECT_FALSE(check_json(text)) << text;
+  json_ref const body(text);
+  return read_submission(check, body);
+}
+
+std::string argument_text(std::string const& closure) {
+  json_check check;
+  auto const s = parse(R"({"closures":[)" + closure + "]}", check);
+  EXPECT_FALSE(check.failed()) << closure << (check.failed() ? check.failure().detail : "");
+  return s.batch.closures.empty() ? "" : std::string(s.batch.closures[0].args.view());
+}
+
+TEST(submission, arguments_travel_as_they_were_written) {
+  EXPECT_EQ(argument_text(R"({"function":"f"})"), "[]");
+  EXPECT_EQ(argument_text(R"({"function":"f","args":[1.0, 12345678901234567890123]})"),
+            "[1.0, 12345678901234567890123]");
+  EXPECT_EQ(argument_text(R"({"function":"f","args":[1],"kwargs":{}})"), "[1]");
+  EXPECT_EQ(argument_text(R"({"function":"f","kwargs":{"a":1}})"),
+            R"({"args":[],"kwargs":{"a":1}})");
+  EXPECT_EQ(argument_text(R"({"function":"f","args":[2],"kwargs":{"a":1},"options":{}})"),
+            R"({"args":[2],"kwargs":{"a":1}})");
+}
+
+TEST(submission, bytes_as_the_only_argument_are_raw) {
+  json_check check;
+  auto const s = parse(R"({"closures":[{"function":"f","args":[{"$bytes":"AP8="}]}]})", check);
+  ASSERT_FALSE(check.failed());
+  EXPECT_EQ(s.batch.closures[0].args.encoding(), core::encoding::bytes);
+  EXPECT_EQ(s.batch.closures[0].args.view(), std::string_view("\0\xff", 2));
+}
+
+TEST(submission, a_map_names_its_function_once) {
+  json_check check;
+  auto const s = parse(R"({"map":{"args":[[1],[],[2,3]],"function":"f"}})", check);
+  ASSERT_FALSE(check.failed()) << check.failure().detail;
+  ASSERT_EQ(s.batch.closures.size(), 3u);
+  EXPECT_EQ(s.batch.names, std::vector<std::string>{"f"});
+  EXPECT_EQ(s.batch.closures[2].args.view(), "[2,3]");
+}
+
+TEST(submission, job_fields_are_taken_over) {
+  json_check check;
+  auto const s = parse(R"({"name":"n","cluster":"default","on_error":"continue","open":true,
+      "options":{"require_function":true,"max_worker_failures":0},"metadata":{"a":[1]},
+      "idempotency_key":"k"})",
+                       check);
+  ASSERT_FALSE(check.failed()) << check.failure().detail;
+  EXPECT_EQ(s.spec.name, "n");
+  EXPECT_EQ(s.spec.on_error, core::on_error::continue_all);
+  EXPECT_TRUE(s.spec.open);
+  EXPECT_TRUE(s.spec.keep_values);
+  EXPECT_TRUE(s.spec.require_function);
+  EXPECT_TRUE(s.spec.unlimited_worker_failures);
+  EXPECT_EQ(s.spec.metadata, R"({"a":[1]})");
+  EXPECT_EQ(s.spec.idempotency_key, "k");
+}
+
+struct wrong_case {
+  char const* body;
+  char const* detail;
+  unsigned status = 400;
+};
+
+TEST(submission, what_is_wrong_is_named) {
+  std::string const long_name = "{\"open\":true,\"name\":\"" + std::string(300, 'x') + "\"}";
+  wrong_case const cases[] = {
+      {"[]", "expected an object, got array"},
+      {"{}", "closures: required"},
+      {R"({"closures":{}})", "closures: expected an array, got object"},
+      {R"({"closures":[1]})", "closures[0]: expected an object, got number"},
+      {R"({"closures":[{"args":[]}]})", "closures[0]: needs a 'function'"},
+      {R"({"closures":[{"function":"f"},{"function":1}]})",
+       "closures[1].function: expected a string, got number"},
+      {R"({"closures":[{"function":"f"},{"function":"f"},{"function":"f"},{"function":"f","args":"x"}]})",
+       "closures[3].args: expected an array, got string"},
+      {R"({"closures":[{"function":"f","kwargs":[]}]})",
+       "closures[0].kwargs: expected an object, got array"},
+      {R"({"closures":[{"function":"f","argz":[]}]})", "closures[0].argz: unknown field"},
+      {R"({"closures":[{"function":"f","options":{"priority":1}}]})",
+       "closures[0].options.priority: unknown field"},
+      {R"({"closures":[],"map":{"function":"f","args":[]}})", "map: 'closures' and 'map' exclude"},
+      {R"({"map":{"function":"f"}})", "map: needs 'args'"},
+      {R"({"map":{"args":[]}})", "map: needs a 'function'"},
+      {R"({"map":{"function":"f","args":[1]}})", "map.args[0]: expected an array, got number"},
+      {R"({"open":true,"options":{"retries":3}})", "options.retries: unknown field"},
+      {R"({"open":true,"options":{"max_worker_failures":-1}})",
+       "options.max_worker_failures: expected a whole number from 0 to 4294967295"},
+      {R"({"open":1})", "open: expected a boolean, got number"},
+      {R"({"open":true,"on_error":"stop"})", "on_error: expected \"fail_fast\" or \"continue\""},
+      {R"({"open":true,"metadata":"x"})", "metadata: expected an object, got string"},
+      {R"({"open":true,"clozures":[]})", "clozures: unknown field"},
+      {R"({"open":true,"cluster":"other"})", "cluster: there is no cluster 'other'", 404},
+      {long_name.c_str(), "name: has 300 bytes, the limit is 256"},
+      {R"({"closures":[{"function":"f","args":[{"$remote_value":"rv_1"}]}]})",
+       "closures[0].args[0]: {\"$remote_value\": …} as an argument is not supported yet", 422},
+      {R"({"closures":[{"function":"f","args":[[{"a":{"$per_worker":"pw_1"}}]]}]})",
+       "closures[0].args[0][0].a: {\"$per_worker\"", 422},
+      {R"({"closures":[{"function":"f","kwargs":{"x":{"\u0024remote_value":"rv_1"}}}]})",
+       "closures[0].kwargs.x: {\"$remote_value\"", 422},
+      {R"({"closures":[{"function":"f","args":[1,{"$bytes":"AA=="}]}]})",
+       "closures[0].args[1]: {\"$bytes\"", 422},
+      {R"({"closures":[{"function":"f","args":[{"$bytes":"!"}]}]})",
+       "closures[0].args[0].$bytes: expected base64"},
+  };
+  for (auto const& c : cases) {
+    json_check check;
+    parse(c.body, check);
+    ASSERT_TRUE(check.failed()) << c.body;
+    EXPECT_EQ(check.failure().detail.rfind(c.detail, 0), 0u) << check.failure().detail;
+    EXPECT_EQ(check.failure().status, c.status) << c.body;
+  }
+}
+
+TEST(submission, hundred_thousand_entries_are_read_quickly) {
+  std::string text = R"({"map":{"function":"f","args":[)";
+  for (int i = 0; i < 100'000; ++i) text += (i ? ",[" : "[") + std::to_string(i) + ",\"abc\"]";
+  text += "]}}";
+  auto const start = std::chrono::steady_clock::now();
+  ASSERT_FALSE(check_json(text));
+  json_check check;
+  json_ref const body(text);
+  auto const s = read_submission(check, body);
+  auto const took = std::chrono::steady_clock::now() - start;
+  EXPECT_EQ(s.batch.closures.size(), 100'000u);
+  EXPECT_LT(took, std::chrono::seconds(2));
+  RecordProperty("milliseconds", static_cast<int>(took / std::chrono::milliseconds(1)));
+}
+
+}  // namespace
+}  // namespace muster::web

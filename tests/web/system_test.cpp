@@ -1,0 +1,126 @@
+#include <cstdlib>
+#include <set>
+#include <sstream>
+
+#include "tests/web/fixture.hpp"
+
+namespace muster::web::test {
+namespace {
+
+// name{label="value"} number
+bool is_sample(std::string const& line) {
+  auto const name = line.find_first_not_of("abcdefghijklmnopqrstuvwxyz_");
+  if (name == 0 || name == std::string::npos) return false;
+  auto blank = name;
+  if (line[name] == '{') {
+    auto const close = line.find("\"}", name);
+    if (line.find("=\"", name) > close || close == std::string::npos) return false;
+    blank = close + 2;
+  }
+  if (blank >= line.size() || line[blank] != ' ') return false;
+  char* end = nullptr;
+  std::strtod(line.c_str() + blank + 1, &end);
+  return end == line.c_str() + line.size() && end != line.c_str() + blank + 1;
+}
+
+class server_facts : public web_fixture {
+ protected:
+  void SetUp() override { start(); }
+};
+
+TEST_F(server_facts, overview_counts_tasks_closures_and_values) {
+  auto& w = add_worker(worker::habit::hold);
+  submit(10);
+  auto const before = get_json("/api/v1/overview");
+  EXPECT_EQ(number_at(before, "/tasks/connected"), 1);
+  EXPECT_EQ(number_at(before, "/closures/queued") + number_at(before, "/closures/running"), 10);
+  EXPECT_EQ(number_at(before, "/remote_values/not_ready"), 10);
+  w.finish_all("1");
+  auto const after = get_json("/api/v1/overview");
+  EXPECT_GT(number_at(after, "/closures/succeeded"), 0);
+  EXPECT_GT(number_at(after, "/remote_values/held_bytes"), 0);
+  EXPECT_EQ(text_at(after, "/functions/0/name"), "muster.echo");
+}
+
+TEST_F(server_facts, version_names_this_run) {
+  auto const v = get_json("/api/v1/version");
+  EXPECT_EQ(text_at(v, "/name"), "muster");
+  EXPECT_EQ(text_at(v, "/boot"), "9f27c0de51a3b8e4");
+}
+
+TEST_F(server_facts, health_follows_the_engine) {
+  for (auto const* path : {"/livez", "/readyz", "/healthz"}) {
+    EXPECT_EQ(get(path).status, 200u) << path;
+    EXPECT_EQ(get(path).body, "ok\n");
+  }
+  engine_->stop();
+  EXPECT_EQ(get("/livez").status, 200u);
+  EXPECT_EQ(get("/readyz").status, 503u);
+  auto const r = get("/api/v1/jobs");
+  EXPECT_EQ(r.status, 503u);
+  EXPECT_EQ(text_at(json::parse(r.body), "/code"), "UNAVAILABLE");
+  EXPECT_NE(r.header("Retry-After"), "");
+}
+
+class busy_engine : public web_fixture {};
+
+TEST_F(busy_engine, is_a_503_and_its_late_answers_go_nowhere) {
+  web_options options;
+  options.timeouts.engine = std::chrono::milliseconds(50);
+  start(options);
+  std::promise<void> go_on;
+  auto const wait = go_on.get_future().share();
+  engine_->post([wait](server::hub&) { wait.wait(); });
+  auto const r = get("/api/v1/overview");
+  EXPECT_EQ(r.status, 503u);
+  EXPECT_NE(r.body.find("did not answer within 50 ms"), std::string::npos) << r.body;
+  EXPECT_EQ(get("/readyz").status, 503u);
+  EXPECT_EQ(get("/livez").status, 200u);
+  go_on.set_value();
+  EXPECT_TRUE(eventually([&] { return get("/readyz").status == 200; }));
+}
+
+TEST_F(server_facts, metrics_are_well_formed_prometheus_text) {
+  add_worker(worker::habit::echo);
+  get_json("/api/v1/jobs/" + text_at(submit(5), "/id") + "/join?timeout=10s");
+  auto const r = get("/metrics");
+  EXPECT_EQ(r.header("Content-Type"), "text/plain; version=0.0.4; charset=utf-8");
+  std::istringstream lines(r.body);
+  std::set<std::string> names;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("#")) {
+      EXPECT_TRUE(line.starts_with("# HELP ") || line.starts_with("# TYPE ")) << line;
+    } else {
+      EXPECT_TRUE(is_sample(line)) << line;
+      names.insert(line.substr(0, line.find_first_of("{ ")));
+    }
+  }
+  for (auto const* name :
+       {"muster_tasks", "muster_closures", "muster_closures_finished_total", "muster_queue_depth",
+        "muster_closures_put_back_total", "muster_remote_values_total", "muster_jobs",
+        "muster_remote_values_held_bytes", "muster_parked_calls", "muster_heartbeat_age_seconds",
+        "muster_http_requests_total", "muster_websocket_clients", "muster_websocket_bytes_total",
+        "process_cpu_seconds_total", "process_resident_memory_bytes", "process_start_time_seconds"})
+    EXPECT_TRUE(names.contains(name)) << name;
+  EXPECT_NE(r.body.find("muster_closures_finished_total{state=\"succeeded\"} 5\n"),
+            std::string::npos);
+}
+
+TEST_F(server_facts, openapi_describes_what_is_served) {
+  auto const v = get_json("/openapi.json");
+  EXPECT_EQ(text_at(v, "/openapi"), "3.1.0");
+  auto const& paths = v.at("paths").as_object();
+  EXPECT_TRUE(paths.contains("/api/v1/jobs/{id}/join"));
+  for (auto const& [path, operations] : paths) {
+    for (auto const& [method, operation] : operations.as_object()) {
+      auto const& o = operation.as_object();
+      EXPECT_TRUE(o.contains("operationId") && o.contains("responses")) << path;
+      if (method != "get" || path.find('{') != json::string_view::npos) continue;
+      EXPECT_EQ(get(std::string(path)).status, 200u) << path;  // each is really there
+    }
+  }
+  EXPECT_EQ(get("/api/v1/openapi.json").body, get("/openapi.json").body);
+}
+
+}  // namespace
+}  // namespace muster::web::test

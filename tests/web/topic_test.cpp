@@ -1,0 +1,209 @@
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+
+#include "web/counters_topic.hpp"
+#include "web/jobs_topic.hpp"
+#include "web/tasks_topic.hpp"
+
+namespace muster::web {
+namespace {
+
+namespace json = boost::json;
+using namespace std::chrono_literals;
+
+core::time_point const start{std::chrono::microseconds(1'795'244'400'000'000)};
+
+core::task_view task(std::uint32_t row, core::time_point seen = start) {
+  core::task_view t;
+  t.row = row;
+  t.job = "worker";
+  t.index = row;
+  t.last_seen = seen;
+  t.since = start;
+  t.slots = 4;
+  return t;
+}
+
+core::job_view job(std::uint64_t id, std::uint64_t queued = 1) {
+  core::job_view j;
+  j.id = core::session_id{id};
+  j.counts.queued = queued;
+  j.created = start;
+  return j;
+}
+
+json::value parse(shared_text const& t) {
+  return t ? json::parse(*t) : json::value();
+}
+
+json::array const& rows(json::value const& v) {
+  return v.at("rows").at("i").as_array();
+}
+
+TEST(tasks_topic, a_delta_has_the_rows_that_changed_and_those_that_went) {
+  tasks_topic topic;
+  topic.update({task(1), task(2), task(3)}, start, 5s, true);
+  auto second = task(2);
+  second.running = 1;
+  topic.update({task(1), second}, start + 1s, 5s, true);
+  auto const d = parse(topic.delta_for(1, {}));
+  EXPECT_EQ(d.at("t"), "d");
+  EXPECT_EQ(d.at("from"), 1);
+  EXPECT_EQ(d.at("seq"), 2);
+  EXPECT_EQ(rows(d), (json::array{2}));
+  EXPECT_EQ(d.at("gone"), (json::array{3}));
+  EXPECT_EQ(rows(parse(topic.snapshot())), (json::array{1, 2}));
+}
+
+TEST(tasks_topic, a_heartbeat_alone_is_told_only_to_who_watches_the_row) {
+  tasks_topic topic;
+  topic.update({task(1), task(2)}, start, 5s, true);
+  topic.update({task(1, start + 1s), task(2, start + 1s)}, start + 1s, 5s, true);
+  EXPECT_FALSE(topic.delta_for(1, {}));
+  std::uint32_t const watched[] = {2, 9};
+  auto const d = parse(topic.delta_for(1, watched));
+  EXPECT_EQ(rows(d), (json::array{2}));
+  EXPECT_EQ(d.at("rows").at("seen").at(0), core::to_unix_ms(start + 1s));
+  EXPECT_FALSE(topic.delta_for(2, watched));
+}
+
+TEST(tasks_topic, a_row_is_told_again_when_its_age_passes_a_mark) {
+  tasks_topic topic;
+  topic.update({task(1)}, start, 5s, true);
+  int told = 0;
+  for (int s = 1; s <= 60; ++s) {
+    topic.update({task(1)}, start + std::chrono::seconds(s), 5s, true);
+    if (topic.delta_for(topic.seq() - 1, {})) ++told;
+  }
+  EXPECT_EQ(told, 3);  // past 5 s, 12.5 s and 50 s
+}
+
+TEST(tasks_topic, clients_at_the_same_number_share_one_text) {
+  tasks_topic topic;
+  topic.update({task(1)}, start, 5s, true);
+  topic.update({task(1), task(2)}, start, 5s, true);
+  auto const a = topic.delta_for(1, {}), b = topic.delta_for(1, {});
+  EXPECT_EQ(a.get(), b.get());
+  EXPECT_EQ(topic.snapshot().get(), topic.snapshot().get());
+  EXPECT_EQ(topic.serialised(), 2u);
+}
+
+TEST(tasks_topic, a_row_missing_from_a_paged_look_is_gone_the_second_time) {
+  tasks_topic topic;
+  topic.update({task(1), task(2)}, start, 5s, false);
+  topic.update({task(1)}, start, 5s, false);
+  EXPECT_FALSE(topic.delta_for(1, {}));
+  topic.update({task(1)}, start, 5s, false);
+  EXPECT_EQ(parse(topic.delta_for(1, {})).at("gone"), (json::array{2}));
+}
+
+TEST(tasks_topic, more_tombstones_than_are_kept_need_a_snapshot) {
+  tasks_topic topic;
+  std::vector<core::task_view> many;
+  for (std::uint32_t i = 0; i < 5000; ++i) many.push_back(task(i));
+  topic.update(many, start, 5s, true);
+  auto const before = topic.seq();
+  topic.update({}, start, 5s, true);
+  EXPECT_FALSE(topic.can_serve(before));
+  EXPECT_TRUE(topic.can_serve(topic.seq()));
+  EXPECT_FALSE(topic.can_serve(topic.seq() + 1));
+}
+
+// Applying deltas at any rhythm gives what a snapshot says.
+TEST(tasks_topic, snapshot_plus_deltas_is_the_snapshot_of_later) {
+  tasks_topic topic;
+  std::uint64_t seed = 7;
+  auto const random = [&](std::uint64_t n) {
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return (seed >> 33) % n;
+  };
+  std::map<std::int64_t, std::int64_t> mine;  // row -> running
+  std::uint64_t from = 0;
+  std::map<std::uint32_t, core::task_view> now;
+  for (int round = 0; round < 2000; ++round) {
+    auto const row = static_cast<std::uint32_t>(random(30));
+    if (random(3) == 0)
+      now.erase(row);
+    else
+      (now[row] = task(row)).running = static_cast<std::uint32_t>(random(5));
+    std::vector<core::task_view> all;
+    for (auto const& [id, t] : now) all.push_back(t);
+    topic.update(all, start, 5s, true);
+    if (random(4) != 0) continue;
+    auto const text = topic.delta_for(from, {});
+    from = topic.seq();
+    if (text) {
+      auto const d = parse(text);
+      for (auto const& id : d.at("gone").as_array()) mine.erase(id.as_int64());
+      for (std::size_t i = 0; i < rows(d).size(); ++i)
+        mine[rows(d)[i].to_number<std::int64_t>()] =
+            d.at("rows").at("running").at(i).to_number<std::int64_t>();
+    }
+    ASSERT_EQ(mine.size(), now.size()) << round;
+    for (auto const& [id, t] : now) ASSERT_EQ(mine.at(id), t.running) << round;
+  }
+}
+
+TEST(jobs_topic, a_delta_has_changed_jobs_newest_first_and_those_that_left) {
+  jobs_topic topic;
+  topic.update({job(3), job(2), job(1)}, start);
+  topic.update({job(4), job(3), job(2, 9)}, start);
+  auto const d = parse(topic.delta_for(1));
+  ASSERT_EQ(d.at("jobs").as_array().size(), 2u);
+  EXPECT_EQ(d.at("jobs").at(0).at("id"), "job_0000000000000004");
+  EXPECT_EQ(d.at("jobs").at(1).at("queued"), 9);
+  EXPECT_EQ(d.at("gone"), (json::array{"job_0000000000000001"}));
+  EXPECT_FALSE(topic.delta_for(2));
+}
+
+TEST(jobs_topic, a_job_that_comes_back_into_sight_is_not_gone) {
+  jobs_topic topic;
+  topic.update({job(2), job(1)}, start);
+  topic.update({job(2)}, start);
+  topic.update({job(2), job(1)}, start);
+  auto const d = parse(topic.delta_for(1));
+  EXPECT_TRUE(d.at("gone").as_array().empty());
+  EXPECT_EQ(d.at("jobs").as_array().size(), 1u);
+}
+
+counters at(core::time_point now, std::uint64_t succeeded, std::uint64_t failed = 0) {
+  counters c;
+  c.now = now;
+  c.overview.closures.succeeded = succeeded;
+  c.overview.closures.failed = failed;
+  return c;
+}
+
+TEST(counters_topic, rates_are_those_of_the_last_second) {
+  counters_topic topic(start);
+  topic.update(at(start, 0));
+  topic.update(at(start + 500ms, 100));
+  topic.update(at(start + 1s, 250, 50));
+  auto const v = parse(topic.snapshot());
+  EXPECT_EQ(v.at("data").at("rates").at("finished"), 300);
+  EXPECT_EQ(v.at("data").at("rates").at("failed"), 50);
+  EXPECT_EQ(v.at("data").at("uptime_ms"), 1000);
+  EXPECT_EQ(v.at("history").at("t").as_array().size(), 2u);
+  EXPECT_EQ(v.at("history").at("finished"), (json::array{0, 300}));
+}
+
+TEST(counters_topic, a_delta_has_only_the_points_that_came_since) {
+  counters_topic topic(start);
+  for (int i = 0; i < 10; ++i) topic.update(at(start + i * 500ms, 0));
+  EXPECT_EQ(parse(topic.snapshot()).at("history").at("t").as_array().size(), 5u);
+  EXPECT_EQ(parse(topic.delta(topic.seq())).at("history").at("t").as_array().size(), 0u);
+  EXPECT_EQ(parse(topic.delta(topic.seq() - 2)).at("history").at("t").as_array().size(), 1u);
+}
+
+TEST(counters_topic, five_minutes_are_kept_and_who_missed_more_needs_a_snapshot) {
+  counters_topic topic(start);
+  for (int i = 0; i < 400; ++i) topic.update(at(start + i * 1s, 0));
+  EXPECT_EQ(parse(topic.snapshot()).at("history").at("t").as_array().size(), 300u);
+  EXPECT_FALSE(topic.can_serve(50));
+  EXPECT_TRUE(topic.can_serve(200));
+  EXPECT_FALSE(topic.can_serve(401));
+}
+
+}  // namespace
+}  // namespace muster::web
