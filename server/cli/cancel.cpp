@@ -33,7 +33,7 @@ void add_cancel(CLI::App& app, choice& chosen) {
   add_rest_options(*verb, o->rest);
   verb->footer(
       "Queued closures end at once; running ones are asked to stop.\n"
-      "Example:\n  muster cancel job_1");
+      "Example:\n  muster cancel job_0000000000000001");
   on_chosen(*verb, chosen, o, run);
 }
 

@@ -31,7 +31,7 @@ void add_explain(CLI::App& app, choice& chosen) {
   verb->add_option("id", o->id, "The closure, cl_…")->type_name("CLOSURE_ID")->required();
   add_output_option(*verb, o->output);
   add_rest_options(*verb, o->rest);
-  verb->footer("Example:\n  muster explain cl_1");
+  verb->footer("Example:\n  muster explain cl_0000000000000001");
   on_chosen(*verb, chosen, o, run);
 }
 

@@ -65,7 +65,9 @@ void add_fetch(CLI::App& app, choice& chosen) {
   add_duration(*verb, "--timeout", o->timeout, "Stop waiting after this long");
   add_result_option(*verb, o->output);
   add_rest_options(*verb, o->rest);
-  verb->footer("Examples:\n  muster fetch rv_1 --timeout 10s\n  muster fetch job_1 --output json");
+  verb->footer(
+      "Examples:\n  muster fetch rv_0000000000000001 --timeout 10s\n  muster fetch "
+      "job_0000000000000001 --output json");
   on_chosen(*verb, chosen, o, run);
 }
 

@@ -82,7 +82,7 @@ void add_jobs(CLI::App& app, choice& chosen) {
   verb->add_option("--limit", o->limit, "How many to list")->type_name("N")->capture_default_str();
   add_output_option(*verb, o->output);
   add_rest_options(*verb, o->rest);
-  verb->footer("Examples:\n  muster jobs\n  muster jobs job_1 --output json");
+  verb->footer("Examples:\n  muster jobs\n  muster jobs job_0000000000000001 --output json");
   on_chosen(*verb, chosen, o, run);
 }
 

@@ -22,8 +22,8 @@ void print_line(std::string_view line, result_format format, table& rows) {
     if (state == "SUCCEEDED")
       std::cout << json::serialize(value) << '\n';
     else
-      std::cerr << "#" << text_of(result, "index") << " " << state << " "
-                << in_short(field_of(result, "error")) << '\n';
+      std::cerr << "#" << text_of(result, "index") << " " << in_short(field_of(result, "error"))
+                << '\n';
     return;
   }
   rows.add({text_of(result, "index"), state,
