@@ -72,8 +72,9 @@ class client_bidi {
     return await_rpc(engine_, writing_, &context_, begin);
   }
 
-  // Completion: the call's status, when the server sent it and everything it wrote before was read,
-  // or the call died. Once, after start() gave whichever result.
+  // Completion: the call's status, when the server sent it and everything that it wrote before was
+  // read, or the call died. So read until false first, also after a write that failed, or cancel().
+  // Once, after start() gave whichever result.
   [[nodiscard]] task<grpc::Status> finish() {
     grpc::Status status;
     auto begin = [s = stream_.get(), &status](void* tag) { s->Finish(&status, tag); };
