@@ -22,7 +22,11 @@ constexpr std::string_view content_security_policy =
 bool accepts_gzip(request const& r) {
   auto const text = lower(r.accept_encoding);
   auto const at = text.find("gzip");
-  return at != std::string::npos && text.compare(at, 8, "gzip;q=0") != 0;
+  if (at == std::string::npos) return false;
+  auto const choice = text.substr(at, text.find(',', at) - at);
+  auto const weight = choice.find("q=");  // 0, 0.0…: not wanted
+  return weight == std::string::npos ||
+         choice.find_first_of("123456789", weight) != std::string::npos;
 }
 
 bool has_etag(request const& r, std::string_view etag) {

@@ -98,6 +98,17 @@ TEST(stop, a_second_signal_ends_the_server_at_once) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, 1s);
 }
 
+TEST(stop, what_does_not_end_in_time_is_left_behind) {
+  cluster c;
+  auto& server = c.serve({"--stop-timeout", "200ms"});
+  half_request const slow(c.http());
+  ASSERT_TRUE(slow.connected());
+  ASSERT_EQ(c.status_of("/readyz"), 200u);
+  server.signal(SIGTERM);
+  EXPECT_EQ(server.wait(10s), 1);
+  EXPECT_NE(server.errors().find("HTTP exchanges"), std::string::npos) << server.errors();
+}
+
 TEST(stop, the_port_is_free_again_afterwards) {
   cluster c;
   auto& server = c.serve();

@@ -127,6 +127,21 @@ TEST(work, a_killed_worker_costs_nothing_but_time) {
   EXPECT_NE(tasks.out.find("worker:1  CONNECTED"), std::string::npos) << tasks.out;
 }
 
+TEST(work, a_frozen_worker_is_lost_by_its_heartbeat_and_comes_back) {
+  cluster c;
+  c.serve({"--heartbeat-timeout", "1500ms"});
+  auto& worker = c.worker({"--index", "0"});
+  ASSERT_TRUE(c.await_tasks(1));
+  worker.signal(SIGSTOP);
+  EXPECT_TRUE(c.await_tasks(1, "LATE"));
+  EXPECT_TRUE(c.await_tasks(1, "ERROR"));
+  c.worker({"--index", "1"});
+  auto const f = c.run({"submit", "muster.echo", "1", "--timeout", "20s"});
+  EXPECT_EQ(f.out, "1\n") << f.err;
+  worker.signal(SIGCONT);
+  EXPECT_TRUE(c.await_tasks(2));
+}
+
 TEST(work, a_worker_started_before_the_server_connects_when_it_comes) {
   cluster c;
   c.serve().signal(SIGKILL);  // only to learn two free ports
