@@ -3,6 +3,9 @@
 // `window` is how many closures it may hold just now: between its slots and its credits, doubled
 // while closures come back quickly and halved when they do not. So long closures wait in the shared
 // queue, where any worker can take them, and short ones keep the stream full.
+//
+// A worker that was filled is sent more when half of its window is answered: one at a time would
+// keep the batches as small as they happened to be, a half keeps it busy and the batches large.
 #pragma once
 
 #include <algorithm>
@@ -39,7 +42,8 @@ struct worker {
   readiness wanted() const {
     if (draining) return readiness::none;
     if (holds.size < slots) return readiness::idle;
-    return holds.size < window ? readiness::ahead : readiness::none;
+    auto const refill_at = ready == readiness::none ? window / 2 : window - 1;
+    return holds.size <= refill_at ? readiness::ahead : readiness::none;
   }
   void grow() { window = std::min(window * 2, credits); }
   void shrink() { window = std::max(window / 2, slots); }

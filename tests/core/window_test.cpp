@@ -25,7 +25,22 @@ TEST(window, doubles_while_closures_come_back_quickly_up_to_the_credits) {
     c.succeed(w, job[i]);
     sizes.push_back(c.held(w).size());
   }
-  EXPECT_EQ(sizes, (std::vector<std::size_t>{4, 8, 11, 11, 11}));
+  // At 11 the worker still holds 7, then 6: it is sent more when half of its window is answered.
+  EXPECT_EQ(sizes, (std::vector<std::size_t>{4, 8, 7, 6, 11}));
+}
+
+TEST(window, a_full_worker_is_sent_more_when_half_of_it_is_answered_and_then_up_to_the_whole) {
+  cluster c;
+  auto const w = c.attach({.slots = 1, .credits = 8});
+  auto const job = c.open(many(100));
+  std::size_t next = 0;
+  while (c.held(w).size() < 8) c.succeed(w, job[next++]);
+  std::vector<std::size_t> sizes;
+  for (int i = 0; i < 8; ++i) {
+    c.succeed(w, job[next++]);
+    sizes.push_back(c.held(w).size());
+  }
+  EXPECT_EQ(sizes, (std::vector<std::size_t>{7, 6, 5, 8, 7, 6, 5, 8}));
 }
 
 TEST(window, halves_while_closures_are_slow_down_to_the_slots) {
@@ -45,6 +60,19 @@ TEST(window, halves_while_closures_are_slow_down_to_the_slots) {
   EXPECT_EQ(sizes.at(12), 3u);
   EXPECT_EQ(sizes.at(13), 2u);
   EXPECT_EQ(sizes.back(), 2u);
+}
+
+TEST(window, grows_again_after_the_slowest_of_times) {
+  cluster c;
+  auto const w = c.attach({.slots = 2, .credits = 16});
+  auto const job = c.open(many(100));
+  for (std::size_t i = 0; i < 10; ++i) {
+    c.wait(1s);
+    c.succeed(w, job[i]);
+  }
+  ASSERT_EQ(c.held(w).size(), 2u);
+  c.answer(w, {c.good(w, job[10]), c.good(w, job[11])});  // the last was sent just now
+  EXPECT_EQ(c.held(w).size(), 4u);
 }
 
 TEST(window, stays_where_it_is_for_closures_neither_quick_nor_slow) {
