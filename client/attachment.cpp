@@ -1,3 +1,5 @@
+// The stream's life: dialling, the two loops, leaving, the end. What messages mean is in
+// attachment_messages.cpp.
 #include "client/attachment.hpp"
 
 #include <grpcpp/generic/generic_stub.h>
@@ -6,11 +8,9 @@
 #include <boost/asio/this_coro.hpp>
 #include <utility>
 
-#include "client/failure_text.hpp"
 #include "client/log.hpp"
 #include "coro/check.hpp"
 #include "proto/byte_buffer.hpp"
-#include "proto/columns.hpp"
 
 namespace muster {
 namespace {
@@ -83,101 +83,6 @@ coro::task<void> attachment::read_all() {
   pending_.set();
 }
 
-bool attachment::take_message(v1::ServerMessage& m) {
-  if (m.has_welcome()) take_welcome(m.welcome());
-  if (!identity_) violation_ = "something came before welcome";
-  if (!violation_.empty() || !take_closures(m)) return false;
-  take_stops(m);
-  if (m.drain()) {
-    leaving_ = true;
-    begin_leaving();
-    pending_.set();
-  }
-  return true;
-}
-
-void attachment::take_welcome(v1::Welcome const& w) {
-  worker_identity me;
-  me.job = w.job();
-  me.index = w.index();
-  me.slots = around_.hello.slots();
-  me.credits = w.credits();
-  me.incarnation = around_.hello.incarnation();
-  me.server = server_;
-  me.server_version = w.server_version();
-  identity_ = std::make_shared<worker_identity const>(std::move(me));
-  welcomed_at_ = steady::now();
-  if (!leave_asked_) deadline_.cancel();
-  beat_interval_ = std::chrono::milliseconds(std::max(1u, w.heartbeat_interval_ms()));
-  beat();
-  log(log_level::info, "attached to " + server_ + " as " + identity_->job + ":" +
-                           std::to_string(identity_->index));
-}
-
-bool attachment::take_closures(v1::ServerMessage& m) {
-  int const n = m.closure_size();
-  if (m.attempt_size() != n || m.function_size() != n || m.args_size() != n ||
-      (m.encoding_size() != 0 && m.encoding_size() != n))
-    violation_ = "columns of unequal length";
-  if (held_.size() + static_cast<std::size_t>(n) > identity_->credits)
-    violation_ = "more closures than credits";
-  if (!violation_.empty()) return false;
-  for (int i = 0; i < n; ++i) {
-    auto const encoding = proto::is_bytes(m.encoding(), i) ? encoding::bytes : encoding::json;
-    if (m.function(i) >= around_.functions.size()) {
-      failure const why{failure_kind::stale_handle, {}, "no function has number " +
-                        std::to_string(m.function(i)), {}, {}, 0};
-      answer(m.closure(i), m.attempt(i), why);
-      continue;
-    }
-    auto const& f = around_.functions[m.function(i)];
-    if (f.quick) {
-      run_quick(f, m.closure(i), m.attempt(i), {m.args(i), encoding});
-      continue;
-    }
-    auto j = std::make_shared<job>();
-    j->stream = id_;
-    j->closure = m.closure(i);
-    j->attempt = m.attempt(i);
-    j->function = &f;
-    j->worker = identity_;
-    j->args = {std::move(*m.mutable_args(i)), encoding};
-    if (held_.add(j)) batch_.push_back(std::move(j));
-  }
-  if (!batch_.empty()) around_.threads.push(batch_);
-  batch_.clear();
-  return true;
-}
-
-void attachment::run_quick(registered_function const& f, std::uint64_t closure,
-                           std::uint32_t attempt, value_view args) {
-  context c(*identity_, closure, attempt, {});
-  quick_result_.bytes.clear();
-  quick_result_.encoding = encoding::json;
-  if (call_function(f, c, args, quick_result_, quick_failure_))
-    answer(closure, attempt, quick_result_);
-  else
-    answer(closure, attempt, quick_failure_);
-}
-
-void attachment::take_stops(v1::ServerMessage const& m) {
-  for (int i = 0; i < std::min(m.stop_closure_size(), m.stop_attempt_size()); ++i) {
-    if (held_.stop(m.stop_closure(i), m.stop_attempt(i)) != held_closures::stopped::dropped)
-      continue;
-    failure const why{failure_kind::cancelled, {}, "cancelled before it started", {}, {}, 0};
-    answer(m.stop_closure(i), m.stop_attempt(i), why);
-  }
-}
-
-void attachment::take(job& finished) {
-  if (finished.stream != id_ || !held_.remove(finished)) return;
-  if (finished.ok)
-    answer(finished.closure, finished.attempt, finished.result);
-  else
-    answer(finished.closure, finished.attempt, finished.why);
-  pending_.set();  // the last answer may be what leaving waited for
-}
-
 // ---- leaving ------------------------------------------------------------------------------------
 
 void attachment::leave() {
@@ -191,8 +96,9 @@ void attachment::leave() {
 void attachment::begin_leaving() {
   if (deadline_.pending()) return;
   deadline_.call_at(steady::now() + around_.options.drain_timeout, [this] {
-    log(log_level::warning, std::to_string(held_.size()) + " closures are given back: not done "
-                            "within the drain time-out");
+    log(log_level::warning, std::to_string(held_.size()) +
+                                " closures are given back: not done "
+                                "within the drain time-out");
     leaving_ = true;
     held_.drop_all();
     pending_.set();
@@ -232,29 +138,6 @@ void attachment::beat() {
     pending_.set();
   }
   beats_.call_at(std::max(due, steady::now() + beat_interval_ / 2), [this] { beat(); });
-}
-
-void attachment::answer(std::uint64_t closure, std::uint32_t attempt, value const& result) {
-  auto& m = out_.add_entry(result.bytes.size() + 20);
-  int const position = m.closure_size();
-  m.add_closure(closure);
-  m.add_attempt(attempt);
-  m.add_value(result.bytes.data(), result.bytes.size());
-  proto::add_encoding(*m.mutable_encoding(), position, result.encoding == encoding::bytes);
-  if (position == 0) pending_.set();
-}
-
-void attachment::answer(std::uint64_t closure, std::uint32_t attempt, failure const& why) {
-  auto& m = out_.add_entry(why.message.size() + why.traceback.size() + 40);
-  int const position = m.closure_size();
-  m.add_closure(closure);
-  m.add_attempt(attempt);
-  m.add_value();
-  proto::add_encoding(*m.mutable_encoding(), position, false);
-  auto& f = *m.add_failure();
-  f.set_position(static_cast<std::uint32_t>(position));
-  to_wire(why, f);
-  if (position == 0) pending_.set();
 }
 
 }  // namespace muster

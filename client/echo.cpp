@@ -52,8 +52,8 @@ void echo_object(value_view args, value& result) {
       (keywords && (!keywords->is_object() || !keywords->get_object().empty())))
     throw function_error(failure_kind::input, "muster.echo takes positional arguments only");
   auto const& values = list->get_array();
-  result.bytes = values.size() == 1 ? boost::json::serialize(values[0])
-                                    : boost::json::serialize(values);
+  result.bytes =
+      values.size() == 1 ? boost::json::serialize(values[0]) : boost::json::serialize(values);
 }
 
 }  // namespace

@@ -14,10 +14,13 @@ bool call_function(registered_function const& f, context& c, value_view args, va
     return false;
   }
   if (result.bytes.size() > result_bytes_max) {
-    why = {failure_kind::user, "muster::result_too_large",
+    why = {failure_kind::user,
+           "muster::result_too_large",
            "the result has " + std::to_string(result.bytes.size()) + " bytes, the limit is " +
                std::to_string(result_bytes_max),
-           {}, {}, 0};
+           {},
+           {},
+           0};
     result.bytes = {};
     return false;
   }

@@ -22,9 +22,8 @@ constexpr std::uint64_t handler_bit = std::uint64_t{1} << 63;
 }  // namespace
 
 void session::stream::start() {
-  engine_.context().post([self = shared_from_this()] {
-    self->engine_.tasks().spawn("session", self->run(self));
-  });
+  engine_.context().post(
+      [self = shared_from_this()] { self->engine_.tasks().spawn("session", self->run(self)); });
 }
 
 coro::task<void> session::stream::run(std::shared_ptr<stream> /*self*/) {
@@ -171,14 +170,19 @@ void session::stream::end(grpc::Status const& status) {
     if (!violation_.empty())
       reason_ = violation_;
     else if (!status.ok())
-      reason_ = status.error_message().empty() ? "the stream was cancelled" : status.error_message();
+      reason_ =
+          status.error_message().empty() ? "the stream was cancelled" : status.error_message();
     else if (!closing_)
       reason_ = "the server ended the session";
     left.swap(handlers_);
     free_handlers_.clear();
   }
-  failure_ = {failure_kind::dependency_lost, "muster::session_error",
-              "the session has ended: " + reason_, {}, {}, 0};
+  failure_ = {failure_kind::dependency_lost,
+              "muster::session_error",
+              "the session has ended: " + reason_,
+              {},
+              {},
+              0};
   for (auto const& done : left)
     if (done) done({handler_bit, {}, &failure_});
   lock held(mutex_);

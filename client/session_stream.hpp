@@ -90,7 +90,7 @@ class session::stream : public std::enable_shared_from_this<session::stream> {
   bool input_ended_ = false;
   std::string violation_;  // what the server did wrong
 
-  mutable std::mutex mutex_;  // protects all below
+  mutable std::mutex mutex_;         // protects all below
   std::condition_variable changed_;  // room, all finished, opened, flushed, ended
   /// At most options.pending_max entries and pending_bytes_max bytes, and what the stream thread's
   /// handlers add: about one entry an outcome. Full: see schedule.
@@ -101,7 +101,7 @@ class session::stream : public std::enable_shared_from_this<session::stream> {
   bool ending_ = false;  // nothing is taken any more
   bool ended_ = false;   // and every handler was called
   std::string reason_;   // why it ended; empty: in order
-  std::string id_;      // once opened
+  std::string id_;       // once opened
   std::unordered_map<std::string, std::uint32_t> functions_;
   /// By the low bits of the token; as many as there are closures with handlers in flight.
   std::vector<outcome_handler> handlers_;

@@ -1,5 +1,5 @@
-// What a muster::worker is made of: its functions, its threads, and the loop that keeps it attached.
-// Made, filled and run by the user's thread; the loop lives on the engine thread.
+// What a muster::worker is made of: its functions, its threads, and the loop that keeps it
+// attached. Made, filled and run by the user's thread; the loop lives on the engine thread.
 #pragma once
 
 #include <atomic>

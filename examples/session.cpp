@@ -1,4 +1,5 @@
-// Schedules closures of the functions in worker.cpp and prints what comes back:  session [HOST:PORT]
+// Schedules closures of the functions in worker.cpp and prints what comes back:  session
+// [HOST:PORT]
 #include <cstdio>
 #include <future>
 #include <muster/session.hpp>

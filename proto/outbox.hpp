@@ -73,9 +73,7 @@ class outbox {
   }
 
  private:
-  void grow() {
-    parts_.push_back(spare_ ? std::move(spare_) : std::make_unique<part>());
-  }
+  void grow() { parts_.push_back(spare_ ? std::move(spare_) : std::make_unique<part>()); }
 
   std::deque<std::unique_ptr<part>> parts_;
   std::unique_ptr<part> spare_;

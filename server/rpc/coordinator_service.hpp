@@ -30,7 +30,8 @@ struct coordinator_service_options {
 class coordinator_service {
  public:
   /// Adds itself to `server`. REQUIRES: before server.start(); hub and server outlive the service.
-  coordinator_service(hub& hub, coro::grpc_server& server, coordinator_service_options options = {});
+  coordinator_service(hub& hub, coro::grpc_server& server,
+                      coordinator_service_options options = {});
   /// REQUIRES: no stream is left: stop() or the server's stop() has completed.
   ~coordinator_service();
   coordinator_service(coordinator_service const&) = delete;

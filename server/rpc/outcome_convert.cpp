@@ -12,8 +12,7 @@ void to_wire(core::outcome const& o, proto::outbox<v1::SessionResponse>& out) {
   int const position = m.token_size();
   m.add_token(o.token);
   m.add_value(value.data(), value.size());
-  proto::add_encoding(*m.mutable_encoding(), position,
-                      o.value.encoding() == core::encoding::bytes);
+  proto::add_encoding(*m.mutable_encoding(), position, o.value.encoding() == core::encoding::bytes);
   if (o.ok) return;
   auto& f = *m.add_failure();
   f.set_position(static_cast<std::uint32_t>(position));

@@ -39,12 +39,11 @@ core::result<core::session_spec> from_wire(v1::Open const& o) {
                         "open.cluster: there is no cluster '" + o.cluster() + "'"};
   if (o.name().size() > session_name_bytes_max)
     return core::status{core::code::invalid_argument,
-                        "open.name: " + std::to_string(o.name().size()) +
-                            " bytes, the limit is " + std::to_string(session_name_bytes_max)};
+                        "open.name: " + std::to_string(o.name().size()) + " bytes, the limit is " +
+                            std::to_string(session_name_bytes_max)};
   core::session_spec spec;
   spec.name = o.name();
-  spec.on_error =
-      o.continue_on_error() ? core::on_error::continue_all : core::on_error::fail_fast;
+  spec.on_error = o.continue_on_error() ? core::on_error::continue_all : core::on_error::fail_fast;
   spec.open = true;
   spec.keep_values = false;
   spec.queue_capacity = o.queue_capacity();

@@ -119,13 +119,10 @@ core::status session_stream::take_open(v1::Open const& open) {
 core::status session_stream::take_names(v1::SessionRequest const& m) {
   for (int i = 0; i < m.function_name_size(); ++i) {
     auto const id = hub_.state().intern(m.function_name(i));
-    if (!id)
-      return {id.error().code,
-              "function_name[" + std::to_string(i) + "]: " + id.error().message};
+    auto const field = "function_name[" + std::to_string(i) + "]: ";
+    if (!id) return {id.error().code, field + id.error().message};
     if (functions_.size() >= hub_.state().configuration().functions_max)
-      return {core::code::resource_exhausted,
-              "function_name[" + std::to_string(i) + "]: the stream has named " +
-                  std::to_string(functions_.size()) + ", the limit"};
+      return {core::code::resource_exhausted, field + "too many on this stream"};
     functions_.push_back(*id);
   }
   return {};

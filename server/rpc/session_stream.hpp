@@ -65,9 +65,9 @@ class session_stream final : public session_sink {
   coordinator_service_options const& options_;
 
   core::session_id session_{};
-  bool open_ = false;     // the hub knows this sink
-  bool sealed_ = false;   // half-closed
-  bool drained_ = false;  // since then: nothing is queued or running
+  bool open_ = false;                         // the hub knows this sink
+  bool sealed_ = false;                       // half-closed
+  bool drained_ = false;                      // since then: nothing is queued or running
   std::vector<core::function_id> functions_;  // by the client's number
   /// Undelivered outcomes, in entries. More: the stream is not read; what is in the core's queue
   /// still ends here, so the outbox holds at most this, a queue's capacity and what runs.

@@ -42,6 +42,12 @@ class stream_list {
   };
   [[nodiscard]] entry add(Stream& stream) { return entry(*this, stream); }
 
+  /// REQUIRES: `f` neither adds nor removes streams.
+  template <class F>
+  void for_each(F f) {
+    for (auto* stream : streams_) f(*stream);
+  }
+
   /// The acceptor spawns the handlers here.
   coro::task_group& tasks() { return tasks_; }
   bool stopping() const { return stopping_; }

@@ -62,9 +62,9 @@ core::status check_numbers(v1::Hello const& h) {
 core::status check_functions(v1::Hello const& h, core::config const& limits) {
   auto const count = static_cast<std::size_t>(h.function_size());
   if (count > limits.functions_per_worker_max)
-    return {core::code::resource_exhausted,
-            "hello.function: " + std::to_string(count) + " functions, the limit is " +
-                std::to_string(limits.functions_per_worker_max)};
+    return {core::code::resource_exhausted, "hello.function: " + std::to_string(count) +
+                                                " functions, the limit is " +
+                                                std::to_string(limits.functions_per_worker_max)};
   std::unordered_set<std::string_view> seen;
   for (int i = 0; i < h.function_size(); ++i) {
     auto const& name = h.function(i);

@@ -1,6 +1,5 @@
 #include "server/rpc/worker_service.hpp"
 
-
 #include "coro/accept.hpp"
 #include "muster/v1/worker.grpc.pb.h"
 #include "server/rpc/stream_list.hpp"
@@ -12,7 +11,9 @@ struct worker_service::state {
   using method = v1::WorkerService::WithRawMethod_Attach<v1::WorkerService::Service>;
 
   state(server::hub& h, coro::grpc_server& server, worker_service_options o)
-      : hub(h), options(std::move(o)), streams("worker stream", server.engine(), options.streams_max) {
+      : hub(h),
+        options(std::move(o)),
+        streams("worker stream", server.engine(), options.streams_max) {
     server.add_service(service);
     auto serve_call = [this](std::unique_ptr<worker_session::call> call) {
       return serve(std::move(call));

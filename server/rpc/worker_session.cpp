@@ -24,11 +24,7 @@ core::status wrong(std::string what) {
 }  // namespace
 
 worker_session::worker_session(server::hub& h, call& c, worker_service_options const& options)
-    : hub_(h),
-      call_(c),
-      options_(options),
-      pending_(c.engine()),
-      deadline_(c.engine()) {}
+    : hub_(h), call_(c), options_(options), pending_(c.engine()), deadline_(c.engine()) {}
 
 coro::task<void> worker_session::run() {
   using namespace boost::asio::experimental::awaitable_operators;
@@ -167,51 +163,6 @@ void worker_session::leave_hub(bool clean, std::string reason) {
   spdlog::log(clean ? spdlog::level::info : spdlog::level::warn,
               "worker gone task={} clean={} reason=\"{}\"", task_, clean, reason);
   hub_.apply(core::worker_detached{stream_, clean, std::move(reason)});
-}
-
-// ---- from the hub -------------------------------------------------------------------------------
-
-void worker_session::on_welcome(core::welcome const& w) {
-  task_ = w.job + ":" + std::to_string(w.index);
-  spdlog::info("worker attached task={} credits={} peer={}", task_, w.credits,
-               call_.context().peer());
-  auto& welcome = *out_.tail().mutable_welcome();
-  welcome.set_job(w.job);
-  welcome.set_index(static_cast<std::uint32_t>(w.index));
-  welcome.set_heartbeat_interval_ms(static_cast<std::uint32_t>(
-      std::chrono::ceil<std::chrono::milliseconds>(w.heartbeat_interval).count()));
-  welcome.set_server_incarnation(options_.server_incarnation);
-  welcome.set_credits(w.credits);
-  welcome.set_server_version(options_.server_version);
-  out_.seal();  // it comes alone
-  pending_.set();
-}
-
-void worker_session::on_dispatch(std::span<core::assignment const> batch) {
-  for (auto const& a : batch) to_wire(a, numbers_[core::raw(a.function)], out_);
-  pending_.set();
-}
-
-// In the last message, so that it never overtakes its closure.
-void worker_session::on_stop(core::stop_request const& s) {
-  auto& last = out_.tail();
-  last.add_stop_closure(core::raw(s.closure));
-  last.add_stop_attempt(s.attempt);
-  pending_.set();
-}
-
-void worker_session::on_drain() {
-  out_.tail().set_drain(true);
-  pending_.set();
-}
-
-void worker_session::on_disconnect(core::status const& why, bool final) {
-  attached_ = false;
-  spdlog::warn("worker disconnected task={} code={} final={} reason=\"{}\"", task_,
-               core::name(why.code), final, why.message);
-  if (ended_) return;
-  if (final) call_.context().AddTrailingMetadata("muster-final", "1");
-  end(to_grpc(why));
 }
 
 }  // namespace muster::server

@@ -68,9 +68,9 @@ class worker_session final : public worker_sink {
   worker_service_options const& options_;
 
   core::stream_id stream_{};
-  bool greeted_ = false;   // hello was taken
-  bool attached_ = false;  // the hub knows this sink
-  std::string task_;       // "worker:3", for the log
+  bool greeted_ = false;                // hello was taken
+  bool attached_ = false;               // the hub knows this sink
+  std::string task_;                    // "worker:3", for the log
   std::vector<std::uint32_t> numbers_;  // by function_id: the function's number on this stream
 
   coro::event pending_;  // there is something to write, or the end has come

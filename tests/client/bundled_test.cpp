@@ -53,7 +53,8 @@ TEST_F(bundled, fail_fails_with_the_message) {
 TEST_F(bundled, failure_text_that_is_no_utf8_arrives_cleaned) {
   auto const bytes = std::string("[\"a\xFF\"]");  // not JSON: the argument itself is refused
   std::promise<failure> got;
-  s.schedule(s.function("muster.fail"), {bytes}, [&](outcome const& o) { got.set_value(*o.failure); });
+  s.schedule(s.function("muster.fail"), {bytes},
+             [&](outcome const& o) { got.set_value(*o.failure); });
   EXPECT_EQ(got.get_future().get().kind, failure_kind::input);
 }
 
@@ -121,9 +122,8 @@ TEST(bundled_without_exec, exec_is_not_there_unless_allowed) {
   test_server server;
   worker_thread worker(options_for(server.address()), {}, {});
   ASSERT_TRUE(server.eventually([](auto& c) { return c.overview({}).tasks_connected == 1; }));
-  auto const functions = server.on_engine([](server::hub& h) {
-    return h.state().task("worker", 0)->functions;
-  });
+  auto const functions =
+      server.on_engine([](server::hub& h) { return h.state().task("worker", 0)->functions; });
   EXPECT_EQ(std::count(functions.begin(), functions.end(), "muster.echo"), 1);
   EXPECT_EQ(std::count(functions.begin(), functions.end(), "muster.exec"), 0);
 }

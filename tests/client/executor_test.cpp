@@ -41,8 +41,8 @@ struct running_executor {
 
 TEST(executor, runs_as_many_at_once_as_it_has_threads) {
   std::latch all_here(3);
-  registered_function const f{"f", [&](context&, value_view, value&) { all_here.arrive_and_wait(); },
-                              false};
+  registered_function const f{
+      "f", [&](context&, value_view, value&) { all_here.arrive_and_wait(); }, false};
   running_executor r(3);
   std::vector<std::shared_ptr<job>> const jobs{make_job(f), make_job(f), make_job(f)};
   r.e.push(jobs);

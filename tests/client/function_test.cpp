@@ -34,14 +34,16 @@ called call(raw_function f, std::string_view args, encoding e = encoding::json,
   return out;
 }
 
-int add(int a, int b) { return a + b; }
+int add(int a, int b) {
+  return a + b;
+}
 
 TEST(function, takes_functions_lambdas_and_context) {
   EXPECT_EQ(call(make_raw(add), "[1,2]").text, "3");
   EXPECT_EQ(call(make_raw([](std::string const& s) { return s + "!"; }), "[\"a\"]").text, "\"a!\"");
-  EXPECT_EQ(call(make_raw([](context& c, int a) { return static_cast<int>(c.index()) + a; }), "[1]")
-                .text,
-            "4");
+  EXPECT_EQ(
+      call(make_raw([](context& c, int a) { return static_cast<int>(c.index()) + a; }), "[1]").text,
+      "4");
   EXPECT_EQ(call(make_raw([](context& c) { return c.closure() + c.attempt(); }), "[]").text, "23");
   EXPECT_EQ(call(make_raw([] {}), "[]").text, "null");
 }
@@ -85,7 +87,8 @@ TEST(function, argument_errors_are_input_and_name_position_and_type) {
       {R"({"args":[1],"kwargs":{"x":2}})", "takes no argument named 'x'"},
       {R"({"args":[1],"kwargs":{"i":2}})", "argument 'i' is given twice"},
       {R"("a")", "arguments must be an array, or an object with args and kwargs"},
-      {R"({"argv":[1]})", "arguments as an object have \"args\", an array, and \"kwargs\", an object"},
+      {R"({"argv":[1]})",
+       "arguments as an object have \"args\", an array, and \"kwargs\", an object"},
   };
   for (auto const& c : cases) {
     auto const got = call(f, c.args);

@@ -1,7 +1,8 @@
 #include "muster/json.hpp"
 
-#include <boost/json.hpp>
 #include <gtest/gtest.h>
+
+#include <boost/json.hpp>
 
 #include "muster/function_error.hpp"
 

@@ -76,7 +76,8 @@ TEST(session, blocked_schedule_ends_with_the_session) {
   session s({.server = server->address(), .queue_capacity = 16, .pending_max = 64});
   auto const f = s.function("f");
   std::string const args = "[\"" + std::string(100'000, 'x') + "\"]";
-  std::thread scheduling([&] { EXPECT_THROW(s.schedule_many(f, {args}, 0, 20'000), session_error); });
+  std::thread scheduling(
+      [&] { EXPECT_THROW(s.schedule_many(f, {args}, 0, 20'000), session_error); });
   EXPECT_TRUE(server->eventually([](auto& c) { return c.overview({}).closures.queued >= 16; }));
   server.reset();
   scheduling.join();

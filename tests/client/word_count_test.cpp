@@ -56,7 +56,10 @@ TEST(word_count, equals_coreutils_on_tricky_bytes) {
   expect_same("word");
   expect_same("no newline at the end\nword");
   expect_same("don't stop-gap_under1two\r\nthree\tfour");
-  expect_same("caf\xC3\xA9 na\xC3\xAFve \xFF\xFE" "x\xE2\x82\xAC" "y");
+  expect_same(
+      "caf\xC3\xA9 na\xC3\xAFve \xFF\xFE"
+      "x\xE2\x82\xAC"
+      "y");
   expect_same(std::string("nul\0between\0words\0", 18));
   expect_same("@A[Z`a{z");
 }

@@ -4,11 +4,8 @@
 #include <latch>
 #include <set>
 
-#include "muster/function_error.hpp"
-#include "muster/log.hpp"
 #include "muster/session.hpp"
 #include "tests/client/worker_thread.hpp"
-#include "tests/rpc/hand_worker.hpp"
 #include "tests/rpc/test_server.hpp"
 
 namespace muster::test {
@@ -96,9 +93,8 @@ TEST(worker, gives_back_what_is_not_done_within_the_drain_timeout) {
   auto result = s.call<int>("slow");
   started.wait();
   EXPECT_EQ(first.stop(), 0);
-  worker_thread second(options_for(server.address()), [](muster::worker& w) {
-    w.function("slow", [] { return 2; });
-  });
+  worker_thread second(options_for(server.address()),
+                       [](muster::worker& w) { w.function("slow", [] { return 2; }); });
   EXPECT_EQ(result.get(), 2);
 }
 
@@ -113,88 +109,6 @@ TEST(worker, drain_by_the_server_ends_run_with_0) {
     return 0;
   });
   EXPECT_EQ(worker.join(), 0);
-}
-
-TEST(worker, comes_back_to_a_server_that_restarted_with_the_same_incarnation) {
-  auto server = std::make_unique<test_server>();
-  auto const port = server->port();
-  worker_thread worker(options_for(server->address()));
-  ASSERT_TRUE(connected(*server));
-  auto const incarnation = [](test_server& s) {
-    return s.on_engine([](server::hub& h) { return h.state().task("worker", 0)->incarnation; });
-  };
-  auto const before = incarnation(*server);
-  server.reset();
-  test_server_options o;
-  o.port = port;
-  test_server again(o);
-  ASSERT_TRUE(connected(again));
-  EXPECT_EQ(incarnation(again), before);
-  session s({.server = again.address()});
-  EXPECT_EQ(s.call<int>("muster.echo", 4).get(), 4);
-}
-
-TEST(worker, tries_its_servers_in_turn) {
-  test_server server;
-  auto o = options_for("127.0.0.1:1");
-  o.servers.push_back(server.address());
-  worker_thread worker(o);
-  EXPECT_TRUE(connected(server));
-}
-
-// The server is lost while a function runs: it is asked to stop, and its result goes nowhere.
-TEST(worker, what_runs_when_the_server_is_lost_is_void) {
-  auto server = std::make_unique<test_server>();
-  auto const port = server->port();
-  std::latch started(1);
-  std::atomic<bool> was_asked = false;
-  worker_thread worker(options_for(server->address()), [&](muster::worker& w) {
-    w.function("slow", [&](context& c) {
-      started.count_down();
-      while (!c.cancelled()) std::this_thread::sleep_for(milliseconds(1));
-      was_asked = true;
-      return 1;
-    });
-  });
-  session s({.server = server->address()});
-  auto result = s.call<int>("slow");
-  started.wait();
-  server.reset();
-  EXPECT_THROW(result.get(), closure_error);
-  test_server_options o;
-  o.port = port;
-  test_server again(o);
-  ASSERT_TRUE(connected(again));
-  session s2({.server = again.address()});
-  EXPECT_EQ(s2.call<int>("muster.echo", 1).get(), 1);  // still attached: no stray answer
-  EXPECT_TRUE(again.eventually([&](auto&) { return was_asked.load(); }));
-  EXPECT_EQ(connected(again), true);
-}
-
-TEST(worker, taken_over_task_is_final) {
-  test_server server;
-  auto o = options_for(server.address());
-  o.index = 0;
-  worker_thread worker(o);
-  ASSERT_TRUE(connected(server));
-  auto hello = make_hello({"f"}, 1, 1, 12345);
-  hello.set_index(0);
-  hand_worker usurper(server.address(), hello);
-  EXPECT_EQ(worker.join(), 1);
-}
-
-TEST(worker, refused_hello_is_final) {
-  test_server server;
-  auto o = options_for(server.address());
-  o.job = "not a name";
-  std::string line;
-  set_log([&](log_level level, std::string_view text) {
-    if (level == log_level::error) line = text;
-  });
-  worker_thread worker(o);
-  EXPECT_EQ(worker.join(), 1);
-  EXPECT_NE(line.find("hello.job"), std::string::npos) << line;
-  set_log({});
 }
 
 TEST(worker, beats_when_it_is_idle) {
@@ -245,7 +159,8 @@ TEST(worker, two_workers_share_100000_closures_and_each_finishes_once) {
   EXPECT_EQ(s.close(), "");
   EXPECT_EQ(std::count(times.begin(), times.end(), 1), 100'000);
   for (int i : {0, 1}) {
-    auto const task = server.on_engine([i](server::hub& h) { return *h.state().task("worker", i); });
+    auto const task =
+        server.on_engine([i](server::hub& h) { return *h.state().task("worker", i); });
     EXPECT_GT(task.finished, 10'000u);
   }
 }

@@ -51,9 +51,7 @@ class hand_stream {
     }
     return stream_->Finish();
   }
-  bool has_trailer(char const* key) {
-    return context_.GetServerTrailingMetadata().count(key) > 0;
-  }
+  bool has_trailer(char const* key) { return context_.GetServerTrailingMetadata().count(key) > 0; }
 
  protected:
   hand_stream() {

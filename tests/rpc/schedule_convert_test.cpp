@@ -37,7 +37,9 @@ struct bad_request {
   char const* begins;
 };
 
-void PrintTo(bad_request const& b, std::ostream* out) { *out << b.name; }
+void PrintTo(bad_request const& b, std::ostream* out) {
+  *out << b.name;
+}
 
 bad_request const bad_requests[] = {
     {"function", [](auto& m) { m.add_function(0); }, "function: 3 entries for 2 tokens"},

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <thread>
 
 #include "tests/rpc/hand_worker.hpp"
 #include "tests/rpc/test_server.hpp"
@@ -48,8 +49,7 @@ TEST(session_stream, protocol_errors_name_the_field) {
   EXPECT_EQ(status_of(server, m).error_message(), "function: 0 entries for 1 tokens");
   m.add_function(0);
   m.add_args("[]");
-  EXPECT_EQ(status_of(server, m).error_message(),
-            "function[0]: number 0, the stream has named 0");
+  EXPECT_EQ(status_of(server, m).error_message(), "function[0]: number 0, the stream has named 0");
 }
 
 TEST(session_stream, opens_once) {
@@ -74,9 +74,8 @@ TEST(session_stream, unknown_function_waits_for_a_worker_that_has_it) {
   hand_worker other(server.address(), make_hello({"g"}, 1, 1, 1));
   hand_session session(server.address(), {});
   session.schedule(5, 1);
-  EXPECT_TRUE(server.eventually([](core::coordinator& c) {
-    return c.overview({}).closures.queued == 1;
-  }));
+  EXPECT_TRUE(
+      server.eventually([](core::coordinator& c) { return c.overview({}).closures.queued == 1; }));
   hand_worker worker(server.address(), make_hello({"f"}, 1, 1, 2));
   auto const given = worker.read_closures();
   ASSERT_TRUE(given);
@@ -151,110 +150,6 @@ TEST(session_stream, cancel_gives_every_closure_its_outcome) {
     tokens.insert(m.token().begin(), m.token().end());
   }
   EXPECT_EQ(tokens.size(), 2500u);
-}
-
-// Without a worker nothing leaves the queue, so the server must stop reading: what it has not read
-// stays with the client, whose writes then no longer return.
-TEST(session_stream, full_queue_holds_the_client_back) {
-  test_server server;
-  v1::Open open;
-  open.set_queue_capacity(100);
-  open.set_continue_on_error(true);
-  hand_session session(server.address(), open);
-  constexpr int messages = 200;
-  std::string const args = "[\"" + std::string(1000, 'x') + "\"]";
-  std::atomic<int> written = 0;
-  std::thread writing([&] {
-    for (int i = 0; i < messages; ++i, ++written)
-      session.schedule(static_cast<std::uint64_t>(i) * 50, 50, 0, args);
-  });
-  auto const queued = [](core::coordinator& c) { return c.overview({}).closures.queued; };
-  ASSERT_TRUE(server.eventually([&](auto& c) { return queued(c) == 100; }));
-  EXPECT_LT(written, messages);
-
-  hand_worker worker(server.address(), make_hello({"f"}, 16, 64));
-  std::uint64_t queued_max = 0;
-  std::thread serving([&] {
-    for (int n = 0; n < messages * 50;) {
-      auto const m = worker.read_closures();
-      if (!m) break;
-      n += m->closure_size();
-      worker.answer(*m);
-      queued_max = std::max(queued_max, server.on_engine([&](server::hub& h) {
-        return queued(h.state());
-      }));
-    }
-  });
-  int outcomes = 0;
-  for (auto const& m : session.read_outcomes(messages * 50)) outcomes += m.token_size();
-  EXPECT_EQ(outcomes, messages * 50);
-  writing.join();
-  serving.join();
-  EXPECT_LT(queued_max, 150u);  // the capacity and less than one message
-}
-
-// A client that does not read its outcomes: they may pile up to the capacity, then it is not read.
-TEST(session_stream, unread_outcomes_hold_the_client_back) {
-  test_server server;
-  v1::Open open;
-  open.set_queue_capacity(64);
-  open.set_continue_on_error(true);
-  hand_session session(server.address(), open);
-  hand_worker worker(server.address(), make_hello({"f"}, 16, 64));
-  std::atomic<int> answered = 0;
-  constexpr int total = 40'000;
-  std::string const value = "\"" + std::string(1000, 'v') + "\"";
-  std::thread serving([&] {
-    while (answered < total) {
-      auto const m = worker.read_closures();
-      if (!m) break;
-      worker.answer(*m, value);
-      answered += m->closure_size();
-    }
-  });
-  std::thread writing([&] {
-    for (int i = 0; i < total; i += 32) session.schedule(static_cast<std::uint64_t>(i), 32);
-  });
-  // The windows of HTTP/2 take some megabytes; then the whole pipeline stands still.
-  int before = -1;
-  while (before != answered) {
-    before = answered;
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));
-  }
-  EXPECT_LT(answered, total);
-  int outcomes = 0;
-  for (auto const& m : session.read_outcomes(total)) outcomes += m.token_size();
-  EXPECT_EQ(outcomes, total);
-  writing.join();
-  serving.join();
-}
-
-TEST(session_stream, vanished_client_is_cancelled_even_while_it_is_held_back) {
-  test_server server;
-  v1::Open open;
-  open.set_queue_capacity(10);
-  auto session = std::make_unique<hand_session>(server.address(), open);
-  session->schedule(0, 20);
-  ASSERT_TRUE(server.eventually([](auto& c) { return c.overview({}).closures.queued == 20; }));
-  session->cancel();
-  EXPECT_TRUE(server.eventually([](auto& c) {
-    auto const o = c.overview({});
-    return o.closures.queued == 0 && o.sessions == 0 && o.closures.cancelled == 20;
-  }));
-}
-
-TEST(session_stream, vanished_client_stops_what_runs) {
-  test_server server;
-  hand_worker worker(server.address(), make_hello({"f"}, 1, 1));
-  hand_session session(server.address(), {});
-  session.schedule(0, 1);
-  auto const given = worker.read_closures();
-  ASSERT_TRUE(given);
-  session.cancel();
-  auto const stop = worker.read();
-  ASSERT_TRUE(stop);
-  ASSERT_EQ(stop->stop_closure_size(), 1);
-  EXPECT_EQ(stop->stop_closure(0), given->closure(0));
 }
 
 }  // namespace

@@ -16,6 +16,8 @@ test_server::test_server(test_server_options o)
   hub_ = std::make_unique<server::hub>(o.core, std::move(environment));
   workers_.emplace(*hub_, server_, o.workers);
   sessions_.emplace(*hub_, server_, o.sessions);
+  health_.emplace(server_);
+  health_->set_serving(true);
   server_.add_port("127.0.0.1:" + std::to_string(o.port));
   auto const started = server_.start();
   if (!started) throw std::runtime_error(started.error);
@@ -34,6 +36,7 @@ void test_server::stop() {
 }
 
 coro::task<void> test_server::stop_all() {
+  co_await health_->stop();
   co_await sessions_->stop();
   co_await workers_->stop();
   co_await server_.stop(std::chrono::milliseconds(200));

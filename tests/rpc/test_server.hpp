@@ -17,6 +17,7 @@
 #include "server/app/clock.hpp"
 #include "server/hub.hpp"
 #include "server/rpc/coordinator_service.hpp"
+#include "server/rpc/health_service.hpp"
 #include "server/rpc/worker_service.hpp"
 
 namespace muster::test {
@@ -55,6 +56,9 @@ class test_server {
     }
     return false;
   }
+  void set_serving(bool serving) {
+    on_engine([&](server::hub&) { return health_->set_serving(serving), 0; });
+  }
   std::size_t connected() {
     return on_engine([](server::hub& h) { return h.state().overview(h.now()).tasks_connected; });
   }
@@ -74,6 +78,7 @@ class test_server {
   std::unique_ptr<server::hub> hub_;
   std::optional<server::worker_service> workers_;
   std::optional<server::coordinator_service> sessions_;
+  std::optional<server::health_service> health_;
   std::thread thread_;
   int port_ = 0;
   bool stopped_ = false;

@@ -66,7 +66,9 @@ struct bad_message {
   char const* begins;
 };
 
-void PrintTo(bad_message const& b, std::ostream* out) { *out << b.name; }
+void PrintTo(bad_message const& b, std::ostream* out) {
+  *out << b.name;
+}
 
 v1::Failure failure_at(std::uint32_t position, int kind = v1::USER) {
   v1::Failure f;

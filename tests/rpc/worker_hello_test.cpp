@@ -16,7 +16,9 @@ struct bad_hello {
   char const* field;  // how the message begins
 };
 
-void PrintTo(bad_hello const& b, std::ostream* out) { *out << b.name; }
+void PrintTo(bad_hello const& b, std::ostream* out) {
+  *out << b.name;
+}
 
 bad_hello const bad_hellos[] = {
     {"cluster", [](auto& h) { h.set_cluster("elsewhere"); }, core::code::not_found,
@@ -37,10 +39,15 @@ bad_hello const bad_hellos[] = {
      "hello.function[1]: "},
     {"function_twice", [](auto& h) { h.add_function("f"); }, core::code::invalid_argument,
      "hello.function[1]: 'f' is declared twice"},
-    {"functions", [](auto& h) { for (int i = 0; i < 5000; ++i) h.add_function(std::to_string(i)); },
+    {"functions",
+     [](auto& h) {
+       for (int i = 0; i < 5000; ++i) h.add_function(std::to_string(i));
+     },
      core::code::resource_exhausted, "hello.function: 5001 functions"},
     {"labels",
-     [](auto& h) { for (int i = 0; i < 65; ++i) (*h.mutable_label())[std::to_string(i)] = "v"; },
+     [](auto& h) {
+       for (int i = 0; i < 65; ++i) (*h.mutable_label())[std::to_string(i)] = "v";
+     },
      core::code::invalid_argument, "hello.label: 65 labels"},
     {"label_key", [](auto& h) { (*h.mutable_label())[std::string(129, 'k')] = "v"; },
      core::code::invalid_argument, "hello.label: key of 129 bytes"},

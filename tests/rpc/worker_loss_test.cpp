@@ -58,9 +58,8 @@ core::session_id submit(test_server& server, int closures) {
     for (int i = 0; i < closures; ++i)
       e.closures.push_back({*h.state().intern("f"), 0, 0, core::blob("[]")});
     core::session_id id{};
-    h.ask(std::move(e), [&id](core::reply const& r) {
-      id = std::get<core::session_reply>(r.body).session;
-    });
+    h.ask(std::move(e),
+          [&id](core::reply const& r) { id = std::get<core::session_reply>(r.body).session; });
     return id;
   });
 }
@@ -80,9 +79,8 @@ TEST(worker_loss, killed_worker_is_seen_at_once_and_its_closures_run_elsewhere) 
   auto const lost = server.on_engine([](server::hub& h) { return *h.state().task("worker", 0); });
   EXPECT_EQ(lost.state, core::task_state::error);
   EXPECT_EQ(lost.error, "connection lost");
-  auto const page = server.on_engine([&](server::hub& h) {
-    return *h.state().closures(job, 0, 1, {});
-  });
+  auto const page =
+      server.on_engine([&](server::hub& h) { return *h.state().closures(job, 0, 1, {}); });
   ASSERT_EQ(page.items.at(0).attempts.size(), 2u);
   auto const& attempts = page.items[0].attempts;
   EXPECT_LE(attempts[1].started - attempts[0].ended, std::chrono::milliseconds(10));
@@ -93,9 +91,8 @@ TEST(worker_loss, cancelled_stream_is_an_error_not_a_leave) {
   test_server server;
   hand_worker worker(server.address(), make_hello());
   worker.cancel();
-  EXPECT_TRUE(server.eventually([](core::coordinator& c) {
-    return c.task("worker", 0)->state == core::task_state::error;
-  }));
+  EXPECT_TRUE(server.eventually(
+      [](core::coordinator& c) { return c.task("worker", 0)->state == core::task_state::error; }));
 }
 
 TEST(worker_loss, closure_that_kills_workers_is_quarantined) {
@@ -109,9 +106,8 @@ TEST(worker_loss, closure_that_kills_workers_is_quarantined) {
     ASSERT_EQ(victim.line(), "1\n");
     victim.kill_it();
   }
-  EXPECT_TRUE(server.eventually([&](core::coordinator& c) {
-    return c.job(job)->state == core::job_state::failed;
-  }));
+  EXPECT_TRUE(server.eventually(
+      [&](core::coordinator& c) { return c.job(job)->state == core::job_state::failed; }));
   auto const error = server.on_engine([&](server::hub& h) { return h.state().job(job)->error; });
   EXPECT_EQ(error->kind, core::failure_kind::worker_lost);
 }

@@ -85,7 +85,9 @@ struct offence {
   char const* says;
 };
 
-void PrintTo(offence const& o, std::ostream* out) { *out << o.name; }
+void PrintTo(offence const& o, std::ostream* out) {
+  *out << o.name;
+}
 
 void answer_all(v1::WorkerMessage& m, v1::ServerMessage const& held) {
   *m.mutable_closure() = held.closure();

@@ -17,7 +17,7 @@ struct worker_identity {
   std::uint32_t slots = 0;
   std::uint32_t credits = 0;
   std::uint64_t incarnation = 0;
-  std::string server;          // "host:port"
+  std::string server;  // "host:port"
   std::string server_version;
 };
 

@@ -6,8 +6,8 @@
 //
 // Closures run at least once and finish once, in any order. One thread of the library serves all
 // sessions of the process: the stream thread. Outcome handlers run there, must be short and not
-// throw (that ends the session); they may schedule again, which costs no hop. Members may be called from any thread, except where a
-// comment says otherwise.
+// throw (that ends the session); they may schedule again, which costs no hop. Members may be called
+// from any thread, except where a comment says otherwise.
 #pragma once
 
 #include <boost/json.hpp>
@@ -31,7 +31,7 @@ class client_engine;
 /// The end of one closure. Views and pointer are valid during the handler's call.
 struct outcome {
   std::uint64_t token = 0;
-  value_view value;                  // when failure is null
+  value_view value;  // when failure is null
   muster::failure const* failure = nullptr;
 
   bool ok() const noexcept { return failure == nullptr; }

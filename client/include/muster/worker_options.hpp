@@ -13,7 +13,7 @@ namespace muster {
 struct worker_options {
   /// "host:port", tried in turn.
   std::vector<std::string> servers{"127.0.0.1:8476"};
-  std::string cluster{};               // empty: the default cluster
+  std::string cluster{};  // empty: the default cluster
   std::string job = "worker";
   std::optional<std::uint32_t> index{};  // unset: the server picks
   /// Closures run at one time, each on a thread of its own. At least 1.

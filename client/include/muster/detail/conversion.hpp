@@ -57,18 +57,24 @@ struct is_optional<std::optional<T>> : std::true_type {};
 template <class T>
 std::string_view expected_type() {
   namespace json = boost::json;
-  if constexpr (std::is_same_v<T, bool>) return "a boolean";
+  if constexpr (std::is_same_v<T, bool>)
+    return "a boolean";
   else if constexpr (std::is_integral_v<T> && std::is_unsigned_v<T>)
     return "an integer, not negative and in range";
-  else if constexpr (std::is_integral_v<T>) return "an integer in range";
-  else if constexpr (std::is_floating_point_v<T>) return "a number";
-  else if constexpr (json::is_string_like<T>::value) return "a string";
+  else if constexpr (std::is_integral_v<T>)
+    return "an integer in range";
+  else if constexpr (std::is_floating_point_v<T>)
+    return "a number";
+  else if constexpr (json::is_string_like<T>::value)
+    return "a string";
   else if constexpr (json::is_map_like<T>::value || std::is_same_v<T, json::object>)
     return "an object";
   else if constexpr (json::is_sequence_like<T>::value || std::is_same_v<T, json::array>)
     return "an array";
-  else if constexpr (json::is_tuple_like<T>::value) return "an array of fixed length";
-  else return "another shape";
+  else if constexpr (json::is_tuple_like<T>::value)
+    return "an array of fixed length";
+  else
+    return "another shape";
 }
 
 /// One entry a parameter; nothing where it was not given.
@@ -108,7 +114,8 @@ template <class Tuple>
 Tuple convert(argument_values given) {
   return [&]<std::size_t... I>(std::index_sequence<I...>) {
     return Tuple{convert_one<std::tuple_element_t<I, Tuple>>(given, I)...};
-  }(std::make_index_sequence<std::tuple_size_v<Tuple>>());
+  }
+  (std::make_index_sequence<std::tuple_size_v<Tuple>>());
 }
 
 }  // namespace muster::detail

@@ -1,0 +1,195 @@
+// A worker and a session against a server that says what no real one says.
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <future>
+#include <mutex>
+
+#include "muster/log.hpp"
+#include "muster/session.hpp"
+#include "muster/v1/coordinator.grpc.pb.h"
+#include "muster/v1/worker.grpc.pb.h"
+#include "tests/client/worker_thread.hpp"
+
+namespace muster::test {
+namespace {
+
+using worker_stream = grpc::ServerReaderWriter<v1::ServerMessage, v1::WorkerMessage>;
+using session_stream = grpc::ServerReaderWriter<v1::SessionResponse, v1::SessionRequest>;
+
+struct fake_services : v1::WorkerService::Service, v1::CoordinatorService::Service {
+  grpc::Status Attach(grpc::ServerContext*, worker_stream* s) override { return on_attach(s); }
+  grpc::Status Session(grpc::ServerContext*, session_stream* s) override { return on_session(s); }
+  std::function<grpc::Status(worker_stream*)> on_attach;
+  std::function<grpc::Status(session_stream*)> on_session;
+};
+
+class fake_server : public fake_services {
+ public:
+  fake_server() {
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
+    builder.RegisterService(static_cast<v1::WorkerService::Service*>(this));
+    builder.RegisterService(static_cast<v1::CoordinatorService::Service*>(this));
+    server_ = builder.BuildAndStart();
+  }
+  ~fake_server() { server_->Shutdown(std::chrono::system_clock::now()); }
+  std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
+
+ private:
+  int port_ = 0;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+v1::WorkerMessage greet(worker_stream* s, std::uint32_t credits = 2) {
+  v1::WorkerMessage hello;
+  s->Read(&hello);
+  v1::ServerMessage m;
+  m.mutable_welcome()->set_job("worker");
+  m.mutable_welcome()->set_credits(credits);
+  m.mutable_welcome()->set_heartbeat_interval_ms(10'000);
+  s->Write(m);
+  return hello;
+}
+
+v1::ServerMessage closures(int count, std::uint32_t function) {
+  v1::ServerMessage m;
+  for (int i = 0; i < count; ++i) {
+    m.add_closure(static_cast<std::uint64_t>(100 + i));
+    m.add_attempt(1);
+    m.add_function(function);
+    m.add_args("[]");
+  }
+  return m;
+}
+
+TEST(fake_server, unknown_function_number_is_a_stale_handle) {
+  fake_server server;
+  std::promise<v1::WorkerMessage> answer;
+  server.on_attach = [&](worker_stream* s) {
+    greet(s);
+    s->Write(closures(1, 999));
+    v1::WorkerMessage m;
+    s->Read(&m);
+    answer.set_value(m);
+    v1::ServerMessage drain;
+    drain.set_drain(true);
+    s->Write(drain);
+    while (s->Read(&m)) {
+    }
+    return grpc::Status::OK;
+  };
+  worker_thread worker(options_for(server.address()));
+  auto const m = answer.get_future().get();
+  EXPECT_EQ(m.closure(0), 100u);
+  ASSERT_EQ(m.failure_size(), 1);
+  EXPECT_EQ(m.failure(0).kind(), v1::STALE_HANDLE);
+  EXPECT_EQ(worker.join(), 0);
+}
+
+// The first stream breaks the protocol; the worker drops it and comes back.
+void expect_to_come_back(std::function<void(v1::ServerMessage&)> spoil, std::string const& says) {
+  std::mutex mutex;
+  std::string lines;
+  set_log([&](log_level, std::string_view line) {
+    std::lock_guard lock(mutex);
+    lines += std::string(line) + "\n";
+  });
+  fake_server server;
+  int attached = 0;
+  server.on_attach = [&](worker_stream* s) {
+    greet(s);
+    v1::ServerMessage next;
+    if (++attached == 1)
+      spoil(next);
+    else
+      next.set_drain(true);
+    s->Write(next);
+    v1::WorkerMessage m;
+    while (s->Read(&m)) {
+    }
+    return grpc::Status::OK;
+  };
+  worker_thread worker(options_for(server.address()));
+  EXPECT_EQ(worker.join(), 0);
+  EXPECT_EQ(attached, 2);
+  set_log({});
+  EXPECT_NE(lines.find("broke the protocol: " + says), std::string::npos) << lines;
+}
+
+TEST(fake_server, more_closures_than_credits_end_the_stream) {
+  expect_to_come_back([](auto& m) { m = closures(3, 0); }, "more closures than credits");
+}
+
+TEST(fake_server, unequal_columns_end_the_stream) {
+  expect_to_come_back([](auto& m) { m = closures(2, 0), m.add_attempt(1); },
+                      "columns of unequal length");
+}
+
+TEST(fake_server, slow_welcome_is_not_waited_for) {
+  fake_server server;
+  std::atomic<int> attached = 0;
+  server.on_attach = [&](worker_stream* s) {
+    v1::WorkerMessage m;
+    if (++attached == 1) {
+      while (s->Read(&m)) {  // never welcomes
+      }
+      return grpc::Status::OK;
+    }
+    greet(s);
+    v1::ServerMessage drain;
+    drain.set_drain(true);
+    s->Write(drain);
+    while (s->Read(&m)) {
+    }
+    return grpc::Status::OK;
+  };
+  auto o = options_for(server.address());
+  o.connect_timeout = std::chrono::milliseconds(100);
+  worker_thread worker(o);
+  EXPECT_EQ(worker.join(), 0);
+  EXPECT_GE(attached, 2);
+}
+
+TEST(fake_server, hello_is_the_same_after_coming_back) {
+  fake_server server;
+  std::vector<v1::WorkerMessage> hellos;
+  server.on_attach = [&](worker_stream* s) {
+    hellos.push_back(greet(s));
+    if (hellos.size() < 3) return grpc::Status(grpc::StatusCode::UNAVAILABLE, "restarting");
+    v1::ServerMessage drain;
+    drain.set_drain(true);
+    s->Write(drain);
+    v1::WorkerMessage m;
+    while (s->Read(&m)) {
+    }
+    return grpc::Status::OK;
+  };
+  worker_thread worker(options_for(server.address()));
+  EXPECT_EQ(worker.join(), 0);
+  ASSERT_EQ(hellos.size(), 3u);
+  EXPECT_EQ(hellos[0].SerializeAsString(), hellos[2].SerializeAsString());
+  EXPECT_EQ(hellos[0].hello().function(0), "muster.noop");
+}
+
+TEST(fake_server, session_ends_when_the_server_breaks_the_protocol) {
+  fake_server server;
+  server.on_session = [](session_stream* s) {
+    v1::SessionRequest m;
+    s->Read(&m);
+    v1::SessionResponse bad;
+    bad.mutable_opened()->set_session("job_1");
+    bad.add_token(1);
+    s->Write(bad);
+    while (s->Read(&m)) {
+    }
+    return grpc::Status::OK;
+  };
+  session s({.server = server.address()});
+  EXPECT_EQ(s.close(), "the server sent columns of unequal length");
+}
+
+}  // namespace
+}  // namespace muster::test
