@@ -121,6 +121,9 @@ struct coordinator::state {
   void join(join_session const& e);
   void await(await_value const& e);
   join_reply joined(session const& s) const;
+
+  // invariants.cpp
+  std::string leaked_place() const;
 };
 
 std::string text(session_id id);  // job_…

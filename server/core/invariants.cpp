@@ -12,6 +12,23 @@ std::string broken(std::string const& what, std::uint64_t is, std::uint64_t shou
 }
 }  // namespace
 
+// Every place is held as often as something says that it ran there.
+std::string coordinator::state::leaked_place() const {
+  std::vector<std::uint32_t> held(places.used());
+  for (auto const& [stream, w] : workers) ++held[w->place];
+  for (slot c = 0; c < closures.used(); ++c) {
+    auto const& r = closures[c];
+    if (!r.owner) continue;
+    if (r.place != place_table::none) ++held[r.place];
+    if (r.details)
+      for (auto const& a : r.details->lost) ++held[a.place];
+  }
+  for (std::uint32_t p = 0; p < held.size(); ++p)
+    if (places[p].references != held[p])
+      return broken("holders of place " + std::to_string(p), places[p].references, held[p]);
+  return {};
+}
+
 std::string coordinator::violated_invariant() const {
   auto const& st = *state_;
   closure_counts live;
@@ -56,6 +73,7 @@ std::string coordinator::violated_invariant() const {
       return t->name() + " is present without a worker, or the other way round";
 
   std::uint64_t bytes = 0;
+  std::size_t held_back = 0;
   for (auto const& [id, s] : st.sessions) {
     auto const& counted = by_session[id];
     if (s->counts.queued != counted.queued)
@@ -70,9 +88,13 @@ std::string coordinator::violated_invariant() const {
       return broken(text(id) + " closures", s->counts.total(), s->closures.size());
     if (s->terminal() && !s->joins.empty()) return text(id) + " has ended and is waited for";
     bytes += s->value_bytes;
+    held_back += s->full;
   }
   if (bytes != st.value_bytes) return broken("value bytes", st.value_bytes, bytes);
+  if (held_back != st.sessions_held_back)
+    return broken("sessions held back", st.sessions_held_back, held_back);
   if (!st.unsettled.empty()) return "a session was left unsettled";
+  if (auto leak = st.leaked_place(); !leak.empty()) return leak;
   return st.placement.violated_invariant();
 }
 

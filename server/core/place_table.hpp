@@ -45,6 +45,7 @@ class place_table {
     }
   }
   place const& operator[](std::uint32_t id) const { return places_[id]; }
+  std::uint32_t used() const { return static_cast<std::uint32_t>(places_.size()); }
 
  private:
   std::vector<place> places_;

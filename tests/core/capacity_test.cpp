@@ -56,7 +56,7 @@ TEST(capacity, the_server_holds_so_many_closures_and_no_more) {
   EXPECT_EQ(c.status_of(open_session{{}, {}, c.specs({"f", "f"})}), expected)
       << "finished ones are still held";
   c.ask(delete_session{{}, job.id});
-  EXPECT_EQ(c.open({"f", "f"}).closures.size(), 2u);
+  EXPECT_EQ(c.open({"f", "f", "f"}).closures.size(), 3u) << "up to the limit";
 }
 
 TEST(capacity, results_of_unfinished_jobs_beyond_the_limit_stop_new_work) {
@@ -144,6 +144,26 @@ TEST(capacity, streams_are_held_back_while_the_server_is_full_and_all_go_on_afte
     EXPECT_TRUE(c.core.has_room(a)) << most;
     EXPECT_TRUE(c.core.has_room(b)) << most;
   }
+}
+
+TEST(capacity, a_stream_that_is_closed_while_held_back_is_held_back_no_more) {
+  config small;
+  small.closures_max = 3;
+  cluster c(small);
+  auto const w = c.attach();
+  auto const job = c.open({"f", "f"});
+  c.succeed(w, job[0]);
+  c.succeed(w, job[1]);
+  auto const stays = c.stream();
+  auto const goes = c.stream();
+  c.schedule(stays, {"g"});
+  c.schedule(goes, {"g", "g"});
+  ASSERT_FALSE(c.core.has_room(goes));
+  c.step(close_session{goes});  // each step checks how many the core believes it holds back
+  EXPECT_FALSE(c.core.job(goes));
+  EXPECT_FALSE(c.core.has_room(stays)) << "the server is still full";
+  c.ask(delete_session{{}, job.id});
+  EXPECT_TRUE(c.core.has_room(stays));
 }
 
 TEST(capacity, an_unknown_session_has_no_room) {

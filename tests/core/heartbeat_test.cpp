@@ -133,6 +133,25 @@ TEST(heartbeat, a_tick_a_little_late_is_no_stall) {
   EXPECT_EQ(c.state("worker", 0), task_state::error);
 }
 
+TEST(heartbeat, a_tick_a_little_late_gives_nothing_back) {
+  cluster c;
+  c.attach();
+  c.wait(13'400ms);  // 0.9 s late
+  c.tick();
+  EXPECT_EQ(c.core.next_deadline(), start + 15s);
+}
+
+TEST(heartbeat, a_worker_that_was_heard_after_the_stall_is_given_nothing) {
+  cluster c;
+  auto const w = c.attach();
+  c.wait(60s);
+  c.alive(w);  // waited in the socket while we stood still
+  c.wait(1s);
+  c.tick();
+  EXPECT_EQ(c.task(0).last_seen, c.now()) << "never in the future";
+  EXPECT_EQ(c.core.next_deadline(), c.now() + 12'500ms);
+}
+
 TEST(heartbeat, a_stall_while_only_a_call_was_due_is_given_back_too) {
   cluster c;
   c.attach();
@@ -163,6 +182,16 @@ TEST(heartbeat, a_dead_row_is_forgotten_after_the_retention_and_its_index_is_fre
     auto const v = c.core.overview(c.now());
     EXPECT_EQ(v.tasks_error + v.tasks_disconnected, 0u);
   }
+}
+
+TEST(heartbeat, a_row_that_fell_silent_is_forgotten_too) {
+  cluster c;
+  c.attach();
+  c.advance(15s);
+  ASSERT_EQ(c.state("worker", 0), task_state::error);
+  EXPECT_EQ(c.core.next_deadline(), start + 15s + 10min);
+  c.advance(10min);
+  EXPECT_FALSE(c.core.task("worker", 0));
 }
 
 TEST(heartbeat, a_row_that_lives_again_is_not_forgotten) {

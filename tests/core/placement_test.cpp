@@ -134,5 +134,17 @@ TEST(placement, the_last_worker_of_a_class_takes_the_class_with_it) {
   for (auto const& turn : b.first.turns) EXPECT_FALSE(turn.linked);
 }
 
+TEST(placement, numbers_of_classes_are_used_again_so_that_sessions_do_not_grow) {
+  bench b;
+  b.queue(b.first, "f", 0);
+  for (int i = 0; i < 100; ++i) {
+    worker w;
+    w.draining = true;
+    b.join(w, {b.f("f"), b.f("g" + std::to_string(i))});
+    b.placement.remove(w);
+  }
+  EXPECT_EQ(b.first.turns.size(), 1u);
+}
+
 }  // namespace
 }  // namespace muster::core
