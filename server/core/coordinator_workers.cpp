@@ -101,7 +101,7 @@ std::string coordinator::state::apply_result(worker& w, worker_result& r) {
   }
   r.failure.worker = w.task->name();
   r.failure.attempt = record.attempt;
-  if (r.failure.kind == failure_kind::stale_handle && !record.stop_requested) {
+  if (r.failure.kind == failure_kind::stale_handle) {
     put_back_closure(w, c, true, "worker lost the function: " + r.failure.message);
     return {};
   }

@@ -114,6 +114,17 @@ TEST(results, a_closure_that_was_asked_to_stop_may_still_succeed_or_fail) {
   EXPECT_EQ(c.state(job[1]), closure_state::failed);
 }
 
+TEST(results, a_closure_that_was_asked_to_stop_and_is_stale_is_cancelled) {
+  cluster c;
+  auto const w = c.attach();
+  auto const job = c.open({"f", "f"});
+  c.ask(cancel_closure{{}, job[0]});
+  c.fail(w, job[0], "gone", failure_kind::stale_handle);
+  EXPECT_EQ(c.state(job[0]), closure_state::cancelled);
+  EXPECT_FALSE(c.job(job.id).error) << "one cancelled closure does not fail the job";
+  EXPECT_EQ(c.sent(w), closures({job[1]}));
+}
+
 TEST(results, the_task_counts_what_it_answered) {
   cluster c;
   auto const w = c.attach();
