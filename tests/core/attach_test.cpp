@@ -75,6 +75,17 @@ TEST(attach, the_index_of_a_forgotten_row_is_free_again) {
   EXPECT_EQ(index_of(c, {}), 0);
 }
 
+TEST(attach, the_index_of_a_forgotten_row_is_free_again_below_living_ones) {
+  cluster c;
+  auto const w = c.attach();
+  c.lose(w);
+  auto const stays = c.attach();
+  for (int i = 0; i < 120; ++i) c.advance(5s), c.alive(stays);
+  ASSERT_FALSE(c.core.task("worker", 0));
+  EXPECT_EQ(index_of(c, {}), 0);
+  EXPECT_EQ(index_of(c, {}), 2);
+}
+
 TEST(attach, a_worker_that_comes_back_gets_its_own_row) {
   cluster c;
   c.attach();

@@ -57,6 +57,8 @@ TEST(parked_calls, a_join_is_answered_at_its_deadline) {
                    {code::deadline_exceeded, "job_0000000000000001 is still running"},
                    join_reply{false, job_state::running, false, {}}}));
   EXPECT_EQ(c.core.next_deadline(), never);
+  c.ask(cancel_session{{}, job.id});
+  EXPECT_EQ(c.fx().replies.size(), 1u) << "only the cancel is answered now";
 }
 
 TEST(parked_calls, a_join_whose_deadline_is_now_is_a_look) {
