@@ -38,9 +38,9 @@ cluster::~cluster() {
 }
 
 void cluster::start_worker(int credits, int slots) {
-  workers_.emplace_back(std::vector<std::string>{
-      this_program(), "worker", "--server", grpc_, "--slots", std::to_string(slots), "--credits",
-      std::to_string(std::max(credits, slots))});
+  workers_.emplace_back(std::vector<std::string>{this_program(), "worker", "--server", grpc_,
+                                                 "--slots", std::to_string(slots), "--credits",
+                                                 std::to_string(std::max(credits, slots))});
 }
 
 void cluster::wait_for_tasks(std::size_t connected) {
