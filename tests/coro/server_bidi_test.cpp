@@ -33,6 +33,8 @@ TEST(server_bidi, echoes_until_the_client_half_closes) {
 }
 
 struct observed_end {
+  explicit observed_end(engine_context& e) : arrived(e) {}
+  event arrived;
   bool read_failed = false;
   bool cancelled = false;
 };
@@ -40,6 +42,7 @@ struct observed_end {
 // Reads until the end, then writes a last word, which only a half-closed client still gets.
 task<void> last_word(observed_end& seen, std::unique_ptr<chat_call> call) {
   Ping message;
+  seen.arrived.set();
   bool more = true;
   while (more) more = co_await call->read(message);
   seen.read_failed = true;
@@ -61,7 +64,7 @@ task<void> half_close(echo_server& s) {
 
 TEST(server_bidi, can_still_write_after_the_client_half_closed) {
   echo_server s;
-  observed_end seen;
+  observed_end seen(s.engine);
   s.serve_chat([&](std::unique_ptr<chat_call> c) { return last_word(seen, std::move(c)); });
   s.start();
   s.run(half_close(s));
@@ -69,10 +72,12 @@ TEST(server_bidi, can_still_write_after_the_client_half_closed) {
   EXPECT_FALSE(seen.cancelled);
 }
 
-task<void> leave(echo_server& s, bool politely) {
+// Leaves only once the handler runs: gRPC drops a call that is cancelled before a slot took it.
+task<void> leave(echo_server& s, observed_end& seen, bool politely) {
   chat_client call(s.engine);
   EXPECT_TRUE(co_await call.start(*s.stub, &Echo::Stub::PrepareAsyncChat));
   EXPECT_TRUE(co_await call.write(ping(1)));
+  EXPECT_TRUE(co_await seen.arrived.wait());
   if (politely) {
     call.cancel();
     auto const status = co_await call.finish();
@@ -82,19 +87,19 @@ task<void> leave(echo_server& s, bool politely) {
 
 TEST(server_bidi, a_pending_read_sees_that_the_client_cancelled) {
   echo_server s;
-  observed_end seen;
+  observed_end seen(s.engine);
   s.serve_chat([&](std::unique_ptr<chat_call> c) { return last_word(seen, std::move(c)); });
   s.start();
-  s.run(leave(s, true));
+  s.run(leave(s, seen, true));
   EXPECT_TRUE(seen.read_failed);
 }
 
 TEST(server_bidi, a_pending_read_sees_that_the_client_dropped_its_call) {
   echo_server s;
-  observed_end seen;
+  observed_end seen(s.engine);
   s.serve_chat([&](std::unique_ptr<chat_call> c) { return last_word(seen, std::move(c)); });
   s.start();
-  s.run(leave(s, false));
+  s.run(leave(s, seen, false));
   EXPECT_TRUE(seen.read_failed);
 }
 
