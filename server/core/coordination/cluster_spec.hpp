@@ -1,0 +1,59 @@
+// What a cluster is declared to be: jobs with sizes, times, rules.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/core/coordination/fault.hpp"
+#include "server/core/time.hpp"
+
+namespace muster::core::coordination {
+
+struct job_spec {
+  std::string name;
+  std::uint32_t tasks = 0;
+  bool recoverable = false;  ///< its tasks may come and go without an error for the others
+  bool operator==(job_spec const&) const = default;
+};
+
+struct cluster_spec {
+  std::string name = "default";
+  /// Which service coordinates it; see service_registry.
+  std::string service_type = "standalone";
+  /// Empty: no agents, only closure workers, which may come and go.
+  std::vector<job_spec> jobs;
+
+  /// Agents beat twice as often as *their* timeout says: this must not be shorter than theirs
+  /// (JAX: 100 s unless the program sets it).
+  duration heartbeat_timeout = std::chrono::seconds(100);
+  duration register_timeout = std::chrono::minutes(60);
+  /// Zero: leaving is not a barrier.
+  duration shutdown_timeout = std::chrono::minutes(5);
+  /// Registration answers when all tasks are there; otherwise at once.
+  bool register_barrier = true;
+  /// Tasks may die and come back; their errors are not told to the others.
+  bool recoverable = false;
+  /// A task that timed out may register again with a new incarnation.
+  bool allow_reconnect = false;
+  /// After a failed or finished run, a new incarnation's registration starts a new generation.
+  bool renew = true;
+  /// A task that beats but keeps a barrier waiting for longer is shown LATE.
+  duration stuck_after = std::chrono::seconds(60);
+
+  task_index size() const;
+  /// Dense index of job:id; `no_task` when there is none. An empty job means the whole cluster
+  /// counted through, as JAX does; so does "jax_worker" unless a job has that name.
+  task_index find(std::string_view job, std::int64_t id) const;
+  /// Position in `jobs` of the task's job, and its id there. REQUIRES: task < size().
+  std::pair<std::size_t, std::uint32_t> place(task_index task) const;
+  /// "/job:worker/task:3". REQUIRES: task < size().
+  std::string task_name(task_index task) const;
+
+  bool operator==(cluster_spec const&) const = default;
+};
+
+/// INVALID_ARGUMENT names the field and the limit.
+status validate(cluster_spec const& spec);
+
+}  // namespace muster::core::coordination

@@ -1,0 +1,76 @@
+// What comes out: replies to calls, and notices for people. Plain data, valid until the next step.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "server/core/blob.hpp"
+#include "server/core/coordination/fault.hpp"
+#include "server/core/time.hpp"
+
+namespace muster::core::coordination {
+
+enum class agent_state : std::uint8_t {
+  disconnected = 2,  // the numbers on the wire
+  connected = 3,
+  error = 4,
+};
+
+struct task_status {
+  task_index task = no_task;
+  agent_state state = agent_state::disconnected;
+  core::incarnation incarnation{};
+  fault_ptr error;
+};
+
+/// One version of a roll, shared by all who watch it: encode it once, the pointer is its identity.
+struct task_states {
+  std::vector<task_status> tasks;  ///< in order of index
+  std::int64_t version = 0;
+};
+
+struct alive_tasks {
+  std::vector<task_index> tasks;
+  std::vector<core::incarnation> incarnations;  ///< parallel to `tasks`
+};
+
+using key_value = std::pair<std::string, blob>;
+
+struct reply {
+  call_id call{};
+  fault_ptr fault;                 ///< null: OK, and the body is what the call asked for
+  std::variant<std::monostate,     // nothing more to say
+               core::incarnation,  // register_task, heartbeat: the service's
+               std::shared_ptr<task_states const>,  // get_task_state, watch_tasks
+               key_value,                           // get_, increment_key_value: key as requested
+               std::vector<key_value>,              // get_key_value_dir
+               std::int64_t,                        // enter_barrier: its counter
+               std::shared_ptr<alive_tasks const>,  // get_alive_tasks
+               std::shared_ptr<std::vector<blob> const>>  // wait_for_all_tasks
+      body;
+};
+
+enum class severity : std::uint8_t { info, warning, error };
+
+/// One line for the log and the event feed.
+struct notice {
+  coordination::severity severity = coordination::severity::info;
+  std::string kind;     ///< "task_registered", "barrier_failed", …
+  std::string cluster;  ///< its name
+  std::string subject;  ///< the task or barrier, may be empty
+  std::string text;
+};
+
+struct effects {
+  std::vector<reply> replies;
+  std::vector<notice> notices;
+  void clear() {
+    replies.clear();
+    notices.clear();
+  }
+};
+
+}  // namespace muster::core::coordination

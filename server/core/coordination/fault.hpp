@@ -1,0 +1,46 @@
+// An error of the coordination service, with what its clients read besides code and text. Shared:
+// one failed barrier answers a thousand callers with one fault.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "server/core/ids.hpp"
+#include "server/core/status.hpp"
+
+namespace muster::core::coordination {
+
+/// A task of a cluster: its place in the cluster's roll, jobs in declared order.
+using task_index = std::uint32_t;
+inline constexpr task_index no_task = ~task_index{0};
+
+struct barrier_instance {
+  std::string id;
+  std::int64_t counter = 0;  ///< which use of the id, from 0
+  bool operator==(barrier_instance const&) const = default;
+};
+
+struct fault {
+  core::code code = core::code::unknown;
+  std::string message;  ///< at most `message_bytes_max`, UTF-8
+  /// Clients treat it as an answer of the service rather than a broken connection.
+  bool coordination = true;
+  task_index source = no_task;  ///< the task it is about
+  bool reported = false;        ///< by the task itself
+  /// Clients go on counting from here; every error that ends a barrier carries it.
+  std::optional<barrier_instance> barrier;
+  /// The true incarnation, for a caller that believes in another one.
+  std::optional<core::incarnation> mismatch;
+
+  bool operator==(fault const&) const = default;
+};
+
+/// Null means OK.
+using fault_ptr = std::shared_ptr<fault const>;
+
+/// Trailers have 8 KB for everything; longer texts would arrive as RESOURCE_EXHAUSTED.
+inline constexpr std::size_t message_bytes_max = 3'072;
+
+}  // namespace muster::core::coordination

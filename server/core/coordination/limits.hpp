@@ -1,0 +1,45 @@
+// Every limit of the coordination services, in one place. What happens at a limit is said beside
+// it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "server/core/time.hpp"
+
+namespace muster::core::coordination {
+
+struct limits {
+  /// Declared clusters. Full: another one is refused.
+  std::size_t clusters_max = 1'000;
+  /// Tasks of one cluster. More: the declaration is refused.
+  std::uint32_t tasks_max = 100'000;
+  /// Parked calls of one cluster (about three per task, and key waits). Full: refused at once with
+  /// RESOURCE_EXHAUSTED.
+  std::size_t parked_calls_max = 1'000'000;
+  /// Barriers of one cluster that somebody waits at. Full: the call that would start one more is
+  /// refused.
+  std::size_t barriers_max = 100'000;
+  /// Finished barriers remembered, for stragglers and for counting on. More: the oldest is
+  /// forgotten; a later call to its id is taken at its word about the counter.
+  std::size_t finished_barriers_max = 20'000;
+  std::size_t barrier_id_bytes_max = 4'096;
+  /// Longer keys are refused.
+  std::size_t key_bytes_max = 65'536;
+  /// Keys of one cluster, and the bytes of keys and values. Full: inserts are refused.
+  std::size_t keys_max = 10'000'000;
+  std::size_t value_bytes_max = std::size_t{8} << 30;
+  /// Bytes of device descriptions one task may bring. More: refused.
+  std::size_t device_bytes_max = 16u << 20;
+
+  /// Changes of task states within this time reach watchers as one.
+  duration watch_interval = std::chrono::milliseconds(5);
+  /// A parked call is answered this long before its caller's own deadline: a twentieth of the time
+  /// it had, between these.
+  duration answer_margin_min = std::chrono::milliseconds(50);
+  duration answer_margin_max = std::chrono::seconds(1);
+  /// A tick that comes later than this was our own stall: every task gets the lost time back.
+  duration stall_grace = std::chrono::seconds(1);
+};
+
+}  // namespace muster::core::coordination

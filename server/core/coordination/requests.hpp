@@ -1,0 +1,150 @@
+// What comes in: one struct a call of the coordination service. Plain data; shells resolve names
+// to task indices and fill in `caller`. Each is answered exactly once unless `call_gone` comes
+// first.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "server/core/blob.hpp"
+#include "server/core/coordination/fault.hpp"
+#include "server/core/time.hpp"
+
+namespace muster::core::coordination {
+
+/// Who asks, and until when the answer is of use.
+struct caller {
+  call_id call{};
+  /// The caller's own deadline; parked calls are answered shortly before it.
+  time_point deadline = never;
+  /// Dialect X names the service it believes to talk to; T does not.
+  std::optional<core::incarnation> service;
+};
+
+/// A task as a request names it. When the cluster has no such task, `index` is `no_task` and
+/// `name` says what was asked for.
+struct task_ref {
+  task_index index = no_task;
+  std::string name;
+};
+
+struct register_task {
+  caller from;
+  task_ref task;
+  core::incarnation incarnation{};
+  bool recoverable = false;
+  std::string peer;  ///< address of the connection, "10.0.0.3:4711"
+};
+
+struct heartbeat {
+  caller from;
+  task_ref task;
+  core::incarnation incarnation{};
+};
+
+struct shutdown_task {
+  caller from;
+  task_ref task;
+};
+
+struct reset_task {
+  caller from;
+  task_ref task;
+};
+
+struct report_error {
+  caller from;
+  task_ref task;
+  core::code code = core::code::unknown;
+  std::string message;
+};
+
+struct poll_for_error {
+  caller from;
+  task_ref task;
+};
+
+/// Answered when all tasks have called, with everybody's devices in order of tasks.
+struct wait_for_all_tasks {
+  caller from;
+  task_ref task;
+  std::vector<blob> devices;  ///< encoded descriptions, passed through
+};
+
+struct get_task_state {
+  caller from;
+  std::vector<task_ref> tasks;
+};
+
+struct watch_tasks {
+  caller from;
+  /// Position in cluster_spec::jobs; none: all tasks.
+  std::optional<std::size_t> job;
+  /// Answered once the version differs; negative or `at_once`: now.
+  std::int64_t version = -1;
+  bool at_once = false;
+};
+
+struct insert_key_value {
+  caller from;
+  std::string key;
+  blob value;
+  bool overwrite = false;
+};
+
+struct get_key_value {
+  caller from;
+  std::string key;
+  bool wait = true;  ///< false: NOT_FOUND when it is missing
+  /// Who waits, as far as the call says: its incarnation, or the address it comes from.
+  core::incarnation incarnation{};
+  std::string peer;
+};
+
+struct increment_key_value {
+  caller from;
+  std::string key;
+  std::int64_t increment = 0;
+};
+
+struct get_key_value_dir {
+  caller from;
+  std::string directory;
+};
+
+struct delete_key_value {
+  caller from;
+  std::string key;
+};
+
+struct enter_barrier {
+  caller from;
+  std::string id;
+  std::int64_t counter = 0;
+  duration timeout{};
+  task_ref task;
+  std::vector<task_ref> participants;  ///< empty: the whole cluster
+};
+
+struct cancel_barrier {
+  caller from;
+  std::string id;
+  /// None: whichever runs (from an operator).
+  std::optional<std::int64_t> counter;
+};
+
+struct get_alive_tasks {
+  caller from;
+  task_ref task;
+  std::vector<task_ref> tasks;
+};
+
+using request =
+    std::variant<register_task, heartbeat, shutdown_task, reset_task, report_error, poll_for_error,
+                 wait_for_all_tasks, get_task_state, watch_tasks, insert_key_value, get_key_value,
+                 increment_key_value, get_key_value_dir, delete_key_value, enter_barrier,
+                 cancel_barrier, get_alive_tasks>;
+
+}  // namespace muster::core::coordination
