@@ -31,6 +31,8 @@ class service {
   virtual generation_state state() const = 0;
   /// Whether a registration with this incarnation belongs here rather than to a new generation.
   virtual bool knows(core::incarnation task) const = 0;
+  /// Of all its tasks that have registered.
+  virtual std::vector<core::incarnation> incarnations() const = 0;
   virtual std::size_t parked_calls() const = 0;
 
   // Views; copies. `now` tells ages and who is late.

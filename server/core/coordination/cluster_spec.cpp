@@ -1,0 +1,73 @@
+#include "server/core/coordination/cluster_spec.hpp"
+
+#include <algorithm>
+
+namespace muster::core::coordination {
+namespace {
+
+constexpr std::string_view jax_job = "jax_worker";
+constexpr std::size_t name_bytes_max = 128;
+
+bool is_name(std::string_view s) {
+  auto const allowed = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-' || c == '.';
+  };
+  return !s.empty() && s.size() <= name_bytes_max && std::all_of(s.begin(), s.end(), allowed);
+}
+
+status bad(std::string message) {
+  return {code::invalid_argument, std::move(message)};
+}
+
+}  // namespace
+
+task_index cluster_spec::size() const {
+  task_index n = 0;
+  for (auto const& j : jobs) n += j.tasks;
+  return n;
+}
+
+task_index cluster_spec::find(std::string_view job, std::int64_t id) const {
+  if (id < 0) return no_task;
+  task_index first = 0;
+  for (auto const& j : jobs) {
+    if (j.name == job) return id < j.tasks ? first + static_cast<task_index>(id) : no_task;
+    first += j.tasks;
+  }
+  auto const counted_through = job.empty() || job == jax_job;
+  return counted_through && id < first ? static_cast<task_index>(id) : no_task;
+}
+
+std::pair<std::size_t, std::uint32_t> cluster_spec::place(task_index task) const {
+  std::size_t job = 0;
+  while (task >= jobs[job].tasks) task -= jobs[job++].tasks;
+  return {job, task};
+}
+
+std::string cluster_spec::task_name(task_index task) const {
+  auto const [job, id] = place(task);
+  return "/job:" + jobs[job].name + "/task:" + std::to_string(id);
+}
+
+status validate(cluster_spec const& spec) {
+  if (!is_name(spec.name))
+    return bad("name: '" + spec.name + "' is not 1 to 128 letters, digits, '_', '-' or '.'");
+  std::vector<std::string_view> names;
+  for (auto const& j : spec.jobs) {
+    if (!is_name(j.name))
+      return bad("jobs: '" + j.name + "' is not 1 to 128 letters, digits, '_', '-' or '.'");
+    if (j.tasks == 0) return bad("jobs." + j.name + ": needs at least one task");
+    if (std::find(names.begin(), names.end(), j.name) != names.end())
+      return bad("jobs: '" + j.name + "' is there twice");
+    names.push_back(j.name);
+  }
+  if (spec.heartbeat_timeout <= duration::zero()) return bad("heartbeat_timeout: must be positive");
+  if (spec.register_timeout <= duration::zero()) return bad("register_timeout: must be positive");
+  if (spec.shutdown_timeout < duration::zero())
+    return bad("shutdown_timeout: must not be negative");
+  if (spec.stuck_after <= duration::zero()) return bad("stuck_after: must be positive");
+  return {};
+}
+
+}  // namespace muster::core::coordination

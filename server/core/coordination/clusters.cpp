@@ -1,0 +1,234 @@
+#include "server/core/coordination/clusters.hpp"
+
+#include <deque>
+#include <map>
+#include <set>
+
+#include "server/core/check.hpp"
+
+namespace muster::core::coordination {
+namespace {
+
+constexpr std::size_t past_max = 16;
+
+// SplitMix64: incarnations follow from the seed and never repeat.
+std::uint64_t next_random(std::uint64_t& state) {
+  state += 0x9E3779B97F4A7C15u;
+  auto z = state;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+  return z ^ (z >> 31);
+}
+
+}  // namespace
+
+struct clusters::state {
+  struct cluster {
+    cluster_spec spec;
+    coordination::generation generation;
+    std::unique_ptr<service> current;
+    std::deque<generation_view> past;     // newest first
+    std::set<core::incarnation> retired;  // tasks of the generation before
+    time_point due = never;               // its place among the deadlines
+  };
+
+  state(coordination::limits l, service_registry const& t, std::uint64_t seed)
+      : limits(l), types(t), random(seed) {}
+
+  cluster& at(cluster_id c) {
+    auto const it = all.find(c);
+    check(it != all.end(), "the cluster exists");
+    return it->second;
+  }
+
+  core::incarnation fresh_incarnation() {
+    for (;;)
+      if (auto const n = next_random(random); n != 0) return core::incarnation{n};
+  }
+
+  status start_generation(cluster& c, time_point now) {
+    c.generation = {c.generation.number + 1, fresh_incarnation()};
+    auto made = types.make(c.spec, limits, c.generation, now);
+    if (!made) return made.error();
+    c.current = std::move(*made);
+    return {};
+  }
+
+  // After whatever may have moved the cluster's deadline.
+  void reschedule(cluster_id id, cluster& c, time_point next) {
+    if (next == c.due) return;
+    if (c.due != never) due.erase({c.due, id});
+    if (next != never) due.emplace(next, id);
+    c.due = next;
+  }
+  void reschedule(cluster_id id, cluster& c) { reschedule(id, c, c.current->next_deadline()); }
+
+  void renew(cluster& c, time_point now) {
+    c.current->stop(now, fx);
+    c.past.push_front(c.current->view(now));
+    if (c.past.size() > past_max) c.past.pop_back();
+    auto const old = c.current->incarnations();
+    c.retired = std::set(old.begin(), old.end());
+    check(start_generation(c, now).ok(), "a service type that was known stays known");
+  }
+
+  coordination::limits const limits;
+  service_registry const& types;
+  std::uint64_t random;
+  std::map<cluster_id, cluster> all;
+  std::map<std::string, cluster_id, std::less<>> by_name;
+  std::set<std::pair<time_point, cluster_id>> due;
+  std::uint32_t last_id = 0;
+  bool stopped = false;
+  effects fx;
+};
+
+clusters::clusters(limits l, service_registry const& types, std::uint64_t seed)
+    : state_(std::make_unique<state>(l, types, seed)) {}
+clusters::~clusters() = default;
+
+result<cluster_id> clusters::create(time_point now, cluster_spec spec) {
+  auto& s = *state_;
+  if (auto const valid = validate(spec); !valid.ok()) return valid;
+  if (auto const known = s.types.known(spec.service_type); !known.ok()) return known;
+  std::uint64_t tasks = 0;
+  for (auto const& j : spec.jobs) tasks += j.tasks;
+  if (tasks > s.limits.tasks_max)
+    return status{code::invalid_argument, "jobs: have " + std::to_string(tasks) +
+                                              " tasks, the limit is " +
+                                              std::to_string(s.limits.tasks_max)};
+  if (s.by_name.contains(spec.name))
+    return status{code::already_exists, "there is a cluster '" + spec.name + "' already"};
+  if (s.all.size() >= s.limits.clusters_max)
+    return status{code::resource_exhausted, "the server has reached its limit of " +
+                                                std::to_string(s.limits.clusters_max) +
+                                                " clusters"};
+  auto const id = cluster_id{++s.last_id};
+  state::cluster c;
+  c.spec = std::move(spec);
+  c.generation.number = 0;
+  if (auto const started = s.start_generation(c, now); !started.ok()) return started;
+  s.by_name.emplace(c.spec.name, id);
+  s.all.emplace(id, std::move(c));
+  return id;
+}
+
+result<std::reference_wrapper<effects>> clusters::remove(time_point now, std::string_view name) {
+  auto& s = *state_;
+  s.fx.clear();
+  auto const id = find(name);
+  if (!id) return id.error();
+  auto& c = s.at(*id);
+  c.current->stop(now, s.fx);
+  s.reschedule(*id, c, never);
+  s.by_name.erase(s.by_name.find(name));
+  s.all.erase(*id);
+  return std::ref(s.fx);
+}
+
+result<cluster_id> clusters::find(std::string_view name) const {
+  auto const it = state_->by_name.find(name);
+  if (it == state_->by_name.end())
+    return status{code::not_found,
+                  "there is no cluster '" + std::string(name.substr(0, 128)) + "'"};
+  return it->second;
+}
+
+cluster_spec const& clusters::spec(cluster_id c) const {
+  return state_->at(c).spec;
+}
+
+std::vector<cluster_id> clusters::ids() const {
+  std::vector<cluster_id> all;
+  for (auto const& [id, c] : state_->all) all.push_back(id);
+  return all;
+}
+
+bool clusters::exists(cluster_id c) const {
+  return state_->all.contains(c);
+}
+
+effects& clusters::step(time_point now, cluster_id id, request& r) {
+  auto& s = *state_;
+  s.fx.clear();
+  auto& c = s.at(id);
+  auto const retired = [&](caller const& from, core::incarnation who) {
+    if (!c.retired.contains(who)) return false;
+    auto f = std::make_shared<fault>();
+    f->code = code::aborted;
+    f->message = "The task belongs to an earlier generation of cluster '" + c.spec.name +
+                 "', which has ended; generation " + std::to_string(c.generation.number) +
+                 " has taken its place.";
+    s.fx.replies.push_back({from.call, fault_ptr(std::move(f)), {}});
+    return true;
+  };
+  if (auto const* registration = std::get_if<register_task>(&r)) {
+    if (retired(registration->from, registration->incarnation)) return s.fx;
+    auto const over = c.current->state() == generation_state::failed ||
+                      c.current->state() == generation_state::finished;
+    if (over && c.spec.renew && !s.stopped && registration->task.index != no_task &&
+        !c.current->knows(registration->incarnation))
+      s.renew(c, now);
+  } else if (auto const* beat = std::get_if<heartbeat>(&r)) {
+    if (retired(beat->from, beat->incarnation)) return s.fx;
+  }
+  c.current->perform(now, r, s.fx);
+  s.reschedule(id, c);
+  return s.fx;
+}
+
+effects& clusters::call_gone(time_point now, cluster_id c, call_id call) {
+  auto& s = *state_;
+  s.fx.clear();
+  auto& cluster = s.at(c);
+  cluster.current->call_gone(now, call, s.fx);
+  s.reschedule(c, cluster);
+  return s.fx;
+}
+
+effects& clusters::tick(time_point now) {
+  auto& s = *state_;
+  s.fx.clear();
+  while (!s.due.empty() && s.due.begin()->first <= now) {
+    auto const id = s.due.begin()->second;
+    auto& c = s.at(id);
+    c.current->tick(now, s.fx);
+    // A service that finds nothing to do must not hold up the others.
+    auto const next = c.current->next_deadline();
+    s.reschedule(id, c, next <= now ? now + duration(1) : next);
+  }
+  return s.fx;
+}
+
+effects& clusters::stop(time_point now) {
+  auto& s = *state_;
+  s.fx.clear();
+  s.stopped = true;
+  for (auto& [id, c] : s.all) {
+    c.current->stop(now, s.fx);
+    s.reschedule(id, c, never);
+  }
+  return s.fx;
+}
+
+time_point clusters::next_deadline() const {
+  return state_->due.empty() ? never : state_->due.begin()->first;
+}
+
+service const& clusters::current(cluster_id c) const {
+  return *state_->at(c).current;
+}
+
+cluster_view clusters::view(cluster_id id, time_point now) const {
+  auto const& c = state_->at(id);
+  return {c.spec, {}, c.current->view(now), {c.past.begin(), c.past.end()}};
+}
+
+std::string clusters::violated_invariant() const {
+  for (auto const& [id, c] : state_->all)
+    if (auto broken = c.current->violated_invariant(); !broken.empty())
+      return c.spec.name + ": " + broken;
+  return {};
+}
+
+}  // namespace muster::core::coordination

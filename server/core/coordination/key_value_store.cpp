@@ -1,0 +1,124 @@
+#include "server/core/coordination/key_value_store.hpp"
+
+#include <charconv>
+
+namespace muster::core::coordination {
+namespace {
+
+std::optional<std::int64_t> number(std::string_view text) {
+  std::int64_t n = 0;
+  auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+  if (error != std::errc() || end != text.data() + text.size() || text.empty()) return {};
+  return n;
+}
+
+}  // namespace
+
+std::string normal_key(std::string_view key) {
+  key = key.substr(0, key.find('\0'));
+  std::string normal;
+  normal.reserve(key.size());
+  for (char const c : key)
+    if (c != '/' || (!normal.empty() && normal.back() != '/')) normal.push_back(c);
+  if (!normal.empty() && normal.back() == '/') normal.pop_back();
+  return normal;
+}
+
+void key_value_store::put(time_point now, entries::iterator it, blob value) {
+  bytes_ += value.size();
+  bytes_ -= it->second.value.size();
+  it->second = {std::move(value), now};
+}
+
+status key_value_store::insert(time_point now, std::string const& key, blob value, bool overwrite) {
+  auto const it = entries_.lower_bound(key);
+  auto const exists = it != entries_.end() && it->first == key;
+  if (exists && !overwrite) return {code::already_exists, "key " + key + " already exists."};
+  if (key.size() > limits_.key_bytes_max)
+    return {code::invalid_argument, "key: has " + std::to_string(key.size()) +
+                                        " bytes, the limit is " +
+                                        std::to_string(limits_.key_bytes_max)};
+  auto const old = exists ? it->second.value.size() : 0;
+  if (bytes_ - old + value.size() + (exists ? 0 : key.size()) > limits_.value_bytes_max)
+    return {code::resource_exhausted, "the cluster's keys and values have reached their limit of " +
+                                          std::to_string(limits_.value_bytes_max) + " bytes"};
+  if (exists) {
+    put(now, it, std::move(value));
+    return {};
+  }
+  if (entries_.size() >= limits_.keys_max)
+    return {code::resource_exhausted,
+            "the cluster has reached its limit of " + std::to_string(limits_.keys_max) + " keys"};
+  bytes_ += key.size();
+  put(now, entries_.emplace_hint(it, key, entry{}), std::move(value));
+  return {};
+}
+
+key_value_store::entry const* key_value_store::find(std::string_view key) const {
+  auto const it = entries_.find(key);
+  return it == entries_.end() ? nullptr : &it->second;
+}
+
+result<blob> key_value_store::increment(time_point now, std::string const& key, std::int64_t by) {
+  std::int64_t old = 0;
+  if (auto const* e = find(key)) {
+    auto const n = number(e->value.view());
+    if (!n)
+      return status{code::failed_precondition, "Failed to parse value \"" +
+                                                   std::string(e->value.view().substr(0, 64)) +
+                                                   "\" as an integer."};
+    old = *n;
+  }
+  std::int64_t sum = 0;
+  if (__builtin_add_overflow(old, by, &sum))
+    return status{code::failed_precondition, "key " + key + " holds " + std::to_string(old) +
+                                                 ": adding " + std::to_string(by) +
+                                                 " leaves 64 bits"};
+  blob const value(std::to_string(sum), encoding::bytes);
+  auto const stored = insert(now, key, value, true);
+  if (!stored.ok()) return stored;
+  return value;
+}
+
+std::vector<key_value> key_value_store::below(std::string_view directory) const {
+  std::vector<key_value> found;
+  auto const prefix = std::string(directory) + '/';
+  for (auto it = entries_.lower_bound(prefix);
+       it != entries_.end() && it->first.starts_with(prefix); ++it)
+    found.emplace_back(it->first, it->second.value);
+  return found;
+}
+
+void key_value_store::erase(std::string_view key) {
+  auto const drop = [this](entries::iterator it) {
+    bytes_ -= it->first.size() + it->second.value.size();
+    return entries_.erase(it);
+  };
+  if (auto const it = entries_.find(key); it != entries_.end()) drop(it);
+  auto const prefix = std::string(key) + '/';
+  for (auto it = entries_.lower_bound(prefix);
+       it != entries_.end() && it->first.starts_with(prefix);)
+    it = drop(it);
+}
+
+std::string const& key_value_store::wait(std::string key, call_id call) {
+  auto const it = waits_.try_emplace(std::move(key)).first;
+  it->second.insert(call);
+  return it->first;
+}
+
+void key_value_store::withdraw(std::string const& key, call_id call) {
+  auto const it = waits_.find(key);
+  it->second.erase(call);
+  if (it->second.empty()) waits_.erase(it);
+}
+
+std::set<call_id> key_value_store::wake(std::string_view key) {
+  auto const it = waits_.find(key);
+  if (it == waits_.end()) return {};
+  auto calls = std::move(it->second);
+  waits_.erase(it);
+  return calls;
+}
+
+}  // namespace muster::core::coordination

@@ -1,0 +1,211 @@
+// The coordination service kept whole in this process: tasks, barriers, key-values, error
+// broadcast, watches, aliveness of one generation. Semantics are those that unmodified JAX and
+// TensorFlow agents rely on; where their users suffer it says more: who is missing, what came
+// first.
+//
+//   standalone_service.cpp       routing, clockwork, parked calls
+//   standalone_tasks.cpp         register, heartbeat, leave; the state of a task
+//   standalone_errors.cpp        errors, and how they reach everybody
+//   standalone_barriers.cpp      how tasks come to barriers
+//   standalone_barrier_ends.cpp  how barriers end, and what that means to the tasks
+//   standalone_key_values.cpp    keys and waits for them
+//   standalone_groups.cpp        watches, alive tasks
+//   standalone_texts.cpp         who is missing, in words
+//   standalone_views.cpp         copies for readers, invariants
+#pragma once
+
+#include <map>
+#include <set>
+
+#include "server/core/coordination/barrier_table.hpp"
+#include "server/core/coordination/key_value_store.hpp"
+#include "server/core/coordination/parked_calls.hpp"
+#include "server/core/coordination/roll.hpp"
+#include "server/core/coordination/service.hpp"
+#include "server/core/coordination/service_registry.hpp"
+
+namespace muster::core::coordination {
+
+/// One set of tasks that asks which of it is alive.
+struct alive_wait {
+  std::vector<task_index> tasks;  // ascending
+  std::map<call_id, task_index> calls;
+  std::map<task_index, std::size_t> asked;  // calls of each task
+};
+
+class standalone_service final : public service {
+ public:
+  standalone_service(cluster_spec const& spec, limits const& l, generation g, time_point now);
+
+  void perform(time_point now, request& r, effects& fx) override;
+  void call_gone(time_point now, call_id call, effects& fx) override;
+  void tick(time_point now, effects& fx) override;
+  void stop(time_point now, effects& fx) override;
+  time_point next_deadline() const override;
+
+  core::incarnation incarnation() const override { return generation_.incarnation; }
+  generation_state state() const override;
+  bool knows(core::incarnation task) const override;
+  std::vector<core::incarnation> incarnations() const override;
+  std::size_t parked_calls() const override { return parked_.size(); }
+
+  generation_view view(time_point now) const override;
+  std::vector<agent_view> tasks(time_point now, std::size_t after,
+                                std::size_t limit) const override;
+  std::vector<barrier_view> barriers(time_point now, std::size_t after,
+                                     std::size_t limit) const override;
+  std::optional<barrier_view> barrier(time_point now, std::string_view id) const override;
+  std::vector<key_view> keys(std::string_view prefix, std::string_view after,
+                             std::size_t limit) const override;
+  std::optional<key_view> key(std::string_view key) const override;
+  std::vector<key_wait_view> key_waits(std::string_view prefix, std::size_t limit) const override;
+  std::string violated_invariant() const override;
+
+ private:
+  using barrier_type = coordination::barrier;
+
+  // One overload a request; each answers or parks its call.
+  void on(register_task& r);
+  void on(heartbeat& r);
+  void on(shutdown_task& r);
+  void on(reset_task& r);
+  void on(report_error& r);
+  void on(poll_for_error& r);
+  void on(wait_for_all_tasks& r);
+  void on(get_task_state& r);
+  void on(watch_tasks& r);
+  void on(insert_key_value& r);
+  void on(get_key_value& r);
+  void on(increment_key_value& r);
+  void on(get_key_value_dir& r);
+  void on(delete_key_value& r);
+  void on(enter_barrier& r);
+  void on(cancel_barrier& r);
+  void on(get_alive_tasks& r);
+
+  // standalone_service.cpp
+  bool refused(caller const& from);
+  parked_call waiting(wait_kind kind, caller const& from, task_index task) const;
+  void park(caller const& from, parked_call p);
+  void answer(call_id call, fault_ptr f);
+  template <class Body>
+  void answer(call_id call, Body body) {
+    fx_->replies.push_back({call, nullptr, std::move(body)});
+  }
+  void refuse(caller const& from, core::code c, std::string message, bool coordination = true);
+  void tell(severity s, std::string kind, std::string subject, std::string text);
+  void answer_early(call_id call);
+  void withdraw(call_id call, parked_call const& p);
+
+  // standalone_tasks.cpp
+  void connect(task_index t, core::incarnation incarnation);
+  void reconnect(register_task const& r);
+  void refuse_registration(register_task const& r, std::string why);
+  void disconnect(task_index t, std::string_view how, bool quietly = false);
+  void leave(caller const& from, task_index t);
+  void cancel_poll(task_index t, std::string_view why);
+  void check_heartbeats();
+  bool recoverable(task_index t) const { return spec_.recoverable || roll_[t].recoverable; }
+  bool all_left() const;
+
+  // standalone_errors.cpp
+  fault_ptr about(task_index t, core::code c, std::string message, bool reported = false) const;
+  bool set_error(task_index t, fault_ptr f);
+  void set_all_errors(std::string const& message);
+  /// Tells everybody, once a generation; not when all `sources` may come and go.
+  void propagate(fault_ptr f, std::vector<task_index> const& sources);
+  void fail_generation(fault_ptr f);
+  void blame(task_index t, std::string const& message);
+  std::string with_cause(std::string message) const;
+
+  // standalone_barriers.cpp
+  /// One call that enters a barrier, whatever its purpose.
+  struct entry {
+    caller from;
+    std::string const* id;
+    std::int64_t counter;
+    duration timeout;
+    task_index task;
+    std::string task_name;                    // as asked for, when the cluster has no such task
+    std::shared_ptr<participants const> who;  // null: the whole cluster
+    std::string stranger;                     // a participant that the cluster does not have
+    barrier_purpose purpose;
+    core::incarnation incarnation{};
+  };
+  void enter(entry e);
+  barrier_type* instance_for(entry const& e);
+  barrier_type& start_barrier(entry const& e, std::int64_t counter);
+  std::string misuse(barrier_type const& b, entry const& e) const;
+  void mismatch(barrier_type& b, entry const& e);
+  void arrive(barrier_type& b, entry const& e);
+  void supersede(barrier_type& b, call_id call);
+  void end_barrier(barrier_type& b, fault_ptr f);
+  void answer_barrier(barrier_type const& b, call_id call, task_index task);
+  void after_barrier(barrier_type const& b, std::vector<std::pair<task_index, parked_call>> calls);
+  void barrier_due(barrier_type& b);
+  void leave_barriers(task_index t, std::string const& why);
+  void enter_shutdown(caller const& from, task_index t);
+  fault_ptr barrier_fault(barrier_type const& b, core::code c, std::string message) const;
+  std::string shutdown_id() const;
+
+  // standalone_key_values.cpp
+  void wake(std::string const& key);
+
+  // standalone_groups.cpp
+  void changed();
+  std::shared_ptr<task_states const> snapshot() const;
+  void flush_watches();
+  void check_alive(alive_wait& w);
+  void check_all_alive(task_index t);
+  static constexpr auto registration_id = "[Init]Wait_for_all_tasks_to_register";
+
+  // standalone_texts.cpp
+  static std::string cut(std::string message);
+  std::string task_name(task_index t) const { return spec_.task_name(t); }
+  std::string described(task_index t) const;
+  std::string missing_text(barrier_type const& b, std::size_t bytes_max) const;
+  std::string early_text(parked_call const& p) const;
+
+  // standalone_views.cpp
+  agent_view agent_of(task_index t, std::map<task_index, barrier_type const*> const& late) const;
+  std::map<task_index, barrier_type const*> late_tasks(time_point now) const;
+  barrier_view barrier_of(barrier_type const& b, bool with_tasks) const;
+  std::string waiter_name(parked_call const& p) const;
+  std::string broken_barrier(barrier_type const& b) const;
+  std::string broken_parking() const;
+
+  cluster_spec const spec_;
+  limits const limits_;
+  generation const generation_;
+  std::shared_ptr<participants const> const everybody_;
+
+  roll roll_;
+  barrier_table barriers_;
+  key_value_store store_;
+  coordination::parked_calls parked_;
+  std::set<call_id> watchers_;
+  std::map<std::vector<task_index>, alive_wait> alive_;
+
+  std::int64_t version_ = 0;
+  mutable std::shared_ptr<task_states const> snapshot_;
+  time_point watch_due_ = never;
+  time_point next_check_{};  // heartbeats are not looked at more often than this
+  std::shared_ptr<std::vector<blob> const> devices_;
+
+  bool stopped_ = false;
+  bool polled_ = false;  // somebody has polled for errors
+  fault_ptr broadcast_;  // what everybody was told; the generation has failed
+  bool failed_ = false;
+  std::optional<first_cause> cause_;
+  task_index cause_task_ = no_task;
+  std::set<task_index> victims_;  // failed at the same moment as the first cause
+  time_point started_{};
+  time_point ended_{};
+  std::size_t connected_ = 0;
+  bool ever_connected_ = false;
+
+  time_point now_;
+  effects* fx_ = nullptr;  // of the step that is running
+};
+
+}  // namespace muster::core::coordination

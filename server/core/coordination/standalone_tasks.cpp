@@ -1,0 +1,224 @@
+// Registration, heartbeats, leaving.
+#include <algorithm>
+
+#include "server/core/coordination/standalone_service.hpp"
+
+namespace muster::core::coordination {
+
+void standalone_service::on(register_task& r) {
+  auto const name = r.task.index == no_task ? r.task.name : task_name(r.task.index);
+  if (stopped_)
+    return refuse(r.from, code::internal,
+                  "Coordination service has stopped. RegisterTask() from task: " + name);
+  if (r.task.index == no_task)
+    return refuse(r.from, code::invalid_argument,
+                  "Unexpected task registered with task=" + name + ": cluster '" + spec_.name +
+                      "' has " + std::to_string(spec_.size()) + " tasks");
+  auto& a = roll_[r.task.index];
+  a.last_seen = now_;
+  a.recoverable = a.recoverable || r.recoverable;
+  if (started_ == time_point{}) {
+    started_ = now_;
+    tell(severity::info, "generation_started", {},
+         "generation " + std::to_string(generation_.number) + ", first task " + name);
+  }
+  auto const may_return = (recoverable(r.task.index) || spec_.allow_reconnect) && a.error &&
+                          a.error->code == code::unavailable;
+  if (a.state == agent_state::connected) return reconnect(r);
+  if (a.state == agent_state::error && !may_return)
+    return refuse_registration(
+        r,
+        " unexpectedly tried to connect while it is already in error. ResetTask() should be "
+        "called before a subsequent connect attempt. Existing error: " +
+            a.error->message);
+  a.peer = r.peer;
+  if (!spec_.register_barrier) {
+    connect(r.task.index, r.incarnation);
+    return answer(r.from.call, incarnation());
+  }
+  static std::string const id = registration_id;
+  a.registering = r.incarnation;
+  enter({.from = r.from,
+         .id = &id,
+         .counter = 0,
+         .timeout = spec_.register_timeout,
+         .task = r.task.index,
+         .task_name = {},
+         .who = nullptr,
+         .stranger = {},
+         .purpose = barrier_purpose::registration,
+         .incarnation = r.incarnation});
+}
+
+void standalone_service::reconnect(register_task const& r) {
+  auto const t = r.task.index;
+  auto& a = roll_[t];
+  if (a.incarnation != r.incarnation && !recoverable(t))
+    return refuse_registration(r,
+                               " unexpectedly tried to connect with a different incarnation. It "
+                               "has likely restarted.");
+  if (recoverable(t)) leave_barriers(t, task_name(t) + " has registered again");
+  if (a.incarnation != r.incarnation) {
+    a.incarnation = r.incarnation;
+    a.registered_at = now_;
+    changed();
+    tell(severity::info, "task_restarted", task_name(t), "registered with a new incarnation");
+  }
+  a.peer = r.peer;
+  roll_.beat(t, now_);
+  answer(r.from.call, incarnation());
+}
+
+void standalone_service::refuse_registration(register_task const& r, std::string why) {
+  auto const t = r.task.index;
+  auto const f = about(t, code::aborted, task_name(t) + why);
+  answer(r.from.call, f);
+  set_error(t, f);
+  propagate(f, {t});
+}
+
+void standalone_service::connect(task_index t, core::incarnation incarnation) {
+  auto& a = roll_[t];
+  if (a.state == agent_state::connected) roll_.stop_beating(t);
+  if (a.state != agent_state::connected) ++connected_;
+  a.state = agent_state::connected;
+  a.incarnation = incarnation;
+  a.registering = {};
+  a.error = nullptr;
+  a.casualty = false;
+  a.ever_connected = true;
+  a.registered_at = now_;
+  ever_connected_ = true;
+  ended_ = {};
+  roll_.start_beating(t, now_);
+  changed();
+}
+
+void standalone_service::on(heartbeat& r) {
+  if (stopped_)
+    return refuse(r.from, code::internal, "Coordination service has stopped. Heartbeat()");
+  if (r.task.index == no_task)
+    return refuse(r.from, code::invalid_argument,
+                  "Unexpected heartbeat request from task: " + r.task.name +
+                      ". This usually implies a configuration error.");
+  auto const t = r.task.index;
+  auto const& a = roll_[t];
+  auto const name = task_name(t);
+  if (a.state == agent_state::error)
+    return refuse(r.from, code::aborted,
+                  "Unexpected heartbeat request from an already-in-error task: " + name +
+                      " with existing error: " + a.error->message);
+  if (a.state == agent_state::disconnected) {
+    if (now_ > a.grace_until)
+      return refuse(r.from, code::invalid_argument,
+                    name +
+                        " must be registered before sending heartbeat messages. The service "
+                        "might have restarted, or the task has disconnected earlier.");
+    return answer(r.from.call, incarnation());
+  }
+  if (a.incarnation == r.incarnation) {
+    roll_.beat(t, now_);
+    return answer(r.from.call, incarnation());
+  }
+  if (recoverable(t)) return answer(r.from.call, incarnation());
+  auto const f = about(t, code::aborted,
+                       name + " Heartbeat: Incarnation ID mismatch: expecting " +
+                           std::to_string(raw(a.incarnation)) + " but got " +
+                           std::to_string(raw(r.incarnation)) + ". The task has restarted.");
+  answer(r.from.call, f);
+  set_error(t, f);
+  propagate(f, {t});
+}
+
+// Looks at most ten times a second, so that a rack that dies is told of as one.
+void standalone_service::check_heartbeats() {
+  if (now_ < next_check_) return;
+  std::vector<task_index> silent;
+  for (auto const t : roll_.beating()) {
+    if (roll_[t].last_heartbeat + spec_.heartbeat_timeout > now_) break;
+    silent.push_back(t);
+  }
+  if (silent.empty()) return;
+  next_check_ =
+      now_ + std::min<duration>(spec_.heartbeat_timeout / 10, std::chrono::milliseconds(100));
+  std::sort(silent.begin(), silent.end());
+  if (!cause_) victims_.insert(silent.begin(), silent.end());
+  std::string all = "The following tasks are unhealthy (stopped sending heartbeats):";
+  for (std::size_t i = 0; i < silent.size(); ++i) {
+    if (i < 20) all += "\n" + described(silent[i]);
+    if (i == 20) all += "\nand " + std::to_string(silent.size() - i) + " more";
+    set_error(silent[i], about(silent[i], code::unavailable,
+                               "Task " + described(silent[i]) +
+                                   " heartbeat timeout. This indicates that the task has failed, "
+                                   "was preempted, or lost its network."));
+  }
+  all += "\nThe tasks have crashed, or cannot reach the coordination service.";
+  propagate(about(silent.front(), code::unavailable, with_cause(all)), silent);
+}
+
+void standalone_service::on(shutdown_task& r) {
+  if (stopped_)
+    return refuse(r.from, code::internal, "Coordination service has stopped. ShutdownTask()");
+  if (r.task.index == no_task)
+    return refuse(r.from, code::invalid_argument,
+                  "Unexpected disconnect request with task=" + r.task.name);
+  if (spec_.shutdown_timeout > duration::zero() && !recoverable(r.task.index))
+    return enter_shutdown(r.from, r.task.index);
+  leave(r.from, r.task.index);
+}
+
+void standalone_service::on(reset_task& r) {
+  if (stopped_)
+    return refuse(r.from, code::internal, "Coordination service has stopped. ResetTask()");
+  if (r.task.index == no_task)
+    return refuse(r.from, code::invalid_argument,
+                  "Unexpected disconnect request with task=" + r.task.name);
+  leave(r.from, r.task.index);
+}
+
+void standalone_service::leave(caller const& from, task_index t) {
+  if (roll_[t].state == agent_state::disconnected)
+    return refuse(from, code::failed_precondition,
+                  "The task is already disconnected: " + task_name(t));
+  disconnect(t, "left");
+  answer(from.call, std::monostate{});
+}
+
+void standalone_service::disconnect(task_index t, std::string_view how, bool quietly) {
+  auto& a = roll_[t];
+  if (a.state == agent_state::disconnected) return;
+  if (a.state == agent_state::connected) {
+    roll_.stop_beating(t);
+    --connected_;
+  }
+  a.state = agent_state::disconnected;
+  a.error = nullptr;
+  a.casualty = false;
+  a.grace_until = now_ + spec_.heartbeat_timeout;
+  leave_barriers(t, task_name(t) + " has " + std::string(how));
+  check_all_alive(t);
+  cancel_poll(t, "task has disconnected.");
+  changed();
+  if (!quietly) tell(severity::info, "task_left", task_name(t), std::string(how));
+  if (ever_connected_ && all_left() && ended_ == time_point{}) {
+    ended_ = now_;
+    tell(severity::info, "generation_ended", {},
+         "generation " + std::to_string(generation_.number) + ": all tasks have left");
+  }
+}
+
+bool standalone_service::all_left() const {
+  return connected_ == 0 && std::none_of(roll_.all().begin(), roll_.all().end(), [](auto& a) {
+           return a.state != agent_state::disconnected || a.registering != core::incarnation{};
+         });
+}
+
+void standalone_service::cancel_poll(task_index t, std::string_view why) {
+  auto const call = roll_[t].poll;
+  if (call == call_id{}) return;
+  roll_[t].poll = {};
+  parked_.take(call);
+  answer(call, about(t, code::cancelled, "Cancelled error polling because: " + std::string(why)));
+}
+
+}  // namespace muster::core::coordination
