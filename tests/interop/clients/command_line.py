@@ -1,0 +1,18 @@
+"""How the driver and its client programs talk: words in, JSON events out."""
+import argparse
+import json
+
+
+def words():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('--index', type=int, required=True)
+    parser.add_argument('--tasks', type=int, required=True)
+    parser.add_argument('--heartbeat-timeout', type=int, required=True, help='seconds')
+    parser.add_argument('--initialization-timeout', type=int, default=60, help='seconds')
+    parser.add_argument('--stay', action='store_true', help='wait to be killed')
+    parser.add_argument('--workers', help="HOST:PORT,HOST:PORT… of TensorFlow's own servers")
+    return parser.parse_args()
+
+
+def say(**event):
+    print(json.dumps(event), flush=True)

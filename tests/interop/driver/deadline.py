@@ -1,0 +1,23 @@
+"""The one time limit of a scenario, and how a scenario says that it failed."""
+import time
+
+
+class Failure(Exception):
+    """What was expected and what came instead."""
+
+
+class Deadline:
+    def __init__(self, seconds):
+        self._end = time.monotonic() + seconds
+
+    def left(self):
+        """Seconds, at least a little: the wait that is given it reports the time-out."""
+        return max(0.01, self._end - time.monotonic())
+
+    def passed(self):
+        return time.monotonic() >= self._end
+
+
+def check(condition, message):
+    if not condition:
+        raise Failure(message)

@@ -1,0 +1,87 @@
+"""A program in a process group of its own: its output in files, its events awaited, its end certain.
+
+A client program speaks in events: lines of standard output that are JSON objects. Everything else
+that it prints is only kept for people.
+"""
+import json
+import os
+import queue
+import signal
+import subprocess
+import threading
+
+from driver.deadline import Failure
+
+
+class Process:
+    def __init__(self, name, argv, environment, folder):
+        self.name = name
+        self.out, self.err = folder / f'{name}.out', folder / f'{name}.err'
+        self._events = queue.Queue()
+        with open(self.err, 'wb') as err:
+            # setpriv: ends with the driver, however that ends.
+            self._child = subprocess.Popen(
+                ['setpriv', '--pdeathsig', 'KILL', *map(str, argv)], env=environment, cwd=folder,
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=err,
+                start_new_session=True)
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self):
+        with open(self.out, 'wb', buffering=0) as out:
+            for line in self._child.stdout:
+                out.write(line)
+                if line.startswith(b'{'):
+                    self._events.put(json.loads(line))
+        self._events.put(None)
+
+    def event(self, kind, deadline):
+        """The next event that has the field `kind`: its value."""
+        while True:
+            try:
+                event = self._events.get(timeout=deadline.left())
+            except queue.Empty:
+                raise Failure(f'{self.name} did not say "{kind}" in time') from None
+            if event is None:
+                self._events.put(None)  # for whoever asks next
+                self.wait(deadline)
+                raise Failure(f'{self.name} ended ({self.status_text()}) before it said "{kind}"')
+            if kind in event:
+                return event[kind]
+
+    def wait(self, deadline):
+        """The exit status; negative: the signal. All output has been read."""
+        try:
+            status = self._child.wait(deadline.left())
+        except subprocess.TimeoutExpired:
+            raise Failure(f'{self.name} did not end in time') from None
+        self._reader.join(deadline.left())
+        return status
+
+    def running(self):
+        return self._child.poll() is None
+
+    def status_text(self):
+        status = self._child.poll()
+        if status is None:
+            return 'still running'
+        return signal.Signals(-status).name if status < 0 else f'status {status}'
+
+    def send(self, which):
+        self._child.send_signal(which)
+
+    def kill(self):
+        """Ends the whole group; does nothing where it has ended."""
+        try:
+            os.killpg(self._child.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self._child.wait()
+
+    def said(self):
+        """What it wrote to standard error so far."""
+        return self.err.read_text(errors='replace')
+
+    def tail(self, lines):
+        text = self.out.read_text(errors='replace') + self.said()
+        return text.splitlines()[-lines:]

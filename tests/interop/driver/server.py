@@ -1,0 +1,56 @@
+"""The server under test: `muster serve`, or jaxlib's own service in a process of its own."""
+import json
+import pathlib
+import signal
+import socket
+import time
+
+from driver.deadline import Deadline, Failure, check
+from driver.process import Process
+
+REFERENCE_SERVICE = pathlib.Path(__file__).with_name('reference_service.py')
+STOP_SECONDS = 20
+
+
+class Server:
+    def __init__(self, process, ready_file, deadline):
+        self.process = process
+        self._await(ready_file, deadline)
+        self.address = json.loads(ready_file.read_text())['grpc']
+
+    def _await(self, ready_file, deadline):
+        while not ready_file.exists():  # it comes whole, by rename
+            check(self.process.running(), f'the server ended: {self.process.status_text()}')
+            if deadline.passed():
+                raise Failure('the server was not ready in time')
+            time.sleep(0.01)
+
+    def stop(self):
+        """An orderly stop: whatever the clients did, the server lives until it is told to end."""
+        check(self.process.running(), f'the server ended by itself: {self.process.status_text()}')
+        self.process.send(signal.SIGTERM)
+        status = self.process.wait(Deadline(STOP_SECONDS))
+        check(status == 0, f'the server stopped with {self.process.status_text()}')
+
+
+def muster(binary, cluster, folder, environment, deadline):
+    ready = folder / 'ready.json'
+    argv = [binary, 'serve', '--grpc', '127.0.0.1:0', '--http', '127.0.0.1:0',
+            '--ready-file', ready, '--cluster', cluster.words()]
+    return Server(Process('server', argv, environment, folder), ready, deadline)
+
+
+def reference(python, cluster, folder, environment, deadline):
+    ready = folder / 'ready.json'
+    argv = [python, REFERENCE_SERVICE, '--address', free_address(), '--ready-file', ready,
+            '--tasks', cluster.tasks, '--heartbeat-timeout', cluster.heartbeat_timeout]
+    if cluster.recoverable:
+        argv.append('--recoverable')
+    return Server(Process('server', argv, environment, folder), ready, deadline)
+
+
+def free_address():
+    """For programs that cannot pick a port themselves and tell which."""
+    with socket.socket() as probe:
+        probe.bind(('127.0.0.1', 0))
+        return '127.0.0.1:%d' % probe.getsockname()[1]

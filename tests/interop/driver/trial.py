@@ -1,0 +1,79 @@
+"""One run of one scenario: a server, its clients, a folder for what they say, one time limit."""
+import dataclasses
+import os
+import pathlib
+import signal
+
+from driver import server
+from driver.deadline import Deadline, check
+from driver.process import Process
+
+CLIENTS = pathlib.Path(__file__).parent.parent / 'clients'
+
+
+@dataclasses.dataclass
+class Cluster:
+    """As `muster serve --cluster` declares it."""
+    tasks: int
+    job: str = 'worker'
+    heartbeat_timeout: int = 100
+    recoverable: bool = False
+
+    def words(self):
+        words = f'interop:{self.job}={self.tasks};heartbeat_timeout={self.heartbeat_timeout}s'
+        return words + (';recoverable=true' if self.recoverable else '')
+
+
+@dataclasses.dataclass
+class Settings:
+    python: pathlib.Path  # of the virtual environment
+    version: tuple        # of jax or tensorflow
+    muster: pathlib.Path  # the binary; None: jaxlib's own service
+
+
+class Trial:
+    def __init__(self, settings, folder, seconds):
+        self.settings, self.folder = settings, folder
+        self.version = settings.version
+        self.deadline = Deadline(seconds)
+        self.processes = []
+        self.server = None
+
+    def serve(self, **cluster):
+        self.cluster = Cluster(**cluster)
+        make, program = ((server.muster, self.settings.muster) if self.settings.muster
+                         else (server.reference, self.settings.python))
+        self.server = make(program, self.cluster, self.folder, self._environment(), self.deadline)
+        self.processes.append(self.server.process)
+
+    def start(self, program, index, *words, run=''):
+        """A client program as task `index`; `run` tells runs of one job apart."""
+        argv = [self.settings.python, '-u', CLIENTS / program, '--index', index,
+                '--tasks', self.cluster.tasks, '--heartbeat-timeout',
+                self.cluster.heartbeat_timeout, *words]
+        process = Process(f'{run}_task{index}'.lstrip('_'), argv,
+                          self._environment(SERVER=self.server.address), self.folder)
+        self.processes.append(process)
+        return process
+
+    def _environment(self, **more):
+        """Nothing of the caller's that could steer a client: proxies, device choices, Slurm."""
+        kept = {name: os.environ[name] for name in ('PATH', 'HOME', 'TMPDIR', 'LANG')
+                if name in os.environ}
+        return kept | more
+
+    def all_succeed(self, processes):
+        for process in processes:
+            status = process.wait(self.deadline)
+            check(status == 0, f'{process.name} ended with {process.status_text()}')
+
+    def kill(self, *processes):
+        for process in processes:
+            process.send(signal.SIGKILL)
+        for process in processes:
+            process.wait(self.deadline)
+
+    def close(self):
+        """Nothing outlives a trial."""
+        for process in reversed(self.processes):
+            process.kill()

@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""Runs scenarios of unmodified JAX and TensorFlow processes against a Muster server.
+
+Usually called by scripts/interop, which makes the virtual environments. With --server reference
+the same scenarios run against jaxlib's own coordination service, without those that it cannot do:
+it names nobody who is missing at registration, it serves one run only, and it knows no TensorFlow.
+"""
+import argparse
+import pathlib
+import shutil
+import signal
+import sys
+import time
+
+from driver.deadline import Failure
+from driver.trial import Settings, Trial
+from scenarios import jax_failures, jax_work, tensorflow
+
+FAMILIES = {
+    'jax': jax_work.SCENARIOS + jax_failures.SCENARIOS,
+    'tensorflow': tensorflow.SCENARIOS,
+}
+TAIL_LINES = 30
+
+
+def words():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument('--environments', type=pathlib.Path, required=True,
+                        help='folder of the virtual environments, each named LIBRARY-VERSION')
+    parser.add_argument('--muster', type=pathlib.Path, help='the binary under test')
+    parser.add_argument('--server', choices=['muster', 'reference'], default='muster')
+    parser.add_argument('--scenario', action='append', help='only this one; repeatable')
+    parser.add_argument('names', nargs='+', metavar='NAME', help='jax-0.9.2, …')
+    given = parser.parse_args()
+    if given.server == 'muster' and not given.muster:
+        parser.error('--muster is needed')
+    return given
+
+
+def selected(given):
+    """Pairs of an environment's name and a scenario."""
+    for name in given.names:
+        library, version = parts(name)
+        for scenario in FAMILIES[library]:
+            wanted = not given.scenario or scenario.name in given.scenario
+            possible = version >= scenario.since and (
+                given.server == 'muster' or scenario.reference)
+            if wanted and possible:
+                yield name, scenario
+
+
+def parts(name):
+    library, _, version = name.partition('-')
+    return library, tuple(int(part) for part in version.split('.'))
+
+
+def perform(given, name, scenario):
+    """The seconds it took and why it failed, if it did."""
+    folder = given.environments.absolute() / 'logs' / name / scenario.name
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    python = (given.environments / name / 'bin' / 'python').absolute()
+    muster = given.muster.absolute() if given.server == 'muster' else None
+    _, version = parts(name)
+    began = time.monotonic()
+    trial = Trial(Settings(python, version, muster), folder, scenario.seconds)
+    trouble = None
+    try:
+        scenario.run(trial)
+        trial.server.stop()
+    except Failure as failure:
+        trouble = '\n'.join([str(failure), *tails(trial)])
+    finally:
+        trial.close()
+    return time.monotonic() - began, trouble
+
+
+def tails(trial):
+    for process in trial.processes:
+        yield f'--- {process.name}'
+        yield from process.tail(TAIL_LINES)
+
+
+def report(name, scenario, seconds, trouble):
+    outcome = 'FAIL' if trouble else 'PASS'
+    print(f'{name:<16} {scenario.name:<16} {outcome}  {seconds:5.1f} s', flush=True)
+    if trouble:
+        print('    ' + trouble.replace('\n', '\n    '), flush=True)
+
+
+def main():
+    given = words()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that trials are closed
+    passed = failed = 0
+    for name, scenario in selected(given):
+        seconds, trouble = perform(given, name, scenario)
+        report(name, scenario, seconds, trouble)
+        failed, passed = (failed + 1, passed) if trouble else (failed, passed + 1)
+    print(f'{passed} passed, {failed} failed')
+    sys.exit(1 if failed or not passed else 0)
+
+
+main()

@@ -1,0 +1,84 @@
+"""JAX processes that fail: killed, never there, and the same job started again."""
+import time
+
+from driver.deadline import check
+from scenarios import Scenario
+from scenarios.jax_work import TASKS, names_task, start_all
+
+HEARTBEAT_TIMEOUT = 6
+INITIALIZATION_TIMEOUT = 8
+CLIENT_GRACE = 5  # the client adds it to the time that it was given
+
+
+def killed(trial):
+    """One is killed; every other one is ended by its error, which names it."""
+    victim_index = 2
+    trial.serve(tasks=TASKS, heartbeat_timeout=HEARTBEAT_TIMEOUT)
+    processes = start_all(trial, 'wait_for_error.py')
+    for process in processes:
+        process.event('ready', trial.deadline)
+    victim = processes.pop(victim_index)
+    began = time.monotonic()
+    trial.kill(victim)
+    for process in processes:
+        status = process.wait(trial.deadline)
+        check(status != 0, f'{process.name} ended as if nothing had happened')
+        check(names_task(process.said(), victim_index),
+              f'{process.name}: its last words do not name task {victim_index}')
+    # Silence is noticed after the time-out; the client itself waits a second or five more.
+    limit = HEARTBEAT_TIMEOUT + 15
+    took = time.monotonic() - began
+    check(took < limit, f'the others ended after {took:.1f} s, not within {limit} s')
+
+
+def never_there(trial):
+    """The last one never comes; the others are told so, by name, before their own deadline."""
+    absent = TASKS - 1
+    trial.serve(tasks=TASKS)
+    words = ('--initialization-timeout', INITIALIZATION_TIMEOUT)
+    processes = [trial.start('register.py', i, *words) for i in range(absent)]
+    for process in processes:
+        message, took = refusal(trial, process)
+        check(names_task(message, absent),
+              f'{process.name}: the missing task {absent} is not in: {message}')
+        limit = INITIALIZATION_TIMEOUT + CLIENT_GRACE
+        check(took < limit, f'{process.name} heard it after {took:.1f} s, not before {limit} s')
+        check(process.wait(trial.deadline) != 0, f'{process.name} ended as if all were well')
+
+
+def refusal(trial, process):
+    """What a process said of its failed registration."""
+    event = process.event('refused', trial.deadline)
+    return event['message'], event['seconds']
+
+
+def started_again(trial):
+    """One server, the same job five times: in order; killed as a whole; at once started again;
+    with one process missing; and once more complete. No trace of an earlier run is met."""
+    trial.serve(tasks=TASKS)
+    in_order(trial, 'first')
+
+    processes = start_all(trial, 'register.py', '--stay', run='second')
+    for process in processes:
+        process.event('registered', trial.deadline)
+    trial.kill(*processes)
+    in_order(trial, 'third')
+
+    words = ('--initialization-timeout', 3)
+    for process in [trial.start('register.py', i, *words, run='fourth') for i in range(1, TASKS)]:
+        check(process.wait(trial.deadline) != 0, f'{process.name} ended as if all were well')
+    in_order(trial, 'fifth')
+
+
+def in_order(trial, run):
+    processes = start_all(trial, 'register.py', run=run)
+    for process in processes:
+        process.event('registered', trial.deadline)
+    trial.all_succeed(processes)
+
+
+SCENARIOS = [
+    Scenario(killed),
+    Scenario(never_there, reference=False),
+    Scenario(started_again, seconds=150, reference=False),
+]

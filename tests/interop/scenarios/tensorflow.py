@@ -1,0 +1,37 @@
+"""TensorFlow workers with the server as their service leader."""
+from driver.server import free_address
+from scenarios import Scenario
+from scenarios.jax_work import same_for_all
+
+WORKERS = 2
+
+
+def start_workers(trial, program):
+    addresses = ','.join(free_address() for _ in range(WORKERS))
+    trial.serve(tasks=WORKERS, heartbeat_timeout=20)
+    return [trial.start(program, i, '--workers', addresses) for i in range(WORKERS)]
+
+
+def workers(trial):
+    """They see each other's devices, exchange key-values and leave in order."""
+    processes = start_workers(trial, 'tensorflow_worker.py')
+    devices = [f'/job:worker/replica:0/task:{i}/device:CPU:0' for i in range(WORKERS)]
+    same_for_all(trial, processes, 'devices', devices)
+    same_for_all(trial, processes, 'states', ['None'] * WORKERS)  # no error
+    same_for_all(trial, processes, 'finished', True)
+    trial.all_succeed(processes)
+
+
+def strategy(trial):
+    """MultiWorkerMirroredStrategy, as it is: a sum over the workers, a variable from the first."""
+    processes = start_workers(trial, 'tensorflow_strategy.py')
+    same_for_all(trial, processes, 'replicas', WORKERS)
+    same_for_all(trial, processes, 'sum', [3.0, 20.0])
+    same_for_all(trial, processes, 'variable', 100.0)
+    trial.all_succeed(processes)
+
+
+SCENARIOS = [
+    Scenario(workers, seconds=120, reference=False),
+    Scenario(strategy, seconds=120, reference=False),
+]
