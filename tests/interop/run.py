@@ -42,10 +42,13 @@ def selected(given):
     for name in given.names:
         library, version = parts(name)
         for scenario in FAMILIES[library]:
-            wanted = not given.scenario or scenario.name in given.scenario
-            possible = version >= scenario.since and (
-                given.server == 'muster' or scenario.reference)
-            if wanted and possible:
+            if version < scenario.since:
+                continue
+            if given.scenario:  # even if the original is known to fail it
+                wanted = scenario.name in given.scenario
+            else:
+                wanted = given.server == 'muster' or scenario.reference
+            if wanted:
                 yield name, scenario
 
 

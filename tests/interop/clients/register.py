@@ -1,19 +1,12 @@
-"""Registers, says how that went, and ends in order; with --stay it waits to be killed."""
-import sys
-import time
-
+"""Registers with the service and leaves in order; with --stay it waits to be killed."""
 from command_line import say, words
 from jax_process import finish, initialize
 
 
 def main():
     given = words()
-    began = time.monotonic()
-    try:
-        client = initialize(given)
-    except Exception as error:  # XlaRuntimeError, JaxRuntimeError: the name differs by version
-        say(refused={'message': str(error), 'seconds': time.monotonic() - began})
-        sys.exit(1)
+    say(registering=True)
+    client = initialize(given)  # JAX ends the process, or raises, when that fails
     client.key_value_set(f'run/{given.index}', 'set')  # twice would be an error
     client.wait_at_barrier('all_here', 30_000)
     say(registered=True)
