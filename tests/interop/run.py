@@ -71,8 +71,9 @@ def perform(given, name, scenario):
     try:
         scenario.run(trial)
         trial.server.stop()
-    except Failure as failure:
-        trouble = '\n'.join([str(failure), *tails(trial)])
+    except Exception as error:  # whatever went wrong with one, the others are performed
+        said = str(error) if isinstance(error, Failure) else repr(error)
+        trouble = '\n'.join([said, *tails(trial)])
     finally:
         trial.close()
     return time.monotonic() - began, trouble

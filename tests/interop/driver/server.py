@@ -4,19 +4,22 @@ import pathlib
 import signal
 import socket
 import time
+import urllib.request
 
 from driver.deadline import Deadline, Failure, check
 from driver.process import Process
 
 REFERENCE_SERVICE = pathlib.Path(__file__).with_name('reference_service.py')
 STOP_SECONDS = 20
+DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # never through a proxy
 
 
 class Server:
     def __init__(self, process, ready_file, deadline):
         self.process = process
         self._await(ready_file, deadline)
-        self.address = json.loads(ready_file.read_text())['grpc']
+        told = json.loads(ready_file.read_text())
+        self.address, self.http = told['grpc'], told.get('http')
 
     def _await(self, ready_file, deadline):
         while not ready_file.exists():  # it comes whole, by rename
@@ -24,6 +27,14 @@ class Server:
             if deadline.passed():
                 raise Failure('the server was not ready in time')
             time.sleep(0.01)
+
+    def declare(self, **cluster):
+        """A further cluster: the address of its coordination service."""
+        request = urllib.request.Request(
+            f'http://{self.http}/api/v1/clusters', json.dumps(cluster).encode(),
+            {'Content-Type': 'application/json'})
+        with DIRECT.open(request, timeout=10) as response:
+            return json.load(response)['address']
 
     def stop(self):
         """An orderly stop: whatever the clients did, the server lives until it is told to end."""

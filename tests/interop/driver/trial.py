@@ -46,13 +46,14 @@ class Trial:
         self.server = make(program, self.cluster, self.folder, self._environment(), self.deadline)
         self.processes.append(self.server.process)
 
-    def start(self, program, index, *words, run=''):
-        """A client program as task `index`; `run` tells runs of one job apart."""
+    def start(self, program, index, *words, run='', address=None):
+        """A client program as task `index`; `run` tells runs of one job apart. Another `address`
+        than the server's: that of a further cluster."""
+        environment = self._environment(SERVER=address or self.server.address)
         argv = [self.settings.python, '-u', CLIENTS / program, '--index', index,
                 '--tasks', self.cluster.tasks, '--heartbeat-timeout',
                 self.cluster.heartbeat_timeout, *words]
-        process = Process(f'{run}_task{index}'.lstrip('_'), argv,
-                          self._environment(SERVER=self.server.address), self.folder)
+        process = Process(f'{run}_task{index}'.lstrip('_'), argv, environment, self.folder)
         self.processes.append(process)
         return process
 

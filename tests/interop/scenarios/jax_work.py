@@ -65,9 +65,21 @@ def live_nodes(trial):
     trial.all_succeed(left)
 
 
+def two_clusters(trial):
+    """Two jobs at once on one server, which use the same keys and barriers without meeting."""
+    trial.serve(tasks=TASKS)
+    other = trial.server.declare(name='other', jobs={'worker': TASKS})
+    check(other != trial.server.address, f'both clusters are at {other}')
+    processes = start_all(trial, 'register.py', run='one')
+    processes += start_all(trial, 'register.py', run='other', address=other)
+    same_for_all(trial, processes, 'registered', True)
+    trial.all_succeed(processes)
+
+
 SCENARIOS = [
     Scenario(collectives),
     Scenario(key_values),
     Scenario(barriers),
     Scenario(live_nodes, since=(0, 7, 2)),
+    Scenario(two_clusters, reference=False),
 ]
