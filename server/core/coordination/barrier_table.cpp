@@ -13,7 +13,7 @@ std::size_t barrier::position(task_index t) const {
 }
 
 barrier* barrier_table::find(std::string_view id) const {
-  auto const it = by_id_.find(std::string(id));
+  auto const it = by_id_.find(id);
   return it == by_id_.end() ? nullptr : it->second.get();
 }
 
@@ -33,6 +33,8 @@ barrier& barrier_table::start(std::string const& id) {
   b.result = nullptr;
   b.first = no_task;
   b.arrived_count = 0;
+  b.gave_up_count = 0;
+  b.missing_stale = true;
   b.ended = {};
   return b;
 }
@@ -41,11 +43,14 @@ void barrier_table::finish(barrier& b, std::size_t remembered_max) {
   set_due(b, never);
   b.running = false;
   std::vector<call_id>().swap(b.calls);
+  std::vector<bool>().swap(b.gave_up);
+  std::string().swap(b.missing);
   finished_.splice(finished_.end(), running_, b.place);
   if (finished_.size() <= remembered_max || finished_.front() == &b) return;
   forgetful_ = true;
   auto const oldest = by_id_.find(finished_.front()->id);
   finished_.pop_front();
+  forgotten_.push_back(std::move(oldest->second));
   by_id_.erase(oldest);
 }
 

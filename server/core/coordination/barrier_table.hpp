@@ -3,10 +3,12 @@
 // refused), finished_barriers_max remembered (the oldest is forgotten).
 #pragma once
 
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -29,16 +31,23 @@ struct barrier {
   bool whole_cluster = false;
   bool running = false;
   bool told_stuck = false;
-  fault_ptr result;  // of an ended one; null: passed
+  bool missing_stale = true;  // `missing` no longer says who has not come
+  fault_ptr result;           // of an ended one; null: passed
   task_index first = no_task;
   std::size_t arrived_count = 0;
   time_point started{};
+  time_point waiting_since{};  // since then somebody has been waiting without a break
   time_point deadline = never;
   time_point ended{};
   time_point due = never;  // its place among the deadlines
   std::shared_ptr<coordination::participants const> who;
   // By position in `who`, while running: the parked call, 0 when it has not come.
   std::vector<call_id> calls;
+  // By position: came, and was answered shortly before its own deadline. Not missing, therefore.
+  std::vector<bool> gave_up;
+  std::size_t gave_up_count = 0;
+  std::string missing;  // in words; kept, since a thousand callers may ask for it at one time
+  time_point missing_at{};
   std::list<barrier*>::iterator place;
 
   /// Position of the task; who->size() when it takes no part.
@@ -54,6 +63,8 @@ class barrier_table {
   /// Stops its clock and remembers it as finished.
   void finish(barrier& b, std::size_t remembered_max);
   void set_due(barrier& b, time_point due);
+  /// Forgotten barriers stay readable until the step that forgot them is over. Call between steps.
+  void bury() { forgotten_.clear(); }
 
   std::list<barrier*> const& running() const { return running_; }
   std::list<barrier*> const& finished() const { return finished_; }
@@ -64,7 +75,12 @@ class barrier_table {
   barrier& first_due() const { return *due_.begin()->second; }
 
  private:
-  std::unordered_map<std::string, std::unique_ptr<barrier>> by_id_;
+  struct hash : std::hash<std::string_view> {
+    using is_transparent = void;
+  };
+
+  std::unordered_map<std::string, std::unique_ptr<barrier>, hash, std::equal_to<>> by_id_;
+  std::vector<std::unique_ptr<barrier>> forgotten_;
   std::list<barrier*> running_;
   std::list<barrier*> finished_;  // oldest first
   // By time, then by id, so that effects do not depend on addresses.

@@ -1,6 +1,7 @@
 #include "server/core/coordination/cluster_spec.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace muster::core::coordination {
 namespace {
@@ -62,6 +63,13 @@ status validate(cluster_spec const& spec) {
       return bad("jobs: '" + j.name + "' is there twice");
     names.push_back(j.name);
   }
+  // Sums of a time of day and one of these stay far from the end of time.
+  constexpr duration longest = std::chrono::hours(24 * 365 * 10);
+  for (auto const& [field, value] : {std::pair("heartbeat_timeout", spec.heartbeat_timeout),
+                                     std::pair("register_timeout", spec.register_timeout),
+                                     std::pair("shutdown_timeout", spec.shutdown_timeout),
+                                     std::pair("stuck_after", spec.stuck_after)})
+    if (value > longest) return bad(std::string(field) + ": must not be above ten years");
   if (spec.heartbeat_timeout <= duration::zero()) return bad("heartbeat_timeout: must be positive");
   if (spec.register_timeout <= duration::zero()) return bad("register_timeout: must be positive");
   if (spec.shutdown_timeout < duration::zero())

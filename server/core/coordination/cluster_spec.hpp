@@ -22,7 +22,7 @@ struct cluster_spec {
   /// Which service coordinates it; see service_registry.
   std::string service_type = "standalone";
   /// Empty: no agents, only closure workers, which may come and go.
-  std::vector<job_spec> jobs;
+  std::vector<job_spec> jobs = {};
 
   /// Agents beat twice as often as *their* timeout says: this must not be shorter than theirs
   /// (JAX: 100 s unless the program sets it).

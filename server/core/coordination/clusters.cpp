@@ -1,5 +1,6 @@
 #include "server/core/coordination/clusters.hpp"
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <set>
@@ -23,13 +24,22 @@ std::uint64_t next_random(std::uint64_t& state) {
 }  // namespace
 
 struct clusters::state {
+  /// By what the members of an ended generation are recognised: they may live on for long and must
+  /// not act for the tasks that have taken their places.
+  struct retired {
+    std::uint64_t generation = 0;
+    core::incarnation service{};
+    std::string cause;
+    std::vector<core::incarnation> tasks;  // in order
+    std::vector<std::string> peers;        // the same
+  };
   struct cluster {
     cluster_spec spec;
     coordination::generation generation;
     std::unique_ptr<service> current;
-    std::deque<generation_view> past;     // newest first
-    std::set<core::incarnation> retired;  // tasks of the generation before
-    time_point due = never;               // its place among the deadlines
+    std::deque<generation_view> past;  // newest first
+    std::deque<retired> ended_ones;    // the same
+    time_point due = never;            // its place among the deadlines
   };
 
   state(coordination::limits l, service_registry const& t, std::uint64_t seed)
@@ -67,9 +77,61 @@ struct clusters::state {
     c.current->stop(now, fx);
     c.past.push_front(c.current->view(now));
     if (c.past.size() > past_max) c.past.pop_back();
-    auto const old = c.current->incarnations();
-    c.retired = std::set(old.begin(), old.end());
+    retired old{c.generation.number, c.generation.incarnation,
+                c.past.front().cause ? c.past.front().cause->message : std::string(),
+                c.current->incarnations(), c.current->peers()};
+    std::sort(old.tasks.begin(), old.tasks.end());
+    std::sort(old.peers.begin(), old.peers.end());
+    c.ended_ones.push_front(std::move(old));
+    if (c.ended_ones.size() > past_max) c.ended_ones.pop_back();
     check(start_generation(c, now).ok(), "a service type that was known stays known");
+  }
+
+  static std::string ended(cluster const& c, retired const& old) {
+    return "generation " + std::to_string(old.generation) + " of cluster '" + c.spec.name +
+           "', which has ended" +
+           (old.cause.empty() ? "" : " (first cause: " + shortened(old.cause, 1'500) + ")") +
+           "; generation " + std::to_string(c.generation.number) + " has taken its place.";
+  }
+
+  // Answers a call from a generation that is over; false: it is not.
+  template <class Request>
+  bool answered_retired(cluster const& c, Request const& r) {
+    auto f = std::make_shared<fault>();
+    auto const* from = origin(c, r, *f);
+    if (!from) return false;
+    f->message += ended(c, *from);
+    fx.replies.push_back({r.from.call, fault_ptr(std::move(f)), {}});
+    return true;
+  }
+
+  // The ended generation that the call comes from, or null.
+  template <class Request>
+  static retired const* origin(cluster const& c, Request const& r, fault& f) {
+    constexpr bool registers = std::is_same_v<Request, register_task>;
+    f.code = code::aborted;
+    f.message = "The task belongs to ";
+    auto const believes_another = r.from.service && *r.from.service != c.generation.incarnation;
+    for (auto const& old : c.ended_ones) {
+      if constexpr (!registers) {
+        if (believes_another && *r.from.service == old.service) {
+          f.code = code::internal;
+          f.message = "wrong service incarnation: requested " + std::to_string(raw(old.service)) +
+                      ", currently " + std::to_string(raw(c.generation.incarnation)) +
+                      ". The former is ";
+          f.mismatch = c.generation.incarnation;
+          return &old;
+        }
+        if (!r.from.service && !r.from.peer.empty() && !c.current->knows_peer(r.from.peer) &&
+            std::binary_search(old.peers.begin(), old.peers.end(), r.from.peer))
+          return &old;
+      }
+      if constexpr (registers || std::is_same_v<Request, heartbeat>)
+        if (std::binary_search(old.tasks.begin(), old.tasks.end(), r.incarnation) &&
+            !c.current->knows(r.incarnation))
+          return &old;
+    }
+    return nullptr;
   }
 
   coordination::limits const limits;
@@ -89,6 +151,7 @@ clusters::~clusters() = default;
 
 result<cluster_id> clusters::create(time_point now, cluster_spec spec) {
   auto& s = *state_;
+  if (s.stopped) return status{code::unavailable, "the server is shutting down"};
   if (auto const valid = validate(spec); !valid.ok()) return valid;
   if (auto const known = s.types.known(spec.service_type); !known.ok()) return known;
   std::uint64_t tasks = 0;
@@ -152,25 +215,17 @@ effects& clusters::step(time_point now, cluster_id id, request& r) {
   auto& s = *state_;
   s.fx.clear();
   auto& c = s.at(id);
-  auto const retired = [&](caller const& from, core::incarnation who) {
-    if (!c.retired.contains(who)) return false;
-    auto f = std::make_shared<fault>();
-    f->code = code::aborted;
-    f->message = "The task belongs to an earlier generation of cluster '" + c.spec.name +
-                 "', which has ended; generation " + std::to_string(c.generation.number) +
-                 " has taken its place.";
-    s.fx.replies.push_back({from.call, fault_ptr(std::move(f)), {}});
-    return true;
-  };
+  if (!c.ended_ones.empty() && !s.stopped &&
+      std::visit([&](auto const& q) { return s.answered_retired(c, q); }, r))
+    return s.fx;
   if (auto const* registration = std::get_if<register_task>(&r)) {
-    if (retired(registration->from, registration->incarnation)) return s.fx;
-    auto const over = c.current->state() == generation_state::failed ||
-                      c.current->state() == generation_state::finished;
+    auto const now_is = c.current->state();
+    // A cluster whose tasks may reconnect outlives its failures, as the original does.
+    auto const over = now_is == generation_state::finished ||
+                      (now_is == generation_state::failed && !c.spec.allow_reconnect);
     if (over && c.spec.renew && !s.stopped && registration->task.index != no_task &&
         !c.current->knows(registration->incarnation))
       s.renew(c, now);
-  } else if (auto const* beat = std::get_if<heartbeat>(&r)) {
-    if (retired(beat->from, beat->incarnation)) return s.fx;
   }
   c.current->perform(now, r, s.fx);
   s.reschedule(id, c);

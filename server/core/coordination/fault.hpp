@@ -2,10 +2,12 @@
 // one failed barrier answers a thousand callers with one fault.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "server/core/ids.hpp"
 #include "server/core/status.hpp"
@@ -42,5 +44,14 @@ using fault_ptr = std::shared_ptr<fault const>;
 
 /// Trailers have 8 KB for everything; longer texts would arrive as RESOURCE_EXHAUSTED.
 inline constexpr std::size_t message_bytes_max = 3'072;
+
+/// The text, or its beginning with a mark that it was cut; never inside a UTF-8 sequence.
+inline std::string shortened(std::string_view text, std::size_t bytes_max) {
+  constexpr std::string_view mark = " ... [truncated]";
+  if (text.size() <= bytes_max) return std::string(text);
+  auto n = bytes_max - std::min(bytes_max, mark.size());
+  while (n > 0 && (static_cast<unsigned char>(text[n]) & 0xC0) == 0x80) --n;
+  return std::string(text.substr(0, n)).append(mark);
+}
 
 }  // namespace muster::core::coordination

@@ -5,10 +5,16 @@
 namespace muster::core::coordination {
 namespace {
 
+// As the original reads numbers: blanks around it and a plus before it do no harm.
 std::optional<std::int64_t> number(std::string_view text) {
+  constexpr std::string_view blanks = " \t\n\v\f\r";
+  auto const first = text.find_first_not_of(blanks);
+  if (first == text.npos) return {};
+  text = text.substr(first, text.find_last_not_of(blanks) + 1 - first);
+  if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
   std::int64_t n = 0;
   auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
-  if (error != std::errc() || end != text.data() + text.size() || text.empty()) return {};
+  if (error != std::errc() || end != text.data() + text.size()) return {};
   return n;
 }
 
@@ -33,7 +39,8 @@ void key_value_store::put(time_point now, entries::iterator it, blob value) {
 status key_value_store::insert(time_point now, std::string const& key, blob value, bool overwrite) {
   auto const it = entries_.lower_bound(key);
   auto const exists = it != entries_.end() && it->first == key;
-  if (exists && !overwrite) return {code::already_exists, "key " + key + " already exists."};
+  if (exists && !overwrite)
+    return {code::already_exists, "key " + shortened(key, 2'000) + " already exists."};
   if (key.size() > limits_.key_bytes_max)
     return {code::invalid_argument, "key: has " + std::to_string(key.size()) +
                                         " bytes, the limit is " +
@@ -71,9 +78,9 @@ result<blob> key_value_store::increment(time_point now, std::string const& key, 
   }
   std::int64_t sum = 0;
   if (__builtin_add_overflow(old, by, &sum))
-    return status{code::failed_precondition, "key " + key + " holds " + std::to_string(old) +
-                                                 ": adding " + std::to_string(by) +
-                                                 " leaves 64 bits"};
+    return status{code::failed_precondition, "key " + shortened(key, 2'000) + " holds " +
+                                                 std::to_string(old) + ": adding " +
+                                                 std::to_string(by) + " leaves 64 bits"};
   blob const value(std::to_string(sum), encoding::bytes);
   auto const stored = insert(now, key, value, true);
   if (!stored.ok()) return stored;
@@ -103,13 +110,13 @@ void key_value_store::erase(std::string_view key) {
 
 std::string const& key_value_store::wait(std::string key, call_id call) {
   auto const it = waits_.try_emplace(std::move(key)).first;
-  it->second.insert(call);
+  waiting_calls_ += it->second.insert(call).second;
   return it->first;
 }
 
 void key_value_store::withdraw(std::string const& key, call_id call) {
   auto const it = waits_.find(key);
-  it->second.erase(call);
+  waiting_calls_ -= it->second.erase(call);
   if (it->second.empty()) waits_.erase(it);
 }
 
@@ -118,6 +125,7 @@ std::set<call_id> key_value_store::wake(std::string_view key) {
   if (it == waits_.end()) return {};
   auto calls = std::move(it->second);
   waits_.erase(it);
+  waiting_calls_ -= calls.size();
   return calls;
 }
 

@@ -47,6 +47,7 @@ class key_value_store {
   /// Takes everybody who waits for `key`, in order of arrival.
   std::set<call_id> wake(std::string_view key);
   waits const& waiting() const { return waits_; }
+  std::size_t waiting_calls() const { return waiting_calls_; }
 
   entries const& all() const { return entries_; }
   std::size_t bytes() const { return bytes_; }
@@ -57,6 +58,7 @@ class key_value_store {
   limits const& limits_;
   entries entries_;
   waits waits_;
+  std::size_t waiting_calls_ = 0;
   std::size_t bytes_ = 0;  // of keys and values
 };
 

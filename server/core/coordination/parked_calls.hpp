@@ -25,9 +25,10 @@ struct parked_call {
   coordination::barrier* barrier = nullptr;   // kind barrier
   coordination::alive_wait* alive = nullptr;  // kind alive
   std::string const* key = nullptr;           // kind key: as the store holds it
-  std::string asked;  // kind key: the caller's spelling, when it differs; its address, when unknown
-  std::string peer;
-  core::incarnation incarnation{};  // kind barrier, registration: whose
+  std::string asked;                          // kind key: the caller's spelling, when it differs
+  std::string peer;                           // kind key: the address it comes from
+  std::size_t job = 0;                        // kind watch: which roll it watches
+  core::incarnation incarnation{};            // kind barrier, registration: whose
 };
 
 class parked_calls {

@@ -20,7 +20,10 @@ struct caller {
   /// The caller's own deadline; parked calls are answered shortly before it.
   time_point deadline = never;
   /// Dialect X names the service it believes to talk to; T does not.
-  std::optional<core::incarnation> service;
+  std::optional<core::incarnation> service = {};
+  /// Address of the connection, "10.0.0.3:4711"; empty when unknown. Dialect T carries no
+  /// incarnation in most calls: by its address a process of an earlier generation is known.
+  std::string peer = {};
 };
 
 /// A task as a request names it. When the cluster has no such task, `index` is `no_task` and

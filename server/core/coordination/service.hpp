@@ -33,6 +33,10 @@ class service {
   virtual bool knows(core::incarnation task) const = 0;
   /// Of all its tasks that have registered.
   virtual std::vector<core::incarnation> incarnations() const = 0;
+  /// Whether one of its tasks registered from this address.
+  virtual bool knows_peer(std::string const&) const { return false; }
+  /// The addresses its tasks registered from.
+  virtual std::vector<std::string> peers() const { return {}; }
   virtual std::size_t parked_calls() const = 0;
 
   // Views; copies. `now` tells ages and who is late.

@@ -9,7 +9,7 @@ fault_ptr standalone_service::barrier_fault(barrier_type const& b, core::code c,
                                             std::string message) const {
   auto f = std::make_shared<fault>();
   f->code = c;
-  f->message = cut(std::move(message));
+  f->message = cut(message, b.id.size());
   f->barrier = barrier_instance{b.id, b.counter};
   return f;
 }
@@ -18,7 +18,20 @@ std::string standalone_service::shutdown_id() const {
   return "Shutdown::" + std::to_string(raw(incarnation()));
 }
 
+std::string standalone_service::devices_id() const {
+  return "WaitForAllTasks::" + std::to_string(raw(incarnation()));
+}
+
+// The service's own barriers mean more than their callers' meeting: nobody else may open them.
+bool standalone_service::own(std::string_view id) const {
+  return id == registration_id || (id.starts_with("Shutdown::") && id == shutdown_id()) ||
+         (id.starts_with("WaitForAllTasks::") && id == devices_id());
+}
+
 void standalone_service::on(enter_barrier& r) {
+  if (own(r.id))
+    return refuse(r.from, code::invalid_argument,
+                  "barrier_id: " + r.id + " is the service's own barrier");
   entry e{.from = r.from,
           .id = &r.id,
           .counter = r.counter,
@@ -39,7 +52,7 @@ void standalone_service::on(enter_barrier& r) {
     }
     if (!std::is_sorted(who->begin(), who->end())) std::sort(who->begin(), who->end());
     who->erase(std::unique(who->begin(), who->end()), who->end());
-    e.who = std::move(who);
+    if (who->size() < roll_.size() || !e.stranger.empty()) e.who = std::move(who);
   }
   enter(std::move(e));
 }
@@ -59,7 +72,7 @@ void standalone_service::on(wait_for_all_tasks& r) {
     a.devices = std::move(r.devices);
     a.has_devices = true;
   }
-  auto const id = "WaitForAllTasks::" + std::to_string(raw(incarnation()));
+  auto const id = devices_id();
   enter({.from = r.from,
          .id = &id,
          .counter = 0,
@@ -77,7 +90,7 @@ void standalone_service::enter_shutdown(caller const& from, task_index t) {
   if (auto const* b = barriers_.find(id)) {
     who = b->who;
     // The others have left already: a late one just leaves.
-    if (!b->running && !b->result && b->position(t) < who->size()) disconnect(t, "left");
+    if (!b->running && !b->result && b->position(t) < who->size()) disconnect({t});
   } else {
     auto steady = std::make_shared<participants>();
     for (task_index i = 0; i < roll_.size(); ++i)
@@ -96,26 +109,18 @@ void standalone_service::enter_shutdown(caller const& from, task_index t) {
 }
 
 void standalone_service::enter(entry e) {
-  barrier_type unknown;  // answers that concern no barrier yet still name one
-  unknown.id = *e.id;
-  if (stopped_)
-    return answer(e.from.call, barrier_fault(unknown, code::internal,
-                                             "Coordination service has stopped. Barrier " + *e.id));
-  if (e.id->size() > limits_.barrier_id_bytes_max || e.timeout < duration::zero()) {
-    auto const text = e.timeout < duration::zero()
-                          ? std::string("barrier_timeout_in_ms: must not be negative")
-                          : "barrier_id: has " + std::to_string(e.id->size()) +
-                                " bytes, the limit is " +
-                                std::to_string(limits_.barrier_id_bytes_max);
-    unknown.id.resize(std::min<std::size_t>(unknown.id.size(), 256));
-    return answer(e.from.call, barrier_fault(unknown, code::invalid_argument, text));
-  }
+  // Refusals that end no instance carry none: the caller must not count on from them.
+  if (e.timeout < duration::zero())
+    return refuse(e.from, code::invalid_argument, "barrier_timeout_in_ms: must not be negative");
+  if (e.id->size() > limits_.barrier_id_bytes_max)
+    return refuse(e.from, code::invalid_argument,
+                  "barrier_id: has " + std::to_string(e.id->size()) + " bytes, the limit is " +
+                      std::to_string(limits_.barrier_id_bytes_max));
   auto* b = barriers_.find(*e.id);
   if (parked_.size() >= limits_.parked_calls_max ||
       (!(b && b->running) && barriers_.running().size() >= limits_.barriers_max))
-    return answer(e.from.call,
-                  barrier_fault(b ? *b : unknown, code::resource_exhausted,
-                                "the cluster has reached its limit of parked calls or barriers"));
+    return refuse(e.from, code::resource_exhausted,
+                  "the cluster has reached its limit of parked calls or barriers");
   b = instance_for(e);
   if (!b) return;
   auto const whoami = b->position(e.task);
@@ -129,8 +134,10 @@ void standalone_service::enter(entry e) {
     if (b->running) end_barrier(*b, f);
     return;
   }
-  if (!b->running) return answer_barrier(*b, e.from.call, e.task);
-  arrive(*b, e);
+  if (b->running) return arrive(*b, e);
+  // The others have registered long ago: one that was reset joins them.
+  if (b->purpose == barrier_purpose::registration && !b->result) connect(e.task, e.incarnation);
+  answer_barrier(*b, e.from.call);
 }
 
 // The instance that the call belongs to, new when it opens one. Null: answered already.
@@ -138,33 +145,37 @@ standalone_service::barrier_type* standalone_service::instance_for(entry const& 
   auto* b = barriers_.find(*e.id);
   auto const once = e.purpose != barrier_purpose::user;
   if (!b) {
-    auto const believed = e.counter > 0 && barriers_.forgetful();
+    auto const believed = barriers_.forgetful() && e.counter > 0 && e.counter < counter_max;
     b = &start_barrier(e, believed ? e.counter : 0);
-  } else if (!b->running && !once &&
+  } else if (!b->running && !once && b->counter < counter_max &&
              (e.counter == b->counter + 1 ||
               (e.task != no_task && recoverable(e.task) && e.counter == 0))) {
     b = &start_barrier(e, b->counter + 1);
   } else {
     return b;
   }
-  fault_ptr f;
-  if (!e.stranger.empty())
-    f = barrier_fault(*b, code::invalid_argument,
-                      "Unexpected task (" + e.stranger +
-                          ") that is not in the cluster called the barrier. Barrier Id: " + b->id);
-  for (auto const t : *b->who) {
-    if (f) break;
-    if (roll_[t].state == agent_state::error && !recoverable(t))
-      f = barrier_fault(
-          *b, code::internal,
-          with_cause("Task (" + task_name(t) +
-                     ") is already in error before the barrier was called. Barrier "
-                     "Id: " +
-                     b->id + ", Task: " + described(t) + ", Error: " + roll_[t].error->message));
-  }
+  auto const f = hopeless(*b, e);
   if (!f) return b;
   end_barrier(*b, f);
-  answer_barrier(*b, e.from.call, e.task);
+  answer_barrier(*b, e.from.call);
+  return nullptr;
+}
+
+// Why an instance that is about to start can never pass; null when it can.
+fault_ptr standalone_service::hopeless(barrier_type const& b, entry const& e) const {
+  auto const id = shortened(b.id, id_shown);
+  if (!e.stranger.empty())
+    return barrier_fault(b, code::invalid_argument,
+                         "Unexpected task (" + shortened(e.stranger, 256) +
+                             ") that is not in the cluster called the barrier. Barrier Id: " + id);
+  if (in_error_ == 0) return nullptr;
+  for (auto const t : *b.who)
+    if (roll_[t].state == agent_state::error && !recoverable(t))
+      return barrier_fault(
+          b, code::internal,
+          with_cause("Task (" + task_name(t) +
+                     ") is already in error before the barrier was called. Barrier Id: " + id +
+                     ", Task: " + described(t) + ", Error: " + roll_[t].error->message));
   return nullptr;
 }
 
@@ -178,36 +189,35 @@ standalone_service::barrier_type& standalone_service::start_barrier(entry const&
     b.who = e.who ? e.who : everybody_;
   }
   b.calls.assign(b.who->size(), {});
-  b.started = now_;
+  b.gave_up.assign(b.who->size(), false);
+  b.started = b.waiting_since = now_;
   auto const far = std::chrono::hours(24 * 365 * 10);
   b.deadline = now_ + std::min<duration>(e.timeout, far);
-  auto const stuck_at = e.purpose == barrier_purpose::user ? now_ + spec_.stuck_after : never;
-  barriers_.set_due(b, std::min(b.deadline, stuck_at));
+  schedule(b);
   return b;
 }
 
 // What is wrong with the call's idea of who takes part; empty when nothing is.
 std::string standalone_service::misuse(barrier_type const& b, entry const& e) const {
-  auto const who = e.task == no_task ? e.task_name : task_name(e.task);
-  if (!e.stranger.empty())
-    return "Unexpected task (" + e.stranger +
-           ") that is not in the cluster called the barrier. "
-           "Barrier Id: " +
-           b.id;
   auto const same = e.who ? e.who == b.who || *e.who == *b.who : b.whole_cluster;
+  auto const member = e.task != no_task && b.position(e.task) < b.who->size();
+  if (same && member && e.stranger.empty()) return {};
+  auto const id = shortened(b.id, id_shown);
+  auto const who = e.task == no_task ? shortened(e.task_name, 256) : task_name(e.task);
+  if (!e.stranger.empty())
+    return "Unexpected task (" + shortened(e.stranger, 256) +
+           ") that is not in the cluster called the barrier. Barrier Id: " + id;
   if (!same)
     return "Conflicting tasks specified by different processes for the same barrier. Barrier Id: " +
-           b.id + ", Task: " + who + ": expected " + std::to_string(b.who->size()) +
+           id + ", Task: " + who + ": expected " + std::to_string(b.who->size()) +
            " participants, got " + std::to_string(e.who ? e.who->size() : everybody_->size());
-  if (e.task == no_task || b.position(e.task) == b.who->size())
-    return "A non-participating task (" + who + ") called the barrier: " + b.id;
-  return {};
+  return "A non-participating task (" + who + ") called the barrier: " + id;
 }
 
 // A counter that is not the service's: one of the two has restarted or runs ahead. Nobody at this
 // instance can be served any more.
 void standalone_service::mismatch(barrier_type& b, entry const& e) {
-  auto const who = e.task == no_task ? e.task_name : described(e.task);
+  auto const who = e.task == no_task ? shortened(e.task_name, 256) : described(e.task);
   auto const why =
       e.counter == 0
           ? "This is the first use of the barrier by the task: it has likely restarted."
@@ -215,7 +225,7 @@ void standalone_service::mismatch(barrier_type& b, entry const& e) {
             "the others.";
   auto const f =
       barrier_fault(b, code::internal,
-                    "Barrier (" + b.id + "::" + std::to_string(e.counter) +
+                    "Barrier (" + shortened(b.id, id_shown) + "::" + std::to_string(e.counter) +
                         ") is invoked by the task " + who + ", but the service thinks it is the " +
                         std::to_string(b.counter) + "-th instance (from 0). " + why);
   answer(e.from.call, f);
@@ -224,16 +234,23 @@ void standalone_service::mismatch(barrier_type& b, entry const& e) {
 
 void standalone_service::supersede(barrier_type& b, call_id call) {
   auto const p = parked_.take(call);
-  b.calls[b.position(p.task)] = {};
-  --b.arrived_count;
+  step_out(b, p.task);
   if (b.purpose == barrier_purpose::registration)
     return answer(call, about(p.task, code::already_exists,
                               "Aborted connect attempt as there is a request from a newer "
                               "incarnation."));
   refuse({call, never, {}}, code::cancelled,
-         "Cancelled because there's a more recent barrier call for " + b.id + " by " +
-             task_name(p.task),
+         "Cancelled because there's a more recent barrier call for " + shortened(b.id, id_shown) +
+             " by " + task_name(p.task),
          false);
+}
+
+// Its call is no longer waited for here; the barrier goes on.
+void standalone_service::step_out(barrier_type& b, task_index t) {
+  b.calls[b.position(t)] = {};
+  --b.arrived_count;
+  b.missing_stale = true;
+  if (b.purpose == barrier_purpose::registration) roll_[t].registering.reset();
 }
 
 void standalone_service::arrive(barrier_type& b, entry const& e) {
@@ -241,55 +258,27 @@ void standalone_service::arrive(barrier_type& b, entry const& e) {
   p.barrier = &b;
   p.incarnation = e.incarnation;
   park(e.from, std::move(p));
-  b.calls[b.position(e.task)] = e.from.call;
+  auto const at = b.position(e.task);
+  b.calls[at] = e.from.call;
+  b.missing_stale = true;
+  if (b.gave_up[at]) --b.gave_up_count;
+  b.gave_up[at] = false;
   if (b.first == no_task) b.first = e.task;
-  // Callers of a registration that nobody waits for any more do not shorten the next attempt.
-  if (b.purpose == barrier_purpose::registration && b.arrived_count == 0) {
-    b.deadline = now_ + e.timeout;
-    barriers_.set_due(b, b.deadline);
+  if (b.arrived_count == 0) b.waiting_since = now_;
+  if (b.purpose == barrier_purpose::registration) {
+    roll_[e.task].registering = e.incarnation;
+    // Callers of a registration that nobody waits for any more do not shorten the next attempt.
+    if (b.arrived_count == 0) b.deadline = now_ + e.timeout;
   }
-  if (++b.arrived_count == b.who->size()) end_barrier(b, nullptr);
+  if (++b.arrived_count == b.who->size()) return end_barrier(b, nullptr);
+  if (b.arrived_count == 1) schedule(b);
 }
 
-void standalone_service::on(cancel_barrier& r) {
-  barrier_type unknown;
-  unknown.id = r.id;
-  if (stopped_)
-    return answer(r.from.call, barrier_fault(unknown, code::internal,
-                                             "Coordination service has stopped. CancelBarrier()"));
-  auto* b = barriers_.find(r.id);
-  if (!b && !r.counter)
-    return refuse(r.from, code::not_found, "there is no barrier '" + r.id + "'");
-  if (!b) {
-    if (r.id.size() > limits_.barrier_id_bytes_max || *r.counter != 0)
-      return answer(r.from.call, barrier_fault(unknown, code::failed_precondition,
-                                               "Barrier " + r.id + " has not been called"));
-    entry const e{.from = r.from,
-                  .id = &r.id,
-                  .counter = 0,
-                  .timeout = {},
-                  .task = no_task,
-                  .task_name = {},
-                  .who = nullptr,
-                  .stranger = {},
-                  .purpose = barrier_purpose::user};
-    b = &start_barrier(e, 0);
-  } else if (r.counter && *r.counter != b->counter) {
-    return answer(r.from.call,
-                  barrier_fault(*b, code::failed_precondition,
-                                "Cancel request for barrier " + r.id + " is for instance " +
-                                    std::to_string(*r.counter) + ", the current one is " +
-                                    std::to_string(b->counter)));
-  } else if (!b->running) {
-    auto const result = b->result ? std::string(name(b->result->code)) : "OK";
-    return answer(r.from.call,
-                  barrier_fault(*b, code::failed_precondition,
-                                "Barrier (" + r.id +
-                                    ") has already been passed with status code: " + result));
-  }
-  end_barrier(*b, barrier_fault(*b, code::cancelled,
-                                "Barrier (" + r.id + ") is cancelled by a task or an operator."));
-  answer(r.from.call, std::monostate{});
+// Its end, or the time to say that it is stuck.
+void standalone_service::schedule(barrier_type& b) {
+  auto const talks = b.purpose == barrier_purpose::user && !b.told_stuck && b.arrived_count > 0;
+  barriers_.set_due(b,
+                    talks ? std::min(b.deadline, b.waiting_since + spec_.stuck_after) : b.deadline);
 }
 
 }  // namespace muster::core::coordination

@@ -2,12 +2,17 @@
 #include "server/core/coordination/standalone_service.hpp"
 
 namespace muster::core::coordination {
+namespace {
+
+constexpr std::size_t errors_told = 20;  // notices about tasks that fail at one moment
+
+}  // namespace
 
 fault_ptr standalone_service::about(task_index t, core::code c, std::string message,
                                     bool reported) const {
   auto f = std::make_shared<fault>();
   f->code = c;
-  f->message = cut(std::move(message));
+  f->message = cut(message);
   f->source = t;
   f->reported = reported;
   return f;
@@ -23,34 +28,64 @@ void standalone_service::blame(task_index t, std::string const& message) {
 
 std::string standalone_service::with_cause(std::string message) const {
   if (!cause_ || message.find(cause_->message) != std::string::npos) return message;
-  auto const first = cause_->message.substr(0, 600);
-  return message + "\nFirst cause: " + first;
+  return shortened(message, 2'400) + "\nFirst cause: " + shortened(cause_->message, 600);
 }
 
 // The first error of a task is kept until it leaves or comes back. False: it had one already.
-bool standalone_service::set_error(task_index t, fault_ptr f) {
+bool standalone_service::mark_error(task_index t, fault_ptr const& f) {
   auto& a = roll_[t];
   if (a.state == agent_state::error) return false;
   if (a.state == agent_state::connected) {
     roll_.stop_beating(t);
     --connected_;
   }
-  blame(t, f->message);
+  ++in_error_;
   a.casualty = cause_ && cause_task_ != t && !victims_.contains(t);
   a.state = agent_state::error;
   a.error = f;
-  if (!a.casualty) tell(severity::error, "task_error", task_name(t), f->message);
-  leave_barriers(t, f->message);
-  check_all_alive(t);
   changed();
   return true;
 }
 
-void standalone_service::set_all_errors(std::string const& message) {
-  for (task_index t = 0; t < roll_.size(); ++t) set_error(t, about(t, code::internal, message));
+// Tasks fail at one moment. Everybody is told, once a generation, unless all of them may come and
+// go. The order matters: all are marked before any barrier breaks, and the root is told before
+// what it breaks, so that nobody hears of a consequence first.
+void standalone_service::fail_tasks(std::vector<task_error> const& errors, fault_ptr const& told) {
+  std::vector<task_error> fresh;
+  bool counts = errors.empty();
+  for (auto const& e : errors) {
+    counts = counts || !recoverable(e.task);
+    blame(e.task, e.error->message);
+    if (!mark_error(e.task, e.error)) continue;
+    fresh.push_back(e);
+    if (!roll_[e.task].casualty && fresh.size() <= errors_told)
+      tell(severity::error, "task_error", task_name(e.task), e.error->message);
+  }
+  auto const fails = counts && !failed_ && !spec_.recoverable;
+  if (fails) {
+    fail_generation(told);
+    if (polled_) broadcast(told);
+  }
+  leave_barriers(fresh);
+  check_all_alive();
+  if (fails && !polled_)
+    set_all_errors(
+        "All tasks were set to error because coordination service encountered an error, but was "
+        "unable to inform clients. Error: " +
+        told->message);
 }
 
-void standalone_service::fail_generation(fault_ptr f) {
+// One fault for all of them: ten thousand copies of a long text would be for nothing.
+void standalone_service::set_all_errors(std::string const& message) {
+  auto const f = about(cause_task_, code::internal, message);
+  std::vector<task_error> fresh;
+  for (task_index t = 0; t < roll_.size(); ++t)
+    if (mark_error(t, f)) fresh.push_back({t, f});
+  leave_barriers(fresh);
+  check_all_alive();
+}
+
+void standalone_service::fail_generation(fault_ptr const& f) {
   if (failed_) return;
   failed_ = true;
   ended_ = now_;
@@ -58,30 +93,20 @@ void standalone_service::fail_generation(fault_ptr f) {
        "generation " + std::to_string(generation_.number) + ": " + f->message);
 }
 
-void standalone_service::propagate(fault_ptr f, std::vector<task_index> const& sources) {
-  if (broadcast_ || failed_) return;
-  bool counts = sources.empty();
-  for (auto const t : sources) counts = counts || !recoverable(t);
-  if (spec_.recoverable || !counts) return;
-  fail_generation(f);
-  if (!polled_)
-    return set_all_errors(
-        "All tasks were set to error because coordination service encountered an error, but was "
-        "unable to inform clients. Error: " +
-        f->message);
+void standalone_service::broadcast(fault_ptr const& f) {
+  if (broadcast_) return;
   broadcast_ = f;
   for (task_index t = 0; t < roll_.size(); ++t) {
     auto const call = roll_[t].poll;
     if (call == call_id{}) continue;
     roll_[t].poll = {};
+    roll_[t].told = true;
     parked_.take(call);
     answer(call, f);
   }
 }
 
 void standalone_service::on(report_error& r) {
-  if (stopped_)
-    return refuse(r.from, code::internal, "Coordination service has stopped. ReportError()");
   if (r.task.index == no_task)
     return refuse(r.from, code::invalid_argument,
                   "Unexpected request from task " + r.task.name + ": not in the cluster");
@@ -90,15 +115,12 @@ void standalone_service::on(report_error& r) {
     return refuse(r.from, code::failed_precondition,
                   "The task is not connected or already has an error.");
   auto const c = r.code == code::ok ? code::unknown : r.code;
-  auto const f = about(t, c, r.message, true);
-  set_error(t, f);
-  propagate(f, {t});
+  auto const f = about(t, c, std::move(r.message), true);
+  fail_tasks({{t, f}}, f);
   answer(r.from.call, std::monostate{});
 }
 
 void standalone_service::on(poll_for_error& r) {
-  if (stopped_)
-    return refuse(r.from, code::internal, "Coordination service has stopped. PollForError()");
   polled_ = true;
   if (r.task.index == no_task)
     return refuse(r.from, code::invalid_argument,
@@ -106,7 +128,7 @@ void standalone_service::on(poll_for_error& r) {
                       ") that is not in the cluster polling for "
                       "errors.");
   auto const t = r.task.index;
-  auto const& a = roll_[t];
+  auto& a = roll_[t];
   if (a.state == agent_state::disconnected && now_ > a.grace_until)
     return refuse(r.from, code::failed_precondition,
                   "Task (" + task_name(t) +
@@ -117,15 +139,19 @@ void standalone_service::on(poll_for_error& r) {
                       ") that is already in error state polling for errors. "
                       "Current error: " +
                       a.error->message);
-  if (broadcast_) return answer(r.from.call, broadcast_);
+  if (broadcast_) {
+    a.told = true;
+    return answer(r.from.call, broadcast_);
+  }
   if (parked_.size() >= limits_.parked_calls_max)
     return refuse(r.from, code::resource_exhausted,
                   "the cluster has reached its limit of parked calls");
   cancel_poll(t, "there is a more recent poll of the same task.");
-  roll_[t].poll = r.from.call;
+  a.poll = r.from.call;
   // No deadline: the poll must outlive everything; it ends with the caller, the task or the
   // service.
-  park({r.from.call, never, {}}, waiting(wait_kind::poll, {r.from.call, never, {}}, t));
+  caller const patient{.call = r.from.call};
+  park(patient, waiting(wait_kind::poll, patient, t));
 }
 
 }  // namespace muster::core::coordination

@@ -28,9 +28,8 @@ void standalone_service::on(get_key_value& r) {
   auto key = normal_key(r.key);
   if (auto const* e = store_.find(key))
     return answer(r.from.call, key_value(std::move(r.key), e->value));
-  if (!r.wait) return refuse(r.from, code::not_found, "Config key " + r.key + " not found.");
-  if (stopped_)
-    return refuse(r.from, code::cancelled, "The coordination service is shutting down.", false);
+  if (!r.wait)
+    return refuse(r.from, code::not_found, "Config key " + shortened(r.key, 2'000) + " not found.");
   if (key.size() > limits_.key_bytes_max)
     return refuse(r.from, code::invalid_argument,
                   "key: has " + std::to_string(key.size()) + " bytes, the limit is " +
@@ -38,8 +37,8 @@ void standalone_service::on(get_key_value& r) {
   if (parked_.size() >= limits_.parked_calls_max)
     return refuse(r.from, code::resource_exhausted,
                   "the cluster has reached its limit of parked calls");
-  auto p = waiting(wait_kind::key, r.from, no_task);
-  p.incarnation = r.incarnation;
+  if (r.peer.empty()) r.peer = r.from.peer;
+  auto p = waiting(wait_kind::key, r.from, roll_.find(r.incarnation, r.peer));
   p.peer = std::move(r.peer);
   if (key != r.key) p.asked = std::move(r.key);
   p.key = &store_.wait(std::move(key), r.from.call);

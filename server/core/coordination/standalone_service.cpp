@@ -26,6 +26,7 @@ standalone_service::standalone_service(cluster_spec const& spec, limits const& l
       everybody_(all_of(spec.size())),
       roll_(spec.size()),
       store_(limits_),
+      snapshots_(spec.jobs.size() + 1),
       now_(now) {
   task_index t = 0;
   for (auto const& job : spec_.jobs)
@@ -35,6 +36,8 @@ standalone_service::standalone_service(cluster_spec const& spec, limits const& l
 void standalone_service::perform(time_point now, request& r, effects& fx) {
   now_ = now;
   fx_ = &fx;
+  barriers_.bury();
+  if (stopped_) return refuse_stopped(r);
   auto const perform = [this](auto& q) {
     if (refused(q.from)) return;
     if constexpr (requires { q.task; }) keep_task_seen(roll_, q.task, now_);
@@ -58,15 +61,31 @@ bool standalone_service::refused(caller const& from) {
   return true;
 }
 
+// A poll ends without an error: the agent then stops polling and lives on until the service is
+// back.
+void standalone_service::refuse_stopped(request const& r) {
+  auto const answer_stopped = [this](auto const& q) {
+    using type = std::decay_t<decltype(q)>;
+    if constexpr (!std::is_same_v<type, register_task>)
+      if (refused(q.from)) return;
+    if constexpr (std::is_same_v<type, watch_tasks>)
+      return answer(q.from.call, std::make_shared<task_states const>(task_states{{}, -1}));
+    if constexpr (std::is_same_v<type, poll_for_error>)
+      return refuse(q.from, code::cancelled, "The coordination service is shutting down.", false);
+    refuse(q.from, code::internal, "Coordination service has stopped.");
+  };
+  std::visit(answer_stopped, r);
+}
+
 parked_call standalone_service::waiting(wait_kind kind, caller const& from, task_index task) const {
   parked_call p;
   p.kind = kind;
   p.task = task;
   p.since = now_;
   if (from.deadline != never) {
-    auto const margin = std::clamp((from.deadline - now_) / 20, limits_.answer_margin_min,
-                                   limits_.answer_margin_max);
-    p.answer_by = from.deadline - margin;
+    auto const left = std::max(from.deadline, now_) - now_;
+    auto const margin = std::clamp(left / 20, limits_.answer_margin_min, limits_.answer_margin_max);
+    p.answer_by = now_ + left - std::min(margin, left / 2);  // a short wait still waits
   }
   return p;
 }
@@ -83,7 +102,7 @@ void standalone_service::refuse(caller const& from, core::code c, std::string me
                                 bool coordination) {
   auto f = std::make_shared<fault>();
   f->code = c;
-  f->message = std::move(message);
+  f->message = cut(message);
   f->coordination = coordination;
   answer(from.call, fault_ptr(std::move(f)));
 }
@@ -95,6 +114,7 @@ void standalone_service::tell(severity s, std::string kind, std::string subject,
 void standalone_service::call_gone(time_point now, call_id call, effects& fx) {
   now_ = now;
   fx_ = &fx;
+  barriers_.bury();
   if (parked_.find(call) == nullptr) return;
   withdraw(call, parked_.take(call));
 }
@@ -103,9 +123,7 @@ void standalone_service::call_gone(time_point now, call_id call, effects& fx) {
 void standalone_service::withdraw(call_id call, parked_call const& p) {
   switch (p.kind) {
     case wait_kind::barrier:
-      p.barrier->calls[p.barrier->position(p.task)] = {};
-      --p.barrier->arrived_count;
-      if (p.barrier->purpose == barrier_purpose::registration) roll_[p.task].registering = {};
+      step_out(*p.barrier, p.task);
       break;
     case wait_kind::key:
       store_.withdraw(*p.key, call);
@@ -118,7 +136,7 @@ void standalone_service::withdraw(call_id call, parked_call const& p) {
       break;
     case wait_kind::alive:
       p.alive->calls.erase(call);
-      if (--p.alive->asked[p.task] == 0) p.alive->asked.erase(p.task);
+      --p.alive->asked[p.alive->position(p.task)];
       if (p.alive->calls.empty()) alive_.erase(std::vector<task_index>(p.alive->tasks));
       break;
   }
@@ -129,7 +147,11 @@ void standalone_service::answer_early(call_id call) {
   auto const text = early_text(*parked_.find(call));
   auto const p = parked_.take(call);
   withdraw(call, p);
-  if (p.kind == wait_kind::poll) return answer(call, about(p.task, code::cancelled, text));
+  if (p.kind == wait_kind::barrier) {
+    p.barrier->gave_up[p.barrier->position(p.task)] = true;
+    ++p.barrier->gave_up_count;
+    p.barrier->missing_stale = false;  // it came: those who are missing are still the same
+  }
   answer(call, about(p.task, code::deadline_exceeded, text));
 }
 
@@ -137,8 +159,11 @@ void standalone_service::tick(time_point now, effects& fx) {
   auto const late = now - next_deadline();
   now_ = now;
   fx_ = &fx;
+  barriers_.bury();
   if (stopped_) return;
-  if (next_deadline() != never && late > limits_.stall_grace) roll_.forgive(late, now);
+  // What the tasks sent meanwhile may still be on its way: each has the time of one beat for it.
+  if (next_deadline() != never && late > limits_.stall_grace)
+    roll_.forgive(late, spec_.heartbeat_timeout / 2, now);
   check_heartbeats();
   while (barriers_.next_due() <= now) barrier_due(barriers_.first_due());
   while (parked_.next_deadline() <= now) answer_early(parked_.first_due());
@@ -159,14 +184,15 @@ void standalone_service::stop(time_point now, effects& fx) {
   now_ = now;
   fx_ = &fx;
   if (stopped_) return;
+  barriers_.bury();
+  stopped_ = true;
   while (!barriers_.running().empty()) {
     auto& b = *barriers_.running().front();
     end_barrier(b, barrier_fault(b, code::aborted,
-                                 "Barrier " + b.id +
+                                 "Barrier " + shortened(b.id, id_shown) +
                                      " failed because the coordination service "
                                      "is shutting down."));
   }
-  stopped_ = true;
   watch_due_ = never;
   auto const gone = std::make_shared<task_states>(task_states{{}, -1});
   std::vector<call_id> rest;
@@ -186,7 +212,7 @@ void standalone_service::stop(time_point now, effects& fx) {
 
 generation_state standalone_service::state() const {
   if (failed_) return generation_state::failed;
-  if (ever_connected_ && all_left()) return generation_state::finished;
+  if (all_left()) return generation_state::finished;
   auto const* registration = barriers_.find(registration_id);
   if (connected_ > 0 && !(registration && registration->running)) return generation_state::running;
   return started_ == time_point{} ? generation_state::waiting : generation_state::registering;
@@ -194,15 +220,22 @@ generation_state standalone_service::state() const {
 
 bool standalone_service::knows(core::incarnation task) const {
   return std::any_of(roll_.all().begin(), roll_.all().end(), [task](agent const& a) {
-    return a.incarnation == task || a.registering == task;
+    return (a.ever_connected && a.incarnation == task) || a.registering == task;
   });
+}
+
+std::vector<std::string> standalone_service::peers() const {
+  std::vector<std::string> known;
+  for (auto const& a : roll_.all())
+    if (!a.peer.empty()) known.push_back(a.peer);
+  return known;
 }
 
 std::vector<core::incarnation> standalone_service::incarnations() const {
   std::vector<core::incarnation> known;
   for (auto const& a : roll_.all()) {
-    if (a.incarnation != core::incarnation{}) known.push_back(a.incarnation);
-    if (a.registering != core::incarnation{}) known.push_back(a.registering);
+    if (a.ever_connected) known.push_back(a.incarnation);
+    if (a.registering) known.push_back(*a.registering);
   }
   return known;
 }

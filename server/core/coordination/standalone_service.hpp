@@ -14,6 +14,7 @@
 //   standalone_views.cpp         copies for readers, invariants
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -30,7 +31,21 @@ namespace muster::core::coordination {
 struct alive_wait {
   std::vector<task_index> tasks;  // ascending
   std::map<call_id, task_index> calls;
-  std::map<task_index, std::size_t> asked;  // calls of each task
+  std::vector<std::uint32_t> asked;  // by position in `tasks`: calls of the task
+  // Position of a connected task that had not asked when last looked for; the next look starts
+  // here, so that a thousand callers of one set cost a thousand steps rather than a million.
+  std::size_t awaited = 0;
+
+  std::size_t position(task_index t) const {
+    return static_cast<std::size_t>(std::lower_bound(tasks.begin(), tasks.end(), t) -
+                                    tasks.begin());
+  }
+};
+
+/// A task and what went wrong with it.
+struct task_error {
+  task_index task = no_task;
+  fault_ptr error;
 };
 
 class standalone_service final : public service {
@@ -47,6 +62,10 @@ class standalone_service final : public service {
   generation_state state() const override;
   bool knows(core::incarnation task) const override;
   std::vector<core::incarnation> incarnations() const override;
+  bool knows_peer(std::string const& peer) const override {
+    return roll_.find({}, peer) != no_task;
+  }
+  std::vector<std::string> peers() const override;
   std::size_t parked_calls() const override { return parked_.size(); }
 
   generation_view view(time_point now) const override;
@@ -85,6 +104,7 @@ class standalone_service final : public service {
 
   // standalone_service.cpp
   bool refused(caller const& from);
+  void refuse_stopped(request const& r);
   parked_call waiting(wait_kind kind, caller const& from, task_index task) const;
   void park(caller const& from, parked_call p);
   void answer(call_id call, fault_ptr f);
@@ -101,7 +121,7 @@ class standalone_service final : public service {
   void connect(task_index t, core::incarnation incarnation);
   void reconnect(register_task const& r);
   void refuse_registration(register_task const& r, std::string why);
-  void disconnect(task_index t, std::string_view how, bool quietly = false);
+  void disconnect(std::vector<task_index> const& leavers, bool quietly = false);
   void leave(caller const& from, task_index t);
   void cancel_poll(task_index t, std::string_view why);
   void check_heartbeats();
@@ -110,11 +130,11 @@ class standalone_service final : public service {
 
   // standalone_errors.cpp
   fault_ptr about(task_index t, core::code c, std::string message, bool reported = false) const;
-  bool set_error(task_index t, fault_ptr f);
+  bool mark_error(task_index t, fault_ptr const& f);
+  void fail_tasks(std::vector<task_error> const& errors, fault_ptr const& told);
   void set_all_errors(std::string const& message);
-  /// Tells everybody, once a generation; not when all `sources` may come and go.
-  void propagate(fault_ptr f, std::vector<task_index> const& sources);
-  void fail_generation(fault_ptr f);
+  void fail_generation(fault_ptr const& f);
+  void broadcast(fault_ptr const& f);
   void blame(task_index t, std::string const& message);
   std::string with_cause(std::string message) const;
 
@@ -139,38 +159,54 @@ class standalone_service final : public service {
   void mismatch(barrier_type& b, entry const& e);
   void arrive(barrier_type& b, entry const& e);
   void supersede(barrier_type& b, call_id call);
+  void step_out(barrier_type& b, task_index t);
+  bool own(std::string_view id) const;
+  void schedule(barrier_type& b);
+  fault_ptr hopeless(barrier_type const& b, entry const& e) const;
   void end_barrier(barrier_type& b, fault_ptr f);
-  void answer_barrier(barrier_type const& b, call_id call, task_index task);
-  void after_barrier(barrier_type const& b, std::vector<std::pair<task_index, parked_call>> calls);
+  void answer_barrier(barrier_type const& b, call_id call);
+  void after_barrier(barrier_type const& b,
+                     std::vector<std::pair<task_index, core::incarnation>> const& waited);
+  fault_ptr shutdown_fault(barrier_type const& b) const;
   void barrier_due(barrier_type& b);
-  void leave_barriers(task_index t, std::string const& why);
+  void blame_missing(barrier_type const& b);
+  void leave_barriers(std::vector<task_error> const& leavers);
   void enter_shutdown(caller const& from, task_index t);
   fault_ptr barrier_fault(barrier_type const& b, core::code c, std::string message) const;
   std::string shutdown_id() const;
+  std::string devices_id() const;
+  /// Higher ones are nobody's count, and one more must not leave 64 bits.
+  static constexpr std::int64_t counter_max = std::int64_t{1} << 62;
 
   // standalone_key_values.cpp
   void wake(std::string const& key);
 
   // standalone_groups.cpp
   void changed();
-  std::shared_ptr<task_states const> snapshot() const;
+  task_status status_of(task_index t) const;
+  std::shared_ptr<task_states const> snapshot(std::size_t job);
   void flush_watches();
   void check_alive(alive_wait& w);
-  void check_all_alive(task_index t);
+  void check_all_alive();
   static constexpr auto registration_id = "[Init]Wait_for_all_tasks_to_register";
 
   // standalone_texts.cpp
-  static std::string cut(std::string message);
+  static constexpr std::size_t id_shown = 200;  // bytes of a barrier's id in a text
+  static std::string cut(std::string_view message, std::size_t details_bytes = 0);
   std::string task_name(task_index t) const { return spec_.task_name(t); }
   std::string described(task_index t) const;
-  std::string missing_text(barrier_type const& b, std::size_t bytes_max) const;
-  std::string early_text(parked_call const& p) const;
+  std::string const& missing_text(barrier_type& b);
+  std::string const& absent_text();
+  std::string early_text(parked_call const& p);
 
   // standalone_views.cpp
-  agent_view agent_of(task_index t, std::map<task_index, barrier_type const*> const& late) const;
-  std::map<task_index, barrier_type const*> late_tasks(time_point now) const;
+  /// By task: the barrier it is late for, or null.
+  using late_for = std::vector<barrier_type const*>;
+  late_for late_tasks(time_point now) const;
+  agent_health health_of(task_index t, late_for const& late, time_point now) const;
+  agent_view agent_of(task_index t, late_for const& late, time_point now) const;
+  void add_waits(std::vector<agent_view>& views, std::size_t after) const;
   barrier_view barrier_of(barrier_type const& b, bool with_tasks) const;
-  std::string waiter_name(parked_call const& p) const;
   std::string broken_barrier(barrier_type const& b) const;
   std::string broken_parking() const;
 
@@ -187,8 +223,12 @@ class standalone_service final : public service {
   std::map<std::vector<task_index>, alive_wait> alive_;
 
   std::int64_t version_ = 0;
-  mutable std::shared_ptr<task_states const> snapshot_;
+  // By job, then of all; each null or of some version.
+  std::vector<std::shared_ptr<task_states const>> snapshots_;
+  time_point snapshot_at_{};
   time_point watch_due_ = never;
+  std::string absent_;  // who is not connected, in words
+  std::int64_t absent_version_ = -1;
   time_point next_check_{};  // heartbeats are not looked at more often than this
   std::shared_ptr<std::vector<blob> const> devices_;
 
@@ -202,7 +242,8 @@ class standalone_service final : public service {
   time_point started_{};
   time_point ended_{};
   std::size_t connected_ = 0;
-  bool ever_connected_ = false;
+  std::size_t in_error_ = 0;
+  std::size_t ever_connected_ = 0;
 
   time_point now_;
   effects* fx_ = nullptr;  // of the step that is running

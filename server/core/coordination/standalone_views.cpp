@@ -12,28 +12,40 @@ constexpr std::size_t waiters_shown = 100;
 }  // namespace
 
 // Tasks that keep others waiting for too long, each with the barrier that waits longest.
-std::map<task_index, standalone_service::barrier_type const*> standalone_service::late_tasks(
-    time_point now) const {
-  std::map<task_index, barrier_type const*> late;
+standalone_service::late_for standalone_service::late_tasks(time_point now) const {
+  late_for late(roll_.size());
   for (auto const* b : barriers_.running()) {
     if (b->purpose != barrier_purpose::user || b->arrived_count == 0 ||
-        b->started + spec_.stuck_after > now)
+        b->waiting_since + spec_.stuck_after > now)
       continue;
     for (std::size_t i = 0; i < b->who->size(); ++i)
-      if (b->calls[i] == call_id{}) late.emplace((*b->who)[i], b);
+      if (auto& l = late[(*b->who)[i]];
+          b->calls[i] == call_id{} && (!l || b->waiting_since < l->waiting_since))
+        l = b;
   }
   return late;
 }
 
-agent_view standalone_service::agent_of(
-    task_index t, std::map<task_index, barrier_type const*> const& late) const {
+agent_health standalone_service::health_of(task_index t, late_for const& late,
+                                           time_point now) const {
+  auto const& a = roll_[t];
+  if (a.state == agent_state::error) return agent_health::error;
+  if (a.state == agent_state::disconnected)
+    return a.registering      ? agent_health::registering
+           : a.ever_connected ? agent_health::disconnected
+                              : agent_health::missing;
+  auto const overdue = a.last_heartbeat + spec_.heartbeat_timeout / 4 * 3 < now;
+  return late[t] || overdue ? agent_health::late : agent_health::connected;
+}
+
+agent_view standalone_service::agent_of(task_index t, late_for const& late, time_point now) const {
   auto const& a = roll_[t];
   agent_view v;
   v.task = t;
   auto const [job, index] = spec_.place(t);
   v.job = spec_.jobs[job].name;
   v.index = index;
-  v.incarnation = a.registering != core::incarnation{} ? a.registering : a.incarnation;
+  v.incarnation = a.registering.value_or(a.incarnation);
   v.peer = a.peer;
   v.recoverable = recoverable(t);
   v.registered_at = a.registered_at;
@@ -41,66 +53,43 @@ agent_view standalone_service::agent_of(
   v.devices = a.devices.size();
   v.error = a.error;
   v.casualty = a.casualty;
-  switch (a.state) {
-    case agent_state::connected:
-      v.health = agent_health::connected;
-      break;
-    case agent_state::error:
-      v.health = agent_health::error;
-      break;
-    case agent_state::disconnected:
-      v.health = a.registering != core::incarnation{} ? agent_health::registering
-                 : a.ever_connected                   ? agent_health::disconnected
-                                                      : agent_health::missing;
-  }
-  if (a.state != agent_state::connected) return v;
-  if (auto const it = late.find(t); it != late.end()) {
-    v.health = agent_health::late;
-    v.late_for = it->second->id;
-    v.late_since = it->second->started;
-  } else if (a.last_heartbeat + spec_.heartbeat_timeout * 3 / 4 < now_) {
-    v.health = agent_health::late;
+  v.health = health_of(t, late, now);
+  if (v.health == agent_health::late && late[t]) {
+    v.late_for = late[t]->id;
+    v.late_since = late[t]->waiting_since;
   }
   return v;
 }
 
 std::vector<agent_view> standalone_service::tasks(time_point now, std::size_t after,
                                                   std::size_t limit) const {
-  auto const late = late_tasks(now);
-  auto const end =
-      std::min<std::size_t>(roll_.size(), after + std::min(limit, std::size_t{1} << 32));
   std::vector<agent_view> views;
-  for (std::size_t t = after; t < end; ++t) {
-    auto v = agent_of(static_cast<task_index>(t), late);
-    if (v.health == agent_health::connected &&
-        v.last_heartbeat + spec_.heartbeat_timeout * 3 / 4 < now)
-      v.health = agent_health::late;
-    views.push_back(std::move(v));
-  }
-  auto const note = [&](task_index t, std::string what) {
-    if (t < after || t >= end) return;
+  if (after >= roll_.size()) return views;
+  auto const late = late_tasks(now);
+  auto const end = after + std::min(limit, roll_.size() - after);
+  views.reserve(end - after);
+  for (auto t = after; t < end; ++t)
+    views.push_back(agent_of(static_cast<task_index>(t), late, now));
+  add_waits(views, after);
+  return views;
+}
+
+// What each of these tasks waits for; `after` is the first one's index.
+void standalone_service::add_waits(std::vector<agent_view>& views, std::size_t after) const {
+  auto const note = [&](task_index t, char const* what, std::string const& which) {
+    if (t < after || t - after >= views.size()) return;
     auto& list = views[t - after].waiting_for;
-    if (list.size() < waits_shown) list.push_back(std::move(what));
+    if (list.size() < waits_shown) list.push_back(what + which);
   };
-  for (auto const* b : barriers_.running())
-    for (std::size_t i = 0; i < b->who->size(); ++i)
-      if (b->calls[i] != call_id{}) note((*b->who)[i], "barrier " + b->id);
-  std::map<core::incarnation, task_index> by_incarnation;
-  std::map<std::string_view, task_index> by_peer;
-  for (task_index t = 0; t < roll_.size(); ++t) {
-    by_incarnation.emplace(roll_[t].incarnation, t);
-    if (!roll_[t].peer.empty()) by_peer.emplace(roll_[t].peer, t);
+  for (auto const* b : barriers_.running()) {
+    auto const& who = *b->who;
+    auto const first = std::lower_bound(who.begin(), who.end(), after) - who.begin();
+    for (auto i = static_cast<std::size_t>(first); i < who.size() && who[i] - after < views.size();
+         ++i)
+      if (b->calls[i] != call_id{}) note(who[i], "barrier ", b->id);
   }
   for (auto const& [key, calls] : store_.waiting())
-    for (auto const call : calls) {
-      auto const& p = *parked_.find(call);
-      if (auto const it = by_incarnation.find(p.incarnation);
-          it != by_incarnation.end() && p.incarnation != core::incarnation{})
-        note(it->second, "key " + key);
-      else if (auto const peer = by_peer.find(p.peer); peer != by_peer.end())
-        note(peer->second, "key " + key);
-    }
-  return views;
+    for (auto const call : calls) note(parked_.find(call)->task, "key ", key);
 }
 
 barrier_view standalone_service::barrier_of(barrier_type const& b, bool with_tasks) const {
@@ -169,16 +158,6 @@ std::optional<key_view> standalone_service::key(std::string_view key) const {
   return key_view{normal, e->value, e->changed};
 }
 
-std::string standalone_service::waiter_name(parked_call const& p) const {
-  for (task_index t = 0; t < roll_.size(); ++t) {
-    auto const& a = roll_[t];
-    if ((p.incarnation != core::incarnation{} && a.incarnation == p.incarnation) ||
-        (!p.peer.empty() && a.peer == p.peer))
-      return task_name(t);
-  }
-  return p.peer;
-}
-
 std::vector<key_wait_view> standalone_service::key_waits(std::string_view prefix,
                                                          std::size_t limit) const {
   std::vector<key_wait_view> views;
@@ -189,7 +168,7 @@ std::vector<key_wait_view> standalone_service::key_waits(std::string_view prefix
     for (auto const call : it->second) {
       if (v.waiters.size() == waiters_shown) break;
       auto const& p = *parked_.find(call);
-      v.waiters.push_back({waiter_name(p), p.since, p.answer_by});
+      v.waiters.push_back({p.task == no_task ? p.peer : task_name(p.task), p.since, p.answer_by});
     }
     views.push_back(std::move(v));
   }
@@ -206,14 +185,14 @@ generation_view standalone_service::view(time_point now) const {
   v.cause = cause_;
   auto const late = late_tasks(now);
   for (task_index t = 0; t < roll_.size(); ++t) {
-    ++v.by_health[static_cast<std::size_t>(agent_of(t, late).health)];
+    ++v.by_health[static_cast<std::size_t>(health_of(t, late, now))];
     v.parked_polls += roll_[t].poll != call_id{};
   }
   v.barriers_running = barriers_.running().size();
   v.barriers_remembered = barriers_.finished().size();
   v.keys = store_.all().size();
   v.key_bytes = store_.bytes();
-  for (auto const& [key, calls] : store_.waiting()) v.parked_key_waits += calls.size();
+  v.parked_key_waits = store_.waiting_calls();
   v.parked_watches = watchers_.size();
   v.parked_calls = parked_.size();
   return v;
@@ -229,21 +208,28 @@ std::string standalone_service::broken_barrier(barrier_type const& b) const {
     if (!p || p->kind != wait_kind::barrier || p->barrier != &b || p->task != (*b.who)[i])
       return "barrier " + b.id + " holds a call that is not parked there";
   }
+  if (std::size_t(std::count(b.gave_up.begin(), b.gave_up.end(), true)) != b.gave_up_count)
+    return "barrier " + b.id + " miscounts who gave up";
   if (arrived != b.arrived_count) return "barrier " + b.id + " miscounts its arrivals";
   if (arrived == b.who->size()) return "barrier " + b.id + " is complete and still runs";
   return {};
 }
 
 std::string standalone_service::broken_parking() const {
-  std::size_t held = watchers_.size();
+  std::size_t held = watchers_.size(), waiting = 0;
   for (auto const* b : barriers_.running()) held += b->arrived_count;
   for (auto const& a : roll_.all()) held += a.poll != call_id{};
   for (auto const& [key, calls] : store_.waiting()) {
     if (calls.empty()) return "nobody waits for key " + key;
     if (store_.find(key)) return "key " + key + " exists and is waited for";
     held += calls.size();
+    waiting += calls.size();
   }
-  for (auto const& [who, w] : alive_) held += w.calls.size();
+  if (waiting != store_.waiting_calls()) return "the waits for keys are miscounted";
+  for (auto const& [who, w] : alive_) {
+    if (w.calls.empty()) return "nobody waits to hear who is alive";
+    held += w.calls.size();
+  }
   if (held != parked_.size())
     return std::to_string(parked_.size()) + " calls are parked, " + std::to_string(held) +
            " are waited for";
@@ -251,16 +237,20 @@ std::string standalone_service::broken_parking() const {
 }
 
 std::string standalone_service::violated_invariant() const {
-  std::size_t connected = 0;
+  std::size_t connected = 0, in_error = 0, ever_connected = 0;
   for (task_index t = 0; t < roll_.size(); ++t) {
     auto const& a = roll_[t];
     connected += a.state == agent_state::connected;
+    in_error += a.state == agent_state::error;
+    ever_connected += a.ever_connected;
     if ((a.state == agent_state::error) != (a.error != nullptr))
       return task_name(t) + " is in error without an error, or the other way round";
     if (a.poll != call_id{} && !parked_.find(a.poll)) return task_name(t) + "'s poll is lost";
   }
   if (connected != connected_ || connected != roll_.beating().size())
     return "the connected tasks are miscounted";
+  if (in_error != in_error_ || ever_connected != ever_connected_)
+    return "the tasks in error or once connected are miscounted";
   if (!std::is_sorted(roll_.beating().begin(), roll_.beating().end(), [this](auto l, auto r) {
         return roll_[l].last_heartbeat < roll_[r].last_heartbeat;
       }))

@@ -1,0 +1,133 @@
+// One cluster with time moved by hand, and short words for what agents do to it.
+//
+//   scene s({.tasks = 2});
+//   auto const a = s.enlist(0);
+//   EXPECT_TRUE(s.parked(a));
+//   s.enlist(1);
+//   EXPECT_EQ(s.code_of(a), code::ok);
+//
+// After every step: the core's own invariants hold, nobody is answered twice or after he is gone,
+// and no text is longer than a trailer can carry.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "server/core/coordination/clusters.hpp"
+#include "tests/core/printers.hpp"
+
+namespace muster::core::coordination {
+
+using namespace std::chrono_literals;
+
+inline constexpr time_point start{std::chrono::seconds(1'700'000'000)};
+
+/// Fills a registry, so that it can be made in a member's initialiser.
+struct standalone_types : service_registry {
+  standalone_types() { EXPECT_TRUE(add_standalone(*this).ok()); }
+};
+
+struct setting {
+  std::uint32_t tasks = 2;
+  cluster_spec spec = {};  // without jobs: one job "worker" of so many tasks
+  coordination::limits limits = {};
+};
+
+struct barrier_call {
+  std::int64_t counter = 0;
+  std::vector<task_index> who = {};
+  duration timeout = 60s;
+  time_point deadline = never;
+};
+
+class scene {
+ public:
+  explicit scene(setting s = {});
+
+  // Raw.
+  template <class Request>
+  call_id ask(Request r, time_point deadline = never) {
+    r.from.call = call_id{++last_call_};
+    if (deadline != never) r.from.deadline = deadline;
+    if (speaks_x) r.from.service = incarnation();
+    if (peer_of_caller) r.from.peer = *peer_of_caller;
+    auto const call = r.from.call;
+    open_.insert(call);
+    request any(std::move(r));
+    take(all.step(now_, id, any));
+    return call;
+  }
+  void gone(call_id call);
+  /// Time passes, with a tick whenever one was asked for.
+  void advance(duration d);
+  /// Time passes and nobody looks.
+  void stall(duration d) { now_ += d; }
+  void tick();
+  void stop() { take(all.stop(now_)); }
+  time_point now() const { return now_; }
+
+  // What agents do. Incarnation 0 means 100 + task.
+  call_id enlist(task_index t, std::uint64_t incarnation = 0, time_point deadline = never);
+  void enlist_all();
+  call_id beat(task_index t, std::uint64_t incarnation = 0);
+  void beat_all();
+  call_id leave(task_index t, time_point deadline = never);
+  call_id reset(task_index t);
+  call_id poll(task_index t);
+  call_id report(task_index t, core::code c, std::string message);
+  call_id barrier(std::string id, task_index t, barrier_call b = {});
+  call_id cancel(std::string id, std::optional<std::int64_t> counter = 0);
+  call_id set(std::string key, std::string value, bool overwrite = false);
+  call_id get(std::string key, time_point deadline = never);
+  call_id try_get(std::string key);
+  call_id increment(std::string key, std::int64_t by);
+  call_id dir(std::string key);
+  call_id erase(std::string key);
+  call_id watch(std::int64_t version);
+  call_id alive(task_index t, std::vector<task_index> who);
+  call_id devices(task_index t, std::vector<std::string> devices);
+  task_ref ref(task_index t) const;
+  std::vector<task_ref> refs(std::vector<task_index> const& who) const;
+
+  // What came of it.
+  bool parked(call_id c) const { return !replies_.contains(c); }
+  std::optional<core::code> code_of(call_id c) const;
+  std::string message_of(call_id c) const;
+  reply const& reply_to(call_id c) const;
+  fault const& fault_of(call_id c) const;
+  std::string value_of(call_id c) const;  // of a key
+  std::shared_ptr<task_states const> states_of(call_id c) const;
+  agent_state state_of(task_index t);
+  std::int64_t version();
+  std::vector<notice> notices(std::string_view kind) const;
+  void forget_notices() { notices_.clear(); }
+  coordination::service const& current() const { return all.current(id); }
+  core::incarnation incarnation() const { return current().incarnation(); }
+  agent_view agent(task_index t) const { return current().tasks(now_, t, 1).at(0); }
+  generation_view generation() const { return current().view(now_); }
+  std::size_t replies_in_last_step() const { return last_replies_; }
+
+  bool speaks_x = false;  // dialect X: calls name the service
+  std::optional<std::string> peer_of_caller;
+
+  standalone_types types;
+  clusters all;
+  cluster_id id{};
+
+ private:
+  void take(effects& fx);
+
+  time_point now_ = start;
+  std::uint64_t last_call_ = 0;
+  std::map<call_id, reply> replies_;
+  std::set<call_id> open_;
+  std::vector<notice> notices_;
+  std::size_t last_replies_ = 0;
+};
+
+}  // namespace muster::core::coordination

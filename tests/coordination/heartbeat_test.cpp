@@ -1,0 +1,114 @@
+// Who beats lives; who stops is told of, once and by name.
+#include "tests/coordination/fixture.hpp"
+
+namespace muster::core::coordination {
+namespace {
+
+TEST(heartbeat, echoes_the_incarnation_of_the_service) {
+  scene s;
+  s.enlist_all();
+  auto const beat = s.beat(1);
+  EXPECT_EQ(std::get<incarnation>(s.reply_to(beat).body), s.incarnation());
+}
+
+TEST(heartbeat, of_a_stranger_is_invalid) {
+  scene s;
+  EXPECT_EQ(s.code_of(s.beat(9)), code::invalid_argument);
+}
+
+TEST(heartbeat, before_registration_is_invalid) {
+  scene s;
+  EXPECT_EQ(s.code_of(s.beat(0)), code::invalid_argument);
+}
+
+TEST(heartbeat, of_a_wrong_incarnation_puts_the_task_in_error) {
+  scene s;
+  s.enlist_all();
+  auto const poll = s.poll(1);
+  EXPECT_EQ(s.code_of(s.beat(0, 12345)), code::aborted);
+  EXPECT_EQ(s.code_of(poll), code::aborted);
+  EXPECT_EQ(s.state_of(0), agent_state::error);
+}
+
+TEST(heartbeat, missing_for_the_timeout_is_an_error_of_that_task) {
+  scene s;
+  s.enlist_all();
+  auto const poll = s.poll(1);
+  s.advance(60s);
+  s.beat(1);
+  s.advance(39s);
+  EXPECT_TRUE(s.parked(poll));
+  s.advance(1s);
+  EXPECT_EQ(s.code_of(poll), code::unavailable);
+  EXPECT_NE(s.message_of(poll).find("/job:worker/task:0 (10.0.0.0:4711, last heard of 100.0 s ago"),
+            std::string::npos)
+      << s.message_of(poll);
+  EXPECT_EQ(s.message_of(poll).find("task:1"), std::string::npos) << s.message_of(poll);
+  EXPECT_EQ(s.state_of(0), agent_state::error);
+  EXPECT_EQ(s.state_of(1), agent_state::connected);
+  EXPECT_EQ(s.code_of(s.beat(0)), code::aborted);
+}
+
+TEST(heartbeat, is_accepted_for_a_while_after_leaving) {
+  scene s({.tasks = 1, .spec = {.renew = false}});
+  s.enlist(0);
+  s.leave(0);
+  s.advance(99s);
+  EXPECT_EQ(s.code_of(s.beat(0)), code::ok);
+  s.advance(2s);
+  EXPECT_EQ(s.code_of(s.beat(0)), code::invalid_argument);
+}
+
+TEST(heartbeat, is_accepted_for_a_while_after_a_reset) {
+  scene s;
+  s.enlist_all();
+  s.reset(0);
+  EXPECT_EQ(s.code_of(s.beat(0)), code::ok);
+  s.beat(1);
+  s.advance(90s);
+  s.beat(1);
+  s.advance(11s);
+  EXPECT_EQ(s.code_of(s.beat(0)), code::invalid_argument);
+}
+
+TEST(heartbeat, late_because_the_service_itself_stood_still_is_forgiven) {
+  scene s;
+  s.enlist_all();
+  auto const poll = s.poll(0);
+  s.stall(130s);
+  s.tick();
+  EXPECT_TRUE(s.parked(poll));
+  s.advance(49s);
+  EXPECT_TRUE(s.parked(poll)) << "agents beat at half the timeout: one beat must get through";
+  s.beat_all();
+  s.advance(101s);
+  EXPECT_EQ(s.code_of(poll), code::unavailable) << "silence after the stall counts";
+}
+
+TEST(heartbeat, lost_by_many_at_once_is_told_as_one) {
+  scene s({.tasks = 50});
+  s.enlist_all();
+  auto const poll = s.poll(0);
+  s.advance(60s);
+  s.beat(0);
+  s.advance(41s);
+  EXPECT_EQ(s.code_of(poll), code::unavailable);
+  EXPECT_NE(s.message_of(poll).find("and 29 more"), std::string::npos) << s.message_of(poll);
+  for (task_index t = 1; t < 50; ++t) {
+    EXPECT_EQ(s.agent(t).health, agent_health::error);
+    EXPECT_FALSE(s.agent(t).casualty) << t;
+  }
+}
+
+TEST(heartbeat, overdue_shows_as_late_before_it_is_an_error) {
+  scene s;
+  s.enlist_all();
+  s.advance(80s);
+  EXPECT_EQ(s.agent(0).health, agent_health::late);
+  EXPECT_EQ(s.generation().by_health[static_cast<int>(agent_health::late)], 2u);
+  s.beat(0);
+  EXPECT_EQ(s.agent(0).health, agent_health::connected);
+}
+
+}  // namespace
+}  // namespace muster::core::coordination
