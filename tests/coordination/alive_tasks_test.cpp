@@ -1,0 +1,82 @@
+// Who of a set is alive: one answer for all who ask about the same set.
+#include "tests/coordination/fixture.hpp"
+
+namespace muster::core::coordination {
+namespace {
+
+struct alive_rules : testing::Test {
+  alive_rules() { s.enlist_all(), s.poll(0); }
+  scene s{{.tasks = 3, .spec = {.shutdown_timeout = 0s}}};
+  alive_tasks const& answer(call_id c) {
+    return *std::get<std::shared_ptr<alive_tasks const>>(s.reply_to(c).body);
+  }
+  using tasks = std::vector<task_index>;
+};
+
+TEST_F(alive_rules, all_who_are_connected_must_ask) {
+  auto const a = s.alive(0, {0, 1, 2}), b = s.alive(1, {2, 1, 0, 1});
+  EXPECT_TRUE(s.parked(a) && s.parked(b));
+  auto const c = s.alive(2, {0, 1, 2});
+  for (auto const call : {a, b, c}) {
+    EXPECT_EQ(answer(call).tasks, (tasks{0, 1, 2}));
+    EXPECT_EQ(answer(call).incarnations[1], incarnation{101});
+  }
+}
+
+TEST_F(alive_rules, who_failed_before_is_not_awaited) {
+  s.report(1, code::internal, "x");
+  auto const a = s.alive(0, {0, 1});
+  EXPECT_EQ(answer(a).tasks, tasks{0});
+}
+
+TEST_F(alive_rules, who_fails_or_leaves_meanwhile_is_not_awaited_any_more) {
+  auto const a = s.alive(0, {0, 1, 2});
+  s.report(1, code::internal, "x");
+  EXPECT_TRUE(s.parked(a));
+  s.leave(2);
+  EXPECT_EQ(answer(a).tasks, tasks{0});
+}
+
+TEST_F(alive_rules, sets_do_not_mix) {
+  auto const a = s.alive(0, {0, 1});
+  auto const b = s.alive(1, {0, 1, 2});
+  EXPECT_TRUE(s.parked(a) && s.parked(b));
+  s.alive(1, {0, 1});
+  EXPECT_EQ(answer(a).tasks, (tasks{0, 1}));
+  EXPECT_TRUE(s.parked(b));
+}
+
+TEST_F(alive_rules, strangers_are_not_alive_and_may_not_ask) {
+  EXPECT_EQ(answer(s.alive(0, {0, 77})).tasks, tasks{0});
+  auto const outside = s.alive(0, {1, 2});
+  EXPECT_EQ(s.code_of(outside), code::invalid_argument);
+  EXPECT_FALSE(s.fault_of(outside).coordination);
+  EXPECT_EQ(s.code_of(s.alive(77, {77})), code::invalid_argument);
+  EXPECT_EQ(s.code_of(s.alive(0, {})), code::invalid_argument);
+}
+
+TEST_F(alive_rules, asking_twice_is_answered_twice) {
+  auto const a = s.alive(0, {0, 1}), again = s.alive(0, {0, 1});
+  s.alive(1, {0, 1});
+  EXPECT_EQ(answer(a).tasks, (tasks{0, 1}));
+  EXPECT_EQ(answer(again).tasks, (tasks{0, 1}));
+}
+
+TEST_F(alive_rules, who_vanished_has_not_asked) {
+  auto const a = s.alive(0, {0, 1}), again = s.alive(0, {0, 1});
+  s.gone(a);
+  s.gone(again);
+  EXPECT_EQ(s.current().parked_calls(), 1u);
+  auto const b = s.alive(1, {0, 1});
+  EXPECT_TRUE(s.parked(b));
+  s.alive(0, {0, 1});
+  EXPECT_EQ(answer(b).tasks, (tasks{0, 1}));
+}
+
+TEST_F(alive_rules, the_askers_own_error_does_not_keep_it_waiting) {
+  s.report(1, code::internal, "x");
+  EXPECT_TRUE(answer(s.alive(1, {1})).tasks.empty());
+}
+
+}  // namespace
+}  // namespace muster::core::coordination
