@@ -112,7 +112,8 @@ class scene {
   generation_view generation() const { return current().view(now_); }
   std::size_t replies_in_last_step() const { return last_replies_; }
 
-  bool speaks_x = false;  // dialect X: calls name the service
+  bool checks_each_step = true;  // false for crowds: it looks at everybody
+  bool speaks_x = false;         // dialect X: calls name the service
   std::optional<std::string> peer_of_caller;
 
   standalone_types types;
