@@ -27,6 +27,24 @@ void hub::detach(core::stream_id stream) {
   workers_.erase(stream);
 }
 
+void hub::tell_attached(core::welcome const& w) {
+  if (!environment_.tell) return;
+  auto const& name =
+      names_.insert_or_assign(w.stream, w.job + ":" + std::to_string(w.index)).first->second;
+  environment_.tell({core::coordination::severity::info, "worker_attached", {}, name, "attached"});
+}
+
+void hub::tell_gone(core::stream_id stream, bool clean, std::string const& reason) {
+  auto const node = names_.extract(stream);
+  if (!node) return;
+  using core::coordination::severity;
+  environment_.tell({clean ? severity::info : severity::warning,
+                     clean ? "worker_left" : "worker_lost",
+                     {},
+                     node.mapped(),
+                     reason});
+}
+
 void hub::attach(core::session_id session, session_sink& sink) {
   sessions_.insert_or_assign(session, &sink);
 }
@@ -56,8 +74,10 @@ void hub::deliver(core::effects const& fx) {
     auto const it = workers_.find(id);
     return it == workers_.end() ? nullptr : it->second;
   };
-  for (auto const& w : fx.welcomes)
+  for (auto const& w : fx.welcomes) {
+    tell_attached(w);
     if (auto* sink = sink_of(w.stream)) sink->on_welcome(w);
+  }
   for (auto const& d : fx.dispatches)
     if (auto* sink = sink_of(d.stream))
       sink->on_dispatch(std::span(fx.assignments).subspan(d.first, d.count));
@@ -65,6 +85,7 @@ void hub::deliver(core::effects const& fx) {
     if (auto* sink = sink_of(s.stream)) sink->on_stop(s);
   for (auto const& d : fx.drain_requests)
     if (auto* sink = sink_of(d.stream)) sink->on_drain();
+  for (auto const& d : fx.disconnects) tell_gone(d.stream, false, d.status.message);
   for (auto const& d : fx.disconnects)
     if (auto node = workers_.extract(d.stream)) node.mapped()->on_disconnect(d.status, d.final);
   deliver_outcomes(fx);

@@ -8,6 +8,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "server/core/coordination/effects.hpp"
 #include "server/core/coordinator.hpp"
 
 namespace muster::server {
@@ -39,6 +40,8 @@ struct hub_environment {
   std::function<core::time_point()> now;
   /// Arrange for `hub::on_deadline` to be called at this time; replaces an earlier arrangement.
   std::function<void(core::time_point)> arm;
+  /// A line for the event feed: workers that come and go. May be empty. Must not call the hub back.
+  std::function<void(core::coordination::notice const&)> tell = {};
 };
 
 class hub {
@@ -48,6 +51,8 @@ class hub {
   /// Performs an event (any of core/model.hpp's structs) and delivers its effects before returning.
   template <class Event>
   void apply(Event&& e) {
+    if constexpr (std::is_same_v<std::remove_cvref_t<Event>, core::worker_detached>)
+      tell_gone(e.stream, e.clean, e.reason);
     deliver(core_.step(environment_.now(), e));
   }
 
@@ -79,10 +84,13 @@ class hub {
   void deliver(core::effects const& fx);
   void deliver_outcomes(core::effects const& fx);
   core::call_id expect(reply_handler done);
+  void tell_attached(core::welcome const& w);
+  void tell_gone(core::stream_id stream, bool clean, std::string const& reason);
 
   hub_environment environment_;
   core::coordinator core_;
   std::unordered_map<core::stream_id, worker_sink*> workers_;
+  std::unordered_map<core::stream_id, std::string> names_;  // of the attached workers, to tell of
   std::unordered_map<core::session_id, session_sink*> sessions_;
   std::unordered_map<core::call_id, reply_handler> calls_;
   std::uint64_t last_stream_ = 0;

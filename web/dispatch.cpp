@@ -40,7 +40,7 @@ std::optional<problem> check_query(route const& r, request const& req) {
 }
 
 std::optional<problem> check_media(route const& r, request const& req) {
-  if (r.body == body_kind::none || !req.has_body) return {};
+  if (r.body == body_kind::none || r.body == body_kind::raw || !req.has_body) return {};
   auto const media = media_type(req.content_type);
   if (media == "application/json") return {};
   if (media == "application/x-ndjson" && r.body == body_kind::json_or_ndjson) return {};
@@ -60,7 +60,7 @@ problem too_large(std::size_t limit) {
   return p;
 }
 
-coro::task<std::optional<problem>> read_json(web_context& context, exchange& ex) {
+coro::task<std::optional<problem>> read_body(web_context& context, exchange& ex, body_kind kind) {
   auto const limit = context.options.body_limit_bytes;
   if (ex.req.content_length.value_or(0) > limit) co_return too_large(limit);
   for (;;) {
@@ -71,6 +71,7 @@ coro::task<std::optional<problem>> read_json(web_context& context, exchange& ex)
     if (ex.req.body.size() + piece->size() > limit) co_return too_large(limit);
     ex.req.body += *piece;
   }
+  if (kind == body_kind::raw) co_return std::nullopt;
   co_return check_json(ex.req.body);
 }
 
@@ -86,9 +87,10 @@ coro::task<response> run_route(web_context& context, exchange& ex, router::match
   req.captures = std::move(m.captures);
   if (auto p = check_query(*m.found, req)) co_return problem_response(*p);
   if (auto p = check_media(*m.found, req)) co_return problem_response(*p);
-  bool const streamed_body = media_type(req.content_type) == "application/x-ndjson";
+  bool const streamed_body = m.found->body == body_kind::json_or_ndjson &&
+                             media_type(req.content_type) == "application/x-ndjson";
   if (m.found->body != body_kind::none && !streamed_body) {
-    auto reading = read_json(context, ex);
+    auto reading = read_body(context, ex, m.found->body);
     if (auto const p = co_await std::move(reading)) co_return problem_response(*p);
   }
   auto running = m.found->run(context, ex);

@@ -1,7 +1,7 @@
 // How a coroutine on the web thread asks the engine thread and waits for the answer.
 //
 //   web thread                       engine thread
-//   call(work) ── gateway.post ──►   work(hub, slot)
+//   call(work) ── gateway.post ──►   work(room, slot)
 //      │ waits on a timer            … at once or much later: slot->send(value)
 //      ◄── mailbox, one wake-up ──── for all answers that have gathered meanwhile
 //
@@ -50,7 +50,8 @@ struct answer_cell {
   std::optional<R> value;         // web thread
   bool dropped = false;           // web thread: the engine will not answer
   answer_wait* waiter = nullptr;  // web thread; null when nobody waits any more
-  core::call_id parked{};         // engine thread: to be forgotten when the client goes away
+  // engine thread: what to do when the client goes away
+  std::function<void(engine_room&)> forget;
 };
 
 /// The engine's handle on one answer. Destroyed without a send it tells the waiter so.
@@ -65,8 +66,12 @@ class answer_slot {
 
   /// The first one counts. Any thread.
   void send(R value) { deliver(std::optional<R>(std::move(value))); }
-  /// Engine thread: this call is parked in the core.
-  void parked_as(core::call_id call) { cell_->parked = call; }
+  /// Engine thread: this call is parked in the core of the closures.
+  void parked_as(core::call_id call) {
+    when_left([call](engine_room& room) { room.hub.forget(call); });
+  }
+  /// Engine thread: to be run there when the client goes away before the answer.
+  void when_left(std::function<void(engine_room&)> forget) { cell_->forget = std::move(forget); }
 
  private:
   void deliver(std::optional<R> value) {
@@ -102,6 +107,18 @@ struct answer_of<core::status> {
 template <class R>
 using answer = typename answer_of<R>::type;
 
+/// Runs work with what it asks for: the closures' hub, or everything.
+template <class F, class... Args>
+decltype(auto) enter(engine_room& room, F& work, Args&&... args) {
+  if constexpr (std::is_invocable_v<F&, server::hub&, Args...>)
+    return work(room.hub, std::forward<Args>(args)...);
+  else
+    return work(room, std::forward<Args>(args)...);
+}
+
+template <class F>
+using value_of = decltype(enter(std::declval<engine_room&>(), std::declval<F&>()));
+
 class engine_link {
  public:
   engine_link(boost::asio::io_context& context, engine_gateway& engine,
@@ -110,18 +127,20 @@ class engine_link {
   engine_link(engine_link const&) = delete;
   engine_link& operator=(engine_link const&) = delete;
 
-  /// Runs `work(hub&)` on the engine thread and gives its value. UNAVAILABLE: the server is
-  /// stopping, or did not answer within the configured limit. The work may run all the same.
-  template <class F, class R = std::invoke_result_t<F&, server::hub&>>
+  /// Runs `work(hub&)` or `work(engine_room&)` on the engine thread and gives its value.
+  /// UNAVAILABLE: the server is stopping, or did not answer within the configured limit. The work
+  /// may run all the same.
+  template <class F, class R = value_of<F>>
   coro::task<answer<R>> on_engine(F work) {
-    auto run = [work = std::move(work)](server::hub& h, answer_handle<R> const& slot) mutable {
-      slot->send(work(h));
+    auto run = [work = std::move(work)](engine_room& room, answer_handle<R> const& slot) mutable {
+      slot->send(enter(room, work));
     };
     auto asking = call<R>(std::move(run), limit_, nullptr);
     co_return co_await std::move(asking);
   }
 
-  /// Runs `work(hub&, answer_handle<R>)`; whoever holds the handle answers, now or later. With a
+  /// Runs `work(hub& or engine_room&, answer_handle<R>)`; whoever holds the handle answers, now or
+  /// later. With a
   /// `peer` the wait ends when that client goes away (CANCELLED), and the call that the slot was
   /// `parked_as` is forgotten then. UNAVAILABLE as above; `limit` should exceed the core's own
   /// deadline of the call.
@@ -131,7 +150,9 @@ class engine_link {
     answer_wait wait(context_);
     {
       auto slot = std::make_shared<answer_slot<R>>(box_, cell);
-      auto run = [slot, work = std::move(work)](server::hub& h) mutable { work(h, slot); };
+      auto run = [slot, work = std::move(work)](engine_room& room) mutable {
+        enter(room, work, slot);
+      };
       if (!engine_.post(std::move(run))) co_return stopping();
     }
     cell->waiter = &wait;
@@ -155,8 +176,8 @@ class engine_link {
       if (!peer) return;
       peer->disarm();
       if (cell->value || cell->dropped) return;
-      link.engine_.post([cell = std::move(cell)](server::hub& h) {
-        if (cell->parked != core::call_id{}) h.forget(cell->parked);
+      link.engine_.post([cell = std::move(cell)](engine_room& room) {
+        if (cell->forget) cell->forget(room);
       });
     }
     engine_link& link;

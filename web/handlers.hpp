@@ -11,6 +11,10 @@ void add_closure_routes(std::vector<route>& to);
 void add_value_routes(std::vector<route>& to);
 void add_cluster_routes(std::vector<route>& to);
 void add_task_routes(std::vector<route>& to);
+void add_barrier_routes(std::vector<route>& to);
+void add_key_value_routes(std::vector<route>& to);
+void add_event_routes(std::vector<route>& to);
+void add_function_routes(std::vector<route>& to);
 void add_system_routes(std::vector<route>& to);
 
 /// POST /api/v1/jobs
@@ -23,9 +27,6 @@ coro::task<response> stream_results(web_context& context, exchange& ex);
 coro::task<response> get_metrics(web_context& context, exchange& ex);
 /// GET /openapi.json and /api/v1/openapi.json
 coro::task<response> get_openapi(web_context& context, exchange& ex);
-
-/// The server has one cluster so far, "default"; any other name is not found.
-std::optional<problem> check_cluster(request const& r);
 
 /// The problem of an id that has not even the right form.
 problem unknown_id(std::string_view what, std::string_view text);

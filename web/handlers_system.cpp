@@ -87,6 +87,10 @@ std::vector<route> all_routes() {
   add_value_routes(all);
   add_cluster_routes(all);
   add_task_routes(all);
+  add_barrier_routes(all);
+  add_key_value_routes(all);
+  add_event_routes(all);
+  add_function_routes(all);
   return all;
 }
 

@@ -25,6 +25,13 @@ response json_response(std::string body, unsigned status) {
   return r;
 }
 
+response no_content() {
+  response r;
+  r.status = 204;
+  r.content_type.clear();
+  return r;
+}
+
 response text_response(std::string body, unsigned status) {
   response r;
   r.status = status;

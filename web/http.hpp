@@ -53,6 +53,8 @@ struct response {
 };
 
 response json_response(std::string body, unsigned status = 200);
+/// 204.
+response no_content();
 response text_response(std::string body, unsigned status = 200);
 response problem_response(problem const& p);
 response problem_response(core::status const& s);

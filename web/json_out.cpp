@@ -84,6 +84,15 @@ void append_json_string(std::string& to, std::string_view text) {
   to += '"';
 }
 
+bool is_utf8(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    auto const n = static_cast<unsigned char>(text[at]) < 0x80 ? 1 : sequence_length(text, at);
+    if (n == 0) return false;
+    at += n;
+  }
+  return true;
+}
+
 json_out& json_out::key(std::string_view name) {
   separate();
   append_json_string(to_, name);

@@ -51,6 +51,8 @@ class json_out {
   bool comma_ = false;
 };
 
+bool is_utf8(std::string_view text);
+
 /// Appends `text` as a JSON string with its quotes.
 void append_json_string(std::string& to, std::string_view text);
 

@@ -29,13 +29,24 @@ void write_schema(json_out& out, query_kind kind) {
   out.end_object();
 }
 
+// "key*" of the pattern is "key" to readers.
+std::string_view parameter_name(std::string_view text) {
+  return text.substr(0, text.find('*'));
+}
+
+std::string path_of(std::string_view pattern) {
+  std::string path(pattern);
+  if (auto const star = path.find('*'); star != std::string::npos) path.erase(star, 1);
+  return path;
+}
+
 void write_parameters(json_out& out, route const& r) {
   out.key("parameters").begin_array();
   auto rest = r.pattern;
   for (auto open = rest.find('{'); open != std::string_view::npos; open = rest.find('{')) {
     auto const close = rest.find('}', open);
     out.begin_object();
-    out.key("name").string(rest.substr(open + 1, close - open - 1));
+    out.key("name").string(parameter_name(rest.substr(open + 1, close - open - 1)));
     out.key("in").string("path");
     out.key("required").boolean(true);
     write_schema(out, query_kind::text);
@@ -57,9 +68,14 @@ void write_body(json_out& out, route const& r) {
   if (r.body == body_kind::none) return;
   out.key("requestBody").begin_object().key("required").boolean(true);
   out.key("content").begin_object();
+  if (r.body == body_kind::raw) {
+    out.key("application/octet-stream").begin_object().end_object();
+    out.end_object().end_object();
+    return;
+  }
   out.key("application/json").begin_object().key("schema").begin_object();
   if (r.body == body_kind::json)
-    out.key("$ref").string("#/components/schemas/Submission");
+    out.key("$ref").string("#/components/schemas/" + std::string(r.schema));
   else
     out.key("type")
         .string("array")
@@ -117,6 +133,14 @@ constexpr std::string_view schemas = R"({
  "options":{"type":"object","additionalProperties":false,"properties":{
   "require_function":{"type":"boolean"},"max_worker_failures":{"type":"integer","minimum":0}}},
  "metadata":{"type":"object"},"idempotency_key":{"type":"string","maxLength":256}}},
+"Cluster":{"type":"object","required":["name"],"additionalProperties":false,"properties":{
+ "name":{"type":"string","pattern":"^[A-Za-z0-9_.-]{1,128}$"},"type":{"type":"string"},
+ "jobs":{"type":"object","additionalProperties":{"type":"integer","minimum":1}},
+ "heartbeat_timeout":{"type":"string"},"register_timeout":{"type":"string"},
+ "shutdown_timeout":{"type":"string"},"stuck_after":{"type":"string"},
+ "recoverable":{"type":"boolean"},"recoverable_jobs":{"type":"array","items":{"type":"string"}},
+ "allow_reconnect":{"type":"boolean"},"register_barrier":{"type":"boolean"},
+ "renew":{"type":"boolean"}}},
 "Problem":{"type":"object","required":["status","title","detail","code"],"properties":{
  "status":{"type":"integer"},"title":{"type":"string"},"detail":{"type":"string"},
  "code":{"type":"string"},"field":{"type":"string"},"limit":{"type":"string"}}}})";
@@ -134,7 +158,7 @@ std::string describe(web_context& context) {
   out.end_object();
   out.key("paths").begin_object();
   for (auto const& [path, routes] : paths) {
-    out.key(path).begin_object();
+    out.key(path_of(path)).begin_object();
     for (auto const* r : routes) write_operation(out, *r);
     out.end_object();
   }

@@ -30,27 +30,60 @@ std::chrono::milliseconds query_check::timeout() {
   return std::min(wait_max, std::chrono::ceil<std::chrono::milliseconds>(*d));
 }
 
-bool query_check::flag(std::string_view name) {
+bool query_check::flag(std::string_view name, bool otherwise) {
   auto const given = text(name);
-  if (given.empty() || given == "false" || given == "0") return false;
+  if (given.empty()) return otherwise;
+  if (given == "false" || given == "0") return false;
   if (given != "true" && given != "1")
     fail(name, "expected true or false, got '" + std::string(given) + "'");
   return true;
 }
 
+std::uint64_t query_check::number(std::string_view name, std::uint64_t otherwise) {
+  auto const given = text(name);
+  if (given.empty()) return otherwise;
+  if (auto const n = parse_number(given)) return *n;
+  fail(name, "expected a whole number, got '" + std::string(given) + "'");
+  return otherwise;
+}
+
 std::uint64_t query_check::page_token(char kind) {
+  return page_token(std::string_view(&kind, 1)).second;
+}
+
+std::pair<char, std::uint64_t> query_check::page_token(std::string_view kinds) {
   auto const given = text("page_token");
-  if (given.empty()) return 0;
+  if (given.empty()) return {kinds.front(), 0};
   auto const decoded = from_base64(given);
-  if (decoded && decoded->size() > 1 && decoded->front() == kind)
-    if (auto const n = parse_number(std::string_view(*decoded).substr(1))) return *n;
+  if (decoded && decoded->size() > 1 && kinds.find(decoded->front()) != std::string_view::npos)
+    if (auto const n = parse_number(std::string_view(*decoded).substr(1)))
+      return {decoded->front(), *n};
+  fail_token();
+  return {kinds.front(), 0};
+}
+
+std::string query_check::page_text(char kind) {
+  auto const given = text("page_token");
+  if (given.empty()) return {};
+  auto decoded = from_base64(given);
+  if (decoded && !decoded->empty() && decoded->front() == kind) return decoded->substr(1);
+  fail_token();
+  return {};
+}
+
+void query_check::fail_token() {
   fail("page_token", "expected the next_page_token of an answer of the same listing");
-  return 0;
 }
 
 std::string page_token(char kind, std::uint64_t cursor) {
-  auto text = base64(kind + std::to_string(cursor));
+  return page_token(kind, std::to_string(cursor));
+}
+
+std::string page_token(char kind, std::string_view cursor) {
+  auto text = base64(kind + std::string(cursor));
   while (text.ends_with('=')) text.pop_back();
+  // The URL's alphabet, since a token goes back in a query.
+  for (char& c : text) c = c == '+' ? '-' : c == '/' ? '_' : c;
   return text;
 }
 

@@ -31,16 +31,25 @@ class query_check {
   std::string_view text(std::string_view name) const { return request_.parameter(name); }
   std::size_t limit();
   std::chrono::milliseconds timeout();
-  bool flag(std::string_view name);
+  bool flag(std::string_view name, bool otherwise = false);
   /// The number inside an opaque page token of this kind, 0 without one.
   std::uint64_t page_token(char kind);
+  /// The same for a listing in several parts, each with a kind of its own; the first without one.
+  std::pair<char, std::uint64_t> page_token(std::string_view kinds);
+  /// The text inside one; empty without one.
+  std::string page_text(char kind);
+  /// A whole number, `otherwise` when it is not there.
+  std::uint64_t number(std::string_view name, std::uint64_t otherwise);
 
  private:
+  void fail_token();
+
   request const& request_;
   std::optional<problem> failure_;
 };
 
 std::string page_token(char kind, std::uint64_t cursor);
+std::string page_token(char kind, std::string_view cursor);
 
 /// Splits the part behind '?'. A problem when an escape is malformed or a name is given twice.
 std::optional<problem> parse_query(std::string_view text, request& into);

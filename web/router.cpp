@@ -14,21 +14,21 @@ std::string_view next_segment(std::string_view& path) {
   return segment;
 }
 
-// Captures nothing on failure. An escape that is malformed, or hides a slash or a NUL, matches no
-// parameter.
+// Captures nothing on failure. An escape that is malformed or hides a NUL matches no parameter.
 bool matches(std::string_view pattern, std::string_view path,
              std::vector<std::pair<std::string, std::string>>& captures) {
   captures.clear();
   while (!pattern.empty() && !path.empty()) {
     auto const want = next_segment(pattern);
-    auto const got = next_segment(path);
+    bool const rest = want.ends_with("*}");
+    auto const got = rest ? std::exchange(path, {}).substr(1) : next_segment(path);
     if (!want.starts_with('{')) {
       if (want != got) return false;
       continue;
     }
     auto value = unescape(got, false);
     if (!value || value->empty() || value->find('\0') != std::string::npos) return false;
-    captures.emplace_back(want.substr(1, want.size() - 2), std::move(*value));
+    captures.emplace_back(want.substr(1, want.size() - (rest ? 3 : 2)), std::move(*value));
   }
   return pattern.empty() && path.empty();
 }

@@ -22,6 +22,7 @@ enum class body_kind : std::uint8_t {
   none,            // a body is read past
   json,            // application/json up to the body limit, validated before the handler runs
   json_or_ndjson,  // as above, or application/x-ndjson that the handler reads piece by piece
+  raw,             // any bytes of any type up to the body limit
 };
 
 enum class query_kind : std::uint8_t { text, number, duration, flag };
@@ -32,9 +33,15 @@ struct query_parameter {
   std::string_view meaning;
 };
 
+/// What every listing takes.
+inline constexpr query_parameter limit_parameter{
+    "limit", query_kind::number, "entries of the page, 100 unless told, 1000 at most"};
+inline constexpr query_parameter page_token_parameter{"page_token", query_kind::text,
+                                                      "next_page_token of the page before"};
+
 struct route {
   std::string_view method;
-  std::string_view pattern;  // "/api/v1/jobs/{id}/join"
+  std::string_view pattern;  // "/api/v1/jobs/{id}/join"; a last "{key*}" takes slashes as well
   handler run;
   std::string_view id;  // OpenAPI operationId
   std::string_view summary;
@@ -42,6 +49,7 @@ struct route {
   std::string_view media = "application/json";
   body_kind body = body_kind::none;
   std::vector<query_parameter> query = {};
+  std::string_view schema = "Submission";  // OpenAPI: of a JSON body
 };
 
 class router {

@@ -106,6 +106,7 @@ void write(json_out& out, core::closure_view const& c) {
 
 void write(json_out& out, core::task_view const& t, core::time_point now) {
   out.begin_object();
+  out.key("kind").string("worker");
   out.key("row").number(t.row);
   out.key("job").string(t.job);
   out.key("index").number(t.index);

@@ -14,7 +14,7 @@ TEST_F(clusters, there_is_one_and_it_is_the_default) {
   EXPECT_EQ(text_at(all, "/clusters/0/name"), "default");
   auto const one = get_json("/api/v1/clusters/default");
   EXPECT_EQ(number_at(one, "/tasks/connected"), 1);
-  EXPECT_EQ(number_at(one, "/heartbeat_timeout_ms"), 15000);
+  EXPECT_EQ(number_at(one, "/worker_heartbeat_timeout_ms"), 15000);
   for (auto const* path : {"/api/v1/clusters/other", "/api/v1/clusters/other/tasks",
                            "/api/v1/clusters/other/tasks/worker/0"})
     EXPECT_EQ(get(path).status, 404u) << path;

@@ -12,11 +12,23 @@ core::time_point clock_now() {
 }
 }  // namespace
 
-engine::engine(core::config config) {
+engine::engine(core::config config, std::uint32_t agents) {
+  auto const tell = [this](core::coordination::notice const& n) { events_.add(clock_now(), n); };
   server::hub_environment environment;
   environment.now = clock_now;
   environment.arm = [this](core::time_point t) { deadline_ = t; };
+  environment.tell = tell;
   hub_ = std::make_unique<server::hub>(config, environment);
+  add_standalone(types_);
+  server::coordination_environment around;
+  around.now = clock_now;
+  around.arm = [this](core::time_point t) { coordination_deadline_ = t; };
+  around.tell = tell;
+  coordination_ =
+      std::make_unique<server::coordination_hub>(core::coordination::limits{}, types_, 42, around);
+  core::coordination::cluster_spec spec;
+  if (agents > 0) spec.jobs.push_back({"worker", agents});
+  if (coordination_->create(spec)) (void)doors_.open(doors_.main());
   thread_ = std::thread([this] { loop(); });
 }
 
@@ -25,7 +37,7 @@ engine::~engine() {
   thread_.join();
 }
 
-bool engine::post(std::function<void(server::hub&)> work) {
+bool engine::post(std::function<void(engine_room&)> work) {
   {
     std::lock_guard lock(mutex_);
     if (stopping_) return false;
@@ -39,23 +51,34 @@ void engine::stop() {
   {
     std::lock_guard lock(mutex_);
     if (stopping_) return;
-    queue_.push_back([](server::hub& h) { h.apply(core::stop{}); });
+    queue_.push_back([](engine_room& room) {
+      room.hub.apply(core::stop{});
+      room.coordination.stop();
+    });
     stopping_ = true;
   }
   changed_.notify_one();
 }
 
+void engine::on_deadline() {
+  auto const now = clock_now();
+  if (deadline_ <= now) hub_->on_deadline();
+  if (coordination_deadline_ <= now) coordination_->on_deadline();
+}
+
 void engine::loop() {
+  engine_room room{*hub_, *coordination_, events_, doors_};
   std::unique_lock lock(mutex_);
   while (!queue_.empty() || !stopping_) {
     auto const ready = [this] { return !queue_.empty() || stopping_; };
-    if (deadline_ == core::never) {
+    auto const deadline = std::min(deadline_, coordination_deadline_);
+    if (deadline == core::never) {
       changed_.wait(lock, ready);
     } else {
-      auto const left = std::max(core::duration(0), deadline_ - clock_now());
+      auto const left = std::max(core::duration(0), deadline - clock_now());
       if (!changed_.wait_for(lock, left, ready)) {
         lock.unlock();
-        hub_->on_deadline();
+        on_deadline();
         lock.lock();
         continue;
       }
@@ -64,7 +87,7 @@ void engine::loop() {
     auto work = std::move(queue_.front());
     queue_.pop_front();
     lock.unlock();
-    work(*hub_);
+    work(room);
     work = nullptr;  // what it holds is destroyed here, not under the lock
     lock.lock();
   }

@@ -11,29 +11,34 @@
 #include <thread>
 #include <vector>
 
-#include "web/gateway.hpp"
+#include "tests/web/doors.hpp"
+#include "web/engine_link.hpp"
 
 namespace muster::web::test {
 
 class engine final : public engine_gateway {
  public:
-  explicit engine(core::config config = {});
+  /// `agents`: tasks of the main cluster, "default", in job "worker"; none: closure workers only.
+  explicit engine(core::config config = {}, std::uint32_t agents = 0);
   ~engine() override;
 
-  bool post(std::function<void(server::hub&)> work) override;
+  bool post(std::function<void(engine_room&)> work) override;
+  bool post(std::function<void(server::hub&)> work) {
+    return post([work = std::move(work)](engine_room& room) { work(room.hub); });
+  }
 
-  /// Runs `f(hub&)` on the engine thread and gives what it returned.
+  /// Runs `f(hub&)` or `f(engine_room&)` on the engine thread and gives what it returned.
   template <class F>
   auto run(F f) {
-    using value = std::invoke_result_t<F&, server::hub&>;
+    using value = value_of<F>;
     auto done = std::make_shared<std::promise<value>>();
     auto future = done->get_future();
-    post([done, f](server::hub& h) mutable {
+    post([done, f](engine_room& room) mutable {
       if constexpr (std::is_void_v<value>) {
-        f(h);
+        enter(room, f);
         done->set_value();
       } else {
-        done->set_value(f(h));
+        done->set_value(enter(room, f));
       }
     });
     return future.get();
@@ -44,13 +49,19 @@ class engine final : public engine_gateway {
 
  private:
   void loop();
+  void on_deadline();
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::function<void(server::hub&)>> queue_;
+  std::deque<std::function<void(engine_room&)>> queue_;
   bool stopping_ = false;
-  core::time_point deadline_ = core::never;  // engine thread
-  std::unique_ptr<server::hub> hub_;         // engine thread
+  // Engine thread, from here on.
+  core::time_point deadline_ = core::never, coordination_deadline_ = core::never;
+  server::event_log events_{16};
+  doors doors_;
+  core::coordination::service_registry types_;
+  std::unique_ptr<server::hub> hub_;
+  std::unique_ptr<server::coordination_hub> coordination_;
   std::thread thread_;
 };
 

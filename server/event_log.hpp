@@ -1,0 +1,38 @@
+// What happened lately, numbered from 1: the last lines of the event feed. Lives on the engine
+// thread beside the hubs that feed it.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "server/core/coordination/effects.hpp"
+
+namespace muster::server {
+
+struct event {
+  std::uint64_t number = 0;
+  core::time_point at{};
+  core::coordination::notice what;
+};
+
+class event_log {
+ public:
+  /// More than `size_max`: the oldest is forgotten, and `first` tells that there is a gap.
+  explicit event_log(std::size_t size_max = 10'000) : size_max_(size_max) {}
+
+  void add(core::time_point at, core::coordination::notice what);
+  /// Number of the oldest that is still here; one more than `last` when there is none.
+  std::uint64_t first() const { return last_ + 1 - events_.size(); }
+  /// Number of the newest; 0 before the first.
+  std::uint64_t last() const { return last_; }
+  /// Those with a greater number, oldest first.
+  std::vector<event> after(std::uint64_t number, std::size_t limit) const;
+
+ private:
+  std::size_t const size_max_;
+  std::deque<event> events_;
+  std::uint64_t last_ = 0;
+};
+
+}  // namespace muster::server

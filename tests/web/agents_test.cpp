@@ -1,0 +1,157 @@
+// Agents in the listing of tasks, and their barriers.
+#include "tests/web/agents.hpp"
+
+#include "tests/web/fixture.hpp"
+
+namespace muster::web::test {
+namespace {
+
+class agent_tasks : public web_fixture {
+ protected:
+  void SetUp() override { start({}, {}, 4); }
+  std::string const path = "/api/v1/clusters/default/tasks";
+};
+
+TEST_F(agent_tasks, workers_and_agents_are_in_one_listing) {
+  add_worker(worker::habit::hold, 7);
+  agents(core_engine()).join_one(0);
+  auto const all = get_json(path);
+  ASSERT_EQ(all.at("tasks").as_array().size(), 5u);
+  EXPECT_EQ(text_at(all, "/tasks/0/kind"), "worker");
+  EXPECT_EQ(number_at(all, "/tasks/0/index"), 7);
+  EXPECT_EQ(text_at(all, "/tasks/1/kind"), "agent");
+  EXPECT_EQ(text_at(all, "/tasks/1/state"), "REGISTERING");
+  EXPECT_EQ(text_at(all, "/tasks/1/incarnation"), "1000");
+  EXPECT_EQ(text_at(all, "/tasks/1/host"), "10.0.0.1");
+  EXPECT_EQ(text_at(all, "/tasks/1/address"), "10.0.0.1:4711");
+  EXPECT_EQ(text_at(all, "/tasks/2/state"), "MISSING");
+  EXPECT_TRUE(all.at("tasks").at(2).at("heartbeat_age_ms").is_null());
+  auto const cluster = get_json("/api/v1/clusters/default");
+  EXPECT_EQ(number_at(cluster, "/tasks/connected"), 1);
+  EXPECT_EQ(number_at(cluster, "/tasks/registering"), 1);
+  EXPECT_EQ(number_at(cluster, "/tasks/missing"), 3);
+  EXPECT_EQ(number_at(cluster, "/generation/agents/missing"), 3);
+}
+
+TEST_F(agent_tasks, pages_go_from_workers_to_agents) {
+  for (int i = 0; i < 3; ++i) add_worker(worker::habit::hold, 10 + i);
+  for (auto const* limit : {"1", "2", "3", "4", "1000"}) {
+    std::vector<std::string> kinds;
+    std::string token;
+    do {
+      auto const page = get_json(path + "?limit=" + limit + token);
+      for (auto const& t : page.at("tasks").as_array())
+        kinds.push_back(text_at(t, "/kind") + std::to_string(number_at(t, "/index")));
+      auto const* next = page.as_object().if_contains("next_page_token");
+      token = next ? "&page_token=" + std::string(next->as_string()) : "";
+    } while (!token.empty());
+    EXPECT_EQ(kinds, (std::vector<std::string>{"worker10", "worker11", "worker12", "agent0",
+                                               "agent1", "agent2", "agent3"}))
+        << limit;
+  }
+}
+
+TEST_F(agent_tasks, filters_apply_to_both) {
+  add_worker(worker::habit::hold, 7);
+  agents(core_engine()).join(4);
+  EXPECT_EQ(get_json(path + "?state=connected").at("tasks").as_array().size(), 5u);
+  EXPECT_EQ(get_json(path + "?state=MISSING").at("tasks").as_array().size(), 0u);
+  EXPECT_EQ(get_json(path + "?job=worker").at("tasks").as_array().size(), 5u);
+  EXPECT_EQ(get_json(path + "?job=ps").at("tasks").as_array().size(), 0u);
+  auto const p = get_json(path + "?state=GONE", 400);
+  EXPECT_EQ(text_at(p, "/field"), "state");
+  EXPECT_EQ(get("/api/v1/clusters/nope/tasks").status, 404u);
+}
+
+TEST_F(agent_tasks, one_name_may_stand_for_two) {
+  add_worker(worker::habit::hold, 1);
+  EXPECT_EQ(text_at(get_json(path + "/worker/1"), "/kind"), "agent");
+  EXPECT_EQ(text_at(get_json(path + "/worker/1?kind=agent"), "/state"), "MISSING");
+  EXPECT_EQ(text_at(get_json(path + "/worker/1?kind=worker"), "/kind"), "worker");
+  EXPECT_EQ(get(path + "/worker/1?kind=other").status, 400u);
+  EXPECT_EQ(get(path + "/worker/9").status, 404u);
+  EXPECT_EQ(get(path + "/worker/2?kind=worker").status, 404u);
+  EXPECT_EQ(get(path + "/nobody/0").status, 404u);
+  EXPECT_TRUE(post_json(path + "/worker/1/drain", "").at("draining").as_bool());
+  EXPECT_EQ(post(path + "/worker/2/drain").status, 404u);
+}
+
+TEST_F(agent_tasks, a_victim_is_told_from_its_casualties) {
+  agents a(core_engine());
+  a.join(4);
+  a.enter(0, "step");
+  a.report(2, "out of memory");
+  auto const victim = get_json(path + "/worker/2");
+  EXPECT_EQ(text_at(victim, "/state"), "ERROR");
+  EXPECT_EQ(text_at(victim, "/error/code"), "INTERNAL");
+  EXPECT_NE(text_at(victim, "/error/message").find("out of memory"), std::string::npos);
+  EXPECT_FALSE(victim.at("error").at("casualty").as_bool());
+}
+
+class barriers : public web_fixture {
+ protected:
+  void SetUp() override { start({}, {}, 3); }
+  std::string const path = "/api/v1/clusters/default/barriers";
+};
+
+TEST_F(barriers, a_running_one_says_who_is_missing) {
+  agents a(core_engine());
+  a.join(3);
+  auto const parked = a.enter(0, "epoch/1 end");
+  auto const list = get_json(path);
+  ASSERT_EQ(list.at("barriers").as_array().size(), 2u);  // and the one of registration
+  EXPECT_EQ(text_at(list, "/barriers/0/id"), "epoch/1 end");
+  EXPECT_EQ(text_at(list, "/barriers/0/state"), "RUNNING");
+  EXPECT_EQ(number_at(list, "/barriers/0/arrived_count"), 1);
+  EXPECT_EQ(number_at(list, "/barriers/0/missing_count"), 2);
+  EXPECT_EQ(text_at(list, "/barriers/1/state"), "PASSED");
+  EXPECT_TRUE(list.at("barriers").at(1).at("time_left_ms").is_null());
+
+  auto const one = get_json(path + "/epoch%2F1%20end");
+  EXPECT_EQ(json::serialize(one.at("arrived")), R"(["/job:worker/task:0"])");
+  ASSERT_EQ(one.at("missing").as_array().size(), 2u);
+  EXPECT_EQ(text_at(one, "/missing/1/task"), "/job:worker/task:2");
+  EXPECT_EQ(text_at(one, "/missing/1/address"), "10.0.0.3:4711");
+  EXPECT_GE(number_at(one, "/missing/1/silent_ms"), 0);
+  EXPECT_GT(number_at(one, "/time_left_ms"), 50'000);
+  EXPECT_EQ(text_at(get_json("/api/v1/clusters/default/tasks/worker/0"), "/waiting_for/0"),
+            "barrier epoch/1 end");
+}
+
+TEST_F(barriers, an_operator_may_cancel_a_running_one) {
+  agents a(core_engine());
+  a.join(3);
+  auto const parked = a.enter(0, "a/b");
+  auto const cancelled = post_json(path + "/a%2Fb/cancel", "");
+  EXPECT_EQ(text_at(cancelled, "/state"), "FAILED");
+  EXPECT_EQ(text_at(cancelled, "/error/code"), "CANCELLED");
+  EXPECT_EQ(core_engine().run([&](engine_room&) { return (*parked->fault)->code; }),
+            core::code::cancelled);
+  auto const again = post_json(path + "/a%2Fb/cancel", "", 409);
+  EXPECT_EQ(text_at(again, "/code"), "FAILED_PRECONDITION");
+  EXPECT_NE(text_at(again, "/detail").find("ended already"), std::string::npos);
+}
+
+TEST_F(barriers, unknown_ones_are_not_found) {
+  EXPECT_EQ(get(path + "/nope").status, 404u);
+  EXPECT_EQ(post(path + "/nope/cancel").status, 404u);
+  EXPECT_EQ(get("/api/v1/clusters/nope/barriers").status, 404u);
+  EXPECT_EQ(get("/api/v1/clusters/nope/barriers/x").status, 404u);
+  EXPECT_EQ(post("/api/v1/clusters/nope/barriers/x/cancel").status, 404u);
+  EXPECT_EQ(send("DELETE", path + "/nope").status, 405u);
+}
+
+TEST_F(barriers, are_listed_in_pages) {
+  agents a(core_engine());
+  a.join(3);
+  for (int i = 0; i < 4; ++i) a.enter(0, "b" + std::to_string(i));
+  auto const first = get_json(path + "?limit=3");
+  EXPECT_EQ(first.at("barriers").as_array().size(), 3u);
+  auto const rest = get_json(path + "?limit=3&page_token=" + text_at(first, "/next_page_token"));
+  EXPECT_EQ(rest.at("barriers").as_array().size(), 2u);
+  EXPECT_FALSE(rest.as_object().contains("next_page_token"));
+  EXPECT_EQ(get(path + "?limit=many").status, 400u);
+}
+
+}  // namespace
+}  // namespace muster::web::test
