@@ -11,6 +11,7 @@
 #include "server/rpc/outcome_convert.hpp"
 #include "server/rpc/schedule_convert.hpp"
 #include "server/rpc/status_convert.hpp"
+#include "server/rpc/stream_list.hpp"
 
 namespace muster::server {
 namespace {
@@ -62,14 +63,19 @@ coro::task<void> session_stream::read_all() {
       input_ended();
       break;
     }
-    bool const decoded = proto::decode(read_, message_);
-    auto const problem = decoded ? take(message_) : wrong("the message could not be decoded");
+    auto const problem = take_read();
     if (!problem.ok()) end(to_grpc(problem));
   }
 }
 
 bool session_stream::may_read() const {
   return !open_ || (hub_.state().has_room(session_) && out_.entries() < outcomes_max_);
+}
+
+core::status session_stream::take_read() {
+  if (read_.Length() > stream_message_bytes_max) return message_too_long(read_.Length());
+  return proto::decode(read_, message_) ? take(message_)
+                                        : wrong("the message could not be decoded");
 }
 
 core::status session_stream::take(v1::SessionRequest const& m) {

@@ -46,6 +46,7 @@ class session_stream final : public session_sink {
   [[nodiscard]] coro::task<void> read_all();
   [[nodiscard]] coro::task<void> write_all();
 
+  core::status take_read();
   core::status take(v1::SessionRequest const& message);
   core::status take_open(v1::Open const& open);
   core::status take_names(v1::SessionRequest const& message);

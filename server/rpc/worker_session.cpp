@@ -9,6 +9,7 @@
 #include "coro/check.hpp"
 #include "proto/byte_buffer.hpp"
 #include "server/rpc/status_convert.hpp"
+#include "server/rpc/stream_list.hpp"
 #include "server/rpc/worker_convert.hpp"
 #include "server/rpc/worker_hello.hpp"
 
@@ -48,12 +49,17 @@ coro::task<void> worker_session::read_all() {
       input_ended();
       break;
     }
-    bool const decoded = proto::decode(read_, message_);
-    auto const problem = decoded ? take(message_) : wrong("the message could not be decoded");
+    auto const problem = take_read();
     if (problem.ok()) continue;
     leave_hub(false, "protocol error: " + problem.message);
     end(to_grpc(problem));
   }
+}
+
+core::status worker_session::take_read() {
+  if (read_.Length() > stream_message_bytes_max) return message_too_long(read_.Length());
+  return proto::decode(read_, message_) ? take(message_)
+                                        : wrong("the message could not be decoded");
 }
 
 core::status worker_session::take(v1::WorkerMessage const& m) {

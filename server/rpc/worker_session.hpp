@@ -51,6 +51,7 @@ class worker_session final : public worker_sink {
   [[nodiscard]] coro::task<void> write_all();
   [[nodiscard]] coro::task<void> finish();
 
+  core::status take_read();
   core::status take(v1::WorkerMessage const& message);
   core::status take_hello(v1::Hello const& hello);
   core::status take_results(v1::WorkerMessage const& message);

@@ -1,0 +1,38 @@
+// Encodings of what many callers get alike: one version of a roll for a thousand watchers, one
+// failed barrier for a thousand participants. Identity is the shared pointer that the core hands
+// out. Keeps the last few; engine thread only.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+namespace muster::server {
+
+template <class Encoded>
+class coordination_cache {
+ public:
+  /// The encoding of `what` in this variant, made by `make()` unless it is among the last four.
+  /// Valid until the next call.
+  template <class T, class Make>
+  Encoded const& get(std::shared_ptr<T const> const& what, std::uint64_t variant, Make make) {
+    for (auto const& e : entries_)
+      if (e.what == what && e.variant == variant) return e.encoded;
+    auto& e = entries_[next_++ % entries_.size()];
+    e = {what, variant, make()};
+    return e.encoded;
+  }
+
+ private:
+  struct entry {
+    std::shared_ptr<void const> what;  // held: no other object can have its address
+    std::uint64_t variant = 0;
+    Encoded encoded{};
+  };
+  std::array<entry, 4> entries_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace muster::server
