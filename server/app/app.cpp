@@ -1,8 +1,10 @@
 // Threads: the engine thread owns hub, services and gRPC; the web thread owns HTTP; the main thread
 // starts both, waits for a signal and stops them.
 //
-//   start   listen for HTTP → gRPC port → engine thread → web thread → ready-file
-//   stop    web asks no more → parked calls answered → web → gRPC streams → threads joined
+//   start   clusters → HTTP port → clusters' ports → gRPC port → engine thread → web thread →
+//           ready-file
+//   stop    web asks no more → parked calls answered, agents' calls among them → web → gRPC
+//           streams → threads joined
 //
 // Listening comes first because it can fail: then nothing runs yet and nothing has to be undone.
 #include "server/app/app.hpp"
@@ -10,8 +12,10 @@
 #include <grpcpp/server_builder.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <atomic>
 #include <future>
+#include <limits>
 #include <thread>
 
 #include "coro/engine_context.hpp"
@@ -23,8 +27,12 @@
 #include "server/app/logging.hpp"
 #include "server/app/process.hpp"
 #include "server/app/ready_file.hpp"
+#include "server/coordination_hub.hpp"
 #include "server/hub.hpp"
+#include "server/rpc/cluster_ports.hpp"
+#include "server/rpc/coordination_service.hpp"
 #include "server/rpc/coordinator_service.hpp"
+#include "server/rpc/health_service.hpp"
 #include "server/rpc/worker_service.hpp"
 #include "web/server.hpp"
 
@@ -34,6 +42,10 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto* version = MUSTER_VERSION;
+
+// Key-values are as large as gRPC lets them be; streams have limits of their own.
+constexpr coro::grpc_server_options grpc_options{
+    .request_bytes_max = 1 << 30, .response_bytes_max = std::numeric_limits<int>::max()};
 
 // What each step of a stop may take; together less than the default --stop-timeout.
 constexpr auto http_grace = 2s;
@@ -49,11 +61,14 @@ class app {
   bool failed() const { return failed_; }
 
  private:
+  void declare_clusters();
+  void open_cluster_ports();
   void bind();
   void announce();
   void run_on_engine(std::function<void()> work);
   coro::task<void> stop_rpc();
   hub_environment environment();
+  coordination_environment coordination_surroundings();
   coro::task_group::error_hook on_task_error();
 
   configuration const& config_;
@@ -67,9 +82,15 @@ class app {
   coro::timer deadline_{engine_};
   coro::task_group stopping_{engine_.get_executor(), 1, on_task_error()};
   hub hub_{config_.core, environment()};
-  coro::grpc_server grpc_{engine_, builder_};
+  core::coordination::service_registry service_types_;
+  coro::timer coordination_deadline_{engine_};
+  coordination_hub coordination_{{}, service_types_, random_64(), coordination_surroundings()};
+  coro::grpc_server grpc_{engine_, builder_, grpc_options};
+  cluster_ports ports_;
   worker_service workers_;
   coordinator_service sessions_;
+  coordination_service agents_;
+  health_service health_;
 
   // any thread
   gateway gateway_{engine_, hub_};
@@ -94,8 +115,18 @@ web::web_options web_options_from(configuration const& c, std::uint64_t boot) {
   return o;
 }
 
+cluster_ports_options ports_options_from(configuration const& c) {
+  cluster_ports_options o;
+  o.address = c.grpc.address;
+  o.port_first = c.cluster_ports.first;
+  o.port_last = c.cluster_ports.last;
+  if (!c.clusters.empty()) o.main_cluster = c.clusters.front().name;
+  return o;
+}
+
 app::app(configuration const& c)
     : config_(c),
+      ports_(coordination_, grpc_, ports_options_from(c)),
       workers_(hub_, grpc_,
                {.finish_grace = stream_grace,
                 .server_incarnation = incarnation_,
@@ -104,8 +135,12 @@ app::app(configuration const& c)
                 {.finish_grace = stream_grace,
                  .server_incarnation = incarnation_,
                  .server_version = version}),
+      agents_(coordination_, ports_, grpc_),
+      health_(grpc_, {.services = {"muster.v1.WorkerService", "muster.v1.CoordinatorService",
+                                   coordination_service::name_x, coordination_service::name_t}}),
       web_(web_options_from(c, incarnation_), gateway_) {
   grpc_.add_port(to_string(c.grpc));
+  core::coordination::add_standalone(service_types_);
 }
 
 hub_environment app::environment() {
@@ -116,6 +151,33 @@ hub_environment app::environment() {
                 if (at != core::never)
                   deadline_.call_at(clock_.to_steady(at), [this] { hub_.on_deadline(); });
               }};
+}
+
+// A line an event: texts for agents have several.
+std::string one_line(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+void log(core::coordination::notice const& n) {
+  using core::coordination::severity;
+  auto const level = n.severity == severity::info      ? spdlog::level::info
+                     : n.severity == severity::warning ? spdlog::level::warn
+                                                       : spdlog::level::err;
+  spdlog::log(level, "{} cluster={} subject=\"{}\" text=\"{}\"", n.kind, n.cluster, n.subject,
+              one_line(n.text));
+}
+
+coordination_environment app::coordination_surroundings() {
+  return {.now = [this] { return clock_.now(); },
+          .arm =
+              [this](core::time_point at) {
+                auto& timer = coordination_deadline_;
+                timer.cancel();
+                if (at != core::never)
+                  timer.call_at(clock_.to_steady(at), [this] { coordination_.on_deadline(); });
+              },
+          .tell = log};
 }
 
 coro::task_group::error_hook app::on_task_error() {
@@ -130,13 +192,39 @@ coro::task_group::error_hook app::on_task_error() {
   };
 }
 
+void app::declare_clusters() {
+  auto specs = config_.clusters;
+  if (specs.empty()) specs.emplace_back();
+  for (auto& spec : specs) {
+    auto const name = spec.name;
+    if (auto const made = coordination_.create(std::move(spec)); !made)
+      throw start_error("--cluster " + name + ": " + made.error().message);
+  }
+}
+
+void app::open_cluster_ports() {
+  for (auto const cluster : coordination_.state().ids()) {
+    auto const address = ports_.open(cluster);
+    if (!address) throw start_error("--cluster-ports: " + address.error().message);
+  }
+}
+
 void app::bind() {
+  declare_clusters();
   auto const http = web_.listen();
   if (!http) throw start_error("--http: " + http.error().message);
   http_bound_ = parse_endpoint(*http).value();
+  open_cluster_ports();
   auto const grpc = grpc_.start();
   if (!grpc) throw start_error("--grpc: " + grpc.error + ": in use, or not of this machine");
   grpc_bound_ = {config_.grpc.address, static_cast<std::uint16_t>(grpc.ports.at(0))};
+  ports_.set_main_address(to_string(grpc_bound_));
+  health_.set_serving(true);
+  for (auto const cluster : coordination_.state().ids()) {
+    auto const& spec = coordination_.state().spec(cluster);
+    spdlog::info("cluster name={} tasks={} coordination={}", spec.name, spec.size(),
+                 ports_.address(cluster));
+  }
 }
 
 void app::start() {
@@ -171,6 +259,7 @@ void app::run_on_engine(std::function<void()> work) {
 coro::task<void> app::stop_rpc() {
   co_await workers_.stop();
   co_await sessions_.stop();
+  co_await health_.stop();
   co_await grpc_.stop(grpc_grace);
   engine_.close();
 }
@@ -179,7 +268,12 @@ void app::stop() {
   stop_watchdog watchdog(config_.stop_timeout);
   watchdog.enter("answering parked calls");
   gateway_.close();
-  run_on_engine([this] { hub_.apply(core::stop{}); });
+  run_on_engine([this] {
+    health_.set_serving(false);
+    hub_.apply(core::stop{});
+    coordination_.stop();
+    ports_.stop();
+  });
 
   watchdog.enter("HTTP exchanges");
   web_.stop(http_grace);

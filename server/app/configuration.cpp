@@ -33,6 +33,22 @@ core::result<endpoint> parse_endpoint(std::string_view text) {
   return endpoint{address.to_string(), static_cast<std::uint16_t>(port)};
 }
 
+core::result<port_range> parse_port_range(std::string_view text) {
+  auto const dash = text.find('-');
+  port_range range;
+  auto const read = [](std::string_view digits, std::uint16_t& port) {
+    auto const* end = digits.data() + digits.size();
+    auto const [at, error] = std::from_chars(digits.data(), end, port);
+    return error == std::errc{} && at == end && port != 0;
+  };
+  bool const whole = dash != std::string_view::npos && read(text.substr(0, dash), range.first) &&
+                     read(text.substr(dash + 1), range.last) && range.first <= range.last;
+  if (whole) return range;
+  return core::status{
+      core::code::invalid_argument,
+      "'" + std::string(text) + "' is no range of ports; write FIRST-LAST, as in 9000-9009"};
+}
+
 bool endpoint::is_loopback() const {
   boost::system::error_code ec;
   auto const parsed = boost::asio::ip::make_address(address, ec);

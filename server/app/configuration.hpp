@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "server/core/config.hpp"
+#include "server/core/coordination/cluster_spec.hpp"
 #include "server/core/status.hpp"
 
 namespace muster::server {
@@ -27,6 +28,15 @@ struct endpoint {
 core::result<endpoint> parse_endpoint(std::string_view text);
 std::string to_string(endpoint const& e);
 
+/// Inclusive; 0 and 0: whatever the system picks.
+struct port_range {
+  std::uint16_t first = 0;
+  std::uint16_t last = 0;
+  bool operator==(port_range const&) const = default;
+};
+/// "9000-9009". Errors: INVALID_ARGUMENT, in one line that says what to write instead.
+core::result<port_range> parse_port_range(std::string_view text);
+
 enum class log_format { text, json };
 
 struct configuration {
@@ -38,6 +48,10 @@ struct configuration {
   std::string log_level = "info";
   server::log_format log_format = log_format::text;
   core::config core;
+  /// The first is served on the port of `grpc`, each other one on a port of its own. None: the
+  /// cluster `default`, without agents.
+  std::vector<core::coordination::cluster_spec> clusters;
+  port_range cluster_ports;
   /// Largest HTTP request body. More: the request is refused with 413.
   std::size_t body_limit_bytes = std::size_t{64} << 20;
   /// HTTP connections and WebSocket clients at one time; see web/server.hpp for what full means.

@@ -1,8 +1,10 @@
 // muster serve: flags into a server::configuration, then the server until it is told to stop.
 #include <iostream>
+#include <sstream>
 
 #include "server/app/app.hpp"
 #include "server/app/logging.hpp"
+#include "server/cli/cluster_flag.hpp"
 #include "server/cli/command.hpp"
 #include "server/cli/durations.hpp"
 #include "server/cli/layers.hpp"
@@ -59,6 +61,37 @@ void add_addresses(CLI::App& verb, server::configuration& c) {
       ->type_name("ORIGIN");
   verb.add_option("--dashboard-dir", c.dashboard_dir, "Serve the page from here (for developers)")
       ->type_name("DIR");
+}
+
+// A repeatable flag; in the environment several stand in one variable, with spaces between.
+void add_clusters(CLI::App& verb, server::configuration& c) {
+  auto const take = [&c](std::vector<std::string> const& given) {
+    c.clusters.clear();
+    for (auto const& flag : given) {
+      auto words = std::istringstream(flag);
+      for (std::string text; words >> text;) {
+        auto spec = parse_cluster(text);
+        if (!spec) throw CLI::ValidationError("--cluster " + text, spec.error().message);
+        c.clusters.push_back(std::move(*spec));
+      }
+    }
+  };
+  verb.add_option_function<std::vector<std::string>>(
+          "--cluster", take,
+          "A cluster and its tasks: NAME:JOB=N[,JOB=N...][;key=value...]; the first is served on "
+          "the --grpc port, each other one on a port of its own")
+      ->type_name("SPEC")
+      ->allow_extra_args(false)
+      ->default_str("default");
+  verb.add_option_function<std::string>(
+          "--cluster-ports",
+          [&c](std::string const& text) {
+            auto const range = server::parse_port_range(text);
+            if (!range) throw CLI::ValidationError(range.error().message);
+            c.cluster_ports = *range;
+          },
+          "Ports for clusters besides the first; without it the system picks them")
+      ->type_name("FIRST-LAST");
 }
 
 void add_logging(CLI::App& verb, server::configuration& c) {
@@ -120,6 +153,7 @@ void add_serve(CLI::App& app, choice& chosen) {
   auto o = std::make_shared<options>();
   o->verb = verb;
   add_addresses(*verb, o->config);
+  add_clusters(*verb, o->config);
   add_logging(*verb, o->config);
   add_limits(*verb, o->config);
   verb->add_flag("--print-config", o->print_config, "Print the settings with their origin, and end")
@@ -128,6 +162,7 @@ void add_serve(CLI::App& app, choice& chosen) {
       "Examples:\n"
       "  muster serve\n"
       "  muster serve --grpc 127.0.0.1:0 --http 127.0.0.1:0 --ready-file /tmp/muster.json\n"
+      "  muster serve --cluster train:worker=8 --cluster 'eval:worker=2;heartbeat_timeout=30s'\n"
       "  muster serve --config muster.toml --print-config\n"
       "SIGTERM or Ctrl-C stops in order; a second one at once. See docs/operations.md.");
   on_chosen(*verb, chosen, o, run);
