@@ -133,5 +133,13 @@ TEST(recoverable, allow_reconnect_takes_back_who_fell_silent) {
   EXPECT_EQ(s.code_of(s.beat(0, 200)), code::aborted) << "but the failure was told";
 }
 
+TEST(recoverable, allow_reconnect_does_not_keep_a_lost_generation_alive) {
+  scene s({.tasks = 2, .spec = {.allow_reconnect = true}});
+  s.enlist_all();
+  EXPECT_EQ(s.code_of(s.enlist(0, 200)), code::aborted) << "it did not fall silent";
+  EXPECT_TRUE(s.parked(s.enlist(0, 200)));
+  EXPECT_EQ(s.generation().number, 2u);
+}
+
 }  // namespace
 }  // namespace muster::core::coordination

@@ -220,11 +220,10 @@ effects& clusters::step(time_point now, cluster_id id, request& r) {
     return s.fx;
   if (auto const* registration = std::get_if<register_task>(&r)) {
     auto const now_is = c.current->state();
-    // A cluster whose tasks may reconnect outlives its failures, as the original does.
-    auto const over = now_is == generation_state::finished ||
-                      (now_is == generation_state::failed && !c.spec.allow_reconnect);
-    if (over && c.spec.renew && !s.stopped && registration->task.index != no_task &&
-        !c.current->knows(registration->incarnation))
+    auto const task = registration->task.index;
+    auto const over = now_is == generation_state::finished || now_is == generation_state::failed;
+    if (over && c.spec.renew && !s.stopped && task != no_task &&
+        !c.current->knows(registration->incarnation) && !c.current->takes_back(task))
       s.renew(c, now);
   }
   c.current->perform(now, r, s.fx);

@@ -33,6 +33,8 @@ class service {
   virtual bool knows(core::incarnation task) const = 0;
   /// Of all its tasks that have registered.
   virtual std::vector<core::incarnation> incarnations() const = 0;
+  /// Whether the task is in an error from which a new incarnation may bring it back here.
+  virtual bool takes_back(task_index) const { return false; }
   /// Whether one of its tasks registered from this address.
   virtual bool knows_peer(std::string const&) const { return false; }
   /// The addresses its tasks registered from.

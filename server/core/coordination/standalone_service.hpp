@@ -62,6 +62,7 @@ class standalone_service final : public service {
   generation_state state() const override;
   bool knows(core::incarnation task) const override;
   std::vector<core::incarnation> incarnations() const override;
+  bool takes_back(task_index task) const override;
   bool knows_peer(std::string const& peer) const override {
     return roll_.find({}, peer) != no_task;
   }

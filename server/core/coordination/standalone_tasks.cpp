@@ -20,10 +20,8 @@ void standalone_service::on(register_task& r) {
          "generation " + std::to_string(generation_.number) + ", first task " +
              task_name(r.task.index));
   }
-  auto const may_return = (recoverable(r.task.index) || spec_.allow_reconnect) && a.error &&
-                          a.error->code == code::unavailable;
   if (a.state == agent_state::connected) return reconnect(r);
-  if (a.state == agent_state::error && !may_return)
+  if (a.state == agent_state::error && !takes_back(r.task.index))
     return refuse_registration(
         r,
         " unexpectedly tried to connect while it is already in error. ResetTask() should be "
@@ -45,6 +43,12 @@ void standalone_service::on(register_task& r) {
          .stranger = {},
          .purpose = barrier_purpose::registration,
          .incarnation = r.incarnation});
+}
+
+bool standalone_service::takes_back(task_index task) const {
+  auto const& a = roll_[task];
+  return (recoverable(task) || spec_.allow_reconnect) && a.error &&
+         a.error->code == code::unavailable;
 }
 
 void standalone_service::reconnect(register_task const& r) {
