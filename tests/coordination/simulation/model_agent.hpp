@@ -1,0 +1,58 @@
+// One agent as its library behaves: registers and retries, beats at half the timeout, perhaps polls
+// for errors, meets the others at barriers, uses keys, leaves, dies of errors and comes back as a
+// new incarnation from a new address.
+#pragma once
+
+#include "tests/coordination/simulation/world.hpp"
+
+namespace muster::coordination_simulation {
+
+class model_agent {
+ public:
+  model_agent(world& w, cc::task_index task, bool polls, bool speaks_x)
+      : world_(w), task_(task), polls_(polls), speaks_x_(speaks_x) {}
+
+  void start();
+  /// The process is gone, its calls with it; it may be started again.
+  void die(char const* why);
+  /// Finishes what it began and lives on.
+  void rest() { resting_ = true; }
+  /// Dead or alive, it comes anew, meets everybody once and leaves.
+  void perform_last_act();
+  bool left() const { return left_; }
+  bool alive() const { return alive_; }
+
+  std::uint64_t registered = 0, passed = 0, failed = 0, deaths = 0, told = 0;
+
+ private:
+  /// `then` gets null when the call was lost: nothing came within `patience`.
+  template <class Request>
+  void call(Request r, core::duration patience, std::function<void(cc::reply const*)> then);
+  void after(core::duration delay, std::function<void()> what);
+  cc::task_ref me() const { return {task_, {}}; }
+  void enlist();
+  void connect(cc::reply const* r);
+  void beat();
+  void poll();
+  void watch(std::int64_t version);
+  void work();
+  void meet(std::string id, std::vector<cc::task_index> who, std::function<void(bool)> then);
+  void wait_for_key();
+  void ask_who_lives();
+  void leave();
+  void suffer(cc::reply const& r);
+
+  world& world_;
+  cc::task_index const task_;
+  bool const polls_;
+  bool const speaks_x_;
+  bool alive_ = false, resting_ = false, last_act_ = false, left_ = false;
+  std::uint64_t life_ = 0;
+  core::incarnation incarnation_{}, service_{};
+  std::string peer_;
+  std::map<std::uint64_t, bool> open_;  // handles of calls under way
+  std::map<std::string, std::int64_t> counters_;
+  std::set<std::string> meeting_;
+};
+
+}  // namespace muster::coordination_simulation

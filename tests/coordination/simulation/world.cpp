@@ -1,0 +1,176 @@
+#include "tests/coordination/simulation/world.hpp"
+
+namespace muster::coordination_simulation {
+
+using namespace std::chrono_literals;
+
+world::world(std::uint64_t seed, cc::cluster_spec spec, cc::limits limits)
+    : dice_(seed), server_(limits, types_, seed) {
+  auto const made = server_.create(now_, std::move(spec));
+  if (!made) throw violation(made.error().message);
+  cluster_ = *made;
+}
+
+void world::after(core::duration delay, std::function<void()> what) {
+  agenda_.emplace(std::pair(now_ + delay, ++sequence_), std::move(what));
+}
+
+void world::run(core::time_point end) {
+  int in_place = 0;
+  for (;;) {
+    auto const next = agenda_.empty() ? core::never : agenda_.begin()->first.first;
+    auto const due = server_.next_deadline();
+    if (std::min(next, due) > end) break;
+    in_place = std::min(next, due) > now_ ? 0 : in_place + 1;
+    if (in_place > 100'000) throw violation("time stands still");
+    now_ = std::max(now_, std::min(next, due));
+    if (due <= next) {
+      perform(server_.tick(now_));
+      continue;
+    }
+    auto const what = std::move(agenda_.begin()->second);
+    agenda_.erase(agenda_.begin());
+    what();
+  }
+  now_ = end;
+}
+
+std::uint64_t world::send(cc::request r, done then) {
+  auto const handle = ++last_handle_;
+  sent_[handle].then = std::move(then);
+  auto const travel = [this] {
+    return core::duration(dice_.between(1, faulty_ && dice_.chance(10) ? 3'000'000 : 2'000));
+  };
+  if (faulty_ && dice_.chance(3)) return note("lost on its way"), handle;
+  if (faulty_ && dice_.chance(3)) after(travel(), [this, handle, r] { deliver(handle, r); });
+  after(travel(), [this, handle, r = std::move(r)] { deliver(handle, r); });
+  return handle;
+}
+
+void world::deliver(std::uint64_t handle, cc::request r) {
+  auto const it = sent_.find(handle);
+  if (it == sent_.end() || it->second.dropped) return;  // its connection is gone
+  auto const call = core::call_id{++last_call_};
+  open_call c{.handle = handle, .barrier = {}};
+  if (auto const* b = std::get_if<cc::enter_barrier>(&r)) {
+    c.barrier = b->id;
+    c.counter = b->counter;
+  }
+  if (auto const* k = std::get_if<cc::get_key_value>(&r))
+    c.endless = k->from.deadline == core::never;
+  calls_.emplace(call, std::move(c));
+  it->second.calls.insert(call);
+  std::visit([call](auto& q) { q.from.call = call; }, r);
+  fold(r.index());
+  perform(server_.step(now_, cluster_, r));
+}
+
+std::size_t world::endless_waits() const {
+  std::size_t n = 0;
+  for (auto const& [call, c] : calls_) n += c.endless;
+  return n;
+}
+
+void world::drop(std::uint64_t handle) {
+  auto const it = sent_.find(handle);
+  if (it == sent_.end()) return;
+  it->second.dropped = true;
+  auto const noticed =
+      faulty_ && dice_.chance(50) ? core::duration(dice_.between(0, 5'000'000)) : core::duration(0);
+  after(noticed, [this, handle] {
+    auto const entry = sent_.find(handle);
+    if (entry == sent_.end()) return;
+    auto const calls = std::move(entry->second.calls);
+    sent_.erase(entry);
+    for (auto const call : calls) {
+      calls_.erase(call);
+      perform(server_.call_gone(now_, cluster_, call));
+    }
+  });
+}
+
+void world::perform(cc::effects& fx) {
+  ++steps_;
+  fold(static_cast<std::uint64_t>(now_.time_since_epoch().count()));
+  if (auto broken = server_.violated_invariant(); !broken.empty()) throw violation(broken);
+  if (service().incarnation() != generation_) {
+    generation_ = service().incarnation();
+    version_ = -1;
+    barriers_.clear();
+  }
+  bool failed = false;
+  for (auto const& n : fx.notices) {
+    note("notice " + n.kind + " " + n.subject + " " + n.text.substr(0, 160));
+    failed = failed || n.kind == "generation_failed";
+  }
+  if (failed && service().view(now_).parked_polls > 0)
+    throw violation("a poll was not told of the failure");
+  auto const replies = std::move(fx.replies);
+  for (auto const& r : replies) {
+    auto const it = calls_.find(r.call);
+    if (it == calls_.end()) throw violation("answered twice, or after the caller was gone");
+    auto const c = std::move(it->second);
+    calls_.erase(it);
+    fold(r);
+    look(r, c);
+    auto const s = sent_.find(c.handle);
+    if (s == sent_.end()) continue;
+    s->second.calls.erase(r.call);
+    if (s->second.dropped || !s->second.then || (faulty_ && dice_.chance(2))) continue;
+    auto const then = std::exchange(s->second.then, {});  // a repeated call has two replies
+    after(core::duration(dice_.between(1, 2'000)), [then, r] { then(r); });
+  }
+}
+
+void world::look(cc::reply const& r, open_call const& c) {
+  if (r.fault && r.fault->message.size() > cc::message_bytes_max) throw violation("a long text");
+  if (auto const* states = std::get_if<std::shared_ptr<cc::task_states const>>(&r.body);
+      states && *states && (*states)->version >= 0) {
+    if ((*states)->version < version_) throw violation("the version went back");
+    version_ = (*states)->version;
+  }
+  if (c.barrier.empty() || r.fault == nullptr) {
+    if (auto const* counter = std::get_if<std::int64_t>(&r.body); counter && !c.barrier.empty())
+      agree(c.barrier, *counter, core::code::ok);
+    return;
+  }
+  if (!r.fault->barrier) return;  // refused, superseded or given up: says nothing of the instance
+  if (r.fault->barrier->id != c.barrier) throw violation("another barrier's error");
+  // One who counts otherwise is told so, and that is about him when the instance has passed.
+  if (r.fault->barrier->counter == c.counter) agree(c.barrier, c.counter, r.fault->code);
+}
+
+void world::agree(std::string const& id, std::int64_t counter, core::code result) {
+  // A generation that ends aborts what runs; its service is gone by now.
+  if (result == core::code::aborted) return;
+  auto const [it, first] = barriers_.emplace(std::pair(id, counter), result);
+  if (!first && it->second != result)
+    throw violation("barrier " + id + "::" + std::to_string(counter) + " ended as " +
+                    std::string(name(it->second)) + " for one and as " + std::string(name(result)) +
+                    " for another");
+}
+
+void world::fold(std::uint64_t value) {
+  hash_ = (hash_ ^ value) * 1099511628211ull;
+}
+
+void world::fold(cc::reply const& r) {
+  fold(raw(r.call));
+  fold(r.body.index());
+  if (!r.fault) return;
+  fold(static_cast<std::uint64_t>(r.fault->code));
+  for (unsigned char const c : r.fault->message) fold(c);
+}
+
+void world::note(std::string line) {
+  notes_.push_back(std::to_string((now_.time_since_epoch() % 100'000s).count()) + " " + line);
+  if (notes_.size() > 60) notes_.pop_front();
+}
+
+std::string world::recent() const {
+  std::string all;
+  for (auto const& n : notes_) all += n + "\n";
+  return all;
+}
+
+}  // namespace muster::coordination_simulation

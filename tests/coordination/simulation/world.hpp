@@ -1,0 +1,93 @@
+// Virtual time around the clusters: a queue of things to happen, a link that loses, delays and
+// repeats calls, a trace, and what must hold after every step.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <set>
+#include <stdexcept>
+#include <string>
+
+#include "server/core/coordination/clusters.hpp"
+#include "tests/simulation/random.hpp"
+
+namespace muster::coordination_simulation {
+
+namespace cc = core::coordination;
+
+struct violation : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+struct types_of_service : cc::service_registry {
+  types_of_service() { cc::add_standalone(*this); }
+};
+
+class world {
+ public:
+  world(std::uint64_t seed, cc::cluster_spec spec, cc::limits limits = {});
+
+  core::time_point now() const { return now_; }
+  simulation::random& dice() { return dice_; }
+  cc::clusters const& server() const { return server_; }
+  cc::service const& service() const { return server_.current(cluster_); }
+  cc::cluster_spec const& spec() const { return server_.spec(cluster_); }
+
+  void after(core::duration delay, std::function<void()> what);
+  /// Runs until `end`, with a tick whenever the clusters asked for one.
+  void run(core::time_point end);
+
+  using done = std::function<void(cc::reply const&)>;
+  /// Sends a request over the link; `then` gets the reply unless it is lost. Returns a handle.
+  std::uint64_t send(cc::request r, done then);
+  /// The caller went away; the server notices, or not for a while.
+  void drop(std::uint64_t handle);
+  void heal() { faulty_ = false; }
+
+  std::size_t endless_waits() const;
+  void note(std::string line);
+  std::uint64_t trace_hash() const { return hash_; }
+  std::uint64_t steps() const { return steps_; }
+  std::string recent() const;
+
+ private:
+  struct open_call {
+    std::uint64_t handle = 0;
+    std::string barrier;  // its id, when its caller took part properly
+    std::int64_t counter = 0;
+    bool endless = false;  // a wait for a key without a deadline
+  };
+  struct sent {
+    done then;
+    std::set<core::call_id> calls;
+    bool dropped = false;
+  };
+  void deliver(std::uint64_t handle, cc::request r);
+  void perform(cc::effects& fx);
+  void look(cc::reply const& r, open_call const& c);
+  void agree(std::string const& id, std::int64_t counter, core::code result);
+  void fold(std::uint64_t value);
+  void fold(cc::reply const& r);
+
+  types_of_service types_;
+  simulation::random dice_;
+  cc::clusters server_;
+  cc::cluster_id cluster_{};
+  core::time_point now_{std::chrono::seconds(1'700'000'000)};
+  std::map<std::pair<core::time_point, std::uint64_t>, std::function<void()>> agenda_;
+  std::uint64_t sequence_ = 0, last_handle_ = 0, last_call_ = 0;
+  std::map<std::uint64_t, sent> sent_;
+  std::map<core::call_id, open_call> calls_;
+  bool faulty_ = true;
+
+  core::incarnation generation_{};
+  std::int64_t version_ = -1;
+  std::map<std::pair<std::string, std::int64_t>, core::code> barriers_;  // how each instance ended
+
+  std::uint64_t hash_ = 14695981039346656037ull;
+  std::deque<std::string> notes_;
+  std::uint64_t steps_ = 0;
+};
+
+}  // namespace muster::coordination_simulation
