@@ -6,14 +6,14 @@ from scenarios.jax_work import same_for_all
 WORKERS = 2
 
 
-def start_workers(trial, program):
+def start_workers(trial, program, run=''):
     addresses = ','.join(free_address() for _ in range(WORKERS))
-    trial.serve(tasks=WORKERS, heartbeat_timeout=20)
-    return [trial.start(program, i, '--workers', addresses) for i in range(WORKERS)]
+    return [trial.start(program, i, '--workers', addresses, run=run) for i in range(WORKERS)]
 
 
 def workers(trial):
     """They see each other's devices, exchange key-values and leave in order."""
+    trial.serve(tasks=WORKERS, heartbeat_timeout=20)
     processes = start_workers(trial, 'tensorflow_worker.py')
     devices = [f'/job:worker/replica:0/task:{i}/device:CPU:0' for i in range(WORKERS)]
     same_for_all(trial, processes, 'devices', devices)
@@ -23,12 +23,15 @@ def workers(trial):
 
 
 def strategy(trial):
-    """MultiWorkerMirroredStrategy, as it is: a sum over the workers, a variable from the first."""
-    processes = start_workers(trial, 'tensorflow_strategy.py')
-    same_for_all(trial, processes, 'replicas', WORKERS)
-    same_for_all(trial, processes, 'sum', [3.0, 20.0])
-    same_for_all(trial, processes, 'variable', 100.0)
-    trial.all_succeed(processes)
+    """MultiWorkerMirroredStrategy, as it is: a sum over the workers, a variable from the first.
+    Such a program ends without a word to the service; it can be started again all the same."""
+    trial.serve(tasks=WORKERS, heartbeat_timeout=20)
+    for run in ('first', 'second'):
+        processes = start_workers(trial, 'tensorflow_strategy.py', run)
+        same_for_all(trial, processes, 'replicas', WORKERS)
+        same_for_all(trial, processes, 'sum', [3.0, 20.0])
+        same_for_all(trial, processes, 'variable', 100.0)
+        trial.all_succeed(processes)
 
 
 SCENARIOS = [
