@@ -69,6 +69,7 @@ class app {
   coro::task<void> stop_rpc();
   hub_environment environment();
   coordination_environment coordination_surroundings();
+  void tell(core::coordination::notice const& n);
   coro::task_group::error_hook on_task_error();
 
   configuration const& config_;
@@ -79,6 +80,7 @@ class app {
   // engine thread, once it runs
   grpc::ServerBuilder builder_;
   coro::engine_context engine_{builder_.AddCompletionQueue()};
+  event_log events_;
   coro::timer deadline_{engine_};
   coro::task_group stopping_{engine_.get_executor(), 1, on_task_error()};
   hub hub_{config_.core, environment()};
@@ -91,9 +93,10 @@ class app {
   coordinator_service sessions_;
   coordination_service agents_;
   health_service health_;
+  port_doors doors_{ports_};
 
   // any thread
-  gateway gateway_{engine_, hub_};
+  gateway gateway_{engine_, {hub_, coordination_, events_, doors_}};
   web::web_server web_;
 
   endpoint grpc_bound_, http_bound_;
@@ -150,7 +153,8 @@ hub_environment app::environment() {
                 deadline_.cancel();
                 if (at != core::never)
                   deadline_.call_at(clock_.to_steady(at), [this] { hub_.on_deadline(); });
-              }};
+              },
+          .tell = [this](core::coordination::notice const& n) { events_.add(clock_.now(), n); }};
 }
 
 // A line an event: texts for agents have several.
@@ -168,6 +172,11 @@ void log(core::coordination::notice const& n) {
               one_line(n.text));
 }
 
+void app::tell(core::coordination::notice const& n) {
+  log(n);
+  events_.add(clock_.now(), n);
+}
+
 coordination_environment app::coordination_surroundings() {
   return {.now = [this] { return clock_.now(); },
           .arm =
@@ -177,7 +186,7 @@ coordination_environment app::coordination_surroundings() {
                 if (at != core::never)
                   timer.call_at(clock_.to_steady(at), [this] { coordination_.on_deadline(); });
               },
-          .tell = log};
+          .tell = [this](core::coordination::notice const& n) { tell(n); }};
 }
 
 coro::task_group::error_hook app::on_task_error() {

@@ -2,50 +2,34 @@
 #pragma once
 
 #include <atomic>
-#include <memory>
 
 #include "coro/engine_context.hpp"
+#include "server/rpc/cluster_ports.hpp"
 #include "web/gateway.hpp"
 
 namespace muster::server {
 
-/// Coordination for a server that has no agents' ports: one cluster, `default`, of closure workers
-/// alone, and no clock that would drive its time limits.
-struct workers_only {
-  explicit workers_only(hub& h) : room{h, coordination, events, doors} {
-    core::coordination::add_standalone(types);
-    (void)coordination.create({});
+/// The clusters' ports as the web layer sees them. Engine thread.
+class port_doors final : public web::cluster_doors {
+ public:
+  /// REQUIRES: it outlives this.
+  explicit port_doors(cluster_ports& ports) : ports_(ports) {}
+
+  core::result<std::string> open(core::coordination::cluster_id c) override {
+    return ports_.open(c);
   }
+  void close(core::coordination::cluster_id c) override { ports_.close(c); }
+  std::string address(core::coordination::cluster_id c) const override { return ports_.address(c); }
+  core::coordination::cluster_id main() const override { return ports_.main(); }
 
-  struct no_doors final : web::cluster_doors {
-    core::result<std::string> open(core::coordination::cluster_id) override {
-      return core::status{core::code::unimplemented, "this server opens no ports for clusters"};
-    }
-    void close(core::coordination::cluster_id) override {}
-    std::string address(core::coordination::cluster_id) const override { return {}; }
-    core::coordination::cluster_id main() const override {
-      return core::coordination::cluster_id{1};
-    }
-  };
-
-  core::coordination::service_registry types;
-  event_log events;
-  no_doors doors;
-  web::engine_room room;
-  coordination_hub coordination{{},
-                                types,
-                                1,
-                                {.now = [this] { return room.hub.now(); },
-                                 .arm = [](core::time_point) {},
-                                 .tell = [](core::coordination::notice const&) {}}};
+ private:
+  cluster_ports& ports_;
 };
 
 class gateway final : public web::engine_gateway {
  public:
   /// REQUIRES: all outlive the gateway and what was posted through it.
   gateway(coro::engine_context& engine, web::engine_room room) : engine_(engine), room_(room) {}
-  gateway(coro::engine_context& engine, hub& h)
-      : engine_(engine), alone_(std::make_unique<workers_only>(h)), room_(alone_->room) {}
 
   bool post(std::function<void(web::engine_room&)> work) override {
     if (closed_) return false;
@@ -56,7 +40,6 @@ class gateway final : public web::engine_gateway {
 
  private:
   coro::engine_context& engine_;
-  std::unique_ptr<workers_only> alone_;
   web::engine_room room_;
   std::atomic<bool> closed_ = false;
 };

@@ -129,6 +129,11 @@ std::string cluster_ports::address(cluster_id cluster) const {
   return main && *main == cluster ? s.main_address : std::string();
 }
 
+cluster_id cluster_ports::main() const {
+  auto const found = state_->main();
+  return found ? *found : cluster_id{};
+}
+
 void cluster_ports::stop() {
   state_->stopped = true;
   state_->listener.stop();

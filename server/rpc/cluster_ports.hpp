@@ -49,6 +49,8 @@ class cluster_ports {
   /// Stops listening, before long. Connections stay, calls over them find no cluster. Harmless when
   /// not open.
   void close(core::coordination::cluster_id cluster);
+  /// The cluster of the main port; 0 when there is none.
+  core::coordination::cluster_id main() const;
   /// Empty when it has no port.
   std::string address(core::coordination::cluster_id cluster) const;
   /// Closes every port and ends the thread. Idempotent.
