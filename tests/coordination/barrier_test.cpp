@@ -239,6 +239,28 @@ TEST(barrier, forgotten_ones_are_taken_at_their_callers_word) {
   EXPECT_EQ(s.code_of(s.barrier("b0", 0, {.counter = 2})), code::ok);
 }
 
+TEST(barrier, many_that_break_at_one_moment_are_told_of_in_short) {
+  scene s({.tasks = 2});
+  s.enlist_all();
+  for (int i = 0; i < 50; ++i) s.barrier("b" + std::to_string(i), 0);
+  s.report(1, code::internal, "x");
+  EXPECT_EQ(s.notices("barrier_failed").size(), 20u);
+  EXPECT_EQ(s.notices("barriers_failed").size(), 1u);
+}
+
+TEST(barrier, many_sets_of_participants_are_told_apart) {
+  scene s({.tasks = 10});
+  s.enlist_all();
+  for (int round = 0; round < 3; ++round)
+    for (task_index a = 0; a < 10; ++a)
+      for (task_index b = a + 1; b < 10; ++b) {
+        auto const id = std::to_string(round) + "/" + std::to_string(a) + std::to_string(b);
+        auto const first = s.barrier(id, a, {.who = {a, b}});
+        EXPECT_EQ(s.code_of(s.barrier(id, b, {.who = {a, b}})), code::ok);
+        EXPECT_EQ(s.code_of(first), code::ok);
+      }
+}
+
 TEST(barrier, exchanges_devices_once_in_order_of_jobs_and_tasks) {
   cluster_spec spec;
   spec.jobs = {{"worker", 2, false}, {"chief", 1, false}};

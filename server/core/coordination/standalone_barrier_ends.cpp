@@ -4,6 +4,11 @@
 #include "server/core/coordination/standalone_service.hpp"
 
 namespace muster::core::coordination {
+namespace {
+
+constexpr std::size_t broken_max = 20;  // notices of barriers that break at one moment
+
+}  // namespace
 
 void standalone_service::end_barrier(barrier_type& b, fault_ptr f) {
   b.result = std::move(f);
@@ -15,8 +20,12 @@ void standalone_service::end_barrier(barrier_type& b, fault_ptr f) {
       auto const p = parked_.take(call);
       waited.emplace_back(p.task, p.incarnation);
     }
-  if (b.result && b.purpose == barrier_purpose::user && !stopped_)
-    tell(severity::warning, "barrier_failed", b.id, b.result->message);
+  if (b.result && b.purpose == barrier_purpose::user && !stopped_ && broken_told_++ <= broken_max) {
+    if (broken_told_ <= broken_max)
+      tell(severity::warning, "barrier_failed", b.id, b.result->message);
+    else
+      tell(severity::warning, "barriers_failed", {}, "and more barriers at the same moment");
+  }
   // What follows may end other barriers and make the table forget this one; it stays readable
   // until the step is over.
   barriers_.finish(b, limits_.finished_barriers_max);

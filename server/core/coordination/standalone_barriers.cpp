@@ -186,7 +186,7 @@ standalone_service::barrier_type& standalone_service::start_barrier(entry const&
   b.purpose = e.purpose;
   if (!b.who) {
     b.whole_cluster = !e.who;
-    b.who = e.who ? e.who : everybody_;
+    b.who = e.who ? kept(e.who) : everybody_;
   }
   b.calls.assign(b.who->size(), {});
   b.gave_up.assign(b.who->size(), false);
@@ -195,6 +195,21 @@ standalone_service::barrier_type& standalone_service::start_barrier(entry const&
   b.deadline = now_ + std::min<duration>(e.timeout, far);
   schedule(b);
   return b;
+}
+
+// Thousands of barriers of one set, each under an id of its own, share one list.
+std::shared_ptr<participants const> standalone_service::kept(
+    std::shared_ptr<participants const> who) {
+  constexpr std::size_t sets_max = 16;
+  auto const same = [&](auto const& s) { return s == who || *s == *who; };
+  auto it = std::find_if(sets_.begin(), sets_.end(), same);
+  if (it == sets_.end()) {
+    if (sets_.size() == sets_max) sets_.erase(sets_.begin());
+    sets_.push_back(std::move(who));
+  } else {
+    std::rotate(it, it + 1, sets_.end());
+  }
+  return sets_.back();
 }
 
 // What is wrong with the call's idea of who takes part; empty when nothing is.

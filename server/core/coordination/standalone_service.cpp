@@ -33,10 +33,15 @@ standalone_service::standalone_service(cluster_spec const& spec, limits const& l
     for (std::uint32_t i = 0; i < job.tasks; ++i) roll_[t++].recoverable = job.recoverable;
 }
 
-void standalone_service::perform(time_point now, request& r, effects& fx) {
+void standalone_service::begin(time_point now, effects& fx) {
   now_ = now;
   fx_ = &fx;
+  broken_told_ = 0;
   barriers_.bury();
+}
+
+void standalone_service::perform(time_point now, request& r, effects& fx) {
+  begin(now, fx);
   if (stopped_) return refuse_stopped(r);
   auto const perform = [this](auto& q) {
     if (refused(q.from)) return;
@@ -112,9 +117,7 @@ void standalone_service::tell(severity s, std::string kind, std::string subject,
 }
 
 void standalone_service::call_gone(time_point now, call_id call, effects& fx) {
-  now_ = now;
-  fx_ = &fx;
-  barriers_.bury();
+  begin(now, fx);
   if (parked_.find(call) == nullptr) return;
   withdraw(call, parked_.take(call));
 }
@@ -157,9 +160,7 @@ void standalone_service::answer_early(call_id call) {
 
 void standalone_service::tick(time_point now, effects& fx) {
   auto const late = now - next_deadline();
-  now_ = now;
-  fx_ = &fx;
-  barriers_.bury();
+  begin(now, fx);
   if (stopped_) return;
   // What the tasks sent meanwhile may still be on its way: each has the time of one beat for it.
   if (next_deadline() != never && late > limits_.stall_grace)
@@ -181,10 +182,8 @@ time_point standalone_service::next_deadline() const {
 }
 
 void standalone_service::stop(time_point now, effects& fx) {
-  now_ = now;
-  fx_ = &fx;
+  begin(now, fx);
   if (stopped_) return;
-  barriers_.bury();
   stopped_ = true;
   while (!barriers_.running().empty()) {
     auto& b = *barriers_.running().front();

@@ -104,6 +104,7 @@ class standalone_service final : public service {
   void on(get_alive_tasks& r);
 
   // standalone_service.cpp
+  void begin(time_point now, effects& fx);
   bool refused(caller const& from);
   void refuse_stopped(request const& r);
   parked_call waiting(wait_kind kind, caller const& from, task_index task) const;
@@ -159,6 +160,7 @@ class standalone_service final : public service {
   std::string misuse(barrier_type const& b, entry const& e) const;
   void mismatch(barrier_type& b, entry const& e);
   void arrive(barrier_type& b, entry const& e);
+  std::shared_ptr<participants const> kept(std::shared_ptr<participants const> who);
   void supersede(barrier_type& b, call_id call);
   void step_out(barrier_type& b, task_index t);
   bool own(std::string_view id) const;
@@ -220,6 +222,7 @@ class standalone_service final : public service {
   barrier_table barriers_;
   key_value_store store_;
   coordination::parked_calls parked_;
+  std::vector<std::shared_ptr<participants const>> sets_;  // of participants, used last
   std::set<call_id> watchers_;
   std::map<std::vector<task_index>, alive_wait> alive_;
 
@@ -247,7 +250,8 @@ class standalone_service final : public service {
   std::size_t ever_connected_ = 0;
 
   time_point now_;
-  effects* fx_ = nullptr;  // of the step that is running
+  effects* fx_ = nullptr;        // of the step that is running
+  std::size_t broken_told_ = 0;  // barriers that it broke
 };
 
 }  // namespace muster::core::coordination
