@@ -1,4 +1,4 @@
-"""Devices of all processes, an all-gather, a psum and a broadcast over them, an orderly shutdown."""
+"""Devices of all processes; an all-gather, a psum and a broadcast over them; an orderly end."""
 import numpy
 from command_line import say, words
 from jax_process import finish, initialize, jax

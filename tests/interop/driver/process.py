@@ -1,4 +1,4 @@
-"""A program in a process group of its own: its output in files, its events awaited, its end certain.
+"""A program in a process group of its own: output in files, events awaited, its end certain.
 
 A client program speaks in events: lines of standard output that are JSON objects. Everything else
 that it prints is only kept for people.

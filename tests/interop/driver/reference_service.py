@@ -14,7 +14,8 @@ except ImportError:  # before 0.6
 def start(given):
     known = xla.get_distributed_runtime_service.__doc__ or ''
     if 'heartbeat_timeout' not in known:  # before 0.7: beats, of which some may be missing
-        arguments = {'heartbeat_interval': given.heartbeat_timeout // 2, 'max_missing_heartbeats': 2}
+        arguments = {'heartbeat_interval': given.heartbeat_timeout // 2,
+                     'max_missing_heartbeats': 2}
     else:
         arguments = {'heartbeat_timeout': given.heartbeat_timeout}
     if given.recoverable and 'recoverable' in known:  # before 0.9.1 each client says it itself
