@@ -78,5 +78,17 @@ TEST_F(alive_rules, the_askers_own_error_does_not_keep_it_waiting) {
   EXPECT_TRUE(answer(s.alive(1, {1})).tasks.empty());
 }
 
+TEST(alive_tasks, what_a_dead_process_asked_does_not_count_for_its_successor) {
+  scene s({.tasks = 2, .spec = {.recoverable = true}});
+  s.enlist_all();
+  auto const old = s.alive(0, {0, 1});
+  s.enlist(0, 200);
+  EXPECT_EQ(s.code_of(old), code::cancelled);
+  auto const other = s.alive(1, {0, 1});
+  EXPECT_TRUE(s.parked(other));
+  s.alive(0, {0, 1});
+  EXPECT_EQ(s.code_of(other), code::ok);
+}
+
 }  // namespace
 }  // namespace muster::core::coordination

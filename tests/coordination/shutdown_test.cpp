@@ -104,6 +104,19 @@ TEST(shutdown, breaks_barriers_that_still_wait_for_the_task) {
   EXPECT_EQ(s.code_of(b), code::internal);
 }
 
+TEST(shutdown, is_not_begun_by_one_that_is_not_there) {
+  scene s({.tasks = 2, .spec = {.shutdown_timeout = 10s}});
+  EXPECT_EQ(s.code_of(s.leave(0)), code::failed_precondition);
+  s.enlist(0);
+  EXPECT_EQ(s.code_of(s.leave(1)), code::failed_precondition);
+  s.enlist(1);
+  s.advance(11s);
+  auto const a = s.leave(0);
+  s.advance(9s);
+  EXPECT_TRUE(s.parked(a)) << "its clock began with the first that was there";
+  EXPECT_EQ(s.code_of(s.leave(1)), code::ok);
+}
+
 TEST(shutdown, reset_is_for_tasks_that_are_there) {
   scene s({.tasks = 1, .spec = {.renew = false}});
   EXPECT_EQ(s.code_of(s.reset(0)), code::failed_precondition);

@@ -11,6 +11,8 @@ namespace muster::core::coordination {
 namespace {
 
 constexpr std::size_t past_max = 16;
+// Tasks of ended generations that are recognised, of one cluster; the last generation always is.
+constexpr std::size_t retired_tasks_max = 200'000;
 
 // SplitMix64: incarnations follow from the seed and never repeat.
 std::uint64_t next_random(std::uint64_t& state) {
@@ -83,7 +85,8 @@ struct clusters::state {
     std::sort(old.tasks.begin(), old.tasks.end());
     std::sort(old.peers.begin(), old.peers.end());
     c.ended_ones.push_front(std::move(old));
-    if (c.ended_ones.size() > past_max) c.ended_ones.pop_back();
+    auto const room = retired_tasks_max / std::max<std::size_t>(1, c.spec.size());
+    if (c.ended_ones.size() > std::clamp<std::size_t>(room, 1, past_max)) c.ended_ones.pop_back();
     check(start_generation(c, now).ok(), "a service type that was known stays known");
   }
 

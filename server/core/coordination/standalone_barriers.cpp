@@ -88,9 +88,13 @@ void standalone_service::enter_shutdown(caller const& from, task_index t) {
   auto const id = shutdown_id();
   std::shared_ptr<participants const> who;
   if (auto const* b = barriers_.find(id)) {
+    if (b->running && roll_[t].state == agent_state::disconnected) return leave(from, t);
     who = b->who;
     // The others have left already: a late one just leaves.
     if (!b->running && !b->result && b->position(t) < who->size()) disconnect({t});
+  } else if (roll_[t].state == agent_state::disconnected) {
+    // One that is not there must not start the clock by which all the others have to leave.
+    return leave(from, t);
   } else {
     auto steady = std::make_shared<participants>();
     for (task_index i = 0; i < roll_.size(); ++i)

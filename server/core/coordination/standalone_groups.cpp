@@ -126,6 +126,19 @@ void standalone_service::check_alive(alive_wait& w) {
   }
 }
 
+// What a process asked that is no more does not speak for the one that took its place.
+void standalone_service::forget_asked(task_index t) {
+  std::vector<call_id> stale;
+  for (auto const& [who, w] : alive_)
+    for (auto const& [call, task] : w.calls)
+      if (task == t) stale.push_back(call);
+  for (auto const call : stale) {
+    withdraw(call, parked_.take(call));
+    refuse({.call = call}, code::cancelled,
+           "Cancelled because " + task_name(t) + " has registered again", false);
+  }
+}
+
 void standalone_service::check_all_alive() {
   std::vector<alive_wait*> all;
   for (auto& [who, w] : alive_) all.push_back(&w);

@@ -191,6 +191,7 @@ class standalone_service final : public service {
   void flush_watches();
   void check_alive(alive_wait& w);
   void check_all_alive();
+  void forget_asked(task_index t);
   static constexpr auto registration_id = "[Init]Wait_for_all_tasks_to_register";
 
   // standalone_texts.cpp

@@ -61,6 +61,7 @@ void standalone_service::reconnect(register_task const& r) {
   if (recoverable(t))
     leave_barriers({{t, about(t, code::aborted, task_name(t) + " has registered again")}});
   if (a.incarnation != r.incarnation) {
+    forget_asked(t);
     a.incarnation = r.incarnation;
     a.told = false;
     a.registered_at = now_;
@@ -84,6 +85,7 @@ void standalone_service::connect(task_index t, core::incarnation incarnation) {
   if (a.state == agent_state::connected) roll_.stop_beating(t);
   if (a.state != agent_state::connected) ++connected_;
   if (a.state == agent_state::error) --in_error_;
+  if (a.ever_connected && a.incarnation != incarnation) forget_asked(t);
   a.state = agent_state::connected;
   a.incarnation = incarnation;
   a.registering = {};
