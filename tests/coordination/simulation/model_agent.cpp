@@ -90,8 +90,13 @@ void model_agent::connect(cc::reply const* r) {
 
 void model_agent::suffer(cc::reply const& r) {
   ++told;
-  if (world_.dice().chance(50)) world_.note("told: " + r.fault->message.substr(0, 300));
+  world_.note("told: " + r.fault->message.substr(0, 300));
   die("told of an error");
+  try_again();
+}
+
+void model_agent::try_again() {
+  die("it begins anew");
   world_.after(core::duration(world_.dice().between(100'000, 20'000'000)), [this] {
     if (!alive_ && (last_act_ || !resting_)) start();
   });
@@ -126,7 +131,7 @@ void model_agent::watch(std::int64_t version) {
 void model_agent::work() {
   if (resting_) return;
   auto& dice = world_.dice();
-  if (last_act_) return meet("last act", {}, [this](bool) { leave(); });
+  if (last_act_) return meet("last act", {}, [this](bool ok) { ok ? leave() : try_again(); });
   auto const n = world_.service().tasks(world_.now(), 0, 100).size();
   after(core::duration(dice.between(1'000, 4'000'000)), [this] { work(); });
   switch (dice.between(0, 11)) {

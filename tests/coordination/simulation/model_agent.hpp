@@ -41,6 +41,7 @@ class model_agent {
   void ask_who_lives();
   void leave();
   void suffer(cc::reply const& r);
+  void try_again();
 
   world& world_;
   cc::task_index const task_;
