@@ -5,15 +5,6 @@
 
 namespace muster::core::coordination {
 
-fault_ptr standalone_service::barrier_fault(barrier_type const& b, core::code c,
-                                            std::string message) const {
-  auto f = std::make_shared<fault>();
-  f->code = c;
-  f->message = cut(message, b.id.size());
-  f->barrier = barrier_instance{b.id, b.counter};
-  return f;
-}
-
 std::string standalone_service::shutdown_id() const {
   return "Shutdown::" + std::to_string(raw(incarnation()));
 }

@@ -18,6 +18,15 @@ fault_ptr standalone_service::about(task_index t, core::code c, std::string mess
   return f;
 }
 
+fault_ptr standalone_service::barrier_fault(barrier_type const& b, core::code c,
+                                            std::string message) const {
+  auto f = std::make_shared<fault>();
+  f->code = c;
+  f->message = cut(message, b.id.size());
+  f->barrier = barrier_instance{b.id, b.counter};
+  return f;
+}
+
 // The first failure of a generation that counts is its cause; all later ones are casualties.
 void standalone_service::blame(task_index t, std::string const& message) {
   if (cause_ || (t != no_task && recoverable(t))) return;
