@@ -51,6 +51,7 @@ void write_tasks(json_out& out, cluster_facts const& c) {
 void write(json_out& out, cluster_facts const& c, bool with_past) {
   out.begin_object();
   write_fields(out, c.view.spec);
+  out.key("main").boolean(c.workers.has_value());
   out.key("address").string(c.view.address);
   write_tasks(out, c);
   if (c.workers) {

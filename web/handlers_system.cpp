@@ -26,6 +26,16 @@ coro::task<response> get_overview(web_context& context, exchange&) {
   co_return json_response(std::move(text));
 }
 
+std::vector<core::coordination::cluster_view> measured_clusters(engine_room& room) {
+  auto const& all = room.coordination.state();
+  std::vector<core::coordination::cluster_view> views;
+  for (auto const id : all.ids()) {
+    if (views.size() == clusters_measured) break;
+    views.push_back(all.view(id, room.coordination.now()));
+  }
+  return views;
+}
+
 coro::task<response> get_version(web_context& context, exchange&) {
   std::string text;
   json_out out(text);
@@ -60,9 +70,12 @@ coro::task<response> get_metrics(web_context& context, exchange&) {
   auto asking = current_counters(context);
   auto const c = co_await std::move(asking);
   if (!c) co_return problem_response(c.error());
+  auto asking_clusters = context.engine.on_engine(measured_clusters);
+  auto const clusters = co_await std::move(asking_clusters);
+  if (!clusters) co_return problem_response(clusters.error());
   response r;
   r.content_type = "text/plain; version=0.0.4; charset=utf-8";
-  r.body = prometheus_text(*c, context.metrics, read_process_facts());
+  r.body = prometheus_text(*c, *clusters, context.metrics, read_process_facts());
   co_return r;
 }
 

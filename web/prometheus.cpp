@@ -10,51 +10,11 @@
 #include <initializer_list>
 #include <sstream>
 
+#include "web/metric_text.hpp"
+
 namespace muster::web {
 
 namespace {
-
-std::string escape_label(std::string_view text) {
-  std::string out;
-  for (char const c : text) {
-    if (c == '\\' || c == '"') out += '\\';
-    if (c == '\n')
-      out += "\\n";
-    else
-      out += c;
-  }
-  return out;
-}
-
-class metric_text {
- public:
-  // Begins a family; the samples that follow belong to it.
-  metric_text& family(std::string_view name, std::string_view type, std::string_view help) {
-    name_ = name;
-    text_ += "# HELP " + name_ + " " + std::string(help) + "\n";
-    text_ += "# TYPE " + name_ + " " + std::string(type) + "\n";
-    return *this;
-  }
-  metric_text& sample(double value) { return write({}, {}, value); }
-  metric_text& sample(std::string_view label, std::string_view of, double value) {
-    return write(label, of, value);
-  }
-  std::string take() { return std::move(text_); }
-
- private:
-  metric_text& write(std::string_view label, std::string_view of, double value) {
-    text_ += name_;
-    if (!label.empty()) text_ += "{" + std::string(label) + "=\"" + escape_label(of) + "\"}";
-    char digits[40];
-    auto const end = std::to_chars(digits, digits + sizeof digits, value).ptr;
-    text_ += ' ';
-    text_.append(digits, end);
-    text_ += '\n';
-    return *this;
-  }
-
-  std::string text_, name_;
-};
 
 template <class T>
 double as_double(T n) {
@@ -163,9 +123,12 @@ process_facts read_process_facts() {
   return p;
 }
 
-std::string prometheus_text(counters const& c, web_metrics const& w, process_facts const& p) {
+std::string prometheus_text(counters const& c,
+                            std::vector<core::coordination::cluster_view> const& clusters,
+                            web_metrics const& w, process_facts const& p) {
   metric_text m;
   write_cluster(m, c);
+  write_clusters(m, clusters);
   write_closures(m, c);
   write_web(m, w);
   m.family("process_cpu_seconds_total", "counter", "User and system time.").sample(p.cpu_seconds);

@@ -3,7 +3,9 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "server/core/coordination/views.hpp"
 #include "web/counters.hpp"
 #include "web/metrics.hpp"
 
@@ -17,6 +19,12 @@ struct process_facts {
 };
 process_facts read_process_facts();
 
-std::string prometheus_text(counters const& c, web_metrics const& w, process_facts const& p);
+/// Clusters beyond this many have no lines of their own, or a scrape would grow without limit.
+inline constexpr std::size_t clusters_measured = 100;
+
+/// `clusters`: at most `clusters_measured`.
+std::string prometheus_text(counters const& c,
+                            std::vector<core::coordination::cluster_view> const& clusters,
+                            web_metrics const& w, process_facts const& p);
 
 }  // namespace muster::web

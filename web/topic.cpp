@@ -10,6 +10,14 @@ std::string_view name(topic_name t) {
       return "tasks";
     case topic_name::jobs:
       return "jobs";
+    case topic_name::clusters:
+      return "clusters";
+    case topic_name::agents:
+      return "agents";
+    case topic_name::barriers:
+      return "barriers";
+    case topic_name::events:
+      return "events";
   }
   return "?";
 }

@@ -43,7 +43,23 @@ websocket_hub::websocket_hub(boost::asio::io_context& context, web_options const
   counters_.live = true;
 }
 
+rows_topic* websocket_hub::rows_of(topic_name t) {
+  switch (t) {
+    case topic_name::clusters:
+      return &cluster_rows_;
+    case topic_name::agents:
+      return &agents_;
+    case topic_name::barriers:
+      return &barriers_;
+    case topic_name::events:
+      return &events_;
+    default:
+      return nullptr;
+  }
+}
+
 topic& websocket_hub::topic_of(topic_name t) {
+  if (auto* rows = rows_of(t)) return *rows;
   if (t == topic_name::tasks) return tasks_;
   if (t == topic_name::jobs) return jobs_;
   return counters_;
@@ -51,6 +67,7 @@ topic& websocket_hub::topic_of(topic_name t) {
 
 shared_text websocket_hub::delta_for(topic_name t, std::uint64_t from,
                                      std::span<std::uint32_t const> rows) {
+  if (auto* named = rows_of(t)) return named->delta_for(from);
   if (t == topic_name::tasks) return tasks_.delta_for(from, rows);
   if (t == topic_name::jobs) return jobs_.delta_for(from);
   return counters_.delta(from);
@@ -61,6 +78,8 @@ coro::task<void> websocket_hub::run() {
     ticked_ = clock::now();
     auto gathering = gather();
     co_await std::move(gathering);
+    auto gathering_clusters = gather_clusters();
+    co_await std::move(gathering_clusters);
     check_clients();
     for (auto* c : clients_) c->wake();
     auto sleeping = sleep_until_tick();
@@ -100,6 +119,30 @@ coro::task<bool> websocket_hub::gather() {
   tasks_.live = tasks;
   jobs_.live = jobs;
   co_return true;
+}
+
+coro::task<void> websocket_hub::gather_clusters() {
+  cluster_wishes wishes;
+  wishes.clusters = wanted(topic_name::clusters);
+  wishes.agents = wanted(topic_name::agents);
+  wishes.barriers = wanted(topic_name::barriers);
+  wishes.events = wanted(topic_name::events);
+  if (wishes.any()) {
+    auto collecting = collect_clusters(engine_, wishes);
+    auto all = co_await std::move(collecting);
+    if (!all) co_return;
+    auto const take = [&](bool wish, rows_topic& topic, topic_rows& rows) {
+      if (wish) topic.update(std::move(rows.rows), rows.more, all->now);
+    };
+    take(wishes.clusters, cluster_rows_, all->clusters);
+    take(wishes.agents, agents_, all->agents);
+    take(wishes.barriers, barriers_, all->barriers);
+    take(wishes.events, events_, all->events);
+  }
+  cluster_rows_.live = wishes.clusters;
+  agents_.live = wishes.agents;
+  barriers_.live = wishes.barriers;
+  events_.live = wishes.events;
 }
 
 coro::task<core::result<websocket_hub::gathered>> websocket_hub::ask(bool tasks, bool jobs) {

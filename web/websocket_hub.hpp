@@ -8,6 +8,7 @@
 #include <span>
 #include <unordered_set>
 
+#include "web/cluster_topics.hpp"
 #include "web/counters_topic.hpp"
 #include "web/engine_link.hpp"
 #include "web/jobs_topic.hpp"
@@ -54,6 +55,8 @@ class websocket_hub {
 
   bool wanted(topic_name t) const;
   coro::task<bool> gather();
+  coro::task<void> gather_clusters();
+  rows_topic* rows_of(topic_name t);
   coro::task<core::result<gathered>> ask(bool tasks, bool jobs);
   void check_clients();
   coro::task<void> sleep_until_tick();
@@ -65,6 +68,8 @@ class websocket_hub {
   counters_topic counters_;
   tasks_topic tasks_;
   jobs_topic jobs_;
+  rows_topic cluster_rows_{topic_name::clusters}, agents_{topic_name::agents},
+      barriers_{topic_name::barriers}, events_{topic_name::events};
   std::unordered_set<websocket_client*> clients_;
   boost::asio::steady_timer timer_;
   std::chrono::steady_clock::time_point ticked_{};

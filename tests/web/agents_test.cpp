@@ -88,6 +88,19 @@ TEST_F(agent_tasks, a_victim_is_told_from_its_casualties) {
   EXPECT_FALSE(victim.at("error").at("casualty").as_bool());
 }
 
+TEST_F(agent_tasks, are_measured_by_cluster) {
+  agents a(core_engine());
+  a.join_one(0);
+  a.wait_for_key(1, "k");
+  auto const text = get("/metrics").body;
+  for (auto const* line : {R"(muster_cluster_agents{cluster="default",state="missing"} 3)",
+                           R"(muster_cluster_agents{cluster="default",state="registering"} 1)",
+                           R"(muster_cluster_generation{cluster="default"} 1)",
+                           R"(muster_cluster_parked_calls{cluster="default",kind="key"} 1)",
+                           R"(muster_cluster_parked_calls{cluster="default",kind="other"} 1)"})
+    EXPECT_NE(text.find(std::string(line) + "\n"), std::string::npos) << line;
+}
+
 class barriers : public web_fixture {
  protected:
   void SetUp() override { start({}, {}, 3); }

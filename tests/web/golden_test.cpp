@@ -5,6 +5,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "tests/web/agents.hpp"
 #include "tests/web/fixture.hpp"
 #include "tests/web/socket.hpp"
 #include "web/counters_topic.hpp"
@@ -94,6 +95,30 @@ TEST(golden, counters) {
 }
 
 class golden_hello : public test::web_fixture {};
+
+// Rows have names that the test does not choose, so the first of each side are compared.
+class golden_rows : public test::web_fixture, public ::testing::WithParamInterface<char const*> {};
+
+TEST_P(golden_rows, have_the_same_shape) {
+  start({}, {}, 2);
+  test::agents a(core_engine());
+  a.join(2);
+  a.enter(0, "step");
+  add_worker(test::worker::habit::hold);
+  std::string const topic = GetParam();
+  test::socket s(port());
+  s.send(R"({"t":"sub","topic":")" + topic + R"("})");
+  auto const got = s.receive("snap", topic);
+  auto const want = golden(topic + "_snap");
+  ASSERT_FALSE(got.at("rows").as_object().empty());
+  expect_same_shape(want.at("rows").as_object().begin()->value(),
+                    got.at("rows").as_object().begin()->value(), topic);
+  for (auto const* key : {"seq", "now", "gone", "more"})
+    expect_same_shape(want.at(key), got.at(key), key);
+}
+
+INSTANTIATE_TEST_SUITE_P(topics, golden_rows,
+                         ::testing::Values("clusters", "agents", "barriers", "events"));
 
 TEST_F(golden_hello, hello) {
   start();

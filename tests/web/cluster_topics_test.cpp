@@ -1,0 +1,92 @@
+// The topics on clusters, as a client of the socket sees them.
+#include "tests/web/agents.hpp"
+#include "tests/web/fixture.hpp"
+#include "tests/web/socket.hpp"
+#include "web/rows_topic.hpp"
+
+namespace muster::web::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(rows_topic, sends_only_rows_that_differ) {
+  rows_topic t(topic_name::barriers);
+  core::time_point const now{std::chrono::hours(1)};
+  t.update({{"a", "{\"n\":1}"}, {"b", "{}"}}, 0, now);
+  auto const snap = json::parse(*t.snapshot());
+  EXPECT_EQ(json::serialize(snap.at("rows")), R"({"a":{"n":1},"b":{}})");
+  t.update({{"a", "{\"n\":1}"}, {"b", "{}"}}, 0, now);
+  EXPECT_FALSE(t.delta_for(1));
+  t.update({{"a", "{\"n\":2}"}}, 7, now);
+  auto const delta = json::parse(*t.delta_for(2));
+  EXPECT_EQ(json::serialize(delta.at("rows")), R"({"a":{"n":2}})");
+  EXPECT_EQ(json::serialize(delta.at("gone")), R"(["b"])");
+  EXPECT_EQ(delta.at("more"), 7);
+  t.update({{"a", "{\"n\":2}"}, {"b", "{}"}}, 7, now);
+  EXPECT_EQ(json::serialize(json::parse(*t.delta_for(2)).at("gone")), "[]");
+}
+
+class cluster_topics : public web_fixture {
+ protected:
+  void SetUp() override {
+    web_options o;
+    o.websocket_tick = 20ms;
+    start(o, {}, 3);
+  }
+  static std::string sub(std::string const& topic) {
+    return R"({"t":"sub","topic":")" + topic + R"("})";
+  }
+};
+
+TEST_F(cluster_topics, a_barrier_tells_who_is_missing_until_it_ends) {
+  agents a(core_engine());
+  a.join(3);
+  socket s(port());
+  s.receive("hello");
+  s.send(sub("barriers"));
+  s.receive("snap", "barriers");
+  a.enter(0, "step/1");
+  auto const delta = s.receive("d", "barriers");
+  auto const& row = delta.at("rows").at("default/step/1");
+  EXPECT_EQ(row.at("arrived"), 1);
+  EXPECT_EQ(row.at("of"), 3);
+  EXPECT_EQ(text_at(row, "/missing/0/task"), "/job:worker/task:1");
+  EXPECT_EQ(text_at(row, "/missing/0/address"), "10.0.0.2:4711");
+  a.enter(1, "step/1");
+  a.enter(2, "step/1");
+  for (;;) {
+    auto const next = s.receive("d", "barriers");
+    ASSERT_TRUE(next.is_object());
+    auto const* ended = next.at("rows").as_object().if_contains("default/step/1");
+    if (!ended || text_at(*ended, "/state") != "PASSED") continue;
+    EXPECT_TRUE(ended->at("missing").as_array().empty());
+    break;
+  }
+}
+
+TEST_F(cluster_topics, agents_clusters_and_events_are_told) {
+  socket s(port());
+  s.receive("hello");
+  for (auto const* topic : {"clusters", "agents", "events"}) s.send(sub(topic));
+  auto const clusters = s.receive("snap", "clusters");
+  EXPECT_EQ(clusters.at("rows").at("default").at("agents").at("missing"), 3);
+  auto const rows = s.receive("snap", "agents");
+  EXPECT_EQ(rows.at("rows").as_object().size(), 3u);
+  EXPECT_EQ(text_at(rows, "/rows/default~1worker:0/state"), "MISSING");
+  EXPECT_TRUE(s.receive("snap", "events").at("rows").as_object().empty());
+  agents a(core_engine());
+  a.join(3);
+  json::value delta;
+  do {
+    delta = s.receive("d", "agents");
+    ASSERT_TRUE(delta.is_object());
+  } while (!delta.at("rows").as_object().contains("default/worker:2"));
+  EXPECT_EQ(text_at(delta, "/rows/default~1worker:2/address"), "10.0.0.3:4711");
+  socket later(port());
+  later.receive("hello");
+  later.send(sub("events"));
+  EXPECT_FALSE(later.receive("snap", "events").at("rows").as_object().empty());
+}
+
+}  // namespace
+}  // namespace muster::web::test
