@@ -48,6 +48,10 @@ void add_fetch(CLI::App& app, choice& chosen);
 void add_cancel(CLI::App& app, choice& chosen);
 void add_explain(CLI::App& app, choice& chosen);
 void add_tasks(CLI::App& app, choice& chosen);
+void add_barriers(CLI::App& app, choice& chosen);
+void add_kv(CLI::App& app, choice& chosen);
+void add_clusters(CLI::App& app, choice& chosen);
+void add_events(CLI::App& app, choice& chosen);
 void add_version(CLI::App& app, choice& chosen);
 
 /// Installs `run(options)` as the verb's work. The options outlive the parse.

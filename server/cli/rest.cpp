@@ -71,6 +71,17 @@ json::value rest::post(std::string const& path, std::string body, std::string co
   return response.body.empty() ? json::value() : json::parse(response.body);
 }
 
+web::http_response rest::put(std::string const& path, std::string body,
+                             std::string const& if_none_match) {
+  auto r = request("PUT", path);
+  r.body = std::move(body);
+  r.content_type = "application/octet-stream";
+  if (!if_none_match.empty()) r.headers.emplace_back("If-None-Match", if_none_match);
+  auto response = client_.send(r);
+  if (!response) throw no_answer(response.error());
+  return std::move(*response);
+}
+
 void rest::stream(std::string const& path_and_query, web::http_client::line_handler const& line) {
   auto r = request("GET", path_and_query);
   r.timeout = {};

@@ -34,6 +34,9 @@ class rest {
   json::value get(std::string const& path_and_query, duration timeout = std::chrono::seconds(30));
   json::value post(std::string const& path, std::string body,
                    std::string content_type = "application/json");
+  /// Any bytes; `if_none_match` is a header unless empty. As send.
+  web::http_response put(std::string const& path, std::string body,
+                         std::string const& if_none_match);
   /// The raw exchange, for callers that judge the status themselves. Throws only when there was
   /// no answer.
   web::http_response send(std::string const& method, std::string const& path_and_query,

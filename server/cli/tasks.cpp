@@ -1,7 +1,7 @@
 // muster tasks: who is here, who is late, who is gone.
 #include <iostream>
 
-#include "server/cli/command.hpp"
+#include "server/cli/actions.hpp"
 #include "server/cli/rest.hpp"
 #include "server/cli/table.hpp"
 
@@ -23,7 +23,36 @@ std::string query(options const& o, std::string const& page) {
   return text;
 }
 
+bool is_agent(json::value const& task) {
+  return text_of(task, "kind") == "agent";
+}
+
+// What there is to say about it: why it is not well, or what it waits for.
+std::string remark(json::value const& task) {
+  auto const& error = field_of(task, "error");
+  if (error.is_string()) return std::string(error.get_string());
+  if (!error.is_null()) {
+    auto const& casualty = field_of(error, "casualty");
+    bool const of_another = casualty.is_bool() && casualty.get_bool();
+    return (of_another ? "(casualty) " : "") + text_of(error, "code") + ": " +
+           text_of(error, "message");
+  }
+  if (auto const late = text_of(task, "late_for"); !late.empty())
+    return "others wait for it at barrier " + late;
+  std::string waits;
+  for (auto const& w : list_of(field_of(task, "waiting_for"), ""))
+    if (auto const* s = w.if_string())
+      waits += (waits.empty() ? "waits for " : ", ") + std::string(*s);
+  return waits;
+}
+
+// Agents have no closures: those columns are a worker's.
+std::string count(json::value const& task, std::string_view key) {
+  return is_agent(task) ? "-" : text_of(task, key);
+}
+
 std::string age(json::value const& task) {
+  if (field_of(task, "heartbeat_age_ms").is_null()) return "never";
   return rounded(std::chrono::milliseconds(number_of(task, "heartbeat_age_ms")));
 }
 
@@ -43,20 +72,21 @@ int run(options& o) {
   }
   table rows({{"TASK"},
               {"STATE"},
+              {"KIND"},
               {"HEARTBEAT", true},
               {"HOST"},
               {"SLOTS", true},
               {"RUNNING", true},
               {"FINISHED", true},
               {"FAILED", true},
-              {"ERROR"}});
+              {"REMARK"}});
   for (auto const& task : all)
     rows.add({text_of(task, "job") + ":" + text_of(task, "index"), text_of(task, "state"),
-              age(task), for_terminal(text_of(task, "host"), 24), text_of(task, "slots"),
-              text_of(task, "running"), text_of(task, "finished"), text_of(task, "failed"),
-              for_terminal(text_of(task, "error"), 80)});
+              text_of(task, "kind"), age(task), for_terminal(text_of(task, "host"), 24),
+              count(task, "slots"), count(task, "running"), count(task, "finished"),
+              count(task, "failed"), for_terminal(remark(task), 80)});
   rows.print(std::cout);
-  if (all.empty()) std::cerr << "no task yet; start one with 'muster worker'\n";
+  if (all.empty()) std::cerr << "no such task; closure workers are started with 'muster worker'\n";
   return exit_ok;
 }
 
@@ -65,10 +95,9 @@ int run(options& o) {
 void add_tasks(CLI::App& app, choice& chosen) {
   auto* verb = app.add_subcommand("tasks", "List the tasks of a cluster and their health");
   auto o = std::make_shared<options>();
-  verb->add_option("--cluster", o->cluster, "Name of the cluster")
-      ->type_name("NAME")
-      ->capture_default_str();
-  verb->add_option("--state", o->state, "Only CONNECTED, LATE, ERROR or DISCONNECTED ones")
+  add_cluster_option(*verb, o->cluster);
+  verb->add_option("--state", o->state,
+                   "Only MISSING, REGISTERING, CONNECTED, LATE, ERROR or DISCONNECTED ones")
       ->type_name("STATE");
   verb->add_option("--job", o->job, "Only tasks of this job, such as worker")->type_name("JOB");
   add_output_option(*verb, o->output);

@@ -1,0 +1,147 @@
+// Clusters, agents, barriers, keys and events on the command line, as a user types them.
+#include <grpcpp/create_channel.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "tests/e2e/cluster.hpp"
+#include "xla/coordination/coordination_service.grpc.pb.h"
+
+namespace muster::e2e {
+namespace {
+
+#define EXPECT_CONTAINS(text, part) \
+  EXPECT_NE((text).find(part), std::string::npos) << "in: " << (text)
+
+// An agent that registers and may wait at a barrier; its calls end when the test does.
+class agent {
+ public:
+  agent(std::string const& address, int task)
+      : stub_(xla::coordination::CoordinationService::NewStub(
+            grpc::CreateChannel(address, grpc::InsecureChannelCredentials()))) {
+    thread_ = std::thread([this, task] {
+      xla::coordination::RegisterTaskRequest hello;
+      hello.set_incarnation(100 + static_cast<std::uint64_t>(task));
+      hello.set_source_task_id(task);
+      xla::coordination::RegisterTaskResponse welcome;
+      grpc::ClientContext context;
+      if (stub_->RegisterTask(&context, hello, &welcome).ok() && task == 0)
+        wait_at("step/1", welcome.service_incarnation());
+    });
+  }
+  ~agent() {
+    context_.TryCancel();
+    thread_.join();
+  }
+  agent(agent const&) = delete;
+
+ private:
+  void wait_at(std::string const& barrier, std::uint64_t service) {
+    xla::coordination::BarrierRequest r;
+    r.mutable_incarnations()->set_service_incarnation(service);
+    r.set_barrier_id(barrier);
+    r.set_barrier_timeout_in_ms(60'000);
+    xla::coordination::BarrierResponse ignored;
+    (void)stub_->Barrier(&context_, r, &ignored);
+  }
+
+  std::unique_ptr<xla::coordination::CoordinationService::Stub> stub_;
+  grpc::ClientContext context_;
+  std::thread thread_;
+};
+
+TEST(clusters, are_declared_shown_and_forgotten) {
+  cluster c;
+  c.serve();
+  auto const made =
+      c.run({"clusters", "create", "train", "worker=2", "ps=1", "--heartbeat-timeout", "30s"});
+  EXPECT_EQ(made.status, 0) << made.err;
+  EXPECT_CONTAINS(made.out, "train is declared; its agents connect to 127.0.0.1:");
+  auto const list = c.run({"clusters"});
+  EXPECT_CONTAINS(list.out, "train");
+  EXPECT_CONTAINS(list.out, "3 missing");
+  auto const shown = c.run({"clusters", "show", "train"});
+  EXPECT_CONTAINS(shown.out, "heartbeat 30s");
+  EXPECT_CONTAINS(shown.out, "WAITING");
+  auto const tasks = c.run({"tasks", "--cluster", "train", "--state", "missing"});
+  EXPECT_CONTAINS(tasks.out, "ps:0");
+  EXPECT_EQ(c.run({"clusters", "delete", "train"}).status, 0);
+  auto const gone = c.run({"clusters", "show", "train"});
+  EXPECT_EQ(gone.status, 1);
+  EXPECT_CONTAINS(gone.err, "there is no cluster 'train'");
+}
+
+TEST(clusters, what_is_wrong_is_said_in_one_line) {
+  cluster c;
+  c.serve();
+  struct {
+    words typed;
+    int status;
+    char const* why;
+  } const all[] = {
+      {{"clusters", "destroy"}, 2, "none of list, create, show, delete"},
+      {{"clusters", "create"}, 2, "NAME is missing"},
+      {{"clusters", "create", "x"}, 2, "JOB=N is missing"},
+      {{"clusters", "create", "x", "worker"}, 2, "not JOB=N"},
+      {{"clusters", "create", "x y", "worker=1"}, 1, "name: 'x y' is not"},
+      {{"clusters", "delete", "default"}, 1, "main port"},
+      {{"barriers", "show"}, 2, "ID is missing"},
+      {{"barriers", "show", "nope"}, 1, "has no barrier 'nope'"},
+      {{"barriers", "--cluster", "nope"}, 1, "there is no cluster 'nope'"},
+      {{"kv", "get", "nope"}, 1, "has no key 'nope'"},
+      {{"kv", "get", "nope", "--timeout", "50ms"}, 1, "did not come within 50ms"},
+      {{"kv", "put", "k"}, 2, "VALUE is missing"},
+      {{"kv", "get", "a", "b"}, 2, "'b' is too much"},
+  };
+  for (auto const& one : all) {
+    auto const f = c.run(one.typed);
+    EXPECT_EQ(f.status, one.status) << f.err;
+    EXPECT_CONTAINS(f.err, one.why);
+    EXPECT_EQ(std::count(f.err.begin(), f.err.end(), '\n'), 1) << f.err;
+  }
+}
+
+TEST(clusters, keys_are_put_read_and_deleted) {
+  cluster c;
+  c.serve();
+  EXPECT_EQ(c.run({"kv", "put", "a/b", "hello"}).status, 0);
+  EXPECT_EQ(c.run({"kv", "get", "a/b"}).out, "hello");
+  auto const twice = c.run({"kv", "put", "a/b", "other", "--insert"});
+  EXPECT_EQ(twice.status, 1);
+  EXPECT_CONTAINS(twice.err, "exists already");
+  EXPECT_EQ(c.run({"kv", "put", "a/b", "other"}).status, 0);
+  EXPECT_EQ(c.run({"kv", "put", "a/c", "-"}, c.write("value", std::string("\0\xff", 2))).status, 0);
+  EXPECT_EQ(c.run({"kv", "get", "a/c"}).out, std::string("\0\xff", 2));
+  auto const list = c.run({"kv", "list", "a/"});
+  EXPECT_CONTAINS(list.out, "other");
+  EXPECT_CONTAINS(list.out, "(binary)");
+  auto const json = boost::json::parse(c.run({"kv", "list", "--output", "json"}).out);
+  EXPECT_EQ(json.at(1).at("value_base64").as_string(), "AP8=");
+  auto const refused = c.run({"kv", "delete", "a"});
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_CONTAINS(refused.err, "--recursive");
+  EXPECT_EQ(c.run({"kv", "delete", "a", "--recursive"}).status, 0);
+  EXPECT_CONTAINS(c.run({"kv"}).err, "no key yet");
+  EXPECT_CONTAINS(c.run({"kv", "waits"}).err, "nobody waits");
+}
+
+TEST(clusters, who_is_missing_at_a_barrier_is_named) {
+  cluster c;
+  c.serve({"--cluster", "train:worker=2"});
+  agent zero(c.grpc(), 0), one(c.grpc(), 1);
+  ASSERT_TRUE(await([&] { return c.run({"barriers"}).out.find("step/1") != std::string::npos; }));
+  auto const shown = c.run({"barriers", "show", "step/1"});
+  EXPECT_CONTAINS(shown.out, "1 of 2");
+  EXPECT_CONTAINS(shown.out, "/job:worker/task:1  127.0.0.1:");
+  auto const tasks = c.run({"tasks"});
+  EXPECT_CONTAINS(tasks.out, "waits for barrier step/1");
+  auto const events = c.run({"events", "--output", "json"});
+  EXPECT_CONTAINS(events.out, "\"cluster\":\"train\"");
+  EXPECT_CONTAINS(c.run({"barriers", "cancel", "step/1"}).out, "is cancelled");
+  auto const again = c.run({"barriers", "cancel", "step/1"});
+  EXPECT_EQ(again.status, 1);
+  EXPECT_CONTAINS(again.err, "has ended already");
+}
+
+}  // namespace
+}  // namespace muster::e2e
