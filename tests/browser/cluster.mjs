@@ -63,6 +63,21 @@ export class Cluster {
     return (await response.json()).id;
   }
 
+  /** Declares a cluster of agents; resolves with what the server answered. */
+  async declare(name, jobs) {
+    return this.#send('POST', '/api/v1/clusters', JSON.stringify({ name, jobs }), 'application/json');
+  }
+
+  async put(name, key, value) {
+    return this.#send('PUT', `/api/v1/clusters/${name}/kv/${encodeURIComponent(key)}`, value, 'text/plain');
+  }
+
+  async #send(method, path, body, type) {
+    const response = await fetch(this.url + path, { method, headers: { 'Content-Type': type }, body });
+    if (!response.ok) throw new Error(await response.text());
+    return response.json();
+  }
+
   end() {
     for (const child of [this.server, ...this.workers.values()]) child?.kill('SIGKILL');
     rmSync(this.folder, { recursive: true, force: true });

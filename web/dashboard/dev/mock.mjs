@@ -9,6 +9,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { WebSocketServer } from 'ws';
+import { MockClusters } from './mock-clusters.mjs';
 
 const dist = process.env.MUSTER_WEB_OUT || fileURLToPath(new URL('../dist', import.meta.url));
 
@@ -263,7 +264,10 @@ class Cluster {
   }
 }
 
+const NAMED = ['clusters', 'agents', 'barriers', 'events'];
+
 export function startMock({ tasks = 10_000, port = 0, scenario = 'full', rate = 10, all = false } = {}) {
+  const named = new MockClusters({ scenario });
   let cluster = new Cluster({ tasks, scenario });
   const clients = new Set();
 
@@ -275,8 +279,11 @@ export function startMock({ tasks = 10_000, port = 0, scenario = 'full', rate = 
     };
     if (url.pathname === '/api/v1/overview') return send(200, 'application/json', JSON.stringify(cluster.data()));
     if (url.pathname.startsWith('/mock/') && request.method === 'POST') return send(200, 'text/plain', control(url));
+    const keys = named.rest(url);
+    if (keys?.raw !== undefined) return send(200, 'text/plain; charset=utf-8', keys.raw);
+    if (keys) return send(200, 'application/json', JSON.stringify(keys));
     const manifest = JSON.parse(readFileSync(join(dist, 'manifest.json'), 'utf8'));
-    const asset = manifest.find((entry) => entry.path === url.pathname);
+    const asset = manifest.find((entry) => entry.path === (/^\/(tasks|barriers|kv|events)/.test(url.pathname) ? '/' : url.pathname));
     if (!asset || !existsSync(join(dist, asset.file))) return send(404, 'text/plain', 'not found');
     return send(200, asset.type, readFileSync(join(dist, `${asset.file}.gz`)), {
       'Content-Encoding': 'gzip',
@@ -312,7 +319,7 @@ export function startMock({ tasks = 10_000, port = 0, scenario = 'full', rate = 
   const http = createServer(handle);
   const sockets = new WebSocketServer({ server: http, path: '/api/v1/ws', handleProtocols: (names) => (names.has('muster.v1') ? 'muster.v1' : false), maxPayload: 4096 });
   sockets.on('connection', (socket) => {
-    const client = { socket, topics: new Map(), watched: new Set() }; // topic -> seq last sent, null for a snapshot
+    const client = { socket, topics: new Map(), watched: new Set(), named: new Map() }; // topic -> seq last sent, null for a snapshot
     clients.add(client);
     socket.on('close', () => clients.delete(client));
     socket.send(JSON.stringify(cluster.hello()));
@@ -329,6 +336,10 @@ export function startMock({ tasks = 10_000, port = 0, scenario = 'full', rate = 
 
   const publish = (client, due) => {
     for (const [topic, from] of client.topics) {
+      if (NAMED.includes(topic)) {
+        if (due || from === null) publishNamed(client, topic, from);
+        continue;
+      }
       if (topic === 'counters' && !due && from !== null) continue;
       const seq = cluster.seq[topic];
       if (from !== null && from >= seq) continue;
@@ -339,6 +350,20 @@ export function startMock({ tasks = 10_000, port = 0, scenario = 'full', rate = 
       client.socket.send(JSON.stringify({ ...head, now: Date.now(), ...body }));
       client.topics.set(topic, seq);
     }
+  };
+
+  // A snapshot, then what differs from what the client was sent last.
+  const publishNamed = (client, topic, from) => {
+    const rows = named.rows(topic);
+    const sent = from === null ? {} : (client.named.get(topic) ?? {});
+    const texts = Object.fromEntries(Object.entries(rows).map(([name, row]) => [name, JSON.stringify(row)]));
+    const changed = Object.fromEntries(Object.entries(rows).filter(([name]) => texts[name] !== sent[name]));
+    if (from !== null && Object.keys(changed).length === 0) return;
+    client.named.set(topic, texts);
+    const seq = (from ?? 0) + 1;
+    const head = from === null ? { t: 'snap', topic, seq } : { t: 'd', topic, seq, from };
+    client.socket.send(JSON.stringify({ ...head, now: Date.now(), rows: changed, gone: [], more: 0 }));
+    client.topics.set(topic, seq);
   };
 
   let ticks = 0;

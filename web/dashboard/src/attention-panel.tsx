@@ -8,7 +8,7 @@ export function Attention() {
   slow.value;
   fast.value;
   const now = viewNow();
-  const facts = { tasks: store.tasks, counters: store.counters, jobs: store.jobs(), hello: store.hello, now };
+  const facts = { tasks: store.tasks, counters: store.counters, jobs: store.jobs(), hello: store.hello, clusters: store.clusters.all(), now };
   const items = attention(facts);
   return (
     <Panel id="attention" title="Needs attention" span={4} aside={items.length > 1 && <span class="note">worst first</span>}>

@@ -2,7 +2,7 @@
 
 import { age, count, plural, some, span } from './format';
 import { problemIds } from './order';
-import type { Counters, Hello, Job } from './protocol';
+import type { ClusterRow, Counters, Hello, Job } from './protocol';
 import { TASK_STATES, type TaskState } from './protocol';
 import type { Shape } from './shape';
 import { SHAPES } from './shape';
@@ -22,6 +22,7 @@ export interface Facts {
   counters: Counters | null;
   jobs: readonly Job[];
   hello: Hello | null;
+  clusters?: readonly ClusterRow[];
   now: number;
 }
 
@@ -37,6 +38,7 @@ const TITLES: Partial<Record<TaskState, string>> = {
 
 export function attention(facts: Facts): Item[] {
   return [
+    ...failedClusters(facts),
     ...taskItem(facts, 'ERROR'),
     ...failedJobs(facts),
     ...starving(facts),
@@ -46,6 +48,20 @@ export function attention(facts: Facts): Item[] {
     ...taskItem(facts, 'RESTARTING'),
     ...putBack(facts),
   ];
+}
+
+// A run of agents that ended in an error, with the place where it began.
+function failedClusters({ clusters = [] }: Facts): Item[] {
+  return clusters
+    .filter((c) => c.state === 'FAILED')
+    .map((c) => ({
+      kind: 'cluster-failed',
+      shape: 'error',
+      title: `Cluster ${c.name} failed`,
+      detail: c.cause ? `${c.cause.task ? `it began at ${c.cause.task}: ` : ''}${c.cause.message}` : '',
+      since: c.cause?.at ?? null,
+      row: null,
+    }));
 }
 
 function mostCommon(values: readonly string[]): [string, number] {

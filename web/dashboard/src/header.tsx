@@ -1,20 +1,30 @@
 import { useEffect, useRef } from 'preact/hooks';
+import { ClusterPicker } from './cluster-picker';
 import { age, moment } from './format';
 import { frozen, helpOpen, paused, query, setPaused, setQuery, shortcuts, slow, store, viewNow } from './page';
+import { address, go, page, PAGES } from './route';
+
+const FIND = {
+  '/': 'Find a task, host or incarnation',
+  '/tasks': 'Find a task, host or incarnation',
+  '/barriers': 'Find a barrier',
+  '/kv': 'Find a key in this folder',
+  '/events': 'Find in the events',
+} as const;
 
 export function Header() {
   const find = useRef<HTMLInputElement>(null);
   useShortcuts(find);
   return (
     <header class="top">
-      <h1>Overview</h1>
-      <Uptime />
+      <h1>{page.value.title}</h1>
+      {page.value.path === '/' ? <Uptime /> : page.value.path !== '/events' && <ClusterPicker />}
       <label class="find">
-        <span class="unseen">Find a task, host or incarnation</span>
+        <span class="unseen">{FIND[page.value.path]}</span>
         <input
           ref={find}
           type="search"
-          placeholder="Find a task, host or incarnation"
+          placeholder={FIND[page.value.path]}
           value={query.value}
           onInput={(event) => setQuery(event.currentTarget.value)}
           onKeyDown={(event) => {
@@ -51,10 +61,14 @@ function Uptime() {
 // Single letters, unless one is typing; they can be turned off in the help.
 function useShortcuts(find: { current: HTMLInputElement | null }): void {
   useEffect(() => {
+    let going = -Infinity; // when "g" was pressed: the next letter names a page
     const onKey = (event: KeyboardEvent) => {
       if (!shortcuts.value || event.ctrlKey || event.metaKey || event.altKey) return;
       if (event.target instanceof HTMLInputElement || helpOpen.value) return;
-      if (event.key === '/') find.current?.focus();
+      const to = PAGES.find((p) => p.key === event.key);
+      if (to && performance.now() - going < 1000) go(address(to.path));
+      else if (event.key === 'g') going = performance.now();
+      else if (event.key === '/') find.current?.focus();
       else if (event.key === 'p') setPaused(!paused.value);
       else if (event.key === '?') helpOpen.value = true;
       else return;

@@ -4,9 +4,10 @@ import { helpOpen, setShortcuts, shortcuts } from './page';
 const KEYS = [
   ['/', 'find a task, host or incarnation'],
   ['p', 'pause and resume'],
+  ['g then o t b k e', 'go to a page: overview, tasks, barriers, keys, events'],
   ['?', 'this help'],
   ['Esc', 'close, clear, let go'],
-  ['↑ ↓ PgUp PgDn Home End', 'in the task list: choose a task'],
+  ['↑ ↓ PgUp PgDn Home End', 'in a list: choose a row'],
   ['← → ↑ ↓ Enter', 'in the cluster map: go to a cell, show its task'],
 ];
 

@@ -5,9 +5,10 @@
 //   fast  once per animation frame at most, when the state of a task changed: canvas and rows turn red at once
 // A hidden page gets neither.
 
-import { computed, signal } from '@preact/signals';
+import { computed, effect, signal } from '@preact/signals';
 import { listOrder, mapGroups, type MapGroup } from './order';
-import { TOPICS, type Topic } from './protocol';
+import type { ClusterRow, Topic } from './protocol';
+import { page, picked, startRouting } from './route';
 import { Socket, type Link, type Wire } from './socket';
 import { Store } from './store';
 
@@ -88,6 +89,8 @@ export const watchRows = (ids: readonly number[]): void => socket.watchRows(ids)
 let frame = 0;
 let filled = false;
 let drawnState = -1;
+let drawnRows = -1;
+let drawnAt = -Infinity;
 let sortedState = -1;
 let sortedAt = -Infinity;
 let groupedRows = -1;
@@ -99,8 +102,11 @@ function requestFrame(): void {
 function onFrame(): void {
   frame = 0;
   const { tasks } = store;
-  if (!filled && store.counters) {
+  const fill = store.clusters.version + store.agents.version + store.barriers.version + store.events.version;
+  if ((!filled && store.counters) || (fill !== drawnRows && performance.now() - drawnAt > SLOW_MS / 4)) {
     filled = true; // the first picture does not wait for the next half second
+    drawnRows = fill;
+    drawnAt = performance.now();
     ++slow.value;
   }
   if (tasks.stateVersion === drawnState) return;
@@ -131,7 +137,7 @@ function onSlow(): void {
 }
 
 function onVisibility(hidden: boolean): void {
-  const topics: readonly Topic[] = hidden ? ['counters'] : TOPICS;
+  const topics: readonly Topic[] = hidden ? ['counters'] : page.value.topics;
   socket.want(topics);
   if (!hidden) {
     socket.connect();
@@ -140,7 +146,15 @@ function onVisibility(hidden: boolean): void {
   }
 }
 
+// The cluster that is looked at: the one in the address, else the main port's.
+export function cluster(): ClusterRow | undefined {
+  const all = store.clusters.all();
+  return all.find((row) => row.name === picked.value) ?? all.find((row) => row.main) ?? all[0];
+}
+
 export function start(): void {
+  startRouting();
+  effect(() => socket.want(page.value.topics));
   socket.connect();
   setInterval(onSlow, SLOW_MS);
   let hiding: ReturnType<typeof setTimeout> | undefined;

@@ -5,7 +5,7 @@
 
 export const SUBPROTOCOL = 'muster.v1';
 
-export const TOPICS = ['counters', 'tasks', 'jobs'] as const;
+export const TOPICS = ['counters', 'tasks', 'jobs', 'clusters', 'agents', 'barriers', 'events'] as const;
 export type Topic = (typeof TOPICS)[number];
 
 // The order is the order of severity: the task list and the attention panel sort by it.
@@ -96,6 +96,67 @@ export interface Job {
   error: string;
 }
 
+// Topics of named rows: a row comes whole, under its name. Times are absolute; 0: it has not happened.
+export const AGENT_STATES = ['CONNECTED', 'REGISTERING', 'MISSING', 'DISCONNECTED', 'LATE', 'ERROR'] as const;
+export type AgentState = (typeof AGENT_STATES)[number];
+
+export interface ClusterRow {
+  name: string;
+  main: boolean; // of the server's own port: closure workers are its tasks too
+  address: string; // where its agents connect; empty: nowhere
+  tasks: number;
+  state: 'WAITING' | 'REGISTERING' | 'RUNNING' | 'FAILED' | 'FINISHED';
+  generation: number;
+  started: number;
+  agents: Record<Lowercase<AgentState>, number>;
+  barriers: number;
+  keys: number;
+  key_waits: number;
+  cause?: { task: string; message: string; at: number };
+}
+
+export interface AgentRow {
+  cluster: string;
+  job: string;
+  index: number;
+  state: AgentState;
+  incarnation: string;
+  address: string;
+  seen: number;
+  devices: number;
+  code?: string;
+  error?: string;
+  casualty?: boolean; // its error is a consequence of another task's
+  late_for?: string;
+  late_since?: number;
+  waits: string[];
+}
+
+export interface BarrierRow {
+  cluster: string;
+  id: string;
+  counter: number;
+  state: 'RUNNING' | 'PASSED' | 'FAILED';
+  arrived: number;
+  of: number;
+  started: number;
+  ended: number;
+  deadline: number;
+  first: string;
+  error: string;
+  missing: { task: string; address: string; seen: number }[]; // the first of them
+}
+
+export interface EventRow {
+  number: number;
+  time_ms: number;
+  severity: 'INFO' | 'WARNING' | 'ERROR';
+  kind: string;
+  cluster: string;
+  subject: string;
+  text: string;
+}
+
 interface Stamp {
   seq: number;
   now: number;
@@ -107,7 +168,16 @@ type Both<T extends Topic, Body> = Snap<T, Body> | Delta<T, Body>;
 export type CountersMessage = Both<'counters', { data: Counters; history: HistoryPoints }>;
 export type TasksMessage = Both<'tasks', { rows: TaskRows; gone: number[] }>;
 export type JobsMessage = Both<'jobs', { jobs: Job[]; gone: string[] }>;
-export type TopicMessage = CountersMessage | TasksMessage | JobsMessage;
+export interface NamedRows<Row> {
+  rows: Record<string, Row>;
+  gone: string[];
+  more: number; // rows that were left out
+}
+export type ClustersMessage = Both<'clusters', NamedRows<ClusterRow>>;
+export type AgentsMessage = Both<'agents', NamedRows<AgentRow>>;
+export type BarriersMessage = Both<'barriers', NamedRows<BarrierRow>>;
+export type EventsMessage = Both<'events', NamedRows<EventRow>>;
+export type TopicMessage = CountersMessage | TasksMessage | JobsMessage | ClustersMessage | AgentsMessage | BarriersMessage | EventsMessage;
 
 export interface ErrorMessage {
   t: 'err';
@@ -173,6 +243,10 @@ function checkBody(topic: string, message: Fields): void {
       if (!Array.isArray(message.jobs)) throw new ProtocolError('jobs is not a list');
       message.gone ??= [];
       return;
+    default:
+      fields(message.rows, 'rows');
+      message.gone ??= [];
+      message.more ??= 0;
   }
 }
 

@@ -1,7 +1,19 @@
-import { clock, count } from './format';
+import { clock, count, short } from './format';
 import { ConnectionLine } from './connection';
-import { paused, slow, store } from './page';
+import { cluster, paused, slow, store } from './page';
+import { address, follow, page, PAGES, type Page } from './route';
 import { setTheme, theme, THEMES } from './theme';
+
+// How many there are; red what is in error, amber what waits.
+function Badge({ path }: { path: Page['path'] }) {
+  const of = cluster();
+  const errors = (of?.agents.error ?? 0) + (store.counters?.tasks.error ?? 0);
+  if (path === '/tasks' && errors > 0) return <b class="badge is-bad">{short(errors)}</b>;
+  if (path === '/tasks') return <span class="badge">{short((of?.tasks ?? 0) + (store.counters?.tasks.total ?? 0))}</span>;
+  if (path === '/barriers' && of && of.barriers > 0) return <b class="badge is-late">{short(of.barriers)}</b>;
+  if (path === '/kv' && of && of.keys > 0) return <span class="badge">{short(of.keys)}</span>;
+  return null;
+}
 
 export function Rail() {
   slow.value;
@@ -17,11 +29,13 @@ export function Rail() {
         </div>
       </div>
       <ul>
-        <li>
-          <a href="/" aria-current="page">
-            Overview
-          </a>
-        </li>
+        {PAGES.map(({ path, title }) => (
+          <li key={path}>
+            <a href={address(path)} aria-current={page.value.path === path ? 'page' : undefined} onClick={follow}>
+              {title} <Badge path={path} />
+            </a>
+          </li>
+        ))}
       </ul>
       <div class="rail-foot">
         <ConnectionLine />

@@ -6,7 +6,6 @@ import {
   MAX_WATCHED_ROWS,
   parse,
   SUBPROTOCOL,
-  TOPICS,
   type ClientMessage,
   type ServerMessage,
   type Topic,
@@ -53,7 +52,7 @@ export class Socket {
   private lastMessage = 0;
   private lastAck = 0;
   private frozen = false;
-  private wanted: readonly Topic[] = TOPICS;
+  private wanted: readonly Topic[] = ['counters', 'tasks', 'jobs'];
   private subscribed = new Set<Topic>();
   private asked = new Map<Topic, number>(); // topics whose answer is on its way, and since when
   private rows: number[] = [];

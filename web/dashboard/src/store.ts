@@ -1,7 +1,8 @@
 // What the server told us, per topic, and whether a message may be applied to it. No sockets, no signals, no clock.
 
 import { History } from './history';
-import type { Counters, Hello, Job, Topic, TopicMessage } from './protocol';
+import { RowSet } from './named-rows';
+import type { AgentRow, BarrierRow, ClusterRow, Counters, EventRow, Hello, Job, Topic, TopicMessage } from './protocol';
 import { Tasks } from './tasks';
 
 // applied; old: we have it already; gap: something before it is missing, ask again.
@@ -15,6 +16,10 @@ export class Store {
   jobsVersion = 0;
   readonly history = new History();
   readonly tasks = new Tasks();
+  readonly clusters = new RowSet<ClusterRow>();
+  readonly agents = new RowSet<AgentRow>();
+  readonly barriers = new RowSet<BarrierRow>();
+  readonly events = new RowSet<EventRow>();
   private jobsById = new Map<string, Job>();
   private seqs = new Map<Topic, number>();
 
@@ -59,6 +64,18 @@ export class Store {
         for (const id of message.gone) this.jobsById.delete(id);
         for (const job of message.jobs) this.jobsById.set(job.id, job);
         ++this.jobsVersion;
+        break;
+      case 'clusters':
+        this.clusters.apply(message, message.t === 'snap');
+        break;
+      case 'agents':
+        this.agents.apply(message, message.t === 'snap');
+        break;
+      case 'barriers':
+        this.barriers.apply(message, message.t === 'snap');
+        break;
+      case 'events':
+        this.events.apply(message, message.t === 'snap');
         break;
     }
     this.seqs.set(message.topic, message.seq);

@@ -12,13 +12,13 @@ const ROW = 30; // height of a row and of the header; the CSS has the same numbe
 const SPARE = 3; // rows kept beyond each edge
 const COLUMNS = ['State', 'Task', 'Host', 'Heartbeat', 'Running', 'Finished', 'Reason'];
 
-export function TaskList() {
+export function TaskList({ wide = false }: { wide?: boolean }) {
   fast.value;
   const total = store.tasks.size;
   const shown = order.value.length;
   const note = query.value ? `${count(shown)} of ${count(total)}` : total > 0 ? 'problems first' : undefined;
   return (
-    <Panel id="tasks" title="Tasks" note={note} span={8} aside={query.value && <ClearFilter />}>
+    <Panel id="tasks" title={wide ? 'Closure workers' : 'Tasks'} note={note} span={wide ? 12 : 8} aside={query.value && <ClearFilter />}>
       <Grid />
       <Detail />
     </Panel>

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { attention, type Facts } from '../src/attention';
-import type { Counters, Job, TaskRows } from '../src/protocol';
+import type { ClusterRow, Counters, Job, TaskRows } from '../src/protocol';
 import { Tasks } from '../src/tasks';
 
 function counters(change: Partial<{ queued: number; put_back: number; aborted: number; connected: number }> = {}): Counters {
@@ -90,4 +90,14 @@ test('failed jobs: three by name, more in one line, old ones not at all', () => 
   assert.equal(rest.length, 0);
   assert.equal(all!.title, '5 jobs failed');
   assert.deepEqual(attention(facts({ jobs: [failed('job_old', 10)] })), []);
+});
+
+test('a cluster that failed says where it began', () => {
+  const cause = { task: '/job:worker/task:7', message: 'out of memory', at: 5 };
+  const cluster = (state: ClusterRow['state'], extra = {}) => ({ name: 'train', state, ...extra }) as ClusterRow;
+  const items = attention({ tasks: new Tasks(), counters: null, jobs: [], hello: null, now: 9, clusters: [cluster('RUNNING'), cluster('FAILED', { cause })] });
+  assert.deepEqual(
+    items.map((i) => [i.kind, i.title, i.detail, i.since]),
+    [['cluster-failed', 'Cluster train failed', 'it began at /job:worker/task:7: out of memory', 5]],
+  );
 });

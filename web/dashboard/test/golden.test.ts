@@ -54,6 +54,25 @@ test('jobs: snapshot, then delta', () => {
   assert.equal(store.jobs()[1]!.succeeded, 140);
 });
 
+test('rows by name: snapshot, then delta with a changed and a gone row', () => {
+  const store = greeted();
+  assert.equal(store.apply(message('agents_snap')), 'applied');
+  assert.equal(store.agents.all().length, 4);
+  assert.equal(store.agents.get('default/worker:3')!.late_for, 'step_12');
+  assert.equal(store.apply(message('agents_delta')), 'applied');
+  assert.equal(store.agents.get('default/worker:0'), undefined);
+  assert.equal(store.agents.get('default/worker:3')!.state, 'CONNECTED');
+  assert.equal(store.seq('agents'), 4);
+});
+
+test('clusters, barriers and events', () => {
+  const store = greeted();
+  for (const name of ['clusters_snap', 'barriers_snap', 'events_snap']) assert.equal(store.apply(message(name)), 'applied');
+  assert.equal(store.clusters.get('train')!.cause!.task, '/job:worker/task:1');
+  assert.equal(store.barriers.get('default/step_12')!.missing[0]!.task, '/job:worker/task:3');
+  assert.equal(store.events.all().length, 2);
+});
+
 test('what is malformed is refused, what is unknown is ignored', () => {
   assert.throws(() => parse('{'), ProtocolError);
   assert.throws(() => parse('[]'), ProtocolError);
@@ -62,6 +81,7 @@ test('what is malformed is refused, what is unknown is ignored', () => {
   const uneven = JSON.parse(golden('tasks_snap'));
   uneven.rows.host.pop();
   assert.throws(() => parse(JSON.stringify(uneven)), ProtocolError);
+  assert.throws(() => parse('{"t":"snap","topic":"agents","seq":1,"now":1,"rows":[]}'), ProtocolError);
   assert.equal(parse('{"t":"weather"}'), null);
-  assert.equal(parse('{"t":"snap","topic":"barriers","seq":1,"now":1}'), null);
+  assert.equal(parse('{"t":"snap","topic":"tides","seq":1,"now":1}'), null);
 });

@@ -1,0 +1,140 @@
+// The agents of the picked cluster: victims apart from casualties, who is late, who never came.
+
+import { useSignal } from '@preact/signals';
+import { agentName, countPlights, hostOf, listAgents, plight, PLIGHT_SHAPES, PLIGHT_WORDS, PLIGHTS, remark, type Plight } from './agents';
+import { age, clock, count, moment } from './format';
+import { Grid, type Column } from './grid';
+import { cluster, query, slow, store, viewNow } from './page';
+import { Panel } from './panel';
+import type { AgentRow, ClusterRow } from './protocol';
+import { Mark } from './shape';
+
+const shortened = (incarnation: string): string => (incarnation.length > 9 ? `${incarnation.slice(0, 8)}…` : incarnation);
+
+const columns: readonly Column<AgentRow>[] = [
+  {
+    title: 'State',
+    width: '106px',
+    cell: (a) => (
+      <span class={`chip text-${PLIGHT_SHAPES[plight(a)]}`}>
+        <Mark shape={PLIGHT_SHAPES[plight(a)]} /> {PLIGHT_WORDS[plight(a)]}
+      </span>
+    ),
+  },
+  { title: 'Task', width: 'minmax(92px, 1fr)', cell: (a) => <bdi class="mono">{agentName(a)}</bdi> },
+  { title: 'Host', width: 'minmax(100px, 1.1fr)', cell: (a) => <bdi class="soft" title={a.address}>{hostOf(a.address) || '–'}</bdi> },
+  {
+    title: 'Incarnation',
+    width: '92px',
+    cell: (a) => (a.incarnation === '0' ? <span class="soft">–</span> : <code class="soft" title={a.incarnation}>{shortened(a.incarnation)}</code>),
+  },
+  { title: 'Heartbeat', width: '70px', right: true, cell: (a) => <span title={a.seen ? moment(a.seen) : ''}>{a.seen ? age(viewNow() - a.seen) : 'never'}</span> },
+  { title: 'Devices', width: '56px', right: true, cell: (a) => (a.devices > 0 ? count(a.devices) : <span class="soft">–</span>) },
+  { title: 'Waits for, or reason', width: 'minmax(180px, 3fr)', cell: (a) => <bdi class={plight(a) === 'victim' ? 'text-error' : 'soft'} title={remark(a)}>{remark(a)}</bdi> },
+];
+
+export function Agents() {
+  slow.value;
+  const of = cluster();
+  const chosen = useSignal<string | null>(null);
+  const only = useSignal<Plight | null>(null);
+  if (!of || of.tasks === 0) return null;
+  const all = store.agents.all().filter((a) => a.cluster === of.name);
+  const counts = countPlights(all);
+  if (only.value && counts[only.value] === 0) only.value = null;
+  const rows = listAgents(all, query.value, only.value);
+  const row = rows.find((a) => agentName(a) === chosen.value);
+  return (
+    <Panel id="agents" title="Agents" note={<Whence of={of} />} span={12} aside={<Filter counts={counts} only={only.value} choose={(p) => (only.value = p)} />}>
+      <Cause of={of} />
+      <Grid
+        id="agents"
+        columns={columns}
+        rows={rows}
+        name={agentName}
+        kind={(a) => (plight(a) === 'victim' ? 'row-error' : '')}
+        data={(a) => ({ 'data-task': agentName(a), 'data-state': plight(a) })}
+        chosen={chosen.value}
+        choose={(name) => (chosen.value = name)}
+        empty={query.value ? `No agent has “${query.value}” in its name, address or incarnation.` : 'Loading…'}
+      />
+      {row && <Detail agent={row} />}
+      {store.agents.more > 0 && <p class="foot">Only the first {count(store.agents.all().length)} agents of all clusters are shown; muster tasks lists all.</p>}
+    </Panel>
+  );
+}
+
+function Whence({ of }: { of: ClusterRow }) {
+  return (
+    <>
+      run {of.generation}, {of.state.toLowerCase()}
+      {of.started > 0 && <time title={moment(of.started)}> · began {age(viewNow() - of.started)} ago</time>}
+      {of.address && (
+        <>
+          {' '}
+          · connect to <code>{of.address}</code>
+        </>
+      )}
+    </>
+  );
+}
+
+function Filter({ counts, only, choose }: { counts: Record<Plight, number>; only: Plight | null; choose(p: Plight | null): void }) {
+  return (
+    <div class="segments wide" role="group" aria-label="State">
+      <button type="button" aria-pressed={only === null} onClick={() => choose(null)}>
+        all
+      </button>
+      {PLIGHTS.filter((p) => counts[p] > 0).map((p) => (
+        <button key={p} type="button" aria-pressed={only === p} data-testid={`only-${p}`} onClick={() => choose(only === p ? null : p)}>
+          <Mark shape={PLIGHT_SHAPES[p]} /> {count(counts[p])} {p === 'casualty' && counts[p] > 1 ? 'casualties' : PLIGHT_WORDS[p].toLowerCase()}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+// Where a failure began, apart from those it took down.
+function Cause({ of }: { of: ClusterRow }) {
+  if (!of.cause) return null;
+  return (
+    <div class="banner banner-error" data-testid="cause">
+      <p>
+        <b>
+          It began {of.cause.task ? 'at ' : ''}
+          <bdi class="mono">{of.cause.task}</bdi> <time title={moment(of.cause.at)}>{age(viewNow() - of.cause.at)} ago</time>.
+        </b>{' '}
+        <bdi>{of.cause.message}</bdi>
+      </p>
+    </div>
+  );
+}
+
+function Detail({ agent }: { agent: AgentRow }) {
+  return (
+    <div class="detail" data-testid="agent-detail">
+      <b class="mono">
+        <bdi>{agentName(agent)}</bdi>
+      </b>
+      <span>
+        incarnation <code>{agent.incarnation}</code>
+      </span>
+      <span>
+        address <bdi>{agent.address || 'never registered'}</bdi>
+      </span>
+      {agent.seen > 0 && <span>last heartbeat {clock(agent.seen)}</span>}
+      {agent.late_for && agent.late_since && <span>others wait since {clock(agent.late_since)}</span>}
+      {agent.error && (
+        <span class={`reason ${agent.casualty ? '' : 'text-error'}`}>
+          {agent.casualty && 'Casualty of another task: '}
+          {agent.code} <bdi>{agent.error}</bdi>
+        </span>
+      )}
+      {agent.waits.length > 0 && (
+        <span class="reason">
+          waits for <bdi class="mono">{agent.waits.join(', ')}</bdi>
+        </span>
+      )}
+    </div>
+  );
+}

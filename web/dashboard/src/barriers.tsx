@@ -1,0 +1,152 @@
+// Who waits for whom: running barriers with the names of the missing, then how the others ended.
+
+import { useSignal } from '@preact/signals';
+import { hostOf } from './agents';
+import { Bar } from './bar';
+import { age, count, moment, plural } from './format';
+import { Grid, type Column } from './grid';
+import { cluster, query, slow, store, viewNow } from './page';
+import { Panel } from './panel';
+import type { BarrierRow } from './protocol';
+import { Mark } from './shape';
+
+const NAMES_SHOWN = 24;
+
+const short = (task: string): string => task.replace(/^\/job:(.*)\/task:(\d+)$/, '$1:$2');
+const nameOf = (b: BarrierRow): string => `${b.id}#${b.counter}`;
+
+export function Barriers() {
+  slow.value;
+  const of = cluster();
+  const wanted = query.value.trim().toLowerCase();
+  const all = store.barriers.all().filter((b) => b.cluster === of?.name && (!wanted || b.id.toLowerCase().includes(wanted)));
+  // The one whose time is over first needs a person first.
+  const running = all.filter((b) => b.state === 'RUNNING').sort((a, b) => (a.deadline || Infinity) - (b.deadline || Infinity));
+  const ended = all.filter((b) => b.state !== 'RUNNING').sort((a, b) => b.ended - a.ended);
+  return (
+    <div class="panels">
+      <Panel id="running" title="Waiting now" note={running.length > 1 && 'least time left first'} span={12} aside={of && of.barriers > running.length && !wanted && <span class="note">{count(of.barriers)} in all</span>}>
+        {running.map((b) => (
+          <Running key={nameOf(b)} barrier={b} />
+        ))}
+        {running.length === 0 && <p class="calm">{wanted ? `No running barrier has “${query.value}” in its name.` : 'Nobody waits at a barrier.'}</p>}
+      </Panel>
+      <Ended rows={ended} />
+    </div>
+  );
+}
+
+function Running({ barrier: b }: { barrier: BarrierRow }) {
+  const all = useSignal(false);
+  const now = viewNow();
+  const missing = b.of - b.arrived;
+  const shown = all.value ? b.missing : b.missing.slice(0, NAMES_SHOWN);
+  const left = b.deadline > 0 ? b.deadline - now : Infinity;
+  const hurried = left < 0.25 * (b.deadline - b.started);
+  return (
+    <div class="progress barrier" data-testid="barrier" data-barrier={b.id}>
+      <div class="progress-head">
+        <b class="mono wrap">
+          <bdi>{b.id}</bdi>
+          {b.counter > 0 && <span class="soft"> #{b.counter}</span>}
+        </b>
+        <span>
+          <b class={hurried ? 'text-error' : 'text-late'}>{count(missing)} missing</b> of {count(b.of)} · {age(now - b.started)}
+          {b.deadline > 0 && ` / ${age(b.deadline - b.started)} · ${left > 0 ? `${age(left)} left` : 'time is over'}`}
+        </span>
+      </div>
+      <Bar parts={[{ kind: hurried ? 'failed' : 'late', n: b.arrived }]} total={b.of} />
+      <ul class="names" aria-label="Missing">
+        {shown.map((m) => (
+          <li key={m.task} data-testid="missing" title={m.address ? `${m.task} at ${m.address}` : m.task}>
+            <code>
+              <bdi>{short(m.task)}</bdi>
+            </code>{' '}
+            <span class="soft">{m.seen > 0 ? `seen ${age(now - m.seen)} ago${m.address ? ` · ${hostOf(m.address)}` : ''}` : 'never came'}</span>
+          </li>
+        ))}
+        {missing > shown.length && (
+          <li class="rest">
+            {b.missing.length > shown.length ? (
+              <button type="button" class="plain" onClick={() => (all.value = true)}>
+                and {count(missing - shown.length)} more
+              </button>
+            ) : (
+              <span class="soft">and {count(missing - shown.length)} more: muster barriers show</span>
+            )}
+          </li>
+        )}
+      </ul>
+      {b.first && (
+        <p class="progress-foot">
+          <span>
+            first: <bdi>{short(b.first)}</bdi>
+          </span>
+        </p>
+      )}
+    </div>
+  );
+}
+
+const columns: readonly Column<BarrierRow>[] = [
+  {
+    title: 'Result',
+    width: '92px',
+    cell: (b) =>
+      b.state === 'PASSED' ? (
+        <span class="chip text-connected">
+          <Mark shape="connected" /> Passed
+        </span>
+      ) : (
+        <span class="chip text-error">
+          <Mark shape="error" /> Failed
+        </span>
+      ),
+  },
+  {
+    title: 'Barrier',
+    width: 'minmax(160px, 2fr)',
+    cell: (b) => (
+      <bdi class="mono" title={b.id}>
+        {b.id}
+        {b.counter > 0 && <span class="soft"> #{b.counter}</span>}
+      </bdi>
+    ),
+  },
+  { title: 'Arrived', width: '110px', right: true, cell: (b) => <>{count(b.arrived)} <span class="soft">of {count(b.of)}</span></> },
+  { title: 'Took', width: '70px', right: true, cell: (b) => age(b.ended - b.started) },
+  { title: 'Ended', width: '86px', right: true, cell: (b) => <time title={moment(b.ended)}>{age(viewNow() - b.ended)} ago</time> },
+  { title: 'Reason', width: 'minmax(160px, 3fr)', cell: (b) => <bdi class="soft" title={b.error}>{b.error}</bdi> },
+];
+
+function Ended({ rows }: { rows: BarrierRow[] }) {
+  const chosen = useSignal<string | null>(null);
+  const row = rows.find((b) => nameOf(b) === chosen.value);
+  return (
+    <Panel id="ended" title="Finished" note={rows.length > 0 && 'newest first'} span={12} aside={store.barriers.more > 0 && <span class="note">the newest of many</span>}>
+      <Grid
+        id="ended"
+        columns={columns}
+        rows={rows}
+        name={nameOf}
+        kind={(b) => (b.state === 'FAILED' ? 'row-error' : '')}
+        data={(b) => ({ 'data-barrier': b.id, 'data-state': b.state })}
+        chosen={chosen.value}
+        choose={(name) => (chosen.value = name)}
+        empty="No barrier has ended yet."
+      />
+      {row?.error ? (
+        <div class="detail">
+          <b class="mono">
+            <bdi>{row.id}</bdi>
+          </b>
+          <span class="reason text-error">
+            <bdi>{row.error}</bdi>
+          </span>
+        </div>
+      ) : (
+        rows.some((b) => b.error) && <p class="foot">{plural(rows.length, 'barrier')}. Choose a failed one to read all of its reason.</p>
+      )}
+    </Panel>
+  );
+}

@@ -1,0 +1,90 @@
+// What happened, newest first.
+
+import { useSignal } from '@preact/signals';
+import { clock, count, moment } from './format';
+import { Grid, type Column } from './grid';
+import { query, slow, store } from './page';
+import { Panel } from './panel';
+import type { EventRow } from './protocol';
+import { Mark, type Shape } from './shape';
+
+type Severity = EventRow['severity'];
+const SHAPES: Record<Severity, Shape> = { INFO: 'waiting', WARNING: 'late', ERROR: 'error' };
+const WORDS: Record<Severity, string> = { INFO: 'info', WARNING: 'warn', ERROR: 'error' };
+const COLOURS: Record<Severity, string> = { INFO: 'soft', WARNING: 'text-late', ERROR: 'text-error' };
+const FILTERS = ['all', 'warnings', 'errors'] as const;
+
+const columns: readonly Column<EventRow>[] = [
+  { title: 'Time', width: '70px', cell: (e) => <time class="mono" title={moment(e.time_ms)}>{clock(e.time_ms)}</time> },
+  {
+    title: 'Severity',
+    width: '76px',
+    cell: (e) => (
+      <span class={`chip ${COLOURS[e.severity]}`}>
+        <Mark shape={SHAPES[e.severity]} /> {WORDS[e.severity]}
+      </span>
+    ),
+  },
+  { title: 'Cluster', width: 'minmax(70px, 0.7fr)', cell: (e) => <bdi class="soft">{e.cluster || '–'}</bdi> },
+  { title: 'What', width: 'minmax(110px, 1fr)', cell: (e) => e.kind.replaceAll('_', ' ') },
+  { title: 'Subject', width: 'minmax(120px, 1.4fr)', cell: (e) => <bdi class="mono" title={e.subject}>{e.subject}</bdi> },
+  { title: 'Text', width: 'minmax(200px, 4fr)', cell: (e) => <bdi title={e.text}>{e.text}</bdi> },
+];
+
+function fits(e: EventRow, filter: (typeof FILTERS)[number], wanted: string): boolean {
+  if (filter === 'errors' && e.severity !== 'ERROR') return false;
+  if (filter === 'warnings' && e.severity === 'INFO') return false;
+  return !wanted || [e.kind, e.cluster, e.subject, e.text].some((text) => text.toLowerCase().includes(wanted));
+}
+
+export function Events() {
+  slow.value;
+  const filter = useSignal<(typeof FILTERS)[number]>('all');
+  const chosen = useSignal<string | null>(null);
+  const wanted = query.value.trim().toLowerCase();
+  const all = store.events.all();
+  const rows = all.filter((e) => fits(e, filter.value, wanted)).sort((a, b) => b.number - a.number);
+  const row = chosen.value === null ? undefined : store.events.get(chosen.value);
+  const oldest = rows.at(-1)?.number ?? 1;
+  const aside = (
+    <div class="segments" role="group" aria-label="Severity">
+      {FILTERS.map((f) => (
+        <button key={f} type="button" aria-pressed={filter.value === f} data-testid={`events-${f}`} onClick={() => (filter.value = f)}>
+          {f}
+        </button>
+      ))}
+    </div>
+  );
+  return (
+    <div class="panels tall">
+      <Panel id="events" title="Events" note={all.length > 0 && 'newest first, all clusters'} span={12} aside={aside}>
+        <Grid
+          id="events"
+          columns={columns}
+          rows={rows}
+          name={(e) => String(e.number)}
+          kind={(e) => (e.severity === 'ERROR' ? 'row-error' : '')}
+          data={(e) => ({ 'data-kind': e.kind, 'data-severity': e.severity })}
+          chosen={chosen.value}
+          choose={(name) => (chosen.value = name)}
+          empty={all.length > 0 ? 'No event fits.' : 'Nothing has happened yet.'}
+        />
+        {row ? (
+          <div class="detail">
+            <b>
+              {row.kind.replaceAll('_', ' ')} <bdi class="mono">{row.subject}</bdi>
+            </b>
+            <span>
+              number {count(row.number)}, {moment(row.time_ms)}
+            </span>
+            <span class="reason">
+              <bdi>{row.text}</bdi>
+            </span>
+          </div>
+        ) : (
+          oldest > 1 && filter.value === 'all' && !wanted && <p class="foot">Events before number {count(oldest)}: muster events --after 0</p>
+        )}
+      </Panel>
+    </div>
+  );
+}

@@ -1,0 +1,66 @@
+// Parked waits for keys, by key and by task.
+
+import { useSignal } from '@preact/signals';
+import { age, count, plural } from './format';
+import type { Waits } from './kv-client';
+import { Panel } from './panel';
+
+const SHOWN = 12;
+const short = (task: string): string => task.replace(/^\/job:(.*)\/task:(\d+)$/, '$1:$2') || 'unknown';
+
+export function KeyWaits({ waits }: { waits: Waits | null }) {
+  const by = useSignal<'key' | 'task'>('key');
+  const total = waits?.keys.reduce((n, k) => n + k.count, 0) ?? 0;
+  const aside = (
+    <div class="segments" role="group" aria-label="Group">
+      {(['key', 'task'] as const).map((choice) => (
+        <button key={choice} type="button" aria-pressed={by.value === choice} data-testid={`waits-by-${choice}`} onClick={() => (by.value = choice)}>
+          by {choice}
+        </button>
+      ))}
+    </div>
+  );
+  return (
+    <Panel id="waits" title="Waited for" note={total > 0 && `${plural(total, 'call')} for keys that do not exist`} span={12} aside={aside}>
+      {total === 0 && waits && <p class="calm">Nobody waits for a key.</p>}
+      <ul class="waits">{by.value === 'key' ? byKey(waits) : byTask(waits)}</ul>
+      {waits?.more && <p class="foot">Only the first {count(waits.keys.length)} keys are shown.</p>}
+    </Panel>
+  );
+}
+
+const byKey = (waits: Waits | null) =>
+  waits?.keys.map((k) => {
+    const longest = Math.max(0, ...k.waiters.map((w) => w.waiting_ms));
+    const names = k.waiters.slice(0, SHOWN).map((w) => short(w.task));
+    return <Wait key={k.key} head={k.key} note={`${count(k.count)} waiting, longest ${age(longest)}`} names={names} rest={k.count - names.length} />;
+  });
+
+const byTask = (waits: Waits | null) =>
+  waits?.tasks.map((t) => {
+    const names = t.keys.slice(0, SHOWN);
+    return <Wait key={t.task} head={short(t.task)} note={`waits for ${plural(t.keys.length, 'key')}`} names={names} rest={t.keys.length - names.length} />;
+  });
+
+function Wait({ head, note, names, rest }: { head: string; note: string; names: string[]; rest: number }) {
+  return (
+    <li data-testid="wait" data-of={head}>
+      <div class="progress-head">
+        <b class="mono clip" title={head}>
+          <bdi>{head}</bdi>
+        </b>
+        <span>{note}</span>
+      </div>
+      <ul class="names">
+        {names.map((name) => (
+          <li key={name}>
+            <code>
+              <bdi>{name}</bdi>
+            </code>
+          </li>
+        ))}
+        {rest > 0 && <li class="rest soft">and {count(rest)} more</li>}
+      </ul>
+    </li>
+  );
+}

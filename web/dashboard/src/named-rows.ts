@@ -1,0 +1,27 @@
+// Rows of a topic by name, and how they change. Plain data.
+
+import type { NamedRows } from './protocol';
+
+export class RowSet<Row> {
+  version = 0; // any change
+  more = 0; // rows that the server left out
+  private byName = new Map<string, Row>();
+  private list: readonly Row[] | null = null;
+
+  apply(message: NamedRows<Row>, snapshot: boolean): void {
+    if (snapshot) this.byName.clear();
+    for (const name of message.gone) this.byName.delete(name);
+    for (const [name, row] of Object.entries(message.rows)) this.byName.set(name, row);
+    this.more = message.more;
+    this.list = null;
+    ++this.version;
+  }
+
+  get(name: string): Row | undefined {
+    return this.byName.get(name);
+  }
+
+  all(): readonly Row[] {
+    return (this.list ??= [...this.byName.values()]);
+  }
+}

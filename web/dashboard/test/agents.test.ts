@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { agentName, countPlights, hostOf, listAgents, remark } from '../src/agents';
+import { parse, type AgentRow, type AgentsMessage } from '../src/protocol';
+
+const snap = parse(readFileSync(new URL('../test/golden/agents_snap.json', import.meta.url), 'utf8')) as AgentsMessage;
+const agents: AgentRow[] = Object.values(snap.rows);
+
+test('victims come first, their casualties behind who is late', () => {
+  assert.deepEqual(listAgents(agents).map(agentName), ['worker:1', 'worker:3', 'worker:2', 'worker:0']);
+});
+
+test('agents are found by name, address and incarnation, and by what befell them', () => {
+  assert.equal(listAgents(agents, 'WORKER:2').length, 1);
+  assert.equal(listAgents(agents, '10.0.0.1').length, 4);
+  assert.equal(listAgents(agents, '164021').length, 4);
+  assert.deepEqual(listAgents(agents, '', 'casualty').map(agentName), ['worker:2']);
+  assert.deepEqual(listAgents(agents, 'nobody'), []);
+});
+
+test('each agent is counted once', () => {
+  const counts = countPlights(agents);
+  assert.equal(counts.victim, 1);
+  assert.equal(Object.values(counts).reduce((a, b) => a + b), 4);
+});
+
+test('equals are in order of job and index', () => {
+  const row = (job: string, index: number): AgentRow => ({ ...agents[0]!, job, index });
+  const listed = listAgents([row('b', 1), row('a', 10), row('a', 9)]);
+  assert.deepEqual(listed.map(agentName), ['a:9', 'a:10', 'b:1']);
+});
+
+test('one line says what is the matter', () => {
+  assert.deepEqual(agents.map(remark), [
+    'waits for barrier step_12',
+    'out of memory',
+    'Barrier failed because: /job:worker/task:1 is in error',
+    'others wait for it at barrier step_12',
+  ]);
+});
+
+test('the port is no part of the host', () => {
+  assert.equal(hostOf('10.0.0.1:4711'), '10.0.0.1');
+  assert.equal(hostOf('[::1]:80'), '[::1]');
+  assert.equal(hostOf(''), '');
+});
