@@ -1,0 +1,265 @@
+// Whole agents, as client libraries drive them: the original's client_server_test, both the
+// coordination agent's and JAX's, and what its agent tests say that agents rely on.
+// Without counterpart: tests of the agent's own bookkeeping that no server takes part in
+// (WaitAtBarrier_Ongoing_Fails, CancelBarrier_NonExistent_Fails of an agent, *_WithRpcError_*),
+// topology_util_test and preemption_sync_manager_test (programs over keys and barriers), mtls_test
+// (the server has no credentials yet).
+#include "tests/conformance/fixture.hpp"
+
+namespace muster::test {
+namespace {
+
+TEST_P(conformance, ConnectAndShutdownAreBarriers) {
+  serve(strict(3));
+  std::vector<pending> calls;
+  for (int i = 0; i < 2; ++i) calls.push_back(agent(i).register_task());
+  EXPECT_TRUE(calls[0].parked_for(a_while));
+  calls.push_back(agent(2).register_task());
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_CODE(agents[i]->connected(calls[i].get()), OK);
+  calls.clear();
+  for (std::size_t i = 0; i < 2; ++i) calls.push_back(agents[i]->shutdown());
+  EXPECT_TRUE(calls[0].parked_for(a_while));
+  calls.push_back(agents[2]->shutdown());
+  for (auto& c : calls) EXPECT_CODE(c.get(), OK);
+}
+
+TEST_P(conformance, ClientsTerminateShutdownIfAnyClientGoesAway) {
+  auto spec = strict(2);
+  spec.heartbeat_timeout = fast_timeout;
+  serve(std::move(spec));
+  connect(2);
+  (*this)[0].beat_every(fast_beat);
+  auto poll = (*this)[0].poll_for_error();
+  EXPECT_CODE((*this)[0].shutdown().get(), INTERNAL);
+  EXPECT_FALSE(poll.get().ok());
+}
+
+TEST_P(conformance, ClientsTerminateShutdownIfAnyClientGoesAway_WithoutErrorPolling) {
+  auto spec = strict(2);
+  spec.heartbeat_timeout = fast_timeout;
+  serve(std::move(spec));
+  connect(2);
+  (*this)[0].beat_every(fast_beat);
+  EXPECT_CODE((*this)[0].shutdown().get(), INTERNAL);
+}
+
+TEST_P(conformance, MissedHeartbeatCallbackIsExecutedIfAnyClientGoesAway) {
+  serve(watched(3));
+  connect(3);
+  std::vector<pending> polls;
+  for (std::size_t i = 0; i < 2; ++i) {
+    (*this)[i].beat_every(fast_beat);
+    polls.push_back((*this)[i].poll_for_error());
+  }
+  for (auto& p : polls) EXPECT_CODE(p.get(), UNAVAILABLE);
+}
+
+TEST_P(conformance, NonrecoverableClientDies_ErrorPropagated) {
+  serve(watched(2));
+  connect(2);
+  (*this)[0].beat_every(fast_beat);
+  EXPECT_CODE((*this)[0].poll_for_error().get(), UNAVAILABLE);
+}
+
+TEST_P(conformance, ShutdownErrorIsPropagatedToClients) {
+  auto spec = strict(2);
+  spec.shutdown_timeout = 200ms;
+  serve(std::move(spec));
+  connect(2);
+  auto poll = (*this)[1].poll_for_error();
+  EXPECT_CODE((*this)[0].shutdown().get(), INTERNAL);
+  EXPECT_CODE(poll.get(), INTERNAL);
+}
+
+TEST_P(conformance, ClientsTerminateIfServiceGoesAway) {
+  serve(loose(1));
+  connect(1);
+  server->stop();
+  server.reset();
+  EXPECT_CODE((*this)[0].heartbeat().get(), UNAVAILABLE);
+}
+
+TEST_P(conformance, LateClientsAreOk) {
+  // The client dials before there is a server.
+  serve(strict(1));
+  auto const port = server->port();
+  server.reset();
+  agent_options o;
+  o.dialect = GetParam();
+  auto const address = "127.0.0.1:" + std::to_string(port);
+  agents.push_back(std::make_unique<coordination_agent>(runner, connection_to(address), o));
+  EXPECT_CODE((*this)[0].register_task(1s).get(), UNAVAILABLE);
+  server.emplace(coordination_server_options{
+      .clusters = {strict(1)}, .limits = {}, .service = {}, .ports = {}, .port = port});
+  EXPECT_CODE((*this)[0].connect(), OK);
+}
+
+TEST_P(conformance, ConnectEventuallyTimesOutIfAClientDoesNotShowUp) {
+  serve(strict(2));
+  auto const a = agent(0).register_task(400ms).get();
+  EXPECT_CODE(a, DEADLINE_EXCEEDED);
+  EXPECT_SAYS(a, "task:1");  // the service's own text, before the client's deadline
+  EXPECT_TRUE(a.coordination);
+}
+
+TEST_P(conformance, ZeroInitTimeoutShouldStillWaitForOtherTasks) {
+  serve(strict(2));
+  auto first = agent(0).register_task();
+  EXPECT_TRUE(first.parked_for(a_while));
+  EXPECT_CODE(agent(1).register_task().get(), OK);
+  EXPECT_CODE(first.get(), OK);
+}
+
+TEST_P(conformance, ClientRestart_AfterConnect_Fails) {
+  serve(strict(2));
+  connect(2);
+  auto poll = (*this)[1].poll_for_error();
+  ASSERT_TRUE(server->parked(1));
+  (*this)[0].restart();
+  EXPECT_CODE((*this)[0].register_task().get(), ABORTED);
+  EXPECT_CODE(poll.get(), ABORTED);
+  EXPECT_FALSE((*this)[1].shutdown().get().ok());
+}
+
+TEST_P(conformance, ClientRestart_DuringConnect_Succeeds) {
+  serve(strict(2));
+  auto old = agent(0).register_task();
+  ASSERT_TRUE(server->parked(1));
+  auto fresh = agent(0).register_task();
+  EXPECT_CODE(old.get(), ALREADY_EXISTS);
+  EXPECT_CODE(agent(1).connect(), OK);
+  EXPECT_CODE(fresh.get(), OK);
+}
+
+TEST_P(conformance, WaitAtBarrier_TimeoutWithDifferentBarrierId) {
+  serve(loose(2));
+  connect(2);
+  auto other = (*this)[1].barrier("two", 300ms, {}, 0);
+  EXPECT_CODE((*this)[0].wait_at("one", 300ms), DEADLINE_EXCEEDED);
+  EXPECT_CODE(other.get(), DEADLINE_EXCEEDED);
+}
+
+TEST_P(conformance, WaitAtBarrier_ReuseSameId_Succeeds) {
+  serve(loose(2));
+  connect(2);
+  for (std::int64_t n = 0; n < 3; ++n) {
+    auto other = (*this)[1].barrier("b", long_time, {}, n);
+    EXPECT_CODE((*this)[0].wait_at("b"), OK);
+    EXPECT_CODE(other.get(), OK);
+  }
+}
+
+TEST_P(conformance, WaitAtBarrier_FailedWithBarrierError_IncrementCounter) {
+  serve(loose(2));
+  connect(2);
+  EXPECT_CODE((*this)[0].wait_at("b", 150ms), DEADLINE_EXCEEDED);
+  auto other = (*this)[1].barrier("b", long_time, {}, 1);
+  EXPECT_CODE((*this)[0].wait_at("b"), OK) << "the error told it to go on with 1";
+  EXPECT_EQ(other.get().counter, 1);
+}
+
+TEST_P(conformance, WaitAtBarrier_RestartAndBarrierAgain_Fails) {
+  serve(loose(2));
+  connect(2);
+  for (int n = 0; n < 2; ++n) {
+    auto other = (*this)[1].barrier("b", long_time, {}, n);
+    EXPECT_CODE((*this)[0].wait_at("b"), OK);
+    EXPECT_CODE(other.get(), OK);
+  }
+  auto third = (*this)[1].barrier("b", long_time, {}, 2);
+  ASSERT_TRUE(server->parked(1));
+  // As a process that has forgotten its counters.
+  auto const a = (*this)[0].barrier("b", long_time, {}, 0).get();
+  EXPECT_CODE(a, INTERNAL);
+  EXPECT_SAYS(a, "restarted");
+  EXPECT_CODE(third.get(), INTERNAL);
+}
+
+TEST_P(conformance, WaitAtBarrier_TimeoutThenOkay_StragglingTaskGetsSameError) {
+  serve(loose(2));
+  connect(2);
+  EXPECT_CODE((*this)[0].wait_at("b", 150ms), DEADLINE_EXCEEDED);
+  EXPECT_CODE((*this)[1].wait_at("b"), DEADLINE_EXCEEDED);
+  auto other = (*this)[1].barrier("b", long_time, {}, 1);
+  EXPECT_CODE((*this)[0].wait_at("b"), OK);
+  EXPECT_CODE(other.get(), OK);
+}
+
+TEST_P(conformance, WaitAtBarrier_QuickTaskStartBarrierTwice_LateTaskGetsSlowError) {
+  serve(loose(2));
+  connect(2);
+  EXPECT_CODE((*this)[0].wait_at("b", 150ms), DEADLINE_EXCEEDED);
+  auto second = (*this)[0].barrier("b", long_time, {}, 1);
+  ASSERT_TRUE(server->parked(1));
+  auto const late = (*this)[1].wait_at("b");
+  EXPECT_CODE(late, INTERNAL);
+  EXPECT_EQ(late.barrier_counter, 1);
+  EXPECT_CODE(second.get(), INTERNAL);
+}
+
+TEST_P(conformance, BarrierTimeout_ManyLateTasks_ReturnsCorrectError) {
+  auto spec = loose(0);
+  spec.jobs = {{std::string(128, 'j'), 20'000, false}};
+  serve(std::move(spec));
+  agent_options o;
+  o.job = std::string(128, 'j');
+  EXPECT_CODE(agent(0, o).connect(), OK);
+  std::string const id(2'000, '\n');  // three bytes each on the wire
+  auto const a = (*this)[0].barrier(id, 150ms, {}, 0).get();
+  EXPECT_CODE(a, DEADLINE_EXCEEDED) << "and not RESOURCE_EXHAUSTED";
+  EXPECT_EQ(a.barrier_counter, 0);
+}
+
+TEST_P(conformance, Dtor_CancelsOngoingGetKeyValueAndBarrier) {
+  serve(loose(2));
+  connect(2);
+  auto key = (*this)[0].get("never");
+  auto barrier = (*this)[0].barrier("b", long_time, {}, 0);
+  ASSERT_TRUE(server->parked(2));
+  agents.front().reset();
+  EXPECT_CODE(key.get(), CANCELLED);
+  EXPECT_CODE(barrier.get(), CANCELLED);
+  EXPECT_TRUE(server->parked(0));
+}
+
+TEST_P(conformance, EnumerateElevenDevices) {
+  // Process 0 collects what the others say of themselves, and tells everybody.
+  serve(strict(4));
+  connect(4);
+  for (int i = 1; i < 4; ++i) {
+    auto const key = "cpu:local_topology/cpu/" + std::to_string(i);
+    EXPECT_CODE(
+        (*this)[static_cast<std::size_t>(i)].insert(key, "devices of " + std::to_string(i)).get(),
+        OK);
+  }
+  std::string all;
+  for (int i = 1; i < 4; ++i)
+    all += (*this)[0].get("cpu:local_topology/cpu/" + std::to_string(i)).get().value + ";";
+  auto waiting = (*this)[3].get("cpu:global_topology/cpu");
+  EXPECT_CODE((*this)[0].insert("cpu:global_topology/cpu", all).get(), OK);
+  EXPECT_EQ(waiting.get().value, "devices of 1;devices of 2;devices of 3;");
+}
+
+TEST_P(conformance, CancelledPollForErrorRequest) {
+  serve(loose(1));
+  connect(1);
+  auto poll = (*this)[0].poll_for_error();
+  ASSERT_TRUE(server->parked(1));
+  poll.cancel();
+  EXPECT_CODE(poll.get(), CANCELLED);
+  EXPECT_TRUE(server->parked(0));
+  EXPECT_CODE((*this)[0].heartbeat().get(), OK) << "no error of anybody";
+}
+
+TEST_P(conformance, UseCompression) {
+  serve(loose(1));
+  agent_options o;
+  o.gzip = true;
+  EXPECT_CODE(agent(0, o).connect(), OK);
+  std::string const value(100'000, 'z');
+  EXPECT_CODE((*this)[0].insert("k", value).get(), OK);
+  EXPECT_EQ((*this)[0].get("k").get().value, value);
+}
+
+}  // namespace
+}  // namespace muster::test

@@ -1,0 +1,42 @@
+#include "tests/conformance/fixture.hpp"
+
+namespace muster::test {
+
+coordination::cluster_spec loose(std::uint32_t tasks) {
+  auto spec = workers(tasks);
+  spec.register_barrier = false;
+  spec.shutdown_timeout = {};
+  return spec;
+}
+
+coordination::cluster_spec watched(std::uint32_t tasks) {
+  auto spec = loose(tasks);
+  spec.heartbeat_timeout = fast_timeout;
+  return spec;
+}
+
+coordination::cluster_spec strict(std::uint32_t tasks) {
+  return workers(tasks);
+}
+
+coordination_agent& conformance::agent(int task, agent_options o) {
+  o.dialect = GetParam();
+  o.task = task;
+  auto channel = connection_to(server->address());
+  return *agents.emplace_back(std::make_unique<coordination_agent>(runner, channel, o));
+}
+
+void conformance::connect(int tasks) {
+  std::vector<pending> calls;
+  for (int i = 0; i < tasks; ++i) calls.push_back(agent(i).register_task());
+  for (int i = 0; i < tasks; ++i) {
+    auto const a =
+        agents[static_cast<std::size_t>(i)]->connected(calls[static_cast<std::size_t>(i)].get());
+    ASSERT_TRUE(a.ok()) << a.message;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(wire, conformance, testing::Values(wire_dialect::x, wire_dialect::t),
+                         dialect_name);
+
+}  // namespace muster::test

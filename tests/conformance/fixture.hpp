@@ -1,0 +1,66 @@
+// What the conformance tests share: a server and its agents. Test names are those of the original
+// service's suites, so that they can be compared; each runs in both dialects unless it says why
+// not.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "tests/support/coordination_agent.hpp"
+#include "tests/support/coordination_server.hpp"
+
+namespace muster::test {
+
+using namespace std::chrono_literals;
+using grpc::StatusCode;
+
+/// Long enough to see that a call stays parked.
+inline constexpr auto a_while = 60ms;
+inline constexpr auto long_time = 20s;
+/// Of tests in which a task falls silent, and how often the others beat.
+inline constexpr auto fast_timeout = 500ms;
+inline constexpr auto fast_beat = 100ms;
+
+/// Tasks connect at once and leave at once; nothing times out.
+coordination::cluster_spec loose(std::uint32_t tasks);
+/// The same, and a silent task is in error after `fast_timeout`.
+coordination::cluster_spec watched(std::uint32_t tasks);
+/// Connecting and leaving are barriers, as JAX has it.
+coordination::cluster_spec strict(std::uint32_t tasks);
+
+inline testing::AssertionResult has_code(answer const& a, StatusCode expected) {
+  if (a.code == expected) return testing::AssertionSuccess();
+  return testing::AssertionFailure()
+         << "code " << a.code << " instead of " << expected << ": " << a.message;
+}
+inline testing::AssertionResult says(answer const& a, std::string const& part) {
+  if (a.message.find(part) != std::string::npos) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << "not in: " << a.message;
+}
+#define EXPECT_CODE(call, code_name) \
+  EXPECT_TRUE(::muster::test::has_code((call), ::grpc::StatusCode::code_name))
+#define EXPECT_SAYS(call, part) EXPECT_TRUE(::muster::test::says((call), part))
+
+class conformance : public testing::TestWithParam<wire_dialect> {
+ protected:
+  void serve(coordination::cluster_spec spec) { server.emplace(std::move(spec)); }
+  /// A new process for the task, on a connection of its own; not registered.
+  coordination_agent& agent(int task, agent_options o = {});
+  /// Registers this many tasks, all at one time.
+  void connect(int tasks);
+  coordination_agent& operator[](std::size_t i) { return *agents[i]; }
+  bool is_x() const { return GetParam() == wire_dialect::x; }
+
+  call_runner runner;
+  std::optional<coordination_server> server;
+  std::vector<std::unique_ptr<coordination_agent>> agents;
+};
+
+inline std::string dialect_name(testing::TestParamInfo<wire_dialect> const& d) {
+  return d.param == wire_dialect::x ? "X" : "T";
+}
+
+}  // namespace muster::test

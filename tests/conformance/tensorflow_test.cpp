@@ -1,0 +1,149 @@
+// What dialect T alone has: jobs, devices, recoverable tasks and jobs, states by task.
+#include "tests/conformance/fixture.hpp"
+
+namespace muster::test {
+namespace {
+
+class tensorflow_jobs : public testing::Test {
+ protected:
+  coordination_agent& agent(std::string job, int task, bool recoverable = false) {
+    agent_options o;
+    o.dialect = wire_dialect::t;
+    o.job = std::move(job);
+    o.task = task;
+    o.recoverable = recoverable;
+    auto channel = connection_to(server->address());
+    return *agents.emplace_back(std::make_unique<coordination_agent>(runner, channel, o));
+  }
+  void serve(coordination::cluster_spec spec) { server.emplace(std::move(spec)); }
+
+  call_runner runner;
+  std::optional<coordination_server> server;
+  std::vector<std::unique_ptr<coordination_agent>> agents;
+};
+
+coordination::cluster_spec two_jobs() {
+  auto spec = loose(2);
+  spec.jobs.push_back({"ps", 1, false});
+  return spec;
+}
+
+TEST_F(tensorflow_jobs, TestCoordinatedJobs) {
+  serve(two_jobs());
+  auto& w0 = agent("worker", 0);
+  EXPECT_CODE(w0.connect(), OK);
+  EXPECT_CODE(agent("worker", 1).connect(), OK);
+  auto& ps = agent("ps", 0);
+  EXPECT_CODE(ps.connect(), OK);
+  EXPECT_CODE(agent("evaluator", 0).register_task().get(), INVALID_ARGUMENT);
+  EXPECT_CODE(agent("ps", 1).register_task().get(), INVALID_ARGUMENT);
+  auto const workers_seen = w0.watch(-1).get().tasks;
+  ASSERT_EQ(workers_seen.size(), 2u);
+  EXPECT_EQ(workers_seen[1].job, "worker");
+  auto const ps_seen = ps.watch(-1).get().tasks;
+  ASSERT_EQ(ps_seen.size(), 1u);
+  EXPECT_EQ(ps_seen[0].job, "ps");
+  EXPECT_EQ(ps_seen[0].id, 0);
+  EXPECT_EQ(ps.get_job_state().get().tasks, ps_seen);
+}
+
+TEST_F(tensorflow_jobs, JaxCountsThroughAllJobs) {
+  serve(two_jobs());
+  for (auto const* job : {"jax_worker", ""}) {
+    auto& third = agent(job, 2);
+    EXPECT_CODE(third.connect(), OK) << job;
+    auto const seen = third.watch(-1).get().tasks;
+    ASSERT_EQ(seen.size(), 3u);
+    EXPECT_EQ(seen[2].id, 2);
+    EXPECT_EQ(seen[2].job, job);
+    EXPECT_EQ(seen[2].incarnation, third.incarnation());
+    EXPECT_CODE(third.shutdown().get(), OK);
+  }
+}
+
+TEST_F(tensorflow_jobs, GetTaskState) {
+  serve(two_jobs());
+  auto& w = agent("worker", 1);
+  EXPECT_CODE(w.connect(), OK);
+  auto const seen = w.get_task_state({0, 1}).get().tasks;
+  ASSERT_EQ(seen.size(), 2u);
+  EXPECT_EQ(seen[0].state, 2);
+  EXPECT_EQ(seen[1].state, 3);
+  EXPECT_CODE(w.get_task_state({0, 9}).get(), INVALID_ARGUMENT);
+}
+
+TEST_F(tensorflow_jobs, ListClusterDevices_TfDevice) {
+  serve(two_jobs());
+  auto& w0 = agent("worker", 0);
+  auto& w1 = agent("worker", 1);
+  auto& ps = agent("ps", 0);
+  for (auto* a : {&w0, &w1, &ps}) EXPECT_CODE(a->connect(), OK);
+  auto second = w1.wait_for_all({"w1/gpu0"});
+  auto third = ps.wait_for_all({"ps/cpu"});
+  EXPECT_TRUE(second.parked_for(a_while));
+  std::vector<std::string> const all = {"ps/cpu", "w0/gpu0", "w0/gpu1", "w1/gpu0"};
+  EXPECT_EQ(w0.wait_for_all({"w0/gpu0", "w0/gpu1"}).get().devices, all) << "by job, then by task";
+  EXPECT_EQ(second.get().devices, all);
+  EXPECT_EQ(third.get().devices, all);
+}
+
+TEST_F(tensorflow_jobs, ListClusterDevices_DevicesAreNotAddedTwice) {
+  serve(loose(1));
+  auto& w = agent("worker", 0);
+  EXPECT_CODE(w.connect(), OK);
+  EXPECT_EQ(w.wait_for_all({"gpu0"}).get().devices.size(), 1u);
+  EXPECT_EQ(w.wait_for_all({"gpu0"}).get().devices.size(), 1u);
+}
+
+TEST_F(tensorflow_jobs, RecoverableAndNonRecoverableTasks) {
+  serve(two_jobs());
+  auto& w0 = agent("worker", 0);
+  auto& ps = agent("ps", 0, true);
+  EXPECT_CODE(w0.connect(), OK);
+  EXPECT_CODE(ps.connect(), OK);
+  auto poll = w0.poll_for_error();
+  EXPECT_CODE(ps.report_error(13, "of a recoverable task").get(), OK);
+  EXPECT_TRUE(poll.parked_for(a_while));
+  auto& w1 = agent("worker", 1);
+  EXPECT_CODE(w1.connect(), OK);
+  EXPECT_CODE(w1.report_error(13, "of another").get(), OK);
+  EXPECT_SAYS(poll.get(), "of another");
+}
+
+TEST_F(tensorflow_jobs, UnrecoverableTaskPropagatesError) {
+  serve(loose(2));
+  auto& first = agent("worker", 0);
+  auto& second = agent("worker", 1);
+  EXPECT_CODE(first.connect(), OK);
+  EXPECT_CODE(second.connect(), OK);
+  auto poll = first.poll_for_error();
+  ASSERT_TRUE(server->parked(1));
+  EXPECT_CODE(second.report_error(13, "broken").get(), OK);
+  EXPECT_CODE(poll.get(), INTERNAL);
+}
+
+TEST_F(tensorflow_jobs, UnavailableTaskCanReconnect) {
+  auto spec = watched(1);
+  spec.allow_reconnect = true;
+  serve(std::move(spec));
+  auto& a = agent("worker", 0);
+  EXPECT_CODE(a.connect(), OK);
+  EXPECT_CODE(a.poll_for_error().get(), UNAVAILABLE);
+  EXPECT_CODE(agent("worker", 0).connect(), OK);
+}
+
+TEST_F(tensorflow_jobs, RecoverableJob) {
+  auto spec = two_jobs();
+  spec.jobs[1].recoverable = true;
+  serve(std::move(spec));
+  auto& w = agent("worker", 0);
+  auto& ps = agent("ps", 0);
+  EXPECT_CODE(w.connect(), OK);
+  EXPECT_CODE(ps.connect(), OK);
+  auto poll = w.poll_for_error();
+  EXPECT_CODE(ps.report_error(13, "of a recoverable job").get(), OK);
+  EXPECT_TRUE(poll.parked_for(a_while));
+}
+
+}  // namespace
+}  // namespace muster::test

@@ -1,0 +1,193 @@
+// Agents of the coordination service for tests, written from its specification: what jaxlib
+// (dialect X) and TensorFlow (dialect T) put on the wire, one call at a time or thousands. Calls
+// run on the thread of a call_runner; everything else belongs to the test's thread.
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tensorflow/coordination_service.grpc.pb.h"
+#include "xla/coordination/coordination_service.grpc.pb.h"
+
+namespace muster::test {
+
+enum class wire_dialect { x, t };
+
+struct task_row {
+  std::string job;
+  int id = 0;
+  int state = 0;
+  std::uint64_t incarnation = 0;
+  int error_code = 0;
+  std::string error_message;
+  bool operator==(task_row const&) const = default;
+};
+
+/// What a call was answered with, in either dialect.
+struct answer {
+  grpc::StatusCode code = grpc::StatusCode::OK;
+  std::string message;
+  // payloads of an error
+  bool coordination = false;
+  std::optional<int> source;
+  bool reported = false;
+  std::optional<std::int64_t> barrier_counter;
+  std::string barrier_id;
+  std::optional<std::uint64_t> mismatch;
+  // bodies
+  std::uint64_t incarnation = 0;
+  std::int64_t counter = 0;
+  std::string key, value;
+  std::vector<std::pair<std::string, std::string>> entries;
+  std::int64_t version = 0;
+  std::vector<task_row> tasks;                       // by id
+  std::vector<std::pair<int, std::uint64_t>> alive;  // id, incarnation
+  std::vector<std::string> devices;
+
+  bool ok() const { return code == grpc::StatusCode::OK; }
+};
+
+/// A call under way; copies are the same call.
+class pending {
+ public:
+  struct shared {
+    std::mutex mutex;  // protects the following two
+    std::condition_variable changed;
+    std::optional<answer> result;
+    grpc::ClientContext context;
+  };
+  explicit pending(std::shared_ptr<shared> s) : shared_(std::move(s)) {}
+
+  /// Waits; an answer that does not come within 20 s fails the test and counts as UNKNOWN.
+  answer get();
+  bool done();
+  /// Whether it stays without an answer for so long.
+  bool parked_for(std::chrono::milliseconds span);
+  void cancel() { shared_->context.TryCancel(); }
+
+ private:
+  std::shared_ptr<shared> shared_;
+};
+
+/// The queue and thread that calls of any number of agents use. Outlives them.
+class call_runner {
+ public:
+  call_runner();
+  /// Every call must have been answered or cancelled.
+  ~call_runner();
+  call_runner(call_runner const&) = delete;
+
+  struct tag {
+    virtual ~tag() = default;
+    virtual void complete() = 0;
+  };
+  grpc::CompletionQueue& queue() { return queue_; }
+
+ private:
+  grpc::CompletionQueue queue_;
+  std::thread thread_;
+};
+
+struct agent_options {
+  wire_dialect dialect = wire_dialect::x;
+  int task = 0;
+  std::string job = "worker";     ///< dialect T
+  bool recoverable = false;       ///< dialect T
+  std::uint64_t incarnation = 0;  ///< 0: the next of the process
+  bool gzip = false;
+  std::string authority;  ///< as the channel says when empty
+};
+
+/// One process of a cluster.
+class coordination_agent {
+ public:
+  using milliseconds = std::chrono::milliseconds;
+  static constexpr milliseconds no_deadline{0};
+
+  coordination_agent(call_runner& runner, std::shared_ptr<grpc::Channel> channel, agent_options o);
+  /// Stops heartbeats and cancels what it still waits for.
+  ~coordination_agent();
+
+  // One call each. `deadline` is the call's own.
+  pending register_task(milliseconds deadline = no_deadline);
+  pending heartbeat();
+  pending shutdown();
+  pending reset();
+  pending wait_for_all(std::vector<std::string> const& devices);
+  pending report_error(int code, std::string const& message);
+  pending poll_for_error(milliseconds deadline = no_deadline);
+  pending watch(std::int64_t version);
+  pending get_task_state(std::vector<int> const& tasks);
+  pending get_job_state();
+  pending insert(std::string const& key, std::string const& value, bool overwrite = false);
+  pending get(std::string const& key, milliseconds deadline = no_deadline);
+  pending try_get(std::string const& key);
+  pending increment(std::string const& key, std::int64_t by);
+  pending dir(std::string const& key);
+  pending erase(std::string const& key);
+  pending barrier(std::string const& id, milliseconds timeout, std::vector<int> const& tasks,
+                  std::int64_t counter, milliseconds deadline = no_deadline);
+  pending cancel_barrier(std::string const& id, std::int64_t counter = 0);
+  pending alive(std::vector<int> const& tasks);
+
+  // What a client library does with them.
+  /// Registers with retries as long as the error is one that goes away; remembers the service.
+  answer connect(milliseconds limit = std::chrono::seconds(20));
+  /// After a register_task of one's own.
+  answer connected(answer a);
+  /// Counts the instances of each barrier itself.
+  answer wait_at(std::string const& id, milliseconds timeout = std::chrono::seconds(20),
+                 std::vector<int> const& tasks = {});
+  /// From a thread of its own until the agent dies or `stop_heartbeats`.
+  void beat_every(milliseconds period);
+  void stop_heartbeats();
+  /// A process that died and came back: a new incarnation that knows nothing.
+  void restart();
+  void cancel_all();
+
+  int task() const { return options_.task; }
+  std::uint64_t incarnation() const { return incarnation_; }
+  std::uint64_t service_incarnation() const { return service_; }
+  void believe_in(std::uint64_t service) { service_ = service; }
+
+ private:
+  template <class MethodX, class MethodT, class Fill, class Read>
+  pending both(MethodX x, MethodT t, Fill fill, Read read, milliseconds deadline = no_deadline);
+  template <class Stub, class Request, class Response, class Fill, class Read>
+  pending start(Stub& stub,
+                std::unique_ptr<grpc::ClientAsyncResponseReader<Response>> (Stub::*method)(
+                    grpc::ClientContext*, Request const&, grpc::CompletionQueue*),
+                Fill& fill, Read& read, milliseconds deadline);
+  template <class Request>
+  void sign(Request& q) const;
+  void name(tensorflow::CoordinatedTask& t, int task) const;
+
+  call_runner& runner_;
+  agent_options const options_;
+  std::uint64_t incarnation_;
+  std::atomic<std::uint64_t> service_ = 0;
+  std::unique_ptr<xla::coordination::CoordinationService::Stub> x_;
+  std::unique_ptr<tensorflow::CoordinationService::Stub> t_;
+  std::map<std::string, std::int64_t> counters_;
+  std::mutex mutex_;  // protects the following two
+  std::vector<pending> calls_;
+  std::condition_variable stop_beating_;
+  bool beating_ = false;
+  std::thread heart_;
+};
+
+std::shared_ptr<grpc::Channel> connection_to(std::string const& address,
+                                             std::string const& authority = {});
+
+}  // namespace muster::test
