@@ -106,7 +106,6 @@ struct agent_options {
   bool recoverable = false;       ///< dialect T
   std::uint64_t incarnation = 0;  ///< 0: the next of the process
   bool gzip = false;
-  std::string authority;  ///< as the channel says when empty
 };
 
 /// One process of a cluster.
