@@ -16,6 +16,10 @@ struct options {
   std::string function = "muster.noop";
   std::size_t closures = 1'000'000;  // memory
   int rounds = 20;                   // recovery
+  std::vector<int> agents;           // barrier, kv, heartbeats
+  std::vector<int> clients;          // kv: calls in flight
+  int waits = 10'000;                // kv: parked at one time
+  int server_pid = 0;                // of `server`, when its time and memory are wanted
   bool json = false;
 };
 
@@ -35,5 +39,8 @@ void closures(options const& o, report& r);
 void latency(options const& o, report& r);
 void memory(options const& o, report& r);
 void recovery(options const& o, report& r);
+void barrier(options const& o, report& r);
+void kv(options const& o, report& r);
+void heartbeats(options const& o, report& r);
 
 }  // namespace muster::bench

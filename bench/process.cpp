@@ -8,8 +8,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -62,24 +62,32 @@ void process::stop(std::chrono::milliseconds grace) {
 }
 
 std::size_t process::resident_bytes() const {
-  std::ifstream file("/proc/" + std::to_string(pid_) + "/statm");
+  return resident_bytes_of(pid_);
+}
+
+std::chrono::microseconds process::cpu_time() const {
+  return cpu_time_of(pid_);
+}
+
+std::size_t resident_bytes_of(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/statm");
   std::size_t total = 0, resident = 0;
   file >> total >> resident;
   return resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
-std::chrono::microseconds process::cpu_time() const {
-  std::ifstream file("/proc/" + std::to_string(pid_) + "/stat");
-  std::string line;
-  std::getline(file, line);
-  auto const end_of_name = line.rfind(')');
-  if (end_of_name == std::string::npos) return {};
-  std::istringstream fields(line.substr(end_of_name + 2));
-  std::string skipped;
-  for (int i = 0; i < 11; ++i) fields >> skipped;
-  long long user = 0, system = 0;
-  fields >> user >> system;
-  return std::chrono::microseconds((user + system) * 1'000'000 / sysconf(_SC_CLK_TCK));
+// The scheduler's own account of each thread, in nanoseconds; /proc/PID/stat counts in hundredths
+// of a second.
+std::chrono::microseconds cpu_time_of(pid_t pid) {
+  std::chrono::nanoseconds sum{};
+  std::error_code gone;
+  for (auto const& thread :
+       std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task", gone)) {
+    std::ifstream file(thread.path() / "schedstat");
+    long long on_cpu = 0;
+    if (file >> on_cpu) sum += std::chrono::nanoseconds(on_cpu);
+  }
+  return std::chrono::duration_cast<std::chrono::microseconds>(sum);
 }
 
 std::string this_program() {

@@ -33,6 +33,10 @@ class process {
   pid_t pid_ = -1;
 };
 
+/// Of any process; 0 when it is gone. The time is that of the threads alive now.
+std::size_t resident_bytes_of(pid_t pid);
+std::chrono::microseconds cpu_time_of(pid_t pid);
+
 /// The path of the running program, to start other roles of it.
 std::string this_program();
 

@@ -98,6 +98,10 @@ void grpc_server::configure() {
   builder_.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   builder_.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
                               ms(options_.client_ping_interval_min));
+  // A quarter of a kilobyte each for every parked call: answers are not compressed (requests may
+  // be), and whoever parks a call looks at its deadline himself; the client's reset ends it anyway.
+  builder_.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_COMPRESSION, 0);
+  builder_.AddChannelArgument(GRPC_ARG_ENABLE_DEADLINE_CHECKS, 0);
 }
 
 }  // namespace muster::coro

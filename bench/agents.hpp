@@ -1,0 +1,100 @@
+// A load of coordination-service agents (dialect X) over a number of connections, all driven by the
+// calling thread through one completion queue: the same client for Muster's service and for any
+// other that speaks the dialect. One thread.
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "xla/coordination/coordination_service.grpc.pb.h"
+
+namespace muster::bench {
+
+namespace wire = xla::coordination;
+
+class agents {
+ public:
+  using clock = std::chrono::steady_clock;
+
+  agents(std::string const& server, int count, int connections = 64);
+  ~agents();
+  agents(agents const&) = delete;
+
+  int count() const { return count_; }
+
+  /// Starts a call of agent `i`; `done` gets status and response on `run`. The request's
+  /// incarnations are filled in. Calls without a deadline end with the agents.
+  template <class Request, class Response>
+  using method = std::unique_ptr<grpc::ClientAsyncResponseReader<Response>> (
+      wire::CoordinationService::Stub::*)(grpc::ClientContext*, Request const&,
+                                          grpc::CompletionQueue*);
+  template <class Request, class Response>
+  void start(int i, method<Request, Response> m, Request request,
+             std::function<void(grpc::Status const&, Response const&)> done) {
+    if constexpr (requires { request.mutable_incarnations(); }) {
+      request.mutable_incarnations()->set_task_incarnation(incarnation(i));
+      request.mutable_incarnations()->set_service_incarnation(service_);
+    }
+    auto* c = new call_of<Response>;
+    c->done = std::move(done);
+    link(*c);
+    c->reader = (stub(i).*m)(&c->context, request, &queue_);
+    c->reader->Finish(&c->response, &c->status, static_cast<call*>(c));
+  }
+
+  /// Handles answers until `enough` is true. Throws std::runtime_error after `limit`.
+  void run(std::function<bool()> const& enough, std::chrono::seconds limit);
+  /// Handles what has arrived for this long.
+  void run_for(clock::duration span);
+
+  /// All agents register; returns when the last one is answered. Throws when one is refused.
+  void register_all();
+  /// Calls the barrier for agents [from, to); each answer is counted in `released`.
+  void enter(std::string const& id, int from, int to, int& released);
+
+  std::uint64_t incarnation(int i) const { return 0x5eed'0000'0000u + static_cast<unsigned>(i); }
+  std::size_t in_flight() const { return in_flight_; }
+
+ private:
+  struct call {
+    virtual ~call() = default;
+    virtual void finish() = 0;
+    grpc::ClientContext context;
+    grpc::Status status;
+    call* next = nullptr;
+    call* previous = nullptr;
+  };
+  template <class Response>
+  struct call_of final : call {
+    void finish() override {
+      if (done) done(status, response);
+    }
+    Response response;
+    std::unique_ptr<grpc::ClientAsyncResponseReader<Response>> reader;
+    std::function<void(grpc::Status const&, Response const&)> done;
+  };
+
+  wire::CoordinationService::Stub& stub(int i) {
+    return *stubs_[static_cast<std::size_t>(i) % stubs_.size()];
+  }
+  void link(call& c);
+  void unlink(call& c);
+  void handle(void* tag);
+
+  int const count_;
+  grpc::CompletionQueue queue_;
+  std::vector<std::unique_ptr<wire::CoordinationService::Stub>> stubs_;
+  std::uint64_t service_ = 0;
+  call* calls_ = nullptr;
+  std::size_t in_flight_ = 0;
+};
+
+/// Of a sorted copy; 0 when there are none.
+double quantile_of(std::vector<double> samples, double q);
+
+}  // namespace muster::bench
