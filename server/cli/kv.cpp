@@ -173,9 +173,14 @@ void add_kv(CLI::App& app, choice& chosen) {
   add_rest_options(*verb, o->rest);
   verb->footer(
       "Examples:\n  muster kv put config/steps 1000\n  muster kv get config/steps --timeout 30s\n"
-      "  muster kv put model - < model.bin\n  muster kv delete config --recursive\n"
+      "  muster kv put model - < model.bin\n  muster kv put offset -- -5\n  muster kv delete "
+      "config --recursive\n"
       "  muster kv waits");
-  on_chosen(*verb, chosen, o, run);
+  // A value that begins with a dash would pass for a flag.
+  on_chosen(*verb, chosen, o, [&chosen](options& all) {
+    all.words.insert(all.words.end(), chosen.literal.begin(), chosen.literal.end());
+    return run(all);
+  });
 }
 
 }  // namespace muster::cli

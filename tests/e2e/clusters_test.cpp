@@ -112,6 +112,8 @@ TEST(clusters, keys_are_put_read_and_deleted) {
   EXPECT_EQ(c.run({"kv", "put", "a/b", "other"}).status, 0);
   EXPECT_EQ(c.run({"kv", "put", "a/c", "-"}, c.write("value", std::string("\0\xff", 2))).status, 0);
   EXPECT_EQ(c.run({"kv", "get", "a/c"}).out, std::string("\0\xff", 2));
+  EXPECT_EQ(c.run({"kv", "put", "a/d", "--", "-5"}).status, 0);
+  EXPECT_EQ(c.run({"kv", "get", "a/d"}).out, "-5");
   auto const list = c.run({"kv", "list", "a/"});
   EXPECT_CONTAINS(list.out, "other");
   EXPECT_CONTAINS(list.out, "(binary)");

@@ -44,6 +44,20 @@ const SCENES = [
     },
   },
   { name: 'narrow', mock: { scenario: 'small', tasks: 7 }, width: 400 },
+  { name: 'tasks', mock: { scenario: 'full', tasks: 200 }, path: '/tasks' },
+  { name: 'tasks-failed', mock: { scenario: 'full', tasks: 200 }, path: '/tasks?cluster=prod-east.llm-70b' },
+  { name: 'barriers', mock: { scenario: 'full', tasks: 200 }, path: '/barriers' },
+  {
+    name: 'kv',
+    mock: { scenario: 'full', tasks: 200 },
+    path: '/kv?prefix=config/',
+    act: ({ page }) => page.click('[data-testid=key] >> nth=0'),
+  },
+  { name: 'events', mock: { scenario: 'full', tasks: 200 }, path: '/events' },
+  { name: 'narrow-barriers', mock: { scenario: 'full', tasks: 200 }, path: '/barriers', width: 400 },
+  { name: 'narrow-kv', mock: { scenario: 'full', tasks: 200 }, path: '/kv', width: 400 },
+  { name: 'empty-kv', mock: { scenario: 'empty', tasks: 0 }, path: '/kv' },
+  { name: 'empty-barriers', mock: { scenario: 'empty', tasks: 0 }, path: '/barriers' },
 ];
 
 let bad = 0;
@@ -53,7 +67,7 @@ for (const scene of SCENES.filter(({ name }) => !only || name === only)) {
   for (const theme of ['light', 'dark']) {
     const mock = await startMock(scene.mock);
     const context = await browser.newContext({ viewport: { width: scene.width ?? 1440, height: 900 }, colorScheme: theme, bypassCSP: false });
-    const { page, faults } = await watched(context, mock.url);
+    const { page, faults } = await watched(context, mock.url + (scene.path ?? ''));
     await page.waitForSelector('[data-testid=conn-state][data-state=live]');
     await wait(2500);
     await scene.act?.({ page, mock });

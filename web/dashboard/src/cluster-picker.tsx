@@ -12,15 +12,15 @@ export function ClusterPicker() {
     go(address(page.value.path));
   };
   return (
-    <label class="picker">
-      <span class="note">cluster</span>
-      <select data-testid="cluster-picker" value={now.name} onChange={(event) => choose(event.currentTarget.value)}>
+    <div class="picker">
+      <span class="note" aria-hidden="true">cluster</span>
+      <select aria-label="Cluster" data-testid="cluster-picker" value={now.name} onChange={(event) => choose(event.currentTarget.value)}>
         {all.map((c) => (
           <option key={c.name} value={c.name}>
             {c.name}
           </option>
         ))}
       </select>
-    </label>
+    </div>
   );
 }
