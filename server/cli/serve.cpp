@@ -86,6 +86,7 @@ void add_clusters(CLI::App& verb, server::configuration& c) {
   verb.add_option_function<std::string>(
           "--cluster-ports",
           [&c](std::string const& text) {
+            if (text.empty()) return;  // as --print-config writes it
             auto const range = server::parse_port_range(text);
             if (!range) throw CLI::ValidationError(range.error().message);
             c.cluster_ports = *range;

@@ -230,7 +230,9 @@ void standalone_service::mismatch(barrier_type& b, entry const& e) {
   auto const who = e.task == no_task ? shortened(e.task_name, 256) : described(e.task);
   auto const why =
       e.counter == 0
-          ? "This is the first use of the barrier by the task: it has likely restarted."
+          ? "This is the task's first use of the barrier: it has likely restarted, or it is way "
+            "too "
+            "slow."
           : "The task is way too quick or way too slow: it does not call the barrier as often as "
             "the others.";
   auto const f =
