@@ -1,5 +1,8 @@
 #include "web/arguments.hpp"
 
+#include <charconv>
+
+#include "server/core/gaps.hpp"
 #include "web/text.hpp"
 
 namespace muster::web {
@@ -18,20 +21,67 @@ void refuse(json_check& check, json_ref const& at, std::string const& what) {
   check.fail(std::move(p));
 }
 
+// A reference in the text, by where it stands.
+struct reference {
+  std::size_t begin = 0, size = 0;
+  core::input_ref input;
+};
+
+// The id in {"$remote_value": id}.
+std::optional<core::input_ref> input_of(json_check& check, json_ref const& id) {
+  if (!check.is(id, json_type::string)) return {};
+  auto const text = id.string();
+  core::input_ref input;
+  if (text.starts_with('#')) {
+    auto const end = text.data() + text.size();
+    auto const [last, error] = std::from_chars(text.data() + 1, end, input.position);
+    if (error == std::errc() && last == end) return input;
+  } else if (auto const closure = parse_value(text)) {
+    input.closure = *closure;
+    return input;
+  }
+  check.fail(id, "expected a RemoteValue's id, \"rv_…\", or \"#N\" for a closure of this request");
+  return {};
+}
+
 // Depth is bounded by json_depth_max.
-void refuse_references(json_check& check, json_ref const& at) {
+void find_references(json_check& check, json_ref const& at, char const* origin,
+                     std::vector<reference>& found) {
   if (at.type() != json_type::array && at.type() != json_type::object) return;
   bool const object = at.type() == json_type::object;
   for (json_walk m(at); m.next() && !check.failed();) {
     if (object) {
       auto const key = m.key();
-      if (key == "$remote_value" || key == "$per_worker")
+      if (key == "$per_worker")
         refuse(check, at, "{\"" + key + "\": …} as an argument is not supported yet");
       if (key == "$bytes")
         refuse(check, at, "{\"$bytes\": …} is supported as the only argument of a closure");
+      if (key == "$remote_value") {
+        auto const input = input_of(check, m.value());
+        if (m.next()) check.fail(at, "{\"$remote_value\": …} stands alone");
+        if (check.failed()) return;
+        found.push_back(
+            {static_cast<std::size_t>(at.text().data() - origin), at.text().size(), *input});
+        return;
+      }
     }
-    refuse_references(check, m.value());
+    find_references(check, m.value(), origin, found);
   }
+}
+
+// Appends the text without its references, which become inputs.
+void append_cut(json_check& check, json_ref const& at, std::string& text,
+                std::vector<core::input_ref>& inputs) {
+  std::vector<reference> found;
+  if (may_hold_reference(at)) find_references(check, at, at.text().data(), found);
+  std::size_t from = 0;
+  for (auto& r : found) {
+    text += at.text().substr(from, r.begin - from);
+    from = r.begin + r.size;
+    r.input.offset = static_cast<std::uint32_t>(text.size());
+    inputs.push_back(r.input);
+  }
+  text += at.text().substr(from);
 }
 
 // The bytes, when the one argument is {"$bytes":"…"}.
@@ -51,23 +101,40 @@ std::optional<std::string> sole_bytes(json_check& check, json_ref const& args) {
 
 }  // namespace
 
-core::blob encode_arguments(json_check& check, json_ref const* args, json_ref const* kwargs) {
-  if (args && !check.is(*args, json_type::array)) return {};
-  if (kwargs && !check.is(*kwargs, json_type::object)) return {};
+encoded_arguments encode_arguments(json_check& check, json_ref const* args,
+                                   json_ref const* kwargs) {
+  encoded_arguments out;
+  if (args && !check.is(*args, json_type::array)) return out;
+  if (kwargs && !check.is(*kwargs, json_type::object)) return out;
   bool const has_kwargs = kwargs && json_walk(*kwargs).next();
-  if (args && may_hold_reference(*args)) {
-    if (!has_kwargs)
-      if (auto const bytes = sole_bytes(check, *args))
-        return core::blob(*bytes, core::encoding::bytes);
-    refuse_references(check, *args);
+  bool const plain = !(args && may_hold_reference(*args)) && !has_kwargs;
+  if (plain) {
+    out.args = core::blob(args ? args->text() : std::string_view("[]"));
+    return out;
   }
-  if (has_kwargs && may_hold_reference(*kwargs)) refuse_references(check, *kwargs);
-  if (check.failed()) return {};
-  auto const positional = args ? args->text() : std::string_view("[]");
-  if (!has_kwargs) return core::blob(positional);
-  auto const both =
-      "{\"args\":" + std::string(positional) + ",\"kwargs\":" + std::string(kwargs->text()) + "}";
-  return core::blob(both);
+  if (args && !has_kwargs)
+    if (auto const bytes = sole_bytes(check, *args)) {
+      out.args = core::blob(*bytes, core::encoding::bytes);
+      return out;
+    }
+  std::string text = has_kwargs ? "{\"args\":" : "";
+  if (args)
+    append_cut(check, *args, text, out.inputs);
+  else
+    text += "[]";
+  if (has_kwargs) {
+    text += ",\"kwargs\":";
+    append_cut(check, *kwargs, text, out.inputs);
+    text += "}";
+  }
+  if (!check.failed()) out.args = core::blob(text);
+  return out;
+}
+
+std::string shown_arguments(core::closure_view const& c) {
+  return core::fill_gaps(c.args.view(), c.extras->inputs, [&](std::size_t i) {
+    return "{\"$remote_value\":\"" + value_text(c.inputs[i]) + "\"}";
+  });
 }
 
 }  // namespace muster::web

@@ -2,7 +2,11 @@
 // bytes. Pure function, web thread.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "server/core/blob.hpp"
+#include "server/core/views.hpp"
 #include "web/json_check.hpp"
 
 namespace muster::web {
@@ -11,7 +15,15 @@ namespace muster::web {
 ///   [positional…]                        without kwargs
 ///   {"args":[…],"kwargs":{…}}            with some
 ///   the bytes                            for the single argument {"$bytes":"base64"}
-/// {"$remote_value":…} and {"$per_worker":…} are refused (422) until the core knows inputs.
-core::blob encode_arguments(json_check& check, json_ref const* args, json_ref const* kwargs);
+/// {"$remote_value":"rv_…"} anywhere in them is cut out and becomes an input; "#3" in place of the
+/// id means the closure at position 3 of the same request. {"$per_worker":…} is refused (422).
+struct encoded_arguments {
+  core::blob args;
+  std::vector<core::input_ref> inputs;  // in order of their gaps in `args`
+};
+encoded_arguments encode_arguments(json_check& check, json_ref const* args, json_ref const* kwargs);
+
+/// The text as it was sent, references and all, for people.
+std::string shown_arguments(core::closure_view const& c);
 
 }  // namespace muster::web

@@ -123,15 +123,22 @@ void write_operation(json_out& out, route const& r) {
 constexpr std::string_view schemas = R"({
 "Closure":{"type":"object","required":["function"],"additionalProperties":false,"properties":{
  "function":{"type":"string","maxLength":256},"args":{"type":"array"},"kwargs":{"type":"object"},
- "options":{"type":"object","maxProperties":0}}},
+ "options":{"$ref":"#/components/schemas/ClosureOptions"}}},
+"ClosureOptions":{"type":"object","additionalProperties":false,"properties":{
+ "priority":{"type":"integer","minimum":-1000000,"maximum":1000000},
+ "delay":{"type":"string"},"deadline":{"type":"string"},
+ "max_retries":{"type":"integer","minimum":0,"maximum":10000},
+ "retry_delay":{"type":"string"},"retry_delay_max":{"type":"string"}}},
 "Submission":{"type":"object","additionalProperties":false,"properties":{
  "name":{"type":"string","maxLength":256},"cluster":{"const":"default"},
  "closures":{"type":"array","items":{"$ref":"#/components/schemas/Closure"}},
  "map":{"type":"object","required":["function","args"],"additionalProperties":false,"properties":{
-  "function":{"type":"string","maxLength":256},"args":{"type":"array","items":{"type":"array"}}}},
+  "function":{"type":"string","maxLength":256},"args":{"type":"array","items":{"type":"array"}},
+  "options":{"$ref":"#/components/schemas/ClosureOptions"}}},
  "on_error":{"enum":["fail_fast","continue"]},"open":{"type":"boolean"},
  "options":{"type":"object","additionalProperties":false,"properties":{
-  "require_function":{"type":"boolean"},"max_worker_failures":{"type":"integer","minimum":0}}},
+  "require_function":{"type":"boolean"},"max_worker_failures":{"type":"integer","minimum":0},
+  "weight":{"type":"integer","minimum":1,"maximum":1000},"deadline":{"type":"string"}}},
  "metadata":{"type":"object"},"idempotency_key":{"type":"string","maxLength":256}}},
 "Cluster":{"type":"object","required":["name"],"additionalProperties":false,"properties":{
  "name":{"type":"string","pattern":"^[A-Za-z0-9_.-]{1,128}$"},"type":{"type":"string"},

@@ -1,6 +1,6 @@
 #include "web/submission.hpp"
 
-#include "web/arguments.hpp"
+#include "web/text.hpp"
 
 namespace muster::web {
 
@@ -11,12 +11,48 @@ constexpr std::size_t key_bytes_max = 256;
 constexpr std::size_t metadata_bytes_max = 16 * 1024;
 constexpr std::size_t function_bytes_max = 256;  // the core has the same limit
 
+core::duration parse_span(json_check& check, json_ref const& at) {
+  auto const text = check.text(at, 64);
+  if (check.failed()) return {};
+  if (auto const d = parse_duration(text)) return *d;
+  check.fail(at, "expected a duration like \"30s\" or \"250ms\"");
+  return {};
+}
+
+core::closure_options parse_closure_options(json_check& check, json_ref const& options) {
+  core::closure_options o;
+  if (!check.is(options, json_type::object)) return o;
+  for (json_walk m(options); m.next() && !check.failed();) {
+    auto const key = m.key();
+    if (key == "priority") {
+      o.priority = static_cast<std::int32_t>(check.integer(m.value(), -1'000'000, 1'000'000));
+    } else if (key == "delay") {
+      o.delay = parse_span(check, m.value());
+    } else if (key == "deadline") {
+      o.deadline = parse_span(check, m.value());
+    } else if (key == "max_retries") {
+      o.max_retries = static_cast<std::uint32_t>(check.integer(m.value(), 0, 10'000));
+    } else if (key == "retry_delay") {
+      o.retry_initial = parse_span(check, m.value());
+    } else if (key == "retry_delay_max") {
+      o.retry_max = parse_span(check, m.value());
+    } else {
+      check.unknown(m.value());
+    }
+  }
+  return o;
+}
+
 void parse_options(json_check& check, json_ref const& options, core::session_spec& spec) {
   if (!check.is(options, json_type::object)) return;
   for (json_walk m(options); m.next() && !check.failed();) {
     auto const key = m.key();
     if (key == "require_function") {
       spec.require_function = check.flag(m.value());
+    } else if (key == "weight") {
+      spec.weight = static_cast<std::uint32_t>(check.integer(m.value(), 1, 1'000));
+    } else if (key == "deadline") {
+      spec.deadline = parse_span(check, m.value());
     } else if (key == "max_worker_failures") {
       auto const n = check.integer(m.value(), 0, UINT32_MAX);
       spec.max_worker_failures = static_cast<std::uint32_t>(n);
@@ -30,19 +66,22 @@ void parse_options(json_check& check, json_ref const& options, core::session_spe
 void parse_map(json_check& check, json_ref const& map, closure_batch& into) {
   if (!check.is(map, json_type::object)) return;
   std::string function;
-  for (json_walk m(map); m.next() && !check.failed();)
+  core::closure_options options;
+  for (json_walk m(map); m.next() && !check.failed();) {
     if (m.key() == "function") function = check.text(m.value(), function_bytes_max);
+    if (m.key() == "options") options = parse_closure_options(check, m.value());
+  }
   if (function.empty() && !check.failed()) check.fail(map, "needs a 'function'");
   bool has_args = false;
   for (json_walk m(map); m.next() && !check.failed();) {
     auto const key = m.key();
-    if (key == "function") continue;
+    if (key == "function" || key == "options") continue;
     if (key != "args" || has_args) {
       check.unknown(m.value());
     } else if (check.is(m.value(), json_type::array)) {
       has_args = true;
       for (json_walk list(m.value()); list.next() && !check.failed();)
-        into.add(function, encode_arguments(check, &list.value(), nullptr));
+        into.add(function, encode_arguments(check, &list.value(), nullptr), options);
     }
   }
   if (!has_args && !check.failed()) check.fail(map, "needs 'args', an array of argument arrays");
@@ -74,13 +113,22 @@ std::string parse_metadata(json_check& check, json_ref const& at) {
 
 }  // namespace
 
-void closure_batch::add(std::string const& function, core::blob args) {
+void closure_batch::add(std::string const& function, encoded_arguments arguments,
+                        core::closure_options const& options) {
   auto const [at, added] =
       positions_.try_emplace(function, static_cast<std::uint32_t>(names.size()));
   if (added) names.push_back(function);
   core::closure_spec spec;
   spec.function = core::function_id{at->second};
-  spec.args = std::move(args);
+  spec.args = std::move(arguments.args);
+  if (!arguments.inputs.empty()) {
+    spec.extras = std::make_shared<core::closure_extras>(
+        core::closure_extras{options, std::move(arguments.inputs)});
+  } else if (options != core::closure_options{}) {
+    if (!last_ || last_->options != options)
+      last_ = std::make_shared<core::closure_extras>(core::closure_extras{options, {}});
+    spec.extras = last_;
+  }
   closures.push_back(std::move(spec));
 }
 
@@ -105,7 +153,8 @@ core::status closure_batch::intern(core::coordinator& core) {
 void read_closure(json_check& check, json_ref const& item, closure_batch& into) {
   if (!check.is(item, json_type::object)) return;
   std::string function;
-  core::blob args;
+  core::closure_options options;
+  encoded_arguments args;
   std::optional<json_ref> positional, named;
   for (json_walk m(item); m.next() && !check.failed();) {
     auto const key = m.key();
@@ -116,8 +165,7 @@ void read_closure(json_check& check, json_ref const& item, closure_batch& into) 
     } else if (key == "kwargs") {
       named = m.value();
     } else if (key == "options") {
-      if (check.is(m.value(), json_type::object))
-        for (json_walk o(m.value()); o.next() && !check.failed();) check.unknown(o.value());
+      options = parse_closure_options(check, m.value());
     } else {
       check.unknown(m.value());
     }
@@ -125,7 +173,7 @@ void read_closure(json_check& check, json_ref const& item, closure_batch& into) 
   if (!check.failed())
     args = encode_arguments(check, positional ? &*positional : nullptr, named ? &*named : nullptr);
   if (function.empty() && !check.failed()) check.fail(item, "needs a 'function'");
-  if (!check.failed()) into.add(function, std::move(args));
+  if (!check.failed()) into.add(function, std::move(args), options);
 }
 
 void read_closures(json_check& check, json_ref const& list, closure_batch& into) {

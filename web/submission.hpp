@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "server/core/coordinator.hpp"
+#include "web/arguments.hpp"
 #include "web/json_check.hpp"
 
 namespace muster::web {
@@ -18,7 +19,8 @@ struct closure_batch {
   std::vector<std::string> names;
 
   /// Appends one; finds or makes the name's position.
-  void add(std::string const& function, core::blob args);
+  void add(std::string const& function, encoded_arguments arguments,
+           core::closure_options const& options = {});
   void clear();
 
   /// Engine thread: positions become the core's function ids.
@@ -26,6 +28,8 @@ struct closure_batch {
 
  private:
   std::unordered_map<std::string, std::uint32_t> positions_;
+  // Of the closure before without inputs: those with the same options share them.
+  std::shared_ptr<core::closure_extras const> last_;
 };
 
 struct submission {

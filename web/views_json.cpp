@@ -1,5 +1,6 @@
 #include "web/views_json.hpp"
 
+#include "web/arguments.hpp"
 #include "web/json_in.hpp"
 #include "web/text.hpp"
 
@@ -59,6 +60,9 @@ void write(json_out& out, core::job_view const& j) {
   out.key("counts");
   write(out, j.counts);
   out.key("put_back").number(j.put_back);
+  out.key("retried").number(j.retried);
+  if (j.weight != 1) out.key("weight").number(j.weight);
+  if (j.deadline != core::never) time(out, "deadline_ms", j.deadline);
   time(out, "created_ms", j.created);
   time(out, "finished_ms", j.finished);
   if (j.error) {
@@ -77,6 +81,28 @@ void write_value(json_out& out, core::blob const& b) {
   }
 }
 
+// Only what differs from a plain closure's.
+void write_options(json_out& out, core::closure_view const& c) {
+  auto const ms = [](core::duration d) {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(d).count();
+  };
+  auto const& o = c.options;
+  if (o.priority != 0) out.key("priority").number(o.priority);
+  if (o.max_retries != 0) {
+    out.key("max_retries").number(o.max_retries);
+    out.key("retries").number(c.retries);
+    out.key("retry_delay_ms").number(ms(o.retry_initial));
+    out.key("retry_delay_max_ms").number(ms(o.retry_max));
+  }
+  if (c.start_at != core::time_point{}) time(out, "start_ms", c.start_at);
+  if (o.deadline != core::duration{}) time(out, "deadline_ms", c.created + o.deadline);
+  if (c.inputs.empty()) return;
+  out.key("inputs_missing").number(c.inputs_missing);
+  out.key("inputs").begin_array();
+  for (auto const i : c.inputs) out.string(value_text(i));
+  out.end_array();
+}
+
 void write(json_out& out, core::closure_view const& c) {
   out.begin_object();
   out.key("id").string(closure_text(c.id));
@@ -90,8 +116,12 @@ void write(json_out& out, core::closure_view const& c) {
   if (c.state == core::closure_state::succeeded) out.key("value_bytes").number(c.data.size());
   if (c.args) {
     out.key("args");
-    write_value(out, c.args);
+    if (c.extras)
+      out.raw(shown_arguments(c));
+    else
+      write_value(out, c.args);
   }
+  write_options(out, c);
   time(out, "created_ms", c.created);
   time(out, "finished_ms", c.finished);
   if (c.error) {

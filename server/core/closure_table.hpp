@@ -30,7 +30,15 @@ struct attempt_record {
 /// What only few closures have.
 struct closure_details {
   core::failure failure;
-  std::vector<attempt_record> lost;  // attempts that ended with their worker, oldest first
+  std::vector<attempt_record> lost;  // attempts that were not the last, oldest first
+  std::shared_ptr<closure_extras const> extras;
+  std::shared_ptr<std::vector<blob>> inputs;  // values so far, by position
+  std::vector<closure_id> input_ids;          // by position
+  std::vector<closure_id> dependents;         // closures that wait for this one; may be gone
+  std::uint32_t inputs_missing = 0;
+  std::uint32_t retries = 0;  // user errors that were tried again
+  time_point start_at{};      // not dispatched before
+  time_point deadline = never;
 };
 
 struct closure_record {
@@ -52,6 +60,8 @@ struct closure_record {
   std::uint32_t place = ~0u;  // where the newest attempt ran
   closure_state state = closure_state::queued;
   std::uint8_t worker_failures = 0;
+  bool delayed = false;    // queued, and waits for its start rather than for a worker
+  bool timed_out = false;  // its deadline has passed while it ran
   bool stop_requested = false;
   bool awaited = false;  // a parked call waits for it
 

@@ -42,6 +42,8 @@ struct config {
   /// Bytes of results kept for jobs. More: the oldest finished job is forgotten; with none left,
   /// submissions are refused (429) until values are released.
   std::size_t value_bytes_max = std::size_t{1} << 30;
+  /// Bytes of all inputs of one closure. More: it fails with INPUT.
+  std::size_t input_bytes_max = std::size_t{32} << 20;
   /// Calls parked on a join or a value. Full: refused at once.
   std::size_t parked_calls_max = 100'000;
   /// A closure that loses its worker this often is quarantined; 0 = no limit.

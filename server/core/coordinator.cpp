@@ -33,6 +33,7 @@ void coordinator::state::begin(time_point t) {
 }
 
 effects const& coordinator::state::end() {
+  tell_dependents();
   for (auto const id : unsettled)
     if (auto* s = find_session(id)) {
       s->unsettled = false;
@@ -87,7 +88,8 @@ void coordinator::state::expire_calls() {
 }
 
 time_point coordinator::next_deadline() const {
-  return state_->due = std::min(state_->registry.next_sweep(), state_->waiters.next_deadline());
+  return state_->due = std::min({state_->registry.next_sweep(), state_->waiters.next_deadline(),
+                                 state_->alarms.next()});
 }
 
 effects const& coordinator::step(time_point now, tick const&) {
@@ -106,6 +108,7 @@ effects const& coordinator::step(time_point now, tick const&) {
                     false, task_state::error);
     }
   }
+  while (st.alarms.next() <= now) st.ring(st.alarms.pop());
   st.expire_calls();
   return st.end();
 }

@@ -4,6 +4,8 @@
 //                ▲                   │ ├────fail─────► FAILED
 //                └──put_back (head)──┘ └────cancel───► CANCELLED
 //
+// A closure with inputs begins BLOCKED; see coordinator_options.cpp.
+//
 // Counts change only here, in finish/assign/put_back, so they cannot drift from the states.
 #include "server/core/check.hpp"
 #include "server/core/coordinator_state.hpp"
@@ -17,13 +19,15 @@ slot coordinator::state::create(session& s, closure_spec& spec) {
   r.token = spec.token;
   r.created = now;
   r.order = s.scheduled++;
-  r.lane = s.lane_for(spec.function);
+  r.lane = s.lane_for(spec.function, spec.extras ? spec.extras->options.priority : 0);
   r.state = closure_state::queued;
   if (s.spec.keep_values) s.closures.push_back(c);
   ++s.counts.queued;
   ++counts.queued;
-  ++functions[spec.function].queued;
-  placement.push_back(s, c);
+  if (!spec.extras) {
+    ++functions[spec.function].queued;
+    placement.push_back(s, c);
+  }
   return c;
 }
 
@@ -45,25 +49,38 @@ void coordinator::state::assign(worker& w, slot c) {
   --f.queued, ++f.running;
   if (s.full) relieve(s);
   fx.assignments.push_back({closures.id_of(c), r.attempt, s.lanes[r.lane].function, r.args});
+  if (r.details && r.details->inputs) {
+    fx.assignments.back().inputs = r.details->inputs;
+    fx.assignments.back().extras = r.details->extras;
+  }
 }
 
-void coordinator::state::put_back_closure(worker& w, slot c, bool suspect, std::string const& why) {
+void coordinator::state::remember_attempt(slot c, std::string outcome) {
   auto& r = closures[c];
-  auto& s = *r.owner;
   auto& lost = r.rare().lost;
   if (lost.size() >= 16) {  // the newest sixteen tell the story
     places.release(lost.front().place);
     lost.erase(lost.begin());
   }
   places.hold(r.place);
-  lost.push_back({r.attempt, r.place, r.started, now, "worker lost: " + why});
+  lost.push_back({r.attempt, r.place, r.started, now, std::move(outcome)});
+}
+
+void coordinator::state::put_back_closure(worker& w, slot c, bool suspect,
+                                          std::string const& outcome, duration pause) {
+  auto& r = closures[c];
+  auto& s = *r.owner;
+  remember_attempt(c, outcome);
   if (suspect && r.worker_failures < 255) ++r.worker_failures;
 
+  if (r.timed_out) return expire(c);
   if (r.stop_requested) {
     cancel(c, "cancelled; its worker was lost before it answered");
     return;
   }
   if (s.max_worker_failures > 0 && r.worker_failures >= s.max_worker_failures) {
+    constexpr std::string_view lost = "worker lost: ";
+    auto const why = outcome.starts_with(lost) ? outcome.substr(lost.size()) : outcome;
     ++aborted;
     fail(c, closure_state::failed,
          {failure_kind::worker_lost, "",
@@ -79,15 +96,24 @@ void coordinator::state::put_back_closure(worker& w, slot c, bool suspect, std::
   r.state = closure_state::queued;
   --s.counts.running, ++s.counts.queued;
   --counts.running, ++counts.queued;
-  --f.running, ++f.queued;
+  --f.running;
   ++s.put_back;
   ++put_back;
-  placement.push_front(s, c);
+  if (pause == duration{}) {
+    ++f.queued;
+    return placement.push_front(s, c);
+  }
+  r.details->start_at = now + pause;
+  enqueue(c);
 }
 
 void coordinator::state::unlink(slot c) {
   auto& r = closures[c];
-  if (r.state == closure_state::queued) {
+  if (r.state == closure_state::blocked || r.delayed) {
+    closures.remove(r.owner->apart, c);
+    if (r.delayed) alarms.clear(r.details->start_at, alarm_kind::start, raw(closures.id_of(c)));
+    r.delayed = false;
+  } else if (r.state == closure_state::queued) {
     placement.unqueue(*r.owner, c);
   } else if (r.worker) {
     closures.remove(r.worker->holds, c);
@@ -132,14 +158,21 @@ void coordinator::state::finish(slot c, closure_state as) {
   auto& r = closures[c];
   auto& s = *r.owner;
   auto& f = functions[s.lanes[r.lane].function];
-  bool const was_running = r.state == closure_state::running;
+  auto const was = r.state;
+  bool const was_running = was == closure_state::running;
+  bool const apart = r.delayed || was == closure_state::blocked;
   unlink(c);
   r.state = as;
   r.finished = now;
   r.args = {};
-  --(was_running ? s.counts.running : s.counts.queued);
-  --(was_running ? counts.running : counts.queued);
-  --(was_running ? f.running : f.queued);
+  auto const leave = [was](closure_counts& counted) {
+    --(was == closure_state::running   ? counted.running
+       : was == closure_state::blocked ? counted.blocked
+                                       : counted.queued);
+  };
+  leave(s.counts);
+  leave(counts);
+  --(was_running ? f.running : apart ? f.waiting : f.queued);
   auto const tally = [as](auto& counted) {
     ++(as == closure_state::succeeded ? counted.succeeded
        : as == closure_state::failed  ? counted.failed
@@ -155,6 +188,14 @@ void coordinator::state::finish(slot c, closure_state as) {
       waiters.remove(call);
       answer(call, {}, value_of(c));
     }
+  if (auto* d = r.details.get()) {
+    if (d->deadline != never)
+      alarms.clear(d->deadline, alarm_kind::closure_deadline, raw(closures.id_of(c)));
+    d->inputs.reset();
+    if (!d->dependents.empty())
+      ended_inputs.push_back({closures.id_of(c), as == closure_state::succeeded, r.value,
+                              ended_as_input(c), std::move(d->dependents)});
+  }
   if (s.spec.keep_values) {
     ++values_held;
     s.value_bytes += r.value.size();

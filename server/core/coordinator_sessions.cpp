@@ -25,6 +25,9 @@ status coordinator::state::valid(std::vector<closure_spec> const& specs, bool re
     auto const& f = functions[specs[i].function];
     if (require && f.workers == 0)
       return {code::failed_precondition, at + "no connected worker has '" + f.name + "'"};
+    if (!specs[i].extras) continue;
+    auto const extras = valid_extras(specs[i], "closures[" + std::to_string(i) + "].", i);
+    if (!extras.ok()) return extras;
   }
   return {};
 }
@@ -34,8 +37,8 @@ status coordinator::state::room_for(session const& s, std::size_t n) const {
     return {code::resource_exhausted, std::to_string(n) +
                                           " closures at once, the queue of a job holds " +
                                           std::to_string(s.capacity) + ": append them in parts"};
-  if (s.counts.queued + n > s.capacity)
-    return {code::resource_exhausted, text(s.id) + " has " + std::to_string(s.counts.queued) +
+  if (s.waiting() + n > s.capacity)
+    return {code::resource_exhausted, text(s.id) + " has " + std::to_string(s.waiting()) +
                                           " queued closures, its limit is " +
                                           std::to_string(s.capacity)};
   if (closures.size() + n > config.closures_max)
@@ -61,10 +64,7 @@ void coordinator::state::open(open_session& e) {
     }
   if (auto bad = valid(e.closures, spec.require_function); !bad.ok())
     return answer(e.call, std::move(bad));
-  if (spec.queue_capacity > config.queue_capacity_max)
-    return answer(e.call, {code::invalid_argument,
-                           "queue_capacity: " + std::to_string(spec.queue_capacity) +
-                               ", the limit is " + std::to_string(config.queue_capacity_max)});
+  if (auto bad = valid(spec); !bad.ok()) return answer(e.call, std::move(bad));
 
   auto owned = std::make_unique<session>();
   auto& s = *owned;
@@ -76,6 +76,7 @@ void coordinator::state::open(open_session& e) {
   s.spec = std::move(spec);
   s.sealed = !s.spec.open;
   s.created = now;
+  s.turns_left = s.spec.weight;
   if (auto full = room_for(s, e.closures.size()); !full.ok())
     return answer(e.call, std::move(full));
   if (sessions.size() >= config.sessions_max && !forget_oldest_job())
@@ -86,6 +87,10 @@ void coordinator::state::open(open_session& e) {
   sessions.emplace(s.id, std::move(owned));
   ++(s.spec.keep_values ? jobs[static_cast<int>(job_state::running)] : streaming_sessions);
   if (!s.spec.idempotency_key.empty()) by_key.emplace(s.spec.idempotency_key, s.id);
+  if (s.spec.deadline > duration{}) {
+    s.deadline = now + s.spec.deadline;
+    alarms.set(s.deadline, alarm_kind::job_deadline, raw(s.id));
+  }
 
   session_reply opened{s.id, true, {}};
   opened.closures.reserve(e.closures.size());
@@ -96,12 +101,25 @@ void coordinator::state::open(open_session& e) {
 
 void coordinator::state::schedule_closures(session& s, std::vector<closure_spec>& specs,
                                            std::vector<closure_id>* ids) {
+  std::vector<slot> request;  // only kept while somebody may refer to it
+  std::vector<std::pair<closure_id, std::string>> doomed;
+  bool const extras =
+      std::any_of(specs.begin(), specs.end(), [](auto const& spec) { return spec.extras; });
   for (auto& spec : specs) {
     slot const c = create(s, spec);
     if (ids) ids->push_back(closures.id_of(c));
+    if (extras) request.push_back(c);
+    if (!spec.extras) continue;
+    if (auto why = equip(s, c, std::move(spec.extras), request); !why.empty())
+      doomed.emplace_back(closures.id_of(c), std::move(why));
   }
+  // Last, because a failure may stop the session.
+  for (auto& [id, why] : doomed)
+    if (slot const c = closures.find(id);
+        c != no_slot && closures[c].state == closure_state::blocked)
+      fail(c, closure_state::failed, {failure_kind::input, "", std::move(why), "", "", 0});
   if (!s.full && !s.spec.keep_values &&
-      (s.counts.queued >= s.capacity || closures.size() >= config.closures_max)) {
+      (s.waiting() >= s.capacity || closures.size() >= config.closures_max)) {
     s.full = true;
     ++sessions_held_back;
   }
@@ -147,6 +165,7 @@ void coordinator::state::stop_session(session& s, std::string_view why) {
   s.stopping = true;
   for (auto& l : s.lanes)
     while (l.queue.size > 0) cancel(l.queue.front, why);
+  while (s.apart.size > 0) cancel(s.apart.front, why);
   if (s.counts.running > 0)
     for (auto const& [id, w] : workers)
       for (slot c = w->holds.front; c != no_slot; c = closures[c].next)
@@ -185,6 +204,7 @@ void coordinator::state::finish_job(session& s) {
   s.finished = now;
   s.stopping = false;
   s.sealed = true;
+  if (s.deadline != never) alarms.clear(s.deadline, alarm_kind::job_deadline, raw(s.id));
   --jobs[static_cast<int>(job_state::running)];
   ++jobs[static_cast<int>(s.state)];
   for (auto const call : s.joins) {
@@ -214,6 +234,7 @@ void coordinator::state::release_session(session& s) {
     forget(c);
   }
   value_bytes -= s.value_bytes;
+  if (s.deadline != never) alarms.clear(s.deadline, alarm_kind::job_deadline, raw(s.id));
   placement.forget(s);
   if (s.full) --sessions_held_back;
   if (!s.spec.idempotency_key.empty()) by_key.erase(s.spec.idempotency_key);
@@ -240,8 +261,8 @@ void coordinator::state::enforce_retention() {
 
 // With some slack, so that a stream is not stopped and started for every closure.
 void coordinator::state::relieve(session& s) {
-  if (s.counts.queued > s.capacity - s.capacity / 4) return;
-  if (s.counts.queued >= s.capacity || closures.size() >= config.closures_max) return;
+  if (s.waiting() > s.capacity - s.capacity / 4) return;
+  if (s.waiting() >= s.capacity || closures.size() >= config.closures_max) return;
   s.full = false;
   --sessions_held_back;
   fx.notices.push_back({s.id, notice_kind::room});
@@ -266,7 +287,7 @@ void coordinator::state::cancel(cancel_session const& e) {
   auto* s = find_session(e.session);
   if (!s) return answer(e.call, unknown_session(e.session));
   if (!s->terminal() && !s->user_cancelled) {
-    s->user_cancelled = s->spec.keep_values;
+    s->user_cancelled = s->spec.keep_values && !s->first_error;  // else it is failing already
     stop_session(*s, "cancelled");
   }
   answer(e.call, {});
@@ -283,7 +304,10 @@ void coordinator::state::close(close_session const& e) {
 void coordinator::state::erase(delete_session const& e) {
   auto* s = find_session(e.session);
   if (!s) return answer(e.call, unknown_session(e.session));
-  if (!s->spec.keep_values || !s->terminal())
+  if (!s->spec.keep_values)
+    return answer(e.call, {code::failed_precondition,
+                           text(e.session) + " is a stream: it goes when its client closes it"});
+  if (!s->terminal())
     return answer(e.call, {code::failed_precondition,
                            text(e.session) + " has not finished: cancel it first"});
   std::erase(finished_jobs, e.session);

@@ -3,6 +3,7 @@
 //   coordinator_workers.cpp   attach, results, loss
 //   coordinator_sessions.cpp  open, schedule, stop, forget
 //   coordinator_closures.cpp  the life of one closure
+//   coordinator_options.cpp   delays, deadlines, retries, inputs
 //   coordinator_views.cpp     copies for readers;  explain.cpp, invariants.cpp
 #pragma once
 
@@ -11,6 +12,7 @@
 #include <memory>
 #include <unordered_map>
 
+#include "server/core/alarms.hpp"
 #include "server/core/closure_table.hpp"
 #include "server/core/coordinator.hpp"
 #include "server/core/function_table.hpp"
@@ -43,8 +45,20 @@ struct coordinator::state {
   std::deque<session_id> finished_jobs;                // oldest first; may name forgotten ones
   std::size_t finished_count = 0;
   core::waiters waiters;
+  core::alarms alarms;
+  /// Ended inputs whose dependents have not been told; told at the end of the step, one after the
+  /// other, so that a chain of them does not nest.
+  struct ended_input {
+    closure_id id{};
+    bool ok = true;
+    blob value;
+    std::string why;  // !ok
+    std::vector<closure_id> dependents;
+  };
+  std::deque<ended_input> ended_inputs;
   closure_counts counts;
   std::uint64_t put_back = 0;
+  std::uint64_t retried = 0;
   std::uint64_t aborted = 0;
   std::uint64_t values_held = 0;
   std::uint64_t value_bytes = 0;
@@ -79,7 +93,9 @@ struct coordinator::state {
   // coordinator_closures.cpp
   slot create(session& s, closure_spec& spec);
   void assign(worker& w, slot c);
-  void put_back_closure(worker& w, slot c, bool suspect, std::string const& why);
+  /// `outcome`: what the attempt's history says. `pause`: before it is queued again.
+  void put_back_closure(worker& w, slot c, bool suspect, std::string const& outcome,
+                        duration pause = {});
   void succeed(slot c, blob value);
   void fail(slot c, closure_state as, core::failure f);
   void cancel(slot c, std::string_view why);
@@ -89,6 +105,26 @@ struct coordinator::state {
   void finish(slot c, closure_state as);
   void forget(slot c);
   value_reply value_of(slot c) const;
+  void remember_attempt(slot c, std::string outcome);
+
+  // coordinator_options.cpp
+  /// Gives a new closure its options and inputs. `request`: closures of the same request by
+  /// position. Empty, or why it fails at once.
+  std::string equip(session& s, slot c, std::shared_ptr<closure_extras const> extras,
+                    std::vector<slot> const& request);
+  /// From nowhere into its lane, or apart until its start.
+  void enqueue(slot c);
+  /// Whether a user error is tried again; then it is on its way.
+  bool retry(worker& w, slot c, core::failure const& f);
+  void ring(alarm const& a);
+  void expire(slot c);
+  void expire(session& s);
+  void tell_dependents();
+  /// What a dependent of the failed closure is told: always the first failure of a chain.
+  std::string ended_as_input(slot c) const;
+  status valid_extras(closure_spec const& spec, std::string const& at, std::size_t position) const;
+  /// Why the inputs that are there cannot be arguments; empty when they can.
+  std::string unfit_inputs(closure_details const& d) const;
   attempt_view attempt_of(closure_record const& r, attempt_record const& a) const;
 
   // coordinator_sessions.cpp
@@ -97,6 +133,7 @@ struct coordinator::state {
   status appendable(session const& s, std::vector<closure_spec> const& closures) const;
   status room_for(session const& s, std::size_t n) const;
   status valid(std::vector<closure_spec> const& closures, bool require_function) const;
+  status valid(session_spec const& spec) const;
   void schedule_closures(session& s, std::vector<closure_spec>& closures,
                          std::vector<closure_id>* ids);
   void append(core::schedule& e);

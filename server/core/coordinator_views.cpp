@@ -16,6 +16,9 @@ job_view view(session const& s) {
   v.on_error = s.spec.on_error;
   v.counts = s.counts;
   v.put_back = s.put_back;
+  v.retried = s.retried;
+  v.weight = s.spec.weight;
+  v.deadline = s.deadline;
   v.error = s.first_error;
   v.created = s.created;
   v.finished = s.finished;
@@ -86,6 +89,15 @@ closure_view view_of(coordinator const& c, closure_table const& closures, slot a
   v.function = c.function_name(r.owner->lanes[r.lane].function);
   v.state = r.state;
   v.cancel_requested = r.stop_requested;
+  if (auto const* d = r.details.get()) {
+    if (d->extras) v.options = d->extras->options;
+    v.retries = d->retries;
+    v.start_at = d->start_at;
+    v.deadline = d->deadline;
+    if (!d->input_ids.empty()) v.extras = d->extras;
+    v.inputs = d->input_ids;
+    v.inputs_missing = d->inputs_missing;
+  }
   v.args = r.args;
   v.created = r.created;
   v.finished = r.finished;
@@ -171,7 +183,8 @@ result<task_view> coordinator::task(std::string_view job, std::int64_t index) co
 std::vector<function_view> coordinator::functions() const {
   std::vector<function_view> out;
   for (auto const& f : state_->functions.all())
-    out.push_back({f.name, f.workers, f.queued, f.running, f.succeeded, f.failed, f.cancelled});
+    out.push_back(
+        {f.name, f.workers, f.waiting, f.queued, f.running, f.succeeded, f.failed, f.cancelled});
   return out;
 }
 
@@ -184,6 +197,7 @@ overview_view coordinator::overview(time_point now) const {
   v.tasks_disconnected = st.registry.count(task_state::disconnected);
   v.closures = st.counts;
   v.put_back = st.put_back;
+  v.retried = st.retried;
   v.values_not_ready = st.counts.blocked + st.counts.queued + st.counts.running;
   v.values_ready = st.counts.succeeded + st.counts.failed + st.counts.cancelled - st.aborted;
   v.values_aborted = st.aborted;

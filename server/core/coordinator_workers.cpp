@@ -95,6 +95,10 @@ std::string coordinator::state::apply_result(worker& w, worker_result& r) {
     return w.task->name() + " answered attempt " + std::to_string(r.attempt) + " of " +
            text(r.closure) + ", it holds attempt " + std::to_string(record.attempt);
   ++w.task->finished;
+  if (record.timed_out) {
+    expire(c);
+    return {};
+  }
   if (r.ok) {
     succeed(c, std::move(r.value));
     return {};
@@ -102,10 +106,15 @@ std::string coordinator::state::apply_result(worker& w, worker_result& r) {
   r.failure.worker = w.task->name();
   r.failure.attempt = record.attempt;
   if (r.failure.kind == failure_kind::stale_handle) {
-    put_back_closure(w, c, true, "worker lost the function: " + r.failure.message);
+    // At once for the first time, as another worker may know it; then less and less often.
+    auto const before = std::min<unsigned>(record.worker_failures, 6);
+    auto const pause = std::chrono::milliseconds(before == 0 ? 0 : 50 << before);
+    put_back_closure(w, c, true,
+                     "the worker does not know the function any more: " + r.failure.message, pause);
     return {};
   }
   ++w.task->failed;
+  if (r.failure.kind == failure_kind::user && retry(w, c, r.failure)) return {};
   bool const stopped = r.failure.kind == failure_kind::cancelled && record.stop_requested;
   fail(c, stopped ? closure_state::cancelled : closure_state::failed, std::move(r.failure));
   return {};
@@ -121,7 +130,7 @@ void coordinator::state::lose(worker& w, task_state as, std::string why) {
   placement.remove(w);
   bool const clean = as == task_state::disconnected;
   while (w.holds.size > 0)
-    put_back_closure(w, w.holds.back, !clean && w.holds.size <= w.slots, why);
+    put_back_closure(w, w.holds.back, !clean && w.holds.size <= w.slots, "worker lost: " + why);
   registry.left(now, t, as, std::move(why));
   places.release(w.place);
   workers.erase(w.stream);

@@ -9,6 +9,10 @@ std::string ago(duration d) {
   if (ms < 10'000) return std::to_string(ms) + " ms";
   return std::to_string(ms / 1000) + " s";
 }
+bool ended(closure_state s) {
+  return s == closure_state::succeeded || s == closure_state::failed ||
+         s == closure_state::cancelled;
+}
 std::string plural(std::uint64_t n, std::string const& noun) {
   return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
 }
@@ -31,9 +35,28 @@ result<std::string> coordinator::explain(closure_id id, time_point now) const {
             st.places[last.place].worker + " (" + last.outcome + ").";
   }
   switch (r.state) {
-    case closure_state::blocked:
-      return "BLOCKED: it waits for an input." + moved;
+    case closure_state::blocked: {
+      auto const& d = *r.details;
+      std::string first;
+      for (auto const i : d.input_ids) {
+        slot const input = st.closures.find(i);
+        if (input == no_slot || ended(st.closures[input].state)) continue;
+        first = text(i) + ", which is " + std::string(name(st.closures[input].state));
+        break;
+      }
+      return "BLOCKED for " + ago(now - r.created) + ": it waits for " +
+             plural(d.inputs_missing, "input") + " of " + std::to_string(d.input_ids.size()) +
+             ", among them " + first + "." + moved;
+    }
     case closure_state::queued: {
+      if (r.delayed)
+        return "QUEUED, starts in " + ago(r.details->start_at - now) +
+               (r.details->retries > 0
+                    ? ": retry " + std::to_string(r.details->retries) + " of " +
+                          std::to_string(r.details->extras->options.max_retries) + " after " +
+                          r.details->lost.back().outcome + "."
+                    : (r.details->lost.empty() ? ": it was scheduled with a delay."
+                                               : " after " + r.details->lost.back().outcome + "."));
       std::string const queued = "QUEUED for " + ago(now - r.created) + ": ";
       if (st.stopping) return queued + "the server is shutting down." + moved;
       if (connected == 0) return queued + "no worker is connected." + moved;

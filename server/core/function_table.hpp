@@ -18,6 +18,7 @@ struct placement_class;
 struct function_entry {
   std::string name;
   std::uint32_t workers = 0;  // connected ones that have it
+  std::uint64_t waiting = 0;  // for a time or an input; not among the queued
   std::uint64_t queued = 0, running = 0, succeeded = 0, failed = 0, cancelled = 0;
   std::vector<placement_class*> classes;  // whose workers have it
 };

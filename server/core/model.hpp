@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
@@ -71,11 +72,40 @@ struct failure {
   bool operator==(failure const&) const = default;
 };
 
+/// What a closure may ask for beyond running once, as soon as it can.
+struct closure_options {
+  std::int32_t priority = 0;      // higher ones of a session are dispatched first
+  duration delay{};               // not before this long after it was scheduled
+  duration deadline{};            // not finished this long after it was scheduled: TIMEOUT; 0: none
+  std::uint32_t max_retries = 0;  // how often a user error is tried again
+  duration retry_initial = std::chrono::seconds(1);  // doubled with each retry, up to…
+  duration retry_max = std::chrono::minutes(1);      // …this; a quarter less, spread by closure
+
+  bool operator==(closure_options const&) const = default;
+};
+
+/// Another closure's output as an argument: a closure the server knows, or one scheduled earlier in
+/// the same request.
+struct input_ref {
+  closure_id closure{};        // none: `position` counts
+  std::uint32_t position = 0;  // in the request
+  std::uint32_t offset = 0;    // the gap in the arguments' text where the value belongs
+
+  bool operator==(input_ref const&) const = default;
+};
+
+/// What only few closures bring; shared by those that bring the same.
+struct closure_extras {
+  closure_options options;
+  std::vector<input_ref> inputs;  // in order of their gaps; see gaps.hpp
+};
+
 struct closure_spec {
   function_id function{};
   std::uint32_t flags = 0;
   std::uint64_t token = 0;  // the client's own number, returned with the outcome
   blob args;                // JSON: [positional…] or {"args":[…],"kwargs":{…}}; or raw bytes
+  std::shared_ptr<closure_extras const> extras{};  // null: none
 };
 
 struct session_spec {
@@ -87,6 +117,8 @@ struct session_spec {
   std::size_t queue_capacity = 0;  // 0: the default
   std::uint32_t max_worker_failures = 0;  // 0: the default
   bool unlimited_worker_failures = false;
+  std::uint32_t weight = 1;  // share of the workers beside other sessions' weights, 1 to 1000
+  duration deadline{};       // not finished this long after it was opened: FAILED, TIMEOUT; 0: none
   std::string idempotency_key;  // a second open with the same key returns the first session
   std::string metadata;         // JSON object text, returned as it came
 
@@ -238,6 +270,8 @@ struct assignment {
   std::uint32_t attempt = 0;
   function_id function{};
   blob args;
+  std::shared_ptr<std::vector<blob> const> inputs{};  // values for the gaps, or null
+  std::shared_ptr<closure_extras const> extras{};     // with inputs: where the gaps are
 
   bool operator==(assignment const&) const = default;
 };

@@ -102,26 +102,28 @@ void placement::take(session& s, placement_class const& c, std::uint32_t max,
   auto const before = [](std::uint32_t a, std::uint32_t b) {
     return static_cast<std::int32_t>(a - b) < 0;
   };
+  auto const ahead_of = [&](lane const& a, lane const& b) {
+    if (a.priority != b.priority) return a.priority > b.priority;
+    return before(closures_[a.queue.front].order, closures_[b.queue.front].order);
+  };
   while (run.size() < max) {
     lane* first = nullptr;
     lane* second = nullptr;
-    auto const order = [&](lane const* l) { return closures_[l->queue.front].order; };
     for (auto& l : s.lanes) {
       if (l.queue.size == 0 || !c.can_run(l.function)) continue;
-      if (!first || before(order(&l), order(first))) {
+      if (!first || ahead_of(l, *first)) {
         second = first;
         first = &l;
-      } else if (!second || before(order(&l), order(second))) {
+      } else if (!second || ahead_of(l, *second)) {
         second = &l;
       }
     }
     if (!first) return;
-    auto const bound = second ? order(second) : 0;
     do {
       slot const taken = first->queue.front;
       closures_.remove(first->queue, taken);
       run.push_back(taken);
-    } while (run.size() < max && first->queue.size > 0 && (!second || before(order(first), bound)));
+    } while (run.size() < max && first->queue.size > 0 && (!second || ahead_of(*first, *second)));
   }
 }
 
@@ -138,7 +140,12 @@ worker* placement::next(std::vector<slot>& run) {
         c.sessions.remove(s);
         continue;
       }
-      c.sessions.rotate();
+      if (s.turns_left <= 1) {
+        s.turns_left = s.spec.weight;
+        c.sessions.rotate();
+      } else {
+        --s.turns_left;
+      }
       (idle ? c.idle : c.ahead).rotate();
       return &w;
     }

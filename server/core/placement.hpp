@@ -3,9 +3,9 @@
 // Workers that declare the same set of functions form a *placement class*. A class keeps a ring of
 // workers with an idle slot, a ring of workers that may be sent closures ahead, and a ring of
 // sessions that have something for it. A turn takes one session and one worker, hands over one
-// closure (idle slot) or up to `run_max` (ahead), and moves both to the back of their ring:
-// sessions share fairly, workers fill evenly, and the cost of a closure does not depend on how many
-// there are.
+// closure (idle slot) or up to `run_max` (ahead), and moves both to the back of their ring (a
+// session of weight n after n turns): sessions share fairly, workers fill evenly, and the cost of a
+// closure does not depend on how many there are.
 //
 // Owned by the coordinator's state.
 #pragma once
@@ -85,8 +85,8 @@ class placement {
   void announce(session& s, placement_class& c);
   void announce(session& s, function_id f);
   void mark(placement_class& c);
-  /// Up to `max` closures of `s` that `c` can run, lowest order first; fewer where another lane of
-  /// the session comes first.
+  /// Up to `max` closures of `s` that `c` can run, highest priority first, then lowest order; fewer
+  /// where another lane of the session comes first.
   void take(session& s, placement_class const& c, std::uint32_t max, std::vector<slot>& run);
 
   closure_table& closures_;

@@ -21,9 +21,10 @@
 
 namespace muster::core {
 
-/// The queued closures of one function, in schedule order.
+/// The queued closures of one function and priority, in schedule order.
 struct lane {
   function_id function{};
+  std::int32_t priority = 0;
   slot_list queue;
 };
 
@@ -34,7 +35,8 @@ struct session {
   std::uint32_t max_worker_failures = 0;  // 0: no limit
 
   std::vector<lane> lanes;
-  std::unordered_map<function_id, std::uint32_t> lane_of;
+  std::unordered_map<std::uint64_t, std::uint32_t> lane_of;  // by function and priority
+  slot_list apart;             // closures that wait for a time or an input, not for a worker
   std::vector<slot> closures;  // by order; only when values are kept
   std::uint32_t scheduled = 0;
 
@@ -50,6 +52,9 @@ struct session {
 
   closure_counts counts;
   std::uint64_t put_back = 0;
+  std::uint64_t retried = 0;
+  std::uint32_t turns_left = 0;  // in a row, before another session's
+  time_point deadline = never;
   std::uint64_t value_bytes = 0;
   time_point created{};
   time_point finished{};
@@ -57,14 +62,17 @@ struct session {
 
   std::vector<ring_link<session>> turns;  // by placement class: waiting for a turn there
 
+  std::uint64_t waiting() const { return counts.queued + counts.blocked; }
   bool idle() const { return counts.queued + counts.running + counts.blocked == 0; }
   bool terminal() const { return state != job_state::running; }
 
-  std::uint32_t lane_for(function_id f) {
-    if (!lanes.empty() && lanes.back().function == f)
+  std::uint32_t lane_for(function_id f, std::int32_t priority = 0) {
+    if (!lanes.empty() && lanes.back().function == f && lanes.back().priority == priority)
       return static_cast<std::uint32_t>(lanes.size() - 1);
-    auto const [it, created_now] = lane_of.try_emplace(f, static_cast<std::uint32_t>(lanes.size()));
-    if (created_now) lanes.push_back({f, {}});
+    auto const key = std::uint64_t{raw(f)} << 32 | static_cast<std::uint32_t>(priority);
+    auto const [it, created_now] =
+        lane_of.try_emplace(key, static_cast<std::uint32_t>(lanes.size()));
+    if (created_now) lanes.push_back({f, priority, {}});
     return it->second;
   }
 };

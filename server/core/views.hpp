@@ -29,6 +29,9 @@ struct job_view {
   bool stopping = false;  // cancelled or failed, and something of it still runs
   core::on_error on_error{};
   closure_counts counts;
+  std::uint32_t weight = 1;
+  time_point deadline = never;
+  std::uint64_t retried = 0;     // user errors that were tried again
   std::uint64_t put_back = 0;    // times a closure of it was taken from a lost worker
   std::optional<failure> error;  // the first
   time_point created{};
@@ -55,6 +58,13 @@ struct closure_view {
   closure_state state{};
   value_state value{};
   bool cancel_requested = false;
+  closure_options options;
+  std::uint32_t retries = 0;  // user errors that were tried again
+  time_point start_at{};      // epoch: at once
+  time_point deadline = never;
+  std::shared_ptr<closure_extras const> extras;  // with inputs: the gaps in `args`
+  std::vector<closure_id> inputs;                // whose outputs are arguments, by position
+  std::uint32_t inputs_missing = 0;              // of those, not there yet
   blob args;
   blob data;                     // when succeeded
   std::optional<failure> error;  // when failed or cancelled
@@ -89,6 +99,7 @@ struct task_view {
 struct function_view {
   std::string name;
   std::uint32_t workers = 0;  // connected ones that have it
+  std::uint64_t waiting = 0;  // for a time or an input; not among the queued
   std::uint64_t queued = 0, running = 0, succeeded = 0, failed = 0, cancelled = 0;
 };
 
@@ -96,6 +107,7 @@ struct overview_view {
   std::uint32_t tasks_connected = 0, tasks_late = 0, tasks_error = 0, tasks_disconnected = 0;
   closure_counts closures;  // since the server started; blocked, queued, running: now
   std::uint64_t put_back = 0;
+  std::uint64_t retried = 0;
   std::uint64_t values_not_ready = 0, values_ready = 0, values_aborted = 0;  // ready: since start
   std::uint64_t values_held = 0, values_held_bytes = 0;
   std::uint64_t jobs_running = 0, jobs_succeeded = 0, jobs_failed = 0, jobs_cancelled = 0;

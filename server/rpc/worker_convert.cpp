@@ -3,6 +3,7 @@
 #include <span>
 
 #include "proto/columns.hpp"
+#include "server/core/gaps.hpp"
 #include "server/rpc/failure_convert.hpp"
 
 namespace muster::server {
@@ -77,7 +78,11 @@ std::string from_wire(v1::WorkerMessage const& m, std::vector<core::worker_resul
 
 void to_wire(core::assignment const& a, std::uint32_t function_number,
              proto::outbox<v1::ServerMessage>& out) {
-  auto const args = a.args.view();
+  std::string filled;
+  if (a.inputs)
+    filled = core::fill_gaps(a.args.view(), a.extras->inputs,
+                             [&](std::size_t i) { return (*a.inputs)[i].view(); });
+  auto const args = a.inputs ? std::string_view(filled) : a.args.view();
   auto& m = out.add_entry(args.size() + 20);
   int const position = m.closure_size();
   m.add_closure(core::raw(a.closure));

@@ -85,7 +85,11 @@ TEST(results, a_handle_that_stays_stale_is_given_up_with_the_workers_words) {
   cluster c;
   auto const w = c.attach();
   auto const job = c.open({"f"});
-  for (int i = 0; i < 3; ++i) c.fail(w, job[0], "who is f?", failure_kind::stale_handle);
+  for (int i = 0; i < 3; ++i) {
+    c.fail(w, job[0], "who is f?", failure_kind::stale_handle);
+    c.advance(1s);  // after the second time it is tried less and less often
+    c.alive(w);
+  }
   EXPECT_EQ(c.state(job[0]), closure_state::failed);
   EXPECT_NE(c.core.closure(job[0])->error->message.find("who is f?"), std::string::npos);
 }

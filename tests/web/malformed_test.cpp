@@ -34,7 +34,7 @@ std::vector<bad_request> bad_requests() {
       {"POST", jobs, json,
        R"({"closures":[{"function":"nobody.has"}],"options":{"require_function":true}})", 409,
        "nobody.has"},
-      {"POST", jobs, json, R"({"closures":[{"function":"f","args":[{"$remote_value":"rv_1"}]}]})",
+      {"POST", jobs, json, R"({"closures":[{"function":"f","args":[{"$per_worker":"pw_1"}]}]})",
        422, "not supported yet"},
       {"POST", jobs, json, R"({"cluster":"mars","closures":[]})", 404, "mars"},
       {"POST", jobs, "text/plain", "{}", 415, "Content-Type: expected application/json"},

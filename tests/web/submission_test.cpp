@@ -84,8 +84,16 @@ TEST(submission, what_is_wrong_is_named) {
       {R"({"closures":[{"function":"f","kwargs":[]}]})",
        "closures[0].kwargs: expected an object, got array"},
       {R"({"closures":[{"function":"f","argz":[]}]})", "closures[0].argz: unknown field"},
-      {R"({"closures":[{"function":"f","options":{"priority":1}}]})",
-       "closures[0].options.priority: unknown field"},
+      {R"({"closures":[{"function":"f","options":{"urgency":1}}]})",
+       "closures[0].options.urgency: unknown field"},
+      {R"({"closures":[{"function":"f","options":{"priority":2000000}}]})",
+       "closures[0].options.priority: expected a whole number from -1000000 to 1000000"},
+      {R"({"closures":[{"function":"f","options":{"delay":5}}]})",
+       "closures[0].options.delay: expected a string, got number"},
+      {R"({"closures":[{"function":"f","options":{"deadline":"soon"}}]})",
+       "closures[0].options.deadline: expected a duration"},
+      {R"({"open":true,"options":{"weight":0}})",
+       "options.weight: expected a whole number from 1 to 1000"},
       {R"({"closures":[],"map":{"function":"f","args":[]}})", "map: 'closures' and 'map' exclude"},
       {R"({"map":{"function":"f"}})", "map: needs 'args'"},
       {R"({"map":{"args":[]}})", "map: needs a 'function'"},
@@ -100,11 +108,15 @@ TEST(submission, what_is_wrong_is_named) {
       {R"({"open":true,"cluster":"other"})", "cluster: there is no cluster 'other'", 404},
       {long_name.c_str(), "name: has 300 bytes, the limit is 256"},
       {R"({"closures":[{"function":"f","args":[{"$remote_value":"rv_1"}]}]})",
-       "closures[0].args[0]: {\"$remote_value\": …} as an argument is not supported yet", 422},
+       "closures[0].args[0].$remote_value: expected a RemoteValue's id"},
+      {R"({"closures":[{"function":"f","args":[{"$remote_value":"#x"}]}]})",
+       "closures[0].args[0].$remote_value: expected a RemoteValue's id"},
+      {R"({"closures":[{"function":"f","args":[{"$remote_value":"#0","x":1}]}]})",
+       "closures[0].args[0]: {\"$remote_value\": …} stands alone"},
       {R"({"closures":[{"function":"f","args":[[{"a":{"$per_worker":"pw_1"}}]]}]})",
        "closures[0].args[0][0].a: {\"$per_worker\"", 422},
-      {R"({"closures":[{"function":"f","kwargs":{"x":{"\u0024remote_value":"rv_1"}}}]})",
-       "closures[0].kwargs.x: {\"$remote_value\"", 422},
+      {R"({"closures":[{"function":"f","kwargs":{"x":{"\u0024remote_value":7}}}]})",
+       "closures[0].kwargs.x.$remote_value: expected a string, got number"},
       {R"({"closures":[{"function":"f","args":[1,{"$bytes":"AA=="}]}]})",
        "closures[0].args[1]: {\"$bytes\"", 422},
       {R"({"closures":[{"function":"f","args":[{"$bytes":"!"}]}]})",
@@ -117,6 +129,37 @@ TEST(submission, what_is_wrong_is_named) {
     EXPECT_EQ(check.failure().detail.rfind(c.detail, 0), 0u) << check.failure().detail;
     EXPECT_EQ(check.failure().status, c.status) << c.body;
   }
+}
+
+TEST(submission, references_become_inputs_with_gaps_in_the_text) {
+  json_check check;
+  auto const s = parse(
+      R"({"closures":[{"function":"f"},{"function":"f","args":[1,{"$remote_value":"#0"},"x"],)"
+      R"("kwargs":{"k":[{"$remote_value":"rv_0000000100000002"}]}}]})",
+      check);
+  ASSERT_FALSE(check.failed());
+  auto const& c = s.batch.closures.at(1);
+  EXPECT_EQ(c.args.view(), R"({"args":[1,,"x"],"kwargs":{"k":[]}})");
+  ASSERT_EQ(c.extras->inputs.size(), 2u);
+  EXPECT_EQ(c.extras->inputs[0], (core::input_ref{{}, 0, 11}));
+  EXPECT_EQ(c.extras->inputs[1], (core::input_ref{core::closure_id{0x100000002}, 0, 32}));
+}
+
+TEST(submission, options_are_read_and_shared_by_a_map) {
+  json_check check;
+  auto const s =
+      parse(R"({"map":{"function":"f","args":[[1],[2]],"options":{"priority":-3,"delay":"2s",)"
+            R"("deadline":"1m","max_retries":4,"retry_delay":"100ms","retry_delay_max":"5s"}},)"
+            R"("options":{"weight":7,"deadline":"1h"}})",
+            check);
+  ASSERT_FALSE(check.failed());
+  auto const& extras = s.batch.closures.at(0).extras;
+  EXPECT_EQ(extras->options,
+            (core::closure_options{-3, std::chrono::seconds(2), std::chrono::minutes(1), 4,
+                                   std::chrono::milliseconds(100), std::chrono::seconds(5)}));
+  EXPECT_EQ(s.batch.closures.at(1).extras, extras);
+  EXPECT_EQ(s.spec.weight, 7u);
+  EXPECT_EQ(s.spec.deadline, std::chrono::hours(1));
 }
 
 TEST(submission, hundred_thousand_entries_are_read_quickly) {

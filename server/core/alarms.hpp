@@ -1,0 +1,41 @@
+// What happens at a time of its own: a delayed start, a deadline of a closure or a job. Every entry
+// belongs to a living closure or job and goes with it, so their limits bound this too. Owned by the
+// coordinator's state.
+#pragma once
+
+#include <set>
+#include <tuple>
+
+#include "server/core/ids.hpp"
+#include "server/core/time.hpp"
+
+namespace muster::core {
+
+enum class alarm_kind : std::uint8_t {
+  start,             ///< a queued closure may be dispatched
+  closure_deadline,  ///< a closure must have finished
+  job_deadline,      ///< a job must have finished
+};
+
+struct alarm {
+  time_point at = never;
+  alarm_kind kind = alarm_kind::start;
+  std::uint64_t id = 0;  // of the closure or the session
+
+  auto operator<=>(alarm const&) const = default;
+};
+
+class alarms {
+ public:
+  void set(time_point at, alarm_kind kind, std::uint64_t id) { all_.insert({at, kind, id}); }
+  void clear(time_point at, alarm_kind kind, std::uint64_t id) { all_.erase({at, kind, id}); }
+  time_point next() const { return all_.empty() ? never : all_.begin()->at; }
+  /// REQUIRES: next() != never.
+  alarm pop() { return all_.extract(all_.begin()).value(); }
+  std::size_t size() const { return all_.size(); }
+
+ private:
+  std::set<alarm> all_;
+};
+
+}  // namespace muster::core

@@ -1,0 +1,238 @@
+// What closures may ask for: priority, delay, deadline, retries; and a session's weight.
+#include "tests/core/fixture.hpp"
+
+namespace muster::core {
+namespace {
+
+closure_spec with(cluster& c, closure_options o, std::string_view function = "f") {
+  auto spec = c.specs({std::string(function)}).front();
+  spec.extras = std::make_shared<closure_extras>(closure_extras{o, {}});
+  return spec;
+}
+
+opened open(cluster& c, std::vector<closure_spec> specs, session_spec s = {}) {
+  auto const r = c.reply_to_event(open_session{{}, std::move(s), std::move(specs)});
+  EXPECT_TRUE(r.status.ok()) << r.status.message;
+  auto const& body = std::get<session_reply>(r.body);
+  return {body.session, body.closures};
+}
+
+TEST(priority, higher_ones_go_first_and_equals_in_order) {
+  cluster c;
+  auto const job =
+      open(c, {with(c, {.priority = 0}), with(c, {.priority = 5}), with(c, {.priority = -5}),
+               with(c, {.priority = 5}), c.specs({"g"}).front()});
+  auto const w = c.attach({.functions = {"f", "g"}});
+  closures order;
+  while (!c.held(w).empty()) {
+    order.push_back(c.held(w).at(0));
+    c.succeed(w, order.back());
+  }
+  EXPECT_EQ(order, (closures{job[1], job[3], job[0], job[4], job[2]}));
+}
+
+TEST(priority, holds_for_a_batch_too) {
+  cluster c;
+  auto const job = open(c, {with(c, {.priority = 1}), with(c, {.priority = 2}),
+                            with(c, {.priority = 1}), with(c, {.priority = 2})});
+  auto const w = c.attach({.slots = 3, .credits = 3});
+  EXPECT_EQ(c.held(w), (closures{job[1], job[3], job[0]}));
+}
+
+TEST(delay, starts_when_it_is_over) {
+  cluster c;
+  auto const w = c.attach();
+  auto const job = open(c, {with(c, {.delay = 5s})});
+  EXPECT_EQ(c.state(job[0]), closure_state::queued);
+  EXPECT_EQ(c.core.explain(job[0], c.now()).value(),
+            "QUEUED, starts in 5000 ms: it was scheduled with a delay.");
+  c.advance(4s);
+  c.alive(w);
+  EXPECT_EQ(c.state(job[0]), closure_state::queued);
+  c.advance(1s);
+  EXPECT_EQ(c.state(job[0]), closure_state::running);
+}
+
+TEST(delay, a_cancelled_one_never_starts) {
+  cluster c;
+  auto const job = open(c, {with(c, {.delay = 5s})});
+  EXPECT_TRUE(c.status_of(cancel_closure{{}, job[0]}).ok());
+  EXPECT_EQ(c.job(job.id).state, job_state::cancelled);
+  c.advance(6s);
+  EXPECT_EQ(c.state(job[0]), closure_state::cancelled);
+}
+
+TEST(deadline, ends_what_is_queued) {
+  cluster c;
+  auto const job =
+      open(c, {with(c, {.deadline = 2s}), with(c, {.delay = 1h, .deadline = 3s})}, continue_all());
+  c.advance(2s);
+  auto const closure = c.core.closure(job[0]).value();
+  EXPECT_EQ(closure.state, closure_state::failed);
+  EXPECT_EQ(closure.error->kind, failure_kind::timeout);
+  EXPECT_EQ(closure.error->message, "its deadline of 2000 ms passed while it was queued");
+  c.advance(1s);
+  EXPECT_EQ(c.core.closure(job[1])->error->message,
+            "its deadline of 3000 ms passed before its start");
+}
+
+TEST(deadline, asks_what_runs_to_stop_and_ends_with_its_answer) {
+  cluster c;
+  auto const w = c.attach();
+  auto const job = open(c, {with(c, {.deadline = 2s})});
+  c.advance(2s);
+  EXPECT_EQ(c.state(job[0]), closure_state::running);
+  ASSERT_EQ(c.fx().stop_requests.size(), 1u);
+  c.succeed(w, job[0]);  // too late
+  auto const closure = c.core.closure(job[0]).value();
+  EXPECT_EQ(closure.state, closure_state::failed);
+  EXPECT_EQ(closure.error->kind, failure_kind::timeout);
+  EXPECT_EQ(closure.error->message, "its deadline of 2000 ms passed while it ran");
+  EXPECT_EQ(closure.error->worker, "worker:0");
+}
+
+TEST(deadline, a_lost_worker_does_not_give_it_another_attempt) {
+  cluster c;
+  auto const w = c.attach();
+  auto const job = open(c, {with(c, {.deadline = 2s})});
+  c.advance(2s);
+  c.lose(w);
+  EXPECT_EQ(c.core.closure(job[0])->error->kind, failure_kind::timeout);
+}
+
+TEST(deadline, is_forgotten_when_the_closure_ends_in_time) {
+  cluster c;
+  auto const w = c.attach();
+  auto const job = open(c, {with(c, {.deadline = 2s})});
+  c.succeed(w, job[0]);
+  c.advance(3s);
+  EXPECT_EQ(c.state(job[0]), closure_state::succeeded);
+}
+
+TEST(job_deadline, fails_the_job_and_cancels_the_rest) {
+  cluster c;
+  auto const w = c.attach();
+  auto spec = continue_all();
+  spec.deadline = 10s;
+  auto const job = c.open({"f", "f"}, spec);
+  c.advance(5s);
+  c.alive(w);
+  c.advance(5s);
+  EXPECT_EQ(c.state(job[1]), closure_state::cancelled);
+  EXPECT_EQ(c.job(job.id).state, job_state::running);
+  c.fail(w, job[0], "stopped", failure_kind::cancelled);
+  EXPECT_EQ(c.job(job.id).state, job_state::failed);
+  EXPECT_EQ(c.job(job.id).error->kind, failure_kind::timeout);
+  EXPECT_EQ(c.job(job.id).error->message,
+            "the deadline of 10000 ms passed with 1 closures waiting and 1 running");
+}
+
+TEST(job_deadline, is_forgotten_when_the_job_ends_in_time) {
+  cluster c;
+  auto const w = c.attach();
+  auto spec = fail_fast();
+  spec.deadline = 10s;
+  auto const job = c.open({"f"}, spec);
+  c.succeed(w, job[0]);
+  c.advance(20s);
+  EXPECT_EQ(c.job(job.id).state, job_state::succeeded);
+}
+
+TEST(retry, a_user_error_is_tried_again_after_a_pause_that_doubles) {
+  cluster c;
+  auto const w = c.attach();
+  auto const job = open(c, {with(c, {.max_retries = 2, .retry_initial = 1s, .retry_max = 1min})});
+  c.fail(w, job[0], "flaky");
+  EXPECT_EQ(c.state(job[0]), closure_state::queued);
+  auto const first = c.core.closure(job[0])->start_at - c.now();
+  EXPECT_LE(first, 1s);
+  EXPECT_GE(first, 750ms);
+  EXPECT_NE(c.core.explain(job[0], c.now())->find("retry 1 of 2 after failed: flaky"),
+            std::string::npos);
+  c.advance(first);
+  c.fail(w, job[0], "flaky again");
+  auto const second = c.core.closure(job[0])->start_at - c.now();
+  EXPECT_LE(second, 2s);
+  EXPECT_GE(second, 1500ms);
+  c.advance(second);
+  c.fail(w, job[0], "for good");
+  auto const closure = c.core.closure(job[0]).value();
+  EXPECT_EQ(closure.state, closure_state::failed);
+  EXPECT_EQ(closure.error->message, "for good");
+  EXPECT_EQ(closure.retries, 2u);
+  EXPECT_EQ(closure.attempts.size(), 3u);
+  EXPECT_EQ(closure.attempts[0].outcome, "failed: flaky");
+  EXPECT_EQ(c.job(job.id).retried, 2u);
+}
+
+TEST(retry, success_after_an_error_is_a_success) {
+  cluster c;
+  auto const w = c.attach();
+  auto const job = open(c, {with(c, {.max_retries = 1, .retry_initial = 0s, .retry_max = 0s})});
+  c.fail(w, job[0]);
+  EXPECT_EQ(c.state(job[0]), closure_state::running);  // no pause was asked for
+  c.succeed(w, job[0], "2");
+  EXPECT_EQ(c.job(job.id).state, job_state::succeeded);
+  EXPECT_FALSE(c.job(job.id).error.has_value());
+}
+
+TEST(retry, is_for_user_errors_of_sessions_that_go_on) {
+  cluster c;
+  auto const w = c.attach({.slots = 2, .credits = 2});
+  auto const job = open(c, {with(c, {.max_retries = 5}), c.specs({"f"}).front()});
+  c.fail(w, job[1], "fatal");  // fail_fast: the session stops
+  c.fail(w, job[0], "too late to be tried again");
+  EXPECT_EQ(c.state(job[0]), closure_state::failed);
+  auto const other = open(c, {with(c, {.max_retries = 5})});
+  c.fail(w, other[0], "bad argument", failure_kind::input);
+  EXPECT_EQ(c.state(other[0]), closure_state::failed);
+}
+
+TEST(stale_handle, comes_back_after_a_pause) {
+  cluster c;
+  auto const w = c.attach();
+  auto const job = c.open({"f"});
+  c.fail(w, job[0], "gone", failure_kind::stale_handle);
+  EXPECT_EQ(c.state(job[0]), closure_state::running);  // another worker might have known it
+  c.fail(w, job[0], "gone", failure_kind::stale_handle);
+  EXPECT_EQ(c.state(job[0]), closure_state::queued);
+  c.advance(100ms);
+  EXPECT_EQ(c.state(job[0]), closure_state::running);
+  EXPECT_EQ(c.core.closure(job[0])->attempts[0].outcome,
+            "the worker does not know the function any more: gone");
+}
+
+TEST(weight, is_the_share_of_the_turns) {
+  cluster c;
+  auto heavy = continue_all();
+  heavy.weight = 3;
+  auto const a = c.open(names(40, "f"), heavy);
+  auto const b = c.open(names(40, "f"), continue_all());
+  auto const w = c.attach();
+  std::size_t of_a = 0;
+  for (int i = 0; i < 16; ++i) {
+    auto const id = c.held(w).at(0);
+    of_a += c.core.closure(id)->job == a.id;
+    c.succeed(w, id);
+  }
+  EXPECT_EQ(of_a, 12u);
+  EXPECT_EQ(c.job(b.id).counts.succeeded, 4u);
+}
+
+TEST(options, out_of_bounds_are_refused_by_name) {
+  cluster c;
+  auto const message = [&](closure_options o) {
+    return c.status_of(open_session{{}, {}, {with(c, o)}}).message;
+  };
+  EXPECT_EQ(message({.priority = 2'000'000}), "closures[0].options.priority: the limit is 1000000");
+  EXPECT_EQ(message({.delay = -1s}), "closures[0].options.delay: not between 0 and 365 days");
+  EXPECT_EQ(message({.deadline = -1s}), "closures[0].options.deadline: not between 0 and 365 days");
+  EXPECT_EQ(message({.max_retries = 10'001}),
+            "closures[0].options.max_retries: the limit is 10000");
+  auto spec = fail_fast();
+  spec.weight = 0;
+  EXPECT_EQ(c.status_of(open_session{{}, spec, {}}).message, "weight: not between 1 and 1000");
+}
+
+}  // namespace
+}  // namespace muster::core
