@@ -35,9 +35,9 @@ function(muster_embed_dashboard target)
   set(out ${CMAKE_CURRENT_BINARY_DIR}/dashboard)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${MUSTER_DASHBOARD_SOURCE}/src/*)
   add_custom_command(
-    OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/npm-installed
+    OUTPUT ${MUSTER_DASHBOARD_SOURCE}/node_modules/.installed
     COMMAND ${CMAKE_COMMAND} -DNPM=${MUSTER_NPM} -DSOURCE=${MUSTER_DASHBOARD_SOURCE}
-            -DSTAMP=${CMAKE_CURRENT_BINARY_DIR}/npm-installed
+            -DSTAMP=${MUSTER_DASHBOARD_SOURCE}/node_modules/.installed
             -P ${MUSTER_WEB_SOURCE}/npm_install.cmake
     DEPENDS ${MUSTER_DASHBOARD_SOURCE}/package-lock.json ${MUSTER_WEB_SOURCE}/npm_install.cmake
     COMMENT "Installing the dashboard's packages (npm ci)"
@@ -49,7 +49,7 @@ function(muster_embed_dashboard target)
     COMMAND ${CMAKE_COMMAND} -E env MUSTER_WEB_OUT=${out} ${MUSTER_NPM} run --silent build
     WORKING_DIRECTORY ${MUSTER_DASHBOARD_SOURCE}
     DEPENDS ${sources} ${MUSTER_DASHBOARD_SOURCE}/build.mjs ${MUSTER_DASHBOARD_SOURCE}/package.json
-            ${CMAKE_CURRENT_BINARY_DIR}/npm-installed
+            ${MUSTER_DASHBOARD_SOURCE}/node_modules/.installed
     COMMENT "Building the dashboard (npm run build)"
     USES_TERMINAL VERBATIM)
   add_custom_command(

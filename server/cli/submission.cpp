@@ -21,8 +21,26 @@ json::object job_body(job_request const& request) {
   json::object options;
   if (request.require_function) options["require_function"] = true;
   if (request.max_worker_failures) options["max_worker_failures"] = *request.max_worker_failures;
+  if (request.weight) options["weight"] = *request.weight;
+  if (!request.deadline.empty()) options["deadline"] = request.deadline;
   if (!options.empty()) body["options"] = std::move(options);
   return body;
+}
+
+// Null when nothing was asked for.
+json::value closure_options(job_request const& request) {
+  json::object options;
+  auto const span = [&options](char const* name, std::string const& text) {
+    if (!text.empty()) options[name] = text;
+  };
+  if (request.priority) options["priority"] = *request.priority;
+  if (request.max_retries) options["max_retries"] = *request.max_retries;
+  span("delay", request.delay);
+  span("deadline", request.closure_deadline);
+  span("retry_delay", request.retry_delay);
+  span("retry_delay_max", request.retry_delay_max);
+  if (options.empty()) return nullptr;
+  return options;
 }
 
 std::chrono::seconds retry_after(web::http_response const& response) {
@@ -55,26 +73,30 @@ bool append(rest& server, std::string const& job, std::string chunk) {
   }
 }
 
-std::string closure_line(std::string const& function_json, std::string_view line,
-                         std::string const& name, std::size_t number) {
+// `head`: the closure's JSON up to its arguments.
+std::string closure_line(std::string const& head, std::string_view line, std::string const& name,
+                         std::size_t number) {
   boost::system::error_code ec;
   auto const parsed = json::parse(json::string_view(line.data(), line.size()), ec);
   if (ec || !parsed.is_array())
     throw command_error(exit_usage, name + ":" + std::to_string(number) +
                                         ": not a JSON list of arguments, such as [1, \"two\"]");
-  return "{\"function\":" + function_json + ",\"args\":" + std::string(line) + "}\n";
+  return head + std::string(line) + "}\n";
 }
 
 /// False as in append.
-bool send_lines(rest& server, std::string const& job, std::string const& function,
+bool send_lines(rest& server, std::string const& job, job_request const& request,
                 std::istream& lines, std::string const& name) {
-  auto const function_json = json::serialize(json::value(function));
+  auto head = "{\"function\":" + json::serialize(json::value(request.function));
+  if (auto const options = closure_options(request); !options.is_null())
+    head += ",\"options\":" + json::serialize(options);
+  head += ",\"args\":";
   std::string chunk, line;
   std::size_t number = 0, in_chunk = 0;
   while (std::getline(lines, line)) {
     ++number;
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    chunk += closure_line(function_json, line, name, number);
+    chunk += closure_line(head, line, name, number);
     if (++in_chunk < chunk_lines_max && chunk.size() < chunk_bytes_max) continue;
     if (!append(server, job, std::exchange(chunk, {}))) return false;
     in_chunk = 0;
@@ -95,7 +117,10 @@ json::value submit_one(rest& server, job_request const& request,
   json::array args;
   for (auto const& text : arguments) args.push_back(argument(text));
   auto body = job_body(request);
-  body["closures"] = json::array{json::object{{"function", request.function}, {"args", args}}};
+  json::object closure{{"function", request.function}, {"args", args}};
+  if (auto options = closure_options(request); !options.is_null())
+    closure["options"] = std::move(options);
+  body["closures"] = json::array{std::move(closure)};
   return server.post("/api/v1/jobs", json::serialize(body));
 }
 
@@ -107,7 +132,7 @@ json::value submit_lines(rest& server, job_request const& request, std::istream&
   auto job = server.post("/api/v1/jobs", json::serialize(body));
   auto const id = text_of(job, "id");
   try {
-    if (send_lines(server, id, request.function, lines, name))
+    if (send_lines(server, id, request, lines, name))
       server.post("/api/v1/jobs/" + id + "/seal", {});
   } catch (...) {
     try {

@@ -18,6 +18,12 @@ struct job_request {
   std::string idempotency_key;
   bool require_function = false;
   std::optional<std::uint32_t> max_worker_failures;  // 0: no limit
+  std::optional<std::uint32_t> weight;
+  std::string deadline;
+  // Of each closure. Durations as they are written: the server reads them.
+  std::optional<std::int32_t> priority;
+  std::optional<std::uint32_t> max_retries;
+  std::string delay, closure_deadline, retry_delay, retry_delay_max;
 };
 
 /// An argument from the command line: JSON if it reads as JSON, else a string.

@@ -64,6 +64,21 @@ int run(options& o) {
   return judge(ended);
 }
 
+// What each closure, and the job as a whole, may ask for.
+void add_scheduling(CLI::App& verb, job_request& job) {
+  auto const add = [&verb](char const* flag, auto& into, char const* what, char const* type) {
+    verb.add_option(flag, into, what)->type_name(type);
+  };
+  add("--priority", job.priority, "Higher ones of the job go first", "N");
+  add("--delay", job.delay, "Start no closure before this long after it was submitted", "TIME");
+  add("--deadline", job.closure_deadline, "A closure not finished by then fails: TIMEOUT", "TIME");
+  add("--max-retries", job.max_retries, "How often a closure that raised is tried again", "N");
+  add("--retry-delay", job.retry_delay, "Pause before the first retry; doubles (1s)", "TIME");
+  add("--retry-delay-max", job.retry_delay_max, "The pause grows no further (1m)", "TIME");
+  add("--weight", job.weight, "The job's share of the workers beside others' (1)", "N");
+  add("--job-deadline", job.deadline, "A job not finished by then fails", "TIME");
+}
+
 }  // namespace
 
 void add_submit(CLI::App& app, choice& chosen) {
@@ -92,6 +107,7 @@ void add_submit(CLI::App& app, choice& chosen) {
   verb->add_option("--max-worker-failures", o->job.max_worker_failures,
                    "Workers a closure may lose before it fails; 0: no limit")
       ->type_name("N");
+  add_scheduling(*verb, o->job);
   verb->add_flag("--require-function", o->job.require_function,
                  "Refuse at once when no connected worker has the function");
   verb->add_flag("--no-wait", o->no_wait, "Print the job's id and return");
