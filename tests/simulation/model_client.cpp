@@ -10,11 +10,34 @@ void model_client::start() {
   gone_ = false;
   ++sessions;
   failing_ = world_.dice().chance(40);
+  fancy_ = world_.dice().chance(40);
   if (world_.dice().chance(50)) {
     open_stream();
   } else {
     open_job();
   }
+}
+
+// Inputs among the closures before it, and options of every kind.
+std::shared_ptr<core::closure_extras const> model_client::extras(std::size_t position) {
+  auto& dice = world_.dice();
+  auto x = std::make_shared<core::closure_extras>();
+  auto const ms = [&dice](std::int64_t most) {
+    return core::duration(std::chrono::milliseconds(dice.between(0, most)));
+  };
+  x->options.priority = static_cast<std::int32_t>(dice.between(-2, 2));
+  if (dice.chance(20)) x->options.delay = ms(400);
+  if (dice.chance(20)) x->options.deadline = ms(3'000);
+  x->options.max_retries = static_cast<std::uint32_t>(dice.between(0, 3));
+  x->options.retry_initial = ms(50);
+  x->options.retry_max = ms(200);
+  if (position == 0) return x;
+  for (auto n = dice.between(0, 3); n > 0; --n)
+    x->inputs.push_back(
+        {{},
+         static_cast<std::uint32_t>(dice.between(0, static_cast<std::int64_t>(position) - 1)),
+         0});
+  return x;
 }
 
 std::vector<core::closure_spec> model_client::batch() {
@@ -29,6 +52,7 @@ std::vector<core::closure_spec> model_client::batch() {
     c.function = functions_[static_cast<std::size_t>(
         dice.between(0, static_cast<std::int64_t>(functions_.size()) - 1))];
     c.args = args_for(b, c.token);
+    if (fancy_ && dice.chance(50)) c.extras = extras(static_cast<std::size_t>(&c - out.data()));
   }
   return out;
 }
@@ -107,6 +131,10 @@ void model_client::open_job() {
   auto& dice = world_.dice();
   core::open_session e;
   e.spec.on_error = dice.chance(50) ? core::on_error::fail_fast : core::on_error::continue_all;
+  if (fancy_) {
+    e.spec.weight = static_cast<std::uint32_t>(dice.between(1, 5));
+    if (dice.chance(20)) e.spec.deadline = std::chrono::milliseconds(dice.between(1, 4'000));
+  }
   e.closures = batch();
   auto const n = e.closures.size();
   core::session_reply opened;

@@ -28,6 +28,7 @@ class model_client {
   void open_job();
   void schedule_more(int batches);
   std::vector<core::closure_spec> batch();
+  std::shared_ptr<core::closure_extras const> extras(std::size_t position);
   void ended();
   void check_reply(core::reply const& r, core::time_point deadline);
 
@@ -36,6 +37,7 @@ class model_client {
   bool stopped_ = false;
   bool session_open_ = false;
   bool failing_ = false;  // this session may schedule closures that fail
+  bool fancy_ = false;    // its closures have inputs and options
   bool gone_ = false;
   core::session_id session_{};
   std::set<std::uint64_t> outstanding_;
