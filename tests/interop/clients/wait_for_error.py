@@ -9,6 +9,9 @@ def main():
     given = words()
     client = initialize(given)
     say(ready=True)
+    if given.stay:  # the one that is killed never comes to the barrier
+        threading.Event().wait(60)
+        return
     message, _ = error_of(client.wait_at_barrier, 'incomplete', 60_000)
     say(barrier_error=message)
     # Without a callback of its own, JAX ends a process that is told of an error.

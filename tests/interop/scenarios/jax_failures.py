@@ -14,7 +14,8 @@ def killed(trial):
     """One is killed; every other one is ended by its error, which names it."""
     victim_index = 2
     trial.serve(tasks=TASKS, heartbeat_timeout=HEARTBEAT_TIMEOUT)
-    processes = start_all(trial, 'wait_for_error.py')
+    processes = [trial.start('wait_for_error.py', i, *(['--stay'] if i == victim_index else []))
+                 for i in range(TASKS)]
     for process in processes:
         process.event('ready', trial.deadline)
     victim = processes.pop(victim_index)
