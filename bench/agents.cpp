@@ -12,6 +12,7 @@ agents::agents(std::string const& server, int count, int connections) : count_(c
     arguments.SetMaxReceiveMessageSize(-1);
     auto channel = grpc::CreateCustomChannel(server, grpc::InsecureChannelCredentials(), arguments);
     stubs_.push_back(wire::CoordinationService::NewStub(channel));
+    raw_stubs_.push_back(std::make_unique<grpc::GenericStub>(channel));
   }
 }
 
@@ -45,6 +46,32 @@ void agents::handle(void* tag) {
   std::unique_ptr<call> const c(static_cast<call*>(tag));
   unlink(*c);
   c->finish();
+}
+
+struct agents::raw_call final : call {
+  void finish() override {
+    if (!status.ok()) throw std::runtime_error("watch: " + status.error_message());
+    done(response.Length());
+  }
+  grpc::ByteBuffer response;
+  std::unique_ptr<grpc::GenericClientAsyncResponseReader> reader;
+  std::function<void(std::size_t)> done;
+};
+
+void agents::watch(int i, std::int64_t version, std::function<void(std::size_t)> done) {
+  wire::WatchTasksRequest request;
+  request.set_version_number(version);
+  request.mutable_incarnations()->set_task_incarnation(incarnation(i));
+  request.mutable_incarnations()->set_service_incarnation(service_);
+  grpc::Slice const slice(request.SerializeAsString());
+  auto* c = new raw_call;
+  c->done = std::move(done);
+  link(*c);
+  auto& stub = *raw_stubs_[static_cast<std::size_t>(i) % raw_stubs_.size()];
+  c->reader = stub.PrepareUnaryCall(&c->context, "/xla.coordination.CoordinationService/WatchTasks",
+                                    grpc::ByteBuffer(&slice, 1), &queue_);
+  c->reader->StartCall();
+  c->reader->Finish(&c->response, &c->status, static_cast<call*>(c));
 }
 
 void agents::run(std::function<bool()> const& enough, std::chrono::seconds limit) {

@@ -3,6 +3,7 @@
 // other that speaks the dialect. One thread.
 #pragma once
 
+#include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 
 #include <chrono>
@@ -47,6 +48,10 @@ class agents {
     c->reader->Finish(&c->response, &c->status, static_cast<call*>(c));
   }
 
+  /// A parked WatchTasks of agent `i`; `done` gets the size of the answer, which is not decoded:
+  /// the clients' work on a thousand long lists would drown the server's.
+  void watch(int i, std::int64_t version, std::function<void(std::size_t bytes)> done);
+
   /// Handles answers until `enough` is true. Throws std::runtime_error after `limit`.
   void run(std::function<bool()> const& enough, std::chrono::seconds limit);
   /// Handles what has arrived for this long.
@@ -86,9 +91,12 @@ class agents {
   void unlink(call& c);
   void handle(void* tag);
 
+  struct raw_call;
+
   int const count_;
   grpc::CompletionQueue queue_;
   std::vector<std::unique_ptr<wire::CoordinationService::Stub>> stubs_;
+  std::vector<std::unique_ptr<grpc::GenericStub>> raw_stubs_;
   std::uint64_t service_ = 0;
   call* calls_ = nullptr;
   std::size_t in_flight_ = 0;

@@ -63,15 +63,12 @@ std::int64_t watch_version(agents& all) {
 void watch_storm(agents& all, coordination_target& target, boost::json::object& row) {
   int told = 0;
   std::size_t bytes = 0;
-  wire::WatchTasksRequest request;
-  request.set_version_number(watch_version(all));
+  auto const version = watch_version(all);
   for (int i = 0; i < all.count(); ++i)
-    all.start<wire::WatchTasksRequest, wire::WatchTasksResponse>(
-        i, &wire::CoordinationService::Stub::AsyncWatchTasks, request,
-        [&](grpc::Status const&, wire::WatchTasksResponse const& r) {
-          ++told;
-          bytes = r.ByteSizeLong();
-        });
+    all.watch(i, version, [&](std::size_t size) {
+      ++told;
+      bytes = size;
+    });
   all.run_for(std::chrono::milliseconds(100 + all.count() / 5));
   auto const cpu = target.cpu_time();
   auto const begin = clock::now();
