@@ -40,6 +40,9 @@ void write_closures(metric_text& m, counters const& c) {
   m.family("muster_closures_put_back_total", "counter",
            "Times a closure was taken from a lost worker and queued again.")
       .sample(as_double(c.overview.put_back));
+  m.family("muster_closures_retried_total", "counter",
+           "Times a closure that raised was tried again.")
+      .sample(as_double(c.overview.retried));
 }
 
 void write_cluster(metric_text& m, counters const& c) {

@@ -60,17 +60,17 @@ struct closure_record {
   std::uint32_t place = ~0u;  // where the newest attempt ran
   closure_state state = closure_state::queued;
   std::uint8_t worker_failures = 0;
-  bool delayed = false;    // queued, and waits for its start rather than for a worker
-  bool timed_out = false;  // its deadline has passed while it ran
-  bool stop_requested = false;
-  bool awaited = false;  // a parked call waits for it
+  bool delayed : 1 = false;    // queued, and waits for its start rather than for a worker
+  bool timed_out : 1 = false;  // its deadline has passed while it ran
+  bool stop_requested : 1 = false;
+  bool awaited : 1 = false;  // a parked call waits for it
 
   closure_details& rare() {
     if (!details) details = std::make_unique<closure_details>();
     return *details;
   }
 };
-static_assert(sizeof(closure_record) <= 112, "the memory of a queued closure is a promise");
+static_assert(sizeof(closure_record) <= 104, "the memory of a queued closure is a promise");
 
 /// A list of records through their own links.
 struct slot_list {

@@ -97,10 +97,11 @@ TEST_F(server_facts, metrics_are_well_formed_prometheus_text) {
   }
   for (auto const* name :
        {"muster_tasks", "muster_closures", "muster_closures_finished_total", "muster_queue_depth",
-        "muster_closures_put_back_total", "muster_remote_values_total", "muster_jobs",
-        "muster_remote_values_held_bytes", "muster_parked_calls", "muster_heartbeat_age_seconds",
-        "muster_http_requests_total", "muster_websocket_clients", "muster_websocket_bytes_total",
-        "process_cpu_seconds_total", "process_resident_memory_bytes", "process_start_time_seconds"})
+        "muster_closures_put_back_total", "muster_closures_retried_total",
+        "muster_remote_values_total", "muster_jobs", "muster_remote_values_held_bytes",
+        "muster_parked_calls", "muster_heartbeat_age_seconds", "muster_http_requests_total",
+        "muster_websocket_clients", "muster_websocket_bytes_total", "process_cpu_seconds_total",
+        "process_resident_memory_bytes", "process_start_time_seconds"})
     EXPECT_TRUE(names.contains(name)) << name;
   EXPECT_NE(r.body.find("muster_closures_finished_total{state=\"succeeded\"} 5\n"),
             std::string::npos);
