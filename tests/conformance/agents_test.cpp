@@ -29,7 +29,7 @@ TEST_P(conformance, ClientsTerminateShutdownIfAnyClientGoesAway) {
   serve(std::move(spec));
   connect(2);
   (*this)[0].beat_every(fast_beat);
-  auto poll = (*this)[0].poll_for_error();
+  auto poll = polling(0);
   EXPECT_CODE((*this)[0].shutdown().get(), INTERNAL);
   EXPECT_FALSE(poll.get().ok());
 }
@@ -49,7 +49,7 @@ TEST_P(conformance, MissedHeartbeatCallbackIsExecutedIfAnyClientGoesAway) {
   std::vector<pending> polls;
   for (std::size_t i = 0; i < 2; ++i) {
     (*this)[i].beat_every(fast_beat);
-    polls.push_back((*this)[i].poll_for_error());
+    polls.push_back(polling(i));
   }
   for (auto& p : polls) EXPECT_CODE(p.get(), UNAVAILABLE);
 }
@@ -66,7 +66,7 @@ TEST_P(conformance, ShutdownErrorIsPropagatedToClients) {
   spec.shutdown_timeout = 200ms;
   serve(std::move(spec));
   connect(2);
-  auto poll = (*this)[1].poll_for_error();
+  auto poll = polling(1);
   EXPECT_CODE((*this)[0].shutdown().get(), INTERNAL);
   EXPECT_CODE(poll.get(), INTERNAL);
 }
@@ -113,8 +113,7 @@ TEST_P(conformance, ZeroInitTimeoutShouldStillWaitForOtherTasks) {
 TEST_P(conformance, ClientRestart_AfterConnect_Fails) {
   serve(strict(2));
   connect(2);
-  auto poll = (*this)[1].poll_for_error();
-  ASSERT_TRUE(server->parked(1));
+  auto poll = polling(1);
   (*this)[0].restart();
   EXPECT_CODE((*this)[0].register_task().get(), ABORTED);
   EXPECT_CODE(poll.get(), ABORTED);
@@ -243,8 +242,7 @@ TEST_P(conformance, EnumerateElevenDevices) {
 TEST_P(conformance, CancelledPollForErrorRequest) {
   serve(loose(1));
   connect(1);
-  auto poll = (*this)[0].poll_for_error();
-  ASSERT_TRUE(server->parked(1));
+  auto poll = polling(0);
   poll.cancel();
   EXPECT_CODE(poll.get(), CANCELLED);
   EXPECT_TRUE(server->parked(0));

@@ -78,8 +78,8 @@ TEST_P(conformance, BarrierReturnsPreviousError) {
   serve(loose(2));
   connect(2);
   auto a = (*this)[0].barrier("b", long_time, {}, 0);
-  auto poll = (*this)[0].poll_for_error();
-  ASSERT_TRUE(server->parked(2));
+  ASSERT_TRUE(server->parked(1));
+  auto poll = polling(0);
   EXPECT_CODE((*this)[1].report_error(13, "broken").get(), OK);
   EXPECT_CODE(a.get(), INTERNAL);
   EXPECT_CODE((*this)[0].barrier("b", long_time, {}, 0).get(), INTERNAL);
@@ -185,7 +185,7 @@ TEST_P(conformance, BarrierFailsIfTaskIsInError) {
   serve(watched(2));
   connect(2);
   (*this)[0].beat_every(fast_beat);
-  auto poll = (*this)[0].poll_for_error();
+  auto poll = polling(0);
   EXPECT_CODE((*this)[0].barrier("b", long_time, {}, 0).get(), INTERNAL);
   EXPECT_CODE(poll.get(), UNAVAILABLE);
   EXPECT_CODE((*this)[0].barrier("after", long_time, {}, 0).get(), INTERNAL);
@@ -196,7 +196,7 @@ TEST_P(conformance, BarrierWithSubsetFailsIfTaskIsStale) {
   connect(3);
   (*this)[0].beat_every(fast_beat);
   (*this)[2].beat_every(fast_beat);
-  auto poll = (*this)[0].poll_for_error();
+  auto poll = polling(0);
   EXPECT_CODE((*this)[0].barrier("b", long_time, {0, 1}, 0).get(), INTERNAL);
   EXPECT_CODE(poll.get(), UNAVAILABLE);
 }
@@ -205,7 +205,7 @@ TEST_P(conformance, BarrierWithParticipatingTasksFailsIfTaskIsStale) {
   serve(watched(2));
   connect(2);
   (*this)[0].beat_every(fast_beat);
-  auto poll = (*this)[0].poll_for_error();
+  auto poll = polling(0);
   EXPECT_CODE(poll.get(), UNAVAILABLE);
   EXPECT_CODE((*this)[0].barrier("b", long_time, {0, 1}, 0).get(), INTERNAL);
 }
@@ -213,8 +213,7 @@ TEST_P(conformance, BarrierWithParticipatingTasksFailsIfTaskIsStale) {
 TEST_P(conformance, BarrierFailsAfterErrorPollingResponse) {
   serve(loose(2));
   connect(2);
-  auto poll = (*this)[0].poll_for_error();
-  ASSERT_TRUE(server->parked(1));
+  auto poll = polling(0);
   EXPECT_CODE((*this)[1].report_error(13, "broken").get(), OK);
   EXPECT_CODE(poll.get(), INTERNAL);
   EXPECT_CODE((*this)[0].barrier("b", long_time, {}, 0).get(), INTERNAL);

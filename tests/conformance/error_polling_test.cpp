@@ -9,9 +9,8 @@ namespace {
 TEST_P(conformance, ErrorPollingRequestsGotCancelledErrorUponServiceShutdown) {
   serve(loose(2));
   connect(2);
-  auto first = (*this)[0].poll_for_error();
-  auto second = (*this)[1].poll_for_error();
-  ASSERT_TRUE(server->parked(2));
+  auto first = polling(0);
+  auto second = polling(1);
   server->stop();
   EXPECT_CODE(first.get(), CANCELLED);
   auto const a = second.get();
@@ -22,8 +21,8 @@ TEST_P(conformance, ErrorPollingRequestsGotCancelledErrorUponServiceShutdown) {
 TEST_P(conformance, HeartbeatTimeoutErrorCanPropagateThroughErrorPolling) {
   serve(watched(2));
   connect(2);
-  auto first = (*this)[0].poll_for_error();
-  auto second = (*this)[1].poll_for_error();
+  auto first = polling(0);
+  auto second = polling(1);
   EXPECT_CODE(first.get(), UNAVAILABLE);
   auto const a = second.get();
   EXPECT_CODE(a, UNAVAILABLE);
@@ -43,9 +42,8 @@ TEST_P(conformance, HeartbeatTimeoutErrorFromOneTaskCanPropagateThroughErrorPoll
 TEST_P(conformance, ReportedErrorCanPropagateThroughErrorPolling) {
   serve(loose(3));
   connect(3);
-  auto first = (*this)[0].poll_for_error();
-  auto second = (*this)[1].poll_for_error();
-  ASSERT_TRUE(server->parked(2));
+  auto first = polling(0);
+  auto second = polling(1);
   EXPECT_CODE((*this)[2].report_error(15, "disk is gone").get(), OK);
   for (auto* poll : {&first, &second}) {
     auto const a = poll->get();
@@ -59,8 +57,7 @@ TEST_P(conformance, ReportedErrorCanPropagateThroughErrorPolling) {
 TEST_P(conformance, CanPropagateTaskRegistrationErrorThroughErrorPolling) {
   serve(loose(2));
   connect(2);
-  auto poll = (*this)[1].poll_for_error();
-  ASSERT_TRUE(server->parked(1));
+  auto poll = polling(1);
   EXPECT_CODE(agent(0).register_task().get(), ABORTED);
   EXPECT_CODE(poll.get(), ABORTED);
 }
@@ -68,8 +65,7 @@ TEST_P(conformance, CanPropagateTaskRegistrationErrorThroughErrorPolling) {
 TEST_P(conformance, LatePollingTaskCanGetError) {
   serve(loose(3));
   connect(3);
-  auto poll = (*this)[0].poll_for_error();
-  ASSERT_TRUE(server->parked(1));
+  auto poll = polling(0);
   EXPECT_CODE((*this)[2].report_error(13, "broken").get(), OK);
   EXPECT_CODE(poll.get(), INTERNAL);
   auto const late = (*this)[1].poll_for_error().get();
@@ -80,8 +76,7 @@ TEST_P(conformance, LatePollingTaskCanGetError) {
 TEST_P(conformance, SecondPollReplacesTheFirst) {
   serve(loose(1));
   connect(1);
-  auto first = (*this)[0].poll_for_error();
-  ASSERT_TRUE(server->parked(1));
+  auto first = polling(0);
   auto second = (*this)[0].poll_for_error();
   EXPECT_CODE(first.get(), CANCELLED);
   EXPECT_TRUE(second.parked_for(a_while));
@@ -106,11 +101,10 @@ TEST_P(conformance, DoNotAllowPollForErrorIfTaskNotRegistered) {
 TEST_P(conformance, AllowPollForErrorWithinGracePeriodIfTaskHasShutDown) {
   serve(loose(2));
   connect(2);
-  auto poll = (*this)[0].poll_for_error();
-  ASSERT_TRUE(server->parked(1));
+  auto poll = polling(0);
   EXPECT_CODE((*this)[0].shutdown().get(), OK);
   EXPECT_CODE(poll.get(), CANCELLED);
-  auto again = (*this)[0].poll_for_error();
+  auto again = polling(0);
   EXPECT_TRUE(again.parked_for(a_while));
   server->stop();
   EXPECT_CODE(again.get(), CANCELLED);

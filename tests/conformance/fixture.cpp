@@ -36,6 +36,13 @@ void conformance::connect(int tasks) {
   }
 }
 
+pending conformance::polling(std::size_t i) {
+  auto const before = server->parked_calls();
+  auto call = agents[i]->poll_for_error();
+  EXPECT_TRUE(server->parked(before + 1));
+  return call;
+}
+
 INSTANTIATE_TEST_SUITE_P(wire, conformance, testing::Values(wire_dialect::x, wire_dialect::t),
                          dialect_name);
 

@@ -52,6 +52,9 @@ class conformance : public testing::TestWithParam<wire_dialect> {
   /// Registers this many tasks, all at one time.
   void connect(int tasks);
   coordination_agent& operator[](std::size_t i) { return *agents[i]; }
+  /// Polls for errors, and waits until the service has the call: what comes after it on another
+  /// connection could overtake it.
+  pending polling(std::size_t i);
   bool is_x() const { return GetParam() == wire_dialect::x; }
 
   call_runner runner;

@@ -75,7 +75,7 @@ TEST_P(conformance, ShutdownWithBarrier_BarrierFails_TaskDisconnectsOtherTaskIsA
   spec.shutdown_timeout = 200ms;
   serve(std::move(spec));
   connect(2);
-  auto poll = (*this)[1].poll_for_error();
+  auto poll = polling(1);
   auto const a = (*this)[0].shutdown().get();
   EXPECT_CODE(a, INTERNAL);
   EXPECT_SAYS(a, "timed out");

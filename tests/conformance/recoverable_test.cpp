@@ -19,7 +19,7 @@ TEST_P(conformance, RecoverableTaskWillNotPropagateError) {
 TEST_P(conformance, RecoverableTaskWithErrorPollingWillNotPropagateError) {
   serve(recoverable(loose(2)));
   connect(2);
-  auto poll = (*this)[1].poll_for_error();
+  auto poll = polling(1);
   EXPECT_CODE((*this)[0].report_error(13, "mine").get(), OK);
   EXPECT_TRUE(poll.parked_for(a_while));
 }
@@ -39,7 +39,7 @@ TEST_P(conformance, RecoverableClientDies_NoErrorPropagated) {
   serve(std::move(spec));
   connect(2);
   (*this)[0].beat_every(fast_beat);
-  auto poll = (*this)[0].poll_for_error();
+  auto poll = polling(0);
   EXPECT_TRUE(poll.parked_for(fast_timeout + 200ms));
   (*this)[1].restart();
   EXPECT_CODE((*this)[1].connect(), OK);

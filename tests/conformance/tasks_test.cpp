@@ -48,7 +48,7 @@ TEST_P(conformance, TestTaskHeartbeatTimeout) {
   serve(watched(2));
   connect(2);
   (*this)[1].beat_every(fast_beat);
-  auto poll = (*this)[1].poll_for_error();
+  auto poll = polling(1);
   EXPECT_CODE(poll.get(), UNAVAILABLE);
   EXPECT_CODE((*this)[0].heartbeat().get(), ABORTED);
 }
@@ -70,7 +70,7 @@ TEST_P(conformance, HeartbeatTimeoutWithoutServerToClientConnection) {
 TEST_P(conformance, TestTaskRestart) {
   serve(loose(2));
   connect(2);
-  auto poll = (*this)[1].poll_for_error();
+  auto poll = polling(1);
   EXPECT_CODE(agent(0).register_task().get(), ABORTED);
   EXPECT_CODE(poll.get(), ABORTED);
 }

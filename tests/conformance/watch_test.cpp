@@ -104,8 +104,7 @@ TEST_P(conformance, SuccessfulGetAliveTasks) {
 TEST_P(conformance, FailedTaskBeforeCallingGetAliveTasks) {
   serve(loose(3));
   connect(3);
-  auto polled = (*this)[0].poll_for_error();
-  ASSERT_TRUE(server->parked(1));
+  auto polled = polling(0);
   EXPECT_CODE((*this)[2].report_error(13, "broken").get(), OK);
   auto first = (*this)[0].alive({0, 1, 2});
   auto second = (*this)[1].alive({0, 1, 2});
@@ -116,7 +115,7 @@ TEST_P(conformance, FailedTaskBeforeCallingGetAliveTasks) {
 TEST_P(conformance, FailedTaskAfterCallingGetAliveTasks) {
   serve(loose(3));
   connect(3);
-  auto polled = (*this)[0].poll_for_error();
+  auto polled = polling(0);
   auto failed = (*this)[2].alive({0, 1, 2});
   ASSERT_TRUE(server->parked(2));
   EXPECT_CODE((*this)[2].report_error(13, "broken").get(), OK);

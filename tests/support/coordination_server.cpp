@@ -15,6 +15,12 @@ coordination_server::coordination_server(coordination::cluster_spec spec)
     : coordination_server(
           {.clusters = {std::move(spec)}, .limits = {}, .service = {}, .ports = {}, .port = 0}) {}
 
+namespace {
+std::size_t parked_calls_of_first(coordination_server::inside& s) {
+  return s.hub.state().current(s.hub.state().ids().front()).parked_calls();
+}
+}  // namespace
+
 coordination_server::coordination_server(coordination_server_options o)
     : engine_(builder_.AddCompletionQueue()),
       server_(
@@ -56,10 +62,12 @@ std::string coordination_server::address(std::string const& cluster) {
   return on_engine([&](inside& s) { return s.ports.address(*s.hub.state().find(cluster)); });
 }
 
+std::size_t coordination_server::parked_calls() {
+  return on_engine([](inside& s) { return parked_calls_of_first(s); });
+}
+
 bool coordination_server::parked(std::size_t calls) {
-  return eventually([&](inside& s) {
-    return s.hub.state().current(s.hub.state().ids().front()).parked_calls() == calls;
-  });
+  return eventually([&](inside& s) { return parked_calls_of_first(s) == calls; });
 }
 
 void coordination_server::stop() {

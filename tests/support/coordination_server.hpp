@@ -72,6 +72,8 @@ class coordination_server {
     }
     return false;
   }
+  /// Of the first cluster.
+  std::size_t parked_calls();
   /// Waits until so many calls of the first cluster are parked.
   bool parked(std::size_t calls);
 
