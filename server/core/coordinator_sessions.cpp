@@ -353,9 +353,7 @@ void coordinator::state::await(await_value const& e) {
     return answer(e.call, {code::not_found,
                            "there is no " + text(e.closure) + ", or its value was released"});
   auto& r = closures[c];
-  if (r.state != closure_state::queued && r.state != closure_state::running &&
-      r.state != closure_state::blocked)
-    return answer(e.call, {}, value_of(c));
+  if (ended(r.state)) return answer(e.call, {}, value_of(c));
   if (e.deadline <= now)
     return answer(e.call, {code::deadline_exceeded, text(e.closure) + " has not finished"});
   if (waiters.size() >= config.parked_calls_max)

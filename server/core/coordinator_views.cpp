@@ -103,10 +103,6 @@ closure_view view_of(coordinator const& c, closure_table const& closures, slot a
   v.finished = r.finished;
   return v;
 }
-bool ended(closure_state s) {
-  return s == closure_state::succeeded || s == closure_state::failed ||
-         s == closure_state::cancelled;
-}
 }  // namespace
 
 result<closure_view> coordinator::closure(closure_id id) const {

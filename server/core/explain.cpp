@@ -9,10 +9,6 @@ std::string ago(duration d) {
   if (ms < 10'000) return std::to_string(ms) + " ms";
   return std::to_string(ms / 1000) + " s";
 }
-bool ended(closure_state s) {
-  return s == closure_state::succeeded || s == closure_state::failed ||
-         s == closure_state::cancelled;
-}
 std::string plural(std::uint64_t n, std::string const& noun) {
   return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
 }

@@ -10,10 +10,6 @@ namespace {
 std::string broken(std::string const& what, std::uint64_t is, std::uint64_t should_be) {
   return what + ": " + std::to_string(is) + ", counted " + std::to_string(should_be);
 }
-bool ended(closure_state s) {
-  return s == closure_state::succeeded || s == closure_state::failed ||
-         s == closure_state::cancelled;
-}
 }  // namespace
 
 // Every place is held as often as something says that it ran there.

@@ -24,6 +24,12 @@ enum class closure_state : std::uint8_t {
   cancelled,
 };
 
+/// Succeeded, failed or cancelled: nothing more happens to it.
+constexpr bool ended(closure_state s) {
+  return s == closure_state::succeeded || s == closure_state::failed ||
+         s == closure_state::cancelled;
+}
+
 enum class value_state : std::uint8_t {
   not_ready,  ///< the closure has not finished
   ready,      ///< a value, or the error the function ended with

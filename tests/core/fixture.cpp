@@ -136,7 +136,11 @@ std::vector<closure_spec> cluster::specs(names const& functions) {
 }
 
 opened cluster::open(names const& functions, session_spec spec) {
-  auto const r = reply_to_event(open_session{{}, std::move(spec), specs(functions)});
+  return open_with(specs(functions), std::move(spec));
+}
+
+opened cluster::open_with(std::vector<closure_spec> work, session_spec spec) {
+  auto const r = reply_to_event(open_session{{}, std::move(spec), std::move(work)});
   EXPECT_EQ(r.status, status{});
   auto const* body = std::get_if<session_reply>(&r.body);
   if (!body) return {};

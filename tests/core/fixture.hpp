@@ -117,6 +117,7 @@ class cluster {
   function_id function(std::string_view name) { return *core.intern(name); }
   std::vector<closure_spec> specs(names const& functions);
   opened open(names const& functions, session_spec spec = {});
+  opened open_with(std::vector<closure_spec> work, session_spec spec = {});
   session_id stream(session_spec spec = {}) { return open({}, streaming(std::move(spec))).id; }
   /// Streams: tokens of what was scheduled.
   std::vector<std::uint64_t> schedule(session_id s, names const& functions);

@@ -16,13 +16,6 @@ input_ref of(closure_id id) {
   return {id, 0};
 }
 
-opened open(cluster& c, std::vector<closure_spec> specs, session_spec s = {}) {
-  auto const r = c.reply_to_event(open_session{{}, std::move(s), std::move(specs)});
-  EXPECT_TRUE(r.status.ok()) << r.status.message;
-  auto const& body = std::get<session_reply>(r.body);
-  return {body.session, body.closures};
-}
-
 std::vector<std::string> inputs_sent(cluster const& c) {
   std::vector<std::string> texts;
   for (auto const& a : c.fx().assignments)
@@ -35,7 +28,7 @@ TEST(inputs, a_closure_waits_for_its_inputs_and_gets_their_values) {
   cluster c;
   auto const w = c.attach({.slots = 2, .credits = 2});
   auto const producers = c.open({"f", "f"});
-  auto const job = open(c, {needing(c, {of(producers[1]), of(producers[0])})});
+  auto const job = c.open_with({needing(c, {of(producers[1]), of(producers[0])})});
   EXPECT_EQ(c.state(job[0]), closure_state::blocked);
   EXPECT_EQ(c.job(job.id).counts.blocked, 1u);
   c.succeed(w, producers[0], "10");
@@ -51,7 +44,7 @@ TEST(inputs, the_value_is_held_though_its_job_is_deleted) {
   auto const producer = c.open({"f"});
   c.succeed(w, producer[0], "7");
   c.open({"f"});  // keeps the worker busy
-  auto const job = open(c, {needing(c, {of(producer[0])})});
+  auto const job = c.open_with({needing(c, {of(producer[0])})});
   EXPECT_TRUE(c.status_of(delete_session{{}, producer.id}).ok());
   EXPECT_EQ(c.state(job[0]), closure_state::queued);
   c.succeed(w, c.held(w).at(0));
@@ -63,7 +56,7 @@ TEST(inputs, an_attempt_after_a_lost_worker_gets_them_again) {
   auto const first = c.attach();
   auto const producer = c.open({"f"});
   c.succeed(first, producer[0], "7");
-  open(c, {needing(c, {of(producer[0])})});
+  c.open_with({needing(c, {of(producer[0])})});
   c.lose(first);
   c.attach();
   EXPECT_EQ(inputs_sent(c), (std::vector<std::string>{"7"}));
@@ -75,7 +68,7 @@ TEST(inputs, closures_of_one_request_refer_to_each_other_by_position) {
   auto specs = c.specs({"f"});
   specs.push_back(needing(c, {{{}, 0}}));
   specs.push_back(needing(c, {{{}, 0}, {{}, 1}}));
-  auto const job = open(c, std::move(specs));
+  auto const job = c.open_with(std::move(specs));
   EXPECT_EQ(c.job(job.id).counts.blocked, 2u);
   c.succeed(w, job[0], "1");
   c.succeed(w, job[1], "2");
@@ -88,7 +81,7 @@ TEST(inputs, a_failed_input_fails_whoever_needs_it) {
   cluster c;
   auto const w = c.attach();
   auto const producer = c.open({"f"});
-  auto const job = open(c, {needing(c, {of(producer[0])})});
+  auto const job = c.open_with({needing(c, {of(producer[0])})});
   c.fail(w, producer[0], "no such file");
   auto const closure = c.core.closure(job[0]).value();
   EXPECT_EQ(closure.state, closure_state::failed);
@@ -105,12 +98,12 @@ TEST(inputs, one_that_has_failed_already_fails_it_at_once) {
   auto specs = c.specs({"f"});
   specs.push_back(needing(c, {of(producer[0])}));
   specs.push_back(c.specs({"f"}).front());
-  auto const job = open(c, std::move(specs));
+  auto const job = c.open_with(std::move(specs));
   EXPECT_EQ(c.state(job[1]), closure_state::failed);
   EXPECT_EQ(c.state(job[0]), closure_state::cancelled);  // fail_fast
   EXPECT_EQ(c.state(job[2]), closure_state::cancelled);
   auto const patient =
-      open(c, {needing(c, {of(producer[0])}), c.specs({"f"}).front()}, continue_all());
+      c.open_with({needing(c, {of(producer[0])}), c.specs({"f"}).front()}, continue_all());
   EXPECT_EQ(c.state(patient[0]), closure_state::failed);
   EXPECT_EQ(c.state(patient[1]), closure_state::running);
 }
@@ -118,7 +111,7 @@ TEST(inputs, one_that_has_failed_already_fails_it_at_once) {
 TEST(inputs, a_cancelled_input_fails_whoever_needs_it) {
   cluster c;
   auto const producer = c.open({"f"});
-  auto const job = open(c, {needing(c, {of(producer[0])})});
+  auto const job = c.open_with({needing(c, {of(producer[0])})});
   EXPECT_TRUE(c.status_of(cancel_closure{{}, producer[0]}).ok());
   EXPECT_EQ(c.core.closure(job[0])->error->kind, failure_kind::input);
 }
@@ -128,7 +121,7 @@ TEST(inputs, a_long_chain_fails_without_nesting) {
   auto const w = c.attach();
   auto specs = c.specs({"f"});
   for (std::uint32_t i = 0; i < 20'000; ++i) specs.push_back(needing(c, {{{}, i}}));
-  auto const job = open(c, std::move(specs), continue_all());
+  auto const job = c.open_with(std::move(specs), continue_all());
   c.fail(w, job[0]);
   EXPECT_EQ(c.job(job.id).counts.failed, 20'001u);
   EXPECT_EQ(c.job(job.id).state, job_state::failed);
@@ -138,7 +131,7 @@ TEST(inputs, the_same_one_twice_counts_for_both_places) {
   cluster c;
   auto const w = c.attach();
   auto const producer = c.open({"f"});
-  open(c, {needing(c, {of(producer[0]), of(producer[0])})});
+  c.open_with({needing(c, {of(producer[0]), of(producer[0])})});
   c.succeed(w, producer[0], "5");
   EXPECT_EQ(inputs_sent(c), (std::vector<std::string>{"5", "5"}));
 }
@@ -146,10 +139,10 @@ TEST(inputs, the_same_one_twice_counts_for_both_places) {
 TEST(inputs, cancelling_a_blocked_closure_or_its_job_ends_it) {
   cluster c;
   auto const producer = c.open({"f"});
-  auto const one = open(c, {needing(c, {of(producer[0])})});
+  auto const one = c.open_with({needing(c, {of(producer[0])})});
   EXPECT_TRUE(c.status_of(cancel_closure{{}, one[0]}).ok());
   EXPECT_EQ(c.state(one[0]), closure_state::cancelled);
-  auto const other = open(c, {needing(c, {of(producer[0])})});
+  auto const other = c.open_with({needing(c, {of(producer[0])})});
   EXPECT_TRUE(c.status_of(cancel_session{{}, other.id}).ok());
   EXPECT_EQ(c.job(other.id).state, job_state::cancelled);
   auto const w = c.attach();
@@ -188,7 +181,7 @@ TEST(inputs, what_cannot_be_referred_to_is_refused_by_name) {
 TEST(inputs, explain_names_the_one_it_waits_for) {
   cluster c;
   auto const producer = c.open({"f"});
-  auto const job = open(c, {needing(c, {of(producer[0])})});
+  auto const job = c.open_with({needing(c, {of(producer[0])})});
   c.wait(2s);
   EXPECT_EQ(c.core.explain(job[0], c.now()).value(),
             "BLOCKED for 2000 ms: it waits for 1 input of 1, among them " + text(producer[0]) +
@@ -200,7 +193,8 @@ TEST(inputs, blocked_closures_take_room_in_the_queue) {
   auto const producer = c.open({"f"});
   auto spec = left_open();
   spec.queue_capacity = 2;
-  auto const job = open(c, {needing(c, {of(producer[0])}), needing(c, {of(producer[0])})}, spec);
+  auto const job =
+      c.open_with({needing(c, {of(producer[0])}), needing(c, {of(producer[0])})}, spec);
   EXPECT_EQ(c.status_of(schedule{{}, job.id, c.specs({"f"})}).code, code::resource_exhausted);
 }
 

@@ -10,18 +10,11 @@ closure_spec with(cluster& c, closure_options o, std::string_view function = "f"
   return spec;
 }
 
-opened open(cluster& c, std::vector<closure_spec> specs, session_spec s = {}) {
-  auto const r = c.reply_to_event(open_session{{}, std::move(s), std::move(specs)});
-  EXPECT_TRUE(r.status.ok()) << r.status.message;
-  auto const& body = std::get<session_reply>(r.body);
-  return {body.session, body.closures};
-}
-
 TEST(priority, higher_ones_go_first_and_equals_in_order) {
   cluster c;
   auto const job =
-      open(c, {with(c, {.priority = 0}), with(c, {.priority = 5}), with(c, {.priority = -5}),
-               with(c, {.priority = 5}), c.specs({"g"}).front()});
+      c.open_with({with(c, {.priority = 0}), with(c, {.priority = 5}), with(c, {.priority = -5}),
+                   with(c, {.priority = 5}), c.specs({"g"}).front()});
   auto const w = c.attach({.functions = {"f", "g"}});
   closures order;
   while (!c.held(w).empty()) {
@@ -33,8 +26,8 @@ TEST(priority, higher_ones_go_first_and_equals_in_order) {
 
 TEST(priority, holds_for_a_batch_too) {
   cluster c;
-  auto const job = open(c, {with(c, {.priority = 1}), with(c, {.priority = 2}),
-                            with(c, {.priority = 1}), with(c, {.priority = 2})});
+  auto const job = c.open_with({with(c, {.priority = 1}), with(c, {.priority = 2}),
+                                with(c, {.priority = 1}), with(c, {.priority = 2})});
   auto const w = c.attach({.slots = 3, .credits = 3});
   EXPECT_EQ(c.held(w), (closures{job[1], job[3], job[0]}));
 }
@@ -42,7 +35,7 @@ TEST(priority, holds_for_a_batch_too) {
 TEST(delay, starts_when_it_is_over) {
   cluster c;
   auto const w = c.attach();
-  auto const job = open(c, {with(c, {.delay = 5s})});
+  auto const job = c.open_with({with(c, {.delay = 5s})});
   EXPECT_EQ(c.state(job[0]), closure_state::queued);
   EXPECT_EQ(c.core.explain(job[0], c.now()).value(),
             "QUEUED, starts in 5000 ms: it was scheduled with a delay.");
@@ -55,7 +48,7 @@ TEST(delay, starts_when_it_is_over) {
 
 TEST(delay, a_cancelled_one_never_starts) {
   cluster c;
-  auto const job = open(c, {with(c, {.delay = 5s})});
+  auto const job = c.open_with({with(c, {.delay = 5s})});
   EXPECT_TRUE(c.status_of(cancel_closure{{}, job[0]}).ok());
   EXPECT_EQ(c.job(job.id).state, job_state::cancelled);
   c.advance(6s);
@@ -64,8 +57,8 @@ TEST(delay, a_cancelled_one_never_starts) {
 
 TEST(deadline, ends_what_is_queued) {
   cluster c;
-  auto const job =
-      open(c, {with(c, {.deadline = 2s}), with(c, {.delay = 1h, .deadline = 3s})}, continue_all());
+  auto const job = c.open_with({with(c, {.deadline = 2s}), with(c, {.delay = 1h, .deadline = 3s})},
+                               continue_all());
   c.advance(2s);
   auto const closure = c.core.closure(job[0]).value();
   EXPECT_EQ(closure.state, closure_state::failed);
@@ -79,7 +72,7 @@ TEST(deadline, ends_what_is_queued) {
 TEST(deadline, asks_what_runs_to_stop_and_ends_with_its_answer) {
   cluster c;
   auto const w = c.attach();
-  auto const job = open(c, {with(c, {.deadline = 2s})});
+  auto const job = c.open_with({with(c, {.deadline = 2s})});
   c.advance(2s);
   EXPECT_EQ(c.state(job[0]), closure_state::running);
   ASSERT_EQ(c.fx().stop_requests.size(), 1u);
@@ -94,7 +87,7 @@ TEST(deadline, asks_what_runs_to_stop_and_ends_with_its_answer) {
 TEST(deadline, a_lost_worker_does_not_give_it_another_attempt) {
   cluster c;
   auto const w = c.attach();
-  auto const job = open(c, {with(c, {.deadline = 2s})});
+  auto const job = c.open_with({with(c, {.deadline = 2s})});
   c.advance(2s);
   c.lose(w);
   EXPECT_EQ(c.core.closure(job[0])->error->kind, failure_kind::timeout);
@@ -103,7 +96,7 @@ TEST(deadline, a_lost_worker_does_not_give_it_another_attempt) {
 TEST(deadline, is_forgotten_when_the_closure_ends_in_time) {
   cluster c;
   auto const w = c.attach();
-  auto const job = open(c, {with(c, {.deadline = 2s})});
+  auto const job = c.open_with({with(c, {.deadline = 2s})});
   c.succeed(w, job[0]);
   c.advance(3s);
   EXPECT_EQ(c.state(job[0]), closure_state::succeeded);
@@ -141,7 +134,8 @@ TEST(job_deadline, is_forgotten_when_the_job_ends_in_time) {
 TEST(retry, a_user_error_is_tried_again_after_a_pause_that_doubles) {
   cluster c;
   auto const w = c.attach();
-  auto const job = open(c, {with(c, {.max_retries = 2, .retry_initial = 1s, .retry_max = 1min})});
+  auto const job =
+      c.open_with({with(c, {.max_retries = 2, .retry_initial = 1s, .retry_max = 1min})});
   c.fail(w, job[0], "flaky");
   EXPECT_EQ(c.state(job[0]), closure_state::queued);
   auto const first = c.core.closure(job[0])->start_at - c.now();
@@ -168,7 +162,7 @@ TEST(retry, a_user_error_is_tried_again_after_a_pause_that_doubles) {
 TEST(retry, success_after_an_error_is_a_success) {
   cluster c;
   auto const w = c.attach();
-  auto const job = open(c, {with(c, {.max_retries = 1, .retry_initial = 0s, .retry_max = 0s})});
+  auto const job = c.open_with({with(c, {.max_retries = 1, .retry_initial = 0s, .retry_max = 0s})});
   c.fail(w, job[0]);
   EXPECT_EQ(c.state(job[0]), closure_state::running);  // no pause was asked for
   c.succeed(w, job[0], "2");
@@ -179,11 +173,11 @@ TEST(retry, success_after_an_error_is_a_success) {
 TEST(retry, is_for_user_errors_of_sessions_that_go_on) {
   cluster c;
   auto const w = c.attach({.slots = 2, .credits = 2});
-  auto const job = open(c, {with(c, {.max_retries = 5}), c.specs({"f"}).front()});
+  auto const job = c.open_with({with(c, {.max_retries = 5}), c.specs({"f"}).front()});
   c.fail(w, job[1], "fatal");  // fail_fast: the session stops
   c.fail(w, job[0], "too late to be tried again");
   EXPECT_EQ(c.state(job[0]), closure_state::failed);
-  auto const other = open(c, {with(c, {.max_retries = 5})});
+  auto const other = c.open_with({with(c, {.max_retries = 5})});
   c.fail(w, other[0], "bad argument", failure_kind::input);
   EXPECT_EQ(c.state(other[0]), closure_state::failed);
 }
