@@ -55,7 +55,7 @@ core::result<std::string> barrier_text(engine_room& room, std::string const& clu
   if (!c) return c.error();
   auto const now = room.coordination.now();
   auto const b = room.coordination.state().current(*c).barrier(now, id);
-  if (!b) return no_barrier(cluster, id);
+  if (!b) return no_barrier(room.coordination.state().spec(*c).name, id);
   std::string text;
   json_out out(text);
   write(out, *b, now, true);
@@ -75,10 +75,9 @@ coro::task<response> get_barrier(web_context& context, exchange& ex) {
 }
 
 // An agent may cancel a barrier before it begins; here that is taken for a misspelt id.
-core::status may_cancel(engine_room& room, coordination::cluster_id c, std::string const& cluster,
-                        std::string const& id) {
+core::status may_cancel(engine_room& room, coordination::cluster_id c, std::string const& id) {
   auto const b = room.coordination.state().current(c).barrier(room.coordination.now(), id);
-  if (!b) return no_barrier(cluster, id);
+  if (!b) return no_barrier(room.coordination.state().spec(c).name, id);
   if (b->state == coordination::barrier_state::running) return {};
   return {core::code::failed_precondition,
           "barrier '" + id + "' has ended already: it has " + (b->fault ? "failed" : "passed")};
@@ -91,7 +90,7 @@ coro::task<response> cancel_barrier(web_context& context, exchange& ex) {
                                                        answer_handle<result> const& slot) {
     auto const c = find_cluster(room, cluster);
     if (!c) return slot->send(c.error());
-    if (auto const bad = may_cancel(room, *c, cluster, id); !bad.ok()) return slot->send(bad);
+    if (auto const bad = may_cancel(room, *c, id); !bad.ok()) return slot->send(bad);
     coordination::cancel_barrier r;
     r.id = id;
     auto const then = [&room, cluster, id](auto&) { return barrier_text(room, cluster, id); };

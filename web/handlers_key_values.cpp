@@ -84,7 +84,7 @@ coro::task<response> get_key(web_context& context, exchange& ex) {
     r.wait = wait && timeout.count() > 0;
     r.peer = "REST client";
     if (!r.wait && !room.coordination.state().current(*c).key(at.key))
-      return slot->send(no_key(at.cluster, at.key));
+      return slot->send(no_key(room.coordination.state().spec(*c).name, at.key));
     r.from.deadline = room.coordination.now() + with_margin(timeout);
     ask_cluster<core::blob>(room, *c, std::move(r), slot, [](coordination::reply& got) {
       return std::get<coordination::key_value>(got.body).second;
@@ -157,7 +157,8 @@ core::status may_delete(engine_room& room, coordination::cluster_id c, key_addre
     return {core::code::failed_precondition, "key '" + at.key + "' has others below it, such as '" +
                                                  below.front().key +
                                                  "'; recursive=true deletes them too"};
-  if (below.empty() && !service.key(at.key)) return no_key(at.cluster, at.key);
+  if (below.empty() && !service.key(at.key))
+    return no_key(room.coordination.state().spec(c).name, at.key);
   return {};
 }
 

@@ -147,7 +147,8 @@ core::result<std::string> task_text(engine_room& room, std::string const& cluste
     auto const rows = room.coordination.state().current(*c).tasks(now, agent, 1);
     if (!rows.empty()) return to_text(rows.front(), now);
   }
-  if (*c != room.doors.main() || kind == task_kind::agent) return no_task(cluster, job, index);
+  if (*c != room.doors.main() || kind == task_kind::agent)
+    return no_task(room.coordination.state().spec(*c).name, job, index);
   auto const t = room.hub.state().task(job, index);
   if (!t) return t.error();
   return to_text(*t, room.hub.now());
@@ -188,7 +189,8 @@ coro::task<response> drain_task(web_context& context, exchange& ex) {
                index = *index](engine_room& room, answer_handle<result> const& slot) {
     auto const c = find_cluster(room, cluster);
     if (!c) return slot->send(c.error());
-    if (*c != room.doors.main()) return slot->send(no_task(cluster, job, index));
+    if (*c != room.doors.main())
+      return slot->send(no_task(room.coordination.state().spec(*c).name, job, index));
     core::drain_task e;
     e.job = job;
     e.index = index;
