@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <utility>
@@ -71,7 +72,10 @@ core::status worker_session::take(v1::WorkerMessage const& m) {
   }
   if (auto problem = take_results(m); !problem.ok()) return problem;
   // Told back: whatever was sent before it had been on its way.
-  if (m.drain() && attached_) hub_.apply(core::worker_drain{stream_, true});
+  if (m.drain() && attached_) {
+    leave_asked_ = true;
+    hub_.apply(core::worker_drain{stream_, true});
+  }
   return {};
 }
 
@@ -102,10 +106,12 @@ core::status worker_session::take_results(v1::WorkerMessage const& m) {
   if (!attached_) return {};  // refused a moment ago
   results_.results.clear();
   if (auto problem = from_wire(m, results_.results); !problem.empty()) return wrong(problem);
-  if (results_.results.empty())
+  if (results_.results.empty()) {
     hub_.apply(core::worker_alive{stream_});
-  else
+  } else {
+    outstanding_ -= std::min(outstanding_, results_.results.size());
     hub_.apply(results_);
+  }
   return {};
 }
 
@@ -134,11 +140,13 @@ coro::task<void> worker_session::write_all() {
   co_await finish();
 }
 
-// A status that goes out tells a worker that half-closed from one that broke: both end the input.
+// Both a half-close and a break end the input. A worker that asked to leave and holds nothing has
+// left, whichever it was: it may have gone before its status was on the wire. Of others, a status
+// that goes out tells.
 coro::task<void> worker_session::finish() {
   bool const sent = co_await call_.finish(status_);
   if (!half_closed_) co_return;
-  if (sent && !call_.cancelled())
+  if ((leave_asked_ && outstanding_ == 0) || (sent && !call_.cancelled()))
     leave_hub(true, "left");
   else
     leave_hub(false, "connection lost");

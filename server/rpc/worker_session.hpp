@@ -84,7 +84,9 @@ class worker_session final : public worker_sink {
   core::worker_results results_;
 
   bool ended_ = false;
-  bool half_closed_ = false;  // the input ended; whether in order, finish() learns
+  bool half_closed_ = false;     // the input ended; whether in order, finish() learns
+  bool leave_asked_ = false;     // the worker has said that it wants to go
+  std::size_t outstanding_ = 0;  // closures sent and not answered
   grpc::Status status_;
   coro::timer deadline_;  // of hello, then of the end
 };

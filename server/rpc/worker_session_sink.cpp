@@ -24,6 +24,7 @@ void worker_session::on_welcome(core::welcome const& w) {
 }
 
 void worker_session::on_dispatch(std::span<core::assignment const> batch) {
+  outstanding_ += batch.size();
   for (auto const& a : batch) to_wire(a, numbers_[core::raw(a.function)], out_);
   pending_.set();
 }
