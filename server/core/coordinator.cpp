@@ -22,6 +22,9 @@ std::string text(session_id id) {
 std::string text(closure_id id) {
   return hex_id("cl_", raw(id));
 }
+std::string text(per_worker_id id) {
+  return hex_id("pw_", raw(id));
+}
 
 coordinator::coordinator(config c, time_point start) : state_(std::make_unique<state>(c, start)) {}
 coordinator::~coordinator() = default;
@@ -49,6 +52,7 @@ effects const& coordinator::state::end() {
 // Hands out closures until nothing fits any more. Consecutive turns for one worker become one
 // dispatch.
 void coordinator::state::dispatch() {
+  if (!builders_waiting.empty()) send_builds();
   while (worker* w = placement.next(run)) {
     auto const first = static_cast<std::uint32_t>(fx.assignments.size());
     for (slot const c : run) assign(*w, c);
@@ -172,6 +176,8 @@ MUSTER_CORE_STEP(seal_session const&, seal(e))
 MUSTER_CORE_STEP(cancel_session const&, cancel(e))
 MUSTER_CORE_STEP(close_session const&, close(e))
 MUSTER_CORE_STEP(delete_session const&, erase(e))
+MUSTER_CORE_STEP(create_per_worker&, create(e))
+MUSTER_CORE_STEP(delete_per_worker const&, erase(e))
 MUSTER_CORE_STEP(cancel_closure const&, cancel(e))
 MUSTER_CORE_STEP(join_session const&, join(e))
 MUSTER_CORE_STEP(await_value const&, await(e))

@@ -44,6 +44,8 @@ class coordinator {
   effects const& step(time_point now, cancel_session const& e);
   effects const& step(time_point now, close_session const& e);
   effects const& step(time_point now, delete_session const& e);
+  effects const& step(time_point now, create_per_worker& e);
+  effects const& step(time_point now, delete_per_worker const& e);
   effects const& step(time_point now, cancel_closure const& e);
   effects const& step(time_point now, join_session const& e);
   effects const& step(time_point now, await_value const& e);
@@ -78,6 +80,11 @@ class coordinator {
                                                      closure_filter const& filter) const;
   /// One sentence: why the closure waits, moved or failed, with the facts.
   result<std::string> explain(closure_id id, time_point now) const;
+
+  result<per_worker_view> per_worker(per_worker_id id) const;
+  /// In order of creation, ids above `after`.
+  page<per_worker_view, per_worker_id> per_worker_values(per_worker_id after,
+                                                         std::size_t limit) const;
 
   struct task_filter {
     std::optional<task_state> state;

@@ -19,7 +19,7 @@ slot coordinator::state::create(session& s, closure_spec& spec) {
   r.token = spec.token;
   r.created = now;
   r.order = s.scheduled++;
-  r.lane = s.lane_for(spec.function, spec.extras ? spec.extras->options.priority : 0);
+  r.lane = lane_of(s, spec);
   r.state = closure_state::queued;
   if (s.spec.keep_values) s.closures.push_back(c);
   ++s.counts.queued;
@@ -49,10 +49,12 @@ void coordinator::state::assign(worker& w, slot c) {
   --f.queued, ++f.running;
   if (s.full) relieve(s);
   fx.assignments.push_back({closures.id_of(c), r.attempt, s.lanes[r.lane].function, r.args});
-  if (r.details && r.details->inputs) {
+  if (r.details && r.details->extras) {
     fx.assignments.back().inputs = r.details->inputs;
-    fx.assignments.back().extras = r.details->extras;
+    if (r.details->inputs || !r.details->extras->per_worker.empty())
+      fx.assignments.back().extras = r.details->extras;
   }
+  reserve(w, c);
 }
 
 void coordinator::state::remember_attempt(slot c, std::string outcome) {
@@ -70,6 +72,7 @@ void coordinator::state::put_back_closure(worker& w, slot c, bool suspect,
                                           std::string const& outcome, duration pause) {
   auto& r = closures[c];
   auto& s = *r.owner;
+  if (&s == &builders) return lose_build(w, c, suspect, outcome);
   remember_attempt(c, outcome);
   if (suspect && r.worker_failures < 255) ++r.worker_failures;
 
@@ -91,8 +94,7 @@ void coordinator::state::put_back_closure(worker& w, slot c, bool suspect,
     return;
   }
   auto& f = functions[s.lanes[r.lane].function];
-  closures.remove(w.holds, c);
-  r.worker = nullptr;
+  let_go(w, c);
   r.state = closure_state::queued;
   --s.counts.running, ++s.counts.queued;
   --counts.running, ++counts.queued;
@@ -116,9 +118,9 @@ void coordinator::state::unlink(slot c) {
   } else if (r.state == closure_state::queued) {
     placement.unqueue(*r.owner, c);
   } else if (r.worker) {
-    closures.remove(r.worker->holds, c);
-    if (r.worker->placed) placement.update(*r.worker);
-    r.worker = nullptr;
+    auto& w = *r.worker;
+    let_go(w, c);
+    if (w.placed) placement.update(w);
   }
 }
 
@@ -161,6 +163,7 @@ void coordinator::state::finish(slot c, closure_state as) {
   auto const was = r.state;
   bool const was_running = was == closure_state::running;
   bool const apart = r.delayed || was == closure_state::blocked;
+  auto const stream = r.worker ? r.worker->stream : stream_id{};
   unlink(c);
   r.state = as;
   r.finished = now;
@@ -192,9 +195,14 @@ void coordinator::state::finish(slot c, closure_state as) {
     if (d->deadline != never)
       alarms.clear(d->deadline, alarm_kind::closure_deadline, raw(closures.id_of(c)));
     d->inputs.reset();
+    if (d->extras) unuse_per_worker(*d->extras);
     if (!d->dependents.empty())
       ended_inputs.push_back({closures.id_of(c), as == closure_state::succeeded, r.value,
                               ended_as_input(c), std::move(d->dependents)});
+  }
+  if (&s == &builders) {
+    built(c, stream);
+    return forget(c);
   }
   if (s.spec.keep_values) {
     ++values_held;

@@ -54,6 +54,7 @@ status coordinator::state::valid_extras(closure_spec const& spec, std::string co
   if (x.inputs.size() > inputs_max)
     return bad(at + "args: refer to " + std::to_string(x.inputs.size()) +
                " RemoteValues, the limit is " + std::to_string(inputs_max));
+  if (auto needs = valid_needs(x, at); !needs.ok()) return needs;
   std::uint32_t gap = 0;
   for (auto const& i : x.inputs) {
     if (i.offset < gap || i.offset > spec.args.size())
@@ -84,6 +85,7 @@ std::string coordinator::state::equip(session& s, slot c,
   auto const& x = *extras;
   auto& d = closures[c].rare();
   d.extras = std::move(extras);
+  use_per_worker(x);
   auto const id = closures.id_of(c);
   if (x.options.delay > duration{}) d.start_at = now + x.options.delay;
   if (x.options.deadline > duration{}) {
@@ -149,8 +151,7 @@ bool coordinator::state::retry(worker& w, slot c, core::failure const& f) {
   ++d->retries;
   remember_attempt(c, "failed: " + f.message);
   auto& function = functions[s.lanes[r.lane].function];
-  closures.remove(w.holds, c);
-  r.worker = nullptr;
+  let_go(w, c);
   --s.counts.running, ++s.counts.queued;
   --counts.running, ++counts.queued;
   --function.running;

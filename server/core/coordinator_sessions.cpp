@@ -65,6 +65,8 @@ void coordinator::state::open(open_session& e) {
   if (auto bad = valid(e.closures, spec.require_function); !bad.ok())
     return answer(e.call, std::move(bad));
   if (auto bad = valid(spec); !bad.ok()) return answer(e.call, std::move(bad));
+  if (auto full = room_for_needs(nullptr, e.closures); !full.ok())
+    return answer(e.call, std::move(full));
 
   auto owned = std::make_unique<session>();
   auto& s = *owned;
@@ -129,6 +131,7 @@ status coordinator::state::appendable(session const& s,
                                       std::vector<closure_spec> const& specs) const {
   if (stopping) return {code::unavailable, "the server is shutting down"};
   if (auto bad = valid(specs, s.spec.require_function); !bad.ok()) return bad;
+  if (auto full = room_for_needs(&s, specs); !full.ok()) return full;
   if (!s.spec.keep_values) {
     if (!s.stopping && !s.closed) return {};
     return {code::failed_precondition, "the session is stopping after an error or a cancel"};
@@ -236,6 +239,8 @@ void coordinator::state::release_session(session& s) {
   value_bytes -= s.value_bytes;
   if (s.deadline != never) alarms.clear(s.deadline, alarm_kind::job_deadline, raw(s.id));
   placement.forget(s);
+  release_requirements(s);
+  release_per_worker(s);
   if (s.full) --sessions_held_back;
   if (!s.spec.idempotency_key.empty()) by_key.erase(s.spec.idempotency_key);
   if (!s.spec.keep_values) --streaming_sessions;

@@ -4,6 +4,8 @@
 //   coordinator_sessions.cpp  open, schedule, stop, forget
 //   coordinator_closures.cpp  the life of one closure
 //   coordinator_options.cpp   delays, deadlines, retries, inputs
+//   coordinator_requirements.cpp   affinity, labels, resources
+//   coordinator_per_worker.cpp     values that each worker builds for itself
 //   coordinator_views.cpp     copies for readers;  explain.cpp, invariants.cpp
 #pragma once
 
@@ -16,9 +18,11 @@
 #include "server/core/closure_table.hpp"
 #include "server/core/coordinator.hpp"
 #include "server/core/function_table.hpp"
+#include "server/core/per_worker_table.hpp"
 #include "server/core/place_table.hpp"
 #include "server/core/placement.hpp"
 #include "server/core/registry.hpp"
+#include "server/core/requirement.hpp"
 #include "server/core/session.hpp"
 #include "server/core/waiters.hpp"
 
@@ -30,7 +34,11 @@ struct coordinator::state {
         functions(config),
         registry(config),
         placement(closures, functions),
-        now(start) {}
+        max_build_losses(c.max_worker_failures),
+        now(start) {
+    builders.spec.on_error = on_error::continue_all;
+    builders.max_worker_failures = 0;
+  }
 
   core::config const config;
   effects fx;
@@ -39,6 +47,11 @@ struct coordinator::state {
   place_table places;
   core::registry registry;
   core::placement placement;
+  requirement_table requirements;
+  per_worker_table per_worker;
+  session builders;                         // owns the closures of builds; in no list
+  std::vector<stream_id> builders_waiting;  // workers with something to build
+  std::uint32_t max_build_losses = 0;       // as a closure's quarantine
   std::unordered_map<stream_id, std::unique_ptr<worker>> workers;
   std::map<session_id, std::unique_ptr<session>> sessions;
   std::unordered_map<std::string, session_id> by_key;  // idempotency keys
@@ -127,6 +140,42 @@ struct coordinator::state {
   std::string unfit_inputs(closure_details const& d) const;
   attempt_view attempt_of(closure_record const& r, attempt_record const& a) const;
 
+  // coordinator_requirements.cpp
+  status valid_needs(closure_extras const& x, std::string const& at) const;
+  static requirement needs_of(closure_extras const& x);
+  /// Whether the lanes and requirements that these would bring fit. `s`: null for a new session.
+  status room_for_needs(session const* s, std::vector<closure_spec> const& closures) const;
+  std::uint32_t lane_of(session& s, closure_spec const& spec);
+  void release_requirements(session& s);
+  bool satisfies(worker const& w, requirement const& r) const;
+  /// After any change of what the worker has: puts it where it belongs now.
+  void reconsider(worker& w);
+  std::vector<std::reference_wrapper<session>> all_sessions();
+  /// Takes from the worker what the closure holds while it runs there.
+  void reserve(worker& w, slot c);
+  /// The worker holds the closure no more: its resources are free again.
+  void let_go(worker& w, slot c);
+
+  // coordinator_per_worker.cpp
+  void create(create_per_worker& e);
+  void erase(delete_per_worker const& e);
+  void release(per_worker_entry& v);
+  void release_per_worker(session const& s);
+  void use_per_worker(closure_extras const& x);
+  void unuse_per_worker(closure_extras const& x);
+  bool built_on(per_worker_id id, worker const& w) const;
+  void expect_component(worker& w, per_worker_entry& v);
+  void expect_components(worker& w);
+  void lose_components(worker& w, std::string const& why);
+  void send_builds();
+  void send_build(worker& w, per_worker_entry& v);
+  void built(slot c, stream_id on);
+  /// The build did not come to its end; tried again where its worker is or comes back.
+  void lose_build(worker& w, slot c, bool suspect, std::string const& why);
+  /// Why no worker is there for a queued closure with this requirement; empty when one is.
+  std::string unmet(function_entry const& f, function_id id, requirement const& r) const;
+  status unknown_per_worker(per_worker_id id) const;
+
   // coordinator_sessions.cpp
   void open(open_session& e);
   /// Whether the session takes these closures now.
@@ -161,9 +210,12 @@ struct coordinator::state {
 
   // invariants.cpp
   std::string leaked_place() const;
+  std::string misplaced_worker() const;
+  std::string miscounted_per_worker() const;
 };
 
-std::string text(session_id id);  // job_…
-std::string text(closure_id id);  // cl_…
+std::string text(session_id id);     // job_…
+std::string text(closure_id id);     // cl_…
+std::string text(per_worker_id id);  // pw_…
 
 }  // namespace muster::core

@@ -48,10 +48,46 @@ task_view view(task_row const& t) {
   v.draining = t.worker && t.worker->draining;
   v.functions = t.spec.functions;
   v.labels = t.spec.labels;
+  v.resources = t.spec.resources;
+  if (t.worker) v.free = t.worker->free;
   v.error = t.error;
   return v;
 }
+
+per_worker_view view(per_worker_entry const& e, function_table const& functions) {
+  per_worker_view v;
+  v.id = e.id;
+  v.name = e.name;
+  v.function = functions[e.function].name;
+  v.args = e.args;
+  v.owner = e.owner;
+  v.created = e.created;
+  v.released = e.released;
+  v.users = e.users;
+  for (auto const& [task, part] : e.components)
+    v.components.push_back({task.first, task.second, part.state, part.error, part.since});
+  return v;
+}
 }  // namespace
+
+result<per_worker_view> coordinator::per_worker(per_worker_id id) const {
+  if (auto const* e = state_->per_worker.find(id)) return view(*e, state_->functions);
+  return state_->unknown_per_worker(id);
+}
+
+page<per_worker_view, per_worker_id> coordinator::per_worker_values(per_worker_id after,
+                                                                    std::size_t limit) const {
+  page<per_worker_view, per_worker_id> out;
+  auto const& all = state_->per_worker.all();
+  for (auto it = all.upper_bound(after); it != all.end(); ++it) {
+    if (out.items.size() == limit) {
+      out.next = out.items.empty() ? after : out.items.back().id;
+      break;
+    }
+    out.items.push_back(view(it->second, state_->functions));
+  }
+  return out;
+}
 
 attempt_view coordinator::state::attempt_of(closure_record const&, attempt_record const& a) const {
   auto const& p = places[a.place];

@@ -57,12 +57,11 @@ void coordinator::state::attach(worker_attached& e) {
   registry.arrived(now, t, std::move(spec));
   t.worker = &w;
   t.functions = ids;
+  w.free = t.spec.resources;
   workers.emplace(e.stream, std::move(owned));
-
-  std::vector<std::reference_wrapper<session>> all;
-  all.reserve(sessions.size());
-  for (auto const& [id, s] : sessions) all.emplace_back(*s);
-  placement.add(w, ids, all);
+  expect_components(w);
+  reconsider(w);
+  placement.add(w, ids, all_sessions());
   for (auto const f : w.placed->functions) ++functions[f].workers;
   fx.welcomes.push_back({w.stream, t.job, t.index, w.credits, config.heartbeat_interval()});
 }
@@ -105,7 +104,7 @@ std::string coordinator::state::apply_result(worker& w, worker_result& r) {
   }
   r.failure.worker = w.task->name();
   r.failure.attempt = record.attempt;
-  if (r.failure.kind == failure_kind::stale_handle) {
+  if (r.failure.kind == failure_kind::stale_handle && record.owner != &builders) {
     // At once for the first time, as another worker may know it; then less and less often.
     auto const before = std::min<unsigned>(record.worker_failures, 6);
     auto const pause = std::chrono::milliseconds(before == 0 ? 0 : 50 << before);
@@ -131,6 +130,7 @@ void coordinator::state::lose(worker& w, task_state as, std::string why) {
   bool const clean = as == task_state::disconnected;
   while (w.holds.size > 0)
     put_back_closure(w, w.holds.back, !clean && w.holds.size <= w.slots, "worker lost: " + why);
+  lose_components(w, why);
   registry.left(now, t, as, std::move(why));
   places.release(w.place);
   workers.erase(w.stream);

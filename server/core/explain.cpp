@@ -59,6 +59,11 @@ result<std::string> coordinator::explain(closure_id id, time_point now) const {
       if (f.workers == 0)
         return queued + "none of the " + plural(connected, "connected worker") +
                " has the function '" + f.name + "'." + moved;
+      auto const requirement = s.lanes[r.lane].requirement;
+      if (requirement != 0)
+        if (auto const why = st.unmet(f, s.lanes[r.lane].function, st.requirements[requirement]);
+            !why.empty())
+          return queued + why + "." + moved;
       return queued + plural(f.workers, "worker") + " with '" + f.name +
              "' are busy or about to be served; the function has " + plural(f.queued, "closure") +
              " queued and " + std::to_string(f.running) + " running." + moved;

@@ -10,8 +10,9 @@ enum class stream_id : std::uint64_t {};   ///< one attached worker stream; mint
 enum class session_id : std::uint64_t {};  ///< one session; over REST a job (`job_…`)
 enum class closure_id : std::uint64_t {};  ///< slot in the low half, generation in the high half
 enum class call_id : std::uint64_t {};     ///< one parked or immediate request; minted by the shell
-enum class function_id : std::uint32_t {};  ///< an interned function name
-enum class incarnation : std::uint64_t {};  ///< random; tells a restarted task from a retry
+enum class function_id : std::uint32_t {};    ///< an interned function name
+enum class per_worker_id : std::uint64_t {};  ///< a PerWorkerValue (`pw_…`)
+enum class incarnation : std::uint64_t {};    ///< random; tells a restarted task from a retry
 
 template <class Id>
 constexpr auto raw(Id id) {

@@ -29,6 +29,60 @@ std::string coordinator::state::leaked_place() const {
   return {};
 }
 
+// Each worker stands where what it has and what it is puts it, and nothing waits beside an idle
+// one.
+std::string coordinator::state::misplaced_worker() const {
+  for (auto const& [stream, w] : workers) {
+    auto const name = w->task->name();
+    std::vector<std::uint32_t> satisfied;
+    requirements.for_each([&](std::uint32_t number, requirement const& r) {
+      if (satisfies(*w, r)) satisfied.push_back(number);
+    });
+    if (satisfied != w->satisfied || satisfied != w->placed->satisfied)
+      return name + " stands in the wrong placement class";
+    std::map<std::string, std::uint32_t> taken;
+    for (slot c = w->holds.front; c != no_slot; c = closures[c].next) {
+      auto const& l = closures[c].owner->lanes[closures[c].lane];
+      if (l.single)
+        for (auto const& [resource, amount] : requirements[l.requirement].resources)
+          taken[resource] += amount;
+    }
+    for (auto const& [resource, amount] : w->free)
+      for (auto const& [declared, all] : w->task->spec.resources)
+        if (resource == declared && amount + taken[resource] != all)
+          return broken(name + " has free " + resource, amount, all - taken[resource]);
+    if (stopping || w->ready != readiness::idle) continue;
+    for (auto const& [id, s] : sessions)
+      for (auto const& l : s->lanes)
+        if (l.queue.size > 0 && w->placed->can_run(l))
+          return name + " is idle and " + text(id) + " has something for it";
+  }
+  return {};
+}
+
+std::string coordinator::state::miscounted_per_worker() const {
+  std::map<per_worker_id, std::uint64_t> users;
+  for (slot c = 0; c < closures.used(); ++c) {
+    auto const& r = closures[c];
+    if (r.owner && !ended(r.state) && r.details && r.details->extras)
+      for (auto const id : r.details->extras->per_worker) ++users[id];
+  }
+  for (auto const& [id, v] : per_worker.all()) {
+    if (v.users != users[id]) return broken("users of " + text(id), v.users, users[id]);
+    if (v.released && v.users == 0) return text(id) + " is released, unused and kept";
+    for (auto const& [task, part] : v.components) {
+      if ((part.state == value_state::aborted) != (part.stream == stream_id{}))
+        return text(id) + " is aborted beside a stream, or the other way round";
+      if (part.build != closure_id{} && closures.find(part.build) == no_slot)
+        return text(id) + " waits for a build that is gone";
+    }
+    users.erase(id);
+  }
+  for (auto const& [id, count] : users)
+    if (count > 0) return text(id) + " is gone and somebody needs it";
+  return {};
+}
+
 std::string coordinator::violated_invariant() const {
   auto const& st = *state_;
   closure_counts live;
@@ -40,6 +94,12 @@ std::string coordinator::violated_invariant() const {
     auto const& r = st.closures[c];
     if (!r.owner) continue;
     ++alive;
+    if (r.owner == &st.builders) {
+      if (r.state != closure_state::running || !r.worker) return "a build does not run";
+      ++live.running;
+      ++held[r.worker];
+      continue;
+    }
     auto const it = st.sessions.find(r.owner->id);
     if (it == st.sessions.end() || it->second.get() != r.owner)
       return "a closure belongs to a session that is gone";
@@ -111,6 +171,8 @@ std::string coordinator::violated_invariant() const {
   if (!st.ended_inputs.empty()) return "an ended input was left untold";
   if (!st.unsettled.empty()) return "a session was left unsettled";
   if (auto leak = st.leaked_place(); !leak.empty()) return leak;
+  if (auto misplaced = st.misplaced_worker(); !misplaced.empty()) return misplaced;
+  if (auto wrong = st.miscounted_per_worker(); !wrong.empty()) return wrong;
   return st.placement.violated_invariant();
 }
 

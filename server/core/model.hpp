@@ -86,6 +86,11 @@ struct closure_options {
   std::uint32_t max_retries = 0;  // how often a user error is tried again
   duration retry_initial = std::chrono::seconds(1);  // doubled with each retry, up to…
   duration retry_max = std::chrono::minutes(1);      // …this; a quarter less, spread by closure
+  std::string task_job{};                            // only on tasks of this job; empty: any
+  std::int64_t task_index = -1;                      // only on this task of the job; -1: any
+  std::vector<std::pair<std::string, std::string>> labels{};  // only where all of them match
+  std::vector<std::pair<std::string, std::uint32_t>>
+      resources{};  // taken from the worker meanwhile
 
   bool operator==(closure_options const&) const = default;
 };
@@ -103,7 +108,8 @@ struct input_ref {
 /// What only few closures bring; shared by those that bring the same.
 struct closure_extras {
   closure_options options;
-  std::vector<input_ref> inputs;  // in order of their gaps; see gaps.hpp
+  std::vector<input_ref> inputs;            // in order of their gaps; see gaps.hpp
+  std::vector<per_worker_id> per_worker{};  // PerWorkerValues that the arguments name
 };
 
 struct closure_spec {
@@ -139,6 +145,8 @@ struct worker_spec {
   std::uint32_t credits = 16;
   std::vector<std::string> functions;
   std::vector<std::pair<std::string, std::string>> labels;
+  std::vector<std::pair<std::string, std::uint32_t>> resources;  // how much it has of each
+  std::vector<per_worker_id> per_worker;  // what this incarnation still keeps
   std::string host;
   std::string version;  // of the worker library
   std::uint32_t pid = 0;
@@ -224,6 +232,21 @@ struct delete_session {
   session_id session{};
 };
 
+/// A value that every worker with the function builds and keeps; see per_worker_table.hpp.
+struct create_per_worker {
+  call_id call{};
+  std::string name;
+  function_id function{};
+  blob args;
+  session_id owner{};  // goes with this session; none: with delete_per_worker
+};
+
+/// No closure may name it any more; it goes when those that did have ended.
+struct delete_per_worker {
+  call_id call{};
+  per_worker_id id{};
+};
+
 struct cancel_closure {
   call_id call{};
   closure_id closure{};
@@ -257,7 +280,8 @@ struct stop {};
 using event =
     std::variant<worker_attached, worker_results, worker_alive, worker_detached, worker_drain,
                  drain_task, open_session, schedule, seal_session, cancel_session, close_session,
-                 delete_session, cancel_closure, join_session, await_value, call_gone, tick, stop>;
+                 delete_session, create_per_worker, delete_per_worker, cancel_closure, join_session,
+                 await_value, call_gone, tick, stop>;
 
 // ---- effects ------------------------------------------------------------------------------------
 
@@ -277,7 +301,8 @@ struct assignment {
   function_id function{};
   blob args;
   std::shared_ptr<std::vector<blob> const> inputs{};  // values for the gaps, or null
-  std::shared_ptr<closure_extras const> extras{};     // with inputs: where the gaps are
+  std::shared_ptr<closure_extras const> extras{};     // with inputs or per-worker values
+  per_worker_id builds{};  // keep the output under this handle instead of sending it
 
   bool operator==(assignment const&) const = default;
 };
@@ -298,6 +323,14 @@ struct stop_request {
   std::uint32_t attempt = 0;
 
   bool operator==(stop_request const&) const = default;
+};
+
+/// The worker may forget its component.
+struct drop_request {
+  stream_id stream{};
+  per_worker_id value{};
+
+  bool operator==(drop_request const&) const = default;
 };
 
 struct drain_request {
@@ -347,6 +380,12 @@ struct session_reply {
   bool operator==(session_reply const&) const = default;
 };
 
+struct per_worker_reply {
+  per_worker_id id{};
+
+  bool operator==(per_worker_reply const&) const = default;
+};
+
 struct join_reply {
   bool done = false;
   job_state state = job_state::running;
@@ -369,7 +408,7 @@ struct value_reply {
 struct reply {
   call_id call{};
   core::status status;
-  std::variant<std::monostate, session_reply, join_reply, value_reply> body;
+  std::variant<std::monostate, session_reply, join_reply, value_reply, per_worker_reply> body;
 
   bool operator==(reply const&) const = default;
 };
@@ -379,6 +418,7 @@ struct effects {
   std::vector<dispatch> dispatches;
   std::vector<assignment> assignments;
   std::vector<stop_request> stop_requests;
+  std::vector<drop_request> drop_requests;
   std::vector<drain_request> drain_requests;
   std::vector<disconnect> disconnects;
   std::vector<outcome> outcomes;

@@ -127,6 +127,7 @@ void effects::clear() {
   dispatches.clear();
   assignments.clear();
   stop_requests.clear();
+  drop_requests.clear();
   drain_requests.clear();
   disconnects.clear();
   outcomes.clear();

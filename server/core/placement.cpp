@@ -4,10 +4,8 @@
 
 namespace muster::core {
 
-placement_class& placement::class_for(std::vector<function_id> functions, bool& created) {
-  std::sort(functions.begin(), functions.end());
-  functions.erase(std::unique(functions.begin(), functions.end()), functions.end());
-  auto& entry = classes_[functions];
+placement_class& placement::class_for(class_key key, bool& created) {
+  auto& entry = classes_[key];
   created = !entry;
   if (entry) return *entry;
 
@@ -19,18 +17,23 @@ placement_class& placement::class_for(std::vector<function_id> functions, bool& 
     free_indexes_.pop_back();
   }
   entry = std::make_unique<placement_class>(index);
-  entry->functions = functions;
+  entry->functions = std::move(key.first);
+  entry->satisfied = std::move(key.second);
+  auto const& functions = entry->functions;
   if (!functions.empty()) entry->has.resize(raw(functions.back()) + std::size_t{1});
   for (auto const f : functions) {
     entry->has[raw(f)] = true;
     functions_[f].classes.push_back(entry.get());
   }
+  if (!entry->satisfied.empty()) entry->meets.resize(entry->satisfied.back() + std::size_t{1});
+  for (auto const r : entry->satisfied) entry->meets[r] = true;
   return *entry;
 }
 
 void placement::remove(worker& w) {
   auto& c = *w.placed;
-  c.idle.remove(w);
+  if (w.ready == readiness::idle) c.idle.remove(w);
+  if (w.ready == readiness::ahead) c.ahead.remove(w);
   w.ready = readiness::none;
   w.placed = nullptr;
   if (--c.workers > 0) return;
@@ -39,7 +42,7 @@ void placement::remove(worker& w) {
   for (auto const f : c.functions) std::erase(functions_[f].classes, &c);
   std::erase(dirty_, &c);
   free_indexes_.push_back(c.index);
-  classes_.erase(std::vector<function_id>(c.functions));
+  classes_.erase(class_key(c.functions, c.satisfied));
 }
 
 void placement::update(worker& w) {
@@ -62,14 +65,15 @@ void placement::mark(placement_class& c) {
 
 void placement::announce(session& s, placement_class& c) {
   if (c.sessions.contains(s)) return;
-  auto const runnable = [&](lane const& l) { return l.queue.size > 0 && c.can_run(l.function); };
+  auto const runnable = [&](lane const& l) { return l.queue.size > 0 && c.can_run(l); };
   if (std::none_of(s.lanes.begin(), s.lanes.end(), runnable)) return;
   c.sessions.push_back(s);
   mark(c);
 }
 
-void placement::announce(session& s, function_id f) {
-  for (auto* c : functions_[f].classes) {
+void placement::announce(session& s, lane const& l) {
+  for (auto* c : functions_[l.function].classes) {
+    if (!c->can_run(l)) continue;
     if (!c->sessions.contains(s)) c->sessions.push_back(s);
     mark(*c);
   }
@@ -78,13 +82,13 @@ void placement::announce(session& s, function_id f) {
 void placement::push_back(session& s, slot c) {
   auto& l = s.lanes[closures_[c].lane];
   closures_.push_back(l.queue, c);
-  if (l.queue.size == 1) announce(s, l.function);
+  if (l.queue.size == 1) announce(s, l);
 }
 
 void placement::push_front(session& s, slot c) {
   auto& l = s.lanes[closures_[c].lane];
   closures_.push_front(l.queue, c);
-  if (l.queue.size == 1) announce(s, l.function);
+  if (l.queue.size == 1) announce(s, l);
 }
 
 void placement::unqueue(session& s, slot c) {
@@ -92,7 +96,7 @@ void placement::unqueue(session& s, slot c) {
 }
 
 void placement::forget(session& s) {
-  for (auto const& [functions, c] : classes_)
+  for (auto const& [key, c] : classes_)
     if (c->index < s.turns.size()) c->sessions.remove(s);
 }
 
@@ -110,7 +114,7 @@ void placement::take(session& s, placement_class const& c, std::uint32_t max,
     lane* first = nullptr;
     lane* second = nullptr;
     for (auto& l : s.lanes) {
-      if (l.queue.size == 0 || !c.can_run(l.function)) continue;
+      if (l.queue.size == 0 || !c.can_run(l)) continue;
       if (!first || ahead_of(l, *first)) {
         second = first;
         first = &l;
@@ -118,7 +122,8 @@ void placement::take(session& s, placement_class const& c, std::uint32_t max,
         second = &l;
       }
     }
-    if (!first) return;
+    if (!first || (first->single && !run.empty())) return;
+    max = first->single ? 1 : max;
     do {
       slot const taken = first->queue.front;
       closures_.remove(first->queue, taken);
@@ -156,7 +161,7 @@ worker* placement::next(std::vector<slot>& run) {
 }
 
 std::string placement::violated_invariant() const {
-  for (auto const& [functions, c] : classes_) {
+  for (auto const& [key, c] : classes_) {
     if (c->workers == 0) return "a placement class without workers is kept";
     if (c->dirty != (std::find(dirty_.begin(), dirty_.end(), c.get()) != dirty_.end()))
       return "a placement class is marked but not listed";

@@ -1,6 +1,7 @@
 // Who runs what: matches queued closures with workers that have the function and room.
 //
-// Workers that declare the same set of functions form a *placement class*. A class keeps a ring of
+// Workers that declare the same functions and satisfy the same requirements (just now: a resource
+// that is in use is not there) form a *placement class*. A class keeps a ring of
 // workers with an idle slot, a ring of workers that may be sent closures ahead, and a ring of
 // sessions that have something for it. A turn takes one session and one worker, hands over one
 // closure (idle slot) or up to `run_max` (ahead), and moves both to the back of their ring (a
@@ -10,6 +11,7 @@
 // Owned by the coordinator's state.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <vector>
@@ -35,15 +37,20 @@ struct placement_class {
   explicit placement_class(std::uint32_t i) : index(i), sessions(session_turn{i}) {}
 
   std::uint32_t index;
-  std::vector<function_id> functions;  // sorted
-  std::vector<bool> has;               // by function number
+  std::vector<function_id> functions;    // sorted
+  std::vector<std::uint32_t> satisfied;  // requirements, sorted
+  std::vector<bool> has;                 // by function number
+  std::vector<bool> meets;               // by requirement number
   std::uint32_t workers = 0;
   ring<worker, worker_turn> idle;
   ring<worker, worker_turn> ahead;
   ring<session, session_turn> sessions;
   bool dirty = false;
 
-  bool can_run(function_id f) const { return raw(f) < has.size() && has[raw(f)]; }
+  bool can_run(lane const& l) const {
+    return raw(l.function) < has.size() && has[raw(l.function)] &&
+           (l.requirement == 0 || (l.requirement < meets.size() && meets[l.requirement]));
+  }
 };
 
 class placement {
@@ -56,13 +63,16 @@ class placement {
   /// `all`: every session, so that a new class learns who waits for it.
   template <class Sessions>
   void add(worker& w, std::vector<function_id> functions, Sessions&& all) {
-    bool created = false;
-    auto& c = class_for(std::move(functions), created);
-    if (created)
-      for (session& s : all) announce(s, c);
-    w.placed = &c;
-    ++c.workers;
-    update(w);
+    std::sort(functions.begin(), functions.end());
+    functions.erase(std::unique(functions.begin(), functions.end()), functions.end());
+    enter(w, {std::move(functions), w.satisfied}, all);
+  }
+  /// `w.satisfied` has changed.
+  template <class Sessions>
+  void move(worker& w, Sessions&& all) {
+    auto functions = w.placed->functions;
+    remove(w);
+    enter(w, {std::move(functions), w.satisfied}, all);
   }
   void remove(worker& w);
   /// After any change of what the worker holds, its window or its draining.
@@ -81,17 +91,29 @@ class placement {
   std::string violated_invariant() const;
 
  private:
-  placement_class& class_for(std::vector<function_id> functions, bool& created);
+  using class_key = std::pair<std::vector<function_id>, std::vector<std::uint32_t>>;
+
+  template <class Sessions>
+  void enter(worker& w, class_key key, Sessions&& all) {
+    bool created = false;
+    auto& c = class_for(std::move(key), created);
+    if (created)
+      for (session& s : all) announce(s, c);
+    w.placed = &c;
+    ++c.workers;
+    update(w);
+  }
+  placement_class& class_for(class_key key, bool& created);
   void announce(session& s, placement_class& c);
-  void announce(session& s, function_id f);
+  void announce(session& s, lane const& l);
   void mark(placement_class& c);
   /// Up to `max` closures of `s` that `c` can run, highest priority first, then lowest order; fewer
-  /// where another lane of the session comes first.
+  /// where another lane of the session comes first, one where it takes resources.
   void take(session& s, placement_class const& c, std::uint32_t max, std::vector<slot>& run);
 
   closure_table& closures_;
   function_table& functions_;
-  std::map<std::vector<function_id>, std::unique_ptr<placement_class>> classes_;
+  std::map<class_key, std::unique_ptr<placement_class>> classes_;
   std::vector<std::uint32_t> free_indexes_;
   std::uint32_t next_index_ = 0;
   std::vector<placement_class*> dirty_;  // may have both a worker with room and work

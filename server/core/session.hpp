@@ -10,9 +10,10 @@
 //   failed | cancelled        (a streaming session starts its next generation instead)
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
-#include <unordered_map>
+#include <tuple>
 #include <vector>
 
 #include "server/core/closure_table.hpp"
@@ -21,10 +22,12 @@
 
 namespace muster::core {
 
-/// The queued closures of one function and priority, in schedule order.
+/// The queued closures of one function, priority and requirement, in schedule order.
 struct lane {
   function_id function{};
   std::int32_t priority = 0;
+  std::uint32_t requirement = 0;  // in the requirement_table; 0: none
+  bool single = false;            // takes resources: what fits changes with each closure
   slot_list queue;
 };
 
@@ -35,7 +38,8 @@ struct session {
   std::uint32_t max_worker_failures = 0;  // 0: no limit
 
   std::vector<lane> lanes;
-  std::unordered_map<std::uint64_t, std::uint32_t> lane_of;  // by function and priority
+  using lane_key = std::tuple<function_id, std::int32_t, std::uint32_t>;
+  std::map<lane_key, std::uint32_t> lane_of;
   slot_list apart;             // closures that wait for a time or an input, not for a worker
   std::vector<slot> closures;  // by order; only when values are kept
   std::uint32_t scheduled = 0;
@@ -44,9 +48,10 @@ struct session {
   bool sealed = false;
   bool stopping = false;  // an error or a cancel is being drained
   bool user_cancelled = false;
-  bool closed = false;     // the client is gone; erased when drained
-  bool full = false;       // told to hold back; a notice follows
-  bool unsettled = false;  // listed to be settled at the end of the step
+  bool closed = false;           // the client is gone; erased when drained
+  bool full = false;             // told to hold back; a notice follows
+  bool owns_per_worker = false;  // values that go with it
+  bool unsettled = false;        // listed to be settled at the end of the step
   std::uint32_t generation = 0;
   std::optional<failure> first_error;
 
@@ -66,13 +71,16 @@ struct session {
   bool idle() const { return counts.queued + counts.running + counts.blocked == 0; }
   bool terminal() const { return state != job_state::running; }
 
-  std::uint32_t lane_for(function_id f, std::int32_t priority = 0) {
-    if (!lanes.empty() && lanes.back().function == f && lanes.back().priority == priority)
-      return static_cast<std::uint32_t>(lanes.size() - 1);
-    auto const key = std::uint64_t{raw(f)} << 32 | static_cast<std::uint32_t>(priority);
-    auto const [it, created_now] =
-        lane_of.try_emplace(key, static_cast<std::uint32_t>(lanes.size()));
-    if (created_now) lanes.push_back({f, priority, {}});
+  /// New lanes come last in `lanes`.
+  std::uint32_t lane_for(function_id f, std::int32_t priority = 0, std::uint32_t requirement = 0) {
+    if (!lanes.empty()) {
+      auto const& newest = lanes.back();
+      if (newest.function == f && newest.priority == priority && newest.requirement == requirement)
+        return static_cast<std::uint32_t>(lanes.size() - 1);
+    }
+    auto const [it, created_now] = lane_of.try_emplace(lane_key{f, priority, requirement},
+                                                       static_cast<std::uint32_t>(lanes.size()));
+    if (created_now) lanes.push_back({f, priority, requirement, false, {}});
     return it->second;
   }
 };

@@ -93,7 +93,29 @@ struct task_view {
   bool draining = false;
   std::vector<std::string> functions;
   std::vector<std::pair<std::string, std::string>> labels;
-  std::string error;  // why it is not connected
+  std::vector<std::pair<std::string, std::uint32_t>> resources;  // in all
+  std::vector<std::pair<std::string, std::uint32_t>> free;       // of them, while connected
+  std::string error;                                             // why it is not connected
+};
+
+/// A PerWorkerValue, with a component for each task that has the function or had it when lost.
+struct per_worker_view {
+  struct component {
+    std::string job;
+    std::int64_t index = 0;
+    value_state state{};
+    std::optional<failure> error;
+    time_point since{};
+  };
+  per_worker_id id{};
+  std::string name;
+  std::string function;
+  blob args;
+  session_id owner{};
+  time_point created{};
+  bool released = false;    // goes when nobody uses it any more
+  std::uint64_t users = 0;  // unfinished closures that need it
+  std::vector<component> components;
 };
 
 struct function_view {

@@ -9,6 +9,9 @@
 #pragma once
 
 #include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "server/core/closure_table.hpp"
 #include "server/core/ring.hpp"
@@ -34,6 +37,9 @@ struct worker {
   std::uint32_t window = 1;
   bool draining = false;
   slot_list holds;  // closures sent and not answered, oldest first
+  std::vector<std::pair<std::string, std::uint32_t>> free;  // of its resources
+  std::vector<std::uint32_t> satisfied;                     // requirements, by number
+  std::vector<per_worker_id> to_build;                      // in order; sent before other closures
 
   readiness ready = readiness::none;
   ring_link<worker> turn;

@@ -25,7 +25,7 @@ session_spec streaming(session_spec s) {
 }
 
 std::string cluster::idle_beside_work() const {
-  if (stopped_) return {};
+  if (stopped_ || choosy_) return {};  // the core's invariants look closer
   for (auto const& f : core.functions()) {
     if (f.queued == 0 || f.workers == 0) continue;
     for (auto const& t : core.tasks(0, ~std::size_t{}, {}).items)
@@ -38,6 +38,11 @@ std::string cluster::idle_beside_work() const {
 }
 
 effects const& cluster::step(event e) {
+  if (auto const* opening = std::get_if<open_session>(&e))
+    for (auto const& c : opening->closures)
+      choosy_ |=
+          c.extras && (!c.extras->options.task_job.empty() || !c.extras->options.labels.empty() ||
+                       !c.extras->options.resources.empty() || !c.extras->per_worker.empty());
   witness_.before(e);
   fx_ = core.step(now_, e);
   EXPECT_EQ(witness_.after(fx_), "") << "event " << e.index();
@@ -73,6 +78,9 @@ worker_attached cluster::arrival(joining const& w) {
   e.spec.credits = w.credits;
   e.spec.functions = w.functions;
   e.spec.host = w.host;
+  e.spec.labels = w.labels;
+  e.spec.resources = w.resources;
+  e.spec.per_worker = w.per_worker;
   return e;
 }
 

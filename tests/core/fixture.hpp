@@ -40,6 +40,9 @@ struct joining {
   std::uint64_t incarnation = 0;  // 0: one that was never seen
   std::string job = "worker";
   std::string host = "host";
+  std::vector<std::pair<std::string, std::string>> labels{};
+  std::vector<std::pair<std::string, std::uint32_t>> resources{};
+  std::vector<per_worker_id> per_worker{};
 };
 
 struct opened {
@@ -143,6 +146,7 @@ class cluster {
   effects fx_;
   core::witness witness_;
   bool stopped_ = false;
+  bool choosy_ = false;  // some closure asks for more than a function
   std::uint64_t last_call_ = 0;
   std::uint64_t last_stream_ = 0;
   std::uint64_t last_incarnation_ = 1'000;

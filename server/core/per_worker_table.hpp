@@ -1,0 +1,75 @@
+// PerWorkerValues: values that each worker builds for itself by a function and keeps under a
+// handle.
+//
+//   (new incarnation attaches)                  built, or the builder failed
+//        NOT_READY  ──────────────────────────────────────────► READY (value or error)
+//            ▲                                                     │ worker lost
+//            └───────────── next incarnation ───────────── ABORTED ◄
+//
+// Owned by the coordinator's state. The values themselves never come here; workers drop theirs when
+// they are told or end.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "server/core/blob.hpp"
+#include "server/core/model.hpp"
+
+namespace muster::core {
+
+/// One worker's component.
+struct per_worker_component {
+  stream_id stream{};  // that builds or holds it; none when aborted
+  value_state state = value_state::not_ready;
+  std::optional<failure> error;  // READY and failed, or why it was aborted
+  closure_id build{};            // while it is sent
+  std::uint32_t losses = 0;      // workers lost while they built it, in a row
+  time_point since{};
+};
+
+struct per_worker_entry {
+  per_worker_id id{};
+  std::string name;
+  function_id function{};
+  blob args;
+  session_id owner{};  // none: lives until it is deleted
+  time_point created{};
+  bool released = false;    // goes when nobody uses it any more
+  std::uint64_t users = 0;  // unfinished closures that need it
+  /// By task; at most as many as the registry has rows.
+  std::map<std::pair<std::string, std::int64_t>, per_worker_component> components;
+};
+
+class per_worker_table {
+ public:
+  /// Values at one time. Full: a new one is refused with RESOURCE_EXHAUSTED.
+  static constexpr std::size_t max = 10'000;
+
+  per_worker_entry& add() {
+    auto& e = entries_[per_worker_id{++last_}];
+    e.id = per_worker_id{last_};
+    return e;
+  }
+  per_worker_entry* find(per_worker_id id) {
+    auto const it = entries_.find(id);
+    return it == entries_.end() ? nullptr : &it->second;
+  }
+  per_worker_entry const* find(per_worker_id id) const {
+    auto const it = entries_.find(id);
+    return it == entries_.end() ? nullptr : &it->second;
+  }
+  void erase(per_worker_id id) { entries_.erase(id); }
+  bool was(per_worker_id id) const { return raw(id) != 0 && raw(id) <= last_; }
+
+  std::map<per_worker_id, per_worker_entry>& all() { return entries_; }
+  std::map<per_worker_id, per_worker_entry> const& all() const { return entries_; }
+
+ private:
+  std::map<per_worker_id, per_worker_entry> entries_;
+  std::uint64_t last_ = 0;
+};
+
+}  // namespace muster::core

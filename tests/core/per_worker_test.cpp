@@ -1,0 +1,212 @@
+// PerWorkerValues: built by each worker, ABORTED with it, built again before they are used again.
+#include "tests/core/fixture.hpp"
+
+namespace muster::core {
+
+std::string text(per_worker_id id);  // pw_…; of the coordinator
+namespace {
+
+per_worker_id create(cluster& c, std::string_view builder = "make", session_id owner = {}) {
+  create_per_worker e;
+  e.function = c.function(builder);
+  e.args = blob("[]");
+  e.owner = owner;
+  auto const r = c.reply_to_event(std::move(e));
+  EXPECT_TRUE(r.status.ok()) << r.status.message;
+  return std::get<per_worker_reply>(r.body).id;
+}
+
+closure_spec needing(cluster& c, per_worker_id id) {
+  auto spec = c.specs({"f"}).front();
+  spec.extras = std::make_shared<closure_extras>(closure_extras{{}, {}, {id}});
+  return spec;
+}
+
+joining builder(std::uint32_t slots = 1, std::uint32_t credits = 4) {
+  return {.functions = {"f", "make"}, .slots = slots, .credits = credits};
+}
+
+std::vector<value_state> states(cluster const& c, per_worker_id id) {
+  std::vector<value_state> all;
+  auto const v = c.core.per_worker(id).value();
+  for (auto const& part : v.components) all.push_back(part.state);
+  return all;
+}
+constexpr auto not_ready = value_state::not_ready;
+constexpr auto ready = value_state::ready;
+constexpr auto aborted = value_state::aborted;
+
+TEST(per_worker, every_worker_with_the_function_builds_it) {
+  cluster c;
+  auto const a = c.attach(builder());
+  auto const other = c.attach();
+  auto const b = c.attach(builder());
+  auto const v = create(c);
+  ASSERT_EQ(c.fx().assignments.size(), 2u);
+  for (auto const& sent : c.fx().assignments) {
+    EXPECT_EQ(sent.builds, v);
+    EXPECT_EQ(sent.args.view(), "[]");
+  }
+  EXPECT_TRUE(c.held(other).empty());
+  EXPECT_EQ(states(c, v), (std::vector{not_ready, not_ready}));
+  c.succeed(a, c.held(a).at(0), "null");
+  EXPECT_EQ(states(c, v), (std::vector{ready, not_ready}));
+  c.succeed(b, c.held(b).at(0), "null");
+  EXPECT_EQ(states(c, v), (std::vector{ready, ready}));
+}
+
+TEST(per_worker, only_what_needs_it_waits_for_it) {
+  cluster c;
+  auto const w = c.attach(builder(2));
+  auto const v = create(c);
+  auto const build = c.held(w).at(0);
+  auto const job = c.open_with({needing(c, v), c.specs({"f"}).front()});
+  EXPECT_EQ(c.held(w), (closures{build, job[1]}));
+  EXPECT_EQ(c.core.explain(job[0], c.now()).value(),
+            "QUEUED for 0 ms: of 1 worker with 'f' none has built " + text(v) + " yet.");
+  c.succeed(w, build, "null");
+  EXPECT_EQ(c.held(w), (closures{job[1], job[0]}));
+  EXPECT_EQ(c.fx().assignments.at(0).extras->per_worker, std::vector{v});
+}
+
+TEST(per_worker, is_aborted_with_its_worker_and_built_again_before_it_is_used) {
+  cluster c;
+  auto const w = c.attach(builder(1, 1));
+  auto const v = create(c);
+  c.succeed(w, c.held(w).at(0), "null");
+  auto const job = c.open_with({needing(c, v), needing(c, v)});
+  EXPECT_EQ(c.held(w), closures{job[0]});
+  c.lose(w, "connection lost");
+  EXPECT_EQ(states(c, v), std::vector{aborted});
+  EXPECT_EQ(c.core.per_worker(v)->components.at(0).error->message, "worker lost: connection lost");
+  auto next = builder(1, 1);
+  next.index = 0;
+  auto const again = c.attach(next);
+  ASSERT_EQ(c.fx().assignments.size(), 1u);
+  EXPECT_EQ(c.fx().assignments.at(0).builds, v);
+  EXPECT_EQ(states(c, v), std::vector{not_ready});
+  c.succeed(again, c.held(again).at(0), "null");
+  EXPECT_EQ(c.held(again), closures{job[0]}) << "at the head again";
+}
+
+TEST(per_worker, a_builders_error_is_no_error_of_any_session) {
+  cluster c;
+  auto const w = c.attach(builder());
+  auto const v = create(c);
+  auto const job = c.open({"f"});
+  c.fail(w, c.held(w).at(0), "no such file");
+  EXPECT_EQ(states(c, v), std::vector{ready});
+  EXPECT_EQ(c.core.per_worker(v)->components.at(0).error->message, "no such file");
+  c.succeed(w, job[0]);
+  EXPECT_EQ(c.job(job.id).state, job_state::succeeded);
+  // What needs it is sent; the worker knows that there is no value and answers with INPUT.
+  auto const user = c.open_with({needing(c, v)});
+  EXPECT_EQ(c.held(w), closures{user[0]});
+}
+
+TEST(per_worker, an_incarnation_that_kept_it_need_not_build_it) {
+  cluster c;
+  auto const w = c.attach(builder());
+  auto const v = create(c);
+  c.succeed(w, c.held(w).at(0), "null");
+  c.lose(w);
+  auto next = builder();
+  next.index = 0;
+  next.per_worker = {v, per_worker_id{99}};
+  c.attach(next);
+  EXPECT_TRUE(c.fx().assignments.empty());
+  EXPECT_EQ(states(c, v), std::vector{ready});
+  ASSERT_EQ(c.fx().drop_requests.size(), 1u) << "one that the server does not know is dropped";
+  EXPECT_EQ(c.fx().drop_requests[0].value, per_worker_id{99});
+}
+
+TEST(per_worker, builds_come_before_other_closures_and_within_the_credits) {
+  cluster c;
+  auto const first = create(c);
+  std::vector<per_worker_id> more;
+  for (int i = 0; i < 5; ++i) more.push_back(create(c));
+  c.open({"f"});
+  auto const w = c.attach(builder());
+  ASSERT_EQ(c.held(w).size(), 4u) << "its credits";
+  EXPECT_EQ(c.fx().assignments[0].builds, first);
+  for (auto const next : {more[3], more[4], per_worker_id{}}) {
+    c.succeed(w, c.held(w).at(0), "null");
+    ASSERT_EQ(c.fx().assignments.size(), 1u);
+    EXPECT_EQ(c.fx().assignments[0].builds, next);
+    if (next == more[4]) c.succeed(w, c.held(w).at(0), "null");  // now it has an idle slot
+  }
+}
+
+TEST(per_worker, a_builder_that_kills_its_worker_is_given_up) {
+  cluster c;
+  auto const v = create(c);
+  for (int i = 0; i < 3; ++i) {
+    auto next = builder();
+    next.index = 0;
+    auto const w = c.attach(next);
+    EXPECT_EQ(c.held(w).size(), 1u);
+    c.lose(w);
+  }
+  auto next = builder();
+  next.index = 0;
+  auto const w = c.attach(next);
+  EXPECT_TRUE(c.held(w).empty());
+  EXPECT_EQ(states(c, v), std::vector{ready});
+  EXPECT_EQ(c.core.per_worker(v)->components.at(0).error->message,
+            "quarantined: 3 workers were lost while they built it");
+}
+
+TEST(per_worker, a_released_one_lives_as_long_as_a_closure_needs_it) {
+  cluster c;
+  auto const w = c.attach(builder());
+  auto const v = create(c);
+  c.succeed(w, c.held(w).at(0), "null");
+  auto const job = c.open_with({needing(c, v)});
+  EXPECT_TRUE(c.status_of(delete_per_worker{{}, v}).ok());
+  EXPECT_TRUE(c.fx().drop_requests.empty());
+  EXPECT_EQ(c.status_of(open_session{{}, {}, {needing(c, v)}}),
+            (status{code::not_found, "closures[0].args: " + text(v) + " was released"}));
+  c.succeed(w, job[0]);
+  ASSERT_EQ(c.fx().drop_requests.size(), 1u);
+  EXPECT_EQ(c.fx().drop_requests[0].stream, w);
+  EXPECT_EQ(c.core.per_worker(v).error().message, text(v) + " was released");
+}
+
+TEST(per_worker, one_released_while_it_is_built_is_stopped_and_dropped) {
+  cluster c;
+  auto const w = c.attach(builder());
+  auto const v = create(c);
+  auto const build = c.held(w).at(0);
+  EXPECT_TRUE(c.status_of(delete_per_worker{{}, v}).ok());
+  EXPECT_EQ(c.fx().stop_requests.size(), 1u);
+  EXPECT_EQ(c.fx().drop_requests.size(), 1u);
+  c.fail(w, build, "stopped", failure_kind::cancelled);
+  EXPECT_TRUE(c.held(w).empty());
+}
+
+TEST(per_worker, one_with_an_owner_goes_with_its_session) {
+  cluster c;
+  auto const s = c.stream();
+  auto const v = create(c, "make", s);
+  c.step(close_session{s});
+  EXPECT_FALSE(c.core.per_worker(v).has_value());
+}
+
+TEST(per_worker, bad_requests_are_refused) {
+  cluster c;
+  create_per_worker e;
+  e.function = c.function("make");
+  e.owner = session_id{77};
+  EXPECT_EQ(c.status_of(e).code, code::not_found);
+  e.owner = {};
+  e.name.assign(257, 'x');
+  EXPECT_EQ(c.status_of(e), (status{code::invalid_argument, "name: 257 bytes, the limit is 256"}));
+  EXPECT_EQ(c.status_of(delete_per_worker{{}, per_worker_id{5}}).message,
+            "there is no " + text(per_worker_id{5}));
+  e.name.clear();
+  for (int i = 0; i < 10'000; ++i) ASSERT_TRUE(c.status_of(e).ok());
+  EXPECT_EQ(c.status_of(e).code, code::resource_exhausted);
+}
+
+}  // namespace
+}  // namespace muster::core

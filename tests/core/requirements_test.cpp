@@ -1,0 +1,186 @@
+// What closures ask of their worker: a task, labels, resources.
+#include "tests/core/fixture.hpp"
+
+namespace muster::core {
+namespace {
+
+closure_options on_task(std::string job, std::int64_t index = -1) {
+  closure_options o;
+  o.task_job = std::move(job);
+  o.task_index = index;
+  return o;
+}
+closure_options where(std::string key, std::string value) {
+  closure_options o;
+  o.labels = {{std::move(key), std::move(value)}};
+  return o;
+}
+closure_options taking(std::string resource, std::uint32_t amount = 1) {
+  closure_options o;
+  o.resources = {{std::move(resource), amount}};
+  return o;
+}
+
+closure_spec with(cluster& c, closure_options o) {
+  auto spec = c.specs({"f"}).front();
+  spec.extras = std::make_shared<closure_extras>(closure_extras{std::move(o), {}});
+  return spec;
+}
+std::string why(cluster& c, closure_id id) {
+  return c.core.explain(id, c.now()).value();
+}
+
+TEST(affinity, a_closure_waits_for_its_task) {
+  cluster c;
+  auto const first = c.attach({.slots = 2, .credits = 2});
+  auto const job = c.open_with({with(c, on_task("worker", 1)), with(c, {})});
+  EXPECT_EQ(c.held(first), closures{job[1]}) << "others do not wait behind it";
+  EXPECT_EQ(why(c, job[0]), "QUEUED for 0 ms: of 1 worker with 'f' none is task worker:1.");
+  auto const second = c.attach();
+  EXPECT_EQ(c.held(second), closures{job[0]});
+}
+
+TEST(affinity, to_a_job_is_to_any_of_its_tasks) {
+  cluster c;
+  c.attach();
+  auto const job = c.open_with({with(c, on_task("gpu"))});
+  EXPECT_EQ(c.state(job[0]), closure_state::queued);
+  auto const gpu = c.attach({.job = "gpu"});
+  EXPECT_EQ(c.held(gpu), closures{job[0]});
+}
+
+TEST(affinity, a_lost_task_keeps_its_closures_waiting_for_it) {
+  cluster c;
+  auto const first = c.attach({.index = 0});
+  auto const second = c.attach({.index = 1});
+  auto const job = c.open_with({with(c, on_task("worker", 1))});
+  c.lose(second);
+  EXPECT_EQ(c.state(job[0]), closure_state::queued);
+  EXPECT_TRUE(c.held(first).empty());
+  auto const again = c.attach({.index = 1});
+  EXPECT_EQ(c.held(again), closures{job[0]});
+}
+
+TEST(labels, all_of_them_must_match) {
+  cluster c;
+  auto o = where("zone", "a");
+  o.labels.push_back({"disk", "ssd"});
+  auto const job = c.open_with({with(c, o)});
+  c.attach({.labels = {{"zone", "a"}}});
+  EXPECT_EQ(why(c, job[0]), "QUEUED for 0 ms: of 1 worker with 'f' none has the label disk=ssd.");
+  auto const w = c.attach({.labels = {{"disk", "ssd"}, {"zone", "a"}}});
+  EXPECT_EQ(c.held(w), closures{job[0]});
+}
+
+TEST(resources, are_held_from_dispatch_to_the_answer) {
+  cluster c;
+  auto const w = c.attach({.slots = 4, .credits = 4, .resources = {{"gpu", 2}, {"memory", 10}}});
+  auto const job = c.open_with({with(c, taking("gpu")), with(c, taking("gpu")),
+                                with(c, taking("gpu")), with(c, taking("memory", 10))});
+  EXPECT_EQ(c.held(w), (closures{job[0], job[1], job[3]}));
+  EXPECT_EQ(why(c, job[2]), "QUEUED for 0 ms: of 1 worker with 'f' none has gpu=1 free.");
+  auto const free = c.task(0).free;
+  EXPECT_EQ(free, (std::vector<std::pair<std::string, std::uint32_t>>{{"gpu", 0}, {"memory", 0}}));
+  c.succeed(w, job[1]);
+  EXPECT_EQ(c.state(job[2]), closure_state::running);
+}
+
+TEST(resources, more_than_anybody_has_is_said) {
+  cluster c;
+  c.attach({.resources = {{"gpu", 2}}});
+  auto const job = c.open_with({with(c, taking("gpu", 3))});
+  EXPECT_EQ(why(c, job[0]), "QUEUED for 0 ms: of 1 worker with 'f' none has gpu=3.");
+}
+
+TEST(resources, come_back_after_a_failure_a_retry_and_a_loss) {
+  cluster c;
+  auto const w = c.attach({.slots = 2, .credits = 2, .resources = {{"gpu", 1}}});
+  auto retried = taking("gpu");
+  retried.max_retries = 1;
+  retried.retry_initial = 1s;
+  auto const job = c.open_with({with(c, taking("gpu")), with(c, retried)}, continue_all());
+  c.fail(w, job[0]);
+  EXPECT_EQ(c.held(w), closures{job[1]});
+  c.fail(w, job[1]);
+  EXPECT_EQ(c.task(0).free.front().second, 1u) << "while it waits for its retry";
+  c.advance(1s);
+  EXPECT_EQ(c.held(w), closures{job[1]});
+  c.lose(w);
+  auto const again = c.attach({.resources = {{"gpu", 1}}});
+  EXPECT_EQ(c.held(again), closures{job[1]});
+}
+
+TEST(resources, of_a_cancelled_one_are_free_when_it_answers) {
+  cluster c;
+  auto const w = c.attach({.slots = 2, .credits = 2, .resources = {{"gpu", 1}}});
+  auto const job = c.open_with({with(c, taking("gpu")), with(c, taking("gpu"))}, continue_all());
+  c.step(cancel_closure{{}, job[0]});
+  EXPECT_EQ(c.state(job[1]), closure_state::queued);
+  c.fail(w, job[0], "stopped", failure_kind::cancelled);
+  EXPECT_EQ(c.held(w), closures{job[1]});
+}
+
+TEST(requirements, priority_and_order_hold_among_what_a_worker_can_take) {
+  cluster c;
+  auto urgent = where("zone", "b");
+  urgent.priority = 10;
+  auto const job = c.open_with(
+      {with(c, where("zone", "a")), with(c, {}), with(c, urgent), with(c, where("zone", "a"))});
+  auto const w = c.attach({.slots = 4, .credits = 4, .labels = {{"zone", "a"}}});
+  EXPECT_EQ(c.held(w), (closures{job[0], job[1], job[3]}));
+  auto const other = c.attach({.labels = {{"zone", "b"}}});
+  EXPECT_EQ(c.held(other), closures{job[2]});
+}
+
+TEST(requirements, are_forgotten_with_their_job) {
+  cluster c;
+  auto const w = c.attach({.labels = {{"n", "0"}}});
+  for (int i = 0; i < 5'000; ++i) {  // more than are known at one time
+    auto o = where("n", "0");
+    o.labels.push_back({"m", std::to_string(i)});
+    auto const job = c.open_with({with(c, o)});
+    ASSERT_TRUE(c.status_of(cancel_session{{}, job.id}).ok());
+    ASSERT_TRUE(c.status_of(delete_session{{}, job.id}).ok());
+  }
+  auto const job = c.open_with({with(c, where("n", "0"))});
+  EXPECT_EQ(c.held(w), closures{job[0]});
+}
+
+TEST(requirements, too_many_at_one_time_are_refused) {
+  cluster c;
+  std::vector<closure_spec> specs;
+  for (int i = 0; i < 4'097; ++i) specs.push_back(with(c, where("n", std::to_string(i))));
+  EXPECT_EQ(c.status_of(open_session{{}, {}, specs}),
+            (status{code::resource_exhausted,
+                    "options: the server knows 0 different requirements of unforgotten jobs, its "
+                    "limit is 4096"}));
+  specs.pop_back();
+  auto const job = c.open_with(specs, left_open());
+  auto const more = [&](closure_options o) {
+    return c.status_of(schedule{{}, job.id, {with(c, std::move(o))}});
+  };
+  EXPECT_TRUE(more(where("n", "7")).ok()) << "a known one is no news";
+  EXPECT_EQ(more({}).message,
+            "options: more than 4096 combinations of function, priority and requirement in one "
+            "job");
+}
+
+TEST(requirements, bad_ones_are_named) {
+  cluster c;
+  auto const refused = [&](closure_options o) {
+    auto const got = c.status_of(open_session{{}, {}, {with(c, std::move(o))}});
+    EXPECT_EQ(got.code, code::invalid_argument);
+    return got.message;
+  };
+  auto o = on_task("", 3);
+  EXPECT_EQ(refused(o),
+            "closures[0].options.task: not the name of a task, such as worker:3, or of a job");
+  EXPECT_EQ(refused(taking("gpu", 0)), "closures[0].options.resources: 'gpu' is 0");
+  EXPECT_EQ(refused(where("", "a")), "closures[0].options.labels: a name has 1 to 256 bytes");
+  o = {};
+  for (int i = 0; i < 65; ++i) o.labels.push_back({"k" + std::to_string(i), "v"});
+  EXPECT_EQ(refused(o), "closures[0].options.labels: 65 of them, the limit is 64");
+}
+
+}  // namespace
+}  // namespace muster::core
