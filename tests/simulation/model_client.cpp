@@ -11,11 +11,41 @@ void model_client::start() {
   ++sessions;
   failing_ = world_.dice().chance(40);
   fancy_ = world_.dice().chance(40);
+  if (fancy_ && world_.dice().chance(50)) create_value();
   if (world_.dice().chance(50)) {
     open_stream();
   } else {
     open_job();
   }
+}
+
+// Built by every worker, or a builder's error; nobody may be sent what needs it before.
+void model_client::create_value() {
+  core::create_per_worker e;
+  e.function = functions_.front();
+  e.args = args_for(world_.dice().chance(20) ? behaviour::fail : behaviour::succeed, ++last_token_);
+  world_.ask(std::move(e), [this](core::reply const& r) {
+    if (!r.status.ok()) throw violation("a per-worker value was refused: " + r.status.message);
+    value_ = std::get<core::per_worker_reply>(r.body).id;
+  });
+}
+
+void model_client::release_value() {
+  if (value_ == core::per_worker_id{}) return;
+  world_.ask(core::delete_per_worker{{}, std::exchange(value_, {})}, [](core::reply const& r) {
+    if (!r.status.ok()) throw violation("a value was released before: " + r.status.message);
+  });
+}
+
+// Only what the first worker has, so that nothing can wait for ever.
+void model_client::ask_for_a_worker(core::closure_extras& x) {
+  auto& dice = world_.dice();
+  if (dice.chance(10)) x.options.task_job = "worker";
+  if (!x.options.task_job.empty() && dice.chance(50)) x.options.task_index = 0;
+  if (dice.chance(20)) x.options.labels = {{"zone", "a"}};
+  if (dice.chance(20))
+    x.options.resources = {{"gpu", static_cast<std::uint32_t>(dice.between(1, 2))}};
+  if (value_ != core::per_worker_id{} && dice.chance(50)) x.per_worker = {value_};
 }
 
 // Inputs among the closures before it, and options of every kind.
@@ -31,6 +61,7 @@ std::shared_ptr<core::closure_extras const> model_client::extras(std::size_t pos
   x->options.max_retries = static_cast<std::uint32_t>(dice.between(0, 3));
   x->options.retry_initial = ms(50);
   x->options.retry_max = ms(200);
+  ask_for_a_worker(*x);
   if (position == 0) return x;
   for (auto n = dice.between(0, 3); n > 0; --n)
     x->inputs.push_back(
@@ -78,7 +109,8 @@ void model_client::schedule_more(int batches) {
     world_.ask(core::seal_session{{}, session_}, [](core::reply const&) {});
     return;
   }
-  if (dice.chance(2)) {  // vanish: nobody will listen to what comes
+  if (dice.chance(2)) release_value();  // what needs it still gets it
+  if (dice.chance(2)) {                 // vanish: nobody will listen to what comes
     gone_ = true;
     auto const id = session_;
     outstanding_.clear();
@@ -177,6 +209,7 @@ void model_client::open_job() {
 }
 
 void model_client::ended() {
+  release_value();
   session_open_ = false;
   session_ = {};
   world_.after(core::duration(world_.dice().between(10, 200'000)), [this] { start(); });

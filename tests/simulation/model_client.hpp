@@ -27,6 +27,9 @@ class model_client {
   void open_stream();
   void open_job();
   void schedule_more(int batches);
+  void ask_for_a_worker(core::closure_extras& x);
+  void create_value();
+  void release_value();
   std::vector<core::closure_spec> batch();
   std::shared_ptr<core::closure_extras const> extras(std::size_t position);
   void ended();
@@ -39,6 +42,7 @@ class model_client {
   bool failing_ = false;  // this session may schedule closures that fail
   bool fancy_ = false;    // its closures have inputs and options
   bool gone_ = false;
+  core::per_worker_id value_{};  // its closures may need it; 0: none
   core::session_id session_{};
   std::set<std::uint64_t> outstanding_;
   std::uint64_t last_token_ = 0;

@@ -30,6 +30,7 @@ void model_worker::start() {
   incarnation_ = world_.dice().next() | 1;
   slots_ = static_cast<std::uint32_t>(world_.dice().between(1, 4));
   draining_ = false;
+  kept_.clear();
   attach();
 }
 
@@ -42,6 +43,9 @@ void model_worker::attach() {
   spec.slots = slots_;
   spec.credits = static_cast<std::uint32_t>(world_.dice().between(slots_, 64));
   spec.functions = functions_;
+  spec.labels = {{"zone", number_ % 2 == 0 ? "a" : "b"}};
+  spec.resources = {{"gpu", number_ == 0 ? 2u : 1u}};
+  spec.per_worker.assign(kept_.begin(), kept_.end());
   spec.host = "host" + std::to_string(number_);
   world_.apply(core::worker_attached{stream_, std::move(spec)});
   if (stream_ != core::stream_id{}) beat(life_);
@@ -100,6 +104,8 @@ void model_worker::finish(core::closure_id c, std::uint64_t life) {
   ++executed;
   if (behaviour_of(what.args) == behaviour::kill_worker) return crash(true);
   holds_.erase(it);
+  check_values(what);
+  if (what.builds != core::per_worker_id{}) kept_.insert(what.builds);
   core::worker_result r{what.closure, what.attempt, true, {}, {}};
   switch (behaviour_of(what.args)) {
     case behaviour::fail:
@@ -116,6 +122,23 @@ void model_worker::finish(core::closure_id c, std::uint64_t life) {
   }
   answer(std::move(r));
   execute_next();
+}
+
+// Of a value that was given up, since its builds killed their workers, no worker knows anything.
+void model_worker::check_values(core::assignment const& a) const {
+  if (!a.extras) return;
+  auto const given_up = [this](core::per_worker_id v) {
+    auto const view = world_.server().per_worker(v);
+    return view && std::any_of(view->components.begin(), view->components.end(), [](auto& part) {
+             return part.state == core::value_state::ready && part.error &&
+                    part.error->kind == core::failure_kind::worker_lost;
+           });
+  };
+  for (auto const v : a.extras->per_worker)
+    if (!kept_.contains(v) && !given_up(v))
+      throw violation("worker " + std::to_string(number_) +
+                      " was sent a closure that needs value " + std::to_string(core::raw(v)) +
+                      ", which it has not built");
 }
 
 void model_worker::answer(core::worker_result r) {

@@ -39,6 +39,7 @@ class model_worker {
   void on_stop(core::stop_request const& s);
   void on_disconnect(bool final);
   void on_drain();
+  void on_drop(core::per_worker_id v) { kept_.erase(v); }
 
   std::uint64_t executed = 0;
 
@@ -52,6 +53,7 @@ class model_worker {
   void execute_next();
   void finish(core::closure_id c, std::uint64_t life);
   void answer(core::worker_result r);
+  void check_values(core::assignment const& a) const;
   void flush(std::uint64_t life);
   void crash(bool noticed);
   void send(core::event e);
@@ -70,6 +72,7 @@ class model_worker {
   std::uint32_t slots_ = 1;
   std::vector<held> holds_;
   std::vector<core::worker_result> answers_;
+  std::set<core::per_worker_id> kept_;  // built by this process, or the builder's error
   bool flushing_ = false;
   bool draining_ = false;
 };

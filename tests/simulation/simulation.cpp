@@ -43,6 +43,8 @@ struct cluster {
             {fx.assignments.begin() + d.first, fx.assignments.begin() + d.first + d.count});
     for (auto const& s : fx.stop_requests)
       if (auto* w = of(s.stream)) w->on_stop(s);
+    for (auto const& d : fx.drop_requests)
+      if (auto* w = of(d.stream)) w->on_drop(d.value);
     for (auto const& d : fx.drain_requests)
       if (auto* w = of(d.stream)) w->on_drain();
     for (auto const& d : fx.disconnects)
@@ -92,6 +94,8 @@ void live(cluster& c) {
   if (c.earth.open_calls() > 0) throw violation("a call was never answered");
   auto const v = c.earth.server().overview(c.earth.now());
   if (v.closures.queued + v.closures.running > 0) throw violation("closures are left over");
+  if (!c.earth.server().per_worker_values({}, 1).items.empty())
+    throw violation("a per-worker value is left over");
 }
 
 }  // namespace
