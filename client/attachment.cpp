@@ -40,6 +40,8 @@ coro::task<attachment_end> attachment::run() {
   bool const started = co_await call_.start(prepare);
   if (started) {
     *out_.tail().mutable_hello() = around_.hello;
+    for (auto const handle : around_.values.handles())
+      out_.tail().mutable_hello()->add_per_worker(handle);
     auto reading = read_all();
     auto writing = write_all();
     co_await (std::move(reading) && std::move(writing));

@@ -44,6 +44,7 @@ class attachment {
     worker_options const& options;
     v1::Hello const& hello;
     std::vector<registered_function> const& functions;
+    per_worker_store& values;
   };
 
   /// `id` tells this stream's jobs from those of others.
@@ -69,6 +70,8 @@ class attachment {
   bool take_message(v1::ServerMessage& message);
   void take_welcome(v1::Welcome const& welcome);
   bool take_closures(v1::ServerMessage& message);
+  std::shared_ptr<job> make_job(v1::ServerMessage& message, int position,
+                                v1::PerWorker const* values);
   void run_quick(registered_function const& f, std::uint64_t closure, std::uint32_t attempt,
                  value_view args);
   void take_stops(v1::ServerMessage const& message);
@@ -85,6 +88,7 @@ class attachment {
   std::string const server_;
   coro::client_bidi<grpc::ByteBuffer, grpc::ByteBuffer> call_;
   std::shared_ptr<worker_identity const> identity_;  // set by welcome
+  std::uint32_t workers_ = 0;                        // connected ones, as the server said last
   std::chrono::steady_clock::time_point welcomed_at_{};
 
   grpc::ByteBuffer read_;

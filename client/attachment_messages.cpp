@@ -14,6 +14,7 @@ bool attachment::take_message(v1::ServerMessage& m) {
   if (!identity_) violation_ = "something came before welcome";
   if (!violation_.empty() || !take_closures(m)) return false;
   take_stops(m);
+  for (auto const handle : m.drop_per_worker()) around_.values.drop(handle);
   if (m.drain()) {
     leaving_ = true;
     begin_leaving();
@@ -48,7 +49,13 @@ bool attachment::take_closures(v1::ServerMessage& m) {
   if (held_.size() + static_cast<std::size_t>(n) > identity_->credits)
     violation_ = "more closures than credits";
   if (!violation_.empty()) return false;
+  if (m.workers() != 0) workers_ = m.workers();
+  int next_values = 0;
   for (int i = 0; i < n; ++i) {
+    v1::PerWorker const* values = nullptr;
+    if (next_values < m.per_worker_size() &&
+        m.per_worker(next_values).position() == static_cast<std::uint32_t>(i))
+      values = &m.per_worker(next_values++);
     auto const encoding = proto::is_bytes(m.encoding(), i) ? encoding::bytes : encoding::json;
     if (m.function(i) >= around_.functions.size()) {
       failure const why{failure_kind::stale_handle,
@@ -61,22 +68,35 @@ bool attachment::take_closures(v1::ServerMessage& m) {
       continue;
     }
     auto const& f = around_.functions[m.function(i)];
-    if (f.quick) {
+    if (f.quick && !values) {
       run_quick(f, m.closure(i), m.attempt(i), {m.args(i), encoding});
       continue;
     }
-    auto j = std::make_shared<job>();
-    j->stream = id_;
-    j->closure = m.closure(i);
-    j->attempt = m.attempt(i);
-    j->function = &f;
-    j->worker = identity_;
-    j->args = {std::move(*m.mutable_args(i)), encoding};
+    auto j = make_job(m, i, values);
     if (held_.add(j)) batch_.push_back(std::move(j));
   }
   if (!batch_.empty()) around_.threads.push(batch_);
   batch_.clear();
   return true;
+}
+
+std::shared_ptr<job> attachment::make_job(v1::ServerMessage& m, int i,
+                                          v1::PerWorker const* values) {
+  auto j = std::make_shared<job>();
+  j->stream = id_;
+  j->closure = m.closure(i);
+  j->attempt = m.attempt(i);
+  j->function = &around_.functions[m.function(i)];
+  j->worker = identity_;
+  j->workers = workers_;
+  j->args = {std::move(*m.mutable_args(i)),
+             proto::is_bytes(m.encoding(), i) ? encoding::bytes : encoding::json};
+  if (values) {
+    j->kept = &around_.values;
+    j->builds = values->builds();
+    j->uses.assign(values->uses().begin(), values->uses().end());
+  }
+  return j;
 }
 
 void attachment::run_quick(registered_function const& f, std::uint64_t closure,

@@ -56,8 +56,7 @@ void executor::serve() {
     auto expected = job::phase::queued;
     if (!next->state.compare_exchange_strong(expected, job::phase::running)) continue;
     context c(*next->worker, next->closure, next->attempt, next->stop.get_token());
-    value_view const args{next->args.bytes, next->args.encoding};
-    next->ok = call_function(*next->function, c, args, next->result, next->why);
+    run_job(*next, c);
     finish(std::move(next));
   }
 }

@@ -7,8 +7,10 @@
 #include <cstdint>
 #include <memory>
 #include <stop_token>
+#include <vector>
 
 #include "client/function_call.hpp"
+#include "client/per_worker_store.hpp"
 
 namespace muster {
 
@@ -25,6 +27,10 @@ struct job {
   registered_function const* function = nullptr;
   std::shared_ptr<worker_identity const> worker;
   value args;
+  std::uint32_t workers = 0;         // connected ones, as the server said last
+  per_worker_store* kept = nullptr;  // null: nothing to do with PerWorkerValues
+  std::uint64_t builds = 0;          // handle of the value that it makes; 0: none
+  std::vector<std::uint64_t> uses;   // handles of the values in its arguments
 
   std::atomic<phase> state = phase::queued;
   std::stop_source stop;
@@ -33,5 +39,9 @@ struct job {
   value result;
   failure why;
 };
+
+/// Calls the job's function, with the PerWorkerValues it uses in place, and keeps the one it
+/// builds; sets ok, and result or why. On the thread that runs the job.
+void run_job(job& j, context& c) noexcept;
 
 }  // namespace muster

@@ -5,6 +5,7 @@
 #include "muster/detail/conversion.hpp"
 #include "muster/function_error.hpp"
 #include "muster/json.hpp"
+#include "muster/per_worker.hpp"
 
 namespace muster::detail {
 namespace {
@@ -87,6 +88,26 @@ argument_values argument_list(value_view args, std::vector<std::string> const& p
   if (auto* keywords = parsed.get_object().if_contains("kwargs"))
     take_keywords(keywords->get_object(), parameters, out);
   return out;
+}
+
+std::any kept_object(context const& c, argument_values const& given, std::size_t i) {
+  auto const handle = per_worker_handle(*given[i]);
+  if (!handle) throw_wrong_type(i, "a per-worker value, {\"$per_worker\":\"pw_…\"}", *given[i], {});
+  return c.per_worker() ? c.per_worker()->find(*handle) : std::any();
+}
+
+void keep_object(context const& c, std::any object, value& result) {
+  if (!c.per_worker() || !c.per_worker()->keep)
+    throw function_error(
+        "the function returns an object, which stays where it is made: it can "
+        "only build a per-worker value",
+        "muster::per_worker_error");
+  *c.per_worker()->keep = std::move(object);
+  result.bytes = "null";
+}
+
+void throw_wrong_object(std::size_t position, json::value const& got) {
+  reject(ordinal(position) + ": " + json::serialize(got) + " is of another type");
 }
 
 void throw_missing(std::size_t position, std::size_t count) {

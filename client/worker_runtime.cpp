@@ -37,6 +37,7 @@ v1::Hello make_hello(worker_options const& o) {
   h.set_slots(o.slots);
   h.set_credits(o.credits);
   for (auto const& [key, text] : o.labels) (*h.mutable_label())[to_utf8(key)] = to_utf8(text);
+  for (auto const& [name, amount] : o.resources) (*h.mutable_resource())[to_utf8(name)] = amount;
   h.set_host(to_utf8(o.host.empty() ? host_name() : o.host));
   h.set_version(to_utf8(o.version));
   h.set_pid(static_cast<std::uint32_t>(getpid()));
@@ -122,7 +123,8 @@ coro::task<void> worker::runtime::stay_attached() {
   co_await boost::asio::this_coro::throw_if_cancelled(false);
   for (std::uint64_t n = 0; stops_ == 0; ++n) {
     auto const& server = options_.servers[n % options_.servers.size()];
-    attachment::surroundings const around{*engine_, *threads_, options_, hello_, functions_};
+    attachment::surroundings const around{*engine_, *threads_,  options_,
+                                          hello_,   functions_, values_};
     attachment stream(around, n + 1, server);
     current_ = &stream;
     auto const end = co_await stream.run();

@@ -35,7 +35,8 @@ class worker::runtime {
   worker_options options_;
   v1::Hello hello_;
   std::vector<registered_function> functions_;
-  int wake_fd_ = -1;  // an eventfd: the caller of run() sleeps on it
+  per_worker_store values_;  // outlives the streams and the threads
+  int wake_fd_ = -1;         // an eventfd: the caller of run() sleeps on it
 
   // any thread
   std::atomic<int> stops_ = 0;

@@ -21,6 +21,7 @@ class worker_sink {
   virtual void on_welcome(core::welcome const& w) = 0;
   virtual void on_dispatch(std::span<core::assignment const> batch) = 0;
   virtual void on_stop(core::stop_request const& s) = 0;
+  virtual void on_drop(core::per_worker_id value) = 0;
   virtual void on_drain() = 0;
   /// Last call; the hub has forgotten the sink.
   virtual void on_disconnect(core::status const& why, bool final) = 0;

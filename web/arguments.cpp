@@ -1,5 +1,6 @@
 #include "web/arguments.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 #include "server/core/gaps.hpp"
@@ -19,6 +20,14 @@ void refuse(json_check& check, json_ref const& at, std::string const& what) {
   auto p = make_problem(422, core::code::unimplemented, at.path() + ": " + what);
   p.field = at.path();
   check.fail(std::move(p));
+}
+
+void note_per_worker(json_check& check, json_ref const& id,
+                     std::vector<core::per_worker_id>& noted) {
+  if (!check.is(id, json_type::string)) return;
+  auto const v = parse_per_worker(id.string());
+  if (!v) return check.fail(id, "expected a per-worker value's id, \"pw_…\"");
+  if (std::find(noted.begin(), noted.end(), *v) == noted.end()) noted.push_back(*v);
 }
 
 // A reference in the text, by where it stands.
@@ -46,14 +55,17 @@ std::optional<core::input_ref> input_of(json_check& check, json_ref const& id) {
 
 // Depth is bounded by json_depth_max.
 void find_references(json_check& check, json_ref const& at, char const* origin,
-                     std::vector<reference>& found) {
+                     std::vector<reference>& found, std::vector<core::per_worker_id>& per_worker) {
   if (at.type() != json_type::array && at.type() != json_type::object) return;
   bool const object = at.type() == json_type::object;
   for (json_walk m(at); m.next() && !check.failed();) {
     if (object) {
       auto const key = m.key();
-      if (key == "$per_worker")
-        refuse(check, at, "{\"" + key + "\": …} as an argument is not supported yet");
+      if (key == "$per_worker") {
+        note_per_worker(check, m.value(), per_worker);
+        if (m.next()) check.fail(at, "{\"$per_worker\": …} stands alone");
+        return;
+      }
       if (key == "$bytes")
         refuse(check, at, "{\"$bytes\": …} is supported as the only argument of a closure");
       if (key == "$remote_value") {
@@ -65,21 +77,20 @@ void find_references(json_check& check, json_ref const& at, char const* origin,
         return;
       }
     }
-    find_references(check, m.value(), origin, found);
+    find_references(check, m.value(), origin, found, per_worker);
   }
 }
 
 // Appends the text without its references, which become inputs.
-void append_cut(json_check& check, json_ref const& at, std::string& text,
-                std::vector<core::input_ref>& inputs) {
+void append_cut(json_check& check, json_ref const& at, std::string& text, encoded_arguments& out) {
   std::vector<reference> found;
-  if (may_hold_reference(at)) find_references(check, at, at.text().data(), found);
+  if (may_hold_reference(at)) find_references(check, at, at.text().data(), found, out.per_worker);
   std::size_t from = 0;
   for (auto& r : found) {
     text += at.text().substr(from, r.begin - from);
     from = r.begin + r.size;
     r.input.offset = static_cast<std::uint32_t>(text.size());
-    inputs.push_back(r.input);
+    out.inputs.push_back(r.input);
   }
   text += at.text().substr(from);
 }
@@ -119,12 +130,12 @@ encoded_arguments encode_arguments(json_check& check, json_ref const* args,
     }
   std::string text = has_kwargs ? "{\"args\":" : "";
   if (args)
-    append_cut(check, *args, text, out.inputs);
+    append_cut(check, *args, text, out);
   else
     text += "[]";
   if (has_kwargs) {
     text += ",\"kwargs\":";
-    append_cut(check, *kwargs, text, out.inputs);
+    append_cut(check, *kwargs, text, out);
     text += "}";
   }
   if (!check.failed()) out.args = core::blob(text);

@@ -16,10 +16,12 @@ namespace muster::web {
 ///   {"args":[…],"kwargs":{…}}            with some
 ///   the bytes                            for the single argument {"$bytes":"base64"}
 /// {"$remote_value":"rv_…"} anywhere in them is cut out and becomes an input; "#3" in place of the
-/// id means the closure at position 3 of the same request. {"$per_worker":…} is refused (422).
+/// id means the closure at position 3 of the same request. {"$per_worker":"pw_…"} stays where it is
+/// and is noted: the worker puts its own component there.
 struct encoded_arguments {
   core::blob args;
-  std::vector<core::input_ref> inputs;  // in order of their gaps in `args`
+  std::vector<core::input_ref> inputs;            // in order of their gaps in `args`
+  std::vector<core::per_worker_id> per_worker{};  // each once
 };
 encoded_arguments encode_arguments(json_check& check, json_ref const* args, json_ref const* kwargs);
 

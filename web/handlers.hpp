@@ -9,6 +9,7 @@ namespace muster::web {
 void add_job_routes(std::vector<route>& to);
 void add_closure_routes(std::vector<route>& to);
 void add_value_routes(std::vector<route>& to);
+void add_per_worker_routes(std::vector<route>& to);
 void add_cluster_routes(std::vector<route>& to);
 void add_task_routes(std::vector<route>& to);
 void add_barrier_routes(std::vector<route>& to);

@@ -98,6 +98,7 @@ std::vector<route> all_routes() {
   add_job_routes(all);
   add_closure_routes(all);
   add_value_routes(all);
+  add_per_worker_routes(all);
   add_cluster_routes(all);
   add_task_routes(all);
   add_barrier_routes(all);

@@ -128,7 +128,12 @@ constexpr std::string_view schemas = R"({
  "priority":{"type":"integer","minimum":-1000000,"maximum":1000000},
  "delay":{"type":"string"},"deadline":{"type":"string"},
  "max_retries":{"type":"integer","minimum":0,"maximum":10000},
- "retry_delay":{"type":"string"},"retry_delay_max":{"type":"string"}}},
+ "retry_delay":{"type":"string"},"retry_delay_max":{"type":"string"},
+ "task":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},
+ "resources":{"type":"object","additionalProperties":{"type":"integer","minimum":1}}}},
+"PerWorkerRequest":{"type":"object","required":["function"],"additionalProperties":false,
+ "properties":{"function":{"type":"string","maxLength":256},"name":{"type":"string","maxLength":256},
+ "args":{"type":"array"},"kwargs":{"type":"object"}}},
 "Submission":{"type":"object","additionalProperties":false,"properties":{
  "name":{"type":"string","maxLength":256},"cluster":{"const":"default"},
  "closures":{"type":"array","items":{"$ref":"#/components/schemas/Closure"}},

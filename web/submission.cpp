@@ -19,6 +19,34 @@ core::duration parse_span(json_check& check, json_ref const& at) {
   return {};
 }
 
+// "worker:3", or "worker" for any task of the job.
+void parse_task(json_check& check, json_ref const& at, core::closure_options& o) {
+  auto const text = check.text(at, name_bytes_max);
+  auto const colon = text.rfind(':');
+  o.task_job = text.substr(0, colon);
+  if (colon != std::string::npos) {
+    auto const index = parse_number(std::string_view(text).substr(colon + 1));
+    if (index && *index <= INT64_MAX)
+      o.task_index = static_cast<std::int64_t>(*index);
+    else
+      o.task_job.clear();
+  }
+  if (o.task_job.empty()) check.fail(at, "expected a task such as \"worker:3\", or a job");
+}
+
+void parse_labels(json_check& check, json_ref const& at, core::closure_options& o) {
+  if (!check.is(at, json_type::object)) return;
+  for (json_walk m(at); m.next() && !check.failed();)
+    o.labels.emplace_back(m.key(), check.text(m.value(), name_bytes_max));
+}
+
+void parse_resources(json_check& check, json_ref const& at, core::closure_options& o) {
+  if (!check.is(at, json_type::object)) return;
+  for (json_walk m(at); m.next() && !check.failed();)
+    o.resources.emplace_back(m.key(),
+                             static_cast<std::uint32_t>(check.integer(m.value(), 1, UINT32_MAX)));
+}
+
 core::closure_options parse_closure_options(json_check& check, json_ref const& options) {
   core::closure_options o;
   if (!check.is(options, json_type::object)) return o;
@@ -36,6 +64,12 @@ core::closure_options parse_closure_options(json_check& check, json_ref const& o
       o.retry_initial = parse_span(check, m.value());
     } else if (key == "retry_delay_max") {
       o.retry_max = parse_span(check, m.value());
+    } else if (key == "task") {
+      parse_task(check, m.value(), o);
+    } else if (key == "labels") {
+      parse_labels(check, m.value(), o);
+    } else if (key == "resources") {
+      parse_resources(check, m.value(), o);
     } else {
       check.unknown(m.value());
     }
@@ -121,9 +155,9 @@ void closure_batch::add(std::string const& function, encoded_arguments arguments
   core::closure_spec spec;
   spec.function = core::function_id{at->second};
   spec.args = std::move(arguments.args);
-  if (!arguments.inputs.empty()) {
-    spec.extras = std::make_shared<core::closure_extras>(
-        core::closure_extras{options, std::move(arguments.inputs)});
+  if (!arguments.inputs.empty() || !arguments.per_worker.empty()) {
+    spec.extras = std::make_shared<core::closure_extras>(core::closure_extras{
+        options, std::move(arguments.inputs), std::move(arguments.per_worker)});
   } else if (options != core::closure_options{}) {
     if (!last_ || last_->options != options)
       last_ = std::make_shared<core::closure_extras>(core::closure_extras{options, {}});

@@ -71,6 +71,9 @@ std::string closure_text(core::closure_id id) {
 std::string value_text(core::closure_id id) {
   return "rv_" + hex16(core::raw(id));
 }
+std::string per_worker_text(core::per_worker_id id) {
+  return "pw_" + hex16(core::raw(id));
+}
 
 std::optional<core::session_id> parse_job(std::string_view text) {
   return as_id<core::session_id>(parse_id(text, "job_"));
@@ -80,6 +83,9 @@ std::optional<core::closure_id> parse_closure(std::string_view text) {
 }
 std::optional<core::closure_id> parse_value(std::string_view text) {
   return as_id<core::closure_id>(parse_id(text, "rv_"));
+}
+std::optional<core::per_worker_id> parse_per_worker(std::string_view text) {
+  return as_id<core::per_worker_id>(parse_id(text, "pw_"));
 }
 
 std::optional<std::chrono::microseconds> parse_duration(std::string_view text) {

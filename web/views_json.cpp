@@ -81,6 +81,21 @@ void write_value(json_out& out, core::blob const& b) {
   }
 }
 
+void write_needs(json_out& out, core::closure_options const& o) {
+  if (!o.task_job.empty())
+    out.key("task").string(o.task_job +
+                           (o.task_index < 0 ? "" : ":" + std::to_string(o.task_index)));
+  if (!o.labels.empty()) {
+    out.key("labels").begin_object();
+    for (auto const& [key, value] : o.labels) out.key(key).string(value);
+    out.end_object();
+  }
+  if (o.resources.empty()) return;
+  out.key("resources").begin_object();
+  for (auto const& [name, amount] : o.resources) out.key(name).number(amount);
+  out.end_object();
+}
+
 // Only what differs from a plain closure's.
 void write_options(json_out& out, core::closure_view const& c) {
   auto const ms = [](core::duration d) {
@@ -96,6 +111,12 @@ void write_options(json_out& out, core::closure_view const& c) {
   }
   if (c.start_at != core::time_point{}) time(out, "start_ms", c.start_at);
   if (o.deadline != core::duration{}) time(out, "deadline_ms", c.created + o.deadline);
+  write_needs(out, o);
+  if (!c.per_worker.empty()) {
+    out.key("per_worker").begin_array();
+    for (auto const v : c.per_worker) out.string(per_worker_text(v));
+    out.end_array();
+  }
   if (c.inputs.empty()) return;
   out.key("inputs_missing").number(c.inputs_missing);
   out.key("inputs").begin_array();
@@ -162,8 +183,44 @@ void write(json_out& out, core::task_view const& t, core::time_point now) {
   out.key("labels").begin_object();
   for (auto const& [key, value] : t.labels) out.key(key).string(value);
   out.end_object();
+  out.key("resources").begin_object();
+  for (auto const& [name, amount] : t.resources) {
+    out.key(name).begin_object().key("total").number(amount);
+    for (auto const& [known, left] : t.free)
+      if (known == name) out.key("free").number(left);
+    out.end_object();
+  }
+  out.end_object();
   out.key("error").string(t.error);
   out.end_object();
+}
+
+void write(json_out& out, core::per_worker_view const& v) {
+  out.begin_object();
+  out.key("id").string(per_worker_text(v.id));
+  out.key("name").string(v.name);
+  out.key("function").string(v.function);
+  if (v.args) {
+    out.key("args");
+    write_value(out, v.args);
+  }
+  if (v.owner != core::session_id{}) out.key("job").string(job_text(v.owner));
+  time(out, "created_ms", v.created);
+  out.key("released").boolean(v.released);
+  out.key("users").number(v.users);
+  out.key("components").begin_array();
+  for (auto const& part : v.components) {
+    out.begin_object();
+    out.key("task").string(part.job + ":" + std::to_string(part.index));
+    out.key("status").string(core::name(part.state));
+    time(out, "since_ms", part.since);
+    if (part.error) {
+      out.key("error");
+      write(out, *part.error);
+    }
+    out.end_object();
+  }
+  out.end_array().end_object();
 }
 
 void write(json_out& out, core::function_view const& f) {

@@ -27,6 +27,17 @@ json::object job_body(job_request const& request) {
   return body;
 }
 
+json::object pairs(std::string const& flag, std::vector<std::string> const& texts) {
+  json::object all;
+  for (auto const& text : texts) {
+    auto const equals = text.find('=');
+    if (equals == 0 || equals == std::string::npos)
+      throw command_error(exit_usage, flag + " " + text + ": write KEY=VALUE");
+    all[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  return all;
+}
+
 // Null when nothing was asked for.
 json::value closure_options(job_request const& request) {
   json::object options;
@@ -39,6 +50,14 @@ json::value closure_options(job_request const& request) {
   span("deadline", request.closure_deadline);
   span("retry_delay", request.retry_delay);
   span("retry_delay_max", request.retry_delay_max);
+  span("task", request.task);
+  if (!request.labels.empty()) options["labels"] = pairs("--label", request.labels);
+  if (!request.resources.empty()) {
+    json::object amounts;
+    for (auto const& [name, text] : pairs("--resource", request.resources))
+      amounts[name] = argument(std::string(text.as_string()));
+    options["resources"] = std::move(amounts);
+  }
   if (options.empty()) return nullptr;
   return options;
 }

@@ -23,6 +23,8 @@ struct job_request {
   // Of each closure. Durations as they are written: the server reads them.
   std::optional<std::int32_t> priority;
   std::optional<std::uint32_t> max_retries;
+  std::string task;
+  std::vector<std::string> labels, resources;  // KEY=VALUE, NAME=N
   std::string delay, closure_deadline, retry_delay, retry_delay_max;
 };
 

@@ -67,7 +67,7 @@ int run(options& o) {
 // What each closure, and the job as a whole, may ask for.
 void add_scheduling(CLI::App& verb, job_request& job) {
   auto const add = [&verb](char const* flag, auto& into, char const* what, char const* type) {
-    verb.add_option(flag, into, what)->type_name(type);
+    verb.add_option(flag, into, what)->type_name(type)->allow_extra_args(false);
   };
   add("--priority", job.priority, "Higher ones of the job go first", "N");
   add("--delay", job.delay, "Start no closure before this long after it was submitted", "TIME");
@@ -75,6 +75,9 @@ void add_scheduling(CLI::App& verb, job_request& job) {
   add("--max-retries", job.max_retries, "How often a closure that raised is tried again", "N");
   add("--retry-delay", job.retry_delay, "Pause before the first retry; doubles (1s)", "TIME");
   add("--retry-delay-max", job.retry_delay_max, "The pause grows no further (1m)", "TIME");
+  add("--task", job.task, "Only on this task, or on any of a job", "JOB[:INDEX]");
+  add("--label", job.labels, "Only on workers with this label; may be repeated", "KEY=VALUE");
+  add("--resource", job.resources, "What each closure takes of its worker, e.g. gpu=1", "NAME=N");
   add("--weight", job.weight, "The job's share of the workers beside others' (1)", "N");
   add("--job-deadline", job.deadline, "A job not finished by then fails", "TIME");
 }

@@ -8,6 +8,7 @@
 
 #include "client/bundled_functions.hpp"
 #include "server/cli/command.hpp"
+#include "web/text.hpp"
 
 namespace muster::cli {
 namespace {
@@ -19,6 +20,7 @@ struct options {
   std::uint32_t slots = std::max(1u, std::thread::hardware_concurrency());
   std::uint32_t credits = 0;
   std::vector<std::string> labels;
+  std::vector<std::string> resources;
   bool allow_exec = false;
 };
 
@@ -42,6 +44,19 @@ std::map<std::string, std::string> parse_labels(std::vector<std::string> const& 
   return labels;
 }
 
+std::map<std::string, std::uint32_t> parse_resources(std::vector<std::string> const& texts) {
+  std::map<std::string, std::uint32_t> resources;
+  for (auto const& text : texts) {
+    auto const equals = std::min(text.find('='), text.size());
+    auto const amount =
+        web::parse_number(std::string_view(text).substr(std::min(equals + 1, text.size())));
+    if (equals == 0 || !amount || *amount > UINT32_MAX)
+      throw command_error(exit_usage, "--resource " + text + ": write NAME=N");
+    resources[text.substr(0, equals)] = static_cast<std::uint32_t>(*amount);
+  }
+  return resources;
+}
+
 worker_options to_worker_options(options const& o) {
   worker_options w;
   w.servers = o.servers;
@@ -51,6 +66,7 @@ worker_options to_worker_options(options const& o) {
   w.slots = o.slots;
   w.credits = o.credits;
   w.labels = parse_labels(o.labels);
+  w.resources = parse_resources(o.resources);
   w.host = o.host;
   w.version = MUSTER_VERSION;
   return w;
@@ -97,14 +113,19 @@ void add_worker(CLI::App& app, choice& chosen) {
   verb->add_option("--credits", o->credits, "Closures held unanswered; 0: max(2 * slots, 16)")
       ->type_name("N")
       ->capture_default_str();
-  verb->add_option("--label", o->labels, "Shown to operators; may be repeated")
-      ->type_name("KEY=VALUE");
+  verb->add_option("--label", o->labels, "For closures that ask for it; may be repeated")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  verb->add_option("--resource", o->resources,
+                   "How much it has for closures that take some; may be repeated")
+      ->type_name("NAME=N")
+      ->allow_extra_args(false);
   verb->add_option("--host", o->host, "Name of this machine, if not its own")->type_name("NAME");
   verb->add_flag("--allow-exec", o->allow_exec, "Offer muster.exec, which runs any command");
   verb->footer(
       "Examples:\n"
       "  muster worker --server 127.0.0.1:8476 --slots 4\n"
-      "  muster worker --index 3 --label rack=b2 --allow-exec\n"
+      "  muster worker --index 3 --label rack=b2 --resource gpu=2 --allow-exec\n"
       "SIGTERM or Ctrl-C: finish what it holds, then leave; a second one: leave now.");
   on_chosen(*verb, chosen, o, run);
 }

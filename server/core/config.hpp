@@ -44,6 +44,8 @@ struct config {
   std::size_t value_bytes_max = std::size_t{1} << 30;
   /// Bytes of all inputs of one closure. More: it fails with INPUT.
   std::size_t input_bytes_max = std::size_t{32} << 20;
+  /// PerWorkerValues at one time. Full: a new one is refused.
+  std::size_t per_worker_values_max = 10'000;
   /// Calls parked on a join or a value. Full: refused at once.
   std::size_t parked_calls_max = 100'000;
   /// A closure that loses its worker this often is quarantined; 0 = no limit.

@@ -152,6 +152,10 @@ std::string_view coordinator::function_name(function_id f) const {
   return state_->functions[f].name;
 }
 
+std::uint32_t coordinator::connected_workers() const {
+  return static_cast<std::uint32_t>(state_->workers.size());
+}
+
 bool coordinator::has_room(session_id id) const {
   auto* s = state_->find_session(id);
   return s && !s->full;

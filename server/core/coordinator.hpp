@@ -61,6 +61,8 @@ class coordinator {
   result<function_id> intern(std::string_view function_name);
   std::string_view function_name(function_id f) const;
 
+  std::uint32_t connected_workers() const;
+
   /// True while the session's queue is below its capacity (streams are read only then).
   bool has_room(session_id s) const;
 

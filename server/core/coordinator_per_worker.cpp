@@ -28,7 +28,7 @@ void coordinator::state::create(create_per_worker& e) {
                                                        std::to_string(name_bytes_max)});
   if (e.owner != session_id{} && !find_session(e.owner))
     return answer(e.call, unknown_session(e.owner));
-  if (per_worker.all().size() >= per_worker_table::max)
+  if (per_worker.all().size() >= config.per_worker_values_max)
     return answer(e.call, {code::resource_exhausted, "the server keeps " +
                                                          std::to_string(per_worker.all().size()) +
                                                          " per-worker values, its limit"});

@@ -34,6 +34,7 @@ struct coordinator::state {
         functions(config),
         registry(config),
         placement(closures, functions),
+        per_worker(static_cast<std::uint64_t>(start.time_since_epoch().count())),
         max_build_losses(c.max_worker_failures),
         now(start) {
     builders.spec.on_error = on_error::continue_all;

@@ -126,7 +126,10 @@ closure_view view_of(coordinator const& c, closure_table const& closures, slot a
   v.state = r.state;
   v.cancel_requested = r.stop_requested;
   if (auto const* d = r.details.get()) {
-    if (d->extras) v.options = d->extras->options;
+    if (d->extras) {
+      v.options = d->extras->options;
+      v.per_worker = d->extras->per_worker;
+    }
     v.retries = d->retries;
     v.start_at = d->start_at;
     v.deadline = d->deadline;

@@ -45,8 +45,11 @@ struct per_worker_entry {
 
 class per_worker_table {
  public:
-  /// Values at one time. Full: a new one is refused with RESOURCE_EXHAUSTED.
-  static constexpr std::size_t max = 10'000;
+  // Limit: config::per_worker_values_max.
+
+  /// `first`: handles begin above it. The time of the start does: workers outlive a server, and a
+  /// handle of the one before must not pass for one of this.
+  explicit per_worker_table(std::uint64_t first) : first_(first), last_(first) {}
 
   per_worker_entry& add() {
     auto& e = entries_[per_worker_id{++last_}];
@@ -62,14 +65,15 @@ class per_worker_table {
     return it == entries_.end() ? nullptr : &it->second;
   }
   void erase(per_worker_id id) { entries_.erase(id); }
-  bool was(per_worker_id id) const { return raw(id) != 0 && raw(id) <= last_; }
+  bool was(per_worker_id id) const { return raw(id) > first_ && raw(id) <= last_; }
 
   std::map<per_worker_id, per_worker_entry>& all() { return entries_; }
   std::map<per_worker_id, per_worker_entry> const& all() const { return entries_; }
 
  private:
   std::map<per_worker_id, per_worker_entry> entries_;
-  std::uint64_t last_ = 0;
+  std::uint64_t first_;
+  std::uint64_t last_;
 };
 
 }  // namespace muster::core

@@ -65,6 +65,7 @@ struct closure_view {
   std::shared_ptr<closure_extras const> extras;  // with inputs: the gaps in `args`
   std::vector<closure_id> inputs;                // whose outputs are arguments, by position
   std::uint32_t inputs_missing = 0;              // of those, not there yet
+  std::vector<per_worker_id> per_worker;         // that the arguments name
   blob args;
   blob data;                     // when succeeded
   std::optional<failure> error;  // when failed or cancelled

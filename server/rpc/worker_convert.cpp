@@ -90,6 +90,12 @@ void to_wire(core::assignment const& a, std::uint32_t function_number,
   m.add_function(function_number);
   m.add_args(args.data(), args.size());
   proto::add_encoding(*m.mutable_encoding(), position, a.args.encoding() == core::encoding::bytes);
+  if (a.builds == core::per_worker_id{} && (!a.extras || a.extras->per_worker.empty())) return;
+  auto& p = *m.add_per_worker();
+  p.set_position(static_cast<std::uint32_t>(position));
+  p.set_builds(core::raw(a.builds));
+  if (a.extras)
+    for (auto const v : a.extras->per_worker) p.add_uses(core::raw(v));
 }
 
 }  // namespace muster::server

@@ -93,11 +93,26 @@ core::status check_labels(v1::Hello const& h) {
   return {};
 }
 
+core::status check_resources(v1::Hello const& h, core::config const& limits) {
+  if (static_cast<std::size_t>(h.resource_size()) > labels_max)
+    return wrong("resource", std::to_string(h.resource_size()) + " resources, the limit is " +
+                                 std::to_string(labels_max));
+  for (auto const& [name, amount] : h.resource()) {
+    if (name.empty() || has_control(name)) return wrong("resource", "a name that is no name");
+    if (name.size() > label_key_bytes_max)
+      return wrong("resource", "name of " + longer_than(name.size(), label_key_bytes_max));
+  }
+  if (static_cast<std::size_t>(h.per_worker_size()) > limits.per_worker_values_max)
+    return wrong("per_worker", std::to_string(h.per_worker_size()) + " values, the limit is " +
+                                   std::to_string(limits.per_worker_values_max));
+  return {};
+}
+
 }  // namespace
 
 core::result<core::worker_spec> from_wire(v1::Hello const& h, core::config const& limits) {
-  for (auto const& problem :
-       {check_names(h), check_numbers(h), check_functions(h, limits), check_labels(h)})
+  for (auto const& problem : {check_names(h), check_numbers(h), check_functions(h, limits),
+                              check_labels(h), check_resources(h, limits)})
     if (!problem.ok()) return problem;
 
   core::worker_spec spec;
@@ -109,6 +124,9 @@ core::result<core::worker_spec> from_wire(v1::Hello const& h, core::config const
   spec.functions.assign(h.function().begin(), h.function().end());
   spec.labels.assign(h.label().begin(), h.label().end());
   std::sort(spec.labels.begin(), spec.labels.end());  // the wire has no order
+  spec.resources.assign(h.resource().begin(), h.resource().end());
+  std::sort(spec.resources.begin(), spec.resources.end());
+  for (auto const v : h.per_worker()) spec.per_worker.push_back(core::per_worker_id{v});
   spec.host = h.host();
   spec.version = h.version();
   spec.pid = h.pid();

@@ -43,6 +43,7 @@ class worker_session final : public worker_sink {
   void on_welcome(core::welcome const& w) override;
   void on_dispatch(std::span<core::assignment const> batch) override;
   void on_stop(core::stop_request const& s) override;
+  void on_drop(core::per_worker_id value) override;
   void on_drain() override;
   void on_disconnect(core::status const& why, bool final) override;
 
@@ -84,8 +85,9 @@ class worker_session final : public worker_sink {
   core::worker_results results_;
 
   bool ended_ = false;
-  bool half_closed_ = false;     // the input ended; whether in order, finish() learns
-  bool leave_asked_ = false;     // the worker has said that it wants to go
+  bool half_closed_ = false;  // the input ended; whether in order, finish() learns
+  bool leave_asked_ = false;  // the worker has said that it wants to go
+  std::uint32_t workers_told_ = 0;
   std::size_t outstanding_ = 0;  // closures sent and not answered
   grpc::Status status_;
   coro::timer deadline_;  // of hello, then of the end

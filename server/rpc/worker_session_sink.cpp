@@ -25,6 +25,10 @@ void worker_session::on_welcome(core::welcome const& w) {
 
 void worker_session::on_dispatch(std::span<core::assignment const> batch) {
   outstanding_ += batch.size();
+  if (auto const now = hub_.state().connected_workers(); now != workers_told_) {
+    out_.tail().set_workers(now);
+    workers_told_ = now;
+  }
   for (auto const& a : batch) to_wire(a, numbers_[core::raw(a.function)], out_);
   pending_.set();
 }
@@ -34,6 +38,11 @@ void worker_session::on_stop(core::stop_request const& s) {
   auto& last = out_.tail();
   last.add_stop_closure(core::raw(s.closure));
   last.add_stop_attempt(s.attempt);
+  pending_.set();
+}
+
+void worker_session::on_drop(core::per_worker_id value) {
+  out_.tail().add_drop_per_worker(core::raw(value));
   pending_.set();
 }
 

@@ -114,7 +114,17 @@ TEST(submission, what_is_wrong_is_named) {
       {R"({"closures":[{"function":"f","args":[{"$remote_value":"#0","x":1}]}]})",
        "closures[0].args[0]: {\"$remote_value\": …} stands alone"},
       {R"({"closures":[{"function":"f","args":[[{"a":{"$per_worker":"pw_1"}}]]}]})",
-       "closures[0].args[0][0].a: {\"$per_worker\"", 422},
+       "closures[0].args[0][0].a.$per_worker: expected a per-worker value's id"},
+      {R"({"closures":[{"function":"f","args":[{"$per_worker":"pw_0000000000000001","x":1}]}]})",
+       "closures[0].args[0]: {\"$per_worker\": …} stands alone"},
+      {R"({"open":true,"closures":[{"function":"f","options":{"task":":3"}}]})",
+       "closures[0].options.task: expected a task such as"},
+      {R"({"open":true,"closures":[{"function":"f","options":{"task":"worker:x"}}]})",
+       "closures[0].options.task: expected a task such as"},
+      {R"({"open":true,"closures":[{"function":"f","options":{"resources":{"gpu":0}}}]})",
+       "closures[0].options.resources.gpu: "},
+      {R"({"open":true,"closures":[{"function":"f","options":{"labels":{"a":1}}}]})",
+       "closures[0].options.labels.a: expected a string, got number"},
       {R"({"closures":[{"function":"f","kwargs":{"x":{"\u0024remote_value":7}}}]})",
        "closures[0].kwargs.x.$remote_value: expected a string, got number"},
       {R"({"closures":[{"function":"f","args":[1,{"$bytes":"AA=="}]}]})",
@@ -129,6 +139,28 @@ TEST(submission, what_is_wrong_is_named) {
     EXPECT_EQ(check.failure().detail.rfind(c.detail, 0), 0u) << check.failure().detail;
     EXPECT_EQ(check.failure().status, c.status) << c.body;
   }
+}
+
+TEST(submission, what_closures_ask_of_their_worker) {
+  json_check check;
+  auto const s = parse(R"({"closures":[{"function":"f","options":
+      {"task":"worker:3","labels":{"zone":"a"},"resources":{"gpu":2}}},
+      {"function":"f","options":{"task":"gpu"}},
+      {"function":"f","args":[{"x":{"$per_worker":"pw_00000000000000ff"}},
+                              {"$per_worker":"pw_00000000000000ff"}]}]})",
+                       check);
+  ASSERT_FALSE(check.failed()) << check.failure().detail;
+  auto const& first = s.batch.closures[0].extras->options;
+  EXPECT_EQ(first.task_job, "worker");
+  EXPECT_EQ(first.task_index, 3);
+  EXPECT_EQ(first.labels, (std::vector<std::pair<std::string, std::string>>{{"zone", "a"}}));
+  EXPECT_EQ(first.resources, (std::vector<std::pair<std::string, std::uint32_t>>{{"gpu", 2}}));
+  EXPECT_EQ(s.batch.closures[1].extras->options.task_job, "gpu");
+  EXPECT_EQ(s.batch.closures[1].extras->options.task_index, -1);
+  auto const& third = s.batch.closures[2];
+  EXPECT_EQ(third.extras->per_worker, std::vector{core::per_worker_id{255}});
+  EXPECT_NE(third.args.view().find("pw_00000000000000ff"), std::string_view::npos)
+      << "it stays where it is";
 }
 
 TEST(submission, references_become_inputs_with_gaps_in_the_text) {

@@ -3,7 +3,9 @@
 // the function.
 #pragma once
 
+#include <any>
 #include <cstdint>
+#include <functional>
 #include <stop_token>
 #include <string>
 #include <utility>
@@ -21,6 +23,12 @@ struct worker_identity {
   std::string server_version;
 };
 
+/// What the library hands to a function that has to do with PerWorkerValues; see per_worker.hpp.
+struct per_worker_link {
+  std::function<std::any(std::uint64_t handle)> find;  // a kept object, or nothing
+  std::any* keep = nullptr;                            // of a builder: where its object goes
+};
+
 class context {
  public:
   context(worker_identity const& worker, std::uint64_t closure, std::uint32_t attempt,
@@ -36,6 +44,15 @@ class context {
   std::uint32_t index() const noexcept { return worker_->index; }
   std::string const& server_version() const noexcept { return worker_->server_version; }
 
+  /// Connected workers when this closure was sent; with index() what sharding needs.
+  std::uint32_t num_workers() const noexcept { return workers_; }
+  /// Null when the closure has nothing to do with PerWorkerValues. For the library.
+  per_worker_link const* per_worker() const noexcept { return link_; }
+  void surround(std::uint32_t workers, per_worker_link const* link) {
+    workers_ = workers;
+    link_ = link;
+  }
+
   /// The closure was cancelled, or the server was lost and the result is void. A long function
   /// looks at this now and then, or waits with the token, and returns or throws anything.
   bool cancelled() const noexcept { return stop_.stop_requested(); }
@@ -47,6 +64,8 @@ class context {
   std::uint64_t closure_;
   std::uint32_t attempt_;
   std::stop_token stop_;
+  std::uint32_t workers_ = 0;
+  per_worker_link const* link_ = nullptr;
 };
 
 }  // namespace muster

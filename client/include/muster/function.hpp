@@ -29,7 +29,7 @@ raw_function make_raw(F f, std::vector<std::string> parameters = {}) {
   return [f = std::move(f), parameters = std::move(parameters)](context& c, value_view args,
                                                                 value& result) mutable {
     auto const given = detail::argument_list(args, parameters, std::tuple_size_v<arguments>);
-    auto converted = detail::convert<arguments>(given);
+    auto converted = detail::convert<arguments>(c, given);
     auto const invoke = [&](auto&... a) -> decltype(auto) {
       if constexpr (signature::takes_context)
         return f(c, std::move(a)...);
@@ -39,6 +39,8 @@ raw_function make_raw(F f, std::vector<std::string> parameters = {}) {
     if constexpr (std::is_void_v<typename signature::result>) {
       std::apply(invoke, converted);
       result.bytes = "null";
+    } else if constexpr (detail::is_shared<typename signature::result>::value) {
+      detail::keep_object(c, std::apply(invoke, converted), result);
     } else if constexpr (std::is_same_v<typename signature::result, value>) {
       result = std::apply(invoke, converted);
     } else {

@@ -21,6 +21,8 @@ struct worker_options {
   /// Closures held unanswered. 0: max(2 * slots, 16). The server may grant fewer.
   std::uint32_t credits = 0;
   std::map<std::string, std::string> labels{};
+  /// How much of each resource there is for closures that ask for some, e.g. {"gpu", 2}.
+  std::map<std::string, std::uint32_t> resources{};
   std::string host{};     // empty: this machine's name
   std::string version{};  // of the program, shown to operators
 

@@ -1,7 +1,9 @@
 // How arguments become parameters. For function.hpp only.
 #pragma once
 
+#include <any>
 #include <boost/json.hpp>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -89,14 +91,29 @@ argument_values argument_list(value_view args, std::vector<std::string> const& p
                                    boost::json::value const& got, std::string_view why);
 
 template <class T>
-T convert_one(argument_values& given, std::size_t i) {
+struct is_shared : std::false_type {};
+template <class T>
+struct is_shared<std::shared_ptr<T>> : std::true_type {};
+
+/// The object that this worker keeps for {"$per_worker":…}; throws INPUT when it keeps none.
+std::any kept_object(context const& c, argument_values const& given, std::size_t i);
+/// The result of a builder. Throws when the closure builds no value: objects cannot travel.
+void keep_object(context const& c, std::any object, value& result);
+[[noreturn]] void throw_wrong_object(std::size_t position, boost::json::value const& got);
+
+template <class T>
+T convert_one(context const& c, argument_values& given, std::size_t i) {
   auto& v = given[i];
   if constexpr (is_optional<T>::value) {
     if (!v || v->is_null()) return std::nullopt;
-    return convert_one<typename T::value_type>(given, i);
+    return convert_one<typename T::value_type>(c, given, i);
   } else {
     if (!v) throw_missing(i, given.size());
-    if constexpr (std::is_same_v<T, boost::json::value>) {
+    if constexpr (is_shared<T>::value) {
+      auto object = kept_object(c, given, i);
+      if (auto* typed = std::any_cast<T>(&object)) return std::move(*typed);
+      throw_wrong_object(i, *v);
+    } else if constexpr (std::is_same_v<T, boost::json::value>) {
       return std::move(*v);
     } else {
       try {
@@ -111,9 +128,9 @@ T convert_one(argument_values& given, std::size_t i) {
 }
 
 template <class Tuple>
-Tuple convert(argument_values given) {
+Tuple convert(context const& c, argument_values given) {
   return [&]<std::size_t... I>(std::index_sequence<I...>) {
-    return Tuple{convert_one<std::tuple_element_t<I, Tuple>>(given, I)...};
+    return Tuple{convert_one<std::tuple_element_t<I, Tuple>>(c, given, I)...};
   }
   (std::make_index_sequence<std::tuple_size_v<Tuple>>());
 }

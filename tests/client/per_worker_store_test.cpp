@@ -1,0 +1,138 @@
+// What a worker keeps, and how it comes into the arguments of those that name it.
+#include "client/per_worker_store.hpp"
+
+#include <gtest/gtest.h>
+
+#include "client/job.hpp"
+#include "muster/function.hpp"
+#include "muster/function_error.hpp"
+
+namespace muster {
+namespace {
+
+kept_value json_value(std::string text) {
+  kept_value v;
+  v.data.bytes = std::move(text);
+  return v;
+}
+constexpr std::string_view five = R"({"$per_worker":"pw_0000000000000005"})";
+
+std::string input_error(per_worker_store const& s, std::string_view args,
+                        std::vector<std::uint64_t> const& uses) {
+  try {
+    s.resolve({args}, uses);
+  } catch (function_error const& e) {
+    EXPECT_EQ(e.kind(), failure_kind::input);
+    return e.what();
+  }
+  return "no error";
+}
+
+TEST(per_worker_store, puts_values_where_the_arguments_name_them) {
+  per_worker_store s;
+  s.keep(5, json_value(R"({"a":[1]})"));
+  auto const args = "[1," + std::string(five) + R"(,{"deep":[)" + std::string(five) + "]}]";
+  EXPECT_EQ(s.resolve({args}, {5}).bytes, R"([1,{"a":[1]},{"deep":[{"a":[1]}]}])");
+}
+
+TEST(per_worker_store, says_which_value_is_missing_broken_or_bytes) {
+  per_worker_store s;
+  auto const args = "[" + std::string(five) + "]";
+  EXPECT_EQ(input_error(s, args, {5}),
+            "per-worker value pw_0000000000000005 is not on this worker");
+  kept_value broken;
+  broken.error = failure{failure_kind::user, "E", "no data", {}, {}, 0};
+  s.keep(5, broken);
+  EXPECT_EQ(input_error(s, args, {5}),
+            "per-worker value pw_0000000000000005 could not be built here: no data");
+  kept_value bytes;
+  bytes.data = {"abc", encoding::bytes};
+  s.keep(5, bytes);
+  EXPECT_EQ(input_error(s, args, {5}),
+            "per-worker value pw_0000000000000005 is raw bytes, which cannot be part of JSON "
+            "arguments");
+}
+
+TEST(per_worker_store, tells_what_it_has_and_drops_what_it_is_told) {
+  per_worker_store s;
+  s.keep(5, json_value("1"));
+  kept_value broken;
+  broken.error = failure{};
+  s.keep(6, broken);
+  EXPECT_EQ(s.handles(), std::vector<std::uint64_t>{5}) << "errors are built again";
+  s.drop(5);
+  s.drop(77);
+  EXPECT_FALSE(s.find(5));
+}
+
+struct counter {
+  int next = 0;
+};
+
+struct ran {
+  bool ok = false;
+  std::string text;
+};
+ran run(raw_function f, per_worker_store& s, std::string args, std::uint64_t builds,
+        std::vector<std::uint64_t> uses) {
+  registered_function const registered{"f", std::move(f), false};
+  job j;
+  j.function = &registered;
+  j.args.bytes = std::move(args);
+  j.kept = &s;
+  j.builds = builds;
+  j.uses = std::move(uses);
+  j.workers = 4;
+  worker_identity const me;
+  context c(me, 1, 1, {});
+  run_job(j, c);
+  return {j.ok, j.ok ? j.result.bytes : j.why.message};
+}
+
+TEST(per_worker_objects, are_built_once_and_handed_to_those_that_name_them) {
+  per_worker_store s;
+  auto const build = make_raw([](int from) { return std::make_shared<counter>(counter{from}); });
+  EXPECT_EQ(run(build, s, "[7]", 5, {}).text, "null") << "the object stays here";
+  auto const step = make_raw([](std::shared_ptr<counter> c, int by) {
+    c->next += by;
+    return c->next;
+  });
+  auto const args = "[" + std::string(five) + ",2]";
+  EXPECT_EQ(run(step, s, args, 0, {5}).text, "9");
+  EXPECT_EQ(run(step, s, args, 0, {5}).text, "11");
+}
+
+TEST(per_worker_objects, of_the_wrong_kind_are_input_errors) {
+  per_worker_store s;
+  auto const build = make_raw([] { return std::make_shared<counter>(); });
+  EXPECT_EQ(run(build, s, "[]", 0, {}).text,
+            "the function returns an object, which stays where it is made: it can only build a "
+            "per-worker value");
+  ASSERT_TRUE(run(build, s, "[]", 5, {}).ok);
+  auto const args = "[" + std::string(five) + "]";
+  auto const wrong = make_raw([](std::shared_ptr<std::string>) { return 1; });
+  EXPECT_EQ(run(wrong, s, args, 0, {5}).text,
+            "argument 1: {\"$per_worker\":\"pw_0000000000000005\"} is of another type");
+  auto const right = make_raw([](std::shared_ptr<counter>) { return 1; });
+  EXPECT_EQ(run(right, s, "[3]", 0, {5}).text,
+            "argument 1: expected a per-worker value, {\"$per_worker\":\"pw_…\"}, got a number 3");
+}
+
+TEST(per_worker_objects, a_builders_error_is_kept_for_those_that_need_it) {
+  per_worker_store s;
+  auto const build = make_raw([](int) -> int { throw std::runtime_error("no data"); });
+  EXPECT_FALSE(run(build, s, "[1]", 5, {}).ok);
+  auto const use = make_raw([](int v) { return v; });
+  EXPECT_EQ(run(use, s, "[" + std::string(five) + "]", 0, {5}).text,
+            "per-worker value pw_0000000000000005 could not be built here: no data");
+}
+
+TEST(per_worker_objects, a_function_learns_how_many_workers_there_are) {
+  per_worker_store s;
+  auto const f = make_raw([](context& c) { return c.num_workers(); });
+  EXPECT_EQ(run(f, s, "[]", 5, {}).text, "null");
+  EXPECT_EQ(s.find(5)->data.bytes, "4");
+}
+
+}  // namespace
+}  // namespace muster
