@@ -66,6 +66,9 @@ class coordinator {
   /// True while the session's queue is below its capacity (streams are read only then).
   bool has_room(session_id s) const;
 
+  /// Whether the stream may speak for this closure: it holds this very attempt of it.
+  std::optional<holding> held(stream_id stream, closure_id closure, std::uint32_t attempt) const;
+
   // Views. NOT_FOUND names the id; everything is copied.
   result<job_view> job(session_id id) const;
   /// Newest first, ids below `before` (0: from the newest), REST jobs and streams alike.

@@ -245,6 +245,7 @@ void coordinator::state::release_session(session& s) {
   if (!s.spec.idempotency_key.empty()) by_key.erase(s.spec.idempotency_key);
   if (!s.spec.keep_values) --streaming_sessions;
   if (s.terminal()) --finished_count;
+  fx.released.push_back(s.id);
   sessions.erase(s.id);
 }
 

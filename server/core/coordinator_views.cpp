@@ -144,6 +144,16 @@ closure_view view_of(coordinator const& c, closure_table const& closures, slot a
 }
 }  // namespace
 
+std::optional<holding> coordinator::held(stream_id stream, closure_id closure,
+                                         std::uint32_t attempt) const {
+  auto const& st = *state_;
+  slot const c = st.closures.find(closure);
+  if (c == no_slot) return {};
+  auto const& r = st.closures[c];
+  if (!r.worker || r.worker->stream != stream || r.attempt != attempt) return {};
+  return holding{r.owner->id, r.order};
+}
+
 result<closure_view> coordinator::closure(closure_id id) const {
   auto const& st = *state_;
   slot const c = st.closures.find(id);

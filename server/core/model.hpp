@@ -423,6 +423,7 @@ struct effects {
   std::vector<disconnect> disconnects;
   std::vector<outcome> outcomes;
   std::vector<session_notice> notices;
+  std::vector<session_id> released;  // sessions that were forgotten, with all they had
   std::vector<reply> replies;
 
   void clear();

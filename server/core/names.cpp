@@ -132,6 +132,7 @@ void effects::clear() {
   disconnects.clear();
   outcomes.clear();
   notices.clear();
+  released.clear();
   replies.clear();
 }
 

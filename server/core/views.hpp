@@ -74,6 +74,14 @@ struct closure_view {
   time_point finished{};  // epoch: not yet
 };
 
+/// A closure in a worker's hands.
+struct holding {
+  session_id job{};
+  std::uint32_t index = 0;  // position in its job
+
+  bool operator==(holding const&) const = default;
+};
+
 struct task_view {
   std::uint32_t row = 0;  // stable for the life of the server process
   std::string job;
