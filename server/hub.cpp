@@ -4,8 +4,21 @@
 
 namespace muster::server {
 
-hub::hub(core::config config, hub_environment environment)
-    : environment_(std::move(environment)), core_(config, environment_.now()) {}
+hub::hub(core::config config, hub_environment environment, log_limits limits)
+    : environment_(std::move(environment)), core_(config, environment_.now()), logs_(limits) {}
+
+void hub::report(core::stream_id stream, log_line line) {
+  auto const held = core_.held(stream, line.closure, line.attempt);
+  if (!held) return logs_.count_stray();
+  line.index = held->index;
+  logs_.add(held->job, std::move(line));
+}
+
+void hub::report(core::stream_id stream, core::closure_id closure, closure_progress progress) {
+  auto const held = core_.held(stream, closure, progress.attempt);
+  if (!held) return logs_.count_stray();
+  logs_.set_progress(held->job, closure, std::move(progress));
+}
 
 core::call_id hub::expect(reply_handler done) {
   auto const call = core::call_id{++last_call_};
@@ -91,6 +104,7 @@ void hub::deliver(core::effects const& fx) {
   for (auto const& d : fx.disconnects)
     if (auto node = workers_.extract(d.stream)) node.mapped()->on_disconnect(d.status, d.final);
   deliver_outcomes(fx);
+  for (auto const s : fx.released) logs_.release(s);
   for (auto const& n : fx.notices)
     if (auto const it = sessions_.find(n.session); it != sessions_.end())
       it->second->on_notice(n.kind);

@@ -10,6 +10,7 @@
 
 #include "server/core/coordination/effects.hpp"
 #include "server/core/coordinator.hpp"
+#include "server/log_store.hpp"
 
 namespace muster::server {
 
@@ -47,7 +48,7 @@ struct hub_environment {
 
 class hub {
  public:
-  hub(core::config config, hub_environment environment);
+  hub(core::config config, hub_environment environment, log_limits limits = {});
 
   /// Performs an event (any of core/model.hpp's structs) and delivers its effects before returning.
   template <class Event>
@@ -75,6 +76,12 @@ class hub {
   void attach(core::session_id session, session_sink& sink);
   void detach(core::session_id session);
 
+  /// What a worker says of a closure: kept when its stream holds this attempt, else counted.
+  void report(core::stream_id stream, log_line line);
+  void report(core::stream_id stream, core::closure_id closure, closure_progress progress);
+  log_store& logs() { return logs_; }
+  log_store const& logs() const { return logs_; }
+
   void on_deadline() { apply(core::tick{}); }
 
   core::coordinator& state() { return core_; }
@@ -90,6 +97,7 @@ class hub {
 
   hub_environment environment_;
   core::coordinator core_;
+  log_store logs_;
   std::unordered_map<core::stream_id, worker_sink*> workers_;
   std::unordered_map<core::stream_id, std::string> names_;  // of the attached workers, to tell of
   std::unordered_map<core::session_id, session_sink*> sessions_;

@@ -13,6 +13,7 @@
 #include "server/rpc/stream_list.hpp"
 #include "server/rpc/worker_convert.hpp"
 #include "server/rpc/worker_hello.hpp"
+#include "server/rpc/worker_reports.hpp"
 
 namespace muster::server {
 namespace {
@@ -26,7 +27,12 @@ core::status wrong(std::string what) {
 }  // namespace
 
 worker_session::worker_session(server::hub& h, call& c, worker_service_options const& options)
-    : hub_(h), call_(c), options_(options), pending_(c.engine()), deadline_(c.engine()) {}
+    : hub_(h),
+      call_(c),
+      options_(options),
+      task_(std::make_shared<std::string const>()),
+      pending_(c.engine()),
+      deadline_(c.engine()) {}
 
 coro::task<void> worker_session::run() {
   using namespace boost::asio::experimental::awaitable_operators;
@@ -70,6 +76,10 @@ core::status worker_session::take(v1::WorkerMessage const& m) {
   } else if (m.has_hello()) {
     return wrong("hello: came a second time");
   }
+  // Reports come first: an answer ends the closure that they are of.
+  if (attached_)
+    if (auto problem = take_reports(m, stream_, task_, hub_); !problem.empty())
+      return wrong(problem);
   if (auto problem = take_results(m); !problem.ok()) return problem;
   // Told back: whatever was sent before it had been on its way.
   if (m.drain() && attached_) {
@@ -175,7 +185,7 @@ void worker_session::leave_hub(bool clean, std::string reason) {
   if (!std::exchange(attached_, false)) return;
   hub_.detach(stream_);
   spdlog::log(clean ? spdlog::level::info : spdlog::level::warn,
-              "worker gone task={} clean={} reason=\"{}\"", task_, clean, reason);
+              "worker gone task={} clean={} reason=\"{}\"", *task_, clean, reason);
   hub_.apply(core::worker_detached{stream_, clean, std::move(reason)});
 }
 

@@ -11,6 +11,7 @@
 #include <grpcpp/support/byte_buffer.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -70,10 +71,10 @@ class worker_session final : public worker_sink {
   worker_service_options const& options_;
 
   core::stream_id stream_{};
-  bool greeted_ = false;                // hello was taken
-  bool attached_ = false;               // the hub knows this sink
-  std::string task_;                    // "worker:3", for the log
-  std::vector<std::uint32_t> numbers_;  // by function_id: the function's number on this stream
+  bool greeted_ = false;                     // hello was taken
+  bool attached_ = false;                    // the hub knows this sink
+  std::shared_ptr<std::string const> task_;  // "worker:3", for the log and for its lines
+  std::vector<std::uint32_t> numbers_;       // by function_id: the function's number on this stream
 
   coro::event pending_;  // there is something to write, or the end has come
   /// Bounded by the worker's credits: the core never has more than that unanswered on a stream.

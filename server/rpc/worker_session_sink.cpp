@@ -8,8 +8,8 @@
 namespace muster::server {
 
 void worker_session::on_welcome(core::welcome const& w) {
-  task_ = w.job + ":" + std::to_string(w.index);
-  spdlog::info("worker attached task={} credits={} peer={}", task_, w.credits,
+  task_ = std::make_shared<std::string const>(w.job + ":" + std::to_string(w.index));
+  spdlog::info("worker attached task={} credits={} peer={}", *task_, w.credits,
                call_.context().peer());
   auto& welcome = *out_.tail().mutable_welcome();
   welcome.set_job(w.job);
@@ -53,7 +53,7 @@ void worker_session::on_drain() {
 
 void worker_session::on_disconnect(core::status const& why, bool final) {
   attached_ = false;
-  spdlog::warn("worker disconnected task={} code={} final={} reason=\"{}\"", task_,
+  spdlog::warn("worker disconnected task={} code={} final={} reason=\"{}\"", *task_,
                core::name(why.code), final, why.message);
   if (ended_) return;
   if (final) call_.context().AddTrailingMetadata("muster-final", "1");

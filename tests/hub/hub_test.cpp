@@ -167,5 +167,37 @@ TEST_F(hub_test, a_taken_over_worker_is_told_that_it_is_final) {
   EXPECT_TRUE(old.final);
 }
 
+TEST_F(hub_test, only_the_holder_of_a_closure_may_report_and_its_reports_go_with_the_job) {
+  recording_worker w, other;
+  auto const stream = attach(w, 1);
+  auto const opened = std::get<core::session_reply>(open(job(1)).body);
+  auto const stranger = attach(other, 2);
+  auto const closure = opened.closures.at(0);
+  auto const say = [&](core::stream_id from, std::uint32_t attempt) {
+    log_line l;
+    l.closure = closure;
+    l.attempt = attempt;
+    l.text = "x";
+    h.report(from, l);
+    h.report(from, closure, {0.5, "half", {}, attempt});
+  };
+  say(stranger, 1);
+  say(stream, 2);
+  EXPECT_EQ(h.logs().count().strays, 4u);
+  EXPECT_EQ(h.logs().count().closures, 0u);
+  say(stream, 1);
+  EXPECT_EQ(h.logs().after({opened.session, closure}, 0, 10).lines.size(), 1u);
+  EXPECT_EQ(h.logs().progress(closure)->text, "half");
+
+  core::worker_results done{stream, {}};
+  done.results.push_back({closure, 1, true, core::blob("1"), {}});
+  h.apply(done);
+  say(stream, 1);  // too late
+  EXPECT_EQ(h.logs().count().strays, 6u);
+  EXPECT_EQ(h.logs().after({opened.session, {}}, 0, 10).lines.size(), 1u);
+  h.ask(core::delete_session{{}, opened.session}, [](core::reply const&) {});
+  EXPECT_EQ(h.logs().count().bytes, 0u);
+}
+
 }  // namespace
 }  // namespace muster::server
