@@ -28,7 +28,8 @@ attachment::attachment(surroundings s, std::uint64_t id, std::string server)
       call_(s.engine.context()),
       pending_(s.engine.context()),
       deadline_(s.engine.context()),
-      beats_(s.engine.context()) {}
+      beats_(s.engine.context()),
+      progress_(s.engine.context()) {}
 
 coro::task<attachment_end> attachment::run() {
   using namespace boost::asio::experimental::awaitable_operators;
@@ -38,6 +39,7 @@ coro::task<attachment_end> attachment::run() {
     return stub.PrepareCall(context, "/muster.v1.WorkerService/Attach", queue);
   };
   bool const started = co_await call_.start(prepare);
+  around_.reports.open(id_);
   if (started) {
     *out_.tail().mutable_hello() = around_.hello;
     for (auto const handle : around_.values.handles())
@@ -48,6 +50,7 @@ coro::task<attachment_end> attachment::run() {
   }
   auto const status = co_await call_.finish();
   held_.drop_all();
+  around_.reports.open(0);
   co_return ending(status);
 }
 
@@ -82,6 +85,7 @@ coro::task<void> attachment::read_all() {
   }
   input_ended_ = true;
   beats_.cancel();
+  progress_.cancel();
   pending_.set();
 }
 
@@ -130,6 +134,7 @@ coro::task<void> attachment::write_all() {
 void attachment::encode_next() {
   auto next = out_.take_front();
   check(proto::encode(next->message, written_), "a message is within its limits");
+  around_.reports.sent(next->message);
   out_.recycle(std::move(next));
 }
 

@@ -19,6 +19,7 @@
 #include "client/client_engine.hpp"
 #include "client/executor.hpp"
 #include "client/held_closures.hpp"
+#include "client/report_buffer.hpp"
 #include "coro/client_bidi.hpp"
 #include "coro/event.hpp"
 #include "coro/timer_queue.hpp"
@@ -41,6 +42,7 @@ class attachment {
   struct surroundings {
     client_engine& engine;
     executor& threads;
+    report_buffer& reports;
     worker_options const& options;
     v1::Hello const& hello;
     std::vector<registered_function> const& functions;
@@ -62,6 +64,8 @@ class attachment {
   void abandon() { call_.cancel(); }
   /// An executor thread is through with a job.
   void take(job& finished);
+  /// Functions have something to report.
+  void take_reports();
 
  private:
   [[nodiscard]] coro::task<void> read_all();
@@ -99,7 +103,8 @@ class attachment {
   held_closures held_;
 
   coro::event pending_;  // there is something to write, or the input has ended
-  /// Bounded by the credits: at most one answer for each closure the server sent.
+  /// Bounded by the credits, at most one answer for each closure the server sent, and by the limits
+  /// of the report_buffer.
   proto::outbox<v1::WorkerMessage> out_;
   grpc::ByteBuffer written_;
   std::chrono::steady_clock::time_point written_at_{};
@@ -111,6 +116,7 @@ class attachment {
   std::string violation_;     // what the server did wrong
   coro::timer deadline_;      // of welcome, then of leaving
   coro::timer beats_;
+  coro::timer progress_;  // when the next progress may go out
 };
 
 }  // namespace muster

@@ -101,10 +101,14 @@ std::shared_ptr<job> attachment::make_job(v1::ServerMessage& m, int i,
 
 void attachment::run_quick(registered_function const& f, std::uint64_t closure,
                            std::uint32_t attempt, value_view args) {
-  context c(*identity_, closure, attempt, {});
+  report_buffer::origin const of{id_, closure, attempt};
+  closure_reporter reporter(around_.reports, of);
+  context c(*identity_, closure, attempt, {}, &reporter);
   quick_result_.bytes.clear();
   quick_result_.encoding = encoding::json;
-  if (call_function(f, c, args, quick_result_, quick_failure_))
+  bool const ok = call_function(f, c, args, quick_result_, quick_failure_);
+  around_.reports.finish(of, out_);
+  if (ok)
     answer(closure, attempt, quick_result_);
   else
     answer(closure, attempt, quick_failure_);
@@ -121,11 +125,18 @@ void attachment::take_stops(v1::ServerMessage const& m) {
 
 void attachment::take(job& finished) {
   if (finished.stream != id_ || !held_.remove(finished)) return;
+  around_.reports.finish({id_, finished.closure, finished.attempt}, out_);
   if (finished.ok)
     answer(finished.closure, finished.attempt, finished.result);
   else
     answer(finished.closure, finished.attempt, finished.why);
   pending_.set();  // the last answer may be what leaving waited for
+}
+
+void attachment::take_reports() {
+  auto const again = around_.reports.drain(out_, std::chrono::steady_clock::now());
+  if (!out_.empty()) pending_.set();
+  if (again && !input_ended_) progress_.call_at(*again, [this] { take_reports(); });
 }
 
 void attachment::answer(std::uint64_t closure, std::uint32_t attempt, value const& result) {

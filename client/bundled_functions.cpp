@@ -74,6 +74,11 @@ json::object exec(context& c, std::vector<std::string> const& argv,
   if (env) options.env = *env;
   if (cwd) options.cwd = *cwd;
   if (standard_input) options.standard_input = *standard_input;
+  options.on_line = [&c](process_stream from, std::string_view line) {
+    c.output(from == process_stream::out ? output_stream::standard_output
+                                         : output_stream::standard_error,
+             line);
+  };
   auto const end = run_process(options, c.stop_token());
   if (c.cancelled()) throw_cancelled();
   return {{"exit_code", end.exit_code},

@@ -6,7 +6,8 @@
 
 namespace muster {
 
-executor::executor(std::uint32_t threads, std::function<void()> wake) : wake_(std::move(wake)) {
+executor::executor(std::uint32_t threads, std::function<void()> wake, report_buffer& reports)
+    : wake_(std::move(wake)), reports_(reports) {
   threads_.reserve(threads);
   for (std::uint32_t i = 0; i < threads; ++i) threads_.emplace_back([this] { serve(); });
 }
@@ -55,7 +56,8 @@ void executor::serve() {
     }
     auto expected = job::phase::queued;
     if (!next->state.compare_exchange_strong(expected, job::phase::running)) continue;
-    context c(*next->worker, next->closure, next->attempt, next->stop.get_token());
+    closure_reporter reporter(reports_, {next->stream, next->closure, next->attempt});
+    context c(*next->worker, next->closure, next->attempt, next->stop.get_token(), &reporter);
     run_job(*next, c);
     finish(std::move(next));
   }

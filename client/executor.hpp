@@ -13,13 +13,15 @@
 #include <vector>
 
 #include "client/job.hpp"
+#include "client/report_buffer.hpp"
 
 namespace muster {
 
 class executor {
  public:
   /// `wake` is called from an executor thread when finished jobs wait and were not waiting before.
-  executor(std::uint32_t threads, std::function<void()> wake);
+  /// Functions report to `reports`, which outlives this.
+  executor(std::uint32_t threads, std::function<void()> wake, report_buffer& reports);
   /// REQUIRES: stop() was called.
   ~executor();
   executor(executor const&) = delete;
@@ -37,6 +39,7 @@ class executor {
   void finish(std::shared_ptr<job> done);
 
   std::function<void()> wake_;
+  report_buffer& reports_;
   std::vector<std::thread> threads_;
 
   std::mutex mutex_;  // protects all below

@@ -13,6 +13,7 @@
 #include <system_error>
 
 #include "client/file_descriptor.hpp"
+#include "client/line_splitter.hpp"
 #include "client/spawn.hpp"
 
 namespace muster {
@@ -55,21 +56,27 @@ file_descriptor input_of(std::string const& text) {
   return file;
 }
 
-// The last bytes of a stream. Holds at most twice the limit in between.
+// The last bytes of a stream, and its lines as they come. Holds at most twice the limit in between.
 class tail {
  public:
-  explicit tail(std::size_t max) : max_(max) {}
+  tail(process_options const& o, process_stream s)
+      : max_(o.tail_bytes_max), lines_([&o, s](std::string_view line) {
+          if (o.on_line) o.on_line(s, line);
+        }) {}
 
   /// Reads what is there. False at the end of the stream.
   bool read_from(file_descriptor& fd) {
     char chunk[16 << 10];
     auto const got = read(fd.get(), chunk, sizeof chunk);
     if (got < 0) return errno == EAGAIN || errno == EINTR;
-    kept_.append(chunk, static_cast<std::size_t>(got));
+    std::string_view const bytes(chunk, static_cast<std::size_t>(got));
+    kept_ += bytes;
+    lines_.add(bytes);
     if (kept_.size() > 2 * max_) kept_.erase(0, kept_.size() - max_);
     return got > 0;
   }
   std::string text() && {
+    lines_.end();
     if (kept_.size() > max_) kept_.erase(0, kept_.size() - max_);
     return std::move(kept_);
   }
@@ -77,6 +84,7 @@ class tail {
  private:
   std::size_t max_;
   std::string kept_;
+  line_splitter lines_;
 };
 
 int exit_code_of(pid_t pid) {
@@ -137,7 +145,7 @@ class watch {
   process_options const& options_;
   pid_t pid_;
   file_descriptor streams_[2];
-  tail tails_[2] = {tail(options_.tail_bytes_max), tail(options_.tail_bytes_max)};
+  tail tails_[2] = {{options_, process_stream::out}, {options_, process_stream::err}};
   file_descriptor ended_;  // readable once the program has ended; closed when that was seen
   bool termed_ = false;
   steady::time_point deadline_ = steady::time_point::max();

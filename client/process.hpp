@@ -2,12 +2,16 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace muster {
+
+enum class process_stream { out, err };
 
 struct process_options {
   std::vector<std::string> argv;           // argv[0] is looked up in PATH
@@ -15,6 +19,9 @@ struct process_options {
   std::string cwd;                         // empty: this process's
   std::string standard_input;
   std::size_t tail_bytes_max = std::size_t{64} << 10;  // of each stream; older bytes are dropped
+  /// Gets each line the program prints, as soon as it is whole; may be empty. Called by the thread
+  /// that runs run_process, which reads nothing meanwhile.
+  std::function<void(process_stream, std::string_view line)> on_line{};
   /// From SIGTERM to SIGKILL, when stopped.
   std::chrono::milliseconds kill_after{2'000};
   /// How long output is read after the program's end, if something it started keeps the pipes.

@@ -60,6 +60,7 @@ worker::runtime::runtime(worker_options options)
     : options_(checked(std::move(options))),
       hello_(make_hello(options_)),
       wake_fd_(eventfd(0, EFD_CLOEXEC)),
+      reports_([this] { engine_->context().post([this] { take_reports(); }); }),
       backoff_(options_.backoff_min, options_.backoff_max, hello_.incarnation()) {
   if (wake_fd_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
 }
@@ -82,7 +83,7 @@ int worker::runtime::run() {
   engine_ = client_engine::shared();
   auto& engine = engine_->context();
   auto const wake_engine = [this, &engine] { engine.post([this] { take_finished(); }); };
-  threads_ = std::make_unique<executor>(options_.slots, wake_engine);
+  threads_ = std::make_unique<executor>(options_.slots, wake_engine, reports_);
   engine.post([this] { engine_->tasks().spawn("worker", stay_attached()); });
   while (!done_) {
     std::uint64_t wakes = 0;  // no deadline: a worker serves until it is told to stop
@@ -123,7 +124,7 @@ coro::task<void> worker::runtime::stay_attached() {
   co_await boost::asio::this_coro::throw_if_cancelled(false);
   for (std::uint64_t n = 0; stops_ == 0; ++n) {
     auto const& server = options_.servers[n % options_.servers.size()];
-    attachment::surroundings const around{*engine_, *threads_,  options_,
+    attachment::surroundings const around{*engine_, *threads_,  reports_, options_,
                                           hello_,   functions_, values_};
     attachment stream(around, n + 1, server);
     current_ = &stream;
@@ -163,6 +164,10 @@ void worker::runtime::take_finished() {
   for (auto& j : finished_)
     if (current_) current_->take(*j);
   finished_.clear();
+}
+
+void worker::runtime::take_reports() {
+  if (current_) current_->take_reports();
 }
 
 }  // namespace muster

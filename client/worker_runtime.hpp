@@ -30,6 +30,7 @@ class worker::runtime {
   bool judge(attachment_end const& end, std::string const& server);
   void heed_stops();
   void take_finished();
+  void take_reports();
   void wake_caller() noexcept;
 
   worker_options options_;
@@ -39,6 +40,7 @@ class worker::runtime {
   int wake_fd_ = -1;         // an eventfd: the caller of run() sleeps on it
 
   // any thread
+  report_buffer reports_;
   std::atomic<int> stops_ = 0;
   std::atomic<bool> done_ = false;
 

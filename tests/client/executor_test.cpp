@@ -22,7 +22,9 @@ std::shared_ptr<job> make_job(registered_function const& f, std::uint64_t closur
 }
 
 struct running_executor {
-  explicit running_executor(std::uint32_t threads) : e(threads, [this] { woken.release(); }) {}
+  explicit running_executor(std::uint32_t threads)
+      : e(
+            threads, [this] { woken.release(); }, reports) {}
   ~running_executor() { e.stop(); }
   // Waits for `count` finished jobs.
   std::vector<std::shared_ptr<job>> wait_for(std::size_t count) {
@@ -36,6 +38,7 @@ struct running_executor {
     return all;
   }
   std::counting_semaphore<> woken{0};
+  report_buffer reports{[] {}};
   executor e;
 };
 
@@ -55,7 +58,9 @@ TEST(executor, wakes_once_for_many_finished_jobs) {
   std::binary_semaphore last_done(0);
   registered_function const last{"l", [&](context&, value_view, value&) { last_done.release(); },
                                  false};
-  executor e(1, [&] { ++wakes; });
+  report_buffer reports([] {});
+  executor e(
+      1, [&] { ++wakes; }, reports);
   std::vector<std::shared_ptr<job>> jobs;
   for (int i = 0; i < 100; ++i) jobs.push_back(make_job(f));
   jobs.push_back(make_job(last));

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <stdexcept>
 #include <system_error>
@@ -39,6 +40,29 @@ TEST(process, keeps_the_tail_of_long_output) {
   auto const end = shell("seq 1 100000", o);
   EXPECT_EQ(end.stdout_tail.size(), 1000u);
   EXPECT_TRUE(end.stdout_tail.ends_with("99999\n100000\n"));
+}
+
+TEST(process, tells_each_line_when_it_is_printed) {
+  process_options o;
+  std::vector<std::string> lines;
+  std::stop_source stop;
+  o.on_line = [&](process_stream from, std::string_view line) {
+    lines.push_back((from == process_stream::out ? "out " : "err ") + std::string(line));
+    if (line == "two") stop.request_stop();  // it would sleep for long otherwise
+  };
+  auto const end = shell("echo one; echo >&2 bad; printf 't'; printf 'wo\\n'; exec sleep 60", o,
+                         stop.get_token());
+  EXPECT_EQ(end.exit_code, 128 + 15);
+  std::sort(lines.begin(), lines.end());  // of two streams the order may be either
+  EXPECT_EQ(lines, (std::vector<std::string>{"err bad", "out one", "out two"}));
+}
+
+TEST(process, tells_a_last_line_without_newline_and_long_lines_in_pieces) {
+  process_options o;
+  std::vector<std::size_t> sizes;
+  o.on_line = [&](process_stream, std::string_view line) { sizes.push_back(line.size()); };
+  shell("head -c 20000 /dev/zero; echo; printf end", o);
+  EXPECT_EQ(sizes, (std::vector<std::size_t>{8192, 8192, 20000 - 2 * 8192, 3}));
 }
 
 TEST(process, says_which_signal_ended_it) {

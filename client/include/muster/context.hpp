@@ -1,6 +1,6 @@
-// What a running function can learn about the closure it runs, and how it learns that nobody waits
-// for the result any more. Made by the library, valid during the call, used by the thread that runs
-// the function.
+// What a running function can learn about the closure it runs, how it learns that nobody waits for
+// the result any more, and how it tells how far it is. Made by the library, valid during the call,
+// used by the thread that runs the function; what reports may be called by any thread meanwhile.
 #pragma once
 
 #include <any>
@@ -8,7 +8,10 @@
 #include <functional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <utility>
+
+#include "muster/log.hpp"
 
 namespace muster {
 
@@ -29,11 +32,27 @@ struct per_worker_link {
   std::any* keep = nullptr;                            // of a builder: where its object goes
 };
 
+enum class output_stream { standard_output, standard_error };
+
+/// Where a context's reports go. Any thread.
+class reporter {
+ public:
+  virtual ~reporter() = default;
+  virtual void log(log_level level, std::string_view text) = 0;
+  virtual void output(output_stream from, std::string_view text) = 0;
+  virtual void progress(double fraction, std::string_view text) = 0;
+};
+
 class context {
  public:
+  /// `reports`: null for none.
   context(worker_identity const& worker, std::uint64_t closure, std::uint32_t attempt,
-          std::stop_token stop)
-      : worker_(&worker), closure_(closure), attempt_(attempt), stop_(std::move(stop)) {}
+          std::stop_token stop, reporter* reports = nullptr)
+      : worker_(&worker),
+        closure_(closure),
+        attempt_(attempt),
+        stop_(std::move(stop)),
+        reports_(reports) {}
 
   std::uint64_t closure() const noexcept { return closure_; }
   /// 1 for the first attempt; a closure that lost its worker is tried again.
@@ -59,6 +78,24 @@ class context {
   /// Never requests a stop in a quick function.
   std::stop_token const& stop_token() const noexcept { return stop_; }
 
+  /// Adds to the closure's log, which `muster logs`, REST and the dashboard show while it runs: one
+  /// line for each line of `text`. Returns at once. Lines come in order and before the result;
+  /// those that there is no room for (1 MiB of a closure on its way) are dropped, and a line in
+  /// their place says how many. A line longer than 8 KiB is cut.
+  void log(log_level level, std::string_view text) {
+    if (reports_) reports_->log(level, text);
+  }
+  void log(std::string_view text) { log(log_level::info, text); }
+  /// The same for what a program that the function runs has printed.
+  void output(output_stream from, std::string_view text) {
+    if (reports_) reports_->output(from, text);
+  }
+  /// How far the function is, from 0 to 1, with a few words. May be called as often as one likes:
+  /// the newest is sent, at most ten times a second.
+  void progress(double fraction, std::string_view text = {}) {
+    if (reports_) reports_->progress(fraction, text);
+  }
+
  private:
   worker_identity const* worker_;
   std::uint64_t closure_;
@@ -66,6 +103,7 @@ class context {
   std::stop_token stop_;
   std::uint32_t workers_ = 0;
   per_worker_link const* link_ = nullptr;
+  reporter* reports_;
 };
 
 }  // namespace muster
