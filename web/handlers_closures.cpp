@@ -1,5 +1,6 @@
 // Closures: list those of a job, look at one, ask why, cancel.
 #include "web/handlers.hpp"
+#include "web/log_json.hpp"
 #include "web/query.hpp"
 #include "web/text.hpp"
 #include "web/views_json.hpp"
@@ -8,7 +9,13 @@ namespace muster::web {
 
 namespace {
 
-using closure_page = core::page<core::closure_view, std::uint32_t>;
+using closure_page = core::page<reported_closure, std::uint32_t>;
+
+core::result<reported_closure> closure_of(server::hub& h, core::closure_id id) {
+  auto c = h.state().closure(id);
+  if (!c) return c.error();
+  return reported_closure{std::move(*c), h.logs().progress(id)};
+}
 
 std::optional<core::closure_state> closure_state_named(std::string_view text) {
   using enum core::closure_state;
@@ -26,10 +33,10 @@ std::optional<core::function_id> find_function(core::coordinator const& core,
   return {};
 }
 
-core::result<closure_page> page_of(core::coordinator const& core, core::session_id job,
-                                   std::uint32_t from, std::size_t limit,
-                                   std::optional<core::closure_state> state,
+core::result<closure_page> page_of(server::hub& h, core::session_id job, std::uint32_t from,
+                                   std::size_t limit, std::optional<core::closure_state> state,
                                    std::string const& function) {
+  auto const& core = h.state();
   core::coordinator::closure_filter filter;
   filter.state = state;
   if (!function.empty()) {
@@ -39,7 +46,15 @@ core::result<closure_page> page_of(core::coordinator const& core, core::session_
       return closure_page{};
     }
   }
-  return core.closures(job, from, limit, filter);
+  auto found = core.closures(job, from, limit, filter);
+  if (!found) return found.error();
+  closure_page page;
+  page.next = found->next;
+  for (auto& c : found->items) {
+    auto progress = h.logs().progress(c.id);
+    page.items.push_back({std::move(c), std::move(progress)});
+  }
+  return page;
 }
 
 std::string page_text(closure_page const& page) {
@@ -68,7 +83,7 @@ coro::task<response> list_closures(web_context& context, exchange& ex) {
 
   auto work = [id = *id, from = static_cast<std::uint32_t>(token), limit, state,
                function = std::string(query.text("function"))](server::hub& h) {
-    return page_of(h.state(), id, from, limit, state, function);
+    return page_of(h, id, from, limit, state, function);
   };
   auto asking = context.engine.on_engine(std::move(work));
   auto const page = co_await std::move(asking);
@@ -79,7 +94,7 @@ coro::task<response> list_closures(web_context& context, exchange& ex) {
 coro::task<response> get_closure(web_context& context, exchange& ex) {
   auto const id = parse_closure(ex.req.capture("id"));
   if (!id) co_return problem_response(unknown_id("closure", ex.req.capture("id")));
-  auto work = [id = *id](server::hub& h) { return h.state().closure(id); };
+  auto work = [id = *id](server::hub& h) { return closure_of(h, id); };
   auto asking = context.engine.on_engine(std::move(work));
   auto const c = co_await std::move(asking);
   if (!c) co_return problem_response(c.error());
@@ -119,12 +134,12 @@ coro::task<response> explain_closure(web_context& context, exchange& ex) {
 coro::task<response> cancel_closure(web_context& context, exchange& ex) {
   auto const id = parse_closure(ex.req.capture("id"));
   if (!id) co_return problem_response(unknown_id("closure", ex.req.capture("id")));
-  using result = core::result<core::closure_view>;
+  using result = core::result<reported_closure>;
   auto work = [id = *id](server::hub& h, answer_handle<result> const& slot) {
     core::cancel_closure e;
     e.closure = id;
     h.ask(e, [&h, slot, id](core::reply const& r) {
-      r.status.ok() ? slot->send(h.state().closure(id)) : slot->send(r.status);
+      r.status.ok() ? slot->send(closure_of(h, id)) : slot->send(r.status);
     });
   };
   auto asking =

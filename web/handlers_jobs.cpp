@@ -162,7 +162,8 @@ void add_job_routes(std::vector<route>& to) {
        200,
        "application/x-ndjson",
        body_kind::none,
-       {{"wait", query_kind::flag, "follow: each line comes when its closure has ended"}}});
+       {{"from", query_kind::number, "index of the first closure; 0 unless told"},
+        {"wait", query_kind::flag, "follow: each line comes when its closure has ended"}}});
 }
 
 }  // namespace muster::web

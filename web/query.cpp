@@ -19,13 +19,14 @@ std::size_t query_check::limit() {
   return page_default;
 }
 
-std::chrono::milliseconds query_check::timeout() {
-  auto const given = text("timeout");
-  if (given.empty()) return wait_default;
+std::chrono::milliseconds query_check::duration(std::string_view name,
+                                                std::chrono::milliseconds otherwise) {
+  auto const given = text(name);
+  if (given.empty()) return otherwise;
   auto const d = parse_duration(given);
   if (!d) {
-    fail("timeout", "expected a duration such as 30s or 250ms, got '" + std::string(given) + "'");
-    return wait_default;
+    fail(name, "expected a duration such as 30s or 250ms, got '" + std::string(given) + "'");
+    return otherwise;
   }
   return std::min(wait_max, std::chrono::ceil<std::chrono::milliseconds>(*d));
 }

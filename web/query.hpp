@@ -30,7 +30,9 @@ class query_check {
 
   std::string_view text(std::string_view name) const { return request_.parameter(name); }
   std::size_t limit();
-  std::chrono::milliseconds timeout();
+  std::chrono::milliseconds timeout() { return duration("timeout", wait_default); }
+  /// Cut down to wait_max.
+  std::chrono::milliseconds duration(std::string_view name, std::chrono::milliseconds otherwise);
   bool flag(std::string_view name, bool otherwise = false);
   /// The number inside an opaque page token of this kind, 0 without one.
   std::uint64_t page_token(char kind);

@@ -52,8 +52,9 @@ void write_line(std::string& text, core::closure_view const& c) {
 
 class result_stream {
  public:
-  result_stream(web_context& context, exchange& ex, core::session_id job, bool follow)
-      : context_(context), ex_(ex), job_(job), follow_(follow) {}
+  result_stream(web_context& context, exchange& ex, core::session_id job, std::uint32_t from,
+                bool follow)
+      : context_(context), ex_(ex), job_(job), follow_(follow), next_(from) {}
 
   coro::task<response> run() {
     auto first = next_page();
@@ -160,7 +161,7 @@ class result_stream {
   exchange& ex_;
   core::session_id const job_;
   bool const follow_;
-  std::uint32_t next_ = 0;
+  std::uint32_t next_;
   std::size_t limit_ = page_smallest;
   std::optional<core::closure_id> blocked_on_;
 };
@@ -172,8 +173,10 @@ coro::task<response> stream_results(web_context& context, exchange& ex) {
   if (!id) co_return problem_response(unknown_id("job", ex.req.capture("id")));
   query_check query(ex.req);
   bool const follow = query.flag("wait");
+  auto const from = query.number("from", 0);
+  if (from > UINT32_MAX) query.fail("from", "expected the index of a closure");
   if (query.failed()) co_return problem_response(query.failure());
-  result_stream stream(context, ex, *id, follow);
+  result_stream stream(context, ex, *id, static_cast<std::uint32_t>(from), follow);
   auto running = stream.run();
   co_return co_await std::move(running);
 }

@@ -36,7 +36,7 @@ shared_text topic::frame(std::uint64_t const* from,
   json_out out(text);
   out.begin_object();
   out.key("t").string(from ? "d" : "snap");
-  out.key("topic").string(web::name(name_));
+  out.key("topic").string(name_);
   out.key("seq").number(seq_);
   if (from) out.key("from").number(*from);
   out.key("now").number(core::to_unix_ms(now_));

@@ -27,7 +27,9 @@ using shared_text = std::shared_ptr<std::string const>;
 
 class topic {
  public:
-  explicit topic(topic_name n) : name_(n) {}
+  explicit topic(topic_name n) : topic(std::string(web::name(n))) {}
+  /// `seq`: where its numbers begin; not below those of an earlier topic of this name.
+  explicit topic(std::string name, std::uint64_t seq = 0) : name_(std::move(name)), seq_(seq) {}
   virtual ~topic() = default;
 
   /// Current: kept up to date since somebody subscribed. Set by the hub.
@@ -57,8 +59,8 @@ class topic {
   // Messages kept for clients at the same number; more: all are forgotten and made again.
   static constexpr std::size_t deltas_max = 128;
 
-  topic_name const name_;
-  std::uint64_t seq_ = 0;
+  std::string const name_;
+  std::uint64_t seq_;
   core::time_point now_{};
   shared_text snapshot_;
   std::map<std::uint64_t, shared_text> deltas_;  // by `from`

@@ -2,6 +2,7 @@
 
 #include "web/arguments.hpp"
 #include "web/json_in.hpp"
+#include "web/log_json.hpp"
 #include "web/text.hpp"
 
 namespace muster::web {
@@ -124,7 +125,7 @@ void write_options(json_out& out, core::closure_view const& c) {
   out.end_array();
 }
 
-void write(json_out& out, core::closure_view const& c) {
+void write(json_out& out, core::closure_view const& c, server::closure_progress const* progress) {
   out.begin_object();
   out.key("id").string(closure_text(c.id));
   out.key("job").string(job_text(c.job));
@@ -148,6 +149,10 @@ void write(json_out& out, core::closure_view const& c) {
   if (c.error) {
     out.key("error");
     write(out, *c.error);
+  }
+  if (progress) {
+    out.key("progress");
+    write(out, *progress);
   }
   out.key("attempts").begin_array();
   for (auto const& a : c.attempts) write(out, a);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "server/core/views.hpp"
+#include "server/log_store.hpp"
 #include "web/json_out.hpp"
 
 namespace muster::web {
@@ -12,7 +13,9 @@ namespace muster::web {
 void write(json_out& out, core::failure const& f);
 void write(json_out& out, core::closure_counts const& c);
 void write(json_out& out, core::job_view const& j);
-void write(json_out& out, core::closure_view const& c);
+/// `progress`: what it has reported; null for nothing.
+void write(json_out& out, core::closure_view const& c,
+           server::closure_progress const* progress = nullptr);
 /// `now` gives the heartbeat's age.
 void write(json_out& out, core::task_view const& t, core::time_point now);
 void write(json_out& out, core::function_view const& f);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "web/log_topic.hpp"
 #include "web/text.hpp"
 #include "web/websocket_hub.hpp"
 
@@ -60,6 +61,11 @@ void websocket_client::receive_topic(json_check& check, json_ref const& body, bo
   for (json_walk m(body); m.next() && !check.failed();)
     if (m.key() == "topic") topic = check.text(m.value(), word_bytes_max);
   auto const t = topic_named(topic);
+  if (!t && !on && logs_.erase(topic) > 0) return;
+  if (!t && on && log_topic::target_named(topic)) {
+    if (auto* p = place_of_log(topic); p && !p->on) p->on = p->wants_snapshot = true;
+    return;
+  }
   if (!t) return check.fail(invalid("topic", "unknown topic '" + topic + "'"));
   if (!on) {
     at(*t) = place{};
@@ -69,9 +75,23 @@ void websocket_client::receive_topic(json_check& check, json_ref const& body, bo
   }
 }
 
-void websocket_client::subscribe(topic_name t) {
+std::size_t websocket_client::subscriptions() const {
   auto const count = std::count_if(places_.begin(), places_.end(), [](auto& p) { return p.on; });
-  if (static_cast<std::size_t>(count) >= websocket_subscriptions_max)
+  return static_cast<std::size_t>(count) + logs_.size();
+}
+
+websocket_client::place* websocket_client::place_of_log(std::string const& name) {
+  if (auto const known = logs_.find(name); known != logs_.end()) return &known->second;
+  if (logs_.size() >= websocket_logs_max || subscriptions() >= websocket_subscriptions_max) {
+    say_error("RESOURCE_EXHAUSTED", "4 subscriptions to logs are the limit");
+    return nullptr;
+  }
+  hub_.watch_log(name);
+  return &logs_[name];
+}
+
+void websocket_client::subscribe(topic_name t) {
+  if (subscriptions() >= websocket_subscriptions_max)
     return say_error("RESOURCE_EXHAUSTED", "32 subscriptions are the limit");
   at(t).on = true;
   hub_.subscribed(t);
@@ -87,9 +107,13 @@ void websocket_client::receive_resume(json_check& check, json_ref const& body) {
     for (json_walk topics(m.value()); topics.next() && !check.failed();) {
       auto const t = topic_named(topics.key());
       auto const seq = check.integer(topics.value(), 0, INT64_MAX);
-      if (!t) return check.unknown(topics.value());
-      auto& p = at(*t);
-      if (!p.on) subscribe(*t);
+      bool const log = !t && log_topic::target_named(topics.key()).has_value();
+      if (!t && !log) return check.unknown(topics.value());
+      auto* const found = log ? place_of_log(std::string(topics.key())) : &at(*t);
+      if (!found) return;
+      auto& p = *found;
+      if (!p.on && t) subscribe(*t);
+      p.on = true;
       p.seq = static_cast<std::uint64_t>(seq);
       p.wants_snapshot = !same_boot;
       p.wants_any = true;
@@ -120,7 +144,20 @@ shared_text websocket_client::next() {
   }
   for (auto const t : topic_names)
     if (auto text = next_of(t)) return text;
+  for (auto& [name, p] : logs_)
+    if (auto* topic = hub_.log_of(name))
+      if (auto text = next_of(p, *topic)) return text;
   return nullptr;
+}
+
+shared_text websocket_client::next_of(place& p, log_topic& topic) {
+  if (!p.on || !topic.live) return nullptr;
+  bool const snapshot = p.wants_snapshot || !topic.can_serve(p.seq);
+  if (!snapshot && !p.wants_any && p.seq == topic.seq()) return nullptr;
+  auto text = snapshot ? topic.snapshot() : topic.delta(p.seq);
+  p.wants_snapshot = p.wants_any = false;
+  p.seq = topic.seq();
+  return text;
 }
 
 shared_text websocket_client::next_of(topic_name t) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <chrono>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,12 +16,14 @@
 
 namespace muster::web {
 
+class log_topic;
 class websocket_hub;
 
 /// Limits that `hello` tells.
 inline constexpr std::size_t websocket_message_bytes_max = 4096;  // more: closed (1009)
 inline constexpr std::size_t websocket_subscriptions_max = 32;    // more: err, closed
-inline constexpr std::size_t websocket_rows_max = 200;            // more: err, closed
+inline constexpr std::size_t websocket_logs_max = 4;    // of these on logs; more: err, closed
+inline constexpr std::size_t websocket_rows_max = 200;  // more: err, closed
 
 class websocket_client {
  public:
@@ -48,6 +51,7 @@ class websocket_client {
   void abort() { abort_(); }
 
   bool subscribed(topic_name t) const { return at(t).on; }
+  bool watches_log(std::string const& name) const { return logs_.contains(name); }
   clock::time_point heard() const { return heard_; }
   /// Set by the session around each write.
   std::optional<clock::time_point> writing_since;
@@ -62,15 +66,20 @@ class websocket_client {
 
   place& at(topic_name t) { return places_[static_cast<std::size_t>(t)]; }
   place const& at(topic_name t) const { return places_[static_cast<std::size_t>(t)]; }
+  std::size_t subscriptions() const;
   void subscribe(topic_name t);
+  /// Null: no such topic, or too many; that has ended the conversation.
+  place* place_of_log(std::string const& name);
   void receive_topic(json_check& check, json_ref const& body, bool on);
   void receive_resume(json_check& check, json_ref const& body);
   void receive_rows(json_check& check, json_ref const& body);
   shared_text next_of(topic_name t);
+  shared_text next_of(place& p, log_topic& topic);
 
   websocket_hub& hub_;
   std::function<void()> wake_, abort_;
   std::array<place, topic_names.size()> places_;
+  std::map<std::string, place> logs_;  // by the topic's name; at most websocket_logs_max
   std::vector<std::uint32_t> rows_;
   shared_text last_words_;
   bool ended_ = false;

@@ -34,6 +34,7 @@ coro::task<core::result<std::string>> websocket_hub::hello() {
   out.key("limits").begin_object();
   out.key("message_bytes").number(websocket_message_bytes_max);
   out.key("subscriptions").number(websocket_subscriptions_max);
+  out.key("logs").number(websocket_logs_max);
   out.end_object().end_object();
   co_return text;
 }

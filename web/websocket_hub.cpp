@@ -80,6 +80,8 @@ coro::task<void> websocket_hub::run() {
     co_await std::move(gathering);
     auto gathering_clusters = gather_clusters();
     co_await std::move(gathering_clusters);
+    auto gathering_logs = gather_logs();
+    co_await std::move(gathering_logs);
     check_clients();
     for (auto* c : clients_) c->wake();
     auto sleeping = sleep_until_tick();
@@ -143,6 +145,38 @@ coro::task<void> websocket_hub::gather_clusters() {
   agents_.live = wishes.agents;
   barriers_.live = wishes.barriers;
   events_.live = wishes.events;
+}
+
+log_topic* websocket_hub::log_of(std::string const& name) {
+  auto const it = logs_.find(name);
+  return it == logs_.end() ? nullptr : it->second.get();
+}
+
+log_topic* websocket_hub::watch_log(std::string const& name) {
+  if (auto* known = log_of(name)) return known;
+  auto const target = log_topic::target_named(name);
+  if (!target) return nullptr;
+  hurry();
+  return logs_.emplace(name, std::make_unique<log_topic>(name, *target, log_seq_))
+      .first->second.get();
+}
+
+coro::task<void> websocket_hub::gather_logs() {
+  std::erase_if(logs_, [this](auto const& named) {
+    for (auto const* c : clients_)
+      if (c->watches_log(named.first)) return false;
+    log_seq_ = std::max(log_seq_, named.second->seq());
+    return true;
+  });
+  if (logs_.empty()) co_return;
+  std::vector<log_wish> wishes;
+  for (auto const& [name, topic] : logs_) wishes.push_back(topic->wish());
+  auto collecting = collect_logs(engine_, std::move(wishes));
+  auto all = co_await std::move(collecting);
+  if (!all) co_return;
+  // Topics may have come meanwhile, none has gone.
+  for (auto& news : *all)
+    if (auto* topic = log_of(news.name)) topic->update(std::move(news));
 }
 
 coro::task<core::result<websocket_hub::gathered>> websocket_hub::ask(bool tasks, bool jobs) {
@@ -220,7 +254,10 @@ void websocket_hub::remove(websocket_client& c) {
 }
 
 void websocket_hub::subscribed(topic_name t) {
-  if (topic_of(t).live) return;
+  if (!topic_of(t).live) hurry();
+}
+
+void websocket_hub::hurry() {
   hurry_ = true;
   timer_.cancel();  // sleep again, for a shorter time
 }

@@ -5,6 +5,8 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <map>
+#include <memory>
 #include <span>
 #include <unordered_set>
 
@@ -12,6 +14,7 @@
 #include "web/counters_topic.hpp"
 #include "web/engine_link.hpp"
 #include "web/jobs_topic.hpp"
+#include "web/log_topic.hpp"
 #include "web/metrics.hpp"
 #include "web/problem.hpp"
 #include "web/server.hpp"
@@ -45,6 +48,12 @@ class websocket_hub {
   web_metrics& metrics() { return metrics_; }
   web_options const& options() const { return options_; }
 
+  /// A topic on somebody's log, "logs:cl_…" or "logs:job_…"; null when the name is none or nobody
+  /// watches it.
+  log_topic* log_of(std::string const& name);
+  /// The same, made when it is not there. Kept for as long as some client is subscribed to it.
+  log_topic* watch_log(std::string const& name);
+
   // For websocket_client.
   void add(websocket_client& c);
   void remove(websocket_client& c);
@@ -56,6 +65,8 @@ class websocket_hub {
   bool wanted(topic_name t) const;
   coro::task<bool> gather();
   coro::task<void> gather_clusters();
+  coro::task<void> gather_logs();
+  void hurry();
   rows_topic* rows_of(topic_name t);
   coro::task<core::result<gathered>> ask(bool tasks, bool jobs);
   void check_clients();
@@ -70,6 +81,9 @@ class websocket_hub {
   jobs_topic jobs_;
   rows_topic cluster_rows_{topic_name::clusters}, agents_{topic_name::agents},
       barriers_{topic_name::barriers}, events_{topic_name::events};
+  /// Bounded by the clients and websocket_logs_max.
+  std::map<std::string, std::unique_ptr<log_topic>> logs_;
+  std::uint64_t log_seq_ = 0;  // at least that of any topic that was in logs_
   std::unordered_set<websocket_client*> clients_;
   boost::asio::steady_timer timer_;
   std::chrono::steady_clock::time_point ticked_{};

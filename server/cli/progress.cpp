@@ -23,30 +23,6 @@ std::string counted(std::uint64_t n, char const* what) {
   return n == 0 ? std::string() : "  " + with_thousands(n) + " " + what;
 }
 
-/// The line on the screen; gone when it goes out of scope, so that what follows starts clean.
-class screen_line {
- public:
-  screen_line() = default;
-  screen_line(screen_line const&) = delete;
-  ~screen_line() {
-    if (drawn_) std::fputs("\r\x1b[K", stderr);
-  }
-  void draw(std::string const& text) {
-    std::fprintf(stderr, "\r%s\x1b[K", text.c_str());
-    std::fflush(stderr);
-    drawn_ = true;
-  }
-
- private:
-  bool drawn_ = false;
-};
-
-command_error too_late(std::string const& id, duration timeout) {
-  return {exit_failed, "job " + id + " still runs after " + to_string(timeout) +
-                           "; wait with 'muster fetch " + id + "', stop it with 'muster cancel " +
-                           id + "'"};
-}
-
 }  // namespace
 
 job_counts counts_of(json::value const& job) {
@@ -86,14 +62,51 @@ std::string progress_text::bar(job_counts const& c, time_point now) {
          line(c, now);
 }
 
+screen::screen(bool quiet) : terminal_(!quiet && ::isatty(STDERR_FILENO) == 1) {}
+
+screen::~screen() {
+  clear();
+}
+
+void screen::show() {
+  if (!terminal_ || text_.empty()) return;
+  std::fprintf(stderr, "\r%s\x1b[K", text_.c_str());
+  std::fflush(stderr);
+}
+
+void screen::clear() {
+  if (!terminal_ || text_.empty()) return;
+  std::fputs("\r\x1b[K", stderr);
+  std::fflush(stderr);
+}
+
+void screen::draw(std::string const& text) {
+  std::lock_guard lock(mutex_);
+  text_ = text;
+  show();
+}
+
+void screen::above(std::function<void()> const& print) {
+  std::lock_guard lock(mutex_);
+  clear();
+  print();
+  show();
+}
+
+command_error too_late(std::string const& id, duration timeout) {
+  return {exit_failed, "job " + id + " still runs after " + to_string(timeout) +
+                           "; wait with 'muster fetch " + id + "', stop it with 'muster cancel " +
+                           id + "'"};
+}
+
 json::value wait_for_job(rest& server, std::string const& id, std::optional<duration> timeout,
                          bool quiet) {
-  bool const terminal = !quiet && ::isatty(STDERR_FILENO) == 1;
+  screen shown(quiet);
+  bool const terminal = shown.drawing();
   auto const path = "/api/v1/jobs/" + url_encoded(id);
   duration const pause = quiet ? poll_max : terminal ? duration(redraw_every) : report_every;
   auto const deadline = timeout ? steady::now() + *timeout : steady::time_point::max();
   progress_text text;
-  screen_line screen;
   for (;;) {
     auto const left = std::chrono::floor<duration>(deadline - steady::now());
     auto const wait = std::clamp(left, duration(1ms), pause);
@@ -103,7 +116,7 @@ json::value wait_for_job(rest& server, std::string const& id, std::optional<dura
     if (quiet) continue;
     auto const counts = counts_of(joined);
     if (terminal)
-      screen.draw(text.bar(counts, steady::now()));
+      shown.draw(text.bar(counts, steady::now()));
     else
       std::fprintf(stderr, "%s\n", text.line(counts, steady::now()).c_str());
   }

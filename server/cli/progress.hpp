@@ -4,6 +4,8 @@
 
 #include <chrono>
 #include <deque>
+#include <functional>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -40,6 +42,32 @@ class progress_text {
   };
   std::deque<sample> samples_;  // of the last seconds
 };
+
+/// The last line of the terminal that stderr is: a text that stands below whatever else is printed.
+/// Nothing is drawn when stderr is no terminal, or `quiet`. Any thread.
+class screen {
+ public:
+  explicit screen(bool quiet);
+  /// Clears the line.
+  ~screen();
+  screen(screen const&) = delete;
+
+  bool drawing() const { return terminal_; }
+  void draw(std::string const& text);
+  /// Runs `print` with the line out of the way, and draws it again below.
+  void above(std::function<void()> const& print);
+
+ private:
+  void show();
+  void clear();
+
+  bool const terminal_;
+  std::mutex mutex_;
+  std::string text_;
+};
+
+/// The job still runs after the time that was given.
+command_error too_late(std::string const& id, duration timeout);
 
 /// Waits until the job has ended and gives its last state; throws command_error (failed) when
 /// `timeout` passes first. `quiet`: shows nothing.

@@ -90,6 +90,17 @@ void rest::stream(std::string const& path_and_query, web::http_client::line_hand
   if (!response->ok()) throw problem(*response);
 }
 
+bool rest::stream_within(std::string const& path_and_query, duration patience,
+                         web::http_client::line_handler const& line) {
+  auto r = request("GET", path_and_query);
+  r.timeout = to_milliseconds(patience);
+  auto const response = client_.stream(r, line);
+  if (!response && response.error().code == core::code::deadline_exceeded) return false;
+  if (!response) throw no_answer(response.error());
+  if (!response->ok()) throw problem(*response);
+  return true;
+}
+
 command_error rest::problem(web::http_response const& response) {
   boost::system::error_code ec;
   auto const body = json::parse(response.body, ec);

@@ -45,6 +45,11 @@ class rest {
   /// Each line of an NDJSON answer; false from `line` ends it early.
   void stream(std::string const& path_and_query, web::http_client::line_handler const& line);
 
+  /// The same, but gives up when the server is silent for longer than `patience`. False: it was;
+  /// true: the answer has ended, or `line` has ended it.
+  bool stream_within(std::string const& path_and_query, duration patience,
+                     web::http_client::line_handler const& line);
+
   /// What an answer that is not 2xx says, with the exit status that fits it.
   static command_error problem(web::http_response const& response);
 

@@ -10,15 +10,17 @@ namespace {
 
 constexpr std::size_t cell_width_max = 100;
 
-void print_line(std::string_view line, result_format format, table& rows) {
-  if (format == result_format::json) {
+}  // namespace
+
+void result_printer::print(std::string_view line) {
+  if (format_ == result_format::json) {
     std::cout << line << '\n';
     return;
   }
   auto const result = json::parse(json::string_view(line.data(), line.size()));
   auto const state = text_of(result, "state");
   auto const& value = field_of(result, "value");
-  if (format == result_format::values) {
+  if (format_ == result_format::values) {
     if (state == "SUCCEEDED")
       std::cout << json::serialize(value) << '\n';
     else
@@ -26,13 +28,16 @@ void print_line(std::string_view line, result_format format, table& rows) {
                 << '\n';
     return;
   }
-  rows.add({text_of(result, "index"), state,
-            for_terminal(
-                state == "SUCCEEDED" ? json::serialize(value) : in_short(field_of(result, "error")),
-                cell_width_max)});
+  rows_.add({text_of(result, "index"), state,
+             for_terminal(state == "SUCCEEDED" ? json::serialize(value)
+                                               : in_short(field_of(result, "error")),
+                          cell_width_max)});
 }
 
-}  // namespace
+void result_printer::finish() {
+  if (format_ == result_format::table) rows_.print(std::cout);
+  std::cout.flush();
+}
 
 void add_result_option(CLI::App& verb, result_format& format) {
   auto const names = std::map<std::string, result_format>{{"values", result_format::values},
@@ -47,15 +52,13 @@ void add_result_option(CLI::App& verb, result_format& format) {
       ->default_str("values");
 }
 
-void print_results(rest& server, std::string const& job, result_format format, bool follow) {
-  table rows({{"INDEX", true}, {"STATE"}, {"VALUE"}});
-  server.stream("/api/v1/jobs/" + url_encoded(job) + "/results" + (follow ? "?wait=true" : ""),
-                [&](std::string_view line) {
-                  if (!line.empty()) print_line(line, format, rows);
-                  return std::cout.good();  // whoever reads our output may have gone away
-                });
-  if (format == result_format::table) rows.print(std::cout);
-  std::cout.flush();
+void print_results(rest& server, std::string const& job, result_format format) {
+  result_printer printer(format);
+  server.stream("/api/v1/jobs/" + url_encoded(job) + "/results", [&](std::string_view line) {
+    if (!line.empty()) printer.print(line);
+    return std::cout.good();  // whoever reads our output may have gone away
+  });
+  printer.finish();
 }
 
 int judge(json::value const& job) {

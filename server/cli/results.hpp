@@ -5,6 +5,7 @@
 #include <string>
 
 #include "server/cli/rest.hpp"
+#include "server/cli/table.hpp"
 
 namespace muster::cli {
 
@@ -16,8 +17,24 @@ enum class result_format {
 /// Adds --output values|table|json.
 void add_result_option(CLI::App& verb, result_format& format);
 
-/// In schedule order. With `follow` it waits for what is not finished yet.
-void print_results(rest& server, std::string const& job, result_format format, bool follow);
+/// Prints the lines of a job's results to stdout, errors in the `values` format to stderr.
+class result_printer {
+ public:
+  explicit result_printer(result_format format)
+      : format_(format), rows_({{"INDEX", true}, {"STATE"}, {"VALUE"}}) {}
+
+  /// One line as the server tells it.
+  void print(std::string_view line);
+  /// Nothing follows: a table is printed now.
+  void finish();
+
+ private:
+  result_format format_;
+  table rows_;
+};
+
+/// What there is, in schedule order.
+void print_results(rest& server, std::string const& job, result_format format);
 
 /// 0 for SUCCEEDED; else the job's error on stderr and 1.
 int judge(json::value const& job);

@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "server/cli/command.hpp"
+#include "server/cli/follow.hpp"
 #include "server/cli/progress.hpp"
 #include "server/cli/results.hpp"
 #include "server/cli/submission.hpp"
@@ -55,12 +56,9 @@ int run(options& o) {
     std::cout << id << '\n';
     return exit_ok;
   }
-  if (o.follow) {
-    print_results(server, id, o.output, true);
-    return judge(wait_for_job(server, id, o.timeout, true));
-  }
+  if (o.follow) return judge(follow_job(server, id, {o.rest, o.output, o.timeout, o.quiet}));
   auto const ended = wait_for_job(server, id, o.timeout, o.quiet);
-  print_results(server, id, o.output, false);
+  print_results(server, id, o.output);
   return judge(ended);
 }
 
@@ -114,7 +112,8 @@ void add_submit(CLI::App& app, choice& chosen) {
   verb->add_flag("--require-function", o->job.require_function,
                  "Refuse at once when no connected worker has the function");
   verb->add_flag("--no-wait", o->no_wait, "Print the job's id and return");
-  verb->add_flag("--follow", o->follow, "Print results while the job runs");
+  verb->add_flag("--follow", o->follow,
+                 "Print results, and on stderr what closures log and print, while the job runs");
   verb->add_flag("--quiet", o->quiet, "Show no progress");
   add_duration(*verb, "--timeout", o->timeout, "Stop waiting after this long; the job goes on");
   add_result_option(*verb, o->output);
@@ -124,6 +123,7 @@ void add_submit(CLI::App& app, choice& chosen) {
       "  muster submit muster.echo 42\n"
       "  muster submit muster.echo '{\"a\": 1}' text '[1, 2]' -- -5\n"
       "  seq 1000 | jq -c '[.]' | muster submit muster.echo --map - --output table\n"
+      "  muster submit muster.exec '[\"make\", \"-C\", \"/src\"]' --follow\n"
       "Exit status: 0 when the job succeeded, 1 when it failed, was cancelled, or --timeout "
       "passed.");
   on_chosen(*verb, chosen, o, run);

@@ -160,6 +160,28 @@ void worker::fail_all(std::string const& message) {
   });
 }
 
+void worker::log(std::string const& text, std::size_t n, server::log_level level) {
+  engine_.run([&](server::hub& h) {
+    server::log_line l;
+    l.at = core::time_point(std::chrono::milliseconds(1'700'000'000'123));
+    l.closure = held_.at(n).closure;
+    l.attempt = held_.at(n).attempt;
+    l.level = level;
+    l.text = text;
+    l.worker = std::make_shared<std::string const>("worker:0");
+    h.report(stream_, std::move(l));
+  });
+}
+
+void worker::progress(double fraction, std::string const& text, std::size_t n) {
+  engine_.run([&](server::hub& h) {
+    auto const& held = held_.at(n);
+    h.report(stream_, held.closure,
+             {fraction, text, core::time_point(std::chrono::milliseconds(1'700'000'000'123)),
+              held.attempt});
+  });
+}
+
 void worker::lose(std::string const& reason) {
   auto const gone = [&](server::hub& h) {
     if (!attached_) return;

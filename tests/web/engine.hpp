@@ -77,6 +77,10 @@ class worker final : public server::worker_sink {
   /// Ends what is held with this value (its own arguments when empty).
   void finish_all(std::string const& value = {}, core::encoding e = core::encoding::json);
   void fail_all(std::string const& message);
+  /// The n-th closure it holds logs a line, or says how far it is.
+  void log(std::string const& text, std::size_t n = 0,
+           server::log_level level = server::log_level::info);
+  void progress(double fraction, std::string const& text, std::size_t n = 0);
   /// The connection breaks.
   void lose(std::string const& reason);
   std::size_t held();
