@@ -10,6 +10,7 @@
 #include "tests/web/socket.hpp"
 #include "web/counters_topic.hpp"
 #include "web/jobs_topic.hpp"
+#include "web/log_topic.hpp"
 #include "web/tasks_topic.hpp"
 
 namespace muster::web {
@@ -92,6 +93,24 @@ TEST(golden, counters) {
   c.now = start + 1s;
   topic.update(c);
   expect_golden("counters_delta", topic.delta(1));
+}
+
+TEST(golden, logs) {
+  log_topic topic("logs:cl_0000000100000000", {{}, core::closure_id{1}}, 0);
+  auto const news = [](std::uint64_t seq) {
+    log_news n;
+    n.now = start;
+    n.lines.emplace_back();
+    n.lines.back().seq = seq;
+    n.lines.back().worker = std::make_shared<std::string const>("worker:1");
+    return n;
+  };
+  auto first = news(1);
+  first.progress = server::closure_progress{0.25, "a quarter", start, 1};
+  topic.update(first);
+  expect_golden("logs_snap", topic.snapshot());
+  topic.update(news(2));
+  expect_golden("logs_delta", topic.delta(1));
 }
 
 class golden_hello : public test::web_fixture {};

@@ -16,7 +16,7 @@ import { gzipSync } from 'node:zlib';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 const out = process.env.MUSTER_WEB_OUT || join(here, 'dist');
-const budget = { total: 64 * 1024, 'app.js': 56 * 1024 };
+const budget = { total: 72 * 1024, 'app.js': 64 * 1024 };
 
 if (process.argv.includes('--tests')) {
   const tests = readdirSync(join(here, 'test')).filter((name) => name.endsWith('.test.ts'));

@@ -264,11 +264,36 @@ class Cluster {
   }
 }
 
+// A job that logs a line a tick or so, and its closures.
+class MockLog {
+  closures = ['RUNNING', 'RUNNING', 'FAILED', 'SUCCEEDED', 'QUEUED'].map((state, index) => ({
+    id: `cl_000000010000000${index}`, index, function: 'muster.exec', state,
+    attempts: state === 'QUEUED' ? [] : [{ attempt: 1, worker: `worker:${index}`, started_ms: Date.now() - 43_000, ended_ms: state === 'RUNNING' ? 0 : Date.now() - 3000 }],
+    ...(index < 2 && { progress: { fraction: 0.31 + index / 4, text: `step ${31 + index * 25} of 100`, attempt: 1, time_ms: Date.now() } }),
+    ...(state === 'FAILED' && { error: { kind: 'USER', message: 'ValueError: no such column: price' } }),
+  }));
+  lines = [];
+  say() {
+    const seq = (this.lines.at(-1)?.seq ?? 0) + 1;
+    const of = this.closures[seq % 3];
+    const level = seq % 23 === 0 ? 'error' : seq % 9 === 0 ? 'stderr' : seq % 31 === 0 ? 'dropped' : 'stdout';
+    const text = { error: 'cannot read shard 17: no such file or directory', stderr: 'warning: 3 rows have no timestamp', dropped: '… 212 lines dropped', stdout: `[${seq}] epoch 3, step ${seq}: loss 0.${4000 - seq} (12.4 k rows/s)` }[level];
+    this.lines.push({ seq, time_ms: Date.now(), closure: of.id, index: of.index, attempt: 1, worker: `worker:${of.index}`, level, text });
+    this.lines = this.lines.slice(-500);
+  }
+  body(topic, from) {
+    const mine = topic.startsWith('logs:cl_') ? this.lines.filter((l) => topic.endsWith(l.closure)) : this.lines;
+    return { lines: mine.filter((l) => from === null || l.seq > from), earlier: true, dropped: 120, ended: false, known: true };
+  }
+}
+
 const NAMED = ['clusters', 'agents', 'barriers', 'events'];
 
 export function startMock({ tasks = 10_000, port = 0, scenario = 'full', rate = 10, all = false } = {}) {
   const named = new MockClusters({ scenario });
   let cluster = new Cluster({ tasks, scenario });
+  const log = new MockLog();
+  for (let n = 0; n < 60; ++n) log.say();
   const clients = new Set();
 
   const handle = (request, response) => {
@@ -278,12 +303,13 @@ export function startMock({ tasks = 10_000, port = 0, scenario = 'full', rate = 
       response.end(body);
     };
     if (url.pathname === '/api/v1/overview') return send(200, 'application/json', JSON.stringify(cluster.data()));
+    if (/^\/api\/v1\/jobs\/[^/]+\/closures$/.test(url.pathname)) return send(200, 'application/json', JSON.stringify({ closures: log.closures }));
     if (url.pathname.startsWith('/mock/') && request.method === 'POST') return send(200, 'text/plain', control(url));
     const keys = named.rest(url);
     if (keys?.raw !== undefined) return send(200, 'text/plain; charset=utf-8', keys.raw);
     if (keys) return send(200, 'application/json', JSON.stringify(keys));
     const manifest = JSON.parse(readFileSync(join(dist, 'manifest.json'), 'utf8'));
-    const asset = manifest.find((entry) => entry.path === (/^\/(tasks|barriers|kv|events)/.test(url.pathname) ? '/' : url.pathname));
+    const asset = manifest.find((entry) => entry.path === (/^\/(tasks|jobs|barriers|kv|events)/.test(url.pathname) ? '/' : url.pathname));
     if (!asset || !existsSync(join(dist, asset.file))) return send(404, 'text/plain', 'not found');
     return send(200, asset.type, readFileSync(join(dist, `${asset.file}.gz`)), {
       'Content-Encoding': 'gzip',
@@ -336,6 +362,14 @@ export function startMock({ tasks = 10_000, port = 0, scenario = 'full', rate = 
 
   const publish = (client, due) => {
     for (const [topic, from] of client.topics) {
+      if (topic.startsWith('logs:')) {
+        const newest = log.lines.at(-1).seq;
+        if (from === newest) continue;
+        const head = from === null ? { t: 'snap', topic, seq: newest } : { t: 'd', topic, seq: newest, from };
+        client.socket.send(JSON.stringify({ ...head, now: Date.now(), ...log.body(topic, from) }));
+        client.topics.set(topic, newest);
+        continue;
+      }
       if (NAMED.includes(topic)) {
         if (due || from === null) publishNamed(client, topic, from);
         continue;
@@ -369,6 +403,7 @@ export function startMock({ tasks = 10_000, port = 0, scenario = 'full', rate = 
   let ticks = 0;
   const timer = setInterval(() => {
     cluster.tick(all);
+    if (ticks % 5 === 0) log.say();
     const due = ++ticks % Math.max(1, Math.round(rate / 2)) === 0;
     for (const client of clients) publish(client, due);
   }, 1000 / rate);

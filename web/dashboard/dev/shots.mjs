@@ -46,6 +46,9 @@ const SCENES = [
   { name: 'narrow', mock: { scenario: 'small', tasks: 7 }, width: 400 },
   { name: 'tasks', mock: { scenario: 'full', tasks: 200 }, path: '/tasks' },
   { name: 'tasks-failed', mock: { scenario: 'full', tasks: 200 }, path: '/tasks?cluster=prod-east.llm-70b' },
+  { name: 'jobs', mock: { scenario: 'full', tasks: 200 }, path: '/jobs' },
+  { name: 'narrow-jobs', mock: { scenario: 'full', tasks: 200 }, path: '/jobs', width: 400 },
+  { name: 'empty-jobs', mock: { scenario: 'empty', tasks: 0 }, path: '/jobs' },
   { name: 'barriers', mock: { scenario: 'full', tasks: 200 }, path: '/barriers' },
   {
     name: 'kv',

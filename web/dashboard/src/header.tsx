@@ -7,6 +7,7 @@ import { address, go, page, PAGES } from './route';
 const FIND = {
   '/': 'Find a task, host or incarnation',
   '/tasks': 'Find a task, host or incarnation',
+  '/jobs': 'Find in the log',
   '/barriers': 'Find a barrier',
   '/kv': 'Find a key in this folder',
   '/events': 'Find in the events',
@@ -18,7 +19,7 @@ export function Header() {
   return (
     <header class="top">
       <h1>{page.value.title}</h1>
-      {page.value.path === '/' ? <Uptime /> : page.value.path !== '/events' && <ClusterPicker />}
+      {page.value.path === '/' ? <Uptime /> : !['/events', '/jobs'].includes(page.value.path) && <ClusterPicker />}
       <label class="find">
         <span class="unseen">{FIND[page.value.path]}</span>
         <input

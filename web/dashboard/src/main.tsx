@@ -6,6 +6,7 @@ import { Help } from './help';
 import { Overview } from './overview';
 import { Barriers } from './barriers';
 import { Events } from './events';
+import { JobsPage } from './jobs-page';
 import { KeyValues } from './kv';
 import { start } from './page';
 import { Rail } from './rail';
@@ -37,6 +38,8 @@ function Content() {
       return <Overview />;
     case '/tasks':
       return <TasksPage />;
+    case '/jobs':
+      return <JobsPage />;
     case '/barriers':
       return <Barriers />;
     case '/kv':

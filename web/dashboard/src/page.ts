@@ -8,7 +8,7 @@
 import { computed, effect, signal } from '@preact/signals';
 import { listOrder, mapGroups, type MapGroup } from './order';
 import type { ClusterRow, Topic } from './protocol';
-import { page, picked, startRouting } from './route';
+import { page, picked, pickedClosure, pickedJob, startRouting } from './route';
 import { Socket, type Link, type Wire } from './socket';
 import { Store } from './store';
 
@@ -102,7 +102,7 @@ function requestFrame(): void {
 function onFrame(): void {
   frame = 0;
   const { tasks } = store;
-  const fill = store.clusters.version + store.agents.version + store.barriers.version + store.events.version;
+  const fill = store.clusters.version + store.agents.version + store.barriers.version + store.events.version + store.logsVersion;
   if ((!filled && store.counters) || (fill !== drawnRows && performance.now() - drawnAt > SLOW_MS / 4)) {
     filled = true; // the first picture does not wait for the next half second
     drawnRows = fill;
@@ -137,14 +137,32 @@ function onSlow(): void {
 }
 
 function onVisibility(hidden: boolean): void {
-  const topics: readonly Topic[] = hidden ? ['counters'] : page.value.topics;
-  socket.want(topics);
+  want(hidden ? ['counters'] : topics());
   if (!hidden) {
     socket.connect();
     requestFrame();
     onSlow();
   }
 }
+
+// What the page shows, with the log that is looked at. Without a choice in the address that is the job that runs.
+function topics(): readonly Topic[] {
+  const of = page.value.path === '/jobs' ? pickedClosure.value || shownJob.value : '';
+  return of ? [...page.value.topics, `logs:${of}`] : page.value.topics;
+}
+
+function want(topics: readonly Topic[]): void {
+  store.keepLogs(topics);
+  socket.want(topics);
+}
+
+// The job that is looked at: the one in the address, else the newest that runs, else the newest.
+export const shownJob = computed(() => {
+  slow.value;
+  if (pickedJob.value) return pickedJob.value;
+  const jobs = store.jobs();
+  return (jobs.find((job) => job.state === 'RUNNING') ?? jobs[0])?.id ?? '';
+});
 
 // The cluster that is looked at: the one in the address, else the main port's.
 export function cluster(): ClusterRow | undefined {
@@ -154,7 +172,7 @@ export function cluster(): ClusterRow | undefined {
 
 export function start(): void {
   startRouting();
-  effect(() => socket.want(page.value.topics));
+  effect(() => want(topics()));
   socket.connect();
   setInterval(onSlow, SLOW_MS);
   let hiding: ReturnType<typeof setTimeout> | undefined;

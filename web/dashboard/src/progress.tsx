@@ -6,6 +6,7 @@ import { age, count, moment, percent, plural, short } from './format';
 import { slow, store, viewNow } from './page';
 import { Panel } from './panel';
 import type { FunctionCounts, Job } from './protocol';
+import { address, follow } from './route';
 import { Mark } from './shape';
 
 const JOBS_SHOWN = 6;
@@ -43,18 +44,18 @@ function Jobs() {
   );
 }
 
-function JobRow({ job }: { job: Job }) {
+export function JobRow({ job, chosen }: { job: Job; chosen?: boolean }) {
   const now = viewNow();
   const done = job.succeeded;
   const ended = job.state !== 'RUNNING';
   const waiting = Math.max(0, job.total - job.succeeded - job.failed - job.cancelled - job.running);
   const time = ended ? `${age(now - job.finished_ms)} ago` : age(now - job.created_ms);
   return (
-    <div class="progress" data-testid="job-row" data-job={job.id} data-state={job.state}>
+    <div class={`progress${chosen ? ' is-chosen' : ''}`} data-testid="job-row" data-job={job.id} data-state={job.state}>
       <div class="progress-head">
-        <b class="mono clip" title={job.name ? `${job.name} (${job.id})` : job.id}>
+        <a class="mono clip" href={address('/jobs', { job: job.id })} aria-current={chosen ? 'true' : undefined} onClick={follow} title={job.name ? `${job.name} (${job.id})` : job.id}>
           <bdi>{job.name || job.id}</bdi>
-        </b>
+        </a>
         <span>{fraction(done, job.total)}</span>
       </div>
       <Bar parts={parts('done', done, job.running, waiting, job.failed, job.cancelled)} total={job.total} />

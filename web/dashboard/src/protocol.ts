@@ -3,10 +3,12 @@
 // The server sends state, not events: a `snap` has everything of a topic, a `d` (delta) what changed since `from`.
 // The same shapes are written by the C++ side; test/golden/ holds one message of each kind, and both sides test against it.
 
+import { isLog, type LogBody, type LogTopic } from './log-protocol';
+
 export const SUBPROTOCOL = 'muster.v1';
 
 export const TOPICS = ['counters', 'tasks', 'jobs', 'clusters', 'agents', 'barriers', 'events'] as const;
-export type Topic = (typeof TOPICS)[number];
+export type Topic = (typeof TOPICS)[number] | LogTopic;
 
 // The order is the order of severity: the task list and the attention panel sort by it.
 export const TASK_STATES = ['CONNECTED', 'RESTARTING', 'LATE', 'DISCONNECTED', 'ERROR'] as const;
@@ -24,7 +26,7 @@ export interface Hello {
   heartbeat_ms: number;
   late_ms: number;
   timeout_ms: number;
-  limits: { message_bytes: number; subscriptions: number };
+  limits: { message_bytes: number; subscriptions: number; logs?: number };
 }
 
 export interface FunctionCounts {
@@ -177,7 +179,8 @@ export type ClustersMessage = Both<'clusters', NamedRows<ClusterRow>>;
 export type AgentsMessage = Both<'agents', NamedRows<AgentRow>>;
 export type BarriersMessage = Both<'barriers', NamedRows<BarrierRow>>;
 export type EventsMessage = Both<'events', NamedRows<EventRow>>;
-export type TopicMessage = CountersMessage | TasksMessage | JobsMessage | ClustersMessage | AgentsMessage | BarriersMessage | EventsMessage;
+export type LogMessage = Both<LogTopic, LogBody>;
+export type TopicMessage = CountersMessage | TasksMessage | JobsMessage | ClustersMessage | AgentsMessage | BarriersMessage | EventsMessage | LogMessage;
 
 export interface ErrorMessage {
   t: 'err';
@@ -244,6 +247,10 @@ function checkBody(topic: string, message: Fields): void {
       message.gone ??= [];
       return;
     default:
+      if (isLog(topic)) {
+        if (!Array.isArray(message.lines)) throw new ProtocolError('lines is not a list');
+        return;
+      }
       fields(message.rows, 'rows');
       message.gone ??= [];
       message.more ??= 0;
@@ -266,7 +273,7 @@ export function parse(text: string): ServerMessage | null {
       break;
     case 'snap':
     case 'd':
-      if (!(TOPICS as readonly unknown[]).includes(message.topic)) return null;
+      if (!(TOPICS as readonly unknown[]).includes(message.topic) && !isLog(String(message.topic))) return null;
       number(message, 'seq');
       number(message, 'now');
       if (message.t === 'd') number(message, 'from');

@@ -6,6 +6,7 @@ import type { Topic } from './protocol';
 export const PAGES = [
   { path: '/', title: 'Overview', key: 'o', topics: ['counters', 'clusters', 'tasks', 'jobs'] },
   { path: '/tasks', title: 'Tasks', key: 't', topics: ['counters', 'clusters', 'tasks', 'agents'] },
+  { path: '/jobs', title: 'Jobs', key: 'j', topics: ['counters', 'clusters', 'jobs'] },
   { path: '/barriers', title: 'Barriers', key: 'b', topics: ['counters', 'clusters', 'barriers'] },
   { path: '/kv', title: 'Key-values', key: 'k', topics: ['counters', 'clusters'] },
   { path: '/events', title: 'Events', key: 'e', topics: ['counters', 'clusters', 'events'] },
@@ -23,11 +24,15 @@ const parameter = (name: string): string => new URLSearchParams(location.search)
 export const page = signal<Page>(pageOf(location.pathname));
 export const picked = signal(parameter('cluster')); // empty: the main port's cluster
 export const prefix = signal(parameter('prefix')); // of the keys
+export const pickedJob = signal(parameter('job')); // whose closures and lines are shown; empty: the one that runs
+export const pickedClosure = signal(parameter('closure')); // empty: the lines of the whole job
 
 function take(): void {
   page.value = pageOf(location.pathname);
   picked.value = parameter('cluster');
   prefix.value = parameter('prefix');
+  pickedJob.value = parameter('job');
+  pickedClosure.value = parameter('closure');
 }
 
 export function startRouting(): void {

@@ -1,8 +1,10 @@
 // What the server told us, per topic, and whether a message may be applied to it. No sockets, no signals, no clock.
 
 import { History } from './history';
+import { Log } from './log';
 import { RowSet } from './named-rows';
-import type { AgentRow, BarrierRow, ClusterRow, Counters, EventRow, Hello, Job, Topic, TopicMessage } from './protocol';
+import { isLog } from './log-protocol';
+import type { AgentRow, BarrierRow, ClusterRow, Counters, EventRow, Hello, Job, LogMessage, Topic, TopicMessage } from './protocol';
 import { Tasks } from './tasks';
 
 // applied; old: we have it already; gap: something before it is missing, ask again.
@@ -20,12 +22,27 @@ export class Store {
   readonly agents = new RowSet<AgentRow>();
   readonly barriers = new RowSet<BarrierRow>();
   readonly events = new RowSet<EventRow>();
+  logsVersion = 0;
+  private logs = new Map<Topic, Log>();
   private jobsById = new Map<string, Job>();
   private seqs = new Map<Topic, number>();
 
   // What a resume may name; null if only a snapshot helps.
   seq(topic: Topic): number | null {
     return this.seqs.get(topic) ?? null;
+  }
+
+  log(topic: Topic): Log | undefined {
+    return this.logs.get(topic);
+  }
+
+  // What nobody looks at any more is forgotten: it begins with a snapshot when somebody does again.
+  keepLogs(topics: readonly Topic[]): void {
+    for (const topic of this.logs.keys())
+      if (!topics.includes(topic)) {
+        this.logs.delete(topic);
+        this.seqs.delete(topic);
+      }
   }
 
   // Newest first.
@@ -49,6 +66,22 @@ export class Store {
       if (message.seq <= held) return 'old';
       // from < held < seq is fine: rows are whole, so a delta that reaches further back only repeats some.
     }
+    if (isLog(message.topic)) this.applyLog(message as LogMessage);
+    else this.applyRows(message as Exclude<TopicMessage, LogMessage>);
+    this.seqs.set(message.topic, message.seq);
+    this.serverNow = message.now;
+    ++this.updates;
+    return 'applied';
+  }
+
+  private applyLog(message: LogMessage): void {
+    const log = this.logs.get(message.topic) ?? new Log();
+    log.apply(message, message.t === 'snap');
+    this.logs.set(message.topic, log);
+    ++this.logsVersion;
+  }
+
+  private applyRows(message: Exclude<TopicMessage, LogMessage>): void {
     switch (message.topic) {
       case 'counters':
         if (message.t === 'snap') this.history.clear();
@@ -78,9 +111,5 @@ export class Store {
         this.events.apply(message, message.t === 'snap');
         break;
     }
-    this.seqs.set(message.topic, message.seq);
-    this.serverNow = message.now;
-    ++this.updates;
-    return 'applied';
   }
 }

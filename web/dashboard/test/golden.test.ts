@@ -73,6 +73,16 @@ test('clusters, barriers and events', () => {
   assert.equal(store.events.all().length, 2);
 });
 
+test('logs: snapshot, then delta', () => {
+  const store = greeted();
+  const topic = 'logs:cl_0000000100000000';
+  assert.equal(store.apply(message('logs_snap')), 'applied');
+  assert.equal(store.log(topic)!.progress!.text, 'a quarter');
+  assert.equal(store.apply(message('logs_delta')), 'applied');
+  assert.deepEqual(store.log(topic)!.lines.map((l) => l.text), ['epoch 1', 'slow', 'done']);
+  assert.ok(store.log(topic)!.ended);
+});
+
 test('what is malformed is refused, what is unknown is ignored', () => {
   assert.throws(() => parse('{'), ProtocolError);
   assert.throws(() => parse('[]'), ProtocolError);

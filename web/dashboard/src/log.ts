@@ -1,0 +1,36 @@
+// The lines of one log as the server sent them, newest last, no more than fit on a page. Plain data.
+
+import type { LogBody, LogLine, LogProgress } from './log-protocol';
+
+export const LINES_KEPT = 2000;
+
+export class Log {
+  lines: readonly LogLine[] = [];
+  version = 0;
+  earlier = false; // there were lines before these
+  dropped = 0;
+  ended = false;
+  known = true; // else the job is forgotten, or never was
+  progress: LogProgress | null = null;
+
+  apply(message: LogBody, snapshot: boolean): void {
+    const held = snapshot ? [] : this.lines;
+    const newest = held.at(-1)?.seq ?? 0; // a delta that reaches further back repeats some
+    const all = [...held, ...message.lines.filter((line) => line.seq > newest)];
+    this.lines = all.slice(-LINES_KEPT);
+    this.earlier = message.earlier || (!snapshot && this.earlier) || all.length > LINES_KEPT;
+    this.dropped = message.dropped;
+    this.ended = message.ended;
+    this.known = message.known;
+    this.progress = message.progress ?? null;
+    ++this.version;
+  }
+}
+
+// Lines that hold the words, and whether their writers must be told apart.
+export function shownLines(log: Log, wanted: string): { lines: readonly LogLine[]; several: boolean } {
+  const words = wanted.trim().toLowerCase();
+  const lines = words ? log.lines.filter((l) => l.text.toLowerCase().includes(words) || l.worker.includes(words)) : log.lines;
+  const first = log.lines[0];
+  return { lines, several: log.lines.some((l) => l.closure !== first!.closure || l.attempt !== first!.attempt || l.worker !== first!.worker) };
+}

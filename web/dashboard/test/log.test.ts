@@ -1,0 +1,63 @@
+// A log on the page: what snapshots and deltas make of it, and how much is kept.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { LINES_KEPT, Log, shownLines } from '../src/log';
+import type { LogBody, LogLine } from '../src/log-protocol';
+import { parse, type LogMessage } from '../src/protocol';
+import { Store } from '../src/store';
+
+const line = (seq: number, text = `line ${seq}`, index = 0): LogLine => ({ seq, time_ms: 0, closure: `cl_${index}`, index, attempt: 1, worker: 'worker:0', level: 'info', text });
+const body = (lines: LogLine[], more: Partial<LogBody> = {}): LogBody => ({ lines, earlier: false, dropped: 0, ended: false, known: true, ...more });
+const seqs = (log: Log): number[] => log.lines.map((l) => l.seq);
+
+test('a delta adds lines, one that reaches further back repeats none', () => {
+  const log = new Log();
+  log.apply(body([line(1), line(2)]), true);
+  log.apply(body([line(2), line(5)]), false);
+  assert.deepEqual(seqs(log), [1, 2, 5]);
+  log.apply(body([line(9)], { ended: true }), true);
+  assert.deepEqual(seqs(log), [9]);
+  assert.ok(log.ended);
+});
+
+test('the newest lines are kept, and it says that there were earlier ones', () => {
+  const log = new Log();
+  log.apply(body(Array.from({ length: LINES_KEPT }, (_, n) => line(n + 1))), true);
+  assert.ok(!log.earlier);
+  log.apply(body([line(LINES_KEPT + 1)]), false);
+  assert.equal(log.lines.length, LINES_KEPT);
+  assert.equal(log.lines[0]!.seq, 2);
+  log.apply(body([]), false);
+  assert.ok(log.earlier);
+});
+
+test('words find lines, and writers are told apart where there are several', () => {
+  const log = new Log();
+  log.apply(body([line(1, 'Loss 0.5'), line(2, 'done')]), true);
+  assert.deepEqual(shownLines(log, ' loss ').lines.map((l) => l.seq), [1]);
+  assert.ok(!shownLines(log, '').several);
+  log.apply(body([line(3, 'x', 1)]), false);
+  assert.ok(shownLines(log, '').several);
+  assert.ok(!shownLines(new Log(), '').several);
+});
+
+test('the store keeps a log while somebody looks at it', () => {
+  const store = new Store();
+  const message = (t: 'snap' | 'd', seq: number, lines: LogLine[]): LogMessage =>
+    parse(JSON.stringify({ t, topic: 'logs:job_1', seq, now: 1, from: seq - 1, ...body(lines, { progress: { fraction: 0.5, text: 'half', attempt: 1, time_ms: 0 } }) })) as LogMessage;
+  assert.equal(store.apply(message('d', 4, [])), 'gap');
+  assert.equal(store.apply(message('snap', 4, [line(1)])), 'applied');
+  assert.equal(store.apply(message('d', 5, [line(2)])), 'applied');
+  assert.deepEqual(seqs(store.log('logs:job_1')!), [1, 2]);
+  assert.equal(store.log('logs:job_1')!.progress!.text, 'half');
+  store.keepLogs(['counters', 'logs:job_1']);
+  assert.equal(store.seq('logs:job_1'), 5);
+  store.keepLogs(['counters']);
+  assert.equal(store.log('logs:job_1'), undefined);
+  assert.equal(store.seq('logs:job_1'), null);
+});
+
+test('lines that are no list are refused', () => {
+  assert.throws(() => parse('{"t":"snap","topic":"logs:x","seq":1,"now":1,"lines":3}'));
+});
