@@ -73,9 +73,12 @@ coro::task<response> get_metrics(web_context& context, exchange&) {
   auto asking_clusters = context.engine.on_engine(measured_clusters);
   auto const clusters = co_await std::move(asking_clusters);
   if (!clusters) co_return problem_response(clusters.error());
+  auto asking_closures = context.engine.on_engine(measure_closures);
+  auto const closures = co_await std::move(asking_closures);
+  if (!closures) co_return problem_response(closures.error());
   response r;
   r.content_type = "text/plain; version=0.0.4; charset=utf-8";
-  r.body = prometheus_text(*c, *clusters, context.metrics, read_process_facts());
+  r.body = prometheus_text(*c, *closures, *clusters, context.metrics, read_process_facts());
   co_return r;
 }
 

@@ -65,6 +65,27 @@ metric_text& metric_text::family(std::string_view name, std::string_view type,
   return *this;
 }
 
+metric_text& metric_text::histogram(core::histogram const& h) {
+  auto const seconds = [](core::duration d) { return std::chrono::duration<double>(d).count(); };
+  auto const name = name_;
+  name_ = name + "_bucket";
+  std::uint64_t up_to = 0;
+  for (std::size_t n = 0; n < core::histogram::buckets; ++n) {
+    up_to += h.in(n);
+    char digits[40];
+    auto const end =
+        std::to_chars(digits, digits + sizeof digits, seconds(core::histogram::limit(n))).ptr;
+    sample("le", {digits, static_cast<std::size_t>(end - digits)}, static_cast<double>(up_to));
+  }
+  sample("le", "+Inf", static_cast<double>(h.count()));
+  name_ = name + "_sum";
+  sample(seconds(h.sum()));
+  name_ = name + "_count";
+  sample(static_cast<double>(h.count()));
+  name_ = name;
+  return *this;
+}
+
 metric_text& metric_text::write(std::initializer_list<label> labels, double value) {
   text_ += name_;
   char before = '{';

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "server/core/coordination/views.hpp"
+#include "server/core/metrics.hpp"
 
 namespace muster::web {
 
@@ -24,6 +25,8 @@ class metric_text {
     return write({{name, of}}, value);
   }
   metric_text& sample(label one, label two, double value) { return write({one, two}, value); }
+  /// The buckets, sum and count of a family that is a histogram, in seconds.
+  metric_text& histogram(core::histogram const& h);
   std::string take() { return std::move(text_); }
 
  private:

@@ -126,13 +126,14 @@ process_facts read_process_facts() {
   return p;
 }
 
-std::string prometheus_text(counters const& c,
+std::string prometheus_text(counters const& c, measured_closures const& closures,
                             std::vector<core::coordination::cluster_view> const& clusters,
                             web_metrics const& w, process_facts const& p) {
   metric_text m;
   write_cluster(m, c);
   write_clusters(m, clusters);
   write_closures(m, c);
+  write_closure_metrics(m, closures);
   write_web(m, w);
   m.family("process_cpu_seconds_total", "counter", "User and system time.").sample(p.cpu_seconds);
   m.family("process_resident_memory_bytes", "gauge", "Resident memory.").sample(p.resident_bytes);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "server/core/coordination/views.hpp"
+#include "web/closure_metrics.hpp"
 #include "web/counters.hpp"
 #include "web/metrics.hpp"
 
@@ -23,7 +24,7 @@ process_facts read_process_facts();
 inline constexpr std::size_t clusters_measured = 100;
 
 /// `clusters`: at most `clusters_measured`.
-std::string prometheus_text(counters const& c,
+std::string prometheus_text(counters const& c, measured_closures const& closures,
                             std::vector<core::coordination::cluster_view> const& clusters,
                             web_metrics const& w, process_facts const& p);
 

@@ -39,6 +39,7 @@ struct closure_details {
   std::uint32_t retries = 0;  // user errors that were tried again
   time_point start_at{};      // not dispatched before
   time_point deadline = never;
+  time_point ready_at{};  // when it could be dispatched last; epoch: when it was created
 };
 
 struct closure_record {

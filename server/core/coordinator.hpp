@@ -22,6 +22,8 @@
 
 namespace muster::core {
 
+struct closure_metrics;  // metrics.hpp
+
 class coordinator {
  public:
   explicit coordinator(config c, time_point start);
@@ -101,6 +103,8 @@ class coordinator {
   result<task_view> task(std::string_view job, std::int64_t index) const;
   std::vector<function_view> functions() const;
   overview_view overview(time_point now) const;
+  /// Times and counts since the start. The reference stays valid; its content changes with steps.
+  closure_metrics const& metrics() const;
   config const& configuration() const;
 
   /// Checks every internal invariant; for the simulator and tests. Empty when all hold, else the

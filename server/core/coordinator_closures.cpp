@@ -39,6 +39,8 @@ void coordinator::state::assign(worker& w, slot c) {
   r.state = closure_state::running;
   r.worker = &w;
   r.started = now;
+  bool const again = r.details && r.details->ready_at != time_point{};
+  metrics.queue_wait.add(now - (again ? r.details->ready_at : r.created));
   ++r.attempt;
   places.release(r.place);
   r.place = w.place;
@@ -102,6 +104,7 @@ void coordinator::state::put_back_closure(worker& w, slot c, bool suspect,
   ++s.put_back;
   ++put_back;
   if (pause == duration{}) {
+    r.details->ready_at = now;
     ++f.queued;
     return placement.push_front(s, c);
   }
@@ -153,6 +156,7 @@ void coordinator::state::ask_to_stop(slot c) {
   if (r.stop_requested) return;
   r.stop_requested = true;
   if (!r.worker->placed) return;  // it is being lost: its closures are about to come back
+  ++metrics.stop_requests;
   fx.stop_requests.push_back({r.worker->stream, closures.id_of(c), r.attempt});
 }
 
@@ -167,6 +171,7 @@ void coordinator::state::finish(slot c, closure_state as) {
   unlink(c);
   r.state = as;
   r.finished = now;
+  metrics.total.add(now - r.created);
   r.args = {};
   auto const leave = [was](closure_counts& counted) {
     --(was == closure_state::running   ? counted.running
@@ -188,7 +193,9 @@ void coordinator::state::finish(slot c, closure_state as) {
 
   if (r.awaited)
     for (auto const call : waiters.of(closures.id_of(c))) {
-      waiters.remove(call);
+      waiter w;
+      waiters.remove(call, &w);
+      metrics.value_wait.add(now - w.since);
       answer(call, {}, value_of(c));
     }
   if (auto* d = r.details.get()) {

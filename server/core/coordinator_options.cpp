@@ -132,6 +132,7 @@ void coordinator::state::enqueue(slot c) {
   auto& f = functions[s.lanes[r.lane].function];
   r.state = closure_state::queued;
   if (!r.details || r.details->start_at <= now) {
+    if (r.details) r.details->ready_at = now;
     ++f.queued;
     return placement.push_back(s, c);
   }
@@ -180,6 +181,7 @@ void coordinator::state::ring(alarm const& a) {
   --f.waiting, ++f.queued;
   closures.remove(r.owner->apart, c);
   r.delayed = false;
+  r.details->ready_at = now;
   placement.push_back(*r.owner, c);
 }
 

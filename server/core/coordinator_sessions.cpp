@@ -121,10 +121,8 @@ void coordinator::state::schedule_closures(session& s, std::vector<closure_spec>
         c != no_slot && closures[c].state == closure_state::blocked)
       fail(c, closure_state::failed, {failure_kind::input, "", std::move(why), "", "", 0});
   if (!s.full && !s.spec.keep_values &&
-      (s.waiting() >= s.capacity || closures.size() >= config.closures_max)) {
-    s.full = true;
-    ++sessions_held_back;
-  }
+      (s.waiting() >= s.capacity || closures.size() >= config.closures_max))
+    hold_back(s);
 }
 
 status coordinator::state::appendable(session const& s,
@@ -241,7 +239,7 @@ void coordinator::state::release_session(session& s) {
   placement.forget(s);
   release_requirements(s);
   release_per_worker(s);
-  if (s.full) --sessions_held_back;
+  if (s.full) end_hold(s);
   if (!s.spec.idempotency_key.empty()) by_key.erase(s.spec.idempotency_key);
   if (!s.spec.keep_values) --streaming_sessions;
   if (s.terminal()) --finished_count;
@@ -265,12 +263,23 @@ void coordinator::state::enforce_retention() {
     if (!forget_oldest_job()) return;
 }
 
+void coordinator::state::hold_back(session& s) {
+  s.full = true;
+  if (sessions_held_back++ == 0) metrics.full_since = now;
+}
+
+void coordinator::state::end_hold(session& s) {
+  s.full = false;
+  if (--sessions_held_back > 0) return;
+  metrics.full += now - metrics.full_since;
+  metrics.full_since = never;
+}
+
 // With some slack, so that a stream is not stopped and started for every closure.
 void coordinator::state::relieve(session& s) {
   if (s.waiting() > s.capacity - s.capacity / 4) return;
   if (s.waiting() >= s.capacity || closures.size() >= config.closures_max) return;
-  s.full = false;
-  --sessions_held_back;
+  end_hold(s);
   fx.notices.push_back({s.id, notice_kind::room});
 }
 
@@ -359,13 +368,16 @@ void coordinator::state::await(await_value const& e) {
     return answer(e.call, {code::not_found,
                            "there is no " + text(e.closure) + ", or its value was released"});
   auto& r = closures[c];
-  if (ended(r.state)) return answer(e.call, {}, value_of(c));
+  if (ended(r.state)) {
+    metrics.value_wait.add({});
+    return answer(e.call, {}, value_of(c));
+  }
   if (e.deadline <= now)
     return answer(e.call, {code::deadline_exceeded, text(e.closure) + " has not finished"});
   if (waiters.size() >= config.parked_calls_max)
     return answer(e.call, {code::resource_exhausted,
                            std::to_string(waiters.size()) + " calls are waiting, the limit"});
-  waiters.park(e.call, {{}, e.closure, e.deadline});
+  waiters.park(e.call, {{}, e.closure, e.deadline, now});
   r.awaited = true;
 }
 

@@ -18,6 +18,7 @@
 #include "server/core/closure_table.hpp"
 #include "server/core/coordinator.hpp"
 #include "server/core/function_table.hpp"
+#include "server/core/metrics.hpp"
 #include "server/core/per_worker_table.hpp"
 #include "server/core/place_table.hpp"
 #include "server/core/placement.hpp"
@@ -80,6 +81,7 @@ struct coordinator::state {
   std::uint64_t streaming_sessions = 0;
   std::uint64_t last_session = 0;
   std::size_t sessions_held_back = 0;
+  closure_metrics metrics;
   std::vector<session_id> unsettled;
   bool stopping = false;
   time_point now;
@@ -196,6 +198,9 @@ struct coordinator::state {
   void release_session(session& s);
   void enforce_retention();
   bool forget_oldest_job();
+  /// A stream is told to hold back, or needs to no more.
+  void hold_back(session& s);
+  void end_hold(session& s);
   void relieve(session& s);
   void relieve_all();
   session* find_session(session_id id);

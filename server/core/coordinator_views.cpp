@@ -233,6 +233,10 @@ std::vector<function_view> coordinator::functions() const {
   return out;
 }
 
+closure_metrics const& coordinator::metrics() const {
+  return state_->metrics;
+}
+
 overview_view coordinator::overview(time_point now) const {
   auto const& st = *state_;
   overview_view v;

@@ -34,6 +34,8 @@ void coordinator::state::attach(worker_attached& e) {
   if (!row) return refuse(row.error());
   auto& t = **row;
 
+  if (t.state == task_state::error) metrics.recovery.add(now - t.since);
+
   // The newest incarnation holds the task. The same one coming back means that its old stream is
   // dead, though nobody has told us yet.
   if (t.worker) {
@@ -94,6 +96,7 @@ std::string coordinator::state::apply_result(worker& w, worker_result& r) {
     return w.task->name() + " answered attempt " + std::to_string(r.attempt) + " of " +
            text(r.closure) + ", it holds attempt " + std::to_string(record.attempt);
   ++w.task->finished;
+  metrics.execution.add(now - record.started);
   if (record.timed_out) {
     expire(c);
     return {};
@@ -128,6 +131,7 @@ void coordinator::state::lose(worker& w, task_state as, std::string why) {
   for (auto const f : w.placed->functions) --functions[f].workers;
   placement.remove(w);
   bool const clean = as == task_state::disconnected;
+  if (!clean) ++metrics.worker_failures;
   while (w.holds.size > 0)
     put_back_closure(w, w.holds.back, !clean && w.holds.size <= w.slots, "worker lost: " + why);
   lose_components(w, why);

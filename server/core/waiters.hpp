@@ -15,6 +15,7 @@ struct waiter {
   session_id session{};  // join, when set
   closure_id closure{};  // value, when set
   time_point deadline = never;
+  time_point since{};  // of a value
 };
 
 class waiters {

@@ -95,13 +95,37 @@ TEST_F(server_facts, metrics_are_well_formed_prometheus_text) {
       names.insert(line.substr(0, line.find_first_of("{ ")));
     }
   }
-  for (auto const* name :
-       {"muster_tasks", "muster_closures", "muster_closures_finished_total", "muster_queue_depth",
-        "muster_closures_put_back_total", "muster_closures_retried_total",
-        "muster_remote_values_total", "muster_jobs", "muster_remote_values_held_bytes",
-        "muster_parked_calls", "muster_heartbeat_age_seconds", "muster_http_requests_total",
-        "muster_websocket_clients", "muster_websocket_bytes_total", "process_cpu_seconds_total",
-        "process_resident_memory_bytes", "process_start_time_seconds"})
+  for (auto const* name : {"muster_tasks",
+                           "muster_closures",
+                           "muster_closures_finished_total",
+                           "muster_queue_depth",
+                           "muster_closures_put_back_total",
+                           "muster_closures_retried_total",
+                           "muster_remote_values_total",
+                           "muster_jobs",
+                           "muster_remote_values_held_bytes",
+                           "muster_parked_calls",
+                           "muster_heartbeat_age_seconds",
+                           "muster_http_requests_total",
+                           "muster_closure_queue_wait_seconds_bucket",
+                           "muster_closure_execution_seconds_sum",
+                           "muster_closure_total_seconds_count",
+                           "muster_remote_value_wait_seconds_bucket",
+                           "muster_task_recovery_seconds_bucket",
+                           "muster_worker_failures_total",
+                           "muster_closure_stop_requests_total",
+                           "muster_queue_full_seconds_total",
+                           "muster_task_finished_total",
+                           "muster_task_failed_total",
+                           "muster_task_running",
+                           "muster_tasks_unmeasured",
+                           "muster_log_lines_total",
+                           "muster_log_bytes",
+                           "muster_websocket_clients",
+                           "muster_websocket_bytes_total",
+                           "process_cpu_seconds_total",
+                           "process_resident_memory_bytes",
+                           "process_start_time_seconds"})
     EXPECT_TRUE(names.contains(name)) << name;
   EXPECT_NE(r.body.find("muster_closures_finished_total{state=\"succeeded\"} 5\n"),
             std::string::npos);

@@ -1,0 +1,142 @@
+// What is counted and timed for /metrics, by exact values.
+#include "server/core/metrics.hpp"
+
+#include "tests/core/fixture.hpp"
+
+namespace muster::core {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::vector<std::pair<std::size_t, std::uint64_t>> filled(histogram const& h) {
+  std::vector<std::pair<std::size_t, std::uint64_t>> out;
+  for (std::size_t n = 0; n <= histogram::buckets; ++n)
+    if (h.in(n) > 0) out.emplace_back(n, h.in(n));
+  return out;
+}
+using buckets = std::vector<std::pair<std::size_t, std::uint64_t>>;
+
+TEST(histogram, a_limit_belongs_to_its_bucket_and_what_is_longer_to_the_next) {
+  for (std::size_t n = 0; n < histogram::buckets; ++n) {
+    histogram h;
+    h.add(histogram::limit(n));
+    h.add(histogram::limit(n) + 1us);
+    EXPECT_EQ(filled(h), (buckets{{n, 1}, {n + 1, 1}}));
+  }
+  EXPECT_EQ(histogram::limit(0), 64us);
+  EXPECT_EQ(histogram::limit(7), 1'048'576us);
+}
+
+TEST(histogram, nothing_and_less_than_nothing_are_in_the_first) {
+  histogram h;
+  h.add(0us);
+  h.add(-5s);
+  h.add(duration::max());
+  EXPECT_EQ(filled(h), (buckets{{0, 2}, {histogram::buckets, 1}}));
+  EXPECT_EQ(h.count(), 3u);
+}
+
+TEST(metrics, of_a_closure_that_waits_runs_and_succeeds) {
+  cluster c;
+  auto const job = c.open({"f"});
+  c.wait(2s);
+  auto const w = c.attach();
+  c.wait(300ms);
+  c.succeed(w, job[0]);
+  auto const& m = c.core.metrics();
+  EXPECT_EQ(m.queue_wait.sum(), 2s);
+  EXPECT_EQ(filled(m.queue_wait), (buckets{{8, 1}}));
+  EXPECT_EQ(m.execution.sum(), 300ms);
+  EXPECT_EQ(m.total.sum(), 2300ms);
+  EXPECT_EQ(m.total.count(), 1u);
+  EXPECT_EQ(m.worker_failures, 0u);
+  EXPECT_EQ(m.recovery.count(), 0u);
+}
+
+TEST(metrics, each_attempt_waits_and_the_recovery_of_its_task_is_timed) {
+  cluster c;
+  auto const first = c.attach({.index = 3});
+  auto const job = c.open({"f"});
+  c.wait(1s);
+  c.lose(first);
+  EXPECT_EQ(c.core.metrics().worker_failures, 1u);
+  c.wait(4s);
+  auto const again = c.attach({.index = 3});
+  c.wait(1s);
+  c.succeed(again, job[0]);
+  auto const& m = c.core.metrics();
+  EXPECT_EQ(m.recovery.count(), 1u);
+  EXPECT_EQ(m.recovery.sum(), 4s);
+  EXPECT_EQ(m.queue_wait.count(), 2u);
+  EXPECT_EQ(m.queue_wait.sum(), 4s);
+  EXPECT_EQ(m.execution.count(), 1u);  // the lost attempt was never answered
+  EXPECT_EQ(m.total.sum(), 6s);
+}
+
+TEST(metrics, a_good_bye_is_no_failure_and_coming_back_from_it_no_recovery) {
+  cluster c;
+  c.leave(c.attach({.index = 3}));
+  c.wait(1s);
+  c.attach({.index = 3});
+  EXPECT_EQ(c.core.metrics().worker_failures, 0u);
+  EXPECT_EQ(c.core.metrics().recovery.count(), 0u);
+}
+
+TEST(metrics, a_delay_is_no_waiting_in_the_queue) {
+  cluster c;
+  auto specs = c.specs({"f"});
+  auto extras = std::make_shared<closure_extras>();
+  extras->options.delay = 10s;
+  specs[0].extras = extras;
+  c.open_with(std::move(specs));
+  c.advance(11s);
+  c.attach();
+  EXPECT_EQ(c.core.metrics().queue_wait.sum(), 1s);
+}
+
+TEST(metrics, cancelled_closures_end_too_and_running_ones_are_asked_to_stop) {
+  cluster c;
+  auto const w = c.attach({.slots = 1, .credits = 1});
+  auto const job = c.open({"f", "f"});
+  c.wait(1s);
+  c.ask(cancel_session{{}, job.id});
+  EXPECT_EQ(c.core.metrics().stop_requests, 1u);
+  EXPECT_EQ(c.core.metrics().total.count(), 1u);
+  c.answer(w, {c.bad(w, job[0], "stopped", failure_kind::cancelled)});
+  EXPECT_EQ(c.core.metrics().total.count(), 2u);
+}
+
+TEST(metrics, a_value_is_waited_for_or_there) {
+  cluster c;
+  auto const w = c.attach();
+  auto const job = c.open({"f"});
+  c.park(await_value{{}, job[0], never});
+  c.wait(2s);
+  c.succeed(w, job[0]);
+  EXPECT_EQ(c.core.metrics().value_wait.sum(), 2s);
+  c.wait(2s);
+  c.ask(await_value{{}, job[0], never});
+  EXPECT_EQ(c.core.metrics().value_wait.count(), 2u);
+  EXPECT_EQ(c.core.metrics().value_wait.sum(), 2s);
+}
+
+TEST(metrics, the_time_in_which_a_queue_is_full) {
+  cluster c;
+  session_spec spec;
+  spec.queue_capacity = 4;
+  auto const s = c.stream(spec);
+  c.schedule(s, {"f", "f", "f", "f"});
+  auto const begun = c.now();
+  EXPECT_EQ(c.core.metrics().full_since, begun);
+  auto const other = c.stream(spec);
+  c.wait(1s);
+  c.schedule(other, {"f", "f", "f", "f"});  // at the same time: counts once
+  c.wait(2s);
+  auto const w = c.attach({.slots = 8, .credits = 8});
+  while (!c.held(w).empty()) c.succeed(w, c.held(w).front());
+  EXPECT_EQ(c.core.metrics().full_since, never);
+  EXPECT_EQ(c.core.metrics().full, 3s);
+}
+
+}  // namespace
+}  // namespace muster::core

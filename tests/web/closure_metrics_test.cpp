@@ -1,0 +1,78 @@
+// The text of the families on closures, tasks and logs.
+#include "web/closure_metrics.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/web/fixture.hpp"
+
+namespace muster::web::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::string text_of(measured_closures const& c) {
+  metric_text m;
+  write_closure_metrics(m, c);
+  return m.take();
+}
+
+bool has(std::string const& text, std::string const& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST(closure_metrics, a_histogram_is_cumulative_with_sum_and_count) {
+  measured_closures c;
+  c.metrics.execution.add(50us);
+  c.metrics.execution.add(1ms);
+  c.metrics.execution.add(1ms);
+  c.metrics.execution.add(100h);
+  auto const text = text_of(c);
+  std::string const name = "muster_closure_execution_seconds";
+  auto const begin = text.find("# TYPE " + name);
+  auto const end = text.find("# HELP", begin);
+  EXPECT_EQ(text.substr(begin, end - begin),
+            "# TYPE " + name + " histogram\n" + name + "_bucket{le=\"6.4e-05\"} 1\n" + name +
+                "_bucket{le=\"0.000256\"} 1\n" + name + "_bucket{le=\"0.001024\"} 3\n" + name +
+                "_bucket{le=\"0.004096\"} 3\n" + name + "_bucket{le=\"0.016384\"} 3\n" + name +
+                "_bucket{le=\"0.065536\"} 3\n" + name + "_bucket{le=\"0.262144\"} 3\n" + name +
+                "_bucket{le=\"1.048576\"} 3\n" + name + "_bucket{le=\"4.194304\"} 3\n" + name +
+                "_bucket{le=\"16.777216\"} 3\n" + name + "_bucket{le=\"67.108864\"} 3\n" + name +
+                "_bucket{le=\"268.435456\"} 3\n" + name + "_bucket{le=\"1073.741824\"} 3\n" + name +
+                "_bucket{le=\"4294.967296\"} 3\n" + name + "_bucket{le=\"17179.869184\"} 3\n" +
+                name + "_bucket{le=\"68719.476736\"} 3\n" + name + "_bucket{le=\"+Inf\"} 4\n" +
+                name + "_sum 360000.00205\n" + name + "_count 4\n");
+}
+
+TEST(closure_metrics, counts_and_the_time_in_which_a_queue_is_full_goes_on) {
+  measured_closures c;
+  c.metrics.worker_failures = 3;
+  c.metrics.stop_requests = 4;
+  c.metrics.full = 2s;
+  c.logs = {10, 5, 1, 2'000, 2};
+  EXPECT_TRUE(has(text_of(c), "muster_worker_failures_total 3\n"));
+  EXPECT_TRUE(has(text_of(c), "muster_closure_stop_requests_total 4\n"));
+  EXPECT_TRUE(has(text_of(c), "muster_queue_full_seconds_total 2\n"));
+  EXPECT_TRUE(has(text_of(c), "muster_log_lines_total 10\n"));
+  EXPECT_TRUE(has(text_of(c), "muster_log_lines_dropped_total 5\n"));
+  EXPECT_TRUE(has(text_of(c), "muster_log_strays_total 1\n"));
+  EXPECT_TRUE(has(text_of(c), "muster_log_bytes 2000\n"));
+  c.now = core::time_point(100s);
+  c.metrics.full_since = core::time_point(90s);
+  EXPECT_TRUE(has(text_of(c), "muster_queue_full_seconds_total 12\n"));
+}
+
+TEST(closure_metrics, of_many_tasks_the_first_have_lines) {
+  engine e;
+  std::vector<std::unique_ptr<worker>> workers;
+  for (std::size_t i = 0; i < tasks_measured + 7; ++i)
+    workers.push_back(std::make_unique<worker>(e, worker::habit::hold));
+  auto const c = e.run([](server::hub& h) { return measure_closures(h); });
+  auto const text = text_of(c);
+  EXPECT_TRUE(has(text, "muster_task_running{task=\"worker:0\"} 0\n"));
+  EXPECT_TRUE(has(text, "muster_task_finished_total{task=\"worker:99\"} 0\n"));
+  EXPECT_FALSE(has(text, "worker:100\""));
+  EXPECT_TRUE(has(text, "muster_tasks_unmeasured 7\n"));
+}
+
+}  // namespace
+}  // namespace muster::web::test
