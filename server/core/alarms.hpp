@@ -15,6 +15,7 @@ enum class alarm_kind : std::uint8_t {
   start,             ///< a queued closure may be dispatched
   closure_deadline,  ///< a closure must have finished
   job_deadline,      ///< a job must have finished
+  session_lease,     ///< a session's client must have come back
 };
 
 struct alarm {
