@@ -104,13 +104,7 @@ effects const& coordinator::step(time_point now, tick const&) {
   auto const stalled = behind > st.config.stall_grace ? behind : duration{};
   if (now >= st.registry.next_sweep() || stalled > duration{}) {
     auto const swept = st.registry.sweep(now, stalled);
-    for (auto* t : swept.silent) {
-      auto const ms = std::chrono::duration_cast<std::chrono::milliseconds>(now - t->last_seen);
-      st.disconnect(*t->worker,
-                    {code::deadline_exceeded,
-                     t->name() + " was silent for " + std::to_string(ms.count()) + " ms"},
-                    false, task_state::error);
-    }
+    for (auto* t : swept.silent) st.lose_silent(*t);
   }
   while (st.alarms.next() <= now) st.ring(st.alarms.pop());
   st.expire_calls();

@@ -152,7 +152,8 @@ void coordinator::state::ask_to_stop(slot c) {
   auto& r = closures[c];
   if (r.stop_requested) return;
   r.stop_requested = true;
-  if (!r.worker->placed) return;  // it is being lost: its closures are about to come back
+  // It is being lost: its closures are about to come back. Or it is away: told if it returns.
+  if (!r.worker->placed || r.worker->away) return;
   fx.stop_requests.push_back({r.worker->stream, closures.id_of(c), r.attempt});
 }
 

@@ -167,6 +167,7 @@ void coordinator::state::ring(alarm const& a) {
     if (auto* s = find_session(session_id{a.id})) expire(*s);
     return;
   }
+  if (a.kind == alarm_kind::worker_return) return stop_waiting(*find_worker(stream_id{a.id}));
   slot const c = closures.find(closure_id{a.id});
   check(c != no_slot, "an alarm goes with its closure");
   auto& r = closures[c];

@@ -1,6 +1,7 @@
 // What the coordinator owns, and the moves its events are made of. Private to coordinator*.cpp:
 //   coordinator.cpp           routing, clockwork, dispatch
 //   coordinator_workers.cpp   attach, results, loss
+//   coordinator_away.cpp      broken connections and who comes back
 //   coordinator_sessions.cpp  open, schedule, stop, forget
 //   coordinator_closures.cpp  the life of one closure
 //   coordinator_options.cpp   delays, deadlines, retries, inputs
@@ -101,8 +102,30 @@ struct coordinator::state {
   /// The worker leaves the roll; what it held goes back to the head of the queues.
   void lose(worker& w, task_state as, std::string why);
   void disconnect(worker& w, status why, bool final, task_state as);
+  void lose_silent(task_row& t);
+  void replace(worker& old, std::string why);
+  void come_back(worker& old, worker& w, std::vector<held_closure> const& held);
+  /// No more closures for it.
+  void retire(worker& w);
+  /// Forgets it; the row stays. REQUIRES: it is retired and holds nothing.
+  void dismiss(worker& w);
   void set_draining(worker& w);
+  /// After `draining` or `away` changed: whether it is one of those that have its functions.
+  void count(worker& w);
   worker* find_worker(stream_id s);
+
+  // coordinator_away.cpp
+  void part(worker& w, std::string why);
+  /// Puts back what has waited long enough; the worker is lost when that was the last.
+  void stop_waiting(worker& w);
+  time_point waits_until(worker const& w, slot c) const;
+  /// The closure counts this loss; see forgive.
+  void blame(worker& w, slot c);
+  void forgive(task_row& t);
+  /// What the same incarnation still has goes on with `to`, the rest goes back. `kept`: positions
+  /// in `held`.
+  void hand_over(worker& from, worker& to, std::vector<held_closure> const& held,
+                 std::vector<std::uint32_t>& kept);
 
   // coordinator_closures.cpp
   slot create(session& s, closure_spec& spec);
@@ -153,6 +176,7 @@ struct coordinator::state {
   void reconsider(worker& w);
   std::vector<std::reference_wrapper<session>> all_sessions();
   /// Takes from the worker what the closure holds while it runs there.
+  bool has_free(worker const& w, slot c) const;
   void reserve(worker& w, slot c);
   /// The worker holds the closure no more: its resources are free again.
   void let_go(worker& w, slot c);
@@ -172,6 +196,7 @@ struct coordinator::state {
   void send_build(worker& w, per_worker_entry& v);
   void built(slot c, stream_id on);
   /// The build did not come to its end; tried again where its worker is or comes back.
+  void go_on_building(worker& w, slot c);
   void lose_build(worker& w, slot c, bool suspect, std::string const& why);
   /// Why no worker is there for a queued closure with this requirement; empty when one is.
   std::string unmet(function_entry const& f, function_id id, requirement const& r) const;
@@ -208,6 +233,9 @@ struct coordinator::state {
   void join(join_session const& e);
   void await(await_value const& e);
   join_reply joined(session const& s) const;
+
+  // explain.cpp
+  std::string not_serving(function_id f) const;
 
   // invariants.cpp
   std::string leaked_place() const;

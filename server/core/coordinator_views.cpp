@@ -45,7 +45,12 @@ task_view view(task_row const& t) {
   v.finished = t.finished;
   v.failed = t.failed;
   v.restarts = t.restarts;
+  v.reconnects = t.reconnects;
   v.draining = t.worker && t.worker->draining;
+  v.away = t.worker && t.worker->away;
+  if (t.worker && t.worker->waiting) v.starts_at = t.worker->starts_at;
+  v.lost_since = t.lost_since;
+  v.given_up = t.given_up;
   v.functions = t.spec.functions;
   v.labels = t.spec.labels;
   v.resources = t.spec.resources;

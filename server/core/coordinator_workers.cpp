@@ -35,24 +35,25 @@ void coordinator::state::attach(worker_attached& e) {
   auto& t = **row;
 
   // The newest incarnation holds the task. The same one coming back means that its old stream is
-  // dead, though nobody has told us yet.
-  if (t.worker) {
-    bool const same = t.spec.incarnation == spec.incarnation;
-    disconnect(*t.worker,
-               {same ? code::aborted : code::already_exists,
-                same ? t.name() + " attached again"
-                     : t.name() + " was taken over by another incarnation on " + spec.host},
-               !same, task_state::error);
-  }
+  // dead, though perhaps nobody has told us yet.
+  bool const returns = t.spec.incarnation == spec.incarnation;
+  if (t.worker && returns && config.reconnect_grace == duration{})
+    disconnect(*t.worker, {code::aborted, t.name() + " attached again"}, false, task_state::error);
+  if (t.worker && !returns)
+    replace(*t.worker, t.name() + " was taken over by another incarnation on " + spec.host);
+  if (returns) forgive(t);
+  t.suspects.clear();
 
   auto owned = std::make_unique<worker>();
   auto& w = *owned;
+  auto* const old = t.worker;
   w.stream = e.stream;
   w.task = &t;
   w.slots = std::max(1u, spec.slots);
   w.credits = std::clamp(spec.credits, 1u, config.credits_max);
   w.slots = std::min(w.slots, w.credits);
-  w.window = w.slots;
+  w.window = old ? std::clamp(old->window, w.slots, w.credits) : w.slots;
+  w.draining = old && old->draining;
   w.place = places.add(t.name(), spec.incarnation, spec.host);
   registry.arrived(now, t, std::move(spec));
   t.worker = &w;
@@ -62,13 +63,44 @@ void coordinator::state::attach(worker_attached& e) {
   expect_components(w);
   reconsider(w);
   placement.add(w, ids, all_sessions());
-  for (auto const f : w.placed->functions) ++functions[f].workers;
-  fx.welcomes.push_back({w.stream, t.job, t.index, w.credits, config.heartbeat_interval()});
+  count(w);
+  fx.welcomes.push_back({w.stream,
+                         t.job,
+                         t.index,
+                         w.credits,
+                         config.heartbeat_interval(),
+                         {},
+                         config.reconnect_grace});
+  if (old) come_back(*old, w, e.held);
+}
+
+// The worker's new stream takes the place of its old one.
+void coordinator::state::come_back(worker& old, worker& w, std::vector<held_closure> const& held) {
+  auto& t = *w.task;
+  if (!old.away)
+    fx.disconnects.push_back({old.stream, {code::aborted, t.name() + " attached again"}, false});
+  auto const had = old.holds.size;
+  auto& kept = fx.welcomes.back().kept;
+  hand_over(old, w, held, kept);
+  retire(old);
+  dismiss(old);
+  ++t.reconnects;
+  if (w.draining) fx.drain_requests.push_back({w.stream});
+  fx.remarks.push_back({remark_kind::worker_returned, t.name(),
+                        "came back after its connection broke: goes on with " +
+                            std::to_string(kept.size()) + " of " + std::to_string(had) +
+                            " closures"});
+}
+
+// Another incarnation has the task now; nobody waits for the old one.
+void coordinator::state::replace(worker& old, std::string why) {
+  if (old.away) return lose(old, task_state::error, std::move(why));
+  disconnect(old, {code::already_exists, std::move(why)}, true, task_state::error);
 }
 
 void coordinator::state::results(worker_results& e) {
   auto* w = find_worker(e.stream);
-  if (!w) return;  // disconnected a moment ago; its work is elsewhere by now
+  if (!w || w->away) return;  // disconnected a moment ago; its work is elsewhere by now
   registry.seen(now, *w->task);
   time_point last_started{};
   for (auto& r : e.results) {
@@ -123,17 +155,38 @@ std::string coordinator::state::apply_result(worker& w, worker_result& r) {
 // the worker can have been executing, its oldest `slots`, counts as a suspect in its death.
 void coordinator::state::lose(worker& w, task_state as, std::string why) {
   auto& t = *w.task;
-  w.draining = true;  // takes it out of the rings before anything is queued again
-  placement.update(w);
-  for (auto const f : w.placed->functions) --functions[f].workers;
-  placement.remove(w);
   bool const clean = as == task_state::disconnected;
-  while (w.holds.size > 0)
-    put_back_closure(w, w.holds.back, !clean && w.holds.size <= w.slots, "worker lost: " + why);
+  bool const was_away = w.away;
+  retire(w);  // before anything is queued again
+  while (w.holds.size > 0) {
+    slot const c = w.holds.back;
+    bool const suspect = !clean && w.holds.size <= w.slots;
+    if (suspect && was_away) blame(w, c);
+    put_back_closure(w, c, suspect, "worker lost: " + why);
+  }
   lose_components(w, why);
+  dismiss(w);
   registry.left(now, t, as, std::move(why));
+}
+
+void coordinator::state::retire(worker& w) {
+  w.draining = true;
+  count(w);
+  placement.update(w);
+  placement.remove(w);
+}
+
+void coordinator::state::dismiss(worker& w) {
+  check(w.holds.size == 0 && !w.placed, "a worker that goes has given back what it held");
+  if (w.alarm != never) alarms.clear(w.alarm, alarm_kind::worker_return, raw(w.stream));
   places.release(w.place);
   workers.erase(w.stream);
+}
+
+void coordinator::state::count(worker& w) {
+  if (w.serves() == w.counted) return;
+  w.counted = w.serves();
+  for (auto const f : w.placed->functions) functions[f].workers += w.counted ? 1u : ~0u;
 }
 
 void coordinator::state::disconnect(worker& w, status why, bool final, task_state as) {
@@ -142,22 +195,39 @@ void coordinator::state::disconnect(worker& w, status why, bool final, task_stat
   lose(w, as, reason);
 }
 
+void coordinator::state::lose_silent(task_row& t) {
+  auto const ms = std::chrono::duration_cast<std::chrono::milliseconds>(now - t.last_seen);
+  auto why = t.name() + " was silent for " + std::to_string(ms.count()) + " ms";
+  if (!t.worker->away)
+    return disconnect(*t.worker, {code::deadline_exceeded, std::move(why)}, false,
+                      task_state::error);
+  fx.remarks.push_back({remark_kind::worker_lost, t.name(), why});
+  lose(*t.worker, task_state::error, std::move(why));
+}
+
 void coordinator::state::set_draining(worker& w) {
   w.draining = true;
+  count(w);
   placement.update(w);
 }
 
 effects const& coordinator::step(time_point now, worker_alive const& e) {
   auto& st = *state_;
   st.begin(now);
-  if (auto* w = st.find_worker(e.stream)) st.registry.seen(now, *w->task);
+  if (auto* w = st.find_worker(e.stream); w && !w->away) st.registry.seen(now, *w->task);
   return st.end();
 }
 
 effects const& coordinator::step(time_point now, worker_detached const& e) {
   auto& st = *state_;
   st.begin(now);
-  if (auto* w = st.find_worker(e.stream))
+  auto* w = st.find_worker(e.stream);
+  if (!w || w->away) return st.end();
+  bool const wait = e.may_return && !e.clean && !st.stopping && w->holds.size > 0 &&
+                    st.config.reconnect_grace > duration{};
+  if (wait)
+    st.part(*w, e.reason);
+  else
     st.lose(*w, e.clean ? task_state::disconnected : task_state::error, e.reason);
   return st.end();
 }
@@ -165,7 +235,7 @@ effects const& coordinator::step(time_point now, worker_detached const& e) {
 effects const& coordinator::step(time_point now, worker_drain const& e) {
   auto& st = *state_;
   st.begin(now);
-  if (auto* w = st.find_worker(e.stream)) {
+  if (auto* w = st.find_worker(e.stream); w && !w->away) {
     st.registry.seen(now, *w->task);
     st.set_draining(*w);
     if (e.tell) st.fx.drain_requests.push_back({w->stream});
@@ -183,7 +253,7 @@ effects const& coordinator::step(time_point now, drain_task const& e) {
     st.answer(e.call, {code::failed_precondition, t->name() + " is not connected"});
   } else {
     st.set_draining(*t->worker);
-    st.fx.drain_requests.push_back({t->worker->stream});
+    if (!t->worker->away) st.fx.drain_requests.push_back({t->worker->stream});
     st.answer(e.call, {});
   }
   return st.end();

@@ -70,6 +70,8 @@ void registry::arrived(time_point now, task_row& t, worker_spec spec) {
   t.spec = std::move(spec);
   by_incarnation_[t.spec.incarnation] = &t;
   t.error.clear();
+  t.lost_since = never;
+  t.given_up = false;
   t.last_seen = now;
   set(now, t, task_state::connected);
   next_sweep_ = std::min(next_sweep_, now + config_.late_after());
@@ -78,6 +80,7 @@ void registry::arrived(time_point now, task_row& t, worker_spec spec) {
 void registry::left(time_point now, task_row& t, task_state state, std::string why) {
   t.error = std::move(why);
   t.worker = nullptr;
+  t.lost_since = state == task_state::error ? now : never;
   set(now, t, state);
   auto& hint = free_hint_[t.job];
   if (state == task_state::disconnected) hint = std::min(hint, t.index);

@@ -90,8 +90,13 @@ struct task_view {
   std::uint32_t running = 0;  // sent and not answered
   std::uint64_t finished = 0;
   std::uint64_t failed = 0;
-  std::uint64_t restarts = 0;  // incarnations seen before this one
+  std::uint64_t restarts = 0;    // incarnations seen before this one
+  std::uint64_t reconnects = 0;  // of the same incarnation, in time to go on
   bool draining = false;
+  bool away = false;       // its connection broke; it may come back to what it runs
+  time_point starts_at{};  // gets closures from then on; epoch: at once
+  time_point lost_since = never;
+  bool given_up = false;  // lost for longer than the recovery timeout
   std::vector<std::string> functions;
   std::vector<std::pair<std::string, std::string>> labels;
   std::vector<std::pair<std::string, std::uint32_t>> resources;  // in all
