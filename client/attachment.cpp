@@ -21,11 +21,11 @@ constexpr auto last_words_timeout = std::chrono::seconds(5);
 
 }  // namespace
 
-attachment::attachment(surroundings s, std::uint64_t id, std::string server)
+attachment::attachment(surroundings s, std::string server)
     : around_(s),
-      id_(id),
       server_(std::move(server)),
       call_(s.engine.context()),
+      held_(s.held),
       pending_(s.engine.context()),
       deadline_(s.engine.context()),
       beats_(s.engine.context()) {}
@@ -39,15 +39,13 @@ coro::task<attachment_end> attachment::run() {
   };
   bool const started = co_await call_.start(prepare);
   if (started) {
-    *out_.tail().mutable_hello() = around_.hello;
-    for (auto const handle : around_.values.handles())
-      out_.tail().mutable_hello()->add_per_worker(handle);
+    say_hello();
     auto reading = read_all();
     auto writing = write_all();
     co_await (std::move(reading) && std::move(writing));
   }
   auto const status = co_await call_.finish();
-  held_.drop_all();
+  held_.drop_unstarted();
   co_return ending(status);
 }
 
@@ -64,6 +62,7 @@ attachment_end attachment::ending(grpc::Status const& status) {
     end.reason = status.error_message();
   else
     end.reason = end.left ? "left" : "the server ended the stream";
+  end.hold = hold_;
   if (end.welcomed) end.lived = steady::now() - welcomed_at_;
   return end;
 }

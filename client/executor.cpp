@@ -56,7 +56,9 @@ void executor::serve() {
     auto expected = job::phase::queued;
     if (!next->state.compare_exchange_strong(expected, job::phase::running)) continue;
     context c(*next->worker, next->closure, next->attempt, next->stop.get_token());
+    auto const began = std::chrono::steady_clock::now();
     run_job(*next, c);
+    next->took = std::chrono::steady_clock::now() - began;
     finish(std::move(next));
   }
 }

@@ -154,7 +154,8 @@ hub_environment app::environment() {
                 if (at != core::never)
                   deadline_.call_at(clock_.to_steady(at), [this] { hub_.on_deadline(); });
               },
-          .tell = [this](core::coordination::notice const& n) { events_.add(clock_.now(), n); }};
+          .tell = [this](core::coordination::notice const& n) { events_.add(clock_.now(), n); },
+          .remark = [this](core::coordination::notice const& n) { tell(n); }};
 }
 
 // A line an event: texts for agents have several.
