@@ -11,6 +11,9 @@
 
 namespace muster::core {
 
+/// A closure counts lost workers this far.
+inline constexpr std::uint32_t worker_failures_max = 255;
+
 struct config {
   /// Silent for this long: the task is lost and its closures go back. A worker is told to beat
   /// three times as often; it is LATE at 2.5 of those intervals.
@@ -82,7 +85,8 @@ struct config {
   std::size_t per_worker_values_max = 10'000;
   /// Calls parked on a join or a value. Full: refused at once.
   std::size_t parked_calls_max = 100'000;
-  /// A closure that loses its worker this often is quarantined; 0 = no limit.
+  /// A closure that loses its worker this often is quarantined; 0 = no limit. At most
+  /// worker_failures_max, as far as a closure counts.
   std::uint32_t max_worker_failures = 3;
 
   /// A worker whose closures come back faster than this may be sent twice as many ahead, up to its

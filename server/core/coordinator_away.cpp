@@ -60,7 +60,8 @@ void coordinator::state::blame(worker& w, slot c) {
 // Its process lives, so nothing that it ran has killed it.
 void coordinator::state::forgive(task_row& t) {
   for (auto const id : t.suspects)
-    if (slot const c = closures.find(id); c != no_slot && closures[c].worker_failures > 0)
+    if (slot const c = closures.find(id); c != no_slot && closures[c].worker_failures > 0 &&
+                                          closures[c].worker_failures < worker_failures_max)
       --closures[c].worker_failures;
   t.suspects.clear();
 }

@@ -74,6 +74,9 @@ status coordinator::state::valid(session_spec const& spec) const {
   if (spec.queue_capacity > config.queue_capacity_max)
     return bad("queue_capacity: " + std::to_string(spec.queue_capacity) + ", the limit is " +
                std::to_string(config.queue_capacity_max));
+  if (spec.max_worker_failures > worker_failures_max)
+    return bad("max_worker_failures: " + std::to_string(spec.max_worker_failures) +
+               ", the limit is " + std::to_string(worker_failures_max));
   if (spec.weight == 0 || spec.weight > 1'000) return bad("weight: not between 1 and 1000");
   if (!within(spec.deadline)) return bad("deadline: not between 0 and 365 days");
   return {};
@@ -167,6 +170,7 @@ void coordinator::state::ring(alarm const& a) {
     if (auto* s = find_session(session_id{a.id})) expire(*s);
     return;
   }
+  if (a.kind == alarm_kind::worker_start) return start(*find_worker(stream_id{a.id}));
   if (a.kind == alarm_kind::worker_return) return stop_waiting(*find_worker(stream_id{a.id}));
   slot const c = closures.find(closure_id{a.id});
   check(c != no_slot, "an alarm goes with its closure");

@@ -137,7 +137,7 @@ void coordinator::state::send_builds() {
   auto waiting = std::exchange(builders_waiting, {});
   for (auto const stream : waiting) {
     auto* w = find_worker(stream);
-    if (!w || !w->serves()) continue;  // away: all of it comes again with its return
+    if (!w || !w->serves() || w->waiting) continue;  // away: all of it comes again with its return
     std::size_t sent = 0;
     for (; sent < w->to_build.size() && w->holds.size < w->credits; ++sent)
       if (auto* v = per_worker.find(w->to_build[sent])) send_build(*w, *v);

@@ -4,6 +4,8 @@
 //   coordinator_away.cpp      broken connections and who comes back
 //   coordinator_sessions.cpp  open, schedule, stop, forget
 //   coordinator_closures.cpp  the life of one closure
+//   coordinator_failures.cpp  reported failures that are borne for a while
+//   coordinator_watchdog.cpp  when nothing finishes
 //   coordinator_options.cpp   delays, deadlines, retries, inputs
 //   coordinator_requirements.cpp   affinity, labels, resources
 //   coordinator_per_worker.cpp     values that each worker builds for itself
@@ -82,6 +84,10 @@ struct coordinator::state {
   std::uint64_t last_session = 0;
   std::size_t sessions_held_back = 0;
   std::vector<session_id> unsettled;
+  time_point quiet_since = never;  // since when nothing finished while something could
+  time_point watch_due = never;
+  bool finished_some = false;  // in this step
+  bool stalled = false;        // the watchdog has spoken, and nothing has finished since
   bool stopping = false;
   time_point now;
   time_point due = never;  // what next_deadline() said last
@@ -103,6 +109,13 @@ struct coordinator::state {
   void lose(worker& w, task_state as, std::string why);
   void disconnect(worker& w, status why, bool final, task_state as);
   void lose_silent(task_row& t);
+  /// Its staggered start has come.
+  void start(worker& w);
+  duration start_delay(std::int64_t index) const;
+  /// Lost for longer than the recovery timeout: what can run only there fails.
+  void give_up(task_row& t);
+  /// Something can run only there.
+  bool awaited(task_row const& t) const;
   void replace(worker& old, std::string why);
   void come_back(worker& old, worker& w, std::vector<held_closure> const& held);
   /// No more closures for it.
@@ -234,7 +247,23 @@ struct coordinator::state {
   void await(await_value const& e);
   join_reply joined(session const& s) const;
 
+  // coordinator_failures.cpp
+  /// Put back, or the end of the closure when it was reported too often, or badly.
+  void dependency_lost(worker& w, slot c, core::failure f);
+  std::string wrong_dependency(core::failure const& f) const;
+  std::size_t count_report(session& s, std::string const& dependency);
+  /// Whether a reported time-out was put back.
+  bool bear_timeout(worker& w, slot c, core::failure const& f);
+
+  // coordinator_watchdog.cpp
+  /// At the end of each step: whether the watch begins, starts over or ends.
+  void watch();
+  void bark();
+  std::vector<stalled_closure> oldest_running() const;
+
   // explain.cpp
+  /// When every worker that has the function starts later; empty otherwise.
+  std::string starting(function_id f) const;
   std::string not_serving(function_id f) const;
 
   // invariants.cpp

@@ -249,6 +249,10 @@ overview_view coordinator::overview(time_point now) const {
   v.jobs_cancelled = st.jobs[static_cast<int>(job_state::cancelled)];
   v.sessions = st.streaming_sessions;
   v.parked_calls = st.waiters.size();
+  if (st.stalled) {
+    v.quiet_since = st.quiet_since;
+    v.oldest_running = st.oldest_running();
+  }
 
   std::vector<duration> ages;
   for (auto const& [key, t] : st.registry.rows())

@@ -54,6 +54,11 @@ void coordinator::state::attach(worker_attached& e) {
   w.slots = std::min(w.slots, w.credits);
   w.window = old ? std::clamp(old->window, w.slots, w.credits) : w.slots;
   w.draining = old && old->draining;
+  auto const later = returns ? duration{} : start_delay(t.index);
+  if (later > duration{}) w.starts_at = now + later;
+  if (old) w.starts_at = old->starts_at;
+  w.waiting = w.starts_at > now;
+  if (w.waiting) alarms.set(w.starts_at, alarm_kind::worker_start, raw(w.stream));
   w.place = places.add(t.name(), spec.incarnation, spec.host);
   registry.arrived(now, t, std::move(spec));
   t.worker = &w;
@@ -144,6 +149,13 @@ std::string coordinator::state::apply_result(worker& w, worker_result& r) {
                      "the worker does not know the function any more: " + r.failure.message, pause);
     return {};
   }
+  if (record.owner != &builders && r.failure.kind == failure_kind::dependency_lost) {
+    dependency_lost(w, c, std::move(r.failure));
+    return {};
+  }
+  if (record.owner != &builders && r.failure.kind == failure_kind::timeout &&
+      bear_timeout(w, c, r.failure))
+    return {};
   ++w.task->failed;
   if (r.failure.kind == failure_kind::user && retry(w, c, r.failure)) return {};
   bool const stopped = r.failure.kind == failure_kind::cancelled && record.stop_requested;
@@ -179,8 +191,58 @@ void coordinator::state::retire(worker& w) {
 void coordinator::state::dismiss(worker& w) {
   check(w.holds.size == 0 && !w.placed, "a worker that goes has given back what it held");
   if (w.alarm != never) alarms.clear(w.alarm, alarm_kind::worker_return, raw(w.stream));
+  if (w.waiting) alarms.clear(w.starts_at, alarm_kind::worker_start, raw(w.stream));
   places.release(w.place);
   workers.erase(w.stream);
+}
+
+duration coordinator::state::start_delay(std::int64_t index) const {
+  if (config.start_delay == duration{}) return {};
+  auto const most = config.start_delay_max > duration{} ? config.start_delay_max
+                                                        : duration(std::chrono::hours(24 * 365));
+  return index > most / config.start_delay ? most : std::min(most, config.start_delay * index);
+}
+
+void coordinator::state::start(worker& w) {
+  w.waiting = false;
+  if (!w.to_build.empty()) builders_waiting.push_back(w.stream);
+  placement.update(w);
+}
+
+// A closure that names the task can run nowhere else.
+bool coordinator::state::awaited(task_row const& t) const {
+  for (auto const& [id, s] : sessions)
+    for (auto const& l : s->lanes)
+      if (l.queue.size > 0 && l.requirement != 0 && requirements[l.requirement].job == t.job &&
+          requirements[l.requirement].index == t.index)
+        return true;
+  return false;
+}
+
+void coordinator::state::give_up(task_row& t) {
+  t.given_up = true;
+  auto const lost_for = std::chrono::duration_cast<std::chrono::seconds>(now - t.lost_since);
+  auto const why = "has been lost for " + std::to_string(lost_for.count()) +
+                   " s and is given up (" + t.error + ")";
+  std::vector<closure_id> doomed;
+  for (auto const& [id, s] : sessions)
+    for (auto const& l : s->lanes) {
+      if (l.queue.size == 0 || l.requirement == 0) continue;
+      auto const& needs = requirements[l.requirement];
+      if (needs.job != t.job || needs.index != t.index) continue;
+      for (slot c = l.queue.front; c != no_slot; c = closures[c].next)
+        doomed.push_back(closures.id_of(c));
+    }
+  fx.remarks.push_back({remark_kind::worker_given_up, t.name(),
+                        why + "; " + std::to_string(doomed.size()) + " closures waited for it"});
+  for (auto const id : doomed)
+    if (slot const c = closures.find(id);
+        c != no_slot && closures[c].state == closure_state::queued) {
+      ++aborted;
+      fail(c, closure_state::failed,
+           {failure_kind::worker_lost, "", "it can only run on " + t.name() + ", which " + why, "",
+            t.name(), closures[c].attempt});
+    }
 }
 
 void coordinator::state::count(worker& w) {

@@ -32,6 +32,21 @@ std::string coordinator::state::not_serving(function_id f) const {
          " are draining and " + std::to_string(away) + " have lost their connection";
 }
 
+std::string coordinator::state::starting(function_id f) const {
+  auto first = never;
+  std::uint64_t count = 0;
+  for (auto const& [stream, w] : workers) {
+    auto const& has = w->task->functions;
+    if (!w->serves() || std::find(has.begin(), has.end(), f) == has.end()) continue;
+    if (!w->waiting) return {};
+    first = std::min(first, w->starts_at);
+    ++count;
+  }
+  return count == 0 ? std::string()
+                    : plural(count, "worker") + " with '" + functions[f].name +
+                          "' came lately and starts staggered, the first in " + ago(first - now);
+}
+
 result<std::string> coordinator::explain(closure_id id, time_point now) const {
   auto const& st = *state_;
   slot const c = st.closures.find(id);
@@ -80,6 +95,8 @@ result<std::string> coordinator::explain(closure_id id, time_point now) const {
       if (f.workers == 0)
         return queued + "none of the " + plural(connected, "connected worker") +
                " has the function '" + f.name + "'." + moved;
+      if (auto const later = st.starting(s.lanes[r.lane].function); !later.empty())
+        return queued + later + "." + moved;
       auto const requirement = s.lanes[r.lane].requirement;
       if (requirement != 0)
         if (auto const why = st.unmet(f, s.lanes[r.lane].function, st.requirements[requirement]);

@@ -143,6 +143,7 @@ std::string coordinator::violated_invariant() const {
     if (w->away && (w->holds.size == 0 || w->holds.size > w->slots))
       return broken("waiting for " + w->task->name(), w->holds.size, w->slots);
     timed += w->away;
+    timed += w->waiting;
   }
   for (auto const& [key, t] : st.registry.rows())
     if (t->present() != (t->worker != nullptr))

@@ -12,6 +12,7 @@
 // one of them could change, never a timer a worker.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -66,11 +67,13 @@ class registry {
   }
 
   struct sweep_result {
-    std::vector<task_row*> silent;  // to be lost; still attached
+    std::vector<task_row*> silent;    // to be lost; still attached
+    std::vector<task_row*> given_up;  // lost for longer than the recovery timeout, just now
   };
   /// Marks late tasks, forgets old dead rows, finds silent ones. `stalled`: our own pause, given
-  /// back to every task.
-  sweep_result sweep(time_point now, duration stalled);
+  /// back to every task. `awaited`: keeps the row of a lost task until it is given up.
+  sweep_result sweep(time_point now, duration stalled,
+                     std::function<bool(task_row const&)> const& awaited);
   time_point next_sweep() const { return next_sweep_; }
 
   task_row* find(std::string_view job, std::int64_t index);

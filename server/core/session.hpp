@@ -10,6 +10,7 @@
 //   failed | cancelled        (a streaming session starts its next generation instead)
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -54,6 +55,10 @@ struct session {
   bool unsettled = false;        // listed to be settled at the end of the step
   std::uint32_t generation = 0;
   std::optional<failure> first_error;
+  /// When each dependency was reported lost, oldest first; limits: config.dependencies_max names,
+  /// config.transient_dependency_failures times each.
+  std::map<std::string, std::deque<time_point>> dependency_reports;
+  std::deque<time_point> timeout_reports;  // at most as many as are borne
 
   closure_counts counts;
   std::uint64_t put_back = 0;

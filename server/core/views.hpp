@@ -131,6 +131,13 @@ struct function_view {
   std::uint64_t queued = 0, running = 0, succeeded = 0, failed = 0, cancelled = 0;
 };
 
+struct stalled_closure {
+  closure_id closure{};
+  std::string function;
+  std::string worker;
+  time_point since{};
+};
+
 struct overview_view {
   std::uint32_t tasks_connected = 0, tasks_late = 0, tasks_error = 0, tasks_disconnected = 0;
   closure_counts closures;  // since the server started; blocked, queued, running: now
@@ -141,6 +148,8 @@ struct overview_view {
   std::uint64_t jobs_running = 0, jobs_succeeded = 0, jobs_failed = 0, jobs_cancelled = 0;
   std::uint64_t sessions = 0;  // gRPC sessions open now
   std::uint64_t parked_calls = 0;
+  time_point quiet_since{};  // the watchdog: nothing has finished since then; epoch: all is well
+  std::vector<stalled_closure> oldest_running;                 // then; at most five
   duration heartbeat_p50{}, heartbeat_p99{}, heartbeat_max{};  // age over connected tasks
 };
 
