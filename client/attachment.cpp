@@ -21,11 +21,11 @@ constexpr auto last_words_timeout = std::chrono::seconds(5);
 
 }  // namespace
 
-attachment::attachment(surroundings s, std::uint64_t id, std::string server)
+attachment::attachment(surroundings s, std::string server)
     : around_(s),
-      id_(id),
       server_(std::move(server)),
       call_(s.engine.context()),
+      held_(s.held),
       pending_(s.engine.context()),
       deadline_(s.engine.context()),
       beats_(s.engine.context()),
@@ -39,18 +39,15 @@ coro::task<attachment_end> attachment::run() {
     return stub.PrepareCall(context, "/muster.v1.WorkerService/Attach", queue);
   };
   bool const started = co_await call_.start(prepare);
-  around_.reports.open(id_);
+  around_.reports.open(reports_stream);
   if (started) {
-    *out_.tail().mutable_hello() = around_.hello;
-    for (auto const handle : around_.values.handles())
-      out_.tail().mutable_hello()->add_per_worker(handle);
+    say_hello();
     auto reading = read_all();
     auto writing = write_all();
     co_await (std::move(reading) && std::move(writing));
   }
   auto const status = co_await call_.finish();
-  held_.drop_all();
-  around_.reports.open(0);
+  held_.drop_unstarted();
   co_return ending(status);
 }
 
@@ -67,6 +64,7 @@ attachment_end attachment::ending(grpc::Status const& status) {
     end.reason = status.error_message();
   else
     end.reason = end.left ? "left" : "the server ended the stream";
+  end.hold = hold_;
   if (end.welcomed) end.lived = steady::now() - welcomed_at_;
   return end;
 }

@@ -1,6 +1,8 @@
 // One Attach stream of a worker, from dialling to its status: takes closures, runs quick functions
 // on the spot, hands the others to the executor, and answers.
 //
+// What is held outlives the stream: hello offers it, welcome says what of it goes on.
+//
 //   dialling ──welcome──► attached ──leave() or the server's drain──► leaving ──► left
 //       └──────────────────────┴── broken, refused, abandoned ──► lost
 //
@@ -35,6 +37,7 @@ struct attachment_end {
   bool final = false;  // coming back is forbidden or pointless
   std::string reason;
   std::chrono::steady_clock::duration lived{};  // since welcome
+  std::chrono::milliseconds hold{};             // how long the server may want what runs
 };
 
 class attachment {
@@ -42,6 +45,7 @@ class attachment {
   struct surroundings {
     client_engine& engine;
     executor& threads;
+    held_closures& held;
     report_buffer& reports;
     worker_options const& options;
     v1::Hello const& hello;
@@ -49,12 +53,11 @@ class attachment {
     per_worker_store& values;
   };
 
-  /// `id` tells this stream's jobs from those of others.
-  attachment(surroundings s, std::uint64_t id, std::string server);
+  attachment(surroundings s, std::string server);
   attachment(attachment const&) = delete;
 
-  /// Serves the stream. Completion: it has ended and nothing of it is held. Errors: in the result.
-  /// Cancellation: `terminal` cancels the call.
+  /// Serves the stream. Completion: it has ended; what runs is held for the next one. Errors: in
+  /// the result. Cancellation: `terminal` cancels the call.
   [[nodiscard]] coro::task<attachment_end> run();
 
   /// Takes no more closures, answers what is held, then leaves; gives back what is not done after
@@ -62,16 +65,21 @@ class attachment {
   void leave();
   /// Ends the call at once.
   void abandon() { call_.cancel(); }
+  bool welcomed() const { return identity_ != nullptr; }
   /// An executor thread is through with a job.
   void take(job& finished);
   /// Functions have something to report.
   void take_reports();
+
+  /// Reports are a closure's, and closures outlive streams, so all of them share one number.
+  static constexpr std::uint64_t reports_stream = 1;
 
  private:
   [[nodiscard]] coro::task<void> read_all();
   [[nodiscard]] coro::task<void> write_all();
 
   bool take_message(v1::ServerMessage& message);
+  void say_hello();
   void take_welcome(v1::Welcome const& welcome);
   bool take_closures(v1::ServerMessage& message);
   std::shared_ptr<job> make_job(v1::ServerMessage& message, int position,
@@ -82,13 +90,13 @@ class attachment {
   void begin_leaving();
   void beat();
 
+  void answer(job const& j);
   void answer(std::uint64_t closure, std::uint32_t attempt, value const& result);
   void answer(std::uint64_t closure, std::uint32_t attempt, failure const& why);
   void encode_next();
   attachment_end ending(grpc::Status const& status);
 
   surroundings around_;
-  std::uint64_t const id_;
   std::string const server_;
   coro::client_bidi<grpc::ByteBuffer, grpc::ByteBuffer> call_;
   std::shared_ptr<worker_identity const> identity_;  // set by welcome
@@ -100,7 +108,8 @@ class attachment {
   std::vector<std::shared_ptr<job>> batch_;
   value quick_result_;
   failure quick_failure_;
-  held_closures held_;
+  held_closures& held_;
+  std::vector<std::shared_ptr<job>> offered_;  // by hello
 
   coro::event pending_;  // there is something to write, or the input has ended
   /// Bounded by the credits, at most one answer for each closure the server sent, and by the limits
@@ -109,6 +118,7 @@ class attachment {
   grpc::ByteBuffer written_;
   std::chrono::steady_clock::time_point written_at_{};
   std::chrono::milliseconds beat_interval_{5'000};
+  std::chrono::milliseconds hold_{};
 
   bool input_ended_ = false;
   bool leave_asked_ = false;  // drain was or will be sent

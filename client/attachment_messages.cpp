@@ -23,6 +23,18 @@ bool attachment::take_message(v1::ServerMessage& m) {
   return true;
 }
 
+void attachment::say_hello() {
+  auto& hello = *out_.tail().mutable_hello();
+  hello = around_.hello;
+  for (auto const handle : around_.values.handles()) hello.add_per_worker(handle);
+  offered_ = held_.offer(std::chrono::steady_clock::now());
+  if (offered_.size() > hello.credits()) offered_.resize(hello.credits());
+  for (auto const& j : offered_) {
+    hello.add_held_closure(j->closure);
+    hello.add_held_attempt(j->attempt);
+  }
+}
+
 void attachment::take_welcome(v1::Welcome const& w) {
   worker_identity me;
   me.job = w.job();
@@ -36,9 +48,19 @@ void attachment::take_welcome(v1::Welcome const& w) {
   welcomed_at_ = std::chrono::steady_clock::now();
   if (!leave_asked_) deadline_.cancel();
   beat_interval_ = std::chrono::milliseconds(std::max(1u, w.heartbeat_interval_ms()));
+  // Before a server that keeps nothing finds out, and the time to find out.
+  if (w.reconnect_grace_ms() > 0)
+    hold_ = 3 * beat_interval_ + std::chrono::milliseconds(w.reconnect_grace_ms());
   beat();
+  for (auto const& j : held_.settle(offered_, {w.kept().data(), w.kept().data() + w.kept_size()}))
+    answer(*j);
+  if (!offered_.empty())
+    log(log_level::info, "goes on with " + std::to_string(w.kept_size()) + " of " +
+                             std::to_string(offered_.size()) + " closures");
+  offered_.clear();
   log(log_level::info,
       "attached to " + server_ + " as " + identity_->job + ":" + std::to_string(identity_->index));
+  take_reports();  // of what went on meanwhile
 }
 
 bool attachment::take_closures(v1::ServerMessage& m) {
@@ -83,7 +105,6 @@ bool attachment::take_closures(v1::ServerMessage& m) {
 std::shared_ptr<job> attachment::make_job(v1::ServerMessage& m, int i,
                                           v1::PerWorker const* values) {
   auto j = std::make_shared<job>();
-  j->stream = id_;
   j->closure = m.closure(i);
   j->attempt = m.attempt(i);
   j->function = &around_.functions[m.function(i)];
@@ -101,7 +122,7 @@ std::shared_ptr<job> attachment::make_job(v1::ServerMessage& m, int i,
 
 void attachment::run_quick(registered_function const& f, std::uint64_t closure,
                            std::uint32_t attempt, value_view args) {
-  report_buffer::origin const of{id_, closure, attempt};
+  report_buffer::origin const of{reports_stream, closure, attempt};
   closure_reporter reporter(around_.reports, of);
   context c(*identity_, closure, attempt, {}, &reporter);
   quick_result_.bytes.clear();
@@ -124,12 +145,18 @@ void attachment::take_stops(v1::ServerMessage const& m) {
 }
 
 void attachment::take(job& finished) {
-  if (finished.stream != id_ || !held_.remove(finished)) return;
-  around_.reports.finish({id_, finished.closure, finished.attempt}, out_);
-  if (finished.ok)
-    answer(finished.closure, finished.attempt, finished.result);
+  if (!held_.holds(finished)) return;
+  held_.finished(finished);
+  if (identity_ && !input_ended_) answer(finished);
+}
+
+void attachment::answer(job const& j) {
+  around_.reports.finish({reports_stream, j.closure, j.attempt}, out_);
+  if (j.ok)
+    answer(j.closure, j.attempt, j.result);
   else
-    answer(finished.closure, finished.attempt, finished.why);
+    answer(j.closure, j.attempt, j.why);
+  held_.answered(j, std::chrono::steady_clock::now());
   pending_.set();  // the last answer may be what leaving waited for
 }
 

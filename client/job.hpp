@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <stop_token>
@@ -21,7 +22,6 @@ struct job {
     dropped,  // answered or void before it was started
   };
 
-  std::uint64_t stream = 0;  // the attachment it came on
   std::uint64_t closure = 0;
   std::uint32_t attempt = 0;
   registered_function const* function = nullptr;
@@ -38,6 +38,9 @@ struct job {
   bool ok = false;
   value result;
   failure why;
+  std::chrono::steady_clock::duration took{};
+
+  bool finished = false;  // engine thread: `ok` to `took` can be read
 };
 
 /// Calls the job's function, with the PerWorkerValues it uses in place, and keeps the one it

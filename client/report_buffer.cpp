@@ -122,13 +122,22 @@ report_buffer::line report_buffer::dropped_mark(account& a) const {
 
 void report_buffer::open(std::uint64_t stream) {
   std::lock_guard lock(mutex_);
-  stream_ = stream;
-  lines_.clear();
-  progress_.clear();
-  accounts_.clear();
+  if (std::exchange(stream_, stream) != stream) {
+    lines_.clear();
+    progress_.clear();
+    accounts_.clear();
+  }
+  // What was handed over to the last connection and is not on the wire is gone with it.
   bytes_ = 0;
+  for (auto& [closure, a] : accounts_) a.bytes = 0;
+  for (auto const& l : lines_) {
+    accounts_[l.of.closure].bytes += cost(l.text);
+    bytes_ += cost(l.text);
+  }
+  std::erase_if(accounts_, [](auto const& a) { return a.second.bytes + a.second.dropped == 0; });
   progress_due_ = {};
-  told_lines_ = told_progress_ = something_ = false;
+  told_lines_ = told_progress_ = false;
+  something_ = !lines_.empty() || !progress_.empty() || !accounts_.empty();
 }
 
 void report_buffer::hand_over(line&& l, outbox& to) {

@@ -56,7 +56,7 @@ class report_buffer {
   void progress(origin const& of, double fraction, std::string_view text);
 
   // Engine thread.
-  /// A stream begins: what is here of the one before is void. 0: none.
+  /// A connection begins. What is here of another stream is void, of the same one is sent now.
   void open(std::uint64_t stream);
   /// Moves what is to be sent into `to`: lines in order, and progress unless some was sent a moment
   /// ago; then the result is when to call again.

@@ -17,6 +17,9 @@
 namespace muster {
 namespace {
 
+// Spread a little, so that the workers of a server that restarted do not come as one.
+constexpr std::chrono::milliseconds quick_pause{4};
+
 std::uint64_t random_incarnation() {
   std::random_device device;
   std::uniform_int_distribution<std::uint64_t> any(1);
@@ -61,7 +64,8 @@ worker::runtime::runtime(worker_options options)
       hello_(make_hello(options_)),
       wake_fd_(eventfd(0, EFD_CLOEXEC)),
       reports_([this] { engine_->context().post([this] { take_reports(); }); }),
-      backoff_(options_.backoff_min, options_.backoff_max, hello_.incarnation()) {
+      backoff_(options_.backoff_min, options_.backoff_max, hello_.incarnation()),
+      quick_(quick_pause, quick_pause, hello_.incarnation()) {
   if (wake_fd_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
 }
 
@@ -122,20 +126,27 @@ void worker::runtime::heed_stops() {
 
 coro::task<void> worker::runtime::stay_attached() {
   co_await boost::asio::this_coro::throw_if_cancelled(false);
-  for (std::uint64_t n = 0; stops_ == 0; ++n) {
+  std::size_t n = 0;
+  coro::timer void_timer(engine_->context());
+  void_timer_ = &void_timer;
+  while (stops_ == 0) {
     auto const& server = options_.servers[n % options_.servers.size()];
-    attachment::surroundings const around{*engine_, *threads_,  reports_, options_,
+    attachment::surroundings const around{*engine_, *threads_, held_, reports_, options_,
                                           hello_,   functions_, values_};
-    attachment stream(around, n + 1, server);
+    attachment stream(around, server);
     current_ = &stream;
     auto const end = co_await stream.run();
     current_ = nullptr;
     if (!judge(end, server)) break;
+    // Who holds something for this server dials it again at once, and no other.
+    bool const hurry = hold(end);
+    if (!hurry) ++n;
     coro::timer pause(engine_->context());
     pause_ = &pause;
-    co_await pause.wait_for(backoff_.next());
+    co_await pause.wait_for(hurry ? quick_.next() : backoff_.next());
     pause_ = nullptr;
   }
+  held_.drop_all();
   done_ = true;
   wake_caller();
 }
@@ -159,10 +170,33 @@ bool worker::runtime::judge(attachment_end const& end, std::string const& server
   return true;
 }
 
+// What runs is held until the server cannot want it any more. True: every moment counts.
+bool worker::runtime::hold(attachment_end const& end) {
+  if (end.hold == std::chrono::milliseconds(0) && end.welcomed) held_.drop_all();
+  if (end.welcomed) void_at_ = std::chrono::steady_clock::now() + end.hold;
+  // While a stream is dialled its offer stands; its end comes here again.
+  void_timer_->call_at(void_at_, [this] {
+    if (!current_) drop_void();
+  });
+  drop_void();
+  return end.welcomed && !held_.empty() && end.lived >= options_.backoff_min;
+}
+
+void worker::runtime::drop_void() {
+  if (held_.empty() || std::chrono::steady_clock::now() < void_at_) return;
+  log(log_level::warning,
+      std::to_string(held_.size()) + " closures are void: the server was lost for too long");
+  held_.drop_all();
+}
+
 void worker::runtime::take_finished() {
   threads_->take_finished(finished_);
-  for (auto& j : finished_)
-    if (current_) current_->take(*j);
+  for (auto& j : finished_) {
+    if (current_)
+      current_->take(*j);
+    else if (held_.holds(*j))
+      held_.finished(*j);
+  }
   finished_.clear();
 }
 

@@ -27,6 +27,8 @@ class worker::runtime {
  private:
   [[nodiscard]] coro::task<void> stay_attached();
   /// True: try again after a pause.
+  bool hold(attachment_end const& end);
+  void drop_void();
   bool judge(attachment_end const& end, std::string const& server);
   void heed_stops();
   void take_finished();
@@ -48,9 +50,13 @@ class worker::runtime {
   std::shared_ptr<client_engine> engine_;
   std::unique_ptr<executor> threads_;
   std::vector<std::shared_ptr<job>> finished_;
+  held_closures held_;
   attachment* current_ = nullptr;
   coro::timer* pause_ = nullptr;
+  coro::timer* void_timer_ = nullptr;
+  std::chrono::steady_clock::time_point void_at_{};  // what is held and not attached is void then
   backoff backoff_;
+  backoff quick_;  // for the first try after a connection broke while something ran
   int exit_status_ = 0;
 };
 

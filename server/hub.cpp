@@ -47,15 +47,27 @@ void hub::tell_attached(core::welcome const& w) {
   environment_.tell({core::coordination::severity::info, "worker_attached", {}, name, "attached"});
 }
 
-void hub::tell_gone(core::stream_id stream, bool clean, std::string const& reason) {
+// A worker that is away, or is back already, is the core's to speak of.
+void hub::tell_gone(core::stream_id stream, bool clean, std::string const& reason,
+                    core::effects const& fx) {
   auto const node = names_.extract(stream);
-  if (!node) return;
+  if (!node || !environment_.tell) return;
+  for (auto const& r : fx.remarks)
+    if (r.about == node.mapped()) return;
   using core::coordination::severity;
   environment_.tell({clean ? severity::info : severity::warning,
                      clean ? "worker_left" : "worker_lost",
                      {},
                      node.mapped(),
                      reason});
+}
+
+void hub::pass_on(core::remark const& r) {
+  if (!environment_.remark) return;
+  using core::coordination::severity;
+  auto const level =
+      r.kind == core::remark_kind::worker_returned ? severity::info : severity::warning;
+  environment_.remark({level, std::string(core::name(r.kind)), {}, r.about, r.text});
 }
 
 void hub::attach(core::session_id session, session_sink& sink) {
@@ -109,7 +121,8 @@ void hub::deliver(core::effects const& fx) {
     if (auto* sink = sink_of(d.stream)) sink->on_drop(d.value);
   for (auto const& d : fx.drain_requests)
     if (auto* sink = sink_of(d.stream)) sink->on_drain();
-  for (auto const& d : fx.disconnects) tell_gone(d.stream, false, d.status.message);
+  for (auto const& d : fx.disconnects) tell_gone(d.stream, false, d.status.message, fx);
+  for (auto const& r : fx.remarks) pass_on(r);
   for (auto const& d : fx.disconnects)
     if (auto node = workers_.extract(d.stream)) node.mapped()->on_disconnect(d.status, d.final);
   // An error is told before what it cancelled, an end after what has ended.

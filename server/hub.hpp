@@ -46,6 +46,8 @@ struct hub_environment {
   std::function<void(core::time_point)> arm;
   /// A line for the event feed: workers that come and go. May be empty. Must not call the hub back.
   std::function<void(core::coordination::notice const&)> tell = {};
+  /// The same for what the core remarks, which nobody else has logged.
+  std::function<void(core::coordination::notice const&)> remark = {};
 };
 
 class hub {
@@ -55,9 +57,10 @@ class hub {
   /// Performs an event (any of core/model.hpp's structs) and delivers its effects before returning.
   template <class Event>
   void apply(Event&& e) {
+    auto const& fx = core_.step(environment_.now(), e);
     if constexpr (std::is_same_v<std::remove_cvref_t<Event>, core::worker_detached>)
-      tell_gone(e.stream, e.clean, e.reason);
-    deliver(core_.step(environment_.now(), e));
+      tell_gone(e.stream, e.clean, e.reason, fx);
+    deliver(fx);
   }
 
   /// Performs an event that carries a `call`: the hub mints the id, `done` gets the reply exactly
@@ -96,7 +99,9 @@ class hub {
   void deliver_notices(core::effects const& fx, bool failed);
   core::call_id expect(reply_handler done);
   void tell_attached(core::welcome const& w);
-  void tell_gone(core::stream_id stream, bool clean, std::string const& reason);
+  void tell_gone(core::stream_id stream, bool clean, std::string const& reason,
+                 core::effects const& fx);
+  void pass_on(core::remark const& r);
 
   hub_environment environment_;
   core::coordinator core_;

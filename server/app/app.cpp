@@ -83,7 +83,7 @@ class app {
   event_log events_;
   coro::timer deadline_{engine_};
   coro::task_group stopping_{engine_.get_executor(), 1, on_task_error()};
-  hub hub_{config_.core, environment()};
+  hub hub_;
   core::coordination::service_registry service_types_;
   coro::timer coordination_deadline_{engine_};
   coordination_hub coordination_{{}, service_types_, random_64(), coordination_surroundings()};
@@ -127,8 +127,18 @@ cluster_ports_options ports_options_from(configuration const& c) {
   return o;
 }
 
+// What functions may name as lost: the tasks of the first cluster.
+core::config core_config_from(configuration const& c) {
+  auto core = c.core;
+  if (!c.clusters.empty())
+    for (auto const& job : c.clusters.front().jobs)
+      core.declared_jobs.emplace_back(job.name, job.tasks);
+  return core;
+}
+
 app::app(configuration const& c)
     : config_(c),
+      hub_(core_config_from(c), environment()),
       ports_(coordination_, grpc_, ports_options_from(c)),
       workers_(hub_, grpc_,
                {.finish_grace = stream_grace,
@@ -154,7 +164,8 @@ hub_environment app::environment() {
                 if (at != core::never)
                   deadline_.call_at(clock_.to_steady(at), [this] { hub_.on_deadline(); });
               },
-          .tell = [this](core::coordination::notice const& n) { events_.add(clock_.now(), n); }};
+          .tell = [this](core::coordination::notice const& n) { events_.add(clock_.now(), n); },
+          .remark = [this](core::coordination::notice const& n) { tell(n); }};
 }
 
 // A line an event: texts for agents have several.

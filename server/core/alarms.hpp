@@ -1,6 +1,6 @@
-// What happens at a time of its own: a delayed start, a deadline of a closure or a job. Every entry
-// belongs to a living closure or job and goes with it, so their limits bound this too. Owned by the
-// coordinator's state.
+// What happens at a time of its own: a delayed start, a deadline of a closure or a job, a
+// worker that is away or starts later. Every entry belongs to a living closure, job or worker and
+// goes with it, so their limits bound this too. Owned by the coordinator's state.
 #pragma once
 
 #include <set>
@@ -16,12 +16,14 @@ enum class alarm_kind : std::uint8_t {
   closure_deadline,  ///< a closure must have finished
   job_deadline,      ///< a job must have finished
   session_lease,     ///< a session's client must have come back
+  worker_return,     ///< a closure waits no longer for a worker that is away
+  worker_start,      ///< a worker's staggered start
 };
 
 struct alarm {
   time_point at = never;
   alarm_kind kind = alarm_kind::start;
-  std::uint64_t id = 0;  // of the closure or the session
+  std::uint64_t id = 0;  // of the closure, the session or the stream
 
   auto operator<=>(alarm const&) const = default;
 };

@@ -3,10 +3,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "server/core/time.hpp"
 
 namespace muster::core {
+
+/// A closure counts lost workers this far.
+inline constexpr std::uint32_t worker_failures_max = 255;
 
 struct config {
   /// Silent for this long: the task is lost and its closures go back. A worker is told to beat
@@ -16,6 +22,37 @@ struct config {
   duration late_after() const { return heartbeat_interval() * 5 / 2; }
   /// A tick that comes later than this was our own stall: every task gets the lost time back.
   duration stall_grace = std::chrono::seconds(1);
+
+  /// A worker whose connection broke may come back with the same incarnation for this long and goes
+  /// on with what it runs. A closure waits no longer than it has run there: what it may lose by
+  /// waiting is never more than what it may win. 0: off. Less than heartbeat_timeout.
+  duration reconnect_grace = std::chrono::seconds(5);
+  /// A task that is lost for this long is given up: what waits only for it fails.
+  duration recovery_timeout = std::chrono::hours(1);
+
+  /// The worker with index i gets no closures for i times `start_delay`, at most `start_delay_max`
+  /// (0: no cap), after it came.
+  duration start_delay{};
+  duration start_delay_max{};
+
+  /// Nothing finished for this long with closures running, or queued beside workers: a remark, and
+  /// again after each such time. 0: off.
+  duration watchdog{};
+
+  /// A session puts closures back whose function says that a dependency is lost; the report of the
+  /// same dependency that is this one's number within the window is fatal. 0: the first one is.
+  std::uint32_t transient_dependency_failures = 3;
+  /// The same for TIMEOUT reported by functions, whatever timed out: fatal at this number.
+  /// `timeouts_by_workers`: a tenth of the workers at that time, so off below ten.
+  std::uint32_t transient_timeouts = timeouts_by_workers;
+  static constexpr std::uint32_t timeouts_by_workers = ~0u;
+  duration transient_window = std::chrono::minutes(10);
+  /// Dependencies of one failure, and those a session counts at one time. More: the failure is an
+  /// error of its own; the one counted longest ago is forgotten.
+  std::size_t dependencies_max = 64;
+  /// Tasks that exist by declaration ("ps" has 2): a dependency beyond them is an error of its own.
+  /// Empty: any job, any index.
+  std::vector<std::pair<std::string, std::uint32_t>> declared_jobs{};
 
   /// A dead or departed task stays listed this long, then its row is forgotten.
   duration task_retention = std::chrono::minutes(10);
@@ -54,7 +91,8 @@ struct config {
   std::size_t per_worker_values_max = 10'000;
   /// Calls parked on a join or a value. Full: refused at once.
   std::size_t parked_calls_max = 100'000;
-  /// A closure that loses its worker this often is quarantined; 0 = no limit.
+  /// A closure that loses its worker this often is quarantined; 0 = no limit. At most
+  /// worker_failures_max, as far as a closure counts.
   std::uint32_t max_worker_failures = 3;
 
   /// A worker whose closures come back faster than this may be sent twice as many ahead, up to its

@@ -46,6 +46,7 @@ effects const& coordinator::state::end() {
   if (value_bytes > config.value_bytes_max || finished_count > config.finished_jobs_max)
     enforce_retention();
   if (!stopping) dispatch();
+  watch();
   return fx;
 }
 
@@ -93,7 +94,7 @@ void coordinator::state::expire_calls() {
 
 time_point coordinator::next_deadline() const {
   return state_->due = std::min({state_->registry.next_sweep(), state_->waiters.next_deadline(),
-                                 state_->alarms.next()});
+                                 state_->alarms.next(), state_->watch_due});
 }
 
 effects const& coordinator::step(time_point now, tick const&) {
@@ -103,17 +104,14 @@ effects const& coordinator::step(time_point now, tick const&) {
   auto const behind = st.due == never || now < st.due ? duration{} : now - st.due;
   auto const stalled = behind > st.config.stall_grace ? behind : duration{};
   if (now >= st.registry.next_sweep() || stalled > duration{}) {
-    auto const swept = st.registry.sweep(now, stalled);
-    for (auto* t : swept.silent) {
-      auto const ms = std::chrono::duration_cast<std::chrono::milliseconds>(now - t->last_seen);
-      st.disconnect(*t->worker,
-                    {code::deadline_exceeded,
-                     t->name() + " was silent for " + std::to_string(ms.count()) + " ms"},
-                    false, task_state::error);
-    }
+    auto const swept =
+        st.registry.sweep(now, stalled, [&st](task_row const& t) { return st.awaited(t); });
+    for (auto* t : swept.silent) st.lose_silent(*t);
+    for (auto* t : swept.given_up) st.give_up(*t);
   }
   while (st.alarms.next() <= now) st.ring(st.alarms.pop());
   st.expire_calls();
+  if (st.watch_due <= now && !st.stopping) st.bark();
   return st.end();
 }
 

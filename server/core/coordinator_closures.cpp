@@ -77,22 +77,26 @@ void coordinator::state::put_back_closure(worker& w, slot c, bool suspect,
   auto& s = *r.owner;
   if (&s == &builders) return lose_build(w, c, suspect, outcome);
   remember_attempt(c, outcome);
-  if (suspect && r.worker_failures < 255) ++r.worker_failures;
+  if (suspect && r.worker_failures < worker_failures_max) ++r.worker_failures;
 
   if (r.timed_out) return expire(c);
   if (r.stop_requested) {
-    cancel(c, "cancelled; its worker was lost before it answered");
+    cancel(c, outcome.starts_with("worker lost: ")
+                  ? "cancelled; its worker was lost before it answered"
+                  : "cancelled instead of run again: " + outcome);
     return;
   }
   if (s.max_worker_failures > 0 && r.worker_failures >= s.max_worker_failures) {
     constexpr std::string_view lost = "worker lost: ";
-    auto const why = outcome.starts_with(lost) ? outcome.substr(lost.size()) : outcome;
+    bool const was_lost = outcome.starts_with(lost);
+    auto const why = was_lost ? outcome.substr(lost.size()) : outcome;
     ++aborted;
     fail(c, closure_state::failed,
          {failure_kind::worker_lost, "",
           "quarantined: " + std::to_string(r.worker_failures) +
-              " workers were lost while they ran it, the last was " + w.task->name() + " (" + why +
-              ")",
+              (was_lost ? " workers were lost while they ran it, the last was "
+                        : " workers were lost or could not run it, the last was ") +
+              w.task->name() + " (" + why + ")",
           "", w.task->name(), r.attempt});
     return;
   }
@@ -157,7 +161,8 @@ void coordinator::state::ask_to_stop(slot c) {
   auto& r = closures[c];
   if (r.stop_requested) return;
   r.stop_requested = true;
-  if (!r.worker->placed) return;  // it is being lost: its closures are about to come back
+  // It is being lost: its closures are about to come back. Or it is away: told if it returns.
+  if (!r.worker->placed || r.worker->away) return;
   ++metrics.stop_requests;
   fx.stop_requests.push_back({r.worker->stream, closures.id_of(c), r.attempt});
 }
@@ -171,6 +176,7 @@ void coordinator::state::finish(slot c, closure_state as) {
   bool const apart = r.delayed || was == closure_state::blocked;
   auto const stream = r.worker ? r.worker->stream : stream_id{};
   unlink(c);
+  finished_some |= was_running;
   r.state = as;
   r.finished = now;
   metrics.total.add(now - r.created);

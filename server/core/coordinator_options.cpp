@@ -74,6 +74,9 @@ status coordinator::state::valid(session_spec const& spec) const {
   if (spec.queue_capacity > config.queue_capacity_max)
     return bad("queue_capacity: " + std::to_string(spec.queue_capacity) + ", the limit is " +
                std::to_string(config.queue_capacity_max));
+  if (spec.max_worker_failures > worker_failures_max)
+    return bad("max_worker_failures: " + std::to_string(spec.max_worker_failures) +
+               ", the limit is " + std::to_string(worker_failures_max));
   if (spec.weight == 0 || spec.weight > 1'000) return bad("weight: not between 1 and 1000");
   if (!within(spec.deadline)) return bad("deadline: not between 0 and 365 days");
   if (spec.grace < duration{} || spec.grace > config.session_grace_max)
@@ -177,6 +180,8 @@ void coordinator::state::ring(alarm const& a) {
     return;
   }
   if (a.kind == alarm_kind::session_lease) return lease_rang(*find_session(session_id{a.id}));
+  if (a.kind == alarm_kind::worker_start) return start(*find_worker(stream_id{a.id}));
+  if (a.kind == alarm_kind::worker_return) return stop_waiting(*find_worker(stream_id{a.id}));
   slot const c = closures.find(closure_id{a.id});
   check(c != no_slot, "an alarm goes with its closure");
   auto& r = closures[c];

@@ -137,7 +137,7 @@ void coordinator::state::send_builds() {
   auto waiting = std::exchange(builders_waiting, {});
   for (auto const stream : waiting) {
     auto* w = find_worker(stream);
-    if (!w || w->draining) continue;
+    if (!w || !w->serves() || w->waiting) continue;  // away: all of it comes again with its return
     std::size_t sent = 0;
     for (; sent < w->to_build.size() && w->holds.size < w->credits; ++sent)
       if (auto* v = per_worker.find(w->to_build[sent])) send_build(*w, *v);
@@ -193,6 +193,15 @@ void coordinator::state::built(slot c, stream_id on) {
   part.since = now;
   if (r.state != closure_state::succeeded) part.error = r.details->failure;
   reconsider(*w);
+}
+
+// The build came over from the worker's broken stream; it was about to be sent anew.
+void coordinator::state::go_on_building(worker& w, slot c) {
+  auto* v = per_worker.find(per_worker_id{closures[c].token});
+  if (!v) return;  // released meanwhile
+  auto& part = v->components.at({w.task->job, w.task->index});
+  part.build = closures.id_of(c);
+  std::erase(w.to_build, v->id);
 }
 
 void coordinator::state::lose_build(worker& w, slot c, bool suspect, std::string const& why) {

@@ -215,6 +215,16 @@ std::vector<std::reference_wrapper<session>> coordinator::state::all_sessions() 
   return all;
 }
 
+bool coordinator::state::has_free(worker const& w, slot c) const {
+  auto const& l = closures[c].owner->lanes[closures[c].lane];
+  if (!l.single) return true;
+  auto const& wanted = requirements[l.requirement].resources;
+  return std::all_of(wanted.begin(), wanted.end(), [&](auto const& needed) {
+    auto const has = amount_of(w.free, needed.first);
+    return has != w.free.end() && has->second >= needed.second;
+  });
+}
+
 void coordinator::state::reserve(worker& w, slot c) {
   auto const& l = closures[c].owner->lanes[closures[c].lane];
   if (!l.single) return;

@@ -1,9 +1,12 @@
 // What the coordinator owns, and the moves its events are made of. Private to coordinator*.cpp:
 //   coordinator.cpp           routing, clockwork, dispatch
 //   coordinator_workers.cpp   attach, results, loss
+//   coordinator_away.cpp      broken connections and who comes back
 //   coordinator_sessions.cpp  open, schedule, stop, forget
 //   coordinator_holding.cpp   sessions that keep values, leave and come back
 //   coordinator_closures.cpp  the life of one closure
+//   coordinator_failures.cpp  reported failures that are borne for a while
+//   coordinator_watchdog.cpp  when nothing finishes
 //   coordinator_options.cpp   delays, deadlines, retries, inputs
 //   coordinator_requirements.cpp   affinity, labels, resources
 //   coordinator_per_worker.cpp     values that each worker builds for itself
@@ -84,6 +87,10 @@ struct coordinator::state {
   std::size_t sessions_held_back = 0;
   closure_metrics metrics;
   std::vector<session_id> unsettled;
+  time_point quiet_since = never;  // since when nothing finished while something could
+  time_point watch_due = never;
+  bool finished_some = false;  // in this step
+  bool stalled = false;        // the watchdog has spoken, and nothing has finished since
   bool stopping = false;
   time_point now;
   time_point due = never;  // what next_deadline() said last
@@ -104,8 +111,37 @@ struct coordinator::state {
   /// The worker leaves the roll; what it held goes back to the head of the queues.
   void lose(worker& w, task_state as, std::string why);
   void disconnect(worker& w, status why, bool final, task_state as);
+  void lose_silent(task_row& t);
+  /// Its staggered start has come.
+  void start(worker& w);
+  duration start_delay(std::int64_t index) const;
+  /// Lost for longer than the recovery timeout: what can run only there fails.
+  void give_up(task_row& t);
+  /// Something can run only there.
+  bool awaited(task_row const& t) const;
+  void replace(worker& old, std::string why);
+  void come_back(worker& old, worker& w, std::vector<held_closure> const& held);
+  /// No more closures for it.
+  void retire(worker& w);
+  /// Forgets it; the row stays. REQUIRES: it is retired and holds nothing.
+  void dismiss(worker& w);
   void set_draining(worker& w);
+  /// After `draining` or `away` changed: whether it is one of those that have its functions.
+  void count(worker& w);
   worker* find_worker(stream_id s);
+
+  // coordinator_away.cpp
+  void part(worker& w, std::string why);
+  /// Puts back what has waited long enough; the worker is lost when that was the last.
+  void stop_waiting(worker& w);
+  time_point waits_until(worker const& w, slot c) const;
+  /// The closure counts this loss; see forgive.
+  void blame(worker& w, slot c);
+  void forgive(task_row& t);
+  /// What the same incarnation still has goes on with `to`, the rest goes back. `kept`: positions
+  /// in `held`.
+  void hand_over(worker& from, worker& to, std::vector<held_closure> const& held,
+                 std::vector<std::uint32_t>& kept);
 
   // coordinator_closures.cpp
   slot create(session& s, closure_spec& spec);
@@ -157,6 +193,7 @@ struct coordinator::state {
   void reconsider(worker& w);
   std::vector<std::reference_wrapper<session>> all_sessions();
   /// Takes from the worker what the closure holds while it runs there.
+  bool has_free(worker const& w, slot c) const;
   void reserve(worker& w, slot c);
   /// The worker holds the closure no more: its resources are free again.
   void let_go(worker& w, slot c);
@@ -176,6 +213,7 @@ struct coordinator::state {
   void send_build(worker& w, per_worker_entry& v);
   void built(slot c, stream_id on);
   /// The build did not come to its end; tried again where its worker is or comes back.
+  void go_on_building(worker& w, slot c);
   void lose_build(worker& w, slot c, bool suspect, std::string const& why);
   /// Why no worker is there for a queued closure with this requirement; empty when one is.
   std::string unmet(function_entry const& f, function_id id, requirement const& r) const;
@@ -239,6 +277,25 @@ struct coordinator::state {
   /// What `drain` and `settle` are told; takes the error.
   join_reply collect(session& s);
   void answer_drained(session& s);
+
+  // coordinator_failures.cpp
+  /// Put back, or the end of the closure when it was reported too often, or badly.
+  void dependency_lost(worker& w, slot c, core::failure f);
+  std::string wrong_dependency(core::failure const& f) const;
+  std::size_t count_report(session& s, std::string const& dependency);
+  /// Whether a reported time-out was put back.
+  bool bear_timeout(worker& w, slot c, core::failure const& f);
+
+  // coordinator_watchdog.cpp
+  /// At the end of each step: whether the watch begins, starts over or ends.
+  void watch();
+  void bark();
+  std::vector<stalled_closure> oldest_running() const;
+
+  // explain.cpp
+  /// When every worker that has the function starts later; empty otherwise.
+  std::string starting(function_id f) const;
+  std::string not_serving(function_id f) const;
 
   // invariants.cpp
   std::string leaked_place() const;

@@ -52,7 +52,12 @@ task_view view(task_row const& t) {
   v.finished = t.finished;
   v.failed = t.failed;
   v.restarts = t.restarts;
+  v.reconnects = t.reconnects;
   v.draining = t.worker && t.worker->draining;
+  v.away = t.worker && t.worker->away;
+  if (t.worker && t.worker->waiting) v.starts_at = t.worker->starts_at;
+  v.lost_since = t.lost_since;
+  v.given_up = t.given_up;
   v.functions = t.spec.functions;
   v.labels = t.spec.labels;
   v.resources = t.spec.resources;
@@ -265,6 +270,10 @@ overview_view coordinator::overview(time_point now) const {
   v.jobs_cancelled = st.jobs[static_cast<int>(job_state::cancelled)];
   v.sessions = st.streaming_sessions;
   v.parked_calls = st.waiters.size();
+  if (st.stalled) {
+    v.quiet_since = st.quiet_since;
+    v.oldest_running = st.oldest_running();
+  }
 
   std::vector<duration> ages;
   for (auto const& [key, t] : st.registry.rows())

@@ -1,4 +1,6 @@
 // Why a closure waits, moved or failed, in one sentence with the facts.
+#include <algorithm>
+
 #include "server/core/coordinator_state.hpp"
 
 namespace muster::core {
@@ -13,6 +15,37 @@ std::string plural(std::uint64_t n, std::string const& noun) {
   return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
 }
 }  // namespace
+
+// Who would have the function, did they take closures; empty when nobody would.
+std::string coordinator::state::not_serving(function_id f) const {
+  std::uint64_t draining = 0, away = 0;
+  for (auto const& [stream, w] : workers) {
+    auto const& has = w->task->functions;
+    if (std::find(has.begin(), has.end(), f) == has.end()) continue;
+    if (w->away)
+      ++away;
+    else if (w->draining)
+      ++draining;
+  }
+  if (draining + away == 0) return {};
+  return "of the workers with '" + functions[f].name + "' " + std::to_string(draining) +
+         " are draining and " + std::to_string(away) + " have lost their connection";
+}
+
+std::string coordinator::state::starting(function_id f) const {
+  auto first = never;
+  std::uint64_t count = 0;
+  for (auto const& [stream, w] : workers) {
+    auto const& has = w->task->functions;
+    if (!w->serves() || std::find(has.begin(), has.end(), f) == has.end()) continue;
+    if (!w->waiting) return {};
+    first = std::min(first, w->starts_at);
+    ++count;
+  }
+  return count == 0 ? std::string()
+                    : plural(count, "worker") + " with '" + functions[f].name +
+                          "' came lately and starts staggered, the first in " + ago(first - now);
+}
 
 result<std::string> coordinator::explain(closure_id id, time_point now) const {
   auto const& st = *state_;
@@ -56,9 +89,14 @@ result<std::string> coordinator::explain(closure_id id, time_point now) const {
       std::string const queued = "QUEUED for " + ago(now - r.created) + ": ";
       if (st.stopping) return queued + "the server is shutting down." + moved;
       if (connected == 0) return queued + "no worker is connected." + moved;
+      if (auto const without = st.not_serving(s.lanes[r.lane].function);
+          f.workers == 0 && !without.empty())
+        return queued + without + "." + moved;
       if (f.workers == 0)
         return queued + "none of the " + plural(connected, "connected worker") +
                " has the function '" + f.name + "'." + moved;
+      if (auto const later = st.starting(s.lanes[r.lane].function); !later.empty())
+        return queued + later + "." + moved;
       auto const requirement = s.lanes[r.lane].requirement;
       if (requirement != 0)
         if (auto const why = st.unmet(f, s.lanes[r.lane].function, st.requirements[requirement]);
@@ -71,7 +109,13 @@ result<std::string> coordinator::explain(closure_id id, time_point now) const {
     case closure_state::running:
       return "RUNNING on " + st.places[r.place].worker + " for " + ago(now - r.started) +
              ", attempt " + std::to_string(r.attempt) +
-             (r.stop_requested ? "; it was asked to stop and has not answered." : ".") + moved;
+             (r.stop_requested ? "; it was asked to stop and has not answered." : ".") +
+             (r.worker->away
+                  ? " The worker's connection broke " + ago(now - r.worker->away_since) +
+                        " ago; unless it comes back within " +
+                        ago(st.waits_until(*r.worker, c) - now) + ", the closure is put back."
+                  : "") +
+             moved;
     case closure_state::succeeded:
       return "SUCCEEDED on " + st.places[r.place].worker + " after " + ago(r.finished - r.started) +
              ", attempt " + std::to_string(r.attempt) + "." + moved;

@@ -142,6 +142,13 @@ std::string coordinator::violated_invariant() const {
       return broken("held by " + w->task->name(), w->holds.size, held[w.get()]);
     if (w->holds.size > w->credits) return w->task->name() + " holds more than its credits";
     if (w->ready != w->wanted()) return w->task->name() + " stands in the wrong ring";
+    if (w->counted != w->serves()) return w->task->name() + " is counted wrongly";
+    if (w->away != (w->alarm != never)) return w->task->name() + " is away and nobody waits for it";
+    if (w->away && w->task->state != task_state::late) return "an away task is not late";
+    if (w->away && (w->holds.size == 0 || w->holds.size > w->slots))
+      return broken("waiting for " + w->task->name(), w->holds.size, w->slots);
+    timed += w->away;
+    timed += w->waiting;
   }
   for (auto const& [key, t] : st.registry.rows())
     if (t->present() != (t->worker != nullptr))

@@ -66,6 +66,8 @@ std::string_view name(failure_kind);   // "WORKER_LOST"
 std::string_view name(task_state);     // "CONNECTED"
 std::string_view name(job_state);      // "RUNNING"
 std::string_view name(on_error);       // "fail_fast", "continue"
+enum class remark_kind : std::uint8_t;
+std::string_view name(remark_kind);  // "worker_away"
 
 struct failure {
   failure_kind kind = failure_kind::user;
@@ -74,6 +76,7 @@ struct failure {
   std::string traceback;  // may be empty
   std::string worker;     // "worker:3", empty when no worker was involved
   std::uint32_t attempt = 0;
+  std::vector<std::string> dependencies{};  // DEPENDENCY_LOST: what is gone, "ps:1"
 
   bool operator==(failure const&) const = default;
 };
@@ -158,9 +161,16 @@ struct worker_spec {
 
 // ---- events -------------------------------------------------------------------------------------
 
+/// A closure that a worker says it still has: it runs, waits to run, or its answer was not taken.
+struct held_closure {
+  closure_id closure{};
+  std::uint32_t attempt = 0;
+};
+
 struct worker_attached {
   stream_id stream{};
   worker_spec spec;
+  std::vector<held_closure> held{};  // from before, when its connection broke
 };
 
 struct worker_result {
@@ -184,8 +194,9 @@ struct worker_alive {
 
 struct worker_detached {
   stream_id stream{};
-  bool clean = false;  // half-closed by the worker with nothing in hand
-  std::string reason;  // shown on the task
+  bool clean = false;       // half-closed by the worker with nothing in hand
+  std::string reason;       // shown on the task
+  bool may_return = false;  // the connection broke, the worker may be alive: see reconnect_grace
 };
 
 /// No further closures for this worker. `tell` asks it to leave when it has finished its own.
@@ -328,6 +339,9 @@ struct welcome {
   std::int64_t index = 0;
   std::uint32_t credits = 0;
   duration heartbeat_interval{};
+  /// Positions in worker_attached::held, rising, that go on under this stream; the rest are void.
+  std::vector<std::uint32_t> kept{};
+  duration reconnect_grace{};
 
   bool operator==(welcome const&) const = default;
 };
@@ -412,6 +426,24 @@ struct session_notice {
   bool operator==(session_notice const&) const = default;
 };
 
+enum class remark_kind : std::uint8_t {
+  worker_away,      ///< its connection broke; what it may be running is kept for a while
+  worker_returned,  ///< the same incarnation came back in time
+  worker_lost,      ///< one that was away did not come back
+  worker_given_up,  ///< lost for longer than recovery_timeout
+  dependency_lost,  ///< a function says that something it relies on is gone
+  no_progress,      ///< nothing has finished for as long as the watchdog waits
+};
+
+/// Something that people should learn of: a line in the log and in the feed of events.
+struct remark {
+  remark_kind kind{};
+  std::string about;  // "worker:3", "ps:1"
+  std::string text;
+
+  bool operator==(remark const&) const = default;
+};
+
 struct session_reply {
   session_id session{};
   bool created = true;  // false: found by its idempotency key
@@ -475,6 +507,7 @@ struct effects {
   std::vector<outcome> outcomes;
   std::vector<session_notice> notices;
   std::vector<session_id> released;  // sessions that were forgotten, with all they had
+  std::vector<remark> remarks;
   std::vector<reply> replies;
 
   void clear();

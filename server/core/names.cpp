@@ -118,6 +118,24 @@ std::string_view name(job_state s) {
   return "?";
 }
 
+std::string_view name(remark_kind k) {
+  switch (k) {
+    case remark_kind::worker_away:
+      return "worker_away";
+    case remark_kind::worker_returned:
+      return "worker_returned";
+    case remark_kind::worker_lost:
+      return "worker_lost";
+    case remark_kind::worker_given_up:
+      return "worker_given_up";
+    case remark_kind::dependency_lost:
+      return "dependency_lost";
+    case remark_kind::no_progress:
+      return "no_progress";
+  }
+  return "?";
+}
+
 std::string_view name(on_error e) {
   return e == on_error::fail_fast ? "fail_fast" : "continue";
 }
@@ -133,6 +151,7 @@ void effects::clear() {
   outcomes.clear();
   notices.clear();
   released.clear();
+  remarks.clear();
   replies.clear();
 }
 

@@ -70,6 +70,8 @@ void registry::arrived(time_point now, task_row& t, worker_spec spec) {
   t.spec = std::move(spec);
   by_incarnation_[t.spec.incarnation] = &t;
   t.error.clear();
+  t.lost_since = never;
+  t.given_up = false;
   t.last_seen = now;
   set(now, t, task_state::connected);
   next_sweep_ = std::min(next_sweep_, now + config_.late_after());
@@ -78,6 +80,7 @@ void registry::arrived(time_point now, task_row& t, worker_spec spec) {
 void registry::left(time_point now, task_row& t, task_state state, std::string why) {
   t.error = std::move(why);
   t.worker = nullptr;
+  t.lost_since = state == task_state::error ? now : never;
   set(now, t, state);
   auto& hint = free_hint_[t.job];
   if (state == task_state::disconnected) hint = std::min(hint, t.index);
@@ -106,19 +109,26 @@ void registry::erase(task_row& t) {
   rows_.erase(key{t.job, t.index});
 }
 
-registry::sweep_result registry::sweep(time_point now, duration stalled) {
+registry::sweep_result registry::sweep(time_point now, duration stalled,
+                                       std::function<bool(task_row const&)> const& awaited) {
   sweep_result out;
   next_sweep_ = never;
   std::vector<task_row*> old;
   for (auto const& [k, row] : rows_) {
     auto& t = *row;
     if (!t.present()) {
+      bool const losing = t.lost_since != never && !t.given_up;
+      auto const surrender = losing ? t.lost_since + config_.recovery_timeout : never;
+      if (surrender <= now) out.given_up.push_back(&t);
       auto const end = t.since + config_.task_retention;
-      if (end <= now) {
+      if (end > now)
+        next_sweep_ = std::min({next_sweep_, end, surrender > now ? surrender : never});
+      else if (surrender > now && losing && awaited(t))
+        next_sweep_ = std::min(next_sweep_, surrender);
+      else if (surrender > now || !losing)
         old.push_back(&t);
-      } else {
-        next_sweep_ = std::min(next_sweep_, end);
-      }
+      else
+        next_sweep_ = std::min(next_sweep_, now + config_.task_retention);  // to be told first
       continue;
     }
     t.last_seen = std::min(now, t.last_seen + stalled);

@@ -12,6 +12,7 @@
 // one of them could change, never a timer a worker.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -37,7 +38,13 @@ struct task_row {
   std::uint64_t finished = 0;
   std::uint64_t failed = 0;
   std::uint64_t restarts = 0;
+  std::uint64_t reconnects = 0;  // of the same incarnation in time
   std::string error;
+  time_point lost_since = never;  // in ERROR: since then
+  bool given_up = false;          // lost for longer than recovery_timeout
+  /// Closures that its last broken connection is blamed for. If the same incarnation comes back,
+  /// they did not kill it. At most its slots.
+  std::vector<closure_id> suspects;
 
   std::string name() const { return job + ":" + std::to_string(index); }
   bool present() const { return state == task_state::connected || state == task_state::late; }
@@ -52,17 +59,21 @@ class registry {
   result<task_row*> admit(time_point now, worker_spec const& spec);
   void arrived(time_point now, task_row& t, worker_spec spec);
   void left(time_point now, task_row& t, task_state state, std::string why);
+  /// Its connection broke and it may come back: LATE. REQUIRES: present.
+  void away(time_point now, task_row& t) { set(now, t, task_state::late); }
   void seen(time_point now, task_row& t) {
     t.last_seen = now;
     if (t.state == task_state::late) set(now, t, task_state::connected);
   }
 
   struct sweep_result {
-    std::vector<task_row*> silent;  // to be lost; still attached
+    std::vector<task_row*> silent;    // to be lost; still attached
+    std::vector<task_row*> given_up;  // lost for longer than the recovery timeout, just now
   };
   /// Marks late tasks, forgets old dead rows, finds silent ones. `stalled`: our own pause, given
-  /// back to every task.
-  sweep_result sweep(time_point now, duration stalled);
+  /// back to every task. `awaited`: keeps the row of a lost task until it is given up.
+  sweep_result sweep(time_point now, duration stalled,
+                     std::function<bool(task_row const&)> const& awaited);
   time_point next_sweep() const { return next_sweep_; }
 
   task_row* find(std::string_view job, std::int64_t index);

@@ -10,6 +10,7 @@
 //   failed | cancelled        (a streaming session starts its next generation instead)
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -63,6 +64,10 @@ struct session {
   bool attached = false;           // a stream serves it
   time_point lease_until = never;  // without a sign of its client
   time_point lease_alarm = never;  // set for then or earlier
+  /// When each dependency was reported lost, oldest first; limits: config.dependencies_max names,
+  /// config.transient_dependency_failures times each.
+  std::map<std::string, std::deque<time_point>> dependency_reports;
+  std::deque<time_point> timeout_reports;  // at most as many as are borne
 
   closure_counts counts;
   std::uint64_t put_back = 0;

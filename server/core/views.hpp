@@ -105,8 +105,13 @@ struct task_view {
   std::uint32_t running = 0;  // sent and not answered
   std::uint64_t finished = 0;
   std::uint64_t failed = 0;
-  std::uint64_t restarts = 0;  // incarnations seen before this one
+  std::uint64_t restarts = 0;    // incarnations seen before this one
+  std::uint64_t reconnects = 0;  // of the same incarnation, in time to go on
   bool draining = false;
+  bool away = false;       // its connection broke; it may come back to what it runs
+  time_point starts_at{};  // gets closures from then on; epoch: at once
+  time_point lost_since = never;
+  bool given_up = false;  // lost for longer than the recovery timeout
   std::vector<std::string> functions;
   std::vector<std::pair<std::string, std::string>> labels;
   std::vector<std::pair<std::string, std::uint32_t>> resources;  // in all
@@ -141,6 +146,13 @@ struct function_view {
   std::uint64_t queued = 0, running = 0, succeeded = 0, failed = 0, cancelled = 0;
 };
 
+struct stalled_closure {
+  closure_id closure{};
+  std::string function;
+  std::string worker;
+  time_point since{};
+};
+
 struct overview_view {
   std::uint32_t tasks_connected = 0, tasks_late = 0, tasks_error = 0, tasks_disconnected = 0;
   closure_counts closures;  // since the server started; blocked, queued, running: now
@@ -151,6 +163,8 @@ struct overview_view {
   std::uint64_t jobs_running = 0, jobs_succeeded = 0, jobs_failed = 0, jobs_cancelled = 0;
   std::uint64_t sessions = 0;  // gRPC sessions open now
   std::uint64_t parked_calls = 0;
+  time_point quiet_since{};  // the watchdog: nothing has finished since then; epoch: all is well
+  std::vector<stalled_closure> oldest_running;                 // then; at most five
   duration heartbeat_p50{}, heartbeat_p99{}, heartbeat_max{};  // age over connected tasks
 };
 

@@ -22,7 +22,7 @@ struct task_row;
 struct placement_class;
 
 enum class readiness : std::uint8_t {
-  none,   ///< full, draining or gone
+  none,   ///< full, draining, away, waiting for its start or gone
   idle,   ///< has an idle slot: served first, one closure a turn
   ahead,  ///< may be sent more than it can run at once
 };
@@ -36,7 +36,13 @@ struct worker {
   std::uint32_t credits = 1;
   std::uint32_t window = 1;
   bool draining = false;
-  slot_list holds;  // closures sent and not answered, oldest first
+  bool away = false;     // its connection broke; `holds` is what it may be running
+  bool waiting = false;  // for its staggered start
+  bool counted = false;  // among the workers that have its functions
+  time_point away_since{};
+  time_point starts_at{};    // waiting: until then
+  time_point alarm = never;  // away: when the next closure stops waiting
+  slot_list holds;           // closures sent and not answered, oldest first
   std::vector<std::pair<std::string, std::uint32_t>> free;  // of its resources
   std::vector<std::uint32_t> satisfied;                     // requirements, by number
   std::vector<per_worker_id> to_build;                      // in order; sent before other closures
@@ -46,11 +52,13 @@ struct worker {
 
   std::uint32_t outstanding() const { return holds.size; }
   readiness wanted() const {
-    if (draining) return readiness::none;
+    if (draining || away || waiting) return readiness::none;
     if (holds.size < slots) return readiness::idle;
     auto const refill_at = ready == readiness::none ? window / 2 : window - 1;
     return holds.size <= refill_at ? readiness::ahead : readiness::none;
   }
+  /// May be sent closures, now or once it has room.
+  bool serves() const { return !draining && !away; }
   void grow() { window = std::min(window * 2, credits); }
   void shrink() { window = std::max(window / 2, slots); }
 };

@@ -29,6 +29,7 @@ void to_wire(core::failure const& from, v1::Failure& to) {
   to.set_traceback(from.traceback);
   to.set_worker(from.worker);
   to.set_attempt(from.attempt);
+  for (auto const& d : from.dependencies) to.add_dependency(d);
 }
 
 std::string from_wire(v1::Failure const& from, core::failure& to) {
@@ -39,6 +40,11 @@ std::string from_wire(v1::Failure const& from, core::failure& to) {
   to.type = at_most(from.type(), failure_type_bytes_max);
   to.message = at_most(from.message(), failure_message_bytes_max);
   to.traceback = at_most(from.traceback(), failure_traceback_bytes_max);
+  // One more than the core takes, so that it can say that they are too many.
+  for (auto const& d : from.dependency()) {
+    if (to.dependencies.size() > failure_dependencies_max) break;
+    to.dependencies.push_back(at_most(d, failure_dependency_bytes_max));
+  }
   return {};
 }
 

@@ -11,6 +11,8 @@ namespace muster::server {
 /// What of a worker's failure is kept; longer texts are cut and marked with "…".
 inline constexpr std::size_t failure_type_bytes_max = 256;
 inline constexpr std::size_t failure_message_bytes_max = 16 << 10;
+inline constexpr std::size_t failure_dependencies_max = 64;
+inline constexpr std::size_t failure_dependency_bytes_max = 128;
 inline constexpr std::size_t failure_traceback_bytes_max = 64 << 10;
 
 /// Fills everything but the position.

@@ -133,4 +133,22 @@ core::result<core::worker_spec> from_wire(v1::Hello const& h, core::config const
   return spec;
 }
 
+core::result<std::vector<core::held_closure>> held_from_wire(v1::Hello const& h) {
+  auto const count = h.held_closure_size();
+  if (h.held_attempt_size() != count)
+    return wrong("held_attempt", std::to_string(h.held_attempt_size()) + " entries for " +
+                                     std::to_string(count) + " closures");
+  if (static_cast<std::uint32_t>(count) > h.credits())
+    return wrong("held_closure", std::to_string(count) + " closures, more than credits, " +
+                                     std::to_string(h.credits()));
+  std::vector<core::held_closure> held;
+  std::unordered_set<std::uint64_t> seen;
+  for (int i = 0; i < count; ++i) {
+    if (!seen.insert(h.held_closure(i)).second)
+      return wrong("held_closure[" + std::to_string(i) + "]", "named twice");
+    held.push_back({core::closure_id{h.held_closure(i)}, h.held_attempt(i)});
+  }
+  return held;
+}
+
 }  // namespace muster::server

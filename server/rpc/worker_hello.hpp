@@ -11,4 +11,8 @@ namespace muster::server {
 /// RESOURCE_EXHAUSTED (too many functions).
 core::result<core::worker_spec> from_wire(v1::Hello const& hello, core::config const& limits);
 
+/// What the worker says it still has. Errors: INVALID_ARGUMENT (unequal columns, more than credits,
+/// twice). REQUIRES: the rest of the hello was taken.
+core::result<std::vector<core::held_closure>> held_from_wire(v1::Hello const& hello);
+
 }  // namespace muster::server

@@ -92,6 +92,8 @@ core::status worker_session::take(v1::WorkerMessage const& m) {
 core::status worker_session::take_hello(v1::Hello const& hello) {
   auto spec = from_wire(hello, hub_.state().configuration());
   if (!spec) return spec.error();
+  auto held = held_from_wire(hello);
+  if (!held) return held.error();
   for (std::uint32_t i = 0; i < spec->functions.size(); ++i) {
     auto const id = hub_.state().intern(spec->functions[i]);
     if (!id)
@@ -107,7 +109,7 @@ core::status worker_session::take_hello(v1::Hello const& hello) {
   spdlog::debug("worker says hello peer={} host={} pid={} slots={} credits={} functions={}",
                 call_.context().peer(), spec->host, spec->pid, spec->slots, spec->credits,
                 spec->functions.size());
-  core::worker_attached event{stream_, std::move(*spec)};
+  core::worker_attached event{stream_, std::move(*spec), std::move(*held)};
   hub_.apply(event);
   return {};
 }
@@ -143,7 +145,7 @@ coro::task<void> worker_session::write_all() {
     encode_next();
     bool const sent = co_await call_.write(written_);
     if (!sent && !ended_) {
-      leave_hub(false, "connection lost");
+      connection_lost();
       end(grpc::Status::CANCELLED);
     }
   }
@@ -159,7 +161,7 @@ coro::task<void> worker_session::finish() {
   if ((leave_asked_ && outstanding_ == 0) || (sent && !call_.cancelled()))
     leave_hub(true, "left");
   else
-    leave_hub(false, "connection lost");
+    connection_lost();
 }
 
 void worker_session::encode_next() {
@@ -181,12 +183,17 @@ void worker_session::shut_down() {
   end({grpc::StatusCode::UNAVAILABLE, "the server is shutting down"});
 }
 
-void worker_session::leave_hub(bool clean, std::string reason) {
+void worker_session::leave_hub(bool clean, std::string reason, bool may_return) {
   if (!std::exchange(attached_, false)) return;
   hub_.detach(stream_);
   spdlog::log(clean ? spdlog::level::info : spdlog::level::warn,
               "worker gone task={} clean={} reason=\"{}\"", *task_, clean, reason);
-  hub_.apply(core::worker_detached{stream_, clean, std::move(reason)});
+  hub_.apply(core::worker_detached{stream_, clean, std::move(reason), may_return});
+}
+
+void worker_session::connection_lost() {
+  // One that asked to leave does not dial again.
+  leave_hub(false, "connection lost", !leave_asked_);
 }
 
 }  // namespace muster::server

@@ -64,7 +64,8 @@ class worker_session final : public worker_sink {
   /// Sets the status that the writer sends. The first one counts.
   void end(grpc::Status status);
   /// Tells the hub that the worker is gone, unless it knows.
-  void leave_hub(bool clean, std::string reason);
+  void leave_hub(bool clean, std::string reason, bool may_return = false);
+  void connection_lost();
 
   hub& hub_;
   call& call_;

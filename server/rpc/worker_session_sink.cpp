@@ -19,6 +19,10 @@ void worker_session::on_welcome(core::welcome const& w) {
   welcome.set_server_incarnation(options_.server_incarnation);
   welcome.set_credits(w.credits);
   welcome.set_server_version(options_.server_version);
+  welcome.mutable_kept()->Add(w.kept.begin(), w.kept.end());
+  welcome.set_reconnect_grace_ms(static_cast<std::uint32_t>(
+      std::chrono::ceil<std::chrono::milliseconds>(w.reconnect_grace).count()));
+  outstanding_ += w.kept.size();
   out_.seal();  // it comes alone
   pending_.set();
 }

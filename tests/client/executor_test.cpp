@@ -96,9 +96,95 @@ TEST(held_closures, stop_drops_what_has_not_started_and_asks_what_runs) {
   EXPECT_EQ(held.stop(2, 9), held_closures::stopped::unknown);
   EXPECT_EQ(held.stop(2, 1), held_closures::stopped::asked);
   EXPECT_TRUE(running->stop.stop_requested());
-  EXPECT_TRUE(held.remove(*running));
-  EXPECT_FALSE(held.remove(*running));
+  EXPECT_TRUE(held.holds(*running));
+  held.answered(*running, {});
+  EXPECT_FALSE(held.holds(*running));
   EXPECT_TRUE(held.empty());
+}
+
+struct after_a_break : testing::Test {
+  registered_function const f{"f", {}, false};
+  held_closures held;
+  held_closures::clock::time_point const now{std::chrono::hours(1)};
+
+  std::shared_ptr<job> add(std::uint64_t closure, bool running, bool finished = false) {
+    auto j = make_job(f, closure);
+    if (running) j->state = job::phase::running;
+    j->finished = finished;
+    j->took = std::chrono::seconds(1);
+    held.add(j);
+    return j;
+  }
+  std::vector<std::uint32_t> all(std::size_t n) {
+    std::vector<std::uint32_t> positions;
+    for (std::uint32_t i = 0; i < n; ++i) positions.push_back(i);
+    return positions;
+  }
+};
+
+TEST_F(after_a_break, what_was_not_started_is_not_offered) {
+  add(1, false);
+  auto const running = add(2, true);
+  held.drop_unstarted();
+  EXPECT_EQ(held.offer(now), std::vector{running});
+}
+
+TEST_F(after_a_break, what_is_not_kept_is_asked_to_stop_and_void) {
+  auto const running = add(2, true);
+  auto const offered = held.offer(now);
+  EXPECT_TRUE(held.settle(offered, {}).empty());
+  EXPECT_TRUE(running->stop.stop_requested());
+  EXPECT_FALSE(held.holds(*running));
+}
+
+TEST_F(after_a_break, what_finished_meanwhile_is_answered) {
+  auto const running = add(1, true);
+  auto const done = add(2, true);
+  auto const offered = held.offer(now);
+  held.finished(*done);
+  auto const kept = all(2);
+  EXPECT_EQ(held.settle(offered, kept), std::vector{done});
+  EXPECT_TRUE(held.holds(*running));
+  EXPECT_FALSE(running->stop.stop_requested());
+}
+
+TEST_F(after_a_break, an_answer_that_may_be_lost_is_offered_again) {
+  auto const done = add(1, true, true);
+  held.answered(*done, now);
+  EXPECT_TRUE(held.empty());
+  auto const offered = held.offer(now + std::chrono::seconds(59));
+  ASSERT_EQ(offered, std::vector{done});
+  EXPECT_EQ(held.settle(offered, all(1)), std::vector{done});
+  EXPECT_TRUE(held.holds(*done));
+}
+
+TEST_F(after_a_break, answers_are_kept_for_a_while_if_they_took_a_while) {
+  auto const quick = add(1, true, true);
+  quick->took = std::chrono::milliseconds(99);
+  held.answered(*quick, now);
+  auto const slow = add(2, true, true);
+  held.answered(*slow, now);
+  EXPECT_EQ(held.offer(now).size(), 1u);
+  EXPECT_TRUE(held.offer(now + std::chrono::seconds(60)).empty());
+}
+
+TEST_F(after_a_break, answers_are_kept_up_to_a_number_and_up_to_their_bytes) {
+  for (std::uint64_t i = 1; i <= 70; ++i) {
+    auto const j = add(i, true, true);
+    j->result.bytes = "1";
+    held.answered(*j, now);
+  }
+  auto const kept = held.offer(now);
+  ASSERT_EQ(kept.size(), held_closures::answers_max);
+  EXPECT_EQ(kept.front()->closure, 7u) << "the oldest went first";
+  auto const large = add(100, true, true);
+  large->result.bytes.resize(held_closures::answer_bytes_max);
+  held.answered(*large, now);
+  EXPECT_EQ(held.offer(now), std::vector{large});
+  auto const too_large = add(101, true, true);
+  too_large->result.bytes.resize(held_closures::answer_bytes_max + 1);
+  held.answered(*too_large, now);
+  EXPECT_EQ(held.offer(now), std::vector{large});
 }
 
 TEST(held_closures, drop_all_asks_everything_to_stop) {
@@ -111,7 +197,7 @@ TEST(held_closures, drop_all_asks_everything_to_stop) {
   held.drop_all();
   EXPECT_TRUE(held.empty());
   EXPECT_TRUE(running->stop.stop_requested());
-  EXPECT_FALSE(held.remove(*running));
+  EXPECT_FALSE(held.holds(*running));
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ std::string cluster::idle_beside_work() const {
     if (f.queued == 0 || f.workers == 0) continue;
     for (auto const& t : core.tasks(0, ~std::size_t{}, {}).items)
       if ((t.state == task_state::connected || t.state == task_state::late) && !t.draining &&
-          t.running < t.slots &&
+          !t.away && t.starts_at <= now_ && t.running < t.slots &&
           std::find(t.functions.begin(), t.functions.end(), f.name) != t.functions.end())
         return t.job + ":" + std::to_string(t.index) + " is idle and '" + f.name + "' is queued";
   }
@@ -98,6 +98,18 @@ worker_attached cluster::arrival(joining const& w) {
 stream_id cluster::attach(joining const& w) {
   auto e = arrival(w);
   auto const stream = e.stream;
+  step(std::move(e));
+  return stream;
+}
+
+effects const& cluster::cut(stream_id w, std::string reason) {
+  return step(worker_detached{w, false, std::move(reason), true});
+}
+
+stream_id cluster::come_back(joining const& w, closures const& held) {
+  auto e = arrival(w);
+  auto const stream = e.stream;
+  for (auto const id : held) e.held.push_back({id, witness_.attempt(id)});
   step(std::move(e));
   return stream;
 }

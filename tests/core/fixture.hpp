@@ -114,6 +114,10 @@ class cluster {
   effects const& fail(stream_id w, closure_id c, std::string message = "broken",
                       failure_kind kind = failure_kind::user);
   effects const& lose(stream_id w, std::string reason = "connection lost");
+  /// Its connection breaks; it may come back.
+  effects const& cut(stream_id w, std::string reason = "connection lost");
+  /// Comes back with the incarnation it had and with `held`.
+  stream_id come_back(joining const& w, closures const& held);
   effects const& leave(stream_id w, std::string reason = "left");
   effects const& alive(stream_id w) { return step(worker_alive{w}); }
   /// A result for the attempt that the stream holds (or attempt 1).

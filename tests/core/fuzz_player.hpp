@@ -89,6 +89,10 @@ class fuzz_player {
                              .index = byte() % 6 - 2,
                              .incarnation = 1u + byte() % 6u,
                              .job = one_in(5) ? "ps" : "worker"});
+        for (auto n = byte() % 4; n > 0; --n) {
+          auto const id = anything(seen_closures_, closure_id{byte()});
+          e.held.push_back({id, one_in(10) ? byte() : c_.watch().attempt(id)});
+        }
         if (one_in(30)) e.spec.functions.push_back("\n");
         c_.step(std::move(e));
         break;
@@ -103,7 +107,7 @@ class fuzz_player {
         c_.step(worker_alive{some_stream()});
         break;
       case 6:
-        c_.step(worker_detached{some_stream(), one_in(2), "bytes said so"});
+        c_.step(worker_detached{some_stream(), one_in(3), "bytes said so", one_in(2)});
         break;
       case 7:
         if (one_in(2))
@@ -234,6 +238,7 @@ class fuzz_player {
 
   void finish() {
     for (auto const s : c_.watch().streams()) c_.leave(s);
+    c_.advance(c_.core.configuration().reconnect_grace);
     auto const w = c_.attach({.functions = {"a", "b", "c"}, .slots = 4, .credits = 4});
     while (!c_.held(w).empty() && !testing::Test::HasFailure()) c_.succeed(w, c_.held(w).front());
     auto const v = c_.core.overview(c_.now());

@@ -25,13 +25,28 @@ void witness::before(event const& e) {
         using kind = std::decay_t<decltype(what)>;
         if constexpr (requires { what.call; }) call_ = what.call;
         if constexpr (requires { note(what); }) note(what);
-        if constexpr (std::is_same_v<kind, worker_attached>) joined_ = what.stream;
-        if constexpr (std::is_same_v<kind, worker_detached>)
-          streams_.erase(what.stream), before_.erase(what.stream);
         if constexpr (std::is_same_v<kind, call_gone>) open_.erase(what.call), call_ = {};
       },
       e);
   if (call_ != call_id{}) open_.insert(call_);
+}
+
+void witness::note(worker_attached const& e) {
+  joined_ = e.stream;
+  offered_ = e.held;
+  incarnations_[e.stream] = e.spec.incarnation;
+  // A stream that nobody saw break is replaced in this step.
+  for (auto const& [stream, holds] : streams_)
+    if (incarnations_[stream] == e.spec.incarnation)
+      for (auto const& a : holds) away_[e.spec.incarnation].push_back(a);
+}
+
+void witness::note(worker_detached const& e) {
+  auto const node = streams_.extract(e.stream);
+  before_.erase(e.stream);
+  if (!node || !e.may_return) return;
+  auto& away = away_[incarnations_[e.stream]];
+  away.insert(away.end(), node.mapped().begin(), node.mapped().end());
 }
 
 void witness::note(worker_results const& e) {
@@ -98,7 +113,7 @@ std::string witness::check_calls(effects const& fx) {
 std::string witness::check_disconnects(effects const& fx) {
   for (auto const& w : fx.welcomes) {
     if (w.stream != joined_) return about("welcomed without attaching: stream", raw(w.stream));
-    streams_[w.stream];
+    if (auto broken = check_kept(w); !broken.empty()) return broken;
   }
   bool refused = false;
   for (auto const& d : fx.disconnects) {
@@ -111,6 +126,26 @@ std::string witness::check_disconnects(effects const& fx) {
     return about("neither welcomed nor refused, or both: stream", raw(joined_));
   if (at_fault_ != stream_id{} && streams_.contains(at_fault_))
     return about("answered what it does not hold and stays: stream", raw(at_fault_));
+  return {};
+}
+
+std::string witness::check_kept(welcome const& w) {
+  auto& holds = streams_[w.stream];
+  auto& away = away_[incarnations_[w.stream]];
+  std::set<std::uint32_t> seen;
+  for (auto const position : w.kept) {
+    if (position >= offered_.size() || !seen.insert(position).second)
+      return about("kept what was not offered: position", position);
+    auto const& h = offered_[position];
+    auto const it = std::find_if(away.begin(), away.end(), [&](assignment const& a) {
+      return same(a, h.closure, h.attempt);
+    });
+    if (it == away.end()) return about("kept what its worker did not have:", raw(h.closure));
+    if (attempts_[h.closure] != h.attempt) return about("kept an old attempt:", h.attempt);
+    holds.push_back(*it);
+  }
+  away.clear();
+  before_[w.stream] = holds;
   return {};
 }
 
@@ -139,6 +174,8 @@ std::string witness::check_dispatches(effects const& fx) {
       for (auto const& [stream, holds] : streams_)
         for (auto const& h : holds)
           if (h.closure == a.closure) return about("dispatched while held by stream", raw(stream));
+      for (auto& [worker, had] : away_)
+        std::erase_if(had, [&](assignment const& h) { return h.closure == a.closure; });
       it->second.push_back(a);
     }
   }
@@ -166,6 +203,11 @@ std::vector<assignment> const& witness::held(stream_id s) const {
   static std::vector<assignment> const nothing;
   auto const it = streams_.find(s);
   return it == streams_.end() ? nothing : it->second;
+}
+
+std::uint32_t witness::attempt(closure_id c) const {
+  auto const it = attempts_.find(c);
+  return it == attempts_.end() ? 1 : it->second;
 }
 
 std::vector<stream_id> witness::streams() const {

@@ -2,6 +2,7 @@
 //   - a call is answered once, in its own step unless it may park;
 //   - a closure is with one worker at a time, its attempts count up, and it ends once;
 //   - effects name only streams that are attached, and dispatches tile the assignments;
+//   - what goes on after a reconnect was with that incarnation and with nobody since;
 //   - a worker that answers what it does not hold is disconnected;
 //   - a session drains at most once a step, with nothing of it left.
 // Every step of every test of the core passes it. It shares no code with the core.
@@ -24,6 +25,8 @@ class witness {
 
   /// What a stream holds, in the order in which it was sent.
   std::vector<assignment> const& held(stream_id s) const;
+  /// The newest attempt that was sent.
+  std::uint32_t attempt(closure_id c) const;
   bool attached(stream_id s) const { return streams_.contains(s); }
   std::vector<stream_id> streams() const;
   /// Calls that were asked and neither answered nor given up.
@@ -31,11 +34,14 @@ class witness {
   std::size_t unanswered_tokens(session_id s) const;
 
  private:
+  void note(worker_attached const& e);
+  void note(worker_detached const& e);
   void note(worker_results const& e);
   void note(schedule const& e);
   void note(open_session const& e);
   void owe(session_id s, std::uint64_t token);
   std::string check_calls(effects const& fx);
+  std::string check_kept(welcome const& w);
   std::string check_stops(effects const& fx) const;
   std::string check_disconnects(effects const& fx);
   std::string check_dispatches(effects const& fx);
@@ -44,6 +50,10 @@ class witness {
   std::map<stream_id, std::vector<assignment>> streams_;
   std::map<stream_id, std::vector<assignment>> before_;  // as the event found them
   std::map<closure_id, std::uint32_t> attempts_;
+  std::map<stream_id, incarnation> incarnations_;
+  /// What streams that broke held and nobody was sent since, by the worker's incarnation.
+  std::map<incarnation, std::vector<assignment>> away_;
+  std::vector<held_closure> offered_;  // by the worker that attaches
   std::set<call_id> open_;
   std::map<session_id, std::multiset<std::uint64_t>> tokens_;  // of streaming sessions
   std::vector<std::uint64_t> awaiting_;  // tokens that are scheduled if the reply says so

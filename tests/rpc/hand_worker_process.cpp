@@ -1,11 +1,14 @@
 // A worker process that takes closures and never answers, to be killed: SERVER FUNCTION.
+#include <unistd.h>
+
 #include <iostream>
 
 #include "tests/rpc/hand_worker.hpp"
 
 int main(int argc, char** argv) {
   if (argc != 3) return 2;
-  muster::test::hand_worker worker(argv[1], muster::test::make_hello({argv[2]}, 4, 16, 99));
+  muster::test::hand_worker worker(
+      argv[1], muster::test::make_hello({argv[2]}, 4, 16, static_cast<std::uint64_t>(getpid())));
   std::cout << "attached" << std::endl;
   while (auto m = worker.read_closures()) std::cout << m->closure_size() << std::endl;
   return 0;

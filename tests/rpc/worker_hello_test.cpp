@@ -96,5 +96,23 @@ TEST(worker_hello, sorts_labels) {
   EXPECT_EQ(spec.labels.back().first, "zone");
 }
 
+TEST(worker_hello, what_it_still_holds_is_checked) {
+  auto h = test::make_hello({"f"}, 1, 2);
+  EXPECT_TRUE(held_from_wire(h)->empty());
+  h.add_held_closure(5);
+  EXPECT_EQ(held_from_wire(h).error().message, "hello.held_attempt: 0 entries for 1 closures");
+  h.add_held_attempt(3);
+  ASSERT_EQ(held_from_wire(h)->size(), 1u);
+  EXPECT_EQ(held_from_wire(h)->at(0).closure, core::closure_id{5});
+  EXPECT_EQ(held_from_wire(h)->at(0).attempt, 3u);
+  h.add_held_closure(5), h.add_held_attempt(4);
+  EXPECT_EQ(held_from_wire(h).error().message, "hello.held_closure[1]: named twice");
+  h.set_held_closure(1, 6);
+  EXPECT_EQ(held_from_wire(h)->size(), 2u);
+  h.add_held_closure(7), h.add_held_attempt(1);
+  EXPECT_EQ(held_from_wire(h).error().message,
+            "hello.held_closure: 3 closures, more than credits, 2");
+}
+
 }  // namespace
 }  // namespace muster::server

@@ -35,7 +35,8 @@ void model_worker::start() {
 }
 
 void model_worker::attach() {
-  ++life_;
+  ++link_;
+  welcomed_ = false;
   stream_ = core::stream_id{++stream_counter_};
   core::worker_spec spec;
   spec.index = number_ % 2 == 0 ? number_ : -1;  // half of them ask for their index
@@ -47,35 +48,70 @@ void model_worker::attach() {
   spec.resources = {{"gpu", number_ == 0 ? 2u : 1u}};
   spec.per_worker.assign(kept_.begin(), kept_.end());
   spec.host = "host" + std::to_string(number_);
-  world_.apply(core::worker_attached{stream_, std::move(spec)});
-  if (stream_ != core::stream_id{}) beat(life_);
+  offered_ = what_it_has();
+  world_.apply(core::worker_attached{stream_, std::move(spec), offered_});
+  if (stream_ != core::stream_id{}) beat(link_);
 }
 
-void model_worker::beat(std::uint64_t life) {
-  world_.after(world_.server().configuration().heartbeat_interval(), [this, life] {
-    if (life != life_ || !alive_) return;
+std::vector<core::held_closure> model_worker::what_it_has() const {
+  std::vector<core::held_closure> all;
+  for (auto const& h : holds_) all.push_back({h.what.closure, h.what.attempt});
+  for (auto const& r : answers_) all.push_back({r.closure, r.attempt});
+  return all;
+}
+
+// What the server does not want any more is void; what was finished meanwhile can be answered now.
+void model_worker::on_welcome(core::welcome const& w) {
+  auto const wait = transit(5'000);
+  welcome_comes_ = world_.now() + wait;
+  world_.after(wait, [this, link = link_, kept = w.kept] {
+    if (link != link_ || !alive_) return;
+    welcomed_ = true;
+    std::set<std::pair<core::closure_id, std::uint32_t>> unwanted;
+    for (auto const& h : offered_) unwanted.insert({h.closure, h.attempt});
+    for (auto const k : kept) unwanted.erase({offered_[k].closure, offered_[k].attempt});
+    std::erase_if(holds_, [&](held const& h) {
+      return unwanted.contains({h.what.closure, h.what.attempt});
+    });
+    std::erase_if(answers_, [&](core::worker_result const& r) {
+      return unwanted.contains({r.closure, r.attempt});
+    });
+    went_on += kept.size();
+    execute_next();
+    flush(link_);
+  });
+}
+
+void model_worker::beat(std::uint64_t link) {
+  world_.after(world_.server().configuration().heartbeat_interval(), [this, link] {
+    if (link != link_ || !alive_) return;
     if (paused_until_ <= world_.now()) send(core::worker_alive{stream_});
-    beat(life);
+    beat(link);
   });
 }
 
 // Messages take up to 20 ms; one that arrives after its stream has ended finds nobody.
 void model_worker::send(core::event e) {
-  auto const life = life_;
   world_.after(core::duration(world_.dice().between(10, 20'000)),
-               [this, life, e = std::move(e)]() mutable {
-                 if (life == life_ && stream_ != core::stream_id{}) world_.apply(std::move(e));
+               [this, link = link_, e = std::move(e)]() mutable {
+                 if (link == link_ && stream_ != core::stream_id{}) world_.apply(std::move(e));
                });
 }
 
+core::duration model_worker::transit(std::int64_t longest_us) {
+  auto const took = core::duration(world_.dice().between(10, longest_us));
+  return std::max(took, welcome_comes_ - world_.now() + core::duration(1));
+}
+
 void model_worker::on_dispatch(std::vector<core::assignment> batch) {
-  auto const life = life_;
-  world_.after(core::duration(world_.dice().between(10, 5'000)),
-               [this, life, batch = std::move(batch)] {
-                 if (life != life_ || !alive_) return;
-                 for (auto const& a : batch) holds_.push_back({a, false});
-                 execute_next();
-               });
+  world_.after(transit(5'000), [this, link = link_, batch = std::move(batch)] {
+    if (link != link_ || !alive_) return;
+    for (auto const& a : batch) {
+      check_values(a);
+      holds_.push_back({a, false});
+    }
+    execute_next();
+  });
 }
 
 void model_worker::execute_next() {
@@ -90,21 +126,21 @@ void model_worker::execute_next() {
     auto const took = world_.dice().chance(80) ? world_.dice().between(10, 2'000)
                                                : world_.dice().between(2'000, 900'000);
     auto const wait = std::max(core::duration{}, paused_until_ - world_.now());
-    world_.after(wait + core::duration(took),
-                 [this, c = h.what.closure, life = life_] { finish(c, life); });
+    world_.after(wait + core::duration(took), [this, c = h.what.closure, attempt = h.what.attempt,
+                                               life = life_] { finish(c, attempt, life); });
   }
 }
 
-void model_worker::finish(core::closure_id c, std::uint64_t life) {
+void model_worker::finish(core::closure_id c, std::uint32_t attempt, std::uint64_t life) {
   if (life != life_ || !alive_) return;
-  auto const it = std::find_if(holds_.begin(), holds_.end(),
-                               [&](held const& h) { return h.what.closure == c; });
+  auto const it = std::find_if(holds_.begin(), holds_.end(), [&](held const& h) {
+    return h.what.closure == c && h.what.attempt == attempt;
+  });
   if (it == holds_.end()) return;  // stopped meanwhile
   auto const what = it->what;
   ++executed;
   if (behaviour_of(what.args) == behaviour::kill_worker) return crash(true);
   holds_.erase(it);
-  check_values(what);
   if (what.builds != core::per_worker_id{}) kept_.insert(what.builds);
   core::worker_result r{what.closure, what.attempt, true, {}, {}};
   switch (behaviour_of(what.args)) {
@@ -143,14 +179,14 @@ void model_worker::check_values(core::assignment const& a) const {
 
 void model_worker::answer(core::worker_result r) {
   answers_.push_back(std::move(r));
-  if (flushing_) return;
+  if (flushing_ || !welcomed_) return;
   flushing_ = true;
   world_.after(core::duration(world_.dice().between(1, 500)),
-               [this, life = life_] { flush(life); });
+               [this, link = link_] { flush(link); });
 }
 
-void model_worker::flush(std::uint64_t life) {
-  if (life != life_) return;
+void model_worker::flush(std::uint64_t link) {
+  if (link != link_) return;
   flushing_ = false;
   if (!alive_ || answers_.empty()) return;
   core::worker_results batch{stream_, std::exchange(answers_, {})};
@@ -160,16 +196,17 @@ void model_worker::flush(std::uint64_t life) {
   }
   send(std::move(batch));
   if (draining_ && holds_.empty())
-    world_.after(50ms, [this, life] {
-      if (life == life_ && alive_) lose_connection("left", true, true), alive_ = false;
+    world_.after(50ms, [this, link] {
+      if (link == link_ && alive_) leave();
     });
 }
 
 void model_worker::on_stop(core::stop_request const& s) {
-  world_.after(core::duration(world_.dice().between(10, 5'000)), [this, life = life_, s] {
-    if (life != life_ || !alive_) return;
-    auto const it = std::find_if(holds_.begin(), holds_.end(),
-                                 [&](held const& h) { return h.what.closure == s.closure; });
+  world_.after(transit(5'000), [this, link = link_, s] {
+    if (link != link_ || !alive_) return;
+    auto const it = std::find_if(holds_.begin(), holds_.end(), [&](held const& h) {
+      return h.what.closure == s.closure && h.what.attempt == s.attempt;
+    });
     if (it == holds_.end() || (it->executing && world_.dice().chance(50))) return;
     core::worker_result r{s.closure, s.attempt, false, {}, {}};
     r.failure.kind = core::failure_kind::cancelled;
@@ -184,40 +221,49 @@ void model_worker::on_drain() {
   draining_ = true;
 }
 
-void model_worker::lose_connection(std::string const& why, bool tell_server, bool clean) {
-  auto const stream = std::exchange(stream_, core::stream_id{});
+void model_worker::forget_everything() {
   ++life_;
   holds_.clear();
   answers_.clear();
-  flushing_ = false;
+}
+
+// What was on its way is lost with the connection, what the process has is not.
+void model_worker::lose_connection(std::string const& why, bool tell_server, bool clean) {
+  auto const stream = std::exchange(stream_, core::stream_id{});
+  ++link_;
+  welcomed_ = flushing_ = false;
   if (tell_server && stream != core::stream_id{})
-    world_.apply(core::worker_detached{stream, clean, why});
+    world_.apply(core::worker_detached{stream, clean, why, !clean});
+}
+
+void model_worker::leave() {
+  forget_everything();
+  lose_connection("left", true, true);
+  alive_ = false;
+}
+
+void model_worker::attach_later(core::duration longest) {
+  world_.after(core::duration(world_.dice().between(1'000, longest.count())), [this, link = link_] {
+    if (link == link_ && alive_) attach();
+  });
 }
 
 void model_worker::on_disconnect(bool final) {
   stream_ = core::stream_id{};
-  ++life_;
-  holds_.clear();
-  answers_.clear();
-  flushing_ = false;
+  ++link_;
+  welcomed_ = flushing_ = false;
+  if (final || draining_) forget_everything();
   if (final) alive_ = false;  // turn() starts a new process one day
-  if (alive_ && !draining_)
-    world_.after(core::duration(world_.dice().between(1'000, 2'000'000)), [this, life = life_] {
-      if (life == life_ && alive_) attach();
-    });
+  if (alive_ && !draining_) attach_later(2s);
 }
 
 void model_worker::crash(bool noticed) {
   world_.note("worker " + std::to_string(number_) + (noticed ? " crashes" : " vanishes"));
   alive_ = false;
-  if (noticed) {
-    lose_connection("connection lost", true, false);
-  } else {
-    ++life_;  // the server goes on believing in the stream
-    holds_.clear();
-    answers_.clear();
-    flushing_ = false;
-  }
+  forget_everything();
+  ++link_;  // unnoticed, the server goes on believing in the stream
+  welcomed_ = flushing_ = false;
+  if (noticed) lose_connection("connection lost", true, false);
 }
 
 void model_worker::turn() {
@@ -231,25 +277,26 @@ void model_worker::turn() {
   if (dice.chance(faults_.pause_percent))
     paused_until_ = world_.now() + core::duration(dice.between(100'000, 40'000'000));
   if (stream_ != core::stream_id{} && dice.chance(faults_.reconnect_percent)) {
+    world_.note("worker " + std::to_string(number_) + " loses its connection");
     bool const noticed = dice.chance(50);
     lose_connection("connection reset", noticed, false);
-    world_.after(core::duration(dice.between(1'000, 3'000'000)), [this, life = life_] {
-      if (life == life_ && alive_) attach();
-    });
-    return;
+    // Mostly soon, as the library does; at times after the grace.
+    return attach_later(dice.chance(70) ? core::duration(100ms) : core::duration(8s));
   }
   if (stream_ != core::stream_id{} && dice.chance(faults_.drain_percent)) {
     draining_ = true;
     send(core::worker_drain{stream_, false});
-    answers_.reserve(1);
-    if (holds_.empty()) lose_connection("left", true, true), alive_ = false;
+    if (holds_.empty()) leave();
   }
 }
 
 void model_worker::heal() {
   paused_until_ = {};
   if (draining_ || !alive_) {
-    if (alive_) lose_connection("left", true, false);
+    if (alive_) {
+      forget_everything();
+      lose_connection("left", true, false);
+    }
     start();
   } else if (stream_ == core::stream_id{}) {
     attach();

@@ -2,7 +2,8 @@
 //
 // It attaches, executes what it is sent on `slots` threads, answers in batches, beats when idle. It
 // can crash (noticed at once, or only by its silence), pause, restart with a new incarnation, lose
-// its connection and come back with the old one, answer twice, or drain and leave.
+// its connection (with what was on its way) and come back with the old one and what it still runs,
+// answer twice, or drain and leave.
 #pragma once
 
 #include <set>
@@ -35,6 +36,7 @@ class model_worker {
   void heal();
 
   core::stream_id stream() const { return stream_; }
+  void on_welcome(core::welcome const& w);
   void on_dispatch(std::vector<core::assignment> batch);
   void on_stop(core::stop_request const& s);
   void on_disconnect(bool final);
@@ -42,6 +44,7 @@ class model_worker {
   void on_drop(core::per_worker_id v) { kept_.erase(v); }
 
   std::uint64_t executed = 0;
+  std::uint64_t went_on = 0;  // closures that survived a broken connection
 
  private:
   struct held {
@@ -49,13 +52,18 @@ class model_worker {
     bool executing = false;
   };
   void attach();
-  void beat(std::uint64_t life);
+  void beat(std::uint64_t link);
   void execute_next();
-  void finish(core::closure_id c, std::uint64_t life);
+  void finish(core::closure_id c, std::uint32_t attempt, std::uint64_t life);
+  void attach_later(core::duration longest);
+  core::duration transit(std::int64_t longest_us);
+  std::vector<core::held_closure> what_it_has() const;
   void answer(core::worker_result r);
   void check_values(core::assignment const& a) const;
-  void flush(std::uint64_t life);
+  void flush(std::uint64_t link);
   void crash(bool noticed);
+  void leave();
+  void forget_everything();
   void send(core::event e);
   void lose_connection(std::string const& why, bool tell_server, bool clean);
 
@@ -66,7 +74,11 @@ class model_worker {
   std::uint64_t& stream_counter_;
   core::stream_id stream_{};  // 0: not attached
   std::uint64_t incarnation_ = 0;
-  std::uint64_t life_ = 0;  // changes with every crash and every lost connection
+  std::uint64_t life_ = 0;  // changes with every crash
+  std::uint64_t link_ = 0;  // changes with every connection that begins or ends
+  bool welcomed_ = false;
+  core::time_point welcome_comes_{};  // nothing overtakes it
+  std::vector<core::held_closure> offered_;
   bool alive_ = false;
   core::time_point paused_until_{};
   std::uint32_t slots_ = 1;

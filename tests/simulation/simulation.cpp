@@ -41,6 +41,8 @@ struct cluster {
   }
 
   void perform(core::effects const& fx) {
+    for (auto const& w : fx.welcomes)
+      if (auto* worker = of(w.stream)) worker->on_welcome(w);
     for (auto const& d : fx.dispatches)
       if (auto* w = of(d.stream))
         w->on_dispatch(
@@ -137,7 +139,7 @@ report simulate(std::uint64_t seed) {
   r.steps = c.earth.steps();
   r.put_back = v.put_back;
   r.aborted = v.values_aborted;
-  for (auto const& w : c.workers) r.executed += w->executed;
+  for (auto const& w : c.workers) r.executed += w->executed, r.went_on += w->went_on;
   for (auto const& client : c.clients) {
     r.succeeded += client->succeeded;
     r.failed += client->failed;

@@ -21,6 +21,7 @@ TEST(simulation, every_invariant_holds_and_everything_finishes_for_200_seeds) {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     auto const r = simulate(seed);
     total.put_back += r.put_back;
+    total.went_on += r.went_on;
     total.aborted += r.aborted;
     total.succeeded += r.succeeded;
     total.failed += r.failed;
@@ -34,6 +35,7 @@ TEST(simulation, every_invariant_holds_and_everything_finishes_for_200_seeds) {
   // The seeds must reach the interesting places, or they prove nothing.
   EXPECT_GT(total.succeeded, 100'000u);
   EXPECT_GT(total.put_back, 1'000u);
+  EXPECT_GT(total.went_on, 500u);
   EXPECT_GT(total.aborted, 50u);
   EXPECT_GT(total.failed, 500u);
   EXPECT_GT(total.cancelled, 500u);

@@ -27,8 +27,11 @@ bool world::run(core::time_point end) {
 void world::apply(core::event e) {
   ++steps_;
   note("event " + std::to_string(e.index()));
+  witness_.before(e);
   auto const fx = server_->step(now_, e);  // a copy: performing them may step again
   fold(fx);
+  if (auto const broken = witness_.after(fx); !broken.empty())
+    throw violation("step " + std::to_string(steps_) + ": " + broken);
   if (auto const broken = server_->violated_invariant(); !broken.empty())
     throw violation("after step " + std::to_string(steps_) + ": " + broken);
   arm();
@@ -77,6 +80,8 @@ void world::fold(std::uint64_t value) {
 void world::fold(core::effects const& fx) {
   fold(static_cast<std::uint64_t>(now_.time_since_epoch().count()));
   for (auto const& w : fx.welcomes) fold(raw(w.stream)), fold(static_cast<std::uint64_t>(w.index));
+  for (auto const& w : fx.welcomes)
+    for (auto const k : w.kept) fold(k);
   for (auto const& d : fx.dispatches) fold(raw(d.stream)), fold(d.count);
   for (auto const& a : fx.assignments) fold(raw(a.closure)), fold(a.attempt);
   for (auto const& s : fx.stop_requests) fold(raw(s.stream)), fold(raw(s.closure));

@@ -1,8 +1,8 @@
 // Virtual time around one coordinator: a queue of things to happen, the coordinator, a trace.
 //
-// After every step the coordinator's invariants are checked, its effects are folded into a hash (so
-// that two runs can be compared) and handed to whoever simulates the other side. The world arms the
-// coordinator's one timer as the real hub does.
+// After every step the coordinator's invariants and the witness's rules are checked, its effects
+// are folded into a hash (so that two runs can be compared) and handed to whoever simulates the
+// other side. The world arms the coordinator's one timer as the real hub does.
 #pragma once
 
 #include <deque>
@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "server/core/coordinator.hpp"
+#include "tests/core/witness.hpp"
 #include "tests/simulation/random.hpp"
 
 namespace muster::simulation {
@@ -62,6 +63,7 @@ class world {
   void arm();
 
   random dice_;
+  core::witness witness_;
   core::time_point now_{std::chrono::seconds(1'700'000'000)};
   std::unique_ptr<core::coordinator> server_;
   std::map<std::pair<core::time_point, std::uint64_t>, std::function<void()>> agenda_;

@@ -1,0 +1,140 @@
+// A connection that breaks while functions run: they go on, and their results are taken on the next
+// stream if the server still wants them.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <latch>
+#include <mutex>
+#include <semaphore>
+
+#include "muster/session.hpp"
+#include "tests/client/worker_thread.hpp"
+#include "tests/rpc/hand_worker.hpp"
+#include "tests/rpc/test_server.hpp"
+#include "tests/support/proxy.hpp"
+
+namespace muster::test {
+namespace {
+
+using std::chrono::milliseconds;
+
+struct held_over : testing::Test {
+  explicit held_over(milliseconds grace = milliseconds(5'000)) : server(options(grace)) {}
+
+  static test_server_options options(milliseconds grace) {
+    test_server_options o;
+    o.core.reconnect_grace = grace;
+    return o;
+  }
+  std::uint64_t reconnects() {
+    return server.on_engine([](server::hub& h) {
+      auto const t = h.state().task("worker", 0);
+      return t ? t->reconnects : 0;
+    });
+  }
+  bool reconnected(std::uint64_t times = 1) {
+    return server.eventually([&](core::coordinator& c) {
+      auto const t = c.task("worker", 0);
+      return t && t->reconnects >= times && t->state == core::task_state::connected;
+    });
+  }
+  /// What runs has run for a while: a closure waits no longer than that for its worker.
+  void let_it_run() { std::this_thread::sleep_for(milliseconds(300)); }
+
+  test_server server;
+  proxy wire{server.address()};
+  std::counting_semaphore<> started{0}, proceed{0};
+  std::atomic<int> calls = 0, asked_to_stop = 0;
+  std::function<void(worker&)> const slow = [this](worker& w) {
+    w.function("slow", [this](context& c) {
+      ++calls;
+      started.release();
+      while (!proceed.try_acquire_for(milliseconds(1)))
+        if (c.cancelled()) return ++asked_to_stop, 0;
+      return static_cast<int>(c.attempt());
+    });
+  };
+};
+
+TEST_F(held_over, what_runs_goes_on_over_a_reset_and_is_answered_on_the_new_stream) {
+  worker_thread worker(options_for(wire.address()), slow);
+  session s({.server = server.address()});
+  auto result = s.call<int>("slow");
+  started.acquire();
+  let_it_run();
+  wire.reset();
+  ASSERT_TRUE(reconnected());
+  proceed.release();
+  EXPECT_EQ(result.get(), 1) << "the first attempt";
+  EXPECT_EQ(calls, 1);
+  EXPECT_EQ(server.violated_invariant(), "");
+}
+
+TEST_F(held_over, what_finishes_while_nobody_can_take_it_is_answered_later) {
+  worker_thread worker(options_for(wire.address()), slow);
+  session s({.server = server.address()});
+  auto result = s.call<int>("slow");
+  started.acquire();
+  let_it_run();
+  wire.cut();  // the answer gets lost on the way
+  proceed.release();
+  std::this_thread::sleep_for(milliseconds(50));
+  wire.mend();
+  EXPECT_EQ(result.get(), 1);
+  EXPECT_EQ(calls, 1);
+  EXPECT_EQ(reconnects(), 1u);
+}
+
+TEST_F(held_over, many_resets_in_a_row_lose_nothing) {
+  auto o = options_for(wire.address());
+  o.slots = 2;
+  worker_thread worker(o, slow);
+  session s({.server = server.address()});
+  auto a = s.call<int>("slow");
+  auto b = s.call<int>("slow");
+  started.acquire();
+  started.acquire();
+  for (std::uint64_t i = 1; i <= 5; ++i) {
+    let_it_run();
+    wire.reset();
+    ASSERT_TRUE(reconnected(i)) << i;
+  }
+  proceed.release(2);
+  EXPECT_EQ(a.get(), 1);
+  EXPECT_EQ(b.get(), 1);
+  EXPECT_EQ(calls, 2);
+}
+
+TEST_F(held_over, what_was_put_back_meanwhile_is_asked_to_stop) {
+  worker_thread worker(options_for(wire.address()), slow);
+  session s({.server = server.address()});
+  auto result = s.call<int>("slow");
+  started.acquire();
+  wire.sever();
+  ASSERT_TRUE(server.eventually([](core::coordinator& c) { return c.overview({}).put_back == 1; }));
+  EXPECT_EQ(asked_to_stop, 0);
+  wire.mend();
+  ASSERT_TRUE(server.eventually([&](core::coordinator&) { return asked_to_stop == 1; }));
+  proceed.release();
+  EXPECT_EQ(result.get(), 2) << "the second attempt";
+}
+
+struct without_grace : held_over {
+  without_grace() : held_over(milliseconds(0)) {}
+};
+
+TEST_F(without_grace, a_reset_puts_everything_back) {
+  worker_thread worker(options_for(wire.address()), slow);
+  session s({.server = server.address()});
+  auto result = s.call<int>("slow");
+  started.acquire();
+  let_it_run();
+  wire.reset();
+  ASSERT_TRUE(server.eventually([&](core::coordinator&) { return asked_to_stop == 1; }));
+  proceed.release();
+  EXPECT_EQ(result.get(), 2);
+  EXPECT_EQ(reconnects(), 0u);
+}
+
+}  // namespace
+}  // namespace muster::test

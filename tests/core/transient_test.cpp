@@ -1,0 +1,225 @@
+// Lost dependencies and time-outs that functions report: borne for a while, counted per session.
+#include "tests/core/fixture.hpp"
+
+namespace muster::core {
+namespace {
+
+struct transient : testing::Test {
+  static config few() {
+    config c;
+    c.declared_jobs = {{"worker", 4}, {"ps", 2}};
+    return c;
+  }
+  explicit transient(config const& settings = few()) : c(settings) {}
+
+  worker_result gone(stream_id w, closure_id id, std::vector<std::string> names,
+                     std::string message = "no answer") {
+    auto r = c.bad(w, id, std::move(message), failure_kind::dependency_lost);
+    r.failure.dependencies = std::move(names);
+    return r;
+  }
+  /// The worker's closure reports `names` as lost; then time passes until it runs again.
+  void report(stream_id w, closure_id id, std::vector<std::string> names) {
+    c.answer(w, {gone(w, id, std::move(names))});
+    for (int i = 0; i < 100 && c.state(id) == closure_state::queued; ++i) {
+      c.advance(100ms);
+      c.alive(w);
+    }
+  }
+
+  cluster c;
+};
+
+TEST_F(transient, a_lost_dependency_puts_the_closure_back_and_the_worker_stays) {
+  auto const w = c.attach();
+  auto const job = c.open({"f"});
+  c.answer(w, {gone(w, job[0], {"ps:1"})});
+  EXPECT_EQ(c.state(job[0]), closure_state::queued);
+  EXPECT_EQ(c.task(0).state, task_state::connected);
+  EXPECT_EQ(c.task(0).failed, 0u);
+  EXPECT_EQ(c.core.closure(job[0])->attempts.at(0).outcome, "lost ps:1: no answer");
+  EXPECT_EQ(c.fx().remarks,
+            (std::vector{remark{remark_kind::dependency_lost, "ps:1",
+                                "reported by worker:0, 1 of 3 times within 10 min: no answer"}}));
+  c.advance(100ms);
+  EXPECT_EQ(c.held(w), job.closures);
+  c.succeed(w, job[0]);
+  EXPECT_EQ(c.job(job.id).state, job_state::succeeded);
+}
+
+TEST_F(transient, the_third_report_of_the_same_one_is_fatal_and_names_it) {
+  auto const w = c.attach();
+  auto const job = c.open({"f", "f"});
+  report(w, job[0], {"ps:1"});
+  ASSERT_EQ(c.state(job[0]), closure_state::queued) << "its neighbour runs";
+  c.answer(w, {gone(w, job[1], {"ps:1"})});
+  c.advance(1s);
+  auto const held = c.held(w).at(0);
+  c.answer(w, {gone(w, held, {"ps:1"}, "connection refused")});
+  auto const v = c.job(job.id);
+  EXPECT_EQ(v.state, job_state::failed);
+  ASSERT_TRUE(v.error);
+  EXPECT_EQ(v.error->kind, failure_kind::dependency_lost);
+  EXPECT_EQ(v.error->dependencies, names({"ps:1"}));
+  EXPECT_EQ(v.error->message,
+            "UNAVAILABLE: ps:1 is lost: reported 3 times within 10 min, the last by worker:0: "
+            "connection refused");
+}
+
+TEST_F(transient, every_named_one_is_counted_and_only_the_full_ones_are_named) {
+  auto const w = c.attach();
+  auto const job = c.open({"f"});
+  report(w, job[0], {"ps:0", "ps:1", "ps:1"});
+  report(w, job[0], {"ps:1"});
+  ASSERT_EQ(c.held(w), job.closures);
+  c.answer(w, {gone(w, job[0], {"ps:0", "ps:1"})});
+  EXPECT_EQ(c.job(job.id).error->dependencies, names({"ps:1"})) << "ps:0 was reported twice";
+}
+
+TEST_F(transient, reports_outside_the_window_are_forgotten) {
+  auto const w = c.attach();
+  auto const job = c.open({"f"});
+  for (int i = 0; i < 6; ++i) {
+    report(w, job[0], {"ps:1"});
+    ASSERT_EQ(c.held(w), job.closures) << i;
+    for (int s = 0; s < 62; ++s) c.advance(5s), c.alive(w);  // so never three within ten minutes
+  }
+  EXPECT_EQ(c.job(job.id).state, job_state::running);
+}
+
+TEST_F(transient, sessions_count_for_themselves) {
+  auto const w = c.attach({.slots = 3, .credits = 3});
+  for (int i = 0; i < 3; ++i) {
+    auto const job = c.open({"f"});
+    report(w, job[0], {"ps:1"});
+    report(w, job[0], {"ps:1"});
+    EXPECT_EQ(c.job(job.id).state, job_state::running);
+  }
+}
+
+TEST_F(transient, names_that_are_none_are_errors_of_their_own) {
+  struct {
+    names said;
+    std::string why;
+  } const bad[] = {{{}, "it names no dependency"},
+                   {{"ps"}, "'ps' is not the name of a task, such as ps:1"},
+                   {{"ps:x"}, "'ps:x' is not the name of a task, such as ps:1"},
+                   {{"ps:-1"}, "'ps:-1' is not the name of a task, such as ps:1"},
+                   {{"p s:1"}, "'p s:1' is not the name of a task, such as ps:1"},
+                   {{":1"}, "':1' is not the name of a task, such as ps:1"},
+                   {{"ps:0", "ps:2"}, "'ps:2': the job has 2 tasks"},
+                   {{"db:0"}, "'db:0': the cluster has no job 'db'"},
+                   {names(65, "ps:0"), "it names more than 64 dependencies"}};
+  for (auto const& b : bad) {
+    auto const w = c.attach();
+    auto const job = c.open({"f"});
+    c.answer(w, {gone(w, job[0], b.said)});
+    auto const v = c.job(job.id);
+    EXPECT_EQ(v.state, job_state::failed) << b.why;
+    ASSERT_TRUE(v.error) << b.why;
+    EXPECT_EQ(v.error->kind, failure_kind::user);
+    EXPECT_EQ(v.error->type, "muster::invalid_dependency");
+    EXPECT_EQ(v.error->message, "INVALID_ARGUMENT: a DEPENDENCY_LOST failure cannot be taken: " +
+                                    b.why + "; it said: no answer");
+    c.leave(w);
+  }
+}
+
+TEST_F(transient, a_task_that_attached_is_known_though_it_was_not_declared) {
+  c.attach({.functions = {}, .job = "db"});
+  auto const w = c.attach();
+  auto const job = c.open({"f"});
+  report(w, job[0], {"db:0"});
+  EXPECT_EQ(c.job(job.id).state, job_state::running);
+}
+
+struct first_is_fatal : transient {
+  static config none() {
+    config c;
+    c.transient_dependency_failures = 0;
+    return c;
+  }
+  first_is_fatal() : transient(none()) {}
+};
+
+TEST_F(first_is_fatal, and_without_a_declaration_any_task_will_do) {
+  auto const w = c.attach();
+  auto const job = c.open({"f"});
+  c.answer(w, {gone(w, job[0], {"anything:7"})});
+  EXPECT_EQ(c.job(job.id).error->dependencies, names({"anything:7"}));
+}
+
+TEST_F(transient, a_stopped_closure_is_cancelled_instead) {
+  auto const w = c.attach();
+  auto const job = c.open({"f"});
+  c.ask(cancel_closure{{}, job[0]});
+  c.answer(w, {gone(w, job[0], {"ps:1"})});
+  EXPECT_EQ(c.state(job[0]), closure_state::cancelled);
+  EXPECT_EQ(c.core.closure(job[0])->error->message,
+            "cancelled instead of run again: lost ps:1: no answer");
+}
+
+TEST_F(transient, a_session_that_goes_on_after_errors_counts_on) {
+  auto const w = c.attach();
+  auto const job = c.open({"f", "f"}, continue_all());
+  for (int i = 0; i < 2; ++i) report(w, c.held(w).at(0), {"ps:1"});
+  c.advance(10s);
+  c.answer(w, {gone(w, c.held(w).at(0), {"ps:1"})});
+  EXPECT_EQ(c.job(job.id).counts.failed, 1u);
+  c.advance(5s);
+  c.succeed(w, c.held(w).at(0));
+  EXPECT_EQ(c.job(job.id).counts.succeeded, 1u);
+}
+
+struct timeouts : transient {
+  static config three() {
+    config c;
+    c.transient_timeouts = 3;
+    return c;
+  }
+  timeouts() : transient(three()) {}
+};
+
+TEST_F(timeouts, are_borne_until_the_number_is_full) {
+  auto const w = c.attach();
+  auto const job = c.open({"f"});
+  c.fail(w, job[0], "slow disk", failure_kind::timeout);
+  EXPECT_EQ(c.held(w), job.closures) << "again at once";
+  EXPECT_EQ(c.core.closure(job[0])->attempts.at(0).outcome, "timed out: slow disk");
+  c.fail(w, job[0], "slow disk", failure_kind::timeout);
+  c.fail(w, job[0], "slow disk", failure_kind::timeout);
+  EXPECT_EQ(c.job(job.id).state, job_state::failed);
+  EXPECT_EQ(c.job(job.id).error->kind, failure_kind::timeout);
+}
+
+TEST_F(timeouts, of_long_ago_do_not_count) {
+  auto const w = c.attach();
+  auto const job = c.open({"f"});
+  for (int i = 0; i < 6; ++i) {
+    c.fail(w, job[0], "slow disk", failure_kind::timeout);
+    ASSERT_EQ(c.held(w), job.closures);
+    for (int s = 0; s < 61; ++s) c.advance(5s), c.alive(w);
+  }
+}
+
+TEST_F(transient, timeouts_are_fatal_below_ten_workers_and_a_tenth_of_them_is_borne_above) {
+  std::vector<stream_id> w;
+  for (int i = 0; i < 9; ++i) w.push_back(c.attach());
+  auto const first = c.open({"f"});
+  auto const busy = [&] {
+    for (auto const s : w)
+      if (!c.held(s).empty()) return s;
+    return stream_id{};
+  };
+  c.fail(busy(), first[0], "slow", failure_kind::timeout);
+  EXPECT_EQ(c.state(first[0]), closure_state::failed);
+  for (int i = 0; i < 11; ++i) w.push_back(c.attach());
+  auto const second = c.open({"f"});
+  c.fail(busy(), second[0], "slow", failure_kind::timeout);
+  EXPECT_EQ(c.state(second[0]), closure_state::running) << "two of twenty: the second is fatal";
+  c.fail(busy(), second[0], "slow", failure_kind::timeout);
+  EXPECT_EQ(c.state(second[0]), closure_state::failed);
+}
+
+}  // namespace
+}  // namespace muster::core
