@@ -1,6 +1,6 @@
 // What happens at a time of its own: a delayed start, a deadline of a closure or a job. Every entry
-// belongs to a living closure or job and goes with it, so their limits bound this too. Owned by the
-// coordinator's state.
+// belongs to a living closure, gang or job and goes with it, so their limits bound this too. Owned
+// by the coordinator's state.
 #pragma once
 
 #include <set>
@@ -15,6 +15,7 @@ enum class alarm_kind : std::uint8_t {
   start,             ///< a queued closure may be dispatched
   closure_deadline,  ///< a closure must have finished
   job_deadline,      ///< a job must have finished
+  gang,              ///< a gang has waited long enough
 };
 
 struct alarm {

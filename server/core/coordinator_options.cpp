@@ -86,6 +86,7 @@ std::string coordinator::state::equip(session& s, slot c,
   auto& d = closures[c].rare();
   d.extras = std::move(extras);
   use_per_worker(x);
+  if (!x.options.gang.empty()) join_gang(c);
   auto const id = closures.id_of(c);
   if (x.options.delay > duration{}) d.start_at = now + x.options.delay;
   if (x.options.deadline > duration{}) {
@@ -132,6 +133,7 @@ void coordinator::state::enqueue(slot c) {
   auto& f = functions[s.lanes[r.lane].function];
   r.state = closure_state::queued;
   if (!r.details || r.details->start_at <= now) {
+    if (r.details && r.details->gang != 0) return wait_for_gang(c);
     ++f.queued;
     return placement.push_back(s, c);
   }
@@ -167,6 +169,10 @@ void coordinator::state::ring(alarm const& a) {
     if (auto* s = find_session(session_id{a.id})) expire(*s);
     return;
   }
+  if (a.kind == alarm_kind::gang) {
+    gangs.all.at(a.id).impatient = true;  // what follows from it: start_gangs
+    return;
+  }
   slot const c = closures.find(closure_id{a.id});
   check(c != no_slot, "an alarm goes with its closure");
   auto& r = closures[c];
@@ -177,9 +183,11 @@ void coordinator::state::ring(alarm const& a) {
     return expire(c);
   }
   auto& f = functions[r.owner->lanes[r.lane].function];
-  --f.waiting, ++f.queued;
+  --f.waiting;
   closures.remove(r.owner->apart, c);
   r.delayed = false;
+  if (r.details->gang != 0) return wait_for_gang(c);
+  ++f.queued;
   placement.push_back(*r.owner, c);
 }
 

@@ -29,7 +29,7 @@ status coordinator::state::valid(std::vector<closure_spec> const& specs, bool re
     auto const extras = valid_extras(specs[i], "closures[" + std::to_string(i) + "].", i);
     if (!extras.ok()) return extras;
   }
-  return {};
+  return valid_gangs(specs);
 }
 
 status coordinator::state::room_for(session const& s, std::size_t n) const {
@@ -107,6 +107,7 @@ void coordinator::state::schedule_closures(session& s, std::vector<closure_spec>
   std::vector<std::pair<closure_id, std::string>> doomed;
   bool const extras =
       std::any_of(specs.begin(), specs.end(), [](auto const& spec) { return spec.extras; });
+  if (extras) form_gangs(specs);
   for (auto& spec : specs) {
     slot const c = create(s, spec);
     if (ids) ids->push_back(closures.id_of(c));
@@ -115,6 +116,7 @@ void coordinator::state::schedule_closures(session& s, std::vector<closure_spec>
     if (auto why = equip(s, c, std::move(spec.extras), request); !why.empty())
       doomed.emplace_back(closures.id_of(c), std::move(why));
   }
+  gangs.forming.clear();
   // Last, because a failure may stop the session.
   for (auto& [id, why] : doomed)
     if (slot const c = closures.find(id);

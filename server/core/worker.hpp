@@ -36,7 +36,8 @@ struct worker {
   std::uint32_t credits = 1;
   std::uint32_t window = 1;
   bool draining = false;
-  slot_list holds;  // closures sent and not answered, oldest first
+  bool reserved = false;  // for a gang that needs it as soon as it is idle
+  slot_list holds;        // closures sent and not answered, oldest first
   std::vector<std::pair<std::string, std::uint32_t>> free;  // of its resources
   std::vector<std::uint32_t> satisfied;                     // requirements, by number
   std::vector<per_worker_id> to_build;                      // in order; sent before other closures
@@ -46,7 +47,7 @@ struct worker {
 
   std::uint32_t outstanding() const { return holds.size; }
   readiness wanted() const {
-    if (draining) return readiness::none;
+    if (draining || reserved) return readiness::none;
     if (holds.size < slots) return readiness::idle;
     auto const refill_at = ready == readiness::none ? window / 2 : window - 1;
     return holds.size <= refill_at ? readiness::ahead : readiness::none;
