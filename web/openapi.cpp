@@ -129,7 +129,7 @@ constexpr std::string_view schemas = R"({
  "delay":{"type":"string"},"deadline":{"type":"string"},
  "max_retries":{"type":"integer","minimum":0,"maximum":10000},
  "retry_delay":{"type":"string"},"retry_delay_max":{"type":"string"},
- "task":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}},
+ "task":{"type":"string"},"gang":{"type":"string","maxLength":256},"labels":{"type":"object","additionalProperties":{"type":"string"}},
  "resources":{"type":"object","additionalProperties":{"type":"integer","minimum":1}}}},
 "PerWorkerRequest":{"type":"object","required":["function"],"additionalProperties":false,
  "properties":{"function":{"type":"string","maxLength":256},"name":{"type":"string","maxLength":256},

@@ -66,6 +66,8 @@ core::closure_options parse_closure_options(json_check& check, json_ref const& o
       o.retry_max = parse_span(check, m.value());
     } else if (key == "task") {
       parse_task(check, m.value(), o);
+    } else if (key == "gang") {
+      o.gang = check.text(m.value(), name_bytes_max);
     } else if (key == "labels") {
       parse_labels(check, m.value(), o);
     } else if (key == "resources") {

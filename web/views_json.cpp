@@ -91,6 +91,7 @@ void write_needs(json_out& out, core::closure_options const& o) {
   if (!o.task_job.empty())
     out.key("task").string(o.task_job +
                            (o.task_index < 0 ? "" : ":" + std::to_string(o.task_index)));
+  if (!o.gang.empty()) out.key("gang").string(o.gang);
   if (!o.labels.empty()) {
     out.key("labels").begin_object();
     for (auto const& [key, value] : o.labels) out.key(key).string(value);

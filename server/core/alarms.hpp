@@ -1,5 +1,5 @@
 // What happens at a time of its own: a delayed start, a deadline of a closure or a job, a
-// worker that is away or starts later. Every entry belongs to a living closure, job or worker and
+// worker that is away or starts later. Every entry belongs to a living closure, gang, job or worker and
 // goes with it, so their limits bound this too. Owned by the coordinator's state.
 #pragma once
 
@@ -18,6 +18,7 @@ enum class alarm_kind : std::uint8_t {
   session_lease,     ///< a session's client must have come back
   worker_return,     ///< a closure waits no longer for a worker that is away
   worker_start,      ///< a worker's staggered start
+  gang,              ///< a gang has waited long enough
 };
 
 struct alarm {

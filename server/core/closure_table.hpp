@@ -36,6 +36,7 @@ struct closure_details {
   std::vector<closure_id> input_ids;          // by position
   std::vector<closure_id> dependents;         // closures that wait for this one; may be gone
   std::uint32_t inputs_missing = 0;
+  std::uint64_t gang = 0;     // in the gang_table, until it starts; 0: none
   std::uint32_t retries = 0;  // user errors that were tried again
   time_point start_at{};      // not dispatched before
   time_point deadline = never;
@@ -62,6 +63,7 @@ struct closure_record {
   closure_state state = closure_state::queued;
   std::uint8_t worker_failures = 0;
   bool delayed : 1 = false;    // queued, and waits for its start rather than for a worker
+  bool ganged : 1 = false;     // queued, and waits for its gang to start
   bool timed_out : 1 = false;  // its deadline has passed while it ran
   bool stop_requested : 1 = false;
   bool awaited : 1 = false;   // a parked call waits for it

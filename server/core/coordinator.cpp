@@ -36,7 +36,10 @@ void coordinator::state::begin(time_point t) {
 }
 
 effects const& coordinator::state::end() {
-  tell_dependents();
+  while (!ended_inputs.empty() || !gangs.broken.empty()) {
+    tell_dependents();
+    tell_gangs();
+  }
   for (auto const id : unsettled)
     if (auto* s = find_session(id)) {
       s->unsettled = false;
@@ -54,6 +57,7 @@ effects const& coordinator::state::end() {
 // dispatch.
 void coordinator::state::dispatch() {
   if (!builders_waiting.empty()) send_builds();
+  if (!gangs.waiting.empty()) start_gangs();
   while (worker* w = placement.next(run)) {
     auto const first = static_cast<std::uint32_t>(fx.assignments.size());
     for (slot const c : run) assign(*w, c);

@@ -119,10 +119,10 @@ void coordinator::state::put_back_closure(worker& w, slot c, bool suspect,
 
 void coordinator::state::unlink(slot c) {
   auto& r = closures[c];
-  if (r.state == closure_state::blocked || r.delayed) {
+  if (r.state == closure_state::blocked || r.delayed || r.ganged) {
     closures.remove(r.owner->apart, c);
     if (r.delayed) alarms.clear(r.details->start_at, alarm_kind::start, raw(closures.id_of(c)));
-    r.delayed = false;
+    r.delayed = r.ganged = false;
   } else if (r.state == closure_state::queued) {
     placement.unqueue(*r.owner, c);
   } else if (r.worker) {
@@ -173,7 +173,7 @@ void coordinator::state::finish(slot c, closure_state as) {
   auto& f = functions[s.lanes[r.lane].function];
   auto const was = r.state;
   bool const was_running = was == closure_state::running;
-  bool const apart = r.delayed || was == closure_state::blocked;
+  bool const apart = r.delayed || r.ganged || was == closure_state::blocked;
   auto const stream = r.worker ? r.worker->stream : stream_id{};
   unlink(c);
   finished_some |= was_running;
@@ -210,6 +210,7 @@ void coordinator::state::finish(slot c, closure_state as) {
     if (d->deadline != never)
       alarms.clear(d->deadline, alarm_kind::closure_deadline, raw(closures.id_of(c)));
     d->inputs.reset();
+    if (d->gang != 0) break_gang(c);
     if (d->extras) unuse_per_worker(*d->extras);
     if (!d->dependents.empty())
       ended_inputs.push_back({closures.id_of(c), as == closure_state::succeeded, r.value,

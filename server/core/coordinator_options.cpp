@@ -92,6 +92,7 @@ std::string coordinator::state::equip(session& s, slot c,
   auto& d = closures[c].rare();
   d.extras = std::move(extras);
   use_per_worker(x);
+  if (!x.options.gang.empty()) join_gang(c);
   auto const id = closures.id_of(c);
   if (x.options.delay > duration{}) d.start_at = now + x.options.delay;
   if (x.options.deadline > duration{}) {
@@ -144,6 +145,7 @@ void coordinator::state::enqueue(slot c) {
   r.state = closure_state::queued;
   if (!r.details || r.details->start_at <= now) {
     if (r.details) r.details->ready_at = now;
+    if (r.details && r.details->gang != 0) return wait_for_gang(c);
     ++f.queued;
     return placement.push_back(s, c);
   }
@@ -182,6 +184,10 @@ void coordinator::state::ring(alarm const& a) {
   if (a.kind == alarm_kind::session_lease) return lease_rang(*find_session(session_id{a.id}));
   if (a.kind == alarm_kind::worker_start) return start(*find_worker(stream_id{a.id}));
   if (a.kind == alarm_kind::worker_return) return stop_waiting(*find_worker(stream_id{a.id}));
+  if (a.kind == alarm_kind::gang) {
+    gangs.all.at(a.id).impatient = true;  // what follows from it: start_gangs
+    return;
+  }
   slot const c = closures.find(closure_id{a.id});
   check(c != no_slot, "an alarm goes with its closure");
   auto& r = closures[c];
@@ -192,10 +198,12 @@ void coordinator::state::ring(alarm const& a) {
     return expire(c);
   }
   auto& f = functions[r.owner->lanes[r.lane].function];
-  --f.waiting, ++f.queued;
+  --f.waiting;
   closures.remove(r.owner->apart, c);
   r.delayed = false;
   r.details->ready_at = now;
+  if (r.details->gang != 0) return wait_for_gang(c);
+  ++f.queued;
   placement.push_back(*r.owner, c);
 }
 

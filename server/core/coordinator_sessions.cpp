@@ -31,7 +31,7 @@ status coordinator::state::valid(std::vector<closure_spec> const& specs,
                                      session.hold_values && !session.by_call);
     if (!extras.ok()) return extras;
   }
-  return {};
+  return valid_gangs(specs);
 }
 
 status coordinator::state::room_for(session const& s, std::size_t n) const {
@@ -110,6 +110,7 @@ void coordinator::state::schedule_closures(session& s, std::vector<closure_spec>
   std::vector<std::pair<closure_id, std::string>> doomed;
   bool const extras =
       std::any_of(specs.begin(), specs.end(), [](auto const& spec) { return spec.extras; });
+  if (extras) form_gangs(specs);
   for (auto& spec : specs) {
     if (s.spec.hold_values && repeat(s, spec.token)) {
       auto const known = s.by_token.at(spec.token);
@@ -124,6 +125,7 @@ void coordinator::state::schedule_closures(session& s, std::vector<closure_spec>
     if (auto why = equip(s, c, std::move(spec.extras), request); !why.empty())
       doomed.emplace_back(closures.id_of(c), std::move(why));
   }
+  gangs.forming.clear();
   // Last, because a failure may stop the session.
   for (auto& [id, why] : doomed)
     if (slot const c = closures.find(id);

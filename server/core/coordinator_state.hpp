@@ -9,6 +9,7 @@
 //   coordinator_watchdog.cpp  when nothing finishes
 //   coordinator_options.cpp   delays, deadlines, retries, inputs
 //   coordinator_requirements.cpp   affinity, labels, resources
+//   coordinator_gangs.cpp     closures that start together
 //   coordinator_per_worker.cpp     values that each worker builds for itself
 //   coordinator_views.cpp     copies for readers;  explain.cpp, invariants.cpp
 #pragma once
@@ -22,6 +23,7 @@
 #include "server/core/closure_table.hpp"
 #include "server/core/coordinator.hpp"
 #include "server/core/function_table.hpp"
+#include "server/core/gang_table.hpp"
 #include "server/core/metrics.hpp"
 #include "server/core/per_worker_table.hpp"
 #include "server/core/place_table.hpp"
@@ -55,6 +57,7 @@ struct coordinator::state {
   core::placement placement;
   requirement_table requirements;
   per_worker_table per_worker;
+  gang_table gangs;
   session builders;                         // owns the closures of builds; in no list
   std::vector<stream_id> builders_waiting;  // workers with something to build
   std::uint32_t max_build_losses = 0;       // as a closure's quarantine
@@ -197,6 +200,21 @@ struct coordinator::state {
   void reserve(worker& w, slot c);
   /// The worker holds the closure no more: its resources are free again.
   void let_go(worker& w, slot c);
+
+  // coordinator_gangs.cpp
+  status valid_gangs(std::vector<closure_spec> const& specs) const;
+  void form_gangs(std::vector<closure_spec> const& specs);
+  void join_gang(slot c);
+  /// The closure waits for nothing else any more.
+  void wait_for_gang(slot c);
+  void forget_gang(std::uint64_t id);
+  void break_gang(slot c);
+  void tell_gangs();
+  std::vector<std::pair<slot, worker*>> plan(gang const& g, bool idle);
+  void start_gangs();
+  void start_member(worker& w, slot c);
+  void keep_free(std::vector<stream_id> wanted);
+  std::string why_gang_waits(gang const& g);
 
   // coordinator_per_worker.cpp
   void create(create_per_worker& e);

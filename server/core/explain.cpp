@@ -86,6 +86,9 @@ result<std::string> coordinator::explain(closure_id id, time_point now) const {
                           r.details->lost.back().outcome + "."
                     : (r.details->lost.empty() ? ": it was scheduled with a delay."
                                                : " after " + r.details->lost.back().outcome + "."));
+      if (r.ganged)
+        return "QUEUED for " + ago(now - r.created) + ": " +
+               state_->why_gang_waits(st.gangs.all.at(r.details->gang)) + "." + moved;
       std::string const queued = "QUEUED for " + ago(now - r.created) + ": ";
       if (st.stopping) return queued + "the server is shutting down." + moved;
       if (connected == 0) return queued + "no worker is connected." + moved;

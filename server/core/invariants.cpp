@@ -1,5 +1,6 @@
 // Everything that must hold between two steps, recounted the slow way. Used by the simulator and
 // the fuzzer after each step.
+#include <algorithm>
 #include <set>
 
 #include "server/core/coordinator_state.hpp"
@@ -110,8 +111,11 @@ std::string coordinator::violated_invariant() const {
       if (!r.details || r.details->inputs_missing == 0)
         return text(st.closures.id_of(c)) + " is blocked and misses no input";
     }
-    if (r.delayed && r.state != closure_state::queued) return "a delayed closure is not queued";
-    if (r.delayed || r.state == closure_state::blocked) ++apart[r.owner->id];
+    if ((r.delayed || r.ganged) && r.state != closure_state::queued)
+      return "a closure that waits for its time or its gang is not queued";
+    if (r.ganged && (!r.details || !st.gangs.all.contains(r.details->gang)))
+      return "a closure waits for a gang that is gone";
+    if (r.delayed || r.ganged || r.state == closure_state::blocked) ++apart[r.owner->id];
     timed += r.delayed;
     timed += r.details && r.details->deadline != never && !ended(r.state);
     if (r.state == closure_state::running) {
@@ -186,6 +190,12 @@ std::string coordinator::violated_invariant() const {
   if (bytes != st.value_bytes) return broken("value bytes", st.value_bytes, bytes);
   if (held_back != st.sessions_held_back)
     return broken("sessions held back", st.sessions_held_back, held_back);
+  for (auto const& [id, g] : st.gangs.all) {
+    timed += g.impatient_at != never && !g.impatient;
+    if ((g.ready == g.size) !=
+        (std::find(st.gangs.waiting.begin(), st.gangs.waiting.end(), id) != st.gangs.waiting.end()))
+      return "gang '" + g.name + "' is ready and does not wait, or the other way round";
+  }
   if (timed != st.alarms.size()) return broken("alarms", st.alarms.size(), timed);
   if (!st.ended_inputs.empty()) return "an ended input was left untold";
   if (!st.unsettled.empty()) return "a session was left unsettled";

@@ -89,8 +89,9 @@ struct closure_options {
   std::uint32_t max_retries = 0;  // how often a user error is tried again
   duration retry_initial = std::chrono::seconds(1);  // doubled with each retry, up to…
   duration retry_max = std::chrono::minutes(1);      // …this; a quarter less, spread by closure
-  std::string task_job{};                            // only on tasks of this job; empty: any
-  std::int64_t task_index = -1;                      // only on this task of the job; -1: any
+  std::string gang{};      // closures of a request with the same one start together or not at all
+  std::string task_job{};  // only on tasks of this job; empty: any
+  std::int64_t task_index = -1;  // only on this task of the job; -1: any
   std::vector<std::pair<std::string, std::string>> labels{};  // only where all of them match
   std::vector<std::pair<std::string, std::uint32_t>>
       resources{};  // taken from the worker meanwhile

@@ -47,8 +47,9 @@ struct placement_class {
   ring<session, session_turn> sessions;
   bool dirty = false;
 
+  bool has_function(function_id f) const { return raw(f) < has.size() && has[raw(f)]; }
   bool can_run(lane const& l) const {
-    return raw(l.function) < has.size() && has[raw(l.function)] &&
+    return has_function(l.function) &&
            (l.requirement == 0 || (l.requirement < meets.size() && meets[l.requirement]));
   }
 };
@@ -87,6 +88,12 @@ class placement {
   /// One turn: a worker with room and closures for it (unqueued, oldest first, at least one), or
   /// null when nothing can be placed. The caller hands them over and calls `update`.
   worker* next(std::vector<slot>& run);
+
+  /// Workers with an idle slot; `f` must not change them.
+  template <class F>
+  void for_each_idle(F f) const {
+    for (auto const& [key, c] : classes_) c->idle.for_each(f);
+  }
 
   std::string violated_invariant() const;
 

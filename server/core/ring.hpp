@@ -39,6 +39,12 @@ class ring {
     link = {};
   }
 
+  /// `f` must not change the ring.
+  template <class F>
+  void for_each(F f) const {
+    for (T* t = front_; t; t = link_of_(*t).next) f(*t);
+  }
+
   void rotate() {
     if (front_ == back_) return;
     T& t = *front_;

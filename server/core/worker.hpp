@@ -36,6 +36,7 @@ struct worker {
   std::uint32_t credits = 1;
   std::uint32_t window = 1;
   bool draining = false;
+  bool reserved = false;  // for a gang that needs it as soon as it is idle
   bool away = false;     // its connection broke; `holds` is what it may be running
   bool waiting = false;  // for its staggered start
   bool counted = false;  // among the workers that have its functions
@@ -52,7 +53,7 @@ struct worker {
 
   std::uint32_t outstanding() const { return holds.size; }
   readiness wanted() const {
-    if (draining || away || waiting) return readiness::none;
+    if (draining || away || waiting || reserved) return readiness::none;
     if (holds.size < slots) return readiness::idle;
     auto const refill_at = ready == readiness::none ? window / 2 : window - 1;
     return holds.size <= refill_at ? readiness::ahead : readiness::none;

@@ -52,8 +52,9 @@ effects const& cluster::step(event e) {
   if (auto const* opening = std::get_if<open_session>(&e))
     for (auto const& c : opening->closures)
       choosy_ |=
-          c.extras && (!c.extras->options.task_job.empty() || !c.extras->options.labels.empty() ||
-                       !c.extras->options.resources.empty() || !c.extras->per_worker.empty());
+          c.extras && (!c.extras->options.gang.empty() || !c.extras->options.task_job.empty() ||
+                       !c.extras->options.labels.empty() || !c.extras->options.resources.empty() ||
+                       !c.extras->per_worker.empty());
   witness_.before(e);
   fx_ = core.step(now_, e);
   EXPECT_EQ(witness_.after(fx_), "") << "event " << e.index();

@@ -1,5 +1,7 @@
 #include "tests/simulation/model_client.hpp"
 
+#include <algorithm>
+
 namespace muster::simulation {
 
 using namespace std::chrono_literals;
@@ -35,6 +37,21 @@ void model_client::release_value() {
   world_.ask(core::delete_per_worker{{}, std::exchange(value_, {})}, [](core::reply const& r) {
     if (!r.status.ok()) throw violation("a value was released before: " + r.status.message);
   });
+}
+
+// Two that start together: as many as the first worker can run at one time. Without inputs, since a
+// gang must not wait for itself.
+void model_client::make_gang(std::vector<core::closure_spec>& batch) {
+  for (std::size_t i = 0; i < std::min<std::size_t>(2, batch.size()); ++i) {
+    auto& c = batch[batch.size() - 1 - i];
+    auto x = std::make_shared<core::closure_extras>();
+    if (c.extras) x->options = c.extras->options;
+    x->options.resources.clear();
+    x->options.task_job.clear();
+    x->options.task_index = -1;
+    x->options.gang = "pair";
+    c.extras = std::move(x);
+  }
 }
 
 // Only what the first worker has, so that nothing can wait for ever.
@@ -85,6 +102,7 @@ std::vector<core::closure_spec> model_client::batch() {
     c.args = args_for(b, c.token);
     if (fancy_ && dice.chance(50)) c.extras = extras(static_cast<std::size_t>(&c - out.data()));
   }
+  if (fancy_ && dice.chance(50)) make_gang(out);
   return out;
 }
 

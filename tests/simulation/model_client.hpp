@@ -28,6 +28,7 @@ class model_client {
   void open_job();
   void schedule_more(int batches);
   void ask_for_a_worker(core::closure_extras& x);
+  static void make_gang(std::vector<core::closure_spec>& batch);
   void create_value();
   void release_value();
   std::vector<core::closure_spec> batch();

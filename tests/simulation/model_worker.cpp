@@ -28,7 +28,7 @@ model_worker::model_worker(world& w, faults const& f, int number,
 void model_worker::start() {
   alive_ = true;
   incarnation_ = world_.dice().next() | 1;
-  slots_ = static_cast<std::uint32_t>(world_.dice().between(1, 4));
+  slots_ = static_cast<std::uint32_t>(world_.dice().between(number_ == 0 ? 2 : 1, 4));
   draining_ = false;
   kept_.clear();
   attach();

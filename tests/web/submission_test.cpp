@@ -144,13 +144,14 @@ TEST(submission, what_is_wrong_is_named) {
 TEST(submission, what_closures_ask_of_their_worker) {
   json_check check;
   auto const s = parse(R"({"closures":[{"function":"f","options":
-      {"task":"worker:3","labels":{"zone":"a"},"resources":{"gpu":2}}},
+      {"gang":"g","task":"worker:3","labels":{"zone":"a"},"resources":{"gpu":2}}},
       {"function":"f","options":{"task":"gpu"}},
       {"function":"f","args":[{"x":{"$per_worker":"pw_00000000000000ff"}},
                               {"$per_worker":"pw_00000000000000ff"}]}]})",
                        check);
   ASSERT_FALSE(check.failed()) << check.failure().detail;
   auto const& first = s.batch.closures[0].extras->options;
+  EXPECT_EQ(first.gang, "g");
   EXPECT_EQ(first.task_job, "worker");
   EXPECT_EQ(first.task_index, 3);
   EXPECT_EQ(first.labels, (std::vector<std::pair<std::string, std::string>>{{"zone", "a"}}));
