@@ -68,7 +68,8 @@ class coordinator {
   /// True while the session's queue is below its capacity (streams are read only then).
   bool has_room(session_id s) const;
 
-  /// Whether the stream may speak for this closure: it holds this very attempt of it.
+  /// Whether the stream may speak for this closure: it holds this very attempt of it. Nothing for
+  /// the builder of a per-worker value, which belongs to no session.
   std::optional<holding> held(stream_id stream, closure_id closure, std::uint32_t attempt) const;
 
   // Views. NOT_FOUND names the id; everything is copied.
