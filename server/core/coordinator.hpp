@@ -73,7 +73,8 @@ class coordinator {
   /// The closure of a holding session's token; none when it is not known (any more).
   closure_id closure_of(session_id s, std::uint64_t token) const;
 
-  /// Whether the stream may speak for this closure: it holds this very attempt of it.
+  /// Whether the stream may speak for this closure: it holds this very attempt of it. Nothing for
+  /// the builder of a per-worker value, which belongs to no session.
   std::optional<holding> held(stream_id stream, closure_id closure, std::uint32_t attempt) const;
 
   // Views. NOT_FOUND names the id; everything is copied.

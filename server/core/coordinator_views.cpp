@@ -163,6 +163,7 @@ std::optional<holding> coordinator::held(stream_id stream, closure_id closure,
   if (c == no_slot) return {};
   auto const& r = st.closures[c];
   if (!r.worker || r.worker->stream != stream || r.attempt != attempt) return {};
+  if (r.owner->id == session_id{}) return {};  // builds a per-worker value: of no session
   return holding{r.owner->id, r.order};
 }
 

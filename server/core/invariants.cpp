@@ -196,6 +196,14 @@ std::string coordinator::violated_invariant() const {
         (std::find(st.gangs.waiting.begin(), st.gangs.waiting.end(), id) != st.gangs.waiting.end()))
       return "gang '" + g.name + "' is ready and does not wait, or the other way round";
   }
+  if ((held_back > 0) != (st.metrics.full_since != never))
+    return "the time of a full queue does not run while one is full, or runs while none is";
+  auto const& n = st.counts;
+  if (st.metrics.total.count() != n.succeeded + n.failed + n.cancelled)
+    return broken("times of ended closures", st.metrics.total.count(),
+                  n.succeeded + n.failed + n.cancelled);
+  if (st.metrics.queue_wait.count() < st.metrics.execution.count())
+    return "more attempts were answered than sent";
   if (timed != st.alarms.size()) return broken("alarms", st.alarms.size(), timed);
   if (!st.ended_inputs.empty()) return "an ended input was left untold";
   if (!st.unsettled.empty()) return "a session was left unsettled";
