@@ -115,6 +115,8 @@ void add_logging(CLI::App& verb, server::configuration& c) {
 void add_limits(CLI::App& verb, server::configuration& c) {
   add_duration(verb, "--heartbeat-timeout", c.core.heartbeat_timeout,
                "A worker silent for this long is lost");
+  add_duration(verb, "--session-grace", c.core.session_grace,
+               "How long a session that holds values waits for its vanished client");
   add_duration(verb, "--task-retention", c.core.task_retention,
                "How long a lost or departed task stays listed");
   add_duration(verb, "--stop-timeout", c.stop_timeout, "Limit for an orderly stop");
