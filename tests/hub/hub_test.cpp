@@ -30,7 +30,9 @@ struct recording_worker : worker_sink {
 
 struct recording_session : session_sink {
   void on_outcome(core::outcome const& o) override { tokens.push_back(o.token); }
-  void on_notice(core::notice_kind n) override { notices.push_back(n); }
+  void on_notice(core::session_notice const& n) override { notices.push_back(n.kind); }
+  void on_taken_over() override { taken_over = true; }
+  bool taken_over = false;
   std::vector<std::uint64_t> tokens;
   std::vector<core::notice_kind> notices;
 };
@@ -197,6 +199,15 @@ TEST_F(hub_test, only_the_holder_of_a_closure_may_report_and_its_reports_go_with
   EXPECT_EQ(h.logs().after({opened.session, {}}, 0, 10).lines.size(), 1u);
   h.ask(core::delete_session{{}, opened.session}, [](core::reply const&) {});
   EXPECT_EQ(h.logs().count().bytes, 0u);
+}
+
+TEST_F(hub_test, a_session_has_one_sink_and_the_old_one_is_told) {
+  recording_session first, second;
+  h.attach(core::session_id{1}, first);
+  h.attach(core::session_id{1}, second);
+  EXPECT_TRUE(first.taken_over);
+  EXPECT_FALSE(second.taken_over);
+  h.detach(core::session_id{1});
 }
 
 }  // namespace
