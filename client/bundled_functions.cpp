@@ -35,7 +35,8 @@ void sleep(context& c, double ms) {
   if (c.cancelled()) throw_cancelled();
 }
 
-void fail(std::string const& message) {
+void fail(std::string const& message, std::optional<std::vector<std::string>> const& dependencies) {
+  if (dependencies) throw dependency_lost(*dependencies, message);
   throw function_error(message, "muster.fail");
 }
 
@@ -87,7 +88,7 @@ void add_bundled_functions(worker& w, bundled_options options) {
   w.quick_raw_function("muster.noop", [](context&, value_view, value&) {});
   w.quick_raw_function("muster.echo", echo);
   w.function("muster.sleep", sleep, {"ms"});
-  w.function("muster.fail", fail, {"message"});
+  w.function("muster.fail", fail, {"message", "dependencies"});
   w.function("muster.worker_info", worker_info);
   w.function("text.word_count", word_count, {"path"});
   if (options.allow_exec) w.function("muster.exec", exec, {"argv", "env", "cwd", "stdin"});

@@ -60,6 +60,7 @@ void to_wire(failure const& from, v1::Failure& to) {
   to.set_type(wire_text(from.type));
   to.set_message(wire_text(from.message));
   to.set_traceback(wire_text(from.traceback));
+  for (auto const& d : from.dependencies) to.add_dependency(wire_text(d));
 }
 
 failure from_wire(v1::Failure const& from) {
@@ -70,6 +71,7 @@ failure from_wire(v1::Failure const& from) {
   f.traceback = from.traceback();
   f.worker = from.worker();
   f.attempt = from.attempt();
+  f.dependencies.assign(from.dependency().begin(), from.dependency().end());
   return f;
 }
 
@@ -82,6 +84,8 @@ failure failure_of_current_exception() {
     f.type = e.type();
     f.message = e.what();
     f.traceback = e.traceback();
+    if (auto const* lost = dynamic_cast<dependency_lost const*>(&e))
+      f.dependencies = lost->dependencies();
   } catch (std::exception const& e) {
     f.type = demangled(typeid(e));
     f.message = e.what();

@@ -1,5 +1,7 @@
 #include "web/counters.hpp"
 
+#include "web/text.hpp"
+
 namespace muster::web {
 
 namespace {
@@ -74,6 +76,19 @@ void write(json_out& out, counters const& c) {
   out.key("cancelled").number(o.jobs_cancelled);
   out.end_object();
   out.key("sessions").number(o.sessions);
+  out.key("stalled").begin_object();
+  out.key("since_ms").number(core::to_unix_ms(o.quiet_since));
+  out.key("oldest").begin_array();
+  for (auto const& s : o.oldest_running) {
+    out.begin_object();
+    out.key("closure").string(closure_text(s.closure));
+    out.key("function").string(s.function);
+    out.key("worker").string(s.worker);
+    out.key("since_ms").number(core::to_unix_ms(s.since));
+    out.end_object();
+  }
+  out.end_array();
+  out.end_object();
   write_functions(out, c);
   out.end_object();
 }

@@ -54,6 +54,9 @@ problem value_problem(core::value_reply const& v) {
   } else if (v.state == core::closure_state::cancelled) {
     p.status = 409;
     p.code = core::code::cancelled;
+  } else if (v.failure.kind == core::failure_kind::dependency_lost) {
+    p.status = 503;
+    p.code = core::code::unavailable;
   }
   p.failure = v.failure;
   return p;

@@ -33,6 +33,11 @@ void write(json_out& out, core::failure const& f) {
   out.key("traceback").string(f.traceback);
   out.key("worker").string(f.worker);
   out.key("attempt").number(f.attempt);
+  if (!f.dependencies.empty()) {
+    out.key("dependencies").begin_array();
+    for (auto const& d : f.dependencies) out.string(d);
+    out.end_array();
+  }
   out.end_object();
 }
 
@@ -176,7 +181,14 @@ void write(json_out& out, core::task_view const& t, core::time_point now) {
   out.key("finished").number(t.finished);
   out.key("failed").number(t.failed);
   out.key("restarts").number(t.restarts);
+  out.key("reconnects").number(t.reconnects);
   out.key("draining").boolean(t.draining);
+  out.key("away").boolean(t.away);
+  if (t.starts_at != core::time_point{}) time(out, "starts_ms", t.starts_at);
+  if (t.lost_since != core::never) {
+    time(out, "lost_since_ms", t.lost_since);
+    out.key("given_up").boolean(t.given_up);
+  }
   out.key("functions").begin_array();
   for (auto const& f : t.functions) out.string(f);
   out.end_array();

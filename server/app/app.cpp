@@ -83,7 +83,7 @@ class app {
   event_log events_;
   coro::timer deadline_{engine_};
   coro::task_group stopping_{engine_.get_executor(), 1, on_task_error()};
-  hub hub_{config_.core, environment()};
+  hub hub_;
   core::coordination::service_registry service_types_;
   coro::timer coordination_deadline_{engine_};
   coordination_hub coordination_{{}, service_types_, random_64(), coordination_surroundings()};
@@ -127,8 +127,21 @@ cluster_ports_options ports_options_from(configuration const& c) {
   return o;
 }
 
+// A default grace gives way to a short heartbeat timeout. What functions may name as lost: the
+// tasks of the first cluster.
+core::config core_config_from(configuration const& c) {
+  auto core = c.core;
+  if (core.reconnect_grace >= core.heartbeat_timeout)
+    core.reconnect_grace = core.heartbeat_timeout / 2;
+  if (!c.clusters.empty())
+    for (auto const& job : c.clusters.front().jobs)
+      core.declared_jobs.emplace_back(job.name, job.tasks);
+  return core;
+}
+
 app::app(configuration const& c)
     : config_(c),
+      hub_(core_config_from(c), environment()),
       ports_(coordination_, grpc_, ports_options_from(c)),
       workers_(hub_, grpc_,
                {.finish_grace = stream_grace,

@@ -62,6 +62,22 @@ std::string to_string(endpoint const& e) {
   return text;
 }
 
+namespace {
+std::string problem_with_times(core::config const& c) {
+  // The default gives way by itself.
+  if (c.reconnect_grace >= c.heartbeat_timeout &&
+      c.reconnect_grace != core::config{}.reconnect_grace)
+    return "--reconnect-grace must be less than --heartbeat-timeout, after which a worker is lost "
+           "anyway";
+  if (c.transient_dependency_failures > 10'000)
+    return "--transient-dependency-failures: the limit is 10000";
+  if (c.max_worker_failures > core::worker_failures_max)
+    return "--max-worker-failures: the limit is " + std::to_string(core::worker_failures_max) +
+           "; 0 is no limit";
+  return {};
+}
+}  // namespace
+
 std::string problem_with(configuration const& c) {
   if (!c.data_dir.empty())
     return "--data-dir is not available yet: this version keeps everything in memory; start "
@@ -71,6 +87,7 @@ std::string problem_with(configuration const& c) {
       return std::string(flag) + " " + to_string(*where) +
              " can be reached from other machines, and there are no credentials yet: listen on "
              "127.0.0.1, or add --insecure if the network itself is trusted";
+  if (auto problem = problem_with_times(c.core); !problem.empty()) return problem;
   if (c.grpc == c.http && c.grpc.port != 0)
     return "--grpc and --http are both " + to_string(c.grpc) + ": give them different ports";
   return {};

@@ -1,4 +1,5 @@
 // muster serve: flags into a server::configuration, then the server until it is told to stop.
+#include <charconv>
 #include <iostream>
 #include <sstream>
 
@@ -115,6 +116,38 @@ void add_logging(CLI::App& verb, server::configuration& c) {
 void add_limits(CLI::App& verb, server::configuration& c) {
   add_duration(verb, "--heartbeat-timeout", c.core.heartbeat_timeout,
                "A worker silent for this long is lost");
+  add_duration(verb, "--reconnect-grace", c.core.reconnect_grace,
+               "How long running closures wait for a worker whose connection broke; 0: not at all");
+  add_duration(verb, "--recovery-timeout", c.core.recovery_timeout,
+               "A worker lost for this long is given up: what can only run there fails");
+  add_duration(verb, "--start-delay", c.core.start_delay,
+               "A new worker with index i gets no closures for i times this");
+  add_duration(verb, "--start-delay-max", c.core.start_delay_max,
+               "The most of --start-delay for one worker; 0: no cap");
+  add_duration(verb, "--watchdog", c.core.watchdog,
+               "Warn when closures run and none finished for this long; 0: off");
+  add_count(verb, "--transient-dependency-failures", c.core.transient_dependency_failures,
+            "Report of a lost dependency that is fatal to its session; 0: the first");
+  verb.add_option_function<std::string>(
+          "--transient-timeouts",
+          [&c](std::string const& text) {
+            if (text == "workers/10") {
+              c.core.transient_timeouts = core::config::timeouts_by_workers;
+              return;
+            }
+            std::uint32_t n = 0;
+            auto const* end = text.data() + text.size();
+            auto const [at, error] = std::from_chars(text.data(), end, n);
+            if (error != std::errc{} || at != end || n > 10'000)
+              throw CLI::ValidationError("--transient-timeouts",
+                                         "'" + text + "' is neither workers/10 nor 0 to 10000");
+            c.core.transient_timeouts = n;
+          },
+          "Time-out reported by a function that is fatal to its session; 0: the first")
+      ->type_name("N")
+      ->default_str("workers/10");
+  add_duration(verb, "--transient-window", c.core.transient_window,
+               "Older reports of lost dependencies and time-outs do not count");
   add_duration(verb, "--task-retention", c.core.task_retention,
                "How long a lost or departed task stays listed");
   add_duration(verb, "--stop-timeout", c.stop_timeout, "Limit for an orderly stop");

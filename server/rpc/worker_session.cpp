@@ -182,7 +182,8 @@ void worker_session::leave_hub(bool clean, std::string reason, bool may_return) 
 }
 
 void worker_session::connection_lost() {
-  leave_hub(false, "connection lost", true);
+  // One that asked to leave does not dial again.
+  leave_hub(false, "connection lost", !leave_asked_);
 }
 
 }  // namespace muster::server

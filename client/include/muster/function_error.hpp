@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "muster/value.hpp"
 
@@ -31,6 +32,22 @@ class function_error : public std::runtime_error {
   failure_kind kind_;
   std::string type_;
   std::string traceback_;
+};
+
+/// A task that the function relies on is gone, such as a parameter server. The closure is tried
+/// again; the third report of the same task within ten minutes fails the session with UNAVAILABLE
+/// (the server's settings say how many and how long).
+class dependency_lost : public function_error {
+ public:
+  /// `dependencies`: names of tasks, "ps:1"; at least one, each counts.
+  dependency_lost(std::vector<std::string> dependencies, std::string const& message)
+      : function_error(failure_kind::dependency_lost, message, "muster::dependency_lost"),
+        dependencies_(std::move(dependencies)) {}
+
+  std::vector<std::string> const& dependencies() const noexcept { return dependencies_; }
+
+ private:
+  std::vector<std::string> dependencies_;
 };
 
 }  // namespace muster

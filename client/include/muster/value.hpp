@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace muster {
 
@@ -45,6 +46,7 @@ struct failure {
   std::string traceback;  // may be empty
   std::string worker;     // "worker:3", empty when no worker was involved
   std::uint32_t attempt = 0;
+  std::vector<std::string> dependencies{};  // dependency_lost: what is gone, "ps:1"
 };
 
 /// Largest result of one closure; a larger one becomes a failure that names this limit.
