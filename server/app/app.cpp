@@ -127,9 +127,12 @@ cluster_ports_options ports_options_from(configuration const& c) {
   return o;
 }
 
-// What functions may name as lost: the tasks of the first cluster.
+// A default grace gives way to a short heartbeat timeout. What functions may name as lost: the
+// tasks of the first cluster.
 core::config core_config_from(configuration const& c) {
   auto core = c.core;
+  if (core.reconnect_grace >= core.heartbeat_timeout)
+    core.reconnect_grace = core.heartbeat_timeout / 2;
   if (!c.clusters.empty())
     for (auto const& job : c.clusters.front().jobs)
       core.declared_jobs.emplace_back(job.name, job.tasks);

@@ -64,7 +64,9 @@ std::string to_string(endpoint const& e) {
 
 namespace {
 std::string problem_with_times(core::config const& c) {
-  if (c.reconnect_grace >= c.heartbeat_timeout)
+  // The default gives way by itself.
+  if (c.reconnect_grace >= c.heartbeat_timeout &&
+      c.reconnect_grace != core::config{}.reconnect_grace)
     return "--reconnect-grace must be less than --heartbeat-timeout, after which a worker is lost "
            "anyway";
   if (c.transient_dependency_failures > 10'000)

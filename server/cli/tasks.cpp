@@ -29,6 +29,14 @@ bool is_agent(json::value const& task) {
 
 // What there is to say about it: why it is not well, or what it waits for.
 std::string remark(json::value const& task) {
+  auto const is = [&](std::string_view key) {
+    auto const& v = field_of(task, key);
+    return v.is_bool() && v.get_bool();
+  };
+  if (is("away")) return "away, may come back: " + text_of(task, "error");
+  if (is("given_up")) return "given up: " + text_of(task, "error");
+  if (is("draining")) return "draining";
+  if (!field_of(task, "starts_ms").is_null()) return "starts later (--start-delay)";
   auto const& error = field_of(task, "error");
   if (error.is_string()) return std::string(error.get_string());
   if (!error.is_null()) {

@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "client/failure_text.hpp"
 #include "client/function_call.hpp"
 #include "muster/function_error.hpp"
 
@@ -163,6 +164,22 @@ TEST(function, bytes_go_through_untouched) {
     out = {std::string(args.bytes) + '\0', encoding::bytes};
   };
   EXPECT_EQ(call(f, "\xFF", encoding::bytes).text, std::string("\xFF\0", 2));
+}
+
+TEST(function, a_lost_dependency_is_named) {
+  auto const lost = [] { throw dependency_lost({"ps:1", "ps:2"}, "no answer"); };
+  failure f;
+  try {
+    lost();
+  } catch (...) {
+    f = failure_of_current_exception();
+  }
+  EXPECT_EQ(f.kind, failure_kind::dependency_lost);
+  EXPECT_EQ(f.message, "no answer");
+  EXPECT_EQ(f.dependencies, (std::vector<std::string>{"ps:1", "ps:2"}));
+  v1::Failure wire;
+  to_wire(f, wire);
+  EXPECT_EQ(from_wire(wire).dependencies, f.dependencies);
 }
 
 }  // namespace

@@ -96,6 +96,8 @@ std::vector<core::closure_spec> model_client::batch() {
     if (failing_ && dice.chance(3)) b = behaviour::fail;
     if (failing_ && dice.chance(1)) b = behaviour::kill_worker;
     if (failing_ && dice.chance(2)) b = behaviour::fail_stale;
+    if (failing_ && dice.chance(2)) b = behaviour::lose_ps;
+    if (failing_ && dice.chance(2)) b = behaviour::time_out;
     c.token = ++last_token_;
     c.function = functions_[static_cast<std::size_t>(
         dice.between(0, static_cast<std::int64_t>(functions_.size()) - 1))];

@@ -153,6 +153,17 @@ void model_worker::finish(core::closure_id c, std::uint32_t attempt, std::uint64
       r.failure.kind = core::failure_kind::stale_handle;
       r.value = core::blob(value_for(what.args));
       break;
+    case behaviour::lose_ps:  // gone for a while: a session that asks too often fails
+      r.ok = what.attempt > 2;
+      r.failure.kind = core::failure_kind::dependency_lost;
+      r.failure.dependencies = {what.attempt == 1 ? "ps:0" : "ps:1"};
+      r.value = core::blob(value_for(what.args));
+      break;
+    case behaviour::time_out:
+      r.ok = what.attempt > 1;
+      r.failure.kind = core::failure_kind::timeout;
+      r.value = core::blob(value_for(what.args));
+      break;
     default:
       r.value = core::blob(value_for(what.args));
   }

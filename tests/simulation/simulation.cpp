@@ -11,8 +11,28 @@ using namespace std::chrono_literals;
 
 namespace {
 
+// A third of the clusters each: the defaults, no second chances, and everything on.
+core::config settings(std::uint64_t seed) {
+  core::config c;
+  c.declared_jobs = {{"worker", 6}, {"ps", 2}};
+  if (seed % 3 == 1) {
+    c.reconnect_grace = {};
+    c.transient_dependency_failures = 0;
+  }
+  if (seed % 3 == 2) {
+    c.reconnect_grace = 500ms;
+    c.start_delay = 300ms;
+    c.start_delay_max = 1s;
+    c.watchdog = 2s;
+    c.transient_timeouts = 4;
+    c.transient_window = 5s;
+    c.recovery_timeout = 20s;
+  }
+  return c;
+}
+
 struct cluster {
-  explicit cluster(std::uint64_t seed) : earth(seed, {}) {
+  explicit cluster(std::uint64_t seed) : earth(seed, settings(seed)) {
     auto& dice = earth.dice();
     std::vector<std::string> const names = {"a", "b", "c"};
     std::vector<core::function_id> ids;

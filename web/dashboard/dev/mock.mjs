@@ -235,6 +235,7 @@ class Cluster {
       heartbeat_age_ms: { p50: 2400, p99: this.history.hb_p99.at(-1) ?? 0, max: 43_000 },
       jobs: { running: this.jobs.filter((j) => j.state === 'RUNNING').length, succeeded: this.jobs.filter((j) => j.state === 'SUCCEEDED').length, failed: this.jobs.filter((j) => j.state === 'FAILED').length, cancelled: 0 },
       sessions: full ? 3 : 0,
+      stalled: { since_ms: 0, oldest: [] },
       functions,
     };
   }

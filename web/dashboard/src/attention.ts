@@ -42,6 +42,7 @@ export function attention(facts: Facts): Item[] {
     ...taskItem(facts, 'ERROR'),
     ...failedJobs(facts),
     ...starving(facts),
+    ...stalled(facts),
     ...aborted(facts),
     ...taskItem(facts, 'DISCONNECTED'),
     ...taskItem(facts, 'LATE'),
@@ -143,6 +144,26 @@ function starving({ counters }: Facts): Item[] {
       title: `${plural(counters.closures.queued, 'closure waits', 'closures wait')}, but no worker is connected`,
       detail: `${what} when one joins: muster worker --server ${joinAddress()}`,
       since: null,
+      row: null,
+    },
+  ];
+}
+
+// The watchdog has spoken and nothing has finished since.
+function stalled({ counters, now }: Facts): Item[] {
+  if (!counters || counters.stalled.since_ms === 0) return [];
+  const { since_ms, oldest } = counters.stalled;
+  const longest = oldest.map((c) => `${c.function} on ${c.worker} for ${span(now - c.since_ms)}`);
+  return [
+    {
+      kind: 'stalled',
+      shape: 'error',
+      title: `Nothing has finished for ${span(now - since_ms)}`,
+      detail: [
+        `${plural(counters.closures.running, 'closure runs', 'closures run')}, ${count(counters.closures.queued)} queued`,
+        ...(longest.length > 0 ? [`the oldest: ${some(longest)}`] : []),
+      ].join(' · '),
+      since: since_ms,
       row: null,
     },
   ];

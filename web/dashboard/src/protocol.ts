@@ -54,7 +54,14 @@ export interface Counters {
   heartbeat_age_ms: { p50: number; p99: number; max: number };
   jobs: { running: number; succeeded: number; failed: number; cancelled: number };
   sessions: number;
+  stalled: Stalled;
   functions: FunctionCounts[];
+}
+
+// The server's watchdog: nothing has finished since then; 0 when all is well, or nobody watches.
+export interface Stalled {
+  since_ms: number;
+  oldest: { closure: string; function: string; worker: string; since_ms: number }[];
 }
 
 export interface HistoryPoints {

@@ -14,6 +14,7 @@ function counters(change: Partial<{ queued: number; put_back: number; aborted: n
     heartbeat_age_ms: { p50: 0, p99: 0, max: 0 },
     jobs: { running: 0, succeeded: 0, failed: 0, cancelled: 0 },
     sessions: 0,
+    stalled: { since_ms: 0, oldest: [] },
     functions: change.queued ? [{ name: 'f', queued: change.queued, running: 0, succeeded: 0, failed: 0 }] : [],
   };
 }
@@ -100,4 +101,15 @@ test('a cluster that failed says where it began', () => {
     items.map((i) => [i.kind, i.title, i.detail, i.since]),
     [['cluster-failed', 'Cluster train failed', 'it began at /job:worker/task:7: out of memory', 5]],
   );
+});
+
+test('nothing finishes: since when, and what runs the longest', () => {
+  const now = counters({ queued: 3 });
+  now.closures.running = 2;
+  now.stalled = { since_ms: 9_940_000, oldest: [{ closure: 'cl_1', function: 'f', worker: 'worker:2', since_ms: 9_880_000 }] };
+  const [item] = attention(facts({ counters: now }));
+  assert.equal(item!.kind, 'stalled');
+  assert.match(item!.title, /^Nothing has finished for 1 ?m/);
+  assert.match(item!.detail, /^2 closures run, 3 queued · the oldest: f on worker:2 for 2 ?m/);
+  assert.equal(item!.since, 9_940_000);
 });
