@@ -1,5 +1,6 @@
 #include "tests/e2e/cluster.hpp"
 
+#include <algorithm>
 #include <fstream>
 #include <stdexcept>
 
@@ -28,6 +29,17 @@ process& cluster::spawn(words const& words_after_muster,
   return processes_.emplace_back(std::move(o));
 }
 
+process& cluster::spawn_behind(words const& before, words const& words_after_muster) {
+  auto const number = std::to_string(++serial_);
+  spawn_options o;
+  o.arguments = before;
+  o.arguments.push_back(MUSTER_BINARY);
+  o.arguments.insert(o.arguments.end(), words_after_muster.begin(), words_after_muster.end());
+  o.output = file("out." + number);
+  o.errors = file("err." + number);
+  return processes_.emplace_back(std::move(o));
+}
+
 bool cluster::read_ready_file() {
   boost::system::error_code ec;
   auto const ready = json::parse(read_file(file("ready.json")), ec);
@@ -40,13 +52,10 @@ bool cluster::read_ready_file() {
 process& cluster::serve(words const& flags) {
   std::filesystem::remove(file("ready.json"));
   // A restarted server gets the addresses of the one before.
-  words all{"serve",
-            "--ready-file",
-            file("ready.json"),
-            "--grpc",
-            grpc_.empty() ? "127.0.0.1:0" : grpc_,
-            "--http",
+  words all{"serve", "--ready-file", file("ready.json"), "--http",
             http_.empty() ? "127.0.0.1:0" : http_};
+  if (std::find(flags.begin(), flags.end(), "--grpc") == flags.end())
+    all.insert(all.end(), {"--grpc", grpc_.empty() ? "127.0.0.1:0" : grpc_});
   all.insert(all.end(), flags.begin(), flags.end());
   auto& server = spawn(all);
   if (!await([&] { return read_ready_file() || !server.running(); }) || !server.running())

@@ -26,6 +26,8 @@ class cluster {
   process& spawn(words const& words_after_muster,
                  std::vector<std::pair<std::string, std::string>> environment = {});
   process& worker(words const& flags = {});
+  /// The same with words before the program's name, such as `ip netns exec NAME`.
+  process& spawn_behind(words const& before, words const& words_after_muster);
   /// Runs a verb of the command line against this server until it ends.
   finished run(words const& words_after_muster, std::filesystem::path const& input = {},
                std::vector<std::pair<std::string, std::string>> environment = {});

@@ -1,0 +1,85 @@
+// The network between worker and server goes away for a while, and comes back in time or too late.
+#include "tests/e2e/network.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "tests/e2e/cluster.hpp"
+
+namespace muster::e2e {
+namespace {
+
+namespace json = boost::json;
+
+struct cut_network : testing::Test {
+  void SetUp() override {
+    if (!net.problem().empty()) GTEST_SKIP() << "no second network here: " << net.problem();
+  }
+  void start(words flags) {
+    flags.insert(flags.end(), {"--insecure"});
+    flags.insert(flags.end(), {"--grpc", net.address() + ":0"});
+    c.serve(flags);
+    far_worker();
+    ASSERT_TRUE(c.await_tasks(1));
+  }
+  void far_worker() {
+    c.spawn_behind(
+        {"/usr/bin/env", "ip", "netns", "exec", net.name()},
+        {"worker", "--server", c.grpc(), "--index", "0", "--slots", "1", "--allow-exec"});
+  }
+  /// A job of one step of so many seconds that leaves a line when it begins.
+  std::string step(std::string const& seconds) {
+    auto const script = "echo begin >> " + c.file("steps").string() + "; sleep " + seconds;
+    auto const argv = json::serialize(json::array{"sh", "-c", script});
+    auto const f = c.run({"submit", "muster.exec", argv, "--no-wait"});
+    EXPECT_EQ(f.status, 0) << f.err;
+    EXPECT_TRUE(await([&] { return begun() == 1; }));
+    return f.out.substr(0, f.out.find('\n'));
+  }
+  std::ptrdiff_t begun() {
+    auto const text = read_file(c.file("steps"));
+    return std::count(text.begin(), text.end(), '\n');
+  }
+  json::value closure(std::string const& job) {
+    return c.get("/api/v1/jobs/" + job + "/closures").at("closures").at(0);
+  }
+  std::string state_after(std::string const& job) {
+    return std::string(c.get("/api/v1/jobs/" + job + "/join?timeout=60s").at("state").as_string());
+  }
+
+  network net;
+  cluster c;
+};
+
+// Shorter than the heartbeat timeout: the connection itself survives, or the worker dials anew; in
+// either case the step that runs goes on, and its result, ready while nobody could hear it, counts.
+TEST_F(cut_network, for_a_short_time_costs_nothing) {
+  start({"--heartbeat-timeout", "12s"});
+  auto const job = step("3");
+  net.unplug();
+  std::this_thread::sleep_for(4s);
+  net.plug_in();
+  EXPECT_EQ(state_after(job), "SUCCEEDED");
+  EXPECT_EQ(begun(), 1) << "it ran twice";
+  EXPECT_EQ(closure(job).at("attempts").as_array().size(), 1u);
+}
+
+// Longer: the step is lost by the heartbeat and runs elsewhere; what the far worker still has is
+// void when it comes back.
+TEST_F(cut_network, for_a_long_time_loses_the_worker_and_its_return_changes_nothing) {
+  start({"--heartbeat-timeout", "1500ms", "--reconnect-grace", "1s"});
+  auto const job = step("2");
+  net.unplug();
+  ASSERT_TRUE(c.await_tasks(1, "ERROR"));
+  c.worker({"--index", "1", "--slots", "1", "--allow-exec"});
+  EXPECT_EQ(state_after(job), "SUCCEEDED");
+  net.plug_in();
+  EXPECT_TRUE(await([&] { return c.await_tasks(2); }, 60s)) << "it comes back";
+  EXPECT_EQ(closure(job).at("attempts").as_array().size(), 2u);
+  EXPECT_EQ(closure(job).at("attempts").at(1).at("worker").as_string(), "worker:1");
+}
+
+}  // namespace
+}  // namespace muster::e2e
