@@ -12,74 +12,9 @@
 #include "server/core/ids.hpp"
 #include "server/core/status.hpp"
 #include "server/core/time.hpp"
+#include "server/core/vocabulary.hpp"
 
 namespace muster::core {
-
-enum class closure_state : std::uint8_t {
-  blocked,    ///< waits for an input
-  queued,     ///< waits for a worker
-  running,    ///< sent to a worker and not answered
-  succeeded,  ///< has a value
-  failed,     ///< has an error
-  cancelled,
-};
-
-/// Succeeded, failed or cancelled: nothing more happens to it.
-constexpr bool ended(closure_state s) {
-  return s == closure_state::succeeded || s == closure_state::failed ||
-         s == closure_state::cancelled;
-}
-
-enum class value_state : std::uint8_t {
-  not_ready,  ///< the closure has not finished
-  ready,      ///< a value, or the error the function ended with
-  aborted,    ///< its producer was lost and will not be tried again
-};
-
-enum class failure_kind : std::uint8_t {
-  user,             ///< the function raised
-  worker_lost,      ///< its worker was lost, too often
-  stale_handle,     ///< the worker no longer knows the function or handle; retried
-  dependency_lost,  ///< something the function relies on is gone
-  timeout,
-  cancelled,
-  input,  ///< one of its inputs failed
-};
-
-enum class task_state : std::uint8_t {
-  connected,
-  late,          ///< silent for longer than it should
-  error,         ///< lost: its connection broke or it fell silent
-  disconnected,  ///< said good-bye
-};
-
-enum class job_state : std::uint8_t { running, succeeded, failed, cancelled };
-
-enum class on_error : std::uint8_t {
-  fail_fast,     ///< the first error cancels what is left
-  continue_all,  ///< every closure runs
-};
-
-std::string_view name(closure_state);  // "QUEUED"
-std::string_view name(value_state);    // "NOT_READY"
-std::string_view name(failure_kind);   // "WORKER_LOST"
-std::string_view name(task_state);     // "CONNECTED"
-std::string_view name(job_state);      // "RUNNING"
-std::string_view name(on_error);       // "fail_fast", "continue"
-enum class remark_kind : std::uint8_t;
-std::string_view name(remark_kind);  // "worker_away"
-
-struct failure {
-  failure_kind kind = failure_kind::user;
-  std::string type;       // class of the error in its own language, may be empty
-  std::string message;    // one line
-  std::string traceback;  // may be empty
-  std::string worker;     // "worker:3", empty when no worker was involved
-  std::uint32_t attempt = 0;
-  std::vector<std::string> dependencies{};  // DEPENDENCY_LOST: what is gone, "ps:1"
-
-  bool operator==(failure const&) const = default;
-};
 
 /// What a closure may ask for beyond running once, as soon as it can.
 struct closure_options {
@@ -425,15 +360,6 @@ struct session_notice {
   core::failure failure{};       // failed
 
   bool operator==(session_notice const&) const = default;
-};
-
-enum class remark_kind : std::uint8_t {
-  worker_away,      ///< its connection broke; what it may be running is kept for a while
-  worker_returned,  ///< the same incarnation came back in time
-  worker_lost,      ///< one that was away did not come back
-  worker_given_up,  ///< lost for longer than recovery_timeout
-  dependency_lost,  ///< a function says that something it relies on is gone
-  no_progress,      ///< nothing has finished for as long as the watchdog waits
 };
 
 /// Something that people should learn of: a line in the log and in the feed of events.

@@ -27,10 +27,10 @@ namespace json = boost::json;
 
 class coordinator_fault_tolerance : public testing::Test {
  protected:
-  void start(int workers, words flags = {}) {
+  void start(int count, words flags = {}) {
     c.serve(flags);
-    for (int i = 0; i < workers; ++i) add_worker(i);
-    ASSERT_TRUE(c.await_tasks(static_cast<std::size_t>(workers)));
+    for (int i = 0; i < count; ++i) add_worker(i);
+    ASSERT_TRUE(c.await_tasks(static_cast<std::size_t>(count)));
   }
   process& add_worker(int index) {
     auto& w = c.worker({"--index", std::to_string(index), "--slots", "1", "--allow-exec"});
