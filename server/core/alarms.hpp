@@ -17,6 +17,7 @@ enum class alarm_kind : std::uint8_t {
   job_deadline,      ///< a job must have finished
   worker_return,     ///< a closure waits no longer for a worker that is away
   worker_start,      ///< a worker's staggered start
+  session_lease,     ///< a session's client must have come back
 };
 
 struct alarm {

@@ -63,7 +63,8 @@ struct closure_record {
   bool delayed : 1 = false;    // queued, and waits for its start rather than for a worker
   bool timed_out : 1 = false;  // its deadline has passed while it ran
   bool stop_requested : 1 = false;
-  bool awaited : 1 = false;  // a parked call waits for it
+  bool awaited : 1 = false;   // a parked call waits for it
+  bool released : 1 = false;  // of a holding session: nobody wants the value
 
   closure_details& rare() {
     if (!details) details = std::make_unique<closure_details>();

@@ -79,6 +79,12 @@ struct config {
   /// Bytes of results kept for jobs. More: the oldest finished job is forgotten; with none left,
   /// submissions are refused (429) until values are released.
   std::size_t value_bytes_max = std::size_t{1} << 30;
+  /// A holding session whose client vanished is kept this long unless it asked for another time (up
+  /// to session_grace_max), then cancelled.
+  duration session_grace = std::chrono::seconds(60);
+  duration session_grace_max = std::chrono::hours(24);
+  /// A detached one is kept for as long as it has work, and after that for at least this.
+  duration detached_grace = std::chrono::hours(1);
   /// Bytes of all inputs of one closure. More: it fails with INPUT.
   std::size_t input_bytes_max = std::size_t{32} << 20;
   /// PerWorkerValues at one time. Full: a new one is refused.

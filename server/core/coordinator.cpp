@@ -159,6 +159,13 @@ bool coordinator::has_room(session_id id) const {
   return s && !s->full;
 }
 
+closure_id coordinator::closure_of(session_id id, std::uint64_t token) const {
+  auto const* s = state_->find_session(id);
+  if (!s) return {};
+  auto const it = s->by_token.find(token);
+  return it == s->by_token.end() ? closure_id{} : it->second;
+}
+
 config const& coordinator::configuration() const {
   return state_->config;
 }
@@ -177,6 +184,9 @@ MUSTER_CORE_STEP(core::schedule&, append(e))
 MUSTER_CORE_STEP(seal_session const&, seal(e))
 MUSTER_CORE_STEP(cancel_session const&, cancel(e))
 MUSTER_CORE_STEP(close_session const&, close(e))
+MUSTER_CORE_STEP(suspend_session const&, suspend(e))
+MUSTER_CORE_STEP(resume_session const&, resume(e))
+MUSTER_CORE_STEP(release_values const&, release(e))
 MUSTER_CORE_STEP(delete_session const&, erase(e))
 MUSTER_CORE_STEP(create_per_worker&, create(e))
 MUSTER_CORE_STEP(delete_per_worker const&, erase(e))

@@ -43,6 +43,9 @@ class coordinator {
   effects const& step(time_point now, seal_session const& e);
   effects const& step(time_point now, cancel_session const& e);
   effects const& step(time_point now, close_session const& e);
+  effects const& step(time_point now, suspend_session const& e);
+  effects const& step(time_point now, resume_session const& e);
+  effects const& step(time_point now, release_values const& e);
   effects const& step(time_point now, delete_session const& e);
   effects const& step(time_point now, create_per_worker& e);
   effects const& step(time_point now, delete_per_worker const& e);
@@ -65,6 +68,8 @@ class coordinator {
 
   /// True while the session's queue is below its capacity (streams are read only then).
   bool has_room(session_id s) const;
+  /// The closure of a holding session's token; none when it is not known (any more).
+  closure_id closure_of(session_id s, std::uint64_t token) const;
 
   // Views. NOT_FOUND names the id; everything is copied.
   result<job_view> job(session_id id) const;

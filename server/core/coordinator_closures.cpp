@@ -22,6 +22,7 @@ slot coordinator::state::create(session& s, closure_spec& spec) {
   r.lane = lane_of(s, spec);
   r.state = closure_state::queued;
   if (s.spec.keep_values) s.closures.push_back(c);
+  if (s.spec.hold_values && r.token != 0) s.by_token.emplace(r.token, closures.id_of(c));
   ++s.counts.queued;
   ++counts.queued;
   if (!spec.extras) {
@@ -142,7 +143,8 @@ void coordinator::state::fail(slot c, closure_state as, core::failure f) {
   r.rare().failure = std::move(f);
   finish(c, as);
   if (first && s.spec.on_error == on_error::fail_fast && !s.stopping) {
-    if (!s.spec.keep_values) fx.notices.push_back({s.id, notice_kind::failed});
+    if (!s.spec.keep_values)
+      fx.notices.push_back({s.id, notice_kind::failed, s.generation, *s.first_error});
     stop_session(s, "an earlier closure of " + text(s.id) + " failed");
   }
 }
@@ -214,10 +216,16 @@ void coordinator::state::finish(slot c, closure_state as) {
     ++values_held;
     s.value_bytes += r.value.size();
     value_bytes += r.value.size();
+  } else if (s.spec.hold_values) {
+    hold(c);
   } else {
     bool const ok = as == closure_state::succeeded;
-    fx.outcomes.push_back({s.id, r.token, ok, std::move(r.value),
-                           ok ? core::failure{} : std::move(r.details->failure)});
+    fx.outcomes.push_back({s.id,
+                           r.token,
+                           ok,
+                           std::move(r.value),
+                           ok ? core::failure{} : std::move(r.details->failure),
+                           {}});
     forget(c);
   }
   settle_later(s);

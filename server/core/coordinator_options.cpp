@@ -40,7 +40,7 @@ duration pause_before(closure_options const& o, std::uint32_t retry, std::uint64
 }  // namespace
 
 status coordinator::state::valid_extras(closure_spec const& spec, std::string const& at,
-                                        std::size_t position) const {
+                                        std::size_t position, bool streaming) const {
   auto const& x = *spec.extras;
   auto const& o = x.options;
   if (o.priority > priority_max || o.priority < -priority_max)
@@ -63,7 +63,7 @@ status coordinator::state::valid_extras(closure_spec const& spec, std::string co
     if (i.closure == closure_id{} && i.position >= position)
       return bad(at + "args: refer to position " + std::to_string(i.position) +
                  ", which is not an earlier closure of the request");
-    if (i.closure != closure_id{} && closures.find(i.closure) == no_slot)
+    if (!streaming && i.closure != closure_id{} && closures.find(i.closure) == no_slot)
       return {code::not_found,
               at + "args: there is no RemoteValue of " + text(i.closure) + ", or it was released"};
   }
@@ -79,6 +79,9 @@ status coordinator::state::valid(session_spec const& spec) const {
                ", the limit is " + std::to_string(worker_failures_max));
   if (spec.weight == 0 || spec.weight > 1'000) return bad("weight: not between 1 and 1000");
   if (!within(spec.deadline)) return bad("deadline: not between 0 and 365 days");
+  if (spec.grace < duration{} || spec.grace > config.session_grace_max)
+    return bad("session_grace: not between 0 and " +
+               std::to_string(config.session_grace_max / std::chrono::seconds(1)) + " s");
   return {};
 }
 
@@ -100,6 +103,11 @@ std::string coordinator::state::equip(session& s, slot c,
   for (std::size_t k = 0; k < x.inputs.size(); ++k) {
     auto const& ref = x.inputs[k];
     slot const i = ref.closure == closure_id{} ? request[ref.position] : closures.find(ref.closure);
+    if (i == no_slot) {  // of a stream, where one bad input is no reason to refuse the rest
+      failed = "there is no RemoteValue of " + text(ref.closure) + ", or it was released";
+      d.input_ids.push_back(ref.closure);
+      continue;
+    }
     auto& input = closures[i];
     d.input_ids.push_back(closures.id_of(i));
     switch (input.state) {
@@ -172,6 +180,7 @@ void coordinator::state::ring(alarm const& a) {
   }
   if (a.kind == alarm_kind::worker_start) return start(*find_worker(stream_id{a.id}));
   if (a.kind == alarm_kind::worker_return) return stop_waiting(*find_worker(stream_id{a.id}));
+  if (a.kind == alarm_kind::session_lease) return lease_rang(*find_session(session_id{a.id}));
   slot const c = closures.find(closure_id{a.id});
   check(c != no_slot, "an alarm goes with its closure");
   auto& r = closures[c];
@@ -217,7 +226,8 @@ void coordinator::state::expire(session& s) {
                     "",
                     "",
                     0};
-  if (!s.spec.keep_values) fx.notices.push_back({s.id, notice_kind::failed});
+  if (!s.spec.keep_values)
+    fx.notices.push_back({s.id, notice_kind::failed, s.generation, *s.first_error});
   stop_session(s, "the deadline of " + text(s.id) + " passed");
 }
 

@@ -18,15 +18,17 @@ status coordinator::state::unknown_session(session_id id) const {
           was ? text(id) + " is finished and forgotten" : "there is no " + text(id)};
 }
 
-status coordinator::state::valid(std::vector<closure_spec> const& specs, bool require) const {
+status coordinator::state::valid(std::vector<closure_spec> const& specs,
+                                 session_spec const& session) const {
   for (std::size_t i = 0; i < specs.size(); ++i) {
     auto const at = "closures[" + std::to_string(i) + "].function: ";
     if (!functions.knows(specs[i].function)) return {code::invalid_argument, at + "unknown number"};
     auto const& f = functions[specs[i].function];
-    if (require && f.workers == 0)
+    if (session.require_function && f.workers == 0)
       return {code::failed_precondition, at + "no connected worker has '" + f.name + "'"};
     if (!specs[i].extras) continue;
-    auto const extras = valid_extras(specs[i], "closures[" + std::to_string(i) + "].", i);
+    auto const extras = valid_extras(specs[i], "closures[" + std::to_string(i) + "].", i,
+                                     session.hold_values && !session.by_call);
     if (!extras.ok()) return extras;
   }
   return {};
@@ -45,7 +47,7 @@ status coordinator::state::room_for(session const& s, std::size_t n) const {
     return {code::resource_exhausted, "the server holds " + std::to_string(closures.size()) +
                                           " closures, its limit is " +
                                           std::to_string(config.closures_max)};
-  if (s.spec.keep_values && value_bytes > config.value_bytes_max)
+  if ((s.spec.keep_values || s.spec.hold_values) && value_bytes > config.value_bytes_max)
     return {code::resource_exhausted, "results of unfinished jobs take " +
                                           std::to_string(value_bytes) + " bytes, the limit is " +
                                           std::to_string(config.value_bytes_max)};
@@ -62,8 +64,7 @@ void coordinator::state::open(open_session& e) {
         again.closures.push_back(closures.id_of(c));
       return answer(e.call, {}, std::move(again));
     }
-  if (auto bad = valid(e.closures, spec.require_function); !bad.ok())
-    return answer(e.call, std::move(bad));
+  if (auto bad = valid(e.closures, spec); !bad.ok()) return answer(e.call, std::move(bad));
   if (auto bad = valid(spec); !bad.ok()) return answer(e.call, std::move(bad));
   if (auto full = room_for_needs(nullptr, e.closures); !full.ok())
     return answer(e.call, std::move(full));
@@ -88,6 +89,8 @@ void coordinator::state::open(open_session& e) {
   ++last_session;
   sessions.emplace(s.id, std::move(owned));
   ++(s.spec.keep_values ? jobs[static_cast<int>(job_state::running)] : streaming_sessions);
+  s.attached = s.spec.hold_values && !s.spec.by_call;
+  if (s.spec.by_call) renew_lease(s, now);
   if (!s.spec.idempotency_key.empty()) by_key.emplace(s.spec.idempotency_key, s.id);
   if (s.spec.deadline > duration{}) {
     s.deadline = now + s.spec.deadline;
@@ -108,6 +111,12 @@ void coordinator::state::schedule_closures(session& s, std::vector<closure_spec>
   bool const extras =
       std::any_of(specs.begin(), specs.end(), [](auto const& spec) { return spec.extras; });
   for (auto& spec : specs) {
+    if (s.spec.hold_values && repeat(s, spec.token)) {
+      auto const known = s.by_token.at(spec.token);
+      if (ids) ids->push_back(known);
+      if (extras) request.push_back(closures.find(known));
+      continue;
+    }
     slot const c = create(s, spec);
     if (ids) ids->push_back(closures.id_of(c));
     if (extras) request.push_back(c);
@@ -121,19 +130,26 @@ void coordinator::state::schedule_closures(session& s, std::vector<closure_spec>
         c != no_slot && closures[c].state == closure_state::blocked)
       fail(c, closure_state::failed, {failure_kind::input, "", std::move(why), "", "", 0});
   if (!s.full && !s.spec.keep_values &&
-      (s.waiting() >= s.capacity || closures.size() >= config.closures_max)) {
+      (s.waiting() >= s.capacity ||
+       (closures.size() >= config.closures_max && !s.spec.hold_values))) {
     s.full = true;
     ++sessions_held_back;
   }
 }
 
-status coordinator::state::appendable(session const& s,
-                                      std::vector<closure_spec> const& specs) const {
+status coordinator::state::appendable(session const& s, core::schedule const& e) const {
+  auto const& specs = e.closures;
   if (stopping) return {code::unavailable, "the server is shutting down"};
-  if (auto bad = valid(specs, s.spec.require_function); !bad.ok()) return bad;
+  if (auto bad = valid(specs, s.spec); !bad.ok()) return bad;
   if (auto full = room_for_needs(&s, specs); !full.ok()) return full;
   if (!s.spec.keep_values) {
-    if (!s.stopping && !s.closed) return {};
+    if (e.generation != 0 && e.generation != s.generation)
+      return {code::failed_precondition, "scheduled before the end of generation " +
+                                             std::to_string(e.generation) + " was seen"};
+    if (!s.stopping && !s.closed) {
+      bool const ask = s.holding() && e.call != call_id{};
+      return ask ? room_for(s, specs.size()) : status{};
+    }
     return {code::failed_precondition, "the session is stopping after an error or a cancel"};
   }
   if (s.terminal() || s.stopping)
@@ -150,15 +166,25 @@ void coordinator::state::append(core::schedule& e) {
     return;
   }
   bool const streaming = !s->spec.keep_values;
-  if (auto wrong = appendable(*s, e.closures); !wrong.ok()) {
+  if (s->spec.by_call) renew_lease(*s, now);
+  if (auto wrong = appendable(*s, e); !wrong.ok()) {
     if (!streaming || e.call != call_id{}) return answer(e.call, std::move(wrong));
     for (auto const& spec : e.closures)
-      fx.outcomes.push_back(
-          {s->id, spec.token, false, {}, {failure_kind::cancelled, "", wrong.message, "", "", 0}});
+      if (!s->holding() || !repeat(*s, spec.token))
+        fx.outcomes.push_back({s->id,
+                               spec.token,
+                               false,
+                               {},
+                               {failure_kind::cancelled, "", wrong.message, "", "", 0},
+                               {}});
     return;
   }
+  if (s->holding() && e.call == call_id{})
+    if (auto const why = no_place_to_hold(*s, e.closures.size()); !why.empty())
+      return fail_all(*s, e.closures, why);
   session_reply appended{s->id, false, {}};
-  schedule_closures(*s, e.closures, streaming ? nullptr : &appended.closures);
+  bool const ids = !streaming || (s->holding() && e.call != call_id{});
+  schedule_closures(*s, e.closures, ids ? &appended.closures : nullptr);
   answer(e.call, {}, std::move(appended));
 }
 
@@ -179,7 +205,7 @@ void coordinator::state::stop_session(session& s, std::string_view why) {
 }
 
 void coordinator::state::settle_later(session& s) {
-  if (s.unsettled || !s.idle() || !(s.sealed || s.stopping || s.closed)) return;
+  if (s.unsettled || !s.idle() || !(s.sealed || s.stopping || s.closed || !s.joins.empty())) return;
   s.unsettled = true;
   unsettled.push_back(s.id);
 }
@@ -191,12 +217,17 @@ void coordinator::state::settle(session& s) {
     if (s.sealed || s.stopping) finish_job(s);
     return;
   }
-  if (s.stopping || s.sealed) fx.notices.push_back({s.id, notice_kind::drained});
+  if (s.stopping || s.sealed) fx.notices.push_back({s.id, notice_kind::drained, s.generation, {}});
   if (s.stopping) {  // the next generation starts clean
     s.stopping = false;
+    if (s.holding() && s.first_error) {
+      s.raised = std::move(s.first_error);
+      s.raised_generation = s.generation;
+    }
     s.first_error.reset();
     ++s.generation;
   }
+  answer_drained(s);
 }
 
 void coordinator::state::finish_job(session& s) {
@@ -221,7 +252,8 @@ void coordinator::state::finish_job(session& s) {
 }
 
 join_reply coordinator::state::joined(session const& s) const {
-  join_reply j{s.terminal(), s.state, s.first_error.has_value(), {}};
+  join_reply j{
+      s.terminal(), s.state, s.first_error.has_value(), {}, s.spec.keep_values ? 0 : s.generation};
   if (s.first_error) j.error = *s.first_error;
   return j;
 }
@@ -236,7 +268,9 @@ void coordinator::state::release_session(session& s) {
     --values_held;
     forget(c);
   }
+  while (s.held.size > 0) forget_held(s.held.front);
   value_bytes -= s.value_bytes;
+  if (s.lease_alarm != never) alarms.clear(s.lease_alarm, alarm_kind::session_lease, raw(s.id));
   if (s.deadline != never) alarms.clear(s.deadline, alarm_kind::job_deadline, raw(s.id));
   placement.forget(s);
   release_requirements(s);
@@ -267,7 +301,8 @@ void coordinator::state::enforce_retention() {
 // With some slack, so that a stream is not stopped and started for every closure.
 void coordinator::state::relieve(session& s) {
   if (s.waiting() > s.capacity - s.capacity / 4) return;
-  if (s.waiting() >= s.capacity || closures.size() >= config.closures_max) return;
+  if (s.waiting() >= s.capacity) return;
+  if (closures.size() >= config.closures_max && !s.spec.hold_values) return;
   s.full = false;
   --sessions_held_back;
   fx.notices.push_back({s.id, notice_kind::room});
@@ -309,6 +344,11 @@ void coordinator::state::close(close_session const& e) {
 void coordinator::state::erase(delete_session const& e) {
   auto* s = find_session(e.session);
   if (!s) return answer(e.call, unknown_session(e.session));
+  if (s->holding() && !s->attached) {  // nobody serves it: an operator may end it
+    s->closed = true;
+    stop_session(*s, "deleted");
+    return answer(e.call, {});
+  }
   if (!s->spec.keep_values)
     return answer(e.call, {code::failed_precondition,
                            text(e.session) + " is a stream: it goes when its client closes it"});
@@ -341,6 +381,7 @@ void coordinator::state::join(join_session const& e) {
   if (refuse_when_stopping(e.call)) return;
   auto* s = find_session(e.session);
   if (!s) return answer(e.call, unknown_session(e.session));
+  if (e.mode != join_mode::watch && !s->spec.keep_values) return park_join(*s, e);
   if (s->terminal()) return answer(e.call, {}, joined(*s));
   if (e.deadline <= now)
     return answer(e.call, {code::deadline_exceeded, text(s->id) + " is still running"}, joined(*s));
@@ -358,6 +399,7 @@ void coordinator::state::await(await_value const& e) {
     return answer(e.call, {code::not_found,
                            "there is no " + text(e.closure) + ", or its value was released"});
   auto& r = closures[c];
+  if (r.owner->spec.by_call) renew_lease(*r.owner, std::max(now, e.deadline));
   if (ended(r.state)) return answer(e.call, {}, value_of(c));
   if (e.deadline <= now)
     return answer(e.call, {code::deadline_exceeded, text(e.closure) + " has not finished"});

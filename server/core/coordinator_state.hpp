@@ -3,6 +3,7 @@
 //   coordinator_workers.cpp   attach, results, loss
 //   coordinator_away.cpp      broken connections and who comes back
 //   coordinator_sessions.cpp  open, schedule, stop, forget
+//   coordinator_holding.cpp   sessions that keep values, leave and come back
 //   coordinator_closures.cpp  the life of one closure
 //   coordinator_failures.cpp  reported failures that are borne for a while
 //   coordinator_watchdog.cpp  when nothing finishes
@@ -172,7 +173,8 @@ struct coordinator::state {
   void tell_dependents();
   /// What a dependent of the failed closure is told: always the first failure of a chain.
   std::string ended_as_input(slot c) const;
-  status valid_extras(closure_spec const& spec, std::string const& at, std::size_t position) const;
+  status valid_extras(closure_spec const& spec, std::string const& at, std::size_t position,
+                      bool streaming) const;
   /// Why the inputs that are there cannot be arguments; empty when they can.
   std::string unfit_inputs(closure_details const& d) const;
   attempt_view attempt_of(closure_record const& r, attempt_record const& a) const;
@@ -218,9 +220,9 @@ struct coordinator::state {
   // coordinator_sessions.cpp
   void open(open_session& e);
   /// Whether the session takes these closures now.
-  status appendable(session const& s, std::vector<closure_spec> const& closures) const;
+  status appendable(session const& s, core::schedule const& e) const;
   status room_for(session const& s, std::size_t n) const;
-  status valid(std::vector<closure_spec> const& closures, bool require_function) const;
+  status valid(std::vector<closure_spec> const& closures, session_spec const& session) const;
   status valid(session_spec const& spec) const;
   void schedule_closures(session& s, std::vector<closure_spec>& closures,
                          std::vector<closure_id>* ids);
@@ -265,6 +267,29 @@ struct coordinator::state {
   /// When every worker that has the function starts later; empty otherwise.
   std::string starting(function_id f) const;
   std::string not_serving(function_id f) const;
+
+  // coordinator_holding.cpp
+  /// An ended closure of a holding session: its outcome goes out, its record stays.
+  void hold(slot c);
+  outcome outcome_of(slot c) const;
+  void forget_held(slot c);
+  void release_one(slot c);
+  void release(release_values const& e);
+  void suspend(suspend_session const& e);
+  void resume(resume_session const& e);
+  /// True: the token is known, so the closure is not scheduled again.
+  bool repeat(session& s, std::uint64_t token);
+  /// Why a holding session cannot keep n more records; empty when it can.
+  std::string no_place_to_hold(session const& s, std::size_t n) const;
+  void fail_all(session& s, std::vector<closure_spec>& closures, std::string const& why);
+  /// A sign of the client of a session without a stream; it will wait until `until`.
+  void renew_lease(session& s, time_point until);
+  void set_lease_alarm(session& s);
+  void lease_rang(session& s);
+  void park_join(session& s, join_session const& e);
+  /// What `drain` and `settle` are told; takes the error.
+  join_reply collect(session& s);
+  void answer_drained(session& s);
 
   // invariants.cpp
   std::string leaked_place() const;

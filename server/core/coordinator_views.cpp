@@ -24,6 +24,13 @@ job_view view(session const& s) {
   v.finished = s.finished;
   v.metadata = s.spec.metadata;
   v.streaming = !s.spec.keep_values;
+  v.generation = v.streaming ? s.generation : 0;
+  v.holding = s.spec.hold_values;
+  v.attached = s.attached;
+  v.detached = s.spec.detached;
+  v.lease_until = s.lease_until;
+  v.values = s.held.size;
+  v.value_bytes = s.value_bytes;
   return v;
 }
 

@@ -88,7 +88,7 @@ std::string coordinator::violated_invariant() const {
   closure_counts live;
   std::map<session_id, closure_counts> by_session;
   std::map<worker const*, std::uint32_t> held;
-  std::map<session_id, std::uint32_t> apart;
+  std::map<session_id, std::uint32_t> apart, kept, tokens;
   std::size_t alive = 0, timed = 0;
   for (slot c = 0; c < st.closures.used(); ++c) {
     auto const& r = st.closures[c];
@@ -121,7 +121,12 @@ std::string coordinator::violated_invariant() const {
     } else if (r.worker) {
       return "a closure that does not run is held by a worker";
     }
-    if (ended(r.state) && !r.owner->spec.keep_values)
+    if (r.owner->holding()) {
+      if (ended(r.state)) ++kept[r.owner->id];
+      if (r.token != 0 && closure_of(r.owner->id, r.token) != st.closures.id_of(c))
+        return text(st.closures.id_of(c)) + " is not known by its token";
+      tokens[r.owner->id] += r.token != 0;
+    } else if (ended(r.state) && !r.owner->spec.keep_values)
       return "a finished closure of a streaming session is kept";
   }
   if (alive != st.closures.size()) return broken("closures", st.closures.size(), alive);
@@ -161,6 +166,13 @@ std::string coordinator::violated_invariant() const {
       return broken(text(id) + " blocked", s->counts.blocked, counted.blocked);
     if (s->apart.size != apart[id]) return broken(text(id) + " apart", s->apart.size, apart[id]);
     timed += s->deadline != never && !s->terminal();
+    timed += s->lease_alarm != never;
+    if (s->held.size != kept[id]) return broken(text(id) + " held", s->held.size, kept[id]);
+    if (s->by_token.size() != tokens[id])
+      return broken(text(id) + " tokens", s->by_token.size(), tokens[id]);
+    if (s->holding() && !s->attached && !s->closed && s->lease_alarm == never)
+      return text(id) + " has no client and no lease";
+    if (s->closed && s->idle()) return text(id) + " is closed, idle and still there";
     if (s->terminal() && !s->idle()) return text(id) + " has ended and still has closures";
     if (s->idle() && s->spec.keep_values && s->sealed && !s->terminal())
       return text(id) + " has nothing left and has not ended";

@@ -126,8 +126,12 @@ struct closure_spec {
 struct session_spec {
   std::string name;
   core::on_error on_error = on_error::fail_fast;
-  bool open = false;        // more closures may come; sealed later
-  bool keep_values = true;  // REST: records stay; stream: outcomes are delivered and forgotten
+  bool open = false;         // more closures may come; sealed later
+  bool keep_values = true;   // REST: records stay; stream: outcomes are delivered and forgotten
+  bool hold_values = false;  // of a stream: records stay until the client releases them
+  bool by_call = false;      // holding, and its client makes calls instead of having a stream
+  duration grace{};          // holding: kept this long without a sign of its client; 0: the default
+  bool detached = false;     // holding: finishes its work without its client
   bool require_function = false;   // refuse closures of functions that no connected worker has
   std::size_t queue_capacity = 0;  // 0: the default
   std::uint32_t max_worker_failures = 0;  // 0: the default
@@ -215,11 +219,13 @@ struct open_session {
 };
 
 /// Append. With a call the answer is a reply (all or nothing); without one (streams) errors come
-/// as outcomes. The vector is consumed.
+/// as outcomes. The vector is consumed. A holding session schedules a token once: again, it only
+/// repeats the outcome, if there is one.
 struct schedule {
   call_id call{};
   session_id session{};
   std::vector<closure_spec> closures;
+  std::uint32_t generation = 0;  // they belong to it or are CANCELLED; 0: to the one there is
 };
 
 struct seal_session {
@@ -235,6 +241,28 @@ struct cancel_session {
 /// The client is gone: cancel what is left and forget the session when nothing of it runs.
 struct close_session {
   session_id session{};
+};
+
+/// The stream of a holding session broke: keep the session for its grace.
+struct suspend_session {
+  session_id session{};
+};
+
+/// Its client is back, on a new stream. What it does not list is released.
+struct resume_session {
+  call_id call{};
+  session_id session{};
+  std::vector<std::uint64_t> tokens;  // of closures that the client wants or has no outcome of
+};
+
+/// Nobody wants these values of a holding session. One that has not ended still runs, its value is
+/// dropped, and the record stays until its token is released again, after the outcome was taken;
+/// with `by_call` it goes when it ends. Unknown ones are passed over.
+struct release_values {
+  call_id call{};
+  session_id session{};
+  std::vector<std::uint64_t> tokens;
+  std::vector<closure_id> closures;
 };
 
 /// Forget a finished job and release its values.
@@ -263,12 +291,21 @@ struct cancel_closure {
   closure_id closure{};
 };
 
-/// Parked until the job has ended or the deadline is reached (reply DEADLINE_EXCEEDED). A stream
-/// never ends by itself: a join of one gets NOT_FOUND when its client has closed it.
+enum class join_mode : std::uint8_t {
+  watch,   ///< until the job has ended
+  drain,   ///< of a stream: until nothing of it is left, or its error can be raised
+  settle,  ///< of a stream: until it is not stopping
+};
+
+/// Parked until then or until the deadline is reached (reply DEADLINE_EXCEEDED). A stream never
+/// ends by itself: a watch of one gets NOT_FOUND when its client has closed it. The error of a
+/// `by_call` session is raised once: `drain` and `settle` take it, and nothing of its generation
+/// runs any more.
 struct join_session {
   call_id call{};
   session_id session{};
   time_point deadline = never;
+  join_mode mode = join_mode::watch;
 };
 
 /// Parked until the closure has ended or the deadline is reached.
@@ -288,11 +325,11 @@ struct tick {};
 /// Shutdown: every parked call is answered UNAVAILABLE, new ones are refused.
 struct stop {};
 
-using event =
-    std::variant<worker_attached, worker_results, worker_alive, worker_detached, worker_drain,
-                 drain_task, open_session, schedule, seal_session, cancel_session, close_session,
-                 delete_session, create_per_worker, delete_per_worker, cancel_closure, join_session,
-                 await_value, call_gone, tick, stop>;
+using event = std::variant<worker_attached, worker_results, worker_alive, worker_detached,
+                           worker_drain, drain_task, open_session, schedule, seal_session,
+                           cancel_session, close_session, suspend_session, resume_session,
+                           release_values, delete_session, create_per_worker, delete_per_worker,
+                           cancel_closure, join_session, await_value, call_gone, tick, stop>;
 
 // ---- effects ------------------------------------------------------------------------------------
 
@@ -369,6 +406,7 @@ struct outcome {
   bool ok = true;
   blob value;
   core::failure failure;
+  closure_id closure{};  // of a holding session: the record that stays
 
   bool operator==(outcome const&) const = default;
 };
@@ -382,6 +420,8 @@ enum class notice_kind : std::uint8_t {
 struct session_notice {
   session_id session{};
   notice_kind kind{};
+  std::uint32_t generation = 0;  // that failed or drained
+  core::failure failure{};       // failed
 
   bool operator==(session_notice const&) const = default;
 };
@@ -418,11 +458,20 @@ struct per_worker_reply {
   bool operator==(per_worker_reply const&) const = default;
 };
 
+struct resume_reply {
+  std::uint32_t generation = 0;
+  std::uint32_t failed_generation = 0;  // the newest that failed; 0: none
+  core::failure failure;
+
+  bool operator==(resume_reply const&) const = default;
+};
+
 struct join_reply {
   bool done = false;
   job_state state = job_state::running;
   bool has_error = false;
   core::failure error;
+  std::uint32_t generation = 0;  // of a stream: the one that goes on
 
   bool operator==(join_reply const&) const = default;
 };
@@ -440,7 +489,9 @@ struct value_reply {
 struct reply {
   call_id call{};
   core::status status;
-  std::variant<std::monostate, session_reply, join_reply, value_reply, per_worker_reply> body;
+  std::variant<std::monostate, session_reply, resume_reply, join_reply, value_reply,
+               per_worker_reply>
+      body;
 
   bool operator==(reply const&) const = default;
 };

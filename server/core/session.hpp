@@ -53,12 +53,21 @@ struct session {
   bool full = false;             // told to hold back; a notice follows
   bool owns_per_worker = false;  // values that go with it
   bool unsettled = false;        // listed to be settled at the end of the step
-  std::uint32_t generation = 0;
-  std::optional<failure> first_error;
+  std::uint32_t generation = 1;
+  std::optional<failure> first_error;  // of this generation
   /// When each dependency was reported lost, oldest first; limits: config.dependencies_max names,
   /// config.transient_dependency_failures times each.
   std::map<std::string, std::deque<time_point>> dependency_reports;
   std::deque<time_point> timeout_reports;  // at most as many as are borne
+
+  // Of a holding session.
+  std::unordered_map<std::uint64_t, closure_id> by_token;  // records that are not released
+  slot_list held;                                          // ended records that stay
+  std::optional<failure> raised;  // of the newest generation that failed and has drained
+  std::uint32_t raised_generation = 0;
+  bool attached = false;           // a stream serves it
+  time_point lease_until = never;  // without a sign of its client
+  time_point lease_alarm = never;  // set for then or earlier
 
   closure_counts counts;
   std::uint64_t put_back = 0;
@@ -73,6 +82,7 @@ struct session {
   std::vector<ring_link<session>> turns;  // by placement class: waiting for a turn there
 
   std::uint64_t waiting() const { return counts.queued + counts.blocked; }
+  bool holding() const { return spec.hold_values; }
   bool idle() const { return counts.queued + counts.running + counts.blocked == 0; }
   bool terminal() const { return state != job_state::running; }
 

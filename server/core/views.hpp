@@ -37,7 +37,14 @@ struct job_view {
   time_point created{};
   time_point finished{};  // epoch: not yet
   std::string metadata;
-  bool streaming = false;  // a gRPC session, not a REST job
+  bool streaming = false;          // a gRPC session, not a REST job
+  std::uint32_t generation = 0;    // of a stream: counts its errors and cancels, from 1
+  bool holding = false;            // of a stream: values stay until they are released
+  bool attached = false;           // of a holding one: its client is there
+  bool detached = false;           // of a holding one: finishes its work without its client
+  time_point lease_until = never;  // of a holding one without its client: kept until then
+  std::uint64_t values = 0;        // of a holding one: held, and their bytes
+  std::uint64_t value_bytes = 0;
 };
 
 struct attempt_view {

@@ -15,6 +15,7 @@ struct waiter {
   session_id session{};  // join, when set
   closure_id closure{};  // value, when set
   time_point deadline = never;
+  join_mode mode = join_mode::watch;
 };
 
 class waiters {
@@ -26,6 +27,8 @@ class waiters {
   }
 
   /// Forgets the call; false when it is not parked (answered already).
+  waiter const& at(call_id call) const { return calls_.at(call); }
+
   bool remove(call_id call, waiter* was = nullptr) {
     auto const it = calls_.find(call);
     if (it == calls_.end()) return false;

@@ -24,6 +24,17 @@ session_spec streaming(session_spec s) {
   return s;
 }
 
+session_spec holding(session_spec s) {
+  s = streaming(std::move(s));
+  s.hold_values = true;
+  return s;
+}
+session_spec by_call(session_spec s) {
+  s = holding(std::move(s));
+  s.by_call = true;
+  return s;
+}
+
 std::string cluster::idle_beside_work() const {
   if (stopped_ || choosy_) return {};  // the core's invariants look closer
   for (auto const& f : core.functions()) {

@@ -59,6 +59,11 @@ session_spec left_open(session_spec s = {});
 /// Outcomes are delivered and forgotten.
 session_spec streaming(session_spec s = {});
 
+/// As streaming, but values stay until they are released.
+session_spec holding(session_spec s = {});
+/// As holding, without a stream.
+session_spec by_call(session_spec s = {});
+
 class cluster {
  public:
   explicit cluster(config c = {}) : core(c, start) {}

@@ -160,6 +160,10 @@ class fuzz_player {
     session_spec s;
     s.keep_values = one_in(2);
     s.open = !s.keep_values || one_in(2);
+    s.hold_values = !s.keep_values && one_in(2);
+    s.by_call = s.hold_values && one_in(2);
+    s.detached = s.hold_values && one_in(4);
+    if (one_in(2)) s.grace = std::chrono::seconds(byte());
     s.on_error = one_in(2) ? on_error::fail_fast : on_error::continue_all;
     s.queue_capacity = byte() % 14u;
     s.max_worker_failures = byte() % 4u;
@@ -171,7 +175,10 @@ class fuzz_player {
   void schedule_some() {
     core::schedule e{{}, some_session(), some_closures()};
     auto const v = c_.core.job(e.session);
-    if (v && v->streaming && !one_in(10))
+    if (one_in(4)) e.generation = byte() % 4u;
+    if (v && v->holding && !e.closures.empty() && one_in(2))
+      e.closures[0].token = std::min(e.closures[0].token, some_token());
+    if (v && v->streaming && (v->attached || !v->holding) && !one_in(10))
       c_.step(std::move(e));
     else
       c_.ask(std::move(e));
@@ -183,8 +190,33 @@ class fuzz_player {
     auto const v = c_.core.job(id);
     if (!v || !v->streaming)
       c_.ask(delete_session{{}, id});
+    else if (v->holding && !one_in(4))
+      disturb(*v);
     else if (one_in(2))
       c_.step(close_session{id});
+  }
+
+  std::uint64_t some_token() { return std::max<std::uint64_t>(1, byte() % 64u); }
+  std::vector<std::uint64_t> some_tokens() {
+    std::vector<std::uint64_t> out;
+    for (auto n = byte() % 8; n > 0; --n) out.push_back(some_token());
+    return out;
+  }
+
+  // What only holding sessions know.
+  void disturb(job_view const& v) {
+    if (one_in(3)) {
+      c_.ask(release_values{{}, v.id, some_tokens(), {anything(seen_closures_, closure_id{1})}});
+    } else if (v.attached && one_in(2)) {
+      c_.step(suspend_session{v.id});
+    } else if (one_in(2)) {
+      c_.ask(resume_session{{}, v.id, some_tokens()});
+    } else if (one_in(6)) {
+      c_.ask(delete_session{{}, v.id});
+    } else {
+      c_.ask(join_session{
+          {}, v.id, some_deadline(), one_in(2) ? join_mode::drain : join_mode::settle});
+    }
   }
 
   void learn() {

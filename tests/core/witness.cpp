@@ -72,19 +72,29 @@ void witness::note(schedule const& e) {
     if (awaiting_reply_)
       awaiting_.push_back(c.token);
     else
-      it->second.insert(c.token);
+      owe(e.session, c.token);
+}
+
+// A holding session ends a token once, however often it is scheduled.
+void witness::owe(session_id s, std::uint64_t token) {
+  auto& tokens = tokens_[s];
+  if (!holding_.contains(s) || !tokens.contains(token)) tokens.insert(token);
 }
 
 void witness::note(open_session const& e) {
   opening_ = awaiting_reply_ = !e.spec.keep_values;
+  opening_holding_ = e.spec.hold_values;
   for (auto const& c : e.closures) awaiting_.push_back(c.token);
 }
 
 std::string witness::after(effects const& fx) {
   for (auto const& r : fx.replies)
     if (auto const* opened = std::get_if<session_reply>(&r.body);
-        opened && awaiting_reply_ && opened->created == opening_)
-      tokens_[opened->session].insert(awaiting_.begin(), awaiting_.end());
+        opened && awaiting_reply_ && opened->created == opening_) {
+      if (opening_ && opening_holding_) holding_.insert(opened->session);
+      tokens_[opened->session];
+      for (auto const token : awaiting_) owe(opened->session, token);
+    }
   std::string broken = check_calls(fx);
   if (broken.empty()) broken = check_disconnects(fx);
   if (broken.empty()) broken = check_stops(fx);

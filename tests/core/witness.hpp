@@ -39,6 +39,7 @@ class witness {
   void note(worker_results const& e);
   void note(schedule const& e);
   void note(open_session const& e);
+  void owe(session_id s, std::uint64_t token);
   std::string check_calls(effects const& fx);
   std::string check_kept(welcome const& w);
   std::string check_stops(effects const& fx) const;
@@ -57,6 +58,8 @@ class witness {
   std::map<session_id, std::multiset<std::uint64_t>> tokens_;  // of streaming sessions
   std::vector<std::uint64_t> awaiting_;  // tokens that are scheduled if the reply says so
   bool awaiting_reply_ = false;
+  std::set<session_id> holding_;
+  bool opening_holding_ = false;
   bool opening_ = false;  // and only if the session is new
   call_id call_{};        // of the event
   bool may_park_ = false;
