@@ -58,7 +58,9 @@ void hub::pass_on(core::remark const& r) {
 }
 
 void hub::attach(core::session_id session, session_sink& sink) {
-  sessions_.insert_or_assign(session, &sink);
+  auto& serving = sessions_[session];
+  if (serving) serving->on_taken_over();
+  serving = &sink;
 }
 
 void hub::detach(core::session_id session) {
@@ -76,6 +78,13 @@ void hub::deliver_outcomes(core::effects const& fx) {
       of = o.session;
     }
     if (sink) sink->on_outcome(o);
+  }
+}
+
+void hub::deliver_notices(core::effects const& fx, bool failed) {
+  for (auto const& n : fx.notices) {
+    if ((n.kind == core::notice_kind::failed) != failed) continue;
+    if (auto const it = sessions_.find(n.session); it != sessions_.end()) it->second->on_notice(n);
   }
 }
 
@@ -103,10 +112,10 @@ void hub::deliver(core::effects const& fx) {
   for (auto const& r : fx.remarks) pass_on(r);
   for (auto const& d : fx.disconnects)
     if (auto node = workers_.extract(d.stream)) node.mapped()->on_disconnect(d.status, d.final);
+  // An error is told before what it cancelled, an end after what has ended.
+  deliver_notices(fx, true);
   deliver_outcomes(fx);
-  for (auto const& n : fx.notices)
-    if (auto const it = sessions_.find(n.session); it != sessions_.end())
-      it->second->on_notice(n.kind);
+  deliver_notices(fx, false);
 
   auto const deadline = core_.next_deadline();
   if (deadline != armed_) {

@@ -32,7 +32,9 @@ class session_sink {
  public:
   virtual ~session_sink() = default;
   virtual void on_outcome(core::outcome const& o) = 0;
-  virtual void on_notice(core::notice_kind n) = 0;
+  virtual void on_notice(core::session_notice const& n) = 0;
+  /// Last call: another sink serves the session now.
+  virtual void on_taken_over() = 0;
 };
 
 /// What the hub needs from its surroundings; real in the engine, by hand in tests.
@@ -73,9 +75,9 @@ class hub {
   /// The caller went away: its handler is dropped and never called.
   void forget(core::call_id call);
 
-  core::stream_id attach(worker_sink& sink);  // mint an id for a worker's stream
-  void detach(core::stream_id stream);        // sink is going; no more calls to it
-  void attach(core::session_id session, session_sink& sink);
+  core::stream_id attach(worker_sink& sink);                  // mint an id for a worker's stream
+  void detach(core::stream_id stream);                        // sink is going; no more calls to it
+  void attach(core::session_id session, session_sink& sink);  // instead of the one it has
   void detach(core::session_id session);
 
   void on_deadline() { apply(core::tick{}); }
@@ -87,6 +89,7 @@ class hub {
  private:
   void deliver(core::effects const& fx);
   void deliver_outcomes(core::effects const& fx);
+  void deliver_notices(core::effects const& fx, bool failed);
   core::call_id expect(reply_handler done);
   void tell_attached(core::welcome const& w);
   void tell_gone(core::stream_id stream, bool clean, std::string const& reason,

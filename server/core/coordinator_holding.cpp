@@ -83,19 +83,23 @@ std::string coordinator::state::no_place_to_hold(session const& s, std::size_t n
   return {};
 }
 
-// Scheduled and failed, not refused: what cannot be held is an error of the session, or a join
+// Scheduled and failed, not refused: what cannot be taken is an error of the session, or a join
 // would pass over it.
-void coordinator::state::fail_all(session& s, std::vector<closure_spec>& specs,
+void coordinator::state::fail_all(session& s, std::vector<closure_spec>& specs, failure_kind kind,
                                   std::string const& why) {
   std::vector<closure_id> created;
   for (auto& spec : specs) {
     if (repeat(s, spec.token)) continue;
+    if (!functions.knows(spec.function)) {  // no place in any queue
+      fx.outcomes.push_back({s.id, spec.token, false, {}, {kind, "", why, "", "", 0}, {}});
+      continue;
+    }
     spec.extras = nullptr;
     created.push_back(closures.id_of(create(s, spec)));
   }
   for (auto const id : created)
     if (slot const c = closures.find(id); closures[c].state == closure_state::queued)
-      fail(c, closure_state::failed, {failure_kind::cancelled, "", why, "", "", 0});
+      fail(c, closure_state::failed, {kind, "", why, "", "", 0});
 }
 
 void coordinator::state::renew_lease(session& s, time_point until) {
@@ -139,6 +143,8 @@ void coordinator::state::resume(resume_session const& e) {
     return answer(e.call, {code::failed_precondition, text(s->id) + " cannot be resumed"});
   s->attached = true;
   s->lease_until = never;
+  if (s->lease_alarm != never)
+    alarms.clear(std::exchange(s->lease_alarm, never), alarm_kind::session_lease, raw(s->id));
   s->sealed = false;
   std::vector<std::uint64_t> wanted(e.tokens);
   std::sort(wanted.begin(), wanted.end());

@@ -169,6 +169,8 @@ void coordinator::state::append(core::schedule& e) {
   if (s->spec.by_call) renew_lease(*s, now);
   if (auto wrong = appendable(*s, e); !wrong.ok()) {
     if (!streaming || e.call != call_id{}) return answer(e.call, std::move(wrong));
+    if (s->holding() && wrong.code != code::failed_precondition && wrong.code != code::unavailable)
+      return fail_all(*s, e.closures, failure_kind::input, wrong.message);
     for (auto const& spec : e.closures)
       if (!s->holding() || !repeat(*s, spec.token))
         fx.outcomes.push_back({s->id,
@@ -181,7 +183,7 @@ void coordinator::state::append(core::schedule& e) {
   }
   if (s->holding() && e.call == call_id{})
     if (auto const why = no_place_to_hold(*s, e.closures.size()); !why.empty())
-      return fail_all(*s, e.closures, why);
+      return fail_all(*s, e.closures, failure_kind::cancelled, why);
   session_reply appended{s->id, false, {}};
   bool const ids = !streaming || (s->holding() && e.call != call_id{});
   schedule_closures(*s, e.closures, ids ? &appended.closures : nullptr);

@@ -281,7 +281,8 @@ struct coordinator::state {
   bool repeat(session& s, std::uint64_t token);
   /// Why a holding session cannot keep n more records; empty when it can.
   std::string no_place_to_hold(session const& s, std::size_t n) const;
-  void fail_all(session& s, std::vector<closure_spec>& closures, std::string const& why);
+  void fail_all(session& s, std::vector<closure_spec>& closures, failure_kind kind,
+                std::string const& why);
   /// A sign of the client of a session without a stream; it will wait until `until`.
   void renew_lease(session& s, time_point until);
   void set_lease_alarm(session& s);

@@ -1,6 +1,6 @@
-// muster.v1.CoordinatorService: the session streams of those who schedule closures. One
-// session_stream each; this keeps the list and ends them. Owned by the composition root, below the
-// grpc_server; engine thread only.
+// muster.v1.CoordinatorService: those who schedule closures, by stream (one session_stream each;
+// this keeps the list and ends them) or by call (coordinator_calls). Owned by the composition root,
+// below the grpc_server; engine thread only.
 #pragma once
 
 #include <chrono>

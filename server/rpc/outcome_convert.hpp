@@ -7,7 +7,8 @@
 
 namespace muster::server {
 
-/// Appends one outcome to what the stream has to send.
-void to_wire(core::outcome const& o, proto::outbox<v1::SessionResponse>& out);
+/// Appends one outcome to what the stream has to send; with the closure if its session holds
+/// values.
+void to_wire(core::outcome const& o, bool holding, proto::outbox<v1::SessionResponse>& out);
 
 }  // namespace muster::server

@@ -1,6 +1,7 @@
 // One coordinator session's stream: closures in, outcomes out.
 //
 //   reading:  open ──► closures… ──► half-close (seal) / broken / protocol error
+//             a session that holds values survives all of these but the last, and close
 //             pauses while the session's queue is full or its outcomes pile up here
 //   writing:  whatever is pending whenever the write slot is free; last, the status:
 //             OK once sealed, drained and written
@@ -40,7 +41,8 @@ class session_stream final : public session_sink {
 
   // session_sink
   void on_outcome(core::outcome const& o) override;
-  void on_notice(core::notice_kind n) override;
+  void on_notice(core::session_notice const& n) override;
+  void on_taken_over() override;
 
  private:
   [[nodiscard]] coro::task<void> read_all();
@@ -49,6 +51,10 @@ class session_stream final : public session_sink {
   core::status take_read();
   core::status take(v1::SessionRequest const& message);
   core::status take_open(v1::Open const& open);
+  core::status open_new(v1::Open const& open);
+  core::status resume(v1::Open const& open, core::resume_reply& resumed);
+  void take_requests(v1::SessionRequest const& message);
+  void tell_missed(core::resume_reply const& r);
   core::status take_names(v1::SessionRequest const& message);
   /// The read gave nothing: half-closed, cancelled or broken.
   void input_ended();
@@ -59,14 +65,17 @@ class session_stream final : public session_sink {
   void encode_next();
   /// Sets the status that the writer sends. The first one counts.
   void end(grpc::Status status);
-  void close_session();
+  /// The stream is going: the session goes with it, or waits for its client's return.
+  void leave_session();
 
   hub& hub_;
   call& call_;
   coordinator_service_options const& options_;
 
   core::session_id session_{};
-  bool open_ = false;                         // the hub knows this sink
+  bool open_ = false;  // the hub knows this sink
+  bool holding_ = false;
+  bool forget_ = false;                       // with the stream, although it holds values
   bool sealed_ = false;                       // half-closed
   bool drained_ = false;                      // since then: nothing is queued or running
   std::vector<core::function_id> functions_;  // by the client's number

@@ -9,6 +9,10 @@ namespace {
 
 std::vector<core::function_id> const known{core::function_id{40}, core::function_id{41}};
 
+core::closure_id nothing_held(std::uint64_t) {
+  return {};
+}
+
 v1::SessionRequest two_closures() {
   v1::SessionRequest m;
   for (std::uint64_t token : {1, 2}) {
@@ -23,7 +27,7 @@ TEST(schedule_convert, takes_closures) {
   std::vector<core::closure_spec> closures;
   auto m = two_closures();
   *m.mutable_args(1) = "[5]";
-  ASSERT_EQ(from_wire(m, known, closures), "");
+  ASSERT_EQ(from_wire(m, known, nothing_held, closures), "");
   ASSERT_EQ(closures.size(), 2u);
   EXPECT_EQ(closures[0].function, core::function_id{41});
   EXPECT_EQ(closures[0].args, core::blob("[]"));
@@ -42,9 +46,24 @@ void PrintTo(bad_request const& b, std::ostream* out) {
 }
 
 bad_request const bad_requests[] = {
-    {"function", [](auto& m) { m.add_function(0); }, "function: 3 entries for 2 tokens"},
-    {"args", [](auto& m) { m.clear_args(); }, "args: 0 entries for 2 tokens"},
-    {"encoding", [](auto& m) { m.add_encoding(v1::JSON); }, "encoding: 1 entries for 2 tokens"},
+    {"function", [](auto& m) { m.add_function(0); }, "function: 3 entries for 2 closures"},
+    {"args", [](auto& m) { m.clear_args(); }, "args: 0 entries for 2 closures"},
+    {"encoding", [](auto& m) { m.add_encoding(v1::JSON); }, "encoding: 1 entries for 2 closures"},
+    {"options_of", [](auto& m) { m.add_options_of(0); }, "options_of: 1 entries for 2 closures"},
+    {"option_number",
+     [](auto& m) {
+       m.add_options_of(0);
+       m.add_options_of(1);
+     },
+     "options_of[1]: number 1, the message has 0"},
+    {"input_position", [](auto& m) { m.add_input()->set_position(2); },
+     "input[0].position: 2, the message has 2 closures"},
+    {"input_token",
+     [](auto& m) {
+       m.add_input()->set_position(1);
+       m.mutable_input(0)->set_token(2);
+     },
+     "input[0].token: 2 is neither held nor of an earlier closure of this message"},
     {"number", [](auto& m) { m.set_function(1, 2); },
      "function[1]: number 2, the stream has named 2"},
 };
@@ -55,12 +74,40 @@ TEST_P(bad_request_test, names_the_field) {
   auto m = two_closures();
   GetParam().spoil(m);
   std::vector<core::closure_spec> closures;
-  auto const wrong = from_wire(m, known, closures);
+  auto const wrong = from_wire(m, known, nothing_held, closures);
   EXPECT_EQ(wrong.rfind(GetParam().begins, 0), 0u) << wrong;
 }
 
 INSTANTIATE_TEST_SUITE_P(all, bad_request_test, testing::ValuesIn(bad_requests),
                          [](auto const& i) { return std::string(i.param.name); });
+
+TEST(schedule_convert, options_are_shared_and_inputs_found_by_token) {
+  auto m = two_closures();
+  m.add_options()->set_priority(5);
+  m.mutable_options(0)->set_delay_ms(~std::uint64_t{0});
+  m.mutable_options(0)->set_task_index(3);
+  m.add_options_of(1);
+  m.add_options_of(1);
+  for (std::uint64_t const token : {1, 9}) {
+    auto& input = *m.add_input();
+    input.set_position(1);
+    input.set_offset(1);
+    input.set_token(token);
+  }
+  std::vector<core::closure_spec> closures;
+  auto const held = [](std::uint64_t token) {
+    return token == 9 ? core::closure_id{99} : core::closure_id{};
+  };
+  ASSERT_EQ(from_wire(m, known, held, closures), "");
+  EXPECT_EQ(closures[0].extras->options.priority, 5);
+  EXPECT_GT(closures[0].extras->options.delay, std::chrono::hours(24 * 365))
+      << "refused, not wrapped";
+  EXPECT_TRUE(closures[0].extras->inputs.empty());
+  EXPECT_EQ(closures[1].extras->options, closures[0].extras->options);
+  ASSERT_EQ(closures[1].extras->inputs.size(), 2u);
+  EXPECT_EQ(closures[1].extras->inputs[0], (core::input_ref{{}, 0, 1}));
+  EXPECT_EQ(closures[1].extras->inputs[1], (core::input_ref{core::closure_id{99}, 0, 1}));
+}
 
 TEST(schedule_convert, takes_open) {
   v1::Open open;

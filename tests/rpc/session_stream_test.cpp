@@ -46,7 +46,7 @@ TEST(session_stream, protocol_errors_name_the_field) {
   EXPECT_EQ(too_long.error_message().rfind("function_name[0]: ", 0), 0u);
   m.clear_function_name();
   m.add_token(1);
-  EXPECT_EQ(status_of(server, m).error_message(), "function: 0 entries for 1 tokens");
+  EXPECT_EQ(status_of(server, m).error_message(), "function: 0 entries for 1 closures");
   m.add_function(0);
   m.add_args("[]");
   EXPECT_EQ(status_of(server, m).error_message(), "function[0]: number 0, the stream has named 0");

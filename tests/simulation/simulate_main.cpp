@@ -6,9 +6,12 @@ int main(int argc, char** argv) {
   return muster::simulation::run_seeds(
       argc, argv, muster::simulation::simulate, [](muster::simulation::report const& r) {
         std::printf(
-            "succeeded=%llu failed=%llu cancelled=%llu put_back=%llu went_on=%llu aborted=%llu",
+            "succeeded=%llu failed=%llu cancelled=%llu put_back=%llu went_on=%llu aborted=%llu "
+            "raised=%llu resumed=%llu lost=%llu released=%llu",
             (unsigned long long)r.succeeded, (unsigned long long)r.failed,
             (unsigned long long)r.cancelled, (unsigned long long)r.put_back,
-            (unsigned long long)r.went_on, (unsigned long long)r.aborted);
+            (unsigned long long)r.went_on, (unsigned long long)r.aborted,
+            (unsigned long long)r.raised, (unsigned long long)r.resumed,
+            (unsigned long long)r.lost, (unsigned long long)r.released);
       });
 }

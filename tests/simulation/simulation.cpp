@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "tests/simulation/holding_client.hpp"
 #include "tests/simulation/model_client.hpp"
 
 namespace muster::simulation {
@@ -48,6 +49,9 @@ struct cluster {
     auto const n_clients = dice.between(1, 5);
     for (int i = 0; i < n_clients; ++i)
       clients.push_back(std::make_unique<model_client>(earth, ids));
+    auto const n_holders = dice.between(0, 3);
+    for (int i = 0; i < n_holders; ++i)
+      holders.push_back(std::make_unique<holding_client>(earth, ids));
   }
 
   model_worker* of(core::stream_id s) {
@@ -71,12 +75,25 @@ struct cluster {
       if (auto* w = of(d.stream)) w->on_drain();
     for (auto const& d : fx.disconnects)
       if (auto* w = of(d.stream)) w->on_disconnect(d.final);
+    perform_for_holders(fx);
     for (auto const& o : fx.outcomes)
       for (auto& c : clients)
         if (c->session() == o.session) c->on_outcome(o);
     for (auto const& n : fx.notices)
       for (auto& c : clients)
         if (c->session() == n.session) c->on_notice(n.kind);
+  }
+
+  // As the hub does: an error before what it cancelled, an end after what has ended.
+  void perform_for_holders(core::effects const& fx) {
+    for (auto& h : holders) {
+      for (auto const& n : fx.notices)
+        if (h->session() == n.session && n.kind == core::notice_kind::failed) h->on_notice(n);
+      for (auto const& o : fx.outcomes)
+        if (h->session() == o.session) h->on_outcome(o);
+      for (auto const& n : fx.notices)
+        if (h->session() == n.session && n.kind == core::notice_kind::drained) h->on_notice(n);
+    }
   }
 
   void strike() {
@@ -87,6 +104,8 @@ struct cluster {
   bool all_content() const {
     for (auto const& c : clients)
       if (!c->content()) return false;
+    for (auto const& h : holders)
+      if (!h->content()) return false;
     return true;
   }
 
@@ -95,17 +114,20 @@ struct cluster {
   std::uint64_t streams = 0;
   std::vector<std::unique_ptr<model_worker>> workers;
   std::vector<std::unique_ptr<model_client>> clients;
+  std::vector<std::unique_ptr<holding_client>> holders;
 };
 
 void live(cluster& c) {
   for (auto& w : c.workers) w->start();
   for (auto& client : c.clients) client->start();
+  for (auto& h : c.holders) h->start();
   c.earth.after(500ms, [&c] { c.strike(); });
   c.earth.run(c.earth.now() + 60s);
 
   // Liveness: with the faults gone, everything must end within bounded time.
   c.failures.on = false;
   for (auto& client : c.clients) client->stop();
+  for (auto& h : c.holders) h->stop();
   for (auto& w : c.workers) w->heal();
   for (int second = 0; second < 600 && !c.all_content(); ++second) {
     c.earth.run(c.earth.now() + 1s);
@@ -116,6 +138,7 @@ void live(cluster& c) {
   if (c.earth.open_calls() > 0) throw violation("a call was never answered");
   auto const v = c.earth.server().overview(c.earth.now());
   if (v.closures.queued + v.closures.running > 0) throw violation("closures are left over");
+  if (v.sessions > 0) throw violation("a session outlives its client and its grace");
   if (!c.earth.server().per_worker_values({}, 1).items.empty())
     throw violation("a per-worker value is left over");
 }
@@ -142,6 +165,16 @@ report simulate(std::uint64_t seed) {
     r.failed += client->failed;
     r.cancelled += client->cancelled;
     r.sessions += client->sessions;
+  }
+  for (auto const& h : c.holders) {
+    r.succeeded += h->succeeded;
+    r.failed += h->failed;
+    r.cancelled += h->cancelled;
+    r.sessions += h->sessions;
+    r.raised += h->raised;
+    r.resumed += h->resumed;
+    r.lost += h->lost;
+    r.released += h->released;
   }
   return r;
 }

@@ -12,6 +12,7 @@ struct report {
   std::uint64_t executed = 0;
   std::uint64_t succeeded = 0, failed = 0, cancelled = 0, put_back = 0, went_on = 0, aborted = 0,
                 sessions = 0;
+  std::uint64_t raised = 0, resumed = 0, lost = 0, released = 0;  // of sessions that hold values
   std::string violation;  // empty: all invariants held and everything finished
   std::string recent;     // the last events before it
 };

@@ -26,6 +26,10 @@ TEST(simulation, every_invariant_holds_and_everything_finishes_for_200_seeds) {
     total.succeeded += r.succeeded;
     total.failed += r.failed;
     total.cancelled += r.cancelled;
+    total.raised += r.raised;
+    total.resumed += r.resumed;
+    total.lost += r.lost;
+    total.released += r.released;
     if (!r.violation.empty()) expect_clean(seed);
   }
   // The seeds must reach the interesting places, or they prove nothing.
@@ -35,6 +39,10 @@ TEST(simulation, every_invariant_holds_and_everything_finishes_for_200_seeds) {
   EXPECT_GT(total.aborted, 50u);
   EXPECT_GT(total.failed, 500u);
   EXPECT_GT(total.cancelled, 500u);
+  EXPECT_GT(total.raised, 500u);
+  EXPECT_GT(total.resumed, 500u);
+  EXPECT_GT(total.lost, 20u);
+  EXPECT_GT(total.released, 5'000u);
 }
 
 TEST(simulation, seeds_that_once_failed_stay_clean) {

@@ -20,6 +20,7 @@
 #include <string>
 #include <string_view>
 
+#include "muster/closure_error.hpp"
 #include "muster/json.hpp"
 #include "muster/session_options.hpp"
 #include "muster/value.hpp"
@@ -38,17 +39,6 @@ struct outcome {
 };
 
 using outcome_handler = std::function<void(outcome const&)>;
-
-/// Raised by futures of closures that failed.
-class closure_error : public std::runtime_error {
- public:
-  explicit closure_error(muster::failure f)
-      : std::runtime_error(std::string(name(f.kind)) + ": " + f.message), failure_(std::move(f)) {}
-  muster::failure const& failure() const noexcept { return failure_; }
-
- private:
-  muster::failure failure_;
-};
 
 /// Number of a function name on one session.
 enum class function_number : std::uint32_t {};

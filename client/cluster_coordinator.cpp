@@ -1,0 +1,66 @@
+#include "muster/cluster_coordinator.hpp"
+
+#include "client/coordinator_link.hpp"
+#include "coro/check.hpp"
+
+namespace muster {
+
+void raise(failure f) {
+  switch (f.kind) {
+    case failure_kind::input:
+      throw input_error(std::move(f));
+    case failure_kind::cancelled:
+      throw cancelled_error(std::move(f));
+    case failure_kind::worker_lost:
+      throw aborted_error(std::move(f));
+    case failure_kind::dependency_lost:
+      throw unavailable_error(std::move(f));
+    default:
+      throw closure_error(std::move(f));
+  }
+}
+
+cluster_coordinator::cluster_coordinator(coordinator_options options)
+    : engine_(client_engine::shared()) {
+  auto const link = std::make_shared<detail::coordinator_link>(*engine_);
+  auto wake = [weak = std::weak_ptr(link)] {
+    if (auto const living = weak.lock()) living->wake();
+  };
+  session_ = std::make_shared<detail::coordinator_session>(std::move(options), wake);
+  link->start(session_);
+}
+
+cluster_coordinator::~cluster_coordinator() {
+  check(!engine_->context().running_in_this_thread(), "the engine does not wait for itself");
+  session_->close();
+  session_->wait_ended();
+}
+
+std::shared_ptr<detail::value_handle const> cluster_coordinator::put(detail::request r) {
+  auto const token = session_->put(std::move(r));
+  return std::make_shared<detail::value_handle const>(session_, token);
+}
+
+void cluster_coordinator::wait_open() {
+  session_->wait_open();
+}
+std::string cluster_coordinator::id() const {
+  return session_->id();
+}
+bool cluster_coordinator::join(milliseconds timeout) {
+  return session_->join(timeout);
+}
+boost::asio::awaitable<bool> cluster_coordinator::async_join(milliseconds timeout) {
+  return session_->async_join(timeout);
+}
+bool cluster_coordinator::done() {
+  return session_->done();
+}
+void cluster_coordinator::cancel() {
+  session_->cancel();
+}
+std::vector<failure> cluster_coordinator::failures() const {
+  return session_->failures();
+}
+
+}  // namespace muster

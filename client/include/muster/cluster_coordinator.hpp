@@ -1,0 +1,152 @@
+// Schedules functions on the cluster's workers, and waits for them.
+//
+//   muster::cluster_coordinator c({.server = "127.0.0.1:8476", .name = "training"});
+//   muster::remote_value<int> sum = c.schedule<int>("add", 1, 2);
+//   auto more = c.schedule<int>("add", sum, 3);   // an output as an argument: nothing waits here
+//   c.join();                                     // raises the first error, if there was one
+//   more.fetch();                                 // 6
+//
+// Closures run at least once and finish once, in any order. The first error cancels what is left;
+// it is raised once, by whichever of schedule, join and done comes first after nothing that was
+// scheduled before it runs any more. Then the coordinator goes on, with the next generation.
+// Every member may be called from any thread.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "muster/coordinator_options.hpp"
+#include "muster/detail/argument_text.hpp"
+#include "muster/remote_value.hpp"
+
+namespace muster {
+
+class client_engine;
+class cluster_coordinator;
+
+/// A coordinator together with options for what is scheduled through it. Valid while it lives.
+class scheduling {
+ public:
+  scheduling(cluster_coordinator& c, closure_options o)
+      : coordinator_(c), options_(std::make_shared<closure_options const>(std::move(o))) {}
+
+  template <class Result, class... Args>
+  remote_value<Result> schedule(std::string_view function, Args const&... args) const;
+  template <class Result>
+  remote_value<Result> schedule_raw(std::string_view function, value_view args) const;
+
+ private:
+  cluster_coordinator& coordinator_;
+  std::shared_ptr<closure_options const> options_;
+};
+
+class cluster_coordinator {
+ public:
+  using milliseconds = std::chrono::milliseconds;
+
+  /// Starts connecting.
+  explicit cluster_coordinator(coordinator_options options);
+  /// Cancels what is left and closes the session, unless options.detached. Values that were here
+  /// already stay readable by their handles; no thread of the library is left behind.
+  ~cluster_coordinator();
+  cluster_coordinator(cluster_coordinator const&) = delete;
+  cluster_coordinator& operator=(cluster_coordinator const&) = delete;
+
+  /// Waits until the server has opened the session; not needed before anything else. Errors:
+  /// unavailable_error with the server's reason, or that it did not answer in connect_timeout.
+  void wait_open();
+  /// "job_…", as REST shows it. REQUIRES: wait_open() returned.
+  std::string id() const;
+
+  /// Schedules a call with JSON arguments; remote_values among them, at any depth of vectors, maps,
+  /// tuples and optionals, become inputs. Waits while the queue is full. Errors: the pending error
+  /// of this generation (nothing is scheduled then), wait_timeout, unavailable_error,
+  /// std::invalid_argument (arguments too large, a value of another coordinator that is not ready).
+  template <class Result, class... Args>
+  remote_value<Result> schedule(std::string_view function, Args const&... args) {
+    return remote_value<Result>(put(request_of(function, args...)));
+  }
+  /// Arguments as they go over the wire: a JSON array or {"args":[…],"kwargs":{…}}, or bytes.
+  template <class Result>
+  remote_value<Result> schedule_raw(std::string_view function, value_view args) {
+    return remote_value<Result>(put(raw_request(function, args)));
+  }
+  /// c.with({.priority = 5}).schedule<int>("f")
+  scheduling with(closure_options options) { return {*this, std::move(options)}; }
+
+  /// Waits until nothing is left. False: not within `timeout`. Errors: the pending error,
+  /// unavailable_error.
+  bool join(milliseconds timeout = detail::for_ever);
+  boost::asio::awaitable<bool> async_join(milliseconds timeout = detail::for_ever);
+  /// Whether nothing is left. Waits only for the drain of an error, which it raises.
+  bool done();
+
+  /// A structure of remote_values (vectors, arrays, maps by string, tuples, pairs, optionals,
+  /// nested) as the same structure of values; other members are copied. Errors: as of fetch, the
+  /// first met.
+  template <class Structure>
+  auto fetch(Structure const& s, milliseconds timeout = detail::for_ever) {
+    return detail::fetch_all(s, std::chrono::steady_clock::now() + timeout);
+  }
+
+  /// Cancels what is queued and asks what runs to stop. What is scheduled after it waits until they
+  /// have, and is not concerned. No error is raised for it; each value has its own.
+  void cancel();
+  /// Errors of closures, in the order in which they ended, cancelled ones left out: of this
+  /// generation, or of the newest that failed. At most the first thousand.
+  std::vector<failure> failures() const;
+
+  /// For schedule only.
+  template <class... Args>
+  static detail::request request_of(std::string_view function, Args const&... args) {
+    detail::request r{std::string(function), {}, encoding::json, {}, nullptr};
+    detail::append_tuple(r, std::tie(args...));
+    return r;
+  }
+  static detail::request raw_request(std::string_view function, value_view args) {
+    return {std::string(function), std::string(args.bytes), args.encoding, {}, nullptr};
+  }
+  std::shared_ptr<detail::value_handle const> put(detail::request r);
+
+ private:
+  std::shared_ptr<client_engine> engine_;  // outlives the session's stream
+  std::shared_ptr<detail::coordinator_session> session_;
+};
+
+template <class Result, class... Args>
+remote_value<Result> scheduling::schedule(std::string_view function, Args const&... args) const {
+  auto r = cluster_coordinator::request_of(function, args...);
+  r.options = options_;
+  return remote_value<Result>(coordinator_.put(std::move(r)));
+}
+
+template <class Result>
+remote_value<Result> scheduling::schedule_raw(std::string_view function, value_view args) const {
+  auto r = cluster_coordinator::raw_request(function, args);
+  r.options = options_;
+  return remote_value<Result>(coordinator_.put(std::move(r)));
+}
+
+/// Runs a block of the client's program. If it fails because something it relies on is gone, the
+/// process ends with the exit status in TF_CLIENT_NON_FATAL_RESTART_EXIT_CODE, so that whoever
+/// started it starts it again; without that variable (or if it is no number) the error is raised.
+template <class F>
+decltype(auto) handle_parameter_server_failure(F&& block) {
+  try {
+    return std::forward<F>(block)();
+  } catch (unavailable_error const&) {
+    auto const* text = std::getenv("TF_CLIENT_NON_FATAL_RESTART_EXIT_CODE");
+    char* end = nullptr;
+    auto const code = text ? std::strtol(text, &end, 10) : 0;
+    if (!text || end == text || *end != '\0') throw;
+    std::exit(static_cast<int>(code));
+  }
+}
+
+}  // namespace muster

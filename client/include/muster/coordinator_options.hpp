@@ -1,0 +1,56 @@
+// How a cluster_coordinator presents itself, and what a closure may ask for.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace muster {
+
+struct coordinator_options {
+  std::string server = "127.0.0.1:8476";  // "host:port"
+  std::string cluster{};                  // empty: the default cluster
+  std::string name{};                     // shown to operators
+  /// Every closure runs, whatever the others do, and join raises nothing: each value has its own
+  /// error. Else the first error cancels what is left and is raised.
+  bool continue_on_error = false;
+  /// Closures queued at the server. Full: schedule waits. 0: the server's default.
+  std::uint64_t queue_capacity = 0;
+  /// A closure that loses its worker this often fails. 0: the server's default.
+  std::uint32_t max_worker_failures = 0;
+  bool unlimited_worker_failures = false;
+
+  /// After a lost connection the session is resumed within this time, or everything that is not
+  /// finished fails with unavailable_error. 0: the server's default, a minute.
+  std::chrono::milliseconds session_grace{0};
+  /// The session outlives the coordinator: its work is finished, and its values can be read over
+  /// REST, until an hour after.
+  bool detached = false;
+
+  std::chrono::milliseconds connect_timeout{10'000};
+  /// How long schedule waits while the queue is full, then wait_timeout. 0: as long as it takes.
+  std::chrono::milliseconds schedule_timeout{0};
+  /// What may wait here to be sent. Full: schedule waits.
+  std::size_t pending_max = 65'536;
+  std::size_t pending_bytes_max = std::size_t{64} << 20;
+};
+
+struct closure_options {
+  std::int32_t priority = 0;              // higher ones are dispatched first
+  std::chrono::milliseconds delay{0};     // not before this long from now
+  std::chrono::milliseconds deadline{0};  // not finished by then: TIMEOUT; 0: none
+  std::uint32_t max_retries = 0;          // how often an error of the function is tried again
+  std::chrono::milliseconds retry_initial{1'000};             // doubled with each retry, up to…
+  std::chrono::milliseconds retry_max{60'000};                // …this
+  std::string task_job{};                                     // only on tasks of this job
+  std::int64_t task_index = -1;                               // only on this task of the job
+  std::vector<std::pair<std::string, std::string>> labels{};  // only where all of them match
+  std::vector<std::pair<std::string, std::uint32_t>> resources{};  // taken from it meanwhile
+
+  bool operator==(closure_options const&) const = default;
+};
+
+}  // namespace muster

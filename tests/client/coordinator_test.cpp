@@ -1,0 +1,399 @@
+// muster::cluster_coordinator against a real server and real workers.
+#include <gtest/gtest.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_future.hpp>
+#include <filesystem>
+#include <latch>
+#include <map>
+#include <optional>
+
+#include "muster/cluster_coordinator.hpp"
+#include "muster/function_error.hpp"
+#include "tests/client/worker_thread.hpp"
+#include "tests/rpc/test_server.hpp"
+
+namespace muster::test {
+namespace {
+
+using std::chrono::milliseconds;
+using strings = std::vector<std::string>;
+
+/// Closures that end when the test says so.
+struct gate {
+  std::atomic<bool> open = false;
+  std::atomic<int> running = 0;
+
+  auto function() {
+    return [this](context& c) {
+      ++running;
+      open.wait(false);
+      --running;
+      if (c.cancelled()) throw function_error(failure_kind::cancelled, "stopped");
+      return 1;
+    };
+  }
+  void release() {
+    open = true;
+    open.notify_all();
+  }
+};
+
+struct coordinator : testing::Test {
+  test_server server;
+  gate g;
+  std::optional<worker_thread> workers;
+  std::optional<cluster_coordinator> c;
+
+  explicit coordinator(coordinator_options o = {}) {
+    auto w = options_for(server.address());
+    w.slots = 4;
+    workers.emplace(w, [this](worker& to) {
+      to.function("add", [](int a, int b) { return a + b; });
+      to.function("sum", [](std::vector<int> const& all) {
+        int n = 0;
+        for (auto const i : all) n += i;
+        return n;
+      });
+      to.function("nested", [] {
+        return std::tuple{1, std::vector<std::string>{"a", "b"},
+                          std::map<std::string, int>{{"k", 2}}};
+      });
+      to.function("raise", [](std::string const& what) -> int {
+        throw function_error(what, "ValueError", "line 1\nline 2");
+      });
+      to.function("gate", g.function());
+    });
+    o.server = server.address();
+    c.emplace(o);
+  }
+  ~coordinator() override { g.release(); }
+
+  std::uint64_t values_held() {
+    return server.on_engine([](server::hub& h) { return h.state().overview(h.now()).values_held; });
+  }
+  bool held(std::uint64_t n) {
+    return server.eventually([n](auto& core) { return core.overview({}).values_held == n; });
+  }
+};
+
+TEST_F(coordinator, schedules_and_fetches) {
+  auto const v = c->schedule<int>("add", 1, 2);
+  EXPECT_EQ(v.fetch(), 3);
+  EXPECT_EQ(v.fetch(), 3) << "again, from here";
+  EXPECT_EQ(v.status(), value_status::ready);
+  EXPECT_TRUE(v.id().starts_with("rv_"));
+  EXPECT_TRUE(c->join());
+  EXPECT_TRUE(c->done());
+  EXPECT_EQ(c->schedule<value>("add", 1, 2).fetch().bytes, "3");
+  EXPECT_EQ(c->schedule_raw<int>("add", {R"({"args":[1,2]})"}).fetch(), 3);
+  c->schedule<void>("muster.noop").fetch();
+}
+
+TEST_F(coordinator, output_is_an_argument_without_a_round_trip) {
+  auto const a = c->schedule<int>("add", 1, 2);
+  auto const b = c->schedule<int>("add", a, 10);
+  std::vector<remote_value<int>> const all{a, b, c->schedule<int>("add", b, a)};
+  EXPECT_EQ(c->schedule<int>("sum", all).fetch(), 3 + 13 + 16);
+  EXPECT_EQ(c->schedule<int>("add", a, 100).fetch(), 103) << "the value was kept";
+}
+
+TEST_F(coordinator, input_may_be_dropped_as_soon_as_it_is_used) {
+  remote_value<int> last = c->schedule<int>("add", 0, 1);
+  for (int i = 0; i < 200; ++i) last = c->schedule<int>("add", last, 1);
+  EXPECT_EQ(last.fetch(), 201);
+  EXPECT_TRUE(held(1));
+  last.release();
+  EXPECT_TRUE(held(0));
+}
+
+TEST_F(coordinator, value_of_another_coordinator_is_an_argument_once_it_is_ready) {
+  cluster_coordinator other({.server = server.address()});
+  auto const v = other.schedule<int>("add", 20, 20);
+  EXPECT_EQ(v.fetch(), 40);
+  EXPECT_EQ(c->schedule<int>("add", v, 2).fetch(), 42);
+  auto const pending = other.schedule<int>("gate");
+  EXPECT_THROW(c->schedule<int>("add", pending, 2), std::invalid_argument);
+}
+
+TEST_F(coordinator, structure_of_values_is_fetched_as_one) {
+  auto const one = [&](int n) { return c->schedule<int>("add", n, 0); };
+  std::map<std::string, std::vector<remote_value<int>>> const s{{"a", {one(1), one(2)}},
+                                                                {"b", {one(3)}}};
+  auto const got = c->fetch(s);
+  EXPECT_EQ(got, (std::map<std::string, std::vector<int>>{{"a", {1, 2}}, {"b", {3}}}));
+  auto const t = c->fetch(std::tuple{one(4), std::string("kept"), std::optional{one(5)}});
+  EXPECT_EQ(t, (std::tuple{4, std::string("kept"), std::optional{5}}));
+}
+
+TEST_F(coordinator, error_carries_everything_and_is_raised_once) {
+  auto const bad = c->schedule<int>("raise", "no good");
+  try {
+    c->join();
+    FAIL();
+  } catch (closure_error const& e) {
+    EXPECT_EQ(e.kind(), failure_kind::user);
+    EXPECT_EQ(e.type(), "ValueError");
+    EXPECT_EQ(e.message(), "no good");
+    EXPECT_EQ(e.worker(), "worker:0");
+    EXPECT_EQ(e.attempt(), 1u);
+    EXPECT_EQ(e.traceback(), "line 1\nline 2");
+  }
+  EXPECT_TRUE(c->join());
+  EXPECT_TRUE(c->done());
+  EXPECT_THROW(bad.fetch(), closure_error) << "the value keeps its own";
+  EXPECT_EQ(c->failures().size(), 1u);
+  EXPECT_EQ(c->schedule<int>("add", 1, 1).fetch(), 2);
+}
+
+TEST_F(coordinator, exactly_one_of_many_callers_gets_the_error) {
+  for (int round = 0; round < 20; ++round) {
+    c->schedule<int>("raise", "x");
+    std::atomic<int> raised = 0;
+    std::latch start(8);
+    std::vector<std::thread> all;
+    for (int i = 0; i < 8; ++i)
+      all.emplace_back([&, i] {
+        start.arrive_and_wait();
+        try {
+          i % 2 ? static_cast<void>(c->join()) : static_cast<void>(c->done());
+        } catch (closure_error const&) {
+          ++raised;
+        }
+      });
+    for (auto& t : all) t.join();
+    try {
+      c->join();  // done may have come before the error
+    } catch (closure_error const&) {
+      ++raised;
+    }
+    EXPECT_EQ(raised, 1);
+  }
+}
+
+TEST_F(coordinator, nothing_of_the_generation_runs_when_the_error_is_raised) {
+  std::vector<remote_value<int>> running;
+  for (int i = 0; i < 2; ++i) running.push_back(c->schedule<int>("gate"));
+  while (g.running < 2) std::this_thread::yield();
+  c->schedule<int>("raise", "first");
+  std::thread later([&] {
+    server.eventually([](auto& core) { return core.jobs({}, 1).items.at(0).stopping; });
+    g.release();
+  });
+  EXPECT_THROW(c->join(), closure_error);
+  EXPECT_EQ(g.running, 0);
+  for (auto const& v : running) EXPECT_THROW(v.fetch(), cancelled_error);
+  later.join();
+}
+
+TEST_F(coordinator, kinds_of_errors_are_types) {
+  EXPECT_THROW(c->schedule<int>("add", "text", 1).fetch(), input_error);
+  EXPECT_THROW(c->join(), input_error);
+  auto const v = c->schedule<int>("nobody.has.this");
+  v.cancel();
+  EXPECT_THROW(v.fetch(), cancelled_error);
+  EXPECT_TRUE(c->join()) << "a cancelled closure is no error";
+  auto const slow = c->with({.deadline = milliseconds(20)}).schedule<int>("nobody.has.this");
+  try {
+    slow.fetch();
+    FAIL();
+  } catch (closure_error const& e) {
+    EXPECT_EQ(e.kind(), failure_kind::timeout);
+  }
+}
+
+TEST_F(coordinator, cancel_ends_what_is_left_and_the_next_generation_is_not_concerned) {
+  auto const queued = c->schedule<int>("nobody.has.this");
+  c->cancel();
+  EXPECT_EQ(c->schedule<int>("add", 1, 1).fetch(), 2);
+  EXPECT_THROW(queued.fetch(), cancelled_error);
+  EXPECT_TRUE(c->join());
+}
+
+TEST_F(coordinator, waits_have_limits) {
+  auto const v = c->schedule<int>("nobody.has.this");
+  EXPECT_THROW(v.fetch(milliseconds(10)), wait_timeout);
+  EXPECT_FALSE(c->join(milliseconds(10)));
+  EXPECT_FALSE(c->done());
+  EXPECT_EQ(v.status(), value_status::not_ready);
+}
+
+TEST_F(coordinator, handle_of_nothing_says_so) {
+  remote_value<int> v;
+  EXPECT_FALSE(v.valid());
+  EXPECT_THROW(v.fetch(), std::logic_error);
+  v = c->schedule<int>("add", 1, 2);
+  v.release();
+  EXPECT_THROW(v.fetch(), std::logic_error);
+  EXPECT_TRUE(c->join());
+  EXPECT_TRUE(held(0));
+}
+
+TEST_F(coordinator, options_reach_the_server) {
+  auto const v =
+      c->with({.delay = milliseconds(30), .max_retries = 2, .retry_initial = milliseconds(1)})
+          .schedule<int>("raise", "again");
+  EXPECT_THROW(v.fetch(), closure_error);
+  try {
+    c->join();
+  } catch (closure_error const& e) {
+    EXPECT_EQ(e.attempt(), 3u);
+  }
+  EXPECT_THROW(c->with({.priority = 2'000'000}).schedule<int>("add", 1, 1).fetch(), input_error);
+  EXPECT_THROW(c->join(), input_error);
+}
+
+TEST_F(coordinator, awaitables_resume_on_their_own_executor) {
+  namespace asio = boost::asio;
+  asio::io_context context;
+  auto const body = [&]() -> asio::awaitable<int> {
+    auto const v = c->schedule<int>("add", 1, 2);
+    int const got = co_await v.async_fetch();
+    EXPECT_TRUE(context.get_executor().running_in_this_thread());
+    bool const joined = co_await c->async_join();
+    EXPECT_TRUE(joined);
+    bool late = false;
+    try {
+      co_await c->schedule<int>("nobody.has.this").async_fetch(milliseconds(10));
+    } catch (wait_timeout const&) {
+      late = true;
+    }
+    EXPECT_TRUE(late);
+    co_return got;
+  };
+  auto result = asio::co_spawn(context, body, asio::use_future);
+  context.run();
+  EXPECT_EQ(result.get(), 3);
+}
+
+TEST_F(coordinator, values_outlive_the_coordinator_and_threads_do_not) {
+  workers->stop();
+  workers.reset();
+  auto const threads = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});
+  };
+  c.reset();
+  auto const before = threads();
+  auto w = options_for(server.address());
+  std::optional<worker_thread> other;
+  other.emplace(w, [](worker& to) { to.function("add", [](int a, int b) { return a + b; }); });
+  std::optional<cluster_coordinator> mine;
+  mine.emplace(coordinator_options{.server = server.address()});
+  auto const v = mine->schedule<int>("add", 1, 2);
+  auto const never = mine->schedule<int>("nobody.has.this");
+  EXPECT_EQ(v.fetch(), 3);
+  other.reset();
+  mine.reset();
+  EXPECT_EQ(threads(), before);
+  EXPECT_EQ(v.fetch(), 3);
+  EXPECT_THROW(never.fetch(), cancelled_error);
+  EXPECT_TRUE(held(0)) << "its session is closed";
+}
+
+TEST_F(coordinator, server_that_is_not_there) {
+  cluster_coordinator nobody({.server = "127.0.0.1:1", .connect_timeout = milliseconds(50)});
+  auto const v = nobody.schedule<int>("f");
+  EXPECT_THROW(nobody.wait_open(), unavailable_error);
+  EXPECT_THROW(v.fetch(), unavailable_error);
+  EXPECT_THROW(nobody.join(), unavailable_error);
+  EXPECT_THROW(nobody.schedule<int>("f"), unavailable_error);
+}
+
+TEST_F(coordinator, server_that_has_restarted) {
+  std::optional<test_server> first;
+  first.emplace();
+  int const port = first->port();
+  cluster_coordinator mine({.server = first->address()});
+  auto const v = mine.schedule<int>("f");
+  mine.wait_open();
+  first.reset();
+  test_server_options o;
+  o.port = port;
+  o.sessions.server_incarnation = 5;
+  test_server second(o);
+  try {
+    v.fetch();
+    FAIL();
+  } catch (unavailable_error const& e) {
+    EXPECT_EQ(e.message(),
+              "open.resume: the server has restarted since, and sessions are in memory");
+  }
+}
+
+struct small_queue : coordinator {
+  small_queue() : coordinator({.queue_capacity = 2, .pending_max = 8}) {}
+};
+
+TEST_F(small_queue, schedule_waits_for_room_and_everything_runs) {
+  std::vector<remote_value<int>> all;
+  for (int i = 0; i < 2'000; ++i) all.push_back(c->schedule<int>("add", i, 0));
+  EXPECT_TRUE(c->join());
+  auto const got = c->fetch(all);
+  for (int i = 0; i < 2'000; ++i) EXPECT_EQ(got[static_cast<std::size_t>(i)], i);
+  EXPECT_EQ(values_held(), 2'000u);
+}
+
+struct brief_wait : coordinator {
+  brief_wait()
+      : coordinator({.queue_capacity = 2, .schedule_timeout = milliseconds(20), .pending_max = 8}) {
+  }
+};
+
+TEST_F(brief_wait, schedule_may_have_a_limit) {
+  std::string const large(1'000'000, 'x');
+  auto const fill = [&] {
+    for (int i = 0; i < 1'000; ++i) c->schedule<int>("nobody.has.this", large);
+  };
+  EXPECT_THROW(fill(), wait_timeout);
+}
+
+struct continuing : coordinator {
+  continuing() : coordinator({.continue_on_error = true}) {}
+};
+
+TEST_F(continuing, errors_stay_with_their_values) {
+  auto const bad = c->schedule<int>("raise", "x");
+  auto const good = c->schedule<int>("add", 1, 2);
+  EXPECT_TRUE(c->join());
+  EXPECT_EQ(good.fetch(), 3);
+  EXPECT_THROW(bad.fetch(), closure_error);
+  EXPECT_EQ(c->failures().at(0).message, "x");
+}
+
+struct leaving : coordinator {
+  leaving() : coordinator({.name = "left", .detached = true}) {}
+};
+
+TEST_F(leaving, detached_session_finishes_its_work) {
+  c->schedule<int>("add", 1, 2).fetch();
+  auto const v = c->schedule<int>("gate");
+  c.reset();
+  g.release();
+  EXPECT_TRUE(server.eventually([](auto& core) {
+    auto const job = core.jobs({}, 1).items.at(0);
+    return !job.attached && job.detached && job.counts.succeeded == 2;
+  }));
+  EXPECT_THROW(v.fetch(), cancelled_error) << "this process does not hear of it";
+}
+
+TEST(parameter_server_failure, ends_the_process_with_the_status_asked_for) {
+  auto const fail = [] {
+    handle_parameter_server_failure([] {
+      raise({failure_kind::dependency_lost, {}, "gone", {}, {}, 0});
+    });
+  };
+  unsetenv("TF_CLIENT_NON_FATAL_RESTART_EXIT_CODE");
+  EXPECT_THROW(fail(), unavailable_error);
+  EXPECT_EQ(handle_parameter_server_failure([] { return 7; }), 7);
+  setenv("TF_CLIENT_NON_FATAL_RESTART_EXIT_CODE", "83", 1);
+  EXPECT_EXIT(fail(), testing::ExitedWithCode(83), "");
+  EXPECT_THROW(handle_parameter_server_failure([] {
+                 raise({failure_kind::user, {}, "mine", {}, {}, 0});
+               }),
+               closure_error);
+  unsetenv("TF_CLIENT_NON_FATAL_RESTART_EXIT_CODE");
+}
+
+}  // namespace
+}  // namespace muster::test

@@ -1,0 +1,213 @@
+// Sessions by call: what a client without streams does.
+#include <gtest/gtest.h>
+
+#include <future>
+#include <thread>
+
+#include "tests/rpc/hand_worker.hpp"
+#include "tests/rpc/test_server.hpp"
+
+namespace muster::test {
+namespace {
+
+struct coordinator_calls : testing::Test {
+  static test_server_options options() {
+    test_server_options o;
+    o.core.session_grace = std::chrono::milliseconds(300);
+    return o;
+  }
+  test_server server{options()};
+  std::unique_ptr<v1::CoordinatorService::Stub> stub =
+      v1::CoordinatorService::NewStub(channel_to(server.address()));
+  hand_worker worker{server.address(), make_hello({"f"}, 2, 16)};
+  std::string session = open();
+  grpc::Status status;  // of the last call
+
+  template <class Request, class Response>
+  Response call(grpc::Status (v1::CoordinatorService::Stub::*method)(grpc::ClientContext*,
+                                                                     Request const&, Response*),
+                std::type_identity_t<Request> const& request) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
+    Response response;
+    auto const s = (stub.get()->*method)(&context, request, &response);
+    std::lock_guard lock(mutex);
+    status = s;
+    return response;
+  }
+  std::mutex mutex;
+
+  std::string open() {
+    v1::OpenSessionRequest r;
+    r.mutable_open()->set_session_grace_ms(60'000);
+    return call(&v1::CoordinatorService::Stub::OpenSession, r).session();
+  }
+  v1::ScheduleResponse schedule(int n, std::uint64_t first_token = 0) {
+    v1::ScheduleRequest r;
+    r.set_session(session);
+    for (int i = 0; i < n; ++i) {
+      if (first_token > 0) r.add_token(first_token + static_cast<std::uint64_t>(i));
+      r.add_function("f");
+      r.add_args("[]");
+    }
+    return call(&v1::CoordinatorService::Stub::Schedule, r);
+  }
+  v1::JoinResponse join(std::uint64_t timeout_ms = 10'000) {
+    v1::JoinRequest r;
+    r.set_session(session);
+    r.set_timeout_ms(timeout_ms);
+    return call(&v1::CoordinatorService::Stub::Join, r);
+  }
+  v1::JoinResponse done() {
+    v1::DoneRequest r;
+    r.set_session(session);
+    return call(&v1::CoordinatorService::Stub::Done, r);
+  }
+  v1::FetchResponse fetch(std::uint64_t closure, std::uint64_t timeout_ms = 10'000) {
+    v1::FetchRequest r;
+    r.set_closure(closure);
+    r.set_timeout_ms(timeout_ms);
+    return call(&v1::CoordinatorService::Stub::Fetch, r);
+  }
+  void fail(v1::ServerMessage const& given, std::string const& message) {
+    v1::WorkerMessage m;
+    for (int i = 0; i < given.closure_size(); ++i) {
+      m.add_closure(given.closure(i));
+      m.add_attempt(given.attempt(i));
+      m.add_value();
+      auto& f = *m.add_failure();
+      f.set_position(static_cast<std::uint32_t>(i));
+      f.set_message(message);
+    }
+    worker.write(m);
+  }
+};
+
+TEST_F(coordinator_calls, schedule_join_fetch_release) {
+  auto const ids = schedule(1);
+  ASSERT_EQ(ids.closure_size(), 1);
+  EXPECT_EQ(fetch(ids.closure(0), 1).state(), v1::FetchResponse::NOT_READY);
+  EXPECT_TRUE(status.ok());
+  EXPECT_FALSE(done().done());
+  EXPECT_FALSE(join(1).done());
+  worker.answer(*worker.read_closures(), "42");
+  EXPECT_TRUE(join().done());
+  EXPECT_TRUE(done().done());
+  auto const v = fetch(ids.closure(0));
+  EXPECT_EQ(v.state(), v1::FetchResponse::READY);
+  EXPECT_EQ(v.value(), "42");
+  v1::ReleaseRequest r;
+  r.set_session(session);
+  r.add_closure(ids.closure(0));
+  call(&v1::CoordinatorService::Stub::Release, r);
+  fetch(ids.closure(0));
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
+}
+
+TEST_F(coordinator_calls, value_is_an_input) {
+  auto const ids = schedule(1);
+  worker.answer(*worker.read_closures(), "42");
+  join();
+  v1::ScheduleRequest r;
+  r.set_session(session);
+  r.add_function("f");
+  r.add_args("[]");
+  r.add_input()->set_closure(ids.closure(0));
+  r.mutable_input(0)->set_offset(1);
+  call(&v1::CoordinatorService::Stub::Schedule, r);
+  EXPECT_EQ(worker.read_closures()->args(0), "[42]");
+}
+
+TEST_F(coordinator_calls, error_is_raised_to_exactly_one_caller) {
+  schedule(2);
+  auto const first = worker.read_closures();
+  std::vector<std::future<v1::JoinResponse>> all;
+  for (int i = 0; i < 4; ++i)
+    all.push_back(std::async(std::launch::async, [&] { return i % 2 ? join() : join(); }));
+  ASSERT_TRUE(server.eventually([](auto& c) { return c.overview({}).parked_calls == 4; }));
+  fail(*first, "broken");
+  if (first->closure_size() < 2) fail(*worker.read_closures(), "stopped");
+  int raised = 0;
+  for (auto& f : all) raised += f.get().has_error();
+  EXPECT_EQ(raised, 1);
+  EXPECT_FALSE(join().has_error());
+}
+
+TEST_F(coordinator_calls, schedule_raises_the_error_and_schedules_nothing) {
+  schedule(1);
+  fail(*worker.read_closures(), "kept");
+  ASSERT_TRUE(server.eventually([](auto& c) { return c.overview({}).closures.failed == 1; }));
+  auto const refused = schedule(1);
+  EXPECT_EQ(refused.error().message(), "kept");
+  EXPECT_EQ(refused.closure_size(), 0);
+  auto const taken = schedule(1);
+  EXPECT_FALSE(taken.has_error());
+  EXPECT_EQ(taken.closure_size(), 1);
+  EXPECT_EQ(taken.generation(), 2u);
+}
+
+TEST_F(coordinator_calls, repeated_token_is_the_same_closure) {
+  auto const once = schedule(2, 10);
+  auto const again = schedule(2, 10);
+  EXPECT_EQ(once.closure(1), again.closure(1));
+}
+
+TEST_F(coordinator_calls, cancel_one_or_all) {
+  auto const ids = schedule(40);
+  v1::CancelRequest r;
+  r.set_session(session);
+  r.add_closure(ids.closure(39));
+  call(&v1::CoordinatorService::Stub::Cancel, r);
+  EXPECT_EQ(fetch(ids.closure(39)).failure().kind(), v1::CANCELLED);
+  r.clear_closure();
+  call(&v1::CoordinatorService::Stub::Cancel, r);
+  EXPECT_EQ(fetch(ids.closure(38)).failure().kind(), v1::CANCELLED);
+}
+
+TEST_F(coordinator_calls, close_forgets_and_unknown_sessions_are_not_found) {
+  v1::CloseSessionRequest r;
+  r.set_session(session);
+  call(&v1::CoordinatorService::Stub::CloseSession, r);
+  EXPECT_TRUE(status.ok());
+  join();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
+  session = "job_x";
+  join();
+  EXPECT_EQ(status.error_message(), "session: 'job_x' is not the id of a session");
+}
+
+TEST_F(coordinator_calls, session_without_calls_ends_after_its_grace) {
+  v1::OpenSessionRequest r;
+  session = call(&v1::CoordinatorService::Stub::OpenSession, r).session();
+  EXPECT_TRUE(done().done());
+  ASSERT_TRUE(server.eventually([](auto& c) { return c.overview({}).sessions == 1; }));
+  done();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
+}
+
+TEST_F(coordinator_calls, bad_input_names_the_field) {
+  v1::ScheduleRequest r;
+  r.set_session(session);
+  r.add_function("");
+  call(&v1::CoordinatorService::Stub::Schedule, r);
+  EXPECT_EQ(status.error_message().rfind("function[0]: ", 0), 0u) << status.error_message();
+  r.set_function(0, "f");
+  call(&v1::CoordinatorService::Stub::Schedule, r);
+  EXPECT_EQ(status.error_message(), "args: 0 entries for 1 closures");
+  v1::OpenSessionRequest o;
+  o.mutable_open()->set_detached(true);
+  call(&v1::CoordinatorService::Stub::OpenSession, o);
+  EXPECT_EQ(status.error_message(), "open.detached: only streams are detached");
+}
+
+TEST_F(coordinator_calls, parked_calls_are_answered_when_the_server_stops) {
+  schedule(1);
+  auto waiting = std::async(std::launch::async, [&] { return join(); });
+  ASSERT_TRUE(server.eventually([](auto& c) { return c.overview({}).parked_calls == 1; }));
+  server.stop();
+  waiting.get();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
+}
+
+}  // namespace
+}  // namespace muster::test

@@ -1,0 +1,188 @@
+// Sessions that hold values, on the wire: release, notices, inputs, resume, take-over.
+#include <gtest/gtest.h>
+
+#include "tests/rpc/hand_worker.hpp"
+#include "tests/rpc/test_server.hpp"
+
+namespace muster::test {
+namespace {
+
+v1::Open holding() {
+  v1::Open open;
+  open.set_hold_values(true);
+  return open;
+}
+v1::Open back(v1::Opened const& opened, std::vector<std::uint64_t> const& tokens = {}) {
+  v1::Open open;
+  open.set_resume(opened.session());
+  open.set_resume_incarnation(opened.server_incarnation());
+  for (auto const t : tokens) open.add_resume_token(t);
+  return open;
+}
+
+struct holding_stream : testing::Test {
+  static test_server_options options() {
+    test_server_options o;
+    o.sessions.server_incarnation = 77;
+    return o;
+  }
+  test_server server{options()};
+  hand_worker worker{server.address(), make_hello({"f"}, 1, 16)};
+
+  void serve(std::string const& value) {
+    auto const given = worker.read_closures();
+    ASSERT_TRUE(given);
+    worker.answer(*given, value);
+  }
+  void fail(std::string const& message) {
+    auto const given = worker.read_closures();
+    ASSERT_TRUE(given);
+    v1::WorkerMessage m;
+    m.add_closure(given->closure(0));
+    m.add_attempt(given->attempt(0));
+    m.add_value();
+    m.add_failure()->set_message(message);
+    worker.write(m);
+  }
+  bool held(std::uint64_t values) {
+    return server.eventually(
+        [=](core::coordinator& c) { return c.overview({}).values_held == values; });
+  }
+};
+
+TEST_F(holding_stream, outcome_names_the_closure_and_release_forgets_it) {
+  hand_session s(server.address(), holding());
+  EXPECT_EQ(s.opened.generation(), 1u);
+  EXPECT_EQ(s.opened.session_grace_ms(), 60'000u);
+  s.schedule(1, 1);
+  serve("42");
+  auto const got = s.read_outcomes(1).at(0);
+  EXPECT_NE(got.closure(0), 0u);
+  EXPECT_TRUE(held(1));
+  v1::SessionRequest m;
+  m.add_release_token(1);
+  s.write(m);
+  EXPECT_TRUE(held(0));
+}
+
+TEST_F(holding_stream, held_value_becomes_an_argument) {
+  hand_session s(server.address(), holding());
+  s.schedule(1, 1);
+  serve("42");
+  s.read_outcomes(1);
+  v1::SessionRequest m;
+  m.add_token(2);
+  m.add_function(0);
+  m.add_args("[1,]");
+  m.add_input()->set_token(1);
+  m.mutable_input(0)->set_offset(3);
+  s.write(m);
+  auto const given = worker.read_closures();
+  ASSERT_TRUE(given);
+  EXPECT_EQ(given->args(0), "[1,42]");
+}
+
+TEST_F(holding_stream, error_and_drain_are_noticed_around_the_outcomes) {
+  hand_session s(server.address(), holding());
+  s.schedule(1, 1);
+  fail("broken");
+  auto const got = s.read_outcomes(1).at(0);
+  ASSERT_EQ(got.notice_size(), 2);
+  EXPECT_EQ(got.notice(0).kind(), v1::Notice::FAILED);
+  EXPECT_EQ(got.notice(0).failure().message(), "broken");
+  EXPECT_EQ(got.notice(1).kind(), v1::Notice::DRAINED);
+  EXPECT_EQ(got.notice(1).generation(), 1u);
+  v1::SessionRequest m;
+  m.add_token(2);
+  m.add_function(0);
+  m.add_args("[]");
+  m.set_generation(1);
+  s.write(m);
+  EXPECT_EQ(s.read_outcomes(1).at(0).failure(0).kind(), v1::CANCELLED);
+}
+
+TEST_F(holding_stream, token_zero_is_refused) {
+  hand_session s(server.address(), holding());
+  s.schedule(0, 1);
+  EXPECT_EQ(s.finish().error_message(), "token[0]: 0 is none");
+}
+
+TEST_F(holding_stream, survives_a_broken_stream) {
+  v1::Opened opened;
+  {
+    hand_session s(server.address(), holding());
+    opened = s.opened;
+    s.schedule(1, 2);
+    auto const given = worker.read_closures();
+    ASSERT_TRUE(given);
+    s.cancel();
+    s.finish();
+    worker.answer(*given, "7");
+    serve("7");
+  }
+  EXPECT_TRUE(held(2));
+  hand_session again(server.address(), back(opened, {1}));
+  EXPECT_EQ(again.opened.session(), opened.session());
+  EXPECT_TRUE(held(1)) << "the other was not asked for";
+  again.schedule(1, 1);
+  EXPECT_EQ(again.read_outcomes(1).at(0).value(0), "7");
+}
+
+TEST_F(holding_stream, client_that_was_away_learns_of_the_error) {
+  v1::Opened opened;
+  {
+    hand_session s(server.address(), holding());
+    opened = s.opened;
+    s.schedule(1, 1);
+    s.half_close();
+    fail("missed");
+    s.finish();
+  }
+  hand_session again(server.address(), back(opened, {1}));
+  auto const m = again.read();
+  ASSERT_TRUE(m);
+  ASSERT_EQ(m->notice_size(), 2);
+  EXPECT_EQ(m->notice(0).failure().message(), "missed");
+  EXPECT_EQ(again.opened.generation(), 2u);
+}
+
+TEST_F(holding_stream, second_stream_takes_the_session_over) {
+  hand_session first(server.address(), holding());
+  hand_session second(server.address(), back(first.opened));
+  EXPECT_EQ(first.finish().error_code(), grpc::StatusCode::ABORTED);
+  second.schedule(1, 1);
+  serve("1");
+  EXPECT_EQ(second.read_outcomes(1).at(0).value(0), "1");
+}
+
+TEST_F(holding_stream, unknown_or_foreign_sessions_are_not_found) {
+  v1::Opened nobody;
+  nobody.set_session("job_00000000000000ff");
+  nobody.set_server_incarnation(77);
+  hand_session unknown(server.address(), back(nobody));
+  EXPECT_EQ(unknown.finish().error_code(), grpc::StatusCode::NOT_FOUND);
+  hand_session s(server.address(), holding());
+  auto other = s.opened;
+  other.set_server_incarnation(78);
+  hand_session foreign(server.address(), back(other));
+  EXPECT_EQ(foreign.finish().error_message(),
+            "open.resume: the server has restarted since, and sessions are in memory");
+  other.set_session("x");
+  hand_session nonsense(server.address(), back(other));
+  EXPECT_EQ(nonsense.finish().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_F(holding_stream, close_forgets_the_session) {
+  hand_session s(server.address(), holding());
+  s.schedule(1, 1);
+  serve("1");
+  EXPECT_TRUE(held(1));
+  v1::SessionRequest m;
+  m.set_close(true);
+  s.write(m);
+  EXPECT_TRUE(s.finish().ok());
+  EXPECT_TRUE(held(0));
+}
+
+}  // namespace
+}  // namespace muster::test

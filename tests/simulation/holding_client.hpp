@@ -1,0 +1,79 @@
+// A client whose session holds values, as the simulation sees it: by stream, with breaks, returns,
+// take-overs and releases, or by call, with several callers at one time. Its books say that every
+// closure ends once with its own value, that a released value is gone, that the error of a
+// generation is raised once, and that nothing of it runs then.
+#pragma once
+
+#include <map>
+#include <set>
+#include <vector>
+
+#include "tests/simulation/model_worker.hpp"
+
+namespace muster::simulation {
+
+class holding_client {
+ public:
+  holding_client(world& w, std::vector<core::function_id> functions)
+      : world_(w), functions_(std::move(functions)) {}
+
+  void start();  // one session, then another, until `stop`
+  void stop() { stopped_ = true; }
+  bool content() const { return !session_open_; }
+  core::session_id session() const { return session_; }
+
+  void on_outcome(core::outcome const& o);
+  void on_notice(core::session_notice const& n);
+
+  std::uint64_t succeeded = 0, failed = 0, cancelled = 0, sessions = 0;
+  std::uint64_t raised = 0, resumed = 0, lost = 0, released = 0;
+
+ private:
+  struct pending {
+    core::closure_spec spec;
+    std::uint32_t generation = 0;
+    bool wanted = true;
+  };
+
+  void turn(std::uint64_t life);
+  void schedule_some();
+  void send(std::vector<std::uint64_t> const& tokens);
+  void release_some();
+  void break_stream();
+  void come_back(std::uint64_t life);
+  void failure_seen(std::uint32_t generation);
+  void drained_seen(std::uint32_t generation);
+  void leave();
+  void session_lost();
+  void ended();
+
+  void call_turn(std::uint64_t life);
+  void join_by_call(core::join_mode mode);
+  void collected(core::reply const& r);
+  void schedule_by_call();
+
+  core::closure_spec some_closure();
+
+  world& world_;
+  std::vector<core::function_id> functions_;
+  bool stopped_ = false;
+  bool session_open_ = false;
+  bool by_call_ = false;
+  bool connected_ = false;
+  bool failing_ = false;
+  std::uint64_t life_ = 0;  // of the session
+  int turns_left_ = 0;
+  core::session_id session_{};
+  core::duration grace_{};
+
+  std::uint64_t last_token_ = 0;
+  std::map<std::uint64_t, pending> pending_;
+  std::map<std::uint64_t, core::closure_id> held_;  // ended, and still wanted
+  std::uint32_t generation_ = 1;
+  bool draining_ = false;
+  bool has_failed_ = false;
+  std::uint32_t raised_generation_ = 0;
+  int calls_ = 0;  // that wait
+};
+
+}  // namespace muster::simulation
