@@ -61,6 +61,16 @@ void write(json_out& out, core::job_view const& j) {
   out.key("open").boolean(j.open);
   out.key("stopping").boolean(j.stopping);
   out.key("streaming").boolean(j.streaming);
+  if (j.streaming) out.key("generation").number(j.generation);
+  if (j.holding) {
+    out.key("holding").begin_object();
+    out.key("attached").boolean(j.attached);
+    out.key("detached").boolean(j.detached);
+    if (j.lease_until != core::never) time(out, "kept_until_ms", j.lease_until);
+    out.key("values").number(j.values);
+    out.key("value_bytes").number(j.value_bytes);
+    out.end_object();
+  }
   out.key("on_error").string(core::name(j.on_error));
   out.key("counts");
   write(out, j.counts);

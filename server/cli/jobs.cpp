@@ -25,12 +25,30 @@ std::chrono::milliseconds run_time(json::value const& job) {
   return std::chrono::milliseconds(std::max<std::int64_t>(0, end - created));
 }
 
+// What a job's line says beside its state: a stream counts generations, and one that holds values
+// may be waiting for its client.
+std::string kind_of(json::value const& job) {
+  auto const& generation = field_of(job, "generation");
+  if (generation.is_null()) return "job";
+  auto const kind = "stream, generation " + std::to_string(number_of(job, "generation"));
+  auto const& holding = field_of(job, "holding");
+  if (holding.is_null() || field_of(holding, "attached") == json::value(true)) return kind;
+  auto const until = number_of(holding, "kept_until_ms");
+  auto const now = std::chrono::duration_cast<std::chrono::milliseconds>(
+      std::chrono::system_clock::now().time_since_epoch());
+  return kind + ", kept for " +
+         rounded(std::chrono::milliseconds(std::max<std::int64_t>(0, until - now.count()))) +
+         (field_of(holding, "detached") == json::value(true) ? " after its work"
+                                                             : " without a client");
+}
+
 void print_one(json::value const& job) {
   auto const c = counts_of(job);
   std::cout << "id         " << text_of(job, "id") << '\n';
   if (auto const name = text_of(job, "name"); !name.empty())
     std::cout << "name       " << for_terminal(name) << '\n';
   std::cout << "state      " << text_of(job, "state") << '\n'
+            << "kind       " << kind_of(job) << '\n'
             << "closures   " << with_thousands(c.total()) << ": " << with_thousands(c.succeeded)
             << " succeeded, " << with_thousands(c.failed) << " failed, "
             << with_thousands(c.cancelled) << " cancelled, " << with_thousands(c.running)
@@ -45,6 +63,7 @@ void print_list(json::array const& jobs) {
   table rows({{"ID"},
               {"NAME"},
               {"STATE"},
+              {"KIND"},
               {"DONE", true},
               {"TOTAL", true},
               {"FAILED", true},
@@ -52,8 +71,8 @@ void print_list(json::array const& jobs) {
   for (auto const& job : jobs) {
     auto const c = counts_of(job);
     rows.add({text_of(job, "id"), for_terminal(text_of(job, "name"), 32), text_of(job, "state"),
-              with_thousands(c.finished()), with_thousands(c.total()), with_thousands(c.failed),
-              rounded(run_time(job))});
+              kind_of(job), with_thousands(c.finished()), with_thousands(c.total()),
+              with_thousands(c.failed), rounded(run_time(job))});
   }
   rows.print(std::cout);
 }

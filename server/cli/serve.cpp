@@ -148,6 +148,8 @@ void add_limits(CLI::App& verb, server::configuration& c) {
       ->default_str("workers/10");
   add_duration(verb, "--transient-window", c.core.transient_window,
                "Older reports of lost dependencies and time-outs do not count");
+  add_duration(verb, "--session-grace", c.core.session_grace,
+               "How long a session that holds values waits for its vanished client");
   add_duration(verb, "--task-retention", c.core.task_retention,
                "How long a lost or departed task stays listed");
   add_duration(verb, "--stop-timeout", c.stop_timeout, "Limit for an orderly stop");

@@ -180,7 +180,7 @@ join_reply coordinator::state::collect(session& s) {
 }
 
 void coordinator::state::park_join(session& s, join_session const& e) {
-  if (s.spec.by_call) renew_lease(s, std::max(now, e.deadline));
+  if (s.spec.by_call) renew_lease(s, now);
   if (!s.stopping && (e.mode == join_mode::settle || s.idle() || (s.spec.by_call && s.raised)))
     return answer(e.call, {}, collect(s));
   if (e.deadline <= now)
@@ -188,6 +188,7 @@ void coordinator::state::park_join(session& s, join_session const& e) {
   if (waiters.size() >= config.parked_calls_max)
     return answer(e.call, {code::resource_exhausted,
                            std::to_string(waiters.size()) + " calls are waiting, the limit"});
+  if (s.spec.by_call) renew_lease(s, e.deadline);
   waiters.park(e.call, {e.session, {}, e.deadline, e.mode});
   s.joins.push_back(e.call);
 }

@@ -401,7 +401,8 @@ void coordinator::state::await(await_value const& e) {
     return answer(e.call, {code::not_found,
                            "there is no " + text(e.closure) + ", or its value was released"});
   auto& r = closures[c];
-  if (r.owner->spec.by_call) renew_lease(*r.owner, std::max(now, e.deadline));
+  if (r.owner && r.owner->spec.by_call)
+    renew_lease(*r.owner, ended(r.state) ? now : std::max(now, e.deadline));
   if (ended(r.state)) return answer(e.call, {}, value_of(c));
   if (e.deadline <= now)
     return answer(e.call, {code::deadline_exceeded, text(e.closure) + " has not finished"});

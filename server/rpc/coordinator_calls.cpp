@@ -213,7 +213,8 @@ coro::task<void> coordinator_calls::join(
   bool const late = body && answer.status.code == core::code::deadline_exceeded;
   auto response = body ? answer_of(*body) : v1::JoinResponse();
   if (late) response.clear_error();  // it is still being drained
-  co_await c->finish(response, late ? grpc::Status::OK : to_grpc(answer.status));
+  auto const status = late ? grpc::Status::OK : to_grpc(answer.status);
+  co_await c->finish(response, status);
 }
 
 coro::task<void> coordinator_calls::done(
@@ -225,7 +226,8 @@ coro::task<void> coordinator_calls::done(
   }
   auto const answer = co_await settle(*c, *session, 0, core::join_mode::settle);
   auto const* body = std::get_if<core::join_reply>(&answer.body);
-  co_await c->finish(body ? answer_of(*body) : v1::JoinResponse(), to_grpc(answer.status));
+  auto const response = body ? answer_of(*body) : v1::JoinResponse();
+  co_await c->finish(response, to_grpc(answer.status));
 }
 
 coro::task<void> coordinator_calls::fetch(
@@ -235,8 +237,9 @@ coro::task<void> coordinator_calls::fetch(
   auto const answer = co_await ask(*c, std::move(event));
   auto const* body = std::get_if<core::value_reply>(&answer.body);
   bool const late = answer.status.code == core::code::deadline_exceeded;
-  co_await c->finish(body ? answer_of(*body) : v1::FetchResponse(),
-                     late ? grpc::Status::OK : to_grpc(answer.status));
+  auto const response = body ? answer_of(*body) : v1::FetchResponse();
+  auto const status = late ? grpc::Status::OK : to_grpc(answer.status);
+  co_await c->finish(response, status);
 }
 
 coro::task<void> coordinator_calls::cancel(

@@ -30,7 +30,9 @@ struct recording_worker : worker_sink {
 
 struct recording_session : session_sink {
   void on_outcome(core::outcome const& o) override { tokens.push_back(o.token); }
-  void on_notice(core::notice_kind n) override { notices.push_back(n); }
+  void on_notice(core::session_notice const& n) override { notices.push_back(n.kind); }
+  void on_taken_over() override { taken_over = true; }
+  bool taken_over = false;
   std::vector<std::uint64_t> tokens;
   std::vector<core::notice_kind> notices;
 };
@@ -165,6 +167,15 @@ TEST_F(hub_test, a_taken_over_worker_is_told_that_it_is_final) {
   h.apply(e);
   EXPECT_EQ(old.ended.code, core::code::already_exists);
   EXPECT_TRUE(old.final);
+}
+
+TEST_F(hub_test, a_session_has_one_sink_and_the_old_one_is_told) {
+  recording_session first, second;
+  h.attach(core::session_id{1}, first);
+  h.attach(core::session_id{1}, second);
+  EXPECT_TRUE(first.taken_over);
+  EXPECT_FALSE(second.taken_over);
+  h.detach(core::session_id{1});
 }
 
 }  // namespace

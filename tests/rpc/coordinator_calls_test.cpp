@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <future>
+#include <mutex>
 #include <thread>
 
 #include "tests/rpc/hand_worker.hpp"
@@ -20,8 +21,9 @@ struct coordinator_calls : testing::Test {
   std::unique_ptr<v1::CoordinatorService::Stub> stub =
       v1::CoordinatorService::NewStub(channel_to(server.address()));
   hand_worker worker{server.address(), make_hello({"f"}, 2, 16)};
-  std::string session = open();
+  std::mutex mutex;
   grpc::Status status;  // of the last call
+  std::string session = open();
 
   template <class Request, class Response>
   Response call(grpc::Status (v1::CoordinatorService::Stub::*method)(grpc::ClientContext*,
@@ -35,7 +37,6 @@ struct coordinator_calls : testing::Test {
     status = s;
     return response;
   }
-  std::mutex mutex;
 
   std::string open() {
     v1::OpenSessionRequest r;
