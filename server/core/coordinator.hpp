@@ -17,7 +17,7 @@
 #include <memory>
 
 #include "server/core/config.hpp"
-#include "server/core/model.hpp"
+#include "server/core/effects.hpp"
 #include "server/core/views.hpp"
 
 namespace muster::core {

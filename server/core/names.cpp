@@ -1,4 +1,4 @@
-#include "server/core/model.hpp"
+#include "server/core/effects.hpp"
 
 namespace muster::core {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "muster/v1/coordinator.pb.h"
-#include "server/core/model.hpp"
+#include "server/core/effects.hpp"
 
 namespace muster::server {
 

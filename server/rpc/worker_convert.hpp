@@ -7,7 +7,7 @@
 
 #include "muster/v1/worker.pb.h"
 #include "proto/outbox.hpp"
-#include "server/core/model.hpp"
+#include "server/core/effects.hpp"
 
 namespace muster::server {
 

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "server/core/model.hpp"
+#include "server/core/effects.hpp"
 
 namespace muster::core {
 
