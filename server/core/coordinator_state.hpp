@@ -3,6 +3,7 @@
 //   coordinator_workers.cpp   attach, results, loss
 //   coordinator_away.cpp      broken connections and who comes back
 //   coordinator_sessions.cpp  open, schedule, stop, forget
+//   coordinator_requests.cpp  seal, cancel, close, delete, join, wait
 //   coordinator_holding.cpp   sessions that keep values, leave and come back
 //   coordinator_closures.cpp  the life of one closure
 //   coordinator_failures.cpp  reported failures that are borne for a while

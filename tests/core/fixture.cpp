@@ -24,13 +24,13 @@ session_spec streaming(session_spec s) {
   return s;
 }
 
-session_spec holding(session_spec s) {
+session_spec holding_values(session_spec s) {
   s = streaming(std::move(s));
   s.hold_values = true;
   return s;
 }
 session_spec by_call(session_spec s) {
-  s = holding(std::move(s));
+  s = holding_values(std::move(s));
   s.by_call = true;
   return s;
 }

@@ -60,7 +60,7 @@ session_spec left_open(session_spec s = {});
 session_spec streaming(session_spec s = {});
 
 /// As streaming, but values stay until they are released.
-session_spec holding(session_spec s = {});
+session_spec holding_values(session_spec s = {});
 /// As holding, without a stream.
 session_spec by_call(session_spec s = {});
 

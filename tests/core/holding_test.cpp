@@ -23,7 +23,7 @@ join_reply joined(std::optional<reply> const& r) {
 struct holding_session : testing::Test {
   cluster c;
   stream_id w = c.attach({.slots = 2, .credits = 2});
-  session_id s = c.open({}, holding()).id;
+  session_id s = c.open({}, holding_values()).id;
   tokens t;  // of the last schedule
 
   closure_id id(std::uint64_t token) { return c.core.closure_of(s, token); }
@@ -87,7 +87,7 @@ TEST_F(holding_session, an_input_that_was_released_fails_only_its_closure) {
   auto extras = std::make_shared<closure_extras>();
   extras->inputs = {{closure_id{77}, 0, 1}};
   bad[0].extras = extras;
-  auto const s2 = c.open({}, holding(continue_all())).id;
+  auto const s2 = c.open({}, holding_values(continue_all())).id;
   c.step(core::schedule{{}, s2, std::move(bad)});
   ASSERT_EQ(c.fx().outcomes.size(), 1u);
   EXPECT_EQ(c.fx().outcomes[0].failure.kind, failure_kind::input);
@@ -198,7 +198,7 @@ TEST_F(holding_session, cannot_be_resumed_when_it_is_gone_or_of_another_kind) {
 }
 
 TEST_F(holding_session, asks_for_another_grace_within_limits) {
-  auto spec = holding();
+  auto spec = holding_values();
   spec.grace = 5s;
   auto const brief = c.open({}, spec).id;
   c.step(suspend_session{brief});
@@ -212,7 +212,7 @@ TEST_F(holding_session, asks_for_another_grace_within_limits) {
 }
 
 TEST_F(holding_session, a_detached_one_lives_until_its_work_is_done_and_an_hour) {
-  auto spec = holding();
+  auto spec = holding_values();
   spec.detached = true;
   auto const d = c.open({}, spec).id;
   auto const tok = c.schedule(d, {"g"});  // nobody can run it yet
@@ -240,7 +240,7 @@ TEST_F(holding_session, held_values_have_a_limit_and_going_over_it_is_an_error_o
   small.value_bytes_max = 10;
   cluster k(small);
   auto const worker = k.attach({.slots = 2, .credits = 2});
-  auto const h = k.open({}, holding()).id;
+  auto const h = k.open({}, holding_values()).id;
   auto const tok = k.schedule(h, {"f"});
   k.succeed(worker, k.core.closure_of(h, tok[0]), "\"123456789\"");
   k.schedule(h, {"f", "f"});

@@ -5,6 +5,7 @@
 #include <ostream>
 #include <type_traits>
 
+#include "server/core/effects.hpp"
 #include "server/core/views.hpp"
 
 namespace muster::core {
