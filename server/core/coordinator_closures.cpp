@@ -227,13 +227,12 @@ void coordinator::state::finish(slot c, closure_state as) {
   } else if (s.spec.hold_values) {
     hold(c);
   } else {
-    bool const ok = as == closure_state::succeeded;
-    fx.outcomes.push_back({s.id,
-                           r.token,
-                           ok,
-                           std::move(r.value),
-                           ok ? core::failure{} : std::move(r.details->failure),
-                           {}});
+    auto& o = fx.outcomes.emplace_back();  // in place: most have no failure to move
+    o.session = s.id;
+    o.token = r.token;
+    o.ok = as == closure_state::succeeded;
+    o.value = std::move(r.value);
+    if (!o.ok) o.failure = std::move(r.details->failure);
     forget(c);
   }
   settle_later(s);

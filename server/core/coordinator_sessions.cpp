@@ -20,18 +20,21 @@ status coordinator::state::unknown_session(session_id id) const {
 
 status coordinator::state::valid(std::vector<closure_spec> const& specs,
                                  session_spec const& session) const {
+  auto const at = [](std::size_t i) { return "closures[" + std::to_string(i) + "].function: "; };
+  bool plain = true;
   for (std::size_t i = 0; i < specs.size(); ++i) {
-    auto const at = "closures[" + std::to_string(i) + "].function: ";
-    if (!functions.knows(specs[i].function)) return {code::invalid_argument, at + "unknown number"};
-    auto const& f = functions[specs[i].function];
-    if (session.require_function && f.workers == 0)
-      return {code::failed_precondition, at + "no connected worker has '" + f.name + "'"};
+    if (!functions.knows(specs[i].function))
+      return {code::invalid_argument, at(i) + "unknown number"};
+    if (session.require_function && functions[specs[i].function].workers == 0)
+      return {code::failed_precondition,
+              at(i) + "no connected worker has '" + functions[specs[i].function].name + "'"};
     if (!specs[i].extras) continue;
+    plain = false;
     auto const extras = valid_extras(specs[i], "closures[" + std::to_string(i) + "].", i,
                                      session.hold_values && !session.by_call);
     if (!extras.ok()) return extras;
   }
-  return valid_gangs(specs);
+  return plain ? status{} : valid_gangs(specs);
 }
 
 status coordinator::state::room_for(session const& s, std::size_t n) const {
