@@ -91,7 +91,7 @@ coro::task<void> attachment::read_all() {
 
 void attachment::leave() {
   if (std::exchange(leave_asked_, true)) return;
-  if (!identity_) return call_.cancel();
+  if (!identity_ && !greeted_) return call_.cancel();  // nobody knows of us yet
   out_.tail().set_drain(true);
   pending_.set();
   begin_leaving();
@@ -119,6 +119,7 @@ coro::task<void> attachment::write_all() {
       written_at_ = steady::now();
       bool const sent = co_await call_.write(written_);
       if (!sent) co_return;  // the reader learns the same
+      greeted_ = true;
     } else if (leaving_ && held_.empty()) {
       deadline_.call_at(steady::now() + last_words_timeout, [this] { call_.cancel(); });
       co_await call_.writes_done();
