@@ -57,8 +57,8 @@ TEST_F(coordinator_conformance_queue, testPutRaiseError) {
 }
 
 TEST_F(coordinator_conformance_queue, testWaitRaiseError) {
-  c->schedule<int>("fail", "first");
   auto const queued = c->schedule<int>("nobody.has.this");
+  c->schedule<int>("fail", "first");
   EXPECT_EQ(raised_by([&] { c->join(); }), "first");
   EXPECT_THROW(queued.fetch(), cancelled_error);
   EXPECT_EQ(raised_by([&] { c->join(); }), "");
@@ -79,8 +79,9 @@ void after_cancel_closure(conformance& t, Call call) {
   t.start_worker();
   auto const other = t.c->schedule<int>("hold_then_fail", "second");
   t.held.wait_for(1);
-  auto const first = t.c->schedule<int>("fail", "first");
+  // Before the one that fails: what is scheduled after an error raises it.
   auto const queued = t.c->schedule<int>("nobody.has.this");
+  auto const first = t.c->schedule<int>("fail", "first");
   EXPECT_THROW(first.fetch(), closure_error);
   std::thread opening([&] {
     t.wait_stopping();
