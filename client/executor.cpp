@@ -57,8 +57,7 @@ void executor::serve() {
     }
     auto expected = job::phase::queued;
     if (!next->state.compare_exchange_strong(expected, job::phase::running)) continue;
-    closure_reporter reporter(reports_,
-                              {attachment::reports_stream, next->closure, next->attempt});
+    closure_reporter reporter(reports_, {attachment::reports_stream, next->closure, next->attempt});
     context c(*next->worker, next->closure, next->attempt, next->stop.get_token(), &reporter);
     auto const began = std::chrono::steady_clock::now();
     run_job(*next, c);

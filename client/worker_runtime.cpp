@@ -131,8 +131,8 @@ coro::task<void> worker::runtime::stay_attached() {
   void_timer_ = &void_timer;
   while (stops_ == 0) {
     auto const& server = options_.servers[n % options_.servers.size()];
-    attachment::surroundings const around{*engine_, *threads_, held_, reports_, options_,
-                                          hello_,   functions_, values_};
+    attachment::surroundings const around{*engine_, *threads_, held_,      reports_,
+                                          options_, hello_,    functions_, values_};
     attachment stream(around, server);
     current_ = &stream;
     auto const end = co_await stream.run();

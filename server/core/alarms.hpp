@@ -1,6 +1,6 @@
 // What happens at a time of its own: a delayed start, a deadline of a closure or a job, a
-// worker that is away or starts later. Every entry belongs to a living closure, gang, job or worker and
-// goes with it, so their limits bound this too. Owned by the coordinator's state.
+// worker that is away or starts later. Every entry belongs to a living closure, gang, job or worker
+// and goes with it, so their limits bound this too. Owned by the coordinator's state.
 #pragma once
 
 #include <set>

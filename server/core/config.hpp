@@ -24,8 +24,9 @@ struct config {
   duration stall_grace = std::chrono::seconds(1);
 
   /// A worker whose connection broke may come back with the same incarnation for this long and goes
-  /// on with what it runs. A closure waits no longer than a quarter of the time it has run there, so
-  /// that what is staked stays small beside what may be saved. 0: off. Less than heartbeat_timeout.
+  /// on with what it runs. A closure waits no longer than a quarter of the time it has run there,
+  /// so that what is staked stays small beside what may be saved. 0: off. Less than
+  /// heartbeat_timeout.
   duration reconnect_grace = std::chrono::seconds(5);
   /// A task that is lost for this long is given up: what waits only for it fails.
   duration recovery_timeout = std::chrono::hours(1);

@@ -1,5 +1,5 @@
-// What comes out of a step: what the shells are to send, tell and answer. Plain data; valid until the
-// next step.
+// What comes out of a step: what the shells are to send, tell and answer. Plain data; valid until
+// the next step.
 #pragma once
 
 #include <memory>

@@ -37,9 +37,9 @@ struct worker {
   std::uint32_t window = 1;
   bool draining = false;
   bool reserved = false;  // for a gang that needs it as soon as it is idle
-  bool away = false;     // its connection broke; `holds` is what it may be running
-  bool waiting = false;  // for its staggered start
-  bool counted = false;  // among the workers that have its functions
+  bool away = false;      // its connection broke; `holds` is what it may be running
+  bool waiting = false;   // for its staggered start
+  bool counted = false;   // among the workers that have its functions
   time_point away_since{};
   time_point starts_at{};    // waiting: until then
   time_point alarm = never;  // away: when the next closure stops waiting

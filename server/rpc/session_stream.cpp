@@ -206,7 +206,7 @@ void session_stream::input_ended() {
   if (!open_) return end(to_grpc(wrong("open: the stream ended without it")));
   if (call_.cancelled()) return end(grpc::Status::CANCELLED);
   if (holding_) return end(grpc::Status::OK);  // it leaves the session, which waits for its return
-  sealed_ = true;  // if it was a break after all, on_cancel comes next
+  sealed_ = true;                              // if it was a break after all, on_cancel comes next
   hub_.apply(core::seal_session{{}, session_});
   pending_.set();
 }

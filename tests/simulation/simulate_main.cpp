@@ -10,8 +10,8 @@ int main(int argc, char** argv) {
             "raised=%llu resumed=%llu lost=%llu released=%llu",
             (unsigned long long)r.succeeded, (unsigned long long)r.failed,
             (unsigned long long)r.cancelled, (unsigned long long)r.put_back,
-            (unsigned long long)r.went_on, (unsigned long long)r.aborted, (unsigned long long)r.raised,
-            (unsigned long long)r.resumed, (unsigned long long)r.lost,
+            (unsigned long long)r.went_on, (unsigned long long)r.aborted,
+            (unsigned long long)r.raised, (unsigned long long)r.resumed, (unsigned long long)r.lost,
             (unsigned long long)r.released);
       });
 }
