@@ -41,6 +41,21 @@ std::shared_ptr<detail::value_handle const> cluster_coordinator::put(detail::req
   return std::make_shared<detail::value_handle const>(session_, token);
 }
 
+per_worker_value cluster_coordinator::create(detail::request r) {
+  auto const token = session_->create(std::move(r));
+  auto const handle = std::make_shared<detail::per_worker_handle const>(session_, token);
+  session_->wait_created(token);
+  return per_worker_value(handle);
+}
+
+boost::asio::awaitable<per_worker_value> cluster_coordinator::async_create(detail::request r) {
+  auto const session = session_;
+  auto const token = session->create(std::move(r));
+  auto const handle = std::make_shared<detail::per_worker_handle const>(session, token);
+  co_await session->async_wait_created(token);
+  co_return per_worker_value(handle);
+}
+
 void cluster_coordinator::wait_open() {
   session_->wait_open();
 }

@@ -29,6 +29,7 @@ void coordinator_session::append_open() {
     open.set_resume(id_);
     open.set_resume_incarnation(incarnation_);
     for (auto const& [token, r] : records_) open.add_resume_token(token);
+    for (auto const& [token, b] : built_) open.add_resume_per_worker(token);
     return;
   }
   open.set_cluster(to_utf8(options_.cluster));
@@ -49,6 +50,11 @@ void coordinator_session::connected() {
   out_generation_ = 0;
   append_open();
   for (auto const& name : names_) out_.tail().add_function_name(name);
+  std::vector<std::uint64_t> unanswered;
+  for (auto const& [token, b] : built_)
+    if (!b.answered()) unanswered.push_back(token);
+  std::sort(unanswered.begin(), unanswered.end());
+  for (auto const token : unanswered) append_built(token, built_.at(token));
   std::vector<std::uint64_t> unfinished;
   for (auto const& [token, r] : records_)
     if (!r.ended) unfinished.push_back(token);
@@ -70,7 +76,8 @@ void coordinator_session::append_cancel() {
 void coordinator_session::append(std::uint64_t token, record const& r) {
   if (r.generation != out_generation_) out_.seal();
   out_generation_ = r.generation;
-  auto& m = out_.add_entry(r.args.size() + 16 + 16 * (r.inputs.size() + r.foreign.size()));
+  auto const inputs_n = r.inputs.size() + r.foreign.size() + r.per_worker.size();
+  auto& m = out_.add_entry(r.args.size() + 16 + 16 * inputs_n);
   int const position = m.token_size();
   m.set_generation(r.generation);
   m.add_token(token);
@@ -94,6 +101,11 @@ void coordinator_session::append(std::uint64_t token, record const& r) {
       input.set_token((own++)->second);
     else
       input.set_closure((foreign++)->second);
+  }
+  for (auto const& use : r.per_worker) {
+    auto& input = *m.add_input();
+    input.set_position(static_cast<std::uint32_t>(position));
+    input.set_per_worker(use.value);
   }
 }
 
@@ -149,6 +161,7 @@ std::string coordinator_session::take(v1::SessionResponse const& m) {
   if (m.has_opened()) take_opened(m.opened());
   for (auto const& notice : m.notice())
     if (notice.kind() == v1::Notice::FAILED) take_notice(notice);
+  take_created(m);
   take_outcomes(m);
   for (auto const& notice : m.notice())
     if (notice.kind() == v1::Notice::DRAINED) take_notice(notice);
@@ -214,8 +227,12 @@ void coordinator_session::end_one(std::uint64_t token, record& r) {
   r.foreign = {};
   auto const inputs = std::move(r.inputs);
   r.inputs = {};
+  auto const built = std::move(r.per_worker);
+  r.per_worker = {};
   if (r.references == 0) forget(token);
   for (auto const& [offset, input] : inputs) unreference(input);
+  for (auto const& use : built)
+    if (use.token != 0) unreference_built(use.token);
 }
 
 void coordinator_session::forget(std::uint64_t token) {

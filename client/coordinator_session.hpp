@@ -34,6 +34,10 @@ class coordinator_session : public std::enable_shared_from_this<coordinator_sess
 
   // ---- users, any thread; see cluster_coordinator.hpp ----
   std::uint64_t put(request r);
+  std::uint64_t create(request builder);
+  /// No deadline: connect_timeout or the grace ends it. Errors: input_error, unavailable_error.
+  void wait_created(std::uint64_t token);
+  boost::asio::awaitable<void> async_wait_created(std::uint64_t token);
   bool join(milliseconds timeout);
   boost::asio::awaitable<bool> async_join(milliseconds timeout);
   bool done();
@@ -53,6 +57,8 @@ class coordinator_session : public std::enable_shared_from_this<coordinator_sess
   boost::asio::awaitable<void> async_wait(std::uint64_t token, milliseconds timeout);
   std::string value_id(std::uint64_t token) const;
   void cancel(std::uint64_t token);
+  void drop_per_worker(std::uint64_t token);
+  std::uint64_t per_worker_value(std::uint64_t token) const;
 
   // ---- the link, engine thread ----
   coordinator_options const& options() const { return options_; }
@@ -73,6 +79,21 @@ class coordinator_session : public std::enable_shared_from_this<coordinator_sess
   using lock = std::unique_lock<std::mutex>;
   using clock = std::chrono::steady_clock;
 
+  /// A PerWorkerValue that a closure names. Token 0: it is another coordinator's.
+  struct built_use {
+    std::uint64_t token = 0;
+    std::uint64_t value = 0;
+  };
+
+  struct built_record {
+    std::uint32_t function = 0;
+    std::string args;
+    std::uint64_t value = 0;         // at the server, once it has answered
+    std::unique_ptr<failure> error;  // it refused
+    std::uint32_t references = 1;    // a handle, and closures that have not ended
+    bool answered() const { return value != 0 || error; }
+  };
+
   struct record {
     // to schedule it (again); empty once it has ended
     std::uint32_t function = 0;
@@ -80,6 +101,7 @@ class coordinator_session : public std::enable_shared_from_this<coordinator_sess
     muster::encoding encoding = muster::encoding::json;
     std::vector<std::pair<std::uint32_t, std::uint64_t>> inputs;   // offset, token
     std::vector<std::pair<std::uint32_t, std::uint64_t>> foreign;  // offset, closure id
+    std::vector<built_use> per_worker;
     std::shared_ptr<closure_options const> options;
     std::uint32_t generation = 0;
     // its output
@@ -99,15 +121,20 @@ class coordinator_session : public std::enable_shared_from_this<coordinator_sess
   /// Does not need the mutex: a value of another coordinator has a place at the server once it is
   /// ready.
   void add_inputs(record& r, std::vector<input> const& inputs) const;
+  void add_per_worker(record& r, request const& from) const;
   void append(std::uint64_t token, record const& r);
   void append_options(v1::SessionRequest& m, closure_options const& o, int position);
   void append_release(std::uint64_t token);
+  void append_built(std::uint64_t token, built_record const& b);
   void append_open();
   void append_cancel();
   void unreference(std::uint64_t token);
   void forget(std::uint64_t token);
   void end_one(std::uint64_t token, record& r);
   void take_outcomes(v1::SessionResponse const& m);
+  void take_created(v1::SessionResponse const& m);
+  bool created(std::uint64_t token);
+  void unreference_built(std::uint64_t token);
   void take_opened(v1::Opened const& o);
   void take_notice(v1::Notice const& n);
   void note_failure(failure const& f);
@@ -129,6 +156,9 @@ class coordinator_session : public std::enable_shared_from_this<coordinator_sess
   /// as many as the user has handles.
   std::unordered_map<std::uint64_t, record> records_;
   std::uint64_t last_token_ = 0;
+  /// By token. As many as the user has handles and unfinished closures, at most what the server
+  /// takes.
+  std::unordered_map<std::uint64_t, built_record> built_;
   std::size_t unfinished_ = 0;
   std::vector<std::shared_ptr<waiting>> ready_;  // to be resumed when the mutex is free
   std::vector<std::shared_ptr<waiting>> session_waiting_;

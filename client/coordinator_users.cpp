@@ -1,37 +1,15 @@
 // The users' half: any thread, under the mutex.
-#include <boost/asio/this_coro.hpp>
-#include <boost/system/system_error.hpp>
 #include <cinttypes>
 #include <cstdio>
 
+#include "client/coordinator_checks.hpp"
 #include "client/coordinator_session.hpp"
-#include "client/utf8.hpp"
 
 namespace muster::detail {
 namespace {
 
-constexpr std::size_t args_bytes_max = std::size_t{48} << 20;
-
 std::string in_ms(std::chrono::milliseconds t) {
   return std::to_string(t.count()) + " ms";
-}
-
-void check_request(request const& r) {
-  if (r.function.empty() || r.function.size() > 256 || !is_utf8(r.function))
-    throw std::invalid_argument("a function's name has 1 to 256 bytes of UTF-8");
-  if (r.args.size() > args_bytes_max)
-    throw std::invalid_argument("arguments of " + std::to_string(r.args.size()) +
-                                " bytes, the limit is " + std::to_string(args_bytes_max));
-  if (r.options && (r.options->delay.count() < 0 || r.options->deadline.count() < 0 ||
-                    r.options->retry_initial.count() < 0 || r.options->retry_max.count() < 0))
-    throw std::invalid_argument("options: a time is negative");
-}
-
-// What a coroutine finds when it was resumed without the thing it waited for.
-boost::asio::awaitable<void> throw_if_cancelled() {
-  auto const state = co_await boost::asio::this_coro::cancellation_state;
-  if (state.cancelled() != boost::asio::cancellation_type::none)
-    throw boost::system::system_error(boost::asio::error::operation_aborted);
 }
 
 }  // namespace
@@ -76,6 +54,7 @@ std::uint64_t coordinator_session::put(request r) {
   check_request(r);
   record added;
   add_inputs(added, r.inputs);
+  add_per_worker(added, r);
   lock held(mutex_);
   auto const may_go_on = [this] {
     return ended_ || closing_ || (settled() && (error_ || !full()));
@@ -92,6 +71,8 @@ std::uint64_t coordinator_session::put(request r) {
   added.references = 1;
   added.generation = generation_;
   for (auto const& [offset, token] : added.inputs) ++records_.at(token).references;
+  for (auto const& use : added.per_worker)
+    if (use.token != 0) ++built_.at(use.token).references;
   added.args = std::move(r.args);
   added.function = number_of(r.function);
   auto const token = ++last_token_;

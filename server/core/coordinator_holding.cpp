@@ -159,6 +159,7 @@ void coordinator::state::resume(resume_session const& e) {
     else
       closures[c].released = true;
   }
+  release_per_worker(*s, e.per_worker);
   resume_reply r{s->generation, 0, {}};
   if (s->stopping && s->first_error) {
     r.failed_generation = s->generation;

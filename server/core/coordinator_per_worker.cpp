@@ -26,8 +26,13 @@ void coordinator::state::create(create_per_worker& e) {
     return answer(e.call, {code::invalid_argument, "name: " + std::to_string(e.name.size()) +
                                                        " bytes, the limit is " +
                                                        std::to_string(name_bytes_max)});
-  if (e.owner != session_id{} && !find_session(e.owner))
+  auto* const owner = find_session(e.owner);
+  if (e.owner != session_id{} && (!owner || owner->closed))
     return answer(e.call, unknown_session(e.owner));
+  if (owner && owner->spec.by_call) renew_lease(*owner, now);
+  if (e.token != 0)
+    if (auto const* known = per_worker.find(e.owner, e.token))
+      return answer(e.call, {}, per_worker_reply{known->id});
   if (per_worker.all().size() >= config.per_worker_values_max)
     return answer(e.call, {code::resource_exhausted, "the server keeps " +
                                                          std::to_string(per_worker.all().size()) +
@@ -37,7 +42,8 @@ void coordinator::state::create(create_per_worker& e) {
   v.function = e.function;
   v.args = std::move(e.args);
   v.owner = e.owner;
-  if (auto* s = find_session(e.owner)) s->owns_per_worker = true;
+  v.token = e.token;
+  if (owner) owner->owns_per_worker = true;
   v.created = now;
   for (auto const& [stream, w] : workers) expect_component(*w, v);
   answer(e.call, {}, per_worker_reply{v.id});
@@ -46,6 +52,8 @@ void coordinator::state::create(create_per_worker& e) {
 void coordinator::state::erase(delete_per_worker const& e) {
   auto* v = per_worker.find(e.id);
   if (!v || v->released) return answer(e.call, unknown_per_worker(e.id));
+  if (e.owner != session_id{} && e.owner != v->owner)
+    return answer(e.call, {code::not_found, text(e.id) + " is not of " + text(e.owner)});
   release(*v);
   answer(e.call, {});
 }
@@ -66,11 +74,13 @@ void coordinator::state::release(per_worker_entry& v) {
   for (auto* w : keepers) reconsider(*w);
 }
 
-void coordinator::state::release_per_worker(session const& s) {
+void coordinator::state::release_per_worker(session const& s,
+                                            std::vector<std::uint64_t> const& but) {
   if (!s.owns_per_worker) return;
   for (auto it = per_worker.all().begin(); it != per_worker.all().end();) {
     auto& v = (it++)->second;  // release may erase it
-    if (v.owner == s.id && !v.released) release(v);
+    if (v.owner != s.id || v.released) continue;
+    if (std::find(but.begin(), but.end(), v.token) == but.end()) release(v);
   }
 }
 

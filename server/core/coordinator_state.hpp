@@ -221,7 +221,8 @@ struct coordinator::state {
   void create(create_per_worker& e);
   void erase(delete_per_worker const& e);
   void release(per_worker_entry& v);
-  void release_per_worker(session const& s);
+  /// Those of the session but for these tokens.
+  void release_per_worker(session const& s, std::vector<std::uint64_t> const& but = {});
   void use_per_worker(closure_extras const& x);
   void unuse_per_worker(closure_extras const& x);
   bool built_on(per_worker_id id, worker const& w) const;

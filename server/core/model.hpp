@@ -189,6 +189,7 @@ struct resume_session {
   call_id call{};
   session_id session{};
   std::vector<std::uint64_t> tokens;  // of closures that the client wants or has no outcome of
+  std::vector<std::uint64_t> per_worker{};  // tokens of the PerWorkerValues that it wants
 };
 
 /// Nobody wants these values of a holding session. One that has not ended still runs, its value is
@@ -214,12 +215,15 @@ struct create_per_worker {
   function_id function{};
   blob args;
   session_id owner{};  // goes with this session; none: with delete_per_worker
+  /// The owner's own number for it; again, it only repeats the answer. 0: none.
+  std::uint64_t token = 0;
 };
 
 /// No closure may name it any more; it goes when those that did have ended.
 struct delete_per_worker {
   call_id call{};
   per_worker_id id{};
+  session_id owner{};  // NOT_FOUND when it is another's; none: anybody's
 };
 
 struct cancel_closure {

@@ -35,7 +35,8 @@ struct per_worker_entry {
   std::string name;
   function_id function{};
   blob args;
-  session_id owner{};  // none: lives until it is deleted
+  session_id owner{};       // none: lives until it is deleted
+  std::uint64_t token = 0;  // the owner's number for it
   time_point created{};
   bool released = false;    // goes when nobody uses it any more
   std::uint64_t users = 0;  // unfinished closures that need it
@@ -63,6 +64,12 @@ class per_worker_table {
   per_worker_entry const* find(per_worker_id id) const {
     auto const it = entries_.find(id);
     return it == entries_.end() ? nullptr : &it->second;
+  }
+  /// Of an owner's number; a table's walk, as few owners have many.
+  per_worker_entry* find(session_id owner, std::uint64_t token) {
+    for (auto& [id, e] : entries_)
+      if (e.owner == owner && e.token == token && !e.released) return &e;
+    return nullptr;
   }
   void erase(per_worker_id id) { entries_.erase(id); }
   bool was(per_worker_id id) const { return raw(id) > first_ && raw(id) <= last_; }

@@ -32,6 +32,12 @@ class coordinator_calls {
     add(server, service, &Service::RequestFetch, "Fetch", &coordinator_calls::fetch);
     add(server, service, &Service::RequestCancel, "Cancel", &coordinator_calls::cancel);
     add(server, service, &Service::RequestRelease, "Release", &coordinator_calls::release);
+    add(server, service, &Service::RequestCreatePerWorkerValue, "CreatePerWorkerValue",
+        &coordinator_calls::create_per_worker);
+    add(server, service, &Service::RequestGetPerWorkerValue, "GetPerWorkerValue",
+        &coordinator_calls::get_per_worker);
+    add(server, service, &Service::RequestReleasePerWorkerValue, "ReleasePerWorkerValue",
+        &coordinator_calls::release_per_worker);
     add(server, service, &Service::RequestCloseSession, "CloseSession", &coordinator_calls::close);
   }
 
@@ -72,8 +78,16 @@ class coordinator_calls {
       std::unique_ptr<call<v1::CancelRequest, v1::CancelResponse>> c);
   [[nodiscard]] coro::task<void> release(
       std::unique_ptr<call<v1::ReleaseRequest, v1::ReleaseResponse>> c);
+  [[nodiscard]] coro::task<void> create_per_worker(
+      std::unique_ptr<call<v1::CreatePerWorkerValueRequest, v1::PerWorkerValue>> c);
+  [[nodiscard]] coro::task<void> get_per_worker(
+      std::unique_ptr<call<v1::GetPerWorkerValueRequest, v1::PerWorkerValue>> c);
+  [[nodiscard]] coro::task<void> release_per_worker(
+      std::unique_ptr<call<v1::ReleasePerWorkerValueRequest, v1::ReleaseResponse>> c);
   [[nodiscard]] coro::task<void> close(
       std::unique_ptr<call<v1::CloseSessionRequest, v1::CloseSessionResponse>> c);
+
+  core::result<core::per_worker_view> create(v1::CreatePerWorkerValueRequest const& r);
 
   /// Asks the hub and waits for its reply; CANCELLED when the caller is gone.
   template <class Call, class Event>

@@ -14,13 +14,17 @@ struct coordinator_service::state {
       v1::CoordinatorService::WithAsyncMethod_Fetch<v1::CoordinatorService::WithAsyncMethod_Release<
           v1::CoordinatorService::WithAsyncMethod_Cancel<Base>>>;
   template <class Base>
+  using per_worker = v1::CoordinatorService::WithAsyncMethod_CreatePerWorkerValue<
+      v1::CoordinatorService::WithAsyncMethod_GetPerWorkerValue<
+          v1::CoordinatorService::WithAsyncMethod_ReleasePerWorkerValue<Base>>>;
+  template <class Base>
   using sessions = v1::CoordinatorService::WithAsyncMethod_OpenSession<
       v1::CoordinatorService::WithAsyncMethod_CloseSession<
           v1::CoordinatorService::WithAsyncMethod_Schedule<
               v1::CoordinatorService::WithAsyncMethod_Join<
                   v1::CoordinatorService::WithAsyncMethod_Done<Base>>>>>;
   using method = v1::CoordinatorService::WithRawMethod_Session<
-      sessions<values<v1::CoordinatorService::Service>>>;
+      sessions<per_worker<values<v1::CoordinatorService::Service>>>>;
 
   state(server::hub& h, coro::grpc_server& server, coordinator_service_options o)
       : hub(h),

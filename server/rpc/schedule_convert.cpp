@@ -110,6 +110,10 @@ std::string add_inputs(Message const& m, token_lookup const& held,
       if (closure.extras) extras->options = closure.extras->options;
       closure.extras = extras;
     }
+    if (input.per_worker() != 0) {
+      extras->per_worker.push_back(core::per_worker_id{input.per_worker()});
+      continue;
+    }
     core::input_ref ref;
     ref.offset = input.offset();
     ref.closure = input.closure() != 0 ? core::closure_id{input.closure()} : held(input.token());

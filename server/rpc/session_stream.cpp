@@ -95,6 +95,7 @@ core::status session_stream::take(v1::SessionRequest const& m) {
     return wrong("open: came a second time");
   }
   if (auto problem = take_names(m); !problem.ok()) return problem;
+  if (auto problem = take_per_worker(m); !problem.ok()) return problem;
   batch_.closures.clear();
   batch_.generation = m.generation();
   auto const held = [this](std::uint64_t token) {
@@ -118,6 +119,8 @@ void session_stream::take_requests(v1::SessionRequest const& m) {
   if (m.release_token_size() > 0)
     hub_.apply(core::release_values{
         {}, session_, {m.release_token().begin(), m.release_token().end()}, {}});
+  for (auto const value : m.release_per_worker())
+    hub_.apply(core::delete_per_worker{{}, core::per_worker_id{value}, session_});
   if (!m.close()) return;
   forget_ = true;
   end(grpc::Status::OK);
@@ -171,8 +174,10 @@ core::status session_stream::resume(v1::Open const& open, core::resume_reply& re
     return {core::code::not_found,
             "open.resume: the server has restarted since, and sessions are in memory"};
   core::reply answer;
-  core::resume_session event{
-      {}, *session, {open.resume_token().begin(), open.resume_token().end()}};
+  core::resume_session event{{},
+                             *session,
+                             {open.resume_token().begin(), open.resume_token().end()},
+                             {open.resume_per_worker().begin(), open.resume_per_worker().end()}};
   hub_.ask(std::move(event), [&answer](core::reply const& r) { answer = r; });
   if (!answer.status.ok()) return {answer.status.code, "open.resume: " + answer.status.message};
   session_ = *session;

@@ -55,6 +55,7 @@ class session_stream final : public session_sink {
   core::status resume(v1::Open const& open, core::resume_reply& resumed);
   void take_requests(v1::SessionRequest const& message);
   void tell_missed(core::resume_reply const& r);
+  core::status take_per_worker(v1::SessionRequest const& message);
   core::status take_names(v1::SessionRequest const& message);
   /// The read gave nothing: half-closed, cancelled or broken.
   void input_ended();

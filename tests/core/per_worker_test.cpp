@@ -6,8 +6,10 @@ namespace muster::core {
 std::string text(per_worker_id id);  // pw_…; of the coordinator
 namespace {
 
-per_worker_id create(cluster& c, std::string_view builder = "make", session_id owner = {}) {
+per_worker_id create(cluster& c, std::string_view builder = "make", session_id owner = {},
+                     std::uint64_t token = 0) {
   create_per_worker e;
+  e.token = token;
   e.function = c.function(builder);
   e.args = blob("[]");
   e.owner = owner;
@@ -206,6 +208,45 @@ TEST(per_worker, bad_requests_are_refused) {
   e.name.clear();
   for (int i = 0; i < 10'000; ++i) ASSERT_TRUE(c.status_of(e).ok());
   EXPECT_EQ(c.status_of(e).code, code::resource_exhausted);
+}
+
+TEST(per_worker, a_token_of_its_owner_stands_for_one_value) {
+  cluster c;
+  auto const w = c.attach(builder());
+  auto const s = c.open({}, holding_values()).id;
+  auto const other = c.open({}, holding_values()).id;
+  auto const v = create(c, "make", s, 1);
+  EXPECT_EQ(create(c, "make", s, 1), v);
+  EXPECT_TRUE(c.fx().assignments.empty()) << "it is not built twice";
+  EXPECT_NE(create(c, "make", s, 2), v);
+  EXPECT_NE(create(c, "make", other, 1), v) << "numbers are each owner's own";
+  EXPECT_EQ(c.held(w).size(), 3u);
+}
+
+TEST(per_worker, nobody_releases_what_is_anothers) {
+  cluster c;
+  auto const s = c.open({}, holding_values()).id;
+  auto const other = c.open({}, holding_values()).id;
+  auto const v = create(c, "make", s, 1);
+  EXPECT_EQ(c.status_of(delete_per_worker{{}, v, other}).code, code::not_found);
+  EXPECT_TRUE(c.core.per_worker(v));
+  EXPECT_EQ(c.status_of(delete_per_worker{{}, v, s}), status{});
+  EXPECT_FALSE(c.core.per_worker(v));
+}
+
+TEST(per_worker, a_client_that_returns_keeps_what_it_lists) {
+  cluster c;
+  auto const w = c.attach(builder());
+  auto const s = c.open({}, holding_values()).id;
+  auto const kept = create(c, "make", s, 1);
+  auto const unlisted = create(c, "make", s, 2);
+  while (!c.held(w).empty()) c.succeed(w, c.held(w).at(0), "null");
+  c.step(suspend_session{s});
+  EXPECT_TRUE(c.core.per_worker(unlisted));
+  c.reply_to_event(resume_session{{}, s, {}, {1}});
+  EXPECT_TRUE(c.core.per_worker(kept));
+  EXPECT_FALSE(c.core.per_worker(unlisted));
+  EXPECT_EQ(c.fx().drop_requests, (std::vector{drop_request{w, unlisted}}));
 }
 
 }  // namespace

@@ -210,5 +210,69 @@ TEST_F(coordinator_calls, parked_calls_are_answered_when_the_server_stops) {
   EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
 }
 
+TEST_F(coordinator_calls, per_worker_value_is_built_shown_used_and_released) {
+  v1::CreatePerWorkerValueRequest r;
+  r.set_session(session);
+  r.set_function("f");
+  r.set_name("rows");
+  r.set_token(9);
+  auto const made = call(&v1::CoordinatorService::Stub::CreatePerWorkerValue, r);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(made.function(), "f");
+  EXPECT_EQ(made.name(), "rows");
+  ASSERT_EQ(made.component_size(), 1);
+  EXPECT_EQ(made.component(0).task(), "worker:0");
+  EXPECT_EQ(made.component(0).state(), v1::FetchResponse::NOT_READY);
+  EXPECT_EQ(call(&v1::CoordinatorService::Stub::CreatePerWorkerValue, r).value(), made.value())
+      << "the same token";
+  auto const build = worker.read_closures();
+  ASSERT_EQ(build->per_worker_size(), 1);
+  EXPECT_EQ(build->per_worker(0).builds(), made.value());
+  worker.answer(*build, "null");
+
+  v1::ScheduleRequest use;
+  use.set_session(session);
+  use.add_function("f");
+  use.add_args(R"([{"$per_worker":"pw"}])");
+  use.add_input()->set_per_worker(made.value());
+  call(&v1::CoordinatorService::Stub::Schedule, use);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  auto const given = worker.read_closures();
+  ASSERT_EQ(given->per_worker_size(), 1);
+  EXPECT_EQ(given->per_worker(0).uses(0), made.value());
+
+  v1::GetPerWorkerValueRequest get;
+  get.set_value(made.value());
+  EXPECT_EQ(call(&v1::CoordinatorService::Stub::GetPerWorkerValue, get).component(0).state(),
+            v1::FetchResponse::READY);
+  worker.answer(*given, "1");
+  v1::ReleasePerWorkerValueRequest release;
+  release.set_session(session);
+  release.set_value(made.value());
+  call(&v1::CoordinatorService::Stub::ReleasePerWorkerValue, release);
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  EXPECT_TRUE(server.eventually([](auto& c) { return c.per_worker_values({}, 1).items.empty(); }));
+  call(&v1::CoordinatorService::Stub::ReleasePerWorkerValue, release);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
+}
+
+TEST_F(coordinator_calls, wrong_per_worker_requests_name_the_field) {
+  v1::CreatePerWorkerValueRequest r;
+  r.set_session("nobody");
+  r.set_function("f");
+  call(&v1::CoordinatorService::Stub::CreatePerWorkerValue, r);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_NE(status.error_message().find("session"), std::string::npos) << status.error_message();
+  r.set_session(session);
+  r.set_function("");
+  call(&v1::CoordinatorService::Stub::CreatePerWorkerValue, r);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_NE(status.error_message().find("function"), std::string::npos) << status.error_message();
+  v1::GetPerWorkerValueRequest get;
+  get.set_value(12345);
+  call(&v1::CoordinatorService::Stub::GetPerWorkerValue, get);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
+}
+
 }  // namespace
 }  // namespace muster::test

@@ -24,6 +24,7 @@ struct holding_stream : testing::Test {
   static test_server_options options() {
     test_server_options o;
     o.sessions.server_incarnation = 77;
+    o.core.per_worker_values_max = 2;
     return o;
   }
   test_server server{options()};
@@ -182,6 +183,72 @@ TEST_F(holding_stream, close_forgets_the_session) {
   s.write(m);
   EXPECT_TRUE(s.finish().ok());
   EXPECT_TRUE(held(0));
+}
+
+v1::SessionRequest builder(std::uint64_t token) {
+  v1::SessionRequest m;
+  auto& p = *m.add_per_worker();
+  p.set_token(token);
+  p.set_args("[]");
+  return m;
+}
+
+TEST_F(holding_stream, per_worker_values_are_resumed_by_token) {
+  v1::Opened opened;
+  std::uint64_t kept = 0, dropped = 0;
+  {
+    hand_session s(server.address(), holding());
+    opened = s.opened;
+    s.write(builder(5));
+    kept = s.read()->per_worker(0).value();
+    s.write(builder(6));
+    dropped = s.read()->per_worker(0).value();
+    EXPECT_NE(kept, dropped);
+    s.cancel();
+    s.finish();
+  }
+  auto open = back(opened);
+  open.add_resume_per_worker(5);
+  hand_session s(server.address(), open);
+  s.write(builder(5));
+  EXPECT_EQ(s.read()->per_worker(0).value(), kept) << "asked again";
+  EXPECT_TRUE(server.eventually([=](core::coordinator& c) {
+    return c.per_worker(core::per_worker_id{kept}) && !c.per_worker(core::per_worker_id{dropped});
+  }));
+  v1::SessionRequest release;
+  release.add_release_per_worker(kept);
+  s.write(release);
+  EXPECT_TRUE(server.eventually(
+      [=](core::coordinator& c) { return !c.per_worker(core::per_worker_id{kept}); }));
+}
+
+TEST_F(holding_stream, wrong_builders_are_refused_with_the_field) {
+  auto const refusal_of = [this](v1::SessionRequest const& m) {
+    hand_session s(server.address(), holding());
+    s.write(m);
+    auto const status = s.finish();
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+    return status.error_message();
+  };
+  EXPECT_EQ(refusal_of(builder(0)), "per_worker[0].token: 0 is none");
+  auto other = builder(1);
+  other.mutable_per_worker(0)->set_function(7);
+  EXPECT_EQ(refusal_of(other), "per_worker[0].function: number 7, the stream has named 1");
+}
+
+TEST_F(holding_stream, too_many_per_worker_values_are_a_failure_of_the_one) {
+  hand_session s(server.address(), holding());
+  s.write(builder(1));
+  EXPECT_TRUE(s.read()->per_worker(0).value() != 0);
+  s.write(builder(2));
+  EXPECT_TRUE(s.read()->per_worker(0).value() != 0);
+  s.write(builder(3));
+  auto const refused = s.read();
+  EXPECT_EQ(refused->per_worker(0).value(), 0u);
+  EXPECT_EQ(refused->per_worker(0).failure().kind(), v1::INPUT);
+  EXPECT_NE(refused->per_worker(0).failure().message().find("2 per-worker values, its limit"),
+            std::string::npos)
+      << refused->per_worker(0).failure().message();
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ void holding_client::start() {
   by_call_ = dice.chance(40);
   failing_ = dice.chance(60);
   turns_left_ = static_cast<int>(dice.between(5, 60));
-  pending_.clear(), held_.clear();
+  pending_.clear(), held_.clear(), values_.clear(), dropped_.clear();
   generation_ = 1, raised_generation_ = 0;
   draining_ = has_failed_ = false;
   grace_ = std::chrono::milliseconds(dice.between(1'000, 5'000));
@@ -54,6 +54,7 @@ void holding_client::turn(std::uint64_t life) {
     if (leaving) return leave();
     if (turns_left_ > 0 && !draining_ && world_.server().has_room(session_)) schedule_some();
     if (dice.chance(40)) release_some();
+    own_values();
     if (dice.chance(2) && !draining_) {
       draining_ = true;  // until it is told that it has drained
       world_.ask(core::cancel_session{{}, session_}, [](core::reply const&) {});
@@ -74,6 +75,10 @@ void holding_client::schedule_some() {
           std::next(held_.begin(), dice.between(0, static_cast<std::int64_t>(held_.size()) - 1));
       auto extras = std::make_shared<core::closure_extras>();
       extras->inputs.push_back({input->second, 0, 0});
+      spec.extras = std::move(extras);
+    } else if (!values_.empty() && dice.chance(20)) {
+      auto extras = std::make_shared<core::closure_extras>();
+      extras->per_worker.push_back(values_.begin()->second);
       spec.extras = std::move(extras);
     }
     auto const token = spec.token;
@@ -133,12 +138,14 @@ void holding_client::come_back(std::uint64_t life) {
   core::resume_session e{{}, session_, {}};
   for (auto const& [token, p] : pending_) e.tokens.push_back(token);
   for (auto const& [token, id] : held_) e.tokens.push_back(token);
+  resume_values(e);
   core::reply answer;
   world_.ask(std::move(e), [&answer](core::reply const& r) { answer = r; });
   if (answer.status.code == core::code::not_found) return session_lost();
   if (!answer.status.ok()) throw violation("not resumed: " + answer.status.message);
   ++resumed;
   connected_ = true;
+  check_values();
   auto const r = std::get<core::resume_reply>(answer.body);
   if (r.generation > generation_ + 1) throw violation("two generations ended without their client");
   if (r.failed_generation >= generation_) failure_seen(r.failed_generation);

@@ -39,6 +39,10 @@ class holding_client {
   void schedule_some();
   void send(std::vector<std::uint64_t> const& tokens);
   void release_some();
+  void own_values();
+  bool used(core::per_worker_id v) const;
+  void resume_values(core::resume_session& e);
+  void check_values() const;
   void break_stream();
   void come_back(std::uint64_t life);
   void failure_seen(std::uint32_t generation);
@@ -68,7 +72,9 @@ class holding_client {
 
   std::uint64_t last_token_ = 0;
   std::map<std::uint64_t, pending> pending_;
-  std::map<std::uint64_t, core::closure_id> held_;  // ended, and still wanted
+  std::map<std::uint64_t, core::closure_id> held_;       // ended, and still wanted
+  std::map<std::uint64_t, core::per_worker_id> values_;  // PerWorkerValues of the session, by token
+  std::vector<core::per_worker_id> dropped_;             // while away
   std::uint32_t generation_ = 1;
   bool draining_ = false;
   bool has_failed_ = false;

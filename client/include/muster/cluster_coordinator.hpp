@@ -23,6 +23,7 @@
 
 #include "muster/coordinator_options.hpp"
 #include "muster/detail/argument_text.hpp"
+#include "muster/per_worker_value.hpp"
 #include "muster/remote_value.hpp"
 
 namespace muster {
@@ -80,6 +81,21 @@ class cluster_coordinator {
   /// c.with({.priority = 5}).schedule<int>("f")
   scheduling with(closure_options options) { return {*this, std::move(options)}; }
 
+  /// Lets every worker that has the function, now or later, build a value and keep it; see
+  /// per_worker_value.hpp. Returns when the server has taken it, not when it is built. Arguments
+  /// are plain: no handles, as it is built again when a worker comes back. An error or a cancel of
+  /// the session does not touch it; join and done do not wait for it. Errors: input_error (refused:
+  /// the server keeps too many), unavailable_error, std::invalid_argument.
+  template <class... Args>
+  per_worker_value create_per_worker_value(std::string_view function, Args const&... args) {
+    return create(request_of(function, args...));
+  }
+  template <class... Args>
+  boost::asio::awaitable<per_worker_value> async_create_per_worker_value(std::string function,
+                                                                         Args... args) {
+    return async_create(request_of(function, args...));
+  }
+
   /// Waits until nothing is left. False: not within `timeout`. Errors: the pending error,
   /// unavailable_error.
   bool join(milliseconds timeout = detail::for_ever);
@@ -105,14 +121,16 @@ class cluster_coordinator {
   /// For schedule only.
   template <class... Args>
   static detail::request request_of(std::string_view function, Args const&... args) {
-    detail::request r{std::string(function), {}, encoding::json, {}, nullptr};
+    detail::request r{std::string(function), {}, encoding::json, {}, {}, {}};
     detail::append_tuple(r, std::tie(args...));
     return r;
   }
   static detail::request raw_request(std::string_view function, value_view args) {
-    return {std::string(function), std::string(args.bytes), args.encoding, {}, nullptr};
+    return {std::string(function), std::string(args.bytes), args.encoding, {}, {}, {}};
   }
   std::shared_ptr<detail::value_handle const> put(detail::request r);
+  per_worker_value create(detail::request r);
+  boost::asio::awaitable<per_worker_value> async_create(detail::request r);
 
  private:
   std::shared_ptr<client_engine> engine_;  // outlives the session's stream

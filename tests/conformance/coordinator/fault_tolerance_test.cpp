@@ -4,8 +4,7 @@
 //
 // Without a counterpart, and why:
 //   testClusterCoordinatorDestroyed         sessions have no threads of their own to be gone
-//   testHandleDatasetCreationFailure…       datasets are PerWorkerValues: see the core's tests of
-//                                           components that are built after a worker's return
+//   testHandleDatasetCreationFailureWithDataset   datasets are made by functions only
 //   testTensorGotAfterWorkerFailure         values live at the server; there is no remote handle
 //   testFetchFromPSAfterWorkerFailure       parameter servers are the program's own; the server
 //                                           does not stand between it and them
@@ -17,6 +16,7 @@
 #include <fstream>
 #include <thread>
 
+#include "muster/cluster_coordinator.hpp"
 #include "muster/session.hpp"
 #include "tests/e2e/cluster.hpp"
 
@@ -156,6 +156,17 @@ TEST_F(coordinator_fault_tolerance, testNumpyFetchedAfterWorkerFailure) {
   s.wait_all();
   kill(0);
   EXPECT_EQ(value.get(), 7) << "a value that is READY outlives its worker";
+}
+
+TEST_F(coordinator_fault_tolerance, testHandleDatasetCreationFailureWithDatasetFn) {
+  start(1);
+  cluster_coordinator coordinator({.server = c.grpc()});
+  kill(0);
+  auto const value = coordinator.create_per_worker_value("muster.worker_info");
+  auto const info = coordinator.schedule<json::value>("muster.echo", value);
+  ASSERT_TRUE(join_worker(0));
+  EXPECT_EQ(info.fetch(std::chrono::seconds(60)).at("index"), 0) << "built after the recovery";
+  EXPECT_TRUE(coordinator.join());
 }
 
 TEST_F(coordinator_fault_tolerance, testWorkerPreemptionErrorType) {

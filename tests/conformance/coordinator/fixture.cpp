@@ -1,5 +1,7 @@
 #include "tests/conformance/coordinator/fixture.hpp"
 
+#include "tests/conformance/coordinator/datasets.hpp"
+
 namespace muster::test {
 
 conformance::conformance(int n, coordinator_options o) {
@@ -25,6 +27,11 @@ void conformance::start_worker() {
           if (at.cancelled()) throw function_error(failure_kind::cancelled, "stopped");
           return 1;
         });
+        w.function("hold_on", [this](context& at, std::uint32_t index) {
+          if (at.index() == index) held.pass(&at);
+          return at.index();
+        });
+        add_datasets(w);
         // Fails with its own error although it was asked to stop.
         w.function("hold_then_fail", [this](std::string const& why) -> int {
           held.pass();

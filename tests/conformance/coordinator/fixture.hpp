@@ -3,19 +3,17 @@
 //
 // Names are those of the original suite. Those that have no counterpart, and why:
 //   testClusterCoordinatorOnlyInitOnce          one object a strategy: there are no strategies
-//   here;
-//                                               several coordinators are several sessions
-//   testInputFunction*, testDatasets*, testMultipleDatasets, testRepeatedIteratorCreation,
-//   testPassDatasetToCreatePerWorkerDataset, testDatasetPartiallyCreatedOnCoordinator
-//                                               datasets of the graph runtime
-//   testInputFunctionCreateVariables            variables of the graph runtime
+//                                               here; several coordinators are several sessions
+//   testInputFunctionWithMap*, testInputFunctionCreateVariables,
+//   testDatasetPartiallyCreatedOnCoordinator    datasets of the graph runtime, that are traced
+//   testPassDatasetToCreatePerWorkerDataset     a builder is a function; a plain value is an
+//                                               argument like any other
 //   testPythonFunctionNotAllowedToSchedule      functions are names, so nothing else can be
-//   scheduled testDisallowRemoteValueAsInput              allowed here: see
-//   remote_value_is_an_input StrategyIntegrationTest.*                   strategies, variables and
-//   datasets testClusterCoordinatorMetrics, testWatchDogTimeout   the server's metrics and logs
-// Pending, they need values that each worker builds: testPerWorkerValue, testPutGetWithTag,
-//   testWorkerIndexDatasetFn, testInputError, testErroredInputNotUsed,
-//   testResourceCanStillbeUsedAfterCancellation, testPerWorkerDistribute*
+//                                               scheduled
+//   testDisallowRemoteValueAsInput              allowed here: see remote_value_is_an_input
+//   StrategyIntegrationTest.*                   strategies, variables, distributed datasets; of
+//                                               these testPerWorkerDatasetBuild has a counterpart
+//   testClusterCoordinatorMetrics, testWatchDogTimeout   the server's metrics and logs
 #pragma once
 
 #include <gtest/gtest.h>

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "muster/json.hpp"
+#include "muster/per_worker_value.hpp"
 #include "muster/remote_value.hpp"
 
 namespace muster::detail {
@@ -23,6 +24,8 @@ template <class T>
 struct holds_remote : std::false_type {};
 template <class T>
 struct holds_remote<remote_value<T>> : std::true_type {};
+template <>
+struct holds_remote<per_worker_value> : std::true_type {};
 template <class T, class A>
 struct holds_remote<std::vector<T, A>> : holds_remote<T> {};
 template <class T, std::size_t N>
@@ -47,6 +50,11 @@ template <class T>
 void append_gap(request& r, remote_value<T> const& v) {
   if (!v.valid()) throw std::logic_error("an argument is a remote_value of nothing");
   r.inputs.push_back({static_cast<std::uint32_t>(r.args.size()), v.shared()});
+}
+inline void append_gap(request& r, per_worker_value const& v) {
+  if (!v.valid()) throw std::logic_error("an argument is a per_worker_value of nothing");
+  r.args += "{\"$per_worker\":\"" + v.id() + "\"}";
+  r.per_worker.push_back(v.shared());
 }
 template <class T>
 void append_each(request& r, T const& all) {

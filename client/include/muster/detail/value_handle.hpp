@@ -59,12 +59,15 @@ struct input {
   std::shared_ptr<value_handle const> of;
 };
 
+class per_worker_handle;
+
 struct request {
   std::string function;
   std::string args;
   muster::encoding encoding = muster::encoding::json;
-  std::vector<input> inputs;  // in order of their offsets
-  std::shared_ptr<closure_options const> options;
+  std::vector<input> inputs;                                           // in order of their offsets
+  std::vector<std::shared_ptr<per_worker_handle const>> per_worker{};  // that the arguments name
+  std::shared_ptr<closure_options const> options{};
 };
 
 }  // namespace muster::detail

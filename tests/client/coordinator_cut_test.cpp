@@ -1,0 +1,125 @@
+// A cluster_coordinator whose connection breaks: everything that was scheduled is finished and
+// fetched, every value that workers built stays theirs, nothing is told twice.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <optional>
+#include <thread>
+
+#include "muster/cluster_coordinator.hpp"
+#include "muster/function_error.hpp"
+#include "tests/client/worker_thread.hpp"
+#include "tests/rpc/test_server.hpp"
+#include "tests/support/proxy.hpp"
+
+namespace muster::test {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+struct coordinator_cut : testing::Test {
+  test_server server;
+  proxy wire{server.address()};
+  std::atomic<int> built = 0;
+  std::atomic<int> holding = 0;
+  std::atomic<bool> open = false;
+  std::optional<worker_thread> workers;  // their connection is not cut
+  std::optional<cluster_coordinator> c;
+
+  coordinator_cut() {
+    auto w = options_for(server.address());
+    w.slots = 4;
+    workers.emplace(w, [this](worker& to) {
+      to.function("square", [](int n) { return n * n; });
+      to.function("add", [](int a, int b) { return a + b; });
+      to.function("fail", [](std::string const& why) -> int { throw function_error(why); });
+      to.function("counter", [this] { return ++built, std::make_shared<std::atomic<int>>(0); });
+      to.function("count", [](std::shared_ptr<std::atomic<int>> at) { return ++*at; });
+      to.function("hold", [this](context& at) {
+        ++holding;
+        while (!open && !at.cancelled()) std::this_thread::sleep_for(milliseconds(1));
+        return 1;
+      });
+    });
+    coordinator_options o;
+    o.server = wire.address();
+    c.emplace(o);
+    c->wait_open();
+  }
+  ~coordinator_cut() override { open = true; }
+
+  bool suspended() {
+    return server.eventually([](auto& core) {
+      return !core.jobs({}, 1).items.empty() && !core.jobs({}, 1).items[0].attached;
+    });
+  }
+};
+
+TEST_F(coordinator_cut, all_that_was_scheduled_before_between_and_after_is_fetched) {
+  std::vector<remote_value<int>> all;
+  for (int round = 0; round < 10; ++round) {
+    for (int i = 0; i < 200; ++i) all.push_back(c->schedule<int>("square", round * 200 + i));
+    wire.reset();
+    for (int i = 0; i < 10; ++i) all.push_back(c->schedule<int>("add", all[all.size() - 10], 0));
+  }
+  ASSERT_TRUE(c->join(seconds(60)));
+  for (int round = 0; round < 10; ++round)
+    for (int i = 0; i < 200; ++i) {
+      auto const n = round * 200 + i;
+      EXPECT_EQ(all[static_cast<std::size_t>(round * 210 + i)].fetch(seconds(60)), n * n);
+    }
+}
+
+TEST_F(coordinator_cut, what_runs_goes_on_and_is_heard_of_later) {
+  auto const held = c->schedule<int>("hold");
+  while (holding == 0) std::this_thread::yield();
+  wire.sever();
+  ASSERT_TRUE(suspended());
+  open = true;
+  ASSERT_TRUE(server.eventually(
+      [](auto& core) { return core.jobs({}, 1).items[0].counts.succeeded == 1; }));
+  EXPECT_EQ(held.status(), value_status::not_ready);
+  wire.mend();
+  EXPECT_EQ(held.fetch(seconds(60)), 1);
+  EXPECT_EQ(holding, 1) << "it ran once";
+}
+
+TEST_F(coordinator_cut, an_error_that_nobody_heard_is_raised_once) {
+  wire.sever();
+  ASSERT_TRUE(suspended());
+  c->schedule<int>("fail", "while away");
+  c->schedule<int>("square", 2);
+  wire.mend();
+  EXPECT_THROW(c->join(seconds(60)), closure_error);
+  EXPECT_TRUE(c->join(seconds(60)));
+  EXPECT_EQ(c->schedule<int>("square", 3).fetch(seconds(60)), 9);
+}
+
+TEST_F(coordinator_cut, per_worker_values_stay_and_dropped_ones_go) {
+  auto const kept = c->create_per_worker_value("counter");
+  auto dropped = c->create_per_worker_value("counter");
+  EXPECT_EQ(c->schedule<int>("count", kept).fetch(seconds(60)), 1);
+  EXPECT_EQ(c->schedule<int>("count", dropped).fetch(seconds(60)), 1);
+  wire.sever();
+  ASSERT_TRUE(suspended());
+  dropped.release();
+  auto const late = c->schedule<int>("count", kept);
+  wire.mend();
+  EXPECT_EQ(late.fetch(seconds(60)), 2);
+  EXPECT_EQ(built, 2) << "nothing was built again";
+  EXPECT_TRUE(server.eventually(
+      [](auto& core) { return core.per_worker_values({}, 10).items.size() == 1; }));
+}
+
+TEST_F(coordinator_cut, a_value_that_is_asked_for_while_away_is_created_on_return) {
+  wire.sever();
+  ASSERT_TRUE(suspended());
+  std::thread mender([this] { wire.mend(); });
+  auto const v = c->create_per_worker_value("counter");
+  mender.join();
+  EXPECT_EQ(c->schedule<int>("count", v).fetch(seconds(60)), 1);
+}
+
+}  // namespace
+}  // namespace muster::test

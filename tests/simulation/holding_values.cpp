@@ -1,0 +1,62 @@
+// PerWorkerValues that a holding session creates under tokens of its own.
+#include "tests/simulation/holding_client.hpp"
+
+namespace muster::simulation {
+
+// A client keeps its handle for as long as a closure that names it has no outcome.
+bool holding_client::used(core::per_worker_id v) const {
+  for (auto const& [token, p] : pending_)
+    if (p.spec.extras && !p.spec.extras->per_worker.empty() && p.spec.extras->per_worker[0] == v)
+      return true;
+  return false;
+}
+
+void holding_client::own_values() {
+  auto& dice = world_.dice();
+  if (values_.size() < 2 && dice.chance(5)) {
+    core::create_per_worker e;
+    e.function = functions_.front();
+    e.owner = session_;
+    e.token = ++last_token_;
+    e.args = args_for(dice.chance(20) ? behaviour::fail : behaviour::succeed, e.token);
+    auto again = e;
+    auto const token = e.token;
+    world_.ask(std::move(e), [this, token](core::reply const& r) {
+      if (!r.status.ok()) throw violation("a per-worker value was refused: " + r.status.message);
+      values_[token] = std::get<core::per_worker_reply>(r.body).id;
+    });
+    world_.ask(std::move(again), [this, token](core::reply const& r) {
+      if (std::get<core::per_worker_reply>(r.body).id != values_[token])
+        throw violation("a token stands for two per-worker values");
+    });
+  }
+  if (values_.empty() || !dice.chance(5) || used(values_.begin()->second)) return;
+  auto const id = values_.begin()->second;
+  values_.erase(values_.begin());
+  world_.ask(core::delete_per_worker{{}, id, session_}, [](core::reply const& r) {
+    if (!r.status.ok()) throw violation("an own value was not released: " + r.status.message);
+  });
+  if (world_.server().per_worker(id)) throw violation("a released per-worker value is still there");
+}
+
+void holding_client::resume_values(core::resume_session& e) {
+  dropped_.clear();
+  for (auto it = values_.begin(); it != values_.end();) {
+    if (!used(it->second) && world_.dice().chance(30)) {
+      dropped_.push_back(it->second);
+      it = values_.erase(it);
+    } else {
+      e.per_worker.push_back((it++)->first);
+    }
+  }
+}
+
+void holding_client::check_values() const {
+  for (auto const& [token, id] : values_)
+    if (!world_.server().per_worker(id)) throw violation("a wanted per-worker value is gone");
+  for (auto const id : dropped_)
+    if (world_.server().per_worker(id))
+      throw violation("an unwanted per-worker value is still there");
+}
+
+}  // namespace muster::simulation
