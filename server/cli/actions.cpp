@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "server/cli/submission.hpp"
+
 namespace muster::cli {
 
 action_words::action_words(std::string verb, std::vector<std::string> words,
@@ -31,6 +33,18 @@ command_error action_words::wrong(std::string const& why) const {
 void add_action_words(CLI::App& verb, std::vector<std::string>& words, std::string const& form,
                       std::string const& help) {
   verb.add_option("action", words, help)->type_name(form);
+}
+
+std::vector<std::string> leftover_words(CLI::App const& verb,
+                                        std::vector<std::string> const& literal) {
+  std::vector<std::string> all;
+  for (auto const& word : verb.remaining()) {
+    if (word.starts_with('-') && !argument(word).is_number())
+      throw command_error(exit_usage, "unknown flag " + word + "; write -- before arguments");
+    all.push_back(word);
+  }
+  all.insert(all.end(), literal.begin(), literal.end());
+  return all;
 }
 
 void add_cluster_option(CLI::App& verb, std::string& cluster) {

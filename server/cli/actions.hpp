@@ -34,6 +34,10 @@ class action_words {
 /// Adds the words of such a verb.
 void add_action_words(CLI::App& verb, std::vector<std::string>& words, std::string const& form,
                       std::string const& help);
+/// The words that are no flags, of a verb that allows extras; `literal` stood behind "--". CLI11
+/// would take "[1, 2]" apart and "-5" for a flag. command_error (usage) names an unknown flag.
+std::vector<std::string> leftover_words(CLI::App const& verb,
+                                        std::vector<std::string> const& literal);
 void add_cluster_option(CLI::App& verb, std::string& cluster);
 
 }  // namespace muster::cli

@@ -2,7 +2,7 @@
 #include <fstream>
 #include <iostream>
 
-#include "server/cli/command.hpp"
+#include "server/cli/actions.hpp"
 #include "server/cli/follow.hpp"
 #include "server/cli/progress.hpp"
 #include "server/cli/results.hpp"
@@ -22,21 +22,8 @@ struct options {
   result_format output = result_format::values;
 };
 
-// The words that are no flags. CLI11 would take "[1, 2]" apart and "-5" for a flag, so they are
-// read as leftovers.
-std::vector<std::string> arguments(options const& o) {
-  std::vector<std::string> all;
-  for (auto const& word : o.verb->remaining()) {
-    if (word.starts_with('-') && !argument(word).is_number())
-      throw command_error(exit_usage, "unknown flag " + word + "; write -- before arguments");
-    all.push_back(word);
-  }
-  all.insert(all.end(), o.literal->begin(), o.literal->end());
-  return all;
-}
-
 json::value send(rest& server, options const& o) {
-  auto const words = arguments(o);
+  auto const words = leftover_words(*o.verb, *o.literal);
   if (o.map.empty()) return submit_one(server, o.job, words);
   if (!words.empty())
     throw command_error(exit_usage,

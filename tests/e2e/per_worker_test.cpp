@@ -92,6 +92,28 @@ TEST(per_worker, a_released_one_is_refused_by_name) {
   EXPECT_NE(f.err.find(id + " was released"), std::string::npos) << f.err;
 }
 
+TEST(per_worker, the_command_line_makes_shows_and_releases_them) {
+  cluster c;
+  c.serve();
+  c.worker({"--index", "0"});
+  auto const made = c.run({"per-worker", "create", "muster.echo", "[1, 2]", "--name", "table"});
+  ASSERT_EQ(made.status, 0) << made.err;
+  auto const id = made.out.substr(0, made.out.find('\n'));
+  ASSERT_TRUE(becomes(c, id, "worker:0=READY"));
+  auto const all = c.run({"per-worker"});
+  EXPECT_NE(all.out.find("table"), std::string::npos) << all.out;
+  EXPECT_NE(all.out.find("1 READY"), std::string::npos) << all.out;
+  auto const one = c.run({"per-worker", "show", id});
+  EXPECT_NE(one.out.find("built by  muster.echo [[1,2]]"), std::string::npos) << one.out;
+  EXPECT_NE(one.out.find("worker:0"), std::string::npos) << one.out;
+  EXPECT_EQ(c.run({"submit", "muster.echo", argument(id), "--timeout", "20s"}).out, "[1,2]\n");
+  EXPECT_EQ(c.run({"per-worker", "release", id}).out, id + " is released\n");
+  auto const gone = c.run({"per-worker", "show", id});
+  EXPECT_EQ(gone.status, 1);
+  EXPECT_NE(gone.err.find("was released"), std::string::npos) << gone.err;
+  EXPECT_EQ(c.run({"per-worker", "create"}).status, 2);
+}
+
 TEST(affinity, labels_and_resources_choose_the_worker) {
   cluster c;
   c.serve();
