@@ -41,6 +41,25 @@ std::shared_ptr<detail::value_handle const> cluster_coordinator::put(detail::req
   return std::make_shared<detail::value_handle const>(session_, token);
 }
 
+boost::asio::awaitable<std::shared_ptr<detail::value_handle const>> cluster_coordinator::async_put(
+    detail::request r) {
+  auto const session = session_;
+  auto putting = session->async_put(std::move(r));
+  auto const token = co_await std::move(putting);
+  co_return std::make_shared<detail::value_handle const>(session, token);
+}
+
+std::vector<std::shared_ptr<detail::value_handle const>> cluster_coordinator::put_gang(
+    std::vector<detail::request> all) {
+  auto const n = all.size();
+  if (n == 0) throw std::invalid_argument("a gang without members");
+  auto const first = session_->put_gang(std::move(all));
+  std::vector<std::shared_ptr<detail::value_handle const>> handles;
+  for (std::size_t i = 0; i < n; ++i)
+    handles.push_back(std::make_shared<detail::value_handle const>(session_, first + i));
+  return handles;
+}
+
 per_worker_value cluster_coordinator::create(detail::request r) {
   auto const token = session_->create(std::move(r));
   auto const handle = std::make_shared<detail::per_worker_handle const>(session_, token);

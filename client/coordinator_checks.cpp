@@ -25,6 +25,10 @@ void check_request(request const& r) {
     throw std::invalid_argument("options: a time is negative");
 }
 
+std::string in_ms(std::chrono::milliseconds t) {
+  return std::to_string(t.count()) + " ms";
+}
+
 boost::asio::awaitable<void> throw_if_cancelled() {
   auto const state = co_await boost::asio::this_coro::cancellation_state;
   if (state.cancelled() != boost::asio::cancellation_type::none)

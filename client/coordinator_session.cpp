@@ -40,6 +40,7 @@ void coordinator_session::append_open() {
   open.set_unlimited_worker_failures(options_.unlimited_worker_failures);
   open.set_session_grace_ms(static_cast<std::uint64_t>(options_.session_grace.count()));
   open.set_detached(options_.detached);
+  open.set_weight(options_.weight);
 }
 
 // The server knows a token that it has seen, so all that has no outcome is simply sent again.
@@ -59,7 +60,15 @@ void coordinator_session::connected() {
   for (auto const& [token, r] : records_)
     if (!r.ended) unfinished.push_back(token);
   std::sort(unfinished.begin(), unfinished.end());  // as they were scheduled
-  for (auto const token : unfinished) append(token, records_.at(token));
+  std::uint64_t gang = 0;                           // those that are left of one go together again
+  for (auto const token : unfinished) {
+    auto const& r = records_.at(token);
+    if (gang != r.gang && gang != 0) out_.end_group();
+    if (gang != r.gang && r.gang != 0) out_.begin_group();
+    gang = r.gang;
+    append(token, r);
+  }
+  if (gang != 0) out_.end_group();
   for (auto const token : unfinished)
     if (records_.at(token).references == 0) append_release(token);
   if (closing_ && !options_.detached) out_.tail().set_close(true);
@@ -84,8 +93,8 @@ void coordinator_session::append(std::uint64_t token, record const& r) {
   m.add_function(r.function);
   m.add_args(r.args);
   proto::add_encoding(*m.mutable_encoding(), position, r.encoding == encoding::bytes);
-  if (r.options)
-    append_options(m, *r.options, position);
+  if (r.options || r.gang != 0)
+    append_options(m, r, position);
   else if (m.options_of_size() > 0)
     m.add_options_of(0);
   // Both are in order of their offsets; together they must be too.
@@ -109,10 +118,12 @@ void coordinator_session::append(std::uint64_t token, record const& r) {
   }
 }
 
-void coordinator_session::append_options(v1::SessionRequest& m, closure_options const& o,
-                                         int position) {
+void coordinator_session::append_options(v1::SessionRequest& m, record const& r, int position) {
+  static closure_options const none;
+  auto const& o = r.options ? *r.options : none;
   while (m.options_of_size() < position) m.add_options_of(0);
-  bool const again = options_in_ == &m && m.options_size() > 0 && last_options_ == o;
+  bool const again =
+      options_in_ == &m && m.options_size() > 0 && last_options_ == o && last_gang_ == r.gang;
   if (!again) {
     auto& w = *m.add_options();
     w.set_priority(o.priority);
@@ -125,8 +136,10 @@ void coordinator_session::append_options(v1::SessionRequest& m, closure_options 
     if (o.task_index >= 0) w.set_task_index(static_cast<std::uint32_t>(o.task_index));
     for (auto const& [key, v] : o.labels) (*w.mutable_label())[to_utf8(key)] = to_utf8(v);
     for (auto const& [key, n] : o.resources) (*w.mutable_resource())[to_utf8(key)] = n;
+    if (r.gang != 0) w.set_gang(std::to_string(r.gang));
     options_in_ = &m;
     last_options_ = o;
+    last_gang_ = r.gang;
   }
   m.add_options_of(static_cast<std::uint32_t>(m.options_size()));
 }

@@ -34,6 +34,9 @@ class coordinator_session : public std::enable_shared_from_this<coordinator_sess
 
   // ---- users, any thread; see cluster_coordinator.hpp ----
   std::uint64_t put(request r);
+  boost::asio::awaitable<std::uint64_t> async_put(request r);
+  /// Token of the first; the others follow. REQUIRES: at least one.
+  std::uint64_t put_gang(std::vector<request> all);
   std::uint64_t create(request builder);
   /// No deadline: connect_timeout or the grace ends it. Errors: input_error, unavailable_error.
   void wait_created(std::uint64_t token);
@@ -103,6 +106,7 @@ class coordinator_session : public std::enable_shared_from_this<coordinator_sess
     std::vector<std::pair<std::uint32_t, std::uint64_t>> foreign;  // offset, closure id
     std::vector<built_use> per_worker;
     std::shared_ptr<closure_options const> options;
+    std::uint64_t gang = 0;  // the first member's token
     std::uint32_t generation = 0;
     // its output
     bool ended = false;
@@ -117,13 +121,17 @@ class coordinator_session : public std::enable_shared_from_this<coordinator_sess
 
   // All REQUIRE the mutex.
   bool full() const;
+  void wait_for_room(lock& held);
+  bool may_schedule() const { return ended_ || closing_ || (settled() && (error_ || !full())); }
+  record converted(request const& r) const;  // does not need the mutex
+  std::uint64_t add(record added, request r, std::uint64_t gang);
   std::uint32_t number_of(std::string const& function);
   /// Does not need the mutex: a value of another coordinator has a place at the server once it is
   /// ready.
   void add_inputs(record& r, std::vector<input> const& inputs) const;
   void add_per_worker(record& r, request const& from) const;
   void append(std::uint64_t token, record const& r);
-  void append_options(v1::SessionRequest& m, closure_options const& o, int position);
+  void append_options(v1::SessionRequest& m, record const& r, int position);
   void append_release(std::uint64_t token);
   void append_built(std::uint64_t token, built_record const& b);
   void append_open();
@@ -167,6 +175,7 @@ class coordinator_session : public std::enable_shared_from_this<coordinator_sess
   std::uint32_t out_generation_ = 0;                // of the message that is filled
   v1::SessionRequest const* options_in_ = nullptr;  // the message that last_options_ went into
   closure_options last_options_;
+  std::uint64_t last_gang_ = 0;
   bool streaming_ = false;  // a stream takes messages
   bool signalled_ = false;
 

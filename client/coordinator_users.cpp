@@ -6,13 +6,6 @@
 #include "client/coordinator_session.hpp"
 
 namespace muster::detail {
-namespace {
-
-std::string in_ms(std::chrono::milliseconds t) {
-  return std::to_string(t.count()) + " ms";
-}
-
-}  // namespace
 
 coordinator_session::coordinator_session(coordinator_options options, std::function<void()> wake)
     : options_(std::move(options)), wake_(std::move(wake)) {}
@@ -46,64 +39,6 @@ void coordinator_session::throw_pending_error() {
 bool coordinator_session::full() const {
   return out_.entries() >= options_.pending_max || out_.bytes() >= options_.pending_bytes_max ||
          (!streaming_ && unfinished_ >= options_.pending_max);
-}
-
-// ---- scheduling ---------------------------------------------------------------------------------
-
-std::uint64_t coordinator_session::put(request r) {
-  check_request(r);
-  record added;
-  add_inputs(added, r.inputs);
-  add_per_worker(added, r);
-  lock held(mutex_);
-  auto const may_go_on = [this] {
-    return ended_ || closing_ || (settled() && (error_ || !full()));
-  };
-  if (options_.schedule_timeout.count() == 0)
-    changed_.wait(held,
-                  may_go_on);  // no deadline: back-pressure, ends with the session at the latest
-  else if (!changed_.wait_for(held, options_.schedule_timeout, may_go_on))
-    throw wait_timeout("the queue had no room within " + in_ms(options_.schedule_timeout));
-  throw_pending_error();
-  throw_if_lost();
-  added.encoding = r.encoding;
-  added.options = std::move(r.options);
-  added.references = 1;
-  added.generation = generation_;
-  for (auto const& [offset, token] : added.inputs) ++records_.at(token).references;
-  for (auto const& use : added.per_worker)
-    if (use.token != 0) ++built_.at(use.token).references;
-  added.args = std::move(r.args);
-  added.function = number_of(r.function);
-  auto const token = ++last_token_;
-  auto const& stored = records_.emplace(token, std::move(added)).first->second;
-  ++unfinished_;
-  if (streaming_) append(token, stored);
-  wake();
-  return token;
-}
-
-void coordinator_session::add_inputs(record& r, std::vector<input> const& inputs) const {
-  for (auto const& [offset, of] : inputs) {
-    if (of->session() == this) {
-      r.inputs.emplace_back(offset, of->token());
-      continue;
-    }
-    auto const id = of->status() == value_status::not_ready ? std::string() : of->id();
-    if (id.empty())
-      throw std::invalid_argument("an argument is a value of another coordinator and not ready");
-    r.foreign.emplace_back(offset, std::stoull(id.substr(3), nullptr, 16));
-  }
-}
-
-std::uint32_t coordinator_session::number_of(std::string const& function) {
-  auto const [it, added] =
-      functions_.try_emplace(function, static_cast<std::uint32_t>(functions_.size()));
-  if (added) {
-    names_.push_back(function);
-    if (streaming_) out_.tail().add_function_name(function);
-  }
-  return it->second;
 }
 
 // ---- waiting ------------------------------------------------------------------------------------

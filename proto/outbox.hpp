@@ -21,8 +21,9 @@ class outbox {
   /// The message to append one entry of about `bytes` to. Valid until the next call.
   Message& add_entry(std::size_t bytes) {
     if (parts_.empty() || parts_.back()->sealed ||
-        parts_.back()->entries >= entries_per_message_max ||
-        (parts_.back()->entries > 0 && parts_.back()->bytes + bytes > bytes_per_message_max))
+        (!grouped_ &&
+         (parts_.back()->entries >= entries_per_message_max ||
+          (parts_.back()->entries > 0 && parts_.back()->bytes + bytes > bytes_per_message_max))))
       grow();
     auto& last = *parts_.back();
     ++last.entries;
@@ -40,6 +41,16 @@ class outbox {
   /// What comes next goes into another message.
   void seal() {
     if (!parts_.empty()) parts_.back()->sealed = true;
+  }
+
+  /// All entries up to end_group go into one message, however large it gets.
+  void begin_group() {
+    seal();
+    grouped_ = true;
+  }
+  void end_group() {
+    seal();
+    grouped_ = false;
   }
 
   bool empty() const { return parts_.empty(); }
@@ -77,6 +88,7 @@ class outbox {
 
   std::deque<std::unique_ptr<part>> parts_;
   std::unique_ptr<part> spare_;
+  bool grouped_ = false;
   std::size_t entries_ = 0;
   std::size_t bytes_ = 0;
 };

@@ -91,9 +91,10 @@ status coordinator::state::valid_gangs(std::vector<closure_spec> const& specs) c
           "another, or of one that does"};
 }
 
-void coordinator::state::form_gangs(std::vector<closure_spec> const& specs) {
+void coordinator::state::form_gangs(session const& s, std::vector<closure_spec> const& specs) {
   for (auto const& spec : specs) {
     if (!spec.extras || spec.extras->options.gang.empty()) continue;
+    if (s.spec.hold_values && s.by_token.contains(spec.token)) continue;  // it is in its gang
     auto const [it, added] = gangs.forming.try_emplace(spec.extras->options.gang, gangs.last + 1);
     if (added) gangs.all[++gangs.last].name = it->first;
     ++gangs.all[it->second].size;

@@ -113,7 +113,7 @@ void coordinator::state::schedule_closures(session& s, std::vector<closure_spec>
   std::vector<std::pair<closure_id, std::string>> doomed;
   bool const extras =
       std::any_of(specs.begin(), specs.end(), [](auto const& spec) { return spec.extras; });
-  if (extras) form_gangs(specs);
+  if (extras) form_gangs(s, specs);
   for (auto& spec : specs) {
     if (s.spec.hold_values && repeat(s, spec.token)) {
       auto const known = s.by_token.at(spec.token);

@@ -204,7 +204,7 @@ struct coordinator::state {
 
   // coordinator_gangs.cpp
   status valid_gangs(std::vector<closure_spec> const& specs) const;
-  void form_gangs(std::vector<closure_spec> const& specs);
+  void form_gangs(session const& s, std::vector<closure_spec> const& specs);
   void join_gang(slot c);
   /// The closure waits for nothing else any more.
   void wait_for_gang(slot c);

@@ -58,6 +58,7 @@ core::closure_options from_wire(v1::ClosureOptions const& o) {
   if (o.has_retry_max_ms()) out.retry_max = milliseconds(o.retry_max_ms());
   out.task_job = o.task_job();
   if (o.has_task_index()) out.task_index = o.task_index();
+  out.gang = o.gang();
   out.labels.assign(o.label().begin(), o.label().end());
   out.resources.assign(o.resource().begin(), o.resource().end());
   std::sort(out.labels.begin(), out.labels.end());  // a map's order is nobody's business
@@ -158,6 +159,7 @@ core::result<core::session_spec> from_wire(v1::Open const& o) {
   spec.hold_values = o.hold_values();
   spec.grace = milliseconds(o.session_grace_ms());
   spec.detached = o.detached();
+  spec.weight = std::max(o.weight(), 1u);
   return spec;
 }
 

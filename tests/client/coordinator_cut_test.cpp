@@ -22,6 +22,7 @@ struct coordinator_cut : testing::Test {
   test_server server;
   proxy wire{server.address()};
   std::atomic<int> built = 0;
+  std::atomic<int> met = 0;
   std::atomic<int> holding = 0;
   std::atomic<bool> open = false;
   std::optional<worker_thread> workers;  // their connection is not cut
@@ -36,6 +37,12 @@ struct coordinator_cut : testing::Test {
       to.function("fail", [](std::string const& why) -> int { throw function_error(why); });
       to.function("counter", [this] { return ++built, std::make_shared<std::atomic<int>>(0); });
       to.function("count", [](std::shared_ptr<std::atomic<int>> at) { return ++*at; });
+      // Each waits until all of its gang are there.
+      to.function("meet", [this](context& at, int of) {
+        ++met;
+        while (met < of && !at.cancelled()) std::this_thread::sleep_for(milliseconds(1));
+        return of;
+      });
       to.function("hold", [this](context& at) {
         ++holding;
         while (!open && !at.cancelled()) std::this_thread::sleep_for(milliseconds(1));
@@ -119,6 +126,17 @@ TEST_F(coordinator_cut, a_value_that_is_asked_for_while_away_is_created_on_retur
   auto const v = c->create_per_worker_value("counter");
   mender.join();
   EXPECT_EQ(c->schedule<int>("count", v).fetch(seconds(60)), 1);
+}
+
+TEST_F(coordinator_cut, a_gang_that_was_scheduled_while_away_starts_together) {
+  wire.sever();
+  ASSERT_TRUE(suspended());
+  auto const before = c->schedule<int>("square", 2);
+  std::vector<std::tuple<int>> const members(4, 4);
+  auto const gang = c->schedule_gang<int>("meet", members);
+  wire.mend();
+  EXPECT_EQ(c->fetch(gang, seconds(60)), std::vector(4, 4));
+  EXPECT_EQ(before.fetch(seconds(60)), 4);
 }
 
 }  // namespace

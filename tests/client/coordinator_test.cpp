@@ -96,6 +96,22 @@ TEST_F(coordinator, output_is_an_argument_without_a_round_trip) {
   EXPECT_EQ(c->schedule<int>("add", a, 100).fetch(), 103) << "the value was kept";
 }
 
+TEST_F(coordinator, gang_starts_together) {
+  auto const gates = c->schedule_gang<int>("gate", std::vector<std::tuple<>>(4));
+  while (g.running < 4) std::this_thread::yield();
+  auto const second =
+      c->with({.priority = 3})
+          .schedule_gang<int>("add", std::vector{std::tuple{1, 2}, std::tuple{3, 4}});
+  EXPECT_EQ(second[0].status(), value_status::not_ready) << "no two slots are idle";
+  g.release();
+  EXPECT_EQ(c->fetch(gates), std::vector(4, 1));
+  EXPECT_EQ(c->fetch(second), (std::vector{3, 7}));
+  EXPECT_THROW(c->schedule_gang<int>("add", std::vector<std::tuple<int, int>>()),
+               std::invalid_argument);
+  EXPECT_THROW(c->schedule_gang<int>("gate", std::vector<std::tuple<>>(1025)),
+               std::invalid_argument);
+}
+
 TEST_F(coordinator, input_may_be_dropped_as_soon_as_it_is_used) {
   remote_value<int> last = c->schedule<int>("add", 0, 1);
   for (int i = 0; i < 200; ++i) last = c->schedule<int>("add", last, 1);
@@ -326,6 +342,23 @@ TEST_F(small_queue, schedule_waits_for_room_and_everything_runs) {
   EXPECT_EQ(values_held(), 2'000u);
 }
 
+TEST_F(small_queue, a_coroutine_waits_for_room_without_its_thread) {
+  namespace asio = boost::asio;
+  asio::io_context context;
+  std::vector<remote_value<int>> all;
+  auto const body = [&]() -> asio::awaitable<void> {
+    for (int i = 0; i < 500; ++i) {
+      auto v = co_await c->async_schedule<int>("add", i, 1);
+      all.push_back(std::move(v));
+    }
+  };
+  auto result = asio::co_spawn(context, body, asio::use_future);
+  context.run();
+  result.get();
+  auto const got = c->fetch(all);
+  for (int i = 0; i < 500; ++i) EXPECT_EQ(got[static_cast<std::size_t>(i)], i + 1);
+}
+
 struct brief_wait : coordinator {
   brief_wait()
       : coordinator({.queue_capacity = 2, .schedule_timeout = milliseconds(20), .pending_max = 8}) {
@@ -338,6 +371,13 @@ TEST_F(brief_wait, schedule_may_have_a_limit) {
     for (int i = 0; i < 1'000; ++i) c->schedule<int>("nobody.has.this", large);
   };
   EXPECT_THROW(fill(), wait_timeout);
+  boost::asio::io_context context;
+  auto const scheduling = [&]() -> boost::asio::awaitable<void> {
+    for (int i = 0; i < 1'000; ++i) co_await c->async_schedule<int>("nobody.has.this", large);
+  };
+  auto result = boost::asio::co_spawn(context, scheduling, boost::asio::use_future);
+  context.run();
+  EXPECT_THROW(result.get(), wait_timeout);
 }
 
 struct continuing : coordinator {

@@ -168,5 +168,23 @@ TEST(gang, bad_ones_are_refused) {
       (status{code::invalid_argument, "closures[0].options.gang: 257 bytes, the limit is 256"}));
 }
 
+TEST(gang, is_not_formed_again_when_its_tokens_are_repeated) {
+  cluster c;
+  auto const w = c.attach();
+  auto const s = c.open({}, holding_values()).id;
+  auto const schedule = [&] {
+    auto all = gang(c, 2);
+    for (std::size_t i = 0; i < all.size(); ++i) all[i].token = i + 1;
+    c.step(core::schedule{{}, s, std::move(all)});
+  };
+  schedule();
+  schedule();
+  EXPECT_TRUE(c.held(w).empty());
+  c.attach();
+  EXPECT_EQ(c.job(s).counts.running, 2u);
+  schedule();
+  EXPECT_EQ(c.job(s).counts.running + c.job(s).counts.queued, 2u);
+}
+
 }  // namespace
 }  // namespace muster::core

@@ -47,5 +47,17 @@ TEST(outbox, goes_on_in_another_message_once_sealed) {
   EXPECT_EQ(b.take_front()->message.entries, 1);
 }
 
+TEST(outbox, keeps_a_group_together) {
+  box b;
+  ++b.add_entry(1).entries;
+  b.begin_group();
+  for (int i = 0; i < 1500; ++i) ++b.add_entry(1000).entries;
+  b.end_group();
+  ++b.add_entry(1).entries;
+  EXPECT_EQ(b.take_front()->message.entries, 1);
+  EXPECT_EQ(b.take_front()->message.entries, 1500);
+  EXPECT_EQ(b.take_front()->message.entries, 1);
+}
+
 }  // namespace
 }  // namespace muster::proto

@@ -84,6 +84,7 @@ INSTANTIATE_TEST_SUITE_P(all, bad_request_test, testing::ValuesIn(bad_requests),
 TEST(schedule_convert, options_are_shared_and_inputs_found_by_token) {
   auto m = two_closures();
   m.add_options()->set_priority(5);
+  m.mutable_options(0)->set_gang("g");
   m.mutable_options(0)->set_delay_ms(~std::uint64_t{0});
   m.mutable_options(0)->set_task_index(3);
   m.add_options_of(1);
@@ -100,6 +101,7 @@ TEST(schedule_convert, options_are_shared_and_inputs_found_by_token) {
   };
   ASSERT_EQ(from_wire(m, known, held, closures), "");
   EXPECT_EQ(closures[0].extras->options.priority, 5);
+  EXPECT_EQ(closures[0].extras->options.gang, "g");
   EXPECT_GT(closures[0].extras->options.delay, std::chrono::hours(24 * 365))
       << "refused, not wrapped";
   EXPECT_TRUE(closures[0].extras->inputs.empty());

@@ -18,6 +18,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -41,6 +42,9 @@ class scheduling {
   remote_value<Result> schedule(std::string_view function, Args const&... args) const;
   template <class Result>
   remote_value<Result> schedule_raw(std::string_view function, value_view args) const;
+  template <class Result, class... Args>
+  std::vector<remote_value<Result>> schedule_gang(
+      std::string_view function, std::vector<std::tuple<Args...>> const& members) const;
 
  private:
   cluster_coordinator& coordinator_;
@@ -73,10 +77,29 @@ class cluster_coordinator {
   remote_value<Result> schedule(std::string_view function, Args const&... args) {
     return remote_value<Result>(put(request_of(function, args...)));
   }
+  /// The same for a coroutine on any executor: it is suspended while the queue is full, or an error
+  /// is being drained. Cancellation ends the wait with operation_aborted; nothing is scheduled
+  /// then.
+  template <class Result, class... Args>
+  boost::asio::awaitable<remote_value<Result>> async_schedule(std::string function, Args... args) {
+    auto request = request_of(function, args...);
+    auto putting = async_put(std::move(request));
+    auto handle = co_await std::move(putting);
+    co_return remote_value<Result>(std::move(handle));
+  }
   /// Arguments as they go over the wire: a JSON array or {"args":[…],"kwargs":{…}}, or bytes.
   template <class Result>
   remote_value<Result> schedule_raw(std::string_view function, value_view args) {
     return remote_value<Result>(put(raw_request(function, args)));
+  }
+  /// Schedules a call for each member's arguments; they start together, each in a slot of its own,
+  /// or wait for each other. If one of them ends before, the others are cancelled. Members must not
+  /// need each other's outputs. Errors: as of schedule; std::invalid_argument (none, or more than
+  /// 1024).
+  template <class Result, class... Args>
+  std::vector<remote_value<Result>> schedule_gang(std::string_view function,
+                                                  std::vector<std::tuple<Args...>> const& members) {
+    return with({}).schedule_gang<Result>(function, members);
   }
   /// c.with({.priority = 5}).schedule<int>("f")
   scheduling with(closure_options options) { return {*this, std::move(options)}; }
@@ -129,6 +152,9 @@ class cluster_coordinator {
     return {std::string(function), std::string(args.bytes), args.encoding, {}, {}, {}};
   }
   std::shared_ptr<detail::value_handle const> put(detail::request r);
+  boost::asio::awaitable<std::shared_ptr<detail::value_handle const>> async_put(detail::request r);
+  std::vector<std::shared_ptr<detail::value_handle const>> put_gang(
+      std::vector<detail::request> all);
   per_worker_value create(detail::request r);
   boost::asio::awaitable<per_worker_value> async_create(detail::request r);
 
@@ -149,6 +175,21 @@ remote_value<Result> scheduling::schedule_raw(std::string_view function, value_v
   auto r = cluster_coordinator::raw_request(function, args);
   r.options = options_;
   return remote_value<Result>(coordinator_.put(std::move(r)));
+}
+
+template <class Result, class... Args>
+std::vector<remote_value<Result>> scheduling::schedule_gang(
+    std::string_view function, std::vector<std::tuple<Args...>> const& members) const {
+  std::vector<detail::request> all;
+  for (auto const& m : members) {
+    auto& r = all.emplace_back(std::apply(
+        [&](auto const&... args) { return cluster_coordinator::request_of(function, args...); },
+        m));
+    r.options = options_;
+  }
+  std::vector<remote_value<Result>> values;
+  for (auto& handle : coordinator_.put_gang(std::move(all))) values.emplace_back(std::move(handle));
+  return values;
 }
 
 /// Runs a block of the client's program. If it fails because something it relies on is gone, the

@@ -22,6 +22,8 @@ struct coordinator_options {
   /// A closure that loses its worker this often fails. 0: the server's default.
   std::uint32_t max_worker_failures = 0;
   bool unlimited_worker_failures = false;
+  /// Share of the workers beside the weights of others that have work: 1 to 1000.
+  std::uint32_t weight = 1;
 
   /// After a lost connection the session is resumed within this time, or everything that is not
   /// finished fails with unavailable_error. 0: the server's default, a minute.
