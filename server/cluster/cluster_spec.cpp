@@ -42,7 +42,7 @@ bool dense(cluster_spec::tasks const& tasks) {
 
 }  // namespace
 
-cluster_spec::cluster_spec(std::map<std::string, tasks> jobs) {
+cluster_spec::cluster_spec(job_map jobs) {
   if (jobs.size() > jobs_max)
     throw invalid(std::to_string(jobs.size()) + " jobs; the limit is " + std::to_string(jobs_max));
   std::size_t total = 0;
