@@ -127,14 +127,24 @@ TEST(tidy, beast_stops_at_the_web_layer) {
 }
 
 TEST(tidy, resolvers_know_no_server) {
-  check_includes([](source const& s) { return s.in("server/cluster/"); },
+  check_includes(
+      [](source const& s) { return s.in("server/cluster/") && !s.in("server/cluster/http/"); },
+      [](std::string const& h) {
+        return is_standard(h) ||
+               starts_with_any(h, {"server/cluster/", "muster/cluster_", "muster/tf_config.hpp",
+                                   "muster/make_resolver.hpp", "boost/json/"});
+      },
+      "users link resolvers without the server: std, Boost.JSON and server/cluster");
+}
+
+TEST(tidy, resolvers_over_http_know_the_client_and_no_server) {
+  check_includes([](source const& s) { return s.in("server/cluster/http/"); },
                  [](std::string const& h) {
-                   return is_standard(h) ||
-                          starts_with_any(
-                              h, {"server/cluster/", "muster/cluster_", "muster/tf_config.hpp",
-                                  "muster/make_resolver.hpp", "boost/json/"});
+                   return !starts_with_any(h, {"server/", "web/", "client/", "coro/"}) ||
+                          starts_with_any(h, {"server/cluster/", "web/http_client.hpp",
+                                              "web/text.hpp", "web/url.hpp"});
                  },
-                 "users link resolvers without the server: std, Boost.JSON and server/cluster");
+                 "of the web layer they use the HTTP client and its texts");
 }
 
 TEST(tidy, json_stops_at_web_client_and_command_line) {

@@ -135,7 +135,10 @@ cluster_error api_client::failure(api_request const& request, http_response cons
 }
 
 json::value api_client::ask(api_request const& request) {
-  auto const answer = send(request);
+  return read(request, send(request));
+}
+
+json::value api_client::read(api_request const& request, http_response const& answer) const {
   if (!answer.ok()) throw failure(request, answer);
   try {
     return parse_json(answer.body, request.url);

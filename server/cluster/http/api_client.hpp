@@ -61,14 +61,14 @@ class api_client {
   /// The JSON of a 2xx answer. 401 and 403: denied, 404 and 410: missing, 429 and 5xx:
   /// unreachable, others: invalid.
   json::value ask(api_request const& request);
-  json::value get(std::string const& url) { return ask({.url = url}); }
+  json::value get(std::string const& url) { return ask({.method = "GET", .url = url}); }
 
-  /// The error that an answer other than 2xx is.
-  cluster_error failure(api_request const& request, web::http_response const& answer) const;
+  /// The second half of ask, for who looks at the status in between.
+  json::value read(api_request const& request, web::http_response const& answer) const;
 
  private:
   struct attempts;
-
+  cluster_error failure(api_request const& request, web::http_response const& answer) const;
   api_service service_;
   web::http_client client_;
 };
