@@ -4,8 +4,10 @@
 #include <boost/json/parse.hpp>
 #include <optional>
 
+#include "server/cluster/http/addresses.hpp"
 #include "server/cluster/http/retry_after.hpp"
 #include "server/cluster/text.hpp"
+#include "web/url.hpp"
 
 namespace muster::cluster {
 
@@ -39,6 +41,13 @@ std::string one_line(std::string_view text) {
 std::string text_at(json::object const& o, std::string_view key) {
   auto const* found = o.if_contains(key);
   return found && found->is_string() ? std::string(found->get_string()) : std::string();
+}
+
+/// Within this machine nobody listens.
+void keep_token_secret(std::string const& url) {
+  auto const target = web::parse_http_url(url);
+  if (target && !target->tls && !is_loopback(target->host))
+    throw invalid(url + ": a token is sent over https:// only");
 }
 
 }  // namespace
@@ -95,6 +104,7 @@ struct api_client::attempts {
 };
 
 http_response api_client::send(api_request const& request) {
+  if (service_.token) keep_token_secret(request.url);
   attempts tries{service_};
   for (;;) {
     web::http_request r;
@@ -138,8 +148,12 @@ json::value api_client::ask(api_request const& request) {
   return read(request, send(request));
 }
 
-json::value api_client::read(api_request const& request, http_response const& answer) const {
+void api_client::check(api_request const& request, http_response const& answer) const {
   if (!answer.ok()) throw failure(request, answer);
+}
+
+json::value api_client::read(api_request const& request, http_response const& answer) const {
+  check(request, answer);
   try {
     return parse_json(answer.body, request.url);
   } catch (cluster_error const& e) {

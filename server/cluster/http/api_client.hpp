@@ -55,7 +55,8 @@ class api_client {
   explicit api_client(api_service service);
 
   /// Any final status, after the tries that 429, 5xx and broken connections are worth. unreachable:
-  /// no answer at all; denied: the server's certificate; invalid: the URL or the CA file.
+  /// no answer at all; denied: the server's certificate; invalid: the URL or the CA file, or a
+  /// token that would be sent in the clear.
   web::http_response send(api_request const& request);
 
   /// The JSON of a 2xx answer. 401 and 403: denied, 404 and 410: missing, 429 and 5xx:
@@ -63,7 +64,9 @@ class api_client {
   json::value ask(api_request const& request);
   json::value get(std::string const& url) { return ask({.method = "GET", .url = url}); }
 
-  /// The second half of ask, for who looks at the status in between.
+  /// The second half of ask, for who looks at the answer in between: any other status than 2xx is
+  /// thrown.
+  void check(api_request const& request, web::http_response const& answer) const;
   json::value read(api_request const& request, web::http_response const& answer) const;
 
  private:

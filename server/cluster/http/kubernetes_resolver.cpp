@@ -64,8 +64,6 @@ kubernetes_resolver::access kubernetes_resolver::find_access() const {
     while (server.ends_with('/')) server.pop_back();
     auto const target = web::parse_http_url(server);
     if (!target) throw invalid("kubernetes: server " + target.error().message);
-    if (!target->tls && !options_.token_file.empty() && !cluster::is_loopback(target->host))
-      throw invalid("kubernetes: server " + server + ": a token is sent over https:// only");
     return {server, options_.token_file, options_.ca_file,
             options_.name_space.empty() ? "default" : options_.name_space, options_.verify};
   }
