@@ -141,8 +141,9 @@ TEST(tidy, resolvers_over_http_know_the_client_and_no_server) {
   check_includes([](source const& s) { return s.in("server/cluster/http/"); },
                  [](std::string const& h) {
                    return !starts_with_any(h, {"server/", "web/", "client/", "coro/"}) ||
-                          starts_with_any(h, {"server/cluster/", "web/http_client.hpp",
-                                              "web/text.hpp", "web/url.hpp"});
+                          starts_with_any(
+                              h, {"server/cluster/", "web/http_client.hpp", "web/name_lookup.hpp",
+                                  "web/text.hpp", "web/url.hpp"});
                  },
                  "of the web layer they use the HTTP client and its texts");
 }

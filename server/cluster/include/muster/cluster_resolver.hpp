@@ -59,8 +59,6 @@ class cluster_resolver {
   std::optional<int> task_id_;
   std::string environment_;
   std::string rpc_layer_ = "grpc";
-
- private:
   std::function<std::vector<std::string>()> lister_;
 };
 
