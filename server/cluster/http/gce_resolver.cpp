@@ -28,7 +28,7 @@ gce_resolver::gce_resolver(environment_lookup environment, options o)
     throw invalid("gce: a group is of a zone or of a region, not of both");
   cluster::host_port("machine", options_.port, "gce");
   task_type_ = options_.task_type;
-  task_id_ = options_.task_id;
+  if (!options_.find_own) task_id_ = options_.task_id;
   rpc_layer_ = options_.rpc_layer;
 }
 
@@ -90,6 +90,15 @@ muster::cluster_spec gce_resolver::cluster_spec() {
   std::sort(machines.begin(), machines.end(), [](machine const& a, machine const& b) {
     return a.name == b.name ? a.path < b.path : cluster::natural_less(a.name, b.name);
   });
+  if (options_.find_own) {
+    auto const self = metadata.get("instance/name");
+    auto const own = std::find_if(machines.begin(), machines.end(),
+                                  [&](machine const& m) { return m.name == self; });
+    if (own == machines.end())
+      throw cluster::missing("this machine, " + self + ", is not running in instance group " +
+                             options_.instance_group);
+    task_id_ = static_cast<int>(own - machines.begin());
+  }
   muster::cluster_spec::tasks tasks;
   for (auto const& m : machines) {
     auto const url = options_.api_url + "/" + m.path;

@@ -21,6 +21,9 @@ class gce_resolver : public cluster_resolver {
     int port = 8470;
     std::string task_type = "worker";
     int task_id = 0;
+    /// The index is that of this machine in the group, which the metadata server names, once
+    /// cluster_spec() has been asked for.
+    bool find_own = false;
     std::string rpc_layer = "grpc";
     std::string api_url = "https://compute.googleapis.com/compute/v1";
     /// Empty: a token of this machine's service account.

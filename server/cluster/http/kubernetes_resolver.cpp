@@ -134,15 +134,27 @@ std::string kubernetes_resolver::address(pod const& p) const {
   return cluster::host_port(ip, options_.port, "Pod \"" + p.name + "\"");
 }
 
-muster::cluster_spec kubernetes_resolver::cluster_spec() {
-  auto const a = find_access();
-  cluster::api_service service{a.ca_file, a.verify};
+std::vector<kubernetes_resolver::pod> kubernetes_resolver::chosen(
+    api_client& api, access const& a, std::string const& selector) const {
+  auto found = pods(api, a, selector);
+  if (options_.skip_finished)
+    std::erase_if(found,
+                  [](pod const& p) { return p.phase == "Succeeded" || p.phase == "Failed"; });
+  std::sort(found.begin(), found.end(), [this](pod const& x, pod const& y) {
+    if (x.name == y.name) return x.name_space < y.name_space;
+    return options_.natural_order ? cluster::natural_less(x.name, y.name) : x.name < y.name;
+  });
+  return found;
+}
+
+cluster::api_service kubernetes_resolver::service(access const& a) const {
+  cluster::api_service s{a.ca_file, a.verify};
   if (!a.token_file.empty())
-    service.token = [&a] {
+    s.token = [a] {
       return cluster::read_secret(a.token_file, cluster_error::code::denied,
                                   "is a service account's token mounted there?");
     };
-  service.remedy = [&a](unsigned status) -> std::string {
+  s.remedy = [a](unsigned status) -> std::string {
     auto const where = a.name_space == "*" ? "all namespaces" : "namespace " + a.name_space;
     if (status == 401 && a.token_file.empty()) return "the server wants a token: token-file=";
     if (status == 401) return "the token of " + a.token_file + " is of another cluster or expired";
@@ -151,29 +163,40 @@ muster::cluster_spec kubernetes_resolver::cluster_spec() {
     if (status == 404) return "is " + a.server + " a Kubernetes API server?";
     return {};
   };
-  service.limits = options_.limits;
-  service.time = options_.time;
-  api_client api(service);
+  s.limits = options_.limits;
+  s.time = options_.time;
+  return s;
+}
 
+std::optional<std::string> kubernetes_resolver::task_type() {
+  if (task_type_ || !own_task_) return task_type_;
+  return own_task_->first;
+}
+
+std::optional<int> kubernetes_resolver::task_id() {
+  if (task_id_ || !own_task_) return task_id_;
+  return own_task_->second;
+}
+
+muster::cluster_spec kubernetes_resolver::cluster_spec() {
+  auto const a = find_access();
+  api_client api(service(a));
   std::map<std::string, muster::cluster_spec::tasks> jobs;
   std::map<std::string, std::string> selected_by;
+  own_task_.reset();
+  // Elsewhere it is the name of some other machine.
+  auto const self = options_.server.empty() ? environment_lookup_("HOSTNAME").value_or("") : "";
   for (auto const& [job, selectors] : options_.jobs) {
     auto& tasks = jobs[job];
     for (auto const& selector : selectors) {
-      auto found = pods(api, a, selector);
-      if (options_.skip_finished)
-        std::erase_if(found,
-                      [](pod const& p) { return p.phase == "Succeeded" || p.phase == "Failed"; });
-      std::sort(found.begin(), found.end(), [this](pod const& x, pod const& y) {
-        if (x.name == y.name) return x.name_space < y.name_space;
-        return options_.natural_order ? cluster::natural_less(x.name, y.name) : x.name < y.name;
-      });
-      for (auto const& p : found) {
+      for (auto const& p : chosen(api, a, selector)) {
         auto const [other, is_new] = selected_by.try_emplace(p.name_space + "/" + p.name, selector);
         if (!is_new)
           throw invalid("Pod \"" + p.name + "\" is selected twice: by " + quoted(other->second) +
                         " and by " + quoted(selector));
-        tasks.emplace(static_cast<int>(tasks.size()), address(p));
+        auto const index = static_cast<int>(tasks.size());
+        if (p.name == self && a.name_space != "*") own_task_ = {job, index};
+        tasks.emplace(index, address(p));
       }
     }
     if (tasks.empty())

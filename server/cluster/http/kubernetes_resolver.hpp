@@ -1,7 +1,8 @@
 // The tasks of a cluster are pods: those that label selectors choose, in the order of their names.
 //
 // Within a pod the service account says whom to ask and who is asking; elsewhere the options do.
-// Tokens and authorities are read anew for each question, since they are renewed.
+// Tokens and authorities are read anew for each question, since they are renewed. A pod that is
+// itself one of the tasks finds out which: its host name is its own name.
 #pragma once
 
 #include "muster/cluster_resolver.hpp"
@@ -53,16 +54,26 @@ class kubernetes_resolver : public cluster_resolver {
   /// may do; missing: this is no pod; unreachable.
   muster::cluster_spec cluster_spec() override;
 
+  // As set, else what the last cluster_spec() found.
+  using cluster_resolver::task_id;
+  using cluster_resolver::task_type;
+  std::optional<std::string> task_type() override;
+  std::optional<int> task_id() override;
+
  private:
   struct access;
   struct pod;
   access find_access() const;
   std::vector<pod> pods(cluster::api_client& api, access const& a,
                         std::string const& selector) const;
+  std::vector<pod> chosen(cluster::api_client& api, access const& a,
+                          std::string const& selector) const;
+  cluster::api_service service(access const& a) const;
   std::string address(pod const& p) const;
 
   environment_lookup const environment_lookup_;
   options const options_;
+  std::optional<std::pair<std::string, int>> own_task_;
 };
 
 }  // namespace muster

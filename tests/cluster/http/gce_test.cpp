@@ -101,6 +101,23 @@ TEST_F(gce, without_a_type_or_an_index_there_is_no_master) {
   EXPECT_EQ(r.task_type(), "worker");
 }
 
+TEST_F(gce, a_machine_of_the_group_knows_which_it_is) {
+  reply(listing, {200, R"({"items":[)" + row("w-10") + "," + row("w-9") + "]}"});
+  machine_with_ip("w-9", "10.0.0.9");
+  machine_with_ip("w-10", "10.0.0.10");
+  auto o = options();
+  o.find_own = true;
+  says("instance/name", "w-10");
+  gce_resolver r(machine(), o);
+  EXPECT_EQ(r.task_id(), std::nullopt);
+  EXPECT_EQ(r.master(), "grpc://10.0.0.10:8470");
+  EXPECT_EQ(r.task_id(), 1);
+  says("instance/name", "stranger");
+  gce_resolver stranger(machine(), o);
+  EXPECT_TRUE(holds(fault_of([&] { stranger.cluster_spec(); }, code::missing),
+                    "this machine, stranger, is not running in instance group g"));
+}
+
 TEST_F(gce, an_ipv6_machine_has_its_address_in_brackets) {
   reply(listing, {200, R"({"items":[)" + row("a") + "]}"});
   reply("/compute/v1/projects/my-project/zones/us-central1-b/instances/a",

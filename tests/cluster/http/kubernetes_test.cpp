@@ -123,6 +123,26 @@ TEST_F(kubernetes, a_namespace_can_be_named_or_be_all) {
   EXPECT_EQ(seen.at(2).path(), "/api/v1/pods");
 }
 
+TEST_F(kubernetes, a_pod_that_is_a_task_knows_which) {
+  serve({{"a=1", {{"p-0", "Running", "10.0.0.1"}}},
+         {"b=2", {{"q-0", "Running", "10.0.0.2"}, {"q-1", "Running", "10.0.0.3"}}}},
+        true);
+  std::map<std::string, std::string> pod = {
+      {"KUBERNETES_SERVICE_HOST", "127.0.0.1"},
+      {"KUBERNETES_SERVICE_PORT", std::to_string(server_->port())},
+      {"HOSTNAME", "q-1"}};
+  kubernetes_resolver r(environment(pod), options({{"ps", {"a=1"}}, {"worker", {"b=2"}}}));
+  EXPECT_FALSE(r.task_type());
+  EXPECT_EQ(r.master(), "grpc://10.0.0.3:8470");
+  EXPECT_EQ(r.task_type(), "worker");
+  EXPECT_EQ(r.task_id(), 1);
+  r.task_id(0);
+  EXPECT_EQ(r.master(), "grpc://10.0.0.2:8470");
+  pod["HOSTNAME"] = "somebody";
+  kubernetes_resolver other(environment(pod), options({{"ps", {"a=1"}}}));
+  EXPECT_EQ(other.master(), "");
+}
+
 TEST_F(kubernetes, pods_that_are_not_ready_say_so) {
   auto const fault = [&](pod_row const& row) {
     http_service const server([&](http_seen const&) { return http_reply{200, list({row})}; });
