@@ -18,6 +18,8 @@ resolver_key const task_type{"task_type", "the job of this process"};
 resolver_key const task_id{"task_id", "its index there"};
 resolver_key const rpc_layer{"rpc_layer", "what stands before :// in a master (grpc)"};
 resolver_key const port{"port", "of every task (8470)"};
+resolver_key const tasks{"tasks",
+                         "how many there are when the cluster is complete; else any number"};
 resolver_key const token_file{"token_file", "with a token; without it the platform's own is used"};
 resolver_key const time_limit{"time_limit", "seconds for one question, tries included (60)"};
 resolver_key const api_url{"api_url", "of the service, in place of Google's own"};
@@ -64,6 +66,7 @@ std::shared_ptr<cluster_resolver> make_kubernetes(resolver_arguments const& a,
   } else if (a.text("job")) {
     throw a.wrong("job", "goes with selector=; several jobs are written as jobs=");
   }
+  o.tasks = a.number("tasks", 1, highest_index + 1).value_or(o.tasks);
   o.port = a.number("port", 1, port_max).value_or(o.port);
   o.name_space = a.text_or("namespace", "");
   o.host_ip = a.flag("host_ip").value_or(false);
@@ -92,6 +95,7 @@ std::shared_ptr<cluster_resolver> make_gce(resolver_arguments const& a, time_sou
   o.project = a.text_or("project", "");
   o.zone = a.text_or("zone", "");
   o.region = a.text_or("region", "");
+  o.tasks = a.number("tasks", 1, highest_index + 1).value_or(o.tasks);
   o.port = a.number("port", 1, port_max).value_or(o.port);
   o.task_type = a.text_or("job", o.task_type);
   o.task_id = a.number("task_id", 0, highest_index).value_or(o.task_id);
@@ -141,6 +145,7 @@ void add_cloud_resolver_kinds(resolver_kinds& kinds, time_source const& time) {
              {{"selector", "of the pods (job-name=tensorflow)"},
               {"job", "the job that they are (worker)"},
               {"jobs", R"(several: {"worker": ["app=a", "app=b"], "ps": "app=c"})"},
+              tasks,
               port,
               {"namespace", "of the pods, * for all; without it the own one"},
               {"host_ip", "true: addresses of nodes, not of pods"},
@@ -162,6 +167,7 @@ void add_cloud_resolver_kinds(resolver_kinds& kinds, time_source const& time) {
              "",
              {{"group", "name of the instance group; must be there"},
               {"job", "the job that they are (worker)"},
+              tasks,
               port,
               project,
               zone,

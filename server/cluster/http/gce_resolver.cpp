@@ -87,6 +87,11 @@ muster::cluster_spec gce_resolver::cluster_spec() {
     throw cluster_error(cluster_error::code::not_ready,
                         "instance group " + options_.instance_group + " of " + place +
                             " in project " + project + " has no running machine");
+  if (options_.tasks > 0 && machines.size() != static_cast<std::size_t>(options_.tasks))
+    throw cluster_error(cluster_error::code::not_ready,
+                        "instance group " + options_.instance_group + ": " +
+                            std::to_string(machines.size()) + " machines are running, " +
+                            std::to_string(options_.tasks) + " are expected");
   std::sort(machines.begin(), machines.end(), [](machine const& a, machine const& b) {
     return a.name == b.name ? a.path < b.path : cluster::natural_less(a.name, b.name);
   });

@@ -18,6 +18,8 @@ class gce_resolver : public cluster_resolver {
     std::string zone = {};     // likewise
     std::string region = {};   // of a regional group; then there is no zone
     std::string instance_group;
+    /// So many machines are waited for: fewer or more are not ready. 0: any number.
+    int tasks = 0;
     int port = 8470;
     std::string task_type = "worker";
     int task_id = 0;
@@ -35,7 +37,8 @@ class gce_resolver : public cluster_resolver {
   /// invalid: no group, or a zone and a region.
   gce_resolver(environment_lookup environment, options o);
 
-  /// not_ready: the group has no running machine; denied; missing: no such group; unreachable.
+  /// not_ready: the group has no running machine, or not as many as expected; denied; missing: no
+  /// such group; unreachable.
   muster::cluster_spec cluster_spec() override;
 
   using cluster_resolver::task_type;

@@ -35,6 +35,7 @@ struct kubernetes_resolver::access {
 struct kubernetes_resolver::pod {
   std::string name_space, name, phase, pod_ip, host_ip;
   bool ending = false;
+  std::string hostname = {};  // empty: its name
 };
 
 kubernetes_resolver::location kubernetes_resolver::parse_location(std::string_view text) {
@@ -113,6 +114,7 @@ std::vector<kubernetes_resolver::pod> kubernetes_resolver::pods(api_client& api,
       all.push_back({meta.text_of("namespace"), meta.at("name").text(), status.text_of("phase"),
                      status.text_of("podIP"), status.text_of("hostIP"),
                      meta.find("deletionTimestamp").has_value()});
+      if (auto const spec = item.find("spec")) all.back().hostname = spec->text_of("hostname");
     }
     auto const meta = top.find("metadata");
     next = meta ? meta->text_of("continue") : std::string();
@@ -178,14 +180,25 @@ std::optional<int> kubernetes_resolver::task_id() {
   return own_task_->second;
 }
 
+// Off the cluster the variables are about some other machine, and a name is one in its namespace.
+std::function<bool(kubernetes_resolver::pod const&)> kubernetes_resolver::find_self() const {
+  if (!options_.server.empty() || options_.name_space == "*")
+    return [](pod const&) { return false; };
+  auto const by_name = environment_lookup_("POD_NAME").value_or("");
+  auto const by_host = environment_lookup_("HOSTNAME").value_or("");
+  return [by_name, by_host](pod const& p) {
+    if (!by_name.empty()) return p.name == by_name;
+    return !by_host.empty() && (p.hostname.empty() ? p.name : p.hostname) == by_host;
+  };
+}
+
 muster::cluster_spec kubernetes_resolver::cluster_spec() {
   auto const a = find_access();
   api_client api(service(a));
   std::map<std::string, muster::cluster_spec::tasks> jobs;
   std::map<std::string, std::string> selected_by;
   own_task_.reset();
-  // Elsewhere it is the name of some other machine.
-  auto const self = options_.server.empty() ? environment_lookup_("HOSTNAME").value_or("") : "";
+  auto const self = find_self();
   for (auto const& [job, selectors] : options_.jobs) {
     auto& tasks = jobs[job];
     for (auto const& selector : selectors) {
@@ -195,7 +208,7 @@ muster::cluster_spec kubernetes_resolver::cluster_spec() {
           throw invalid("Pod \"" + p.name + "\" is selected twice: by " + quoted(other->second) +
                         " and by " + quoted(selector));
         auto const index = static_cast<int>(tasks.size());
-        if (p.name == self && a.name_space != "*") own_task_ = {job, index};
+        if (self(p)) own_task_ = {job, index};
         tasks.emplace(index, address(p));
       }
     }
@@ -206,6 +219,11 @@ muster::cluster_spec kubernetes_resolver::cluster_spec() {
               (a.name_space == "*" ? "any namespace" : "namespace " + a.name_space) +
               " has the labels " + cluster::listed(selectors));
   }
+  auto const count = static_cast<int>(selected_by.size());
+  if (options_.tasks > 0 && count != options_.tasks)
+    throw cluster_error(cluster_error::code::not_ready,
+                        std::to_string(count) + " pods are running, " +
+                            std::to_string(options_.tasks) + " are expected");
   return muster::cluster_spec(std::move(jobs));
 }
 

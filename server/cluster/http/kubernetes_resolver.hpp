@@ -2,7 +2,8 @@
 //
 // Within a pod the service account says whom to ask and who is asking; elsewhere the options do.
 // Tokens and authorities are read anew for each question, since they are renewed. A pod that is
-// itself one of the tasks finds out which: its host name is its own name.
+// itself one of the tasks finds out which: by POD_NAME where the manifest sets it, else by
+// HOSTNAME, which is the name of a plain pod and job-index in an indexed Job.
 #pragma once
 
 #include "muster/cluster_resolver.hpp"
@@ -25,6 +26,8 @@ class kubernetes_resolver : public cluster_resolver {
     /// Label selectors of each job; a job's tasks are those of its first selector, then of the
     /// next.
     std::map<std::string, std::vector<std::string>> jobs = {{"worker", {"job-name=tensorflow"}}};
+    /// So many pods all together are waited for: fewer or more are not ready. 0: any number.
+    int tasks = 0;
     int port = 8470;
     /// Empty: the pod's own, off the cluster "default". "*": all.
     std::string name_space = {};
@@ -50,8 +53,8 @@ class kubernetes_resolver : public cluster_resolver {
   /// invalid: options that contradict each other.
   kubernetes_resolver(environment_lookup environment, options o);
 
-  /// not_ready: a pod is not running, or a job has none; denied: the token, or what the account
-  /// may do; missing: this is no pod; unreachable.
+  /// not_ready: a pod is not running, a job has none, or they are not as many as expected; denied:
+  /// the token, or what the account may do; missing: this is no pod; unreachable.
   muster::cluster_spec cluster_spec() override;
 
   // As set, else what the last cluster_spec() found.
@@ -70,6 +73,8 @@ class kubernetes_resolver : public cluster_resolver {
                           std::string const& selector) const;
   cluster::api_service service(access const& a) const;
   std::string address(pod const& p) const;
+  /// Whether a pod is the one that this program runs in.
+  std::function<bool(pod const&)> find_self() const;
 
   environment_lookup const environment_lookup_;
   options const options_;

@@ -118,6 +118,16 @@ TEST_F(gce, a_machine_of_the_group_knows_which_it_is) {
                     "this machine, stranger, is not running in instance group g"));
 }
 
+TEST_F(gce, a_group_can_be_waited_for_until_it_is_complete) {
+  reply(listing, {200, R"({"items":[)" + row("a") + "]}"});
+  machine_with_ip("a", "10.0.0.1");
+  auto o = options();
+  o.tasks = 2;
+  gce_resolver r(machine(), o);
+  EXPECT_EQ(fault_of([&] { r.cluster_spec(); }, code::not_ready),
+            "instance group g: 1 machines are running, 2 are expected");
+}
+
 TEST_F(gce, an_ipv6_machine_has_its_address_in_brackets) {
   reply(listing, {200, R"({"items":[)" + row("a") + "]}"});
   reply("/compute/v1/projects/my-project/zones/us-central1-b/instances/a",

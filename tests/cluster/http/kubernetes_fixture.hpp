@@ -10,6 +10,7 @@ namespace muster::testing {
 struct pod_row {
   std::string name, phase, pod_ip, host_ip = "10.1.0.1";
   bool ending = false;
+  std::string hostname = {};
 };
 
 class kubernetes : public ::testing::Test {
@@ -27,7 +28,9 @@ class kubernetes : public ::testing::Test {
     for (auto const& p : pods)
       items += std::string(items.empty() ? "" : ",") + R"({"metadata":{"name":")" + p.name +
                (p.ending ? R"(","deletionTimestamp":"2026-11-21T10:00:00Z)" : "") +
-               R"("},"status":{"phase":")" + p.phase +
+               R"("},"spec":{)" +
+               (p.hostname.empty() ? "" : R"("hostname":")" + p.hostname + "\"") +
+               R"(},"status":{"phase":")" + p.phase +
                (p.pod_ip.empty() ? "" : R"(","podIP":")" + p.pod_ip) + R"(","hostIP":")" +
                p.host_ip + R"("}})";
     return R"({"kind":"PodList","metadata":{"continue":")" + next + R"("},"items":[)" + items +

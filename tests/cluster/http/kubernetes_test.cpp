@@ -125,7 +125,10 @@ TEST_F(kubernetes, a_namespace_can_be_named_or_be_all) {
 
 TEST_F(kubernetes, a_pod_that_is_a_task_knows_which) {
   serve({{"a=1", {{"p-0", "Running", "10.0.0.1"}}},
-         {"b=2", {{"q-0", "Running", "10.0.0.2"}, {"q-1", "Running", "10.0.0.3"}}}},
+         {"b=2", {{"q-0", "Running", "10.0.0.2"}, {"q-1", "Running", "10.0.0.3"}}},
+         {"indexed",
+          {{"j-0-xyz", "Running", "10.0.0.4", "", false, "j-0"},
+           {"j-1-abc", "Running", "10.0.0.5", "", false, "j-1"}}}},
         true);
   std::map<std::string, std::string> pod = {
       {"KUBERNETES_SERVICE_HOST", "127.0.0.1"},
@@ -138,7 +141,14 @@ TEST_F(kubernetes, a_pod_that_is_a_task_knows_which) {
   EXPECT_EQ(r.task_id(), 1);
   r.task_id(0);
   EXPECT_EQ(r.master(), "grpc://10.0.0.2:8470");
-  pod["HOSTNAME"] = "somebody";
+  // The pods of an indexed Job have another host name than name.
+  pod["HOSTNAME"] = "j-1";
+  kubernetes_resolver indexed(environment(pod), options({{"worker", {"indexed"}}}));
+  EXPECT_EQ(indexed.master(), "grpc://10.0.0.5:8470");
+  pod["POD_NAME"] = "j-0-xyz";
+  kubernetes_resolver named(environment(pod), options({{"worker", {"indexed"}}}));
+  EXPECT_EQ(named.master(), "grpc://10.0.0.4:8470");
+  pod["POD_NAME"] = "somebody";
   kubernetes_resolver other(environment(pod), options({{"ps", {"a=1"}}}));
   EXPECT_EQ(other.master(), "");
 }
@@ -170,6 +180,18 @@ TEST_F(kubernetes, pods_that_have_ended_can_be_left_out) {
       holds(fault_of([&] { strict.cluster_spec(); }, code::not_ready), "phase: \"Failed\""));
   o.skip_finished = true;
   EXPECT_EQ(kubernetes_resolver(environment({}), o).cluster_spec().size(), 1u);
+}
+
+TEST_F(kubernetes, a_cluster_can_be_waited_for_until_it_is_complete) {
+  serve({{"app=x", {{"p-0", "Running", "10.0.0.1"}, {"p-1", "Running", "10.0.0.2"}}}}, false);
+  auto o = options({{"worker", {"app=x"}}});
+  o.server = server_->url();
+  o.tasks = 3;
+  kubernetes_resolver r(environment({}), o);
+  EXPECT_EQ(fault_of([&] { r.cluster_spec(); }, code::not_ready),
+            "2 pods are running, 3 are expected");
+  o.tasks = 2;
+  EXPECT_EQ(kubernetes_resolver(environment({}), o).cluster_spec().size(), 2u);
 }
 
 TEST_F(kubernetes, a_pod_cannot_be_two_tasks) {
