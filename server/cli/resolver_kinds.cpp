@@ -1,12 +1,11 @@
 #include "server/cli/resolver_kinds.hpp"
 
+#include "server/cluster/http/cloud_resolver_kinds.hpp"
+
 namespace muster::cli {
 
 resolver_kinds const& known_resolvers() {
-  static auto const kinds = [] {
-    auto all = local_resolver_kinds();
-    return all;
-  }();
+  static auto const kinds = all_resolver_kinds();
   return kinds;
 }
 

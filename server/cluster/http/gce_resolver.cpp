@@ -38,6 +38,12 @@ void gce_resolver::task_type(std::optional<std::string> type) {
                 "; name another when the resolver is made");
 }
 
+std::optional<int> gce_resolver::task_id() {
+  if (task_id_ || !options_.find_own) return task_id_;
+  if (!own_id_) cluster_spec();
+  return own_id_;
+}
+
 std::vector<gce_resolver::machine> gce_resolver::running(api_client& api,
                                                          std::string const& project,
                                                          std::string const& place) const {
@@ -102,7 +108,7 @@ muster::cluster_spec gce_resolver::cluster_spec() {
     if (own == machines.end())
       throw cluster::missing("this machine, " + self + ", is not running in instance group " +
                              options_.instance_group);
-    task_id_ = static_cast<int>(own - machines.begin());
+    own_id_ = static_cast<int>(own - machines.begin());
   }
   muster::cluster_spec::tasks tasks;
   for (auto const& m : machines) {

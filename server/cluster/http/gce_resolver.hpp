@@ -23,8 +23,7 @@ class gce_resolver : public cluster_resolver {
     int port = 8470;
     std::string task_type = "worker";
     int task_id = 0;
-    /// The index is that of this machine in the group, which the metadata server names, once
-    /// cluster_spec() has been asked for.
+    /// The index is that of this machine in the group; the metadata server knows its name.
     bool find_own = false;
     std::string rpc_layer = "grpc";
     std::string api_url = "https://compute.googleapis.com/compute/v1";
@@ -44,6 +43,8 @@ class gce_resolver : public cluster_resolver {
   using cluster_resolver::task_type;
   /// invalid: the machines are all of one job, which the options name.
   void task_type(std::optional<std::string> type) override;
+  using cluster_resolver::task_id;
+  std::optional<int> task_id() override;
 
  private:
   struct machine;
@@ -52,6 +53,7 @@ class gce_resolver : public cluster_resolver {
 
   environment_lookup const environment_lookup_;
   options const options_;
+  std::optional<int> own_id_;
 };
 
 }  // namespace muster

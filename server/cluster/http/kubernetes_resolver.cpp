@@ -170,14 +170,20 @@ cluster::api_service kubernetes_resolver::service(access const& a) const {
   return s;
 }
 
+void kubernetes_resolver::learn_own_task() {
+  if (!asked_ && options_.server.empty()) cluster_spec();
+}
+
 std::optional<std::string> kubernetes_resolver::task_type() {
-  if (task_type_ || !own_task_) return task_type_;
-  return own_task_->first;
+  if (task_type_) return task_type_;
+  learn_own_task();
+  return own_task_ ? std::optional(own_task_->first) : std::nullopt;
 }
 
 std::optional<int> kubernetes_resolver::task_id() {
-  if (task_id_ || !own_task_) return task_id_;
-  return own_task_->second;
+  if (task_id_) return task_id_;
+  learn_own_task();
+  return own_task_ ? std::optional(own_task_->second) : std::nullopt;
 }
 
 // Off the cluster the variables are about some other machine, and a name is one in its namespace.
@@ -224,6 +230,7 @@ muster::cluster_spec kubernetes_resolver::cluster_spec() {
     throw cluster_error(cluster_error::code::not_ready,
                         std::to_string(count) + " pods are running, " +
                             std::to_string(options_.tasks) + " are expected");
+  asked_ = true;
   return muster::cluster_spec(std::move(jobs));
 }
 

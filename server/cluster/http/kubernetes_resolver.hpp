@@ -57,7 +57,7 @@ class kubernetes_resolver : public cluster_resolver {
   /// the token, or what the account may do; missing: this is no pod; unreachable.
   muster::cluster_spec cluster_spec() override;
 
-  // As set, else what the last cluster_spec() found.
+  // As set, else what the last cluster_spec() found; it is asked where there was none.
   using cluster_resolver::task_id;
   using cluster_resolver::task_type;
   std::optional<std::string> task_type() override;
@@ -66,6 +66,7 @@ class kubernetes_resolver : public cluster_resolver {
  private:
   struct access;
   struct pod;
+  void learn_own_task();
   access find_access() const;
   std::vector<pod> pods(cluster::api_client& api, access const& a,
                         std::string const& selector) const;
@@ -79,6 +80,7 @@ class kubernetes_resolver : public cluster_resolver {
   environment_lookup const environment_lookup_;
   options const options_;
   std::optional<std::pair<std::string, int>> own_task_;
+  bool asked_ = false;
 };
 
 }  // namespace muster

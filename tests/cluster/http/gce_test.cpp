@@ -109,9 +109,10 @@ TEST_F(gce, a_machine_of_the_group_knows_which_it_is) {
   o.find_own = true;
   says("instance/name", "w-10");
   gce_resolver r(machine(), o);
-  EXPECT_EQ(r.task_id(), std::nullopt);
-  EXPECT_EQ(r.master(), "grpc://10.0.0.10:8470");
   EXPECT_EQ(r.task_id(), 1);
+  EXPECT_EQ(r.master(), "grpc://10.0.0.10:8470");
+  r.task_id(0);
+  EXPECT_EQ(r.master(), "grpc://10.0.0.9:8470");
   says("instance/name", "stranger");
   gce_resolver stranger(machine(), o);
   EXPECT_TRUE(holds(fault_of([&] { stranger.cluster_spec(); }, code::missing),

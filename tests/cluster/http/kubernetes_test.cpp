@@ -135,9 +135,8 @@ TEST_F(kubernetes, a_pod_that_is_a_task_knows_which) {
       {"KUBERNETES_SERVICE_PORT", std::to_string(server_->port())},
       {"HOSTNAME", "q-1"}};
   kubernetes_resolver r(environment(pod), options({{"ps", {"a=1"}}, {"worker", {"b=2"}}}));
-  EXPECT_FALSE(r.task_type());
-  EXPECT_EQ(r.master(), "grpc://10.0.0.3:8470");
   EXPECT_EQ(r.task_type(), "worker");
+  EXPECT_EQ(r.master(), "grpc://10.0.0.3:8470");
   EXPECT_EQ(r.task_id(), 1);
   r.task_id(0);
   EXPECT_EQ(r.master(), "grpc://10.0.0.2:8470");
