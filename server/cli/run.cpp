@@ -57,6 +57,12 @@ std::map<std::string, std::string> added(options const& o) {
   return all;
 }
 
+// Inside of another run it is what that one told its tasks, and serves them.
+std::string server_of_environment() {
+  auto const* server = std::getenv("MUSTER_COORDINATOR");
+  return server && !std::getenv("MUSTER_TASK_TYPE") ? server : "";
+}
+
 std::optional<int> free_restart_status(launch::plan_request const& p) {
   constexpr auto name = "TF_CLIENT_NON_FATAL_RESTART_EXIT_CODE";
   auto const set = p.added.contains(name) ? p.added : p.inherited;
@@ -146,9 +152,7 @@ int run(options& o) {
     throw command_error(exit_usage,
                         "say what to run: muster run [flags] -- COMMAND… (see 'muster "
                         "run --help')");
-  if (auto const* server = std::getenv("MUSTER_COORDINATOR");
-      server && o.server.empty() && o.declare.empty())
-    o.server = server;
+  if (o.server.empty() && o.declare.empty()) o.server = server_of_environment();
   auto const cluster = find_cluster(o.sources);
   auto request = request_of(o, cluster);
   choose_ports(request, cluster);

@@ -97,7 +97,7 @@ class launcher {
     }
     bool const again = told_ != 0;
     told_ = number;
-    if (ending_) return leave();
+    if (ending_) return output_.abandon();
     if (!again && pausing_) {
       pause_.cancel();
       output_.say(signal_name(number) + ": stopped between two starts");
@@ -150,11 +150,6 @@ class launcher {
     status_ = status;
     ending_ = true;
     output_.finish([this] { io_.stop(); });
-  }
-
-  void leave() {
-    output_.abandon();
-    io_.stop();
   }
 
   launch_options const options_;

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 #include <stdexcept>
+#include <utility>
 
 namespace muster::launch {
 namespace {
@@ -97,8 +98,18 @@ void output::broken(int fd, int error) {
 }
 
 void output::finish(std::function<void()> done) {
+  if (abandoned_) {
+    boost::asio::post(io_, std::move(done));
+    return;
+  }
   done_ = std::move(done);
   writer_.finish();
+}
+
+void output::abandon() {
+  abandoned_ = true;
+  writer_.abandon();
+  if (done_) boost::asio::post(io_, std::exchange(done_, {}));
 }
 
 }  // namespace muster::launch

@@ -35,12 +35,13 @@ class output {
   void say(std::string_view text);
 
   /// Whether readers should pause; `resume` is called once they need not.
-  bool full() const { return writer_.full(); }
+  bool full() const { return !abandoned_ && writer_.full(); }
   std::function<void()> resume;
 
-  /// `done` is called when everything was written.
+  /// `done` is called when everything was written, or abandoned.
   void finish(std::function<void()> done);
-  void abandon() { writer_.abandon(); }
+  /// What was not written by now never is.
+  void abandon();
 
  private:
   struct task {
@@ -56,6 +57,7 @@ class output {
   std::vector<task> tasks_;
   std::map<std::string, std::size_t> numbers_;
   std::function<void()> done_;
+  bool abandoned_ = false;
   std::string buffer_;
   descriptor_writer writer_;  // last: its thread ends first, before files close
 };
