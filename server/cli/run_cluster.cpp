@@ -6,11 +6,9 @@
 
 #include "muster/cluster_error.hpp"
 #include "muster/cluster_rules.hpp"
+#include "muster/make_resolver.hpp"
 #include "muster/tf_config.hpp"
 #include "server/cli/command.hpp"
-#if __has_include("muster/make_resolver.hpp")
-#include "muster/make_resolver.hpp"
-#endif
 
 namespace muster::cli {
 namespace {
@@ -53,9 +51,8 @@ run_cluster from_file(std::string const& path) {
   return r;
 }
 
-run_cluster from_resolver([[maybe_unused]] std::string const& text) {
-#if __has_include("muster/make_resolver.hpp")
-  auto const resolver = make_resolver(text);
+run_cluster from_resolver(std::string const& text) {
+  auto const resolver = local_resolver_kinds().make(text);
   run_cluster r;
   r.origin = "--cluster-from " + text;
   r.spec = resolver->cluster_spec();
@@ -64,9 +61,6 @@ run_cluster from_resolver([[maybe_unused]] std::string const& text) {
   r.rpc_layer = resolver->rpc_layer();
   if (auto const e = resolver->environment(); !e.empty()) r.environment = e;
   return r;
-#else
-  throw wrong("--cluster-from is not in this build");
-#endif
 }
 
 void take_task(std::string const& text, run_cluster& r) {
