@@ -1,5 +1,6 @@
 #include "muster/standard_server.hpp"
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdlib>
 #include <mutex>
@@ -19,14 +20,13 @@ class worker_server : public standard_server {
     if (functions) functions(worker_);
   }
   ~worker_server() override {
-    stop();
+    if (!stopped_) stop();
     if (thread_.joinable()) thread_.join();
   }
 
   void start() override {
     std::lock_guard lock(mutex_);
-    if (started_) return;
-    started_ = true;
+    if (thread_.joinable()) return;
     thread_ = std::thread([this] {
       int const status = worker_.run();
       std::lock_guard inner(mutex_);
@@ -36,29 +36,26 @@ class worker_server : public standard_server {
     });
   }
   void join() override {
+    start();
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return ended_; });
     if (status_ != 0)
       throw std::runtime_error("the server of " + name_ + " has ended; its log says why");
   }
-  void stop() noexcept override {
-    std::lock_guard lock(mutex_);
-    if (started_ && !ended_) worker_.stop();
-    if (started_) return;
-    started_ = ended_ = true;  // before its start: it never runs
-    changed_.notify_all();
+  void stop() noexcept override {  // no lock: signal handlers call it
+    stopped_ = true;
+    worker_.stop();
   }
 
  private:
   std::string const name_;
   worker worker_;
+  std::atomic<bool> stopped_ = false;
   std::mutex mutex_;  // protects the following
   std::condition_variable changed_;
-  bool started_ = false;
+  std::thread thread_;
   bool ended_ = false;
   int status_ = 0;
-
-  std::thread thread_;
 };
 
 // Stands for a server that somebody else runs.

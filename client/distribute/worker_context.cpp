@@ -82,7 +82,8 @@ session_creator worker_context::make_session_creator(scaffold s,
   }
   c.scaffold = std::move(s);
   c.server.server = server_named(options_.server);
-  c.server.name = describe();
+  c.server.name = options_.task_type.value_or("distribute coordinator");
+  if (options_.task_type) c.server.name += ":" + std::to_string(options_.task_id.value_or(0));
   if (options_.task_type && distributed_mode()) {
     c.task.task_job = *options_.task_type;
     c.task.task_index = options_.task_id.value_or(0);
