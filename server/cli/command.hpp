@@ -54,6 +54,7 @@ void add_kv(CLI::App& app, choice& chosen);
 void add_clusters(CLI::App& app, choice& chosen);
 void add_events(CLI::App& app, choice& chosen);
 void add_logs(CLI::App& app, choice& chosen);
+void add_resolve(CLI::App& app, choice& chosen);
 void add_version(CLI::App& app, choice& chosen);
 
 /// Installs `run(options)` as the verb's work. The options outlive the parse.

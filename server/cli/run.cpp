@@ -186,8 +186,7 @@ void add_cluster_options(CLI::App& verb, options& o) {
       ->type_name("N")
       ->check(CLI::Range(1, launch::processes_max).description(""));
   verb.add_option("--cluster-from", o.sources.cluster_from,
-                  "Who knows the cluster: tf_config:, slurm:, kubernetes:, … with settings "
-                  "KEY=VALUE;…")
+                  "Who knows the cluster, e.g. slurm; see 'muster resolve --help'")
       ->type_name("KIND:…");
   verb.add_option("--cluster-file", o.sources.cluster_file,
                   "The cluster as JSON, {\"worker\": [\"host:port\", …]}, or all of a TF_CONFIG")
@@ -235,7 +234,7 @@ void add_run(CLI::App& app, choice& chosen) {
   verb->footer(
       "Examples:\n"
       "  muster run --nproc 4 -- python train.py\n"
-      "  muster run --cluster-from slurm: --max-restarts 3 -- python train.py\n"
+      "  muster run --cluster-from slurm --max-restarts 3 -- python train.py\n"
       "  muster run --nproc 4 --declare train --url http://127.0.0.1:8477 -- python train.py\n"
       "Exit status: 0 when all tasks ended well, else that of the first that failed (128 + n after "
       "signal n), 127 when there is no such command, 2 for a wrong cluster or flag.");

@@ -6,9 +6,9 @@
 
 #include "muster/cluster_error.hpp"
 #include "muster/cluster_rules.hpp"
-#include "muster/make_resolver.hpp"
 #include "muster/tf_config.hpp"
 #include "server/cli/command.hpp"
+#include "server/cli/resolver_kinds.hpp"
 
 namespace muster::cli {
 namespace {
@@ -52,7 +52,7 @@ run_cluster from_file(std::string const& path) {
 }
 
 run_cluster from_resolver(std::string const& text) {
-  auto const resolver = local_resolver_kinds().make(text);
+  auto const resolver = make_known_resolver("--cluster-from", text);
   run_cluster r;
   r.origin = "--cluster-from " + text;
   r.spec = resolver->cluster_spec();
@@ -117,7 +117,8 @@ run_cluster find_cluster(run_sources const& sources) {
     check(r);
     return r;
   } catch (cluster_error const& e) {
-    throw wrong(e.what());
+    bool const missing = e.kind() == cluster_error::code::missing;  // a job, a task, a variable
+    throw command_error(missing ? exit_usage : status_of(e), e.what());
   }
 }
 

@@ -102,6 +102,12 @@ void cluster_watch::refresh() {
   state_->woken.notify_all();
 }
 
+void cluster_watch::request_stop() {
+  std::lock_guard const lock(state_->mutex);
+  state_->stopping = true;
+  state_->woken.notify_all();
+}
+
 bool cluster_watch::stop(std::chrono::milliseconds patience) {
   std::unique_lock lock(state_->mutex);
   state_->stopping = true;

@@ -177,4 +177,9 @@ std::shared_ptr<cluster_resolver> resolver_kinds::make(
   return std::make_shared<union_resolver>(std::move(made));
 }
 
+std::shared_ptr<cluster_resolver> make_resolver(std::string_view text,
+                                                environment_lookup const& environment) {
+  return local_resolver_kinds().make(text, environment);
+}
+
 }  // namespace muster

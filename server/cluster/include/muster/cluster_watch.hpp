@@ -43,6 +43,8 @@ class cluster_watch {
 
   /// Asks at once instead of at the next interval.
   void refresh();
+  /// Asks it to stop, without waiting; stop() follows.
+  void request_stop();
   /// No handler runs after it. Waits for the resolver to come back from a call, but no longer than
   /// `patience`: false, and the thread with the resolver is left to end by itself. Idempotent.
   bool stop(std::chrono::milliseconds patience = std::chrono::seconds(10));

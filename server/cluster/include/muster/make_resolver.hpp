@@ -90,6 +90,10 @@ class resolver_kinds {
 /// simple, file, tf-config, slurm and sagemaker: those that ask nobody over the network.
 resolver_kinds local_resolver_kinds();
 
+/// One of these; a program that knows more kinds asks its own table.
+std::shared_ptr<cluster_resolver> make_resolver(
+    std::string_view text, environment_lookup const& environment = process_environment());
+
 /// Where in `text` the character stands outside of JSON's strings, objects and lists; npos:
 /// nowhere.
 std::size_t find_outside_json(std::string_view text, char wanted, std::size_t from = 0);
