@@ -42,6 +42,7 @@ struct choice {
 void add_verbs(CLI::App& app, choice& chosen);
 void add_serve(CLI::App& app, choice& chosen);
 void add_worker(CLI::App& app, choice& chosen);
+void add_run(CLI::App& app, choice& chosen);
 void add_submit(CLI::App& app, choice& chosen);
 void add_jobs(CLI::App& app, choice& chosen);
 void add_fetch(CLI::App& app, choice& chosen);

@@ -27,7 +27,7 @@ struct followed {
     return await(
         [&] {
           for (auto const& e : c.get("/api/v1/events?limit=1000").at("events").as_array())
-            if (e.at("kind") == kind &&
+            if (std::string_view(e.at("kind").as_string()) == kind &&
                 std::string_view(e.at("text").as_string()).find(text) != std::string_view::npos)
               return true;
           return false;

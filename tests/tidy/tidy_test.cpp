@@ -148,11 +148,20 @@ TEST(tidy, resolvers_over_http_know_the_client_and_no_server) {
                  "of the web layer they use the HTTP client and its texts");
 }
 
+TEST(tidy, the_launcher_knows_no_server) {
+  check_includes([](source const& s) { return s.in("server/launch/"); },
+                 [](std::string const& h) {
+                   return !starts_with_any(
+                       h, {"server/core/", "server/rpc/", "server/app/", "server/cli/", "web/"});
+                 },
+                 "it starts programs; whose they are is nothing to it");
+}
+
 TEST(tidy, json_stops_at_web_client_and_command_line) {
   check_includes(
       [](source const& s) {
         return !starts_with_any(s.path, {"web/", "client/", "server/cli/", "server/cluster/",
-                                         "bench/", "tests/", "examples/"});
+                                         "server/launch/", "bench/", "tests/", "examples/"});
       },
       [](std::string const& h) { return !h.starts_with("boost/json"); },
       "the server's inside has structs, not JSON");
