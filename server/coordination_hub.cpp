@@ -26,6 +26,14 @@ core::result<coordination::cluster_id> coordination_hub::create(coordination::cl
   return clusters_.create(environment_.now(), std::move(spec));
 }
 
+core::status coordination_hub::redeclare(coordination::cluster_id cluster,
+                                         coordination::cluster_spec spec) {
+  auto const done = clusters_.redeclare(environment_.now(), cluster, std::move(spec));
+  if (!done) return done.error();
+  deliver(done->get());
+  return {};
+}
+
 core::status coordination_hub::remove(std::string_view name) {
   auto const removed = clusters_.remove(environment_.now(), name);
   if (!removed) return removed.error();

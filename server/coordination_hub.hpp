@@ -46,6 +46,9 @@ class coordination_hub {
   void forget(core::coordination::cluster_id cluster, core::call_id call);
 
   core::result<core::coordination::cluster_id> create(core::coordination::cluster_spec spec);
+  /// As clusters::redeclare. REQUIRES: the cluster exists.
+  core::status redeclare(core::coordination::cluster_id cluster,
+                         core::coordination::cluster_spec spec);
   /// Answers every parked call of the cluster first. NOT_FOUND.
   core::status remove(std::string_view name);
   /// Answers everything; requests are refused from then on.

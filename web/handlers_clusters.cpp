@@ -51,6 +51,11 @@ void write_tasks(json_out& out, cluster_facts const& c) {
 void write(json_out& out, cluster_facts const& c, bool with_past) {
   out.begin_object();
   write_fields(out, c.view.spec);
+  if (c.view.next) {
+    out.key("next_jobs").begin_object();
+    for (auto const& j : c.view.next->jobs) out.key(j.name).number(j.tasks);
+    out.end_object();
+  }
   out.key("main").boolean(c.workers.has_value());
   out.key("address").string(c.view.address);
   write_tasks(out, c);

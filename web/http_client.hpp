@@ -1,6 +1,6 @@
-// A small blocking HTTP/1.1 client for the CLI verbs and the tests: plain `http://` URLs, one
-// connection that is kept alive between requests, errors as texts that say what to do. Used by one
-// thread at a time.
+// A small blocking HTTP/1.1 client for the CLI verbs, the cluster resolvers and the tests:
+// `http://` and `https://` URLs, one connection that is kept alive between requests, errors as
+// texts that say what went wrong. Follows no redirects. Used by one thread at a time.
 #pragma once
 
 #include <chrono>
@@ -37,18 +37,25 @@ struct http_response {
   std::string_view header(std::string_view name) const;
 };
 
+struct http_client_options {
+  /// Longer answers are an error (RESOURCE_EXHAUSTED); streams have no limit but on a line.
+  std::size_t answer_bytes_max = std::size_t{1} << 30;
+  /// Authorities for `https://` in PEM form; empty: the system's.
+  std::string ca_file = {};
+  /// False: `https://` takes any certificate, so anybody may answer.
+  bool verify = true;
+};
+
 class http_client {
  public:
-  /// Longer answers are an error (RESOURCE_EXHAUSTED); streams have no limit but on a line.
-  static constexpr std::size_t answer_bytes_max = std::size_t{1} << 30;
-
-  http_client();
+  explicit http_client(http_client_options options = {});
   ~http_client();
   http_client(http_client&&) noexcept;
   http_client& operator=(http_client&&) noexcept;
 
-  /// Any HTTP status is a result. INVALID_ARGUMENT: the URL; UNAVAILABLE: cannot connect, or the
-  /// connection broke; DEADLINE_EXCEEDED.
+  /// Any HTTP status is a result. INVALID_ARGUMENT: the URL, a header or the CA file; UNAVAILABLE:
+  /// cannot connect, or the connection broke; UNAUTHENTICATED: the server's certificate is not
+  /// accepted; DEADLINE_EXCEEDED.
   core::result<http_response> send(http_request const& request);
 
   /// As send, but hands each line of a 2xx body (without its end) to `line` as it arrives; false

@@ -10,16 +10,17 @@ core::result<http_target> parse_http_url(std::string_view url) {
   auto const wrong = [&](std::string const& why) {
     return core::status{core::code::invalid_argument, "'" + std::string(url) + "': " + why};
   };
-  constexpr std::string_view scheme = "http://";
-  if (url.starts_with("https://")) return wrong("https is not supported, use http://HOST:PORT");
-  if (!url.starts_with(scheme)) return wrong("expected http://HOST:PORT");
-  auto rest = url.substr(scheme.size());
   http_target t;
+  t.tls = url.starts_with("https://");
+  if (!t.tls && !url.starts_with("http://"))
+    return wrong("expected http://HOST:PORT or https://HOST:PORT");
+  if (t.tls) t.port = "443";
+  auto rest = url.substr(url.find("//") + 2);
   auto const slash = std::min(rest.find_first_of("/?"), rest.size());
   auto authority = rest.substr(0, slash);
   if (slash < rest.size()) t.path = rest.substr(slash);
   if (t.path.starts_with('?')) t.path = "/" + t.path;
-  if (t.path.find_first_of(" \r\n") != std::string::npos) return wrong("has blanks in its path");
+  if (url.find_first_of(" \r\n\t") != std::string::npos) return wrong("has blanks");
   if (authority.starts_with('[')) {
     auto const end = authority.find(']');
     if (end == std::string_view::npos) return wrong("']' is missing");
@@ -30,7 +31,8 @@ core::result<http_target> parse_http_url(std::string_view url) {
     t.host = authority.substr(0, colon);
     authority.remove_prefix(colon);
   }
-  if (authority.starts_with(':')) {
+  if (!authority.empty()) {
+    if (!authority.starts_with(':')) return wrong("expected ':' after ']'");
     auto const port = parse_number(authority.substr(1));
     if (!port || *port == 0 || *port > 65535) return wrong("the port is no number up to 65535");
     t.port = std::to_string(*port);

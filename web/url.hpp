@@ -1,4 +1,4 @@
-// `http://` URLs, taken apart for the client. Pure.
+// `http://` and `https://` URLs, taken apart for the client. Pure.
 #pragma once
 
 #include <string>
@@ -9,12 +9,13 @@
 namespace muster::web {
 
 struct http_target {
+  bool tls = false;
   std::string host, port = "80", path = "/";
   std::string authority() const {
     auto const name = host.find(':') == std::string::npos ? host : "[" + host + "]";
-    return port == "80" ? name : name + ":" + port;
+    return port == (tls ? "443" : "80") ? name : name + ":" + port;
   }
-  std::string url() const { return "http://" + authority(); }
+  std::string url() const { return (tls ? "https://" : "http://") + authority(); }
 };
 
 /// INVALID_ARGUMENT says what is wrong with it.

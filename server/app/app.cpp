@@ -1,7 +1,8 @@
 // Threads: the engine thread owns hub, services and gRPC; the web thread owns HTTP; the main thread
 // starts both, waits for a signal and stops them.
 //
-//   start   clusters → HTTP port → clusters' ports → gRPC port → engine thread → web thread →
+//   start   resolvers asked → clusters → HTTP port → clusters' ports → gRPC port → engine thread →
+//   web thread →
 //           ready-file
 //   stop    web asks no more → parked calls answered, agents' calls among them → web → gRPC
 //           streams → threads joined
@@ -23,6 +24,7 @@
 #include "coro/task_group.hpp"
 #include "coro/timer_queue.hpp"
 #include "server/app/clock.hpp"
+#include "server/app/cluster_following.hpp"
 #include "server/app/engine_gateway.hpp"
 #include "server/app/logging.hpp"
 #include "server/app/process.hpp"
@@ -54,7 +56,8 @@ constexpr auto grpc_grace = 1s;
 
 class app {
  public:
-  explicit app(configuration const& c);
+  /// `found`: by source, what is among the clusters of `c` already.
+  app(configuration const& c, std::vector<cluster_spec> const& found);
 
   void start();
   void stop();
@@ -73,6 +76,7 @@ class app {
   coro::task_group::error_hook on_task_error();
 
   configuration const& config_;
+  std::vector<cluster_spec> const& found_;
   anchored_clock const clock_;
   std::uint64_t const incarnation_ = random_64();
   std::atomic<bool> failed_ = false;
@@ -94,6 +98,7 @@ class app {
   coordination_service agents_;
   health_service health_;
   port_doors doors_{ports_};
+  cluster_following following_;
 
   // any thread
   gateway gateway_{engine_, {hub_, coordination_, events_, doors_}};
@@ -128,19 +133,24 @@ cluster_ports_options ports_options_from(configuration const& c) {
 }
 
 // A default grace gives way to a short heartbeat timeout. What functions may name as lost: the
-// tasks of the first cluster.
+// tasks of the first cluster, or any while a resolver may change those.
 core::config core_config_from(configuration const& c) {
   auto core = c.core;
   if (core.reconnect_grace >= core.heartbeat_timeout)
     core.reconnect_grace = core.heartbeat_timeout / 2;
-  if (!c.clusters.empty())
+  auto const followed = [&](cluster_source const& source) {
+    return source.declaration.name == c.clusters.front().name;
+  };
+  auto const& sources = c.cluster_sources;
+  if (!c.clusters.empty() && std::none_of(sources.begin(), sources.end(), followed))
     for (auto const& job : c.clusters.front().jobs)
       core.declared_jobs.emplace_back(job.name, job.tasks);
   return core;
 }
 
-app::app(configuration const& c)
+app::app(configuration const& c, std::vector<cluster_spec> const& found)
     : config_(c),
+      found_(found),
       hub_(core_config_from(c), environment()),
       ports_(coordination_, grpc_, ports_options_from(c)),
       workers_(hub_, grpc_,
@@ -154,6 +164,9 @@ app::app(configuration const& c)
       agents_(coordination_, ports_, grpc_),
       health_(grpc_, {.services = {"muster.v1.WorkerService", "muster.v1.CoordinatorService",
                                    coordination_service::name_x, coordination_service::name_t}}),
+      following_(c.cluster_sources, coordination_,
+                 {.post = [this](std::function<void()> work) { engine_.post(std::move(work)); },
+                  .tell = [this](core::coordination::notice const& n) { tell(n); }}),
       web_(web_options_from(c, incarnation_), gateway_) {
   grpc_.add_port(to_string(c.grpc));
   core::coordination::add_standalone(service_types_);
@@ -254,6 +267,7 @@ void app::start() {
   bind();
   engine_thread_ = std::thread([this] { engine_.run(); });
   web_thread_ = std::thread([this] { web_.run(); });
+  following_.start(found_);
   if (config_.ready_file.empty()) return announce();
   if (auto const written = write_ready_file(config_.ready_file, grpc_bound_, http_bound_);
       !written) {
@@ -289,8 +303,11 @@ coro::task<void> app::stop_rpc() {
 
 void app::stop() {
   stop_watchdog watchdog(config_.stop_timeout);
-  watchdog.enter("answering parked calls");
+  watchdog.enter("resolvers");
   gateway_.close();
+  following_.stop();
+
+  watchdog.enter("answering parked calls");
   run_on_engine([this] {
     health_.set_serving(false);
     hub_.apply(core::stop{});
@@ -315,7 +332,12 @@ void serve(configuration const& c) {
   auto const files = raise_file_limit();
   spdlog::debug("open files limit={}", files);
 
-  app a(c);
+  auto answers = ask_sources(c.cluster_sources);
+  if (answers.stopped_by) return spdlog::info("stopped signal={}", *answers.stopped_by);
+  auto resolved = c;
+  for (auto& spec : answers.declared) resolved.clusters.push_back(std::move(spec));
+
+  app a(resolved, answers.found);
   a.start();
   auto const signal = wait_for_stop_signal();
   exit_on_next_stop_signal();

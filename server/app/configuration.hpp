@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "server/app/cluster_source.hpp"
 #include "server/core/config.hpp"
 #include "server/core/coordination/cluster_spec.hpp"
 #include "server/core/status.hpp"
@@ -51,6 +52,8 @@ struct configuration {
   /// The first is served on the port of `grpc`, each other one on a port of its own. None: the
   /// cluster `default`, without agents.
   std::vector<core::coordination::cluster_spec> clusters;
+  /// Declared behind those, and followed.
+  std::vector<cluster_source> cluster_sources;
   port_range cluster_ports;
   /// Largest HTTP request body. More: the request is refused with 413.
   std::size_t body_limit_bytes = std::size_t{64} << 20;

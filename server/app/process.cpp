@@ -3,6 +3,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <random>
@@ -38,6 +40,20 @@ std::string wait_for_stop_signal() {
   while (sigwait(&set, &signal) != 0) {
   }
   return signal == SIGINT ? "SIGINT" : "SIGTERM";
+}
+
+std::optional<std::string> wait_for_stop_signal(std::chrono::milliseconds limit) {
+  auto const set = stop_signals();
+  auto const end = std::chrono::steady_clock::now() + limit;
+  for (;;) {
+    auto const left = std::max<std::chrono::nanoseconds>(end - std::chrono::steady_clock::now(),
+                                                         std::chrono::nanoseconds(0));
+    timespec const time{static_cast<time_t>(left.count() / 1'000'000'000),
+                        static_cast<long>(left.count() % 1'000'000'000)};
+    auto const signal = sigtimedwait(&set, nullptr, &time);
+    if (signal > 0) return signal == SIGINT ? "SIGINT" : "SIGTERM";
+    if (errno != EINTR) return {};
+  }
 }
 
 void request_stop() {

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -16,6 +17,8 @@ namespace muster::server {
 void hold_stop_signals();
 /// Waits for one of them and gives its name.
 std::string wait_for_stop_signal();
+/// The same for this long; nothing when none has come.
+std::optional<std::string> wait_for_stop_signal(std::chrono::milliseconds limit);
 /// Any thread: makes wait_for_stop_signal return.
 void request_stop();
 /// From now on the next of them ends the process at once, with exit status 1.

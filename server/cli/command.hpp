@@ -42,6 +42,7 @@ struct choice {
 void add_verbs(CLI::App& app, choice& chosen);
 void add_serve(CLI::App& app, choice& chosen);
 void add_worker(CLI::App& app, choice& chosen);
+void add_run(CLI::App& app, choice& chosen);
 void add_submit(CLI::App& app, choice& chosen);
 void add_jobs(CLI::App& app, choice& chosen);
 void add_fetch(CLI::App& app, choice& chosen);
@@ -54,6 +55,7 @@ void add_clusters(CLI::App& app, choice& chosen);
 void add_per_worker(CLI::App& app, choice& chosen);
 void add_events(CLI::App& app, choice& chosen);
 void add_logs(CLI::App& app, choice& chosen);
+void add_resolve(CLI::App& app, choice& chosen);
 void add_version(CLI::App& app, choice& chosen);
 
 /// Installs `run(options)` as the verb's work. The options outlive the parse.

@@ -110,7 +110,10 @@ void complete(CLI::App& verb, file const& f) {
 
 std::string quoted(std::string const& text) {
   bool const bare = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
-  return bare || text == "true" || text == "false" ? text : "\"" + text + "\"";
+  if (bare || text == "true" || text == "false") return text;
+  auto const* mark =
+      text.find('"') == std::string::npos ? "\"" : "'";  // JSON is full of the former
+  return mark + text + mark;
 }
 
 }  // namespace

@@ -39,9 +39,10 @@ int main(int argc, char** argv) {
   try {
     app.parse(static_cast<int>(dashes - argv), argv);
     if (app.get_subcommands().empty()) return misunderstood(app, "say what to do");
-    if (!chosen.literal.empty() && !app.got_subcommand("submit") && !app.got_subcommand("kv") &&
-        !app.got_subcommand("per-worker"))
-      return misunderstood(app, "only 'submit', 'kv' and 'per-worker' take words behind --");
+    auto const takes = [&app](char const* verb) { return app.got_subcommand(verb); };
+    if (!chosen.literal.empty() && !takes("run") && !takes("submit") && !takes("kv") &&
+        !takes("per-worker"))
+      return misunderstood(app, "only 'run', 'submit', 'kv' and 'per-worker' take words behind --");
     return chosen.run ? chosen.run() : exit_ok;
   } catch (command_error const& e) {
     return complain(app, e.what(), e.status());

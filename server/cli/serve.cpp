@@ -6,6 +6,7 @@
 #include "server/app/app.hpp"
 #include "server/app/logging.hpp"
 #include "server/cli/cluster_flag.hpp"
+#include "server/cli/cluster_from_flag.hpp"
 #include "server/cli/command.hpp"
 #include "server/cli/durations.hpp"
 #include "server/cli/layers.hpp"
@@ -84,6 +85,20 @@ void add_clusters(CLI::App& verb, server::configuration& c) {
       ->type_name("SPEC")
       ->allow_extra_args(false)
       ->default_str("default");
+  auto const take_sources = [&c](std::vector<std::string> const& given) {
+    c.cluster_sources.clear();
+    for (auto const& text : given) {
+      auto source = parse_cluster_from(text);
+      if (!source) throw CLI::ValidationError("--cluster-from " + text, source.error().message);
+      c.cluster_sources.push_back(std::move(*source));
+    }
+  };
+  verb.add_option_function<std::vector<std::string>>(
+          "--cluster-from", take_sources,
+          "A cluster that a resolver knows, declared behind those of --cluster and followed: "
+          "KIND[:...][|name=NAME;every=30s;key=value...]; see 'muster resolve --help'")
+      ->type_name("KIND")
+      ->allow_extra_args(false);
   verb.add_option_function<std::string>(
           "--cluster-ports",
           [&c](std::string const& text) {

@@ -32,6 +32,13 @@ void scene::gone(call_id call) {
   take(all.call_gone(now_, id, call));
 }
 
+status scene::redeclare(cluster_spec spec) {
+  auto const done = all.redeclare(now_, id, std::move(spec));
+  if (!done) return done.error();
+  take(done->get());
+  return {};
+}
+
 void scene::advance(duration d) {
   auto const end = now_ + d;
   for (int ticks = 0; all.next_deadline() <= end; ++ticks) {

@@ -69,6 +69,7 @@ class scene {
   void stall(duration d) { now_ += d; }
   void tick();
   void stop() { take(all.stop(now_)); }
+  status redeclare(cluster_spec spec);
   time_point now() const { return now_; }
 
   // What agents do. Incarnation 0 means 100 + task.

@@ -10,7 +10,7 @@ namespace {
 namespace json = boost::json;
 
 bool talks_to_the_server(std::string const& verb) {
-  for (auto const* other : {"serve", "worker", "bench", "version"})
+  for (auto const* other : {"serve", "worker", "resolve", "bench", "version"})
     if (verb == other) return false;
   return !verb.starts_with("-");
 }

@@ -126,11 +126,42 @@ TEST(tidy, beast_stops_at_the_web_layer) {
       "use web/http_client.hpp");
 }
 
+TEST(tidy, resolvers_know_no_server) {
+  check_includes(
+      [](source const& s) { return s.in("server/cluster/") && !s.in("server/cluster/http/"); },
+      [](std::string const& h) {
+        return is_standard(h) ||
+               starts_with_any(h, {"server/cluster/", "muster/cluster_", "muster/tf_config.hpp",
+                                   "muster/make_resolver.hpp", "boost/json/"});
+      },
+      "users link resolvers without the server: std, Boost.JSON and server/cluster");
+}
+
+TEST(tidy, resolvers_over_http_know_the_client_and_no_server) {
+  check_includes([](source const& s) { return s.in("server/cluster/http/"); },
+                 [](std::string const& h) {
+                   return !starts_with_any(h, {"server/", "web/", "client/", "coro/"}) ||
+                          starts_with_any(
+                              h, {"server/cluster/", "web/http_client.hpp", "web/name_lookup.hpp",
+                                  "web/text.hpp", "web/url.hpp"});
+                 },
+                 "of the web layer they use the HTTP client and its texts");
+}
+
+TEST(tidy, the_launcher_knows_no_server) {
+  check_includes([](source const& s) { return s.in("server/launch/"); },
+                 [](std::string const& h) {
+                   return !starts_with_any(
+                       h, {"server/core/", "server/rpc/", "server/app/", "server/cli/", "web/"});
+                 },
+                 "it starts programs; whose they are is nothing to it");
+}
+
 TEST(tidy, json_stops_at_web_client_and_command_line) {
   check_includes(
       [](source const& s) {
-        return !starts_with_any(
-            s.path, {"web/", "client/", "server/cli/", "bench/", "tests/", "examples/"});
+        return !starts_with_any(s.path, {"web/", "client/", "server/cli/", "server/cluster/",
+                                         "server/launch/", "bench/", "tests/", "examples/"});
       },
       [](std::string const& h) { return !h.starts_with("boost/json"); },
       "the server's inside has structs, not JSON");

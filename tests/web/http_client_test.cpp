@@ -19,23 +19,21 @@ class client : public web_fixture {
   }
 };
 
-TEST_F(client, a_server_that_is_not_there_is_named_with_a_hint) {
+TEST_F(client, a_server_that_is_not_there_is_named) {
   start();
   auto const target = url("");
   stop_web();
   server_.reset();
   auto const e = error_of(target + "/api/v1/jobs");
   EXPECT_EQ(e.code, core::code::unavailable);
-  EXPECT_EQ(e.message,
-            "cannot reach " + target + ": connection refused. Is `muster serve` running?");
+  EXPECT_EQ(e.message, "cannot reach " + target + ": connection refused");
 }
 
 TEST_F(client, urls_that_are_none_are_refused_with_a_reason) {
   for (auto const* bad :
-       {"", "localhost:8477", "https://localhost", "http://", "http://:80", "http://host:0",
+       {"", "localhost:8477", "https://", "http://", "http://:80", "http://host:0", "http://[::1]x",
         "http://host:70000", "http://host:x", "http://[::1", "http://host/a b", "ftp://host"})
     EXPECT_EQ(error_of(bad).code, core::code::invalid_argument) << bad;
-  EXPECT_NE(error_of("https://x").message.find("https is not supported"), std::string::npos);
 }
 
 TEST_F(client, a_silent_server_is_a_deadline) {

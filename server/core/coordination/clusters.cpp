@@ -23,6 +23,13 @@ std::uint64_t next_random(std::uint64_t& state) {
   return z ^ (z >> 31);
 }
 
+std::string jobs_in_short(cluster_spec const& spec) {
+  std::string text;
+  for (auto const& j : spec.jobs)
+    text += (text.empty() ? "" : ",") + j.name + "=" + std::to_string(j.tasks);
+  return text.empty() ? "no tasks" : shortened(text, 500);
+}
+
 }  // namespace
 
 struct clusters::state {
@@ -37,6 +44,8 @@ struct clusters::state {
   };
   struct cluster {
     cluster_spec spec;
+    std::optional<cluster_spec> next;  // declared since, for the generation after this one
+    bool closed = false;               // stopped to make room for `next`
     coordination::generation generation;
     std::unique_ptr<service> current;
     std::deque<generation_view> past;  // newest first
@@ -67,17 +76,20 @@ struct clusters::state {
   }
 
   // After whatever may have moved the cluster's deadline.
-  void reschedule(cluster_id id, cluster& c, time_point next) {
+  void reschedule(cluster_id id, cluster& c, time_point now) { put_due(id, c, due_of(c, now)); }
+  void put_due(cluster_id id, cluster& c, time_point next) {
     if (next == c.due) return;
     if (c.due != never) due.erase({c.due, id});
     if (next != never) due.emplace(next, id);
     c.due = next;
   }
-  void reschedule(cluster_id id, cluster& c) { reschedule(id, c, c.current->next_deadline()); }
 
   void renew(cluster& c, time_point now) {
-    c.current->stop(now, fx);
+    if (!c.closed) c.current->stop(now, fx);
+    c.closed = false;
     c.past.push_front(c.current->view(now));
+    if (c.next) c.spec = std::move(*c.next);
+    c.next.reset();
     if (c.past.size() > past_max) c.past.pop_back();
     retired old{c.generation.number, c.generation.incarnation,
                 c.past.front().cause ? c.past.front().cause->message : std::string(),
@@ -88,6 +100,70 @@ struct clusters::state {
     auto const room = retired_tasks_max / std::max<std::size_t>(1, c.spec.size());
     if (c.ended_ones.size() > std::clamp<std::size_t>(room, 1, past_max)) c.ended_ones.pop_back();
     check(start_generation(c, now).ok(), "a service type that was known stays known");
+  }
+
+  status allowed(cluster_spec const& spec) const {
+    if (auto const valid = validate(spec); !valid.ok()) return valid;
+    if (auto const known = types.known(spec.service_type); !known.ok()) return known;
+    std::uint64_t tasks = 0;
+    for (auto const& j : spec.jobs) tasks += j.tasks;
+    if (tasks > limits.tasks_max)
+      return {code::invalid_argument, "jobs: have " + std::to_string(tasks) +
+                                          " tasks, the limit is " +
+                                          std::to_string(limits.tasks_max)};
+    return {};
+  }
+
+  static bool over(cluster const& c) {
+    auto const s = c.current->state();
+    return s == generation_state::finished || s == generation_state::failed;
+  }
+
+  // Nobody is there who would notice that it begins again.
+  static bool untouched(cluster const& c) {
+    return c.current->state() == generation_state::waiting && c.current->parked_calls() == 0;
+  }
+
+  // What was declared while the generation ran comes into force after its end. Not in the step that
+  // ends it: requests and replies name tasks by their index, which only the old declaration
+  // understands. So one tick answers whoever still waits, and the next one begins anew.
+  bool outdated(cluster const& c) const {
+    return c.next && !stopped && (untouched(c) || (c.spec.renew && over(c)));
+  }
+
+  // The same generation of what is declared now.
+  void begin_again(cluster& c, time_point now) {
+    c.spec = std::move(*c.next);
+    c.next.reset();
+    auto const before = std::move(c.current);
+    --c.generation.number;
+    check(start_generation(c, now).ok(), "a service type that was known stays known");
+    c.current->inherit(*before);
+  }
+
+  time_point due_of(cluster const& c, time_point now) const {
+    if (c.closed) return now + duration(1);
+    return outdated(c) ? now : c.current->next_deadline();
+  }
+
+  void tick(cluster& c, time_point now) {
+    if (c.closed) return renew(c, now);
+    if (!outdated(c)) return c.current->tick(now, fx);
+    if (untouched(c)) return begin_again(c, now);
+    c.current->stop(now, fx);
+    c.closed = true;
+  }
+
+  // A registration between the two ticks.
+  bool put_off(cluster const& c, request const& r) {
+    auto const* registration = std::get_if<register_task>(&r);
+    if (registration == nullptr || !(c.closed || outdated(c))) return false;
+    auto f = std::make_shared<fault>();
+    f->code = code::unavailable;
+    f->coordination = false;
+    f->message = "cluster '" + c.spec.name + "' is being declared anew; try again";
+    fx.replies.push_back({registration->from.call, fault_ptr(std::move(f)), {}});
+    return true;
   }
 
   static std::string ended(cluster const& c, retired const& old) {
@@ -155,14 +231,7 @@ clusters::~clusters() = default;
 result<cluster_id> clusters::create(time_point now, cluster_spec spec) {
   auto& s = *state_;
   if (s.stopped) return status{code::unavailable, "the server is shutting down"};
-  if (auto const valid = validate(spec); !valid.ok()) return valid;
-  if (auto const known = s.types.known(spec.service_type); !known.ok()) return known;
-  std::uint64_t tasks = 0;
-  for (auto const& j : spec.jobs) tasks += j.tasks;
-  if (tasks > s.limits.tasks_max)
-    return status{code::invalid_argument, "jobs: have " + std::to_string(tasks) +
-                                              " tasks, the limit is " +
-                                              std::to_string(s.limits.tasks_max)};
+  if (auto const valid = s.allowed(spec); !valid.ok()) return valid;
   if (s.by_name.contains(spec.name))
     return status{code::already_exists, "there is a cluster '" + spec.name + "' already"};
   if (s.all.size() >= s.limits.clusters_max)
@@ -186,9 +255,37 @@ result<std::reference_wrapper<effects>> clusters::remove(time_point now, std::st
   if (!id) return id.error();
   auto& c = s.at(*id);
   c.current->stop(now, s.fx);
-  s.reschedule(*id, c, never);
+  s.put_due(*id, c, never);
   s.by_name.erase(s.by_name.find(name));
   s.all.erase(*id);
+  return std::ref(s.fx);
+}
+
+result<std::reference_wrapper<effects>> clusters::redeclare(time_point now, cluster_id id,
+                                                            cluster_spec spec) {
+  auto& s = *state_;
+  s.fx.clear();
+  auto& c = s.at(id);
+  spec.name = c.spec.name;
+  if (s.stopped) return status{code::unavailable, "the server is shutting down"};
+  if (auto const valid = s.allowed(spec); !valid.ok()) return valid;
+  auto const& declared = c.next ? *c.next : c.spec;
+  if (spec == declared) return std::ref(s.fx);
+  auto text = jobs_in_short(declared) + " becomes " + jobs_in_short(spec);
+  if (spec == c.spec) {
+    c.next.reset();
+    text += ", as the current generation has it";
+  } else {
+    c.next = std::move(spec);
+    auto const at_once = s.untouched(c);
+    if (at_once) s.begin_again(c, now);
+    text += at_once         ? " at once"
+            : !c.spec.renew ? ", but not while the cluster stands, as it does not renew itself"
+            : s.outdated(c) ? " with a new generation"
+                            : " with the next generation";
+  }
+  s.reschedule(id, c, now);
+  s.fx.notices.push_back({severity::info, "cluster_changed", c.spec.name, {}, std::move(text)});
   return std::ref(s.fx);
 }
 
@@ -218,19 +315,18 @@ effects& clusters::step(time_point now, cluster_id id, request& r) {
   auto& s = *state_;
   s.fx.clear();
   auto& c = s.at(id);
+  if (s.put_off(c, r)) return s.fx;
   if (!c.ended_ones.empty() && !s.stopped &&
       std::visit([&](auto const& q) { return s.answered_retired(c, q); }, r))
     return s.fx;
   if (auto const* registration = std::get_if<register_task>(&r)) {
-    auto const now_is = c.current->state();
     auto const task = registration->task.index;
-    auto const over = now_is == generation_state::finished || now_is == generation_state::failed;
-    if (over && c.spec.renew && !s.stopped && task != no_task &&
+    if (s.over(c) && c.spec.renew && !s.stopped && task != no_task &&
         !c.current->knows(registration->incarnation) && !c.current->takes_back(task))
       s.renew(c, now);
   }
   c.current->perform(now, r, s.fx);
-  s.reschedule(id, c);
+  s.reschedule(id, c, now);
   return s.fx;
 }
 
@@ -239,7 +335,7 @@ effects& clusters::call_gone(time_point now, cluster_id c, call_id call) {
   s.fx.clear();
   auto& cluster = s.at(c);
   cluster.current->call_gone(now, call, s.fx);
-  s.reschedule(c, cluster);
+  s.reschedule(c, cluster, now);
   return s.fx;
 }
 
@@ -249,10 +345,9 @@ effects& clusters::tick(time_point now) {
   while (!s.due.empty() && s.due.begin()->first <= now) {
     auto const id = s.due.begin()->second;
     auto& c = s.at(id);
-    c.current->tick(now, s.fx);
+    s.tick(c, now);
     // A service that finds nothing to do must not hold up the others.
-    auto const next = c.current->next_deadline();
-    s.reschedule(id, c, next <= now ? now + duration(1) : next);
+    s.put_due(id, c, std::max(s.due_of(c, now), now + duration(1)));
   }
   return s.fx;
 }
@@ -263,7 +358,7 @@ effects& clusters::stop(time_point now) {
   s.stopped = true;
   for (auto& [id, c] : s.all) {
     c.current->stop(now, s.fx);
-    s.reschedule(id, c, never);
+    s.put_due(id, c, never);
   }
   return s.fx;
 }
@@ -278,7 +373,7 @@ service const& clusters::current(cluster_id c) const {
 
 cluster_view clusters::view(cluster_id id, time_point now) const {
   auto const& c = state_->at(id);
-  return {c.spec, {}, c.current->view(now), {c.past.begin(), c.past.end()}};
+  return {c.spec, c.next, {}, c.current->view(now), {c.past.begin(), c.past.end()}};
 }
 
 std::string clusters::violated_invariant() const {

@@ -25,6 +25,12 @@ class clusters {
   result<cluster_id> create(time_point now, cluster_spec spec);
   /// Answers every parked call and forgets the cluster. NOT_FOUND. The effects hold the answers.
   result<std::reference_wrapper<effects>> remove(time_point now, std::string_view name);
+  /// Replaces what the cluster is declared to be; its name stays. At once while nobody has
+  /// registered and no call waits (keys stay), or when the generation has ended and may be renewed;
+  /// otherwise the next one has it, and the running one goes on as it began. INVALID_ARGUMENT as
+  /// for create. The effects hold a notice, unless nothing changes.
+  result<std::reference_wrapper<effects>> redeclare(time_point now, cluster_id c,
+                                                    cluster_spec spec);
   result<cluster_id> find(std::string_view name) const;
   /// REQUIRES (here and below): the cluster exists.
   cluster_spec const& spec(cluster_id c) const;

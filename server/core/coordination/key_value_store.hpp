@@ -41,6 +41,12 @@ class key_value_store {
   /// The key and everything below it.
   void erase(std::string_view key);
 
+  /// Takes all keys of another store with the same limits. REQUIRES: this one is empty.
+  void take_entries(key_value_store& other) {
+    entries_.swap(other.entries_);
+    std::swap(bytes_, other.bytes_);
+  }
+
   /// Returns the key as stored with the wait, for `withdraw`.
   std::string const& wait(std::string key, call_id call);
   void withdraw(std::string const& key, call_id call);

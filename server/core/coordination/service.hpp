@@ -26,6 +26,9 @@ class service {
   /// Answers every parked call; afterwards every request is refused.
   virtual void stop(time_point now, effects& fx) = 0;
   virtual time_point next_deadline() const = 0;
+  /// Takes over the keys of a service of the same type, which nobody has registered at and no call
+  /// waits at. Before the first request.
+  virtual void inherit(service&) {}
 
   virtual core::incarnation incarnation() const = 0;
   virtual generation_state state() const = 0;

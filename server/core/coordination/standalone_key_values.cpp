@@ -3,6 +3,10 @@
 
 namespace muster::core::coordination {
 
+void standalone_service::inherit(service& before) {
+  if (auto* same = dynamic_cast<standalone_service*>(&before)) store_.take_entries(same->store_);
+}
+
 void standalone_service::on(insert_key_value& r) {
   auto const key = normal_key(r.key);
   auto const stored = store_.insert(now_, key, std::move(r.value), r.overwrite);

@@ -57,6 +57,7 @@ class standalone_service final : public service {
   void tick(time_point now, effects& fx) override;
   void stop(time_point now, effects& fx) override;
   time_point next_deadline() const override;
+  void inherit(service& before) override;
 
   core::incarnation incarnation() const override { return generation_.incarnation; }
   generation_state state() const override;

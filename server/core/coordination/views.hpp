@@ -123,7 +123,8 @@ struct generation_view {
 
 struct cluster_view {
   cluster_spec spec;
-  std::string address;  ///< of its coordination service, as the shell told
+  std::optional<cluster_spec> next;  ///< declared since; the next generation has it
+  std::string address;               ///< of its coordination service, as the shell told
   generation_view generation;
   std::vector<generation_view> past;  ///< newest first, at most 16
 };

@@ -19,6 +19,8 @@ class cluster_error : public std::runtime_error {
 
   cluster_error(code c, std::string const& line) : std::runtime_error(line), code_(c) {}
   code kind() const noexcept { return code_; }
+  /// Whether asking again later may help.
+  bool may_pass() const noexcept { return code_ != code::invalid && code_ != code::denied; }
 
  private:
   code code_;

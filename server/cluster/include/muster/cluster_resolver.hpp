@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "muster/cluster_spec.hpp"
 
@@ -32,9 +33,15 @@ class cluster_resolver {
   virtual std::string master(std::optional<std::string> type = {}, std::optional<int> id = {},
                              std::optional<std::string> rpc_layer = {});
 
-  /// Accelerators of each task by kind, e.g. {"GPU", 4}. With a type and id, of that task.
+  /// Accelerators by kind, e.g. {"GPU", 4}: of that task with a type and an id, else of all.
+  /// Counted among the devices that `list_devices` names; none are known without it.
   virtual std::map<std::string, int> num_accelerators(std::optional<std::string> type = {},
                                                       std::optional<int> id = {});
+
+  /// How to list the devices of the cluster, as "/job:worker/replica:0/task:0/device:GPU:1".
+  void list_devices(std::function<std::vector<std::string>()> lister) {
+    lister_ = std::move(lister);
+  }
 
   // Of this process; unset: not known. Setting one overrides what the resolver finds.
   virtual std::optional<std::string> task_type();
@@ -52,7 +59,14 @@ class cluster_resolver {
   std::optional<int> task_id_;
   std::string environment_;
   std::string rpc_layer_ = "grpc";
+  std::function<std::vector<std::string>()> lister_;
 };
+
+/// The last part of each name is its kind; CPUs and XLA_CPUs are not counted. With a type and an id
+/// only devices of exactly that task.
+std::map<std::string, int> count_accelerators(std::vector<std::string> const& devices,
+                                              std::optional<std::string> const& type = {},
+                                              std::optional<int> id = {});
 
 /// "grpc://host:1", or the address alone when the layer is empty.
 std::string format_master(std::string const& rpc_layer, std::string const& address);

@@ -16,6 +16,7 @@ class cluster_spec {
  public:
   /// Address by task index.
   using tasks = std::map<int, std::string>;
+  using job_map = std::map<std::string, tasks>;
 
   /// Limits, so that a mistyped index or a hostile reply cannot fill the memory: jobs of one
   /// cluster, tasks of all of them together, bytes of a job's name and of an address. More:
@@ -27,7 +28,7 @@ class cluster_spec {
 
   cluster_spec() = default;
   /// invalid: a job without a name, a negative index, an empty address.
-  explicit cluster_spec(std::map<std::string, tasks> jobs);
+  explicit cluster_spec(job_map jobs);
 
   /// {"worker": ["a:1", "b:1"], "ps": {"0": "c:1", "3": "d:1"}}. invalid: anything else; the line
   /// says what `origin` is, e.g. "TF_CONFIG: cluster.worker[1] is not a string".

@@ -1,0 +1,201 @@
+#include "muster/distribute_coordinator.hpp"
+
+#include "client/distribute/inputs.hpp"
+#include "client/distribute/thread_server.hpp"
+#include "client/log.hpp"
+#include "muster/cluster_error.hpp"
+#include "muster/thread_coordinator.hpp"
+
+namespace muster {
+namespace distribute {
+namespace {
+
+struct task {
+  std::optional<std::string> type;
+  std::optional<int> id;
+};
+
+struct barrier_place {
+  std::shared_ptr<worker_barrier> barrier;
+  std::size_t participant = 0;
+};
+
+std::string name_of(task const& t) {
+  return t.type ? *t.type + ":" + std::to_string(t.id.value_or(0))
+                : std::string("the whole cluster");
+}
+
+// Everything a call of a worker function needs; threads have a copy each.
+struct job {
+  inputs in;
+  worker_function worker_fn, eval_fn;
+  strategy const* worker_strategy;
+  strategy const* eval_strategy;
+  std::string server;
+  std::chrono::milliseconds barrier_timeout;
+};
+
+// Copies and configures; a strategy may be missing for evaluations only.
+std::unique_ptr<strategy> configured(strategy const* from, inputs const& in, task const& t,
+                                     session_config& config) {
+  if (!from) return nullptr;
+  auto own = from->copy();
+  bool const alone = in.cluster.empty() || t.type == "evaluator";
+  own->configure(config, alone ? nullptr : &in.cluster, alone ? std::nullopt : t.type,
+                 alone ? std::nullopt : t.id);
+  return own;
+}
+
+std::any call(worker_function const& f, strategy* own, session_config config, task const& t,
+              job const& j, barrier_place const& place, std::stop_token stop) {
+  worker_context context({.strategy = own,
+                          .cluster = j.in.cluster,
+                          .task_type = t.type,
+                          .task_id = t.id,
+                          .config = std::move(config),
+                          .rpc_layer = j.in.rpc_layer,
+                          .barrier = place.barrier,
+                          .participant = place.participant,
+                          .barrier_timeout = j.barrier_timeout,
+                          .stop = std::move(stop),
+                          .server = j.server});
+  worker_context_scope const scope(context);
+  return f(own);
+}
+
+std::any run_single_worker(job const& j, task const& t, std::stop_token stop = {}) {
+  bool const evaluates = t.type == "evaluator";
+  auto config = j.in.config;
+  auto const own = configured(evaluates ? j.eval_strategy : j.worker_strategy, j.in, t, config);
+  return call(evaluates ? j.eval_fn : j.worker_fn, own.get(), std::move(config), t, j, {},
+              std::move(stop));
+}
+
+// Threads may be left behind, so they own what they use. The strategy is copied here, since the
+// caller's may not outlive it.
+std::function<void()> thread_body(job const& j, task t, barrier_place place, std::stop_token stop) {
+  bool const evaluates = t.type == "evaluator";
+  auto config = j.in.config;
+  std::shared_ptr<strategy> own =
+      configured(evaluates ? j.eval_strategy : j.worker_strategy, j.in, t, config);
+  return [=] {
+    call(evaluates ? j.eval_fn : j.worker_fn, own.get(), config, t, j, place, stop);
+    if (place.barrier) place.barrier->leave(place.participant);
+  };
+}
+
+void start_evaluator(thread_coordinator& threads, job const& j) {
+  if (!j.in.cluster.has_job("evaluator")) return;
+  task const t{"evaluator", j.in.cluster.task_indices("evaluator").front()};
+  threads.start(name_of(t), thread_body(j, t, {}, threads.stop_token()));
+}
+
+void run_between_graph(job const& j, thread_coordinator::options o) {
+  std::vector<task> tasks;
+  std::vector<std::string> names;
+  for (auto const* type : {"chief", "worker"})
+    if (j.in.cluster.has_job(type))
+      for (int const id : j.in.cluster.task_indices(type)) {
+        tasks.push_back({type, id});
+        names.push_back(name_of(tasks.back()));
+      }
+  auto const barrier = std::make_shared<worker_barrier>(names);
+  thread_coordinator threads(o);
+  std::stop_callback const on_stop(threads.stop_token(),
+                                   [barrier] { barrier->abort("another task has ended badly"); });
+  std::vector<std::function<void()>> bodies;  // all are configured before the first runs
+  for (std::size_t i = 0; i < tasks.size(); ++i)
+    bodies.push_back(thread_body(j, tasks[i], {barrier, i}, threads.stop_token()));
+  start_evaluator(threads, j);
+  for (std::size_t i = 0; i < tasks.size(); ++i) threads.start(names[i], std::move(bodies[i]));
+  threads.join();
+}
+
+std::any run_in_graph(job const& j, thread_coordinator::options o) {
+  thread_coordinator threads(o);
+  start_evaluator(threads, j);
+  std::any result;
+  threads.stop_on_exception([&] { result = run_single_worker(j, {}, threads.stop_token()); });
+  threads.join();
+  return result;
+}
+
+// The configuration of a server: without device filters, since it serves any strategy.
+standard_server_config server_config(job const& j) {
+  auto config = j.in.config;
+  task const t{j.in.task_type, j.in.task_id.value_or(0)};
+  bool const evaluates = t.type == "evaluator";
+  configured(evaluates ? j.eval_strategy : j.worker_strategy, j.in, t, config);
+  config.device_filters.clear();
+  return {j.in.cluster, *t.type, *t.id, std::move(config), j.in.rpc_layer, j.in.environment};
+}
+
+// One that the strategy has started is not started again.
+std::shared_ptr<standard_server> server_of(job const& j, standard_server_factory const& servers) {
+  if (auto running = j.worker_strategy->running_server()) return running;
+  return server_of_this_thread(server_config(j), servers);
+}
+
+std::any run_standalone(job const& j, distribute_options const& o) {
+  thread_coordinator::options const threads{.grace = o.stop_grace};
+  if (!j.in.is_client()) {
+    server_of(j, o.servers)->join();
+    return {};
+  }
+  if (!j.worker_strategy->between_graph()) return run_in_graph(j, threads);
+  run_between_graph(j, threads);
+  return {};
+}
+
+std::any run_independent(job const& j, distribute_options const& o) {
+  task const own{j.in.task_type, j.in.task_id.value_or(0)};
+  if (own.type == "evaluator") return run_single_worker(j, own);
+  auto const server = server_of(j, o.servers);
+  if (own.type != "ps" && j.worker_strategy->between_graph()) return run_single_worker(j, own);
+  bool const chief =
+      worker_context({.cluster = j.in.cluster, .task_type = own.type, .task_id = own.id})
+          .is_chief();
+  if (own.type != "ps" && chief) return run_single_worker(j, {});
+  server->join();
+  return {};
+}
+
+void run_local(job const& j, bool has_eval_fn) {
+  run_single_worker(j, {});
+  if (!has_eval_fn) return log(log_level::warning, "no evaluation: there is no eval_fn");
+  auto config = j.in.config;
+  auto const own = configured(j.eval_strategy, j.in, {}, config);
+  call(j.eval_fn, own.get(), std::move(config), {}, j, {}, {});
+}
+
+void remark(job const& j, distribute_options const& o) {
+  if (!j.in.cluster.has_job("evaluator") && j.in.task_type != "evaluator") return;
+  if (!o.eval_fn)
+    log(log_level::warning, "there is no eval_fn: evaluators run the worker function");
+  if (!o.eval_strategy)
+    log(log_level::warning, "there is no eval_strategy: evaluation runs without a strategy");
+}
+
+}  // namespace
+}  // namespace distribute
+
+std::any run_distribute_coordinator(worker_function worker_fn, strategy const& s,
+                                    distribute_options o) {
+  using namespace distribute;
+  if (auto const* outer = current_worker_context())
+    throw cluster_error(
+        cluster_error::code::invalid,
+        "cannot run distribute coordinator in a worker function " + outer->describe());
+  auto const eval_fn = o.eval_fn ? o.eval_fn : worker_fn;
+  job const j{resolve_inputs(s, o), std::move(worker_fn), eval_fn, &s, o.eval_strategy, o.server,
+              o.barrier_timeout};
+  if (j.in.cluster.empty()) {  // the mode does not matter
+    run_local(j, static_cast<bool>(o.eval_fn));
+    return {};
+  }
+  remark(j, o);
+  return o.mode == coordinator_mode::standalone_client ? run_standalone(j, o)
+                                                       : run_independent(j, o);
+}
+
+}  // namespace muster

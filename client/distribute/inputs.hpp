@@ -1,0 +1,22 @@
+// What run_distribute_coordinator works with, once the options, TF_CONFIG and the strategy's
+// resolver were asked, in this order, and what they said was checked. Internal.
+#pragma once
+
+#include "muster/distribute_coordinator.hpp"
+
+namespace muster::distribute {
+
+struct inputs {
+  cluster_spec cluster;  // empty: alone
+  std::optional<std::string> task_type;
+  std::optional<int> task_id;
+  std::string rpc_layer, environment;
+  session_config config;
+
+  bool is_client() const { return !task_type || *task_type == "client"; }
+};
+
+/// Errors: cluster_error.
+inputs resolve_inputs(strategy const& s, distribute_options const& o);
+
+}  // namespace muster::distribute

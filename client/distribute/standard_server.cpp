@@ -1,0 +1,118 @@
+#include "muster/standard_server.hpp"
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdlib>
+#include <mutex>
+#include <stdexcept>
+#include <thread>
+
+#include "muster/cluster_error.hpp"
+#include "muster/cluster_resolver.hpp"
+
+namespace muster {
+namespace {
+
+class worker_server : public standard_server {
+ public:
+  worker_server(worker_options o, std::function<void(worker&)> const& functions)
+      : name_(o.job + ":" + std::to_string(o.index.value_or(0))), worker_(std::move(o)) {
+    if (functions) functions(worker_);
+  }
+  ~worker_server() override {
+    if (!stopped_) stop();
+    if (thread_.joinable()) thread_.join();
+  }
+
+  void start() override {
+    std::lock_guard lock(mutex_);
+    if (thread_.joinable()) return;
+    thread_ = std::thread([this] {
+      int const status = worker_.run();
+      std::lock_guard inner(mutex_);
+      status_ = status;
+      ended_ = true;
+      changed_.notify_all();
+    });
+  }
+  void join() override {
+    start();
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return ended_; });
+    if (status_ != 0)
+      throw std::runtime_error("the server of " + name_ + " has ended; its log says why");
+  }
+  void stop() noexcept override {  // no lock: signal handlers call it
+    stopped_ = true;
+    worker_.stop();
+  }
+
+ private:
+  std::string const name_;
+  worker worker_;
+  std::atomic<bool> stopped_ = false;
+  std::mutex mutex_;  // protects the following
+  std::condition_variable changed_;
+  std::thread thread_;
+  bool ended_ = false;
+  int status_ = 0;
+};
+
+// Stands for a server that somebody else runs.
+class waiting_server : public standard_server {
+ public:
+  void start() override {}
+  void join() override {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return stopped_; });
+  }
+  void stop() noexcept override {
+    std::lock_guard lock(mutex_);
+    stopped_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;  // protects the following
+  std::condition_variable changed_;
+  bool stopped_ = false;
+};
+
+std::string host_of(std::string const& address) {
+  auto const end = address.starts_with('[') ? address.find(']') + 1 : address.rfind(':');
+  return address.substr(0, end);
+}
+
+std::string server_named(worker_server_options const& o, standard_server_config const& c) {
+  if (!o.server.empty()) return o.server;
+  auto const* variable = std::getenv("MUSTER_COORDINATOR");
+  if (variable && *variable) return variable;
+  throw cluster_error(cluster_error::code::missing,
+                      "the server of " + c.task_type + ":" + std::to_string(c.task_id) +
+                          " has no Muster server to attach to: set MUSTER_COORDINATOR=host:port");
+}
+
+}  // namespace
+
+std::string standard_server_config::target() const {
+  return format_master(rpc_layer, cluster.task_address(task_type, task_id));
+}
+
+standard_server_factory worker_servers(worker_server_options options) {
+  return [o = std::move(options)](
+             standard_server_config const& c) -> std::shared_ptr<standard_server> {
+    if (c.environment == "google") return std::make_shared<waiting_server>();
+    auto const& address = c.cluster.task_address(c.task_type, c.task_id);
+    worker_options w;
+    w.servers = {server_named(o, c)};
+    w.cluster = o.cluster;
+    w.job = c.task_type;
+    w.index = static_cast<std::uint32_t>(c.task_id);
+    w.slots = o.slots;
+    w.host = host_of(address);
+    w.labels = {{"address", address}};
+    return std::make_shared<worker_server>(std::move(w), o.functions);
+  };
+}
+
+}  // namespace muster

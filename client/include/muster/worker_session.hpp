@@ -1,0 +1,54 @@
+// A worker function's way to schedule closures on its own task (or, for the whole cluster, on any),
+// and who makes it: the chief's creator prepares the job, the others' wait until that is done.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "muster/cluster_coordinator.hpp"
+#include "muster/session_config.hpp"
+
+namespace muster {
+
+/// One thread.
+class worker_session {
+ public:
+  worker_session(coordinator_options o, closure_options task, session_config config);
+
+  cluster_coordinator& coordinator() { return coordinator_; }
+  /// schedule<R>("f", …) on the own task.
+  scheduling on_own_task() { return coordinator_.with(task_); }
+  session_config const& config() const { return config_; }
+
+ private:
+  cluster_coordinator coordinator_;
+  closure_options task_;
+  session_config config_;
+};
+
+/// What a job needs before its steps can run.
+struct scaffold {
+  /// The chief does it, once for each session.
+  std::function<void(worker_session&)> init{};
+  /// Whether it was done; the others ask again and again. Empty: nothing to wait for.
+  std::function<bool(worker_session&)> ready{};
+};
+
+struct session_creator {
+  enum class kind { chief, waiting };
+  kind role = kind::chief;
+  std::string master{};  // of the task, "" when alone
+  session_config config{};
+  muster::scaffold scaffold{};
+  coordinator_options server{};
+  closure_options task{};
+  std::chrono::milliseconds max_wait{7'200'000};
+
+  /// Connects, then as its kind says. Errors: unavailable_error (no server), whatever init and
+  /// ready throw, wait_timeout: not ready within max_wait.
+  std::unique_ptr<worker_session> create() const;
+};
+
+}  // namespace muster

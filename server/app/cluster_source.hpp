@@ -1,0 +1,32 @@
+// A cluster that a resolver knows: `muster serve --cluster-from`. Plain data.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "muster/cluster_resolver.hpp"
+#include "server/core/coordination/cluster_spec.hpp"
+#include "server/core/status.hpp"
+
+namespace muster::server {
+
+struct cluster_source {
+  std::string text;  ///< as it was given, for messages
+  /// Asked by one thread at a time.
+  std::shared_ptr<cluster_resolver> resolver;
+  /// Everything but the jobs.
+  core::coordination::cluster_spec declaration;
+  std::vector<std::string> recoverable_jobs;
+  core::duration every = std::chrono::seconds(30);
+  /// How long the start of the server waits for the first answer.
+  core::duration timeout = std::chrono::minutes(2);
+};
+
+/// What the server declares for what was found: jobs in order of their names; one with gaps is as
+/// large as its highest index demands, one without tasks is left out. INVALID_ARGUMENT names the
+/// field.
+core::result<core::coordination::cluster_spec> declared(cluster_source const& source,
+                                                        cluster_spec const& found);
+
+}  // namespace muster::server

@@ -1,0 +1,37 @@
+// A cluster that was written down: the spec and everything else are given.
+#pragma once
+
+#include "muster/cluster_resolver.hpp"
+
+namespace muster {
+
+class simple_resolver : public cluster_resolver {
+ public:
+  struct options {
+    /// For master() without a type and an id.
+    std::string master = {};
+    std::optional<std::string> task_type = {};
+    std::optional<int> task_id = {};
+    std::string environment = {};
+    std::map<std::string, int> num_accelerators = {};
+    /// Empty: addresses stand alone.
+    std::string rpc_layer = {};
+  };
+
+  explicit simple_resolver(muster::cluster_spec spec, options o);
+  explicit simple_resolver(muster::cluster_spec spec) : simple_resolver(std::move(spec), {}) {}
+
+  muster::cluster_spec cluster_spec() override { return spec_; }
+  std::string master(std::optional<std::string> type = {}, std::optional<int> id = {},
+                     std::optional<std::string> rpc_layer = {}) override;
+  /// As given, of whichever task.
+  std::map<std::string, int> num_accelerators(std::optional<std::string> type = {},
+                                              std::optional<int> id = {}) override;
+
+ private:
+  muster::cluster_spec const spec_;
+  std::string const master_;
+  std::map<std::string, int> const accelerators_;
+};
+
+}  // namespace muster

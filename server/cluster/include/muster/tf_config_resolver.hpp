@@ -1,0 +1,54 @@
+// Reads the cluster from TF_CONFIG, anew at each call.
+#pragma once
+
+#include "muster/cluster_resolver.hpp"
+#include "muster/tf_config.hpp"
+
+namespace muster {
+
+class tf_config_resolver : public cluster_resolver {
+ public:
+  /// What is set here wins over TF_CONFIG.
+  struct overrides {
+    std::optional<std::string> task_type = {};
+    std::optional<int> task_id = {};
+    std::optional<std::string> rpc_layer = {};
+    /// TF_CONFIG's own is for the coordinator, not for this.
+    std::string environment = {};
+  };
+
+  explicit tf_config_resolver(environment_lookup environment, overrides o);
+  explicit tf_config_resolver(environment_lookup environment = process_environment())
+      : tf_config_resolver(std::move(environment), {}) {}
+
+  /// Empty when TF_CONFIG has no cluster.
+  muster::cluster_spec cluster_spec() override;
+  /// `session_master` as it is; empty when there is at most one task at all.
+  std::string master(std::optional<std::string> type = {}, std::optional<int> id = {},
+                     std::optional<std::string> rpc_layer = {}) override;
+  /// Without a type and an id those of this process's own task.
+  std::map<std::string, int> num_accelerators(std::optional<std::string> type = {},
+                                              std::optional<int> id = {}) override;
+
+  using cluster_resolver::rpc_layer;
+  using cluster_resolver::task_id;
+  using cluster_resolver::task_type;
+  std::optional<std::string> task_type() override;
+  std::optional<int> task_id() override;
+  /// Empty when nothing says it: addresses stand alone.
+  std::string rpc_layer() override;
+  void rpc_layer(std::string layer) override { layer_ = std::move(layer); }
+
+ protected:
+  /// What stands for TF_CONFIG; asked anew at each call.
+  virtual tf_config load() const { return tf_config::from(environment_lookup_); }
+  environment_lookup const& variables() const { return environment_lookup_; }
+
+ private:
+  tf_config checked() const;
+
+  environment_lookup const environment_lookup_;
+  std::optional<std::string> layer_;
+};
+
+}  // namespace muster

@@ -1,0 +1,365 @@
+// The distribute coordinator's parts, and what the original gets wrong.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <future>
+#include <latch>
+
+#include "muster/cluster_error.hpp"
+#include "muster/distribute_coordinator.hpp"
+#include "muster/simple_resolver.hpp"
+#include "muster/thread_coordinator.hpp"
+
+namespace muster {
+namespace {
+
+using namespace std::chrono_literals;
+
+template <class F>
+std::string raised_by(F f) {
+  try {
+    f();
+    return {};
+  } catch (std::exception const& e) {
+    return e.what();
+  }
+}
+
+bool contains(std::string const& text, std::string const& part) {
+  return text.find(part) != std::string::npos;
+}
+
+environment_lookup variables(std::string tf_config = {}) {
+  return [tf_config](std::string const& name) {
+    return name == "TF_CONFIG" && !tf_config.empty() ? std::optional(tf_config) : std::nullopt;
+  };
+}
+
+class plain_strategy : public strategy {
+ public:
+  explicit plain_strategy(bool between_graph = true) : between_graph_(between_graph) {}
+  std::unique_ptr<strategy> copy() const override {
+    return std::make_unique<plain_strategy>(*this);
+  }
+  void configure(session_config&, cluster_spec const*, std::optional<std::string> const&,
+                 std::optional<int>) override {}
+  bool between_graph() const override { return between_graph_; }
+  std::shared_ptr<standard_server> running_server() const override { return running; }
+  std::shared_ptr<cluster_resolver> resolver() const override { return found_by; }
+
+  std::shared_ptr<standard_server> running;
+  std::shared_ptr<cluster_resolver> found_by;
+
+ private:
+  bool between_graph_;
+};
+
+class counted_server : public standard_server {
+ public:
+  void start() override { ++starts; }
+  void join() override { ++joins; }
+  void stop() noexcept override { ++stops; }
+  std::atomic<int> starts = 0, joins = 0, stops = 0;
+};
+
+struct distribute : testing::Test {
+  ~distribute() override { end_standard_server_of_this_thread(); }
+  distribute_options options(std::map<std::string, cluster_spec::tasks> jobs) {
+    distribute_options o;
+    if (!jobs.empty()) o.cluster = cluster_spec(std::move(jobs));
+    o.environment = variables();
+    o.servers = [this](standard_server_config const& c) {
+      configs.push_back(c);
+      return made;
+    };
+    return o;
+  }
+  distribute_options independent(std::map<std::string, cluster_spec::tasks> jobs, char const* type,
+                                 int id) {
+    auto o = options(std::move(jobs));
+    o.mode = coordinator_mode::independent_worker;
+    o.task_type = type;
+    o.task_id = id;
+    return o;
+  }
+
+  std::shared_ptr<counted_server> made = std::make_shared<counted_server>();
+  std::vector<standard_server_config> configs;
+};
+
+cluster_spec::tasks const two = {{0, "a:1"}, {1, "b:1"}};
+
+TEST_F(distribute, an_error_of_the_one_function_is_raised) {
+  EXPECT_EQ(raised_by([&] {
+              run_distribute_coordinator([] { throw std::runtime_error("no cake"); },
+                                         plain_strategy(false), options({{"worker", two}}));
+            }),
+            "no cake");
+}
+
+TEST_F(distribute, the_first_error_stops_the_others_and_is_raised) {
+  auto const start = std::chrono::steady_clock::now();
+  std::atomic<int> freed = 0;
+  auto const error = raised_by([&] {
+    run_distribute_coordinator(
+        [&] {
+          auto& c = *current_worker_context();
+          if (c.is_chief()) throw std::runtime_error("no cake");
+          try {
+            c.wait_for_others();
+          } catch (barrier_error const&) {
+            ++freed;
+            EXPECT_TRUE(c.stop_requested());
+            throw;
+          }
+        },
+        plain_strategy(), options({{"chief", {{0, "c:1"}}}, {"worker", two}}));
+  });
+  EXPECT_EQ(error, "no cake");
+  EXPECT_EQ(freed, 2);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 60s);
+}
+
+TEST_F(distribute, nobody_waits_for_who_has_returned) {
+  EXPECT_TRUE(contains(raised_by([&] {
+                         run_distribute_coordinator(
+                             [] {
+                               auto& c = *current_worker_context();
+                               if (!c.is_chief()) c.wait_for_others();
+                             },
+                             plain_strategy(), options({{"worker", two}}));
+                       }),
+                       "worker:0 will not come any more"));
+}
+
+TEST_F(distribute, it_does_not_run_inside_of_itself) {
+  auto const error = raised_by([&] {
+    run_distribute_coordinator(
+        [&] { run_distribute_coordinator([] {}, plain_strategy(), options({})); }, plain_strategy(),
+        options({}));
+  });
+  EXPECT_TRUE(contains(error, "cannot run distribute coordinator in a worker function [local]"))
+      << error;
+  EXPECT_EQ(current_worker_context(), nullptr);
+}
+
+TEST_F(distribute, a_server_of_the_strategy_is_joined_and_none_is_made) {
+  plain_strategy s(false);
+  auto const running = std::make_shared<counted_server>();
+  s.running = running;
+  run_distribute_coordinator([] { FAIL(); }, s, independent({{"worker", two}}, "worker", 1));
+  EXPECT_EQ(running->joins, 1);
+  run_distribute_coordinator([] { FAIL(); }, s,
+                             independent({{"worker", two}, {"ps", {{0, "p:1"}}}}, "ps", 0));
+  EXPECT_EQ(running->joins, 2);
+  EXPECT_TRUE(configs.empty());
+}
+
+TEST_F(distribute, what_is_wrong_with_a_task_is_said_before_a_server_starts) {
+  for (auto const& [type, id] : {std::pair{"cake", 0}, {"client", 0}, {"worker", 2}, {"ps", 0}}) {
+    auto const error = raised_by([&, t = type, i = id] {
+      run_distribute_coordinator([] { FAIL(); }, plain_strategy(),
+                                 independent({{"worker", two}}, t, i));
+    });
+    EXPECT_TRUE(contains(error, type)) << error;
+  }
+  EXPECT_TRUE(configs.empty());
+}
+
+TEST_F(distribute, alone_an_evaluation_needs_no_strategy) {
+  auto o = options({});
+  bool evaluated = false;
+  o.eval_fn = [&](strategy* s) { evaluated = s == nullptr; };
+  run_distribute_coordinator([](strategy* s) { EXPECT_NE(s, nullptr); }, plain_strategy(), o);
+  EXPECT_TRUE(evaluated);
+}
+
+TEST_F(distribute, a_worker_function_for_nobody_is_an_error) {
+  auto const error = raised_by([&] {
+    run_distribute_coordinator([] { FAIL(); }, plain_strategy(false),
+                               options({{"ps", {{0, "p:1"}}}}));
+  });
+  EXPECT_TRUE(contains(error, "chief or a worker")) << error;
+}
+
+TEST_F(distribute, tf_config_counts_unless_a_cluster_is_given) {
+  auto const text = R"({"cluster": {"worker": ["t:1", "t:2"]}, "rpc_layer": "cake",
+                        "environment": "here", "task": {"type": "worker", "index": "1"}})";
+  auto o = options({});
+  o.mode = coordinator_mode::independent_worker;
+  o.environment = variables(text);
+  auto const master = [&] {
+    return std::any_cast<std::string>(run_distribute_coordinator(
+        [] { return current_worker_context()->master_target(); }, plain_strategy(), o));
+  };
+  EXPECT_EQ(master(), "cake://t:2");
+  EXPECT_EQ(configs.at(0).environment, "here");
+  end_standard_server_of_this_thread();
+  o.cluster = cluster_spec({{"worker", two}});
+  o.task_type = "worker";
+  o.task_id = 0;
+  EXPECT_EQ(master(), "cake://a:1") << "the layer is TF_CONFIG's all the same";
+}
+
+TEST_F(distribute, an_index_must_come_from_somewhere) {
+  auto o = options({});
+  o.environment = variables(R"({"cluster": {"worker": ["t:1"]}, "task": {"type": "worker"}})");
+  o.mode = coordinator_mode::independent_worker;
+  auto const error =
+      raised_by([&] { run_distribute_coordinator([] { FAIL(); }, plain_strategy(), o); });
+  EXPECT_TRUE(contains(error, "task.index")) << error;
+  o.task_id = 0;
+  bool ran = false;
+  run_distribute_coordinator([&] { ran = true; }, plain_strategy(), o);
+  EXPECT_TRUE(ran);
+}
+
+TEST_F(distribute, the_strategy_s_resolver_is_the_last_to_be_asked) {
+  plain_strategy s;
+  s.found_by = std::make_shared<simple_resolver>(cluster_spec({{"worker", two}}));
+  s.found_by->task_type("worker");
+  s.found_by->task_id(1);
+  auto o = options({});
+  o.mode = coordinator_mode::independent_worker;
+  std::string master;
+  run_distribute_coordinator([&] { master = current_worker_context()->master_target(); }, s, o);
+  EXPECT_EQ(master, "grpc://b:1");
+}
+
+TEST_F(distribute, a_thread_has_one_server_and_the_same_call_gives_it_again) {
+  for (int i = 0; i < 2; ++i)
+    run_distribute_coordinator([] {}, plain_strategy(),
+                               independent({{"worker", two}}, "worker", 0));
+  EXPECT_EQ(configs.size(), 1u);
+  EXPECT_EQ(made->starts, 1);
+  auto const error = raised_by([&] {
+    run_distribute_coordinator([] {}, plain_strategy(),
+                               independent({{"worker", two}}, "worker", 1));
+  });
+  EXPECT_TRUE(contains(error, "worker:0 already, with another task")) << error;
+  end_standard_server_of_this_thread();
+  EXPECT_EQ(made->stops, 1);
+  run_distribute_coordinator([] {}, plain_strategy(), independent({{"worker", two}}, "worker", 1));
+  EXPECT_EQ(configs.size(), 2u);
+}
+
+TEST_F(distribute, a_standard_server_says_what_tf_config_lacks) {
+  auto const error = [&](std::string text) {
+    return raised_by([&] {
+      run_standard_server({.servers = options({}).servers, .environment = variables(text)});
+    });
+  };
+  EXPECT_TRUE(contains(error("{}"), "\"cluster\" is not found"));
+  EXPECT_TRUE(contains(error(R"({"cluster": {"worker": ["a:1"]}})"), "\"task\" is not found"));
+  EXPECT_TRUE(contains(error(R"({"cluster": {"worker": ["a:1"]}, "task": {"index": 0}})"),
+                       "\"type\" is not found"));
+  EXPECT_TRUE(contains(error(R"({"cluster": {"ps": ["a:1"]}, "task": {"type": "ps"}})"),
+                       "must have chief or worker"));
+  EXPECT_EQ(error(R"({"cluster": {"chief": ["a:1"], "ps": ["b:1"], "evaluator": ["e:1"]},
+                      "task": {"type": "ps"}, "environment": "here"})"),
+            "");
+  EXPECT_EQ(configs.at(0).session.collective_group_leader, "/job:chief/replica:0/task:0");
+  EXPECT_EQ(configs.at(0).environment, "here");
+  EXPECT_FALSE(configs.at(0).cluster.has_job("evaluator"));
+  EXPECT_EQ(made->starts, 1);
+}
+
+TEST_F(distribute, start_server_is_for_workers_and_ps) {
+  simple_resolver r(cluster_spec({{"worker", two}, {"chief", {{0, "c:1"}}}}));
+  auto const servers = options({}).servers;
+  r.task_type("chief");
+  EXPECT_TRUE(contains(raised_by([&] { start_server(r, "", servers); }), "'chief'"));
+  r.task_type("worker");
+  r.task_id(1);
+  start_server(r, "cake", servers);
+  EXPECT_EQ(configs.at(0).target(), "cake://b:1");
+  EXPECT_EQ(made->joins, 1);
+}
+
+TEST_F(distribute, a_server_without_a_muster_server_is_refused) {
+  ::unsetenv("MUSTER_COORDINATOR");
+  auto o = independent({{"worker", two}}, "worker", 0);
+  o.servers = worker_servers();
+  EXPECT_TRUE(
+      contains(raised_by([&] { run_distribute_coordinator([] { FAIL(); }, plain_strategy(), o); }),
+               "MUSTER_COORDINATOR"));
+}
+
+TEST_F(distribute, modes_are_read_by_name) {
+  EXPECT_EQ(parse_coordinator_mode("independent_worker"), coordinator_mode::independent_worker);
+  EXPECT_TRUE(contains(raised_by([] { parse_coordinator_mode("cake"); }),
+                       "unexpected coordinator mode 'cake'"));
+}
+
+TEST(session_configs, merge_by_key) {
+  session_config a{{{"x", 1}, {"in", {{"a", 1}}}}, {"/job:a"}, "leader"};
+  a.merge({{{"x", 2}, {"in", {{"b", 2}}}}, {"/job:b"}, ""});
+  EXPECT_EQ(a, (session_config{
+                   {{"x", 2}, {"in", {{"a", 1}, {"b", 2}}}}, {"/job:a", "/job:b"}, "leader"}));
+}
+
+TEST(worker_barriers, are_used_again_and_again) {
+  constexpr int rounds = 200;
+  worker_barrier b({"a", "b", "c"});
+  std::atomic<int> count = 0;
+  std::vector<std::thread> all;
+  for (std::size_t i = 0; i < 3; ++i)
+    all.emplace_back([&, i] {
+      for (int round = 1; round <= rounds; ++round) {
+        ++count;
+        b.wait(i, 60s);
+        EXPECT_GE(count, 3 * round);
+      }
+    });
+  for (auto& t : all) t.join();
+  EXPECT_EQ(count, 3 * rounds);
+}
+
+TEST(worker_barriers, say_who_is_missing_after_the_deadline) {
+  worker_barrier b({"a", "b", "c"});
+  EXPECT_EQ(raised_by([&] { b.wait(1, 10ms); }),
+            "barrier: 1 of 3 arrived within 10 ms; missing: a, c");
+  EXPECT_NE(raised_by([&] { b.wait(0, 60s); }), "") << "it is over for all";
+}
+
+TEST(worker_barriers, are_aborted) {
+  worker_barrier b({"a", "b"});
+  auto waiting = std::async(std::launch::async, [&] { return raised_by([&] { b.wait(0, 60s); }); });
+  b.abort("enough");
+  EXPECT_EQ(waiting.get(), "barrier: enough");
+}
+
+TEST(thread_coordinators, the_end_of_the_data_is_a_clean_stop) {
+  thread_coordinator t;
+  std::latch stopped(1);
+  t.start("reader", [] { throw std::out_of_range("the end"); });
+  t.start("other", [&, token = t.stop_token()] {
+    std::stop_callback const on_stop(token, [&] { stopped.count_down(); });
+    stopped.wait();
+  });
+  EXPECT_EQ(raised_by([&] { t.join(); }), "");
+  thread_coordinator strict({.end_of_data_is_clean = false});
+  strict.start("reader", [] { throw std::out_of_range("the end"); });
+  EXPECT_EQ(raised_by([&] { strict.join(); }), "the end");
+}
+
+TEST(thread_coordinators, who_does_not_stop_is_left_behind_and_named) {
+  auto const go = std::make_shared<std::promise<void>>();
+  auto const gone = std::make_shared<std::promise<void>>();
+  auto over = gone->get_future();
+  {
+    thread_coordinator t({.grace = 10ms});
+    t.start("deaf", [go, gone] {
+      go->get_future().wait();
+      gone->set_value();
+    });
+    t.request_stop();
+    EXPECT_TRUE(t.should_stop());
+    EXPECT_EQ(raised_by([&] { t.join(); }), "still running after they were asked to stop: deaf");
+  }
+  go->set_value();
+  over.wait();
+}
+
+}  // namespace
+}  // namespace muster

@@ -1,0 +1,80 @@
+// What the tests of resolvers over HTTP share: time that only moves when somebody waits, a
+// directory for files, and replies of services.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <mutex>
+
+#include "server/cluster/http/time_source.hpp"
+#include "tests/cluster/fixture.hpp"
+#include "tests/support/http_service.hpp"
+
+namespace muster::testing {
+
+using muster::test::http_reply;
+using muster::test::http_seen;
+using muster::test::http_service;
+using muster::test::one_by_one;
+using namespace std::chrono_literals;
+
+/// Steady and wall time that stand still but for the waits, which are kept.
+class still_time {
+ public:
+  cluster::time_source source() {
+    auto const s = state_;
+    return {[s] { return std::chrono::steady_clock::time_point(s->gone); },
+            [s] { return s->wall + s->gone; },
+            [s](std::chrono::milliseconds span) {
+              s->waits.push_back(span);
+              s->gone += span;
+            },
+            [] { return 1.0; }};
+  }
+  std::vector<std::chrono::milliseconds> const& waits() const { return state_->waits; }
+  void advance(std::chrono::milliseconds span) { state_->gone += span; }
+  /// What the wall clock showed at the beginning.
+  void wall(std::chrono::system_clock::time_point at) { state_->wall = at; }
+
+ private:
+  struct state {
+    std::chrono::system_clock::time_point wall{};
+    std::chrono::milliseconds gone{0};
+    std::vector<std::chrono::milliseconds> waits;
+  };
+  std::shared_ptr<state> state_ = std::make_shared<state>();
+};
+
+/// A directory of the test's own, gone with it.
+class scratch_directory {
+ public:
+  scratch_directory() {
+    auto pattern = (std::filesystem::temp_directory_path() / "muster_test_XXXXXX").string();
+    if (!mkdtemp(pattern.data())) throw std::runtime_error("no directory " + pattern);
+    path_ = pattern;
+  }
+  ~scratch_directory() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  scratch_directory(scratch_directory const&) = delete;
+  std::string path() const { return path_; }
+  /// Writes it and says where it is.
+  std::string write(std::string const& name, std::string const& content) const {
+    auto const file = path_ + "/" + name;
+    std::ofstream(file) << content;
+    return file;
+  }
+
+ private:
+  std::string path_;
+};
+
+inline bool holds(std::string const& text, std::string const& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace muster::testing

@@ -1,0 +1,96 @@
+// What the tests of the distribute coordinator's conformance suite stand on: a strategy and servers
+// that write down what is asked of them, and the cluster of the original's tests.
+//
+// Test names are those of the original suite. Its sessions over real TensorFlow servers are
+// sessions over a real Muster server here.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "muster/distribute_coordinator.hpp"
+
+namespace muster::test {
+
+struct seen_context {
+  std::string master;
+  int num_workers = 0;
+  bool is_chief = false;
+  bool distributed = false;
+  bool barrier = false;
+  bool init = false, checkpoint = false, summary = false;
+  session_config config;
+};
+
+/// By "worker:0"; "" for the whole cluster or a program that is alone. Any thread.
+class contexts {
+ public:
+  void note();
+  std::map<std::string, seen_context> all() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::string, seen_context> all_;
+};
+
+struct strategy_traits {
+  bool between_graph = false;
+  std::optional<bool> init{}, checkpoint{}, summary{};  // unset: only task 0
+};
+
+/// Counts how often it was configured in the configuration itself, and filters devices.
+class test_strategy : public strategy {
+ public:
+  explicit test_strategy(strategy_traits t) : traits_(t) {}
+  std::unique_ptr<strategy> copy() const override { return std::make_unique<test_strategy>(*this); }
+  void configure(session_config& config, cluster_spec const* cluster,
+                 std::optional<std::string> const& type, std::optional<int> id) override;
+  bool between_graph() const override { return traits_.between_graph; }
+  bool should_init() const override { return *traits_.init; }
+  bool should_checkpoint() const override { return *traits_.checkpoint; }
+  bool should_save_summary() const override { return *traits_.summary; }
+
+ private:
+  strategy_traits traits_;
+};
+
+/// How often a configuration says that it was configured.
+int configured_for_a_task(session_config const& c);
+int configured_without_one(session_config const& c);
+
+struct seen_server {
+  standard_server_config config;
+  int starts = 0;
+  bool joined = false;
+};
+
+/// Servers whose join returns at once. By "worker:0". Any thread.
+class servers {
+ public:
+  standard_server_factory factory();
+  std::map<std::string, seen_server> all() const;
+
+ private:
+  class one;
+  mutable std::mutex mutex_;
+  std::map<std::string, seen_server> all_;
+};
+
+/// {"worker": 3 tasks, "ps": 2 tasks}, with the further jobs given.
+cluster_spec three_workers_two_ps(std::map<std::string, cluster_spec::tasks> more = {});
+/// No variables at all.
+environment_lookup no_environment();
+
+/// Runs every task of the cluster as an independent worker on a thread of its own. `run` gets the
+/// options with the task set.
+void run_independent_tasks(cluster_spec const& cluster, distribute_options const& common,
+                           std::function<void(distribute_options)> const& run);
+
+}  // namespace muster::test

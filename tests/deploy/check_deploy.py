@@ -1,0 +1,167 @@
+"""Reads the files under deploy/ and checks what can be without a cluster: that they parse, that the
+names in them agree with each other, and that the muster program takes the command lines in them.
+
+  check_deploy.py MUSTER DEPLOY_FOLDER
+"""
+
+import configparser
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import unittest
+
+import yaml
+
+MUSTER, DEPLOY = sys.argv[1], pathlib.Path(sys.argv[2])
+
+
+def muster(*arguments):
+    return subprocess.run([MUSTER, *arguments], capture_output=True, text=True, timeout=120,
+                          env={"PATH": "/usr/bin:/bin", "GCE_METADATA_HOST": "127.0.0.1:1"})
+
+
+def command_lines(text):
+    """Every `muster VERB …` of a shell text, as lists; continued lines are joined."""
+    text = re.sub(r"\\\n\s*", " ", text)
+    text = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))
+    for line in re.findall(r"(?:^|exec |[;&|] *)\s*(muster [a-z]+ [^\n]*)", text, re.M):
+        yield shlex.split(line.rstrip("& "))[1:]
+
+
+def substituted(arguments, values):
+    def one(text):
+        return re.sub(r"\$\{?(\w+)(?::-[^}]*)?\}?", lambda m: values.get(m[1], "1"), text)
+    return [one(a) for a in arguments]
+
+
+class Yaml(unittest.TestCase):
+    def setUp(self):
+        self.server = list(yaml.safe_load_all((DEPLOY / "kubernetes/server.yaml").read_text()))
+        self.jobset = list(yaml.safe_load_all((DEPLOY / "kubernetes/jobset.yaml").read_text()))
+
+    def of_kind(self, kind, name):
+        found = [d for d in self.server
+                 if d["kind"] == kind and d["metadata"]["name"] == name]
+        self.assertEqual(len(found), 1, f"{kind} {name}")
+        return found[0]
+
+    def test_every_object_has_a_version_a_kind_and_a_name_of_its_own(self):
+        seen = set()
+        for d in self.server + self.jobset:
+            self.assertTrue(d["apiVersion"] and d["kind"] and d["metadata"]["name"])
+            key = d["kind"], d["metadata"]["name"]
+            self.assertNotIn(key, seen)
+            seen.add(key)
+
+    def test_the_service_the_pods_and_the_policy_choose_the_same_labels(self):
+        pod = self.of_kind("Deployment", "muster")["spec"]["template"]
+        labels = pod["metadata"]["labels"]
+        deployment = self.of_kind("Deployment", "muster")["spec"]["selector"]["matchLabels"]
+        service = self.of_kind("Service", "muster")["spec"]["selector"]
+        policy = self.of_kind("NetworkPolicy", "muster")["spec"]
+        for chosen in (deployment, service, policy["podSelector"]["matchLabels"]):
+            self.assertEqual(chosen, labels)
+        task = self.jobset_pod()["metadata"]["labels"]
+        allowed = policy["ingress"][0]["from"][0]["podSelector"]["matchLabels"]
+        self.assertEqual(allowed, {k: task.get(k) for k in allowed})
+
+    def jobset_pod(self):
+        job = self.jobset[0]["spec"]["replicatedJobs"][0]["template"]["spec"]
+        self.assertEqual(job["parallelism"], job["completions"])
+        return job["template"]
+
+    def test_ports_have_the_names_that_services_and_probes_use(self):
+        container = self.of_kind("Deployment", "muster")["spec"]["template"]["spec"]["containers"][0]
+        ports = {p["name"]: p["containerPort"] for p in container["ports"]}
+        for p in self.of_kind("Service", "muster")["spec"]["ports"]:
+            self.assertEqual(ports[p["targetPort"]], p["port"])
+        for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
+            self.assertIn(container[probe]["httpGet"]["port"], ports)
+        line = " ".join(container["command"])
+        self.assertIn(f"--grpc=0.0.0.0:{ports['grpc']}", line)
+        self.assertIn(f"--http=0.0.0.0:{ports['http']}", line)
+
+    def test_the_tasks_account_may_list_pods(self):
+        account = self.jobset_pod()["spec"]["serviceAccountName"]
+        self.of_kind("ServiceAccount", account)
+        binding = self.of_kind("RoleBinding", account)
+        self.assertEqual(binding["subjects"], [{"kind": "ServiceAccount", "name": account}])
+        rules = self.of_kind("Role", binding["roleRef"]["name"])["rules"]
+        self.assertEqual(rules, [{"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]}])
+
+    def test_the_numbers_of_tasks_agree(self):
+        args = self.of_kind("Deployment", "muster")["spec"]["template"]["spec"]["containers"][0]
+        declared = [a for a in args["command"] if a.startswith("--cluster=")][0]
+        job = self.jobset[0]["spec"]["replicatedJobs"][0]["template"]["spec"]
+        self.assertTrue(declared.endswith(f"worker={job['completions']}"))
+        self.assertIn(f";tasks={job['completions']};", self.task_environment()["CLUSTER"])
+        self.assertIn(f"jobset-name={self.jobset[0]['metadata']['name']};",
+                      self.task_environment()["CLUSTER"])
+
+    def task_environment(self):
+        return {e["name"]: e.get("value") for e in self.jobset_pod()["spec"]["containers"][0]["env"]}
+
+    def test_the_server_takes_its_command_line(self):
+        container = self.of_kind("Deployment", "muster")["spec"]["template"]["spec"]["containers"][0]
+        done = muster(*container["command"][1:], "--print-config")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_the_tasks_command_lines_are_taken(self):
+        container = self.jobset_pod()["spec"]["containers"][0]
+        check_lines(self, container["args"][0], {"CLUSTER": self.task_environment()["CLUSTER"]}, 2)
+
+
+def check_lines(test, text, values, expected):
+    lines = [substituted(line, values) for line in command_lines(text)]
+    test.assertEqual(len(lines), expected, lines)
+    for line in lines:
+        if line[0] == "serve":
+            done = muster(*line, "--print-config")
+            test.assertEqual(done.returncode, 0, f"{line}: {done.stderr}")
+            continue
+        known = muster(line[0], "--help")
+        test.assertEqual(known.returncode, 0, known.stderr)
+        flags = set(re.findall(r"--[a-z-]+", known.stdout))
+        own = line[:line.index("--")] if "--" in line else line
+        for flag in (a.split("=")[0] for a in own[1:] if a.startswith("--")):
+            test.assertIn(flag, flags, line)
+        for kind in [a for a in own[1:] if re.match(r"(kubernetes|slurm|tpu|gce)\b", a)]:
+            # Nothing of the platform is here; what would be malformed is status 2.
+            done = muster("resolve", kind)
+            test.assertIn(done.returncode, (1, 3), f"{kind}: {done.stderr}")
+
+
+class Scripts(unittest.TestCase):
+    def check(self, name, values, expected):
+        path = DEPLOY / name
+        done = subprocess.run(["bash", "-n", path], capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        check_lines(self, path.read_text(), values, expected)
+
+    def test_the_batch_script(self):
+        self.check("slurm/run.sbatch", {"grpc_port": "8476", "http_port": "8477",
+                                        "SLURM_NTASKS": "4", "scratch": "/nowhere",
+                                        "first": "n1", "@": "true"}, 2)
+
+    def test_the_startup_script(self):
+        self.check("gcp-tpu/startup.sh", {"cluster": "tpu:name=slice", "worker": "3",
+                                          "server": "10.0.0.1:8476"}, 2)
+
+
+class Unit(unittest.TestCase):
+    def test_the_unit_starts_the_server(self):
+        unit = configparser.ConfigParser(strict=False, interpolation=None)
+        unit.optionxform = str
+        unit.read(DEPLOY / "systemd/muster.service")
+        self.assertEqual(unit["Install"]["WantedBy"], "multi-user.target")
+        line = shlex.split(unit["Service"]["ExecStart"])
+        self.assertEqual(line[:2], ["/usr/bin/muster", "serve"])
+        without_file = [a for a in line[2:] if a not in ("--config", "/etc/muster/muster.toml")]
+        done = muster("serve", *without_file, "--print-config")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,155 @@
+// How `muster run` is stopped, and that nothing it started is left behind.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+
+#include "tests/e2e/cluster.hpp"
+
+namespace muster::e2e {
+namespace {
+
+words sh(words flags, std::string const& script) {
+  flags.insert(flags.begin(), "run");
+  flags.insert(flags.end(), {"--", "/bin/sh", "-c", script});
+  return flags;
+}
+
+// Zombies do not count: whoever adopts them need not reap them.
+bool alive(std::string const& pid) {
+  auto const stat = read_file("/proc/" + pid + "/stat");
+  auto const behind = stat.rfind(") ");
+  return behind != std::string::npos && stat[behind + 2] != 'Z' && stat[behind + 2] != 'X';
+}
+
+std::string number_in(std::filesystem::path const& file) {
+  auto text = read_file(file);
+  return text.ends_with('\n') ? text.substr(0, text.size() - 1) : std::string();
+}
+
+bool said(process& p, std::string const& text) {
+  return await([&] { return p.output().find(text) != std::string::npos; });
+}
+
+struct run_stop : testing::TestWithParam<int> {
+  cluster c;
+};
+
+TEST_P(run_stop, a_signal_reaches_every_task_and_their_own_end_counts) {
+  auto& run = c.spawn(sh({"--nproc", "2", "--no-prefix"},
+                         "trap 'echo saved; exit 5' INT TERM HUP; echo up$RANK; "
+                         "while :; do sleep 0.1; done"));
+  ASSERT_TRUE(said(run, "up0") && said(run, "up1"));
+  run.signal(GetParam());
+  EXPECT_EQ(run.wait(), 5) << run.errors();
+  EXPECT_EQ(run.output().find("saved") == run.output().rfind("saved"), false) << run.output();
+}
+
+INSTANTIATE_TEST_SUITE_P(signals, run_stop, testing::Values(SIGINT, SIGTERM, SIGHUP),
+                         [](auto const& p) { return std::string(::sigabbrev_np(p.param)); });
+
+struct run_end : testing::Test {
+  cluster c;
+};
+
+TEST_F(run_end, who_saves_its_work_and_ends_well_makes_it_a_good_end) {
+  auto& run = c.spawn(sh({}, "trap 'exit 0' TERM; echo up; while :; do sleep 0.1; done"));
+  ASSERT_TRUE(said(run, "up"));
+  run.signal(SIGTERM);
+  EXPECT_EQ(run.wait(), 0) << run.errors();
+}
+
+TEST_F(run_end, who_ignores_sigterm_is_killed_after_the_grace_period) {
+  auto& run = c.spawn(sh({"--grace", "300ms"}, "trap '' TERM; echo up; while :; do sleep 1; done"));
+  ASSERT_TRUE(said(run, "up"));
+  run.signal(SIGTERM);
+  EXPECT_EQ(run.wait(), 128 + SIGKILL) << run.errors();
+}
+
+TEST_F(run_end, a_second_sigint_kills) {
+  auto& run =
+      c.spawn(sh({"--grace", "1h"}, "trap 'echo no' INT; echo up; while :; do sleep 0.1; done"));
+  ASSERT_TRUE(said(run, "up"));
+  run.signal(SIGINT);
+  ASSERT_TRUE(said(run, "no"));
+  run.signal(SIGINT);
+  EXPECT_EQ(run.wait(), 128 + SIGKILL) << run.errors();
+}
+
+TEST_F(run_end, two_signals_end_it_though_nobody_reads_its_output) {
+  auto const path = c.file("fifo");
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  int const reader = ::open(path.c_str(), O_RDWR);  // and never reads
+  spawn_options o;
+  auto const up = c.file("up").string();
+  o.arguments = sh({"--grace", "1h"}, "trap '' INT; echo $$ > " + up + "; yes");
+  o.arguments.insert(o.arguments.begin(), MUSTER_BINARY);
+  o.output = path;
+  o.errors = c.file("errors");
+  process run(std::move(o));
+  ASSERT_TRUE(await([&] { return !number_in(up).empty(); }));
+  run.signal(SIGINT);
+  EXPECT_FALSE(run.wait(300ms));
+  run.signal(SIGINT);
+  EXPECT_TRUE(run.wait());
+  EXPECT_FALSE(alive(number_in(up)));
+  ::close(reader);
+}
+
+TEST_F(run_end, sigusr1_is_passed_on_and_stops_nothing) {
+  auto& run = c.spawn(sh({"--no-prefix"},
+                         "trap 'echo usr1; exit 0' USR1; echo up; "
+                         "while :; do sleep 0.1; done"));
+  ASSERT_TRUE(said(run, "up"));
+  run.signal(SIGUSR1);
+  EXPECT_EQ(run.wait(), 0) << run.errors();
+  EXPECT_EQ(run.output(), "up\nusr1\n");
+}
+
+TEST_F(run_end, it_can_be_stopped_between_two_starts) {
+  auto& run = c.spawn(sh({"--max-restarts", "1000000"}, "exit 3"));
+  ASSERT_TRUE(await([&] { return run.errors().find("(3 of ") != std::string::npos; }));
+  run.signal(SIGTERM);
+  EXPECT_EQ(run.wait(), 128 + SIGTERM) << run.errors();
+}
+
+TEST_F(run_end, a_launcher_that_is_killed_takes_its_tasks_and_theirs_along) {
+  auto const pid = c.file("pid").string();
+  auto& run = c.spawn(sh({"--nproc", "2"}, "sleep 1000 & echo $! > " + pid +
+                                               ".$RANK.child; "
+                                               "echo $$ > " +
+                                               pid + ".$RANK.task; wait"));
+  auto const names = {".0.task", ".1.task", ".0.child", ".1.child"};
+  for (auto const* name : names)
+    ASSERT_TRUE(await([&] { return !number_in(pid + name).empty(); })) << run.errors();
+  run.signal(SIGKILL);
+  for (auto const* name : names)
+    EXPECT_TRUE(await([&] { return !alive(number_in(pid + name)); })) << name;
+}
+
+TEST_F(run_end, what_tasks_leave_behind_dies_with_the_run) {
+  auto const pid = c.file("pid").string();
+  auto const r = c.run(sh({}, "sleep 1000 & echo $! > " + pid +
+                                  ".group; "
+                                  "setsid sh -c 'echo $$ > " +
+                                  pid +
+                                  ".session; exec sleep 1000' & "
+                                  "while [ ! -s " +
+                                  pid + ".session ]; do sleep 0.05; done"));
+  EXPECT_EQ(r.status, 0) << r.err;
+  EXPECT_FALSE(alive(number_in(pid + ".group")));
+  EXPECT_FALSE(alive(number_in(pid + ".session"))) << "a session of its own";
+}
+
+TEST_F(run_end, a_task_that_is_suspended_is_stopped_too) {
+  auto& run = c.spawn(sh({"--grace", "1h"}, "echo up; kill -STOP $$"));
+  ASSERT_TRUE(said(run, "up"));
+  run.signal(SIGTERM);
+  EXPECT_EQ(run.wait(), 128 + SIGTERM) << run.errors();
+}
+
+}  // namespace
+}  // namespace muster::e2e

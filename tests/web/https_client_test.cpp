@@ -1,0 +1,213 @@
+// The HTTP client over TLS, and against servers that misbehave.
+#include <gtest/gtest.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <fstream>
+
+#include "tests/support/http_service.hpp"
+#include "web/http_client.hpp"
+
+namespace muster::web::test {
+namespace {
+
+using namespace std::chrono_literals;
+using muster::test::authority;
+using muster::test::certificate;
+using muster::test::certificate_request;
+using muster::test::http_reply;
+using muster::test::http_seen;
+using muster::test::http_service;
+using muster::test::one_by_one;
+using muster::test::self_signed;
+
+http_reply hello(http_seen const&) {
+  return {200, "hello"};
+}
+
+core::result<http_response> get(http_client& client, std::string const& url,
+                                std::chrono::milliseconds timeout = 20s) {
+  http_request r;
+  r.url = url;
+  r.timeout = timeout;
+  return client.send(r);
+}
+
+core::status error_of(http_client& client, std::string const& url,
+                      std::chrono::milliseconds timeout = 20s) {
+  auto const answer = get(client, url, timeout);
+  EXPECT_FALSE(answer) << answer->body;
+  return answer ? core::status{} : answer.error();
+}
+
+class https : public ::testing::Test {
+ protected:
+  void SetUp() override { std::ofstream(ca_file()) << authority_.pem(); }
+  void TearDown() override { std::remove(ca_file().c_str()); }
+  static std::string ca_file() {
+    auto const* test = ::testing::UnitTest::GetInstance()->current_test_info();
+    return ::testing::TempDir() + "muster_https_" + test->name() + ".pem";
+  }
+  http_client client(bool verify = true) { return http_client({1000, ca_file(), verify}); }
+
+  authority authority_;
+};
+
+bool has(core::status const& s, std::string const& part) {
+  return s.message.find(part) != std::string::npos;
+}
+
+TEST_F(https, a_certificate_of_the_given_authority_is_accepted_by_name_and_by_address) {
+  http_service const server(hello, {"127.0.0.1", authority_.issue()});
+  auto c = client();
+  for (auto const& host : {"127.0.0.1", "localhost"}) {
+    auto const answer =
+        get(c, "https://" + std::string(host) + ":" + std::to_string(server.port()));
+    ASSERT_TRUE(answer) << answer.error().message;
+    EXPECT_EQ(answer->body, "hello");
+  }
+}
+
+TEST_F(https, a_connection_is_kept_between_requests) {
+  http_service const server(hello, {"127.0.0.1", authority_.issue()});
+  auto c = client();
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(get(c, server.url()));
+  EXPECT_EQ(server.connections(), 1u);
+}
+
+TEST_F(https, ipv6_addresses_work_in_brackets) {
+  boost::asio::io_context context;
+  boost::asio::ip::tcp::socket probe(context);
+  boost::system::error_code ec;
+  probe.open(boost::asio::ip::tcp::v6(), ec);
+  if (!ec) probe.bind({boost::asio::ip::make_address("::1"), 0}, ec);
+  if (ec) GTEST_SKIP() << "no IPv6 here: " << ec.message();
+  http_service const server(hello, {"::1", authority_.issue()});
+  auto c = client();
+  auto const answer = get(c, server.url());
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(server.seen().at(0).headers.at("host"), "[::1]:" + std::to_string(server.port()));
+}
+
+TEST_F(https, an_unknown_authority_is_named_with_the_file_that_lacks_it) {
+  http_service const server(hello, {"127.0.0.1", authority("somebody else").issue()});
+  auto c = client();
+  auto const e = error_of(c, server.url());
+  EXPECT_EQ(e.code, core::code::unauthenticated);
+  EXPECT_TRUE(has(e, server.url() + ": its certificate is not accepted: ")) << e.message;
+  EXPECT_TRUE(has(e, "issued by 'CN = somebody else'")) << e.message;
+  EXPECT_TRUE(has(e, "those of " + ca_file())) << e.message;
+}
+
+TEST_F(https, the_system_does_not_know_a_certificate_that_signed_itself) {
+  http_service const server(hello, {"127.0.0.1", self_signed()});
+  http_client c;
+  auto const e = error_of(c, server.url());
+  EXPECT_EQ(e.code, core::code::unauthenticated);
+  EXPECT_TRUE(has(e, "self-signed certificate")) << e.message;
+  EXPECT_TRUE(has(e, "the authorities are the system's")) << e.message;
+}
+
+TEST_F(https, a_certificate_for_another_name_is_refused_with_the_names_it_has) {
+  certificate_request other;
+  other.names = {"DNS:other.example", "IP:10.0.0.1"};
+  http_service const server(hello, {"127.0.0.1", authority_.issue(other)});
+  auto c = client();
+  auto const by_address = error_of(c, server.url());
+  EXPECT_EQ(by_address.code, core::code::unauthenticated);
+  EXPECT_TRUE(
+      has(by_address, "it is for DNS:other.example, IP Address:10.0.0.1, not for 127.0.0.1"))
+      << by_address.message;
+  auto const by_name = error_of(c, "https://localhost:" + std::to_string(server.port()));
+  EXPECT_TRUE(has(by_name, "not for localhost")) << by_name.message;
+}
+
+TEST_F(https, a_certificate_out_of_its_time_is_refused_with_the_date) {
+  certificate_request old;
+  old.starts = -48h, old.ends = -24h;
+  http_service const server(hello, {"127.0.0.1", authority_.issue(old)});
+  auto c = client();
+  auto const e = error_of(c, server.url());
+  EXPECT_TRUE(has(e, "certificate has expired; it was good until ")) << e.message;
+}
+
+TEST_F(https, without_the_check_anybody_may_answer) {
+  http_service const server(hello, {"127.0.0.1", self_signed()});
+  auto c = client(false);
+  EXPECT_TRUE(get(c, server.url()));
+}
+
+TEST_F(https, a_ca_file_that_is_none_is_named) {
+  http_service const server(hello, {"127.0.0.1", authority_.issue()});
+  http_client missing({1000, "/nowhere/ca.pem", true});
+  auto e = error_of(missing, server.url());
+  EXPECT_EQ(e.code, core::code::invalid_argument);
+  EXPECT_EQ(e.message, "CA file /nowhere/ca.pem: No such file or directory");
+  std::ofstream(ca_file()) << "no certificate";
+  auto c = client();
+  EXPECT_TRUE(has(error_of(c, server.url()), "holds no certificate in PEM form"));
+}
+
+TEST_F(https, a_server_that_speaks_plain_http_is_no_tls_server) {
+  http_service const server(hello);
+  auto c = client();
+  auto const e = error_of(c, "https://127.0.0.1:" + std::to_string(server.port()));
+  EXPECT_EQ(e.code, core::code::unavailable);
+  EXPECT_TRUE(has(e, "the TLS handshake failed") || has(e, "broke in the TLS handshake"))
+      << e.message;
+}
+
+TEST_F(https, a_server_that_is_silent_in_the_handshake_is_left_in_time) {
+  boost::asio::io_context context;
+  boost::asio::ip::tcp::acceptor const silent(context, {boost::asio::ip::tcp::v4(), 0});
+  auto const port = silent.local_endpoint().port();
+  auto c = client();
+  auto const e = error_of(c, "https://127.0.0.1:" + std::to_string(port), 50ms);
+  EXPECT_EQ(e.code, core::code::unavailable);
+  EXPECT_TRUE(has(e, "timed out")) << e.message;
+}
+
+TEST_F(https, a_body_that_breaks_off_is_no_answer) {
+  for (bool const tls : {false, true}) {
+    http_service::options options;
+    if (tls) options.tls = authority_.issue();
+    http_service const server(one_by_one({{200, "0123456789", {}, http_reply::way::cut},
+                                          {200, "", {}, http_reply::way::hang_up},
+                                          {200, "fine", {}, http_reply::way::chunked}}),
+                              options);
+    auto c = client();
+    auto const cut = error_of(c, server.url());
+    EXPECT_EQ(cut.code, core::code::unavailable);
+    EXPECT_TRUE(has(cut, "in the middle of the answer")) << cut.message;
+    EXPECT_TRUE(has(error_of(c, server.url()), "waiting for the answer"));
+    auto const fine = get(c, server.url());
+    ASSERT_TRUE(fine) << fine.error().message;
+    EXPECT_EQ(fine->body, "fine");
+  }
+}
+
+TEST_F(https, an_answer_over_the_limit_is_refused) {
+  http_service const server([](http_seen const&) {
+    return http_reply{200, std::string(1001, 'x')};
+  });
+  auto c = client();
+  auto const e = error_of(c, server.url());
+  EXPECT_EQ(e.code, core::code::resource_exhausted);
+  EXPECT_TRUE(has(e, "longer than 1000 bytes")) << e.message;
+}
+
+TEST_F(https, a_line_break_cannot_be_smuggled_into_a_header) {
+  http_service const server(hello);
+  auto c = client();
+  http_request r;
+  r.url = server.url();
+  r.token = "a\r\nX-Other: 1";
+  EXPECT_EQ(c.send(r).error().code, core::code::invalid_argument);
+  r.token = {};
+  r.headers.emplace_back("X-A", "1\n");
+  EXPECT_EQ(c.send(r).error().code, core::code::invalid_argument);
+  EXPECT_TRUE(server.seen().empty());
+}
+
+}  // namespace
+}  // namespace muster::web::test
