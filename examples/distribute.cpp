@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <exception>
 #include <memory>
+#include <muster/cluster_rules.hpp>
 #include <muster/distribute_coordinator.hpp>
 #include <mutex>
 #include <optional>
@@ -24,9 +25,9 @@ class parameter_servers : public muster::strategy {
   std::unique_ptr<strategy> copy() const override {
     return std::make_unique<parameter_servers>(*this);
   }
-  void configure(muster::session_config& config, muster::cluster_spec const*,
+  void configure(muster::session_config& config, muster::cluster_spec const* cluster,
                  std::optional<std::string> const& type, std::optional<int> id) override {
-    first_ = id.value_or(0) == 0;
+    first_ = !cluster || !type || muster::is_chief(*cluster, *type, id.value_or(0));
     if (type) config.device_filters = {"/job:ps", "/job:" + *type};
   }
   bool should_init() const override { return first_; }
