@@ -8,8 +8,10 @@ import configparser
 import pathlib
 import re
 import shlex
+import socket
 import subprocess
 import sys
+import tempfile
 import unittest
 
 import yaml
@@ -26,7 +28,7 @@ def command_lines(text):
     """Every `muster VERB …` of a shell text, as lists; continued lines are joined."""
     text = re.sub(r"\\\n\s*", " ", text)
     text = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))
-    for line in re.findall(r"(?:^|exec |[;&|] *)\s*(muster [a-z]+ [^\n]*)", text, re.M):
+    for line in re.findall(r"(?:^|exec |srun [^\n]*?|[;&|] *)\s*(muster [a-z]+ [^\n]*)", text, re.M):
         yield shlex.split(line.rstrip("& "))[1:]
 
 
@@ -133,6 +135,25 @@ def check_lines(test, text, values, expected):
             test.assertIn(done.returncode, (1, 3), f"{kind}: {done.stderr}")
 
 
+FAKE_SRUN = """#!/bin/bash
+[[ $1 == --kill-on-bad-exit=1 ]] && shift
+export SLURM_STEP_NUM_TASKS=2 SLURM_STEP_NODELIST=localhost SLURM_STEP_TASKS_PER_NODE=2
+export CUDA_VISIBLE_DEVICES=
+SLURM_PROCID=1 "$@" &
+SLURM_PROCID=0 "$@"
+first=$?
+wait $! && exit $first
+"""
+
+
+def free_ports(n):
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(n)]
+    ports = [s.getsockname()[1] for s in sockets]
+    for s in sockets:
+        s.close()
+    return ports
+
+
 class Scripts(unittest.TestCase):
     def check(self, name, values, expected):
         path = DEPLOY / name
@@ -144,6 +165,33 @@ class Scripts(unittest.TestCase):
         self.check("slurm/run.sbatch", {"grpc_port": "8476", "http_port": "8477",
                                         "SLURM_NTASKS": "4", "scratch": "/nowhere",
                                         "first": "n1", "@": "true"}, 2)
+
+    def run_batch(self, *program):
+        """The script itself, with an srun that starts two tasks here."""
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            (folder / "srun").write_text(FAKE_SRUN)
+            (folder / "srun").chmod(0o755)
+            (folder / "muster").symlink_to(pathlib.Path(MUSTER).resolve())
+            grpc, http = free_ports(2)
+            environment = {"PATH": f"{folder}:/usr/bin:/bin", "SLURM_NTASKS": "2",
+                           "SLURMD_NODENAME": "127.0.0.1", "MUSTER_GRPC_PORT": str(grpc),
+                           "MUSTER_HTTP_PORT": str(http), "TMPDIR": str(folder)}
+            done = subprocess.run([DEPLOY / "slurm/run.sbatch", *program], capture_output=True,
+                                  text=True, timeout=100, env=environment)
+            left = [f.name for f in folder.iterdir() if f.name not in ("srun", "muster")]
+            self.assertEqual(left, [])
+            return done
+
+    def test_the_batch_script_runs_a_program_as_both_tasks_of_a_step(self):
+        done = self.run_batch("bash", "-c", "echo task $TF_CONFIG")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for index in (0, 1):
+            self.assertRegex(done.stdout, r'task .*"index": ?%d' % index)
+
+    def test_the_batch_script_ends_with_the_programs_status(self):
+        self.assertEqual(self.run_batch("bash", "-c", "exit 7").returncode, 7)
+        self.assertEqual(self.run_batch().returncode, 2)
 
     def test_the_startup_script(self):
         self.check("gcp-tpu/startup.sh", {"cluster": "tpu:name=slice", "worker": "3",

@@ -7,6 +7,7 @@
 
 #include "tests/support/http_service.hpp"
 #include "web/http_client.hpp"
+#include "web/name_lookup.hpp"
 
 namespace muster::web::test {
 namespace {
@@ -194,6 +195,20 @@ TEST_F(https, an_answer_over_the_limit_is_refused) {
   auto const e = error_of(c, server.url());
   EXPECT_EQ(e.code, core::code::resource_exhausted);
   EXPECT_TRUE(has(e, "longer than 1000 bytes")) << e.message;
+}
+
+TEST_F(https, a_name_is_looked_up_no_longer_than_the_limit) {
+  auto const known = look_up("localhost", "80", std::chrono::steady_clock::now() + 20s);
+  EXPECT_FALSE(known.error) << known.error.message();
+  EXPECT_FALSE(known.endpoints.empty());
+  auto const begun = std::chrono::steady_clock::now();
+  auto const unknown = look_up("nobody.invalid", "80", begun + 100ms);
+  EXPECT_TRUE(unknown.error);
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, 20s);
+  auto c = client();
+  auto const e = error_of(c, "https://nobody.invalid/", 100ms);
+  EXPECT_EQ(e.code, core::code::unavailable);
+  EXPECT_TRUE(has(e, "cannot reach https://nobody.invalid: ")) << e.message;
 }
 
 TEST_F(https, a_line_break_cannot_be_smuggled_into_a_header) {
