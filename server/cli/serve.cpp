@@ -88,6 +88,7 @@ void add_clusters(CLI::App& verb, server::configuration& c) {
   auto const take_sources = [&c](std::vector<std::string> const& given) {
     c.cluster_sources.clear();
     for (auto const& text : given) {
+      if (text.empty()) continue;  // as --print-config writes it
       auto source = parse_cluster_from(text);
       if (!source) throw CLI::ValidationError("--cluster-from " + text, source.error().message);
       c.cluster_sources.push_back(std::move(*source));

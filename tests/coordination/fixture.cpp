@@ -9,6 +9,18 @@ scene::scene(setting s) : all(s.limits, types, 42) {
   if (made) id = *made;
 }
 
+// Who encodes the reply looks its tasks up in the declaration that holds after the step.
+void scene::expect_known_tasks(reply const& r) const {
+  auto const size = all.spec(id).size();
+  auto const known = [&](task_index t) { EXPECT_TRUE(t < size || t == no_task) << t; };
+  if (r.fault) known(r.fault->source);
+  if (auto const* states = std::get_if<std::shared_ptr<task_states const>>(&r.body);
+      states && *states)
+    for (auto const& t : (*states)->tasks) known(t.task);
+  if (auto const* alive = std::get_if<std::shared_ptr<alive_tasks const>>(&r.body); alive && *alive)
+    for (auto const t : (*alive)->tasks) known(t);
+}
+
 void scene::take(effects& fx) {
   last_replies_ = fx.replies.size();
   for (auto& r : fx.replies) {
@@ -17,6 +29,7 @@ void scene::take(effects& fx) {
       EXPECT_NE(r.fault->code, code::ok);
       EXPECT_LE(r.fault->message.size(), message_bytes_max);
     }
+    expect_known_tasks(r);
     auto const call = r.call;
     replies_.emplace(call, std::move(r));
   }

@@ -123,6 +123,7 @@ class scene {
 
  private:
   void take(effects& fx);
+  void expect_known_tasks(reply const& r) const;
 
   time_point now_ = start;
   std::uint64_t last_call_ = 0;

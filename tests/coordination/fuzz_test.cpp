@@ -22,6 +22,7 @@ class madness {
       auto const call = one();
       if (s_.parked(call)) parked_.push_back(call);
       if (dice_.chance(5)) look();
+      if (dice_.chance(2)) redeclare();
     }
     s_.stop();
     EXPECT_EQ(s_.current().parked_calls(), 0u);
@@ -32,8 +33,7 @@ class madness {
  private:
   setting some_setting() {
     setting s;
-    s.spec.jobs = {{"worker", static_cast<std::uint32_t>(dice_.between(1, 4)), dice_.chance(20)}};
-    if (dice_.chance(50)) s.spec.jobs.push_back({"b", 2, dice_.chance(50)});
+    s.spec.jobs = some_jobs();
     s.spec.heartbeat_timeout = 5s;
     s.spec.register_timeout = 3s;
     s.spec.shutdown_timeout = dice_.chance(30) ? 0s : 4s;
@@ -51,6 +51,19 @@ class madness {
     s.limits.barrier_id_bytes_max = 100;
     s.limits.device_bytes_max = 10;
     return s;
+  }
+
+  std::vector<job_spec> some_jobs() {
+    std::vector<job_spec> jobs{
+        {"worker", static_cast<std::uint32_t>(dice_.between(1, 4)), dice_.chance(20)}};
+    if (dice_.chance(50)) jobs.push_back({"b", 2, dice_.chance(50)});
+    return jobs;
+  }
+  void redeclare() {
+    auto spec = s_.all.spec(s_.id);
+    spec.jobs = some_jobs();
+    if (dice_.chance(5)) spec.jobs[0].tasks = 0;
+    EXPECT_EQ(s_.redeclare(spec).ok(), spec.jobs[0].tasks != 0);
   }
 
   template <class T>

@@ -26,7 +26,8 @@ struct followed {
   bool await_event(std::string const& kind, std::string const& text) {
     return await(
         [&] {
-          for (auto const& e : c.get("/api/v1/events?limit=1000").at("events").as_array())
+          auto const answer = c.get("/api/v1/events?limit=1000");
+          for (auto const& e : answer.at("events").as_array())
             if (std::string_view(e.at("kind").as_string()) == kind &&
                 std::string_view(e.at("text").as_string()).find(text) != std::string_view::npos)
               return true;
@@ -107,7 +108,7 @@ TEST(cluster_from, can_be_stopped_while_it_waits) {
       [&] { return server.errors().find("waiting for a cluster") != std::string::npos; }, 60s));
   server.signal(SIGTERM);
   EXPECT_EQ(server.wait(60s), 0) << server.errors();
-  EXPECT_CONTAINS(server.errors(), "stopping signal=SIGTERM");
+  EXPECT_CONTAINS(server.errors(), "stopped signal=SIGTERM");
 }
 
 TEST(cluster_from, what_is_wrong_at_the_start_ends_it) {

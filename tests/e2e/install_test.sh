@@ -18,6 +18,7 @@ cmake -S "$project" -B "$folder/build" -G Ninja -DCMAKE_PREFIX_PATH="$folder/pre
 cmake --build "$folder/build"
 
 "$folder/prefix/bin/muster" version
+TF_CONFIG='{"cluster":{"worker":["a:1"]}}' "$folder/build/external_resolver"
 "$folder/prefix/bin/muster" serve --grpc 127.0.0.1:0 --http 127.0.0.1:0 \
   --ready-file "$folder/ready.json" 2>"$folder/server.log" &
 server=$!
