@@ -109,6 +109,16 @@ TEST_F(run_end, sigusr1_is_passed_on_and_stops_nothing) {
   EXPECT_EQ(run.output(), "up\nusr1\n");
 }
 
+TEST_F(run_end, under_nohup_sighup_is_nobody_s) {
+  auto& run = c.spawn_behind({"/usr/bin/nohup"},
+                             sh({}, "echo up; kill -HUP $$; echo still; exec sleep 1000"));
+  ASSERT_TRUE(said(run, "still"));
+  run.signal(SIGHUP);
+  EXPECT_FALSE(run.wait(300ms));
+  run.signal(SIGTERM);
+  EXPECT_EQ(run.wait(), 128 + SIGTERM) << run.errors();
+}
+
 TEST_F(run_end, it_can_be_stopped_between_two_starts) {
   auto& run = c.spawn(sh({"--max-restarts", "1000000"}, "exit 3"));
   ASSERT_TRUE(await([&] { return run.errors().find("(3 of ") != std::string::npos; }));

@@ -285,11 +285,24 @@ TEST(run, a_line_without_end_comes_in_pieces) {
   EXPECT_EQ(pieces[3].size(), 200'000u - 3 * 65'536u);
 }
 
-TEST(run, output_that_cannot_be_stored_is_said_once) {
+TEST(run, a_directory_that_cannot_be_written_to_ends_it_before_it_begins) {
   cluster c;
   auto const r = c.run(sh({"--output-dir", c.write("file", "")}, "echo ran"));
   EXPECT_NE(r.status, 0);
   EXPECT_NE(r.err.find("--output-dir"), std::string::npos) << r.err;
+  EXPECT_EQ(r.out, "");
+}
+
+TEST(run, output_that_cannot_be_stored_any_more_is_said_once) {
+  cluster c;
+  std::filesystem::create_directory(c.file("out"));
+  std::filesystem::create_symlink("/dev/full", c.file("out") / "worker-0.log");
+  auto const r =
+      c.run(sh({"--output-dir", c.file("out"), "--no-prefix"}, "seq 1000; sleep 0.3; seq 1000"));
+  EXPECT_EQ(r.status, 0) << "the work goes on";
+  EXPECT_EQ(lines(r.out).size(), 2'000u);
+  EXPECT_EQ(lines(r.err).size(), 1u) << r.err;
+  EXPECT_NE(r.err.find("worker-0.log: No space left on device"), std::string::npos) << r.err;
 }
 
 }  // namespace
