@@ -47,11 +47,32 @@ TEST(run, restarts_all_together_and_counts) {
   auto const r = c.run(
       sh({"--nproc", "2", "--max-restarts", "1"}, "echo $MUSTER_RESTART_COUNT >> " + log +
                                                       ".$RANK; "
-                                                      "[ $RANK = 0 ] && exec sleep 1000; exit 3"));
+                                                      "[ $RANK = 0 ] && exec sleep 1000; "
+                                                      "until grep -qx $MUSTER_RESTART_COUNT " +
+                                                      log +
+                                                      ".0 2>/dev/null; do sleep 0.05; "
+                                                      "done; "
+                                                      "exit 3"));
   EXPECT_EQ(r.status, 3) << r.err;
   EXPECT_EQ(read_file(log + ".1"), "0\n1\n");
   EXPECT_EQ(read_file(log + ".0"), "0\n1\n") << "it had not failed";
   EXPECT_NE(r.err.find("(1 of 1 restarts)"), std::string::npos) << r.err;
+}
+
+TEST(run, looks_for_the_cluster_again_at_each_restart) {
+  cluster c;
+  auto const file = c.write("cluster.json", R"({"worker": ["a:1", "b:1"]})").string();
+  auto const r =
+      c.run(sh({"--cluster-file", file, "--task", "worker:1", "--max-restarts", "2", "--no-prefix"},
+               "echo $JAX_COORDINATOR_ADDRESS; case $MUSTER_RESTART_COUNT in "
+               "0) echo '{\"worker\": [\"c:1\", \"b:1\"]}' > " +
+                   file +
+                   "; exit 1;; "
+                   "1) echo '{\"worker\": [\"d:1\"]}' > " +
+                   file + "; exit 1;; esac"));
+  EXPECT_EQ(r.status, 0) << r.err;
+  EXPECT_EQ(r.out, "a:1\nc:1\nc:1\n");
+  EXPECT_NE(r.err.find("muster run: the cluster stays as it was: "), std::string::npos) << r.err;
 }
 
 TEST(run, who_asks_for_a_restart_by_its_exit_status_is_not_counted) {
