@@ -131,15 +131,16 @@ standard_server_config server_config(job const& j) {
 }
 
 // One that the strategy has started is not started again.
-std::shared_ptr<standard_server> server_of(job const& j, standard_server_factory const& servers) {
+std::shared_ptr<standard_server> server_of(job const& j, standard_server_config c,
+                                           standard_server_factory const& servers) {
   if (auto running = j.worker_strategy->running_server()) return running;
-  return server_of_this_thread(server_config(j), servers);
+  return server_of_this_thread(std::move(c), servers);
 }
 
 std::any run_standalone(job const& j, distribute_options const& o) {
   thread_coordinator::options const threads{.grace = o.stop_grace};
   if (!j.in.is_client()) {
-    server_of(j, o.servers)->join();
+    server_of(j, server_config(j), o.servers)->join();
     return {};
   }
   if (!j.worker_strategy->between_graph()) return run_in_graph(j, threads);
@@ -147,10 +148,12 @@ std::any run_standalone(job const& j, distribute_options const& o) {
   return {};
 }
 
-std::any run_independent(job const& j, distribute_options const& o) {
+std::any run_independent(job j, distribute_options const& o) {
   task const own{j.in.task_type, j.in.task_id.value_or(0)};
+  auto for_server = server_config(j);
+  j.in.config = for_server.session;  // what the strategy set for the server holds for sessions too
   if (own.type == "evaluator") return run_single_worker(j, own);
-  auto const server = server_of(j, o.servers);
+  auto const server = server_of(j, std::move(for_server), o.servers);
   if (own.type != "ps" && j.worker_strategy->between_graph()) return run_single_worker(j, own);
   bool const chief =
       worker_context({.cluster = j.in.cluster, .task_type = own.type, .task_id = own.id})

@@ -7,16 +7,10 @@
 #include <csignal>
 #include <fstream>
 
-#include "tests/e2e/cluster.hpp"
+#include "tests/e2e/run_words.hpp"
 
 namespace muster::e2e {
 namespace {
-
-words sh(words flags, std::string const& script) {
-  flags.insert(flags.begin(), "run");
-  flags.insert(flags.end(), {"--", "/bin/sh", "-c", script});
-  return flags;
-}
 
 // Zombies do not count: whoever adopts them need not reap them.
 bool alive(std::string const& pid) {

@@ -72,6 +72,8 @@ TEST_F(descriptor_writers, can_be_given_up_while_nobody_reads) {
   EXPECT_EQ(read(1), "x") << "it is in the middle of it";
   w->abandon();
   w.reset();  // does not wait
+  EXPECT_EQ(read(descriptor_writer::bytes_max - 1).size(), descriptor_writer::bytes_max - 1)
+      << "the write that was left behind";
 }
 
 }  // namespace

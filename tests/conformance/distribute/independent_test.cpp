@@ -186,7 +186,7 @@ TEST_F(distribute_config, test_session_config_in_session_creator) {
         test_strategy({.between_graph = true}), task("worker", 0));
   }).join();
   EXPECT_EQ(in_session.device_filters, (std::vector<std::string>{"/job:worker/task:0", "/job:ps"}));
-  EXPECT_EQ(configured_for_a_task(in_session), 1) << "each use has a copy of the given one";
+  EXPECT_EQ(configured_for_a_task(in_session), 2) << "for the server, and for the function";
 }
 
 TEST_F(distribute_config, test_eval_strategy_configure) {
@@ -198,7 +198,7 @@ TEST_F(distribute_config, test_eval_strategy_configure) {
     run_distribute_coordinator([] { FAIL(); }, test_strategy({.between_graph = true}), o);
   }).join();
   auto const e = seen.all().at("evaluator:0");
-  EXPECT_EQ(configured_without_one(e.config), 1) << "with the configuration only";
+  EXPECT_EQ(configured_without_one(e.config), 2) << "with the configuration only";
   EXPECT_EQ(configured_for_a_task(e.config), 0);
   EXPECT_EQ(e.config.device_filters, (std::vector<std::string>{"/job:somejob"}));
 }
