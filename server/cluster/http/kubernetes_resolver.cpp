@@ -21,6 +21,34 @@ using cluster::quoted;
 
 namespace {
 
+/// Accelerators of one container.
+constexpr std::int64_t accelerators_max = 10'000;
+
+/// "nvidia.com/gpu" and "google.com/tpu" are GPU and TPU; other resources are none.
+std::string accelerator_of(std::string const& resource) {
+  if (resource.ends_with("/gpu")) return "GPU";
+  if (resource.ends_with("/tpu")) return "TPU";
+  return {};
+}
+
+std::map<std::string, int> accelerators_of(json_place const& spec) {
+  std::map<std::string, int> all;
+  for (auto const& container : spec.items_of("containers")) {
+    auto const resources = container.find("resources");
+    if (!resources) continue;
+    for (auto const& [resource, amount] : resources->members_of("limits")) {
+      auto const kind = accelerator_of(resource);
+      if (kind.empty()) continue;
+      auto const count = amount.number();
+      if (count < 0 || count > accelerators_max)
+        throw invalid(amount.where() + " is " + std::to_string(count) + ", not from 0 to " +
+                      std::to_string(accelerators_max));
+      all[kind] += static_cast<int>(count);
+    }
+  }
+  return all;
+}
+
 /// Listings go stale while they are read page by page; then they are begun again so often.
 constexpr int restarts_max = 3;
 constexpr unsigned gone = 410;
@@ -36,6 +64,7 @@ struct kubernetes_resolver::pod {
   std::string name_space, name, phase, pod_ip, host_ip;
   bool ending = false;
   std::string hostname = {};  // empty: its name
+  std::map<std::string, int> accelerators = {};
 };
 
 kubernetes_resolver::location kubernetes_resolver::parse_location(std::string_view text) {
@@ -114,7 +143,10 @@ std::vector<kubernetes_resolver::pod> kubernetes_resolver::pods(api_client& api,
       all.push_back({meta.text_of("namespace"), meta.at("name").text(), status.text_of("phase"),
                      status.text_of("podIP"), status.text_of("hostIP"),
                      meta.find("deletionTimestamp").has_value()});
-      if (auto const spec = item.find("spec")) all.back().hostname = spec->text_of("hostname");
+      if (auto const spec = item.find("spec")) {
+        all.back().hostname = spec->text_of("hostname");
+        all.back().accelerators = accelerators_of(*spec);
+      }
     }
     auto const meta = top.find("metadata");
     next = meta ? meta->text_of("continue") : std::string();
@@ -186,6 +218,17 @@ std::optional<int> kubernetes_resolver::task_id() {
   return own_task_ ? std::optional(own_task_->second) : std::nullopt;
 }
 
+std::map<std::string, int> kubernetes_resolver::num_accelerators(std::optional<std::string> type,
+                                                                 std::optional<int> id) {
+  if (lister_) return cluster_resolver::num_accelerators(type, id);
+  cluster_spec();
+  std::map<std::string, int> all;
+  for (auto const& [task, own] : accelerators_)
+    if (!type || !id || task == std::pair(*type, *id))
+      for (auto const& [kind, count] : own) all[kind] += count;
+  return all;
+}
+
 // Off the cluster the variables are about some other machine, and a name is one in its namespace.
 std::function<bool(kubernetes_resolver::pod const&)> kubernetes_resolver::find_self() const {
   if (!options_.server.empty() || options_.name_space == "*")
@@ -204,6 +247,7 @@ muster::cluster_spec kubernetes_resolver::cluster_spec() {
   std::map<std::string, muster::cluster_spec::tasks> jobs;
   std::map<std::string, std::string> selected_by;
   own_task_.reset();
+  accelerators_.clear();
   auto const self = find_self();
   for (auto const& [job, selectors] : options_.jobs) {
     auto& tasks = jobs[job];
@@ -215,6 +259,7 @@ muster::cluster_spec kubernetes_resolver::cluster_spec() {
                         " and by " + quoted(selector));
         auto const index = static_cast<int>(tasks.size());
         if (self(p)) own_task_ = {job, index};
+        accelerators_[{job, index}] = p.accelerators;
         tasks.emplace(index, address(p));
       }
     }

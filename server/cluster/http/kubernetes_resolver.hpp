@@ -63,6 +63,11 @@ class kubernetes_resolver : public cluster_resolver {
   std::optional<std::string> task_type() override;
   std::optional<int> task_id() override;
 
+  /// What the pods' containers are limited to, as {"GPU", 8} of nvidia.com/gpu: 8; of listed
+  /// devices where somebody lists them. Asks anew.
+  std::map<std::string, int> num_accelerators(std::optional<std::string> type = {},
+                                              std::optional<int> id = {}) override;
+
  private:
   struct access;
   struct pod;
@@ -81,6 +86,7 @@ class kubernetes_resolver : public cluster_resolver {
   options const options_;
   std::optional<std::pair<std::string, int>> own_task_;
   bool asked_ = false;
+  std::map<std::pair<std::string, int>, std::map<std::string, int>> accelerators_;
 };
 
 }  // namespace muster

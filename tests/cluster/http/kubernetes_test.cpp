@@ -193,6 +193,34 @@ TEST_F(kubernetes, a_cluster_can_be_waited_for_until_it_is_complete) {
   EXPECT_EQ(kubernetes_resolver(environment({}), o).cluster_spec().size(), 2u);
 }
 
+TEST_F(kubernetes, accelerators_are_what_containers_are_limited_to) {
+  std::string limits = R"({"nvidia.com/gpu":"4","cpu":"8","memory":"16Gi"})";
+  http_service const server([&](http_seen const&) {
+    auto const pod = [](std::string const& name, std::string const& containers) {
+      return R"({"metadata":{"name":")" + name + R"("},"spec":{"containers":[)" + containers +
+             R"(]},"status":{"phase":"Running","podIP":"10.0.0.1"}})";
+    };
+    return http_reply{200, R"({"items":[)" +
+                               pod("p-0", R"({"resources":{"limits":)" + limits + R"(}},{})") +
+                               "," + pod("p-1", R"({"resources":{"limits":{"google.com/tpu":8}}},
+                                             {"resources":{"limits":{"nvidia.com/gpu":"1"}}})") +
+                               "]}"};
+  });
+  auto r = off(server.url());
+  using counts = std::map<std::string, int>;
+  EXPECT_EQ(r.num_accelerators(), (counts{{"GPU", 5}, {"TPU", 8}}));
+  EXPECT_EQ(r.num_accelerators("worker", 0), (counts{{"GPU", 4}}));
+  EXPECT_EQ(r.num_accelerators("worker", 1), (counts{{"GPU", 1}, {"TPU", 8}}));
+  EXPECT_EQ(r.num_accelerators("worker", 10), counts());
+  limits = R"({"nvidia.com/gpu":"many"})";
+  EXPECT_TRUE(holds(fault_of([&] { r.num_accelerators(); }),
+                    "items[0].spec.containers[0].resources.limits.nvidia.com/gpu is a string"));
+  limits = R"({"nvidia.com/gpu":-1})";
+  EXPECT_TRUE(holds(fault_of([&] { r.num_accelerators(); }), "is -1, not from 0 to 10000"));
+  r.list_devices([] { return std::vector<std::string>{"/job:worker/task:0/device:GPU:0"}; });
+  EXPECT_EQ(r.num_accelerators(), (counts{{"GPU", 1}}));
+}
+
 TEST_F(kubernetes, a_pod_cannot_be_two_tasks) {
   serve({{"a=1", {{"p-0", "Running", "10.0.0.1"}}}, {"b=2", {{"p-0", "Running", "10.0.0.1"}}}},
         false);
