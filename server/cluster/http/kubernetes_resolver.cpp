@@ -3,68 +3,21 @@
 #include <algorithm>
 
 #include "server/cluster/http/addresses.hpp"
-#include "server/cluster/http/json_place.hpp"
 #include "server/cluster/http/natural_order.hpp"
 #include "server/cluster/http/secret_file.hpp"
 #include "server/cluster/text.hpp"
-#include "web/text.hpp"
 #include "web/url.hpp"
 
 namespace muster {
 
 using cluster::api_client;
-using cluster::api_request;
 using cluster::invalid;
-using cluster::json_place;
 using cluster::missing;
 using cluster::quoted;
-
-namespace {
-
-/// Accelerators of one container.
-constexpr std::int64_t accelerators_max = 10'000;
-
-/// "nvidia.com/gpu" and "google.com/tpu" are GPU and TPU; other resources are none.
-std::string accelerator_of(std::string const& resource) {
-  if (resource.ends_with("/gpu")) return "GPU";
-  if (resource.ends_with("/tpu")) return "TPU";
-  return {};
-}
-
-std::map<std::string, int> accelerators_of(json_place const& spec) {
-  std::map<std::string, int> all;
-  for (auto const& container : spec.items_of("containers")) {
-    auto const resources = container.find("resources");
-    if (!resources) continue;
-    for (auto const& [resource, amount] : resources->members_of("limits")) {
-      auto const kind = accelerator_of(resource);
-      if (kind.empty()) continue;
-      auto const count = amount.number();
-      if (count < 0 || count > accelerators_max)
-        throw invalid(amount.where() + " is " + std::to_string(count) + ", not from 0 to " +
-                      std::to_string(accelerators_max));
-      all[kind] += static_cast<int>(count);
-    }
-  }
-  return all;
-}
-
-/// Listings go stale while they are read page by page; then they are begun again so often.
-constexpr int restarts_max = 3;
-constexpr unsigned gone = 410;
-
-}  // namespace
 
 struct kubernetes_resolver::access {
   std::string server, token_file, ca_file, name_space;
   bool verify = true;
-};
-
-struct kubernetes_resolver::pod {
-  std::string name_space, name, phase, pod_ip, host_ip;
-  bool ending = false;
-  std::string hostname = {};  // empty: its name
-  std::map<std::string, int> accelerators = {};
 };
 
 kubernetes_resolver::location kubernetes_resolver::parse_location(std::string_view text) {
@@ -117,45 +70,6 @@ kubernetes_resolver::access kubernetes_resolver::find_access() const {
   return a;
 }
 
-std::vector<kubernetes_resolver::pod> kubernetes_resolver::pods(api_client& api, access const& a,
-                                                                std::string const& selector) const {
-  auto const scope = a.name_space == "*" ? "" : "/namespaces/" + web::escape_path(a.name_space);
-  auto const first = a.server + "/api/v1" + scope +
-                     "/pods?labelSelector=" + web::escape_path(selector) +
-                     "&limit=" + std::to_string(page_size);
-  std::vector<pod> all;
-  std::string next;
-  int restarts = 0;
-  for (int page = 0; page < pages_max; ++page) {
-    auto const url = next.empty() ? first : first + "&continue=" + web::escape_path(next);
-    api_request const request{"GET", url};
-    auto const answer = api.send(request);
-    if (answer.status == gone && !next.empty() && ++restarts <= restarts_max) {
-      all.clear();
-      next.clear();
-      continue;
-    }
-    auto const body = api.read(request, answer);
-    json_place const top(body, url);
-    for (auto const& item : top.at("items").items()) {
-      auto const meta = item.at("metadata");
-      auto const status = item.at("status");
-      all.push_back({meta.text_of("namespace"), meta.at("name").text(), status.text_of("phase"),
-                     status.text_of("podIP"), status.text_of("hostIP"),
-                     meta.find("deletionTimestamp").has_value()});
-      if (auto const spec = item.find("spec")) {
-        all.back().hostname = spec->text_of("hostname");
-        all.back().accelerators = accelerators_of(*spec);
-      }
-    }
-    auto const meta = top.find("metadata");
-    next = meta ? meta->text_of("continue") : std::string();
-    if (next.empty()) return all;
-    if (all.size() > muster::cluster_spec::tasks_max) break;
-  }
-  throw invalid(first + ": more pods than " + std::to_string(muster::cluster_spec::tasks_max));
-}
-
 std::string kubernetes_resolver::address(pod const& p) const {
   auto const not_ready = [&](std::string const& why) {
     return cluster_error(cluster_error::code::not_ready, "Pod \"" + p.name + "\" " + why);
@@ -170,7 +84,7 @@ std::string kubernetes_resolver::address(pod const& p) const {
 
 std::vector<kubernetes_resolver::pod> kubernetes_resolver::chosen(
     api_client& api, access const& a, std::string const& selector) const {
-  auto found = pods(api, a, selector);
+  auto found = cluster::list_kubernetes_pods(api, a.server, a.name_space, selector);
   if (options_.skip_finished)
     std::erase_if(found,
                   [](pod const& p) { return p.phase == "Succeeded" || p.phase == "Failed"; });
