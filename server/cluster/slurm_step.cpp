@@ -62,7 +62,7 @@ places in_turns(std::vector<int> const& tasks_of_host, int together) {
 places lay_out(environment_lookup const& environment, std::vector<int> const& tasks_of_host) {
   // "cyclic:block,NoPack": the first word is about nodes, the rest about sockets and cores.
   auto const text = environment("SLURM_DISTRIBUTION").value_or("block");
-  auto const word = text.substr(0, text.find_first_of(":,"));
+  auto const word = text.substr(0, text.find_first_of(":,="));
   if (word == "block" || word == "*" || word.empty()) return in_turns(tasks_of_host, tasks_max);
   if (word == "cyclic") return in_turns(tasks_of_host, 1);
   if (word == "plane")

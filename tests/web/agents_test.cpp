@@ -33,6 +33,29 @@ TEST_F(agent_tasks, workers_and_agents_are_in_one_listing) {
   EXPECT_EQ(number_at(cluster, "/generation/agents/missing"), 3);
 }
 
+TEST_F(agent_tasks, sizes_declared_during_a_run_are_the_next_ones) {
+  agents a(core_engine());
+  a.join(4);
+  auto const redeclared = core_engine().run([](engine_room& room) {
+    auto const c = *room.coordination.state().find("default");
+    auto spec = room.coordination.state().spec(c);
+    spec.jobs = {{"worker", 2, false}, {"ps", 1, false}};
+    return room.coordination.redeclare(c, spec).ok();
+  });
+  EXPECT_TRUE(redeclared);
+  auto const during = get_json("/api/v1/clusters/default");
+  EXPECT_EQ(number_at(during, "/jobs/worker"), 4);
+  EXPECT_EQ(number_at(during, "/next_jobs/ps"), 1);
+  EXPECT_EQ(text_at(during, "/generation/state"), "RUNNING");
+  a.report(1, "out of memory");
+  auto after = during;
+  auto const end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (after.as_object().contains("next_jobs") && std::chrono::steady_clock::now() < end)
+    after = get_json("/api/v1/clusters/default");
+  EXPECT_EQ(number_at(after, "/jobs/ps"), 1);
+  EXPECT_EQ(text_at(after, "/past/0/cause/message"), "out of memory");
+}
+
 TEST_F(agent_tasks, pages_go_from_workers_to_agents) {
   for (int i = 0; i < 3; ++i) add_worker(worker::habit::hold, 10 + i);
   for (auto const* limit : {"1", "2", "3", "4", "1000"}) {
