@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <iostream>
 #include <optional>
 
 #include "muster/cluster_error.hpp"
@@ -128,6 +129,23 @@ void choose_ports(launch::plan_request& p, run_cluster const& c) {
   if (c.spec.empty()) p.cluster = local_workers(ports);
 }
 
+// Tasks that others have restarted may be somewhere else now.
+void look_again(options const& o, launch::plan_request& p, run_cluster& c) {
+  if (!o.sources.cluster_from.empty() || !o.sources.cluster_file.empty()) {
+    try {
+      auto found = find_cluster(o.sources);
+      if (own_task(o, found) == p.own) {
+        check_size(p, found);
+        p.cluster = found.spec;
+        c = std::move(found);
+      }
+    } catch (command_error const& e) {
+      std::cerr << "muster run: the cluster stays as it was: " << e.what() << '\n';
+    }
+  }
+  choose_ports(p, c);
+}
+
 launch::plan_request request_of(options const& o, run_cluster const& c) {
   launch::plan_request p;
   p.cluster = c.spec;
@@ -153,7 +171,7 @@ int run(options& o) {
                         "say what to run: muster run [flags] -- COMMAND… (see 'muster "
                         "run --help')");
   if (o.server.empty() && o.declare.empty()) o.server = server_of_environment();
-  auto const cluster = find_cluster(o.sources);
+  auto cluster = find_cluster(o.sources);
   auto request = request_of(o, cluster);
   choose_ports(request, cluster);
   std::optional<run_declaration> declaration;
@@ -162,9 +180,9 @@ int run(options& o) {
     request.server = declaration->address();
   }
   launch::launch_options l;
-  l.roles = [request, cluster](int restart) mutable {
+  l.roles = [&o, request, cluster](int restart) mutable {
     request.restart = restart;
-    if (restart > 0) choose_ports(request, cluster);
+    if (restart > 0) look_again(o, request, cluster);
     return launch::plan(request);
   };
   l.output = {.prefix = !o.no_prefix, .directory = o.output_dir};

@@ -1,14 +1,11 @@
-// The distribute coordinator's parts, and what the original gets wrong.
+// The distribute coordinator, and what the original gets wrong.
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <future>
-#include <latch>
 
 #include "muster/cluster_error.hpp"
 #include "muster/distribute_coordinator.hpp"
 #include "muster/simple_resolver.hpp"
-#include "muster/thread_coordinator.hpp"
 
 namespace muster {
 namespace {
@@ -289,76 +286,6 @@ TEST_F(distribute, modes_are_read_by_name) {
   EXPECT_EQ(parse_coordinator_mode("independent_worker"), coordinator_mode::independent_worker);
   EXPECT_TRUE(contains(raised_by([] { parse_coordinator_mode("cake"); }),
                        "unexpected coordinator mode 'cake'"));
-}
-
-TEST(session_configs, merge_by_key) {
-  session_config a{{{"x", 1}, {"in", {{"a", 1}}}}, {"/job:a"}, "leader"};
-  a.merge({{{"x", 2}, {"in", {{"b", 2}}}}, {"/job:b"}, ""});
-  EXPECT_EQ(a, (session_config{
-                   {{"x", 2}, {"in", {{"a", 1}, {"b", 2}}}}, {"/job:a", "/job:b"}, "leader"}));
-}
-
-TEST(worker_barriers, are_used_again_and_again) {
-  constexpr int rounds = 200;
-  worker_barrier b({"a", "b", "c"});
-  std::atomic<int> count = 0;
-  std::vector<std::thread> all;
-  for (std::size_t i = 0; i < 3; ++i)
-    all.emplace_back([&, i] {
-      for (int round = 1; round <= rounds; ++round) {
-        ++count;
-        b.wait(i, 60s);
-        EXPECT_GE(count, 3 * round);
-      }
-    });
-  for (auto& t : all) t.join();
-  EXPECT_EQ(count, 3 * rounds);
-}
-
-TEST(worker_barriers, say_who_is_missing_after_the_deadline) {
-  worker_barrier b({"a", "b", "c"});
-  EXPECT_EQ(raised_by([&] { b.wait(1, 10ms); }),
-            "barrier: 1 of 3 arrived within 10 ms; missing: a, c");
-  EXPECT_NE(raised_by([&] { b.wait(0, 60s); }), "") << "it is over for all";
-}
-
-TEST(worker_barriers, are_aborted) {
-  worker_barrier b({"a", "b"});
-  auto waiting = std::async(std::launch::async, [&] { return raised_by([&] { b.wait(0, 60s); }); });
-  b.abort("enough");
-  EXPECT_EQ(waiting.get(), "barrier: enough");
-}
-
-TEST(thread_coordinators, the_end_of_the_data_is_a_clean_stop) {
-  thread_coordinator t;
-  std::latch stopped(1);
-  t.start("reader", [] { throw std::out_of_range("the end"); });
-  t.start("other", [&, token = t.stop_token()] {
-    std::stop_callback const on_stop(token, [&] { stopped.count_down(); });
-    stopped.wait();
-  });
-  EXPECT_EQ(raised_by([&] { t.join(); }), "");
-  thread_coordinator strict({.end_of_data_is_clean = false});
-  strict.start("reader", [] { throw std::out_of_range("the end"); });
-  EXPECT_EQ(raised_by([&] { strict.join(); }), "the end");
-}
-
-TEST(thread_coordinators, who_does_not_stop_is_left_behind_and_named) {
-  auto const go = std::make_shared<std::promise<void>>();
-  auto const gone = std::make_shared<std::promise<void>>();
-  auto over = gone->get_future();
-  {
-    thread_coordinator t({.grace = 10ms});
-    t.start("deaf", [go, gone] {
-      go->get_future().wait();
-      gone->set_value();
-    });
-    t.request_stop();
-    EXPECT_TRUE(t.should_stop());
-    EXPECT_EQ(raised_by([&] { t.join(); }), "still running after they were asked to stop: deaf");
-  }
-  go->set_value();
-  over.wait();
 }
 
 }  // namespace

@@ -7,16 +7,10 @@
 #include <csignal>
 #include <fstream>
 
-#include "tests/e2e/cluster.hpp"
+#include "tests/e2e/run_words.hpp"
 
 namespace muster::e2e {
 namespace {
-
-words sh(words flags, std::string const& script) {
-  flags.insert(flags.begin(), "run");
-  flags.insert(flags.end(), {"--", "/bin/sh", "-c", script});
-  return flags;
-}
 
 // Zombies do not count: whoever adopts them need not reap them.
 bool alive(std::string const& pid) {
@@ -107,6 +101,16 @@ TEST_F(run_end, sigusr1_is_passed_on_and_stops_nothing) {
   run.signal(SIGUSR1);
   EXPECT_EQ(run.wait(), 0) << run.errors();
   EXPECT_EQ(run.output(), "up\nusr1\n");
+}
+
+TEST_F(run_end, under_nohup_sighup_is_nobody_s) {
+  auto& run = c.spawn_behind({"/usr/bin/nohup"},
+                             sh({}, "echo up; kill -HUP $$; echo still; exec sleep 1000"));
+  ASSERT_TRUE(said(run, "still"));
+  run.signal(SIGHUP);
+  EXPECT_FALSE(run.wait(300ms));
+  run.signal(SIGTERM);
+  EXPECT_EQ(run.wait(), 128 + SIGTERM) << run.errors();
 }
 
 TEST_F(run_end, it_can_be_stopped_between_two_starts) {

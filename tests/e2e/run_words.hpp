@@ -1,0 +1,38 @@
+// What tests of `muster run` share: its words around a shell script, and its output taken apart.
+#pragma once
+
+#include <map>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/e2e/cluster.hpp"
+
+namespace muster::e2e {
+
+using environment = std::vector<std::pair<std::string, std::string>>;
+
+/// run FLAGS -- /bin/sh -c SCRIPT
+inline words sh(words flags, std::string const& script) {
+  flags.insert(flags.begin(), "run");
+  flags.insert(flags.end(), {"--", "/bin/sh", "-c", script});
+  return flags;
+}
+
+inline std::vector<std::string> lines(std::string const& text) {
+  std::vector<std::string> all;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) all.push_back(line);
+  return all;
+}
+
+/// What a task's `env` printed.
+inline std::map<std::string, std::string> variables(std::string const& text) {
+  std::map<std::string, std::string> all;
+  for (auto const& line : lines(text))
+    all[line.substr(0, line.find('='))] = line.substr(line.find('=') + 1);
+  return all;
+}
+
+}  // namespace muster::e2e
