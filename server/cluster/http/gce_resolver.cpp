@@ -69,9 +69,12 @@ std::vector<gce_resolver::machine> gce_resolver::running(api_client& api,
     }
     next = top.text_of("nextPageToken");
     if (next.empty()) return all;
-    if (all.size() > muster::cluster_spec::tasks_max) break;
+    if (all.size() > muster::cluster_spec::tasks_max)
+      throw invalid(first + ": more machines than " +
+                    std::to_string(muster::cluster_spec::tasks_max));
   }
-  throw invalid(first + ": more machines than " + std::to_string(muster::cluster_spec::tasks_max));
+  throw invalid(first + ": the listing does not end within " + std::to_string(pages_max) +
+                " pages");
 }
 
 muster::cluster_spec gce_resolver::cluster_spec() {

@@ -52,6 +52,17 @@ std::vector<json_place> json_place::items_of(std::string_view key) const {
   return list ? list->items() : std::vector<json_place>();
 }
 
+std::vector<std::pair<std::string, json_place>> json_place::members_of(std::string_view key) const {
+  std::vector<std::pair<std::string, json_place>> all;
+  auto const object = find(key);
+  if (!object) return all;
+  if (!object->value_->is_object()) object->wrong_kind("an object");
+  for (auto const& [name, value] : object->value_->get_object())
+    all.emplace_back(std::string(name),
+                     json_place(value, *object, object->path_to(std::string_view(name))));
+  return all;
+}
+
 std::string json_place::text() const {
   if (!value_->is_string()) wrong_kind("a string");
   return std::string(value_->get_string());

@@ -28,6 +28,9 @@ class json_place {
   /// As items, of a list that may be left out.
   std::vector<json_place> items_of(std::string_view key) const;
 
+  /// Names and values of an object that may be left out.
+  std::vector<std::pair<std::string, json_place>> members_of(std::string_view key) const;
+
   // invalid: "https://…: items[3].status.phase is a number, not a string"
   std::string text() const;
   /// A whole number; services write some of them as strings.

@@ -3,39 +3,21 @@
 #include <algorithm>
 
 #include "server/cluster/http/addresses.hpp"
-#include "server/cluster/http/json_place.hpp"
 #include "server/cluster/http/natural_order.hpp"
 #include "server/cluster/http/secret_file.hpp"
 #include "server/cluster/text.hpp"
-#include "web/text.hpp"
 #include "web/url.hpp"
 
 namespace muster {
 
 using cluster::api_client;
-using cluster::api_request;
 using cluster::invalid;
-using cluster::json_place;
 using cluster::missing;
 using cluster::quoted;
-
-namespace {
-
-/// Listings go stale while they are read page by page; then they are begun again so often.
-constexpr int restarts_max = 3;
-constexpr unsigned gone = 410;
-
-}  // namespace
 
 struct kubernetes_resolver::access {
   std::string server, token_file, ca_file, name_space;
   bool verify = true;
-};
-
-struct kubernetes_resolver::pod {
-  std::string name_space, name, phase, pod_ip, host_ip;
-  bool ending = false;
-  std::string hostname = {};  // empty: its name
 };
 
 kubernetes_resolver::location kubernetes_resolver::parse_location(std::string_view text) {
@@ -88,42 +70,6 @@ kubernetes_resolver::access kubernetes_resolver::find_access() const {
   return a;
 }
 
-std::vector<kubernetes_resolver::pod> kubernetes_resolver::pods(api_client& api, access const& a,
-                                                                std::string const& selector) const {
-  auto const scope = a.name_space == "*" ? "" : "/namespaces/" + web::escape_path(a.name_space);
-  auto const first = a.server + "/api/v1" + scope +
-                     "/pods?labelSelector=" + web::escape_path(selector) +
-                     "&limit=" + std::to_string(page_size);
-  std::vector<pod> all;
-  std::string next;
-  int restarts = 0;
-  for (int page = 0; page < pages_max; ++page) {
-    auto const url = next.empty() ? first : first + "&continue=" + web::escape_path(next);
-    api_request const request{"GET", url};
-    auto const answer = api.send(request);
-    if (answer.status == gone && !next.empty() && ++restarts <= restarts_max) {
-      all.clear();
-      next.clear();
-      continue;
-    }
-    auto const body = api.read(request, answer);
-    json_place const top(body, url);
-    for (auto const& item : top.at("items").items()) {
-      auto const meta = item.at("metadata");
-      auto const status = item.at("status");
-      all.push_back({meta.text_of("namespace"), meta.at("name").text(), status.text_of("phase"),
-                     status.text_of("podIP"), status.text_of("hostIP"),
-                     meta.find("deletionTimestamp").has_value()});
-      if (auto const spec = item.find("spec")) all.back().hostname = spec->text_of("hostname");
-    }
-    auto const meta = top.find("metadata");
-    next = meta ? meta->text_of("continue") : std::string();
-    if (next.empty()) return all;
-    if (all.size() > muster::cluster_spec::tasks_max) break;
-  }
-  throw invalid(first + ": more pods than " + std::to_string(muster::cluster_spec::tasks_max));
-}
-
 std::string kubernetes_resolver::address(pod const& p) const {
   auto const not_ready = [&](std::string const& why) {
     return cluster_error(cluster_error::code::not_ready, "Pod \"" + p.name + "\" " + why);
@@ -138,7 +84,7 @@ std::string kubernetes_resolver::address(pod const& p) const {
 
 std::vector<kubernetes_resolver::pod> kubernetes_resolver::chosen(
     api_client& api, access const& a, std::string const& selector) const {
-  auto found = pods(api, a, selector);
+  auto found = cluster::list_kubernetes_pods(api, a.server, a.name_space, selector);
   if (options_.skip_finished)
     std::erase_if(found,
                   [](pod const& p) { return p.phase == "Succeeded" || p.phase == "Failed"; });
@@ -186,6 +132,17 @@ std::optional<int> kubernetes_resolver::task_id() {
   return own_task_ ? std::optional(own_task_->second) : std::nullopt;
 }
 
+std::map<std::string, int> kubernetes_resolver::num_accelerators(std::optional<std::string> type,
+                                                                 std::optional<int> id) {
+  if (lister_) return cluster_resolver::num_accelerators(type, id);
+  cluster_spec();
+  std::map<std::string, int> all;
+  for (auto const& [task, own] : accelerators_)
+    if (!type || !id || task == std::pair(*type, *id))
+      for (auto const& [kind, count] : own) all[kind] += count;
+  return all;
+}
+
 // Off the cluster the variables are about some other machine, and a name is one in its namespace.
 std::function<bool(kubernetes_resolver::pod const&)> kubernetes_resolver::find_self() const {
   if (!options_.server.empty() || options_.name_space == "*")
@@ -204,6 +161,7 @@ muster::cluster_spec kubernetes_resolver::cluster_spec() {
   std::map<std::string, muster::cluster_spec::tasks> jobs;
   std::map<std::string, std::string> selected_by;
   own_task_.reset();
+  accelerators_.clear();
   auto const self = find_self();
   for (auto const& [job, selectors] : options_.jobs) {
     auto& tasks = jobs[job];
@@ -215,6 +173,7 @@ muster::cluster_spec kubernetes_resolver::cluster_spec() {
                         " and by " + quoted(selector));
         auto const index = static_cast<int>(tasks.size());
         if (self(p)) own_task_ = {job, index};
+        accelerators_[{job, index}] = p.accelerators;
         tasks.emplace(index, address(p));
       }
     }

@@ -7,16 +7,12 @@
 #pragma once
 
 #include "muster/cluster_resolver.hpp"
-#include "server/cluster/http/api_client.hpp"
+#include "server/cluster/http/kubernetes_pods.hpp"
 
 namespace muster {
 
 class kubernetes_resolver : public cluster_resolver {
  public:
-  /// Pods asked for at once, and the pages of one selector.
-  static constexpr int page_size = 500;
-  static constexpr int pages_max = 2000;
-
   /// Where this program runs. automatic: off the cluster when a server is given.
   enum class location { automatic, within_cluster, off_cluster };
   /// "within-cluster", "off-cluster", "auto". invalid: another text.
@@ -63,13 +59,16 @@ class kubernetes_resolver : public cluster_resolver {
   std::optional<std::string> task_type() override;
   std::optional<int> task_id() override;
 
+  /// What the pods' containers are limited to, as {"GPU", 8} of nvidia.com/gpu: 8; of listed
+  /// devices where somebody lists them. Asks anew.
+  std::map<std::string, int> num_accelerators(std::optional<std::string> type = {},
+                                              std::optional<int> id = {}) override;
+
  private:
   struct access;
-  struct pod;
+  using pod = cluster::kubernetes_pod;
   void learn_own_task();
   access find_access() const;
-  std::vector<pod> pods(cluster::api_client& api, access const& a,
-                        std::string const& selector) const;
   std::vector<pod> chosen(cluster::api_client& api, access const& a,
                           std::string const& selector) const;
   cluster::api_service service(access const& a) const;
@@ -81,6 +80,7 @@ class kubernetes_resolver : public cluster_resolver {
   options const options_;
   std::optional<std::pair<std::string, int>> own_task_;
   bool asked_ = false;
+  std::map<std::pair<std::string, int>, std::map<std::string, int>> accelerators_;
 };
 
 }  // namespace muster

@@ -74,6 +74,13 @@ TEST_F(gce, all_pages_are_read_and_what_does_not_run_is_left_out) {
   EXPECT_EQ(resolver().cluster_spec().size(), 2u);
 }
 
+TEST_F(gce, a_listing_that_never_ends_is_an_error) {
+  reply(listing, {200, R"({"nextPageToken":"t"})"});
+  reply(std::string(listing) + "&pageToken=t", {200, R"({"nextPageToken":"t"})"});
+  EXPECT_TRUE(
+      holds(fault_of([&] { resolver().cluster_spec(); }), "does not end within 2000 pages"));
+}
+
 TEST_F(gce, project_zone_port_job_and_token_can_be_given) {
   scratch_directory const dir;
   auto o = options();

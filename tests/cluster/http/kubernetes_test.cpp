@@ -53,38 +53,6 @@ TEST_F(kubernetes, files_of_the_account_that_are_missing_are_named) {
   EXPECT_TRUE(holds(line, "namespace=")) << line;
 }
 
-TEST_F(kubernetes, all_pages_are_read) {
-  http_service const server(one_by_one({{200, list({{"p-2", "Running", "10.0.0.3"}}, "page/2=")},
-                                        {200, list({{"p-0", "Running", "10.0.0.1"}}, "page3")},
-                                        {200, list({{"p-1", "Running", "10.0.0.2"}})}}));
-  auto r = off(server.url());
-  EXPECT_EQ(r.cluster_spec().job_tasks("worker").size(), 3u);
-  auto const seen = server.seen();
-  ASSERT_EQ(seen.size(), 3u);
-  EXPECT_EQ(seen[0].query("limit"), "500");
-  EXPECT_EQ(seen[0].query("continue"), "");
-  EXPECT_EQ(seen[1].query("continue"), "page%2F2%3D");
-  EXPECT_EQ(seen[2].query("continue"), "page3");
-}
-
-TEST_F(kubernetes, a_listing_that_went_stale_is_begun_again) {
-  http_service const server(
-      one_by_one({{200, list({{"old-0", "Running", "10.9.0.1"}}, "a")},
-                  {410, R"({"message":"The provided continue parameter is too old"})"},
-                  {200, list({{"p-0", "Running", "10.0.0.1"}})}}));
-  auto r = off(server.url());
-  EXPECT_EQ(r.cluster_spec(), spec_of({{"worker", {{0, "10.0.0.1:8470"}}}}));
-}
-
-TEST_F(kubernetes, a_listing_that_is_always_stale_is_an_error) {
-  http_service const server([&](http_seen const& s) {
-    if (s.query("continue").empty()) return http_reply{200, list({}, "a")};
-    return http_reply{410, R"({"message":"too old"})"};
-  });
-  auto r = off(server.url());
-  EXPECT_TRUE(holds(fault_of([&] { r.cluster_spec(); }, code::missing), "410: too old"));
-}
-
 TEST_F(kubernetes, names_are_ordered_as_people_count) {
   serve({{"app=x", {{"w-10", "Running", "10.0.0.10"}, {"w-2", "Running", "10.0.0.2"}}}}, false);
   auto o = options({{"worker", {"app=x"}}});
@@ -220,24 +188,6 @@ TEST_F(kubernetes, refusals_say_what_to_do) {
                     "403: no; allow the account the verb list on pods in namespace ml"));
   EXPECT_TRUE(holds(fault(404, code::missing), "a Kubernetes API server?"));
   EXPECT_TRUE(holds(fault(500, code::unreachable), "500: no"));
-}
-
-TEST_F(kubernetes, answers_that_are_not_as_documented_name_the_field) {
-  auto const fault = [&](std::string const& body, code expected) {
-    http_service const server([&](http_seen const&) { return http_reply{200, body}; });
-    auto r = off(server.url());
-    return fault_of([&] { r.cluster_spec(); }, expected);
-  };
-  EXPECT_TRUE(holds(fault("{}", code::missing), ": items is missing"));
-  EXPECT_TRUE(holds(fault(R"({"items":[{"metadata":{}}]})", code::missing),
-                    ": items[0].status is missing"));
-  EXPECT_TRUE(holds(fault(R"({"items":[{"metadata":{},"status":{}}]})", code::missing),
-                    ": items[0].metadata.name is missing"));
-  EXPECT_TRUE(holds(fault(R"({"items":[{"metadata":{"name":1},"status":{}}]})", code::invalid),
-                    ": items[0].metadata.name is a number, not a string"));
-  EXPECT_TRUE(holds(fault("<html>", code::invalid), "not JSON"));
-  EXPECT_TRUE(holds(fault(list({{"p", "Running", "10.0.0.1/24"}}), code::invalid),
-                    "Pod \"p\": '10.0.0.1/24' is no host"));
 }
 
 TEST_F(kubernetes, options_that_contradict_each_other_are_refused) {
