@@ -28,7 +28,7 @@ struct config {
   /// so that what is staked stays small beside what may be saved. 0: off. Less than
   /// heartbeat_timeout.
   duration reconnect_grace = std::chrono::seconds(5);
-  /// A task that is lost for this long is given up: what waits only for it fails.
+  /// A task that is gone for this long is given up: what waits only for it fails.
   duration recovery_timeout = std::chrono::hours(1);
 
   /// The worker with index i gets no closures for i times `start_delay`, at most `start_delay_max`

@@ -36,9 +36,10 @@ void coordinator::state::begin(time_point t) {
 }
 
 effects const& coordinator::state::end() {
-  while (!ended_inputs.empty() || !gangs.broken.empty()) {
+  while (!ended_inputs.empty() || !gangs.broken.empty() || !to_judge.empty()) {
     tell_dependents();
     tell_gangs();
+    judge();
   }
   for (auto const id : unsettled)
     if (auto* s = find_session(id)) {
@@ -107,12 +108,7 @@ effects const& coordinator::step(time_point now, tick const&) {
   // A tick far behind its time means that we, not the workers, stood still.
   auto const behind = st.due == never || now < st.due ? duration{} : now - st.due;
   auto const stalled = behind > st.config.stall_grace ? behind : duration{};
-  if (now >= st.registry.next_sweep() || stalled > duration{}) {
-    auto const swept =
-        st.registry.sweep(now, stalled, [&st](task_row const& t) { return st.awaited(t); });
-    for (auto* t : swept.silent) st.lose_silent(*t);
-    for (auto* t : swept.given_up) st.give_up(*t);
-  }
+  if (now >= st.registry.next_sweep() || stalled > duration{}) st.sweep(stalled);
   while (st.alarms.next() <= now) st.ring(st.alarms.pop());
   st.expire_calls();
   if (st.watch_due <= now && !st.stopping) st.bark();

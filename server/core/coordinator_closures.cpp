@@ -111,6 +111,7 @@ void coordinator::state::put_back_closure(worker& w, slot c, bool suspect,
   if (pause == duration{}) {
     r.details->ready_at = now;
     ++f.queued;
+    judge_later(c);
     return placement.push_front(s, c);
   }
   r.details->start_at = now + pause;
@@ -120,7 +121,7 @@ void coordinator::state::put_back_closure(worker& w, slot c, bool suspect,
 void coordinator::state::unlink(slot c) {
   auto& r = closures[c];
   if (r.state == closure_state::blocked || r.delayed || r.ganged) {
-    closures.remove(r.owner->apart, c);
+    end_apart(c);
     if (r.delayed) alarms.clear(r.details->start_at, alarm_kind::start, raw(closures.id_of(c)));
     r.delayed = r.ganged = false;
   } else if (r.state == closure_state::queued) {

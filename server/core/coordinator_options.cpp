@@ -134,8 +134,21 @@ std::string coordinator::state::equip(session& s, slot c,
   --s.counts.queued, ++s.counts.blocked;
   --counts.queued, ++counts.blocked;
   ++functions[s.lanes[closures[c].lane].function].waiting;
-  closures.push_back(s.apart, c);
+  set_apart(c);
+  judge_later(c);
   return failed;
+}
+
+void coordinator::state::set_apart(slot c) {
+  auto& s = *closures[c].owner;
+  closures.push_back(s.apart, c);
+  ++s.lanes[closures[c].lane].apart;
+}
+
+void coordinator::state::end_apart(slot c) {
+  auto& s = *closures[c].owner;
+  closures.remove(s.apart, c);
+  --s.lanes[closures[c].lane].apart;
 }
 
 void coordinator::state::enqueue(slot c) {
@@ -143,6 +156,7 @@ void coordinator::state::enqueue(slot c) {
   auto& s = *r.owner;
   auto& f = functions[s.lanes[r.lane].function];
   r.state = closure_state::queued;
+  judge_later(c);
   if (!r.details || r.details->start_at <= now) {
     if (r.details) r.details->ready_at = now;
     if (r.details && r.details->gang != 0) return wait_for_gang(c);
@@ -151,7 +165,7 @@ void coordinator::state::enqueue(slot c) {
   }
   ++f.waiting;
   r.delayed = true;
-  closures.push_back(s.apart, c);
+  set_apart(c);
   alarms.set(r.details->start_at, alarm_kind::start, raw(closures.id_of(c)));
 }
 
@@ -199,7 +213,7 @@ void coordinator::state::ring(alarm const& a) {
   }
   auto& f = functions[r.owner->lanes[r.lane].function];
   --f.waiting;
-  closures.remove(r.owner->apart, c);
+  end_apart(c);
   r.delayed = false;
   r.details->ready_at = now;
   if (r.details->gang != 0) return wait_for_gang(c);
@@ -286,7 +300,7 @@ void coordinator::state::tell_dependents() {
         continue;
       }
       auto& s = *r.owner;
-      closures.remove(s.apart, c);
+      end_apart(c);
       --s.counts.blocked, ++s.counts.queued;
       --counts.blocked, ++counts.queued;
       --functions[s.lanes[r.lane].function].waiting;

@@ -2,6 +2,7 @@
 //   coordinator.cpp           routing, clockwork, dispatch
 //   coordinator_workers.cpp   attach, results, loss
 //   coordinator_away.cpp      broken connections and who comes back
+//   coordinator_give_up.cpp   what waits for a worker that stays away
 //   coordinator_sessions.cpp  open, schedule, stop, forget
 //   coordinator_requests.cpp  seal, cancel, close, delete, join, wait
 //   coordinator_holding.cpp   sessions that keep values, leave and come back
@@ -79,6 +80,7 @@ struct coordinator::state {
     std::vector<closure_id> dependents;
   };
   std::deque<ended_input> ended_inputs;
+  std::vector<closure_id> to_judge;  // in this step; see judge_later
   closure_counts counts;
   std::uint64_t put_back = 0;
   std::uint64_t retried = 0;
@@ -119,10 +121,6 @@ struct coordinator::state {
   /// Its staggered start has come.
   void start(worker& w);
   duration start_delay(std::int64_t index) const;
-  /// Lost for longer than the recovery timeout: what can run only there fails.
-  void give_up(task_row& t);
-  /// Something can run only there.
-  bool awaited(task_row const& t) const;
   void replace(worker& old, std::string why);
   void come_back(worker& old, worker& w, std::vector<held_closure> const& held);
   /// No more closures for it.
@@ -147,6 +145,21 @@ struct coordinator::state {
   void hand_over(worker& from, worker& to, std::vector<held_closure> const& held,
                  std::vector<std::uint32_t>& kept);
 
+  // coordinator_give_up.cpp
+  void sweep(duration pause);
+  std::string absence(task_row const& t) const;
+  /// Something waits that can run only there.
+  bool awaited(task_row const& t) const;
+  /// Lost for longer than the recovery timeout: what can run only there fails.
+  void give_up(task_row& t);
+  /// The closure has come to its queue: it fails at the end of the step if nobody is left for it.
+  void judge_later(slot c);
+  void judge();
+  bool lost_everywhere(per_worker_entry const& v) const;
+  /// Why no worker can come that meets it; nothing when one may.
+  std::optional<core::failure> hopeless(requirement const& r) const;
+  void forget_components();
+
   // coordinator_closures.cpp
   slot create(session& s, closure_spec& spec);
   void assign(worker& w, slot c);
@@ -169,6 +182,9 @@ struct coordinator::state {
   /// position. Empty, or why it fails at once.
   std::string equip(session& s, slot c, std::shared_ptr<closure_extras const> extras,
                     std::vector<slot> const& request);
+  /// Into and out of the closures of its session that wait apart from their lane.
+  void set_apart(slot c);
+  void end_apart(slot c);
   /// From nowhere into its lane, or apart until its start.
   void enqueue(slot c);
   /// Whether a user error is tried again; then it is on its way.

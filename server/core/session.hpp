@@ -29,7 +29,10 @@ struct lane {
   std::int32_t priority = 0;
   std::uint32_t requirement = 0;  // in the requirement_table; 0: none
   bool single = false;            // takes resources: what fits changes with each closure
+  std::uint32_t apart = 0;        // closures that will come here once their wait is over
   slot_list queue;
+
+  bool waits() const { return queue.size > 0 || apart > 0; }
 };
 
 struct session {
@@ -95,7 +98,7 @@ struct session {
     }
     auto const [it, created_now] = lane_of.try_emplace(lane_key{f, priority, requirement},
                                                        static_cast<std::uint32_t>(lanes.size()));
-    if (created_now) lanes.push_back({f, priority, requirement, false, {}});
+    if (created_now) lanes.push_back({f, priority, requirement, false, 0, {}});
     return it->second;
   }
 };

@@ -15,6 +15,7 @@ namespace {
 core::config settings(std::uint64_t seed) {
   core::config c;
   c.declared_jobs = {{"worker", 6}, {"ps", 2}};
+  c.recovery_timeout = 60s;
   if (seed % 3 == 1) {
     c.reconnect_grace = {};
     c.transient_dependency_failures = 0;
@@ -27,9 +28,12 @@ core::config settings(std::uint64_t seed) {
     c.transient_timeouts = 4;
     c.transient_window = 5s;
     c.recovery_timeout = 20s;
+    c.task_retention = 5s;
   }
   return c;
 }
+
+constexpr int doomed = 90;  // the number of a worker that dies for ever
 
 struct cluster {
   explicit cluster(std::uint64_t seed) : earth(seed, settings(seed)) {
@@ -46,9 +50,13 @@ struct cluster {
         if (i == 0 || dice.chance(60)) known.push_back(name);
       workers.push_back(std::make_unique<model_worker>(earth, failures, i, known, streams));
     }
+    workers.push_back(std::make_unique<model_worker>(
+        earth, failures, doomed, std::vector<std::string>{"a", "b", "c", "doomed"}, streams));
+    auto ids_and_doomed = ids;
+    ids_and_doomed.push_back(*earth.server().intern("doomed"));
     auto const n_clients = dice.between(1, 5);
     for (int i = 0; i < n_clients; ++i)
-      clients.push_back(std::make_unique<model_client>(earth, ids));
+      clients.push_back(std::make_unique<model_client>(earth, ids_and_doomed, doomed));
     auto const n_holders = dice.between(0, 3);
     for (int i = 0; i < n_holders; ++i)
       holders.push_back(std::make_unique<holding_client>(earth, ids));
@@ -122,6 +130,8 @@ void live(cluster& c) {
   for (auto& client : c.clients) client->start();
   for (auto& h : c.holders) h->start();
   c.earth.after(500ms, [&c] { c.strike(); });
+  c.earth.after(core::duration(c.earth.dice().between(5'000'000, 50'000'000)),
+                [&c] { c.workers.back()->bury(); });
   c.earth.run(c.earth.now() + 60s);
 
   // Liveness: with the faults gone, everything must end within bounded time.
