@@ -47,8 +47,7 @@ effects const& coordinator::state::end() {
       settle(*s);
     }
   unsettled.clear();
-  if (value_bytes > config.value_bytes_max || finished_count > config.finished_jobs_max)
-    enforce_retention();
+  if (over_a_limit()) keep_within_limits();
   if (!stopping) dispatch();
   watch();
   return fx;
@@ -92,7 +91,11 @@ void coordinator::state::expire_calls() {
       std::erase(s->joins, call);
       answer(call, {code::deadline_exceeded, text(w.session) + " is still running"}, joined(*s));
     } else {
-      answer(call, {code::deadline_exceeded, text(w.closure) + " has not finished"});
+      slot const c = closures.find(w.closure);
+      bool const reading = c == no_slot || ended(closures[c].state);
+      answer(call, {code::deadline_exceeded,
+                    text(w.closure) +
+                        (reading ? " is still read back from the disk" : " has not finished")});
     }
   }
 }
@@ -179,6 +182,7 @@ config const& coordinator::configuration() const {
   }
 MUSTER_CORE_STEP(worker_attached&, attach(e))
 MUSTER_CORE_STEP(worker_results&, results(e))
+MUSTER_CORE_STEP(values_moved&, moved(e))
 MUSTER_CORE_STEP(open_session&, open(e))
 MUSTER_CORE_STEP(core::schedule&, append(e))
 MUSTER_CORE_STEP(seal_session const&, seal(e))

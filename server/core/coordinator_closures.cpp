@@ -219,12 +219,10 @@ void coordinator::state::finish(slot c, closure_state as) {
   }
   if (&s == &builders) {
     built(c, stream);
-    return forget(c);
+    return forget(c, release_reason::client);
   }
   if (s.spec.keep_values) {
-    ++values_held;
-    s.value_bytes += r.value.size();
-    value_bytes += r.value.size();
+    keep_value(c);
   } else if (s.spec.hold_values) {
     hold(c);
   } else {
@@ -234,17 +232,17 @@ void coordinator::state::finish(slot c, closure_state as) {
     o.ok = as == closure_state::succeeded;
     o.value = std::move(r.value);
     if (!o.ok) o.failure = std::move(r.details->failure);
-    forget(c);
+    forget(c, release_reason::client);
   }
   settle_later(s);
 }
 
-void coordinator::state::forget(slot c) {
+void coordinator::state::forget(slot c, release_reason why) {
   auto& r = closures[c];
   places.release(r.place);
   if (r.details)
     for (auto const& a : r.details->lost) places.release(a.place);
-  closures.release(c);
+  closures.release(c, {why, now});
   if (sessions_held_back > 0) relieve_all();
 }
 

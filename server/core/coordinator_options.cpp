@@ -64,8 +64,7 @@ status coordinator::state::valid_extras(closure_spec const& spec, std::string co
       return bad(at + "args: refer to position " + std::to_string(i.position) +
                  ", which is not an earlier closure of the request");
     if (!streaming && i.closure != closure_id{} && closures.find(i.closure) == no_slot)
-      return {code::not_found,
-              at + "args: there is no RemoteValue of " + text(i.closure) + ", or it was released"};
+      return {code::not_found, at + "args: " + unknown_value(i.closure).message};
   }
   return {};
 }
@@ -105,7 +104,7 @@ std::string coordinator::state::equip(session& s, slot c,
     auto const& ref = x.inputs[k];
     slot const i = ref.closure == closure_id{} ? request[ref.position] : closures.find(ref.closure);
     if (i == no_slot) {  // of a stream, where one bad input is no reason to refuse the rest
-      failed = "there is no RemoteValue of " + text(ref.closure) + ", or it was released";
+      failed = unknown_value(ref.closure).message;
       d.input_ids.push_back(ref.closure);
       continue;
     }
@@ -113,7 +112,15 @@ std::string coordinator::state::equip(session& s, slot c,
     d.input_ids.push_back(closures.id_of(i));
     switch (input.state) {
       case closure_state::succeeded:
-        (*d.inputs)[k] = input.value;
+        if (input.where == value_place::gone) {
+          failed = released_text(closures.id_of(i));
+        } else if (input.where == value_place::disk) {
+          ++d.inputs_missing;
+          if (auto& waiting = read_value(i).dependents; waiting.empty() || waiting.back() != id)
+            waiting.push_back(id);
+        } else {
+          (*d.inputs)[k] = input.value;
+        }
         break;
       case closure_state::failed:
       case closure_state::cancelled:
@@ -198,6 +205,7 @@ void coordinator::state::ring(alarm const& a) {
   if (a.kind == alarm_kind::session_lease) return lease_rang(*find_session(session_id{a.id}));
   if (a.kind == alarm_kind::worker_start) return start(*find_worker(stream_id{a.id}));
   if (a.kind == alarm_kind::worker_return) return stop_waiting(*find_worker(stream_id{a.id}));
+  if (a.kind == alarm_kind::value_age) return age_rang(session_id{a.id});
   if (a.kind == alarm_kind::gang) {
     gangs.all.at(a.id).impatient = true;  // what follows from it: start_gangs
     return;

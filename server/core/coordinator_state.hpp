@@ -7,6 +7,8 @@
 //   coordinator_requests.cpp  seal, cancel, close, delete, join, wait
 //   coordinator_holding.cpp   sessions that keep values, leave and come back
 //   coordinator_closures.cpp  the life of one closure
+//   coordinator_retention.cpp which values are kept, and what is said of those that are not
+//   coordinator_values.cpp    values that move to the disk and back
 //   coordinator_failures.cpp  reported failures that are borne for a while
 //   coordinator_watchdog.cpp  when nothing finishes
 //   coordinator_options.cpp   delays, deadlines, retries, inputs
@@ -86,8 +88,13 @@ struct coordinator::state {
   std::uint64_t retried = 0;
   std::uint64_t aborted = 0;
   std::uint64_t values_held = 0;
-  std::uint64_t value_bytes = 0;
-  std::uint64_t jobs[4] = {};  // by job_state; finished ones since start
+  std::uint64_t value_bytes = 0;  // in memory
+  value_ledger ledger;
+  /// Of sessions that were forgotten lately; limit: notes_max.
+  std::unordered_map<session_id, release_note> session_notes;
+  std::deque<session_id> session_notes_order;
+  time_point dropped_remark_at{};  // no other remark about drops before a minute after
+  std::uint64_t jobs[4] = {};      // by job_state; finished ones since start
   std::uint64_t streaming_sessions = 0;
   std::uint64_t last_session = 0;
   std::size_t sessions_held_back = 0;
@@ -173,7 +180,8 @@ struct coordinator::state {
   /// Takes the closure out of its queue or off its worker.
   void unlink(slot c);
   void finish(slot c, closure_state as);
-  void forget(slot c);
+  void forget(slot c, release_reason why);
+  /// REQUIRES: its value is in memory, gone, or an error.
   value_reply value_of(slot c) const;
   void remember_attempt(slot c, std::string outcome);
 
@@ -270,9 +278,7 @@ struct coordinator::state {
   void settle_later(session& s);
   void settle(session& s);
   void finish_job(session& s);
-  void release_session(session& s);
-  void enforce_retention();
-  bool forget_oldest_job();
+  void release_session(session& s, release_reason why);
   /// A stream is told to hold back, or needs to no more.
   void hold_back(session& s);
   void end_hold(session& s);
@@ -289,11 +295,43 @@ struct coordinator::state {
   void await(await_value const& e);
   join_reply joined(session const& s) const;
 
+  // coordinator_retention.cpp
+  /// The closure has ended and its record stays.
+  void keep_value(slot c);
+  /// Takes the value out of the books, wherever it is.
+  void let_value_go(slot c);
+  /// The record stays without its value and says why.
+  void drop_value(slot c, release_reason why);
+  bool has_value(closure_id id) const;
+  bool forget_oldest_job(release_reason why);
+  bool drop_oldest_in_memory();
+  void limit_values(session& s);
+  std::size_t spill_above() const;
+  bool over_a_limit() const;
+  void keep_within_limits();
+  void set_age_alarm(session& s, time_point kept_since);
+  void age_rang(session_id id);
+  /// "12 s ago: …"
+  std::string when_and_why(release_note const& n) const;
+  std::string released_text(closure_id id) const;
+  status unknown_value(closure_id id) const;
+  void remember_session(session_id id, release_reason why);
+
+  // coordinator_values.cpp
+  void write_values();
+  value_ledger::reading& read_value(slot c);
+  void send_reads();
+  void moved(values_moved& e);
+  void written(value_moved& m);
+  void read_back(value_moved& m);
+  void tell_readers(closure_id id, value_ledger::reading r, blob const* value);
+  std::string invalid_ledger() const;
+
   // coordinator_holding.cpp
   /// An ended closure of a holding session: its outcome goes out, its record stays.
   void hold(slot c);
   outcome outcome_of(slot c) const;
-  void forget_held(slot c);
+  void forget_held(slot c, release_reason why = release_reason::client);
   void release_one(slot c);
   void release(release_values const& e);
   void suspend(suspend_session const& e);

@@ -50,8 +50,7 @@ std::string coordinator::state::starting(function_id f) const {
 result<std::string> coordinator::explain(closure_id id, time_point now) const {
   auto const& st = *state_;
   slot const c = st.closures.find(id);
-  if (c == no_slot)
-    return status{code::not_found, "there is no " + text(id) + ", or it was released"};
+  if (c == no_slot) return st.unknown_value(id);
   auto const& r = st.closures[c];
   auto const& s = *r.owner;
   auto const& f = st.functions[s.lanes[r.lane].function];
@@ -73,6 +72,9 @@ result<std::string> coordinator::explain(closure_id id, time_point now) const {
         first = text(i) + ", which is " + std::string(name(st.closures[input].state));
         break;
       }
+      if (first.empty())
+        for (auto const i : d.input_ids)
+          if (st.ledger.reads.contains(i)) first = text(i) + ", which is read back from the disk";
       return "BLOCKED for " + ago(now - r.created) + ": it waits for " +
              plural(d.inputs_missing, "input") + " of " + std::to_string(d.input_ids.size()) +
              ", among them " + first + "." + moved;
@@ -121,7 +123,8 @@ result<std::string> coordinator::explain(closure_id id, time_point now) const {
              moved;
     case closure_state::succeeded:
       return "SUCCEEDED on " + st.places[r.place].worker + " after " + ago(r.finished - r.started) +
-             ", attempt " + std::to_string(r.attempt) + "." + moved;
+             ", attempt " + std::to_string(r.attempt) + "." + moved +
+             (r.where == value_place::gone ? " " + st.released_text(id) + "." : "");
     case closure_state::failed:
     case closure_state::cancelled: {
       auto const& e = r.details->failure;

@@ -33,12 +33,14 @@ class holding_client {
     core::closure_spec spec;
     std::uint32_t generation = 0;
     bool wanted = true;
+    int asked = 0;  // times it was sent
   };
 
   void turn(std::uint64_t life);
   void schedule_some();
   void send(std::vector<std::uint64_t> const& tokens);
   void release_some();
+  void fetch_some();
   void break_stream();
   void come_back(std::uint64_t life);
   void failure_seen(std::uint32_t generation);
@@ -69,6 +71,7 @@ class holding_client {
   std::uint64_t last_token_ = 0;
   std::map<std::uint64_t, pending> pending_;
   std::map<std::uint64_t, core::closure_id> held_;  // ended, and still wanted
+  std::map<std::uint64_t, std::string> values_;     // of those that succeeded
   std::uint32_t generation_ = 1;
   bool draining_ = false;
   bool has_failed_ = false;

@@ -4,6 +4,7 @@
 
 #include "tests/simulation/holding_client.hpp"
 #include "tests/simulation/model_client.hpp"
+#include "tests/simulation/model_disk.hpp"
 
 namespace muster::simulation {
 
@@ -16,6 +17,17 @@ core::config settings(std::uint64_t seed) {
   core::config c;
   c.declared_jobs = {{"worker", 6}, {"ps", 2}};
   c.recovery_timeout = 60s;
+  // Values are small here, and so is what they may take.
+  c.spill = seed % 4 != 0;
+  c.spill_value_bytes_min = 1;
+  c.value_bytes_max = 4'000;
+  c.spill_above = seed % 4 == 1 ? 1 : 300;
+  c.spill_bytes_max = seed % 4 == 3 ? 2'000 : 1'000'000;
+  c.spill_retry = 1s;
+  c.value_age = 20s;
+  if (seed % 5 == 1) c.session_values_max = 30;
+  if (seed % 5 == 2) c.session_value_bytes_max = 200;
+  if (seed % 5 == 3) c.finished_jobs_max = 5;
   if (seed % 3 == 1) {
     c.reconnect_grace = {};
     c.transient_dependency_failures = 0;
@@ -83,6 +95,7 @@ struct cluster {
       if (auto* w = of(d.stream)) w->on_drain();
     for (auto const& d : fx.disconnects)
       if (auto* w = of(d.stream)) w->on_disconnect(d.final);
+    disk.perform(fx);
     perform_for_holders(fx);
     for (auto const& o : fx.outcomes)
       for (auto& c : clients)
@@ -119,6 +132,7 @@ struct cluster {
 
   faults failures;
   world earth;
+  model_disk disk{earth};
   std::uint64_t streams = 0;
   std::vector<std::unique_ptr<model_worker>> workers;
   std::vector<std::unique_ptr<model_client>> clients;
@@ -139,6 +153,7 @@ void live(cluster& c) {
   for (auto& client : c.clients) client->stop();
   for (auto& h : c.holders) h->stop();
   for (auto& w : c.workers) w->heal();
+  c.disk.heal();
   for (int second = 0; second < 600 && !c.all_content(); ++second) {
     c.earth.run(c.earth.now() + 1s);
     for (auto& w : c.workers) w->turn();  // a poison closure may have killed it
@@ -149,6 +164,10 @@ void live(cluster& c) {
   auto const v = c.earth.server().overview(c.earth.now());
   if (v.closures.queued + v.closures.running > 0) throw violation("closures are left over");
   if (v.sessions > 0) throw violation("a session outlives its client and its grace");
+  if (c.disk.size() != v.values_spilled)
+    throw violation(std::to_string(c.disk.size()) +
+                    " values are on the disk, the server knows of " +
+                    std::to_string(v.values_spilled));
   if (!c.earth.server().per_worker_values({}, 1).items.empty())
     throw violation("a per-worker value is left over");
 }
@@ -169,6 +188,10 @@ report simulate(std::uint64_t seed) {
   r.steps = c.earth.steps();
   r.put_back = v.put_back;
   r.aborted = v.values_aborted;
+  r.written = c.disk.written;
+  r.read_back = c.disk.read;
+  r.disk_faults = c.disk.failed;
+  r.dropped = c.earth.dropped();
   for (auto const& w : c.workers) r.executed += w->executed, r.went_on += w->went_on;
   for (auto const& client : c.clients) {
     r.succeeded += client->succeeded;
