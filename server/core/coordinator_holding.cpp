@@ -49,8 +49,11 @@ void coordinator::state::forget_held(slot c, release_reason why) {
 
 void coordinator::state::release_one(slot c) {
   auto& r = closures[c];
-  if (ended(r.state)) return forget_held(c);
+  auto const read = ledger.reads.find(closures.id_of(c));
+  bool const told = read == ledger.reads.end() || read->second.repeat == session_id{};
+  if (ended(r.state) && told) return forget_held(c);
   r.released = true;
+  if (ended(r.state)) forget_value(c);  // its outcome is still to come again
 }
 
 void coordinator::state::release(release_values const& e) {
@@ -73,6 +76,7 @@ bool coordinator::state::repeat(session& s, std::uint64_t token) {
   slot const c = closures.find(it->second);
   if (!ended(closures[c].state)) return true;
   if (closures[c].where != value_place::disk) {
+    do_not_repeat(s, it->second);  // a read that is under way is for others then
     fx.outcomes.push_back(outcome_of(c));
     return true;
   }
@@ -165,6 +169,7 @@ void coordinator::state::resume(resume_session const& e) {
   std::sort(unwanted.begin(), unwanted.end());  // the order of a hash table is nobody's business
   for (auto const id : unwanted) {
     slot const c = closures.find(id);
+    do_not_repeat(*s, id);
     if (ended(closures[c].state))
       forget_held(c);
     else

@@ -84,6 +84,15 @@ void coordinator::state::let_value_go(slot c) {
   r.where = value_place::memory;
 }
 
+void coordinator::state::forget_value(slot c) {
+  auto& s = *closures[c].owner;
+  if (!has_value(closures.id_of(c))) return;
+  let_value_go(c);
+  ++values_held;
+  ++s.live_values;
+  s.values.push(closures.id_of(c));
+}
+
 void coordinator::state::drop_value(slot c, release_reason why) {
   let_value_go(c);
   ++values_held;  // as a record

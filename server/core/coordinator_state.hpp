@@ -300,6 +300,8 @@ struct coordinator::state {
   void keep_value(slot c);
   /// Takes the value out of the books, wherever it is.
   void let_value_go(slot c);
+  /// The record stays with an empty value: nobody wants it.
+  void forget_value(slot c);
   /// The record stays without its value and says why.
   void drop_value(slot c, release_reason why);
   bool has_value(closure_id id) const;
@@ -321,6 +323,7 @@ struct coordinator::state {
   void write_values();
   value_ledger::reading& read_value(slot c);
   void send_reads();
+  void do_not_repeat(session& s, closure_id id);
   void moved(values_moved& e);
   void written(value_moved& m);
   void read_back(value_moved& m);

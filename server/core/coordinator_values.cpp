@@ -41,6 +41,14 @@ value_ledger::reading& coordinator::state::read_value(slot c) {
   return it->second;
 }
 
+void coordinator::state::do_not_repeat(session& s, closure_id id) {
+  auto const read = ledger.reads.find(id);
+  if (read == ledger.reads.end() || read->second.repeat == session_id{}) return;
+  read->second.repeat = {};
+  --s.repeating;
+  settle_later(s);
+}
+
 void coordinator::state::send_reads() {
   while (ledger.reads_sent < value_ledger::reads_max && !ledger.reads_waiting.empty()) {
     auto const id = ledger.reads_waiting.front();
@@ -125,9 +133,9 @@ void coordinator::state::tell_readers(closure_id id, value_ledger::reading readi
   check(s, "a session stays until its outcomes are repeated");
   --s->repeating;
   settle_later(*s);
-  if (slot const c = closures.find(id); c != no_slot && !reading.orphan) {
+  if (slot const c = closures.find(id); c != no_slot) {
     auto o = outcome_of(c);
-    if (value) o.value = *value;
+    if (o.ok && value && !closures[c].released) o.value = *value;
     fx.outcomes.push_back(std::move(o));
   } else {
     auto& o = fx.outcomes.emplace_back();

@@ -184,7 +184,8 @@ void holding_client::on_outcome(core::outcome const& o) {
   if (it == pending_.end())
     throw violation("closure " + std::to_string(o.token) + " ended twice, or was never scheduled");
   auto const value = o.value.view();
-  bool const dropped = !o.ok && o.failure.message.find("was released") != std::string::npos;
+  bool const dropped = !o.ok && o.failure.kind == core::failure_kind::cancelled &&
+                       o.failure.message.find("was released") != std::string::npos;
   if (dropped && it->second.asked < 2) throw violation("a value was dropped before it was told");
   if (o.ok && it->second.wanted && value != value_for(it->second.spec.args))
     throw violation("closure " + std::to_string(o.token) + " has the value of another");

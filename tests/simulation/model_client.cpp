@@ -199,10 +199,14 @@ void model_client::open_job() {
   e.closures = batch();
   auto const n = e.closures.size();
   core::session_reply opened;
+  bool full = false;
   world_.ask(std::move(e), [&](core::reply const& r) {
+    full = r.status.code == core::code::resource_exhausted;
+    if (full) return;  // values that nothing can be done about; later again
     if (!r.status.ok()) throw violation("a job was refused: " + r.status.message);
     opened = std::get<core::session_reply>(r.body);
   });
+  if (full) return ended();
   session_ = opened.session;
   auto const deadline = world_.now() + core::duration(dice.between(1'000, 5'000'000));
   for (std::size_t i = 0; i < n; i += 5) {

@@ -20,7 +20,7 @@ core::config settings(std::uint64_t seed) {
   // Values are small here, and so is what they may take.
   c.spill = seed % 4 != 0;
   c.spill_value_bytes_min = 1;
-  c.value_bytes_max = 4'000;
+  c.value_bytes_max = 10'000;
   c.spill_above = seed % 4 == 1 ? 1 : 300;
   c.spill_bytes_max = seed % 4 == 3 ? 2'000 : 1'000'000;
   c.spill_retry = 1s;
