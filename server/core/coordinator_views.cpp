@@ -180,7 +180,10 @@ result<closure_view> coordinator::closure(closure_id id) const {
     v.value_bytes = value.data.size();
     v.spilled = r.where == value_place::disk;
     if (v.spilled) v.value_bytes = st.ledger.away.at(id);
-    if (r.where == value_place::gone) v.released = st.released_text(id);
+    if (r.where == value_place::gone) {
+      v.value = value_state::aborted;
+      v.released = st.released_text(id);
+    }
     if (r.state != closure_state::succeeded) v.error = value.failure;
   }
   std::uint32_t last_lost = 0;
