@@ -36,8 +36,10 @@ void coordinator::state::begin(time_point t) {
 }
 
 effects const& coordinator::state::end() {
-  while (!ended_inputs.empty() || !gangs.broken.empty() || !to_judge.empty()) {
+  while (!ended_inputs.empty() || !gangs.broken.empty() || !to_judge.empty() ||
+         !ledger.doomed.empty()) {
     tell_dependents();
+    fail_doomed();
     tell_gangs();
     judge();
   }
@@ -47,6 +49,7 @@ effects const& coordinator::state::end() {
       settle(*s);
     }
   unsettled.clear();
+  tidy_rebuilders();
   if (over_a_limit()) keep_within_limits();
   if (!stopping) dispatch();
   watch();
@@ -92,10 +95,12 @@ void coordinator::state::expire_calls() {
       answer(call, {code::deadline_exceeded, text(w.session) + " is still running"}, joined(*s));
     } else {
       slot const c = closures.find(w.closure);
+      bool const again = ledger.rebuilds.contains(w.closure);
       bool const reading = c == no_slot || ended(closures[c].state);
       answer(call, {code::deadline_exceeded,
-                    text(w.closure) +
-                        (reading ? " is still read back from the disk" : " has not finished")});
+                    text(w.closure) + (again     ? " was lost and runs again"
+                                       : reading ? " is still read back from the disk"
+                                                 : " has not finished")});
     }
   }
 }

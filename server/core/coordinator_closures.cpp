@@ -181,7 +181,10 @@ void coordinator::state::finish(slot c, closure_state as) {
   r.state = as;
   r.finished = now;
   metrics.total.add(now - r.created);
-  r.args = {};
+  if (keeps_arguments(r))
+    keep_arguments(c);
+  else
+    r.args = {};
   auto const leave = [was](closure_counts& counted) {
     --(was == closure_state::running   ? counted.running
        : was == closure_state::blocked ? counted.blocked
@@ -221,6 +224,10 @@ void coordinator::state::finish(slot c, closure_state as) {
     built(c, stream);
     return forget(c, release_reason::client);
   }
+  if (&s == &rebuilders) {
+    rebuilt(c);
+    return forget(c, release_reason::client);
+  }
   if (s.spec.keep_values) {
     keep_value(c);
   } else if (s.spec.hold_values) {
@@ -239,6 +246,8 @@ void coordinator::state::finish(slot c, closure_state as) {
 
 void coordinator::state::forget(slot c, release_reason why) {
   auto& r = closures[c];
+  if (ended(r.state)) ledger.arguments_bytes -= r.args.size();
+  if (!ledger.runs.empty()) ledger.runs.erase(closures.id_of(c));
   places.release(r.place);
   if (r.details)
     for (auto const& a : r.details->lost) places.release(a.place);

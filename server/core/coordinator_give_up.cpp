@@ -49,10 +49,13 @@ bool coordinator::state::awaited(task_row const& t) const {
       return v && v->components.contains({t.job, t.index}) && lost_everywhere(*v);
     });
   };
-  for (auto const& [id, s] : sessions)
-    for (auto const& l : s->lanes)
-      if (l.requirement != 0 && l.waits() && only_there(requirements[l.requirement])) return true;
-  return false;
+  auto const waits = [&](session const& s) {
+    return std::any_of(s.lanes.begin(), s.lanes.end(), [&](lane const& l) {
+      return l.requirement != 0 && l.waits() && only_there(requirements[l.requirement]);
+    });
+  };
+  return waits(rebuilders) || std::any_of(sessions.begin(), sessions.end(),
+                                          [&](auto const& s) { return waits(*s.second); });
 }
 
 std::optional<failure> coordinator::state::hopeless(requirement const& r) const {
@@ -111,11 +114,11 @@ void coordinator::state::judge() {
 void coordinator::state::give_up(task_row& t) {
   registry.give_up(t);
   auto const before = to_judge.size();
-  for (auto const& [id, s] : sessions) {
-    std::vector<bool> dooms(s->lanes.size());
+  for (session& s : all_sessions()) {
+    std::vector<bool> dooms(s.lanes.size());
     bool apart = false;
-    for (std::size_t i = 0; i < s->lanes.size(); ++i) {
-      auto const& l = s->lanes[i];
+    for (std::size_t i = 0; i < s.lanes.size(); ++i) {
+      auto const& l = s.lanes[i];
       if (l.requirement == 0 || !l.waits() || !hopeless(requirements[l.requirement])) continue;
       dooms[i] = true;
       apart |= l.apart > 0;
@@ -123,7 +126,7 @@ void coordinator::state::give_up(task_row& t) {
         to_judge.push_back(closures.id_of(c));
     }
     if (!apart) continue;
-    for (slot c = s->apart.front; c != no_slot; c = closures[c].next)
+    for (slot c = s.apart.front; c != no_slot; c = closures[c].next)
       if (dooms[closures[c].lane]) to_judge.push_back(closures.id_of(c));
   }
   fx.remarks.push_back(

@@ -113,7 +113,13 @@ std::string coordinator::state::equip(session& s, slot c,
     switch (input.state) {
       case closure_state::succeeded:
         if (input.where == value_place::gone) {
-          failed = released_text(closures.id_of(i));
+          if (auto* again = run_again(i)) {
+            ++d.inputs_missing;
+            if (again->dependents.empty() || again->dependents.back() != id)
+              again->dependents.push_back(id);
+          } else {
+            failed = "input: " + lost_for_good(closures.id_of(i));
+          }
         } else if (input.where == value_place::disk) {
           ++d.inputs_missing;
           if (auto& waiting = read_value(i).dependents; waiting.empty() || waiting.back() != id)

@@ -94,12 +94,13 @@ void coordinator::state::join(join_session const& e) {
 void coordinator::state::await(await_value const& e) {
   if (refuse_when_stopping(e.call)) return;
   slot const c = closures.find(e.closure);
-  if (c == no_slot || closures[c].where == value_place::gone)
+  bool const lost = c != no_slot && closures[c].where == value_place::gone;
+  if (c == no_slot || (lost && !why_not_again(c).empty()))
     return answer(e.call, unknown_value(e.closure));
   auto& r = closures[c];
   if (r.owner && r.owner->spec.by_call)
     renew_lease(*r.owner, ended(r.state) ? now : std::max(now, e.deadline));
-  bool const there = ended(r.state) && r.where != value_place::disk;
+  bool const there = ended(r.state) && r.where != value_place::disk && !lost;
   if (there) {
     metrics.value_wait.add({});
     return answer(e.call, {}, value_of(c));
@@ -113,7 +114,10 @@ void coordinator::state::await(await_value const& e) {
                            std::to_string(waiters.size()) + " calls are waiting, the limit"});
   waiters.park(e.call, {{}, e.closure, e.deadline, join_mode::watch, now});
   r.awaited = true;
-  if (ended(r.state)) read_value(c);
+  if (lost)
+    run_again(c);
+  else if (ended(r.state))
+    read_value(c);
 }
 
 }  // namespace muster::core

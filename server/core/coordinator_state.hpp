@@ -9,6 +9,7 @@
 //   coordinator_closures.cpp  the life of one closure
 //   coordinator_retention.cpp which values are kept, and what is said of those that are not
 //   coordinator_values.cpp    values that move to the disk and back
+//   coordinator_lineage.cpp   closures that run again, since their values were lost
 //   coordinator_failures.cpp  reported failures that are borne for a while
 //   coordinator_watchdog.cpp  when nothing finishes
 //   coordinator_options.cpp   delays, deadlines, retries, inputs
@@ -50,6 +51,10 @@ struct coordinator::state {
         now(start) {
     builders.spec.on_error = on_error::continue_all;
     builders.max_worker_failures = 0;
+    rebuilders.spec.on_error = on_error::continue_all;
+    rebuilders.spec.keep_values = false;
+    rebuilders.capacity = c.closures_max;
+    rebuilders.max_worker_failures = c.max_worker_failures;
   }
 
   core::config const config;
@@ -63,6 +68,7 @@ struct coordinator::state {
   per_worker_table per_worker;
   gang_table gangs;
   session builders;                         // owns the closures of builds; in no list
+  session rebuilders;                       // owns the closures that run again; in no list
   std::vector<stream_id> builders_waiting;  // workers with something to build
   std::uint32_t max_build_losses = 0;       // as a closure's quarantine
   std::unordered_map<stream_id, std::unique_ptr<worker>> workers;
@@ -72,15 +78,6 @@ struct coordinator::state {
   std::size_t finished_count = 0;
   core::waiters waiters;
   core::alarms alarms;
-  /// Ended inputs whose dependents have not been told; told at the end of the step, one after the
-  /// other, so that a chain of them does not nest.
-  struct ended_input {
-    closure_id id{};
-    bool ok = true;
-    blob value;
-    std::string why;  // !ok
-    std::vector<closure_id> dependents;
-  };
   std::deque<ended_input> ended_inputs;
   std::vector<closure_id> to_judge;  // in this step; see judge_later
   closure_counts counts;
@@ -327,8 +324,19 @@ struct coordinator::state {
   void moved(values_moved& e);
   void written(value_moved& m);
   void read_back(value_moved& m);
-  void tell_readers(closure_id id, value_ledger::reading r, blob const* value);
+  /// `why`: there is no value.
+  void tell_readers(closure_id id, value_ledger::reading r, blob const* value, std::string why);
   std::string invalid_ledger() const;
+
+  // coordinator_lineage.cpp
+  bool keeps_arguments(closure_record const& r) const;
+  void keep_arguments(slot c);
+  std::string why_not_again(slot c) const;
+  std::string lost_for_good(closure_id id) const;
+  value_ledger::rebuilding* run_again(slot c);
+  void fail_doomed();
+  void rebuilt(slot b);
+  void tidy_rebuilders();
 
   // coordinator_holding.cpp
   /// An ended closure of a holding session: its outcome goes out, its record stays.
@@ -372,6 +380,7 @@ struct coordinator::state {
   /// When every worker that has the function starts later; empty otherwise.
   std::string starting(function_id f) const;
   std::string not_serving(function_id f) const;
+  std::string awaited_input(closure_details const& d) const;
 
   // invariants.cpp
   std::string leaked_place() const;

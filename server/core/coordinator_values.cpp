@@ -108,13 +108,20 @@ void coordinator::state::read_back(value_moved& m) {
   } else {
     fx.remarks.push_back({remark_kind::spill_failed, text(m.closure), m.error});
     if (!reading.orphan) drop_value(c, release_reason::unreadable);
+    if (!reading.orphan && reading.repeat == session_id{})
+      if (auto* again = run_again(c)) {
+        auto& waiting = again->dependents;
+        waiting.insert(waiting.end(), reading.dependents.begin(), reading.dependents.end());
+        return;
+      }
   }
-  tell_readers(m.closure, std::move(reading), m.ok ? &m.value : nullptr);
+  tell_readers(m.closure, std::move(reading), m.ok ? &m.value : nullptr,
+               m.ok ? std::string() : lost_for_good(m.closure));
 }
 
 // Those who asked: calls, closures that need it, a client that wants the outcome again.
 void coordinator::state::tell_readers(closure_id id, value_ledger::reading reading,
-                                      blob const* value) {
+                                      blob const* value, std::string why) {
   for (auto const call : waiters.of(id)) {
     waiter w;
     waiters.remove(call, &w);
@@ -122,11 +129,11 @@ void coordinator::state::tell_readers(closure_id id, value_ledger::reading readi
     if (value)
       answer(call, {}, value_reply{closure_state::succeeded, value_state::ready, *value, {}});
     else
-      answer(call, unknown_value(id));
+      answer(call, {code::not_found, why});
   }
   if (!reading.dependents.empty())
     ended_inputs.push_back({id, value != nullptr, value ? *value : blob(),
-                            value ? std::string() : "input: " + unknown_value(id).message,
+                            value ? std::string() : "input: " + why,
                             std::move(reading.dependents)});
   if (reading.repeat == session_id{}) return;
   auto* s = find_session(reading.repeat);
@@ -143,7 +150,7 @@ void coordinator::state::tell_readers(closure_id id, value_ledger::reading readi
     o.token = reading.token;
     o.ok = value != nullptr;
     if (value) o.value = *value;
-    if (!o.ok) o.failure = {failure_kind::cancelled, "", unknown_value(id).message, "", "", 0};
+    if (!o.ok) o.failure = {failure_kind::cancelled, "", why, "", "", 0};
   }
 }
 
@@ -153,12 +160,13 @@ std::string coordinator::state::invalid_ledger() const {
   };
   std::map<session const*, book> books;
   std::pair<session const*, book*> latest{};  // closures of a session stand side by side
-  std::uint64_t writing = 0, on_disk = 0, disk = 0, gone = 0, sent = 0;
+  std::uint64_t arguments = 0, writing = 0, on_disk = 0, disk = 0, gone = 0, sent = 0;
   for (slot c = 0; c < closures.used(); ++c) {
     auto const& r = closures[c];
     if (!r.owner || !ended(r.state)) continue;
     if (r.owner != latest.first) latest = {r.owner, &books[r.owner]};
     auto& b = *latest.second;
+    arguments += r.args.size();
     b.memory += r.value.size();
     b.live += r.state == closure_state::succeeded && r.where != value_place::gone;
     if (r.where == value_place::memory) continue;
@@ -182,6 +190,13 @@ std::string coordinator::state::invalid_ledger() const {
   if (writing != ledger.writing_bytes || disk != ledger.disk_bytes ||
       on_disk != ledger.on_disk_count || gone != ledger.gone.size() || sent != ledger.reads_sent)
     return "the books of values that moved do not match the closures";
+  if (arguments != ledger.arguments_bytes) return "kept arguments are counted wrongly";
+  if (!ledger.doomed.empty()) return "a closure that cannot run again was left";
+  for (auto const& [id, again] : ledger.rebuilds) {
+    slot const b = closures.find(again.by);
+    if (b == no_slot || closures[b].owner != &rebuilders || closures[b].token != raw(id))
+      return text(id) + " is made again by nobody";
+  }
   if (!ledger.reads_waiting.empty() && sent < value_ledger::reads_max)
     return "a value waits to be read and its turn has come";
   for (auto const& [id, s] : sessions) {

@@ -149,7 +149,7 @@ closure_view view_of(coordinator const& c, closure_table const& closures, slot a
     v.inputs = d->input_ids;
     v.inputs_missing = d->inputs_missing;
   }
-  v.args = r.args;
+  if (!ended(r.state)) v.args = r.args;  // else kept for lineage only
   v.created = r.created;
   v.finished = r.finished;
   return v;

@@ -47,6 +47,16 @@ std::string coordinator::state::starting(function_id f) const {
                           "' came lately and starts staggered, the first in " + ago(first - now);
 }
 
+// The inputs have ended and their values are still on the way.
+std::string coordinator::state::awaited_input(closure_details const& d) const {
+  for (auto const i : d.input_ids) {
+    if (ledger.reads.contains(i)) return text(i) + ", which is read back from the disk";
+    if (auto const it = ledger.rebuilds.find(i); it != ledger.rebuilds.end())
+      return text(i) + ", whose value was lost and is made again by " + text(it->second.by);
+  }
+  return {};
+}
+
 result<std::string> coordinator::explain(closure_id id, time_point now) const {
   auto const& st = *state_;
   slot const c = st.closures.find(id);
@@ -59,8 +69,10 @@ result<std::string> coordinator::explain(closure_id id, time_point now) const {
   std::string moved;
   if (r.details && !r.details->lost.empty()) {
     auto const& last = r.details->lost.back();
-    moved = " It was put back " + ago(now - last.ended) + " ago from " +
-            st.places[last.place].worker + " (" + last.outcome + ").";
+    bool const again = last.outcome.starts_with("succeeded; ");
+    moved = again ? " Attempt " + std::to_string(last.attempt) + " " + last.outcome + "."
+                  : " It was put back " + ago(now - last.ended) + " ago from " +
+                        st.places[last.place].worker + " (" + last.outcome + ").";
   }
   switch (r.state) {
     case closure_state::blocked: {
@@ -72,9 +84,7 @@ result<std::string> coordinator::explain(closure_id id, time_point now) const {
         first = text(i) + ", which is " + std::string(name(st.closures[input].state));
         break;
       }
-      if (first.empty())
-        for (auto const i : d.input_ids)
-          if (st.ledger.reads.contains(i)) first = text(i) + ", which is read back from the disk";
+      if (first.empty()) first = st.awaited_input(d);
       return "BLOCKED for " + ago(now - r.created) + ": it waits for " +
              plural(d.inputs_missing, "input") + " of " + std::to_string(d.input_ids.size()) +
              ", among them " + first + "." + moved;

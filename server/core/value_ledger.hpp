@@ -45,6 +45,16 @@ class id_queue {
   std::size_t sweep_at_ = 1'024;
 };
 
+/// An ended input whose dependents have not been told; told at the end of the step, one after the
+/// other, so that a chain of them does not nest.
+struct ended_input {
+  closure_id id{};
+  bool ok = true;
+  blob value;
+  std::string why;  // !ok
+  std::vector<closure_id> dependents;
+};
+
 struct value_ledger {
   /// Values that are read back at one time, others wait for their turn.
   static constexpr std::size_t reads_max = 64;
@@ -58,6 +68,13 @@ struct value_ledger {
     bool orphan = false;                 // released meanwhile
   };
 
+  /// A closure that runs again since its value was lost; see coordinator_lineage.cpp.
+  struct rebuilding {
+    closure_id by{};  // the closure that does it
+    std::uint32_t depth = 0;
+    std::vector<closure_id> dependents;
+  };
+
   std::unordered_map<closure_id, std::uint64_t> away;  // bytes of values in writing or on disk
   std::unordered_map<closure_id, release_note> gone;
   std::map<closure_id, reading> reads;
@@ -69,6 +86,14 @@ struct value_ledger {
   std::uint64_t disk_bytes = 0;
   std::uint64_t on_disk_count = 0;
   time_point retry_at{};  // after a write that failed: none before
+
+  std::map<closure_id, rebuilding> rebuilds;               // by the closure whose value was lost
+  std::unordered_map<closure_id, std::uint32_t> runs;      // again; of closures that have a record
+  std::vector<std::pair<closure_id, std::string>> doomed;  // in this step: runs without an input
+  std::uint32_t rebuild_depth = 0;                         // while one is equipped
+  std::uint64_t runs_total = 0;
+  id_queue with_arguments;  // ended closures whose arguments are kept, oldest first
+  std::uint64_t arguments_bytes = 0;
 };
 
 }  // namespace muster::core

@@ -161,19 +161,15 @@ TEST_F(spilling, one_that_is_forgotten_while_it_is_read_still_reaches_those_who_
 
 TEST_F(spilling, what_cannot_be_read_is_gone_with_a_reason) {
   auto const a = on_disk();
-  auto spec = c.specs({"f"}).front();
-  spec.extras = std::make_shared<closure_extras>(closure_extras{{}, {{a, 0, 1}}, {}});
-  auto const job = c.open_with({spec});
-  auto const call = c.park(await_value{{}, a, c.now() + 5s});
+  c.park(await_value{{}, a, c.now() + 5s});
   unreadable(a);
-  auto const why = "the value of " + text(a) +
-                   " was released 0 s ago: it could not be read back from --spill-dir; the log "
-                   "says why";
-  EXPECT_EQ(c.reply_to(call)->status, (status{code::not_found, why}));
-  EXPECT_EQ(c.core.closure(job[0])->error->message, "input: " + why);
-  EXPECT_EQ(c.core.closure(job[0])->error->kind, failure_kind::input);
-  EXPECT_EQ(view(a).released, why);
-  EXPECT_EQ(c.status_of(await_value{{}, a, c.now()}).message, why);
+  EXPECT_EQ(c.fx().remarks.at(0).kind, remark_kind::spill_failed);
+  EXPECT_EQ(c.fx().remarks.at(0).text, "checksum does not match");
+  EXPECT_EQ(view(a).released,
+            "the value of " + text(a) +
+                " was released 0 s ago: it could not be read back from --spill-dir; the log says "
+                "why");
+  EXPECT_EQ(view(a).value, value_state::aborted);
   EXPECT_EQ(c.core.metrics().values_dropped[static_cast<std::size_t>(release_reason::unreadable)],
             1u);
 }
@@ -192,7 +188,7 @@ TEST_F(spilling, a_full_disk_leaves_values_in_memory_until_that_is_full_too) {
   EXPECT_TRUE(c.fx().value_moves.empty()) << "not tried again at once";
   EXPECT_EQ(c.status_of(await_value{{}, a, c.now()}).code, code::ok);
   finished();
-  EXPECT_EQ(c.status_of(await_value{{}, a, c.now()}).message,
+  EXPECT_EQ(view(a).released,
             "the value of " + text(a) +
                 " was released 0 s ago: values took more memory than --value-bytes-max (400 "
                 "bytes), and --spill-dir did not take them");
@@ -213,7 +209,7 @@ TEST_F(spilling, too_much_on_the_disk_drops_the_oldest_there) {
     limited.write_all();
   }
   EXPECT_EQ(limited.overview().values_spilled, 2u);
-  EXPECT_EQ(limited.c.status_of(await_value{{}, all[0], limited.c.now()}).message,
+  EXPECT_EQ(limited.view(all[0]).released,
             "the value of " + text(all[0]) +
                 " was released 0 s ago: values on the disk took more than --spill-bytes-max (250 "
                 "bytes)");

@@ -91,7 +91,7 @@ TEST(value_age, an_input_that_is_gone_fails_its_closure_with_the_reason) {
   spec.extras = std::make_shared<closure_extras>(closure_extras{{}, {{a, 0, 1}}, {}});
   auto const job = c.open_with({spec});
   EXPECT_EQ(c.core.closure(job[0])->error->message,
-            "the value of " + text(a) +
+            "input: the value of " + text(a) +
                 " was released 0 s ago: its session held more values than --session-values-max "
                 "(1)");
 }

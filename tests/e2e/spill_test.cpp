@@ -82,7 +82,7 @@ TEST(spill, values_on_the_disk_are_fetched_like_any_other) {
   auto const all = s.c.run({"fetch", s.job, "--timeout", "60s"});
   EXPECT_EQ(all.status, 0) << all.err;
   std::string lines;
-  for (int i = 0; i < values; ++i) lines += spilled::content(i) + "\n";
+  for (int i = 0; i < values; ++i) lines += "\"" + spilled::content(i) + "\"\n";
   EXPECT_TRUE(all.out == lines) << all.out.substr(0, 200);
 
   auto const echoed = s.c.run({"submit", "muster.echo",
@@ -99,25 +99,38 @@ TEST(spill, values_on_the_disk_are_fetched_like_any_other) {
   gone.url = s.c.url() + "/api/v1/jobs/" + s.job;
   EXPECT_TRUE(client.send(gone));
   EXPECT_TRUE(await([&] { return s.files() <= 1; }, 60s)) << "of the job that echoed";
-  auto const missing = s.c.text("/api/v1/remote_values/" + spilled::value_of(first) + "/value");
-  EXPECT_NE(missing.find("its job was deleted"), std::string::npos) << missing;
+  web::http_request fetch;
+  fetch.url = s.c.url() + "/api/v1/remote_values/" + spilled::value_of(first) + "/value";
+  auto const missing = client.send(fetch);
+  ASSERT_TRUE(missing);
+  EXPECT_EQ(missing->status, 404u);
+  EXPECT_NE(missing->body.find("its job was deleted"), std::string::npos) << missing->body;
   s.server->signal(SIGTERM);
   EXPECT_EQ(s.server->wait(), 0);
   EXPECT_EQ(s.files(), 0u);
 }
 
-TEST(spill, beyond_the_disks_limit_the_oldest_is_dropped_and_says_so) {
+TEST(spill, what_the_disk_has_no_room_for_is_dropped_and_made_again_when_it_is_needed) {
   spilled s({"--spill-bytes-max", "50kb"});
-  ASSERT_TRUE(s.metric_reaches("muster_value_spills_total", values - 25));
-  auto const first = s.closure(0);
-  auto const value = "/api/v1/remote_values/" + spilled::value_of(first) + "/value";
-  EXPECT_TRUE(await([&] { return s.c.status_of(value) == 404; }, 60s));
-  EXPECT_NE(s.c.text(value).find("--spill-bytes-max (51200 bytes)"), std::string::npos)
-      << s.c.text(value);
+  ASSERT_TRUE(s.metric_reaches("muster_values_dropped_total{reason=\"spill_bytes\"}", 50));
   EXPECT_LE(s.metric("muster_values_spilled_bytes"), 51'200);
+  auto const first = s.closure(0);
+  auto const released = [&] {
+    auto const seen = s.c.get("/api/v1/closures/" + first).as_object();
+    return seen.contains("value_released") ? json::value_to<std::string>(seen.at("value_released"))
+                                           : std::string();
+  };
+  EXPECT_TRUE(await([&] { return !released().empty(); }, 60s));
+  EXPECT_NE(released().find("--spill-bytes-max (51200 bytes)"), std::string::npos) << released();
   auto const explained = s.c.run({"explain", first});
-  EXPECT_NE(explained.out.find("SUCCEEDED"), std::string::npos) << explained.out;
   EXPECT_NE(explained.out.find("was released"), std::string::npos) << explained.out;
+  auto const echoed =
+      s.c.run({"submit", "muster.echo", "{\"$remote_value\":\"" + spilled::value_of(first) + "\"}",
+               "--timeout", "60s"});
+  EXPECT_EQ(echoed.status, 0) << echoed.err;
+  EXPECT_NE(echoed.out.find(spilled::content(0)), std::string::npos);
+  auto const again = s.c.run({"explain", first});
+  EXPECT_NE(again.out.find("its value was lost, it runs again"), std::string::npos) << again.out;
 }
 
 TEST(spill, a_directory_in_use_is_refused_and_leftovers_are_removed) {

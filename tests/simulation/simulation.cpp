@@ -162,7 +162,8 @@ void live(cluster& c) {
   c.earth.run(c.earth.now() + 60s);  // longer than the longest pause and the heartbeat timeout
   if (c.earth.open_calls() > 0) throw violation("a call was never answered");
   auto const v = c.earth.server().overview(c.earth.now());
-  if (v.closures.queued + v.closures.running > 0) throw violation("closures are left over");
+  if (v.closures.blocked + v.closures.queued + v.closures.running > 0)
+    throw violation("closures are left over");
   if (v.sessions > 0) throw violation("a session outlives its client and its grace");
   if (c.disk.size() != v.values_spilled)
     throw violation(std::to_string(c.disk.size()) +
@@ -191,6 +192,7 @@ report simulate(std::uint64_t seed) {
   r.written = c.disk.written;
   r.read_back = c.disk.read;
   r.disk_faults = c.disk.failed;
+  r.made_again = c.disk.made_again;
   r.dropped = c.earth.dropped();
   for (auto const& w : c.workers) r.executed += w->executed, r.went_on += w->went_on;
   for (auto const& client : c.clients) {
