@@ -123,6 +123,7 @@ void hub::deliver(core::effects const& fx) {
     if (auto* sink = sink_of(d.stream)) sink->on_drain();
   for (auto const& d : fx.disconnects) tell_gone(d.stream, false, d.status.message, fx);
   for (auto const& r : fx.remarks) pass_on(r);
+  if (!fx.value_moves.empty() && environment_.move_values) environment_.move_values(fx.value_moves);
   for (auto const& d : fx.disconnects)
     if (auto node = workers_.extract(d.stream)) node.mapped()->on_disconnect(d.status, d.final);
   // An error is told before what it cancelled, an end after what has ended.

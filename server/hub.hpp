@@ -48,6 +48,9 @@ struct hub_environment {
   std::function<void(core::coordination::notice const&)> tell = {};
   /// The same for what the core remarks, which nobody else has logged.
   std::function<void(core::coordination::notice const&)> remark = {};
+  /// Move these values to the disk or back, and answer each with a core::values_moved, later. Empty
+  /// where the core was configured without `spill`.
+  std::function<void(std::vector<core::value_move>)> move_values = {};
 };
 
 class hub {

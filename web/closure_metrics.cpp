@@ -26,6 +26,19 @@ void write_times(metric_text& m, core::closure_metrics const& c) {
       .histogram(c.recovery);
 }
 
+void write_values(metric_text& m, core::closure_metrics const& c) {
+  m.family("muster_value_spills_total", "counter", "Values that were written to the disk.")
+      .sample(static_cast<double>(c.values_written));
+  m.family("muster_value_loads_total", "counter", "Values that were read back from the disk.")
+      .sample(static_cast<double>(c.values_read));
+  m.family("muster_values_dropped_total", "counter",
+           "Values that were released to stay within a limit, by reason.");
+  for (std::size_t i = 0; i < c.values_dropped.size(); ++i)
+    if (auto const why = static_cast<core::release_reason>(i);
+        why >= core::release_reason::jobs || c.values_dropped[i] > 0)
+      m.sample("reason", core::name(why), static_cast<double>(c.values_dropped[i]));
+}
+
 void write_tasks(metric_text& m, measured_closures const& c) {
   auto const each = [&](std::string_view name, std::string_view type, std::string_view help,
                         auto value) {
@@ -71,6 +84,7 @@ void write_closure_metrics(metric_text& m, measured_closures const& c) {
   m.family("muster_queue_full_seconds_total", "counter",
            "Time in which at least one session's queue was full.")
       .sample(seconds(full));
+  write_values(m, c.metrics);
   write_tasks(m, c);
   m.family("muster_log_lines_total", "counter", "Lines that closures logged and printed.")
       .sample(static_cast<double>(c.logs.lines));

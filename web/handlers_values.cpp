@@ -21,8 +21,10 @@ std::string value_status_text(core::closure_view const& c) {
   out.key("closure").string(closure_text(c.id));
   out.key("job").string(job_text(c.job));
   if (c.state == core::closure_state::succeeded) {
-    out.key("content_type").string(content_type(c.data));
-    out.key("size").number(c.data.size());
+    if (!c.spilled && c.released.empty()) out.key("content_type").string(content_type(c.data));
+    out.key("size").number(c.value_bytes);
+    if (c.spilled) out.key("spilled").boolean(true);
+    if (!c.released.empty()) out.key("released").string(c.released);
   }
   if (!c.attempts.empty()) out.key("worker").string(c.attempts.back().worker);
   if (c.error) {

@@ -66,6 +66,10 @@ void write_cluster(metric_text& m, counters const& c) {
       .sample(as_double(o.values_held));
   m.family("muster_remote_values_held_bytes", "gauge", "Bytes of values kept for look-up.")
       .sample(as_double(o.values_held_bytes));
+  m.family("muster_values_spilled", "gauge", "Values on the disk, among those that are held.")
+      .sample(as_double(o.values_spilled));
+  m.family("muster_values_spilled_bytes", "gauge", "Bytes of values on the disk.")
+      .sample(as_double(o.values_spilled_bytes));
   m.family("muster_jobs", "gauge", "Jobs, by state; ended ones since the server started.")
       .sample("state", "running", as_double(o.jobs_running))
       .sample("state", "succeeded", as_double(o.jobs_succeeded))

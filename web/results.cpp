@@ -31,17 +31,19 @@ bool ended(core::closure_view const& c) {
          c.state == core::closure_state::cancelled;
 }
 
-void write_line(std::string& text, core::closure_view const& c) {
+/// `read_back`: of one on the disk.
+void write_line(std::string& text, core::closure_view const& c, core::blob const& read_back) {
   json_out out(text);
   out.begin_object();
   out.key("index").number(c.index);
   out.key("closure").string(closure_text(c.id));
   out.key("remote_value").string(value_text(c.id));
   out.key("state").string(core::name(c.state));
-  if (c.state == core::closure_state::succeeded) {
+  if (c.state == core::closure_state::succeeded && c.released.empty()) {
     out.key("value");
-    write_value(out, c.data);
+    write_value(out, c.spilled ? read_back : c.data);
   }
+  if (!c.released.empty()) out.key("released").string(c.released);
   if (c.error) {
     out.key("error");
     write(out, *c.error);
@@ -105,12 +107,19 @@ class result_stream {
   coro::task<bool> send(result_page const& p) {
     std::string text;
     blocked_on_.reset();
-    for (auto const& c : p.page.items) {
+    for (auto c : p.page.items) {
       if (follow_ && !ended(c)) {
         blocked_on_ = c.id;
         break;
       }
-      write_line(text, c);
+      core::blob value;
+      if (c.spilled) {
+        auto reading = read_back(c);
+        bool const read = co_await std::move(reading);
+        if (!read) co_return false;
+        value = std::exchange(c.data, {});
+      }
+      write_line(text, c, value);
       next_ = c.index + 1;
       if (text.size() < piece_bytes) continue;
       auto writing = ex_.write_piece(std::exchange(text, {}));
@@ -121,6 +130,29 @@ class result_stream {
     if (text.empty()) co_return true;
     auto writing = ex_.write_piece(std::move(text));
     co_return co_await std::move(writing);
+  }
+
+  // Puts the value into `c`, or why it is gone. False: it did not come in time, or nobody is left.
+  coro::task<bool> read_back(core::closure_view& c) {
+    using result = core::result<core::value_reply>;
+    auto work = [id = c.id](server::hub& h, answer_handle<result> const& slot) {
+      core::await_value e;
+      e.closure = id;
+      e.deadline = h.now() + wait_step;
+      auto const call = h.ask(e, [slot](core::reply const& r) {
+        r.status.ok() ? slot->send(std::get<core::value_reply>(r.body)) : slot->send(r.status);
+      });
+      slot->parked_as(call);
+    };
+    auto asking = context_.engine.call<result>(
+        std::move(work), wait_step + context_.options.timeouts.engine, &ex_.peer());
+    auto const v = co_await std::move(asking);
+    if (v) {
+      c.data = v->data;
+      co_return true;
+    }
+    c.released = v.error().message;
+    co_return v.error().code == core::code::not_found;
   }
 
   bool finished(result_page const& p) const {

@@ -151,7 +151,9 @@ void write(json_out& out, core::closure_view const& c, server::closure_progress 
   out.key("cancel_requested").boolean(c.cancel_requested);
   out.key("remote_value").string(value_text(c.id));
   out.key("value_status").string(core::name(c.value));
-  if (c.state == core::closure_state::succeeded) out.key("value_bytes").number(c.data.size());
+  if (c.state == core::closure_state::succeeded) out.key("value_bytes").number(c.value_bytes);
+  if (c.spilled) out.key("value_spilled").boolean(true);
+  if (!c.released.empty()) out.key("value_released").string(c.released);
   if (c.args) {
     out.key("args");
     if (c.extras)

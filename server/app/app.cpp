@@ -1,11 +1,11 @@
 // Threads: the engine thread owns hub, services and gRPC; the web thread owns HTTP; the main thread
 // starts both, waits for a signal and stops them.
 //
-//   start   resolvers asked → clusters → HTTP port → clusters' ports → gRPC port → engine thread →
-//   web thread →
-//           ready-file
-//   stop    web asks no more → parked calls answered, agents' calls among them → web → gRPC
-//           streams → threads joined
+//   start   resolvers asked → clusters → spill directory → HTTP port → clusters' ports → gRPC port
+//   →
+//           engine thread → web thread → ready-file
+//   stop    web asks no more → parked calls answered, agents' calls among them → web → spilled
+//           values → gRPC streams → threads joined
 //
 // Listening comes first because it can fail: then nothing runs yet and nothing has to be undone.
 #include "server/app/app.hpp"
@@ -36,6 +36,7 @@
 #include "server/rpc/coordinator_service.hpp"
 #include "server/rpc/health_service.hpp"
 #include "server/rpc/worker_service.hpp"
+#include "server/spill_store.hpp"
 #include "web/server.hpp"
 
 namespace muster::server {
@@ -66,6 +67,7 @@ class app {
  private:
   void declare_clusters();
   void open_cluster_ports();
+  void open_spill_dir();
   void bind();
   void announce();
   void run_on_engine(std::function<void()> work);
@@ -87,6 +89,7 @@ class app {
   event_log events_;
   coro::timer deadline_{engine_};
   coro::task_group stopping_{engine_.get_executor(), 1, on_task_error()};
+  spill_store spill_;  // has a thread of its own
   hub hub_;
   core::coordination::service_registry service_types_;
   coro::timer coordination_deadline_{engine_};
@@ -136,6 +139,7 @@ cluster_ports_options ports_options_from(configuration const& c) {
 // tasks of the first cluster, or any while a resolver may change those.
 core::config core_config_from(configuration const& c) {
   auto core = c.core;
+  core.spill = !c.spill_dir.empty();
   if (core.reconnect_grace >= core.heartbeat_timeout)
     core.reconnect_grace = core.heartbeat_timeout / 2;
   auto const followed = [&](cluster_source const& source) {
@@ -173,15 +177,17 @@ app::app(configuration const& c, std::vector<cluster_spec> const& found)
 }
 
 hub_environment app::environment() {
-  return {.now = [this] { return clock_.now(); },
-          .arm =
-              [this](core::time_point at) {
-                deadline_.cancel();
-                if (at != core::never)
-                  deadline_.call_at(clock_.to_steady(at), [this] { hub_.on_deadline(); });
-              },
-          .tell = [this](core::coordination::notice const& n) { events_.add(clock_.now(), n); },
-          .remark = [this](core::coordination::notice const& n) { tell(n); }};
+  return {
+      .now = [this] { return clock_.now(); },
+      .arm =
+          [this](core::time_point at) {
+            deadline_.cancel();
+            if (at != core::never)
+              deadline_.call_at(clock_.to_steady(at), [this] { hub_.on_deadline(); });
+          },
+      .tell = [this](core::coordination::notice const& n) { events_.add(clock_.now(), n); },
+      .remark = [this](core::coordination::notice const& n) { tell(n); },
+      .move_values = [this](std::vector<core::value_move> moves) { spill_.ask(std::move(moves)); }};
 }
 
 // A line an event: texts for agents have several.
@@ -245,8 +251,17 @@ void app::open_cluster_ports() {
   }
 }
 
+void app::open_spill_dir() {
+  if (config_.spill_dir.empty()) return;
+  auto const opened = spill_.start(config_.spill_dir, [this](core::values_moved moved) {
+    engine_.post([this, moved = std::move(moved)]() mutable { hub_.apply(moved); });
+  });
+  if (!opened.ok()) throw start_error("--spill-dir " + opened.message);
+}
+
 void app::bind() {
   declare_clusters();
+  open_spill_dir();
   auto const http = web_.listen();
   if (!http) throw start_error("--http: " + http.error().message);
   http_bound_ = parse_endpoint(*http).value();
@@ -318,6 +333,9 @@ void app::stop() {
   watchdog.enter("HTTP exchanges");
   web_.stop(http_grace);
   web_thread_.join();
+
+  watchdog.enter("values on their way to the disk");
+  spill_.stop();
 
   watchdog.enter("gRPC streams");
   run_on_engine([this] { stopping_.spawn("stop", stop_rpc()); });

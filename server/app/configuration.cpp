@@ -81,13 +81,16 @@ std::string problem_with_times(core::config const& c) {
 std::string problem_with(configuration const& c) {
   if (!c.data_dir.empty())
     return "--data-dir is not available yet: this version keeps everything in memory; start "
-           "without it";
+           "without it (--spill-dir makes room for values, until the server stops)";
   for (auto const& [flag, where] : {std::pair{"--grpc", &c.grpc}, std::pair{"--http", &c.http}})
     if (!where->is_loopback() && !c.insecure)
       return std::string(flag) + " " + to_string(*where) +
              " can be reached from other machines, and there are no credentials yet: listen on "
              "127.0.0.1, or add --insecure if the network itself is trusted";
   if (auto problem = problem_with_times(c.core); !problem.empty()) return problem;
+  if (c.core.spill_above > c.core.value_bytes_max)
+    return "--spill-above is more than --value-bytes-max: values would be dropped before they are "
+           "written";
   if (c.grpc == c.http && c.grpc.port != 0)
     return "--grpc and --http are both " + to_string(c.grpc) + ": give them different ports";
   return {};

@@ -45,6 +45,7 @@ struct configuration {
   endpoint http{"127.0.0.1", 8477};
   std::filesystem::path ready_file;  // empty: none
   std::filesystem::path data_dir;    // empty: everything is in memory
+  std::filesystem::path spill_dir;   // for values that take too much memory; empty: none
   bool insecure = false;             // listen wider than loopback without credentials
   std::string log_level = "info";
   server::log_format log_format = log_format::text;

@@ -177,7 +177,20 @@ void add_limits(CLI::App& verb, server::configuration& c) {
   add_count(verb, "--credits-max", c.core.credits_max, "Closures a worker may hold");
   add_count(verb, "--max-worker-failures", c.core.max_worker_failures,
             "Workers a closure may lose before it fails; 0: no limit");
-  add_bytes(verb, "--value-bytes-max", c.core.value_bytes_max, "Bytes of results kept for jobs");
+  add_bytes(verb, "--value-bytes-max", c.core.value_bytes_max, "Bytes of values kept in memory");
+  add_duration(verb, "--value-age", c.core.value_age,
+               "Finished jobs and held values are kept for this long; 0: no limit");
+  add_count(verb, "--session-values-max", c.core.session_values_max,
+            "Values one session may hold; 0: no limit");
+  add_bytes(verb, "--session-value-bytes-max", c.core.session_value_bytes_max,
+            "Bytes of values one session may hold; 0: no limit");
+  verb.add_option("--spill-dir", c.spill_dir,
+                  "Directory for values that take too much memory, emptied at start and stop")
+      ->type_name("DIR");
+  add_bytes(verb, "--spill-above", c.core.spill_above,
+            "Bytes of values in memory beyond which the oldest are written to --spill-dir; 0: half "
+            "of --value-bytes-max");
+  add_bytes(verb, "--spill-bytes-max", c.core.spill_bytes_max, "Bytes of values in --spill-dir");
   add_bytes(verb, "--body-limit", c.body_limit_bytes, "Largest HTTP request body");
   add_count(verb, "--connections-max", c.connections_max, "HTTP connections at one time");
   add_count(verb, "--websocket-clients-max", c.websocket_clients_max, "Open dashboards");

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "server/core/check.hpp"
@@ -43,6 +44,15 @@ struct closure_details {
   time_point ready_at{};  // when it could be dispatched last; epoch: when it was created
 };
 
+/// Where the value of an ended closure is; see value_ledger.hpp.
+enum class value_place : std::uint8_t { memory, writing, disk, gone };
+
+/// What is remembered of a value that was released.
+struct release_note {
+  release_reason why{};
+  time_point at{};
+};
+
 struct closure_record {
   session* owner = nullptr;        // null: the slot is free
   core::worker* worker = nullptr;  // while running
@@ -68,6 +78,7 @@ struct closure_record {
   bool stop_requested : 1 = false;
   bool awaited : 1 = false;   // a parked call waits for it
   bool released : 1 = false;  // of a holding session: nobody wants the value
+  value_place where : 2 = value_place::memory;
 
   closure_details& rare() {
     if (!details) details = std::make_unique<closure_details>();
@@ -113,20 +124,34 @@ class closure_table {
     auto& r = (*this)[s];
     r.owner = &owner;
     r.next = no_slot;
+    r.finished = {};  // the note of the one before; see release
+    r.attempt = 0;
     ++size_;
     return s;
   }
 
-  /// REQUIRES: in no list.
-  void release(slot s) {
+  /// The note stays until the slot is used again. REQUIRES: in no list.
+  void release(slot s, release_note note) {
     auto& r = (*this)[s];
     check(r.owner, "a closure is released once");
-    auto const generation = r.generation + 1;
+    auto const generation = next_generation(r.generation);
     r = closure_record{};
-    r.generation = generation == 0 ? 1 : generation;
+    r.generation = generation;
+    r.finished = note.at;
+    r.attempt = static_cast<std::uint32_t>(note.why);
     r.next = free_;
     free_ = s;
     --size_;
+  }
+
+  /// Of a released closure whose slot nobody has used since.
+  std::optional<release_note> note_of(closure_id id) const {
+    slot const s = slot_of(id);
+    if (s >= used_) return {};
+    auto const& r = (*this)[s];
+    if (r.owner || r.generation != next_generation(static_cast<std::uint32_t>(raw(id) >> 32)))
+      return {};
+    return release_note{static_cast<release_reason>(r.attempt), r.finished};
   }
 
   std::size_t size() const { return size_; }
@@ -158,6 +183,7 @@ class closure_table {
 
  private:
   static constexpr slot chunk_size = 4096;
+  static std::uint32_t next_generation(std::uint32_t g) { return g + 1 == 0 ? 1 : g + 1; }
 
   std::vector<std::unique_ptr<closure_record[]>> chunks_;
   slot free_ = no_slot;

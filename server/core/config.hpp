@@ -28,7 +28,7 @@ struct config {
   /// so that what is staked stays small beside what may be saved. 0: off. Less than
   /// heartbeat_timeout.
   duration reconnect_grace = std::chrono::seconds(5);
-  /// A task that is lost for this long is given up: what waits only for it fails.
+  /// A task that is gone for this long is given up: what waits only for it fails.
   duration recovery_timeout = std::chrono::hours(1);
 
   /// The worker with index i gets no closures for i times `start_delay`, at most `start_delay_max`
@@ -77,9 +77,24 @@ struct config {
   std::size_t sessions_max = 20'000;
   /// Finished jobs kept for look-up. More: the oldest is forgotten.
   std::size_t finished_jobs_max = 10'000;
-  /// Bytes of results kept for jobs. More: the oldest finished job is forgotten; with none left,
-  /// submissions are refused (429) until values are released.
+  /// Bytes of values kept in memory. More: the oldest finished job is forgotten; with none left,
+  /// submissions are refused (429) until values are released. With `spill` single values are
+  /// dropped instead, the oldest first.
   std::size_t value_bytes_max = std::size_t{1} << 30;
+  /// Finished jobs, and values that a session holds, are kept for this long; 0: no limit.
+  duration value_age = std::chrono::hours(24 * 7);
+  /// Values one session may hold, and their bytes. More: its oldest is dropped. 0: no limit.
+  std::size_t session_values_max = 1'000'000;
+  std::size_t session_value_bytes_max = 0;
+  /// The shell can keep values on a disk: beyond `spill_above` bytes in memory (0: half of
+  /// value_bytes_max) the oldest are written there, as far as they have spill_value_bytes_min.
+  bool spill = false;
+  std::size_t spill_above = 0;
+  std::size_t spill_value_bytes_min = 256;
+  /// Bytes of values on the disk. More: the oldest there is dropped.
+  std::size_t spill_bytes_max = std::size_t{64} << 30;
+  /// Nothing is written for this long after a write that failed.
+  duration spill_retry = std::chrono::seconds(10);
   /// A holding session whose client vanished is kept this long unless it asked for another time (up
   /// to session_grace_max), then cancelled.
   duration session_grace = std::chrono::seconds(60);

@@ -36,9 +36,12 @@ void coordinator::state::begin(time_point t) {
 }
 
 effects const& coordinator::state::end() {
-  while (!ended_inputs.empty() || !gangs.broken.empty()) {
+  while (!ended_inputs.empty() || !gangs.broken.empty() || !to_judge.empty() ||
+         !ledger.doomed.empty()) {
     tell_dependents();
+    fail_doomed();
     tell_gangs();
+    judge();
   }
   for (auto const id : unsettled)
     if (auto* s = find_session(id)) {
@@ -46,8 +49,8 @@ effects const& coordinator::state::end() {
       settle(*s);
     }
   unsettled.clear();
-  if (value_bytes > config.value_bytes_max || finished_count > config.finished_jobs_max)
-    enforce_retention();
+  tidy_rebuilders();
+  if (over_a_limit()) keep_within_limits();
   if (!stopping) dispatch();
   watch();
   return fx;
@@ -91,7 +94,13 @@ void coordinator::state::expire_calls() {
       std::erase(s->joins, call);
       answer(call, {code::deadline_exceeded, text(w.session) + " is still running"}, joined(*s));
     } else {
-      answer(call, {code::deadline_exceeded, text(w.closure) + " has not finished"});
+      slot const c = closures.find(w.closure);
+      bool const again = ledger.rebuilds.contains(w.closure);
+      bool const reading = c == no_slot || ended(closures[c].state);
+      answer(call, {code::deadline_exceeded,
+                    text(w.closure) + (again     ? " was lost and runs again"
+                                       : reading ? " is still read back from the disk"
+                                                 : " has not finished")});
     }
   }
 }
@@ -107,12 +116,7 @@ effects const& coordinator::step(time_point now, tick const&) {
   // A tick far behind its time means that we, not the workers, stood still.
   auto const behind = st.due == never || now < st.due ? duration{} : now - st.due;
   auto const stalled = behind > st.config.stall_grace ? behind : duration{};
-  if (now >= st.registry.next_sweep() || stalled > duration{}) {
-    auto const swept =
-        st.registry.sweep(now, stalled, [&st](task_row const& t) { return st.awaited(t); });
-    for (auto* t : swept.silent) st.lose_silent(*t);
-    for (auto* t : swept.given_up) st.give_up(*t);
-  }
+  if (now >= st.registry.next_sweep() || stalled > duration{}) st.sweep(stalled);
   while (st.alarms.next() <= now) st.ring(st.alarms.pop());
   st.expire_calls();
   if (st.watch_due <= now && !st.stopping) st.bark();
@@ -183,6 +187,7 @@ config const& coordinator::configuration() const {
   }
 MUSTER_CORE_STEP(worker_attached&, attach(e))
 MUSTER_CORE_STEP(worker_results&, results(e))
+MUSTER_CORE_STEP(values_moved&, moved(e))
 MUSTER_CORE_STEP(open_session&, open(e))
 MUSTER_CORE_STEP(core::schedule&, append(e))
 MUSTER_CORE_STEP(seal_session const&, seal(e))

@@ -55,6 +55,7 @@ class coordinator {
   effects const& step(time_point now, join_session const& e);
   effects const& step(time_point now, await_value const& e);
   effects const& step(time_point now, call_gone const& e);
+  effects const& step(time_point now, values_moved& e);
   effects const& step(time_point now, tick const& e);
   effects const& step(time_point now, stop const& e);
 

@@ -111,6 +111,7 @@ void coordinator::state::put_back_closure(worker& w, slot c, bool suspect,
   if (pause == duration{}) {
     r.details->ready_at = now;
     ++f.queued;
+    judge_later(c);
     return placement.push_front(s, c);
   }
   r.details->start_at = now + pause;
@@ -120,7 +121,7 @@ void coordinator::state::put_back_closure(worker& w, slot c, bool suspect,
 void coordinator::state::unlink(slot c) {
   auto& r = closures[c];
   if (r.state == closure_state::blocked || r.delayed || r.ganged) {
-    closures.remove(r.owner->apart, c);
+    end_apart(c);
     if (r.delayed) alarms.clear(r.details->start_at, alarm_kind::start, raw(closures.id_of(c)));
     r.delayed = r.ganged = false;
   } else if (r.state == closure_state::queued) {
@@ -180,7 +181,10 @@ void coordinator::state::finish(slot c, closure_state as) {
   r.state = as;
   r.finished = now;
   metrics.total.add(now - r.created);
-  r.args = {};
+  if (keeps_arguments(r))
+    keep_arguments(c);
+  else
+    r.args = {};
   auto const leave = [was](closure_counts& counted) {
     --(was == closure_state::running   ? counted.running
        : was == closure_state::blocked ? counted.blocked
@@ -218,12 +222,14 @@ void coordinator::state::finish(slot c, closure_state as) {
   }
   if (&s == &builders) {
     built(c, stream);
-    return forget(c);
+    return forget(c, release_reason::client);
+  }
+  if (&s == &rebuilders) {
+    rebuilt(c);
+    return forget(c, release_reason::client);
   }
   if (s.spec.keep_values) {
-    ++values_held;
-    s.value_bytes += r.value.size();
-    value_bytes += r.value.size();
+    keep_value(c);
   } else if (s.spec.hold_values) {
     hold(c);
   } else {
@@ -233,17 +239,19 @@ void coordinator::state::finish(slot c, closure_state as) {
     o.ok = as == closure_state::succeeded;
     o.value = std::move(r.value);
     if (!o.ok) o.failure = std::move(r.details->failure);
-    forget(c);
+    forget(c, release_reason::client);
   }
   settle_later(s);
 }
 
-void coordinator::state::forget(slot c) {
+void coordinator::state::forget(slot c, release_reason why) {
   auto& r = closures[c];
+  if (ended(r.state)) ledger.arguments_bytes -= r.args.size();
+  if (!ledger.runs.empty()) ledger.runs.erase(closures.id_of(c));
   places.release(r.place);
   if (r.details)
     for (auto const& a : r.details->lost) places.release(a.place);
-  closures.release(c);
+  closures.release(c, {why, now});
   if (sessions_held_back > 0) relieve_all();
 }
 

@@ -112,7 +112,7 @@ void coordinator::state::wait_for_gang(slot c) {
   auto& s = *r.owner;
   ++functions[s.lanes[r.lane].function].waiting;
   r.ganged = true;
-  closures.push_back(s.apart, c);
+  set_apart(c);
   auto& g = gangs.all.at(r.details->gang);
   if (++g.ready < g.size) return;
   g.impatient_at = now + gang_table::patience;
@@ -223,7 +223,7 @@ void coordinator::state::start_gangs() {
 void coordinator::state::start_member(worker& w, slot c) {
   auto& r = closures[c];
   auto& f = functions[r.owner->lanes[r.lane].function];
-  closures.remove(r.owner->apart, c);
+  end_apart(c);
   r.ganged = false;
   r.details->gang = 0;
   --f.waiting, ++f.queued;

@@ -16,9 +16,15 @@ namespace muster::core {
 
 outcome coordinator::state::outcome_of(slot c) const {
   auto const& r = closures[c];
-  bool const ok = r.state == closure_state::succeeded;
-  return {r.owner->id,      r.token, ok, r.value, ok ? core::failure{} : r.details->failure,
-          closures.id_of(c)};
+  auto const id = closures.id_of(c);
+  outcome o{r.owner->id, r.token, r.state == closure_state::succeeded, r.value, {}, id};
+  if (!o.ok) o.failure = r.details->failure;
+  if (r.where != value_place::gone) return o;
+  o.ok = false;
+  o.failure.kind = failure_kind::cancelled;
+  o.failure.message = released_text(id);
+  o.failure.attempt = r.attempt;
+  return o;
 }
 
 void coordinator::state::hold(slot c) {
@@ -26,28 +32,28 @@ void coordinator::state::hold(slot c) {
   auto& s = *r.owner;
   if (r.released) r.value = {};
   fx.outcomes.push_back(outcome_of(c));
-  ++values_held;
-  s.value_bytes += r.value.size();
-  value_bytes += r.value.size();
+  keep_value(c);
   closures.push_back(s.held, c);
-  if (r.released && s.spec.by_call) forget_held(c);
+  if (r.released && s.spec.by_call) return forget_held(c);
+  limit_values(s);
 }
 
-void coordinator::state::forget_held(slot c) {
+void coordinator::state::forget_held(slot c, release_reason why) {
   auto& r = closures[c];
   auto& s = *r.owner;
   closures.remove(s.held, c);
-  --values_held;
-  s.value_bytes -= r.value.size();
-  value_bytes -= r.value.size();
+  let_value_go(c);
   s.by_token.erase(r.token);
-  forget(c);
+  forget(c, why);
 }
 
 void coordinator::state::release_one(slot c) {
   auto& r = closures[c];
-  if (ended(r.state)) return forget_held(c);
+  auto const read = ledger.reads.find(closures.id_of(c));
+  bool const told = read == ledger.reads.end() || read->second.repeat == session_id{};
+  if (ended(r.state) && told) return forget_held(c);
   r.released = true;
+  if (ended(r.state)) forget_value(c);  // its outcome is still to come again
 }
 
 void coordinator::state::release(release_values const& e) {
@@ -68,7 +74,16 @@ bool coordinator::state::repeat(session& s, std::uint64_t token) {
   auto const it = s.by_token.find(token);
   if (it == s.by_token.end()) return false;
   slot const c = closures.find(it->second);
-  if (ended(closures[c].state)) fx.outcomes.push_back(outcome_of(c));
+  if (!ended(closures[c].state)) return true;
+  if (closures[c].where != value_place::disk) {
+    do_not_repeat(s, it->second);  // a read that is under way is for others then
+    fx.outcomes.push_back(outcome_of(c));
+    return true;
+  }
+  auto& reading = read_value(c);
+  if (reading.repeat == session_id{}) ++s.repeating;
+  reading.repeat = s.id;
+  reading.token = token;
   return true;
 }
 
@@ -154,6 +169,7 @@ void coordinator::state::resume(resume_session const& e) {
   std::sort(unwanted.begin(), unwanted.end());  // the order of a hash table is nobody's business
   for (auto const id : unwanted) {
     slot const c = closures.find(id);
+    do_not_repeat(*s, id);
     if (ended(closures[c].state))
       forget_held(c);
     else

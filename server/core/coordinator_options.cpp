@@ -64,8 +64,7 @@ status coordinator::state::valid_extras(closure_spec const& spec, std::string co
       return bad(at + "args: refer to position " + std::to_string(i.position) +
                  ", which is not an earlier closure of the request");
     if (!streaming && i.closure != closure_id{} && closures.find(i.closure) == no_slot)
-      return {code::not_found,
-              at + "args: there is no RemoteValue of " + text(i.closure) + ", or it was released"};
+      return {code::not_found, at + "args: " + unknown_value(i.closure).message};
   }
   return {};
 }
@@ -105,7 +104,7 @@ std::string coordinator::state::equip(session& s, slot c,
     auto const& ref = x.inputs[k];
     slot const i = ref.closure == closure_id{} ? request[ref.position] : closures.find(ref.closure);
     if (i == no_slot) {  // of a stream, where one bad input is no reason to refuse the rest
-      failed = "there is no RemoteValue of " + text(ref.closure) + ", or it was released";
+      failed = unknown_value(ref.closure).message;
       d.input_ids.push_back(ref.closure);
       continue;
     }
@@ -113,7 +112,21 @@ std::string coordinator::state::equip(session& s, slot c,
     d.input_ids.push_back(closures.id_of(i));
     switch (input.state) {
       case closure_state::succeeded:
-        (*d.inputs)[k] = input.value;
+        if (input.where == value_place::gone) {
+          if (auto* again = run_again(i)) {
+            ++d.inputs_missing;
+            if (again->dependents.empty() || again->dependents.back() != id)
+              again->dependents.push_back(id);
+          } else {
+            failed = "input: " + lost_for_good(closures.id_of(i));
+          }
+        } else if (input.where == value_place::disk) {
+          ++d.inputs_missing;
+          if (auto& waiting = read_value(i).dependents; waiting.empty() || waiting.back() != id)
+            waiting.push_back(id);
+        } else {
+          (*d.inputs)[k] = input.value;
+        }
         break;
       case closure_state::failed:
       case closure_state::cancelled:
@@ -134,8 +147,21 @@ std::string coordinator::state::equip(session& s, slot c,
   --s.counts.queued, ++s.counts.blocked;
   --counts.queued, ++counts.blocked;
   ++functions[s.lanes[closures[c].lane].function].waiting;
-  closures.push_back(s.apart, c);
+  set_apart(c);
+  judge_later(c);
   return failed;
+}
+
+void coordinator::state::set_apart(slot c) {
+  auto& s = *closures[c].owner;
+  closures.push_back(s.apart, c);
+  ++s.lanes[closures[c].lane].apart;
+}
+
+void coordinator::state::end_apart(slot c) {
+  auto& s = *closures[c].owner;
+  closures.remove(s.apart, c);
+  --s.lanes[closures[c].lane].apart;
 }
 
 void coordinator::state::enqueue(slot c) {
@@ -143,6 +169,7 @@ void coordinator::state::enqueue(slot c) {
   auto& s = *r.owner;
   auto& f = functions[s.lanes[r.lane].function];
   r.state = closure_state::queued;
+  judge_later(c);
   if (!r.details || r.details->start_at <= now) {
     if (r.details) r.details->ready_at = now;
     if (r.details && r.details->gang != 0) return wait_for_gang(c);
@@ -151,7 +178,7 @@ void coordinator::state::enqueue(slot c) {
   }
   ++f.waiting;
   r.delayed = true;
-  closures.push_back(s.apart, c);
+  set_apart(c);
   alarms.set(r.details->start_at, alarm_kind::start, raw(closures.id_of(c)));
 }
 
@@ -184,6 +211,7 @@ void coordinator::state::ring(alarm const& a) {
   if (a.kind == alarm_kind::session_lease) return lease_rang(*find_session(session_id{a.id}));
   if (a.kind == alarm_kind::worker_start) return start(*find_worker(stream_id{a.id}));
   if (a.kind == alarm_kind::worker_return) return stop_waiting(*find_worker(stream_id{a.id}));
+  if (a.kind == alarm_kind::value_age) return age_rang(session_id{a.id});
   if (a.kind == alarm_kind::gang) {
     gangs.all.at(a.id).impatient = true;  // what follows from it: start_gangs
     return;
@@ -199,7 +227,7 @@ void coordinator::state::ring(alarm const& a) {
   }
   auto& f = functions[r.owner->lanes[r.lane].function];
   --f.waiting;
-  closures.remove(r.owner->apart, c);
+  end_apart(c);
   r.delayed = false;
   r.details->ready_at = now;
   if (r.details->gang != 0) return wait_for_gang(c);
@@ -286,7 +314,7 @@ void coordinator::state::tell_dependents() {
         continue;
       }
       auto& s = *r.owner;
-      closures.remove(s.apart, c);
+      end_apart(c);
       --s.counts.blocked, ++s.counts.queued;
       --counts.blocked, ++counts.queued;
       --functions[s.lanes[r.lane].function].waiting;

@@ -111,6 +111,9 @@ void coordinator::state::expect_component(worker& w, per_worker_entry& v) {
   part.stream = w.stream;
   part.since = now;
   part.build = {};
+  // One that comes back has not died, and whether one that stays away has, nobody can know.
+  auto const suspect = std::exchange(part.suspect, {});
+  part.losses += suspect != incarnation{} && suspect != w.task->spec.incarnation;
   auto const& kept = w.task->spec.per_worker;
   if (std::find(kept.begin(), kept.end(), v.id) != kept.end()) {
     part.state = value_state::ready;
@@ -218,7 +221,7 @@ void coordinator::state::lose_build(worker& w, slot c, bool suspect, std::string
   if (auto* v = per_worker.find(per_worker_id{closures[c].token})) {
     auto& part = v->components.at({w.task->job, w.task->index});
     part.build = {};
-    part.losses += suspect;
+    if (suspect) part.suspect = w.task->spec.incarnation;
     if (w.placed) {
       w.to_build.push_back(v->id);
       builders_waiting.push_back(w.stream);

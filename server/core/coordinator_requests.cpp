@@ -55,13 +55,13 @@ void coordinator::state::erase(delete_session const& e) {
     return answer(e.call, {code::failed_precondition,
                            text(e.session) + " has not finished: cancel it first"});
   std::erase(finished_jobs, e.session);
-  release_session(*s);
+  release_session(*s, release_reason::job_deleted);
   answer(e.call, {});
 }
 
 void coordinator::state::cancel(cancel_closure const& e) {
   slot const c = closures.find(e.closure);
-  if (c == no_slot) return answer(e.call, {code::not_found, "there is no " + text(e.closure)});
+  if (c == no_slot) return answer(e.call, unknown_value(e.closure));
   switch (closures[c].state) {
     case closure_state::blocked:
     case closure_state::queued:
@@ -94,23 +94,30 @@ void coordinator::state::join(join_session const& e) {
 void coordinator::state::await(await_value const& e) {
   if (refuse_when_stopping(e.call)) return;
   slot const c = closures.find(e.closure);
-  if (c == no_slot)
-    return answer(e.call, {code::not_found,
-                           "there is no " + text(e.closure) + ", or its value was released"});
+  bool const lost = c != no_slot && closures[c].where == value_place::gone;
+  if (c == no_slot || (lost && !why_not_again(c).empty()))
+    return answer(e.call, unknown_value(e.closure));
   auto& r = closures[c];
   if (r.owner && r.owner->spec.by_call)
     renew_lease(*r.owner, ended(r.state) ? now : std::max(now, e.deadline));
-  if (ended(r.state)) {
+  bool const there = ended(r.state) && r.where != value_place::disk && !lost;
+  if (there) {
     metrics.value_wait.add({});
     return answer(e.call, {}, value_of(c));
   }
   if (e.deadline <= now)
-    return answer(e.call, {code::deadline_exceeded, text(e.closure) + " has not finished"});
+    return answer(e.call, {code::deadline_exceeded,
+                           text(e.closure) + (ended(r.state) ? " has to be read back from the disk"
+                                                             : " has not finished")});
   if (waiters.size() >= config.parked_calls_max)
     return answer(e.call, {code::resource_exhausted,
                            std::to_string(waiters.size()) + " calls are waiting, the limit"});
   waiters.park(e.call, {{}, e.closure, e.deadline, join_mode::watch, now});
   r.awaited = true;
+  if (lost)
+    run_again(c);
+  else if (ended(r.state))
+    read_value(c);
 }
 
 }  // namespace muster::core

@@ -210,8 +210,9 @@ std::string coordinator::state::unmet(function_entry const& f, function_id id,
 
 std::vector<std::reference_wrapper<session>> coordinator::state::all_sessions() {
   std::vector<std::reference_wrapper<session>> all;
-  all.reserve(sessions.size());
+  all.reserve(sessions.size() + 1);
   for (auto const& [id, s] : sessions) all.emplace_back(*s);
+  all.emplace_back(rebuilders);
   return all;
 }
 

@@ -12,12 +12,6 @@ session* coordinator::state::find_session(session_id id) {
   return it == sessions.end() ? nullptr : it->second.get();
 }
 
-status coordinator::state::unknown_session(session_id id) const {
-  bool const was = raw(id) != 0 && raw(id) <= last_session;
-  return {code::not_found,
-          was ? text(id) + " is finished and forgotten" : "there is no " + text(id)};
-}
-
 status coordinator::state::valid(std::vector<closure_spec> const& specs,
                                  session_spec const& session) const {
   auto const at = [](std::size_t i) { return "closures[" + std::to_string(i) + "].function: "; };
@@ -85,7 +79,7 @@ void coordinator::state::open(open_session& e) {
   s.turns_left = s.spec.weight;
   if (auto full = room_for(s, e.closures.size()); !full.ok())
     return answer(e.call, std::move(full));
-  if (sessions.size() >= config.sessions_max && !forget_oldest_job())
+  if (sessions.size() >= config.sessions_max && !forget_oldest_job(release_reason::jobs))
     return answer(e.call,
                   {code::resource_exhausted, "the server has " + std::to_string(sessions.size()) +
                                                  " unfinished jobs, its limit"});
@@ -217,7 +211,7 @@ void coordinator::state::settle_later(session& s) {
 
 void coordinator::state::settle(session& s) {
   if (!s.idle() || s.terminal()) return;
-  if (s.closed) return release_session(s);
+  if (s.closed) return release_session(s, release_reason::session_end);
   if (s.spec.keep_values) {
     if (s.sealed || s.stopping) finish_job(s);
     return;
@@ -254,20 +248,22 @@ void coordinator::state::finish_job(session& s) {
   placement.forget(s);
   finished_jobs.push_back(s.id);
   ++finished_count;
+  set_age_alarm(s, now);
 }
 
-void coordinator::state::release_session(session& s) {
+void coordinator::state::release_session(session& s, release_reason why) {
   check(s.idle(), "a session is forgotten when nothing of it is left");
   for (auto const call : s.joins) {  // of a stream: a job has answered them when it ended
     waiters.remove(call);
     answer(call, unknown_session(s.id));
   }
   for (slot const c : s.closures) {
-    --values_held;
-    forget(c);
+    let_value_go(c);
+    forget(c, why);
   }
-  while (s.held.size > 0) forget_held(s.held.front);
-  value_bytes -= s.value_bytes;
+  while (s.held.size > 0) forget_held(s.held.front, why);
+  if (s.age_alarm != never) alarms.clear(s.age_alarm, alarm_kind::value_age, raw(s.id));
+  remember_session(s.id, why);
   if (s.lease_alarm != never) alarms.clear(s.lease_alarm, alarm_kind::session_lease, raw(s.id));
   if (s.deadline != never) alarms.clear(s.deadline, alarm_kind::job_deadline, raw(s.id));
   placement.forget(s);
@@ -279,22 +275,6 @@ void coordinator::state::release_session(session& s) {
   if (s.terminal()) --finished_count;
   fx.released.push_back(s.id);
   sessions.erase(s.id);
-}
-
-bool coordinator::state::forget_oldest_job() {
-  while (!finished_jobs.empty()) {
-    auto* s = find_session(finished_jobs.front());
-    finished_jobs.pop_front();
-    if (!s) continue;
-    release_session(*s);
-    return true;
-  }
-  return false;
-}
-
-void coordinator::state::enforce_retention() {
-  while (value_bytes > config.value_bytes_max || finished_count > config.finished_jobs_max)
-    if (!forget_oldest_job()) return;
 }
 
 void coordinator::state::hold_back(session& s) {

@@ -2,10 +2,14 @@
 //   coordinator.cpp           routing, clockwork, dispatch
 //   coordinator_workers.cpp   attach, results, loss
 //   coordinator_away.cpp      broken connections and who comes back
+//   coordinator_give_up.cpp   what waits for a worker that stays away
 //   coordinator_sessions.cpp  open, schedule, stop, forget
 //   coordinator_requests.cpp  seal, cancel, close, delete, join, wait
 //   coordinator_holding.cpp   sessions that keep values, leave and come back
 //   coordinator_closures.cpp  the life of one closure
+//   coordinator_retention.cpp which values are kept, and what is said of those that are not
+//   coordinator_values.cpp    values that move to the disk and back
+//   coordinator_lineage.cpp   closures that run again, since their values were lost
 //   coordinator_failures.cpp  reported failures that are borne for a while
 //   coordinator_watchdog.cpp  when nothing finishes
 //   coordinator_options.cpp   delays, deadlines, retries, inputs
@@ -47,6 +51,10 @@ struct coordinator::state {
         now(start) {
     builders.spec.on_error = on_error::continue_all;
     builders.max_worker_failures = 0;
+    rebuilders.spec.on_error = on_error::continue_all;
+    rebuilders.spec.keep_values = false;
+    rebuilders.capacity = c.closures_max;
+    rebuilders.max_worker_failures = c.max_worker_failures;
   }
 
   core::config const config;
@@ -60,6 +68,7 @@ struct coordinator::state {
   per_worker_table per_worker;
   gang_table gangs;
   session builders;                         // owns the closures of builds; in no list
+  session rebuilders;                       // owns the closures that run again; in no list
   std::vector<stream_id> builders_waiting;  // workers with something to build
   std::uint32_t max_build_losses = 0;       // as a closure's quarantine
   std::unordered_map<stream_id, std::unique_ptr<worker>> workers;
@@ -69,23 +78,20 @@ struct coordinator::state {
   std::size_t finished_count = 0;
   core::waiters waiters;
   core::alarms alarms;
-  /// Ended inputs whose dependents have not been told; told at the end of the step, one after the
-  /// other, so that a chain of them does not nest.
-  struct ended_input {
-    closure_id id{};
-    bool ok = true;
-    blob value;
-    std::string why;  // !ok
-    std::vector<closure_id> dependents;
-  };
   std::deque<ended_input> ended_inputs;
+  std::vector<closure_id> to_judge;  // in this step; see judge_later
   closure_counts counts;
   std::uint64_t put_back = 0;
   std::uint64_t retried = 0;
   std::uint64_t aborted = 0;
   std::uint64_t values_held = 0;
-  std::uint64_t value_bytes = 0;
-  std::uint64_t jobs[4] = {};  // by job_state; finished ones since start
+  std::uint64_t value_bytes = 0;  // in memory
+  value_ledger ledger;
+  /// Of sessions that were forgotten lately; limit: notes_max.
+  std::unordered_map<session_id, release_note> session_notes;
+  std::deque<session_id> session_notes_order;
+  time_point dropped_remark_at{};  // no other remark about drops before a minute after
+  std::uint64_t jobs[4] = {};      // by job_state; finished ones since start
   std::uint64_t streaming_sessions = 0;
   std::uint64_t last_session = 0;
   std::size_t sessions_held_back = 0;
@@ -119,10 +125,6 @@ struct coordinator::state {
   /// Its staggered start has come.
   void start(worker& w);
   duration start_delay(std::int64_t index) const;
-  /// Lost for longer than the recovery timeout: what can run only there fails.
-  void give_up(task_row& t);
-  /// Something can run only there.
-  bool awaited(task_row const& t) const;
   void replace(worker& old, std::string why);
   void come_back(worker& old, worker& w, std::vector<held_closure> const& held);
   /// No more closures for it.
@@ -147,6 +149,21 @@ struct coordinator::state {
   void hand_over(worker& from, worker& to, std::vector<held_closure> const& held,
                  std::vector<std::uint32_t>& kept);
 
+  // coordinator_give_up.cpp
+  void sweep(duration pause);
+  std::string absence(task_row const& t) const;
+  /// Something waits that can run only there.
+  bool awaited(task_row const& t) const;
+  /// Lost for longer than the recovery timeout: what can run only there fails.
+  void give_up(task_row& t);
+  /// The closure has come to its queue: it fails at the end of the step if nobody is left for it.
+  void judge_later(slot c);
+  void judge();
+  bool lost_everywhere(per_worker_entry const& v) const;
+  /// Why no worker can come that meets it; nothing when one may.
+  std::optional<core::failure> hopeless(requirement const& r) const;
+  void forget_components();
+
   // coordinator_closures.cpp
   slot create(session& s, closure_spec& spec);
   void assign(worker& w, slot c);
@@ -160,7 +177,8 @@ struct coordinator::state {
   /// Takes the closure out of its queue or off its worker.
   void unlink(slot c);
   void finish(slot c, closure_state as);
-  void forget(slot c);
+  void forget(slot c, release_reason why);
+  /// REQUIRES: its value is in memory, gone, or an error.
   value_reply value_of(slot c) const;
   void remember_attempt(slot c, std::string outcome);
 
@@ -169,6 +187,9 @@ struct coordinator::state {
   /// position. Empty, or why it fails at once.
   std::string equip(session& s, slot c, std::shared_ptr<closure_extras const> extras,
                     std::vector<slot> const& request);
+  /// Into and out of the closures of its session that wait apart from their lane.
+  void set_apart(slot c);
+  void end_apart(slot c);
   /// From nowhere into its lane, or apart until its start.
   void enqueue(slot c);
   /// Whether a user error is tried again; then it is on its way.
@@ -255,9 +276,7 @@ struct coordinator::state {
   void settle_later(session& s);
   void settle(session& s);
   void finish_job(session& s);
-  void release_session(session& s);
-  void enforce_retention();
-  bool forget_oldest_job();
+  void release_session(session& s, release_reason why);
   /// A stream is told to hold back, or needs to no more.
   void hold_back(session& s);
   void end_hold(session& s);
@@ -274,11 +293,57 @@ struct coordinator::state {
   void await(await_value const& e);
   join_reply joined(session const& s) const;
 
+  // coordinator_retention.cpp
+  /// The closure has ended and its record stays.
+  void keep_value(slot c);
+  /// Takes the value out of the books, wherever it is.
+  void let_value_go(slot c);
+  /// The record stays with an empty value: nobody wants it.
+  void forget_value(slot c);
+  /// The record stays without its value and says why.
+  void drop_value(slot c, release_reason why);
+  bool has_value(closure_id id) const;
+  bool forget_oldest_job(release_reason why);
+  bool drop_oldest_in_memory();
+  void limit_values(session& s);
+  std::size_t spill_above() const;
+  bool over_a_limit() const;
+  void keep_within_limits();
+  void set_age_alarm(session& s, time_point kept_since);
+  void age_rang(session_id id);
+  /// "12 s ago: …"
+  std::string when_and_why(release_note const& n) const;
+  std::string released_text(closure_id id) const;
+  status unknown_value(closure_id id) const;
+  void remember_session(session_id id, release_reason why);
+
+  // coordinator_values.cpp
+  void write_values();
+  value_ledger::reading& read_value(slot c);
+  void send_reads();
+  void do_not_repeat(session& s, closure_id id);
+  void moved(values_moved& e);
+  void written(value_moved& m);
+  void read_back(value_moved& m);
+  /// `why`: there is no value.
+  void tell_readers(closure_id id, value_ledger::reading r, blob const* value, std::string why);
+  std::string invalid_ledger() const;
+
+  // coordinator_lineage.cpp
+  bool keeps_arguments(closure_record const& r) const;
+  void keep_arguments(slot c);
+  std::string why_not_again(slot c) const;
+  std::string lost_for_good(closure_id id) const;
+  value_ledger::rebuilding* run_again(slot c);
+  void fail_doomed();
+  void rebuilt(slot b);
+  void tidy_rebuilders();
+
   // coordinator_holding.cpp
   /// An ended closure of a holding session: its outcome goes out, its record stays.
   void hold(slot c);
   outcome outcome_of(slot c) const;
-  void forget_held(slot c);
+  void forget_held(slot c, release_reason why = release_reason::client);
   void release_one(slot c);
   void release(release_values const& e);
   void suspend(suspend_session const& e);
@@ -316,6 +381,7 @@ struct coordinator::state {
   /// When every worker that has the function starts later; empty otherwise.
   std::string starting(function_id f) const;
   std::string not_serving(function_id f) const;
+  std::string awaited_input(closure_details const& d) const;
 
   // invariants.cpp
   std::string leaked_place() const;

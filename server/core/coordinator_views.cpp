@@ -30,7 +30,7 @@ job_view view(session const& s) {
   v.detached = s.spec.detached;
   v.lease_until = s.lease_until;
   v.values = s.held.size;
-  v.value_bytes = s.value_bytes;
+  v.value_bytes = s.value_bytes + s.spilled_bytes;
   return v;
 }
 
@@ -149,7 +149,7 @@ closure_view view_of(coordinator const& c, closure_table const& closures, slot a
     v.inputs = d->input_ids;
     v.inputs_missing = d->inputs_missing;
   }
-  v.args = r.args;
+  if (!ended(r.state)) v.args = r.args;  // else kept for lineage only
   v.created = r.created;
   v.finished = r.finished;
   return v;
@@ -170,14 +170,20 @@ std::optional<holding> coordinator::held(stream_id stream, closure_id closure,
 result<closure_view> coordinator::closure(closure_id id) const {
   auto const& st = *state_;
   slot const c = st.closures.find(id);
-  if (c == no_slot)
-    return status{code::not_found, "there is no " + text(id) + ", or it was released"};
+  if (c == no_slot) return st.unknown_value(id);
   auto const& r = st.closures[c];
   auto v = view_of(*this, st.closures, c);
   if (ended(r.state)) {
     auto value = st.value_of(c);
     v.value = value.value;
     v.data = value.data;
+    v.value_bytes = value.data.size();
+    v.spilled = r.where == value_place::disk;
+    if (v.spilled) v.value_bytes = st.ledger.away.at(id);
+    if (r.where == value_place::gone) {
+      v.value = value_state::aborted;
+      v.released = st.released_text(id);
+    }
     if (r.state != closure_state::succeeded) v.error = value.failure;
   }
   std::uint32_t last_lost = 0;
@@ -264,7 +270,9 @@ overview_view coordinator::overview(time_point now) const {
   v.values_ready = st.counts.succeeded + st.counts.failed + st.counts.cancelled - st.aborted;
   v.values_aborted = st.aborted;
   v.values_held = st.values_held;
-  v.values_held_bytes = st.value_bytes;
+  v.values_held_bytes = st.value_bytes + st.ledger.disk_bytes;
+  v.values_spilled = st.ledger.on_disk_count;
+  v.values_spilled_bytes = st.ledger.disk_bytes;
   v.jobs_running = st.jobs[static_cast<int>(job_state::running)];
   v.jobs_succeeded = st.jobs[static_cast<int>(job_state::succeeded)];
   v.jobs_failed = st.jobs[static_cast<int>(job_state::failed)];

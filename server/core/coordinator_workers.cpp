@@ -213,42 +213,6 @@ void coordinator::state::start(worker& w) {
   placement.update(w);
 }
 
-// A closure that names the task can run nowhere else.
-bool coordinator::state::awaited(task_row const& t) const {
-  for (auto const& [id, s] : sessions)
-    for (auto const& l : s->lanes)
-      if (l.queue.size > 0 && l.requirement != 0 && requirements[l.requirement].job == t.job &&
-          requirements[l.requirement].index == t.index)
-        return true;
-  return false;
-}
-
-void coordinator::state::give_up(task_row& t) {
-  t.given_up = true;
-  auto const lost_for = std::chrono::duration_cast<std::chrono::seconds>(now - t.lost_since);
-  auto const why = "has been lost for " + std::to_string(lost_for.count()) +
-                   " s and is given up (" + t.error + ")";
-  std::vector<closure_id> doomed;
-  for (auto const& [id, s] : sessions)
-    for (auto const& l : s->lanes) {
-      if (l.queue.size == 0 || l.requirement == 0) continue;
-      auto const& needs = requirements[l.requirement];
-      if (needs.job != t.job || needs.index != t.index) continue;
-      for (slot c = l.queue.front; c != no_slot; c = closures[c].next)
-        doomed.push_back(closures.id_of(c));
-    }
-  fx.remarks.push_back({remark_kind::worker_given_up, t.name(),
-                        why + "; " + std::to_string(doomed.size()) + " closures waited for it"});
-  for (auto const id : doomed)
-    if (slot const c = closures.find(id);
-        c != no_slot && closures[c].state == closure_state::queued) {
-      ++aborted;
-      fail(c, closure_state::failed,
-           {failure_kind::worker_lost, "", "it can only run on " + t.name() + ", which " + why, "",
-            t.name(), closures[c].attempt});
-    }
-}
-
 void coordinator::state::count(worker& w) {
   if (w.serves() == w.counted) return;
   w.counted = w.serves();

@@ -113,6 +113,16 @@ struct remark {
   bool operator==(remark const&) const = default;
 };
 
+/// Move a value out of memory, back, or off the disk. In order: what is asked of one value later is
+/// done later. `write` and `read` are each answered by one values_moved.
+struct value_move {
+  move_kind kind{};
+  closure_id closure{};
+  blob value;  // write
+
+  bool operator==(value_move const&) const = default;
+};
+
 struct session_reply {
   session_id session{};
   bool created = true;  // false: found by its idempotency key
@@ -177,6 +187,7 @@ struct effects {
   std::vector<session_notice> notices;
   std::vector<session_id> released;  // sessions that were forgotten, with all they had
   std::vector<remark> remarks;
+  std::vector<value_move> value_moves;
   std::vector<reply> replies;
 
   void clear();

@@ -47,11 +47,20 @@ std::string coordinator::state::starting(function_id f) const {
                           "' came lately and starts staggered, the first in " + ago(first - now);
 }
 
+// The inputs have ended and their values are still on the way.
+std::string coordinator::state::awaited_input(closure_details const& d) const {
+  for (auto const i : d.input_ids) {
+    if (ledger.reads.contains(i)) return text(i) + ", which is read back from the disk";
+    if (auto const it = ledger.rebuilds.find(i); it != ledger.rebuilds.end())
+      return text(i) + ", whose value was lost and is made again by " + text(it->second.by);
+  }
+  return {};
+}
+
 result<std::string> coordinator::explain(closure_id id, time_point now) const {
   auto const& st = *state_;
   slot const c = st.closures.find(id);
-  if (c == no_slot)
-    return status{code::not_found, "there is no " + text(id) + ", or it was released"};
+  if (c == no_slot) return st.unknown_value(id);
   auto const& r = st.closures[c];
   auto const& s = *r.owner;
   auto const& f = st.functions[s.lanes[r.lane].function];
@@ -60,8 +69,10 @@ result<std::string> coordinator::explain(closure_id id, time_point now) const {
   std::string moved;
   if (r.details && !r.details->lost.empty()) {
     auto const& last = r.details->lost.back();
-    moved = " It was put back " + ago(now - last.ended) + " ago from " +
-            st.places[last.place].worker + " (" + last.outcome + ").";
+    bool const again = last.outcome.starts_with("succeeded; ");
+    moved = again ? " Attempt " + std::to_string(last.attempt) + " " + last.outcome + "."
+                  : " It was put back " + ago(now - last.ended) + " ago from " +
+                        st.places[last.place].worker + " (" + last.outcome + ").";
   }
   switch (r.state) {
     case closure_state::blocked: {
@@ -73,6 +84,7 @@ result<std::string> coordinator::explain(closure_id id, time_point now) const {
         first = text(i) + ", which is " + std::string(name(st.closures[input].state));
         break;
       }
+      if (first.empty()) first = st.awaited_input(d);
       return "BLOCKED for " + ago(now - r.created) + ": it waits for " +
              plural(d.inputs_missing, "input") + " of " + std::to_string(d.input_ids.size()) +
              ", among them " + first + "." + moved;
@@ -121,7 +133,8 @@ result<std::string> coordinator::explain(closure_id id, time_point now) const {
              moved;
     case closure_state::succeeded:
       return "SUCCEEDED on " + st.places[r.place].worker + " after " + ago(r.finished - r.started) +
-             ", attempt " + std::to_string(r.attempt) + "." + moved;
+             ", attempt " + std::to_string(r.attempt) + "." + moved +
+             (r.where == value_place::gone ? " " + st.released_text(id) + "." : "");
     case closure_state::failed:
     case closure_state::cancelled: {
       auto const& e = r.details->failure;

@@ -102,7 +102,9 @@ std::string coordinator::violated_invariant() const {
       continue;
     }
     auto const it = st.sessions.find(r.owner->id);
-    if (it == st.sessions.end() || it->second.get() != r.owner)
+    bool const again = r.owner == &st.rebuilders;
+    if (again && ended(r.state)) return "a closure that ran again is kept";
+    if (!again && (it == st.sessions.end() || it->second.get() != r.owner))
       return "a closure belongs to a session that is gone";
     auto& counted = by_session[r.owner->id];
     if (r.state == closure_state::queued) ++live.queued, ++counted.queued;
@@ -184,6 +186,7 @@ std::string coordinator::violated_invariant() const {
     if (s->spec.keep_values && s->counts.total() != s->closures.size())
       return broken(text(id) + " closures", s->counts.total(), s->closures.size());
     if (s->terminal() && !s->joins.empty()) return text(id) + " has ended and is waited for";
+    timed += s->age_alarm != never;
     bytes += s->value_bytes;
     held_back += s->full;
   }
@@ -205,6 +208,7 @@ std::string coordinator::violated_invariant() const {
   if (st.metrics.queue_wait.count() < st.metrics.execution.count())
     return "more attempts were answered than sent";
   if (timed != st.alarms.size()) return broken("alarms", st.alarms.size(), timed);
+  if (auto wrong = st.invalid_ledger(); !wrong.empty()) return wrong;
   if (!st.ended_inputs.empty()) return "an ended input was left untold";
   if (!st.unsettled.empty()) return "a session was left unsettled";
   if (auto leak = st.leaked_place(); !leak.empty()) return leak;

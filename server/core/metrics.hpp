@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "server/core/time.hpp"
+#include "server/core/vocabulary.hpp"
 
 namespace muster::core {
 
@@ -49,8 +50,11 @@ struct closure_metrics {
   histogram recovery;    // a task was lost → it attached again
   std::uint64_t worker_failures = 0;  // workers that were lost; good-byes are not among them
   std::uint64_t stop_requests = 0;    // closures that workers were asked to stop
-  duration full{};                    // while at least one stream's queue was full, up to…
-  time_point full_since = never;      // …now, when one is: since then
+  std::uint64_t values_written = 0;   // to the disk
+  std::uint64_t values_read = 0;      // back from there
+  std::array<std::uint64_t, release_reasons> values_dropped{};  // by reason; with their jobs or not
+  duration full{};                // while at least one stream's queue was full, up to…
+  time_point full_since = never;  // …now, when one is: since then
 };
 
 }  // namespace muster::core

@@ -260,15 +260,30 @@ struct call_gone {
   call_id call{};
 };
 
+enum class move_kind : std::uint8_t { write, read, forget };
+
+/// What became of a value_move: written, or read back. A `forget` is not answered.
+struct value_moved {
+  move_kind kind{};
+  closure_id closure{};
+  bool ok = true;
+  blob value;         // read, ok
+  std::string error;  // !ok: one line
+};
+struct values_moved {
+  std::vector<value_moved> moves;
+};
+
 struct tick {};
 
 /// Shutdown: every parked call is answered UNAVAILABLE, new ones are refused.
 struct stop {};
 
-using event = std::variant<worker_attached, worker_results, worker_alive, worker_detached,
-                           worker_drain, drain_task, open_session, schedule, seal_session,
-                           cancel_session, close_session, suspend_session, resume_session,
-                           release_values, delete_session, create_per_worker, delete_per_worker,
-                           cancel_closure, join_session, await_value, call_gone, tick, stop>;
+using event =
+    std::variant<worker_attached, worker_results, worker_alive, worker_detached, worker_drain,
+                 drain_task, open_session, schedule, seal_session, cancel_session, close_session,
+                 suspend_session, resume_session, release_values, delete_session, create_per_worker,
+                 delete_per_worker, cancel_closure, join_session, await_value, call_gone,
+                 values_moved, tick, stop>;
 
 }  // namespace muster::core

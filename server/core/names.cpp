@@ -132,6 +132,36 @@ std::string_view name(remark_kind k) {
       return "dependency_lost";
     case remark_kind::no_progress:
       return "no_progress";
+    case remark_kind::spill_failed:
+      return "spill_failed";
+    case remark_kind::values_dropped:
+      return "values_dropped";
+  }
+  return "?";
+}
+
+std::string_view name(release_reason r) {
+  switch (r) {
+    case release_reason::client:
+      return "client";
+    case release_reason::session_end:
+      return "session_end";
+    case release_reason::job_deleted:
+      return "job_deleted";
+    case release_reason::jobs:
+      return "jobs";
+    case release_reason::bytes:
+      return "bytes";
+    case release_reason::age:
+      return "age";
+    case release_reason::session_values:
+      return "session_values";
+    case release_reason::session_bytes:
+      return "session_bytes";
+    case release_reason::spill_bytes:
+      return "spill_bytes";
+    case release_reason::unreadable:
+      return "unreadable";
   }
   return "?";
 }
@@ -152,6 +182,7 @@ void effects::clear() {
   notices.clear();
   released.clear();
   remarks.clear();
+  value_moves.clear();
   replies.clear();
 }
 

@@ -26,7 +26,8 @@ struct per_worker_component {
   value_state state = value_state::not_ready;
   std::optional<failure> error;  // READY and failed, or why it was aborted
   closure_id build{};            // while it is sent
-  std::uint32_t losses = 0;      // workers lost while they built it, in a row
+  std::uint32_t losses = 0;      // workers that died while they built it, in a row
+  core::incarnation suspect{};   // lost while it built it; it has died if another one comes
   time_point since{};
 };
 

@@ -1,6 +1,7 @@
 #include "server/core/registry.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "server/core/check.hpp"
 
@@ -71,7 +72,7 @@ void registry::arrived(time_point now, task_row& t, worker_spec spec) {
   by_incarnation_[t.spec.incarnation] = &t;
   t.error.clear();
   t.lost_since = never;
-  t.given_up = false;
+  given_up_ -= std::exchange(t.given_up, false);
   t.last_seen = now;
   set(now, t, task_state::connected);
   next_sweep_ = std::min(next_sweep_, now + config_.late_after());
@@ -106,6 +107,8 @@ void registry::erase(task_row& t) {
   auto& hint = free_hint_[t.job];
   hint = std::min(hint, t.index);
   --counts_[static_cast<std::size_t>(t.state)];
+  given_up_ -= t.given_up;
+  forgot_ = true;
   rows_.erase(key{t.job, t.index});
 }
 
@@ -117,13 +120,15 @@ registry::sweep_result registry::sweep(time_point now, duration stalled,
   for (auto const& [k, row] : rows_) {
     auto& t = *row;
     if (!t.present()) {
-      bool const losing = t.lost_since != never && !t.given_up;
-      auto const surrender = losing ? t.lost_since + config_.recovery_timeout : never;
-      if (surrender <= now) out.given_up.push_back(&t);
+      // One that said good-bye is missed only by those who wait for it.
+      auto const surrender = t.given_up ? never : t.since + config_.recovery_timeout;
+      bool const losing =
+          !t.given_up && (t.lost_since != never || (surrender <= now && awaited(t)));
+      if (losing && surrender <= now) out.given_up.push_back(&t);
       auto const end = t.since + config_.task_retention;
       if (end > now)
         next_sweep_ = std::min({next_sweep_, end, surrender > now ? surrender : never});
-      else if (surrender > now && losing && awaited(t))
+      else if (surrender > now && !t.given_up && awaited(t))
         next_sweep_ = std::min(next_sweep_, surrender);
       else if (surrender > now || !losing)
         old.push_back(&t);
@@ -142,6 +147,7 @@ registry::sweep_result registry::sweep(time_point now, duration stalled,
     next_sweep_ = std::min(next_sweep_, late <= now ? lost : late);
   }
   for (auto* t : old) erase(*t);
+  out.forgot = std::exchange(forgot_, false);
   return out;
 }
 

@@ -69,12 +69,17 @@ class registry {
   struct sweep_result {
     std::vector<task_row*> silent;    // to be lost; still attached
     std::vector<task_row*> given_up;  // lost for longer than the recovery timeout, just now
+    bool forgot = false;              // rows were forgotten since the sweep before
   };
   /// Marks late tasks, forgets old dead rows, finds silent ones. `stalled`: our own pause, given
   /// back to every task. `awaited`: keeps the row of a lost task until it is given up.
   sweep_result sweep(time_point now, duration stalled,
                      std::function<bool(task_row const&)> const& awaited);
   time_point next_sweep() const { return next_sweep_; }
+  /// The row of a lost task, from now on given up until it arrives again.
+  void give_up(task_row& t) { t.given_up = true, ++given_up_; }
+  /// Rows that are given up.
+  std::uint32_t given_up() const { return given_up_; }
 
   task_row* find(std::string_view job, std::int64_t index);
   task_row const* find(std::string_view job, std::int64_t index) const;
@@ -97,6 +102,8 @@ class registry {
   std::uint32_t counts_[4] = {};
   std::uint32_t last_row_ = 0;
   time_point next_sweep_ = never;
+  std::uint32_t given_up_ = 0;
+  bool forgot_ = false;
 };
 
 }  // namespace muster::core

@@ -19,6 +19,7 @@
 
 #include "server/core/closure_table.hpp"
 #include "server/core/ring.hpp"
+#include "server/core/value_ledger.hpp"
 #include "server/core/views.hpp"
 
 namespace muster::core {
@@ -29,7 +30,10 @@ struct lane {
   std::int32_t priority = 0;
   std::uint32_t requirement = 0;  // in the requirement_table; 0: none
   bool single = false;            // takes resources: what fits changes with each closure
+  std::uint32_t apart = 0;        // closures that will come here once their wait is over
   slot_list queue;
+
+  bool waits() const { return queue.size > 0 || apart > 0; }
 };
 
 struct session {
@@ -61,6 +65,9 @@ struct session {
   slot_list held;                                          // ended records that stay
   std::optional<failure> raised;  // of the newest generation that failed and has drained
   std::uint32_t raised_generation = 0;
+  id_queue values;                 // that it holds, oldest first
+  std::uint64_t live_values = 0;   // of those, neither released nor dropped
+  std::uint64_t repeating = 0;     // outcomes that are asked for again, while values are read back
   bool attached = false;           // a stream serves it
   time_point lease_until = never;  // without a sign of its client
   time_point lease_alarm = never;  // set for then or earlier
@@ -74,7 +81,9 @@ struct session {
   std::uint64_t retried = 0;
   std::uint32_t turns_left = 0;  // in a row, before another session's
   time_point deadline = never;
-  std::uint64_t value_bytes = 0;
+  std::uint64_t value_bytes = 0;    // in memory
+  std::uint64_t spilled_bytes = 0;  // on the disk
+  time_point age_alarm = never;     // a value, or the job, is too old then
   time_point created{};
   time_point finished{};
   std::vector<call_id> joins;
@@ -83,7 +92,7 @@ struct session {
 
   std::uint64_t waiting() const { return counts.queued + counts.blocked; }
   bool holding() const { return spec.hold_values; }
-  bool idle() const { return counts.queued + counts.running + counts.blocked == 0; }
+  bool idle() const { return counts.queued + counts.running + counts.blocked + repeating == 0; }
   bool terminal() const { return state != job_state::running; }
 
   /// New lanes come last in `lanes`.
@@ -95,7 +104,7 @@ struct session {
     }
     auto const [it, created_now] = lane_of.try_emplace(lane_key{f, priority, requirement},
                                                        static_cast<std::uint32_t>(lanes.size()));
-    if (created_now) lanes.push_back({f, priority, requirement, false, {}});
+    if (created_now) lanes.push_back({f, priority, requirement, false, 0, {}});
     return it->second;
   }
 };

@@ -74,7 +74,10 @@ struct closure_view {
   std::uint32_t inputs_missing = 0;              // of those, not there yet
   std::vector<per_worker_id> per_worker;         // that the arguments name
   blob args;
-  blob data;                     // when succeeded
+  blob data;  // when succeeded, unless…
+  std::uint64_t value_bytes = 0;
+  bool spilled = false;          // …it is on the disk: wait for the value to have it
+  std::string released;          // …it was released: why
   std::optional<failure> error;  // when failed or cancelled
   std::vector<attempt_view> attempts;
   time_point created{};
@@ -159,7 +162,8 @@ struct overview_view {
   std::uint64_t put_back = 0;
   std::uint64_t retried = 0;
   std::uint64_t values_not_ready = 0, values_ready = 0, values_aborted = 0;  // ready: since start
-  std::uint64_t values_held = 0, values_held_bytes = 0;
+  std::uint64_t values_held = 0, values_held_bytes = 0;        // in memory and on the disk
+  std::uint64_t values_spilled = 0, values_spilled_bytes = 0;  // of them, on the disk
   std::uint64_t jobs_running = 0, jobs_succeeded = 0, jobs_failed = 0, jobs_cancelled = 0;
   std::uint64_t sessions = 0;  // gRPC sessions open now
   std::uint64_t parked_calls = 0;

@@ -29,6 +29,21 @@ enum class value_state : std::uint8_t {
   aborted,    ///< its producer was lost and will not be tried again
 };
 
+/// Why a value is not kept any more.
+enum class release_reason : std::uint8_t {
+  client,          ///< its client released it, or took it as it came
+  session_end,     ///< its session has ended
+  job_deleted,     ///< somebody deleted its job
+  jobs,            ///< its job was the oldest of too many finished ones
+  bytes,           ///< values took too much memory
+  age,             ///< kept for too long
+  session_values,  ///< its session kept too many
+  session_bytes,   ///< its session's took too many bytes
+  spill_bytes,     ///< values took too much of the disk
+  unreadable,      ///< the disk did not give it back
+};
+inline constexpr std::size_t release_reasons = 10;
+
 enum class failure_kind : std::uint8_t {
   user,             ///< the function raised
   worker_lost,      ///< its worker was lost, too often
@@ -60,15 +75,18 @@ enum class remark_kind : std::uint8_t {
   worker_given_up,  ///< lost for longer than recovery_timeout
   dependency_lost,  ///< a function says that something it relies on is gone
   no_progress,      ///< nothing has finished for as long as the watchdog waits
+  spill_failed,     ///< values cannot be written to, or read from, --spill-dir
+  values_dropped,   ///< values were released to stay within a limit
 };
 
-std::string_view name(closure_state);  // "QUEUED"
-std::string_view name(value_state);    // "NOT_READY"
-std::string_view name(failure_kind);   // "WORKER_LOST"
-std::string_view name(task_state);     // "CONNECTED"
-std::string_view name(job_state);      // "RUNNING"
-std::string_view name(on_error);       // "fail_fast", "continue"
-std::string_view name(remark_kind);    // "worker_away"
+std::string_view name(closure_state);   // "QUEUED"
+std::string_view name(value_state);     // "NOT_READY"
+std::string_view name(failure_kind);    // "WORKER_LOST"
+std::string_view name(task_state);      // "CONNECTED"
+std::string_view name(job_state);       // "RUNNING"
+std::string_view name(on_error);        // "fail_fast", "continue"
+std::string_view name(remark_kind);     // "worker_away"
+std::string_view name(release_reason);  // "session_values"
 
 struct failure {
   failure_kind kind = failure_kind::user;

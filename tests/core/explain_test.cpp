@@ -90,8 +90,9 @@ TEST(explain, failed_and_cancelled) {
 
 TEST(explain, unknown) {
   cluster c;
-  EXPECT_EQ(c.core.explain(closure_id{1}, c.now()).error(),
-            (status{code::not_found, "there is no cl_0000000000000001, or it was released"}));
+  EXPECT_EQ(
+      c.core.explain(closure_id{1}, c.now()).error(),
+      (status{code::not_found, "there is no cl_0000000000000001, or its value was released"}));
 }
 
 }  // namespace

@@ -72,7 +72,9 @@ TEST(job, unknown_ids_are_told_from_forgotten_ones) {
   cluster c;
   auto const job = c.open({});
   c.ask(delete_session{{}, job.id});
-  status const forgotten{code::not_found, "job_0000000000000001 is finished and forgotten"};
+  status const forgotten{code::not_found,
+                         "job_0000000000000001 is finished and forgotten, 0 s ago: its job "
+                         "was deleted"};
   status const unknown{code::not_found, "there is no job_0000000000000002"};
   for (auto const& [id, expected] : {std::pair{job.id, forgotten}, {session_id{2}, unknown}}) {
     EXPECT_EQ(c.status_of(schedule{{}, id, {}}), expected);

@@ -25,7 +25,9 @@ TEST(retention, more_finished_jobs_than_kept_forget_the_oldest) {
   EXPECT_TRUE(c.core.job(b.id));
   EXPECT_TRUE(c.core.job(d.id));
   EXPECT_EQ(c.core.job(a.id).error(),
-            (status{code::not_found, "job_0000000000000001 is finished and forgotten"}));
+            (status{code::not_found,
+                    "job_0000000000000001 is finished and forgotten, 0 s ago: more jobs "
+                    "than --jobs-kept (2) have finished since"}));
 }
 
 TEST(retention, the_oldest_is_the_one_that_finished_first) {
@@ -111,8 +113,9 @@ TEST(retention, a_forgotten_closure_is_recognised_after_its_place_was_used_again
   c.ask(delete_session{{}, old.id});
   auto const fresh = c.open({"f"});
   ASSERT_NE(fresh[0], old[0]);
-  EXPECT_EQ(c.core.closure(old[0]).error(),
-            (status{code::not_found, "there is no cl_0000000100000000, or it was released"}));
+  EXPECT_EQ(
+      c.core.closure(old[0]).error(),
+      (status{code::not_found, "there is no cl_0000000100000000, or its value was released"}));
   EXPECT_EQ(c.core.explain(old[0], c.now()).error().code, code::not_found);
   EXPECT_EQ(c.status_of(cancel_closure{{}, old[0]}).code, code::not_found);
   EXPECT_EQ(

@@ -13,7 +13,7 @@ TEST(closure_table, an_id_of_a_released_slot_is_not_found_again) {
   auto const s = table.allocate(owner);
   auto const id = table.id_of(s);
   EXPECT_EQ(table.find(id), s);
-  table.release(s);
+  table.release(s, {});
   EXPECT_EQ(table.find(id), no_slot);
   EXPECT_EQ(table.allocate(owner), s) << "slots are used again";
   EXPECT_EQ(table.find(id), no_slot);
@@ -27,7 +27,7 @@ TEST(closure_table, ids_are_never_zero_even_when_a_generation_wraps) {
   auto const s = table.allocate(owner);
   EXPECT_NE(table.id_of(s), closure_id{});
   table[s].generation = ~0u;
-  table.release(s);
+  table.release(s, {});
   table.allocate(owner);
   EXPECT_EQ(table.id_of(s), closure_id{std::uint64_t{1} << 32});
 }
@@ -47,7 +47,7 @@ TEST(closure_table, records_stay_in_place_and_count_over_several_chunks) {
   EXPECT_EQ(&table[first], address);
   EXPECT_EQ(table.size(), 10'000u);
   EXPECT_EQ(table.used(), 10'000u);
-  table.release(first);
+  table.release(first, {});
   EXPECT_EQ(table.size(), 9'999u);
   EXPECT_EQ(table.used(), 10'000u);
 }

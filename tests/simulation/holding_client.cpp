@@ -12,7 +12,7 @@ void holding_client::start() {
   by_call_ = dice.chance(40);
   failing_ = dice.chance(60);
   turns_left_ = static_cast<int>(dice.between(5, 60));
-  pending_.clear(), held_.clear(), values_.clear(), dropped_.clear();
+  pending_.clear(), held_.clear(), values_.clear(), built_.clear(), dropped_.clear();
   generation_ = 1, raised_generation_ = 0;
   draining_ = has_failed_ = false;
   grace_ = std::chrono::milliseconds(dice.between(1'000, 5'000));
@@ -53,6 +53,7 @@ void holding_client::turn(std::uint64_t life) {
     bool const leaving = turns_left_ <= 0 && pending_.empty() && !draining_;
     if (leaving) return leave();
     if (turns_left_ > 0 && !draining_ && world_.server().has_room(session_)) schedule_some();
+    if (dice.chance(30)) fetch_some();
     if (dice.chance(40)) release_some();
     own_values();
     if (dice.chance(2) && !draining_) {
@@ -76,9 +77,9 @@ void holding_client::schedule_some() {
       auto extras = std::make_shared<core::closure_extras>();
       extras->inputs.push_back({input->second, 0, 0});
       spec.extras = std::move(extras);
-    } else if (!values_.empty() && dice.chance(20)) {
+    } else if (!built_.empty() && dice.chance(20)) {
       auto extras = std::make_shared<core::closure_extras>();
-      extras->per_worker.push_back(values_.begin()->second);
+      extras->per_worker.push_back(built_.begin()->second);
       spec.extras = std::move(extras);
     }
     auto const token = spec.token;
@@ -89,10 +90,32 @@ void holding_client::schedule_some() {
   send(tokens);
 }
 
+// A held value is what it was when it came, wherever it is now; or it is gone and that is said.
+void holding_client::fetch_some() {
+  auto const deadline = world_.now() + 5s;
+  for (auto const& [token, id] : held_) {
+    if (!world_.dice().chance(20)) continue;
+    auto const it = values_.find(token);
+    if (it == values_.end()) continue;
+    world_.ask(core::await_value{{}, id, deadline}, [expected = it->second](core::reply const& r) {
+      if (r.status.code == core::code::not_found) {
+        if (r.status.message.find("released") == std::string::npos)
+          throw violation("a held value is gone and nobody says why: " + r.status.message);
+        return;
+      }
+      if (!r.status.ok()) return;  // slow
+      auto const& v = std::get<core::value_reply>(r.body);
+      if (v.state == core::closure_state::succeeded && v.data.view() != expected)
+        throw violation("a fetched value is another than the one that came");
+    });
+  }
+}
+
 void holding_client::send(std::vector<std::uint64_t> const& tokens) {
   std::map<std::uint32_t, core::schedule> messages;
   for (auto const token : tokens) {
-    auto const& p = pending_.at(token);
+    auto& p = pending_.at(token);
+    ++p.asked;
     auto& m = messages[p.generation];
     m.session = session_;
     m.generation = p.generation;
@@ -168,12 +191,16 @@ void holding_client::on_outcome(core::outcome const& o) {
   if (it == pending_.end())
     throw violation("closure " + std::to_string(o.token) + " ended twice, or was never scheduled");
   auto const value = o.value.view();
+  bool const dropped = !o.ok && o.failure.kind == core::failure_kind::cancelled &&
+                       o.failure.message.find("was released") != std::string::npos;
+  if (dropped && it->second.asked < 2) throw violation("a value was dropped before it was told");
   if (o.ok && it->second.wanted && value != value_for(it->second.spec.args))
     throw violation("closure " + std::to_string(o.token) + " has the value of another");
   if (o.ok && !it->second.wanted && !value.empty())
     throw violation("a value that nobody wants was sent");
   ++(o.ok ? succeeded : o.failure.kind == core::failure_kind::cancelled ? cancelled : failed);
   bool const wanted = it->second.wanted;
+  if (wanted && o.ok) values_.emplace(o.token, value);
   pending_.erase(it);
   if (o.closure == core::closure_id{}) return;  // it never had a record
   if (wanted)

@@ -33,6 +33,7 @@ class holding_client {
     core::closure_spec spec;
     std::uint32_t generation = 0;
     bool wanted = true;
+    int asked = 0;  // times it was sent
   };
 
   void turn(std::uint64_t life);
@@ -43,6 +44,7 @@ class holding_client {
   bool used(core::per_worker_id v) const;
   void resume_values(core::resume_session& e);
   void check_values() const;
+  void fetch_some();
   void break_stream();
   void come_back(std::uint64_t life);
   void failure_seen(std::uint32_t generation);
@@ -72,9 +74,10 @@ class holding_client {
 
   std::uint64_t last_token_ = 0;
   std::map<std::uint64_t, pending> pending_;
-  std::map<std::uint64_t, core::closure_id> held_;       // ended, and still wanted
-  std::map<std::uint64_t, core::per_worker_id> values_;  // PerWorkerValues of the session, by token
-  std::vector<core::per_worker_id> dropped_;             // while away
+  std::map<std::uint64_t, core::closure_id> held_;      // ended, and still wanted
+  std::map<std::uint64_t, std::string> values_;         // of those that succeeded
+  std::map<std::uint64_t, core::per_worker_id> built_;  // PerWorkerValues of the session, by token
+  std::vector<core::per_worker_id> dropped_;            // of them, while away
   std::uint32_t generation_ = 1;
   bool draining_ = false;
   bool has_failed_ = false;

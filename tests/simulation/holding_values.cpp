@@ -13,7 +13,7 @@ bool holding_client::used(core::per_worker_id v) const {
 
 void holding_client::own_values() {
   auto& dice = world_.dice();
-  if (values_.size() < 2 && dice.chance(5)) {
+  if (built_.size() < 2 && dice.chance(5)) {
     core::create_per_worker e;
     e.function = functions_.front();
     e.owner = session_;
@@ -23,16 +23,16 @@ void holding_client::own_values() {
     auto const token = e.token;
     world_.ask(std::move(e), [this, token](core::reply const& r) {
       if (!r.status.ok()) throw violation("a per-worker value was refused: " + r.status.message);
-      values_[token] = std::get<core::per_worker_reply>(r.body).id;
+      built_[token] = std::get<core::per_worker_reply>(r.body).id;
     });
     world_.ask(std::move(again), [this, token](core::reply const& r) {
-      if (std::get<core::per_worker_reply>(r.body).id != values_[token])
+      if (std::get<core::per_worker_reply>(r.body).id != built_[token])
         throw violation("a token stands for two per-worker values");
     });
   }
-  if (values_.empty() || !dice.chance(5) || used(values_.begin()->second)) return;
-  auto const id = values_.begin()->second;
-  values_.erase(values_.begin());
+  if (built_.empty() || !dice.chance(5) || used(built_.begin()->second)) return;
+  auto const id = built_.begin()->second;
+  built_.erase(built_.begin());
   world_.ask(core::delete_per_worker{{}, id, session_}, [](core::reply const& r) {
     if (!r.status.ok()) throw violation("an own value was not released: " + r.status.message);
   });
@@ -41,10 +41,10 @@ void holding_client::own_values() {
 
 void holding_client::resume_values(core::resume_session& e) {
   dropped_.clear();
-  for (auto it = values_.begin(); it != values_.end();) {
+  for (auto it = built_.begin(); it != built_.end();) {
     if (!used(it->second) && world_.dice().chance(30)) {
       dropped_.push_back(it->second);
-      it = values_.erase(it);
+      it = built_.erase(it);
     } else {
       e.per_worker.push_back((it++)->first);
     }
@@ -52,7 +52,7 @@ void holding_client::resume_values(core::resume_session& e) {
 }
 
 void holding_client::check_values() const {
-  for (auto const& [token, id] : values_)
+  for (auto const& [token, id] : built_)
     if (!world_.server().per_worker(id)) throw violation("a wanted per-worker value is gone");
   for (auto const id : dropped_)
     if (world_.server().per_worker(id))

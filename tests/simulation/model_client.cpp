@@ -24,7 +24,10 @@ void model_client::start() {
 // Built by every worker, or a builder's error; nobody may be sent what needs it before.
 void model_client::create_value() {
   core::create_per_worker e;
-  e.function = functions_.front();
+  auto const doomed = world_.server().task("worker", doomed_);
+  only_doomed_builds_ =
+      doomed && doomed->state == core::task_state::connected && world_.dice().chance(30);
+  e.function = only_doomed_builds_ ? doomed_builder_ : functions_.front();
   e.args = args_for(world_.dice().chance(20) ? behaviour::fail : behaviour::succeed, ++last_token_);
   world_.ask(std::move(e), [this](core::reply const& r) {
     if (!r.status.ok()) throw violation("a per-worker value was refused: " + r.status.message);
@@ -54,7 +57,8 @@ void model_client::make_gang(std::vector<core::closure_spec>& batch) {
   }
 }
 
-// Only what the first worker has, so that nothing can wait for ever.
+// Only what the first worker has, so that nothing can wait for ever; or of the one that dies, of
+// which recovery must tell: once it is given up, or at once.
 void model_client::ask_for_a_worker(core::closure_extras& x) {
   auto& dice = world_.dice();
   if (dice.chance(10)) x.options.task_job = "worker";
@@ -62,7 +66,12 @@ void model_client::ask_for_a_worker(core::closure_extras& x) {
   if (dice.chance(20)) x.options.labels = {{"zone", "a"}};
   if (dice.chance(20))
     x.options.resources = {{"gpu", static_cast<std::uint32_t>(dice.between(1, 2))}};
-  if (value_ != core::per_worker_id{} && dice.chance(50)) x.per_worker = {value_};
+  if (dice.chance(3) && doomed_is_known()) {
+    x.options.task_job = "worker";
+    x.options.task_index = doomed_;
+  }
+  if (value_ == core::per_worker_id{} || !dice.chance(50)) return;
+  if (!only_doomed_builds_ || doomed_is_known()) x.per_worker = {value_};
 }
 
 // Inputs among the closures before it, and options of every kind.
@@ -190,10 +199,14 @@ void model_client::open_job() {
   e.closures = batch();
   auto const n = e.closures.size();
   core::session_reply opened;
+  bool full = false;
   world_.ask(std::move(e), [&](core::reply const& r) {
+    full = r.status.code == core::code::resource_exhausted;
+    if (full) return;  // values that nothing can be done about; later again
     if (!r.status.ok()) throw violation("a job was refused: " + r.status.message);
     opened = std::get<core::session_reply>(r.body);
   });
+  if (full) return ended();
   session_ = opened.session;
   auto const deadline = world_.now() + core::duration(dice.between(1'000, 5'000'000));
   for (std::size_t i = 0; i < n; i += 5) {

@@ -10,8 +10,12 @@ namespace muster::simulation {
 
 class model_client {
  public:
-  model_client(world& w, std::vector<core::function_id> functions)
-      : world_(w), functions_(std::move(functions)) {}
+  /// `doomed`: the index of a worker that dies one day, which has the last function alone.
+  model_client(world& w, std::vector<core::function_id> functions, std::int64_t doomed)
+      : world_(w), functions_(std::move(functions)), doomed_(doomed) {
+    doomed_builder_ = functions_.back();
+    functions_.pop_back();
+  }
 
   void start();  // one session, then another, until `stop`
   void stop() { stopped_ = true; }
@@ -29,6 +33,7 @@ class model_client {
   void schedule_more(int batches);
   void ask_for_a_worker(core::closure_extras& x);
   static void make_gang(std::vector<core::closure_spec>& batch);
+  bool doomed_is_known() const { return world_.server().task("worker", doomed_).has_value(); }
   void create_value();
   void release_value();
   std::vector<core::closure_spec> batch();
@@ -38,12 +43,15 @@ class model_client {
 
   world& world_;
   std::vector<core::function_id> functions_;
+  std::int64_t const doomed_;
+  core::function_id doomed_builder_{};
   bool stopped_ = false;
   bool session_open_ = false;
   bool failing_ = false;  // this session may schedule closures that fail
   bool fancy_ = false;    // its closures have inputs and options
   bool gone_ = false;
   core::per_worker_id value_{};  // its closures may need it; 0: none
+  bool only_doomed_builds_ = false;
   core::session_id session_{};
   std::set<std::uint64_t> outstanding_;
   std::uint64_t last_token_ = 0;

@@ -4,6 +4,7 @@
 
 #include "tests/simulation/holding_client.hpp"
 #include "tests/simulation/model_client.hpp"
+#include "tests/simulation/model_disk.hpp"
 
 namespace muster::simulation {
 
@@ -15,6 +16,18 @@ namespace {
 core::config settings(std::uint64_t seed) {
   core::config c;
   c.declared_jobs = {{"worker", 6}, {"ps", 2}};
+  c.recovery_timeout = 60s;
+  // Values are small here, and so is what they may take.
+  c.spill = seed % 4 != 0;
+  c.spill_value_bytes_min = 1;
+  c.value_bytes_max = 10'000;
+  c.spill_above = seed % 4 == 1 ? 1 : 300;
+  c.spill_bytes_max = seed % 4 == 3 ? 2'000 : 1'000'000;
+  c.spill_retry = 1s;
+  c.value_age = 20s;
+  if (seed % 5 == 1) c.session_values_max = 30;
+  if (seed % 5 == 2) c.session_value_bytes_max = 200;
+  if (seed % 5 == 3) c.finished_jobs_max = 5;
   if (seed % 3 == 1) {
     c.reconnect_grace = {};
     c.transient_dependency_failures = 0;
@@ -27,9 +40,12 @@ core::config settings(std::uint64_t seed) {
     c.transient_timeouts = 4;
     c.transient_window = 5s;
     c.recovery_timeout = 20s;
+    c.task_retention = 5s;
   }
   return c;
 }
+
+constexpr int doomed = 90;  // the number of a worker that dies for ever
 
 struct cluster {
   explicit cluster(std::uint64_t seed) : earth(seed, settings(seed)) {
@@ -46,9 +62,13 @@ struct cluster {
         if (i == 0 || dice.chance(60)) known.push_back(name);
       workers.push_back(std::make_unique<model_worker>(earth, failures, i, known, streams));
     }
+    workers.push_back(std::make_unique<model_worker>(
+        earth, failures, doomed, std::vector<std::string>{"a", "b", "c", "doomed"}, streams));
+    auto ids_and_doomed = ids;
+    ids_and_doomed.push_back(*earth.server().intern("doomed"));
     auto const n_clients = dice.between(1, 5);
     for (int i = 0; i < n_clients; ++i)
-      clients.push_back(std::make_unique<model_client>(earth, ids));
+      clients.push_back(std::make_unique<model_client>(earth, ids_and_doomed, doomed));
     auto const n_holders = dice.between(0, 3);
     for (int i = 0; i < n_holders; ++i)
       holders.push_back(std::make_unique<holding_client>(earth, ids));
@@ -75,6 +95,7 @@ struct cluster {
       if (auto* w = of(d.stream)) w->on_drain();
     for (auto const& d : fx.disconnects)
       if (auto* w = of(d.stream)) w->on_disconnect(d.final);
+    disk.perform(fx);
     perform_for_holders(fx);
     for (auto const& o : fx.outcomes)
       for (auto& c : clients)
@@ -111,6 +132,7 @@ struct cluster {
 
   faults failures;
   world earth;
+  model_disk disk{earth};
   std::uint64_t streams = 0;
   std::vector<std::unique_ptr<model_worker>> workers;
   std::vector<std::unique_ptr<model_client>> clients;
@@ -122,6 +144,8 @@ void live(cluster& c) {
   for (auto& client : c.clients) client->start();
   for (auto& h : c.holders) h->start();
   c.earth.after(500ms, [&c] { c.strike(); });
+  c.earth.after(core::duration(c.earth.dice().between(5'000'000, 50'000'000)),
+                [&c] { c.workers.back()->bury(); });
   c.earth.run(c.earth.now() + 60s);
 
   // Liveness: with the faults gone, everything must end within bounded time.
@@ -129,6 +153,7 @@ void live(cluster& c) {
   for (auto& client : c.clients) client->stop();
   for (auto& h : c.holders) h->stop();
   for (auto& w : c.workers) w->heal();
+  c.disk.heal();
   for (int second = 0; second < 600 && !c.all_content(); ++second) {
     c.earth.run(c.earth.now() + 1s);
     for (auto& w : c.workers) w->turn();  // a poison closure may have killed it
@@ -137,8 +162,13 @@ void live(cluster& c) {
   c.earth.run(c.earth.now() + 60s);  // longer than the longest pause and the heartbeat timeout
   if (c.earth.open_calls() > 0) throw violation("a call was never answered");
   auto const v = c.earth.server().overview(c.earth.now());
-  if (v.closures.queued + v.closures.running > 0) throw violation("closures are left over");
+  if (v.closures.blocked + v.closures.queued + v.closures.running > 0)
+    throw violation("closures are left over");
   if (v.sessions > 0) throw violation("a session outlives its client and its grace");
+  if (c.disk.size() != v.values_spilled)
+    throw violation(std::to_string(c.disk.size()) +
+                    " values are on the disk, the server knows of " +
+                    std::to_string(v.values_spilled));
   if (!c.earth.server().per_worker_values({}, 1).items.empty())
     throw violation("a per-worker value is left over");
 }
@@ -159,6 +189,11 @@ report simulate(std::uint64_t seed) {
   r.steps = c.earth.steps();
   r.put_back = v.put_back;
   r.aborted = v.values_aborted;
+  r.written = c.disk.written;
+  r.read_back = c.disk.read;
+  r.disk_faults = c.disk.failed;
+  r.made_again = c.disk.made_again;
+  r.dropped = c.earth.dropped();
   for (auto const& w : c.workers) r.executed += w->executed, r.went_on += w->went_on;
   for (auto const& client : c.clients) {
     r.succeeded += client->succeeded;

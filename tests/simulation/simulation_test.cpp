@@ -30,6 +30,11 @@ TEST(simulation, every_invariant_holds_and_everything_finishes_for_200_seeds) {
     total.resumed += r.resumed;
     total.lost += r.lost;
     total.released += r.released;
+    total.written += r.written;
+    total.read_back += r.read_back;
+    total.disk_faults += r.disk_faults;
+    total.dropped += r.dropped;
+    total.made_again += r.made_again;
     if (!r.violation.empty()) expect_clean(seed);
   }
   // The seeds must reach the interesting places, or they prove nothing.
@@ -43,6 +48,11 @@ TEST(simulation, every_invariant_holds_and_everything_finishes_for_200_seeds) {
   EXPECT_GT(total.resumed, 500u);
   EXPECT_GT(total.lost, 20u);
   EXPECT_GT(total.released, 5'000u);
+  EXPECT_GT(total.written, 10'000u);
+  EXPECT_GT(total.read_back, 1'000u);
+  EXPECT_GT(total.disk_faults, 500u);
+  EXPECT_GT(total.dropped, 5'000u);
+  EXPECT_GT(total.made_again, 50u);
 }
 
 TEST(simulation, seeds_that_once_failed_stay_clean) {

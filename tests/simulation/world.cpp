@@ -1,5 +1,9 @@
 #include "tests/simulation/world.hpp"
 
+#include <numeric>
+
+#include "server/core/metrics.hpp"
+
 namespace muster::simulation {
 
 world::world(std::uint64_t seed, core::config config)
@@ -70,6 +74,11 @@ std::string world::recent() const {
   return all;
 }
 
+std::uint64_t world::dropped() const {
+  auto const& by_reason = server_->metrics().values_dropped;
+  return std::accumulate(by_reason.begin(), by_reason.end(), std::uint64_t{0});
+}
+
 void world::fold(std::uint64_t value) {
   for (int i = 0; i < 8; ++i) {
     hash_ ^= value >> (8 * i) & 0xff;
@@ -88,6 +97,8 @@ void world::fold(core::effects const& fx) {
   for (auto const& d : fx.disconnects) fold(raw(d.stream)), fold(d.status.message.size());
   for (auto const& o : fx.outcomes) fold(o.token), fold(o.ok), fold(o.failure.message.size());
   for (auto const& n : fx.notices) fold(raw(n.session)), fold(static_cast<std::uint64_t>(n.kind));
+  for (auto const& v : fx.value_moves)
+    fold(raw(v.closure)), fold(static_cast<std::uint64_t>(v.kind));
   for (auto const& r : fx.replies)
     fold(raw(r.call)), fold(static_cast<std::uint64_t>(r.status.code));
 }

@@ -56,6 +56,8 @@ class world {
   std::uint64_t trace_hash() const { return hash_; }
   std::string recent() const;
   std::uint64_t steps() const { return steps_; }
+  /// Values that were released to stay within a limit.
+  std::uint64_t dropped() const;
 
  private:
   void fold(std::uint64_t value);

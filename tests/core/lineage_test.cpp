@@ -1,0 +1,183 @@
+// A value that was lost against everybody's will is made again when somebody needs it.
+#include "tests/core/fixture.hpp"
+
+namespace muster::core {
+
+std::string text(closure_id id);  // cl_…; of the coordinator
+namespace {
+
+std::string value(char c) {
+  return "\"" + std::string(98, c) + "\"";
+}
+
+struct lineage : testing::Test {
+  static config small() {
+    config c;
+    c.spill = true;
+    c.value_bytes_max = 10'000;
+    c.spill_above = 1;
+    c.spill_value_bytes_min = 10;
+    return c;
+  }
+  /// A job of one closure with these arguments and inputs.
+  closure_id scheduled(std::string_view args, closures const& inputs = {}) {
+    closure_spec s;
+    s.function = c.function("f");
+    s.args = blob(args);
+    if (!inputs.empty()) {
+      auto x = std::make_shared<closure_extras>();
+      for (auto const i : inputs) x->inputs.push_back({i, 0, 1});
+      s.extras = std::move(x);
+    }
+    return c.open_with({s})[0];
+  }
+  /// It has run, and its value is on the disk.
+  closure_id on_disk(std::string_view args, closures const& inputs = {}, char v = 'a') {
+    auto const id = scheduled(args, inputs);
+    c.succeed(w, id, value(v));
+    c.step(values_moved{{{move_kind::write, id, true, {}, {}}}});
+    return id;
+  }
+  void unreadable(closure_id id) {
+    c.step(values_moved{{{move_kind::read, id, false, {}, "input/output error"}}});
+  }
+  closure_id only_held() const {
+    auto const all = c.held(w);
+    EXPECT_EQ(all.size(), 1u);
+    return all.empty() ? closure_id{} : all[0];
+  }
+
+  cluster c{small()};
+  stream_id w = c.attach({.credits = 8});
+};
+
+TEST_F(lineage, a_lost_input_is_made_again_for_who_needs_it) {
+  auto const a = on_disk("[1]");
+  auto const b = scheduled("[]", {a});
+  unreadable(a);
+  auto const again = only_held();
+  EXPECT_NE(again, a);
+  EXPECT_EQ(c.fx().assignments.at(0).args.view(), "[1]");
+  EXPECT_EQ(c.state(b), closure_state::blocked);
+  EXPECT_NE(c.core.explain(b, c.now())
+                ->find(text(a) + ", whose value was lost and is made again by " + text(again)),
+            std::string::npos)
+      << *c.core.explain(b, c.now());
+  c.succeed(w, again, value('z'));
+  EXPECT_EQ(c.held(w), closures{b});
+  EXPECT_EQ(c.fx().assignments.at(0).inputs->at(0).view(), value('z'));
+  auto const seen = c.core.closure(a).value();
+  EXPECT_EQ(seen.attempts.at(0).outcome,
+            "succeeded; its value was lost, it runs again as " + text(again));
+  EXPECT_EQ(seen.data.view(), value('z')) << "it is kept again";
+  EXPECT_EQ(c.job(seen.job).counts.succeeded, 1u) << "its job is as it was";
+  EXPECT_NE(c.core.explain(a, c.now())->find("its value was lost"), std::string::npos);
+}
+
+TEST_F(lineage, whoever_fetches_it_waits_for_it) {
+  auto const a = on_disk("[1]");
+  auto const first = c.park(await_value{{}, a, never});
+  unreadable(a);
+  auto const second = c.park(await_value{{}, a, never});
+  c.succeed(w, only_held(), value('z'));
+  for (auto const call : {first, second})
+    EXPECT_EQ(std::get<value_reply>(c.reply_to(call)->body).data.view(), value('z'));
+}
+
+TEST_F(lineage, inputs_that_were_lost_too_are_made_first) {
+  auto const a = on_disk("[1]");
+  auto const b = scheduled("[,2]", {a});
+  c.step(values_moved{{{move_kind::read, a, true, blob(value('a')), {}}}});
+  c.succeed(w, b, value('b'));
+  c.step(values_moved{{{move_kind::write, b, true, {}, {}}}});
+  auto const d = scheduled("[3]", {b});
+  unreadable(b);  // runs again, and asks for its input
+  EXPECT_TRUE(c.held(w).empty());
+  unreadable(a);
+  c.succeed(w, only_held(), value('x'));
+  EXPECT_EQ(c.fx().assignments.at(0).inputs->at(0).view(), value('x'));
+  c.succeed(w, only_held(), value('y'));
+  EXPECT_EQ(c.held(w), closures{d});
+  EXPECT_EQ(c.fx().assignments.at(0).inputs->at(0).view(), value('y'));
+}
+
+TEST_F(lineage, a_failure_of_the_second_run_is_told) {
+  auto const a = on_disk("[1]");
+  auto const b = scheduled("[]", {a});
+  unreadable(a);
+  c.fail(w, only_held(), "not today");
+  auto const error = c.core.closure(b)->error.value();
+  EXPECT_EQ(error.kind, failure_kind::input);
+  EXPECT_EQ(error.message, "input: the value of " + text(a) +
+                               " was released 0 s ago: it could not be read back from "
+                               "--spill-dir; the log says why; running " +
+                               text(a) + " again failed: not today");
+}
+
+TEST_F(lineage, three_times_and_no_more) {
+  auto const a = on_disk("[1]");
+  for (int i = 0; i < 3; ++i) {
+    c.park(await_value{{}, a, never});
+    unreadable(a);
+    c.succeed(w, only_held(), value('z'));
+    c.step(values_moved{{{move_kind::write, a, true, {}, {}}}});
+  }
+  auto const b = scheduled("[]", {a});
+  unreadable(a);
+  EXPECT_NE(c.core.closure(b)->error->message.find("was run again 3 times already"),
+            std::string::npos)
+      << c.core.closure(b)->error->message;
+}
+
+TEST_F(lineage, an_input_of_it_that_was_released_is_named) {
+  auto const a = on_disk("[1]");
+  auto const b = scheduled("[]", {a});
+  c.step(values_moved{{{move_kind::read, a, true, blob(value('a')), {}}}});
+  c.succeed(w, b, value('b'));
+  c.step(values_moved{{{move_kind::write, b, true, {}, {}}}});
+  c.ask(delete_session{{}, c.core.closure(a)->job});
+  auto const d = scheduled("[]", {b});
+  unreadable(b);
+  auto const message = c.core.closure(d)->error->message;
+  EXPECT_NE(message.find(text(b) + " cannot run again: its own input: there is no " + text(a)),
+            std::string::npos)
+      << message;
+}
+
+TEST_F(lineage, a_worker_that_dies_meanwhile_costs_one_more_attempt) {
+  auto const a = on_disk("[1]");
+  auto const call = c.park(await_value{{}, a, never});
+  unreadable(a);
+  c.lose(w);
+  w = c.attach({.credits = 8});
+  c.succeed(w, only_held(), value('z'));
+  EXPECT_TRUE(c.reply_to(call));
+}
+
+TEST_F(lineage, it_goes_on_though_its_job_is_deleted) {
+  auto const a = on_disk("[1]");
+  auto const b = scheduled("[]", {a});
+  unreadable(a);
+  c.ask(delete_session{{}, c.core.closure(a)->job});
+  c.succeed(w, only_held(), value('z'));
+  EXPECT_EQ(c.held(w), closures{b});
+}
+
+TEST_F(lineage, what_was_released_on_purpose_stays_released) {
+  config settings = small();
+  settings.value_age = 1h;
+  settings.heartbeat_timeout = 10h;
+  settings.reconnect_grace = {};
+  cluster aged(settings);
+  auto const worker = aged.attach();
+  auto const s = aged.open({}, holding_values()).id;
+  auto const token = aged.schedule(s, {"f"}).at(0);
+  auto const id = aged.core.closure_of(s, token);
+  aged.succeed(worker, id, value('a'));
+  aged.advance(1h);
+  EXPECT_EQ(aged.status_of(await_value{{}, id, never}).code, code::not_found);
+  EXPECT_TRUE(aged.held(worker).empty());
+}
+
+}  // namespace
+}  // namespace muster::core

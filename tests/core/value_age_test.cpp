@@ -1,0 +1,145 @@
+// Finished jobs and held values have an age and a number, and who asks for one that went is told
+// when and why, and which flag changes that.
+#include "server/core/metrics.hpp"
+#include "tests/core/fixture.hpp"
+
+namespace muster::core {
+
+std::string text(closure_id id);  // of the coordinator
+std::string text(session_id id);
+namespace {
+
+std::string why_gone(cluster& c, closure_id id) {
+  return c.status_of(await_value{{}, id, c.now()}).message;
+}
+void succeed_all(cluster& c, stream_id w) {
+  for (auto const id : c.held(w)) c.succeed(w, id, "\"0123456789\"");
+}
+closure_id held(cluster& c, session_id s, stream_id w) {
+  auto const token = c.schedule(s, {"f"}).at(0);
+  auto const id = c.core.closure_of(s, token);
+  c.succeed(w, id, "\"0123456789\"");
+  return id;
+}
+
+TEST(value_age, a_finished_job_is_forgotten_when_it_is_too_old) {
+  config settings;
+  settings.value_age = 1h;
+  settings.heartbeat_timeout = 10h;
+  settings.reconnect_grace = {};
+  cluster c(settings);
+  auto const w = c.attach();
+  auto const job = c.open({"f"});
+  c.advance(30min);
+  succeed_all(c, w);
+  c.advance(1h - 1s);
+  EXPECT_TRUE(c.core.job(job.id));
+  c.advance(61s);
+  c.tick();
+  EXPECT_EQ(c.core.job(job.id).error().message,
+            text(job.id) +
+                " is finished and forgotten, 60 s ago: it was older than --value-age (3600 s)");
+  EXPECT_EQ(why_gone(c, job[0]),
+            "the value of " + text(job[0]) +
+                " was released 60 s ago: it was older than --value-age (3600 s)");
+  EXPECT_EQ(c.core.metrics().values_dropped[static_cast<std::size_t>(release_reason::age)], 1u);
+}
+
+TEST(value_age, a_job_that_runs_is_never_too_old) {
+  config settings;
+  settings.value_age = 1h;
+  cluster c(settings);
+  auto const job = c.open({"f"});
+  c.advance(3h);
+  EXPECT_TRUE(c.core.job(job.id));
+}
+
+TEST(value_age, the_values_of_a_session_go_one_by_one_and_their_tokens_stay) {
+  config settings;
+  settings.value_age = 1h;
+  settings.heartbeat_timeout = 10h;
+  settings.reconnect_grace = {};
+  cluster c(settings);
+  auto const w = c.attach();
+  auto const s = c.open({}, holding_values()).id;
+  auto const a = held(c, s, w);
+  c.advance(30min);
+  auto const b = held(c, s, w);
+  c.advance(30min);
+  EXPECT_EQ(why_gone(c, a), "the value of " + text(a) +
+                                " was released 0 s ago: it was older than --value-age (3600 s)");
+  EXPECT_EQ(why_gone(c, b), "");
+  auto again = c.specs({"f"}).front();
+  again.token = c.core.closure_of(s, 1) == a ? 1 : 0;
+  ASSERT_EQ(again.token, 1u);
+  c.step(core::schedule{{}, s, {again}});
+  EXPECT_TRUE(c.held(w).empty()) << "it has run once";
+  EXPECT_NE(c.core.explain(a, c.now())->find("was released"), std::string::npos);
+  c.advance(30min);
+  EXPECT_NE(why_gone(c, b), "");
+}
+
+TEST(value_age, an_input_that_is_gone_fails_its_closure_with_the_reason) {
+  config settings;
+  settings.session_values_max = 1;
+  cluster c(settings);
+  auto const w = c.attach();
+  auto const s = c.open({}, holding_values()).id;
+  auto const a = held(c, s, w);
+  held(c, s, w);
+  auto spec = c.specs({"f"}).front();
+  spec.extras = std::make_shared<closure_extras>(closure_extras{{}, {{a, 0, 1}}, {}});
+  auto const job = c.open_with({spec});
+  EXPECT_EQ(c.core.closure(job[0])->error->message,
+            "input: the value of " + text(a) +
+                " was released 0 s ago: its session held more values than --session-values-max "
+                "(1)");
+}
+
+TEST(value_age, a_session_holds_so_many_bytes_at_most) {
+  config settings;
+  settings.session_value_bytes_max = 30;
+  cluster c(settings);
+  auto const w = c.attach();
+  auto const s = c.open({}, holding_values()).id;
+  auto const a = held(c, s, w);
+  auto const b = held(c, s, w);
+  EXPECT_EQ(why_gone(c, a), "");
+  held(c, s, w);
+  EXPECT_EQ(why_gone(c, a), "the value of " + text(a) +
+                                " was released 0 s ago: its session's values took more than "
+                                "--session-value-bytes-max (30 bytes)");
+  EXPECT_EQ(why_gone(c, b), "");
+}
+
+TEST(value_age, other_reasons_are_told_as_well) {
+  config settings;
+  settings.finished_jobs_max = 1;
+  settings.value_bytes_max = 20;
+  cluster c(settings);
+  auto const w = c.attach({.credits = 8});
+  auto const finish = [&] {
+    auto const job = c.open({"f"});
+    succeed_all(c, w);
+    return job;
+  };
+  auto const a = finish();
+  auto const b = c.open({"f"});
+  c.succeed(w, b[0], "1");
+  EXPECT_EQ(why_gone(c, a[0]), "the value of " + text(a[0]) +
+                                   " was released 0 s ago: more jobs than --jobs-kept (1) have "
+                                   "finished since");
+  c.ask(delete_session{{}, b.id});
+  EXPECT_EQ(why_gone(c, b[0]),
+            "the value of " + text(b[0]) + " was released 0 s ago: its job was deleted");
+  auto const d = c.open({"f", "f"});
+  succeed_all(c, w);
+  succeed_all(c, w);
+  EXPECT_EQ(why_gone(c, d[1]),
+            "the value of " + text(d[1]) +
+                " was released 0 s ago: values took more memory than --value-bytes-max (20 "
+                "bytes); --spill-dir would have kept it");
+}
+
+}  // namespace
+}  // namespace muster::core
