@@ -21,7 +21,8 @@ class standard_server {
   virtual ~standard_server() = default;
   /// Once is enough; again does nothing.
   virtual void start() = 0;
-  /// Starts it if need be, and waits until it has ended. Errors: std::runtime_error when that was not an orderly end.
+  /// Starts it if need be, and waits until it has ended. Errors: std::runtime_error when that was
+  /// not an orderly end.
   virtual void join() = 0;
   /// Finishes what runs, then ends. A second one does not wait for what runs. Those of
   /// worker_servers() can be stopped from a signal handler, except in the environment "google".

@@ -1,0 +1,112 @@
+// Full queues, time limits and sessions that continue after errors, as a coordinator's user meets
+// them.
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_future.hpp>
+#include <latch>
+
+#include "tests/client/coordinator_fixture.hpp"
+
+namespace muster::test {
+namespace {
+
+struct small_queue : coordinator {
+  small_queue() : coordinator({.queue_capacity = 2, .pending_max = 8}) {}
+};
+
+TEST_F(small_queue, schedule_waits_for_room_and_everything_runs) {
+  std::vector<remote_value<int>> all;
+  for (int i = 0; i < 2'000; ++i) all.push_back(c->schedule<int>("add", i, 0));
+  EXPECT_TRUE(c->join());
+  auto const got = c->fetch(all);
+  for (int i = 0; i < 2'000; ++i) EXPECT_EQ(got[static_cast<std::size_t>(i)], i);
+  EXPECT_EQ(values_held(), 2'000u);
+}
+
+TEST_F(small_queue, a_coroutine_waits_for_room_without_its_thread) {
+  namespace asio = boost::asio;
+  asio::io_context context;
+  std::vector<remote_value<int>> all;
+  auto const body = [&]() -> asio::awaitable<void> {
+    for (int i = 0; i < 500; ++i) {
+      auto v = co_await c->async_schedule<int>("add", i, 1);
+      all.push_back(std::move(v));
+    }
+  };
+  auto result = asio::co_spawn(context, body, asio::use_future);
+  context.run();
+  result.get();
+  auto const got = c->fetch(all);
+  for (int i = 0; i < 500; ++i) EXPECT_EQ(got[static_cast<std::size_t>(i)], i + 1);
+}
+
+struct brief_wait : coordinator {
+  brief_wait()
+      : coordinator({.queue_capacity = 2, .schedule_timeout = milliseconds(20), .pending_max = 8}) {
+  }
+};
+
+TEST_F(brief_wait, schedule_may_have_a_limit) {
+  std::string const large(1'000'000, 'x');
+  auto const fill = [&] {
+    for (int i = 0; i < 1'000; ++i) c->schedule<int>("nobody.has.this", large);
+  };
+  EXPECT_THROW(fill(), wait_timeout);
+  boost::asio::io_context context;
+  auto const scheduling = [&]() -> boost::asio::awaitable<void> {
+    for (int i = 0; i < 1'000; ++i) co_await c->async_schedule<int>("nobody.has.this", large);
+  };
+  auto result = boost::asio::co_spawn(context, scheduling, boost::asio::use_future);
+  context.run();
+  EXPECT_THROW(result.get(), wait_timeout);
+}
+
+struct continuing : coordinator {
+  continuing() : coordinator({.continue_on_error = true}) {}
+};
+
+TEST_F(continuing, errors_stay_with_their_values) {
+  auto const bad = c->schedule<int>("raise", "x");
+  auto const good = c->schedule<int>("add", 1, 2);
+  EXPECT_TRUE(c->join());
+  EXPECT_EQ(good.fetch(), 3);
+  EXPECT_THROW(bad.fetch(), closure_error);
+  EXPECT_EQ(c->failures().at(0).message, "x");
+}
+
+struct leaving : coordinator {
+  leaving() : coordinator({.name = "left", .detached = true}) {}
+};
+
+TEST_F(leaving, detached_session_finishes_its_work) {
+  c->schedule<int>("add", 1, 2).fetch();
+  auto const v = c->schedule<int>("gate");
+  c.reset();
+  g.release();
+  EXPECT_TRUE(server.eventually([](auto& core) {
+    auto const job = core.jobs({}, 1).items.at(0);
+    return !job.attached && job.detached && job.counts.succeeded == 2;
+  }));
+  EXPECT_THROW(v.fetch(), cancelled_error) << "this process does not hear of it";
+}
+
+TEST(parameter_server_failure, ends_the_process_with_the_status_asked_for) {
+  auto const fail = [] {
+    handle_parameter_server_failure([] {
+      raise({failure_kind::dependency_lost, {}, "gone", {}, {}, 0});
+    });
+  };
+  unsetenv("TF_CLIENT_NON_FATAL_RESTART_EXIT_CODE");
+  EXPECT_THROW(fail(), unavailable_error);
+  EXPECT_EQ(handle_parameter_server_failure([] { return 7; }), 7);
+  setenv("TF_CLIENT_NON_FATAL_RESTART_EXIT_CODE", "83", 1);
+  EXPECT_EXIT(fail(), testing::ExitedWithCode(83), "");
+  EXPECT_THROW(handle_parameter_server_failure([] {
+                 raise({failure_kind::user, {}, "mine", {}, {}, 0});
+               }),
+               closure_error);
+  unsetenv("TF_CLIENT_NON_FATAL_RESTART_EXIT_CODE");
+}
+
+}  // namespace
+}  // namespace muster::test
