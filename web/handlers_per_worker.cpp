@@ -37,7 +37,8 @@ per_worker_request read_request(json_check& check, json_ref const& body) {
   if (check.failed()) return r;
   auto args =
       encode_arguments(check, positional ? &*positional : nullptr, named ? &*named : nullptr);
-  if (r.function.empty() && !check.failed()) check.fail(body, "needs a 'function'");
+  if (r.function.empty() && !check.failed())
+    check.missing(body, "function", "the name of a function");
   if (!args.inputs.empty() || !args.per_worker.empty())
     check.fail(body,
                "the arguments of a builder are plain: it runs again when a worker comes back");

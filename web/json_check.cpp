@@ -10,6 +10,12 @@ std::string with_article(json_type t) {
 }
 }  // namespace
 
+void json_check::missing(json_ref const& object, std::string_view member, std::string_view what) {
+  auto const path = object.path();
+  fail(invalid((path.empty() ? "" : path + ".") + std::string(member),
+               "required, " + std::string(what)));
+}
+
 bool json_check::is(json_ref const& at, json_type wanted) {
   if (at.type() == wanted) return true;
   fail(at, "expected " + with_article(wanted) + ", got " + std::string(name(at.type())));

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "web/json_in.hpp"
 #include "web/problem.hpp"
@@ -22,6 +23,8 @@ class json_check {
   void fail(json_ref const& at, std::string what, std::string limit = {}) {
     if (!failure_) failure_ = invalid(at.path(), std::move(what), std::move(limit));
   }
+  /// The object lacks a member; the failure's field is where it belongs.
+  void missing(json_ref const& object, std::string_view member, std::string_view what);
   void unknown(json_ref const& at) { fail(at, "unknown field"); }
 
   /// True if the value is of this type; else the failure "expected an array, got string".

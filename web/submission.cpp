@@ -10,6 +10,7 @@ constexpr std::size_t name_bytes_max = 256;
 constexpr std::size_t key_bytes_max = 256;
 constexpr std::size_t metadata_bytes_max = 16 * 1024;
 constexpr std::size_t function_bytes_max = 256;  // the core has the same limit
+constexpr std::string_view a_function = "the name of a function";
 
 core::duration parse_span(json_check& check, json_ref const& at) {
   auto const text = check.text(at, 64);
@@ -107,7 +108,7 @@ void parse_map(json_check& check, json_ref const& map, closure_batch& into) {
     if (m.key() == "function") function = check.text(m.value(), function_bytes_max);
     if (m.key() == "options") options = parse_closure_options(check, m.value());
   }
-  if (function.empty() && !check.failed()) check.fail(map, "needs a 'function'");
+  if (function.empty() && !check.failed()) check.missing(map, "function", a_function);
   bool has_args = false;
   for (json_walk m(map); m.next() && !check.failed();) {
     auto const key = m.key();
@@ -120,7 +121,7 @@ void parse_map(json_check& check, json_ref const& map, closure_batch& into) {
         into.add(function, encode_arguments(check, &list.value(), nullptr), options);
     }
   }
-  if (!has_args && !check.failed()) check.fail(map, "needs 'args', an array of argument arrays");
+  if (!has_args && !check.failed()) check.missing(map, "args", "an array of argument arrays");
 }
 
 core::on_error parse_on_error(json_check& check, json_ref const& at) {
@@ -208,7 +209,7 @@ void read_closure(json_check& check, json_ref const& item, closure_batch& into) 
   }
   if (!check.failed())
     args = encode_arguments(check, positional ? &*positional : nullptr, named ? &*named : nullptr);
-  if (function.empty() && !check.failed()) check.fail(item, "needs a 'function'");
+  if (function.empty() && !check.failed()) check.missing(item, "function", a_function);
   if (!check.failed()) into.add(function, std::move(args), options);
 }
 

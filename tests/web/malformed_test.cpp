@@ -28,7 +28,7 @@ std::vector<bad_request> bad_requests() {
       {"POST", jobs, json, "[]", 400, "expected an object, got array"},
       {"POST", jobs, json, R"({"closures":[{"function":"f","args":"x"}]})", 400,
        "closures[0].args: expected an array, got string"},
-      {"POST", jobs, json, R"({"closures":[{"function":""}]})", 400, "needs a 'function'"},
+      {"POST", jobs, json, R"({"closures":[{"function":""}]})", 400, "function: required"},
       {"POST", jobs, json, R"({"closures":[{"function":"a\u0001b"}]})", 400, "control character"},
       {"POST", jobs, json, R"({"closures":[],"surprise":1})", 400, "surprise: unknown field"},
       {"POST", jobs, json,
@@ -39,7 +39,7 @@ std::vector<bad_request> bad_requests() {
       {"POST", jobs, json,
        R"({"closures":[{"function":"f","args":[{"$per_worker":"pw_0000000000000001"}]}]})", 404,
        "there is no pw_0000000000000001"},
-      {"POST", "/api/v1/per_worker_values", json, "{}", 400, "needs a 'function'"},
+      {"POST", "/api/v1/per_worker_values", json, "{}", 400, "function: required"},
       {"POST", "/api/v1/per_worker_values", json, R"({"function":"f","x":1})", 400,
        "x: unknown field"},
       {"POST", "/api/v1/per_worker_values", json,
@@ -92,6 +92,30 @@ TEST_F(malformed, requests_are_answered_with_a_problem_and_the_server_goes_on) {
     EXPECT_NE(text_at(v, "/detail").find(b.detail), std::string::npos) << r.body;
     EXPECT_EQ(b.status == 405, !r.header("Allow").empty());
     EXPECT_EQ(get("/livez").status, 200u);
+  }
+}
+
+TEST_F(malformed, a_member_that_is_missing_is_the_field_of_the_problem) {
+  start();
+  auto const job = text_at(json::parse(post("/api/v1/jobs", R"({"open":true})").body), "/id");
+  struct missing_member {
+    std::string path, body;
+    char const* field;
+  };
+  missing_member const cases[] = {
+      {"/api/v1/jobs",
+       R"({"closures":[{"function":"f"},{"function":"f"},{"function":"f"},{"args":[1]}]})",
+       "closures[3].function"},
+      {"/api/v1/jobs", R"({"map":{"args":[]}})", "map.function"},
+      {"/api/v1/jobs", R"({"map":{"function":"f"}})", "map.args"},
+      {"/api/v1/jobs/" + job + "/closures", R"([{"function":"f"},{}])", "[1].function"},
+      {"/api/v1/per_worker_values", "{}", "function"},
+      {"/api/v1/per_worker_values", R"({"function":"","args":[1]})", "function"},
+  };
+  for (auto const& c : cases) {
+    auto const r = post(c.path, c.body);
+    EXPECT_EQ(r.status, 400u) << c.body;
+    EXPECT_EQ(text_at(json::parse(r.body), "/field"), c.field) << r.body;
   }
 }
 
