@@ -39,7 +39,7 @@ coro::task<attachment_end> attachment::run() {
     return stub.PrepareCall(context, "/muster.v1.WorkerService/Attach", queue);
   };
   bool const started = co_await call_.start(prepare);
-  around_.reports.open(reports_stream);
+  around_.reports.open();
   if (started) {
     say_hello();
     auto reading = read_all();

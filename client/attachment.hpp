@@ -71,9 +71,6 @@ class attachment {
   /// Functions have something to report.
   void take_reports();
 
-  /// Reports are a closure's, and closures outlive streams, so all of them share one number.
-  static constexpr std::uint64_t reports_stream = 1;
-
  private:
   [[nodiscard]] coro::task<void> read_all();
   [[nodiscard]] coro::task<void> write_all();

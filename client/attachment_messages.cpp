@@ -122,7 +122,7 @@ std::shared_ptr<job> attachment::make_job(v1::ServerMessage& m, int i,
 
 void attachment::run_quick(registered_function const& f, std::uint64_t closure,
                            std::uint32_t attempt, value_view args) {
-  report_buffer::origin const of{reports_stream, closure, attempt};
+  report_buffer::origin const of{closure, attempt};
   closure_reporter reporter(around_.reports, of);
   context c(*identity_, closure, attempt, {}, &reporter);
   quick_result_.bytes.clear();
@@ -151,7 +151,7 @@ void attachment::take(job& finished) {
 }
 
 void attachment::answer(job const& j) {
-  around_.reports.finish({reports_stream, j.closure, j.attempt}, out_);
+  around_.reports.finish({j.closure, j.attempt}, out_);
   if (j.ok)
     answer(j.closure, j.attempt, j.result);
   else

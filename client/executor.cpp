@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "client/attachment.hpp"
 #include "coro/check.hpp"
 
 namespace muster {
@@ -57,7 +56,7 @@ void executor::serve() {
     }
     auto expected = job::phase::queued;
     if (!next->state.compare_exchange_strong(expected, job::phase::running)) continue;
-    closure_reporter reporter(reports_, {attachment::reports_stream, next->closure, next->attempt});
+    closure_reporter reporter(reports_, {next->closure, next->attempt});
     context c(*next->worker, next->closure, next->attempt, next->stop.get_token(), &reporter);
     auto const began = std::chrono::steady_clock::now();
     run_job(*next, c);

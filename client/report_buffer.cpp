@@ -65,7 +65,6 @@ void report_buffer::log(origin const& of, v1::LogLevel level, std::string_view t
   bool tell = false;
   {
     std::lock_guard lock(mutex_);
-    if (of.stream != stream_) return;
     while (!text.empty()) {
       auto const end = text.find('\n');
       auto l = text.substr(0, end);
@@ -101,7 +100,6 @@ void report_buffer::progress(origin const& of, double fraction, std::string_view
   bool tell = false;
   {
     std::lock_guard lock(mutex_);
-    if (of.stream != stream_) return;
     auto& p = progress_[of.closure];
     p.of = of;
     p.fraction = std::isfinite(fraction) ? std::clamp(fraction, 0.0, 1.0) : 0;
@@ -120,14 +118,8 @@ report_buffer::line report_buffer::dropped_mark(account& a) const {
   return mark;
 }
 
-void report_buffer::open(std::uint64_t stream) {
+void report_buffer::open() {
   std::lock_guard lock(mutex_);
-  if (std::exchange(stream_, stream) != stream) {
-    lines_.clear();
-    progress_.clear();
-    accounts_.clear();
-  }
-  // What was handed over to the last connection and is not on the wire is gone with it.
   bytes_ = 0;
   for (auto& [closure, a] : accounts_) a.bytes = 0;
   for (auto const& l : lines_) {
@@ -184,7 +176,6 @@ std::optional<report_buffer::clock::time_point> report_buffer::drain(outbox& to,
 void report_buffer::finish(origin const& of, outbox& to) {
   if (!something_) return;
   std::lock_guard lock(mutex_);
-  if (of.stream != stream_) return;
   hand_over_lines(to);
   if (auto const p = progress_.find(of.closure); p != progress_.end()) {
     hand_over(std::move(p->second), to);
@@ -196,8 +187,7 @@ void report_buffer::finish(origin const& of, outbox& to) {
 void report_buffer::sent(v1::WorkerMessage const& m) {
   if (m.log_closure_size() == 0) return;
   std::lock_guard lock(mutex_);
-  for (int i = 0; i < m.log_closure_size();
-       ++i) {  // each line has an account, until its stream ends
+  for (int i = 0; i < m.log_closure_size(); ++i) {
     auto const a = accounts_.find(m.log_closure(i));
     if (a == accounts_.end()) continue;
     auto const bytes = std::min(cost(m.log_text(i)), a->second.bytes);

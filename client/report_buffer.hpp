@@ -1,5 +1,6 @@
 // What running functions log and how far they say they are, on its way to the server: written by
-// any thread, emptied by the engine thread into the stream's messages. Owned by the runtime.
+// any thread, emptied by the engine thread into the messages of the stream that is open. Outlives
+// the streams, as closures do. Owned by the runtime.
 //
 // Nobody ever waits here. Lines that find no room are dropped, and a line in their place says how
 // many they were; of progress only the newest counts.
@@ -40,9 +41,8 @@ class report_buffer {
   using clock = std::chrono::steady_clock;
   using outbox = proto::outbox<v1::WorkerMessage>;
 
-  /// Whose report it is; `stream` as in job.hpp.
+  /// Whose report it is.
   struct origin {
-    std::uint64_t stream = 0;
     std::uint64_t closure = 0;
     std::uint32_t attempt = 0;
   };
@@ -50,14 +50,15 @@ class report_buffer {
   /// `wake` is called, from the reporting thread, when something waits and nothing waited before.
   explicit report_buffer(std::function<void()> wake, report_limits limits = {});
 
-  // Any thread. What comes of another stream than the open one is void.
+  // Any thread.
   /// Each line of `text` becomes one; an empty last one does not count.
   void log(origin const& of, v1::LogLevel level, std::string_view text);
   void progress(origin const& of, double fraction, std::string_view text);
 
   // Engine thread.
-  /// A connection begins. What is here of another stream is void, of the same one is sent now.
-  void open(std::uint64_t stream);
+  /// A connection begins. What is here goes out on it; what was handed over to the last one and is
+  /// not on the wire is gone, and its room is free again.
+  void open();
   /// Moves what is to be sent into `to`: lines in order, and progress unless some was sent a moment
   /// ago; then the result is when to call again.
   std::optional<clock::time_point> drain(outbox& to, clock::time_point now);
@@ -94,7 +95,6 @@ class report_buffer {
   report_limits const limits_;
 
   std::mutex mutex_;  // protects all below
-  std::uint64_t stream_ = 0;
   std::deque<line> lines_;
   std::unordered_map<std::uint64_t, latest> progress_;   // by closure; one for each that runs
   std::unordered_map<std::uint64_t, account> accounts_;  // by closure, while it has something here

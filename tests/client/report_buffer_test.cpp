@@ -14,13 +14,13 @@ struct report_buffer_test : testing::Test {
   report_limits limits;
   int wakes = 0;
   report_buffer::outbox out;
-  report_buffer::origin const a{1, 10, 1}, b{1, 11, 3};
+  report_buffer::origin const a{10, 1}, b{11, 3};
   report_buffer::clock::time_point now{1h};
 
   report_buffer& buffer() {
     if (!buffer_) {
       buffer_ = std::make_unique<report_buffer>([this] { ++wakes; }, limits);
-      buffer_->open(1);
+      buffer_->open();
     }
     return *buffer_;
   }
@@ -71,16 +71,16 @@ TEST_F(report_buffer_test, lines_go_out_in_order_with_one_wake) {
   EXPECT_EQ(drained(), list{});
 }
 
-TEST_F(report_buffer_test, only_what_is_of_the_open_stream) {
-  log({7, 10, 1}, "of another");
-  buffer().progress({7, 10, 1}, 0.5, "");
-  EXPECT_EQ(wakes, 0);
-  log(a, "void when its stream ends");
-  buffer().open(2);
-  EXPECT_EQ(drained(), list{});
-  log(a, "late");
-  log({2, 10, 2}, "new");
-  EXPECT_EQ(drained(), list{"10/2 new"});
+TEST_F(report_buffer_test, what_waits_when_a_connection_breaks_goes_out_on_the_next) {
+  limits.bytes_max = 2 * (report_limits::line_overhead + 2);
+  log(a, "a0");
+  EXPECT_EQ(drained(), list{"10/1 a0"});  // and never on the wire
+  log(b, "b0");
+  buffer().progress(b, 0.5, "");
+  log(a, "no room");
+  buffer().open();
+  log(a, "a2");
+  EXPECT_EQ(drained(), (list{"11/3 b0", "10/1 * … 1 line dropped", "10/1 a2", "11 at 50 "}));
 }
 
 TEST_F(report_buffer_test, text_is_cleaned_and_long_lines_are_cut_at_a_character) {
@@ -165,8 +165,8 @@ TEST_F(report_buffer_test, threads_may_report_side_by_side) {
   for (std::uint64_t t = 0; t < 4; ++t)
     threads.emplace_back([this, t] {
       for (int i = 0; i < 1'000; ++i) {
-        buffer().log({1, t, 1}, v1::LOG_STDOUT, std::to_string(i));
-        buffer().progress({1, t, 1}, i / 1000.0, "");
+        buffer().log({t, 1}, v1::LOG_STDOUT, std::to_string(i));
+        buffer().progress({t, 1}, i / 1000.0, "");
       }
     });
   for (auto& t : threads) t.join();
