@@ -63,6 +63,12 @@ export class Cluster {
     return (await response.json()).id;
   }
 
+  /** Deletes a finished job. */
+  async forget(id) {
+    const response = await fetch(`${this.url}/api/v1/jobs/${id}`, { method: 'DELETE' });
+    if (!response.ok) throw new Error(await response.text());
+  }
+
   /** Declares a cluster of agents; resolves with what the server answered. */
   async declare(name, jobs) {
     return this.#send('POST', '/api/v1/clusters', JSON.stringify({ name, jobs }), 'application/json');

@@ -89,8 +89,8 @@ class Cluster {
     }
     if (this.scenario === 'small') {
       this.jobs = [
-        { id: 'job_01hz8w3k', name: 'word-count', total: 600, succeeded: 180, failed: 0, cancelled: 0, state: 'RUNNING', created_ms: now - 31_000, finished_ms: 0, error: '', speed: 2 },
-        { id: 'job_01hz8v9a', name: '', total: 12, succeeded: 12, failed: 0, cancelled: 0, state: 'SUCCEEDED', created_ms: now - 44_000, finished_ms: now - 40_000, error: '', speed: 0 },
+        { id: 'job_0000000000000001', name: 'word-count', total: 600, succeeded: 180, failed: 0, cancelled: 0, state: 'RUNNING', created_ms: now - 31_000, finished_ms: 0, error: '', speed: 2 },
+        { id: 'job_0000000000000002', name: '', total: 12, succeeded: 12, failed: 0, cancelled: 0, state: 'SUCCEEDED', created_ms: now - 44_000, finished_ms: now - 40_000, error: '', speed: 0 },
       ];
     } else {
       const job = (id, name, total, part, state, extra = {}) => ({
@@ -98,13 +98,13 @@ class Cluster {
         created_ms: now - 5_400_000 - total / 10, finished_ms: 0, error: '', speed: total / 200_000, ...extra,
       });
       this.jobs = [
-        job('job_01hz9q0a', 'train llm-70b', 8_390_000, 0.97, 'RUNNING', { failed: 12 }),
-        job('job_01hz9q1b', 'load shards', 524_300, 0.768, 'RUNNING', { failed: 3 }),
-        job('job_01hz9q2c', 'eval', 41_000, 0.501, 'RUNNING', { failed: 1 }),
-        job('job_01hz9q3d', 'checkpoint', 64, 0.484, 'RUNNING'),
-        job('job_01hz9q4e', 'tokenize nightly', 98_000, 0.412, 'FAILED', { failed: 1, cancelled: 40_000, finished_ms: now - 640_000, error: 'tokenize: UnicodeDecodeError: byte 0xff at 10418 of s3-part-0093' }),
-        job('job_01hz9q5f', 'warm-up', 8192, 1, 'SUCCEEDED', { finished_ms: now - 5_000_000 }),
-        job('job_01hz9q6g', 'smoke', 16, 1, 'SUCCEEDED', { finished_ms: now - 5_100_000 }),
+        job('job_0000000000000003', 'train llm-70b', 8_390_000, 0.97, 'RUNNING', { failed: 12 }),
+        job('job_0000000000000004', 'load shards', 524_300, 0.768, 'RUNNING', { failed: 3 }),
+        job('job_0000000000000005', 'eval', 41_000, 0.501, 'RUNNING', { failed: 1 }),
+        job('job_0000000000000006', 'checkpoint', 64, 0.484, 'RUNNING'),
+        job('job_0000000000000007', 'tokenize nightly', 98_000, 0.412, 'FAILED', { failed: 1, cancelled: 40_000, finished_ms: now - 640_000, error: 'tokenize: UnicodeDecodeError: byte 0xff at 10418 of s3-part-0093' }),
+        job('job_0000000000000008', 'warm-up', 8192, 1, 'SUCCEEDED', { finished_ms: now - 5_000_000 }),
+        job('job_0000000000000009', 'smoke', 16, 1, 'SUCCEEDED', { finished_ms: now - 5_100_000 }),
       ];
       for (let n = 0; n < 9; ++n) this.set(this.pick(), 'DISCONNECTED', 725_000, 'left: the agent was shut down');
       for (let n = 0; n < 19; ++n) this.set(this.pick(), 'LATE', 14_000, '');
@@ -304,6 +304,8 @@ export function startMock({ tasks = 10_000, port = 0, scenario = 'full', rate = 
       response.end(body);
     };
     if (url.pathname === '/api/v1/overview') return send(200, 'application/json', JSON.stringify(cluster.data()));
+    const job = /^\/api\/v1\/jobs\/([^/]+)$/.exec(url.pathname)?.[1]; // asked for when the list has it not
+    if (job) return send(404, 'application/problem+json', JSON.stringify({ status: 404, detail: `there is no ${decodeURIComponent(job)}` }));
     if (/^\/api\/v1\/jobs\/[^/]+\/closures$/.test(url.pathname)) return send(200, 'application/json', JSON.stringify({ closures: log.closures }));
     if (url.pathname.startsWith('/mock/') && request.method === 'POST') return send(200, 'text/plain', control(url));
     const keys = named.rest(url);

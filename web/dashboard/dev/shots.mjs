@@ -49,6 +49,8 @@ const SCENES = [
   { name: 'jobs', mock: { scenario: 'full', tasks: 200 }, path: '/jobs' },
   { name: 'narrow-jobs', mock: { scenario: 'full', tasks: 200 }, path: '/jobs', width: 400 },
   { name: 'empty-jobs', mock: { scenario: 'empty', tasks: 0 }, path: '/jobs' },
+  { name: 'job', mock: { scenario: 'full', tasks: 200 }, path: '/jobs/job_0000000000000005?closure=cl_0000000100000001' },
+  { name: 'no-job', mock: { scenario: 'full', tasks: 200 }, path: '/jobs/job_00000000000f4240' },
   { name: 'barriers', mock: { scenario: 'full', tasks: 200 }, path: '/barriers' },
   {
     name: 'kv',
@@ -77,8 +79,8 @@ for (const scene of SCENES.filter(({ name }) => !only || name === only)) {
     await wait(700);
     const file = join(out, `${scene.name}-${theme}.png`);
     await page.screenshot({ path: file, fullPage: true });
-    if (scene.name === 'disconnected') faults.length = 0; // refused connections are logged by the browser itself
-    else if (scene.name !== 'selected') await page.click('[data-testid=pause]'); // axe wants a page that holds still
+    if (['disconnected', 'no-job'].includes(scene.name)) faults.length = 0; // what fails is logged by the browser itself
+    if (!['disconnected', 'selected'].includes(scene.name)) await page.click('[data-testid=pause]'); // axe wants a page that holds still
 
     // Through the protocol, not a script tag: the page's policy forbids those.
     await page.evaluate(axe);

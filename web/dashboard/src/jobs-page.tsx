@@ -1,18 +1,18 @@
 // Jobs; of the chosen one its closures with their progress, and what they log.
 
 import { useEffect } from 'preact/hooks';
-import { useSignal } from '@preact/signals';
 import { Bar } from './bar';
-import { readClosures, type Closure, type Closures } from './closures-client';
 import { age, count, percent } from './format';
+import { readClosures, readJob, type Closure } from './jobs-client';
 import { LogPanel } from './log-panel';
-import { frozen, shownJob, slow, store, viewNow } from './page';
+import { useLooked } from './looked';
+import { shownJob, slow, store, viewNow } from './page';
 import { Panel } from './panel';
 import { JobRow } from './progress';
-import { address, follow, pickedClosure } from './route';
+import type { Job } from './protocol';
+import { address, follow, jobAddress, pickedClosure, pickedJob } from './route';
 import { Mark, type Shape } from './shape';
 
-const LOOK_MS = 1000;
 const SHAPES: Record<Closure['state'], Shape> = {
   BLOCKED: 'waiting',
   QUEUED: 'waiting',
@@ -25,15 +25,16 @@ const SHAPES: Record<Closure['state'], Shape> = {
 export function JobsPage() {
   slow.value;
   const jobs = store.jobs();
-  const job = shownJob.value;
+  const { job, other, problem, gone } = useShown(jobs);
   return (
     <div class="panels">
       <div class="stack span-4">
         <Panel id="jobs" title="Jobs" note={jobs.length > 0 && 'newest first'} span={12}>
           <div class="jobs-list">
             {jobs.map((j) => (
-              <JobRow key={j.id} job={j} chosen={j.id === job} />
+              <JobRow key={j.id} job={j} chosen={j.id === job?.id} />
             ))}
+            {other && <JobRow job={other} chosen />}
           </div>
           {jobs.length === 0 && (
             <p class="calm">
@@ -41,43 +42,47 @@ export function JobsPage() {
             </p>
           )}
         </Panel>
-        {job && <ClosureList key={job} job={job} />}
+        {job && <ClosureList key={job.id} job={job.id} />}
       </div>
-      {job && <LogPanel key={pickedClosure.value || job} id={pickedClosure.value || job} note={pickedClosure.value ? `closure ${pickedClosure.value}` : `all closures of ${name(job)}`} />}
+      {job && <LogPanel key={pickedClosure.value || job.id} id={pickedClosure.value || job.id} note={pickedClosure.value ? `closure ${pickedClosure.value}` : `all closures of ${job.name || job.id}`} />}
+      {!job && problem && <NoJob why={problem} gone={gone} />}
     </div>
   );
 }
 
-const name = (job: string): string => store.jobs().find((j) => j.id === job)?.name || job;
+// Also one that the list has no room for is shown, at its end: it is older than those.
+function useShown(jobs: readonly Job[]): { job: Job | null; other: Job | null; problem: string; gone: boolean } {
+  const id = shownJob.value;
+  const listed = jobs.find((j) => j.id === id) ?? null;
+  const looked = useLooked(listed || store.jobsVersion === 0 ? '' : id, readJob);
+  const job = listed ?? looked.value;
+  useEffect(() => {
+    if (pickedJob.value) document.querySelector('#jobs .is-chosen')?.scrollIntoView({ block: 'nearest' });
+  }, [pickedJob.value, job === null]);
+  return { job, other: looked.value, problem: looked.problem, gone: looked.gone };
+}
+
+function NoJob({ why, gone }: { why: string; gone: boolean }) {
+  return (
+    <Panel id="no-job" title={gone ? 'No such job' : 'Job'} span={8}>
+      <div data-testid="no-job" role="status">
+        <p class="calm text-error">
+          <bdi>{why}</bdi>
+        </p>
+        <p class="calm">
+          Choose another one in the list, or <a href={address('/jobs')} onClick={follow}>look at the newest</a>.
+        </p>
+      </div>
+    </Panel>
+  );
+}
 
 // Asked for over REST while anything of the job can change.
 function ClosureList({ job }: { job: string }) {
-  const read = useSignal<Closures | null>(null);
-  const problem = useSignal('');
-  useEffect(() => {
-    let gone = false;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const look = async () => {
-      if (!frozen.value && !document.hidden)
-        try {
-          const next = await readClosures(job);
-          if (gone) return;
-          read.value = next;
-          problem.value = '';
-        } catch (error) {
-          problem.value = error instanceof Error ? error.message : String(error);
-        }
-      if (!gone) timer = setTimeout(look, LOOK_MS);
-    };
-    void look();
-    return () => {
-      gone = true;
-      clearTimeout(timer);
-    };
-  }, [job]);
-  const closures = read.value?.closures ?? [];
+  const { value: read, problem } = useLooked(job, readClosures);
+  const closures = read?.closures ?? [];
   const all = pickedClosure.value !== '' && (
-    <a href={address('/jobs', { job })} onClick={follow} data-testid="all-closures">
+    <a href={jobAddress(job)} onClick={follow} data-testid="all-closures">
       log of all
     </a>
   );
@@ -88,9 +93,9 @@ function ClosureList({ job }: { job: string }) {
           <ClosureRow key={c.id} job={job} c={c} />
         ))}
       </div>
-      {problem.value && <p class="calm text-error">{problem.value}</p>}
-      {read.value && closures.length === 0 && <p class="calm">It has no closures.</p>}
-      {read.value?.more && <p class="foot">Only the first {count(closures.length)} are shown.</p>}
+      {problem && <p class="calm text-error">{problem}</p>}
+      {read && closures.length === 0 && <p class="calm">It has no closures.</p>}
+      {read?.more && <p class="foot">Only the first {count(closures.length)} are shown.</p>}
     </Panel>
   );
 }
@@ -102,7 +107,7 @@ function ClosureRow({ job, c }: { job: string; c: Closure }) {
   return (
     <div class={`progress${pickedClosure.value === c.id ? ' is-chosen' : ''}`} data-testid="closure-row" data-closure={c.id} data-state={c.state}>
       <div class="progress-head">
-        <a class="mono clip" href={address('/jobs', { job, closure: c.id })} aria-current={pickedClosure.value === c.id ? 'true' : undefined} onClick={follow}>
+        <a class="mono clip" href={jobAddress(job, { closure: c.id })} aria-current={pickedClosure.value === c.id ? 'true' : undefined} onClick={follow}>
           <bdi>
             #{c.index} {c.function}
           </bdi>

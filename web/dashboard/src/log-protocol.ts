@@ -4,6 +4,9 @@
 export type LogTopic = `logs:${string}`;
 export const isLog = (topic: string): topic is LogTopic => topic.startsWith('logs:');
 
+// Whether the server has logs for things of this name; anything may stand in an address.
+export const mayLog = (id: string): boolean => /^(job|cl)_[0-9a-f]{16}$/.test(id);
+
 export interface LogLine {
   seq: number;
   time_ms: number;

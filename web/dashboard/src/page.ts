@@ -6,6 +6,7 @@
 // A hidden page gets neither.
 
 import { computed, effect, signal } from '@preact/signals';
+import { mayLog } from './log-protocol';
 import { listOrder, mapGroups, type MapGroup } from './order';
 import type { ClusterRow, Topic } from './protocol';
 import { page, picked, pickedClosure, pickedJob, startRouting } from './route';
@@ -148,7 +149,7 @@ function onVisibility(hidden: boolean): void {
 // What the page shows, with the log that is looked at. Without a choice in the address that is the job that runs.
 function topics(): readonly Topic[] {
   const of = page.value.path === '/jobs' ? pickedClosure.value || shownJob.value : '';
-  return of ? [...page.value.topics, `logs:${of}`] : page.value.topics;
+  return mayLog(of) ? [...page.value.topics, `logs:${of}`] : page.value.topics;
 }
 
 function want(topics: readonly Topic[]): void {

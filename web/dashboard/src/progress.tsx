@@ -6,7 +6,7 @@ import { age, count, moment, percent, plural, short } from './format';
 import { slow, store, viewNow } from './page';
 import { Panel } from './panel';
 import type { FunctionCounts, Job } from './protocol';
-import { address, follow } from './route';
+import { follow, jobAddress } from './route';
 import { Mark } from './shape';
 
 const JOBS_SHOWN = 6;
@@ -53,7 +53,7 @@ export function JobRow({ job, chosen }: { job: Job; chosen?: boolean }) {
   return (
     <div class={`progress${chosen ? ' is-chosen' : ''}`} data-testid="job-row" data-job={job.id} data-state={job.state}>
       <div class="progress-head">
-        <a class="mono clip" href={address('/jobs', { job: job.id })} aria-current={chosen ? 'true' : undefined} onClick={follow} title={job.name ? `${job.name} (${job.id})` : job.id}>
+        <a class="mono clip" href={jobAddress(job.id)} aria-current={chosen ? 'true' : undefined} onClick={follow} title={job.name ? `${job.name} (${job.id})` : job.id}>
           <bdi>{job.name || job.id}</bdi>
         </a>
         <span>{fraction(done, job.total)}</span>

@@ -1,4 +1,5 @@
-// Which page is shown, and which cluster is looked at. Both are in the address, so that a view can be pasted in a chat.
+// Which page is shown, and which cluster and job are looked at. All are in the address, so that a view can be pasted in
+// a chat.
 
 import { signal } from '@preact/signals';
 import type { Topic } from './protocol';
@@ -19,19 +20,33 @@ export function pageOf(path: string): Page {
   return PAGES.find((page) => page.path === first) ?? PAGES[0];
 }
 
+// The job is a part of the path, /jobs/JOB_ID; it was a parameter once, and such addresses are still about.
+export function jobOf(at: { pathname: string; search: string }): string {
+  const [, first, id] = at.pathname.split('/');
+  return (first === 'jobs' && id && unescaped(id)) || (new URLSearchParams(at.search).get('job') ?? '');
+}
+
+function unescaped(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text; // typed by hand: the server will say that there is none
+  }
+}
+
 const parameter = (name: string): string => new URLSearchParams(location.search).get(name) ?? '';
 
 export const page = signal<Page>(pageOf(location.pathname));
 export const picked = signal(parameter('cluster')); // empty: the main port's cluster
 export const prefix = signal(parameter('prefix')); // of the keys
-export const pickedJob = signal(parameter('job')); // whose closures and lines are shown; empty: the one that runs
+export const pickedJob = signal(jobOf(location)); // whose closures and lines are shown; empty: the one that runs
 export const pickedClosure = signal(parameter('closure')); // empty: the lines of the whole job
 
 function take(): void {
   page.value = pageOf(location.pathname);
   picked.value = parameter('cluster');
   prefix.value = parameter('prefix');
-  pickedJob.value = parameter('job');
+  pickedJob.value = jobOf(location);
   pickedClosure.value = parameter('closure');
 }
 
@@ -45,6 +60,10 @@ export function address(path: string, more: Record<string, string> = {}): string
   for (const [name, value] of Object.entries({ cluster: picked.value, ...more })) if (value) query.set(name, value);
   const text = query.toString();
   return path + (text ? `?${text}` : '');
+}
+
+export function jobAddress(job: string, more: Record<string, string> = {}): string {
+  return address(`/jobs/${encodeURIComponent(job)}`, more);
 }
 
 export function go(to: string): void {

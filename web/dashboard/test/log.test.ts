@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LINES_KEPT, Log, shownLines } from '../src/log';
-import type { LogBody, LogLine } from '../src/log-protocol';
+import { mayLog, type LogBody, type LogLine } from '../src/log-protocol';
 import { parse, type LogMessage } from '../src/protocol';
 import { Store } from '../src/store';
 
@@ -60,4 +60,9 @@ test('the store keeps a log while somebody looks at it', () => {
 
 test('lines that are no list are refused', () => {
   assert.throws(() => parse('{"t":"snap","topic":"logs:x","seq":1,"now":1,"lines":3}'));
+});
+
+test('only what the server can have a log of is asked for', () => {
+  for (const id of ['job_00000000000000ff', 'cl_0000000100000001']) assert.ok(mayLog(id), id);
+  for (const id of ['', 'job_1', 'job_00000000000000FF', '<b>', ' job_00000000000000ff', 'task_00000000000000ff']) assert.ok(!mayLog(id), id);
 });
