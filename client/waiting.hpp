@@ -40,9 +40,11 @@ class waiting {
       if (slot.is_connected())
         slot.assign([self](asio::cancellation_type) { self->resume(false); });
       auto guard = asio::make_work_guard(executor);
+      // The timer belongs to the executor's context, so it goes along; the guard stays until post
+      // has returned, as the context may end as soon as nothing claims it.
       self->resume_ = [timer, guard, h = std::move(handler)](bool happened) mutable {
         auto const on = guard.get_executor();
-        asio::post(on, [timer, guard, h = std::move(h), happened]() mutable {
+        asio::post(on, [timer = std::move(timer), guard, h = std::move(h), happened]() mutable {
           timer->cancel();
           timer.reset();
           std::move(h)(happened);
