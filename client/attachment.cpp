@@ -117,9 +117,9 @@ coro::task<void> attachment::write_all() {
     if (!out_.empty()) {
       encode_next();
       written_at_ = steady::now();
+      greeted_ = true;  // it may be there before the write is known to be done
       bool const sent = co_await call_.write(written_);
       if (!sent) co_return;  // the reader learns the same
-      greeted_ = true;
     } else if (leaving_ && held_.empty()) {
       deadline_.call_at(steady::now() + last_words_timeout, [this] { call_.cancel(); });
       co_await call_.writes_done();

@@ -118,7 +118,7 @@ class attachment {
   std::chrono::milliseconds hold_{};
 
   bool input_ended_ = false;
-  bool greeted_ = false;      // hello is on the wire: the server may list us
+  bool greeted_ = false;      // hello is on its way: the server may list us
   bool leave_asked_ = false;  // drain was or will be sent
   bool leaving_ = false;      // the server sends no more closures
   std::string violation_;     // what the server did wrong

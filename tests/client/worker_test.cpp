@@ -52,6 +52,9 @@ TEST(worker, stop_leaves_in_order_and_returns_0) {
   worker_thread worker(options_for(server.address()));
   ASSERT_TRUE(connected(server));
   EXPECT_EQ(worker.stop(), 0);
+  EXPECT_TRUE(server.eventually([](auto& c) {
+    return c.task("worker", 0)->state != core::task_state::connected;
+  })) << "the stream ends a moment before the row changes";
   auto const task = server.on_engine([](server::hub& h) { return *h.state().task("worker", 0); });
   EXPECT_EQ(task.state, core::task_state::disconnected);
 }
