@@ -89,3 +89,16 @@ test('a job that there is not is said so', async () => {
   assert.equal(seen.page.url(), `${cluster.url}/jobs`);
   assert.deepEqual(seen.faults.filter((fault) => !/status of 404/.test(fault)), []);
 });
+
+test('what is not known yet is not claimed', async () => {
+  const seen = await WatchedPage.open(browser, `${cluster.url}/jobs`);
+  await seen.page.addInitScript(() => {
+    window.WebSocket = class extends EventTarget {
+      send() {}
+      close() {}
+    };
+  });
+  await seen.page.reload();
+  await seen.page.locator('#jobs').waitFor();
+  assert.equal(await seen.page.locator('#jobs', { hasText: 'No job yet' }).count(), 0);
+});

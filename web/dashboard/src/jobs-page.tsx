@@ -36,7 +36,7 @@ export function JobsPage() {
             ))}
             {other && <JobRow job={other} chosen />}
           </div>
-          {jobs.length === 0 && (
+          {jobs.length === 0 && store.jobsVersion > 0 && (
             <p class="calm">
               No job yet. Try <code class="wrap">muster submit muster.echo hello --url {location.origin}</code>
             </p>

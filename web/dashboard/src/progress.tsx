@@ -34,7 +34,7 @@ function Jobs() {
       {shown.map((job) => (
         <JobRow key={job.id} job={job} />
       ))}
-      {shown.length === 0 && (
+      {shown.length === 0 && store.jobsVersion > 0 && (
         <p class="calm">
           No job yet. Try <code class="wrap">muster submit muster.echo hello --url {location.origin}</code>
         </p>
