@@ -172,8 +172,8 @@ TEST(gang, is_not_formed_again_when_its_tokens_are_repeated) {
   cluster c;
   auto const w = c.attach();
   auto const s = c.open({}, holding_values()).id;
-  auto const schedule = [&] {
-    auto all = gang(c, 2);
+  auto const schedule = [&](std::size_t size = 2) {
+    auto all = gang(c, size);
     for (std::size_t i = 0; i < all.size(); ++i) all[i].token = i + 1;
     c.step(core::schedule{{}, s, std::move(all)});
   };
@@ -184,6 +184,9 @@ TEST(gang, is_not_formed_again_when_its_tokens_are_repeated) {
   EXPECT_EQ(c.job(s).counts.running, 2u);
   schedule();
   EXPECT_EQ(c.job(s).counts.running + c.job(s).counts.queued, 2u);
+  c.attach();
+  schedule(3);
+  EXPECT_EQ(c.job(s).counts.running, 3u) << "the new one waits for none that was there before";
 }
 
 }  // namespace
