@@ -5,25 +5,17 @@
 #include <vector>
 
 #include "server/cli/durations.hpp"
+#include "server/cluster/text.hpp"
 
 namespace muster::cli {
 namespace {
 
 namespace coordination = core::coordination;
+using cluster::split;
 using coordination::cluster_spec;
 
 core::status wrong(std::string_view part, std::string_view what) {
   return {core::code::invalid_argument, "'" + std::string(part) + "': " + std::string(what)};
-}
-
-std::vector<std::string_view> split(std::string_view text, char at) {
-  std::vector<std::string_view> parts;
-  for (;;) {
-    auto const end = text.find(at);
-    parts.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
 }
 
 core::status add_job(cluster_spec& spec, std::string_view part) {

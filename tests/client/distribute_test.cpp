@@ -6,21 +6,14 @@
 #include "muster/cluster_error.hpp"
 #include "muster/distribute_coordinator.hpp"
 #include "muster/simple_resolver.hpp"
+#include "tests/client/raised_by.hpp"
 
 namespace muster {
 namespace {
 
 using namespace std::chrono_literals;
 
-template <class F>
-std::string raised_by(F f) {
-  try {
-    f();
-    return {};
-  } catch (std::exception const& e) {
-    return e.what();
-  }
-}
+using test::raised_by;
 
 bool contains(std::string const& text, std::string const& part) {
   return text.find(part) != std::string::npos;

@@ -10,21 +10,14 @@
 #include "muster/session_config.hpp"
 #include "muster/thread_coordinator.hpp"
 #include "muster/worker_barrier.hpp"
+#include "tests/client/raised_by.hpp"
 
 namespace muster {
 namespace {
 
 using namespace std::chrono_literals;
 
-template <class F>
-std::string raised_by(F f) {
-  try {
-    f();
-    return {};
-  } catch (std::exception const& e) {
-    return e.what();
-  }
-}
+using test::raised_by;
 
 TEST(session_configs, merge_by_key) {
   session_config a{{{"x", 1}, {"in", {{"a", 1}}}}, {"/job:a"}, "leader"};
