@@ -43,6 +43,10 @@ struct coordinator_cut : testing::Test {
         while (met < of && !at.cancelled()) std::this_thread::sleep_for(milliseconds(1));
         return of;
       });
+      to.function("hold_with", [](context& at, std::string const&) {
+        while (!at.cancelled()) std::this_thread::sleep_for(milliseconds(1));
+        return 1;
+      });
       to.function("hold", [this](context& at) {
         ++holding;
         while (!open && !at.cancelled()) std::this_thread::sleep_for(milliseconds(1));
@@ -137,6 +141,26 @@ TEST_F(coordinator_cut, a_gang_that_was_scheduled_while_away_starts_together) {
   wire.mend();
   EXPECT_EQ(c->fetch(gang, seconds(60)), std::vector(4, 4));
   EXPECT_EQ(before.fetch(seconds(60)), 4);
+}
+
+// Five that four slots can never start together; in two messages they would be two gangs that can.
+TEST_F(coordinator_cut, a_gang_with_large_arguments_stays_one_gang_also_when_it_is_sent_again) {
+  std::vector<std::tuple<std::string>> const members(5, std::string(100'000, 'x'));
+  auto const waits = [this](std::uint64_t closures) {
+    EXPECT_EQ(c->schedule<int>("square", 2).fetch(seconds(60)), 4)
+        << "what was sent before is there";
+    auto const counts =
+        server.on_engine([](server::hub& h) { return h.state().overview(h.now()).closures; });
+    EXPECT_EQ(counts.queued, closures);
+    EXPECT_EQ(counts.running, 0u);
+  };
+  auto const first = c->schedule_gang<int>("hold_with", members);
+  waits(5);
+  wire.sever();
+  ASSERT_TRUE(suspended());
+  auto const second = c->schedule_gang<int>("hold_with", members);
+  wire.mend();
+  waits(10);
 }
 
 }  // namespace
