@@ -54,7 +54,7 @@ void cluster::wait_for_tasks(std::size_t connected) {
 }
 
 json::value cluster::call(char const* method, std::string const& path, std::string body) {
-  web::http_request request;
+  muster::http_request request;
   request.method = method;
   request.url = http_ + path;
   request.body = std::move(body);

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "bench/process.hpp"
-#include "web/http_client.hpp"
+#include "http_client/http_client.hpp"
 
 namespace muster::bench {
 
@@ -38,7 +38,7 @@ class cluster {
 
   std::string grpc_;
   std::string http_;
-  web::http_client client_;
+  muster::http_client client_;
   std::string directory_;
   std::optional<process> server_;
   std::vector<process> workers_;

@@ -5,7 +5,7 @@
 
 #include <mutex>
 
-#include "coro/check.hpp"
+#include "base/check.hpp"
 
 namespace muster {
 namespace {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <typeinfo>
 
-#include "client/utf8.hpp"
+#include "base/utf8.hpp"
 #include "muster/function_error.hpp"
 
 namespace muster {

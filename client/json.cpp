@@ -3,7 +3,7 @@
 #include <boost/json.hpp>
 #include <cmath>
 
-#include "client/utf8.hpp"
+#include "base/utf8.hpp"
 #include "muster/function_error.hpp"
 
 namespace muster {

@@ -8,7 +8,7 @@
 
 #include <utility>
 
-#include "coro/check.hpp"
+#include "base/check.hpp"
 #include "coro/rpc_tag.hpp"
 #include "coro/timer_queue.hpp"
 

@@ -14,9 +14,9 @@
 #include <memory>
 #include <vector>
 
+#include "base/unique_function.hpp"
 #include "coro/mailbox.hpp"
 #include "coro/task.hpp"
-#include "coro/unique_function.hpp"
 
 namespace muster::coro {
 

@@ -4,7 +4,7 @@
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
-#include "coro/check.hpp"
+#include "base/check.hpp"
 
 namespace muster::coro {
 

@@ -5,9 +5,9 @@
 
 #include <utility>
 
+#include "base/unique_function.hpp"
 #include "coro/engine_context.hpp"
 #include "coro/task.hpp"
-#include "coro/unique_function.hpp"
 
 namespace muster::coro {
 

@@ -5,7 +5,7 @@
 #include <boost/asio/this_coro.hpp>
 #include <utility>
 
-#include "coro/check.hpp"
+#include "base/check.hpp"
 
 namespace muster::coro {
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "coro/unique_function.hpp"
+#include "base/unique_function.hpp"
 
 namespace muster::coro {
 

@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "coro/check.hpp"
+#include "base/check.hpp"
 #include "coro/engine_context.hpp"
 #include "coro/task.hpp"
 

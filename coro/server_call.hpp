@@ -8,9 +8,9 @@
 
 #include <memory>
 
+#include "base/unique_function.hpp"
 #include "coro/engine_context.hpp"
 #include "coro/rpc_tag.hpp"
-#include "coro/unique_function.hpp"
 
 namespace muster::coro {
 

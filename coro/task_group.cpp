@@ -11,7 +11,7 @@
 #include <boost/system/system_error.hpp>
 #include <utility>
 
-#include "coro/check.hpp"
+#include "base/check.hpp"
 
 namespace muster::coro {
 

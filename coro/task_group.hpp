@@ -14,8 +14,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/unique_function.hpp"
 #include "coro/task.hpp"
-#include "coro/unique_function.hpp"
 
 namespace muster::coro {
 

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "coro/check.hpp"
+#include "base/check.hpp"
 
 namespace muster::coro {
 

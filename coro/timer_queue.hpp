@@ -11,10 +11,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/unique_function.hpp"
 #include "coro/engine_context.hpp"
 #include "coro/rpc_tag.hpp"
 #include "coro/task.hpp"
-#include "coro/unique_function.hpp"
 
 namespace muster::coro {
 

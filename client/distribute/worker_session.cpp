@@ -2,7 +2,7 @@
 
 #include <thread>
 
-#include "client/backoff.hpp"
+#include "base/backoff.hpp"
 
 namespace muster {
 

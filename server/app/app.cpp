@@ -29,15 +29,15 @@
 #include "server/app/logging.hpp"
 #include "server/app/process.hpp"
 #include "server/app/ready_file.hpp"
-#include "server/coordination_hub.hpp"
-#include "server/hub.hpp"
-#include "server/rpc/cluster_ports.hpp"
-#include "server/rpc/coordination_service.hpp"
-#include "server/rpc/coordinator_service.hpp"
+#include "server/hub/coordination_hub.hpp"
+#include "server/hub/hub.hpp"
+#include "server/hub/spill_store.hpp"
+#include "server/rpc/coordination/cluster_ports.hpp"
+#include "server/rpc/coordination/coordination_service.hpp"
 #include "server/rpc/health_service.hpp"
-#include "server/rpc/worker_service.hpp"
-#include "server/spill_store.hpp"
-#include "web/server.hpp"
+#include "server/rpc/sessions/coordinator_service.hpp"
+#include "server/rpc/workers/worker_service.hpp"
+#include "web/server/server.hpp"
 
 namespace muster::server {
 namespace {

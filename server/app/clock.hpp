@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "server/core/time.hpp"
+#include "server/core/api/time.hpp"
 
 namespace muster::server {
 

@@ -11,7 +11,7 @@
 
 #include "muster/cluster_watch.hpp"
 #include "server/app/cluster_source.hpp"
-#include "server/coordination_hub.hpp"
+#include "server/hub/coordination_hub.hpp"
 
 namespace muster::server {
 

@@ -4,8 +4,8 @@
 
 namespace muster::server {
 
-core::result<core::coordination::cluster_spec> declared(cluster_source const& source,
-                                                        cluster_spec const& found) {
+muster::result<core::coordination::cluster_spec> declared(cluster_source const& source,
+                                                          cluster_spec const& found) {
   auto spec = source.declaration;
   auto const& recoverable = source.recoverable_jobs;
   for (auto const& [name, tasks] : found.by_job())

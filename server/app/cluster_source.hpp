@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "base/status.hpp"
 #include "muster/cluster_resolver.hpp"
 #include "server/core/coordination/cluster_spec.hpp"
-#include "server/core/status.hpp"
 
 namespace muster::server {
 
@@ -26,7 +26,7 @@ struct cluster_source {
 /// What the server declares for what was found: jobs in order of their names; one with gaps is as
 /// large as its highest index demands, one without tasks is left out. INVALID_ARGUMENT names the
 /// field.
-core::result<core::coordination::cluster_spec> declared(cluster_source const& source,
-                                                        cluster_spec const& found);
+muster::result<core::coordination::cluster_spec> declared(cluster_source const& source,
+                                                          cluster_spec const& found);
 
 }  // namespace muster::server

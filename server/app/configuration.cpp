@@ -6,14 +6,14 @@
 namespace muster::server {
 namespace {
 
-core::status bad_endpoint(std::string_view text, std::string_view what) {
+muster::status bad_endpoint(std::string_view text, std::string_view what) {
   auto line = std::string("'").append(text).append("' ").append(what);
-  return {core::code::invalid_argument, line + "; write ADDRESS:PORT, as in 127.0.0.1:8476"};
+  return {muster::code::invalid_argument, line + "; write ADDRESS:PORT, as in 127.0.0.1:8476"};
 }
 
 }  // namespace
 
-core::result<endpoint> parse_endpoint(std::string_view text) {
+muster::result<endpoint> parse_endpoint(std::string_view text) {
   auto const colon = text.rfind(':');
   if (colon == std::string_view::npos) return bad_endpoint(text, "has no port");
   auto const digits = text.substr(colon + 1);
@@ -33,7 +33,7 @@ core::result<endpoint> parse_endpoint(std::string_view text) {
   return endpoint{address.to_string(), static_cast<std::uint16_t>(port)};
 }
 
-core::result<port_range> parse_port_range(std::string_view text) {
+muster::result<port_range> parse_port_range(std::string_view text) {
   auto const dash = text.find('-');
   port_range range;
   auto const read = [](std::string_view digits, std::uint16_t& port) {
@@ -44,8 +44,8 @@ core::result<port_range> parse_port_range(std::string_view text) {
   bool const whole = dash != std::string_view::npos && read(text.substr(0, dash), range.first) &&
                      read(text.substr(dash + 1), range.last) && range.first <= range.last;
   if (whole) return range;
-  return core::status{
-      core::code::invalid_argument,
+  return muster::status{
+      muster::code::invalid_argument,
       "'" + std::string(text) + "' is no range of ports; write FIRST-LAST, as in 9000-9009"};
 }
 

@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/status.hpp"
 #include "server/app/cluster_source.hpp"
-#include "server/core/config.hpp"
+#include "server/core/api/config.hpp"
 #include "server/core/coordination/cluster_spec.hpp"
-#include "server/core/status.hpp"
 
 namespace muster::server {
 
@@ -26,7 +26,7 @@ struct endpoint {
 
 /// "127.0.0.1:8476", "[::1]:0", "localhost:80" (IPv4 loopback), ":80" (every interface).
 /// Errors: INVALID_ARGUMENT, in one line that says what to write instead.
-core::result<endpoint> parse_endpoint(std::string_view text);
+muster::result<endpoint> parse_endpoint(std::string_view text);
 std::string to_string(endpoint const& e);
 
 /// Inclusive; 0 and 0: whatever the system picks.
@@ -36,7 +36,7 @@ struct port_range {
   bool operator==(port_range const&) const = default;
 };
 /// "9000-9009". Errors: INVALID_ARGUMENT, in one line that says what to write instead.
-core::result<port_range> parse_port_range(std::string_view text);
+muster::result<port_range> parse_port_range(std::string_view text);
 
 enum class log_format { text, json };
 

@@ -4,8 +4,8 @@
 #include <atomic>
 
 #include "coro/engine_context.hpp"
-#include "server/rpc/cluster_ports.hpp"
-#include "web/gateway.hpp"
+#include "server/rpc/coordination/cluster_ports.hpp"
+#include "web/engine/gateway.hpp"
 
 namespace muster::server {
 
@@ -15,7 +15,7 @@ class port_doors final : public web::cluster_doors {
   /// REQUIRES: it outlives this.
   explicit port_doors(cluster_ports& ports) : ports_(ports) {}
 
-  core::result<std::string> open(core::coordination::cluster_id c) override {
+  muster::result<std::string> open(core::coordination::cluster_id c) override {
     return ports_.open(c);
   }
   void close(core::coordination::cluster_id c) override { ports_.close(c); }

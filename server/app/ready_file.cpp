@@ -8,11 +8,11 @@
 
 namespace muster::server {
 
-core::result<void> write_ready_file(std::filesystem::path const& path, endpoint const& grpc,
-                                    endpoint const& http) {
+muster::result<void> write_ready_file(std::filesystem::path const& path, endpoint const& grpc,
+                                      endpoint const& http) {
   auto const failed = [&path](char const* reason) {
-    return core::status{core::code::failed_precondition,
-                        "cannot write the ready-file " + path.string() + ": " + reason};
+    return muster::status{muster::code::failed_precondition,
+                          "cannot write the ready-file " + path.string() + ": " + reason};
   };
   // The process id keeps two servers with the same ready-file from writing into each other's.
   auto part = path;

@@ -9,7 +9,7 @@ namespace muster::server {
 
 /// Writes {"grpc":"host:port","http":"host:port"} beside `path` and renames it into place.
 /// Errors: FAILED_PRECONDITION with the path and the system's reason.
-core::result<void> write_ready_file(std::filesystem::path const& path, endpoint const& grpc,
-                                    endpoint const& http);
+muster::result<void> write_ready_file(std::filesystem::path const& path, endpoint const& grpc,
+                                      endpoint const& http);
 
 }  // namespace muster::server

@@ -6,8 +6,8 @@
 #include <set>
 #include <tuple>
 
-#include "server/core/ids.hpp"
-#include "server/core/time.hpp"
+#include "server/core/api/ids.hpp"
+#include "server/core/api/time.hpp"
 
 namespace muster::core {
 

@@ -9,8 +9,8 @@
 #include <optional>
 #include <vector>
 
-#include "server/core/check.hpp"
-#include "server/core/model.hpp"
+#include "base/check.hpp"
+#include "server/core/api/model.hpp"
 
 namespace muster::core {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "server/core/check.hpp"
+#include "base/check.hpp"
 #include "server/core/coordinator_state.hpp"
 
 namespace muster::core {

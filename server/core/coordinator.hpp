@@ -16,9 +16,9 @@
 
 #include <memory>
 
-#include "server/core/config.hpp"
-#include "server/core/effects.hpp"
-#include "server/core/views.hpp"
+#include "server/core/api/config.hpp"
+#include "server/core/api/effects.hpp"
+#include "server/core/api/views.hpp"
 
 namespace muster::core {
 

@@ -13,7 +13,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "server/core/check.hpp"
+#include "base/check.hpp"
 #include "server/core/coordinator_state.hpp"
 
 namespace muster::core {

@@ -7,7 +7,7 @@
 // A closure with inputs begins BLOCKED; see coordinator_options.cpp.
 //
 // Counts change only here, in finish/assign/put_back, so they cannot drift from the states.
-#include "server/core/check.hpp"
+#include "base/check.hpp"
 #include "server/core/coordinator_state.hpp"
 
 namespace muster::core {

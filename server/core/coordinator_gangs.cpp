@@ -3,7 +3,7 @@
 // run on kept free of new closures, if all of them together are large enough.
 #include <algorithm>
 
-#include "server/core/check.hpp"
+#include "base/check.hpp"
 #include "server/core/coordinator_state.hpp"
 
 namespace muster::core {

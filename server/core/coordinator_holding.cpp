@@ -9,7 +9,7 @@
 // A session `by_call` has no stream: every call of its client renews the lease.
 #include <algorithm>
 
-#include "server/core/check.hpp"
+#include "base/check.hpp"
 #include "server/core/coordinator_state.hpp"
 
 namespace muster::core {

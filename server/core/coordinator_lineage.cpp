@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "server/core/check.hpp"
+#include "base/check.hpp"
 #include "server/core/coordinator_state.hpp"
 
 namespace muster::core {

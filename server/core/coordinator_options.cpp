@@ -6,7 +6,7 @@
 //   deadline   of a closure or a job: TIMEOUT; what runs is asked to stop and ends when it answers
 #include <algorithm>
 
-#include "server/core/check.hpp"
+#include "base/check.hpp"
 #include "server/core/coordinator_state.hpp"
 
 namespace muster::core {

@@ -5,7 +5,7 @@
 #include <ranges>
 #include <set>
 
-#include "server/core/check.hpp"
+#include "base/check.hpp"
 #include "server/core/coordinator_state.hpp"
 
 namespace muster::core {

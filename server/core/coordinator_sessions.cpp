@@ -2,7 +2,7 @@
 // when it is forgotten.
 #include <algorithm>
 
-#include "server/core/check.hpp"
+#include "base/check.hpp"
 #include "server/core/coordinator_state.hpp"
 
 namespace muster::core {

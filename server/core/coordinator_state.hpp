@@ -25,11 +25,11 @@
 #include <unordered_map>
 
 #include "server/core/alarms.hpp"
+#include "server/core/api/metrics.hpp"
 #include "server/core/closure_table.hpp"
 #include "server/core/coordinator.hpp"
 #include "server/core/function_table.hpp"
 #include "server/core/gang_table.hpp"
-#include "server/core/metrics.hpp"
 #include "server/core/per_worker_table.hpp"
 #include "server/core/place_table.hpp"
 #include "server/core/placement.hpp"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "server/core/check.hpp"
+#include "base/check.hpp"
 #include "server/core/coordinator_state.hpp"
 
 namespace muster::core {

@@ -2,7 +2,7 @@
 // one stream, and only that stream may answer it.
 #include <algorithm>
 
-#include "server/core/check.hpp"
+#include "base/check.hpp"
 #include "server/core/coordinator_state.hpp"
 
 namespace muster::core {

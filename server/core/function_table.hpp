@@ -8,8 +8,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "server/core/config.hpp"
-#include "server/core/model.hpp"
+#include "server/core/api/config.hpp"
+#include "server/core/api/model.hpp"
 
 namespace muster::core {
 

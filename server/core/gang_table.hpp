@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "server/core/ids.hpp"
-#include "server/core/time.hpp"
+#include "server/core/api/ids.hpp"
+#include "server/core/api/time.hpp"
 
 namespace muster::core {
 

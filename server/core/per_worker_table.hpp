@@ -15,8 +15,8 @@
 #include <string>
 #include <utility>
 
-#include "server/core/blob.hpp"
-#include "server/core/model.hpp"
+#include "server/core/api/blob.hpp"
+#include "server/core/api/model.hpp"
 
 namespace muster::core {
 

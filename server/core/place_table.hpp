@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "server/core/check.hpp"
-#include "server/core/ids.hpp"
+#include "base/check.hpp"
+#include "server/core/api/ids.hpp"
 
 namespace muster::core {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "server/core/check.hpp"
+#include "base/check.hpp"
 
 namespace muster::core {
 

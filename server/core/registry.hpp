@@ -19,8 +19,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "server/core/config.hpp"
-#include "server/core/model.hpp"
+#include "server/core/api/config.hpp"
+#include "server/core/api/model.hpp"
 #include "server/core/worker.hpp"
 
 namespace muster::core {

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "server/core/check.hpp"
-#include "server/core/ids.hpp"
+#include "base/check.hpp"
+#include "server/core/api/ids.hpp"
 
 namespace muster::core {
 

@@ -2,7 +2,7 @@
 // Owns nothing; an element must leave before it dies. All operations are O(1).
 #pragma once
 
-#include "server/core/check.hpp"
+#include "base/check.hpp"
 
 namespace muster::core {
 

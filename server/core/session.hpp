@@ -17,10 +17,10 @@
 #include <tuple>
 #include <vector>
 
+#include "server/core/api/views.hpp"
 #include "server/core/closure_table.hpp"
 #include "server/core/ring.hpp"
 #include "server/core/value_ledger.hpp"
-#include "server/core/views.hpp"
 
 namespace muster::core {
 

@@ -6,8 +6,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "server/core/check.hpp"
-#include "server/core/model.hpp"
+#include "base/check.hpp"
+#include "server/core/api/model.hpp"
 
 namespace muster::core {
 

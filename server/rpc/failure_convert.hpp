@@ -4,7 +4,7 @@
 #include <string>
 
 #include "muster/v1/common.pb.h"
-#include "server/core/model.hpp"
+#include "server/core/api/model.hpp"
 
 namespace muster::server {
 

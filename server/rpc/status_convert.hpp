@@ -3,11 +3,11 @@
 
 #include <grpcpp/support/status.h>
 
-#include "server/core/status.hpp"
+#include "base/status.hpp"
 
 namespace muster::server {
 
-inline grpc::Status to_grpc(core::status const& s) {
+inline grpc::Status to_grpc(muster::status const& s) {
   return {static_cast<grpc::StatusCode>(s.code), s.message};
 }
 

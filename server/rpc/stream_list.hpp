@@ -11,19 +11,19 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/status.hpp"
 #include "coro/engine_context.hpp"
 #include "coro/task_group.hpp"
-#include "server/core/status.hpp"
 
 namespace muster::server {
 
 /// Longest message a stream takes; the gRPC server itself takes more, for key-values.
 inline constexpr std::size_t stream_message_bytes_max = std::size_t{64} << 20;
 
-inline core::status message_too_long(std::size_t bytes) {
-  return {core::code::resource_exhausted, "the message has " + std::to_string(bytes) +
-                                              " bytes, the limit is " +
-                                              std::to_string(stream_message_bytes_max)};
+inline muster::status message_too_long(std::size_t bytes) {
+  return {muster::code::resource_exhausted, "the message has " + std::to_string(bytes) +
+                                                " bytes, the limit is " +
+                                                std::to_string(stream_message_bytes_max)};
 }
 
 /// Stream has shut_down(), which makes its handler end before long.

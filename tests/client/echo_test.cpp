@@ -1,4 +1,4 @@
-#include "client/echo.hpp"
+#include "client/functions/echo.hpp"
 
 #include <gtest/gtest.h>
 

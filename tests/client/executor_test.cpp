@@ -1,4 +1,4 @@
-#include "client/executor.hpp"
+#include "client/worker/executor.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <latch>
 #include <semaphore>
 
-#include "client/held_closures.hpp"
+#include "client/worker/held_closures.hpp"
 
 namespace muster {
 namespace {

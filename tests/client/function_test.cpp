@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "client/failure_text.hpp"
-#include "client/function_call.hpp"
+#include "client/worker/function_call.hpp"
 #include "muster/function_error.hpp"
 
 namespace muster {

@@ -1,9 +1,9 @@
 // What a worker keeps, and how it comes into the arguments of those that name it.
-#include "client/per_worker_store.hpp"
+#include "client/worker/per_worker_store.hpp"
 
 #include <gtest/gtest.h>
 
-#include "client/job.hpp"
+#include "client/worker/job.hpp"
 #include "muster/function.hpp"
 #include "muster/function_error.hpp"
 

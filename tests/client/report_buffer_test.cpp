@@ -1,5 +1,5 @@
 // What goes out, in which order, and what happens when there is more than fits.
-#include "client/report_buffer.hpp"
+#include "client/worker/report_buffer.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // text.word_count against the coreutils pipeline that defines it.
-#include "client/word_count.hpp"
+#include "client/functions/word_count.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -7,7 +7,7 @@
 #include <string>
 #include <thread>
 
-#include "client/bundled_functions.hpp"
+#include "client/functions/bundled_functions.hpp"
 #include "muster/worker.hpp"
 
 namespace muster::test {

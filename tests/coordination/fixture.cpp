@@ -106,7 +106,7 @@ call_id scene::reset(task_index t) {
 call_id scene::poll(task_index t) {
   return ask(poll_for_error{{}, ref(t)});
 }
-call_id scene::report(task_index t, core::code c, std::string message) {
+call_id scene::report(task_index t, muster::code c, std::string message) {
   return ask(report_error{{}, ref(t), c, std::move(message)});
 }
 call_id scene::barrier(std::string name, task_index t, barrier_call b) {
@@ -146,7 +146,7 @@ call_id scene::devices(task_index t, std::vector<std::string> devices) {
   return ask(wait_for_all_tasks{{}, ref(t), std::move(blobs)});
 }
 
-std::optional<core::code> scene::code_of(call_id c) const {
+std::optional<muster::code> scene::code_of(call_id c) const {
   if (parked(c)) return {};
   auto const& r = replies_.at(c);
   return r.fault ? r.fault->code : code::ok;

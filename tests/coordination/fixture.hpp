@@ -80,7 +80,7 @@ class scene {
   call_id leave(task_index t, time_point deadline = never);
   call_id reset(task_index t);
   call_id poll(task_index t);
-  call_id report(task_index t, core::code c, std::string message);
+  call_id report(task_index t, muster::code c, std::string message);
   call_id barrier(std::string id, task_index t, barrier_call b = {});
   call_id cancel(std::string id, std::optional<std::int64_t> counter = 0);
   call_id set(std::string key, std::string value, bool overwrite = false);
@@ -97,7 +97,7 @@ class scene {
 
   // What came of it.
   bool parked(call_id c) const { return !replies_.contains(c); }
-  std::optional<core::code> code_of(call_id c) const;
+  std::optional<muster::code> code_of(call_id c) const;
   std::string message_of(call_id c) const;
   reply const& reply_to(call_id c) const;
   fault const& fault_of(call_id c) const;

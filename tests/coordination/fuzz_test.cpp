@@ -127,7 +127,7 @@ class madness {
       case 6:
         return s_.ask(reset_task{{}, task()}, by);
       case 7:
-        return s_.ask(report_error{{}, task(), static_cast<core::code>(number() & 0xFF), text()},
+        return s_.ask(report_error{{}, task(), static_cast<muster::code>(number() & 0xFF), text()},
                       by);
       case 8:
         return s_.ask(poll_for_error{{}, task()}, by);

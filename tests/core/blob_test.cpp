@@ -1,4 +1,4 @@
-#include "server/core/blob.hpp"
+#include "server/core/api/blob.hpp"
 
 #include <gtest/gtest.h>
 

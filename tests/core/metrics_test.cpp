@@ -1,5 +1,5 @@
 // What is counted and timed for /metrics, by exact values.
-#include "server/core/metrics.hpp"
+#include "server/core/api/metrics.hpp"
 
 #include "tests/core/fixture.hpp"
 

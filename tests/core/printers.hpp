@@ -5,8 +5,8 @@
 #include <ostream>
 #include <type_traits>
 
-#include "server/core/effects.hpp"
-#include "server/core/views.hpp"
+#include "server/core/api/effects.hpp"
+#include "server/core/api/views.hpp"
 
 namespace muster::core {
 

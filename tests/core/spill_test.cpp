@@ -2,7 +2,7 @@
 // wants them, and dropped when there is no room anywhere.
 #include <map>
 
-#include "server/core/metrics.hpp"
+#include "server/core/api/metrics.hpp"
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {

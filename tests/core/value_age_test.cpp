@@ -1,6 +1,6 @@
 // Finished jobs and held values have an age and a number, and who asks for one that went is told
 // when and why, and which flag changes that.
-#include "server/core/metrics.hpp"
+#include "server/core/api/metrics.hpp"
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "server/core/effects.hpp"
+#include "server/core/api/effects.hpp"
 
 namespace muster::core {
 

@@ -3,11 +3,11 @@
 
 #include <sstream>
 
+#include "cli/durations.hpp"
+#include "cli/progress.hpp"
+#include "cli/submission.hpp"
+#include "cli/table.hpp"
 #include "server/app/configuration.hpp"
-#include "server/cli/durations.hpp"
-#include "server/cli/progress.hpp"
-#include "server/cli/submission.hpp"
-#include "server/cli/table.hpp"
 
 namespace muster::cli {
 namespace {

@@ -87,7 +87,7 @@ finished cluster::run(words const& words_after_muster, std::filesystem::path con
 }
 
 std::string cluster::text(std::string const& path) {
-  web::http_request request;
+  muster::http_request request;
   request.url = url() + path;
   auto const response = client_.send(request);
   if (!response) throw std::runtime_error(path + ": " + response.error().message);
@@ -100,7 +100,7 @@ json::value cluster::get(std::string const& path) {
 }
 
 unsigned cluster::status_of(std::string const& path) {
-  web::http_request request;
+  muster::http_request request;
   request.url = url() + path;
   auto const response = client_.send(request);
   return response ? response->status : 0;

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "http_client/http_client.hpp"
 #include "tests/e2e/process.hpp"
-#include "web/http_client.hpp"
 
 namespace muster::e2e {
 
@@ -53,7 +53,7 @@ class cluster {
   temporary_directory directory_;
   std::string grpc_, http_;
   std::deque<process> processes_;
-  web::http_client client_;
+  muster::http_client client_;
   std::size_t serial_ = 0;
 };
 

@@ -1,5 +1,5 @@
 // The --cluster flag.
-#include "server/cli/cluster_flag.hpp"
+#include "cli/cluster_flag.hpp"
 
 #include <gtest/gtest.h>
 
@@ -63,7 +63,7 @@ TEST(cluster_flag, errors_name_the_part_that_is_wrong) {
         wrong{"a:w=1;heartbeat_timeout=0", "heartbeat_timeout"}}) {
     auto const spec = parse_cluster(w.text);
     ASSERT_FALSE(spec) << w.text;
-    EXPECT_EQ(spec.error().code, core::code::invalid_argument);
+    EXPECT_EQ(spec.error().code, muster::code::invalid_argument);
     EXPECT_NE(spec.error().message.find(w.part), std::string::npos)
         << w.text << ": " << spec.error().message;
   }

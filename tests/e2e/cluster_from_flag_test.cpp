@@ -1,5 +1,5 @@
 // The --cluster-from flag.
-#include "server/cli/cluster_from_flag.hpp"
+#include "cli/cluster_from_flag.hpp"
 
 #include <gtest/gtest.h>
 

@@ -9,8 +9,8 @@ namespace {
 namespace json = boost::json;
 
 json::value post(cluster const& c, std::string const& path, std::string body) {
-  web::http_client client;
-  web::http_request request;
+  muster::http_client client;
+  muster::http_request request;
   request.method = "POST";
   request.url = c.url() + path;
   request.body = std::move(body);

@@ -12,8 +12,8 @@ namespace {
 namespace json = boost::json;
 
 json::value post(cluster& c, std::string const& path, std::string body) {
-  web::http_client client;
-  web::http_request request;
+  muster::http_client client;
+  muster::http_request request;
   request.method = "POST";
   request.url = c.url() + path;
   request.body = std::move(body);
@@ -83,8 +83,8 @@ TEST(per_worker, a_released_one_is_refused_by_name) {
   cluster c;
   c.serve();
   auto const id = create(c, R"({"function":"muster.noop"})");
-  web::http_client client;
-  web::http_request request;
+  muster::http_client client;
+  muster::http_request request;
   request.method = "DELETE";
   request.url = c.url() + "/api/v1/per_worker_values/" + id;
   EXPECT_EQ(client.send(request)->status, 204u);

@@ -93,13 +93,13 @@ TEST(spill, values_on_the_disk_are_fetched_like_any_other) {
   EXPECT_GT(s.metric("muster_value_loads_total"), values - 25);
 
   // The files go with the values, and with the server.
-  web::http_client client;
-  web::http_request gone;
+  muster::http_client client;
+  muster::http_request gone;
   gone.method = "DELETE";
   gone.url = s.c.url() + "/api/v1/jobs/" + s.job;
   EXPECT_TRUE(client.send(gone));
   EXPECT_TRUE(await([&] { return s.files() <= 1; }, 60s)) << "of the job that echoed";
-  web::http_request fetch;
+  muster::http_request fetch;
   fetch.url = s.c.url() + "/api/v1/remote_values/" + spilled::value_of(first) + "/value";
   auto const missing = client.send(fetch);
   ASSERT_TRUE(missing);

@@ -43,8 +43,8 @@ TEST(stop, parked_calls_are_answered_and_streams_end) {
   auto const id = first_line(c.run({"submit", "muster.sleep", "60000", "--no-wait"}).out);
 
   auto joined = std::async(std::launch::async, [&] {
-    web::http_client client;
-    web::http_request request;
+    muster::http_client client;
+    muster::http_request request;
     request.url = c.url() + "/api/v1/jobs/" + id + "/join?timeout=30s";
     return client.send(request);
   });

@@ -1,5 +1,5 @@
 // The hub with time and timer by hand: effects reach whom they concern, replies come exactly once.
-#include "server/hub.hpp"
+#include "server/hub/hub.hpp"
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ struct recording_worker : worker_sink {
   void on_stop(core::stop_request const& s) override { stops.push_back(s.closure); }
   void on_drop(core::per_worker_id v) override { dropped.push_back(v); }
   void on_drain() override { drained = true; }
-  void on_disconnect(core::status const& why, bool f) override {
+  void on_disconnect(muster::status const& why, bool f) override {
     ended = why;
     final = f;
   }
@@ -25,7 +25,7 @@ struct recording_worker : worker_sink {
   std::vector<core::closure_id> stops;
   bool drained = false, final = false;
   std::vector<core::per_worker_id> dropped;
-  core::status ended;
+  muster::status ended;
 };
 
 struct recording_session : session_sink {
@@ -85,7 +85,7 @@ TEST_F(hub_test, a_silent_worker_is_told_and_forgotten_when_the_timer_fires) {
   h.on_deadline();  // late
   clock = armed;
   h.on_deadline();  // lost
-  EXPECT_EQ(w.ended.code, core::code::deadline_exceeded);
+  EXPECT_EQ(w.ended.code, muster::code::deadline_exceeded);
   open(job(1));
   EXPECT_TRUE(w.held.empty());
 }
@@ -96,7 +96,7 @@ TEST_F(hub_test, a_parked_call_is_answered_once_at_its_deadline) {
   core::join_session join{{}, opened.session, clock + 1s};
   h.ask(join, [&](core::reply const& r) {
     ++answers;
-    EXPECT_EQ(r.status.code, core::code::deadline_exceeded);
+    EXPECT_EQ(r.status.code, muster::code::deadline_exceeded);
   });
   EXPECT_EQ(answers, 0);
   clock += 1s;
@@ -165,7 +165,7 @@ TEST_F(hub_test, a_taken_over_worker_is_told_that_it_is_final) {
   e.spec.index = 0;
   e.spec.incarnation = core::incarnation{2};
   h.apply(e);
-  EXPECT_EQ(old.ended.code, core::code::already_exists);
+  EXPECT_EQ(old.ended.code, muster::code::already_exists);
   EXPECT_TRUE(old.final);
 }
 

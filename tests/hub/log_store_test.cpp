@@ -1,5 +1,5 @@
 // Lines by closure and by job, what is dropped when there is no room, and who is woken.
-#include "server/log_store.hpp"
+#include "server/hub/log_store.hpp"
 
 #include <gtest/gtest.h>
 

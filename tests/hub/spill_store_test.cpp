@@ -1,6 +1,6 @@
 // The store of values on the disk: what is written can be read until it is forgotten, files come
 // and go with what is in them, and every fault of the disk is an answer.
-#include "server/spill_store.hpp"
+#include "server/hub/spill_store.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -130,7 +130,7 @@ TEST_F(spill, two_servers_do_not_share_a_directory) {
 TEST_F(spill, a_directory_that_cannot_be_made_is_an_error) {
   std::ofstream(directory) << "a file";
   auto const refused = store.start(directory, [](core::values_moved) {});
-  EXPECT_EQ(refused.code, core::code::failed_precondition);
+  EXPECT_EQ(refused.code, muster::code::failed_precondition);
   EXPECT_NE(refused.message.find(directory.string() + ": "), std::string::npos) << refused.message;
 }
 

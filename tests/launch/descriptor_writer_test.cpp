@@ -1,4 +1,4 @@
-#include "server/launch/descriptor_writer.hpp"
+#include "launch/descriptor_writer.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

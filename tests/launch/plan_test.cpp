@@ -1,12 +1,12 @@
 // What each task is told where that is not plain: addresses, gaps, who is missing.
-#include "server/launch/plan.hpp"
+#include "launch/plan.hpp"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
+#include "launch/address.hpp"
 #include "muster/cluster_error.hpp"
-#include "server/launch/address.hpp"
 
 namespace muster::launch {
 namespace {

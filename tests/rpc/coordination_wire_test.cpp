@@ -3,7 +3,7 @@
 #include <grpcpp/generic/generic_stub.h>
 
 #include "proto/byte_buffer.hpp"
-#include "server/rpc/coordination_fault.hpp"
+#include "server/rpc/coordination/coordination_fault.hpp"
 #include "tensorflow/distributed_runtime_payloads.pb.h"
 #include "tests/support/coordination_agent.hpp"
 #include "tests/support/coordination_server.hpp"
@@ -23,7 +23,7 @@ coordination::cluster_spec loose(std::uint32_t tasks) {
 
 TEST(coordination_fault, payloads_of_both_dialects) {
   coordination::fault f;
-  f.code = core::code::internal;
+  f.code = muster::code::internal;
   f.message = "why";
   f.source = 5;
   f.reported = true;
@@ -55,14 +55,14 @@ TEST(coordination_fault, payloads_of_both_dialects) {
 
 TEST(coordination_fault, no_payload_means_no_details) {
   coordination::fault f;
-  f.code = core::code::already_exists;
+  f.code = muster::code::already_exists;
   f.coordination = false;
   EXPECT_EQ(server::to_grpc(f, server::dialect::x, nullptr).error_details(), "");
 }
 
 TEST(coordination_fault, text_is_cut_to_what_the_trailers_hold) {
   coordination::fault f;
-  f.code = core::code::internal;
+  f.code = muster::code::internal;
   for (std::string const& piece : {std::string("plain "), std::string("\n"), std::string("é")}) {
     f.message.clear();
     while (f.message.size() < coordination::message_bytes_max) f.message += piece;
@@ -276,7 +276,7 @@ TEST(cluster_ports, a_range_that_is_used_up_is_an_error) {
   EXPECT_EQ(s.address("b"), "127.0.0.1:29321");
   auto const opened = s.on_engine([&](auto& in) { return in.ports.open(*in.hub.create(third)); });
   ASSERT_FALSE(opened);
-  EXPECT_EQ(opened.error().code, core::code::resource_exhausted);
+  EXPECT_EQ(opened.error().code, muster::code::resource_exhausted);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "server/rpc/schedule_convert.hpp"
+#include "server/rpc/sessions/schedule_convert.hpp"
 
 #include <gtest/gtest.h>
 
@@ -126,10 +126,10 @@ TEST(schedule_convert, takes_open) {
 TEST(schedule_convert, refuses_unknown_clusters_and_long_names) {
   v1::Open open;
   open.set_cluster("x");
-  EXPECT_EQ(from_wire(open).error().code, core::code::not_found);
+  EXPECT_EQ(from_wire(open).error().code, muster::code::not_found);
   open.set_cluster("");
   open.set_name(std::string(257, 'n'));
-  EXPECT_EQ(from_wire(open).error().code, core::code::invalid_argument);
+  EXPECT_EQ(from_wire(open).error().code, muster::code::invalid_argument);
 }
 
 }  // namespace

@@ -15,10 +15,10 @@
 #include "coro/task_group.hpp"
 #include "coro/timer_queue.hpp"
 #include "server/app/clock.hpp"
-#include "server/hub.hpp"
-#include "server/rpc/coordinator_service.hpp"
+#include "server/hub/hub.hpp"
 #include "server/rpc/health_service.hpp"
-#include "server/rpc/worker_service.hpp"
+#include "server/rpc/sessions/coordinator_service.hpp"
+#include "server/rpc/workers/worker_service.hpp"
 
 namespace muster::test {
 

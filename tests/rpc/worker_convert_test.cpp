@@ -1,4 +1,4 @@
-#include "server/rpc/worker_convert.hpp"
+#include "server/rpc/workers/worker_convert.hpp"
 
 #include <gtest/gtest.h>
 

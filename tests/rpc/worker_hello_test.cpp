@@ -1,4 +1,4 @@
-#include "server/rpc/worker_hello.hpp"
+#include "server/rpc/workers/worker_hello.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ namespace {
 struct bad_hello {
   char const* name;
   std::function<void(v1::Hello&)> spoil;
-  core::code code;
+  muster::code code;
   char const* field;  // how the message begins
 };
 
@@ -21,41 +21,42 @@ void PrintTo(bad_hello const& b, std::ostream* out) {
 }
 
 bad_hello const bad_hellos[] = {
-    {"cluster", [](auto& h) { h.set_cluster("elsewhere"); }, core::code::not_found,
+    {"cluster", [](auto& h) { h.set_cluster("elsewhere"); }, muster::code::not_found,
      "hello.cluster: there is no cluster 'elsewhere'"},
-    {"job_long", [](auto& h) { h.set_job(std::string(65, 'a')); }, core::code::invalid_argument,
+    {"job_long", [](auto& h) { h.set_job(std::string(65, 'a')); }, muster::code::invalid_argument,
      "hello.job: 65 bytes"},
-    {"job_letters", [](auto& h) { h.set_job("a b"); }, core::code::invalid_argument, "hello.job: "},
-    {"incarnation", [](auto& h) { h.set_incarnation(0); }, core::code::invalid_argument,
+    {"job_letters", [](auto& h) { h.set_job("a b"); }, muster::code::invalid_argument,
+     "hello.job: "},
+    {"incarnation", [](auto& h) { h.set_incarnation(0); }, muster::code::invalid_argument,
      "hello.incarnation: 0"},
-    {"slots", [](auto& h) { h.set_slots(0); }, core::code::invalid_argument, "hello.slots: 0"},
-    {"credits", [](auto& h) { h.set_slots(4), h.set_credits(3); }, core::code::invalid_argument,
+    {"slots", [](auto& h) { h.set_slots(0); }, muster::code::invalid_argument, "hello.slots: 0"},
+    {"credits", [](auto& h) { h.set_slots(4), h.set_credits(3); }, muster::code::invalid_argument,
      "hello.credits: 3"},
-    {"function_empty", [](auto& h) { h.add_function(""); }, core::code::invalid_argument,
+    {"function_empty", [](auto& h) { h.add_function(""); }, muster::code::invalid_argument,
      "hello.function[1]: empty"},
     {"function_long", [](auto& h) { h.add_function(std::string(257, 'x')); },
-     core::code::invalid_argument, "hello.function[1]: 257 bytes"},
-    {"function_control", [](auto& h) { h.add_function("a\nb"); }, core::code::invalid_argument,
+     muster::code::invalid_argument, "hello.function[1]: 257 bytes"},
+    {"function_control", [](auto& h) { h.add_function("a\nb"); }, muster::code::invalid_argument,
      "hello.function[1]: "},
-    {"function_twice", [](auto& h) { h.add_function("f"); }, core::code::invalid_argument,
+    {"function_twice", [](auto& h) { h.add_function("f"); }, muster::code::invalid_argument,
      "hello.function[1]: 'f' is declared twice"},
     {"functions",
      [](auto& h) {
        for (int i = 0; i < 5000; ++i) h.add_function(std::to_string(i));
      },
-     core::code::resource_exhausted, "hello.function: 5001 functions"},
+     muster::code::resource_exhausted, "hello.function: 5001 functions"},
     {"labels",
      [](auto& h) {
        for (int i = 0; i < 65; ++i) (*h.mutable_label())[std::to_string(i)] = "v";
      },
-     core::code::invalid_argument, "hello.label: 65 labels"},
+     muster::code::invalid_argument, "hello.label: 65 labels"},
     {"label_key", [](auto& h) { (*h.mutable_label())[std::string(129, 'k')] = "v"; },
-     core::code::invalid_argument, "hello.label: key of 129 bytes"},
+     muster::code::invalid_argument, "hello.label: key of 129 bytes"},
     {"label_value", [](auto& h) { (*h.mutable_label())["k"] = std::string(257, 'v'); },
-     core::code::invalid_argument, "hello.label: 'k': 257 bytes"},
-    {"host", [](auto& h) { h.set_host(std::string(300, 'h')); }, core::code::invalid_argument,
+     muster::code::invalid_argument, "hello.label: 'k': 257 bytes"},
+    {"host", [](auto& h) { h.set_host(std::string(300, 'h')); }, muster::code::invalid_argument,
      "hello.host: 300 bytes"},
-    {"version", [](auto& h) { h.set_version("1\t2"); }, core::code::invalid_argument,
+    {"version", [](auto& h) { h.set_version("1\t2"); }, muster::code::invalid_argument,
      "hello.version: "},
 };
 

@@ -98,7 +98,7 @@ void holding_client::fetch_some() {
     auto const it = values_.find(token);
     if (it == values_.end()) continue;
     world_.ask(core::await_value{{}, id, deadline}, [expected = it->second](core::reply const& r) {
-      if (r.status.code == core::code::not_found) {
+      if (r.status.code == muster::code::not_found) {
         if (r.status.message.find("released") == std::string::npos)
           throw violation("a held value is gone and nobody says why: " + r.status.message);
         return;
@@ -164,7 +164,7 @@ void holding_client::come_back(std::uint64_t life) {
   resume_values(e);
   core::reply answer;
   world_.ask(std::move(e), [&answer](core::reply const& r) { answer = r; });
-  if (answer.status.code == core::code::not_found) return session_lost();
+  if (answer.status.code == muster::code::not_found) return session_lost();
   if (!answer.status.ok()) throw violation("not resumed: " + answer.status.message);
   ++resumed;
   connected_ = true;

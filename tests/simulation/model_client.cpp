@@ -184,7 +184,7 @@ void model_client::on_notice(core::notice_kind n) {
 void model_client::check_reply(core::reply const& r, core::time_point deadline) {
   if (world_.now() > deadline + 1ms)
     throw violation("a parked call was answered after its deadline");
-  if (r.status.code == core::code::deadline_exceeded && world_.now() < deadline)
+  if (r.status.code == muster::code::deadline_exceeded && world_.now() < deadline)
     throw violation("a parked call timed out early");
 }
 
@@ -201,7 +201,7 @@ void model_client::open_job() {
   core::session_reply opened;
   bool full = false;
   world_.ask(std::move(e), [&](core::reply const& r) {
-    full = r.status.code == core::code::resource_exhausted;
+    full = r.status.code == muster::code::resource_exhausted;
     if (full) return;  // values that nothing can be done about; later again
     if (!r.status.ok()) throw violation("a job was refused: " + r.status.message);
     opened = std::get<core::session_reply>(r.body);

@@ -2,7 +2,7 @@
 
 #include <numeric>
 
-#include "server/core/metrics.hpp"
+#include "server/core/api/metrics.hpp"
 
 namespace muster::simulation {
 

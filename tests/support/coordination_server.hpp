@@ -16,9 +16,9 @@
 #include "coro/task_group.hpp"
 #include "coro/timer_queue.hpp"
 #include "server/app/clock.hpp"
-#include "server/coordination_hub.hpp"
-#include "server/rpc/cluster_ports.hpp"
-#include "server/rpc/coordination_service.hpp"
+#include "server/hub/coordination_hub.hpp"
+#include "server/rpc/coordination/cluster_ports.hpp"
+#include "server/rpc/coordination/coordination_service.hpp"
 
 namespace muster::test {
 

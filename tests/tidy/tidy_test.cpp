@@ -7,6 +7,7 @@
 #include <fstream>
 #include <functional>
 #include <iostream>
+#include <map>
 #include <regex>
 #include <sstream>
 #include <string>
@@ -87,21 +88,117 @@ TEST(tidy, the_tree_was_found) {
   EXPECT_GT(cpp_sources().size(), 20u);
 }
 
-TEST(tidy, the_core_knows_only_the_standard_library_and_itself) {
-  check_includes([](source const& s) { return s.in("server/core/"); },
-                 [](std::string const& h) {
-                   return is_standard(h) || h.starts_with("server/core/") ||
-                          h == "boost/system/result.hpp" || h.starts_with("boost/assert");
-                 },
-                 "the core is pure: std, boost/system/result.hpp and server/core only");
+// Which part may include which. A part is a folder with all below it that is no part of its own,
+// and it may name only parts that stand above it, so includes run one way by construction. Headers
+// of users (`muster/…`) belong to the part that installs them. tests/, bench/ and examples/ see
+// all.
+struct part {
+  std::string_view folder;
+  std::vector<std::string_view> may_include;
+};
+
+std::vector<part> const parts = {
+    {"base", {}},
+    {"coro", {"base"}},
+    {"process", {"base"}},
+    {"http_client", {"base"}},
+    {"proto", {}},
+    {"cluster", {"base"}},
+    {"cluster/http", {"base", "http_client", "cluster"}},
+    {"launch", {"base", "process", "cluster"}},
+    {"client", {"base", "coro", "proto", "cluster"}},
+    {"client/worker", {"base", "coro", "proto", "client"}},
+    {"client/session", {"base", "coro", "proto", "client"}},
+    {"client/coordinator", {"base", "coro", "proto", "client"}},
+    {"client/distribute", {"base", "client", "cluster"}},
+    {"client/functions", {"base", "process", "client"}},
+    {"server/core", {"base"}},
+    {"server/core/coordination", {"base", "server/core"}},
+    {"server/hub", {"base", "server/core", "server/core/coordination"}},
+    {"server/rpc",
+     {"base", "coro", "proto", "server/core", "server/core/coordination", "server/hub"}},
+    {"web/json", {"base", "server/core", "server/core/coordination", "server/hub"}},
+    {"web/http", {"base", "coro", "server/core", "web/json"}},
+    {"web/engine", {"base", "coro", "server/hub", "web/http"}},
+    {"web/metrics", {"base", "server/core", "server/core/coordination", "server/hub", "web/json"}},
+    {"web/live",
+     {"base", "server/core", "server/hub", "web/json", "web/http", "web/engine", "web/metrics"}},
+    {"web/rest",
+     {"base", "server/core", "server/core/coordination", "web/json", "web/http", "web/engine",
+      "web/metrics", "web/live"}},
+    {"web/server", {"base", "coro", "web/json", "web/http", "web/engine", "web/live", "web/rest"}},
+    {"server/app",
+     {"base", "coro", "cluster", "server/core", "server/core/coordination", "server/hub",
+      "server/rpc", "web/engine", "web/server"}},
+    {"cli",
+     {"base", "process", "http_client", "cluster", "cluster/http", "launch", "client",
+      "client/functions", "server/app", "server/core/coordination"}},
+};
+
+/// The longest folder of the table that holds this path; null for what is none of ours.
+part const* part_of(std::string const& path) {
+  part const* found = nullptr;
+  for (auto const& p : parts)
+    if (path.starts_with(std::string(p.folder) + "/") &&
+        (!found || p.folder.size() > found->folder.size()))
+      found = &p;
+  return found;
 }
 
-TEST(tidy, coro_knows_nothing_of_clusters) {
-  check_includes([](source const& s) { return s.in("coro/"); },
+std::string installed_from(std::string const& header) {
+  if (!header.starts_with("muster/")) return header;
+  for (auto const* folder : {"client/include/", "cluster/include/"})
+    if (fs::exists(fs::path(MUSTER_SOURCE_DIR) / folder / header)) return folder + header;
+  return "proto/" + header;
+}
+
+TEST(tidy, parts_name_only_parts_above_them) {
+  std::vector<std::string_view> above;
+  for (auto const& p : parts) {
+    for (auto const& other : p.may_include)
+      EXPECT_TRUE(std::count(above.begin(), above.end(), other))
+          << p.folder << " may include " << other << ", which stands below it or nowhere";
+    EXPECT_TRUE(fs::is_directory(fs::path(MUSTER_SOURCE_DIR) / p.folder)) << p.folder;
+    above.push_back(p.folder);
+  }
+}
+
+TEST(tidy, every_source_belongs_to_a_part) {
+  for (auto const& s : cpp_sources())
+    if (!starts_with_any(s.path, {"tests/", "bench/", "examples/"}))
+      EXPECT_TRUE(part_of(s.path)) << s.path << " is in no folder of the table";
+}
+
+TEST(tidy, includes_run_one_way) {
+  for (auto const& s : cpp_sources()) {
+    auto const* const own = part_of(s.path);
+    if (!own) continue;
+    for (std::size_t i = 0; i < s.lines.size(); ++i) {
+      auto const* const other = part_of(installed_from(included(s.lines[i])));
+      if (other && other != own &&
+          !std::count(own->may_include.begin(), own->may_include.end(), other->folder))
+        ADD_FAILURE() << s.path << ":" << i + 1 << ": " << own->folder << " does not include "
+                      << other->folder << "; the table of parts says what it may";
+    }
+  }
+}
+
+TEST(tidy, the_core_knows_only_the_standard_library_and_itself) {
+  check_includes([](source const& s) { return s.in("server/core/") || s.in("base/"); },
                  [](std::string const& h) {
-                   return !starts_with_any(h, {"server/", "web/", "client/", "muster/"});
+                   return is_standard(h) || starts_with_any(h, {"server/core/", "base/"}) ||
+                          h == "boost/system/result.hpp" || h.starts_with("boost/assert");
                  },
-                 "coro joins Asio and gRPC for anybody");
+                 "the core is pure: std, boost/system/result.hpp, base and server/core only");
+}
+
+TEST(tidy, resolvers_know_only_the_standard_library_and_json) {
+  check_includes([](source const& s) { return s.in("cluster/") && !s.in("cluster/http/"); },
+                 [](std::string const& h) {
+                   return is_standard(h) || h == "unistd.h" ||
+                          starts_with_any(h, {"boost/json/", "cluster/", "muster/"});
+                 },
+                 "users link resolvers without the server: std, Boost.JSON and cluster");
 }
 
 TEST(tidy, protobuf_and_grpc_stop_at_the_rpc_layer) {
@@ -109,7 +206,7 @@ TEST(tidy, protobuf_and_grpc_stop_at_the_rpc_layer) {
       [](source const& s) {
         return !starts_with_any(s.path, {"proto/", "coro/", "server/rpc/", "server/app/", "client/",
                                          "bench/", "tests/", "examples/"}) &&
-               s.path != "server/cli/version.cpp";
+               s.path != "cli/verbs/version.cpp";
       },
       [](std::string const& h) {
         return !starts_with_any(h, {"grpc", "google/protobuf"}) && !h.ends_with(".pb.h");
@@ -117,64 +214,23 @@ TEST(tidy, protobuf_and_grpc_stop_at_the_rpc_layer) {
       "wire types are translated in server/rpc and client");
 }
 
-TEST(tidy, beast_stops_at_the_web_layer) {
+TEST(tidy, beast_stops_at_http) {
   check_includes(
       [](source const& s) {
-        return !starts_with_any(s.path, {"web/", "tests/"});
+        return !starts_with_any(s.path, {"web/server/", "http_client/", "tests/"});
       },
       [](std::string const& h) { return !h.starts_with("boost/beast"); },
-      "use web/http_client.hpp");
-}
-
-TEST(tidy, resolvers_know_no_server) {
-  auto const public_ones = fs::path(MUSTER_SOURCE_DIR) / "server/cluster/include";
-  check_includes(
-      [](source const& s) { return s.in("server/cluster/") && !s.in("server/cluster/http/"); },
-      [&](std::string const& h) {
-        return is_standard(h) || h == "unistd.h" || h.starts_with("boost/json/") ||
-               (h.starts_with("server/cluster/") && !h.starts_with("server/cluster/http/")) ||
-               (h.starts_with("muster/") && fs::exists(public_ones / h));
-      },
-      "users link resolvers without the server: std, Boost.JSON and server/cluster");
-}
-
-TEST(tidy, resolvers_over_http_know_the_client_and_no_server) {
-  check_includes([](source const& s) { return s.in("server/cluster/http/"); },
-                 [](std::string const& h) {
-                   return !starts_with_any(h, {"server/", "web/", "client/", "coro/"}) ||
-                          starts_with_any(
-                              h, {"server/cluster/", "web/http_client.hpp", "web/name_lookup.hpp",
-                                  "web/text.hpp", "web/url.hpp"});
-                 },
-                 "of the web layer they use the HTTP client and its texts");
-}
-
-TEST(tidy, the_launcher_knows_no_server) {
-  check_includes([](source const& s) { return s.in("server/launch/"); },
-                 [](std::string const& h) {
-                   return !starts_with_any(
-                       h, {"server/core/", "server/rpc/", "server/app/", "server/cli/", "web/"});
-                 },
-                 "it starts programs; whose they are is nothing to it");
+      "as a client use http_client/http_client.hpp; the server's own is web/server");
 }
 
 TEST(tidy, json_stops_at_web_client_and_command_line) {
   check_includes(
       [](source const& s) {
-        return !starts_with_any(s.path, {"web/", "client/", "server/cli/", "server/cluster/",
-                                         "server/launch/", "bench/", "tests/", "examples/"});
+        return !starts_with_any(s.path, {"web/", "client/", "cli/", "cluster/", "launch/", "bench/",
+                                         "tests/", "examples/"});
       },
       [](std::string const& h) { return !h.starts_with("boost/json"); },
       "the server's inside has structs, not JSON");
-}
-
-TEST(tidy, the_web_layer_reaches_the_engine_through_the_hub_only) {
-  check_includes(
-      [](source const& s) { return s.in("web/"); },
-      [](std::string const& h) {
-        return !starts_with_any(h, {"server/rpc/", "server/app/", "server/cli/", "client/"});
-      },
-      "web sits beside rpc, below app");
 }
 
 TEST(tidy, every_coroutine_belongs_to_a_task_group) {

@@ -59,7 +59,7 @@ class agents {
   call report(std::uint32_t task, std::string const& message) {
     coordination::report_error r;
     r.task.index = task;
-    r.code = core::code::internal;
+    r.code = muster::code::internal;
     r.message = message;
     return ask(std::move(r));
   }

@@ -162,7 +162,7 @@ TEST_F(barriers, an_operator_may_cancel_a_running_one) {
   EXPECT_EQ(text_at(cancelled, "/state"), "FAILED");
   EXPECT_EQ(text_at(cancelled, "/error/code"), "CANCELLED");
   EXPECT_EQ(core_engine().run([&](engine_room&) { return (*parked->fault)->code; }),
-            core::code::cancelled);
+            muster::code::cancelled);
   auto const again = post_json(path + "/a%2Fb/cancel", "", 409);
   EXPECT_EQ(text_at(again, "/code"), "FAILED_PRECONDITION");
   EXPECT_NE(text_at(again, "/detail").find("ended already"), std::string::npos);

@@ -1,4 +1,4 @@
-#include "web/assets.hpp"
+#include "web/server/assets.hpp"
 
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 // The text of the families on closures, tasks and logs.
-#include "web/closure_metrics.hpp"
+#include "web/metrics/closure_metrics.hpp"
 
 #include <gtest/gtest.h>
 

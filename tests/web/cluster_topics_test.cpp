@@ -2,7 +2,7 @@
 #include "tests/web/agents.hpp"
 #include "tests/web/fixture.hpp"
 #include "tests/web/socket.hpp"
-#include "web/rows_topic.hpp"
+#include "web/live/rows_topic.hpp"
 
 namespace muster::web::test {
 namespace {

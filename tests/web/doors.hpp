@@ -3,15 +3,16 @@
 
 #include <map>
 
-#include "web/gateway.hpp"
+#include "web/engine/gateway.hpp"
 
 namespace muster::web::test {
 
 class doors final : public cluster_doors {
  public:
-  core::result<std::string> open(core::coordination::cluster_id c) override {
+  muster::result<std::string> open(core::coordination::cluster_id c) override {
     if (open_.size() == ports_max)
-      return core::status{core::code::resource_exhausted, "no port is left for another cluster"};
+      return muster::status{muster::code::resource_exhausted,
+                            "no port is left for another cluster"};
     return open_[c] = "127.0.0.1:" + std::to_string(9000 + core::raw(c));
   }
   void close(core::coordination::cluster_id c) override { open_.erase(c); }

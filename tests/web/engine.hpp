@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "tests/web/doors.hpp"
-#include "web/engine_link.hpp"
+#include "web/engine/engine_link.hpp"
 
 namespace muster::web::test {
 
@@ -90,7 +90,7 @@ class worker final : public server::worker_sink {
   void on_stop(core::stop_request const&) override {}
   void on_drop(core::per_worker_id) override {}
   void on_drain() override {}
-  void on_disconnect(core::status const&, bool) override { attached_ = false; }
+  void on_disconnect(muster::status const&, bool) override { attached_ = false; }
 
  private:
   void answer(server::hub& h, std::function<void(core::worker_result&, core::blob)> const& fill);

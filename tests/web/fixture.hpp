@@ -10,9 +10,9 @@
 #include <string>
 #include <thread>
 
+#include "http_client/http_client.hpp"
 #include "tests/web/engine.hpp"
-#include "web/http_client.hpp"
-#include "web/server.hpp"
+#include "web/server/server.hpp"
 
 namespace muster::web::test {
 

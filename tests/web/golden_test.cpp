@@ -8,10 +8,10 @@
 #include "tests/web/agents.hpp"
 #include "tests/web/fixture.hpp"
 #include "tests/web/socket.hpp"
-#include "web/counters_topic.hpp"
-#include "web/jobs_topic.hpp"
-#include "web/log_topic.hpp"
-#include "web/tasks_topic.hpp"
+#include "web/live/counters_topic.hpp"
+#include "web/live/jobs_topic.hpp"
+#include "web/live/log_topic.hpp"
+#include "web/live/tasks_topic.hpp"
 
 namespace muster::web {
 namespace {

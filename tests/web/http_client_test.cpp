@@ -1,4 +1,4 @@
-#include "web/http_client.hpp"
+#include "http_client/http_client.hpp"
 
 #include "tests/web/fixture.hpp"
 
@@ -9,13 +9,13 @@ using namespace std::chrono_literals;
 
 class client : public web_fixture {
  protected:
-  core::status error_of(std::string const& target, std::chrono::milliseconds timeout = 5s) {
+  muster::status error_of(std::string const& target, std::chrono::milliseconds timeout = 5s) {
     http_request r;
     r.url = target;
     r.timeout = timeout;
     auto const answer = client_.send(r);
     EXPECT_FALSE(answer);
-    return answer ? core::status{} : answer.error();
+    return answer ? muster::status{} : answer.error();
   }
 };
 
@@ -25,7 +25,7 @@ TEST_F(client, a_server_that_is_not_there_is_named) {
   stop_web();
   server_.reset();
   auto const e = error_of(target + "/api/v1/jobs");
-  EXPECT_EQ(e.code, core::code::unavailable);
+  EXPECT_EQ(e.code, muster::code::unavailable);
   EXPECT_EQ(e.message, "cannot reach " + target + ": connection refused");
 }
 
@@ -33,14 +33,14 @@ TEST_F(client, urls_that_are_none_are_refused_with_a_reason) {
   for (auto const* bad :
        {"", "localhost:8477", "https://", "http://", "http://:80", "http://host:0", "http://[::1]x",
         "http://host:70000", "http://host:x", "http://[::1", "http://host/a b", "ftp://host"})
-    EXPECT_EQ(error_of(bad).code, core::code::invalid_argument) << bad;
+    EXPECT_EQ(error_of(bad).code, muster::code::invalid_argument) << bad;
 }
 
 TEST_F(client, a_silent_server_is_a_deadline) {
   start();
   submit(1);
   auto const e = error_of(url("/api/v1/jobs/job_0000000000000001/join?timeout=60s"), 50ms);
-  EXPECT_EQ(e.code, core::code::deadline_exceeded);
+  EXPECT_EQ(e.code, muster::code::deadline_exceeded);
   EXPECT_EQ(get("/livez").status, 200u);  // on a new connection
 }
 

@@ -5,9 +5,9 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <fstream>
 
+#include "http_client/http_client.hpp"
+#include "http_client/name_lookup.hpp"
 #include "tests/support/http_service.hpp"
-#include "web/http_client.hpp"
-#include "web/name_lookup.hpp"
 
 namespace muster::web::test {
 namespace {
@@ -26,19 +26,19 @@ http_reply hello(http_seen const&) {
   return {200, "hello"};
 }
 
-core::result<http_response> get(http_client& client, std::string const& url,
-                                std::chrono::milliseconds timeout = 20s) {
+muster::result<http_response> get(http_client& client, std::string const& url,
+                                  std::chrono::milliseconds timeout = 20s) {
   http_request r;
   r.url = url;
   r.timeout = timeout;
   return client.send(r);
 }
 
-core::status error_of(http_client& client, std::string const& url,
-                      std::chrono::milliseconds timeout = 20s) {
+muster::status error_of(http_client& client, std::string const& url,
+                        std::chrono::milliseconds timeout = 20s) {
   auto const answer = get(client, url, timeout);
   EXPECT_FALSE(answer) << answer->body;
-  return answer ? core::status{} : answer.error();
+  return answer ? muster::status{} : answer.error();
 }
 
 class https : public ::testing::Test {
@@ -54,7 +54,7 @@ class https : public ::testing::Test {
   authority authority_;
 };
 
-bool has(core::status const& s, std::string const& part) {
+bool has(muster::status const& s, std::string const& part) {
   return s.message.find(part) != std::string::npos;
 }
 
@@ -94,7 +94,7 @@ TEST_F(https, an_unknown_authority_is_named_with_the_file_that_lacks_it) {
   http_service const server(hello, {"127.0.0.1", authority("somebody else").issue()});
   auto c = client();
   auto const e = error_of(c, server.url());
-  EXPECT_EQ(e.code, core::code::unauthenticated);
+  EXPECT_EQ(e.code, muster::code::unauthenticated);
   EXPECT_TRUE(has(e, server.url() + ": its certificate is not accepted: ")) << e.message;
   EXPECT_TRUE(has(e, "issued by 'CN = somebody else'")) << e.message;
   EXPECT_TRUE(has(e, "those of " + ca_file())) << e.message;
@@ -104,7 +104,7 @@ TEST_F(https, the_system_does_not_know_a_certificate_that_signed_itself) {
   http_service const server(hello, {"127.0.0.1", self_signed()});
   http_client c;
   auto const e = error_of(c, server.url());
-  EXPECT_EQ(e.code, core::code::unauthenticated);
+  EXPECT_EQ(e.code, muster::code::unauthenticated);
   EXPECT_TRUE(has(e, "self-signed certificate")) << e.message;
   EXPECT_TRUE(has(e, "the authorities are the system's")) << e.message;
 }
@@ -115,7 +115,7 @@ TEST_F(https, a_certificate_for_another_name_is_refused_with_the_names_it_has) {
   http_service const server(hello, {"127.0.0.1", authority_.issue(other)});
   auto c = client();
   auto const by_address = error_of(c, server.url());
-  EXPECT_EQ(by_address.code, core::code::unauthenticated);
+  EXPECT_EQ(by_address.code, muster::code::unauthenticated);
   EXPECT_TRUE(
       has(by_address, "it is for DNS:other.example, IP Address:10.0.0.1, not for 127.0.0.1"))
       << by_address.message;
@@ -142,7 +142,7 @@ TEST_F(https, a_ca_file_that_is_none_is_named) {
   http_service const server(hello, {"127.0.0.1", authority_.issue()});
   http_client missing({1000, "/nowhere/ca.pem", true});
   auto e = error_of(missing, server.url());
-  EXPECT_EQ(e.code, core::code::invalid_argument);
+  EXPECT_EQ(e.code, muster::code::invalid_argument);
   EXPECT_EQ(e.message, "CA file /nowhere/ca.pem: No such file or directory");
   std::ofstream(ca_file()) << "no certificate";
   auto c = client();
@@ -153,7 +153,7 @@ TEST_F(https, a_server_that_speaks_plain_http_is_no_tls_server) {
   http_service const server(hello);
   auto c = client();
   auto const e = error_of(c, "https://127.0.0.1:" + std::to_string(server.port()));
-  EXPECT_EQ(e.code, core::code::unavailable);
+  EXPECT_EQ(e.code, muster::code::unavailable);
   EXPECT_TRUE(has(e, "the TLS handshake failed") || has(e, "broke in the TLS handshake"))
       << e.message;
 }
@@ -164,7 +164,7 @@ TEST_F(https, a_server_that_is_silent_in_the_handshake_is_left_in_time) {
   auto const port = silent.local_endpoint().port();
   auto c = client();
   auto const e = error_of(c, "https://127.0.0.1:" + std::to_string(port), 50ms);
-  EXPECT_EQ(e.code, core::code::unavailable);
+  EXPECT_EQ(e.code, muster::code::unavailable);
   EXPECT_TRUE(has(e, "timed out")) << e.message;
 }
 
@@ -178,7 +178,7 @@ TEST_F(https, a_body_that_breaks_off_is_no_answer) {
                               options);
     auto c = client();
     auto const cut = error_of(c, server.url());
-    EXPECT_EQ(cut.code, core::code::unavailable);
+    EXPECT_EQ(cut.code, muster::code::unavailable);
     EXPECT_TRUE(has(cut, "in the middle of the answer")) << cut.message;
     EXPECT_TRUE(has(error_of(c, server.url()), "waiting for the answer"));
     auto const fine = get(c, server.url());
@@ -193,7 +193,7 @@ TEST_F(https, an_answer_over_the_limit_is_refused) {
   });
   auto c = client();
   auto const e = error_of(c, server.url());
-  EXPECT_EQ(e.code, core::code::resource_exhausted);
+  EXPECT_EQ(e.code, muster::code::resource_exhausted);
   EXPECT_TRUE(has(e, "longer than 1000 bytes")) << e.message;
 }
 
@@ -207,7 +207,7 @@ TEST_F(https, a_name_is_looked_up_no_longer_than_the_limit) {
   EXPECT_LT(std::chrono::steady_clock::now() - begun, 20s);
   auto c = client();
   auto const e = error_of(c, "https://nobody.invalid/", 100ms);
-  EXPECT_EQ(e.code, core::code::unavailable);
+  EXPECT_EQ(e.code, muster::code::unavailable);
   EXPECT_TRUE(has(e, "cannot reach https://nobody.invalid: ")) << e.message;
 }
 
@@ -217,10 +217,10 @@ TEST_F(https, a_line_break_cannot_be_smuggled_into_a_header) {
   http_request r;
   r.url = server.url();
   r.token = "a\r\nX-Other: 1";
-  EXPECT_EQ(c.send(r).error().code, core::code::invalid_argument);
+  EXPECT_EQ(c.send(r).error().code, muster::code::invalid_argument);
   r.token = {};
   r.headers.emplace_back("X-A", "1\n");
-  EXPECT_EQ(c.send(r).error().code, core::code::invalid_argument);
+  EXPECT_EQ(c.send(r).error().code, muster::code::invalid_argument);
   EXPECT_TRUE(server.seen().empty());
 }
 

@@ -2,9 +2,9 @@
 
 #include <boost/json.hpp>
 
-#include "web/json_check.hpp"
-#include "web/json_in.hpp"
-#include "web/json_out.hpp"
+#include "web/json/json_check.hpp"
+#include "web/json/json_in.hpp"
+#include "web/json/json_out.hpp"
 
 namespace muster::web {
 namespace {

@@ -1,7 +1,7 @@
 // Logs live over the WebSocket: snapshot, deltas, the end, and what is bounded.
 #include "tests/web/fixture.hpp"
 #include "tests/web/socket.hpp"
-#include "web/log_topic.hpp"
+#include "web/live/log_topic.hpp"
 
 namespace muster::web::test {
 namespace {

@@ -1,10 +1,10 @@
-#include "web/router.hpp"
+#include "web/http/router.hpp"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "web/query.hpp"
+#include "web/http/query.hpp"
 
 namespace muster::web {
 namespace {

@@ -83,7 +83,7 @@ TEST_F(stop, new_connections_are_refused) {
   r.url = url("/livez");
   auto const answer = client_.send(r);
   ASSERT_FALSE(answer);
-  EXPECT_EQ(answer.error().code, core::code::unavailable);
+  EXPECT_EQ(answer.error().code, muster::code::unavailable);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "web/submission.hpp"
+#include "web/rest/submission.hpp"
 
 #include <gtest/gtest.h>
 

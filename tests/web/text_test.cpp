@@ -1,6 +1,8 @@
-#include "web/text.hpp"
+#include "base/text.hpp"
 
 #include <gtest/gtest.h>
+
+#include "web/json/id_text.hpp"
 
 namespace muster::web {
 namespace {

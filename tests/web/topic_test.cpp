@@ -2,9 +2,9 @@
 
 #include <boost/json.hpp>
 
-#include "web/counters_topic.hpp"
-#include "web/jobs_topic.hpp"
-#include "web/tasks_topic.hpp"
+#include "web/live/counters_topic.hpp"
+#include "web/live/jobs_topic.hpp"
+#include "web/live/tasks_topic.hpp"
 
 namespace muster::web {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "server/core/check.hpp"
+#include "base/check.hpp"
 
 namespace muster::core::coordination {
 

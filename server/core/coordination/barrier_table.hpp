@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "server/core/api/time.hpp"
 #include "server/core/coordination/fault.hpp"
-#include "server/core/time.hpp"
 
 namespace muster::core::coordination {
 

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "server/core/api/time.hpp"
 #include "server/core/coordination/fault.hpp"
-#include "server/core/time.hpp"
 
 namespace muster::core::coordination {
 

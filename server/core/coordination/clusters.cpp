@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "server/core/check.hpp"
+#include "base/check.hpp"
 
 namespace muster::core::coordination {
 namespace {

@@ -7,9 +7,9 @@
 #include <variant>
 #include <vector>
 
-#include "server/core/blob.hpp"
+#include "server/core/api/blob.hpp"
+#include "server/core/api/time.hpp"
 #include "server/core/coordination/fault.hpp"
-#include "server/core/time.hpp"
 
 namespace muster::core::coordination {
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
-#include "server/core/ids.hpp"
-#include "server/core/status.hpp"
+#include "base/status.hpp"
+#include "server/core/api/ids.hpp"
 
 namespace muster::core::coordination {
 
@@ -25,7 +25,7 @@ struct barrier_instance {
 };
 
 struct fault {
-  core::code code = core::code::unknown;
+  muster::code code = muster::code::unknown;
   std::string message;  ///< at most `message_bytes_max`, UTF-8
   /// Clients treat it as an answer of the service rather than a broken connection.
   bool coordination = true;

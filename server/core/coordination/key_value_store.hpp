@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "server/core/blob.hpp"
+#include "server/core/api/blob.hpp"
 #include "server/core/coordination/effects.hpp"
 #include "server/core/coordination/limits.hpp"
 

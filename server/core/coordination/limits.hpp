@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "server/core/time.hpp"
+#include "server/core/api/time.hpp"
 
 namespace muster::core::coordination {
 

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "server/core/check.hpp"
+#include "base/check.hpp"
 #include "server/core/coordination/requests.hpp"
 
 namespace muster::core::coordination {

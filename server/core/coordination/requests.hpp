@@ -8,9 +8,9 @@
 #include <variant>
 #include <vector>
 
-#include "server/core/blob.hpp"
+#include "server/core/api/blob.hpp"
+#include "server/core/api/time.hpp"
 #include "server/core/coordination/fault.hpp"
-#include "server/core/time.hpp"
 
 namespace muster::core::coordination {
 
@@ -60,7 +60,7 @@ struct reset_task {
 struct report_error {
   caller from;
   task_ref task;
-  core::code code = core::code::unknown;
+  muster::code code = muster::code::unknown;
   std::string message;
 };
 

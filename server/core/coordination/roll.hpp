@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "server/core/blob.hpp"
+#include "server/core/api/blob.hpp"
 #include "server/core/coordination/effects.hpp"
 
 namespace muster::core::coordination {

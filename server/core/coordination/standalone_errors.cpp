@@ -8,7 +8,7 @@ constexpr std::size_t errors_told = 20;  // notices about tasks that fail at one
 
 }  // namespace
 
-fault_ptr standalone_service::about(task_index t, core::code c, std::string message,
+fault_ptr standalone_service::about(task_index t, muster::code c, std::string message,
                                     bool reported) const {
   auto f = std::make_shared<fault>();
   f->code = c;
@@ -18,7 +18,7 @@ fault_ptr standalone_service::about(task_index t, core::code c, std::string mess
   return f;
 }
 
-fault_ptr standalone_service::barrier_fault(barrier_type const& b, core::code c,
+fault_ptr standalone_service::barrier_fault(barrier_type const& b, muster::code c,
                                             std::string message) const {
   auto f = std::make_shared<fault>();
   f->code = c;

@@ -103,7 +103,7 @@ void standalone_service::answer(call_id call, fault_ptr f) {
   fx_->replies.push_back({call, std::move(f), {}});
 }
 
-void standalone_service::refuse(caller const& from, core::code c, std::string message,
+void standalone_service::refuse(caller const& from, muster::code c, std::string message,
                                 bool coordination) {
   auto f = std::make_shared<fault>();
   f->code = c;

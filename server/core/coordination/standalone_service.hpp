@@ -115,7 +115,7 @@ class standalone_service final : public service {
   void answer(call_id call, Body body) {
     fx_->replies.push_back({call, nullptr, std::move(body)});
   }
-  void refuse(caller const& from, core::code c, std::string message, bool coordination = true);
+  void refuse(caller const& from, muster::code c, std::string message, bool coordination = true);
   void tell(severity s, std::string kind, std::string subject, std::string text);
   void answer_early(call_id call);
   void withdraw(call_id call, parked_call const& p);
@@ -132,7 +132,7 @@ class standalone_service final : public service {
   bool all_left() const;
 
   // standalone_errors.cpp
-  fault_ptr about(task_index t, core::code c, std::string message, bool reported = false) const;
+  fault_ptr about(task_index t, muster::code c, std::string message, bool reported = false) const;
   bool mark_error(task_index t, fault_ptr const& f);
   void fail_tasks(std::vector<task_error> const& errors, fault_ptr const& told);
   void set_all_errors(std::string const& message);
@@ -176,7 +176,7 @@ class standalone_service final : public service {
   void blame_missing(barrier_type const& b);
   void leave_barriers(std::vector<task_error> const& leavers);
   void enter_shutdown(caller const& from, task_index t);
-  fault_ptr barrier_fault(barrier_type const& b, core::code c, std::string message) const;
+  fault_ptr barrier_fault(barrier_type const& b, muster::code c, std::string message) const;
   std::string shutdown_id() const;
   std::string devices_id() const;
   /// Higher ones are nobody's count, and one more must not leave 64 bits.

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "server/core/blob.hpp"
+#include "server/core/api/blob.hpp"
 #include "server/core/coordination/cluster_spec.hpp"
 #include "server/core/coordination/effects.hpp"
 

@@ -1,9 +1,9 @@
-#include "server/cluster/http/api_client.hpp"
+#include "cluster/http/api_client.hpp"
 
 #include <boost/json/parse.hpp>
 
-#include "server/cluster/http/json_place.hpp"
-#include "server/cluster/http/retry_after.hpp"
+#include "cluster/http/json_place.hpp"
+#include "cluster/http/retry_after.hpp"
 #include "tests/cluster/http/fixture.hpp"
 
 namespace muster::testing {

@@ -1,4 +1,4 @@
-#include "server/cluster/http/cloud_resolver_kinds.hpp"
+#include "cluster/http/cloud_resolver_kinds.hpp"
 
 #include "tests/cluster/http/kubernetes_fixture.hpp"
 #include "tests/cluster/http/tpu_fixture.hpp"

@@ -9,7 +9,7 @@
 #include <memory>
 #include <mutex>
 
-#include "server/cluster/http/time_source.hpp"
+#include "cluster/http/time_source.hpp"
 #include "tests/cluster/fixture.hpp"
 #include "tests/support/http_service.hpp"
 

@@ -1,4 +1,4 @@
-#include "server/cluster/http/gce_resolver.hpp"
+#include "cluster/http/gce_resolver.hpp"
 #include "tests/cluster/http/google_fixture.hpp"
 
 namespace muster::testing {

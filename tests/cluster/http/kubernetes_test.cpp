@@ -1,5 +1,5 @@
-#include "server/cluster/http/kubernetes_resolver.hpp"
-#include "server/cluster/http/natural_order.hpp"
+#include "cluster/http/kubernetes_resolver.hpp"
+#include "cluster/http/natural_order.hpp"
 #include "tests/cluster/http/kubernetes_fixture.hpp"
 
 namespace muster::testing {

@@ -68,8 +68,8 @@ void model_agent::enlist() {
 }
 
 void model_agent::connect(cc::reply const* r) {
-  auto const code = !r ? core::code::unavailable : r->fault ? r->fault->code : core::code::ok;
-  if (code == core::code::ok) {
+  auto const code = !r ? muster::code::unavailable : r->fault ? r->fault->code : muster::code::ok;
+  if (code == muster::code::ok) {
     ++registered;
     service_ = std::get<core::incarnation>(r->body);
     beat();
@@ -78,8 +78,8 @@ void model_agent::connect(cc::reply const* r) {
     return work();
   }
   // As the library does: some errors are tried again, others are the end of the process.
-  auto const again = code == core::code::unavailable || code == core::code::aborted ||
-                     code == core::code::internal;
+  auto const again = code == muster::code::unavailable || code == muster::code::aborted ||
+                     code == muster::code::internal;
   if (again)
     return after(core::duration(world_.dice().between(1, 2'000'000)), [this] { enlist(); });
   die("registration refused");
@@ -113,7 +113,7 @@ void model_agent::beat() {
 void model_agent::poll() {
   call(cc::poll_for_error{{}, me()}, 24h, [this](cc::reply const* reply) {
     if (!reply->fault) throw violation("a poll was answered OK");
-    if (reply->fault->code != core::code::cancelled) suffer(*reply);
+    if (reply->fault->code != muster::code::cancelled) suffer(*reply);
   });
 }
 
@@ -160,7 +160,7 @@ void model_agent::work() {
       return ask_who_lives();
     case 10:
       if (!world_.spec().recoverable && dice.chance(4))
-        return call(cc::report_error{{}, me(), core::code::internal, "user code failed"}, 5s,
+        return call(cc::report_error{{}, me(), muster::code::internal, "user code failed"}, 5s,
                     [](cc::reply const*) {});
       return call(cc::cancel_barrier{{}, "all0", counters_["all0"]}, 5s, [](cc::reply const*) {});
     default:

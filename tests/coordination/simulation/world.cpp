@@ -131,7 +131,7 @@ void world::look(cc::reply const& r, open_call const& c) {
   }
   if (c.barrier.empty() || r.fault == nullptr) {
     if (auto const* counter = std::get_if<std::int64_t>(&r.body); counter && !c.barrier.empty())
-      agree(c.barrier, *counter, core::code::ok);
+      agree(c.barrier, *counter, muster::code::ok);
     return;
   }
   if (!r.fault->barrier) return;  // refused, superseded or given up: says nothing of the instance
@@ -140,9 +140,9 @@ void world::look(cc::reply const& r, open_call const& c) {
   if (r.fault->barrier->counter == c.counter) agree(c.barrier, c.counter, r.fault->code);
 }
 
-void world::agree(std::string const& id, std::int64_t counter, core::code result) {
+void world::agree(std::string const& id, std::int64_t counter, muster::code result) {
   // A generation that ends aborts what runs; its service is gone by now.
-  if (result == core::code::aborted) return;
+  if (result == muster::code::aborted) return;
   auto const [it, first] = barriers_.emplace(std::pair(id, counter), result);
   if (!first && it->second != result)
     throw violation("barrier " + id + "::" + std::to_string(counter) + " ended as " +

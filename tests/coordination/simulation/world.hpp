@@ -66,7 +66,7 @@ class world {
   void deliver(std::uint64_t handle, cc::request r);
   void perform(cc::effects& fx);
   void look(cc::reply const& r, open_call const& c);
-  void agree(std::string const& id, std::int64_t counter, core::code result);
+  void agree(std::string const& id, std::int64_t counter, muster::code result);
   void fold(std::uint64_t value);
   void fold(cc::reply const& r);
 
@@ -83,7 +83,8 @@ class world {
 
   core::incarnation generation_{};
   std::int64_t version_ = -1;
-  std::map<std::pair<std::string, std::int64_t>, core::code> barriers_;  // how each instance ended
+  std::map<std::pair<std::string, std::int64_t>, muster::code>
+      barriers_;  // how each instance ended
 
   std::uint64_t hash_ = 14695981039346656037ull;
   std::deque<std::string> notes_;

@@ -1,13 +1,13 @@
 // The agents of the picked cluster: victims apart from casualties, who is late, who never came.
 
 import { useSignal } from '@preact/signals';
-import { agentName, countPlights, hostOf, listAgents, plight, PLIGHT_SHAPES, PLIGHT_WORDS, PLIGHTS, remark, type Plight } from './agents';
-import { age, clock, count, moment } from './format';
-import { Grid, type Column } from './grid';
+import { agentName, countPlights, hostOf, listAgents, plight, PLIGHT_SHAPES, PLIGHT_WORDS, PLIGHTS, remark, type Plight } from './model/agents';
+import { age, clock, count, moment } from './model/format';
+import { Grid, type Column } from './parts/grid';
 import { cluster, query, slow, store, viewNow } from './page';
-import { Panel } from './panel';
-import type { AgentRow, ClusterRow } from './protocol';
-import { Mark } from './shape';
+import { Panel } from './parts/panel';
+import type { AgentRow, ClusterRow } from './model/protocol';
+import { Mark } from './parts/shape';
 
 const shortened = (incarnation: string): string => (incarnation.length > 9 ? `${incarnation.slice(0, 8)}…` : incarnation);
 

@@ -3,9 +3,9 @@
 
 import { effect } from '@preact/signals';
 import { announcement, connectionState } from './connection';
-import { plural } from './format';
+import { plural } from './model/format';
 import { fast, store } from './page';
-import { TASK_STATES } from './protocol';
+import { TASK_STATES } from './model/protocol';
 
 const EVERY_MS = 5000;
 const ERROR = TASK_STATES.indexOf('ERROR');

@@ -1,8 +1,8 @@
-import { attention } from './attention';
-import { age, count, moment } from './format';
+import { attention } from './model/attention';
+import { age, count, moment } from './model/format';
 import { fast, frozen, selected, slow, store, viewNow } from './page';
-import { Panel } from './panel';
-import { Mark } from './shape';
+import { Panel } from './parts/panel';
+import { Mark } from './parts/shape';
 
 export function Attention() {
   slow.value;

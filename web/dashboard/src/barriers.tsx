@@ -1,14 +1,14 @@
 // Who waits for whom: running barriers with the names of the missing, then how the others ended.
 
 import { useSignal } from '@preact/signals';
-import { hostOf } from './agents';
-import { Bar } from './bar';
-import { age, count, moment, plural } from './format';
-import { Grid, type Column } from './grid';
+import { hostOf } from './model/agents';
+import { Bar } from './parts/bar';
+import { age, count, moment, plural } from './model/format';
+import { Grid, type Column } from './parts/grid';
 import { cluster, query, slow, store, viewNow } from './page';
-import { Panel } from './panel';
-import type { BarrierRow } from './protocol';
-import { Mark } from './shape';
+import { Panel } from './parts/panel';
+import type { BarrierRow } from './model/protocol';
+import { Mark } from './parts/shape';
 
 const NAMES_SHOWN = 24;
 

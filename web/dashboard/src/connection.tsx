@@ -1,7 +1,7 @@
 // Whether what you see is now. A frozen page that looks alive is worse than none.
 
 import { signal } from '@preact/signals';
-import { age } from './format';
+import { age } from './model/format';
 import { dataAge, link, paused, rebooted, retryNow, setPaused, slow, store } from './page';
 
 type State = 'connecting' | 'live' | 'paused' | 'reconnecting';

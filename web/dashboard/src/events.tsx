@@ -1,12 +1,12 @@
 // What happened, newest first.
 
 import { useSignal } from '@preact/signals';
-import { clock, count, moment } from './format';
-import { Grid, type Column } from './grid';
+import { clock, count, moment } from './model/format';
+import { Grid, type Column } from './parts/grid';
 import { query, slow, store } from './page';
-import { Panel } from './panel';
-import type { EventRow } from './protocol';
-import { Mark, type Shape } from './shape';
+import { Panel } from './parts/panel';
+import type { EventRow } from './model/protocol';
+import { Mark, type Shape } from './parts/shape';
 
 type Severity = EventRow['severity'];
 const SHAPES: Record<Severity, Shape> = { INFO: 'waiting', WARNING: 'late', ERROR: 'error' };

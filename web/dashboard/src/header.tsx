@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { ClusterPicker } from './cluster-picker';
-import { age, moment } from './format';
+import { age, moment } from './model/format';
 import { frozen, helpOpen, paused, query, setPaused, setQuery, shortcuts, slow, store, viewNow } from './page';
 import { address, go, page, PAGES } from './route';
 

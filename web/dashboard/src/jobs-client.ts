@@ -1,8 +1,8 @@
 // A job and its closures over REST, on demand: the list of jobs has the newest only, and of closures there may be
 // millions, so a page sees the first few.
 
-import type { LogProgress } from './log-protocol';
-import type { Job, JobState } from './protocol';
+import type { LogProgress } from './model/log-protocol';
+import type { Job, JobState } from './model/protocol';
 
 export interface Closure {
   id: string;

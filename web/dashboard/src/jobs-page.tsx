@@ -1,17 +1,17 @@
 // Jobs; of the chosen one its closures with their progress, and what they log.
 
 import { useEffect } from 'preact/hooks';
-import { Bar } from './bar';
-import { age, count, percent } from './format';
+import { Bar } from './parts/bar';
+import { age, count, percent } from './model/format';
 import { readClosures, readJob, type Closure } from './jobs-client';
-import { LogPanel } from './log-panel';
+import { LogPanel } from './parts/log-panel';
 import { useLooked } from './looked';
 import { shownJob, slow, store, viewNow } from './page';
-import { Panel } from './panel';
-import { JobRow } from './progress';
-import type { Job } from './protocol';
+import { Panel } from './parts/panel';
+import { JobRow } from './parts/progress';
+import type { Job } from './model/protocol';
 import { address, follow, jobAddress, pickedClosure, pickedJob } from './route';
-import { Mark, type Shape } from './shape';
+import { Mark, type Shape } from './parts/shape';
 
 const SHAPES: Record<Closure['state'], Shape> = {
   BLOCKED: 'waiting',

@@ -1,13 +1,13 @@
 // The five numbers that answer "is it well?" before anything else is read.
 
 import type { ComponentChildren } from 'preact';
-import { Bar } from './bar';
-import { age, count, short, span } from './format';
-import type { Series } from './history';
+import { Bar } from './parts/bar';
+import { age, count, short, span } from './model/format';
+import type { Series } from './model/history';
 import { slow, store } from './page';
-import type { Counters } from './protocol';
-import { Mark, type Shape } from './shape';
-import { Spark } from './spark';
+import type { Counters } from './model/protocol';
+import { Mark, type Shape } from './parts/shape';
+import { Spark } from './parts/spark';
 
 export function KeyNumbers() {
   slow.value;

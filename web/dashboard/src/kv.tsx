@@ -2,12 +2,12 @@
 
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { age, bytes, count, moment } from './format';
+import { age, bytes, count, moment } from './model/format';
 import { readFolder, readValue, readWaits, type Folder, type KeyValue, type Waits } from './kv-client';
-import { asHex, asJson, asText, crumbs, looks, type Look } from './kv-value';
+import { asHex, asJson, asText, crumbs, looks, type Look } from './model/kv-value';
 import { KeyWaits } from './kv-waits';
 import { cluster, frozen, query, slow, viewNow } from './page';
-import { Panel } from './panel';
+import { Panel } from './parts/panel';
 import { address, follow, prefix } from './route';
 
 const AGAIN_MS = 2000;

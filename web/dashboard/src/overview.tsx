@@ -1,9 +1,9 @@
 import { Attention } from './attention-panel';
-import { Queue, Throughput } from './chart';
+import { Queue, Throughput } from './parts/chart';
 import { KeyNumbers } from './key-numbers';
-import { ClusterMap } from './map';
-import { Progress } from './progress';
-import { TaskList } from './task-list';
+import { ClusterMap } from './parts/map';
+import { Progress } from './parts/progress';
+import { TaskList } from './parts/task-list';
 import { Values } from './values';
 
 export function Overview() {

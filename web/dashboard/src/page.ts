@@ -6,12 +6,12 @@
 // A hidden page gets neither.
 
 import { computed, effect, signal } from '@preact/signals';
-import { mayLog } from './log-protocol';
-import { listOrder, mapGroups, type MapGroup } from './order';
-import type { ClusterRow, Topic } from './protocol';
+import { mayLog } from './model/log-protocol';
+import { listOrder, mapGroups, type MapGroup } from './model/order';
+import type { ClusterRow, Topic } from './model/protocol';
 import { page, picked, pickedClosure, pickedJob, startRouting } from './route';
 import { Socket, type Link, type Wire } from './socket';
-import { Store } from './store';
+import { Store } from './model/store';
 
 const SLOW_MS = 500;
 const SORT_MS = 1000;

@@ -1,4 +1,4 @@
-import { clock, count, short } from './format';
+import { clock, count, short } from './model/format';
 import { ConnectionLine } from './connection';
 import { cluster, paused, slow, store } from './page';
 import { address, follow, page, PAGES, type Page } from './route';

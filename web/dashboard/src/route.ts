@@ -2,7 +2,7 @@
 // a chat.
 
 import { signal } from '@preact/signals';
-import type { Topic } from './protocol';
+import type { Topic } from './model/protocol';
 
 export const PAGES = [
   { path: '/', title: 'Overview', key: 'o', topics: ['counters', 'clusters', 'tasks', 'jobs'] },

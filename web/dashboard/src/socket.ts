@@ -10,8 +10,8 @@ import {
   type ServerMessage,
   type Topic,
   type TopicMessage,
-} from './protocol';
-import type { Store } from './store';
+} from './model/protocol';
+import type { Store } from './model/store';
 
 export type Link = 'connecting' | 'live' | 'lost';
 

@@ -1,6 +1,6 @@
 import { Agents } from './agents-panel';
 import { cluster, slow } from './page';
-import { TaskList } from './task-list';
+import { TaskList } from './parts/task-list';
 
 export function TasksPage() {
   slow.value;

@@ -1,10 +1,10 @@
 // RemoteValues by status. Millions are unreadable as rows; three numbers and a bar are not.
 
-import { Bar } from './bar';
-import { bytes, count, percent, plural } from './format';
+import { Bar } from './parts/bar';
+import { bytes, count, percent, plural } from './model/format';
 import { slow, store } from './page';
-import { Panel } from './panel';
-import { Mark, type Shape } from './shape';
+import { Panel } from './parts/panel';
+import { Mark, type Shape } from './parts/shape';
 
 export function Values() {
   slow.value;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { attention, type Facts } from '../src/attention';
-import type { ClusterRow, Counters, Job, TaskRows } from '../src/protocol';
-import { Tasks } from '../src/tasks';
+import { attention, type Facts } from '../src/model/attention';
+import type { ClusterRow, Counters, Job, TaskRows } from '../src/model/protocol';
+import { Tasks } from '../src/model/tasks';
 
 function counters(change: Partial<{ queued: number; put_back: number; aborted: number; connected: number }> = {}): Counters {
   return {

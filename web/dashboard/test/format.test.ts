@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { age, bytes, count, percent, plural, short, some, span, tick } from '../src/format';
+import { age, bytes, count, percent, plural, short, some, span, tick } from '../src/model/format';
 
 const table = (name: string, of: (n: number) => string, cases: [number, string][]) =>
   test(name, () => {

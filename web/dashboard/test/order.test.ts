@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { listOrder, mapGroups } from '../src/order';
-import { TASK_STATES, type TaskRows } from '../src/protocol';
-import { Tasks } from '../src/tasks';
+import { listOrder, mapGroups } from '../src/model/order';
+import { TASK_STATES, type TaskRows } from '../src/model/protocol';
+import { Tasks } from '../src/model/tasks';
 
 function cluster(of: { job: string; index: number; state?: string; host?: string }[]): Tasks {
   const tasks = new Tasks();

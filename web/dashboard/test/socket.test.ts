@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ClientMessage } from '../src/protocol';
+import type { ClientMessage } from '../src/model/protocol';
 import { Socket, type SocketEnv, type Wire } from '../src/socket';
-import { Store } from '../src/store';
+import { Store } from '../src/model/store';
 
 class FakeWire implements Wire {
   onopen = null;

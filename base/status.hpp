@@ -1,0 +1,59 @@
+// What went wrong, as a value. Codes are gRPC's own numbers, so shells map them without a table.
+#pragma once
+
+#include <boost/system/result.hpp>
+#include <exception>
+#include <string>
+#include <string_view>
+
+namespace muster {
+
+enum class code : int {
+  ok = 0,
+  cancelled = 1,
+  unknown = 2,
+  invalid_argument = 3,
+  deadline_exceeded = 4,
+  not_found = 5,
+  already_exists = 6,
+  permission_denied = 7,
+  resource_exhausted = 8,
+  failed_precondition = 9,
+  aborted = 10,
+  out_of_range = 11,
+  unimplemented = 12,
+  internal = 13,
+  unavailable = 14,
+  unauthenticated = 16,
+};
+
+/// The gRPC name: "INVALID_ARGUMENT".
+std::string_view name(code c);
+
+struct status {
+  muster::code code = code::ok;
+  std::string message;
+
+  bool ok() const { return code == muster::code::ok; }
+  bool operator==(status const&) const = default;
+};
+
+class status_error : public std::exception {
+ public:
+  explicit status_error(status s) : status_(std::move(s)) {}
+  char const* what() const noexcept override { return status_.message.c_str(); }
+
+ private:
+  status status_;
+};
+
+// Found by argument-dependent look-up when somebody calls value() on an error.
+[[noreturn]] inline void throw_exception_from_error(status const& s,
+                                                    boost::source_location const&) {
+  throw status_error(s);
+}
+
+template <class T>
+using result = boost::system::result<T, status>;
+
+}  // namespace muster

@@ -1,0 +1,56 @@
+#include "cli/actions.hpp"
+
+#include <algorithm>
+
+#include "cli/submission.hpp"
+
+namespace muster::cli {
+
+action_words::action_words(std::string verb, std::vector<std::string> words,
+                           std::initializer_list<char const*> actions)
+    : verb_(std::move(verb)), action_(words.empty() ? *actions.begin() : words.front()) {
+  if (!words.empty()) rest_.assign(words.begin() + 1, words.end());
+  if (std::find(actions.begin(), actions.end(), action_) != actions.end()) return;
+  std::string known;
+  for (auto const* a : actions) known += (known.empty() ? "" : ", ") + std::string(a);
+  throw command_error(
+      exit_usage, "'" + action_ + "' is none of " + known + " (see 'muster " + verb_ + " --help')");
+}
+
+std::string const& action_words::need(std::size_t at, std::string const& what) const {
+  if (at < rest_.size() && !rest_[at].empty()) return rest_[at];
+  throw wrong(what + " is missing");
+}
+
+void action_words::at_most(std::size_t n) const {
+  if (rest_.size() > n) throw wrong("'" + rest_[n] + "' is too much");
+}
+
+command_error action_words::wrong(std::string const& why) const {
+  return {exit_usage, action_ + ": " + why + " (see 'muster " + verb_ + " --help')"};
+}
+
+void add_action_words(CLI::App& verb, std::vector<std::string>& words, std::string const& form,
+                      std::string const& help) {
+  verb.add_option("action", words, help)->type_name(form);
+}
+
+std::vector<std::string> leftover_words(CLI::App const& verb,
+                                        std::vector<std::string> const& literal) {
+  std::vector<std::string> all;
+  for (auto const& word : verb.remaining()) {
+    if (word.starts_with('-') && !argument(word).is_number())
+      throw command_error(exit_usage, "unknown flag " + word + "; write -- before arguments");
+    all.push_back(word);
+  }
+  all.insert(all.end(), literal.begin(), literal.end());
+  return all;
+}
+
+void add_cluster_option(CLI::App& verb, std::string& cluster) {
+  verb.add_option("--cluster", cluster, "Name of the cluster; default: the main port's")
+      ->type_name("NAME")
+      ->capture_default_str();
+}
+
+}  // namespace muster::cli

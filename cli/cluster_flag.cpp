@@ -1,0 +1,128 @@
+#include "cli/cluster_flag.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <vector>
+
+#include "cli/durations.hpp"
+#include "cluster/text.hpp"
+
+namespace muster::cli {
+namespace {
+
+namespace coordination = core::coordination;
+using cluster::split;
+using coordination::cluster_spec;
+
+muster::status wrong(std::string_view part, std::string_view what) {
+  return {muster::code::invalid_argument, "'" + std::string(part) + "': " + std::string(what)};
+}
+
+muster::status add_job(cluster_spec& spec, std::string_view part) {
+  auto const equals = part.find('=');
+  coordination::job_spec job;
+  job.name = std::string(part.substr(0, equals));
+  auto const digits = equals == std::string_view::npos ? "" : part.substr(equals + 1);
+  auto const* end = digits.data() + digits.size();
+  auto const [at, error] = std::from_chars(digits.data(), end, job.tasks);
+  if (error != std::errc{} || at != end || job.tasks == 0)
+    return wrong(part, "write JOB=N with a number of tasks, as in worker=4");
+  spec.jobs.push_back(std::move(job));
+  return {};
+}
+
+struct duration_key {
+  std::string_view name;
+  core::duration cluster_spec::*field;
+};
+constexpr duration_key durations[] = {{"heartbeat_timeout", &cluster_spec::heartbeat_timeout},
+                                      {"register_timeout", &cluster_spec::register_timeout},
+                                      {"shutdown_timeout", &cluster_spec::shutdown_timeout},
+                                      {"stuck_after", &cluster_spec::stuck_after}};
+
+struct flag_key {
+  std::string_view name;
+  bool cluster_spec::*field;
+};
+constexpr flag_key flags[] = {{"recoverable", &cluster_spec::recoverable},
+                              {"allow_reconnect", &cluster_spec::allow_reconnect},
+                              {"register_barrier", &cluster_spec::register_barrier},
+                              {"renew", &cluster_spec::renew}};
+
+muster::status set_recoverable_jobs(cluster_spec& spec, std::string_view part,
+                                    std::string_view names) {
+  for (auto const name : split(names, '+')) {
+    auto const job = std::find_if(spec.jobs.begin(), spec.jobs.end(),
+                                  [&](auto const& j) { return j.name == name; });
+    if (job == spec.jobs.end())
+      return wrong(part, "'" + std::string(name) + "' is neither true, false nor one of its jobs");
+    job->recoverable = true;
+  }
+  return {};
+}
+
+muster::status set_key(cluster_spec& spec, std::string_view part) {
+  auto const equals = part.find('=');
+  auto const key = part.substr(0, equals);
+  auto const value = equals == std::string_view::npos ? "" : part.substr(equals + 1);
+  for (auto const& k : durations) {
+    if (key != k.name) continue;
+    auto const parsed = parse_duration(value);
+    if (!parsed) return wrong(part, "write a duration, as in 30s or 5m");
+    spec.*k.field = *parsed;
+    return {};
+  }
+  for (auto const& k : flags) {
+    if (key != k.name) continue;
+    if (value != "true" && value != "false") {
+      if (key == "recoverable") return set_recoverable_jobs(spec, part, value);
+      return wrong(part, "write true or false");
+    }
+    spec.*k.field = value == "true";
+    return {};
+  }
+  if (key == "type" && !value.empty()) {
+    spec.service_type = std::string(value);
+    return {};
+  }
+  return wrong(part,
+               "known keys are heartbeat_timeout, register_timeout, shutdown_timeout, stuck_after, "
+               "recoverable, allow_reconnect, register_barrier, renew, type");
+}
+
+}  // namespace
+
+muster::result<cluster_spec> parse_cluster(std::string_view text) {
+  cluster_spec spec;
+  auto const parts = split(text, ';');
+  auto const colon = parts[0].find(':');
+  spec.name = std::string(parts[0].substr(0, colon));
+  if (colon != std::string_view::npos)
+    for (auto const part : split(parts[0].substr(colon + 1), ','))
+      if (auto const added = add_job(spec, part); !added.ok()) return added;
+  for (std::size_t i = 1; i < parts.size(); ++i)
+    if (auto const set = set_key(spec, parts[i]); !set.ok()) return set;
+  if (auto const valid = validate(spec); !valid.ok()) return valid;
+  return spec;
+}
+
+std::string to_string(cluster_spec const& spec) {
+  std::string text = spec.name;
+  std::string recoverable;
+  for (auto const& j : spec.jobs) {
+    text += (&j == &spec.jobs.front() ? ":" : ",") + j.name + "=" + std::to_string(j.tasks);
+    if (j.recoverable) recoverable += (recoverable.empty() ? "" : "+") + j.name;
+  }
+  cluster_spec const fallback;
+  for (auto const& k : durations)
+    if (spec.*k.field != fallback.*k.field)
+      text += ";" + std::string(k.name) + "=" + to_string(spec.*k.field);
+  for (auto const& k : flags)
+    if (spec.*k.field != fallback.*k.field)
+      text += ";" + std::string(k.name) + (spec.*k.field ? "=true" : "=false");
+  if (!spec.recoverable && !recoverable.empty()) text += ";recoverable=" + recoverable;
+  if (spec.service_type != fallback.service_type) text += ";type=" + spec.service_type;
+  return text;
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,34 @@
+#include "cli/log_lines.hpp"
+
+#include "cli/table.hpp"
+
+namespace muster::cli {
+
+std::string log_text(json::value const& line, bool several) {
+  std::string who;
+  auto const attempt = number_of(line, "attempt");
+  if (several) who = "#" + text_of(line, "index") + " " + text_of(line, "worker");
+  if (attempt > 1)
+    who += std::string(who.empty() ? "" : " ") + "attempt " + std::to_string(attempt);
+  auto text = who.empty() ? std::string() : "[" + for_terminal(who) + "] ";
+  auto const level = text_of(line, "level");
+  if (level == "debug" || level == "warning" || level == "error") text += level + ": ";
+  return text + for_terminal(text_of(line, "text"));
+}
+
+log_look look_at_log(rest& server, std::string const& id, std::uint64_t after, duration wait,
+                     std::uint64_t tail) {
+  auto path = (id.starts_with("cl_") ? "/api/v1/closures/" : "/api/v1/jobs/") + url_encoded(id);
+  path += tail > 0 ? "/logs?tail=" + std::to_string(tail)
+                   : "/logs?limit=1000&after=" + std::to_string(after);
+  if (wait > duration{}) path += "&wait=" + to_string(wait);
+  auto const answer = server.get(path, wait + std::chrono::seconds(30));
+  log_look look;
+  look.lines = list_of(answer, "lines");
+  look.after = static_cast<std::uint64_t>(number_of(answer, "after"));
+  look.dropped = static_cast<std::uint64_t>(number_of(answer, "dropped"));
+  look.ended = field_of(answer, "ended") == json::value(true);
+  return look;
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,57 @@
+// The `muster` program: declares the verbs, reads the command line, runs the chosen one.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iostream>
+#include <string_view>
+
+#include "cli/command.hpp"
+
+namespace {
+
+using namespace muster::cli;
+
+std::string name_of(CLI::App const& app) {
+  auto const chosen = app.get_subcommands();
+  return chosen.empty() ? "muster" : "muster " + chosen.front()->get_name();
+}
+
+int complain(CLI::App const& app, std::string const& what, int status) {
+  std::cerr << name_of(app) << ": " << what << '\n';
+  return status;
+}
+
+int misunderstood(CLI::App const& app, std::string const& what) {
+  return complain(app, what + " (see '" + name_of(app) + " --help')", exit_usage);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Muster: calls the roll of a cluster and hands functions out to it.", "muster");
+  app.require_subcommand(0, 1);
+  app.footer(
+      "Exit status: 0 done, 1 it failed, 2 wrong usage or configuration, 3 no server.\n"
+      "Each flag can also be set in the environment (MUSTER_URL for --url) or in a file.");
+  choice chosen;
+  add_verbs(app, chosen);
+  auto* const dashes = std::find(argv, argv + argc, std::string_view("--"));
+  chosen.literal.assign(dashes == argv + argc ? dashes : dashes + 1, argv + argc);
+  try {
+    app.parse(static_cast<int>(dashes - argv), argv);
+    if (app.get_subcommands().empty()) return misunderstood(app, "say what to do");
+    auto const takes = [&app](char const* verb) { return app.got_subcommand(verb); };
+    if (!chosen.literal.empty() && !takes("run") && !takes("submit") && !takes("kv") &&
+        !takes("per-worker"))
+      return misunderstood(app, "only 'run', 'submit', 'kv' and 'per-worker' take words behind --");
+    return chosen.run ? chosen.run() : exit_ok;
+  } catch (command_error const& e) {
+    return complain(app, e.what(), e.status());
+  } catch (CLI::RuntimeError const& e) {  // how a verb with its own callback ends
+    return e.get_exit_code();
+  } catch (CLI::ParseError const& e) {
+    if (e.get_exit_code() == 0) return app.exit(e, std::cout, std::cerr);
+    return misunderstood(app, e.what());
+  } catch (std::exception const& e) {
+    return complain(app, e.what(), exit_failed);
+  }
+}

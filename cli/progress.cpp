@@ -1,0 +1,125 @@
+#include "cli/progress.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "cli/table.hpp"
+
+namespace muster::cli {
+namespace {
+
+using namespace std::chrono_literals;
+using steady = std::chrono::steady_clock;
+
+constexpr auto redraw_every = 200ms;  // on a terminal
+constexpr auto report_every = 5s;     // elsewhere
+constexpr auto poll_max = 20s;        // a join that nobody watches
+constexpr auto rate_window = 5s;
+constexpr std::size_t bar_width = 28;
+
+std::string counted(std::uint64_t n, char const* what) {
+  return n == 0 ? std::string() : "  " + with_thousands(n) + " " + what;
+}
+
+}  // namespace
+
+job_counts counts_of(json::value const& job) {
+  auto const& counts = field_of(job, "counts");
+  auto const n = [&](char const* key) {
+    return static_cast<std::uint64_t>(number_of(counts, key));
+  };
+  return {n("blocked") + n("queued"), n("running"), n("succeeded"), n("failed"), n("cancelled")};
+}
+
+double progress_text::rate(job_counts const& c, time_point now) {
+  while (samples_.size() > 1 && samples_.front().at < now - rate_window) samples_.pop_front();
+  samples_.push_back({now, c.finished()});
+  auto const span = std::chrono::duration<double>(now - samples_.front().at).count();
+  if (span < 0.1) return 0;
+  return static_cast<double>(c.finished() - samples_.front().finished) / span;
+}
+
+std::string progress_text::line(job_counts const& c, time_point now) {
+  auto const per_second = rate(c, now);
+  auto text = with_thousands(c.finished()) + "/" + with_thousands(c.total());
+  text += counted(c.running, "running") + counted(c.waiting, "waiting") +
+          counted(c.failed, "failed") + counted(c.cancelled, "cancelled");
+  if (per_second > 0) {
+    auto const left = static_cast<double>(c.total() - c.finished()) / per_second;
+    text += "  " + with_thousands(static_cast<std::uint64_t>(per_second + 0.5)) + "/s";
+    if (left < 1e9)
+      text += "  " + rounded(duration(static_cast<std::int64_t>(left * 1e6))) + " left";
+  }
+  return text;
+}
+
+std::string progress_text::bar(job_counts const& c, time_point now) {
+  auto const total = c.total();
+  auto const filled = total == 0 ? 0 : bar_width * c.finished() / total;
+  return "[" + std::string(filled, '#') + std::string(bar_width - filled, '.') + "] " +
+         line(c, now);
+}
+
+screen::screen(bool quiet) : terminal_(!quiet && ::isatty(STDERR_FILENO) == 1) {}
+
+screen::~screen() {
+  clear();
+}
+
+void screen::show() {
+  if (!terminal_ || text_.empty()) return;
+  std::fprintf(stderr, "\r%s\x1b[K", text_.c_str());
+  std::fflush(stderr);
+}
+
+void screen::clear() {
+  if (!terminal_ || text_.empty()) return;
+  std::fputs("\r\x1b[K", stderr);
+  std::fflush(stderr);
+}
+
+void screen::draw(std::string const& text) {
+  std::lock_guard lock(mutex_);
+  text_ = text;
+  show();
+}
+
+void screen::above(std::function<void()> const& print) {
+  std::lock_guard lock(mutex_);
+  clear();
+  print();
+  show();
+}
+
+command_error too_late(std::string const& id, duration timeout) {
+  return {exit_failed, "job " + id + " still runs after " + to_string(timeout) +
+                           "; wait with 'muster fetch " + id + "', stop it with 'muster cancel " +
+                           id + "'"};
+}
+
+json::value wait_for_job(rest& server, std::string const& id, std::optional<duration> timeout,
+                         bool quiet) {
+  screen shown(quiet);
+  bool const terminal = shown.drawing();
+  auto const path = "/api/v1/jobs/" + url_encoded(id);
+  duration const pause = quiet ? poll_max : terminal ? duration(redraw_every) : report_every;
+  auto const deadline = timeout ? steady::now() + *timeout : steady::time_point::max();
+  progress_text text;
+  for (;;) {
+    auto const left = std::chrono::floor<duration>(deadline - steady::now());
+    auto const wait = std::clamp(left, duration(1ms), pause);
+    auto const joined = server.get(path + "/join?timeout=" + to_string(wait), wait + 30s);
+    if (field_of(joined, "done") == json::value(true)) return server.get(path);
+    if (steady::now() >= deadline) throw too_late(id, *timeout);
+    if (quiet) continue;
+    auto const counts = counts_of(joined);
+    if (terminal)
+      shown.draw(text.bar(counts, steady::now()));
+    else
+      std::fprintf(stderr, "%s\n", text.line(counts, steady::now()).c_str());
+  }
+}
+
+}  // namespace muster::cli

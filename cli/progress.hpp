@@ -1,0 +1,77 @@
+// Waits for a job and shows how far it is: a bar that redraws itself on a terminal, a line now and
+// then elsewhere. Writes to stderr, so that results on stdout can be piped.
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "cli/rest.hpp"
+
+namespace muster::cli {
+
+/// One state of a job, as the server tells it.
+struct job_counts {
+  std::uint64_t waiting = 0;  // blocked or queued
+  std::uint64_t running = 0, succeeded = 0, failed = 0, cancelled = 0;
+
+  std::uint64_t finished() const { return succeeded + failed + cancelled; }
+  std::uint64_t total() const { return waiting + running + finished(); }
+};
+job_counts counts_of(json::value const& job);
+
+/// Turns states of a job into text. Knows no clock and no terminal.
+class progress_text {
+ public:
+  using time_point = std::chrono::steady_clock::time_point;
+
+  /// "[######......] 512/1,024  8 running, 504 waiting  1,200/s  0.4 s left"
+  std::string bar(job_counts const& c, time_point now);
+  /// The same without the bar.
+  std::string line(job_counts const& c, time_point now);
+
+ private:
+  double rate(job_counts const& c, time_point now);
+
+  struct sample {
+    time_point at;
+    std::uint64_t finished;
+  };
+  std::deque<sample> samples_;  // of the last seconds
+};
+
+/// The last line of the terminal that stderr is: a text that stands below whatever else is printed.
+/// Nothing is drawn when stderr is no terminal, or `quiet`. Any thread.
+class screen {
+ public:
+  explicit screen(bool quiet);
+  /// Clears the line.
+  ~screen();
+  screen(screen const&) = delete;
+
+  bool drawing() const { return terminal_; }
+  void draw(std::string const& text);
+  /// Runs `print` with the line out of the way, and draws it again below.
+  void above(std::function<void()> const& print);
+
+ private:
+  void show();
+  void clear();
+
+  bool const terminal_;
+  std::mutex mutex_;
+  std::string text_;
+};
+
+/// The job still runs after the time that was given.
+command_error too_late(std::string const& id, duration timeout);
+
+/// Waits until the job has ended and gives its last state; throws command_error (failed) when
+/// `timeout` passes first. `quiet`: shows nothing.
+json::value wait_for_job(rest& server, std::string const& id, std::optional<duration> timeout,
+                         bool quiet);
+
+}  // namespace muster::cli

@@ -1,0 +1,44 @@
+#include "cli/resolver_kinds.hpp"
+
+#include "cluster/http/cloud_resolver_kinds.hpp"
+
+namespace muster::cli {
+
+resolver_kinds const& known_resolvers() {
+  static auto const kinds = all_resolver_kinds();
+  return kinds;
+}
+
+std::shared_ptr<cluster_resolver> make_known_resolver(std::string const& flag,
+                                                      std::string const& text) {
+  try {
+    return known_resolvers().make(text);
+  } catch (cluster_error const& e) {
+    throw command_error(exit_usage, flag + ": " + e.what());
+  }
+}
+
+exit_status status_of(cluster_error const& e) {
+  switch (e.kind()) {
+    case cluster_error::code::invalid:
+      return exit_usage;
+    case cluster_error::code::unreachable:
+      return exit_unreachable;
+    default:
+      return exit_failed;
+  }
+}
+
+std::string resolvers_help() {
+  std::string text = "Kinds, written KIND:key=value;key=value (several joined by '+'):\n";
+  for (auto const& kind : known_resolvers().all()) {
+    text +=
+        "  " + kind.name + (kind.value.empty() ? "" : ":" + kind.value) + "  " + kind.help + "\n";
+    std::string keys;
+    for (auto const& key : kind.keys) keys += (keys.empty() ? "" : ", ") + key.name;
+    if (!keys.empty()) text += "      keys: " + keys + "\n";
+  }
+  return text;
+}
+
+}  // namespace muster::cli

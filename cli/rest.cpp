@@ -1,0 +1,177 @@
+#include "cli/rest.hpp"
+
+#include <cctype>
+
+namespace muster::cli {
+namespace {
+
+std::chrono::milliseconds to_milliseconds(duration d) {
+  return std::chrono::ceil<std::chrono::milliseconds>(d);
+}
+
+}  // namespace
+
+void add_rest_options(CLI::App& verb, rest_options& options) {
+  verb.add_option("--url", options.url, "The server's HTTP address")
+      ->type_name("URL")
+      ->capture_default_str();
+  verb.add_option("--token", options.token, "Credential sent to the server")->type_name("TOKEN");
+}
+
+void add_output_option(CLI::App& verb, output_format& format) {
+  auto const names = std::map<std::string, output_format>{{"table", output_format::table},
+                                                          {"json", output_format::json}};
+  verb.add_option("--output", format, "How to print: table or json")
+      ->type_name("FORMAT")
+      ->transform(CLI::CheckedTransformer(names).description(""))
+      ->default_str("table");
+}
+
+rest::rest(rest_options options) : options_(std::move(options)) {
+  while (options_.url.ends_with('/')) options_.url.pop_back();
+}
+
+muster::http_request rest::request(std::string const& method,
+                                   std::string const& path_and_query) const {
+  muster::http_request r;
+  r.method = method;
+  r.url = options_.url + path_and_query;
+  r.token = options_.token;
+  return r;
+}
+
+command_error rest::no_answer(muster::status const& why) const {
+  if (why.code == muster::code::invalid_argument) return {exit_usage, "--url: " + why.message};
+  if (why.code == muster::code::unavailable)
+    return {exit_unreachable, "no server answers at " + options_.url + " (" + why.message +
+                                  "): start one with 'muster serve', or give --url"};
+  return {exit_failed, options_.url + ": " + why.message};
+}
+
+muster::http_response rest::send(std::string const& method, std::string const& path_and_query,
+                                 std::string body, std::string content_type, duration timeout) {
+  auto r = request(method, path_and_query);
+  r.body = std::move(body);
+  r.content_type = std::move(content_type);
+  r.timeout = to_milliseconds(timeout);
+  auto response = client_.send(r);
+  if (!response) throw no_answer(response.error());
+  return std::move(*response);
+}
+
+json::value rest::get(std::string const& path_and_query, duration timeout) {
+  auto const response = send("GET", path_and_query, {}, {}, timeout);
+  if (!response.ok()) throw problem(response);
+  return json::parse(response.body);
+}
+
+json::value rest::post(std::string const& path, std::string body, std::string content_type) {
+  auto const response = send("POST", path, std::move(body), std::move(content_type));
+  if (!response.ok()) throw problem(response);
+  return response.body.empty() ? json::value() : json::parse(response.body);
+}
+
+muster::http_response rest::put(std::string const& path, std::string body,
+                                std::string const& if_none_match) {
+  auto r = request("PUT", path);
+  r.body = std::move(body);
+  r.content_type = "application/octet-stream";
+  if (!if_none_match.empty()) r.headers.emplace_back("If-None-Match", if_none_match);
+  auto response = client_.send(r);
+  if (!response) throw no_answer(response.error());
+  return std::move(*response);
+}
+
+void rest::stream(std::string const& path_and_query,
+                  muster::http_client::line_handler const& line) {
+  auto r = request("GET", path_and_query);
+  r.timeout = {};
+  auto const response = client_.stream(r, line);
+  if (!response) throw no_answer(response.error());
+  if (!response->ok()) throw problem(*response);
+}
+
+bool rest::stream_within(std::string const& path_and_query, duration patience,
+                         muster::http_client::line_handler const& line) {
+  auto r = request("GET", path_and_query);
+  r.timeout = to_milliseconds(patience);
+  auto const response = client_.stream(r, line);
+  if (!response && response.error().code == muster::code::deadline_exceeded) return false;
+  if (!response) throw no_answer(response.error());
+  if (!response->ok()) throw problem(*response);
+  return true;
+}
+
+command_error rest::problem(muster::http_response const& response) {
+  boost::system::error_code ec;
+  auto const body = json::parse(response.body, ec);
+  if (auto const& failure = field_of(body, "failure"); !failure.is_null())
+    return {exit_failed, in_full(failure)};
+  auto text = text_of(body, "detail");
+  if (text.empty()) text = text_of(body, "title");
+  if (text.empty())
+    text = "the server answered with HTTP status " + std::to_string(response.status);
+  return {exit_failed, text};
+}
+
+std::string in_short(json::value const& failure) {
+  auto const type = text_of(failure, "type");
+  return text_of(failure, "kind") + " " + (type.empty() ? "" : type + ": ") +
+         text_of(failure, "message");
+}
+
+std::string in_full(json::value const& failure) {
+  auto text = in_short(failure);
+  auto const worker = text_of(failure, "worker");
+  auto const attempt = number_of(failure, "attempt");
+  if (!worker.empty())
+    text += " (" + worker + (attempt > 0 ? ", attempt " + std::to_string(attempt) : "") + ")";
+  auto const traceback = text_of(failure, "traceback");
+  return traceback.empty() ? text : text + "\n" + traceback;
+}
+
+std::string url_encoded(std::string_view text) {
+  constexpr char digits[] = "0123456789ABCDEF";
+  std::string out;
+  for (char const c : text) {
+    auto const byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) || c == '-' || c == '_' || c == '.' || c == '~') {
+      out += c;
+    } else {
+      out += '%';
+      out += digits[byte >> 4];
+      out += digits[byte & 15];
+    }
+  }
+  return out;
+}
+
+json::value const& field_of(json::value const& object, std::string_view key) {
+  static json::value const none;
+  auto const* o = object.if_object();
+  auto const* v = o ? o->if_contains(key) : nullptr;
+  return v ? *v : none;
+}
+
+std::string text_of(json::value const& object, std::string_view key) {
+  auto const& v = field_of(object, key);
+  if (auto const* s = v.if_string()) return std::string(*s);
+  return v.is_null() ? std::string() : json::serialize(v);
+}
+
+std::int64_t number_of(json::value const& object, std::string_view key) {
+  auto const& v = field_of(object, key);
+  boost::system::error_code ec;
+  if (v.is_double()) return static_cast<std::int64_t>(v.get_double());
+  auto const n = v.to_number<std::int64_t>(ec);
+  return ec ? 0 : n;
+}
+
+json::array const& list_of(json::value const& answer, std::string_view key) {
+  static json::array const none;
+  if (auto const* a = answer.if_array()) return *a;
+  auto const* a = field_of(answer, key).if_array();
+  return a ? *a : none;
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,80 @@
+// The verbs' way to a running server: REST over http_client, with every failure turned into a
+// command_error that says what to do. One thread.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <boost/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "cli/command.hpp"
+#include "cli/durations.hpp"
+#include "http_client/http_client.hpp"
+
+namespace muster::cli {
+
+namespace json = boost::json;
+
+struct rest_options {
+  std::string url = "http://127.0.0.1:8477";
+  std::string token;
+};
+/// Adds --url and --token.
+void add_rest_options(CLI::App& verb, rest_options& options);
+
+enum class output_format { table, json };
+/// Adds --output table|json.
+void add_output_option(CLI::App& verb, output_format& format);
+
+class rest {
+ public:
+  explicit rest(rest_options options);
+
+  /// The answer's JSON; anything but a 2xx is a command_error with the problem's own words.
+  json::value get(std::string const& path_and_query, duration timeout = std::chrono::seconds(30));
+  json::value post(std::string const& path, std::string body,
+                   std::string content_type = "application/json");
+  /// Any bytes; `if_none_match` is a header unless empty. As send.
+  muster::http_response put(std::string const& path, std::string body,
+                            std::string const& if_none_match);
+  /// The raw exchange, for callers that judge the status themselves. Throws only when there was
+  /// no answer.
+  muster::http_response send(std::string const& method, std::string const& path_and_query,
+                             std::string body = {}, std::string content_type = "application/json",
+                             duration timeout = std::chrono::seconds(60));
+  /// Each line of an NDJSON answer; false from `line` ends it early.
+  void stream(std::string const& path_and_query, muster::http_client::line_handler const& line);
+
+  /// The same, but gives up when the server is silent for longer than `patience`. False: it was;
+  /// true: the answer has ended, or `line` has ended it.
+  bool stream_within(std::string const& path_and_query, duration patience,
+                     muster::http_client::line_handler const& line);
+
+  /// What an answer that is not 2xx says, with the exit status that fits it.
+  static command_error problem(muster::http_response const& response);
+
+ private:
+  muster::http_request request(std::string const& method, std::string const& path_and_query) const;
+  command_error no_answer(muster::status const& why) const;
+
+  rest_options options_;
+  muster::http_client client_;
+};
+
+/// A closure's failure: "USER ValueError: no such column".
+std::string in_short(json::value const& failure);
+/// The same with " (worker:2, attempt 1)", then the traceback if there is one.
+std::string in_full(json::value const& failure);
+
+/// A path segment or query value made safe for a URL.
+std::string url_encoded(std::string_view text);
+
+// Fields of an answer, forgiving: a field that is missing or of another type reads as empty or 0,
+// so that the verbs also work with a newer server.
+std::string text_of(json::value const& object, std::string_view key);
+std::int64_t number_of(json::value const& object, std::string_view key);
+json::value const& field_of(json::value const& object, std::string_view key);
+/// A whole answer that is an object with a list in it, or the list itself.
+json::array const& list_of(json::value const& answer, std::string_view key);
+
+}  // namespace muster::cli

@@ -1,0 +1,74 @@
+#include "cli/results.hpp"
+
+#include <cstdio>
+#include <iostream>
+
+#include "cli/table.hpp"
+
+namespace muster::cli {
+namespace {
+
+constexpr std::size_t cell_width_max = 100;
+
+}  // namespace
+
+void result_printer::print(std::string_view line) {
+  if (format_ == result_format::json) {
+    std::cout << line << '\n';
+    return;
+  }
+  auto const result = json::parse(json::string_view(line.data(), line.size()));
+  auto const state = text_of(result, "state");
+  auto const& value = field_of(result, "value");
+  if (format_ == result_format::values) {
+    if (state == "SUCCEEDED")
+      std::cout << json::serialize(value) << '\n';
+    else
+      std::cerr << "#" << text_of(result, "index") << " " << in_short(field_of(result, "error"))
+                << '\n';
+    return;
+  }
+  rows_.add({text_of(result, "index"), state,
+             for_terminal(state == "SUCCEEDED" ? json::serialize(value)
+                                               : in_short(field_of(result, "error")),
+                          cell_width_max)});
+}
+
+void result_printer::finish() {
+  if (format_ == result_format::table) rows_.print(std::cout);
+  std::cout.flush();
+}
+
+void add_result_option(CLI::App& verb, result_format& format) {
+  auto const names = std::map<std::string, result_format>{{"values", result_format::values},
+                                                          {"table", result_format::table},
+                                                          {"json", result_format::json}};
+  verb.add_option(
+          "--output", format,
+          "values: one JSON value a line; table: with index and state; json: all the server "
+          "tells, one object a line")
+      ->type_name("FORMAT")
+      ->transform(CLI::CheckedTransformer(names).description(""))
+      ->default_str("values");
+}
+
+void print_results(rest& server, std::string const& job, result_format format) {
+  result_printer printer(format);
+  server.stream("/api/v1/jobs/" + url_encoded(job) + "/results", [&](std::string_view line) {
+    if (!line.empty()) printer.print(line);
+    return std::cout.good();  // whoever reads our output may have gone away
+  });
+  printer.finish();
+}
+
+int judge(json::value const& job) {
+  auto const state = text_of(job, "state");
+  if (state == "SUCCEEDED") return exit_ok;
+  std::string line = "job " + text_of(job, "id") + " " + state;
+  auto const& error = field_of(job, "error");
+  if (!error.is_null()) line += ": " + in_full(error);
+  std::cerr << line << '\n';
+  return exit_failed;
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,166 @@
+#include "cli/submission.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <thread>
+#include <utility>
+
+namespace muster::cli {
+namespace {
+
+// Small enough that a full server refuses little, large enough that a request's cost does not show.
+constexpr std::size_t chunk_lines_max = 4096;
+constexpr std::size_t chunk_bytes_max = std::size_t{4} << 20;
+constexpr auto retry_after_default = std::chrono::seconds(1);
+constexpr auto retry_after_max = std::chrono::seconds(60);
+
+json::object job_body(job_request const& request) {
+  json::object body{{"on_error", request.on_error}};
+  if (!request.name.empty()) body["name"] = request.name;
+  if (!request.idempotency_key.empty()) body["idempotency_key"] = request.idempotency_key;
+  json::object options;
+  if (request.require_function) options["require_function"] = true;
+  if (request.max_worker_failures) options["max_worker_failures"] = *request.max_worker_failures;
+  if (request.weight) options["weight"] = *request.weight;
+  if (!request.deadline.empty()) options["deadline"] = request.deadline;
+  if (!options.empty()) body["options"] = std::move(options);
+  return body;
+}
+
+json::object pairs(std::string const& flag, std::vector<std::string> const& texts) {
+  json::object all;
+  for (auto const& text : texts) {
+    auto const equals = text.find('=');
+    if (equals == 0 || equals == std::string::npos)
+      throw command_error(exit_usage, flag + " " + text + ": write KEY=VALUE");
+    all[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  return all;
+}
+
+// Null when nothing was asked for.
+json::value closure_options(job_request const& request) {
+  json::object options;
+  auto const span = [&options](char const* name, std::string const& text) {
+    if (!text.empty()) options[name] = text;
+  };
+  if (request.priority) options["priority"] = *request.priority;
+  if (request.max_retries) options["max_retries"] = *request.max_retries;
+  span("delay", request.delay);
+  span("deadline", request.closure_deadline);
+  span("retry_delay", request.retry_delay);
+  span("retry_delay_max", request.retry_delay_max);
+  span("task", request.task);
+  if (!request.labels.empty()) options["labels"] = pairs("--label", request.labels);
+  if (!request.resources.empty()) {
+    json::object amounts;
+    for (auto const& [name, text] : pairs("--resource", request.resources))
+      amounts[name] = argument(std::string(text.as_string()));
+    options["resources"] = std::move(amounts);
+  }
+  if (options.empty()) return nullptr;
+  return options;
+}
+
+std::chrono::seconds retry_after(muster::http_response const& response) {
+  auto const text = response.header("Retry-After");
+  long seconds = 0;
+  auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (error != std::errc{}) return retry_after_default;
+  return std::clamp(std::chrono::seconds(seconds), std::chrono::seconds(0), retry_after_max);
+}
+
+/// What is left of `chunk` behind its first `count` lines.
+std::string behind_lines(std::string const& chunk, std::int64_t count) {
+  std::size_t at = 0;
+  for (; count > 0 && at < chunk.size(); --count) at = chunk.find('\n', at) + 1;
+  return chunk.substr(at);
+}
+
+/// Sends until the server has taken it all; a full server says how far it came and when to come
+/// back. False: the job takes nothing any more, since it has failed or was cancelled.
+bool append(rest& server, std::string const& job, std::string chunk) {
+  for (;;) {
+    auto const response =
+        server.send("POST", "/api/v1/jobs/" + job + "/closures", chunk, "application/x-ndjson");
+    if (response.ok()) return true;
+    if (response.status == 409) return false;
+    if (response.status != 429) throw rest::problem(response);
+    boost::system::error_code ec;
+    chunk = behind_lines(chunk, number_of(json::parse(response.body, ec), "accepted"));
+    std::this_thread::sleep_for(retry_after(response));
+  }
+}
+
+// `head`: the closure's JSON up to its arguments.
+std::string closure_line(std::string const& head, std::string_view line, std::string const& name,
+                         std::size_t number) {
+  boost::system::error_code ec;
+  auto const parsed = json::parse(json::string_view(line.data(), line.size()), ec);
+  if (ec || !parsed.is_array())
+    throw command_error(exit_usage, name + ":" + std::to_string(number) +
+                                        ": not a JSON list of arguments, such as [1, \"two\"]");
+  return head + std::string(line) + "}\n";
+}
+
+/// False as in append.
+bool send_lines(rest& server, std::string const& job, job_request const& request,
+                std::istream& lines, std::string const& name) {
+  auto head = "{\"function\":" + json::serialize(json::value(request.function));
+  if (auto const options = closure_options(request); !options.is_null())
+    head += ",\"options\":" + json::serialize(options);
+  head += ",\"args\":";
+  std::string chunk, line;
+  std::size_t number = 0, in_chunk = 0;
+  while (std::getline(lines, line)) {
+    ++number;
+    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    chunk += closure_line(head, line, name, number);
+    if (++in_chunk < chunk_lines_max && chunk.size() < chunk_bytes_max) continue;
+    if (!append(server, job, std::exchange(chunk, {}))) return false;
+    in_chunk = 0;
+  }
+  return chunk.empty() || append(server, job, std::move(chunk));
+}
+
+}  // namespace
+
+json::value argument(std::string const& text) {
+  boost::system::error_code ec;
+  auto value = json::parse(text, ec);
+  return ec ? json::value(text) : value;
+}
+
+json::value submit_one(rest& server, job_request const& request,
+                       std::vector<std::string> const& arguments) {
+  json::array args;
+  for (auto const& text : arguments) args.push_back(argument(text));
+  auto body = job_body(request);
+  json::object closure{{"function", request.function}, {"args", args}};
+  if (auto options = closure_options(request); !options.is_null())
+    closure["options"] = std::move(options);
+  body["closures"] = json::array{std::move(closure)};
+  return server.post("/api/v1/jobs", json::serialize(body));
+}
+
+json::value submit_lines(rest& server, job_request const& request, std::istream& lines,
+                         std::string const& name) {
+  auto body = job_body(request);
+  body["open"] = true;
+  body["closures"] = json::array();
+  auto job = server.post("/api/v1/jobs", json::serialize(body));
+  auto const id = text_of(job, "id");
+  try {
+    if (send_lines(server, id, request, lines, name))
+      server.post("/api/v1/jobs/" + id + "/seal", {});
+  } catch (...) {
+    try {
+      server.post("/api/v1/jobs/" + id + "/cancel", {});
+    } catch (command_error const&) {  // the first error is the one to tell
+    }
+    throw;
+  }
+  return job;
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,43 @@
+// Sends work to the server: one closure, or one for each line of a file, however long, in chunks
+// that wait when the server is full.
+#pragma once
+
+#include <istream>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/rest.hpp"
+
+namespace muster::cli {
+
+struct job_request {
+  std::string function;
+  std::string name;
+  std::string on_error = "fail_fast";
+  std::string idempotency_key;
+  bool require_function = false;
+  std::optional<std::uint32_t> max_worker_failures;  // 0: no limit
+  std::optional<std::uint32_t> weight;
+  std::string deadline;
+  // Of each closure. Durations as they are written: the server reads them.
+  std::optional<std::int32_t> priority;
+  std::optional<std::uint32_t> max_retries;
+  std::string task;
+  std::vector<std::string> labels, resources;  // KEY=VALUE, NAME=N
+  std::string delay, closure_deadline, retry_delay, retry_delay_max;
+};
+
+/// An argument from the command line: JSON if it reads as JSON, else a string.
+json::value argument(std::string const& text);
+
+/// One closure. Returns the job as the server describes it.
+json::value submit_one(rest& server, job_request const& request,
+                       std::vector<std::string> const& arguments);
+
+/// One closure for each line, which is a JSON list of arguments; empty lines are skipped. A line
+/// that is not one cancels the job and throws (usage) with "NAME:LINE: …".
+json::value submit_lines(rest& server, job_request const& request, std::istream& lines,
+                         std::string const& name);
+
+}  // namespace muster::cli

@@ -1,0 +1,64 @@
+#include "cli/table.hpp"
+
+#include <algorithm>
+
+namespace muster::cli {
+namespace {
+
+// Code points, which is what most terminals give a cell each.
+std::size_t width(std::string const& text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+  }));
+}
+
+}  // namespace
+
+void table::print(std::ostream& out) const {
+  std::vector<std::size_t> widths;
+  for (auto const& c : columns_) widths.push_back(width(c.title));
+  for (auto const& row : rows_)
+    for (std::size_t i = 0; i < row.size() && i < widths.size(); ++i)
+      widths[i] = std::max(widths[i], width(row[i]));
+
+  auto const line = [&](auto const& cell_of, std::size_t count) {
+    std::string text;
+    for (std::size_t i = 0; i < count; ++i) {
+      std::string const& cell = cell_of(i);
+      auto const padding = std::string(widths[i] - width(cell), ' ');
+      if (i > 0) text += "  ";
+      text += columns_[i].right ? padding + cell : cell + padding;
+    }
+    text.erase(text.find_last_not_of(' ') + 1);
+    out << text << '\n';
+  };
+  line([&](std::size_t i) -> std::string const& { return columns_[i].title; }, columns_.size());
+  for (auto const& row : rows_)
+    line([&](std::size_t i) -> std::string const& { return row[i]; },
+         std::min(row.size(), columns_.size()));
+}
+
+std::string with_thousands(std::uint64_t n) {
+  auto const digits = std::to_string(n);
+  std::string text;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % 3 == 0) text += ',';
+    text += digits[i];
+  }
+  return text;
+}
+
+std::string for_terminal(std::string text, std::size_t width_max) {
+  for (auto& c : text)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = ' ';
+  if (width(text) <= width_max) return text;
+  std::size_t kept = 0, end = 0;
+  while (end < text.size() && kept + 1 < width_max) {
+    do ++end;
+    while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80);
+    ++kept;
+  }
+  return text.substr(0, end) + "…";
+}
+
+}  // namespace muster::cli

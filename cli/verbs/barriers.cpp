@@ -1,0 +1,121 @@
+// muster barriers: who waits for whom.
+#include <iostream>
+
+#include "cli/actions.hpp"
+#include "cli/rest.hpp"
+#include "cli/table.hpp"
+
+namespace muster::cli {
+namespace {
+
+struct options {
+  rest_options rest;
+  std::vector<std::string> words;
+  std::string cluster = "default";
+  std::size_t limit = 100;
+  output_format output = output_format::table;
+};
+
+std::string base(options const& o) {
+  return "/api/v1/clusters/" + url_encoded(o.cluster) + "/barriers";
+}
+
+std::string ms_rounded(json::value const& of, std::string_view key) {
+  auto const& v = field_of(of, key);
+  return v.is_null() ? "-" : rounded(std::chrono::milliseconds(number_of(of, key)));
+}
+
+std::string error_text(json::value const& barrier) {
+  auto const& error = field_of(barrier, "error");
+  return error.is_null() ? std::string()
+                         : text_of(error, "code") + ": " + text_of(error, "message");
+}
+
+void list(rest& server, options const& o) {
+  auto const answer = server.get(base(o) + "?limit=" + std::to_string(o.limit));
+  auto const& all = list_of(answer, "barriers");
+  if (o.output == output_format::json) {
+    std::cout << json::serialize(all) << '\n';
+    return;
+  }
+  table rows(
+      {{"BARRIER"}, {"STATE"}, {"ARRIVED", true}, {"OF", true}, {"TIME LEFT", true}, {"ERROR"}});
+  for (auto const& b : all)
+    rows.add({for_terminal(text_of(b, "id"), 64), text_of(b, "state"), text_of(b, "arrived_count"),
+              text_of(b, "participants"), ms_rounded(b, "time_left_ms"),
+              for_terminal(error_text(b), 80)});
+  rows.print(std::cout);
+  if (all.empty())
+    std::cerr << "no barrier yet\n";
+  else if (!text_of(answer, "next_page_token").empty())
+    std::cerr << "there are more; --limit shows up to 1000\n";
+}
+
+void show(json::value const& b, output_format output) {
+  if (output == output_format::json) {
+    std::cout << json::serialize(b) << '\n';
+    return;
+  }
+  std::cout << "barrier   " << for_terminal(text_of(b, "id")) << '\n'
+            << "state     " << text_of(b, "state") << '\n'
+            << "arrived   " << text_of(b, "arrived_count") << " of " << text_of(b, "participants")
+            << '\n';
+  if (auto const first = text_of(b, "first"); !first.empty())
+    std::cout << "first     " << first << '\n';
+  if (text_of(b, "state") == "RUNNING")
+    std::cout << "time left " << ms_rounded(b, "time_left_ms") << '\n';
+  if (auto const error = error_text(b); !error.empty())
+    std::cout << "error     " << for_terminal(error) << '\n';
+  auto const& missing = list_of(field_of(b, "missing"), "");
+  if (missing.empty()) return;
+  std::cout << '\n';
+  table rows({{"MISSING"}, {"ADDRESS"}, {"LAST SIGN OF LIFE"}});
+  for (auto const& m : missing) {
+    auto const silent = ms_rounded(m, "silent_ms");
+    auto const address = text_of(m, "address");
+    rows.add({text_of(m, "task"), address.empty() ? "-" : address,
+              silent == "-" ? "never came" : silent + " ago"});
+  }
+  rows.print(std::cout);
+}
+
+int run(options& o) {
+  action_words const words("barriers", o.words, {"list", "show", "cancel"});
+  rest server(o.rest);
+  if (words.action() == "list") {
+    words.at_most(0);
+    list(server, o);
+    return exit_ok;
+  }
+  words.at_most(1);
+  auto const path = base(o) + "/" + url_encoded(words.need(0, "ID"));
+  if (words.action() == "show") {
+    show(server.get(path), o.output);
+    return exit_ok;
+  }
+  auto const b = server.post(path + "/cancel", {});
+  if (o.output == output_format::json)
+    std::cout << json::serialize(b) << '\n';
+  else
+    std::cout << "barrier " << for_terminal(words.rest()[0]) << " is cancelled\n";
+  return exit_ok;
+}
+
+}  // namespace
+
+void add_barriers(CLI::App& app, choice& chosen) {
+  auto* verb =
+      app.add_subcommand("barriers", "List barriers, show who is missing at one, or cancel it");
+  auto o = std::make_shared<options>();
+  add_action_words(*verb, o->words, "list | show ID | cancel ID", "What to do; without it: list");
+  add_cluster_option(*verb, o->cluster);
+  verb->add_option("--limit", o->limit, "How many to list, running ones first; 1000 at most")
+      ->type_name("N")
+      ->capture_default_str();
+  add_output_option(*verb, o->output);
+  add_rest_options(*verb, o->rest);
+  verb->footer("Examples:\n  muster barriers\n  muster barriers show step_12 --cluster train");
+  on_chosen(*verb, chosen, o, run);
+}
+
+}  // namespace muster::cli

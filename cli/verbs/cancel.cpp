@@ -1,0 +1,40 @@
+// muster cancel: stop a job or a single closure.
+#include <iostream>
+
+#include "cli/command.hpp"
+#include "cli/rest.hpp"
+
+namespace muster::cli {
+namespace {
+
+struct options {
+  rest_options rest;
+  std::string id;
+};
+
+int run(options& o) {
+  std::string const kind = o.id.starts_with("job_")  ? "jobs"
+                           : o.id.starts_with("cl_") ? "closures"
+                                                     : "";
+  if (kind.empty())
+    throw command_error(exit_usage, "'" + o.id + "' is neither a job (job_…) nor a closure (cl_…)");
+  rest server(o.rest);
+  server.post("/api/v1/" + kind + "/" + url_encoded(o.id) + "/cancel", {});
+  std::cout << o.id << " is asked to stop\n";
+  return exit_ok;
+}
+
+}  // namespace
+
+void add_cancel(CLI::App& app, choice& chosen) {
+  auto* verb = app.add_subcommand("cancel", "Cancel a job or one closure");
+  auto o = std::make_shared<options>();
+  verb->add_option("id", o->id, "job_… or cl_…")->type_name("JOB_ID|CLOSURE_ID")->required();
+  add_rest_options(*verb, o->rest);
+  verb->footer(
+      "Queued closures end at once; running ones are asked to stop.\n"
+      "Example:\n  muster cancel job_0000000000000001");
+  on_chosen(*verb, chosen, o, run);
+}
+
+}  // namespace muster::cli

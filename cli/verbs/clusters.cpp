@@ -1,0 +1,195 @@
+// muster clusters: declare clusters for agents, look at them, forget them.
+#include <charconv>
+#include <iostream>
+
+#include "cli/actions.hpp"
+#include "cli/rest.hpp"
+#include "cli/table.hpp"
+
+namespace muster::cli {
+namespace {
+
+struct options {
+  rest_options rest;
+  std::vector<std::string> words;
+  std::optional<duration> heartbeat_timeout, register_timeout, shutdown_timeout, stuck_after;
+  std::vector<std::string> recoverable_jobs;
+  bool recoverable = false, allow_reconnect = false, no_renew = false, no_register_barrier = false;
+  output_format output = output_format::table;
+};
+
+std::string agents_in_short(json::value const& tasks) {
+  std::string text;
+  for (auto const* state :
+       {"connected", "late", "error", "missing", "registering", "disconnected"}) {
+    auto const n = number_of(tasks, state);
+    if (n > 0)
+      text +=
+          (text.empty() ? "" : ", ") + with_thousands(static_cast<std::uint64_t>(n)) + " " + state;
+  }
+  return text.empty() ? "none" : text;
+}
+
+void list(rest& server, options const& o) {
+  json::array all;
+  std::string page;
+  do {
+    auto const answer = server.get("/api/v1/clusters?limit=1000" +
+                                   (page.empty() ? page : "&page_token=" + url_encoded(page)));
+    for (auto const& c : list_of(answer, "clusters")) all.push_back(c);
+    page = text_of(answer, "next_page_token");
+  } while (!page.empty());
+  if (o.output == output_format::json) {
+    std::cout << json::serialize(all) << '\n';
+    return;
+  }
+  table rows({{"NAME"}, {"ADDRESS"}, {"STATE"}, {"RUN", true}, {"KEYS", true}, {"TASKS"}});
+  for (auto const& c : all) {
+    auto const& g = field_of(c, "generation");
+    rows.add({text_of(c, "name"), text_of(c, "address"), text_of(g, "state"), text_of(g, "number"),
+              text_of(g, "keys"), agents_in_short(field_of(c, "tasks"))});
+  }
+  rows.print(std::cout);
+}
+
+std::string ms_text(json::value const& of, std::string_view key) {
+  return to_string(std::chrono::milliseconds(number_of(of, key)));
+}
+
+void print_generation(std::string const& title, json::value const& g) {
+  std::cout << title << text_of(g, "number") << ", " << text_of(g, "state") << ", incarnation "
+            << text_of(g, "incarnation") << '\n';
+  auto const& cause = field_of(g, "cause");
+  if (cause.is_null()) return;
+  auto const task = text_of(cause, "task");
+  std::cout << "  began at    " << (task.empty() ? "no single task" : for_terminal(task));
+  if (auto const at = text_of(cause, "address"); !at.empty()) std::cout << " (" << at << ")";
+  std::cout << "\n  because     " << for_terminal(text_of(cause, "message")) << '\n';
+}
+
+void print(json::value const& c, output_format output) {
+  if (output == output_format::json) {
+    std::cout << json::serialize(c) << '\n';
+    return;
+  }
+  auto const& g = field_of(c, "generation");
+  auto const& parked = field_of(g, "parked_calls");
+  auto const address = text_of(c, "address");
+  auto const& next = field_of(c, "next_jobs");
+  std::cout << "name          " << text_of(c, "name") << '\n'
+            << "address       " << (address.empty() ? "none" : address) << '\n'
+            << "jobs          " << text_of(c, "jobs") << '\n'
+            << (next.is_null() ? "" : "next run      " + json::serialize(next) + "\n")
+            << "tasks         " << agents_in_short(field_of(c, "tasks")) << '\n'
+            << "timeouts      heartbeat " << ms_text(c, "heartbeat_timeout_ms") << ", register "
+            << ms_text(c, "register_timeout_ms") << ", shutdown "
+            << ms_text(c, "shutdown_timeout_ms") << '\n'
+            << "barriers      " << text_of(field_of(g, "barriers"), "running") << " running\n"
+            << "keys          " << text_of(g, "keys") << ", " << text_of(g, "key_bytes")
+            << " bytes\n"
+            << "parked calls  " << text_of(parked, "total") << ": " << text_of(parked, "key_waits")
+            << " wait for keys, " << text_of(parked, "polls") << " for errors, "
+            << text_of(parked, "watches") << " watch\n";
+  print_generation("run           ", g);
+  for (auto const& past : list_of(field_of(c, "past"), ""))
+    print_generation("before        ", past);
+}
+
+void take_job(action_words const& words, std::string const& text, json::object& jobs) {
+  auto const equals = text.find('=');
+  std::uint64_t n = 0;
+  auto const digits = equals == std::string::npos ? "" : text.substr(equals + 1);
+  auto const [end, ec] = std::from_chars(digits.data(), digits.data() + digits.size(), n);
+  if (equals == 0 || digits.empty() || ec != std::errc() || end != digits.data() + digits.size())
+    throw words.wrong("'" + text + "' is not JOB=N, such as worker=8");
+  if (!jobs.emplace(text.substr(0, equals), n).second)
+    throw words.wrong("job '" + text.substr(0, equals) + "' is there twice");
+}
+
+std::string declaration(action_words const& words, options const& o) {
+  json::object body{{"name", words.need(0, "NAME")}};
+  json::object jobs;
+  words.need(1, "JOB=N");
+  for (std::size_t i = 1; i < words.rest().size(); ++i) take_job(words, words.rest()[i], jobs);
+  body["jobs"] = std::move(jobs);
+  auto const time = [&](char const* field, std::optional<duration> const& d) {
+    if (d) body[field] = to_string(*d);
+  };
+  time("heartbeat_timeout", o.heartbeat_timeout);
+  time("register_timeout", o.register_timeout);
+  time("shutdown_timeout", o.shutdown_timeout);
+  time("stuck_after", o.stuck_after);
+  if (!o.recoverable_jobs.empty()) {
+    auto& names = body["recoverable_jobs"].emplace_array();
+    for (auto const& name : o.recoverable_jobs) names.emplace_back(name);
+  }
+  if (o.recoverable) body["recoverable"] = true;
+  if (o.allow_reconnect) body["allow_reconnect"] = true;
+  if (o.no_renew) body["renew"] = false;
+  if (o.no_register_barrier) body["register_barrier"] = false;
+  return json::serialize(body);
+}
+
+void create(rest& server, action_words const& words, options const& o) {
+  auto const c = server.post("/api/v1/clusters", declaration(words, o));
+  if (o.output == output_format::json)
+    std::cout << json::serialize(c) << '\n';
+  else
+    std::cout << text_of(c, "name") << " is declared; its agents connect to "
+              << text_of(c, "address") << '\n';
+}
+
+int run(options& o) {
+  action_words const words("clusters", o.words, {"list", "create", "show", "delete"});
+  rest server(o.rest);
+  auto const path = [&] { return "/api/v1/clusters/" + url_encoded(words.need(0, "NAME")); };
+  if (words.action() == "list") {
+    words.at_most(0);
+    list(server, o);
+  } else if (words.action() == "create") {
+    create(server, words, o);
+  } else if (words.action() == "show") {
+    words.at_most(1);
+    print(server.get(path()), o.output);
+  } else {
+    words.at_most(1);
+    auto const done = server.send("DELETE", path());
+    if (!done.ok()) throw rest::problem(done);
+    std::cout << words.rest()[0] << " is forgotten\n";
+  }
+  return exit_ok;
+}
+
+}  // namespace
+
+void add_clusters(CLI::App& app, choice& chosen) {
+  auto* verb = app.add_subcommand("clusters", "List, declare, show or forget clusters of agents");
+  auto o = std::make_shared<options>();
+  add_action_words(*verb, o->words, "list | create NAME JOB=N… | show NAME | delete NAME",
+                   "What to do; without it: list");
+  add_duration(*verb, "--heartbeat-timeout", o->heartbeat_timeout,
+               "create: silent for longer, an agent is in error (100s)");
+  add_duration(*verb, "--register-timeout", o->register_timeout,
+               "create: how long agents wait for each other at the start (60m)");
+  add_duration(*verb, "--shutdown-timeout", o->shutdown_timeout,
+               "create: the same when they leave; 0: they do not wait (5m)");
+  add_duration(*verb, "--stuck-after", o->stuck_after,
+               "create: whoever keeps a barrier waiting for longer is shown LATE (60s)");
+  verb->add_option("--recoverable-job", o->recoverable_jobs,
+                   "create: tasks of this job may come and go; repeatable")
+      ->type_name("JOB");
+  verb->add_flag("--recoverable", o->recoverable, "create: all tasks may come and go");
+  verb->add_flag("--allow-reconnect", o->allow_reconnect,
+                 "create: a task that timed out may register again");
+  verb->add_flag("--no-renew", o->no_renew, "create: a run that has ended is not followed by one");
+  verb->add_flag("--no-register-barrier", o->no_register_barrier,
+                 "create: registration answers at once");
+  add_output_option(*verb, o->output);
+  add_rest_options(*verb, o->rest);
+  verb->footer(
+      "Examples:\n  muster clusters create train worker=8 ps=2 --heartbeat-timeout 30s\n"
+      "  muster clusters show train");
+  on_chosen(*verb, chosen, o, run);
+}
+
+}  // namespace muster::cli

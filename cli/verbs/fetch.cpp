@@ -1,0 +1,74 @@
+// muster fetch: the value of one RemoteValue, or all results of a job, waiting for them.
+#include <iostream>
+
+#include "cli/command.hpp"
+#include "cli/progress.hpp"
+#include "cli/results.hpp"
+
+namespace muster::cli {
+namespace {
+
+struct options {
+  rest_options rest;
+  std::string id;
+  std::optional<duration> timeout;
+  bool quiet = false;
+  result_format output = result_format::values;
+};
+
+// The server parks a request for this long at most; longer waits are several requests.
+constexpr auto one_wait = std::chrono::seconds(30);
+
+int fetch_value(rest& server, options const& o) {
+  using steady = std::chrono::steady_clock;
+  auto const start = steady::now();
+  for (;;) {
+    duration wait = one_wait;
+    if (o.timeout)
+      wait = std::clamp(*o.timeout - std::chrono::floor<duration>(steady::now() - start),
+                        duration(1000), wait);
+    auto const response = server.send(
+        "GET", "/api/v1/remote_values/" + url_encoded(o.id) + "/value?timeout=" + to_string(wait),
+        {}, {}, wait + std::chrono::seconds(30));
+    if (response.ok()) {
+      std::cout << response.body;
+      if (response.header("Content-Type").starts_with("application/json") &&
+          !response.body.ends_with('\n'))
+        std::cout << '\n';
+      return exit_ok;
+    }
+    bool const late = response.status == 504;
+    if (!late || (o.timeout && steady::now() - start >= *o.timeout)) throw rest::problem(response);
+  }
+}
+
+int run(options& o) {
+  rest server(o.rest);
+  if (o.id.starts_with("rv_")) return fetch_value(server, o);
+  if (!o.id.starts_with("job_"))
+    throw command_error(exit_usage,
+                        "'" + o.id + "' is neither a RemoteValue (rv_…) nor a job (job_…)");
+  auto const job = wait_for_job(server, o.id, o.timeout, o.quiet);
+  print_results(server, o.id, o.output);
+  return judge(job);
+}
+
+}  // namespace
+
+void add_fetch(CLI::App& app, choice& chosen) {
+  auto* verb = app.add_subcommand("fetch", "Wait for a value or a job and print what came out");
+  auto o = std::make_shared<options>();
+  verb->add_option("id", o->id, "rv_… of one closure, or job_… for all its results")
+      ->type_name("RV_ID|JOB_ID")
+      ->required();
+  verb->add_flag("--quiet", o->quiet, "Show no progress");
+  add_duration(*verb, "--timeout", o->timeout, "Stop waiting after this long");
+  add_result_option(*verb, o->output);
+  add_rest_options(*verb, o->rest);
+  verb->footer(
+      "Examples:\n  muster fetch rv_0000000000000001 --timeout 10s\n  muster fetch "
+      "job_0000000000000001 --output json");
+  on_chosen(*verb, chosen, o, run);
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,108 @@
+// muster jobs: the jobs of the server, or one of them in detail.
+#include <iostream>
+
+#include "cli/command.hpp"
+#include "cli/progress.hpp"
+#include "cli/results.hpp"
+#include "cli/table.hpp"
+
+namespace muster::cli {
+namespace {
+
+struct options {
+  rest_options rest;
+  std::string id;
+  std::size_t limit = 50;
+  output_format output = output_format::table;
+};
+
+std::chrono::milliseconds run_time(json::value const& job) {
+  auto const created = number_of(job, "created_ms");
+  auto const finished = number_of(job, "finished_ms");
+  auto const now = std::chrono::duration_cast<std::chrono::milliseconds>(
+      std::chrono::system_clock::now().time_since_epoch());
+  auto const end = finished > 0 ? finished : now.count();
+  return std::chrono::milliseconds(std::max<std::int64_t>(0, end - created));
+}
+
+// What a job's line says beside its state: a stream counts generations, and one that holds values
+// may be waiting for its client.
+std::string kind_of(json::value const& job) {
+  auto const& generation = field_of(job, "generation");
+  if (generation.is_null()) return "job";
+  auto const kind = "stream, generation " + std::to_string(number_of(job, "generation"));
+  auto const& holding = field_of(job, "holding");
+  if (holding.is_null() || field_of(holding, "attached") == json::value(true)) return kind;
+  auto const until = number_of(holding, "kept_until_ms");
+  auto const now = std::chrono::duration_cast<std::chrono::milliseconds>(
+      std::chrono::system_clock::now().time_since_epoch());
+  return kind + ", kept for " +
+         rounded(std::chrono::milliseconds(std::max<std::int64_t>(0, until - now.count()))) +
+         (field_of(holding, "detached") == json::value(true) ? " after its work"
+                                                             : " without a client");
+}
+
+void print_one(json::value const& job) {
+  auto const c = counts_of(job);
+  std::cout << "id         " << text_of(job, "id") << '\n';
+  if (auto const name = text_of(job, "name"); !name.empty())
+    std::cout << "name       " << for_terminal(name) << '\n';
+  std::cout << "state      " << text_of(job, "state") << '\n'
+            << "kind       " << kind_of(job) << '\n'
+            << "closures   " << with_thousands(c.total()) << ": " << with_thousands(c.succeeded)
+            << " succeeded, " << with_thousands(c.failed) << " failed, "
+            << with_thousands(c.cancelled) << " cancelled, " << with_thousands(c.running)
+            << " running, " << with_thousands(c.waiting) << " waiting\n"
+            << "put back   " << text_of(job, "put_back") << '\n'
+            << "time       " << rounded(run_time(job)) << '\n';
+  if (auto const& error = field_of(job, "error"); !error.is_null())
+    std::cout << "error      " << in_full(error) << '\n';
+}
+
+void print_list(json::array const& jobs) {
+  table rows({{"ID"},
+              {"NAME"},
+              {"STATE"},
+              {"KIND"},
+              {"DONE", true},
+              {"TOTAL", true},
+              {"FAILED", true},
+              {"TIME", true}});
+  for (auto const& job : jobs) {
+    auto const c = counts_of(job);
+    rows.add({text_of(job, "id"), for_terminal(text_of(job, "name"), 32), text_of(job, "state"),
+              kind_of(job), with_thousands(c.finished()), with_thousands(c.total()),
+              with_thousands(c.failed), rounded(run_time(job))});
+  }
+  rows.print(std::cout);
+}
+
+int run(options& o) {
+  rest server(o.rest);
+  auto const path = o.id.empty() ? "/api/v1/jobs?limit=" + std::to_string(o.limit)
+                                 : "/api/v1/jobs/" + url_encoded(o.id);
+  auto const answer = server.get(path);
+  if (o.output == output_format::json)
+    std::cout << json::serialize(o.id.empty() ? json::value(list_of(answer, "jobs")) : answer)
+              << '\n';
+  else if (o.id.empty())
+    print_list(list_of(answer, "jobs"));
+  else
+    print_one(answer);
+  return exit_ok;
+}
+
+}  // namespace
+
+void add_jobs(CLI::App& app, choice& chosen) {
+  auto* verb = app.add_subcommand("jobs", "List jobs, newest first, or show one");
+  auto o = std::make_shared<options>();
+  verb->add_option("id", o->id, "A job's id; without it: the list")->type_name("JOB_ID");
+  verb->add_option("--limit", o->limit, "How many to list")->type_name("N")->capture_default_str();
+  add_output_option(*verb, o->output);
+  add_rest_options(*verb, o->rest);
+  verb->footer("Examples:\n  muster jobs\n  muster jobs job_0000000000000001 --output json");
+  on_chosen(*verb, chosen, o, run);
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,186 @@
+// muster kv: the key-values of a cluster.
+#include <unistd.h>
+
+#include <algorithm>
+#include <iostream>
+#include <iterator>
+
+#include "base/text.hpp"
+#include "cli/actions.hpp"
+#include "cli/rest.hpp"
+#include "cli/table.hpp"
+
+namespace muster::cli {
+namespace {
+
+struct options {
+  rest_options rest;
+  std::vector<std::string> words;
+  std::string cluster = "default";
+  std::optional<duration> timeout;
+  bool insert = false, recursive = false;
+  output_format output = output_format::table;
+};
+
+// The server parks a request for this long at most; longer waits are several requests.
+constexpr duration one_wait = std::chrono::seconds(30);
+
+std::string base(options const& o) {
+  return "/api/v1/clusters/" + url_encoded(o.cluster) + "/kv";
+}
+
+// A listing in the terminal shows the beginning of each value, JSON the whole.
+std::string in_short(json::value const& key) {
+  if (auto const& text = field_of(key, "value"); text.is_string())
+    return for_terminal(std::string(text.get_string()), 60);
+  return "(binary)";
+}
+
+int list(rest& server, action_words const& words, options const& o) {
+  words.at_most(1);
+  auto const prefix = words.rest().empty() ? std::string() : words.rest()[0];
+  json::array all;
+  std::string page;
+  do {
+    auto path = base(o) + "?limit=1000&prefix=" + url_encoded(prefix);
+    if (!page.empty()) path += "&page_token=" + url_encoded(page);
+    auto const answer = server.get(path);
+    for (auto const& key : list_of(answer, "keys")) all.push_back(key);
+    page = text_of(answer, "next_page_token");
+  } while (!page.empty());
+  if (o.output == output_format::json) {
+    std::cout << json::serialize(all) << '\n';
+    return exit_ok;
+  }
+  table rows({{"KEY"}, {"BYTES", true}, {"VALUE"}});
+  for (auto const& key : all)
+    rows.add({for_terminal(text_of(key, "key")), text_of(key, "size"), in_short(key)});
+  rows.print(std::cout);
+  if (all.empty())
+    std::cerr << (prefix.empty() ? "no key yet\n" : "no key begins with '" + prefix + "'\n");
+  return exit_ok;
+}
+
+int print_value(std::string const& key, muster::http_response const& got, output_format output) {
+  bool const text = got.header("Content-Type").starts_with("text/");
+  if (output == output_format::json) {
+    json::object o{{"key", key}, {"size", got.body.size()}};
+    o[text ? "value" : "value_base64"] = text ? got.body : muster::base64(got.body);
+    std::cout << json::serialize(o) << '\n';
+    return exit_ok;
+  }
+  std::cout << got.body;  // exactly; a pipe may want every byte
+  if (isatty(STDOUT_FILENO) && !got.body.ends_with('\n')) std::cout << '\n';
+  return exit_ok;
+}
+
+int get(rest& server, action_words const& words, options const& o) {
+  using steady = std::chrono::steady_clock;
+  words.at_most(1);
+  auto const key = words.need(0, "KEY");
+  auto const path = base(o) + "/" + url_encoded(key);
+  auto const start = steady::now();
+  for (;;) {
+    auto const past = std::chrono::floor<duration>(steady::now() - start);
+    auto const wait = std::clamp(o.timeout.value_or(duration(0)) - past, duration(0), one_wait);
+    auto const got = server.send("GET", o.timeout ? path + "?timeout=" + to_string(wait) : path, {},
+                                 {}, wait + std::chrono::seconds(30));
+    if (got.ok()) return print_value(key, got, o.output);
+    bool const late = got.status == 504;
+    if (late && o.timeout && steady::now() - start >= *o.timeout)
+      throw command_error(exit_failed,
+                          "key '" + key + "' did not come within " + to_string(*o.timeout));
+    if (!late) throw rest::problem(got);
+  }
+}
+
+int put(rest& server, action_words const& words, options const& o) {
+  words.at_most(2);
+  auto const& key = words.need(0, "KEY");
+  if (words.rest().size() < 2) throw words.wrong("VALUE is missing; - reads it from stdin");
+  auto value = words.rest()[1];
+  if (value == "-") value.assign(std::istreambuf_iterator<char>(std::cin), {});
+  auto const done =
+      server.put(base(o) + "/" + url_encoded(key), std::move(value), o.insert ? "*" : "");
+  if (done.status == 412)
+    throw command_error(exit_failed,
+                        "key '" + key + "' exists already; without --insert it is overwritten");
+  if (!done.ok()) throw rest::problem(done);
+  if (o.output == output_format::json) std::cout << done.body;
+  return exit_ok;
+}
+
+int erase(rest& server, action_words const& words, options const& o) {
+  words.at_most(1);
+  auto const path = base(o) + "/" + url_encoded(words.need(0, "KEY"));
+  auto const done = server.send("DELETE", o.recursive ? path + "?recursive=true" : path);
+  if (done.status == 409 && !o.recursive)
+    throw command_error(
+        exit_failed, "'" + words.rest()[0] + "' has others below it; --recursive deletes them too");
+  if (!done.ok()) throw rest::problem(done);
+  return exit_ok;
+}
+
+int waits(rest& server, action_words const& words, options const& o) {
+  words.at_most(1);
+  auto const prefix = words.rest().empty() ? std::string() : words.rest()[0];
+  auto const answer = server.get("/api/v1/clusters/" + url_encoded(o.cluster) +
+                                 "/kv_waits?limit=1000&prefix=" + url_encoded(prefix));
+  if (o.output == output_format::json) {
+    std::cout << json::serialize(answer) << '\n';
+    return exit_ok;
+  }
+  auto const& keys = list_of(answer, "keys");
+  table rows({{"KEY"}, {"WAITING", true}, {"LONGEST", true}, {"TASKS"}});
+  for (auto const& k : keys) {
+    std::string names;
+    std::int64_t longest = 0;
+    for (auto const& w : list_of(field_of(k, "waiters"), "")) {
+      names += (names.empty() ? "" : ", ") + text_of(w, "task");
+      longest = std::max(longest, number_of(w, "waiting_ms"));
+    }
+    rows.add({for_terminal(text_of(k, "key"), 64), text_of(k, "count"),
+              rounded(std::chrono::milliseconds(longest)), for_terminal(names, 80)});
+  }
+  rows.print(std::cout);
+  if (keys.empty()) std::cerr << "nobody waits for a key\n";
+  return exit_ok;
+}
+
+int run(options& o) {
+  action_words const words("kv", o.words, {"list", "get", "put", "delete", "waits"});
+  rest server(o.rest);
+  if (words.action() == "list") return list(server, words, o);
+  if (words.action() == "get") return get(server, words, o);
+  if (words.action() == "put") return put(server, words, o);
+  if (words.action() == "delete") return erase(server, words, o);
+  return waits(server, words, o);
+}
+
+}  // namespace
+
+void add_kv(CLI::App& app, choice& chosen) {
+  auto* verb = app.add_subcommand("kv", "List, read, write or delete the keys of a cluster");
+  auto o = std::make_shared<options>();
+  add_action_words(*verb, o->words,
+                   "list [PREFIX] | get KEY | put KEY VALUE | delete KEY | waits [PREFIX]",
+                   "What to do; without it: list");
+  add_cluster_option(*verb, o->cluster);
+  add_duration(*verb, "--timeout", o->timeout, "get: wait this long for the key");
+  verb->add_flag("--insert", o->insert, "put: fail when the key exists");
+  verb->add_flag("--recursive", o->recursive, "delete: also what is below the key");
+  add_output_option(*verb, o->output);
+  add_rest_options(*verb, o->rest);
+  verb->footer(
+      "Examples:\n  muster kv put config/steps 1000\n  muster kv get config/steps --timeout 30s\n"
+      "  muster kv put model - < model.bin\n  muster kv put offset -- -5\n  muster kv delete "
+      "config --recursive\n"
+      "  muster kv waits");
+  // A value that begins with a dash would pass for a flag.
+  on_chosen(*verb, chosen, o, [&chosen](options& all) {
+    all.words.insert(all.words.end(), chosen.literal.begin(), chosen.literal.end());
+    return run(all);
+  });
+}
+
+}  // namespace muster::cli

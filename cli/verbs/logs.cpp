@@ -1,0 +1,72 @@
+// muster logs: what a closure, or all closures of a job, logged and printed.
+#include <iostream>
+
+#include "cli/command.hpp"
+#include "cli/log_lines.hpp"
+#include "cli/progress.hpp"
+
+namespace muster::cli {
+namespace {
+
+struct options {
+  rest_options rest;
+  std::string id;
+  bool follow = false;
+  std::uint64_t tail = 0;
+  output_format output = output_format::table;
+};
+
+// The server parks a request for this long at most.
+constexpr auto one_wait = std::chrono::seconds(30);
+
+bool has_several(rest& server, std::string const& id) {
+  return id.starts_with("job_") &&
+         counts_of(server.get("/api/v1/jobs/" + url_encoded(id))).total() > 1;
+}
+
+int run(options& o) {
+  rest server(o.rest);
+  if (!o.id.starts_with("cl_") && !o.id.starts_with("job_"))
+    throw command_error(exit_usage, "'" + o.id + "' is neither a closure (cl_…) nor a job (job_…)");
+  bool several = o.output == output_format::table && has_several(server, o.id);
+  auto look = look_at_log(server, o.id, 0, {}, o.tail);
+  if (look.dropped > 0) std::cerr << look.dropped << " older lines were dropped to make room\n";
+  for (;;) {
+    for (auto const& line : look.lines) {
+      // An open job may get more closures than it had.
+      several = several || (o.id.starts_with("job_") && number_of(line, "index") > 0);
+      std::cout << (o.output == output_format::json ? json::serialize(line)
+                                                    : log_text(line, several))
+                << '\n';
+    }
+    std::cout.flush();
+    bool const all = look.ended || (!o.follow && (look.lines.empty() || o.tail > 0));
+    if (all || !std::cout) return exit_ok;
+    look = look_at_log(server, o.id, look.after, o.follow ? duration(one_wait) : duration{});
+  }
+}
+
+}  // namespace
+
+void add_logs(CLI::App& app, choice& chosen) {
+  auto* verb = app.add_subcommand("logs", "Print what a closure or a job logged and printed");
+  auto o = std::make_shared<options>();
+  verb->add_option("id", o->id, "cl_… for one closure, job_… for all closures of a job")
+      ->type_name("CLOSURE_ID|JOB_ID")
+      ->required();
+  verb->add_flag("--follow", o->follow, "Go on printing lines until the closure or the job ends");
+  verb->add_option("--tail", o->tail, "Begin with the newest N lines, 1000 at most; without it all")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1000));
+  add_output_option(*verb, o->output);
+  add_rest_options(*verb, o->rest);
+  verb->footer(
+      "Lines of a job begin with the closure's index and its worker where there are several "
+      "closures;\nlines of an attempt after the first say so. With --output json each line is an "
+      "object.\n"
+      "Examples:\n  muster logs job_0000000000000001 --follow\n  muster logs cl_0000000100000002 "
+      "--tail 20");
+  on_chosen(*verb, chosen, o, run);
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,136 @@
+// muster per-worker: values that each worker builds for itself: make them, look at them, release
+// them.
+#include <iostream>
+
+#include "cli/actions.hpp"
+#include "cli/rest.hpp"
+#include "cli/submission.hpp"
+#include "cli/table.hpp"
+
+namespace muster::cli {
+namespace {
+
+struct options {
+  rest_options rest;
+  CLI::App* verb = nullptr;
+  std::vector<std::string> const* literal = nullptr;
+  std::string action;
+  std::string name;
+  output_format output = output_format::table;
+};
+
+std::string const values = "/api/v1/per_worker_values";
+
+/// "3 READY, 1 failed, 1 ABORTED".
+std::string in_short_of(json::value const& v) {
+  std::map<std::string, std::size_t> counts;
+  for (auto const& part : list_of(v, "components")) {
+    auto const status = text_of(part, "status");
+    bool const failed = status == "READY" && !field_of(part, "error").is_null();
+    ++counts[failed ? "failed" : status];
+  }
+  std::string text;
+  for (auto const& [status, n] : counts)
+    text += (text.empty() ? "" : ", ") + with_thousands(n) + " " + status;
+  return text.empty() ? "no worker has the function" : text;
+}
+
+void list(rest& server, options const& o) {
+  json::array all;
+  std::string page;
+  do {
+    auto const answer = server.get(values + "?limit=1000" +
+                                   (page.empty() ? page : "&page_token=" + url_encoded(page)));
+    for (auto const& v : list_of(answer, "per_worker_values")) all.push_back(v);
+    page = text_of(answer, "next_page_token");
+  } while (!page.empty());
+  if (o.output == output_format::json) {
+    std::cout << json::serialize(all) << '\n';
+    return;
+  }
+  table rows({{"ID"}, {"NAME"}, {"FUNCTION"}, {"USERS", true}, {"WORKERS"}});
+  for (auto const& v : all)
+    rows.add({text_of(v, "id"), text_of(v, "name"), text_of(v, "function"), text_of(v, "users"),
+              in_short_of(v)});
+  rows.print(std::cout);
+}
+
+void print(json::value const& v, output_format output) {
+  if (output == output_format::json) {
+    std::cout << json::serialize(v) << '\n';
+    return;
+  }
+  auto const owner = text_of(v, "job");
+  std::cout << "id        " << text_of(v, "id") << '\n'
+            << "name      " << for_terminal(text_of(v, "name")) << '\n'
+            << "built by  " << for_terminal(text_of(v, "function")) << ' '
+            << json::serialize(field_of(v, "args")) << '\n'
+            << "owner     " << (owner.empty() ? "none: it stays until it is released" : owner)
+            << '\n'
+            << "used by   " << text_of(v, "users") << " unfinished closures\n";
+  table rows({{"TASK"}, {"STATUS"}, {"ERROR"}});
+  for (auto const& part : list_of(v, "components")) {
+    auto const& error = field_of(part, "error");
+    rows.add({text_of(part, "task"), text_of(part, "status"),
+              error.is_null() ? "" : for_terminal(in_short(error))});
+  }
+  rows.print(std::cout);
+}
+
+void create(rest& server, action_words const& words, options const& o) {
+  json::object body{{"function", words.need(0, "FUNCTION")}};
+  if (!o.name.empty()) body["name"] = o.name;
+  auto& args = body["args"].emplace_array();
+  for (std::size_t i = 1; i < words.rest().size(); ++i) args.push_back(argument(words.rest()[i]));
+  auto const v = server.post(values, json::serialize(body));
+  if (o.output == output_format::json)
+    std::cout << json::serialize(v) << '\n';
+  else
+    std::cout << text_of(v, "id") << '\n';
+}
+
+int run(options& o) {
+  auto all = leftover_words(*o.verb, *o.literal);
+  if (!o.action.empty()) all.insert(all.begin(), o.action);
+  action_words const words("per-worker", all, {"list", "create", "show", "release"});
+  rest server(o.rest);
+  auto const path = [&] { return values + "/" + url_encoded(words.need(0, "ID")); };
+  if (words.action() == "create") {
+    create(server, words, o);
+    return exit_ok;
+  }
+  words.at_most(words.action() == "list" ? 0 : 1);
+  if (words.action() == "list") {
+    list(server, o);
+  } else if (words.action() == "show") {
+    print(server.get(path()), o.output);
+  } else {
+    auto const done = server.send("DELETE", path());
+    if (!done.ok()) throw rest::problem(done);
+    std::cout << words.rest()[0] << " is released\n";
+  }
+  return exit_ok;
+}
+
+}  // namespace
+
+void add_per_worker(CLI::App& app, choice& chosen) {
+  auto* verb =
+      app.add_subcommand("per-worker", "List, make, show or release values that workers keep");
+  auto o = std::make_shared<options>();
+  o->verb = verb;
+  o->literal = &chosen.literal;
+  verb->allow_extras();
+  verb->add_option("action", o->action, "What to do; without it: list")
+      ->type_name("list | create FUNCTION [ARG…] | show ID | release ID");
+  verb->add_option("--name", o->name, "create: shown in listings")->type_name("NAME");
+  add_output_option(*verb, o->output);
+  add_rest_options(*verb, o->rest);
+  verb->footer(
+      "Every worker with FUNCTION calls it once and keeps the result, also those that come later.\n"
+      "Examples:\n  muster per-worker create open_dataset train\n"
+      "  muster submit train_step '{\"$per_worker\":\"pw_…\"}'");
+  on_chosen(*verb, chosen, o, run);
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,171 @@
+// muster resolve: which tasks a cluster has and where, as any of the resolvers finds it.
+#include <unistd.h>
+
+#include <boost/json.hpp>
+#include <csignal>
+#include <iostream>
+#include <thread>
+
+#include "cli/resolver_kinds.hpp"
+#include "cli/rest.hpp"
+#include "cli/table.hpp"
+#include "muster/cluster_watch.hpp"
+
+namespace muster::cli {
+namespace {
+
+struct options {
+  std::string kind;
+  bool task = false, master = false, wait = false, watch = false;
+  duration timeout = std::chrono::minutes(5);
+  duration interval = std::chrono::seconds(30);
+  output_format output = output_format::json;
+};
+
+constexpr auto retry_first = std::chrono::milliseconds(250);
+constexpr auto retry_max = std::chrono::seconds(5);
+
+std::chrono::milliseconds in_ms(duration d) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(d);
+}
+
+/// Performs `ask`, again and again with --wait while that may help.
+template <class Ask>
+auto asked(options const& o, Ask ask) {
+  using clock = std::chrono::steady_clock;
+  auto const end = clock::now() + o.timeout;
+  cluster_watch::options const pace{{}, retry_first, retry_max};
+  for (unsigned failures = 1;; ++failures) {
+    try {
+      return ask();
+    } catch (cluster_error const& e) {
+      if (!o.wait || !e.may_pass()) throw command_error(status_of(e), e.what());
+      auto const left = end - clock::now();
+      if (left <= clock::duration::zero())
+        throw command_error(exit_failed,
+                            "not resolved within " + to_string(o.timeout) + ": " + e.what());
+      if (failures == 1) std::cerr << "muster resolve: waiting: " << e.what() << '\n';
+      std::this_thread::sleep_for(std::min<clock::duration>(left, delay_after(pace, failures)));
+    }
+  }
+}
+
+void print_spec(cluster_spec const& spec, output_format output) {
+  if (output == output_format::json) {
+    std::cout << spec.to_json() << '\n';
+    return;
+  }
+  table rows({{"JOB"}, {"TASK", true}, {"ADDRESS"}});
+  for (auto const& [job, tasks] : spec.by_job())
+    for (auto const& [index, address] : tasks)
+      rows.add({for_terminal(job), std::to_string(index), for_terminal(address)});
+  rows.print(std::cout);
+}
+
+/// What --task and --master ask for.
+struct own_task {
+  std::optional<std::string> type;
+  std::optional<int> id;
+  std::string master, environment;
+};
+
+own_task look_up(cluster_resolver& r, bool master) {
+  own_task own;
+  own.type = r.task_type();
+  own.id = r.task_id();
+  if (master) own.master = r.master();
+  own.environment = r.environment();
+  return own;
+}
+
+void print_own(own_task const& own, options const& o) {
+  if (o.output == output_format::json) {
+    json::object out;
+    if (o.task) {
+      auto& task = out["task"].emplace_object();
+      task["type"] = own.type ? json::value(*own.type) : json::value();
+      task["index"] = own.id ? json::value(*own.id) : json::value();
+    }
+    if (o.master) out["master"] = own.master;
+    out["environment"] = own.environment;
+    std::cout << json::serialize(out) << '\n';
+    return;
+  }
+  if (o.task)
+    std::cout << "task         "
+              << (own.type ? *own.type + (own.id ? ":" + std::to_string(*own.id) : "") : "unknown")
+              << '\n';
+  if (o.master) std::cout << "master       " << (own.master.empty() ? "none" : own.master) << '\n';
+  std::cout << "environment  " << (own.environment.empty() ? "none" : own.environment) << '\n';
+}
+
+sigset_t ends() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (auto const signal : {SIGTERM, SIGINT, SIGPIPE}) sigaddset(&set, signal);
+  return set;
+}
+
+/// Until a signal comes or nobody reads any more.
+void watch(std::shared_ptr<cluster_resolver> resolver, options const& o) {
+  auto const set = ends();
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);  // before the watch's thread, which inherits it
+  auto const format = o.output;
+  cluster_watch changes(
+      std::move(resolver),
+      {in_ms(o.interval), retry_first, std::max(in_ms(o.interval), in_ms(duration(retry_max)))},
+      {[format](cluster_spec const& spec) {
+         print_spec(spec, format);
+         if (!std::cout.flush()) ::kill(::getpid(), SIGTERM);
+       },
+       [](cluster_error const& e) { std::cerr << "muster resolve: " << e.what() << std::endl; },
+       [] { std::cerr << "muster resolve: resolved again" << std::endl; }});
+  for (int signal = 0; sigwait(&set, &signal) != 0;) {
+  }
+  changes.stop(std::chrono::seconds(1));
+}
+
+int run(options& o) {
+  if (o.kind.empty())
+    throw command_error(exit_usage, "say who is asked, as in 'muster resolve tf-config'");
+  if (o.watch && (o.wait || o.task || o.master))
+    throw command_error(exit_usage, "--watch does without --wait, --task and --master");
+  auto const resolver = make_known_resolver("--kind", o.kind);
+  if (o.watch) {
+    watch(resolver, o);
+    return exit_ok;
+  }
+  if (o.task || o.master) {
+    print_own(asked(o, [&] { return look_up(*resolver, o.master); }), o);
+    return exit_ok;
+  }
+  print_spec(asked(o, [&] { return resolver->cluster_spec(); }), o.output);
+  return exit_ok;
+}
+
+}  // namespace
+
+void add_resolve(CLI::App& app, choice& chosen) {
+  auto* verb = app.add_subcommand("resolve", "Print the tasks of a cluster and where they are");
+  auto o = std::make_shared<options>();
+  verb->add_option("--kind,kind", o->kind, "Who is asked, as listed below")
+      ->type_name("KIND[:...]");
+  verb->add_flag("--task", o->task, "Print which task this process is instead");
+  verb->add_flag("--master", o->master, "Print the address of its master instead");
+  verb->add_flag("--wait", o->wait, "Ask again until there is an answer");
+  add_duration(*verb, "--timeout", o->timeout, "With --wait: how long");
+  verb->add_flag("--watch", o->watch, "Go on, and print the cluster whenever it changes");
+  add_duration(*verb, "--interval", o->interval, "With --watch: how often to ask");
+  add_output_option(*verb, o->output);
+  verb->get_option("--output")->default_str("json");
+  verb->footer(resolvers_help() +
+               "Exit status: 1 not there or not ready, 2 malformed, 3 nobody answers.\n"
+               "Examples:\n"
+               "  muster resolve tf-config\n"
+               "  srun -n 4 muster resolve slurm --task --master\n"
+               "  muster resolve file:/etc/cluster.json --watch --interval 5s\n"
+               "See docs/clusters.md.");
+  on_chosen(*verb, chosen, o, run);
+}
+
+}  // namespace muster::cli

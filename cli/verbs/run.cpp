@@ -1,0 +1,262 @@
+// muster run: starts a program as the tasks of a cluster.
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <optional>
+
+#include "base/text.hpp"
+#include "cli/command.hpp"
+#include "cli/durations.hpp"
+#include "cli/run_cluster.hpp"
+#include "cli/run_declaration.hpp"
+#include "launch/address.hpp"
+#include "launch/launcher.hpp"
+#include "launch/plan.hpp"
+#include "muster/cluster_error.hpp"
+
+extern char** environ;
+
+namespace muster::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct options {
+  run_sources sources;
+  std::string mode;
+  bool between_graph = false, in_graph = false;
+  int max_restarts = 0;
+  std::string server, declare;
+  duration grace = 10s;
+  std::string output_dir;
+  bool no_prefix = false;
+  std::vector<std::string> env;
+  rest_options rest;
+  std::vector<std::string> const* literal = nullptr;
+};
+
+std::map<std::string, std::string> inherited() {
+  std::map<std::string, std::string> all;
+  for (char** e = environ; *e; ++e) {
+    std::string const entry = *e;
+    auto const equals = entry.find('=');
+    if (equals != entry.npos) all[entry.substr(0, equals)] = entry.substr(equals + 1);
+  }
+  return all;
+}
+
+std::map<std::string, std::string> added(options const& o) {
+  std::map<std::string, std::string> all;
+  for (auto const& text : o.env) {
+    auto const equals = text.find('=');
+    if (equals == 0 || equals == text.npos)
+      throw command_error(exit_usage, "--env " + text + ": write NAME=VALUE");
+    all[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  return all;
+}
+
+// Inside of another run it is what that one told its tasks, and serves them.
+std::string server_of_environment() {
+  auto const* server = std::getenv("MUSTER_COORDINATOR");
+  return server && !std::getenv("MUSTER_TASK_TYPE") ? server : "";
+}
+
+std::optional<int> free_restart_status(launch::plan_request const& p) {
+  constexpr auto name = "TF_CLIENT_NON_FATAL_RESTART_EXIT_CODE";
+  auto const set = p.added.contains(name) ? p.added : p.inherited;
+  auto const it = set.find(name);
+  if (it == set.end() || it->second.empty()) return {};
+  auto const status = muster::parse_number(it->second);
+  if (!status || *status < 1 || *status > 255)
+    throw command_error(exit_usage, std::string(name) + " is '" + it->second +
+                                        "'; write an exit status from 1 to 255");
+  return static_cast<int>(*status);
+}
+
+// Which of the cluster's tasks are this machine's.
+std::optional<std::pair<std::string, int>> own_task(options const& o, run_cluster const& c) {
+  bool const has_task = c.task_type.has_value();
+  if (o.mode == "independent-worker" && !has_task)
+    throw command_error(exit_usage,
+                        c.origin +
+                            " does not say which task this is; give --task, such as "
+                            "--task worker:3, or set task.type and task.index in TF_CONFIG");
+  if (o.mode == "standalone-client" && has_task)
+    throw command_error(
+        exit_usage, "--mode standalone-client runs all tasks on this machine, but " + c.origin +
+                        " says that it is " + *c.task_type + ":" + std::to_string(*c.task_index) +
+                        " only; leave the task or the mode away");
+  if (!has_task) return {};
+  return std::pair(*c.task_type, *c.task_index);
+}
+
+void check_server(options const& o, launch::plan_request const& p) {
+  if (!o.declare.empty() && !o.server.empty())
+    throw command_error(exit_usage, "--declare and --server exclude each other");
+  if (!o.declare.empty() && p.own)
+    throw command_error(exit_usage,
+                        "--declare is for runs on one machine; for several: 'muster "
+                        "clusters create', then --server everywhere");
+  if (p.in_graph && o.server.empty())
+    throw command_error(exit_usage,
+                        "--in-graph makes all but the chief workers of a Muster server: name it "
+                        "with --server");
+}
+
+void check_size(launch::plan_request const& p, run_cluster const& c) {
+  auto const tasks = c.spec.empty() ? static_cast<std::size_t>(c.nproc) : c.spec.size();
+  if (!p.own && tasks > launch::processes_max)
+    throw command_error(exit_usage, c.origin + ": " + std::to_string(tasks) +
+                                        " processes on one machine; at most " +
+                                        std::to_string(launch::processes_max));
+}
+
+// Each start has ports of its own: those of the last one may not be free again yet.
+void choose_ports(launch::plan_request& p, run_cluster const& c) {
+  if (p.own) return;
+  auto const workers = c.spec.empty() ? static_cast<std::size_t>(c.nproc) : 0;
+  auto ports = launch::free_ports(workers + 2);
+  auto const take = [&ports] {
+    auto const port = ports.back();
+    ports.pop_back();
+    return "127.0.0.1:" + std::to_string(port);
+  };
+  p.own_service = take();
+  p.meeting_point = take();
+  if (c.spec.empty()) p.cluster = local_workers(ports);
+}
+
+// Tasks that others have restarted may be somewhere else now.
+void look_again(options const& o, launch::plan_request& p, run_cluster& c) {
+  if (!o.sources.cluster_from.empty() || !o.sources.cluster_file.empty()) {
+    try {
+      auto found = find_cluster(o.sources);
+      if (own_task(o, found) == p.own) {
+        check_size(p, found);
+        p.cluster = found.spec;
+        c = std::move(found);
+      }
+    } catch (command_error const& e) {
+      std::cerr << "muster run: the cluster stays as it was: " << e.what() << '\n';
+    }
+  }
+  choose_ports(p, c);
+}
+
+launch::plan_request request_of(options const& o, run_cluster const& c) {
+  launch::plan_request p;
+  p.cluster = c.spec;
+  p.own = own_task(o, c);
+  p.in_graph = o.in_graph;
+  p.rpc_layer = c.rpc_layer;
+  p.environment = c.environment;
+  p.server = o.server;
+  p.command = *o.literal;
+  std::error_code ignored;
+  if (auto self = std::filesystem::read_symlink("/proc/self/exe", ignored); !self.empty())
+    p.muster_program = self.string();
+  p.inherited = inherited();
+  p.added = added(o);
+  check_server(o, p);
+  check_size(p, c);
+  return p;
+}
+
+int run(options& o) {
+  if (o.literal->empty())
+    throw command_error(exit_usage,
+                        "say what to run: muster run [flags] -- COMMAND… (see 'muster "
+                        "run --help')");
+  if (o.server.empty() && o.declare.empty()) o.server = server_of_environment();
+  auto cluster = find_cluster(o.sources);
+  auto request = request_of(o, cluster);
+  choose_ports(request, cluster);
+  std::optional<run_declaration> declaration;
+  if (!o.declare.empty()) {
+    declaration.emplace(o.rest, o.declare, request.cluster);
+    request.server = declaration->address();
+  }
+  launch::launch_options l;
+  l.roles = [&o, request, cluster](int restart) mutable {
+    request.restart = restart;
+    if (restart > 0) look_again(o, request, cluster);
+    return launch::plan(request);
+  };
+  l.output = {.prefix = !o.no_prefix, .directory = o.output_dir};
+  bool const colour = std::getenv("NO_COLOR") == nullptr;
+  l.output.colour_out = colour && ::isatty(STDOUT_FILENO) == 1;
+  l.output.colour_err = colour && ::isatty(STDERR_FILENO) == 1;
+  l.max_restarts = o.max_restarts;
+  l.free_restart_status = free_restart_status(request);
+  l.grace = std::chrono::ceil<std::chrono::milliseconds>(o.grace);
+  try {
+    return launch::run(std::move(l));
+  } catch (cluster_error const& e) {
+    throw command_error(exit_usage, e.what());
+  }
+}
+
+void add_cluster_options(CLI::App& verb, options& o) {
+  verb.add_option("--nproc", o.sources.nproc, "So many workers, all on this machine (1)")
+      ->type_name("N")
+      ->check(CLI::Range(1, launch::processes_max).description(""));
+  verb.add_option("--cluster-from", o.sources.cluster_from,
+                  "Who knows the cluster, e.g. slurm; see 'muster resolve --help'")
+      ->type_name("KIND:…");
+  verb.add_option("--cluster-file", o.sources.cluster_file,
+                  "The cluster as JSON, {\"worker\": [\"host:port\", …]}, or all of a TF_CONFIG")
+      ->type_name("FILE");
+  verb.add_option("--task", o.sources.task, "Which task this machine is, if nothing else says it")
+      ->type_name("TYPE:INDEX");
+  verb.add_option("--mode", o.mode,
+                  "independent-worker: only the own task (if it is known); standalone-client: all "
+                  "tasks here")
+      ->type_name("MODE")
+      ->check(CLI::IsMember({"standalone-client", "independent-worker"}).description(""));
+  auto* between = verb.add_flag("--between-graph", o.between_graph,
+                                "Each task runs the command (without the other flag: this)");
+  verb.add_flag("--in-graph", o.in_graph,
+                "Only the chief and the evaluator do; the others are workers of --server")
+      ->excludes(between);
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, choice& chosen) {
+  auto* verb = app.add_subcommand("run", "Run a program as the tasks of a cluster");
+  auto o = std::make_shared<options>();
+  o->literal = &chosen.literal;
+  add_cluster_options(*verb, *o);
+  verb->add_option("--max-restarts", o->max_restarts,
+                   "After a failure all start again, so often (0)")
+      ->type_name("N")
+      ->check(CLI::Range(0, 1'000'000).description(""));
+  verb->add_option("--server", o->server,
+                   "A Muster server as coordination service (also MUSTER_COORDINATOR); without it "
+                   "process 0 serves the others")
+      ->type_name("HOST:PORT");
+  verb->add_option("--declare", o->declare,
+                   "Declare the cluster under this name at --url, and use the address it gets")
+      ->type_name("NAME");
+  add_duration(*verb, "--grace", o->grace, "From SIGTERM to SIGKILL");
+  verb->add_option("--output-dir", o->output_dir, "Also store what each task prints, a file each")
+      ->type_name("DIR");
+  verb->add_flag("--no-prefix", o->no_prefix, "Print lines without the task's name");
+  verb->add_option("--env", o->env, "Set for the program; may be repeated")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
+  add_rest_options(*verb, o->rest);
+  verb->footer(
+      "Examples:\n"
+      "  muster run --nproc 4 -- python train.py\n"
+      "  muster run --cluster-from slurm --max-restarts 3 -- python train.py\n"
+      "  muster run --nproc 4 --declare train --url http://127.0.0.1:8477 -- python train.py\n"
+      "Exit status: 0 when all tasks ended well, else that of the first that failed (128 + n after "
+      "signal n), 127 when there is no such command, 2 for a wrong cluster or flag.");
+  on_chosen(*verb, chosen, o, run);
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,236 @@
+// muster serve: flags into a server::configuration, then the server until it is told to stop.
+#include <charconv>
+#include <iostream>
+#include <sstream>
+
+#include "cli/cluster_flag.hpp"
+#include "cli/cluster_from_flag.hpp"
+#include "cli/command.hpp"
+#include "cli/durations.hpp"
+#include "cli/layers.hpp"
+#include "server/app/app.hpp"
+#include "server/app/logging.hpp"
+
+namespace muster::cli {
+namespace {
+
+struct options {
+  server::configuration config;
+  bool print_config = false;
+  CLI::App* verb = nullptr;
+};
+
+CLI::Option* add_endpoint(CLI::App& verb, std::string const& name, server::endpoint& value,
+                          std::string const& help) {
+  return verb
+      .add_option_function<std::string>(
+          name,
+          [&value](std::string const& text) {
+            auto parsed = server::parse_endpoint(text);
+            if (!parsed) throw CLI::ValidationError(parsed.error().message);
+            value = *parsed;
+          },
+          help)
+      ->type_name("ADDR:PORT")
+      ->default_str(server::to_string(value));
+}
+
+CLI::Option* add_bytes(CLI::App& verb, std::string const& name, std::size_t& value,
+                       std::string const& help) {
+  return verb.add_option(name, value, help)
+      ->type_name("BYTES")
+      ->transform(CLI::AsSizeValue(false).description(""))
+      ->capture_default_str();
+}
+
+template <class Number>
+CLI::Option* add_count(CLI::App& verb, std::string const& name, Number& value,
+                       std::string const& help) {
+  return verb.add_option(name, value, help)->type_name("N")->capture_default_str();
+}
+
+void add_addresses(CLI::App& verb, server::configuration& c) {
+  add_endpoint(verb, "--grpc", c.grpc, "Where workers and gRPC clients connect; port 0 picks one");
+  add_endpoint(verb, "--http", c.http, "REST, WebSocket, metrics and dashboard; port 0 picks one");
+  verb.add_option("--ready-file", c.ready_file, "Written with both addresses once ready")
+      ->type_name("FILE");
+  verb.add_option("--data-dir", c.data_dir, "Where the journal lives (not available yet)")
+      ->type_name("DIR");
+  verb.add_flag("--insecure", c.insecure, "Allow addresses that other machines can reach");
+  verb.add_option("--allowed-host", c.allowed_hosts, "A name that Host headers may carry")
+      ->type_name("NAME");
+  verb.add_option("--allowed-origin", c.allowed_origins, "An origin whose pages may change state")
+      ->type_name("ORIGIN");
+  verb.add_option("--dashboard-dir", c.dashboard_dir, "Serve the page from here (for developers)")
+      ->type_name("DIR");
+}
+
+// A repeatable flag; in the environment several stand in one variable, with spaces between.
+void add_clusters(CLI::App& verb, server::configuration& c) {
+  auto const take = [&c](std::vector<std::string> const& given) {
+    c.clusters.clear();
+    for (auto const& flag : given) {
+      auto words = std::istringstream(flag);
+      for (std::string text; words >> text;) {
+        auto spec = parse_cluster(text);
+        if (!spec) throw CLI::ValidationError("--cluster " + text, spec.error().message);
+        c.clusters.push_back(std::move(*spec));
+      }
+    }
+  };
+  verb.add_option_function<std::vector<std::string>>(
+          "--cluster", take,
+          "A cluster and its tasks: NAME:JOB=N[,JOB=N...][;key=value...]; the first is served on "
+          "the --grpc port, each other one on a port of its own")
+      ->type_name("SPEC")
+      ->allow_extra_args(false)
+      ->default_str("default");
+  auto const take_sources = [&c](std::vector<std::string> const& given) {
+    c.cluster_sources.clear();
+    for (auto const& text : given) {
+      if (text.empty()) continue;  // as --print-config writes it
+      auto source = parse_cluster_from(text);
+      if (!source) throw CLI::ValidationError("--cluster-from " + text, source.error().message);
+      c.cluster_sources.push_back(std::move(*source));
+    }
+  };
+  verb.add_option_function<std::vector<std::string>>(
+          "--cluster-from", take_sources,
+          "A cluster that a resolver knows, declared behind those of --cluster and followed: "
+          "KIND[:...][|name=NAME;every=30s;key=value...]; see 'muster resolve --help'")
+      ->type_name("KIND")
+      ->allow_extra_args(false);
+  verb.add_option_function<std::string>(
+          "--cluster-ports",
+          [&c](std::string const& text) {
+            if (text.empty()) return;  // as --print-config writes it
+            auto const range = server::parse_port_range(text);
+            if (!range) throw CLI::ValidationError(range.error().message);
+            c.cluster_ports = *range;
+          },
+          "Ports for clusters besides the first; without it the system picks them")
+      ->type_name("FIRST-LAST");
+}
+
+void add_logging(CLI::App& verb, server::configuration& c) {
+  verb.add_option("--log-level", c.log_level, "trace, debug, info, warn, error or off")
+      ->type_name("LEVEL")
+      ->check([](std::string const& level) {
+        return server::is_log_level(level)
+                   ? std::string()
+                   : "'" + level + "' is none of trace, debug, info, warn, error, off";
+      })
+      ->capture_default_str();
+  auto const names = std::map<std::string, server::log_format>{{"text", server::log_format::text},
+                                                               {"json", server::log_format::json}};
+  verb.add_option("--log-format", c.log_format, "text or json, one line an event on stderr")
+      ->type_name("FORMAT")
+      ->transform(CLI::CheckedTransformer(names).description(""))
+      ->default_str("text");
+}
+
+void add_limits(CLI::App& verb, server::configuration& c) {
+  add_duration(verb, "--heartbeat-timeout", c.core.heartbeat_timeout,
+               "A worker silent for this long is lost");
+  add_duration(verb, "--reconnect-grace", c.core.reconnect_grace,
+               "How long running closures wait for a worker whose connection broke; 0: not at all");
+  add_duration(verb, "--recovery-timeout", c.core.recovery_timeout,
+               "A worker lost for this long is given up: what can only run there fails");
+  add_duration(verb, "--start-delay", c.core.start_delay,
+               "A new worker with index i gets no closures for i times this");
+  add_duration(verb, "--start-delay-max", c.core.start_delay_max,
+               "The most of --start-delay for one worker; 0: no cap");
+  add_duration(verb, "--watchdog", c.core.watchdog,
+               "Warn when closures run and none finished for this long; 0: off");
+  add_count(verb, "--transient-dependency-failures", c.core.transient_dependency_failures,
+            "Report of a lost dependency that is fatal to its session; 0: the first");
+  verb.add_option_function<std::string>(
+          "--transient-timeouts",
+          [&c](std::string const& text) {
+            if (text == "workers/10") {
+              c.core.transient_timeouts = core::config::timeouts_by_workers;
+              return;
+            }
+            std::uint32_t n = 0;
+            auto const* end = text.data() + text.size();
+            auto const [at, error] = std::from_chars(text.data(), end, n);
+            if (error != std::errc{} || at != end || n > 10'000)
+              throw CLI::ValidationError("--transient-timeouts",
+                                         "'" + text + "' is neither workers/10 nor 0 to 10000");
+            c.core.transient_timeouts = n;
+          },
+          "Time-out reported by a function that is fatal to its session; 0: the first")
+      ->type_name("N")
+      ->default_str("workers/10");
+  add_duration(verb, "--transient-window", c.core.transient_window,
+               "Older reports of lost dependencies and time-outs do not count");
+  add_duration(verb, "--session-grace", c.core.session_grace,
+               "How long a session that holds values waits for its vanished client");
+  add_duration(verb, "--task-retention", c.core.task_retention,
+               "How long a lost or departed task stays listed");
+  add_duration(verb, "--stop-timeout", c.stop_timeout, "Limit for an orderly stop");
+  add_count(verb, "--queue-capacity", c.core.queue_capacity, "Queued closures of a session");
+  add_count(verb, "--closures-max", c.core.closures_max, "Closures known to the server");
+  add_count(verb, "--jobs-kept", c.core.finished_jobs_max, "Finished jobs kept for look-up");
+  add_count(verb, "--sessions-max", c.core.sessions_max, "Jobs and sessions at one time");
+  add_count(verb, "--tasks-max", c.core.tasks_max, "Rows of tasks");
+  add_count(verb, "--credits-max", c.core.credits_max, "Closures a worker may hold");
+  add_count(verb, "--max-worker-failures", c.core.max_worker_failures,
+            "Workers a closure may lose before it fails; 0: no limit");
+  add_bytes(verb, "--value-bytes-max", c.core.value_bytes_max, "Bytes of values kept in memory");
+  add_duration(verb, "--value-age", c.core.value_age,
+               "Finished jobs and held values are kept for this long; 0: no limit");
+  add_count(verb, "--session-values-max", c.core.session_values_max,
+            "Values one session may hold; 0: no limit");
+  add_bytes(verb, "--session-value-bytes-max", c.core.session_value_bytes_max,
+            "Bytes of values one session may hold; 0: no limit");
+  verb.add_option("--spill-dir", c.spill_dir,
+                  "Directory for values that take too much memory, emptied at start and stop")
+      ->type_name("DIR");
+  add_bytes(verb, "--spill-above", c.core.spill_above,
+            "Bytes of values in memory beyond which the oldest are written to --spill-dir; 0: half "
+            "of --value-bytes-max");
+  add_bytes(verb, "--spill-bytes-max", c.core.spill_bytes_max, "Bytes of values in --spill-dir");
+  add_bytes(verb, "--body-limit", c.body_limit_bytes, "Largest HTTP request body");
+  add_count(verb, "--connections-max", c.connections_max, "HTTP connections at one time");
+  add_count(verb, "--websocket-clients-max", c.websocket_clients_max, "Open dashboards");
+}
+
+int run(options& o) {
+  if (o.print_config) {
+    std::cout << layers::to_toml(*o.verb);
+    return exit_ok;
+  }
+  if (auto const problem = server::problem_with(o.config); !problem.empty())
+    throw command_error(exit_usage, problem);
+  try {
+    server::serve(o.config);
+  } catch (server::start_error const& e) {
+    throw command_error(exit_usage, e.what());
+  }
+  return exit_ok;
+}
+
+}  // namespace
+
+void add_serve(CLI::App& app, choice& chosen) {
+  auto* verb = app.add_subcommand("serve", "Run the server");
+  auto o = std::make_shared<options>();
+  o->verb = verb;
+  add_addresses(*verb, o->config);
+  add_clusters(*verb, o->config);
+  add_logging(*verb, o->config);
+  add_limits(*verb, o->config);
+  verb->add_flag("--print-config", o->print_config, "Print the settings with their origin, and end")
+      ->configurable(false);
+  verb->footer(
+      "Examples:\n"
+      "  muster serve\n"
+      "  muster serve --grpc 127.0.0.1:0 --http 127.0.0.1:0 --ready-file /tmp/muster.json\n"
+      "  muster serve --cluster train:worker=8 --cluster 'eval:worker=2;heartbeat_timeout=30s'\n"
+      "  muster serve --config muster.toml --print-config\n"
+      "SIGTERM or Ctrl-C stops in order; a second one at once. See docs/operations.md.");
+  on_chosen(*verb, chosen, o, run);
+}
+
+}  // namespace muster::cli

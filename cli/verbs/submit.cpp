@@ -1,0 +1,119 @@
+// muster submit: hand a function to the workers and wait for what comes out.
+#include <fstream>
+#include <iostream>
+
+#include "cli/actions.hpp"
+#include "cli/follow.hpp"
+#include "cli/progress.hpp"
+#include "cli/results.hpp"
+#include "cli/submission.hpp"
+
+namespace muster::cli {
+namespace {
+
+struct options {
+  rest_options rest;
+  job_request job;
+  CLI::App* verb = nullptr;
+  std::vector<std::string> const* literal = nullptr;
+  std::string map;
+  bool no_wait = false, follow = false, quiet = false;
+  std::optional<duration> timeout;
+  result_format output = result_format::values;
+};
+
+json::value send(rest& server, options const& o) {
+  auto const words = leftover_words(*o.verb, *o.literal);
+  if (o.map.empty()) return submit_one(server, o.job, words);
+  if (!words.empty())
+    throw command_error(exit_usage,
+                        "arguments and --map exclude each other: each line of the "
+                        "file is a whole argument list");
+  if (o.map == "-") return submit_lines(server, o.job, std::cin, "standard input");
+  auto file = std::ifstream(o.map);
+  if (!file) throw command_error(exit_usage, "cannot read --map " + o.map);
+  return submit_lines(server, o.job, file, o.map);
+}
+
+int run(options& o) {
+  rest server(o.rest);
+  auto const job = send(server, o);
+  auto const id = text_of(job, "id");
+  if (o.no_wait) {
+    std::cout << id << '\n';
+    return exit_ok;
+  }
+  if (o.follow) return judge(follow_job(server, id, {o.rest, o.output, o.timeout, o.quiet}));
+  auto const ended = wait_for_job(server, id, o.timeout, o.quiet);
+  print_results(server, id, o.output);
+  return judge(ended);
+}
+
+// What each closure, and the job as a whole, may ask for.
+void add_scheduling(CLI::App& verb, job_request& job) {
+  auto const add = [&verb](char const* flag, auto& into, char const* what, char const* type) {
+    verb.add_option(flag, into, what)->type_name(type)->allow_extra_args(false);
+  };
+  add("--priority", job.priority, "Higher ones of the job go first", "N");
+  add("--delay", job.delay, "Start no closure before this long after it was submitted", "TIME");
+  add("--deadline", job.closure_deadline, "A closure not finished by then fails: TIMEOUT", "TIME");
+  add("--max-retries", job.max_retries, "How often a closure that raised is tried again", "N");
+  add("--retry-delay", job.retry_delay, "Pause before the first retry; doubles (1s)", "TIME");
+  add("--retry-delay-max", job.retry_delay_max, "The pause grows no further (1m)", "TIME");
+  add("--task", job.task, "Only on this task, or on any of a job", "JOB[:INDEX]");
+  add("--label", job.labels, "Only on workers with this label; may be repeated", "KEY=VALUE");
+  add("--resource", job.resources, "What each closure takes of its worker, e.g. gpu=1", "NAME=N");
+  add("--weight", job.weight, "The job's share of the workers beside others' (1)", "N");
+  add("--job-deadline", job.deadline, "A job not finished by then fails", "TIME");
+}
+
+}  // namespace
+
+void add_submit(CLI::App& app, choice& chosen) {
+  auto* verb = app.add_subcommand("submit",
+                                  "Run a function on the workers: muster submit FUNCTION [ARG…]\n"
+                                  "Each ARG is JSON where it reads as JSON, else a string.");
+  auto o = std::make_shared<options>();
+  o->verb = verb;
+  o->literal = &chosen.literal;
+  verb->allow_extras();
+  verb->add_option("function", o->job.function, "Name of the function")
+      ->type_name("FUNCTION")
+      ->required();
+  verb->add_option("--map", o->map,
+                   "One closure for each line, a JSON list of arguments; - is stdin")
+      ->type_name("FILE");
+  verb->add_option("--name", o->job.name, "A name for the job")->type_name("NAME");
+  verb->add_option("--on-error", o->job.on_error,
+                   "fail_fast: the first error cancels the rest; continue: run them all")
+      ->type_name("POLICY")
+      ->check(CLI::IsMember({"fail_fast", "continue"}).description(""))
+      ->capture_default_str();
+  verb->add_option("--idempotency-key", o->job.idempotency_key,
+                   "A second submission with this key gets the first one's job")
+      ->type_name("KEY");
+  verb->add_option("--max-worker-failures", o->job.max_worker_failures,
+                   "Workers a closure may lose before it fails; 0: no limit")
+      ->type_name("N");
+  add_scheduling(*verb, o->job);
+  verb->add_flag("--require-function", o->job.require_function,
+                 "Refuse at once when no connected worker has the function");
+  verb->add_flag("--no-wait", o->no_wait, "Print the job's id and return");
+  verb->add_flag("--follow", o->follow,
+                 "Print results, and on stderr what closures log and print, while the job runs");
+  verb->add_flag("--quiet", o->quiet, "Show no progress");
+  add_duration(*verb, "--timeout", o->timeout, "Stop waiting after this long; the job goes on");
+  add_result_option(*verb, o->output);
+  add_rest_options(*verb, o->rest);
+  verb->footer(
+      "Examples:\n"
+      "  muster submit muster.echo 42\n"
+      "  muster submit muster.echo '{\"a\": 1}' text '[1, 2]' -- -5\n"
+      "  seq 1000 | jq -c '[.]' | muster submit muster.echo --map - --output table\n"
+      "  muster submit muster.exec '[\"make\", \"-C\", \"/src\"]' --follow\n"
+      "Exit status: 0 when the job succeeded, 1 when it failed, was cancelled, or --timeout "
+      "passed.");
+  on_chosen(*verb, chosen, o, run);
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,117 @@
+// muster tasks: who is here, who is late, who is gone.
+#include <iostream>
+
+#include "cli/actions.hpp"
+#include "cli/rest.hpp"
+#include "cli/table.hpp"
+
+namespace muster::cli {
+namespace {
+
+struct options {
+  rest_options rest;
+  std::string cluster = "default";
+  std::string state, job;
+  output_format output = output_format::table;
+};
+
+std::string query(options const& o, std::string const& page) {
+  auto text = "/api/v1/clusters/" + url_encoded(o.cluster) + "/tasks?limit=1000";
+  if (!o.state.empty()) text += "&state=" + url_encoded(o.state);
+  if (!o.job.empty()) text += "&job=" + url_encoded(o.job);
+  if (!page.empty()) text += "&page_token=" + url_encoded(page);
+  return text;
+}
+
+bool is_agent(json::value const& task) {
+  return text_of(task, "kind") == "agent";
+}
+
+// What there is to say about it: why it is not well, or what it waits for.
+std::string remark(json::value const& task) {
+  auto const is = [&](std::string_view key) {
+    auto const& v = field_of(task, key);
+    return v.is_bool() && v.get_bool();
+  };
+  if (is("away")) return "away, may come back: " + text_of(task, "error");
+  if (is("given_up")) return "given up: " + text_of(task, "error");
+  if (is("draining")) return "draining";
+  if (!field_of(task, "starts_ms").is_null()) return "starts later (--start-delay)";
+  auto const& error = field_of(task, "error");
+  if (error.is_string()) return std::string(error.get_string());
+  if (!error.is_null()) {
+    auto const& casualty = field_of(error, "casualty");
+    bool const of_another = casualty.is_bool() && casualty.get_bool();
+    return (of_another ? "(casualty) " : "") + text_of(error, "code") + ": " +
+           text_of(error, "message");
+  }
+  if (auto const late = text_of(task, "late_for"); !late.empty())
+    return "others wait for it at barrier " + late;
+  std::string waits;
+  for (auto const& w : list_of(field_of(task, "waiting_for"), ""))
+    if (auto const* s = w.if_string())
+      waits += (waits.empty() ? "waits for " : ", ") + std::string(*s);
+  return waits;
+}
+
+// Agents have no closures: those columns are a worker's.
+std::string count(json::value const& task, std::string_view key) {
+  return is_agent(task) ? "-" : text_of(task, key);
+}
+
+std::string age(json::value const& task) {
+  if (field_of(task, "heartbeat_age_ms").is_null()) return "never";
+  return rounded(std::chrono::milliseconds(number_of(task, "heartbeat_age_ms")));
+}
+
+int run(options& o) {
+  rest server(o.rest);
+  json::array all;
+  std::string page;
+  do {
+    auto const answer = server.get(query(o, page));
+    for (auto const& task : list_of(answer, "tasks")) all.push_back(task);
+    page = text_of(answer, "next_page_token");
+  } while (!page.empty());
+
+  if (o.output == output_format::json) {
+    std::cout << json::serialize(all) << '\n';
+    return exit_ok;
+  }
+  table rows({{"TASK"},
+              {"STATE"},
+              {"KIND"},
+              {"HEARTBEAT", true},
+              {"HOST"},
+              {"SLOTS", true},
+              {"RUNNING", true},
+              {"FINISHED", true},
+              {"FAILED", true},
+              {"REMARK"}});
+  for (auto const& task : all)
+    rows.add({text_of(task, "job") + ":" + text_of(task, "index"), text_of(task, "state"),
+              text_of(task, "kind"), age(task), for_terminal(text_of(task, "host"), 24),
+              count(task, "slots"), count(task, "running"), count(task, "finished"),
+              count(task, "failed"), for_terminal(remark(task), 80)});
+  rows.print(std::cout);
+  if (all.empty()) std::cerr << "no such task; closure workers are started with 'muster worker'\n";
+  return exit_ok;
+}
+
+}  // namespace
+
+void add_tasks(CLI::App& app, choice& chosen) {
+  auto* verb = app.add_subcommand("tasks", "List the tasks of a cluster and their health");
+  auto o = std::make_shared<options>();
+  add_cluster_option(*verb, o->cluster);
+  verb->add_option("--state", o->state,
+                   "Only MISSING, REGISTERING, CONNECTED, LATE, ERROR or DISCONNECTED ones")
+      ->type_name("STATE");
+  verb->add_option("--job", o->job, "Only tasks of this job, such as worker")->type_name("JOB");
+  add_output_option(*verb, o->output);
+  add_rest_options(*verb, o->rest);
+  verb->footer("Examples:\n  muster tasks\n  muster tasks --state ERROR --output json");
+  on_chosen(*verb, chosen, o, run);
+}
+
+}  // namespace muster::cli

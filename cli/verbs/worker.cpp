@@ -1,0 +1,133 @@
+// muster worker: a worker with the bundled functions, for trying things out and for `exec`.
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <muster/worker.hpp>
+#include <thread>
+
+#include "base/text.hpp"
+#include "cli/command.hpp"
+#include "client/functions/bundled_functions.hpp"
+
+namespace muster::cli {
+namespace {
+
+struct options {
+  std::vector<std::string> servers{"127.0.0.1:8476"};
+  std::string cluster, job = "worker", host;
+  std::int64_t index = -1;
+  std::uint32_t slots = std::max(1u, std::thread::hardware_concurrency());
+  std::uint32_t credits = 0;
+  std::vector<std::string> labels;
+  std::vector<std::string> resources;
+  bool allow_exec = false;
+};
+
+std::atomic<muster::worker*> running = nullptr;
+std::atomic<int> signals = 0;
+
+// First: finish what is held. Second: leave without it. Third: a function does not react, so end.
+extern "C" void on_stop_signal(int) {
+  if (signals.fetch_add(1) >= 2) ::_exit(exit_failed);
+  if (auto* w = running.load()) w->stop();
+}
+
+std::map<std::string, std::string> parse_labels(std::vector<std::string> const& texts) {
+  std::map<std::string, std::string> labels;
+  for (auto const& text : texts) {
+    auto const equals = text.find('=');
+    if (equals == 0 || equals == std::string::npos)
+      throw command_error(exit_usage, "--label " + text + ": write KEY=VALUE");
+    labels[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  return labels;
+}
+
+std::map<std::string, std::uint32_t> parse_resources(std::vector<std::string> const& texts) {
+  std::map<std::string, std::uint32_t> resources;
+  for (auto const& text : texts) {
+    auto const equals = std::min(text.find('='), text.size());
+    auto const amount =
+        muster::parse_number(std::string_view(text).substr(std::min(equals + 1, text.size())));
+    if (equals == 0 || !amount || *amount > UINT32_MAX)
+      throw command_error(exit_usage, "--resource " + text + ": write NAME=N");
+    resources[text.substr(0, equals)] = static_cast<std::uint32_t>(*amount);
+  }
+  return resources;
+}
+
+worker_options to_worker_options(options const& o) {
+  worker_options w;
+  w.servers = o.servers;
+  w.cluster = o.cluster;
+  w.job = o.job;
+  if (o.index >= 0) w.index = static_cast<std::uint32_t>(o.index);
+  w.slots = o.slots;
+  w.credits = o.credits;
+  w.labels = parse_labels(o.labels);
+  w.resources = parse_resources(o.resources);
+  w.host = o.host;
+  w.version = MUSTER_VERSION;
+  return w;
+}
+
+std::unique_ptr<muster::worker> make_worker(options const& o) {
+  try {
+    return std::make_unique<muster::worker>(to_worker_options(o));
+  } catch (std::invalid_argument const& e) {
+    throw command_error(exit_usage, e.what());
+  }
+}
+
+int run(options& o) {
+  auto const w = make_worker(o);
+  add_bundled_functions(*w, {.allow_exec = o.allow_exec});
+  running = w.get();
+  std::signal(SIGTERM, on_stop_signal);
+  std::signal(SIGINT, on_stop_signal);
+  std::signal(SIGPIPE, SIG_IGN);
+  auto const status = w->run();
+  running = nullptr;
+  return status == 0 ? exit_ok : exit_failed;
+}
+
+}  // namespace
+
+void add_worker(CLI::App& app, choice& chosen) {
+  auto* verb = app.add_subcommand("worker", "Run a worker with the bundled functions");
+  auto o = std::make_shared<options>();
+  verb->add_option("--server", o->servers, "Where the server listens for gRPC; several: comma")
+      ->type_name("HOST:PORT")
+      ->delimiter(',')
+      ->default_str("127.0.0.1:8476");
+  verb->add_option("--cluster", o->cluster, "Cluster to join; without it the default one")
+      ->type_name("NAME");
+  verb->add_option("--job", o->job, "Its role")->type_name("JOB")->capture_default_str();
+  verb->add_option("--index", o->index, "Its number in the job; without it the server picks")
+      ->type_name("N")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000}).description(""));
+  verb->add_option("--slots", o->slots, "Closures run at one time (the number of cores)")
+      ->type_name("N")
+      ->capture_default_str();
+  verb->add_option("--credits", o->credits, "Closures held unanswered; 0: max(2 * slots, 16)")
+      ->type_name("N")
+      ->capture_default_str();
+  verb->add_option("--label", o->labels, "For closures that ask for it; may be repeated")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  verb->add_option("--resource", o->resources,
+                   "How much it has for closures that take some; may be repeated")
+      ->type_name("NAME=N")
+      ->allow_extra_args(false);
+  verb->add_option("--host", o->host, "Name of this machine, if not its own")->type_name("NAME");
+  verb->add_flag("--allow-exec", o->allow_exec, "Offer muster.exec, which runs any command");
+  verb->footer(
+      "Examples:\n"
+      "  muster worker --server 127.0.0.1:8476 --slots 4\n"
+      "  muster worker --index 3 --label rack=b2 --resource gpu=2 --allow-exec\n"
+      "SIGTERM or Ctrl-C: finish what it holds, then leave; a second one: leave now.");
+  on_chosen(*verb, chosen, o, run);
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,100 @@
+#include "muster/cluster_coordinator.hpp"
+
+#include "base/check.hpp"
+#include "client/coordinator/coordinator_link.hpp"
+
+namespace muster {
+
+void raise(failure f) {
+  switch (f.kind) {
+    case failure_kind::input:
+      throw input_error(std::move(f));
+    case failure_kind::cancelled:
+      throw cancelled_error(std::move(f));
+    case failure_kind::worker_lost:
+      throw aborted_error(std::move(f));
+    case failure_kind::dependency_lost:
+      throw unavailable_error(std::move(f));
+    default:
+      throw closure_error(std::move(f));
+  }
+}
+
+cluster_coordinator::cluster_coordinator(coordinator_options options)
+    : engine_(client_engine::shared()) {
+  auto const link = std::make_shared<detail::coordinator_link>(*engine_);
+  auto wake = [weak = std::weak_ptr(link)] {
+    if (auto const living = weak.lock()) living->wake();
+  };
+  session_ = std::make_shared<detail::coordinator_session>(std::move(options), wake);
+  link->start(session_);
+}
+
+cluster_coordinator::~cluster_coordinator() {
+  check(!engine_->context().running_in_this_thread(), "the engine does not wait for itself");
+  session_->close();
+  session_->wait_ended();
+}
+
+std::shared_ptr<detail::value_handle const> cluster_coordinator::put(detail::request r) {
+  auto const token = session_->put(std::move(r));
+  return std::make_shared<detail::value_handle const>(session_, token);
+}
+
+boost::asio::awaitable<std::shared_ptr<detail::value_handle const>> cluster_coordinator::async_put(
+    detail::request r) {
+  auto const session = session_;
+  auto putting = session->async_put(std::move(r));
+  auto const token = co_await std::move(putting);
+  co_return std::make_shared<detail::value_handle const>(session, token);
+}
+
+std::vector<std::shared_ptr<detail::value_handle const>> cluster_coordinator::put_gang(
+    std::vector<detail::request> all) {
+  auto const n = all.size();
+  if (n == 0) throw std::invalid_argument("a gang without members");
+  auto const first = session_->put_gang(std::move(all));
+  std::vector<std::shared_ptr<detail::value_handle const>> handles;
+  for (std::size_t i = 0; i < n; ++i)
+    handles.push_back(std::make_shared<detail::value_handle const>(session_, first + i));
+  return handles;
+}
+
+per_worker_value cluster_coordinator::create(detail::request r) {
+  auto const token = session_->create(std::move(r));
+  auto const handle = std::make_shared<detail::per_worker_handle const>(session_, token);
+  session_->wait_created(token);
+  return per_worker_value(handle);
+}
+
+boost::asio::awaitable<per_worker_value> cluster_coordinator::async_create(detail::request r) {
+  auto const session = session_;
+  auto const token = session->create(std::move(r));
+  auto const handle = std::make_shared<detail::per_worker_handle const>(session, token);
+  co_await session->async_wait_created(token);
+  co_return per_worker_value(handle);
+}
+
+void cluster_coordinator::wait_open() {
+  session_->wait_open();
+}
+std::string cluster_coordinator::id() const {
+  return session_->id();
+}
+bool cluster_coordinator::join(milliseconds timeout) {
+  return session_->join(timeout);
+}
+boost::asio::awaitable<bool> cluster_coordinator::async_join(milliseconds timeout) {
+  return session_->async_join(timeout);
+}
+bool cluster_coordinator::done() {
+  return session_->done();
+}
+void cluster_coordinator::cancel() {
+  session_->cancel();
+}
+std::vector<failure> cluster_coordinator::failures() const {
+  return session_->failures();
+}
+
+}  // namespace muster

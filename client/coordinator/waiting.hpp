@@ -1,0 +1,67 @@
+// A coroutine that waits on another executor for something that the engine thread will see.
+#pragma once
+
+#include <atomic>
+#include <boost/asio/associated_cancellation_slot.hpp>
+#include <boost/asio/associated_executor.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <chrono>
+#include <memory>
+#include <utility>
+
+#include "base/unique_function.hpp"
+
+namespace muster::detail {
+
+class waiting {
+ public:
+  /// Resumes the coroutine on its own executor; the first call counts. Any thread, no locks held.
+  void resume(bool happened) {
+    if (resumed_.exchange(true)) return;
+    auto last = std::move(resume_);  // with it go the timer and the claim on the executor
+    last(happened);
+  }
+
+  /// Suspends until resume(). `enter` gets the shared waiting and keeps it where it will be found.
+  /// False: `timeout` has passed, or the coroutine was cancelled.
+  template <class Enter>
+  static boost::asio::awaitable<bool> wait(std::chrono::milliseconds timeout, Enter enter) {
+    namespace asio = boost::asio;
+    auto initiate = [timeout, enter]<class Handler>(Handler&& handler) mutable {
+      auto const self = std::make_shared<waiting>();
+      auto slot = asio::get_associated_cancellation_slot(handler);
+      auto executor = asio::get_associated_executor(handler);
+      auto timer = std::make_shared<asio::steady_timer>(executor, timeout);
+      if (slot.is_connected())
+        slot.assign([self](asio::cancellation_type) { self->resume(false); });
+      auto guard = asio::make_work_guard(executor);
+      // The timer belongs to the executor's context, so it goes along; the guard stays until post
+      // has returned, as the context may end as soon as nothing claims it.
+      self->resume_ = [timer, guard, h = std::move(handler)](bool happened) mutable {
+        auto const on = guard.get_executor();
+        asio::post(on, [timer = std::move(timer), guard, h = std::move(h), happened]() mutable {
+          timer->cancel();
+          timer.reset();
+          std::move(h)(happened);
+        });
+      };
+      timer->async_wait([self](boost::system::error_code e) {
+        if (!e) self->resume(false);
+      });
+      enter(self);
+    };
+    return asio::async_initiate<asio::use_awaitable_t<> const, void(bool)>(initiate,
+                                                                           asio::use_awaitable);
+  }
+
+ private:
+  std::atomic<bool> resumed_ = false;
+  coro::unique_function<void(bool)> resume_;
+};
+
+}  // namespace muster::detail

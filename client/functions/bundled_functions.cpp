@@ -1,0 +1,102 @@
+#include "client/functions/bundled_functions.hpp"
+
+#include <unistd.h>
+
+#include <condition_variable>
+#include <cstdio>
+#include <map>
+#include <mutex>
+
+#include "base/utf8.hpp"
+#include "client/functions/echo.hpp"
+#include "client/functions/word_count.hpp"
+#include "muster/function_error.hpp"
+#include "process/process.hpp"
+
+namespace muster {
+namespace {
+
+namespace json = boost::json;
+
+constexpr double sleep_ms_max = 7.0 * 24 * 3600 * 1000;
+
+[[noreturn]] void throw_cancelled() {
+  throw function_error(failure_kind::cancelled, "cancelled");
+}
+
+void sleep(context& c, double ms) {
+  if (!(ms >= 0 && ms <= sleep_ms_max))
+    throw function_error(failure_kind::input, "argument 1: expected 0 to 604800000 ms");
+  std::mutex mutex;
+  std::condition_variable_any never;
+  std::unique_lock lock(mutex);
+  never.wait_for(lock, c.stop_token(), std::chrono::duration<double, std::milli>(ms),
+                 [] { return false; });
+  if (c.cancelled()) throw_cancelled();
+}
+
+void fail(std::string const& message, std::optional<std::vector<std::string>> const& dependencies) {
+  if (dependencies) throw dependency_lost(*dependencies, message);
+  throw function_error(message, "muster.fail");
+}
+
+json::object worker_info(context& c) {
+  char incarnation[17];
+  std::snprintf(incarnation, sizeof incarnation, "%016llx",
+                static_cast<unsigned long long>(c.worker().incarnation));
+  char host[256] = {};
+  gethostname(host, sizeof host - 1);
+  return {{"job", c.job()},
+          {"index", c.index()},
+          {"slots", c.worker().slots},
+          {"credits", c.worker().credits},
+          {"incarnation", incarnation},
+          {"host", to_utf8(host)},
+          {"pid", getpid()},
+          {"server", c.worker().server},
+          {"server_version", c.server_version()}};
+}
+
+json::object word_count(context& c, std::string const& path) {
+  json::object counts;
+  auto const words = count_words(path, c.stop_token());
+  if (c.cancelled()) throw_cancelled();
+  counts.reserve(words.size());
+  for (auto const& [word, count] : words) counts.emplace(word, count);
+  return counts;
+}
+
+json::object exec(context& c, std::vector<std::string> const& argv,
+                  std::optional<std::map<std::string, std::string>> const& env,
+                  std::optional<std::string> const& cwd,
+                  std::optional<std::string> const& standard_input) {
+  process_options options;
+  options.argv = argv;
+  if (env) options.env = *env;
+  if (cwd) options.cwd = *cwd;
+  if (standard_input) options.standard_input = *standard_input;
+  options.on_line = [&c](process_stream from, std::string_view line) {
+    c.output(from == process_stream::out ? output_stream::standard_output
+                                         : output_stream::standard_error,
+             line);
+  };
+  auto const end = run_process(options, c.stop_token());
+  if (c.cancelled()) throw_cancelled();
+  return {{"exit_code", end.exit_code},
+          {"stdout_tail", to_utf8(end.stdout_tail)},
+          {"stderr_tail", to_utf8(end.stderr_tail)}};
+}
+
+}  // namespace
+
+void add_bundled_functions(worker& w, bundled_options options) {
+  w.quick_raw_function("muster.noop", [](context&, value_view, value&) {});
+  w.quick_raw_function("muster.echo", echo);
+  w.function("muster.sleep", sleep, {"ms"});
+  w.function("muster.fail", fail, {"message", "dependencies"});
+  w.function("muster.worker_info", worker_info);
+  w.function("text.word_count", word_count, {"path"});
+  if (options.allow_exec) w.function("muster.exec", exec, {"argv", "env", "cwd", "stdin"});
+}
+
+}  // namespace muster

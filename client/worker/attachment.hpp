@@ -1,0 +1,130 @@
+// One Attach stream of a worker, from dialling to its status: takes closures, runs quick functions
+// on the spot, hands the others to the executor, and answers.
+//
+// What is held outlives the stream: hello offers it, welcome says what of it goes on.
+//
+//   dialling ──welcome──► attached ──leave() or the server's drain──► leaving ──► left
+//       └──────────────────────┴── broken, refused, abandoned ──► lost
+//
+// Lives in the frame of the runtime's reconnect loop; engine thread only.
+#pragma once
+
+#include <grpcpp/support/byte_buffer.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "client/client_engine.hpp"
+#include "client/worker/executor.hpp"
+#include "client/worker/held_closures.hpp"
+#include "client/worker/report_buffer.hpp"
+#include "coro/client_bidi.hpp"
+#include "coro/event.hpp"
+#include "coro/timer_queue.hpp"
+#include "muster/v1/worker.pb.h"
+#include "muster/worker_options.hpp"
+#include "proto/outbox.hpp"
+
+namespace muster {
+
+struct attachment_end {
+  bool welcomed = false;
+  bool left = false;   // in order: everything answered or given back, status OK
+  bool final = false;  // coming back is forbidden or pointless
+  std::string reason;
+  std::chrono::steady_clock::duration lived{};  // since welcome
+  std::chrono::milliseconds hold{};             // how long the server may want what runs
+};
+
+class attachment {
+ public:
+  struct surroundings {
+    client_engine& engine;
+    executor& threads;
+    held_closures& held;
+    report_buffer& reports;
+    worker_options const& options;
+    v1::Hello const& hello;
+    std::vector<registered_function> const& functions;
+    per_worker_store& values;
+  };
+
+  attachment(surroundings s, std::string server);
+  attachment(attachment const&) = delete;
+
+  /// Serves the stream. Completion: it has ended; what runs is held for the next one. Errors: in
+  /// the result. Cancellation: `terminal` cancels the call.
+  [[nodiscard]] coro::task<attachment_end> run();
+
+  /// Takes no more closures, answers what is held, then leaves; gives back what is not done after
+  /// options.drain_timeout.
+  void leave();
+  /// Ends the call at once.
+  void abandon() { call_.cancel(); }
+  bool welcomed() const { return identity_ != nullptr; }
+  /// An executor thread is through with a job.
+  void take(job& finished);
+  /// Functions have something to report.
+  void take_reports();
+
+ private:
+  [[nodiscard]] coro::task<void> read_all();
+  [[nodiscard]] coro::task<void> write_all();
+
+  bool take_message(v1::ServerMessage& message);
+  void say_hello();
+  void take_welcome(v1::Welcome const& welcome);
+  bool take_closures(v1::ServerMessage& message);
+  std::shared_ptr<job> make_job(v1::ServerMessage& message, int position,
+                                v1::PerWorker const* values);
+  void run_quick(registered_function const& f, std::uint64_t closure, std::uint32_t attempt,
+                 value_view args);
+  void take_stops(v1::ServerMessage const& message);
+  void begin_leaving();
+  void beat();
+
+  void answer(job const& j);
+  void answer(std::uint64_t closure, std::uint32_t attempt, value const& result);
+  void answer(std::uint64_t closure, std::uint32_t attempt, failure const& why);
+  void encode_next();
+  attachment_end ending(grpc::Status const& status);
+
+  surroundings around_;
+  std::string const server_;
+  coro::client_bidi<grpc::ByteBuffer, grpc::ByteBuffer> call_;
+  std::shared_ptr<worker_identity const> identity_;  // set by welcome
+  std::uint32_t workers_ = 0;                        // connected ones, as the server said last
+  std::chrono::steady_clock::time_point welcomed_at_{};
+
+  grpc::ByteBuffer read_;
+  v1::ServerMessage message_;
+  std::vector<std::shared_ptr<job>> batch_;
+  value quick_result_;
+  failure quick_failure_;
+  held_closures& held_;
+  std::vector<std::shared_ptr<job>> offered_;  // by hello
+
+  coro::event pending_;  // there is something to write, or the input has ended
+  /// Bounded by the credits, at most one answer for each closure the server sent, and by the limits
+  /// of the report_buffer.
+  proto::outbox<v1::WorkerMessage> out_;
+  grpc::ByteBuffer written_;
+  std::chrono::steady_clock::time_point written_at_{};
+  std::chrono::milliseconds beat_interval_{5'000};
+  std::chrono::milliseconds hold_{};
+
+  bool input_ended_ = false;
+  bool greeted_ = false;      // hello is on its way: the server may list us
+  bool leave_asked_ = false;  // drain was or will be sent
+  bool leaving_ = false;      // the server sends no more closures
+  std::string violation_;     // what the server did wrong
+  coro::timer deadline_;      // of welcome, then of leaving
+  coro::timer beats_;
+  coro::timer progress_;  // when the next progress may go out
+};
+
+}  // namespace muster

@@ -1,0 +1,75 @@
+#include "client/worker/per_worker_store.hpp"
+
+#include <boost/json.hpp>
+#include <utility>
+
+#include "muster/function_error.hpp"
+#include "muster/json.hpp"
+#include "muster/per_worker.hpp"
+
+namespace muster {
+namespace {
+
+namespace json = boost::json;
+
+[[noreturn]] void reject(std::uint64_t handle, std::string const& why) {
+  throw function_error(failure_kind::input,
+                       "per-worker value " + per_worker_text(handle) + " " + why,
+                       "muster::per_worker_error");
+}
+
+}  // namespace
+
+void per_worker_store::keep(std::uint64_t handle, kept_value v) {
+  std::lock_guard lock(mutex_);
+  values_.insert_or_assign(handle, std::move(v));
+}
+
+void per_worker_store::drop(std::uint64_t handle) {
+  std::unordered_map<std::uint64_t, kept_value>::node_type dropped;  // destroyed without the lock
+  std::lock_guard lock(mutex_);
+  dropped = values_.extract(handle);
+}
+
+std::optional<kept_value> per_worker_store::find(std::uint64_t handle) const {
+  std::lock_guard lock(mutex_);
+  auto const it = values_.find(handle);
+  if (it == values_.end()) return std::nullopt;
+  return it->second;
+}
+
+std::vector<std::uint64_t> per_worker_store::handles() const {
+  std::lock_guard lock(mutex_);
+  std::vector<std::uint64_t> all;
+  for (auto const& [handle, v] : values_)
+    if (!v.error) all.push_back(handle);
+  return all;
+}
+
+value per_worker_store::resolve(value_view args, std::vector<std::uint64_t> const& uses) const {
+  std::unordered_map<std::uint64_t, json::value> plain;
+  for (auto const handle : uses) {
+    auto const v = find(handle);
+    if (!v) reject(handle, "is not on this worker");
+    if (v->error) reject(handle, "could not be built here: " + v->error->message);
+    if (v->object.has_value()) continue;
+    if (v->data.encoding == encoding::bytes)
+      reject(handle, "is raw bytes, which cannot be part of JSON arguments");
+    plain.emplace(handle, from_json({v->data.bytes, v->data.encoding}));
+  }
+  auto parsed = from_json(args);
+  auto const replace = [&plain](auto const& self, json::value& v) -> void {
+    if (auto const handle = per_worker_handle(v)) {
+      if (auto const it = plain.find(*handle); it != plain.end()) v = it->second;
+      return;
+    }
+    if (v.is_array())
+      for (auto& element : v.get_array()) self(self, element);
+    if (v.is_object())
+      for (auto& member : v.get_object()) self(self, member.value());
+  };
+  replace(replace, parsed);
+  return {to_json(parsed), encoding::json};
+}
+
+}  // namespace muster

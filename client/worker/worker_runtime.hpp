@@ -1,0 +1,63 @@
+// What a muster::worker is made of: its functions, its threads, and the loop that keeps it
+// attached. Made, filled and run by the user's thread; the loop lives on the engine thread.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/backoff.hpp"
+#include "client/worker/attachment.hpp"
+#include "muster/worker.hpp"
+
+namespace muster {
+
+class worker::runtime {
+ public:
+  explicit runtime(worker_options options);
+  ~runtime();
+  runtime(runtime const&) = delete;
+
+  void add(registered_function f);
+  int run();
+  void stop() noexcept;
+
+ private:
+  [[nodiscard]] coro::task<void> stay_attached();
+  /// True: try again after a pause.
+  bool hold(attachment_end const& end);
+  void drop_void();
+  bool judge(attachment_end const& end, std::string const& server);
+  void heed_stops();
+  void take_finished();
+  void take_reports();
+  void wake_caller() noexcept;
+
+  worker_options options_;
+  v1::Hello hello_;
+  std::vector<registered_function> functions_;
+  per_worker_store values_;  // outlives the streams and the threads
+  int wake_fd_ = -1;         // an eventfd: the caller of run() sleeps on it
+
+  // any thread
+  report_buffer reports_;
+  std::atomic<int> stops_ = 0;
+  std::atomic<bool> done_ = false;
+
+  // engine thread while run() runs
+  std::shared_ptr<client_engine> engine_;
+  std::unique_ptr<executor> threads_;
+  std::vector<std::shared_ptr<job>> finished_;
+  held_closures held_;
+  attachment* current_ = nullptr;
+  coro::timer* pause_ = nullptr;
+  coro::timer* void_timer_ = nullptr;
+  std::chrono::steady_clock::time_point void_at_{};  // what is held and not attached is void then
+  backoff backoff_;
+  backoff quick_;  // for the first try after a connection broke while something ran
+  int exit_status_ = 0;
+};
+
+}  // namespace muster

@@ -1,0 +1,16 @@
+// The table of the resolvers that ask services over the network.
+#pragma once
+
+#include "cluster/http/api_client.hpp"
+#include "muster/make_resolver.hpp"
+
+namespace muster {
+
+/// Adds kubernetes, gce and tpu.
+void add_cloud_resolver_kinds(resolver_kinds& kinds,
+                              cluster::time_source const& time = cluster::real_time());
+
+/// All that there are.
+resolver_kinds all_resolver_kinds();
+
+}  // namespace muster

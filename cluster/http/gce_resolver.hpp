@@ -1,0 +1,59 @@
+// The tasks of a cluster are the running machines of a Google Compute Engine instance group, in the
+// order of their names.
+#pragma once
+
+#include "cluster/http/google_metadata.hpp"
+#include "muster/cluster_resolver.hpp"
+
+namespace muster {
+
+class gce_resolver : public cluster_resolver {
+ public:
+  /// Machines asked for at once, and pages of a group.
+  static constexpr int page_size = 500;
+  static constexpr int pages_max = 2000;
+
+  struct options {
+    std::string project = {};  // empty: this machine's, from the metadata server
+    std::string zone = {};     // likewise
+    std::string region = {};   // of a regional group; then there is no zone
+    std::string instance_group;
+    /// So many machines are waited for: fewer or more are not ready. 0: any number.
+    int tasks = 0;
+    int port = 8470;
+    std::string task_type = "worker";
+    int task_id = 0;
+    /// The index is that of this machine in the group; the metadata server knows its name.
+    bool find_own = false;
+    std::string rpc_layer = "grpc";
+    std::string api_url = "https://compute.googleapis.com/compute/v1";
+    /// Empty: a token of this machine's service account.
+    std::string token_file = {};
+    cluster::api_limits limits = {};
+    cluster::time_source time = cluster::real_time();
+  };
+
+  /// invalid: no group, or a zone and a region.
+  gce_resolver(environment_lookup environment, options o);
+
+  /// not_ready: the group has no running machine, or not as many as expected; denied; missing: no
+  /// such group; unreachable.
+  muster::cluster_spec cluster_spec() override;
+
+  using cluster_resolver::task_type;
+  /// invalid: the machines are all of one job, which the options name.
+  void task_type(std::optional<std::string> type) override;
+  using cluster_resolver::task_id;
+  std::optional<int> task_id() override;
+
+ private:
+  struct machine;
+  std::vector<machine> running(cluster::api_client& api, std::string const& project,
+                               std::string const& place) const;
+
+  environment_lookup const environment_lookup_;
+  options const options_;
+  std::optional<int> own_id_;
+};
+
+}  // namespace muster

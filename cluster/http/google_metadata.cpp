@@ -1,0 +1,109 @@
+#include "cluster/http/google_metadata.hpp"
+
+#include <algorithm>
+
+#include "cluster/http/json_place.hpp"
+#include "cluster/http/secret_file.hpp"
+#include "cluster/text.hpp"
+
+namespace muster::cluster {
+
+using std::chrono::seconds;
+
+namespace {
+
+constexpr auto flavor_header = "Metadata-Flavor";
+/// A token that ends sooner is not worth keeping.
+constexpr seconds token_reserve{60};
+constexpr seconds token_age_max{24 * 3600};
+/// The machine itself answers at once, so silence means that there is no such server.
+constexpr std::chrono::milliseconds try_max{2000}, total_max{10'000};
+
+std::string metadata_base(environment_lookup const& environment) {
+  for (auto const* name : {"GCE_METADATA_HOST", "GCE_METADATA_IP"})
+    if (auto const value = environment(name); value && !value->empty())
+      return "http://" + *value + "/computeMetadata/v1/";
+  return "http://metadata.google.internal/computeMetadata/v1/";
+}
+
+api_service metadata_service(api_limits limits, time_source time) {
+  api_service s;
+  s.headers = {{flavor_header, "Google"}};
+  s.limits = limits;
+  s.limits.one_try = std::min(limits.one_try, try_max);
+  s.limits.total = std::min(limits.total, total_max);
+  s.time = std::move(time);
+  return s;
+}
+
+}  // namespace
+
+google_metadata::google_metadata(environment_lookup const& environment, api_limits limits,
+                                 time_source time)
+    : base_(metadata_base(environment)), time_(time), client_(metadata_service(limits, time)) {}
+
+muster::http_response google_metadata::ask(std::string const& path) {
+  api_request const request{"GET", base_ + path};
+  muster::http_response answer;
+  try {
+    answer = client_.send(request);
+  } catch (cluster_error const& e) {
+    throw cluster_error(e.kind(), std::string(e.what()) + "; is this a machine of Google Cloud?");
+  }
+  if (answer.header(flavor_header) != "Google")
+    throw cluster_error(cluster_error::code::unreachable,
+                        request.url +
+                            ": the answer has no header Metadata-Flavor: Google, so it is "
+                            "not from the metadata server (is a proxy in between?)");
+  client_.check(request, answer);
+  return answer;
+}
+
+std::string google_metadata::get(std::string const& path) {
+  auto const text = std::string(trimmed(ask(path).body));
+  if (text.empty() || has_control_character(text))
+    throw invalid(base_ + path + ": the answer is " + quoted(text) + ", not one line");
+  return text;
+}
+
+std::string google_metadata::project() {
+  return get("project/project-id");
+}
+
+std::string google_metadata::zone() {
+  auto const path = get("instance/zone");  // projects/123/zones/us-central1-b
+  return path.substr(path.rfind('/') + 1);
+}
+
+std::string google_metadata::local_ip() {
+  return get("instance/network-interfaces/0/ip");
+}
+
+std::string google_metadata::token() {
+  if (!token_.empty() && time_.now() < token_until_) return token_;
+  std::string const path = "instance/service-accounts/default/token";
+  auto const answer = parse_json(ask(path).body, base_ + path);
+  json_place const top(answer, base_ + path);
+  token_ = top.at("access_token").text();
+  auto const lasts = std::clamp(seconds(top.at("expires_in").number()), seconds(0), token_age_max);
+  token_until_ = time_.now() + lasts - token_reserve;
+  return token_;
+}
+
+std::function<std::string()> google_token(google_metadata& metadata,
+                                          std::string const& token_file) {
+  if (!token_file.empty())
+    return [token_file] { return read_secret(token_file, cluster_error::code::denied, {}); };
+  return [&metadata] { return metadata.token(); };
+}
+
+std::function<std::string(unsigned)> google_remedy(std::string const& right) {
+  return [right](unsigned status) -> std::string {
+    if (status == 401) return "the token is not accepted; has it expired?";
+    if (status == 403)
+      return "grant the service account " + right + ", and the machine the scope cloud-platform";
+    return {};
+  };
+}
+
+}  // namespace muster::cluster

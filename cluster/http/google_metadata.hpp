@@ -1,0 +1,46 @@
+// The metadata server of a Google Cloud machine: who the machine is, and tokens of its service
+// account. Found at GCE_METADATA_HOST or GCE_METADATA_IP, else at metadata.google.internal.
+// Used by one thread at a time.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "cluster/http/api_client.hpp"
+#include "muster/cluster_resolver.hpp"
+
+namespace muster::cluster {
+
+class google_metadata {
+ public:
+  google_metadata(environment_lookup const& environment, api_limits limits, time_source time);
+
+  /// As the server writes it. missing: it does not know it; unreachable: this is no machine of
+  /// Google Cloud, or what answers is not the metadata server.
+  std::string get(std::string const& path);
+
+  std::string project();
+  /// "us-central1-b"
+  std::string zone();
+  std::string local_ip();
+  /// For Google's APIs; kept until shortly before it expires.
+  std::string token();
+
+ private:
+  muster::http_response ask(std::string const& path);
+
+  std::string base_;
+  time_source time_;
+  api_client client_;
+  std::string token_;
+  std::chrono::steady_clock::time_point token_until_{};
+};
+
+/// Asks for a token before each use: from the file when one is named, else from the metadata
+/// server, which must outlive the function.
+std::function<std::string()> google_token(google_metadata& metadata, std::string const& token_file);
+
+/// What to do about a refusal of one of Google's APIs; `right` is a permission's name.
+std::function<std::string(unsigned)> google_remedy(std::string const& right);
+
+}  // namespace muster::cluster

@@ -1,0 +1,124 @@
+#include "http_client/tls_client.hpp"
+
+#include <openssl/x509v3.h>
+
+#include <boost/asio/ip/address.hpp>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+namespace muster {
+
+namespace ssl = boost::asio::ssl;
+
+namespace {
+
+using bio_ptr = std::unique_ptr<BIO, int (*)(BIO*)>;
+
+template <class Print>
+std::string printed(Print const& print) {
+  bio_ptr const out(BIO_new(BIO_s_mem()), &BIO_free);
+  if (!out || !print(out.get())) return {};
+  char* text = nullptr;
+  auto const size = BIO_get_mem_data(out.get(), &text);
+  return {text, static_cast<std::size_t>(size)};
+}
+
+std::string name_text(X509_NAME const* name) {
+  return printed([&](BIO* out) { return X509_NAME_print_ex(out, name, 0, XN_FLAG_ONELINE) >= 0; });
+}
+
+std::string time_text(ASN1_TIME const* time) {
+  return printed([&](BIO* out) { return ASN1_TIME_print(out, time) == 1; });
+}
+
+std::string general_name(GENERAL_NAME const* name) {
+  return printed(
+      [&](BIO* out) { return GENERAL_NAME_print(out, const_cast<GENERAL_NAME*>(name)); });
+}
+
+/// "DNS:localhost, IP Address:127.0.0.1"; a hostile certificate's list is cut.
+std::string names_of(X509 const* certificate) {
+  constexpr int names_max = 8;
+  auto* const names = static_cast<GENERAL_NAMES*>(
+      X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr));
+  if (!names) return "no name";
+  std::string text;
+  for (int i = 0; i < sk_GENERAL_NAME_num(names) && i < names_max; ++i)
+    text += (i ? ", " : "") + general_name(sk_GENERAL_NAME_value(names, i));
+  if (sk_GENERAL_NAME_num(names) > names_max) text += ", …";
+  GENERAL_NAMES_free(names);
+  return text;
+}
+
+bool is_address(std::string const& host) {
+  boost::system::error_code ec;
+  boost::asio::ip::make_address(host, ec);
+  return !ec;
+}
+
+}  // namespace
+
+muster::result<std::unique_ptr<ssl::context>> make_client_context(tls_options const& options) {
+  auto context = std::make_unique<ssl::context>(ssl::context::tls_client);
+  SSL_CTX_set_min_proto_version(context->native_handle(), TLS1_2_VERSION);
+  context->set_verify_mode(options.verify ? ssl::verify_peer : ssl::verify_none);
+  if (!options.verify) return context;
+  auto const wrong = [&](std::string const& why) {
+    return muster::status{muster::code::invalid_argument,
+                          "CA file " + options.ca_file + ": " + why};
+  };
+  boost::system::error_code ec;
+  if (options.ca_file.empty()) {
+    context->set_default_verify_paths(ec);
+    if (ec)
+      return muster::status{muster::code::internal, "the system's authorities: " + ec.message()};
+    return context;
+  }
+  errno = 0;
+  if (!std::ifstream(options.ca_file).is_open()) return wrong(std::strerror(errno));
+  context->load_verify_file(options.ca_file, ec);
+  if (ec) return wrong("holds no certificate in PEM form");
+  return context;
+}
+
+certificate_check::certificate_check(SSL* connection, std::string const& host,
+                                     tls_options const& options)
+    : host_(host), options_(options) {
+  auto* const expected = SSL_get0_param(connection);
+  if (is_address(host)) {
+    X509_VERIFY_PARAM_set1_ip_asc(expected, host.c_str());
+  } else {
+    SSL_set_tlsext_host_name(connection, host.c_str());
+    X509_VERIFY_PARAM_set_hostflags(expected, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+    X509_VERIFY_PARAM_set1_host(expected, host.c_str(), host.size());
+  }
+}
+
+bool certificate_check::note(bool accepted, X509_STORE_CTX* context) {
+  if (accepted || !fault_.empty()) return accepted;
+  auto const error = X509_STORE_CTX_get_error(context);
+  auto* const at = X509_STORE_CTX_get_current_cert(context);
+  fault_ = "its certificate is not accepted: ";
+  fault_ += X509_verify_cert_error_string(error);
+  if (!at) return accepted;
+  switch (error) {
+    case X509_V_ERR_HOSTNAME_MISMATCH:
+    case X509_V_ERR_IP_ADDRESS_MISMATCH:
+      fault_ += "; it is for " + names_of(at) + ", not for " + host_;
+      break;
+    case X509_V_ERR_CERT_HAS_EXPIRED:
+      fault_ += "; it was good until " + time_text(X509_get0_notAfter(at));
+      break;
+    case X509_V_ERR_CERT_NOT_YET_VALID:
+      fault_ += "; it is good from " + time_text(X509_get0_notBefore(at));
+      break;
+    default:
+      fault_ += "; it was issued by '" + name_text(X509_get_issuer_name(at)) +
+                "', the authorities are " +
+                (options_.ca_file.empty() ? "the system's" : "those of " + options_.ca_file);
+  }
+  return accepted;
+}
+
+}  // namespace muster

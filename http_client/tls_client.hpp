@@ -1,0 +1,38 @@
+// The client's side of TLS: whom to trust, and why a server was not trusted. Used by one thread.
+#pragma once
+
+#include <boost/asio/ssl/context.hpp>
+#include <memory>
+#include <string>
+
+#include "base/status.hpp"
+
+namespace muster {
+
+struct tls_options {
+  std::string ca_file = {};  // PEM; empty: the system's authorities (SSL_CERT_FILE moves them)
+  bool verify = true;        // false: any certificate will do
+};
+
+/// TLS 1.2 and later. INVALID_ARGUMENT: the file cannot be read or holds no certificate.
+muster::result<std::unique_ptr<boost::asio::ssl::context>> make_client_context(tls_options const&);
+
+/// Asks the server for `host` (SNI) and expects a certificate that names it: a DNS name, or an
+/// address when `host` is one. Remembers what was wrong with the certificate.
+class certificate_check {
+ public:
+  certificate_check(SSL* connection, std::string const& host, tls_options const& options);
+
+  /// For asio's verify callback: notes the first fault, changes nothing.
+  bool note(bool accepted, X509_STORE_CTX* context);
+
+  /// Empty: nothing was. "the certificate of CN=a is not accepted: certificate has expired …"
+  std::string const& fault() const { return fault_; }
+
+ private:
+  std::string host_;
+  tls_options options_;
+  std::string fault_;
+};
+
+}  // namespace muster

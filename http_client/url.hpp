@@ -1,0 +1,24 @@
+// `http://` and `https://` URLs, taken apart for the client. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/status.hpp"
+
+namespace muster {
+
+struct http_target {
+  bool tls = false;
+  std::string host, port = "80", path = "/";
+  std::string authority() const {
+    auto const name = host.find(':') == std::string::npos ? host : "[" + host + "]";
+    return port == (tls ? "443" : "80") ? name : name + ":" + port;
+  }
+  std::string url() const { return (tls ? "https://" : "http://") + authority(); }
+};
+
+/// INVALID_ARGUMENT says what is wrong with it.
+muster::result<http_target> parse_http_url(std::string_view url);
+
+}  // namespace muster

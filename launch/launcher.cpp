@@ -1,0 +1,181 @@
+#include "launch/launcher.hpp"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <memory>
+#include <random>
+
+#include "base/backoff.hpp"
+#include "launch/attempt.hpp"
+#include "launch/guardian.hpp"
+
+namespace muster::launch {
+namespace {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+using clock = std::chrono::steady_clock;
+
+// What was ignored at the start stays so: nohup, background jobs of a shell.
+void add_unless_ignored(asio::signal_set& set, int number) {
+  struct sigaction now {};
+  ::sigaction(number, nullptr, &now);
+  if (now.sa_handler != SIG_IGN) set.add(number);
+}
+
+class launcher {
+ public:
+  explicit launcher(launch_options o)
+      : options_(std::move(o)),
+        backoff_(options_.backoff_min, options_.backoff_max, std::random_device()()),
+        output_(io_, options_.output),
+        children_(io_, SIGCHLD),
+        signals_(io_, SIGTERM, SIGUSR1, SIGUSR2),
+        pause_(io_) {
+    for (int s : {SIGINT, SIGHUP}) add_unless_ignored(signals_, s);
+    output_.resume = [this] {
+      if (attempt_) attempt_->resume();
+    };
+  }
+
+  int run() {
+    await_signal();
+    await_child();
+    begin();
+    io_.run();
+    return status_;
+  }
+
+ private:
+  void begin() {
+    began_ = clock::now();
+    // The one before is gone only now: none of its handlers waits any more.
+    attempt_ = std::make_unique<attempt>(
+        attempt::environment{io_, output_, guardian_, options_.grace}, options_.roles(restarts_),
+        [this](attempt_result r) { over(std::move(r)); });
+    attempt_->start();
+  }
+
+  void await_child() {
+    children_.async_wait([this](error_code error, int) {
+      if (error) return;
+      reap();
+      await_child();
+    });
+  }
+
+  // Each is looked at before it is reaped: as long as the zombie is there, nobody else can have
+  // the number of its process group.
+  void reap() {
+    for (;;) {
+      siginfo_t info{};
+      if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return;
+      auto const pid = info.si_pid;
+      int const raw = info.si_code == CLD_EXITED ? info.si_status << 8 : info.si_status & 0x7f;
+      if (attempt_) attempt_->ended(pid, raw);
+      ::waitpid(pid, nullptr, 0);
+    }
+  }
+
+  void await_signal() {
+    signals_.async_wait([this](error_code error, int number) {
+      if (error) return;
+      on_signal(number);
+      await_signal();
+    });
+  }
+
+  void on_signal(int number) {
+    if (number == SIGUSR1 || number == SIGUSR2) {
+      if (!ending_) attempt_->forward(number);
+      return;
+    }
+    bool const again = told_ != 0;
+    told_ = number;
+    if (ending_) return output_.abandon();
+    if (!again && pausing_) {
+      pause_.cancel();
+      output_.say(signal_name(number) + ": stopped between two starts");
+      return end(128 + number);
+    }
+    if (!again) {
+      output_.say(signal_name(number) + ": passed on to " + std::to_string(attempt_->running()) +
+                  " running; in " + seconds(options_.grace) + ", or after a second one, SIGKILL");
+      return attempt_->stop(number);
+    }
+    attempt_->kill();
+    output_.abandon();  // if that is what holds everything up
+    attempt_->resume();
+  }
+
+  void over(attempt_result r) {
+    kill_orphans(guardian_.pid());
+    if (!r.first) return end(0);
+    auto const& first = *r.first;
+    if (told_ != 0) {
+      output_.say("stopped by " + signal_name(told_) + ": " + first.task + " ended with " +
+                  describe(first));
+      return end(first.status);
+    }
+    bool const free = options_.free_restart_status && *options_.free_restart_status == first.status;
+    output_.say(summary(r));
+    if (first.why == ending::cause::not_started || (!free && counted_ >= options_.max_restarts))
+      return end(first.status);
+    if (!free) ++counted_;
+    restart_later(free);
+  }
+
+  void restart_later(bool free) {
+    if (clock::now() - began_ >= options_.backoff_reset_after) backoff_.reset();
+    auto const delay = backoff_.next();
+    ++restarts_;
+    auto const which = free ? std::string("which asks for a restart that is not counted")
+                            : std::to_string(counted_) + " of " +
+                                  std::to_string(options_.max_restarts) + " restarts";
+    output_.say("all start again in " + seconds(delay) + " (" + which + ")");
+    pausing_ = true;
+    pause_.expires_after(delay);
+    pause_.async_wait([this](error_code error) {
+      pausing_ = false;
+      if (!error && !ending_) begin();
+    });
+  }
+
+  void end(int status) {
+    status_ = status;
+    ending_ = true;
+    output_.finish([this] { io_.stop(); });
+  }
+
+  launch_options const options_;
+  guardian guardian_;  // first: it is forked before there is a second thread
+  asio::io_context io_{1};
+  backoff backoff_;
+  output output_;
+  asio::signal_set children_;
+  asio::signal_set signals_;
+  asio::steady_timer pause_;
+  std::unique_ptr<attempt> attempt_;
+  clock::time_point began_{};
+  int restarts_ = 0;  // all of them
+  int counted_ = 0;   // towards max_restarts
+  int told_ = 0;      // the last stop signal
+  bool pausing_ = false;
+  bool ending_ = false;
+  int status_ = 0;
+};
+
+}  // namespace
+
+int run(launch_options options) {
+  ::signal(SIGPIPE, SIG_IGN);
+  adopt_orphans();
+  return launcher(std::move(options)).run();
+}
+
+}  // namespace muster::launch

@@ -1,0 +1,65 @@
+// Where the lines of all tasks go: to this process's stdout and stderr with the task's name in
+// front, and to a file for each task. Owned by the launcher, one thread.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "launch/descriptor_writer.hpp"
+#include "process/file_descriptor.hpp"
+
+namespace muster::launch {
+
+struct output_options {
+  bool prefix = true;
+  std::string directory{};  // empty: no files; it is made if it is not there
+  bool colour_out = false, colour_err = false;
+};
+
+class output {
+ public:
+  enum class stream { out, err };
+
+  /// Errors: std::runtime_error names the directory.
+  output(boost::asio::io_context& io, output_options o);
+
+  /// Gives the number to use for its lines. The same name again, after a restart, goes on in the
+  /// same file. Errors: std::runtime_error names the file.
+  std::size_t add_task(std::string const& name);
+  void line(std::size_t task, stream s, std::string_view text);
+  /// A line of the launcher's own, on stderr.
+  void say(std::string_view text);
+
+  /// Whether readers should pause; `resume` is called once they need not.
+  bool full() const { return !abandoned_ && writer_.full(); }
+  std::function<void()> resume;
+
+  /// `done` is called when everything was written, or abandoned.
+  void finish(std::function<void()> done);
+  /// What was not written by now never is.
+  void abandon();
+
+ private:
+  struct task {
+    std::string prefix[2];  // by stream
+    file_descriptor file;
+    std::string path;
+  };
+  descriptor_writer::callbacks callbacks();
+  void broken(int fd, int error);
+
+  boost::asio::io_context& io_;
+  output_options options_;
+  std::vector<task> tasks_;
+  std::map<std::string, std::size_t> numbers_;
+  std::function<void()> done_;
+  bool abandoned_ = false;
+  std::string buffer_;
+  descriptor_writer writer_;  // last: its thread ends first, before files close
+};
+
+}  // namespace muster::launch

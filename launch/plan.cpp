@@ -1,0 +1,202 @@
+#include "launch/plan.hpp"
+
+#include <algorithm>
+#include <boost/json.hpp>
+
+#include "launch/address.hpp"
+#include "muster/cluster_error.hpp"
+#include "muster/cluster_resolver.hpp"
+#include "muster/cluster_rules.hpp"
+
+namespace muster::launch {
+namespace {
+
+using task = std::pair<std::string, int>;
+using variables = std::map<std::string, std::string>;
+
+// What a task must not take over from the environment that `muster run` was started in.
+constexpr char const* told[] = {"MUSTER_TASK_TYPE",
+                                "MUSTER_TASK_INDEX",
+                                "MUSTER_IS_CHIEF",
+                                "MUSTER_NUM_WORKERS",
+                                "MUSTER_MASTER",
+                                "MUSTER_COORDINATOR",
+                                "MUSTER_RESTART_COUNT",
+                                "TF_CONFIG",
+                                "JAX_COORDINATOR_ADDRESS",
+                                "JAX_COORDINATOR_BIND_ADDRESS",
+                                "JAX_NUM_PROCESSES",
+                                "JAX_PROCESS_ID",
+                                "MASTER_ADDR",
+                                "MASTER_PORT",
+                                "RANK",
+                                "WORLD_SIZE",
+                                "LOCAL_RANK",
+                                "LOCAL_WORLD_SIZE"};
+
+std::string name_of(task const& t) {
+  return t.first + ":" + std::to_string(t.second);
+}
+
+std::vector<task> tasks_of(cluster_spec const& cluster) {
+  std::vector<task> all;
+  for (auto const* job : {"chief", "worker", "ps", "evaluator"})
+    if (cluster.has_job(job))
+      for (int const index : cluster.task_indices(job)) all.emplace_back(job, index);
+  return all;
+}
+
+bool trains(task const& t) {
+  return t.first == "chief" || t.first == "worker";
+}
+
+class planner {
+ public:
+  explicit planner(plan_request const& r) : request_(r), tasks_(tasks_of(r.cluster)) {
+    std::copy_if(tasks_.begin(), tasks_.end(), std::back_inserter(ranked_), trains);
+    // An evaluator may be left out of the spec, and still be what this machine runs.
+    if (r.own && std::find(tasks_.begin(), tasks_.end(), *r.own) == tasks_.end())
+      tasks_.push_back(*r.own);
+  }
+
+  std::vector<role> roles() const {
+    std::vector<role> all;
+    for (auto const& t : tasks_)
+      if (!request_.own || *request_.own == t) all.push_back(make(t));
+    return all;
+  }
+
+ private:
+  bool chief(task const& t) const { return is_chief(request_.cluster, t.first, t.second); }
+
+  role make(task const& t) const {
+    role r{.name = name_of(t), .argv = request_.command, .environment = request_.inherited};
+    for (auto const* name : told) r.environment.erase(name);
+    r.serves = t.first == "ps";
+    if (request_.in_graph && !chief(t)) {
+      r.argv = worker_program(t);
+      r.serves = true;
+    }
+    tell_role(t, r.environment);
+    tell_coordinator(r.environment);
+    if (trains(t)) tell_rank(t, r.environment);
+    for (auto const& [name, value] : request_.added) r.environment[name] = value;
+    return r;
+  }
+
+  std::vector<std::string> worker_program(task const& t) const {
+    if (request_.server.empty())
+      throw cluster_error(
+          cluster_error::code::missing,
+          "--in-graph makes " + name_of(t) + " a worker of a Muster server: give --server");
+    return {
+        request_.muster_program, "worker", "--server", request_.server, "--job", t.first, "--index",
+        std::to_string(t.second)};
+  }
+
+  void tell_role(task const& t, variables& v) const {
+    auto const& c = request_.cluster;
+    v["MUSTER_TASK_TYPE"] = t.first;
+    v["MUSTER_TASK_INDEX"] = std::to_string(t.second);
+    v["MUSTER_IS_CHIEF"] = chief(t) ? "1" : "0";
+    v["MUSTER_NUM_WORKERS"] = std::to_string(ranked_.size());
+    v["MUSTER_MASTER"] = t.first == "evaluator" ? std::string()
+                                                : format_master(request_.rpc_layer.value_or("grpc"),
+                                                                c.task_address(t.first, t.second));
+    v["MUSTER_RESTART_COUNT"] = std::to_string(request_.restart);
+    v["TF_CONFIG"] = tf_config_of(t);
+  }
+
+  // Only an evaluator is told of evaluators: all others would wait for a server that it has not.
+  std::string tf_config_of(task const& t) const {
+    auto cluster = boost::json::parse(request_.cluster.to_json()).as_object();
+    if (t.first != "evaluator") cluster.erase("evaluator");
+    boost::json::object all{{"cluster", std::move(cluster)},
+                            {"task", {{"type", t.first}, {"index", t.second}}}};
+    if (request_.rpc_layer) all["rpc_layer"] = *request_.rpc_layer;
+    if (request_.environment) all["environment"] = *request_.environment;
+    return boost::json::serialize(all);
+  }
+
+  // Of process 0; the reason to ask is in the message.
+  address first_address(char const* why) const {
+    auto const& [type, index] = ranked_.front();
+    auto const& text = request_.cluster.task_address(type, index);
+    auto const a = address::parse(text);
+    if (a.port.empty())
+      throw cluster_error(
+          cluster_error::code::invalid,
+          "the address of " + name_of({type, index}) + ", '" + text + "', has no port: " + why);
+    return a;
+  }
+
+  std::string service() const {
+    if (!request_.own_service.empty()) return request_.own_service;
+    return first_address("write host:port, or name a Muster server with --server").text();
+  }
+
+  void tell_coordinator(variables& v) const {
+    if (!request_.server.empty())
+      v["MUSTER_COORDINATOR"] = request_.server;
+    else if (!ranked_.empty())
+      v["MUSTER_COORDINATOR"] = service();
+  }
+
+  void tell_rank(task const& t, variables& v) const {
+    auto const at = std::find(ranked_.begin(), ranked_.end(), t);
+    auto const rank = std::to_string(at - ranked_.begin());
+    auto const size = std::to_string(ranked_.size());
+    v["JAX_COORDINATOR_ADDRESS"] = v["MUSTER_COORDINATOR"];
+    v["JAX_NUM_PROCESSES"] = v["WORLD_SIZE"] = size;
+    v["JAX_PROCESS_ID"] = v["RANK"] = rank;
+    if (at == ranked_.begin()) v["JAX_COORDINATOR_BIND_ADDRESS"] = bind_address();
+    auto const meeting = request_.meeting_point.empty()
+                             ? address::parse(request_.cluster.task_address(ranked_.front().first,
+                                                                            ranked_.front().second))
+                             : address::parse(request_.meeting_point);
+    v["MASTER_ADDR"] = meeting.host;
+    if (!meeting.port.empty()) v["MASTER_PORT"] = meeting.port;
+    tell_local_rank(t, v);
+  }
+
+  // Process 0 always starts a service. With a Muster server nobody dials it; in a run on one
+  // machine only this machine may.
+  std::string bind_address() const {
+    if (!request_.server.empty()) return "127.0.0.1:0";
+    if (!request_.own_service.empty()) return request_.own_service;
+    auto a = first_address("write host:port");
+    a.host = a.host.find(':') == std::string::npos ? "0.0.0.0" : "::";
+    return a.text();
+  }
+
+  // Among those on the same machine, which is told by the host of the address if one task is
+  // started at a time.
+  void tell_local_rank(task const& t, variables& v) const {
+    auto const host = [this](task const& one) {
+      return request_.own
+                 ? address::parse(request_.cluster.task_address(one.first, one.second)).host
+                 : std::string();
+    };
+    int rank = 0;
+    int size = 0;
+    for (auto const& other : ranked_) {
+      if (host(other) != host(t)) continue;
+      if (other == t) rank = size;
+      ++size;
+    }
+    v["LOCAL_RANK"] = std::to_string(rank);
+    v["LOCAL_WORLD_SIZE"] = std::to_string(size);
+  }
+
+  plan_request const& request_;
+  std::vector<task> tasks_;   // all of the cluster
+  std::vector<task> ranked_;  // that train, by rank
+};
+
+}  // namespace
+
+std::vector<role> plan(plan_request const& request) {
+  return planner(request).roles();
+}
+
+}  // namespace muster::launch

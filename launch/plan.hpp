@@ -1,0 +1,39 @@
+// Which programs a run starts on this machine, and what each is told by its environment. Pure.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "launch/role.hpp"
+#include "muster/cluster_spec.hpp"
+
+namespace muster::launch {
+
+struct plan_request {
+  cluster_spec cluster;
+  /// Type and index of the one task to start; unset: all of them are this machine's.
+  std::optional<std::pair<std::string, int>> own{};
+  /// Only the chief and the evaluator run the command; the others are workers of `server`.
+  bool in_graph = false;
+  /// As TF_CONFIG said; unset: it did not.
+  std::optional<std::string> rpc_layer{}, environment{};
+  /// A running Muster server; empty: process 0 serves the others itself.
+  std::string server{};
+  /// Where process 0 serves JAX, and where PyTorch meets; empty: at its own address of the cluster.
+  std::string own_service{}, meeting_point{};
+  std::vector<std::string> command;
+  std::string muster_program = "muster";  // runs the workers of in_graph
+  int restart = 0;                        // how many came before
+  /// Environment of this process, and what is set on top of everything.
+  std::map<std::string, std::string> inherited{}, added{};
+};
+
+/// Chiefs first, then workers, ps, evaluators. REQUIRES: the cluster is valid (cluster_rules.hpp)
+/// and has the own task. Errors: cluster_error for an address without a port where one is needed,
+/// and for in_graph without a server.
+std::vector<role> plan(plan_request const& request);
+
+}  // namespace muster::launch

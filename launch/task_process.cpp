@@ -1,0 +1,118 @@
+#include "launch/task_process.hpp"
+
+#include <signal.h>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/post.hpp>
+
+namespace muster::launch {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+
+task_process::task_process(asio::io_context& io, output& out, role r,
+                           std::function<void()> finished)
+    : output_(out),
+      role_(std::move(r)),
+      on_finished_(std::move(finished)),
+      out_(make_reader(io, output::stream::out)),
+      err_(make_reader(io, output::stream::err)),
+      timer_(io) {}
+
+std::unique_ptr<task_process::reader> task_process::make_reader(asio::io_context& io,
+                                                                output::stream s) {
+  return std::make_unique<reader>(io, [this, s](std::string_view line) { take(s, line); });
+}
+
+void task_process::start() {
+  number_ = output_.add_task(role_.name);
+  auto c = start_child({role_.argv, role_.environment});
+  pid_ = c.pid;
+  out_->pipe.assign(c.out.release());
+  err_->pipe.assign(c.err.release());
+  for (auto* r : {out_.get(), err_.get()}) {
+    r->open = true;
+    read(*r);
+  }
+}
+
+void task_process::take(output::stream s, std::string_view line) {
+  output_.line(number_, s, line);
+  if (s != output::stream::err) return;
+  last_.emplace_back(line.substr(0, last_line_bytes_max));
+  if (last_.size() > last_lines_max) last_.pop_front();
+}
+
+void task_process::read(reader& r) {
+  r.pipe.async_read_some(asio::buffer(r.buffer), [this, &r](error_code error, std::size_t n) {
+    if (error == asio::error::operation_aborted) return;
+    if (error) return close(r);
+    r.lines.add({r.buffer.data(), n});
+    if (output_.full())
+      r.paused = true;
+    else
+      read(r);
+  });
+}
+
+void task_process::resume() {
+  for (auto* r : {out_.get(), err_.get()})
+    if (r->open && r->paused) {
+      r->paused = false;
+      read(*r);
+    }
+}
+
+void task_process::signal(int number) const {
+  if (running()) ::kill(-pid_, number);
+}
+
+void task_process::ended() {
+  ended_ = true;
+  check_finished();
+  if (!finished_) wait_for_rest();
+}
+
+void task_process::wait_for_rest() {
+  timer_.expires_after(linger);
+  timer_.async_wait([this](error_code error) {
+    if (error || finished_) return;
+    if (out_->paused || err_->paused) return wait_for_rest();
+    for (auto* r : {out_.get(), err_.get()}) {
+      if (!r->open) continue;
+      drain(*r);
+      close(*r);
+    }
+  });
+}
+
+// What a dead program wrote is all there; whoever keeps writing is somebody else.
+void task_process::drain(reader& r) {
+  constexpr std::size_t bytes_max = std::size_t{4} << 20;
+  r.pipe.non_blocking(true);
+  error_code error;
+  for (std::size_t total = 0; total < bytes_max;) {
+    auto const n = r.pipe.read_some(asio::buffer(r.buffer), error);
+    if (error) return;
+    r.lines.add({r.buffer.data(), n});
+    total += n;
+  }
+}
+
+void task_process::close(reader& r) {
+  if (!r.open) return;
+  r.open = false;
+  r.lines.end();
+  error_code ignored;
+  r.pipe.close(ignored);
+  check_finished();
+}
+
+void task_process::check_finished() {
+  if (finished_ || !ended_ || out_->open || err_->open) return;
+  finished_ = true;
+  timer_.cancel();
+  asio::post(timer_.get_executor(), on_finished_);
+}
+
+}  // namespace muster::launch

@@ -1,0 +1,121 @@
+// Every limit and time of the core, in one place. What happens at a limit is said beside it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/core/api/time.hpp"
+
+namespace muster::core {
+
+/// A closure counts lost workers this far.
+inline constexpr std::uint32_t worker_failures_max = 255;
+
+struct config {
+  /// Silent for this long: the task is lost and its closures go back. A worker is told to beat
+  /// three times as often; it is LATE at 2.5 of those intervals.
+  duration heartbeat_timeout = std::chrono::seconds(15);
+  duration heartbeat_interval() const { return heartbeat_timeout / 3; }
+  duration late_after() const { return heartbeat_interval() * 5 / 2; }
+  /// A tick that comes later than this was our own stall: every task gets the lost time back.
+  duration stall_grace = std::chrono::seconds(1);
+
+  /// A worker whose connection broke may come back with the same incarnation for this long and goes
+  /// on with what it runs. A closure waits no longer than a quarter of the time it has run there,
+  /// so that what is staked stays small beside what may be saved. 0: off. Less than
+  /// heartbeat_timeout.
+  duration reconnect_grace = std::chrono::seconds(5);
+  /// A task that is gone for this long is given up: what waits only for it fails.
+  duration recovery_timeout = std::chrono::hours(1);
+
+  /// The worker with index i gets no closures for i times `start_delay`, at most `start_delay_max`
+  /// (0: no cap), after it came.
+  duration start_delay{};
+  duration start_delay_max{};
+
+  /// Nothing finished for this long with closures running, or queued beside workers: a remark, and
+  /// again after each such time. 0: off.
+  duration watchdog{};
+
+  /// A session puts closures back whose function says that a dependency is lost; the report of the
+  /// same dependency that is this one's number within the window is fatal. 0: the first one is.
+  std::uint32_t transient_dependency_failures = 3;
+  /// The same for TIMEOUT reported by functions, whatever timed out: fatal at this number.
+  /// `timeouts_by_workers`: a tenth of the workers at that time, so off below ten.
+  std::uint32_t transient_timeouts = timeouts_by_workers;
+  static constexpr std::uint32_t timeouts_by_workers = ~0u;
+  duration transient_window = std::chrono::minutes(10);
+  /// Dependencies of one failure, and those a session counts at one time. More: the failure is an
+  /// error of its own; the one counted longest ago is forgotten.
+  std::size_t dependencies_max = 64;
+  /// Tasks that exist by declaration ("ps" has 2): a dependency beyond them is an error of its own.
+  /// Empty: any job, any index.
+  std::vector<std::pair<std::string, std::uint32_t>> declared_jobs{};
+
+  /// A dead or departed task stays listed this long, then its row is forgotten.
+  duration task_retention = std::chrono::minutes(10);
+  /// Rows of tasks. Full: the oldest dead row makes room, else the worker is refused.
+  std::size_t tasks_max = 20'000;
+  /// Distinct function names. Full: the request that names a new one is refused.
+  std::size_t functions_max = 65'536;
+  std::size_t function_name_bytes_max = 256;
+  /// Functions one worker may declare. More: the worker is refused.
+  std::size_t functions_per_worker_max = 4'096;
+  /// Closures a worker may hold unanswered, whatever it asks for.
+  std::uint32_t credits_max = 4'096;
+
+  /// Queued closures of a session unless it asks for another capacity (up to queue_capacity_max).
+  /// Full: a REST submission is refused (429), a stream is not read from until there is room.
+  std::size_t queue_capacity = 262'144;
+  std::size_t queue_capacity_max = 16'777'216;
+  /// All closures known to the server. Full: as above.
+  std::size_t closures_max = 33'554'432;
+  /// Sessions and jobs known at one time. Full: the oldest finished job is forgotten, else refused.
+  std::size_t sessions_max = 20'000;
+  /// Finished jobs kept for look-up. More: the oldest is forgotten.
+  std::size_t finished_jobs_max = 10'000;
+  /// Bytes of values kept in memory. More: the oldest finished job is forgotten; with none left,
+  /// submissions are refused (429) until values are released. With `spill` single values are
+  /// dropped instead, the oldest first.
+  std::size_t value_bytes_max = std::size_t{1} << 30;
+  /// Finished jobs, and values that a session holds, are kept for this long; 0: no limit.
+  duration value_age = std::chrono::hours(24 * 7);
+  /// Values one session may hold, and their bytes. More: its oldest is dropped. 0: no limit.
+  std::size_t session_values_max = 1'000'000;
+  std::size_t session_value_bytes_max = 0;
+  /// The shell can keep values on a disk: beyond `spill_above` bytes in memory (0: half of
+  /// value_bytes_max) the oldest are written there, as far as they have spill_value_bytes_min.
+  bool spill = false;
+  std::size_t spill_above = 0;
+  std::size_t spill_value_bytes_min = 256;
+  /// Bytes of values on the disk. More: the oldest there is dropped.
+  std::size_t spill_bytes_max = std::size_t{64} << 30;
+  /// Nothing is written for this long after a write that failed.
+  duration spill_retry = std::chrono::seconds(10);
+  /// A holding session whose client vanished is kept this long unless it asked for another time (up
+  /// to session_grace_max), then cancelled.
+  duration session_grace = std::chrono::seconds(60);
+  duration session_grace_max = std::chrono::hours(24);
+  /// A detached one is kept for as long as it has work, and after that for at least this.
+  duration detached_grace = std::chrono::hours(1);
+  /// Bytes of all inputs of one closure. More: it fails with INPUT.
+  std::size_t input_bytes_max = std::size_t{32} << 20;
+  /// PerWorkerValues at one time. Full: a new one is refused.
+  std::size_t per_worker_values_max = 10'000;
+  /// Calls parked on a join or a value. Full: refused at once.
+  std::size_t parked_calls_max = 100'000;
+  /// A closure that loses its worker this often is quarantined; 0 = no limit. At most
+  /// worker_failures_max, as far as a closure counts.
+  std::uint32_t max_worker_failures = 3;
+
+  /// A worker whose closures come back faster than this may be sent twice as many ahead, up to its
+  /// credits; slower than `window_shrink_above`, half as many, down to its slots. Keeps long
+  /// closures in the shared queue and short ones flowing.
+  duration window_grow_below = std::chrono::milliseconds(10);
+  duration window_shrink_above = std::chrono::milliseconds(50);
+};
+
+}  // namespace muster::core

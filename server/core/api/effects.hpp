@@ -1,0 +1,197 @@
+// What comes out of a step: what the shells are to send, tell and answer. Plain data; valid until
+// the next step.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "server/core/api/model.hpp"
+
+namespace muster::core {
+
+struct welcome {
+  stream_id stream{};
+  std::string job;
+  std::int64_t index = 0;
+  std::uint32_t credits = 0;
+  duration heartbeat_interval{};
+  /// Positions in worker_attached::held, rising, that go on under this stream; the rest are void.
+  std::vector<std::uint32_t> kept{};
+  duration reconnect_grace{};
+
+  bool operator==(welcome const&) const = default;
+};
+
+struct assignment {
+  closure_id closure{};
+  std::uint32_t attempt = 0;
+  function_id function{};
+  blob args;
+  std::shared_ptr<std::vector<blob> const> inputs{};  // values for the gaps, or null
+  std::shared_ptr<closure_extras const> extras{};     // with inputs or per-worker values
+  per_worker_id builds{};  // keep the output under this handle instead of sending it
+
+  bool operator==(assignment const&) const = default;
+};
+
+/// `count` assignments from `first` on in effects::assignments, all for one stream.
+struct dispatch {
+  stream_id stream{};
+  std::uint32_t first = 0;
+  std::uint32_t count = 0;
+
+  bool operator==(dispatch const&) const = default;
+};
+
+/// Ask the worker to stop this closure; it still has to answer.
+struct stop_request {
+  stream_id stream{};
+  closure_id closure{};
+  std::uint32_t attempt = 0;
+
+  bool operator==(stop_request const&) const = default;
+};
+
+/// The worker may forget its component.
+struct drop_request {
+  stream_id stream{};
+  per_worker_id value{};
+
+  bool operator==(drop_request const&) const = default;
+};
+
+struct drain_request {
+  stream_id stream{};
+
+  bool operator==(drain_request const&) const = default;
+};
+
+/// End the stream with this status. `final`: the worker should not come back by itself.
+struct disconnect {
+  stream_id stream{};
+  muster::status status;
+  bool final = false;
+
+  bool operator==(disconnect const&) const = default;
+};
+
+/// The end of one closure of a session that takes its outcomes as they come.
+struct outcome {
+  session_id session{};
+  std::uint64_t token = 0;
+  bool ok = true;
+  blob value;
+  core::failure failure;
+  closure_id closure{};  // of a holding session: the record that stays
+
+  bool operator==(outcome const&) const = default;
+};
+
+enum class notice_kind : std::uint8_t {
+  room,     ///< the queue was full and has room again
+  failed,   ///< first error of this generation; everything queued was cancelled
+  drained,  ///< nothing of this session is queued or running any more
+};
+
+struct session_notice {
+  session_id session{};
+  notice_kind kind{};
+  std::uint32_t generation = 0;  // that failed or drained
+  core::failure failure{};       // failed
+
+  bool operator==(session_notice const&) const = default;
+};
+
+/// Something that people should learn of: a line in the log and in the feed of events.
+struct remark {
+  remark_kind kind{};
+  std::string about;  // "worker:3", "ps:1"
+  std::string text;
+
+  bool operator==(remark const&) const = default;
+};
+
+/// Move a value out of memory, back, or off the disk. In order: what is asked of one value later is
+/// done later. `write` and `read` are each answered by one values_moved.
+struct value_move {
+  move_kind kind{};
+  closure_id closure{};
+  blob value;  // write
+
+  bool operator==(value_move const&) const = default;
+};
+
+struct session_reply {
+  session_id session{};
+  bool created = true;  // false: found by its idempotency key
+  std::vector<closure_id> closures;
+
+  bool operator==(session_reply const&) const = default;
+};
+
+struct per_worker_reply {
+  per_worker_id id{};
+
+  bool operator==(per_worker_reply const&) const = default;
+};
+
+struct resume_reply {
+  std::uint32_t generation = 0;
+  std::uint32_t failed_generation = 0;  // the newest that failed; 0: none
+  core::failure failure;
+
+  bool operator==(resume_reply const&) const = default;
+};
+
+struct join_reply {
+  bool done = false;
+  job_state state = job_state::running;
+  bool has_error = false;
+  core::failure error;
+  std::uint32_t generation = 0;  // of a stream: the one that goes on
+
+  bool operator==(join_reply const&) const = default;
+};
+
+struct value_reply {
+  closure_state state{};
+  value_state value{};
+  blob data;              // when succeeded
+  core::failure failure;  // otherwise
+
+  bool operator==(value_reply const&) const = default;
+};
+
+/// Exactly one for each event that carries a call, unless call_gone came first.
+struct reply {
+  call_id call{};
+  muster::status status;
+  std::variant<std::monostate, session_reply, resume_reply, join_reply, value_reply,
+               per_worker_reply>
+      body;
+
+  bool operator==(reply const&) const = default;
+};
+
+struct effects {
+  std::vector<welcome> welcomes;
+  std::vector<dispatch> dispatches;
+  std::vector<assignment> assignments;
+  std::vector<stop_request> stop_requests;
+  std::vector<drop_request> drop_requests;
+  std::vector<drain_request> drain_requests;
+  std::vector<disconnect> disconnects;
+  std::vector<outcome> outcomes;
+  std::vector<session_notice> notices;
+  std::vector<session_id> released;  // sessions that were forgotten, with all they had
+  std::vector<remark> remarks;
+  std::vector<value_move> value_moves;
+  std::vector<reply> replies;
+
+  void clear();
+  bool operator==(effects const&) const = default;
+};
+
+}  // namespace muster::core

@@ -1,0 +1,60 @@
+// What the coordinator counts and times for /metrics: fixed buckets, no allocation, a few additions
+// for a closure. Filled by the core from the times of its events, read by the shell through
+// coordinator::metrics().
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <chrono>
+#include <cstdint>
+
+#include "server/core/api/time.hpp"
+#include "server/core/vocabulary.hpp"
+
+namespace muster::core {
+
+/// Counts durations in buckets of a factor of four, 64 µs to about 19 hours, and beyond.
+class histogram {
+ public:
+  static constexpr std::size_t buckets = 16;  // and one for what is longer
+
+  /// The upper end of a bucket, itself included. REQUIRES: n < buckets.
+  static constexpr duration limit(std::size_t n) { return duration(std::int64_t{64} << (2 * n)); }
+
+  void add(duration d) {
+    auto const us = std::max<std::int64_t>(0, d.count());
+    auto const bits = std::bit_width(static_cast<std::uint64_t>(us > 0 ? us - 1 : 0));  // of us - 1
+    auto const n = bits <= 6 ? 0 : (static_cast<std::size_t>(bits) - 6 + 1) / 2;
+    ++counts_[std::min(n, buckets)];
+    ++count_;
+    sum_ += duration(us);
+  }
+
+  /// Of one bucket alone; `buckets` for what is longer than all limits.
+  std::uint64_t in(std::size_t n) const { return counts_[n]; }
+  std::uint64_t count() const { return count_; }
+  duration sum() const { return sum_; }
+
+ private:
+  std::array<std::uint64_t, buckets + 1> counts_{};
+  std::uint64_t count_ = 0;
+  duration sum_{};
+};
+
+struct closure_metrics {
+  histogram queue_wait;  // ready to run (scheduled, delay over, put back) → sent to a worker
+  histogram execution;   // sent to a worker → answered by it, whatever the answer
+  histogram total;       // scheduled → ended, however it ended
+  histogram value_wait;  // a value was asked for → it was there; 0 when it was there already
+  histogram recovery;    // a task was lost → it attached again
+  std::uint64_t worker_failures = 0;  // workers that were lost; good-byes are not among them
+  std::uint64_t stop_requests = 0;    // closures that workers were asked to stop
+  std::uint64_t values_written = 0;   // to the disk
+  std::uint64_t values_read = 0;      // back from there
+  std::array<std::uint64_t, release_reasons> values_dropped{};  // by reason; with their jobs or not
+  duration full{};                // while at least one stream's queue was full, up to…
+  time_point full_since = never;  // …now, when one is: since then
+};
+
+}  // namespace muster::core

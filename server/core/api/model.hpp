@@ -1,0 +1,289 @@
+// The core's vocabulary: what closures, tasks and jobs are, and the events that go in. Plain data;
+// see coordinator.hpp for what each event does, effects.hpp for what comes out.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/status.hpp"
+#include "server/core/api/blob.hpp"
+#include "server/core/api/ids.hpp"
+#include "server/core/api/time.hpp"
+#include "server/core/vocabulary.hpp"
+
+namespace muster::core {
+
+/// What a closure may ask for beyond running once, as soon as it can.
+struct closure_options {
+  std::int32_t priority = 0;      // higher ones of a session are dispatched first
+  duration delay{};               // not before this long after it was scheduled
+  duration deadline{};            // not finished this long after it was scheduled: TIMEOUT; 0: none
+  std::uint32_t max_retries = 0;  // how often a user error is tried again
+  duration retry_initial = std::chrono::seconds(1);  // doubled with each retry, up to…
+  duration retry_max = std::chrono::minutes(1);      // …this; a quarter less, spread by closure
+  std::string gang{};      // closures of a request with the same one start together or not at all
+  std::string task_job{};  // only on tasks of this job; empty: any
+  std::int64_t task_index = -1;  // only on this task of the job; -1: any
+  std::vector<std::pair<std::string, std::string>> labels{};  // only where all of them match
+  std::vector<std::pair<std::string, std::uint32_t>>
+      resources{};  // taken from the worker meanwhile
+
+  bool operator==(closure_options const&) const = default;
+};
+
+/// Another closure's output as an argument: a closure the server knows, or one scheduled earlier in
+/// the same request.
+struct input_ref {
+  closure_id closure{};        // none: `position` counts
+  std::uint32_t position = 0;  // in the request
+  std::uint32_t offset = 0;    // the gap in the arguments' text where the value belongs
+
+  bool operator==(input_ref const&) const = default;
+};
+
+/// What only few closures bring; shared by those that bring the same.
+struct closure_extras {
+  closure_options options;
+  std::vector<input_ref> inputs;            // in order of their gaps; see gaps.hpp
+  std::vector<per_worker_id> per_worker{};  // PerWorkerValues that the arguments name
+};
+
+struct closure_spec {
+  function_id function{};
+  std::uint32_t flags = 0;
+  std::uint64_t token = 0;  // the client's own number, returned with the outcome
+  blob args;                // JSON: [positional…] or {"args":[…],"kwargs":{…}}; or raw bytes
+  std::shared_ptr<closure_extras const> extras{};  // null: none
+};
+
+struct session_spec {
+  std::string name;
+  core::on_error on_error = on_error::fail_fast;
+  bool open = false;         // more closures may come; sealed later
+  bool keep_values = true;   // REST: records stay; stream: outcomes are delivered and forgotten
+  bool hold_values = false;  // of a stream: records stay until the client releases them
+  bool by_call = false;      // holding, and its client makes calls instead of having a stream
+  duration grace{};          // holding: kept this long without a sign of its client; 0: the default
+  bool detached = false;     // holding: finishes its work without its client
+  bool require_function = false;   // refuse closures of functions that no connected worker has
+  std::size_t queue_capacity = 0;  // 0: the default
+  std::uint32_t max_worker_failures = 0;  // 0: the default
+  bool unlimited_worker_failures = false;
+  std::uint32_t weight = 1;  // share of the workers beside other sessions' weights, 1 to 1000
+  duration deadline{};       // not finished this long after it was opened: FAILED, TIMEOUT; 0: none
+  std::string idempotency_key;  // a second open with the same key returns the first session
+  std::string metadata;         // JSON object text, returned as it came
+
+  bool operator==(session_spec const&) const = default;
+};
+
+struct worker_spec {
+  std::string job = "worker";
+  std::int64_t index = -1;  // -1: the server picks
+  core::incarnation incarnation{};
+  std::uint32_t slots = 1;
+  std::uint32_t credits = 16;
+  std::vector<std::string> functions;
+  std::vector<std::pair<std::string, std::string>> labels;
+  std::vector<std::pair<std::string, std::uint32_t>> resources;  // how much it has of each
+  std::vector<per_worker_id> per_worker;  // what this incarnation still keeps
+  std::string host;
+  std::string version;  // of the worker library
+  std::uint32_t pid = 0;
+};
+
+// ---- events -------------------------------------------------------------------------------------
+
+/// A closure that a worker says it still has: it runs, waits to run, or its answer was not taken.
+struct held_closure {
+  closure_id closure{};
+  std::uint32_t attempt = 0;
+};
+
+struct worker_attached {
+  stream_id stream{};
+  worker_spec spec;
+  std::vector<held_closure> held{};  // from before, when its connection broke
+};
+
+struct worker_result {
+  closure_id closure{};
+  std::uint32_t attempt = 0;
+  bool ok = true;
+  blob value;             // ok
+  core::failure failure;  // !ok
+};
+
+/// Results of one message. The vector is consumed (its blobs are moved from).
+struct worker_results {
+  stream_id stream{};
+  std::vector<worker_result> results;
+};
+
+/// Any other message: a sign of life.
+struct worker_alive {
+  stream_id stream{};
+};
+
+struct worker_detached {
+  stream_id stream{};
+  bool clean = false;       // half-closed by the worker with nothing in hand
+  std::string reason;       // shown on the task
+  bool may_return = false;  // the connection broke, the worker may be alive: see reconnect_grace
+};
+
+/// No further closures for this worker. `tell` asks it to leave when it has finished its own.
+struct worker_drain {
+  stream_id stream{};
+  bool tell = false;
+};
+
+/// As worker_drain, by name, for operators.
+struct drain_task {
+  call_id call{};
+  std::string job;
+  std::int64_t index = 0;
+};
+
+struct open_session {
+  call_id call{};
+  session_spec spec;
+  std::vector<closure_spec> closures;  // consumed
+};
+
+/// Append. With a call the answer is a reply (all or nothing); without one (streams) errors come
+/// as outcomes. The vector is consumed. A holding session schedules a token once: again, it only
+/// repeats the outcome, if there is one.
+struct schedule {
+  call_id call{};
+  session_id session{};
+  std::vector<closure_spec> closures;
+  std::uint32_t generation = 0;  // they belong to it or are CANCELLED; 0: to the one there is
+};
+
+struct seal_session {
+  call_id call{};
+  session_id session{};
+};
+
+struct cancel_session {
+  call_id call{};
+  session_id session{};
+};
+
+/// The client is gone: cancel what is left and forget the session when nothing of it runs.
+struct close_session {
+  session_id session{};
+};
+
+/// The stream of a holding session broke: keep the session for its grace.
+struct suspend_session {
+  session_id session{};
+};
+
+/// Its client is back, on a new stream. What it does not list is released.
+struct resume_session {
+  call_id call{};
+  session_id session{};
+  std::vector<std::uint64_t> tokens;  // of closures that the client wants or has no outcome of
+  std::vector<std::uint64_t> per_worker{};  // tokens of the PerWorkerValues that it wants
+};
+
+/// Nobody wants these values of a holding session. One that has not ended still runs, its value is
+/// dropped, and the record stays until its token is released again, after the outcome was taken;
+/// with `by_call` it goes when it ends. Unknown ones are passed over.
+struct release_values {
+  call_id call{};
+  session_id session{};
+  std::vector<std::uint64_t> tokens;
+  std::vector<closure_id> closures;
+};
+
+/// Forget a finished job and release its values.
+struct delete_session {
+  call_id call{};
+  session_id session{};
+};
+
+/// A value that every worker with the function builds and keeps; see per_worker_table.hpp.
+struct create_per_worker {
+  call_id call{};
+  std::string name;
+  function_id function{};
+  blob args;
+  session_id owner{};  // goes with this session; none: with delete_per_worker
+  /// The owner's own number for it; again, it only repeats the answer. 0: none.
+  std::uint64_t token = 0;
+};
+
+/// No closure may name it any more; it goes when those that did have ended.
+struct delete_per_worker {
+  call_id call{};
+  per_worker_id id{};
+  session_id owner{};  // NOT_FOUND when it is another's; none: anybody's
+};
+
+struct cancel_closure {
+  call_id call{};
+  closure_id closure{};
+};
+
+enum class join_mode : std::uint8_t {
+  watch,   ///< until the job has ended
+  drain,   ///< of a stream: until nothing of it is left, or its error can be raised
+  settle,  ///< of a stream: until it is not stopping
+};
+
+/// Parked until then or until the deadline is reached (reply DEADLINE_EXCEEDED). A stream never
+/// ends by itself: a watch of one gets NOT_FOUND when its client has closed it. The error of a
+/// `by_call` session is raised once: `drain` and `settle` take it, and nothing of its generation
+/// runs any more.
+struct join_session {
+  call_id call{};
+  session_id session{};
+  time_point deadline = never;
+  join_mode mode = join_mode::watch;
+};
+
+/// Parked until the closure has ended or the deadline is reached.
+struct await_value {
+  call_id call{};
+  closure_id closure{};
+  time_point deadline = never;
+};
+
+/// The caller of a parked call went away: forget it, no reply.
+struct call_gone {
+  call_id call{};
+};
+
+enum class move_kind : std::uint8_t { write, read, forget };
+
+/// What became of a value_move: written, or read back. A `forget` is not answered.
+struct value_moved {
+  move_kind kind{};
+  closure_id closure{};
+  bool ok = true;
+  blob value;         // read, ok
+  std::string error;  // !ok: one line
+};
+struct values_moved {
+  std::vector<value_moved> moves;
+};
+
+struct tick {};
+
+/// Shutdown: every parked call is answered UNAVAILABLE, new ones are refused.
+struct stop {};
+
+using event =
+    std::variant<worker_attached, worker_results, worker_alive, worker_detached, worker_drain,
+                 drain_task, open_session, schedule, seal_session, cancel_session, close_session,
+                 suspend_session, resume_session, release_values, delete_session, create_per_worker,
+                 delete_per_worker, cancel_closure, join_session, await_value, call_gone,
+                 values_moved, tick, stop>;
+
+}  // namespace muster::core

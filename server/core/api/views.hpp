@@ -1,0 +1,181 @@
+// Copies of the core's state for readers (REST, dashboard, CLI): plain data that may leave the
+// engine thread. Filled by coordinator's view functions; never read back by the core.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "server/core/api/model.hpp"
+
+namespace muster::core {
+
+struct closure_counts {
+  std::uint64_t blocked = 0, queued = 0, running = 0, succeeded = 0, failed = 0, cancelled = 0;
+
+  std::uint64_t total() const {
+    return blocked + queued + running + succeeded + failed + cancelled;
+  }
+  bool operator==(closure_counts const&) const = default;
+};
+
+struct job_view {
+  session_id id{};
+  std::string name;
+  job_state state{};
+  bool open = false;      // not sealed yet
+  bool stopping = false;  // cancelled or failed, and something of it still runs
+  core::on_error on_error{};
+  closure_counts counts;
+  std::uint32_t weight = 1;
+  time_point deadline = never;
+  std::uint64_t retried = 0;     // user errors that were tried again
+  std::uint64_t put_back = 0;    // times a closure of it was taken from a lost worker
+  std::optional<failure> error;  // the first
+  time_point created{};
+  time_point finished{};  // epoch: not yet
+  std::string metadata;
+  bool streaming = false;          // a gRPC session, not a REST job
+  std::uint32_t generation = 0;    // of a stream: counts its errors and cancels, from 1
+  bool holding = false;            // of a stream: values stay until they are released
+  bool attached = false;           // of a holding one: its client is there
+  bool detached = false;           // of a holding one: finishes its work without its client
+  time_point lease_until = never;  // of a holding one without its client: kept until then
+  std::uint64_t values = 0;        // of a holding one: held, and their bytes
+  std::uint64_t value_bytes = 0;
+};
+
+struct attempt_view {
+  std::uint32_t attempt = 0;
+  std::string worker;  // "worker:3"
+  core::incarnation incarnation{};
+  std::string host;
+  time_point started{};
+  time_point ended{};   // epoch: still running
+  std::string outcome;  // "running", "succeeded", "failed", "cancelled", "worker lost: …"
+};
+
+struct closure_view {
+  closure_id id{};
+  session_id job{};
+  std::uint32_t index = 0;  // position in its job
+  std::string function;
+  closure_state state{};
+  value_state value{};
+  bool cancel_requested = false;
+  closure_options options;
+  std::uint32_t retries = 0;  // user errors that were tried again
+  time_point start_at{};      // epoch: at once
+  time_point deadline = never;
+  std::shared_ptr<closure_extras const> extras;  // with inputs: the gaps in `args`
+  std::vector<closure_id> inputs;                // whose outputs are arguments, by position
+  std::uint32_t inputs_missing = 0;              // of those, not there yet
+  std::vector<per_worker_id> per_worker;         // that the arguments name
+  blob args;
+  blob data;  // when succeeded, unless…
+  std::uint64_t value_bytes = 0;
+  bool spilled = false;          // …it is on the disk: wait for the value to have it
+  std::string released;          // …it was released: why
+  std::optional<failure> error;  // when failed or cancelled
+  std::vector<attempt_view> attempts;
+  time_point created{};
+  time_point finished{};  // epoch: not yet
+};
+
+/// A closure in a worker's hands.
+struct holding {
+  session_id job{};
+  std::uint32_t index = 0;  // position in its job
+
+  bool operator==(holding const&) const = default;
+};
+
+struct task_view {
+  std::uint32_t row = 0;  // stable for the life of the server process
+  std::string job;
+  std::int64_t index = 0;
+  task_state state{};
+  time_point since{};  // when the state began
+  time_point last_seen{};
+  core::incarnation incarnation{};
+  std::string host;
+  std::string version;
+  std::uint32_t pid = 0;
+  std::uint32_t slots = 0;
+  std::uint32_t credits = 0;
+  std::uint32_t running = 0;  // sent and not answered
+  std::uint64_t finished = 0;
+  std::uint64_t failed = 0;
+  std::uint64_t restarts = 0;    // incarnations seen before this one
+  std::uint64_t reconnects = 0;  // of the same incarnation, in time to go on
+  bool draining = false;
+  bool away = false;       // its connection broke; it may come back to what it runs
+  time_point starts_at{};  // gets closures from then on; epoch: at once
+  time_point lost_since = never;
+  bool given_up = false;  // lost for longer than the recovery timeout
+  std::vector<std::string> functions;
+  std::vector<std::pair<std::string, std::string>> labels;
+  std::vector<std::pair<std::string, std::uint32_t>> resources;  // in all
+  std::vector<std::pair<std::string, std::uint32_t>> free;       // of them, while connected
+  std::string error;                                             // why it is not connected
+};
+
+/// A PerWorkerValue, with a component for each task that has the function or had it when lost.
+struct per_worker_view {
+  struct component {
+    std::string job;
+    std::int64_t index = 0;
+    value_state state{};
+    std::optional<failure> error;
+    time_point since{};
+  };
+  per_worker_id id{};
+  std::string name;
+  std::string function;
+  blob args;
+  session_id owner{};
+  time_point created{};
+  bool released = false;    // goes when nobody uses it any more
+  std::uint64_t users = 0;  // unfinished closures that need it
+  std::vector<component> components;
+};
+
+struct function_view {
+  std::string name;
+  std::uint32_t workers = 0;  // connected ones that have it
+  std::uint64_t waiting = 0;  // for a time or an input; not among the queued
+  std::uint64_t queued = 0, running = 0, succeeded = 0, failed = 0, cancelled = 0;
+};
+
+struct stalled_closure {
+  closure_id closure{};
+  std::string function;
+  std::string worker;
+  time_point since{};
+};
+
+struct overview_view {
+  std::uint32_t tasks_connected = 0, tasks_late = 0, tasks_error = 0, tasks_disconnected = 0;
+  closure_counts closures;  // since the server started; blocked, queued, running: now
+  std::uint64_t put_back = 0;
+  std::uint64_t retried = 0;
+  std::uint64_t values_not_ready = 0, values_ready = 0, values_aborted = 0;  // ready: since start
+  std::uint64_t values_held = 0, values_held_bytes = 0;        // in memory and on the disk
+  std::uint64_t values_spilled = 0, values_spilled_bytes = 0;  // of them, on the disk
+  std::uint64_t jobs_running = 0, jobs_succeeded = 0, jobs_failed = 0, jobs_cancelled = 0;
+  std::uint64_t sessions = 0;  // gRPC sessions open now
+  std::uint64_t parked_calls = 0;
+  time_point quiet_since{};  // the watchdog: nothing has finished since then; epoch: all is well
+  std::vector<stalled_closure> oldest_running;                 // then; at most five
+  duration heartbeat_p50{}, heartbeat_p99{}, heartbeat_max{};  // age over connected tasks
+};
+
+template <class View, class Cursor>
+struct page {
+  std::vector<View> items;
+  std::optional<Cursor> next;  // where the next page begins
+};
+
+}  // namespace muster::core

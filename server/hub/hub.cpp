@@ -1,0 +1,146 @@
+#include "server/hub/hub.hpp"
+
+#include <utility>
+
+namespace muster::server {
+
+hub::hub(core::config config, hub_environment environment, log_limits limits)
+    : environment_(std::move(environment)), core_(config, environment_.now()), logs_(limits) {}
+
+void hub::report(core::stream_id stream, log_line line) {
+  auto const held = core_.held(stream, line.closure, line.attempt);
+  if (!held) return logs_.count_stray();
+  line.index = held->index;
+  logs_.add(held->job, std::move(line));
+}
+
+void hub::report(core::stream_id stream, core::closure_id closure, closure_progress progress) {
+  auto const held = core_.held(stream, closure, progress.attempt);
+  if (!held) return logs_.count_stray();
+  logs_.set_progress(held->job, closure, std::move(progress));
+}
+
+core::call_id hub::expect(reply_handler done) {
+  auto const call = core::call_id{++last_call_};
+  calls_.emplace(call, std::move(done));
+  return call;
+}
+
+void hub::forget(core::call_id call) {
+  if (calls_.erase(call) == 1) apply(core::call_gone{call});
+}
+
+core::stream_id hub::attach(worker_sink& sink) {
+  auto const stream = core::stream_id{++last_stream_};
+  workers_.emplace(stream, &sink);
+  return stream;
+}
+
+void hub::detach(core::stream_id stream) {
+  workers_.erase(stream);
+}
+
+void hub::tell_attached(core::welcome const& w) {
+  if (!environment_.tell) return;
+  auto const& name =
+      names_.insert_or_assign(w.stream, w.job + ":" + std::to_string(w.index)).first->second;
+  environment_.tell({core::coordination::severity::info, "worker_attached", {}, name, "attached"});
+}
+
+// A worker that is away, or is back already, is the core's to speak of.
+void hub::tell_gone(core::stream_id stream, bool clean, std::string const& reason,
+                    core::effects const& fx) {
+  auto const node = names_.extract(stream);
+  if (!node || !environment_.tell) return;
+  for (auto const& r : fx.remarks)
+    if (r.about == node.mapped()) return;
+  using core::coordination::severity;
+  environment_.tell({clean ? severity::info : severity::warning,
+                     clean ? "worker_left" : "worker_lost",
+                     {},
+                     node.mapped(),
+                     reason});
+}
+
+void hub::pass_on(core::remark const& r) {
+  if (!environment_.remark) return;
+  using core::coordination::severity;
+  auto const level =
+      r.kind == core::remark_kind::worker_returned ? severity::info : severity::warning;
+  environment_.remark({level, std::string(core::name(r.kind)), {}, r.about, r.text});
+}
+
+void hub::attach(core::session_id session, session_sink& sink) {
+  auto& serving = sessions_[session];
+  if (serving) serving->on_taken_over();
+  serving = &sink;
+}
+
+void hub::detach(core::session_id session) {
+  sessions_.erase(session);
+}
+
+// Outcomes come in runs of one session, so it is looked up once a run.
+void hub::deliver_outcomes(core::effects const& fx) {
+  session_sink* sink = nullptr;
+  core::session_id of{};
+  for (auto const& o : fx.outcomes) {
+    if (o.session != of) {
+      auto const it = sessions_.find(o.session);
+      sink = it == sessions_.end() ? nullptr : it->second;
+      of = o.session;
+    }
+    if (sink) sink->on_outcome(o);
+  }
+}
+
+void hub::deliver_notices(core::effects const& fx, bool failed) {
+  for (auto const& n : fx.notices) {
+    if ((n.kind == core::notice_kind::failed) != failed) continue;
+    if (auto const it = sessions_.find(n.session); it != sessions_.end()) it->second->on_notice(n);
+  }
+}
+
+// Replies go last: their handlers may call back into the hub, which makes the core overwrite the
+// effects, so by then everything else has been handed over and the replies are our own.
+void hub::deliver(core::effects const& fx) {
+  auto const sink_of = [this](core::stream_id id) -> worker_sink* {
+    auto const it = workers_.find(id);
+    return it == workers_.end() ? nullptr : it->second;
+  };
+  for (auto const& w : fx.welcomes) {
+    tell_attached(w);
+    if (auto* sink = sink_of(w.stream)) sink->on_welcome(w);
+  }
+  for (auto const& d : fx.dispatches)
+    if (auto* sink = sink_of(d.stream))
+      sink->on_dispatch(std::span(fx.assignments).subspan(d.first, d.count));
+  for (auto const& s : fx.stop_requests)
+    if (auto* sink = sink_of(s.stream)) sink->on_stop(s);
+  for (auto const& d : fx.drop_requests)
+    if (auto* sink = sink_of(d.stream)) sink->on_drop(d.value);
+  for (auto const& d : fx.drain_requests)
+    if (auto* sink = sink_of(d.stream)) sink->on_drain();
+  for (auto const& d : fx.disconnects) tell_gone(d.stream, false, d.status.message, fx);
+  for (auto const& r : fx.remarks) pass_on(r);
+  if (!fx.value_moves.empty() && environment_.move_values) environment_.move_values(fx.value_moves);
+  for (auto const& d : fx.disconnects)
+    if (auto node = workers_.extract(d.stream)) node.mapped()->on_disconnect(d.status, d.final);
+  // An error is told before what it cancelled, an end after what has ended.
+  deliver_notices(fx, true);
+  deliver_outcomes(fx);
+  for (auto const s : fx.released) logs_.release(s);
+  deliver_notices(fx, false);
+
+  auto const deadline = core_.next_deadline();
+  if (deadline != armed_) {
+    armed_ = deadline;
+    environment_.arm(deadline);
+  }
+  if (fx.replies.empty()) return;
+  auto const replies = fx.replies;
+  for (auto const& r : replies)
+    if (auto node = calls_.extract(r.call)) node.mapped()(r);
+}
+
+}  // namespace muster::server

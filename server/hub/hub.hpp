@@ -1,0 +1,121 @@
+// The only owner of the core: performs events, carries their effects to whom they concern, and
+// keeps the one timer that the core asks for. Lives on the engine thread; everything here is called
+// there, except where a comment says otherwise.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <unordered_map>
+
+#include "server/core/coordination/effects.hpp"
+#include "server/core/coordinator.hpp"
+#include "server/hub/log_store.hpp"
+
+namespace muster::server {
+
+/// Receives what the core has for one attached worker. Calls come from inside hub::apply; they must
+/// only note down and signal, never call the hub back.
+class worker_sink {
+ public:
+  virtual ~worker_sink() = default;
+  virtual void on_welcome(core::welcome const& w) = 0;
+  virtual void on_dispatch(std::span<core::assignment const> batch) = 0;
+  virtual void on_stop(core::stop_request const& s) = 0;
+  virtual void on_drop(core::per_worker_id value) = 0;
+  virtual void on_drain() = 0;
+  /// Last call; the hub has forgotten the sink.
+  virtual void on_disconnect(muster::status const& why, bool final) = 0;
+};
+
+/// Receives the outcomes of one streaming session. Same rule.
+class session_sink {
+ public:
+  virtual ~session_sink() = default;
+  virtual void on_outcome(core::outcome const& o) = 0;
+  virtual void on_notice(core::session_notice const& n) = 0;
+  /// Last call: another sink serves the session now.
+  virtual void on_taken_over() = 0;
+};
+
+/// What the hub needs from its surroundings; real in the engine, by hand in tests.
+struct hub_environment {
+  /// Monotonic, in Unix microseconds (see core/time.hpp).
+  std::function<core::time_point()> now;
+  /// Arrange for `hub::on_deadline` to be called at this time; replaces an earlier arrangement.
+  std::function<void(core::time_point)> arm;
+  /// A line for the event feed: workers that come and go. May be empty. Must not call the hub back.
+  std::function<void(core::coordination::notice const&)> tell = {};
+  /// The same for what the core remarks, which nobody else has logged.
+  std::function<void(core::coordination::notice const&)> remark = {};
+  /// Move these values to the disk or back, and answer each with a core::values_moved, later. Empty
+  /// where the core was configured without `spill`.
+  std::function<void(std::vector<core::value_move>)> move_values = {};
+};
+
+class hub {
+ public:
+  hub(core::config config, hub_environment environment, log_limits limits = {});
+
+  /// Performs an event (any of core/model.hpp's structs) and delivers its effects before returning.
+  template <class Event>
+  void apply(Event&& e) {
+    auto const& fx = core_.step(environment_.now(), e);
+    if constexpr (std::is_same_v<std::remove_cvref_t<Event>, core::worker_detached>)
+      tell_gone(e.stream, e.clean, e.reason, fx);
+    deliver(fx);
+  }
+
+  /// Performs an event that carries a `call`: the hub mints the id, `done` gets the reply exactly
+  /// once, on the engine thread, possibly before `ask` returns. Returns the id, for `forget`.
+  using reply_handler = std::function<void(core::reply const&)>;
+  template <class Event>
+  core::call_id ask(Event e, reply_handler done) {
+    e.call = expect(std::move(done));
+    auto const call = e.call;
+    apply(e);
+    return call;
+  }
+  /// The caller went away: its handler is dropped and never called.
+  void forget(core::call_id call);
+
+  core::stream_id attach(worker_sink& sink);                  // mint an id for a worker's stream
+  void detach(core::stream_id stream);                        // sink is going; no more calls to it
+  void attach(core::session_id session, session_sink& sink);  // instead of the one it has
+  void detach(core::session_id session);
+
+  /// What a worker says of a closure: kept when its stream holds this attempt, else counted.
+  void report(core::stream_id stream, log_line line);
+  void report(core::stream_id stream, core::closure_id closure, closure_progress progress);
+  log_store& logs() { return logs_; }
+  log_store const& logs() const { return logs_; }
+
+  void on_deadline() { apply(core::tick{}); }
+
+  core::coordinator& state() { return core_; }
+  core::coordinator const& state() const { return core_; }
+  core::time_point now() const { return environment_.now(); }
+
+ private:
+  void deliver(core::effects const& fx);
+  void deliver_outcomes(core::effects const& fx);
+  void deliver_notices(core::effects const& fx, bool failed);
+  core::call_id expect(reply_handler done);
+  void tell_attached(core::welcome const& w);
+  void tell_gone(core::stream_id stream, bool clean, std::string const& reason,
+                 core::effects const& fx);
+  void pass_on(core::remark const& r);
+
+  hub_environment environment_;
+  core::coordinator core_;
+  log_store logs_;
+  std::unordered_map<core::stream_id, worker_sink*> workers_;
+  std::unordered_map<core::stream_id, std::string> names_;  // of the attached workers, to tell of
+  std::unordered_map<core::session_id, session_sink*> sessions_;
+  std::unordered_map<core::call_id, reply_handler> calls_;
+  std::uint64_t last_stream_ = 0;
+  std::uint64_t last_call_ = 0;
+  core::time_point armed_ = core::never;
+};
+
+}  // namespace muster::server

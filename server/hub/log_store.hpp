@@ -1,0 +1,155 @@
+// What running closures logged and printed, and how far they say they are. Lives on the engine
+// thread inside the hub, which lets only the stream that holds a closure add to it.
+//
+// Lines are numbered in the order of their arrival, over all jobs. The newest lines of a closure
+// are kept, over all its attempts, until its job is forgotten.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "server/core/api/ids.hpp"
+#include "server/core/api/time.hpp"
+
+namespace muster::server {
+
+enum class log_level : std::uint8_t {
+  info,
+  debug,
+  warning,
+  error,
+  standard_output,
+  standard_error,
+  dropped,  ///< stands for lines that the worker dropped
+};
+std::string_view name(log_level l);  // "info", "stdout", "dropped"
+
+struct log_line {
+  std::uint64_t seq = 0;  // from 1; given by the store
+  core::time_point at{};
+  core::closure_id closure{};
+  std::uint32_t index = 0;  // of the closure in its job
+  std::uint32_t attempt = 0;
+  log_level level = log_level::info;
+  std::string text;
+  std::shared_ptr<std::string const> worker;  // "worker:3"
+};
+
+struct closure_progress {
+  double fraction = 0;  // 0 to 1
+  std::string text;
+  core::time_point at{};
+  std::uint32_t attempt = 0;
+
+  bool operator==(closure_progress const&) const = default;
+};
+
+struct log_limits {
+  /// A longer line, or text of a progress, is cut and says so.
+  std::size_t line_bytes_max = std::size_t{8} << 10;
+  std::size_t progress_text_bytes_max = 200;
+  /// Of one closure. Full: its oldest line is dropped and counted.
+  std::size_t closure_lines_max = 5'000;
+  std::size_t closure_bytes_max = std::size_t{1} << 20;
+  /// Of all closures, with `line_overhead` and `closure_overhead`. Full: the closure that was
+  /// silent for longest loses its lines, which are counted, then its progress.
+  std::size_t bytes_max = std::size_t{128} << 20;
+  static constexpr std::size_t line_overhead = 192, closure_overhead = 384;
+};
+
+/// The lines of a closure, or of all closures of a job.
+struct log_target {
+  core::session_id job{};
+  core::closure_id closure{};  // none: the whole job
+
+  bool operator==(log_target const&) const = default;
+};
+
+struct log_page {
+  std::vector<log_line> lines;
+  std::uint64_t last = 0;     // number of the newest line there is; 0: none yet
+  std::uint64_t dropped = 0;  // lines of the target that are not kept any more
+};
+
+class log_store {
+ public:
+  explicit log_store(log_limits limits = {}) : limits_(limits) {}
+
+  /// Takes a line of a closure of this job; `seq` is set here.
+  void add(core::session_id job, log_line line);
+  void set_progress(core::session_id job, core::closure_id closure, closure_progress p);
+  /// Somebody reported of a closure that is not his.
+  void count_stray() { ++counts_.strays; }
+  /// The job is forgotten and everything of it with it. Those who wait are not called.
+  void release(core::session_id job);
+
+  std::optional<closure_progress> progress(core::closure_id closure) const;
+  /// The job of a closure that has said something.
+  std::optional<core::session_id> job_of(core::closure_id closure) const;
+  /// Lines with a greater number, oldest first.
+  log_page after(log_target of, std::uint64_t seq, std::size_t limit) const;
+  /// The newest ones, oldest first.
+  log_page newest(log_target of, std::size_t limit) const;
+
+  /// Calls `then` once, from inside `add`, when a line of the target arrives. Whoever waits also
+  /// waits for the end of the target in the core, which bounds the number of waiters and the time.
+  enum class wait_id : std::uint64_t {};
+  wait_id wait(log_target of, std::function<void()> then);
+  void forget(wait_id id);
+
+  struct counts {
+    std::uint64_t lines = 0;    // since the start
+    std::uint64_t dropped = 0;  // of those, to make room
+    std::uint64_t strays = 0;   // of closures that the stream did not hold
+    std::size_t bytes = 0;      // now, with overhead
+    std::size_t closures = 0;   // now
+    bool operator==(counts const&) const = default;
+  };
+  counts count() const;
+  log_limits const& limits() const { return limits_; }
+
+ private:
+  struct job_log {
+    std::map<std::uint64_t, log_line> lines;
+    std::unordered_set<core::closure_id> closures;  // that are in closures_
+    std::uint64_t dropped = 0;
+  };
+  struct closure_log {
+    core::session_id job{};
+    std::deque<std::uint64_t> lines;  // their numbers
+    std::size_t bytes = 0;            // of the lines, with overhead
+    std::uint64_t dropped = 0;
+    std::optional<closure_progress> progress;
+    std::list<core::closure_id>::iterator age;
+  };
+  struct waiter {
+    wait_id id{};
+    log_target of;
+    std::function<void()> then;
+  };
+
+  closure_log& touch(core::session_id job, core::closure_id closure);
+  void drop_oldest(closure_log& c);
+  void make_room();
+  void erase(core::closure_id closure);
+  void wake(log_target of);
+
+  log_limits const limits_;
+  std::map<core::session_id, job_log> jobs_;
+  std::unordered_map<core::closure_id, closure_log> closures_;
+  std::list<core::closure_id> ages_;  // silent for longest first
+  std::unordered_map<core::session_id, std::vector<waiter>> waiters_;
+  counts counts_;
+  std::uint64_t last_wait_ = 0;
+};
+
+}  // namespace muster::server

@@ -1,0 +1,83 @@
+// Values on the disk, for the core that says which: a thread of its own writes, reads and forgets
+// them in the order in which it is asked.
+//
+// Values that wait together are written together, into one segment file of about 8 MiB that is
+// complete before it gets its name. A segment goes when nothing in it is wanted any more; nothing
+// is rewritten. Values have checksums. Nothing here survives the process: files of an earlier one
+// are removed at the start, and a lock keeps two servers out of one directory.
+//
+// What waits is bounded by those who ask: the core has no more bytes on their way than its memory
+// may hold and reads 64 values at one time.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "server/core/api/effects.hpp"
+
+namespace muster::server {
+
+class spill_store {
+ public:
+  static constexpr std::size_t segment_bytes = std::size_t{8} << 20;
+
+  /// Gets the answers, from the store's thread; none after `stop`.
+  using answer_handler = std::function<void(core::values_moved)>;
+
+  spill_store() = default;
+  ~spill_store() { stop(); }
+  spill_store(spill_store const&) = delete;
+
+  /// Makes the directory ready and starts the thread. Errors: FAILED_PRECONDITION, in one line with
+  /// the directory and the system's reason; then nothing runs.
+  muster::status start(std::filesystem::path directory, answer_handler on_answer);
+  /// Any thread. Does nothing before `start` and after `stop`.
+  void ask(std::vector<core::value_move> moves);
+  /// Finishes the operation that is under way, ends the thread and removes the files.
+  void stop();
+
+ private:
+  struct place {
+    std::uint64_t segment = 0;
+    std::uint64_t offset = 0;
+    std::uint32_t size = 0;
+    std::uint32_t checksum = 0;
+    core::encoding encoding = core::encoding::json;
+  };
+
+  void run();
+  void perform(std::vector<core::value_move> moves);
+  /// Writes `moves[from…to)` as one segment and answers for each.
+  void write(std::vector<core::value_move> const& moves, std::size_t from, std::size_t to);
+  std::string write_segment(std::vector<core::value_move> const& moves, std::size_t from,
+                            std::size_t to);
+  core::value_moved read(core::closure_id id) const;
+  void forget(core::closure_id id);
+  std::filesystem::path file_of(std::uint64_t segment) const;
+  void remove_files() const;
+
+  std::filesystem::path directory_;
+  answer_handler on_answer_;
+  int lock_ = -1;
+  std::thread thread_;
+
+  std::mutex mutex_;
+  std::condition_variable asked_;
+  std::vector<core::value_move> queue_;  // under mutex_
+  bool running_ = false;                 // under mutex_
+
+  // the store's thread
+  std::unordered_map<core::closure_id, place> places_;
+  std::unordered_map<std::uint64_t, std::uint32_t> live_;  // values wanted, by segment
+  std::uint64_t last_segment_ = 0;
+  core::values_moved answers_;
+};
+
+}  // namespace muster::server

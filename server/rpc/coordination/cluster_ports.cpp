@@ -1,0 +1,176 @@
+#include "server/rpc/coordination/cluster_ports.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <unordered_map>
+
+#include "base/check.hpp"
+#include "server/rpc/coordination/port_listener.hpp"
+
+namespace muster::server {
+
+namespace coordination = core::coordination;
+using coordination::cluster_id;
+
+struct cluster_ports::state {
+  struct connection {
+    cluster_id cluster{};
+    std::string peer;
+  };
+  struct opened {
+    std::string name;
+    std::string address;
+    std::uint16_t port = 0;
+  };
+
+  state(coordination_hub& h, coro::grpc_server& s, cluster_ports_options o)
+      : hub(h), server(s), options(std::move(o)), listener([this](accepted_socket a) {
+          auto& engine = server.engine();
+          engine.post([this, a = std::move(a)]() mutable { adopt(std::move(a)); });
+        }) {}
+
+  // Sockets that arrive too late are closed.
+  void adopt(accepted_socket a) {
+    auto const cluster = cluster_id{a.listener};
+    if (stopped || server.stopping() || !ports.contains(cluster)) return;
+    connections[a.socket.get()] = {cluster, std::move(a.peer)};
+    server.adopt(a.socket.release());
+  }
+
+  connection const* connection_of(std::string_view peer) const {
+    constexpr std::string_view adopted = "fd:";
+    if (!peer.starts_with(adopted)) return nullptr;
+    int fd = -1;
+    std::from_chars(peer.data() + adopted.size(), peer.data() + peer.size(), fd);
+    auto const it = connections.find(fd);
+    return it == connections.end() ? nullptr : &it->second;
+  }
+
+  muster::result<cluster_id> main() const {
+    if (auto const found = hub.state().find(options.main_cluster)) return found;
+    return muster::status{muster::code::not_found,
+                          "cluster '" + options.main_cluster +
+                              "', whose port this is, does not exist: declare it by POST "
+                              "/api/v1/clusters"};
+  }
+
+  // A dialled name "alpha.example:8476" names cluster alpha; an address names none.
+  muster::result<cluster_id> by_authority(grpc::string_ref authority) const {
+    std::string_view const name(authority.data(), authority.size());
+    auto const host = name.substr(0, name.rfind(':'));
+    if (host.find_first_not_of("0123456789.") == std::string_view::npos) return main();
+    if (auto const whole = hub.state().find(host)) return whole;
+    auto const label = hub.state().find(host.substr(0, host.find('.')));
+    return label ? label : main();
+  }
+
+  muster::result<std::uint16_t> listen(std::uint32_t key) {
+    if (options.port_first == 0) return listener.listen(key, options.address, 0);
+    muster::status last{muster::code::resource_exhausted,
+                        "every port of --cluster-ports " + std::to_string(options.port_first) +
+                            "-" + std::to_string(options.port_last) +
+                            " serves a cluster: remove one, or start the server with more"};
+    for (std::uint32_t port = options.port_first; port <= options.port_last; ++port) {
+      auto const wanted = static_cast<std::uint16_t>(port);
+      auto const same_port = [wanted](auto const& p) { return p.second.port == wanted; };
+      if (std::any_of(ports.begin(), ports.end(), same_port)) continue;
+      auto bound = listener.listen(key, options.address, wanted);
+      if (bound) return bound;
+      last = bound.error();
+    }
+    return last;
+  }
+
+  coordination_hub& hub;
+  coro::grpc_server& server;
+  cluster_ports_options const options;
+  std::string main_address;
+  std::map<cluster_id, opened> ports;
+  // By file number, replaced when the number is used again: never more than the process may have.
+  std::unordered_map<int, connection> connections;
+  bool stopped = false;
+  port_listener listener;  // last: its thread uses the rest
+};
+
+cluster_ports::cluster_ports(coordination_hub& hub, coro::grpc_server& server,
+                             cluster_ports_options options)
+    : state_(std::make_unique<state>(hub, server, std::move(options))) {}
+cluster_ports::~cluster_ports() = default;
+
+void cluster_ports::set_main_address(std::string address) {
+  state_->main_address = std::move(address);
+}
+
+muster::result<std::string> cluster_ports::open(cluster_id cluster) {
+  auto& s = *state_;
+  auto const& name = s.hub.state().spec(cluster).name;
+  if (name == s.options.main_cluster) return s.main_address;
+  if (s.stopped) return muster::status{muster::code::failed_precondition, "the server is stopping"};
+  if (auto const it = s.ports.find(cluster); it != s.ports.end()) return it->second.address;
+  auto const port = s.listen(static_cast<std::uint32_t>(cluster));
+  if (!port) return port.error();
+  bool const v6 = s.options.address.find(':') != std::string::npos;
+  auto const host = v6 ? "[" + s.options.address + "]" : s.options.address;
+  auto address = host + ":" + std::to_string(*port);
+  s.ports[cluster] = {name, address, *port};
+  return address;
+}
+
+void cluster_ports::close(cluster_id cluster) {
+  auto& s = *state_;
+  if (s.ports.erase(cluster) != 0) s.listener.close(static_cast<std::uint32_t>(cluster));
+}
+
+std::string cluster_ports::address(cluster_id cluster) const {
+  auto const& s = *state_;
+  if (auto const it = s.ports.find(cluster); it != s.ports.end()) return it->second.address;
+  auto const main = s.hub.state().find(s.options.main_cluster);
+  return main && *main == cluster ? s.main_address : std::string();
+}
+
+cluster_id cluster_ports::main() const {
+  auto const found = state_->main();
+  return found ? *found : cluster_id{};
+}
+
+void cluster_ports::stop() {
+  state_->stopped = true;
+  state_->listener.stop();
+  state_->ports.clear();
+}
+
+muster::result<cluster_id> cluster_ports::cluster_of(grpc::ServerContext const& context) const {
+  auto const& s = *state_;
+  // The common case costs nothing: there is the main port only.
+  if (s.ports.empty() && s.connections.empty()) return s.main();
+  auto const peer = context.peer();
+  if (!peer.starts_with("fd:")) return s.by_authority(context.ExperimentalGetAuthority());
+  auto const* c = s.connection_of(peer);
+  if (c != nullptr && s.hub.state().exists(c->cluster)) return c->cluster;
+  return muster::status{muster::code::not_found, "the cluster of this port was removed"};
+}
+
+std::string cluster_ports::peer_of(grpc::ServerContext const& context) const {
+  auto const peer = context.peer();
+  auto const* c = state_->connection_of(peer);
+  return c != nullptr ? c->peer : readable_peer(peer);
+}
+
+std::string readable_peer(std::string const& peer) {
+  auto const colon = peer.find(':');
+  auto const scheme = peer.substr(0, colon);
+  if (scheme != "ipv4" && scheme != "ipv6") return peer;
+  std::string text;
+  for (auto i = colon + 1; i < peer.size(); ++i) {
+    unsigned code = 0;
+    auto const* digits = peer.data() + i + 1;
+    bool const encoded = peer[i] == '%' && i + 2 < peer.size() &&
+                         std::from_chars(digits, digits + 2, code, 16).ptr == digits + 2;
+    text += encoded ? static_cast<char>(code) : peer[i];
+    if (encoded) i += 2;
+  }
+  return text;
+}
+
+}  // namespace muster::server

@@ -1,0 +1,74 @@
+// Which cluster a call is for. The wire has no name for it, so each cluster has a port: the
+// server's own for the first, and for every other one that is opened here. gRPC cannot add ports
+// while it runs; so connections to these are accepted here and handed to it, and a call is told by
+// the connection it comes over. A caller over the main port may also say the cluster in the first
+// label of the host name it dialled.
+//
+// Owned by the composition root, above the grpc_server; engine thread only. Accepts on a thread of
+// its own, which runs once the first port is opened. Limits: connections are files of the process;
+// when there are no more, accepting waits.
+#pragma once
+
+#include <grpcpp/server_context.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "coro/grpc_server.hpp"
+#include "server/hub/coordination_hub.hpp"
+
+namespace muster::server {
+
+struct cluster_ports_options {
+  /// IP address to listen on.
+  std::string address = "127.0.0.1";
+  /// Ports to take, in this order; 0 and 0: whatever the system picks.
+  std::uint16_t port_first = 0;
+  std::uint16_t port_last = 0;
+  /// Whose calls the main port takes; it need not exist.
+  std::string main_cluster = "default";
+};
+
+class cluster_ports {
+ public:
+  /// REQUIRES: hub and server outlive it.
+  cluster_ports(coordination_hub& hub, coro::grpc_server& server, cluster_ports_options options);
+  /// Stops.
+  ~cluster_ports();
+  cluster_ports(cluster_ports const&) = delete;
+
+  /// Where the server listens itself: "127.0.0.1:8476". Once.
+  void set_main_address(std::string address);
+
+  /// Listens for the cluster's agents and gives the address, "127.0.0.1:9001"; the main port's for
+  /// the main cluster. Errors: RESOURCE_EXHAUSTED when the ports are used up, FAILED_PRECONDITION
+  /// when the system refuses. REQUIRES: the cluster exists. Connections are served
+  /// once the server has started and the engine runs.
+  muster::result<std::string> open(core::coordination::cluster_id cluster);
+  /// Stops listening, before long. Connections stay, calls over them find no cluster. Harmless when
+  /// not open.
+  void close(core::coordination::cluster_id cluster);
+  /// The cluster of the main port; 0 when there is none.
+  core::coordination::cluster_id main() const;
+  /// Empty when it has no port.
+  std::string address(core::coordination::cluster_id cluster) const;
+  /// Closes every port and ends the thread. Idempotent.
+  void stop();
+
+  // For calls.
+  /// NOT_FOUND says where clusters are.
+  muster::result<core::coordination::cluster_id> cluster_of(
+      grpc::ServerContext const& context) const;
+  /// "10.0.0.3:4711", "[::1]:4711"; empty when unknown.
+  std::string peer_of(grpc::ServerContext const& context) const;
+
+ private:
+  struct state;
+  std::unique_ptr<state> state_;
+};
+
+/// gRPC's "ipv4:1.2.3.4:5" or "ipv6:%5B::1%5D:5" as "1.2.3.4:5" or "[::1]:5".
+std::string readable_peer(std::string const& peer);
+
+}  // namespace muster::server

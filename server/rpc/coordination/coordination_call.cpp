@@ -1,0 +1,157 @@
+#include "server/rpc/coordination/coordination_call.hpp"
+
+#include <grpc/support/time.h>
+
+#include <map>
+
+#include "server/rpc/coordination/cluster_ports.hpp"
+
+namespace muster::server {
+
+namespace coordination = core::coordination;
+
+raw_service::raw_service(dialect d)
+    : dialect_(d), methods_(d == dialect::x ? methods_of_x() : methods_of_t()) {
+  for (std::size_t i = 0; i < methods_.size(); ++i) {
+    AddMethod(new grpc::internal::RpcServiceMethod(methods_[i].path,
+                                                   grpc::internal::RpcMethod::NORMAL_RPC, nullptr));
+    MarkMethodRaw(static_cast<int>(i));
+  }
+}
+
+coordination_call::coordination_call(coordination_calls& home, raw_service& service,
+                                     std::size_t method)
+    : home_(home), service_(service), method_(static_cast<std::uint16_t>(method)) {
+  home_.server.call_created();
+}
+
+coordination_call::~coordination_call() {
+  if (state_ != state::requested) --home_.live;
+  home_.server.call_destroyed();
+}
+
+void coordination_call::request(coordination_calls& home, raw_service& service,
+                                std::size_t method) {
+  auto* call = new coordination_call(home, service, method);
+  // The notice must be asked for before the call is there, and comes only if it arrives.
+  if (call->method().parks)
+    call->context_.AsyncNotifyWhenDone(static_cast<rpc_tag*>(&call->done_tag_));
+  auto& engine = home.server.engine();
+  engine.op_started();
+  service.request(method, call->context_, call->bytes_, *call, engine.server_queue(), call);
+}
+
+// Either the call arrived or its answer went out.
+void coordination_call::complete(bool ok) {
+  home_.server.engine().op_returned();
+  if (state_ == state::finishing) {
+    state_ = state::over;
+    answer_.reset();
+    return free_when_through();
+  }
+  if (!ok) {
+    delete this;
+    return;
+  }
+  state_ = state::asked;
+  ++home_.live;
+  if (method().parks) {
+    done_expected_ = true;
+    home_.server.engine().op_started();
+  }
+  if (!home_.server.stopping()) request(home_, service_, method_);
+  arrived();
+}
+
+void coordination_call::arrived() {
+  if (home_.live > home_.calls_max)
+    return finish({grpc::StatusCode::RESOURCE_EXHAUSTED,
+                   "the server has reached its limit of coordination calls"},
+                  nullptr);
+  auto const cluster = home_.ports.cluster_of(context_);
+  if (!cluster) return refuse(grpc::StatusCode::NOT_FOUND, cluster.error().message);
+  cluster_ = *cluster;
+  if (spec().jobs.empty())
+    return refuse(grpc::StatusCode::INVALID_ARGUMENT,
+                  "cluster '" + spec().name +
+                      "' has no tasks declared: start the server with 'muster serve --cluster " +
+                      spec().name + ":worker=N', or declare it by POST /api/v1/clusters");
+  bool const asked = method().ask(*this, bytes_);
+  bytes_.Clear();
+  if (!asked)
+    refuse(grpc::StatusCode::INVALID_ARGUMENT,
+           std::string("the request is not a message of ") + method().path);
+}
+
+coordination::task_ref coordination_call::task(std::string_view job, std::int64_t id) const {
+  auto const index = spec().find(job, id);
+  if (index != coordination::no_task) return {index, {}};
+  auto name = job.empty() ? std::string() : "/job:" + std::string(job);
+  return {index, name + "/task:" + std::to_string(id)};
+}
+
+std::string coordination_call::peer() const {
+  return home_.ports.peer_of(context_);
+}
+
+core::time_point coordination_call::deadline() const {
+  auto const at = context_.raw_deadline();
+  if (gpr_time_cmp(at, gpr_inf_future(at.clock_type)) == 0) return core::never;
+  auto const left = gpr_time_sub(at, gpr_now(at.clock_type));
+  return home_.hub.now() + std::chrono::seconds(left.tv_sec) +
+         std::chrono::microseconds(left.tv_nsec / 1'000);
+}
+
+void coordination_call::answer(coordination::reply& r) {
+  auto const& clusters = home_.hub.state();
+  auto const* spec = clusters.exists(cluster_) ? &clusters.spec(cluster_) : nullptr;
+  if (r.fault) {
+    auto const encode = [&] { return to_grpc(*r.fault, service_.spoken(), spec); };
+    return finish(
+        home_.statuses.get(r.fault, static_cast<std::uint64_t>(service_.spoken()), encode),
+        nullptr);
+  }
+  grpc::ByteBuffer bytes;
+  if (method().encode({spec, style, &home_.encoded}, r, bytes))
+    finish(grpc::Status::OK, &bytes);
+  else
+    finish({grpc::StatusCode::RESOURCE_EXHAUSTED, "the answer is larger than 2 GiB"}, nullptr);
+}
+
+void coordination_call::refuse(grpc::StatusCode code, std::string message) {
+  finish(coordination_error(code, std::move(message), service_.spoken()), nullptr);
+}
+
+void coordination_call::finish(grpc::Status const& status, grpc::ByteBuffer const* bytes) {
+  static std::multimap<std::string, std::string> no_metadata;
+  check(state_ == state::asked, "a call is answered once");
+  state_ = state::finishing;
+  answer_ = std::make_unique<answer_ops>();
+  answer_->set_output_tag(static_cast<rpc_tag*>(this));
+  answer_->set_core_cq_tag(answer_.get());
+  answer_->SendInitialMetadata(&no_metadata, 0);
+  if (bytes != nullptr)
+    answer_->ServerSendStatus(&no_metadata, answer_->SendMessage(*bytes));
+  else
+    answer_->ServerSendStatus(&no_metadata, status);
+  home_.server.engine().op_started();
+  call_.PerformOps(answer_.get());
+}
+
+// gRPC is through with the call: its answer is out, or nobody waits for one any more. In that case
+// there is nobody to finish it for either.
+void coordination_call::gone() {
+  home_.server.engine().op_returned();
+  done_expected_ = false;
+  if (state_ == state::asked) {
+    home_.hub.forget(cluster_, core_call_);
+    state_ = state::over;
+  }
+  free_when_through();
+}
+
+void coordination_call::free_when_through() {
+  if (state_ == state::over && !done_expected_) delete this;
+}
+
+}  // namespace muster::server

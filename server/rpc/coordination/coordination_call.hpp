@@ -1,0 +1,120 @@
+// One call of the coordination service from its request slot to its end. Not a coroutine: thousands
+// of them are parked at a time, so each is one object that owns itself, and what only an answer
+// needs is allocated when the answer is there. Engine thread only.
+//
+//   requested --arrives--> asked --reply--> finishing --sent--> freed
+//       |                    \--caller gone (methods that park)--> freed
+//       \--server stops--> freed
+#pragma once
+
+#include <grpcpp/impl/call.h>
+#include <grpcpp/impl/call_op_set.h>
+#include <grpcpp/impl/service_type.h>
+#include <grpcpp/server_context.h>
+
+#include <memory>
+
+#include "coro/grpc_server.hpp"
+#include "coro/rpc_tag.hpp"
+#include "server/hub/coordination_hub.hpp"
+#include "server/rpc/coordination/coordination_method.hpp"
+
+namespace muster::server {
+
+class cluster_ports;
+
+/// A gRPC service made of a table of methods that take and give raw bytes.
+class raw_service final : public grpc::Service {
+ public:
+  explicit raw_service(dialect d);
+  dialect spoken() const { return dialect_; }
+  std::span<coordination_method const> methods() const { return methods_; }
+  void request(std::size_t method, grpc::ServerContext& context, grpc::ByteBuffer& bytes,
+               grpc::internal::ServerAsyncStreamingInterface& stream,
+               grpc::ServerCompletionQueue& queue, coro::rpc_tag* tag) {
+    RequestAsyncUnary(static_cast<int>(method), &context, &bytes, &stream, &queue, &queue, tag);
+  }
+
+ private:
+  dialect const dialect_;
+  std::span<coordination_method const> const methods_;
+};
+
+/// What the calls share. Owned by coordination_service.
+struct coordination_calls {
+  coordination_hub& hub;
+  cluster_ports& ports;
+  coro::grpc_server& server;
+  std::size_t calls_max;
+  std::size_t live = 0;  // arrived and not freed
+  coordination_cache<grpc::ByteBuffer> encoded;
+  coordination_cache<grpc::Status> statuses;
+};
+
+class coordination_call final : private coro::rpc_tag,
+                                private grpc::internal::ServerAsyncStreamingInterface {
+ public:
+  /// Posts a request slot for one call of the method; posts the next one when it arrives.
+  static void request(coordination_calls& home, raw_service& service, std::size_t method);
+
+  // For the methods of a table, while they ask.
+  core::coordination::cluster_spec const& spec() const { return home_.hub.state().spec(cluster_); }
+  core::coordination::task_ref task(std::string_view job, std::int64_t id) const;
+  /// "10.0.0.3:4711".
+  std::string peer() const;
+  answer_style style;
+  template <class Request>
+  void ask(Request r) {
+    if (method().parks) r.from.deadline = deadline();
+    // Dialect X names the caller's process in every call, T only by where it comes from.
+    if constexpr (requires { r.from.peer; })
+      if (service_.spoken() == dialect::t) r.from.peer = peer();
+    auto const id =
+        home_.hub.ask(cluster_, std::move(r), [this](core::coordination::reply& a) { answer(a); });
+    if (state_ == state::asked) core_call_ = id;
+  }
+  /// Answers without asking.
+  void refuse(grpc::StatusCode code, std::string message);
+
+ private:
+  enum class state : std::uint8_t { requested, asked, finishing, over };
+  using answer_ops = grpc::internal::CallOpSet<grpc::internal::CallOpSendInitialMetadata,
+                                               grpc::internal::CallOpSendMessage,
+                                               grpc::internal::CallOpServerSendStatus>;
+  struct done_tag final : coro::rpc_tag {
+    explicit done_tag(coordination_call& c) : call(c) {}
+    void complete(bool) override { call.gone(); }
+    coordination_call& call;
+  };
+
+  coordination_call(coordination_calls& home, raw_service& service, std::size_t method);
+  ~coordination_call();
+
+  void complete(bool ok) override;
+  void arrived();
+  void answer(core::coordination::reply& r);
+  void finish(grpc::Status const& status, grpc::ByteBuffer const* bytes);
+  void gone();
+  void free_when_through();
+  coordination_method const& method() const { return service_.methods()[method_]; }
+  core::time_point deadline() const;
+
+  // What gRPC's writer is for, without the kilobyte it keeps for the answer from the start.
+  void SendInitialMetadata(void*) override {}
+  void BindCall(grpc::internal::Call* call) override { call_ = *call; }
+
+  coordination_calls& home_;
+  raw_service& service_;
+  std::uint16_t const method_;
+  state state_ = state::requested;
+  bool done_expected_ = false;
+  core::coordination::cluster_id cluster_{};
+  core::call_id core_call_{};
+  done_tag done_tag_{*this};
+  grpc::internal::Call call_{nullptr, nullptr, nullptr};
+  grpc::ByteBuffer bytes_;
+  std::unique_ptr<answer_ops> answer_;
+  grpc::ServerContext context_;
+};
+
+}  // namespace muster::server

@@ -1,0 +1,102 @@
+#include "server/rpc/coordination/coordination_fault.hpp"
+
+#include "tensorflow/coordination_service.pb.h"
+#include "tensorflow/distributed_runtime_payloads.pb.h"
+#include "xla/coordination/coordination_service.pb.h"
+
+namespace muster::server {
+
+namespace coordination = core::coordination;
+
+namespace {
+
+// The keys have this prefix in both dialects.
+constexpr auto error_key = "type.googleapis.com/tensorflow.CoordinationServiceError";
+constexpr auto barrier_key = "type.googleapis.com/tensorflow.BarrierError";
+constexpr auto mismatch_key = "type.googleapis.com/tensorflow.ServiceMismatchError";
+
+using payloads = tensorflow::distributed_runtime::GrpcPayloadContainer;
+
+std::string source_bytes(coordination::fault const& f, dialect d,
+                         coordination::cluster_spec const* spec) {
+  if (f.source == coordination::no_task) return {};
+  if (d == dialect::x) {
+    xla::coordination::CoordinationServiceError e;
+    e.set_is_reported_error(f.reported);
+    e.set_source_task_id(static_cast<std::int32_t>(f.source));
+    return e.SerializeAsString();
+  }
+  tensorflow::CoordinationServiceError e;
+  e.set_is_reported_error(f.reported);
+  auto& task = *e.mutable_source_task();
+  task.set_task_id(static_cast<std::int32_t>(f.source));
+  if (spec != nullptr && f.source < spec->size()) {
+    auto const [job, id] = spec->place(f.source);
+    task.set_job_name(spec->jobs[job].name);
+    task.set_task_id(static_cast<std::int32_t>(id));
+  }
+  return e.SerializeAsString();
+}
+
+bool travels_as_it_is(char c) {
+  return c >= ' ' && c <= '~' && c != '%';
+}
+
+// The longest start of the text that takes at most `bytes` percent-encoded, whole characters only.
+std::size_t fitting(std::string const& text, std::size_t bytes) {
+  std::size_t used = 0;
+  std::size_t end = 0;
+  while (end < text.size()) {
+    auto const width = travels_as_it_is(text[end]) ? 1u : 3u;
+    if (used + width > bytes) break;
+    used += width;
+    ++end;
+  }
+  if (end == text.size()) return end;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return end;
+}
+
+std::string cut(std::string const& text, std::size_t details_bytes) {
+  constexpr std::string_view mark = " ... [truncated]";
+  auto const base64_bytes = (details_bytes + 2) / 3 * 4;
+  auto const room = trailer_bytes_max - std::min(base64_bytes, trailer_bytes_max);
+  auto const whole = fitting(text, room);
+  if (whole == text.size()) return text;
+  return text.substr(0, fitting(text, room - std::min(mark.size(), room))).append(mark);
+}
+
+}  // namespace
+
+grpc::Status to_grpc(coordination::fault const& f, dialect d,
+                     coordination::cluster_spec const* spec) {
+  if (!f.coordination)
+    return {static_cast<grpc::StatusCode>(f.code), cut(f.message, 0), std::string()};
+  payloads all;
+  auto& map = *all.mutable_payloads();
+  map[error_key] = source_bytes(f, d, spec);
+  if (f.barrier) {
+    // The same message in both dialects.
+    tensorflow::BarrierError e;
+    e.set_barrier_id(f.barrier->id);
+    e.set_counter(f.barrier->counter);
+    map[barrier_key] = e.SerializeAsString();
+  }
+  if (f.mismatch) {
+    xla::coordination::ServiceMismatchError e;
+    e.set_service_incarnation(core::raw(*f.mismatch));
+    map[mismatch_key] = e.SerializeAsString();
+  }
+  auto details = all.SerializeAsString();
+  auto text = cut(f.message, details.size());
+  return {static_cast<grpc::StatusCode>(f.code), std::move(text), std::move(details)};
+}
+
+grpc::Status coordination_error(grpc::StatusCode code, std::string message, dialect d) {
+  coordination::fault f;
+  f.code = static_cast<muster::code>(code);
+  f.message = std::move(message);
+  return to_grpc(f, d, nullptr);
+}
+
+}  // namespace muster::server

@@ -1,0 +1,55 @@
+// One RPC of the coordination service, as a row of a table: what it is called, how its bytes become
+// a question to the core, and how the core's reply becomes bytes. The rows of the two dialects are
+// in coordination_dialect_x.cpp and coordination_dialect_t.cpp.
+#pragma once
+
+#include <grpcpp/support/byte_buffer.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "server/core/coordination/clusters.hpp"
+#include "server/rpc/coordination/coordination_cache.hpp"
+#include "server/rpc/coordination/coordination_fault.hpp"
+
+namespace muster::server {
+
+class coordination_call;
+
+/// How a caller of dialect T names tasks, and so how it wants to read them: counted through the
+/// whole cluster, as JAX does, or by job. Dialect X always counts through.
+enum class task_naming : std::uint8_t {
+  by_job,
+  counted,      // with an empty job name
+  counted_jax,  // with "jax_worker"
+};
+
+/// What the call remembers of the question for the sake of its answer.
+struct answer_style {
+  static constexpr std::uint32_t all_jobs = ~std::uint32_t{0};
+  task_naming naming = task_naming::by_job;
+  std::uint32_t job = all_jobs;  ///< position in cluster_spec::jobs
+};
+
+struct answer_scope {
+  /// Null when the cluster was removed meanwhile.
+  core::coordination::cluster_spec const* spec = nullptr;
+  answer_style style;
+  coordination_cache<grpc::ByteBuffer>* encoded = nullptr;
+};
+
+struct coordination_method {
+  char const* path;   ///< "/package.Service/Method"
+  bool parks;         ///< may wait, so a caller that vanishes matters
+  std::size_t slots;  ///< calls that can arrive between two turns of the engine without waiting
+  /// Parses and asks the core on behalf of `call`. False: the bytes are no such message.
+  bool (*ask)(coordination_call& call, grpc::ByteBuffer& bytes);
+  /// Encodes a reply that is no fault. False: it is larger than gRPC can send.
+  bool (*encode)(answer_scope const& scope, core::coordination::reply& r, grpc::ByteBuffer& out);
+};
+
+std::span<coordination_method const> methods_of_x();
+std::span<coordination_method const> methods_of_t();
+
+}  // namespace muster::server

@@ -1,0 +1,58 @@
+#include "server/rpc/coordination/coordination_service.hpp"
+
+#include "server/rpc/coordination/coordination_call.hpp"
+
+namespace muster::server {
+namespace {
+
+class slots final : public coro::acceptor_base {
+ public:
+  slots(coordination_calls& calls, raw_service& service) : calls_(calls), service_(service) {}
+  void post_slots() override {
+    for (std::size_t m = 0; m < service_.methods().size(); ++m)
+      for (std::size_t n = 0; n < service_.methods()[m].slots; ++n)
+        coordination_call::request(calls_, service_, m);
+  }
+
+ private:
+  coordination_calls& calls_;
+  raw_service& service_;
+};
+
+}  // namespace
+
+struct coordination_service::state {
+  state(coordination_hub& hub, cluster_ports& ports, coro::grpc_server& server,
+        coordination_service_options const& o)
+      : calls{.hub = hub,
+              .ports = ports,
+              .server = server,
+              .calls_max = o.calls_max,
+              .live = 0,
+              .encoded = {},
+              .statuses = {}} {
+    for (auto* service : {&x, &t}) {
+      server.add_service(*service);
+      server.add_acceptor(std::make_unique<slots>(calls, *service));
+    }
+  }
+
+  coordination_calls calls;
+  raw_service x{dialect::x};
+  raw_service t{dialect::t};
+};
+
+coordination_service::coordination_service(coordination_hub& hub, cluster_ports& ports,
+                                           coro::grpc_server& server,
+                                           coordination_service_options options)
+    : state_(std::make_unique<state>(hub, ports, server, options)) {}
+
+coordination_service::~coordination_service() {
+  check(state_->calls.live == 0, "every coordination call has ended");
+}
+
+std::size_t coordination_service::calls() const {
+  return state_->calls.live;
+}
+
+}  // namespace muster::server

@@ -1,0 +1,40 @@
+// The coordination service as unmodified JAX and TensorFlow speak it: both of its gRPC names, every
+// method, over the coordination hub. Owned by the composition root, below the grpc_server; engine
+// thread only. Ending it: hub.stop() answers every parked call, then comes the server's stop().
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "coro/grpc_server.hpp"
+#include "server/hub/coordination_hub.hpp"
+#include "server/rpc/coordination/cluster_ports.hpp"
+
+namespace muster::server {
+
+struct coordination_service_options {
+  /// Calls at one time, parked ones for the most part; about 10 KB each. More: RESOURCE_EXHAUSTED.
+  std::size_t calls_max = 300'000;
+};
+
+class coordination_service {
+ public:
+  static constexpr auto name_x = "xla.coordination.CoordinationService";
+  static constexpr auto name_t = "tensorflow.CoordinationService";
+
+  /// Adds itself to `server`. REQUIRES: before server.start(); hub, ports and server outlive it.
+  coordination_service(coordination_hub& hub, cluster_ports& ports, coro::grpc_server& server,
+                       coordination_service_options options = {});
+  /// REQUIRES: no call is left: the server's stop() has completed.
+  ~coordination_service();
+  coordination_service(coordination_service const&) = delete;
+
+  /// Calls that arrived and have not ended.
+  std::size_t calls() const;
+
+ private:
+  struct state;
+  std::unique_ptr<state> state_;
+};
+
+}  // namespace muster::server

@@ -1,0 +1,199 @@
+#include "server/rpc/sessions/schedule_convert.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "proto/columns.hpp"
+
+namespace muster::server {
+namespace {
+
+constexpr std::size_t session_name_bytes_max = 256;
+
+std::string unequal(std::string field, int size, int expected) {
+  return field + ": " + std::to_string(size) + " entries for " + std::to_string(expected) +
+         " closures";
+}
+
+template <class Message>
+std::string check_columns(Message const& m, int n) {
+  if (m.function_size() != n) return unequal("function", m.function_size(), n);
+  if (m.args_size() != n) return unequal("args", m.args_size(), n);
+  if (m.encoding_size() != 0 && m.encoding_size() != n)
+    return unequal("encoding", m.encoding_size(), n);
+  if (m.options_of_size() != 0 && m.options_of_size() != n)
+    return unequal("options_of", m.options_of_size(), n);
+  for (int i = 0; i < m.encoding_size(); ++i)
+    if (!v1::Encoding_IsValid(m.encoding(i)))
+      return "encoding[" + std::to_string(i) + "]: unknown number " +
+             std::to_string(static_cast<int>(m.encoding(i)));
+  return {};
+}
+
+// The arguments of a function that takes none: one allocation for all of them.
+core::blob const& no_arguments() {
+  static core::blob const none("[]");
+  return none;
+}
+
+core::blob args_of(std::string const& args, bool bytes) {
+  if (!bytes && args == "[]") return no_arguments();
+  return core::blob(args, bytes ? core::encoding::bytes : core::encoding::json);
+}
+
+// ---- what few closures bring --------------------------------------------------------------------
+
+// Beyond any limit of the core, and far from overflow.
+core::duration milliseconds(std::uint64_t ms) {
+  return std::chrono::milliseconds(std::min<std::uint64_t>(ms, 1'000'000'000'000));
+}
+
+core::closure_options from_wire(v1::ClosureOptions const& o) {
+  core::closure_options out;
+  out.priority = o.priority();
+  out.delay = milliseconds(o.delay_ms());
+  out.deadline = milliseconds(o.deadline_ms());
+  out.max_retries = o.max_retries();
+  if (o.has_retry_initial_ms()) out.retry_initial = milliseconds(o.retry_initial_ms());
+  if (o.has_retry_max_ms()) out.retry_max = milliseconds(o.retry_max_ms());
+  out.task_job = o.task_job();
+  if (o.has_task_index()) out.task_index = o.task_index();
+  out.gang = o.gang();
+  out.labels.assign(o.label().begin(), o.label().end());
+  out.resources.assign(o.resource().begin(), o.resource().end());
+  std::sort(out.labels.begin(), out.labels.end());  // a map's order is nobody's business
+  std::sort(out.resources.begin(), out.resources.end());
+  return out;
+}
+
+template <class Message>
+std::string add_options(Message const& m, std::vector<core::closure_spec>& closures,
+                        std::size_t first) {
+  std::vector<std::shared_ptr<core::closure_extras const>> sets;
+  for (auto const& o : m.options()) {
+    auto set = std::make_shared<core::closure_extras>();
+    set->options = from_wire(o);
+    sets.push_back(std::move(set));
+  }
+  for (int i = 0; i < m.options_of_size(); ++i) {
+    auto const n = m.options_of(i);
+    if (n > sets.size())
+      return "options_of[" + std::to_string(i) + "]: number " + std::to_string(n) +
+             ", the message has " + std::to_string(sets.size());
+    if (n > 0) closures[first + static_cast<std::size_t>(i)].extras = sets[n - 1];
+  }
+  return {};
+}
+
+// Inputs of one closure follow each other; each such run gets extras of its own.
+template <class Message>
+std::string add_inputs(Message const& m, token_lookup const& held,
+                       std::vector<core::closure_spec>& closures, std::size_t first) {
+  std::unordered_map<std::uint64_t, std::uint32_t> position_of;
+  if (m.input_size() > 0)
+    for (int i = 0; i < m.token_size(); ++i)
+      position_of.emplace(m.token(i), static_cast<std::uint32_t>(i));
+  std::shared_ptr<core::closure_extras> extras;
+  std::uint32_t position = 0;
+  for (int k = 0; k < m.input_size(); ++k) {
+    auto const& input = m.input(k);
+    auto const at = "input[" + std::to_string(k) + "].";
+    if (input.position() >= closures.size() - first)
+      return at + "position: " + std::to_string(input.position()) + ", the message has " +
+             std::to_string(closures.size() - first) + " closures";
+    if (extras && input.position() < position) return at + "position: not in order";
+    auto& closure = closures[first + input.position()];
+    if (closure.args.encoding() == core::encoding::bytes)
+      return at + "position: its arguments are raw bytes";
+    if (!extras || input.position() != position) {
+      position = input.position();
+      extras = std::make_shared<core::closure_extras>();
+      if (closure.extras) extras->options = closure.extras->options;
+      closure.extras = extras;
+    }
+    if (input.per_worker() != 0) {
+      extras->per_worker.push_back(core::per_worker_id{input.per_worker()});
+      continue;
+    }
+    core::input_ref ref;
+    ref.offset = input.offset();
+    ref.closure = input.closure() != 0 ? core::closure_id{input.closure()} : held(input.token());
+    if (ref.closure == core::closure_id{}) {
+      auto const earlier = position_of.find(input.token());
+      if (earlier == position_of.end() || earlier->second >= position)
+        return at + "token: " + std::to_string(input.token()) +
+               " is neither held nor of an earlier closure of this message";
+      ref.position = earlier->second;
+    }
+    extras->inputs.push_back(ref);
+  }
+  return {};
+}
+
+template <class Message>
+std::string add_extras(Message const& m, token_lookup const& held,
+                       std::vector<core::closure_spec>& closures, std::size_t first) {
+  if (m.options_of_size() == 0 && m.input_size() == 0) return {};
+  auto wrong = add_options(m, closures, first);
+  return wrong.empty() ? add_inputs(m, held, closures, first) : wrong;
+}
+
+}  // namespace
+
+muster::result<core::session_spec> from_wire(v1::Open const& o) {
+  if (!o.cluster().empty() && o.cluster() != "default")
+    return muster::status{muster::code::not_found,
+                          "open.cluster: there is no cluster '" + o.cluster() + "'"};
+  if (o.name().size() > session_name_bytes_max)
+    return muster::status{muster::code::invalid_argument,
+                          "open.name: " + std::to_string(o.name().size()) +
+                              " bytes, the limit is " + std::to_string(session_name_bytes_max)};
+  core::session_spec spec;
+  spec.name = o.name();
+  spec.on_error = o.continue_on_error() ? core::on_error::continue_all : core::on_error::fail_fast;
+  spec.open = true;
+  spec.keep_values = false;
+  spec.queue_capacity = o.queue_capacity();
+  spec.max_worker_failures = o.max_worker_failures();
+  spec.unlimited_worker_failures = o.unlimited_worker_failures();
+  spec.hold_values = o.hold_values();
+  spec.grace = milliseconds(o.session_grace_ms());
+  spec.detached = o.detached();
+  spec.weight = std::max(o.weight(), 1u);
+  return spec;
+}
+
+std::string from_wire(v1::SessionRequest const& m, std::vector<core::function_id> const& functions,
+                      token_lookup const& held, std::vector<core::closure_spec>& closures) {
+  int const n = m.token_size();
+  if (auto wrong = check_columns(m, n); !wrong.empty()) return wrong;
+  auto const first = closures.size();
+  closures.reserve(closures.size() + static_cast<std::size_t>(n));
+  for (int i = 0; i < n; ++i) {
+    if (m.function(i) >= functions.size())
+      return "function[" + std::to_string(i) + "]: number " + std::to_string(m.function(i)) +
+             ", the stream has named " + std::to_string(functions.size());
+    auto& c = closures.emplace_back();
+    c.function = functions[m.function(i)];
+    c.token = m.token(i);
+    c.args = args_of(m.args(i), proto::is_bytes(m.encoding(), i));
+  }
+  return add_extras(m, held, closures, first);
+}
+
+std::string from_wire(v1::ScheduleRequest const& m, std::vector<core::function_id> const& functions,
+                      token_lookup const& held, std::vector<core::closure_spec>& closures) {
+  int const n = m.function_size();
+  if (m.token_size() != 0 && m.token_size() != n) return unequal("token", m.token_size(), n);
+  if (auto wrong = check_columns(m, n); !wrong.empty()) return wrong;
+  auto const first = closures.size();
+  for (int i = 0; i < n; ++i) {
+    auto& c = closures.emplace_back();
+    c.function = functions[static_cast<std::size_t>(i)];
+    c.token = m.token_size() == 0 ? 0 : m.token(i);
+    c.args = args_of(m.args(i), proto::is_bytes(m.encoding(), i));
+  }
+  return add_extras(m, held, closures, first);
+}
+
+}  // namespace muster::server

@@ -1,0 +1,101 @@
+#include "server/rpc/workers/worker_convert.hpp"
+
+#include <span>
+
+#include "proto/columns.hpp"
+#include "server/core/api/gaps.hpp"
+#include "server/rpc/failure_convert.hpp"
+
+namespace muster::server {
+namespace {
+
+std::string unequal(std::string field, int size, int expected) {
+  return field + ": " + std::to_string(size) + " entries for " + std::to_string(expected) +
+         " closures";
+}
+
+std::string check_columns(v1::WorkerMessage const& m) {
+  int const n = m.closure_size();
+  if (m.attempt_size() != n) return unequal("attempt", m.attempt_size(), n);
+  if (m.value_size() != n) return unequal("value", m.value_size(), n);
+  if (m.encoding_size() != 0 && m.encoding_size() != n)
+    return unequal("encoding", m.encoding_size(), n);
+  for (int i = 0; i < m.encoding_size(); ++i)
+    if (!v1::Encoding_IsValid(m.encoding(i)))
+      return "encoding[" + std::to_string(i) + "]: unknown number " +
+             std::to_string(static_cast<int>(m.encoding(i)));
+  return {};
+}
+
+// The value of most functions that return nothing: one allocation for all of them.
+core::blob const& null_value() {
+  static core::blob const null("null");
+  return null;
+}
+
+std::string take_failure(v1::Failure const& f, std::span<core::worker_result> results) {
+  if (f.position() >= results.size())
+    return ".position: " + std::to_string(f.position()) + ", the message has " +
+           std::to_string(results.size()) + " closures";
+  auto& r = results[f.position()];
+  if (!r.ok) return ".position: " + std::to_string(f.position()) + " failed already";
+  if (r.value.size() != 0) return ".position: " + std::to_string(f.position()) + " has a value too";
+  r.ok = false;
+  r.value = {};
+  auto wrong = from_wire(f, r.failure);
+  return wrong.empty() ? wrong : ".kind: " + wrong;
+}
+
+}  // namespace
+
+std::string from_wire(v1::WorkerMessage const& m, std::vector<core::worker_result>& results) {
+  if (auto wrong = check_columns(m); !wrong.empty()) return wrong;
+  auto const first = results.size();
+  results.resize(first + static_cast<std::size_t>(m.closure_size()));
+  auto const added = std::span(results).subspan(first);
+  bool empty_json = false;
+  for (int i = 0; i < m.closure_size(); ++i) {
+    auto& r = added[static_cast<std::size_t>(i)];
+    r.closure = core::closure_id{m.closure(i)};
+    r.attempt = m.attempt(i);
+    bool const bytes = proto::is_bytes(m.encoding(), i);
+    auto const& value = m.value(i);
+    empty_json |= value.empty() && !bytes;
+    r.value = !bytes && value == "null"
+                  ? null_value()
+                  : core::blob(value, bytes ? core::encoding::bytes : core::encoding::json);
+  }
+  for (int i = 0; i < m.failure_size(); ++i)
+    if (auto wrong = take_failure(m.failure(i), added); !wrong.empty())
+      return "failure[" + std::to_string(i) + "]" + wrong;
+  if (empty_json)
+    for (std::size_t i = 0; i < added.size(); ++i)
+      if (added[i].ok && added[i].value.size() == 0 &&
+          added[i].value.encoding() == core::encoding::json)
+        return "value[" + std::to_string(i) + "]: empty is not JSON, and no failure is given";
+  return {};
+}
+
+void to_wire(core::assignment const& a, std::uint32_t function_number,
+             proto::outbox<v1::ServerMessage>& out) {
+  std::string filled;
+  if (a.inputs)
+    filled = core::fill_gaps(a.args.view(), a.extras->inputs,
+                             [&](std::size_t i) { return (*a.inputs)[i].view(); });
+  auto const args = a.inputs ? std::string_view(filled) : a.args.view();
+  auto& m = out.add_entry(args.size() + 20);
+  int const position = m.closure_size();
+  m.add_closure(core::raw(a.closure));
+  m.add_attempt(a.attempt);
+  m.add_function(function_number);
+  m.add_args(args.data(), args.size());
+  proto::add_encoding(*m.mutable_encoding(), position, a.args.encoding() == core::encoding::bytes);
+  if (a.builds == core::per_worker_id{} && (!a.extras || a.extras->per_worker.empty())) return;
+  auto& p = *m.add_per_worker();
+  p.set_position(static_cast<std::uint32_t>(position));
+  p.set_builds(core::raw(a.builds));
+  if (a.extras)
+    for (auto const v : a.extras->per_worker) p.add_uses(core::raw(v));
+}
+
+}  // namespace muster::server

@@ -1,0 +1,22 @@
+// The columns of the worker stream: answers in, assignments out.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "muster/v1/worker.pb.h"
+#include "proto/outbox.hpp"
+#include "server/core/api/effects.hpp"
+
+namespace muster::server {
+
+/// Appends the message's answers to `results`. Empty, or the field and what is wrong with it;
+/// then `results` is not to be used.
+std::string from_wire(v1::WorkerMessage const& message, std::vector<core::worker_result>& results);
+
+/// Appends one closure to what the stream has to send.
+void to_wire(core::assignment const& a, std::uint32_t function_number,
+             proto::outbox<v1::ServerMessage>& out);
+
+}  // namespace muster::server

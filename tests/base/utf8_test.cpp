@@ -1,0 +1,23 @@
+#include "base/utf8.hpp"
+
+#include <gtest/gtest.h>
+
+namespace muster {
+namespace {
+
+TEST(utf8, tells_valid_from_broken) {
+  for (char const* good : {"", "abc", "ä", "€", "𝄞", "\xED\x9F\xBF", "\xF4\x8F\xBF\xBF"})
+    EXPECT_TRUE(is_utf8(good)) << good;
+  for (char const* bad : {"\x80", "\xC0\x80", "\xC3", "\xE0\x80\x80", "\xED\xA0\x80",
+                          "\xF4\x90\x80\x80", "\xF8", "a\xFFz", "\xE2\x82"})
+    EXPECT_FALSE(is_utf8(bad)) << bad;
+}
+
+TEST(utf8, replaces_what_is_broken) {
+  EXPECT_EQ(to_utf8("a\xFFz"), "a\xEF\xBF\xBDz");
+  EXPECT_EQ(to_utf8("\xE2\x82"), "\xEF\xBF\xBD\xEF\xBF\xBD");
+  EXPECT_EQ(to_utf8("ä€"), "ä€");
+}
+
+}  // namespace
+}  // namespace muster

@@ -1,0 +1,119 @@
+#include "process/process.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <stdexcept>
+#include <system_error>
+#include <thread>
+
+namespace muster {
+namespace {
+
+using std::chrono::milliseconds;
+
+process_end shell(std::string const& script, process_options o = {}, std::stop_token stop = {}) {
+  o.argv = {"sh", "-c", script};
+  return run_process(o, stop);
+}
+
+TEST(process, gives_exit_code_and_output) {
+  auto const end = shell("echo out; echo err >&2; exit 3");
+  EXPECT_EQ(end.exit_code, 3);
+  EXPECT_EQ(end.stdout_tail, "out\n");
+  EXPECT_EQ(end.stderr_tail, "err\n");
+}
+
+TEST(process, gives_input_environment_and_directory) {
+  process_options o;
+  o.standard_input = std::string(200'000, 'i');
+  o.env = {{"MUSTER_TEST", "set"}};
+  o.cwd = "/";
+  EXPECT_EQ(shell("wc -c; echo $MUSTER_TEST; pwd", o).stdout_tail, "200000\nset\n/\n");
+}
+
+TEST(process, keeps_the_tail_of_long_output) {
+  process_options o;
+  o.tail_bytes_max = 1000;
+  auto const end = shell("seq 1 100000", o);
+  EXPECT_EQ(end.stdout_tail.size(), 1000u);
+  EXPECT_TRUE(end.stdout_tail.ends_with("99999\n100000\n"));
+}
+
+TEST(process, tells_each_line_when_it_is_printed) {
+  process_options o;
+  std::vector<std::string> lines;
+  std::stop_source stop;
+  o.on_line = [&](process_stream from, std::string_view line) {
+    lines.push_back((from == process_stream::out ? "out " : "err ") + std::string(line));
+    if (line == "two") stop.request_stop();  // it would sleep for long otherwise
+  };
+  auto const end = shell("echo one; echo >&2 bad; printf 't'; printf 'wo\\n'; exec sleep 60", o,
+                         stop.get_token());
+  EXPECT_EQ(end.exit_code, 128 + 15);
+  std::sort(lines.begin(), lines.end());  // of two streams the order may be either
+  EXPECT_EQ(lines, (std::vector<std::string>{"err bad", "out one", "out two"}));
+}
+
+TEST(process, tells_a_last_line_without_newline_and_long_lines_in_pieces) {
+  process_options o;
+  std::vector<std::size_t> sizes;
+  o.on_line = [&](process_stream, std::string_view line) { sizes.push_back(line.size()); };
+  shell("head -c 20000 /dev/zero; echo; printf end", o);
+  EXPECT_EQ(sizes, (std::vector<std::size_t>{8192, 8192, 20000 - 2 * 8192, 3}));
+}
+
+TEST(process, says_which_signal_ended_it) {
+  EXPECT_EQ(shell("kill -TERM $$").exit_code, 128 + 15);
+}
+
+TEST(process, cannot_start_what_is_not_there) {
+  process_options o;
+  o.argv = {"/nowhere/program"};
+  EXPECT_THROW(run_process(o, {}), std::system_error);
+  o.argv = {};
+  EXPECT_THROW(run_process(o, {}), std::invalid_argument);
+  o.argv = {std::string("a\0b", 3)};
+  EXPECT_THROW(run_process(o, {}), std::invalid_argument);
+}
+
+TEST(process, stops_at_once_when_asked) {
+  std::stop_source stop;
+  std::jthread const asking([&stop] {
+    std::this_thread::sleep_for(milliseconds(50));
+    stop.request_stop();
+  });
+  auto const start = std::chrono::steady_clock::now();
+  auto const end = shell("sleep 60 & wait", {}, stop.get_token());
+  EXPECT_EQ(end.exit_code, 128 + 15);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
+}
+
+TEST(process, kills_what_does_not_heed_the_signal) {
+  std::string directory = "/tmp/muster_process_XXXXXX";
+  ASSERT_NE(mkdtemp(directory.data()), nullptr);
+  auto const ready = directory + "/ready";
+  std::stop_source stop;
+  std::jthread const asking([&] {
+    while (access(ready.c_str(), F_OK) != 0) std::this_thread::sleep_for(milliseconds(1));
+    stop.request_stop();
+  });
+  process_options o;
+  o.kill_after = milliseconds(100);
+  auto const script = "trap '' TERM; touch " + ready + "; while :; do sleep 1; done";
+  EXPECT_EQ(shell(script, o, stop.get_token()).exit_code, 128 + 9);
+  std::filesystem::remove_all(directory);
+}
+
+TEST(process, does_not_wait_for_what_it_left_behind) {
+  process_options o;
+  o.linger = milliseconds(50);
+  auto const start = std::chrono::steady_clock::now();
+  EXPECT_EQ(shell("sleep 20 & echo done", o).stdout_tail, "done\n");
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
+}
+
+}  // namespace
+}  // namespace muster

@@ -1,0 +1,75 @@
+// Which agents are listed and in which order: who caused the trouble first, then who suffers from it.
+
+import type { AgentRow } from './protocol';
+import type { Shape } from '../parts/shape';
+
+export type Plight = 'victim' | 'late' | 'casualty' | 'missing' | 'registering' | 'disconnected' | 'connected';
+
+// The order is the order of the list.
+export const PLIGHTS: readonly Plight[] = ['victim', 'late', 'casualty', 'missing', 'registering', 'disconnected', 'connected'];
+
+export const PLIGHT_WORDS: Record<Plight, string> = {
+  victim: 'Error',
+  late: 'Late',
+  casualty: 'Casualty',
+  missing: 'Missing',
+  registering: 'Registering',
+  disconnected: 'Left',
+  connected: 'Connected',
+};
+
+export const PLIGHT_SHAPES: Record<Plight, Shape> = {
+  victim: 'error',
+  late: 'late',
+  casualty: 'disconnected',
+  missing: 'waiting',
+  registering: 'restarting',
+  disconnected: 'disconnected',
+  connected: 'connected',
+};
+
+export function plight(agent: AgentRow): Plight {
+  switch (agent.state) {
+    case 'ERROR':
+      return agent.casualty ? 'casualty' : 'victim';
+    case 'LATE':
+      return 'late';
+    case 'MISSING':
+      return 'missing';
+    case 'REGISTERING':
+      return 'registering';
+    case 'DISCONNECTED':
+      return 'disconnected';
+    default:
+      return 'connected';
+  }
+}
+
+export const agentName = (agent: AgentRow): string => `${agent.job}:${agent.index}`;
+
+// Without the port: what tells machines apart.
+export const hostOf = (address: string): string => address.replace(/:\d+$/, '');
+
+export function countPlights(agents: readonly AgentRow[]): Record<Plight, number> {
+  const counts = Object.fromEntries(PLIGHTS.map((p) => [p, 0])) as Record<Plight, number>;
+  for (const agent of agents) ++counts[plight(agent)];
+  return counts;
+}
+
+export function listAgents(agents: readonly AgentRow[], query = '', only: Plight | null = null): AgentRow[] {
+  const wanted = query.trim().toLowerCase();
+  const rank = new Map(PLIGHTS.map((p, n) => [p, n]));
+  return agents
+    .filter((a) => only === null || plight(a) === only)
+    .filter((a) => !wanted || [agentName(a), a.address, a.incarnation].some((text) => text.toLowerCase().includes(wanted)))
+    .map((a) => [rank.get(plight(a))!, a] as const)
+    .sort(([l, a], [r, b]) => l - r || (a.job < b.job ? -1 : a.job > b.job ? 1 : a.index - b.index))
+    .map(([, a]) => a);
+}
+
+// What there is to say about an agent in one line.
+export function remark(agent: AgentRow): string {
+  if (agent.error) return agent.error;
+  if (agent.late_for) return `others wait for it at barrier ${agent.late_for}`;
+  return agent.waits.length > 0 ? `waits for ${agent.waits.join(', ')}` : '';
+}

@@ -1,0 +1,121 @@
+// Draws the cluster map. Healthy cells are one path and one fill: ten thousand of them must cost nothing and not shout.
+// A cell that needs attention is larger, strong in colour, and stands off by a halo of the surface.
+
+import { cellPlace, type CellRef, type Layout } from '../model/map-layout';
+import type { MapGroup } from '../model/order';
+import { TASK_STATES } from '../model/protocol';
+import { CONNECTED, type Tasks } from '../model/tasks';
+import { color } from '../theme';
+
+export type MapMode = 'state' | 'age' | 'load';
+
+export interface Picture {
+  map: Layout;
+  groups: readonly MapGroup[];
+  tasks: Tasks;
+  mode: MapMode;
+  now: number;
+  heartbeatMs: number;
+  lateMs: number;
+  focus: CellRef | null;
+}
+
+const GLYPH_FROM = 13; // device pixels; smaller cells have no room for a shape
+
+// Shades from quiet to strong; which of them a healthy cell has depends on the mode.
+const SHADES: Record<MapMode, readonly string[]> = {
+  state: ['ok-cell'],
+  age: ['heat0', 'heat1', 'heat2', 'heat3'],
+  load: ['heat0', 'heat1', 'heat2', 'heat3'],
+};
+
+function shade({ mode, tasks, now, heartbeatMs, lateMs }: Picture, slot: number): number {
+  switch (mode) {
+    case 'state':
+      return 0;
+    case 'age': {
+      const { ms } = tasks.heartbeatAge(slot, now);
+      return ms <= heartbeatMs ? 0 : ms <= 2 * heartbeatMs ? 1 : ms <= lateMs ? 2 : 3;
+    }
+    case 'load': {
+      const load = tasks.loadAt(slot);
+      return load === 0 ? 0 : load <= 0.5 ? 1 : load < 1 ? 2 : 3;
+    }
+  }
+}
+
+export function paint(pen: CanvasRenderingContext2D, picture: Picture): void {
+  const { map, groups, tasks, focus } = picture;
+  pen.clearRect(0, 0, map.width, map.height);
+  const paths = SHADES[picture.mode].map(() => new Path2D());
+  const loud: { x: number; y: number; state: number }[] = [];
+
+  for (const [group, { ids }] of groups.entries()) {
+    const block = map.blocks[group];
+    if (!block) return; // the layout is one frame behind; another frame is on its way
+    for (let n = 0; n < ids.length; ++n) {
+      const slot = tasks.slot(ids[n]!);
+      if (slot === undefined) continue;
+      const { x, y } = cellPlace(map, { group, n });
+      const state = tasks.stateAt(slot);
+      if (state === CONNECTED) paths[shade(picture, slot)]!.rect(x, y, map.cell, map.cell);
+      else loud.push({ x, y, state });
+    }
+  }
+  paths.forEach((path, n) => {
+    pen.fillStyle = color(SHADES[picture.mode][n]!);
+    pen.fill(path);
+  });
+  // Later in the list is worse, and lies on top where halos overlap.
+  loud.sort((a, b) => a.state - b.state);
+  for (const cell of loud) problem(pen, map, cell);
+  if (focus && map.blocks[focus.group]) {
+    const { x, y } = cellPlace(map, focus);
+    pen.strokeStyle = color('accent');
+    pen.lineWidth = 3;
+    pen.strokeRect(x - 3, y - 3, map.cell + 6, map.cell + 6);
+  }
+}
+
+const FILLS = TASK_STATES.map((state) => state.toLowerCase());
+
+function problem(pen: CanvasRenderingContext2D, map: Layout, { x, y, state }: { x: number; y: number; state: number }): void {
+  const size = Math.max(map.cell, Math.min(map.cell + 4, 9));
+  const off = Math.round((size - map.cell) / 2);
+  const left = Math.max(1, Math.min(x - off, map.width - size - 1));
+  const top = y - off;
+  const ink = color(FILLS[state]!);
+  const name = TASK_STATES[state];
+
+  pen.fillStyle = color('surface');
+  pen.fillRect(left - 1, top - 1, size + 2, size + 2);
+  pen.fillStyle = ink;
+  pen.fillRect(left, top, size, size);
+  const inner = Math.max(1, Math.round(size * 0.16));
+  if (name === 'DISCONNECTED') {
+    pen.fillStyle = color('surface');
+    pen.fillRect(left + inner, top + inner, size - 2 * inner, size - 2 * inner);
+  }
+  if (size < GLYPH_FROM || name === 'DISCONNECTED') return;
+
+  pen.strokeStyle = pen.fillStyle = color('surface');
+  pen.lineWidth = Math.max(1.5, size * 0.1);
+  const unit = size / 12;
+  const at = (px: number, py: number): [number, number] => [left + px * unit, top + py * unit];
+  pen.beginPath();
+  if (name === 'ERROR') {
+    pen.moveTo(...at(3.6, 3.6));
+    pen.lineTo(...at(8.4, 8.4));
+    pen.moveTo(...at(8.4, 3.6));
+    pen.lineTo(...at(3.6, 8.4));
+    pen.stroke();
+  } else if (name === 'LATE') {
+    pen.moveTo(...at(6, 3));
+    pen.lineTo(...at(9.2, 8.6));
+    pen.lineTo(...at(2.8, 8.6));
+    pen.fill();
+  } else {
+    pen.arc(...at(6, 6), 2.6 * unit, 0.4, 5.6);
+    pen.stroke();
+  }
+}

@@ -1,0 +1,156 @@
+// How far the work is, by job and by function.
+
+import type { ComponentChildren } from 'preact';
+import { Bar, type Part } from './bar';
+import { age, count, moment, percent, plural, short } from '../model/format';
+import { slow, store, viewNow } from '../page';
+import { Panel } from './panel';
+import type { FunctionCounts, Job } from '../model/protocol';
+import { follow, jobAddress } from '../route';
+import { Mark } from './shape';
+
+const JOBS_SHOWN = 6;
+
+export function Progress() {
+  return (
+    <div class="stack span-4">
+      <Jobs />
+      <Functions />
+    </div>
+  );
+}
+
+function Jobs() {
+  slow.value;
+  const jobs = store.jobs();
+  // What still runs is what one looks for; among equals the newest.
+  const order = [...jobs].sort((a, b) => Number(b.state === 'RUNNING') - Number(a.state === 'RUNNING'));
+  const shown = order.slice(0, JOBS_SHOWN);
+  const totals = store.counters?.jobs;
+  const all = totals ? totals.running + totals.succeeded + totals.failed + totals.cancelled : jobs.length;
+  const rest = Math.max(all, jobs.length) - shown.length;
+  return (
+    <Panel id="jobs" title="Progress by job" span={12} aside={totals && <span class="note">{short(totals.running)} running</span>}>
+      {shown.map((job) => (
+        <JobRow key={job.id} job={job} />
+      ))}
+      {shown.length === 0 && store.jobsVersion > 0 && (
+        <p class="calm">
+          No job yet. Try <code class="wrap">muster submit muster.echo hello --url {location.origin}</code>
+        </p>
+      )}
+      {rest > 0 && <p class="foot">and {count(rest)} more</p>}
+    </Panel>
+  );
+}
+
+export function JobRow({ job, chosen }: { job: Job; chosen?: boolean }) {
+  const now = viewNow();
+  const done = job.succeeded;
+  const ended = job.state !== 'RUNNING';
+  const waiting = Math.max(0, job.total - job.succeeded - job.failed - job.cancelled - job.running);
+  const time = ended ? `${age(now - job.finished_ms)} ago` : age(now - job.created_ms);
+  return (
+    <div class={`progress${chosen ? ' is-chosen' : ''}`} data-testid="job-row" data-job={job.id} data-state={job.state}>
+      <div class="progress-head">
+        <a class="mono clip" href={jobAddress(job.id)} aria-current={chosen ? 'true' : undefined} onClick={follow} title={job.name ? `${job.name} (${job.id})` : job.id}>
+          <bdi>{job.name || job.id}</bdi>
+        </a>
+        <span>{fraction(done, job.total)}</span>
+      </div>
+      <Bar parts={parts('done', done, job.running, waiting, job.failed, job.cancelled)} total={job.total} />
+      <div class="progress-foot">
+        <Outcome job={job} />
+        {ended ? null : <span>{`${count(job.running)} running · ${count(waiting)} waiting`}</span>}
+        <Failed n={job.failed} />
+        {job.cancelled > 0 && <span>{count(job.cancelled)} cancelled</span>}
+        <time title={moment(ended ? job.finished_ms : job.created_ms)}>{time}</time>
+      </div>
+      {job.state === 'FAILED' && job.error && (
+        <p class="progress-error text-error" title={job.error}>
+          <bdi>{job.error}</bdi>
+        </p>
+      )}
+    </div>
+  );
+}
+
+function Outcome({ job }: { job: Job }) {
+  switch (job.state) {
+    case 'RUNNING':
+      return null;
+    case 'SUCCEEDED':
+      return (
+        <span class="chip text-connected">
+          <Mark shape="connected" /> Succeeded
+        </span>
+      );
+    case 'FAILED':
+      return (
+        <span class="chip text-error">
+          <Mark shape="error" /> Failed
+        </span>
+      );
+    case 'CANCELLED':
+      return (
+        <span class="chip">
+          <Mark shape="disconnected" /> Cancelled
+        </span>
+      );
+  }
+}
+
+function Functions() {
+  slow.value;
+  const functions = store.counters?.functions ?? [];
+  return (
+    <Panel id="functions" title="Progress by function" span={12}>
+      {functions.map((f, n) => (
+        <FunctionRow key={f.name} f={f} hue={n < 5 ? `k${n}` : 'other'} />
+      ))}
+      {functions.length === 0 && <p class="calm">No closure was scheduled yet.</p>}
+    </Panel>
+  );
+}
+
+// The server lists functions by first sight, so a function keeps its colour.
+function FunctionRow({ f, hue }: { f: FunctionCounts; hue: string }) {
+  const total = f.queued + f.running + f.succeeded + f.failed;
+  return (
+    <div class="progress" data-testid="function-row" data-function={f.name}>
+      <div class="progress-head">
+        <b class="mono clip" title={f.name}>
+          <bdi>{f.name}</bdi>
+        </b>
+        <span>{fraction(f.succeeded, total)}</span>
+      </div>
+      <Bar parts={parts(hue, f.succeeded, f.running, f.queued, f.failed, 0)} total={total} />
+      <div class="progress-foot">
+        <span>{`${count(f.running)} running · ${count(f.queued)} waiting`}</span>
+        <Failed n={f.failed} />
+      </div>
+    </div>
+  );
+}
+
+function parts(hue: string, done: number, running: number, waiting: number, failed: number, cancelled: number): Part[] {
+  return [
+    { kind: hue, n: done },
+    { kind: 'running', n: running },
+    { kind: 'failed', n: failed },
+    { kind: 'cancelled', n: cancelled },
+    { kind: 'queued', n: waiting },
+  ];
+}
+
+function fraction(done: number, total: number): ComponentChildren {
+  return total === 0 ? 'empty' : `${short(done)} of ${short(total)} · ${percent(done, total)}`;
+}
+
+function Failed({ n }: { n: number }) {
+  return n > 0 ? (
+    <b class="text-error" title={plural(n, 'closure')}>
+      {count(n)} failed
+    </b>
+  ) : null;
+}

@@ -1,0 +1,58 @@
+#include "web/engine/engine_link.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <thread>
+
+namespace muster::web {
+
+namespace asio = boost::asio;
+
+void answer_box::push(coro::function deliver) {
+  if (mail.push(std::move(deliver)))
+    asio::post(context, [this] { drain(); });  // engine_link keeps the box until this has run
+}
+
+void answer_box::drain() {
+  std::vector<coro::function> ready;
+  mail.drain(ready);
+  for (auto& deliver : ready) deliver();
+}
+
+coro::task<void> answer_wait::until(std::chrono::steady_clock::time_point deadline) {
+  timer.expires_at(deadline);
+  co_await timer.async_wait(asio::as_tuple(asio::use_awaitable));
+}
+
+engine_link::engine_link(asio::io_context& context, engine_gateway& engine,
+                         std::chrono::milliseconds limit)
+    : context_(context),
+      engine_(engine),
+      limit_(limit),
+      box_(std::make_shared<answer_box>(context)) {}
+
+// An engine thread may be between "the mailbox wants a wake-up" and posting it: run what it posts
+// until nobody can touch the context any more.
+engine_link::~engine_link() {
+  while (!box_->mail.close_if_idle()) {
+    context_.restart();
+    context_.poll();
+    std::this_thread::yield();
+  }
+}
+
+muster::status engine_link::stopping() {
+  return {muster::code::unavailable, "the server is stopping"};
+}
+
+muster::status engine_link::client_left() {
+  return {muster::code::cancelled, "the client closed the connection"};
+}
+
+muster::status engine_link::too_slow(std::chrono::milliseconds limit) {
+  return {muster::code::unavailable,
+          "the engine did not answer within " + std::to_string(limit.count()) + " ms"};
+}
+
+}  // namespace muster::web

@@ -1,0 +1,52 @@
+// What the web layer can be told: address, limits, time limits, whom it trusts. Plain data, fixed
+// once the server has started.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace muster::web {
+
+/// How long the other side may take. Whoever takes longer is disconnected without an answer.
+struct web_timeouts {
+  std::chrono::milliseconds idle = std::chrono::seconds(75);    // between two requests
+  std::chrono::milliseconds header = std::chrono::seconds(10);  // from its first to its last byte
+  std::chrono::milliseconds body = std::chrono::seconds(30);    // for each 64 KiB of it
+  std::chrono::milliseconds write = std::chrono::seconds(30);   // for each 64 KiB of an answer
+  std::chrono::milliseconds engine = std::chrono::seconds(10);  // an answer from the engine: 503
+  std::chrono::milliseconds websocket_write = std::chrono::seconds(10);  // one message
+  std::chrono::milliseconds websocket_ack = std::chrono::seconds(15);    // silence of a client
+};
+
+struct web_options {
+  std::string address = "127.0.0.1";
+  unsigned short port = 8477;  // 0: the system picks one
+  /// Larger bodies are answered 413. An NDJSON append is unlimited, each of its lines is not.
+  std::size_t body_limit_bytes = std::size_t{64} << 20;
+  /// Longer request headers are answered 431.
+  std::uint32_t header_limit_bytes = 16 * 1024;
+  /// Full: the listener stops accepting until a connection ends; the system queues or refuses.
+  std::size_t connections_max = 1024;
+  /// Full: the handshake is answered 503 with Retry-After.
+  std::size_t websocket_clients_max = 64;
+  /// Kernel send buffer of a connection; 0 leaves it to the system.
+  int send_buffer_bytes = 0;
+  web_timeouts timeouts;
+  /// How often subscribed WebSocket clients get what changed.
+  std::chrono::milliseconds websocket_tick = std::chrono::milliseconds(500);
+  /// Names a `Host` header may carry. On a loopback address localhost, 127.0.0.1, [::1] and the
+  /// address itself are allowed as well and everything else is refused (DNS rebinding); on any
+  /// other address an empty list allows every name.
+  std::vector<std::string> allowed_hosts;
+  /// Origins (`https://ops.example`) whose pages may change state or open the WebSocket, besides
+  /// the server's own.
+  std::vector<std::string> allowed_origins;
+  std::string version = "0.1.0";
+  std::uint64_t boot = 0;     // random; tells this run of the server from the one before
+  std::string dashboard_dir;  // serve the page from this directory, for its developers
+};
+
+}  // namespace muster::web

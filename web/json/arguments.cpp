@@ -1,0 +1,152 @@
+#include "web/json/arguments.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/text.hpp"
+#include "server/core/api/gaps.hpp"
+#include "web/json/id_text.hpp"
+
+namespace muster::web {
+
+namespace {
+
+// Nothing that begins with '$' hides in most arguments, so most are not walked.
+bool may_hold_reference(json_ref const& at) {
+  return at.text().find('$') != std::string_view::npos ||
+         at.text().find("\\u0024") != std::string_view::npos;
+}
+
+void refuse(json_check& check, json_ref const& at, std::string const& what) {
+  auto p = make_problem(422, muster::code::unimplemented, at.path() + ": " + what);
+  p.field = at.path();
+  check.fail(std::move(p));
+}
+
+void note_per_worker(json_check& check, json_ref const& id,
+                     std::vector<core::per_worker_id>& noted) {
+  if (!check.is(id, json_type::string)) return;
+  auto const v = parse_per_worker(id.string());
+  if (!v) return check.fail(id, "expected a per-worker value's id, \"pw_…\"");
+  if (std::find(noted.begin(), noted.end(), *v) == noted.end()) noted.push_back(*v);
+}
+
+// A reference in the text, by where it stands.
+struct reference {
+  std::size_t begin = 0, size = 0;
+  core::input_ref input;
+};
+
+// The id in {"$remote_value": id}.
+std::optional<core::input_ref> input_of(json_check& check, json_ref const& id) {
+  if (!check.is(id, json_type::string)) return {};
+  auto const text = id.string();
+  core::input_ref input;
+  if (text.starts_with('#')) {
+    auto const end = text.data() + text.size();
+    auto const [last, error] = std::from_chars(text.data() + 1, end, input.position);
+    if (error == std::errc() && last == end) return input;
+  } else if (auto const closure = parse_value(text)) {
+    input.closure = *closure;
+    return input;
+  }
+  check.fail(id, "expected a RemoteValue's id, \"rv_…\", or \"#N\" for a closure of this request");
+  return {};
+}
+
+// Depth is bounded by json_depth_max.
+void find_references(json_check& check, json_ref const& at, char const* origin,
+                     std::vector<reference>& found, std::vector<core::per_worker_id>& per_worker) {
+  if (at.type() != json_type::array && at.type() != json_type::object) return;
+  bool const object = at.type() == json_type::object;
+  for (json_walk m(at); m.next() && !check.failed();) {
+    if (object) {
+      auto const key = m.key();
+      if (key == "$per_worker") {
+        note_per_worker(check, m.value(), per_worker);
+        if (m.next()) check.fail(at, "{\"$per_worker\": …} stands alone");
+        return;
+      }
+      if (key == "$bytes")
+        refuse(check, at, "{\"$bytes\": …} is supported as the only argument of a closure");
+      if (key == "$remote_value") {
+        auto const input = input_of(check, m.value());
+        if (m.next()) check.fail(at, "{\"$remote_value\": …} stands alone");
+        if (check.failed()) return;
+        found.push_back(
+            {static_cast<std::size_t>(at.text().data() - origin), at.text().size(), *input});
+        return;
+      }
+    }
+    find_references(check, m.value(), origin, found, per_worker);
+  }
+}
+
+// Appends the text without its references, which become inputs.
+void append_cut(json_check& check, json_ref const& at, std::string& text, encoded_arguments& out) {
+  std::vector<reference> found;
+  if (may_hold_reference(at)) find_references(check, at, at.text().data(), found, out.per_worker);
+  std::size_t from = 0;
+  for (auto& r : found) {
+    text += at.text().substr(from, r.begin - from);
+    from = r.begin + r.size;
+    r.input.offset = static_cast<std::uint32_t>(text.size());
+    out.inputs.push_back(r.input);
+  }
+  text += at.text().substr(from);
+}
+
+// The bytes, when the one argument is {"$bytes":"…"}.
+std::optional<std::string> sole_bytes(json_check& check, json_ref const& args) {
+  json_walk items(args);
+  if (!items.next() || items.value().type() != json_type::object) return {};
+  json_ref const first = items.value();
+  json_walk members(first);
+  if (!members.next() || members.key() != "$bytes") return {};
+  json_ref const encoded = members.value();
+  if (members.next() || items.next()) return {};
+  if (!check.is(encoded, json_type::string)) return {};
+  auto bytes = from_base64(encoded.string());
+  if (!bytes) check.fail(encoded, "expected base64");
+  return bytes;
+}
+
+}  // namespace
+
+encoded_arguments encode_arguments(json_check& check, json_ref const* args,
+                                   json_ref const* kwargs) {
+  encoded_arguments out;
+  if (args && !check.is(*args, json_type::array)) return out;
+  if (kwargs && !check.is(*kwargs, json_type::object)) return out;
+  bool const has_kwargs = kwargs && json_walk(*kwargs).next();
+  bool const plain = !(args && may_hold_reference(*args)) && !has_kwargs;
+  if (plain) {
+    out.args = core::blob(args ? args->text() : std::string_view("[]"));
+    return out;
+  }
+  if (args && !has_kwargs)
+    if (auto const bytes = sole_bytes(check, *args)) {
+      out.args = core::blob(*bytes, core::encoding::bytes);
+      return out;
+    }
+  std::string text = has_kwargs ? "{\"args\":" : "";
+  if (args)
+    append_cut(check, *args, text, out);
+  else
+    text += "[]";
+  if (has_kwargs) {
+    text += ",\"kwargs\":";
+    append_cut(check, *kwargs, text, out);
+    text += "}";
+  }
+  if (!check.failed()) out.args = core::blob(text);
+  return out;
+}
+
+std::string shown_arguments(core::closure_view const& c) {
+  return core::fill_gaps(c.args.view(), c.extras->inputs, [&](std::size_t i) {
+    return "{\"$remote_value\":\"" + value_text(c.inputs[i]) + "\"}";
+  });
+}
+
+}  // namespace muster::web

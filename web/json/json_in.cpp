@@ -1,0 +1,191 @@
+// Boost.JSON's parser decides what is JSON; after that, finding the end of a value needs only
+// quotes, backslashes and brackets.
+#include "web/json/json_in.hpp"
+
+#include <boost/json/basic_parser_impl.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/value.hpp>
+#include <charconv>
+
+namespace muster::web {
+
+namespace {
+
+namespace json = boost::json;
+
+// Accepts everything: only well-formedness is asked for.
+struct no_handler {
+  static constexpr std::size_t max_object_size = static_cast<std::size_t>(-1);
+  static constexpr std::size_t max_array_size = static_cast<std::size_t>(-1);
+  static constexpr std::size_t max_key_size = static_cast<std::size_t>(-1);
+  static constexpr std::size_t max_string_size = static_cast<std::size_t>(-1);
+
+  bool on_document_begin(json::error_code&) { return true; }
+  bool on_document_end(json::error_code&) { return true; }
+  bool on_array_begin(json::error_code&) { return true; }
+  bool on_array_end(std::size_t, json::error_code&) { return true; }
+  bool on_object_begin(json::error_code&) { return true; }
+  bool on_object_end(std::size_t, json::error_code&) { return true; }
+  bool on_string_part(json::string_view, std::size_t, json::error_code&) { return true; }
+  bool on_string(json::string_view, std::size_t, json::error_code&) { return true; }
+  bool on_key_part(json::string_view, std::size_t, json::error_code&) { return true; }
+  bool on_key(json::string_view, std::size_t, json::error_code&) { return true; }
+  bool on_number_part(json::string_view, json::error_code&) { return true; }
+  bool on_int64(std::int64_t, json::string_view, json::error_code&) { return true; }
+  bool on_uint64(std::uint64_t, json::string_view, json::error_code&) { return true; }
+  bool on_double(double, json::string_view, json::error_code&) { return true; }
+  bool on_bool(bool, json::error_code&) { return true; }
+  bool on_null(json::error_code&) { return true; }
+  bool on_comment_part(json::string_view, json::error_code&) { return true; }
+  bool on_comment(json::string_view, json::error_code&) { return true; }
+};
+
+bool blank(char c) {
+  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+std::string_view trim(std::string_view text) {
+  while (!text.empty() && blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && blank(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+json::error_code validate(std::string_view text, std::size_t& good) {
+  json::parse_options options;
+  options.max_depth = json_depth_max;
+  json::basic_parser<no_handler> parser(options);
+  json::error_code ec;
+  good = parser.write_some(false, text.data(), text.size(), ec);
+  if (!ec && trim(text.substr(good)).size() > 0) ec = json::error::extra_data;
+  return ec;
+}
+
+// REQUIRES: `at` is on the opening quote. Gives the position behind the closing one.
+std::size_t string_end(std::string_view text, std::size_t at) {
+  for (++at; text[at] != '"'; ++at)
+    if (text[at] == '\\') ++at;
+  return at + 1;
+}
+
+// REQUIRES: `at` is on the first character of a value.
+std::size_t value_end(std::string_view text, std::size_t at) {
+  if (text[at] == '"') return string_end(text, at);
+  if (text[at] != '{' && text[at] != '[') {
+    auto const end = text.find_first_of(",]} \t\r\n", at);
+    return end == std::string_view::npos ? text.size() : end;
+  }
+  for (std::size_t depth = 0;;) {
+    char const c = text[at];
+    if (c == '"') {
+      at = string_end(text, at);
+      continue;
+    }
+    ++at;
+    if (c == '{' || c == '[') ++depth;
+    if ((c == '}' || c == ']') && --depth == 0) return at;
+  }
+}
+
+}  // namespace
+
+std::string_view name(json_type t) {
+  static constexpr std::string_view names[] = {"null",   "boolean", "number",
+                                               "string", "array",   "object"};
+  return names[static_cast<std::size_t>(t)];
+}
+
+std::optional<problem> check_json(std::string_view text) {
+  std::size_t good = 0;
+  auto const ec = validate(text, good);
+  if (!ec) return {};
+  if (trim(text).empty()) return invalid({}, "expected JSON, got an empty body");
+  std::size_t line = 1, column = 1;
+  for (char const c : text.substr(0, good)) {
+    ++column;
+    if (c == '\n') ++line, column = 1;
+  }
+  auto p = invalid({}, "malformed JSON at line " + std::to_string(line) + ", column " +
+                           std::to_string(column) + ": " + ec.message());
+  if (ec == json::error::too_deep) p.limit = std::to_string(json_depth_max) + " levels";
+  return p;
+}
+
+bool is_json(std::string_view text) {
+  std::size_t good = 0;
+  return !validate(text, good);
+}
+
+std::string decode_json_string(std::string_view literal) {
+  if (literal.find('\\') == std::string_view::npos)
+    return std::string(literal.substr(1, literal.size() - 2));
+  auto const value = json::parse(json::string_view(literal.data(), literal.size()));
+  return std::string(value.get_string().data(), value.get_string().size());
+}
+
+json_ref::json_ref(std::string_view text) : text_(trim(text)) {}
+
+json_type json_ref::type() const {
+  switch (text_.front()) {
+    case 'n':
+      return json_type::null;
+    case 't':
+    case 'f':
+      return json_type::boolean;
+    case '"':
+      return json_type::string;
+    case '[':
+      return json_type::array;
+    case '{':
+      return json_type::object;
+    default:
+      return json_type::number;
+  }
+}
+
+std::string json_ref::path() const {
+  if (!parent_) return {};
+  auto const above = parent_->path();
+  if (key_.empty()) return above + "[" + std::to_string(index_) + "]";
+  return above.empty() ? decode_json_string(key_) : above + "." + decode_json_string(key_);
+}
+
+std::string json_ref::string() const {
+  return decode_json_string(text_);
+}
+
+std::optional<std::int64_t> json_ref::integer() const {
+  std::int64_t n = 0;
+  auto const [end, ec] = std::from_chars(text_.data(), text_.data() + text_.size(), n);
+  if (ec != std::errc{} || end != text_.data() + text_.size()) return {};
+  return n;
+}
+
+json_walk::json_walk(json_ref const& of)
+    : of_(of),
+      rest_(of.text().substr(1)),
+      object_(of.text().front() == '{'),
+      value_(std::string_view(), &of) {
+  value_.index_ = static_cast<std::size_t>(-1);
+}
+
+bool json_walk::next() {
+  while (blank(rest_.front()) || rest_.front() == ',') rest_.remove_prefix(1);
+  if (rest_.front() == '}' || rest_.front() == ']') return false;
+  if (object_) {
+    auto const end = string_end(rest_, 0);
+    value_.key_ = rest_.substr(0, end);
+    rest_.remove_prefix(end);
+    while (blank(rest_.front()) || rest_.front() == ':') rest_.remove_prefix(1);
+  }
+  ++value_.index_;
+  auto const end = value_end(rest_, 0);
+  value_.text_ = rest_.substr(0, end);
+  rest_.remove_prefix(end);
+  return true;
+}
+
+std::string json_walk::key() const {
+  return decode_json_string(value_.key_);
+}
+
+}  // namespace muster::web

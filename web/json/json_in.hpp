@@ -1,0 +1,74 @@
+// Reads JSON that clients sent, in place: the text is validated once, then walked as slices, so
+// that arguments reach the workers exactly as they were written (no number changes on the way) and
+// a body of 64 MiB needs no tree. Slices refer to the text and to their parents: keep both alive.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "web/json/problem.hpp"
+
+namespace muster::web {
+
+/// Nested deeper is refused.
+inline constexpr std::size_t json_depth_max = 64;
+
+enum class json_type : std::uint8_t { null, boolean, number, string, array, object };
+std::string_view name(json_type t);
+
+/// Nothing when the text is exactly one JSON value, else what is wrong and where (line, column).
+std::optional<problem> check_json(std::string_view text);
+/// The same as yes or no, for values that workers sent.
+bool is_json(std::string_view text);
+
+/// One value in text that check_json accepted.
+class json_ref {
+ public:
+  explicit json_ref(std::string_view text);
+
+  json_type type() const;
+  std::string_view text() const { return text_; }
+  /// "closures[3].args"; empty for the outermost value.
+  std::string path() const;
+
+  /// REQUIRES: a string. Decoded.
+  std::string string() const;
+  /// REQUIRES: a boolean.
+  bool boolean() const { return text_.front() == 't'; }
+  /// A number without fraction or exponent that fits, else nothing.
+  std::optional<std::int64_t> integer() const;
+
+ private:
+  friend class json_walk;
+  json_ref(std::string_view text, json_ref const* parent) : text_(text), parent_(parent) {}
+
+  std::string_view text_;
+  json_ref const* parent_ = nullptr;
+  std::string_view key_;   // as written, with quotes; empty in an array
+  std::size_t index_ = 0;  // in an array
+};
+
+/// The members of an object or elements of an array, in order. REQUIRES: `of` outlives the walk.
+class json_walk {
+ public:
+  explicit json_walk(json_ref const& of);
+
+  bool next();
+  /// REQUIRES: next() was true.
+  json_ref const& value() const { return value_; }
+  std::string key() const;
+
+ private:
+  json_ref const& of_;
+  std::string_view rest_;  // behind the last value
+  bool const object_;
+  json_ref value_;
+};
+
+/// A JSON string literal, with its quotes, decoded.
+std::string decode_json_string(std::string_view literal);
+
+}  // namespace muster::web

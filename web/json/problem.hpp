@@ -1,0 +1,39 @@
+// What is answered when a request cannot be served: RFC 9457 problem details. Plain data, made
+// anywhere on the web thread, serialised once.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "server/core/api/model.hpp"
+
+namespace muster::web {
+
+struct problem {
+  unsigned status = 500;
+  muster::code code = muster::code::internal;
+  std::string detail;
+  std::string field;     // the parameter or member that is wrong: "closures[3].args"
+  std::string limit;     // the limit that was hit, with its unit
+  unsigned retry_s = 0;  // > 0: Retry-After
+  std::string allow;     // 405: the methods that would do
+  std::vector<std::pair<std::string, std::uint64_t>> counts;  // how far a partial request came
+  std::optional<core::failure> failure;                       // how the function ended
+};
+
+/// The HTTP status that stands for a core code.
+unsigned http_status(muster::code c);
+/// "Not Found"; "Unknown" for numbers that this server does not send.
+std::string_view reason_phrase(unsigned status);
+
+problem to_problem(muster::status const& s);
+problem invalid(std::string field, std::string detail, std::string limit = {});
+problem make_problem(unsigned status, muster::code code, std::string detail);
+
+std::string to_json(problem const& p);
+
+}  // namespace muster::web

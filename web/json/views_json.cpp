@@ -1,0 +1,269 @@
+#include "web/json/views_json.hpp"
+
+#include "base/text.hpp"
+#include "web/json/arguments.hpp"
+#include "web/json/id_text.hpp"
+#include "web/json/json_in.hpp"
+#include "web/json/log_json.hpp"
+
+namespace muster::web {
+
+namespace {
+// Times in milliseconds since the epoch; 0 when it has not happened.
+void time(json_out& out, std::string_view key, core::time_point t) {
+  out.key(key).number(core::to_unix_ms(t));
+}
+
+void write(json_out& out, core::attempt_view const& a) {
+  out.begin_object();
+  out.key("attempt").number(a.attempt);
+  out.key("worker").string(a.worker);
+  out.key("incarnation").string(hex16(core::raw(a.incarnation)));
+  out.key("host").string(a.host);
+  time(out, "started_ms", a.started);
+  time(out, "ended_ms", a.ended);
+  out.key("outcome").string(a.outcome);
+  out.end_object();
+}
+}  // namespace
+
+void write(json_out& out, core::failure const& f) {
+  out.begin_object();
+  out.key("kind").string(core::name(f.kind));
+  out.key("type").string(f.type);
+  out.key("message").string(f.message);
+  out.key("traceback").string(f.traceback);
+  out.key("worker").string(f.worker);
+  out.key("attempt").number(f.attempt);
+  if (!f.dependencies.empty()) {
+    out.key("dependencies").begin_array();
+    for (auto const& d : f.dependencies) out.string(d);
+    out.end_array();
+  }
+  out.end_object();
+}
+
+void write(json_out& out, core::closure_counts const& c) {
+  out.begin_object();
+  out.key("total").number(c.total());
+  out.key("blocked").number(c.blocked);
+  out.key("queued").number(c.queued);
+  out.key("running").number(c.running);
+  out.key("succeeded").number(c.succeeded);
+  out.key("failed").number(c.failed);
+  out.key("cancelled").number(c.cancelled);
+  out.end_object();
+}
+
+void write(json_out& out, core::job_view const& j) {
+  out.begin_object();
+  out.key("id").string(job_text(j.id));
+  out.key("name").string(j.name);
+  out.key("state").string(core::name(j.state));
+  out.key("open").boolean(j.open);
+  out.key("stopping").boolean(j.stopping);
+  out.key("streaming").boolean(j.streaming);
+  if (j.streaming) out.key("generation").number(j.generation);
+  if (j.holding) {
+    out.key("holding").begin_object();
+    out.key("attached").boolean(j.attached);
+    out.key("detached").boolean(j.detached);
+    if (j.lease_until != core::never) time(out, "kept_until_ms", j.lease_until);
+    out.key("values").number(j.values);
+    out.key("value_bytes").number(j.value_bytes);
+    out.end_object();
+  }
+  out.key("on_error").string(core::name(j.on_error));
+  out.key("counts");
+  write(out, j.counts);
+  out.key("put_back").number(j.put_back);
+  out.key("retried").number(j.retried);
+  if (j.weight != 1) out.key("weight").number(j.weight);
+  if (j.deadline != core::never) time(out, "deadline_ms", j.deadline);
+  time(out, "created_ms", j.created);
+  time(out, "finished_ms", j.finished);
+  if (j.error) {
+    out.key("error");
+    write(out, *j.error);
+  }
+  if (!j.metadata.empty()) out.key("metadata").raw(j.metadata);
+  out.end_object();
+}
+
+void write_value(json_out& out, core::blob const& b) {
+  if (b.encoding() == core::encoding::json && is_json(b.view())) {
+    out.raw(b.view());
+  } else {
+    out.begin_object().key("$bytes").string(base64(b.view())).end_object();
+  }
+}
+
+void write_needs(json_out& out, core::closure_options const& o) {
+  if (!o.task_job.empty())
+    out.key("task").string(o.task_job +
+                           (o.task_index < 0 ? "" : ":" + std::to_string(o.task_index)));
+  if (!o.gang.empty()) out.key("gang").string(o.gang);
+  if (!o.labels.empty()) {
+    out.key("labels").begin_object();
+    for (auto const& [key, value] : o.labels) out.key(key).string(value);
+    out.end_object();
+  }
+  if (o.resources.empty()) return;
+  out.key("resources").begin_object();
+  for (auto const& [name, amount] : o.resources) out.key(name).number(amount);
+  out.end_object();
+}
+
+// Only what differs from a plain closure's.
+void write_options(json_out& out, core::closure_view const& c) {
+  auto const ms = [](core::duration d) {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(d).count();
+  };
+  auto const& o = c.options;
+  if (o.priority != 0) out.key("priority").number(o.priority);
+  if (o.max_retries != 0) {
+    out.key("max_retries").number(o.max_retries);
+    out.key("retries").number(c.retries);
+    out.key("retry_delay_ms").number(ms(o.retry_initial));
+    out.key("retry_delay_max_ms").number(ms(o.retry_max));
+  }
+  if (c.start_at != core::time_point{}) time(out, "start_ms", c.start_at);
+  if (o.deadline != core::duration{}) time(out, "deadline_ms", c.created + o.deadline);
+  write_needs(out, o);
+  if (!c.per_worker.empty()) {
+    out.key("per_worker").begin_array();
+    for (auto const v : c.per_worker) out.string(per_worker_text(v));
+    out.end_array();
+  }
+  if (c.inputs.empty()) return;
+  out.key("inputs_missing").number(c.inputs_missing);
+  out.key("inputs").begin_array();
+  for (auto const i : c.inputs) out.string(value_text(i));
+  out.end_array();
+}
+
+void write(json_out& out, core::closure_view const& c, server::closure_progress const* progress) {
+  out.begin_object();
+  out.key("id").string(closure_text(c.id));
+  out.key("job").string(job_text(c.job));
+  out.key("index").number(c.index);
+  out.key("function").string(c.function);
+  out.key("state").string(core::name(c.state));
+  out.key("cancel_requested").boolean(c.cancel_requested);
+  out.key("remote_value").string(value_text(c.id));
+  out.key("value_status").string(core::name(c.value));
+  if (c.state == core::closure_state::succeeded) out.key("value_bytes").number(c.value_bytes);
+  if (c.spilled) out.key("value_spilled").boolean(true);
+  if (!c.released.empty()) out.key("value_released").string(c.released);
+  if (c.args) {
+    out.key("args");
+    if (c.extras)
+      out.raw(shown_arguments(c));
+    else
+      write_value(out, c.args);
+  }
+  write_options(out, c);
+  time(out, "created_ms", c.created);
+  time(out, "finished_ms", c.finished);
+  if (c.error) {
+    out.key("error");
+    write(out, *c.error);
+  }
+  if (progress) {
+    out.key("progress");
+    write(out, *progress);
+  }
+  out.key("attempts").begin_array();
+  for (auto const& a : c.attempts) write(out, a);
+  out.end_array();
+  out.end_object();
+}
+
+void write(json_out& out, core::task_view const& t, core::time_point now) {
+  out.begin_object();
+  out.key("kind").string("worker");
+  out.key("row").number(t.row);
+  out.key("job").string(t.job);
+  out.key("index").number(t.index);
+  out.key("state").string(core::name(t.state));
+  time(out, "since_ms", t.since);
+  time(out, "last_seen_ms", t.last_seen);
+  auto const age = std::chrono::duration_cast<std::chrono::milliseconds>(now - t.last_seen);
+  out.key("heartbeat_age_ms").number(std::max<std::int64_t>(0, age.count()));
+  out.key("incarnation").string(hex16(core::raw(t.incarnation)));
+  out.key("host").string(t.host);
+  out.key("pid").number(t.pid);
+  out.key("version").string(t.version);
+  out.key("slots").number(t.slots);
+  out.key("credits").number(t.credits);
+  out.key("running").number(t.running);
+  out.key("finished").number(t.finished);
+  out.key("failed").number(t.failed);
+  out.key("restarts").number(t.restarts);
+  out.key("reconnects").number(t.reconnects);
+  out.key("draining").boolean(t.draining);
+  out.key("away").boolean(t.away);
+  if (t.starts_at != core::time_point{}) time(out, "starts_ms", t.starts_at);
+  if (t.lost_since != core::never) {
+    time(out, "lost_since_ms", t.lost_since);
+    out.key("given_up").boolean(t.given_up);
+  }
+  out.key("functions").begin_array();
+  for (auto const& f : t.functions) out.string(f);
+  out.end_array();
+  out.key("labels").begin_object();
+  for (auto const& [key, value] : t.labels) out.key(key).string(value);
+  out.end_object();
+  out.key("resources").begin_object();
+  for (auto const& [name, amount] : t.resources) {
+    out.key(name).begin_object().key("total").number(amount);
+    for (auto const& [known, left] : t.free)
+      if (known == name) out.key("free").number(left);
+    out.end_object();
+  }
+  out.end_object();
+  out.key("error").string(t.error);
+  out.end_object();
+}
+
+void write(json_out& out, core::per_worker_view const& v) {
+  out.begin_object();
+  out.key("id").string(per_worker_text(v.id));
+  out.key("name").string(v.name);
+  out.key("function").string(v.function);
+  if (v.args) {
+    out.key("args");
+    write_value(out, v.args);
+  }
+  if (v.owner != core::session_id{}) out.key("job").string(job_text(v.owner));
+  time(out, "created_ms", v.created);
+  out.key("released").boolean(v.released);
+  out.key("users").number(v.users);
+  out.key("components").begin_array();
+  for (auto const& part : v.components) {
+    out.begin_object();
+    out.key("task").string(part.job + ":" + std::to_string(part.index));
+    out.key("status").string(core::name(part.state));
+    time(out, "since_ms", part.since);
+    if (part.error) {
+      out.key("error");
+      write(out, *part.error);
+    }
+    out.end_object();
+  }
+  out.end_array().end_object();
+}
+
+void write(json_out& out, core::function_view const& f) {
+  out.begin_object();
+  out.key("name").string(f.name);
+  out.key("workers").number(f.workers);
+  out.key("queued").number(f.queued);
+  out.key("running").number(f.running);
+  out.key("succeeded").number(f.succeeded);
+  out.key("failed").number(f.failed);
+  out.key("cancelled").number(f.cancelled);
+  out.end_object();
+}
+
+}  // namespace muster::web

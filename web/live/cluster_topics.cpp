@@ -1,0 +1,242 @@
+#include "web/live/cluster_topics.hpp"
+
+#include "base/text.hpp"
+#include "web/json/cluster_json.hpp"
+
+namespace muster::web {
+
+namespace {
+
+using coordination::cluster_id;
+
+// Agents of one look at the engine, so that it is never held up for long.
+constexpr std::size_t agents_a_step = 1000;
+
+struct named_agent {
+  std::string cluster;
+  coordination::agent_view view;
+};
+struct named_barrier {
+  std::string cluster;
+  coordination::barrier_view view;
+};
+
+// What one step on the engine copied.
+struct copied {
+  std::vector<coordination::cluster_view> clusters;
+  std::size_t more_clusters = 0;
+  std::vector<named_barrier> barriers;
+  std::size_t more_barriers = 0;
+  std::vector<server::event> events;
+  std::vector<cluster_id> ids;  // parallel to `clusters` when they are wanted
+  cluster_id main{};
+  core::time_point now{};
+};
+
+void copy_barriers(engine_room& room, cluster_id c, copied& into) {
+  auto const& all = room.coordination.state();
+  auto rows = all.current(c).barriers(into.now, 0, barriers_shown + 1);
+  if (rows.size() > barriers_shown) {
+    rows.pop_back();
+    ++into.more_barriers;
+  }
+  std::size_t in_full = 0;
+  for (auto& b : rows) {
+    if (b.state == coordination::barrier_state::running && in_full++ < barriers_shown_in_full)
+      if (auto whole = all.current(c).barrier(into.now, b.id)) b = std::move(*whole);
+    into.barriers.push_back({all.spec(c).name, std::move(b)});
+  }
+}
+
+copied copy(engine_room& room, cluster_wishes wishes) {
+  auto const& all = room.coordination.state();
+  copied c;
+  c.now = room.coordination.now();
+  c.ids = all.ids();
+  c.main = room.doors.main();
+  if (c.ids.size() > clusters_shown) {
+    c.more_clusters = c.ids.size() - clusters_shown;
+    c.ids.resize(clusters_shown);
+  }
+  for (auto const id : c.ids) {
+    if (wishes.clusters) {
+      c.clusters.push_back(all.view(id, c.now));
+      c.clusters.back().address = room.doors.address(id);
+    }
+    if (wishes.barriers) copy_barriers(room, id, c);
+  }
+  auto const last = room.events.last();
+  if (wishes.events)
+    c.events = room.events.after(last - std::min<std::uint64_t>(events_shown, last), events_shown);
+  return c;
+}
+
+struct agent_cursor {
+  std::size_t cluster = 0, task = 0;
+};
+
+// The next agents; moves the cursor.
+std::vector<named_agent> copy_agents(engine_room& room, std::vector<cluster_id> const& ids,
+                                     agent_cursor& at) {
+  auto const& all = room.coordination.state();
+  std::vector<named_agent> rows;
+  while (at.cluster < ids.size() && rows.size() < agents_a_step) {
+    auto const id = ids[at.cluster];
+    std::vector<coordination::agent_view> some;
+    if (all.exists(id))
+      some = all.current(id).tasks(room.coordination.now(), at.task, agents_a_step - rows.size());
+    if (some.empty()) {
+      at = {at.cluster + 1, 0};
+      continue;
+    }
+    at.task += some.size();
+    for (auto& a : some) rows.push_back({all.spec(id).name, std::move(a)});
+  }
+  return rows;
+}
+
+void write_cause(json_out& out, coordination::generation_view const& g) {
+  if (!g.cause) return;
+  out.key("cause").begin_object();
+  out.key("task").string(g.cause->task);
+  out.key("message").string(g.cause->message);
+  out.key("at").number(core::to_unix_ms(g.cause->at));
+  out.end_object();
+}
+
+std::string cluster_row(coordination::cluster_view const& c, bool main) {
+  auto const& g = c.generation;
+  std::string text;
+  json_out out(text);
+  out.begin_object();
+  out.key("name").string(c.spec.name);
+  out.key("main").boolean(main);
+  out.key("address").string(c.address);
+  out.key("tasks").number(c.spec.size());
+  out.key("state").string(coordination::name(g.state));
+  out.key("generation").number(g.number);
+  out.key("started").number(core::to_unix_ms(g.started));
+  using enum coordination::agent_health;
+  out.key("agents").begin_object();
+  for (auto const h : {missing, registering, connected, late, error, disconnected})
+    out.key(lower(coordination::name(h))).number(g.by_health[static_cast<std::size_t>(h)]);
+  out.end_object();
+  out.key("barriers").number(g.barriers_running);
+  out.key("keys").number(g.keys);
+  out.key("key_waits").number(g.parked_key_waits);
+  write_cause(out, g);
+  out.end_object();
+  return text;
+}
+
+std::string agent_row(named_agent const& n) {
+  auto const& a = n.view;
+  std::string text;
+  json_out out(text);
+  out.begin_object();
+  out.key("cluster").string(n.cluster);
+  out.key("job").string(a.job);
+  out.key("index").number(a.index);
+  out.key("state").string(coordination::name(a.health));
+  out.key("incarnation").string(std::to_string(core::raw(a.incarnation)));
+  out.key("address").string(a.peer);
+  out.key("seen").number(core::to_unix_ms(a.last_heartbeat));
+  out.key("devices").number(a.devices);
+  if (a.error) {
+    out.key("code").string(name(a.error->code));
+    out.key("error").string(a.error->message);
+    out.key("casualty").boolean(a.casualty);
+  }
+  if (!a.late_for.empty()) {
+    out.key("late_for").string(a.late_for);
+    out.key("late_since").number(core::to_unix_ms(a.late_since));
+  }
+  out.key("waits").begin_array();
+  for (auto const& w : a.waiting_for) out.string(w);
+  out.end_array();
+  out.end_object();
+  return text;
+}
+
+std::string barrier_row(named_barrier const& n) {
+  auto const& b = n.view;
+  std::string text;
+  json_out out(text);
+  out.begin_object();
+  out.key("cluster").string(n.cluster);
+  out.key("id").string(b.id);
+  out.key("counter").number(b.counter);
+  out.key("state").string(coordination::name(b.state));
+  out.key("arrived").number(b.arrived_count);
+  out.key("of").number(b.participants);
+  out.key("started").number(core::to_unix_ms(b.started));
+  out.key("ended").number(core::to_unix_ms(b.ended));
+  out.key("deadline").number(b.deadline == core::never ? 0 : core::to_unix_ms(b.deadline));
+  out.key("first").string(b.first);
+  out.key("error").string(b.fault ? b.fault->message : std::string());
+  out.key("missing").begin_array();
+  for (std::size_t i = 0; i < std::min(missing_shown, b.missing.size()); ++i) {
+    auto const& m = b.missing[i];
+    out.begin_object();
+    out.key("task").string(m.name);
+    out.key("address").string(m.peer);
+    out.key("seen").number(core::to_unix_ms(m.last_heartbeat));
+    out.end_object();
+  }
+  out.end_array().end_object();
+  return text;
+}
+
+std::string event_row(server::event const& e) {
+  std::string text;
+  json_out out(text);
+  write(out, e);
+  return text;
+}
+
+cluster_rows to_rows(copied const& c) {
+  cluster_rows r;
+  r.now = c.now;
+  r.clusters.more = c.more_clusters;
+  r.barriers.more = c.more_barriers;
+  for (std::size_t i = 0; i < c.clusters.size(); ++i)
+    r.clusters.rows.emplace_back(c.clusters[i].spec.name,
+                                 cluster_row(c.clusters[i], c.ids[i] == c.main));
+  for (auto const& b : c.barriers)
+    r.barriers.rows.emplace_back(b.cluster + "/" + b.view.id, barrier_row(b));
+  for (auto const& e : c.events) r.events.rows.emplace_back(std::to_string(e.number), event_row(e));
+  return r;
+}
+
+}  // namespace
+
+coro::task<muster::result<cluster_rows>> collect_clusters(engine_link& engine,
+                                                          cluster_wishes wishes) {
+  auto first = [wishes](engine_room& room) { return copy(room, wishes); };
+  auto asking = engine.on_engine(std::move(first));
+  auto const c = co_await std::move(asking);
+  if (!c) co_return c.error();
+  auto rows = to_rows(*c);
+  agent_cursor at;
+  while (wishes.agents && at.cluster < c->ids.size()) {
+    if (rows.agents.rows.size() >= agents_shown) {
+      rows.agents.more = 1;
+      break;
+    }
+    using step = std::pair<std::vector<named_agent>, agent_cursor>;
+    auto more = [ids = c->ids, at](engine_room& room) mutable {
+      auto agents = copy_agents(room, ids, at);
+      return step(std::move(agents), at);
+    };
+    auto asking_more = engine.on_engine(std::move(more));
+    auto const page = co_await std::move(asking_more);
+    if (!page) co_return page.error();
+    at = page->second;
+    for (auto const& a : page->first)
+      rows.agents.rows.emplace_back(
+          a.cluster + "/" + a.view.job + ":" + std::to_string(a.view.index), agent_row(a));
+  }
+  co_return rows;
+}
+
+}  // namespace muster::web

@@ -1,0 +1,80 @@
+#include "web/live/jobs_topic.hpp"
+
+#include <algorithm>
+
+#include "web/json/id_text.hpp"
+
+namespace muster::web {
+
+namespace {
+
+bool looks_same(core::job_view const& a, core::job_view const& b) {
+  return a.state == b.state && a.counts == b.counts && a.finished == b.finished &&
+         a.name == b.name && a.error == b.error;
+}
+
+void write_job(json_out& out, core::job_view const& j) {
+  out.begin_object();
+  out.key("id").string(job_text(j.id));
+  out.key("name").string(j.name);
+  out.key("state").string(core::name(j.state));
+  out.key("total").number(j.counts.total());
+  out.key("queued").number(j.counts.queued + j.counts.blocked);
+  out.key("running").number(j.counts.running);
+  out.key("succeeded").number(j.counts.succeeded);
+  out.key("failed").number(j.counts.failed);
+  out.key("cancelled").number(j.counts.cancelled);
+  out.key("created_ms").number(core::to_unix_ms(j.created));
+  out.key("finished_ms").number(core::to_unix_ms(j.finished));
+  out.key("error").string(j.error ? j.error->message : std::string());
+  out.end_object();
+}
+
+}  // namespace
+
+void jobs_topic::update(std::vector<core::job_view> jobs, core::time_point now) {
+  advance(now);
+  std::vector<entry> next;
+  next.reserve(jobs.size());
+  for (auto& j : jobs) {
+    auto const known =
+        std::find_if(jobs_.begin(), jobs_.end(), [&](entry const& e) { return e.view.id == j.id; });
+    bool const same = known != jobs_.end() && looks_same(known->view, j);
+    auto const changed = same ? known->changed : seq();
+    if (!same) last_change_ = seq();
+    next.push_back({std::move(j), changed});
+  }
+  for (auto const& old : jobs_) {
+    auto const kept = std::any_of(next.begin(), next.end(),
+                                  [&](entry const& e) { return e.view.id == old.view.id; });
+    if (kept) continue;
+    gone_.add(seq(), old.view.id);
+    last_change_ = seq();
+  }
+  jobs_ = std::move(next);
+}
+
+bool jobs_topic::can_serve(std::uint64_t from) const {
+  return from <= seq() && gone_.can_serve(from);
+}
+
+shared_text jobs_topic::delta_for(std::uint64_t from) {
+  return last_change_ > from ? delta(from) : nullptr;
+}
+
+void jobs_topic::write_body(json_out& out, std::uint64_t const* from) const {
+  out.key("jobs").begin_array();
+  for (auto const& e : jobs_)
+    if (!from || e.changed > *from) write_job(out, e.view);
+  out.end_array();
+  out.key("gone").begin_array();
+  auto const shown = [this](core::session_id id) {  // again, after newer ones were deleted
+    return std::any_of(jobs_.begin(), jobs_.end(), [&](entry const& e) { return e.view.id == id; });
+  };
+  if (from)
+    for (auto const& [seq, id] : gone_.all())
+      if (seq > *from && !shown(id)) out.string(job_text(id));
+  out.end_array();
+}
+
+}  // namespace muster::web

@@ -1,0 +1,34 @@
+#include "web/live/log_look.hpp"
+
+namespace muster::web {
+
+muster::result<server::log_target> log_target_of(server::hub& h, core::closure_id closure) {
+  auto const c = h.state().closure(closure);
+  if (c) return server::log_target{c->job, closure};
+  if (auto const job = h.logs().job_of(closure)) return server::log_target{*job, closure};
+  return c.error();
+}
+
+muster::result<server::log_target> log_target_of(server::hub& h, core::session_id job) {
+  auto const known = h.state().job(job);
+  if (!known) return known.error();
+  return server::log_target{job, {}};
+}
+
+muster::result<log_state> look_at_log(server::hub& h, server::log_target of, std::uint64_t seq,
+                                      std::size_t limit, bool newest) {
+  auto const job = h.state().job(of.job);
+  if (!job) return job.error();
+  log_state s;
+  s.page = newest ? h.logs().newest(of, limit) : h.logs().after(of, seq, limit);
+  auto const told = s.page.lines.empty() ? seq : s.page.lines.back().seq;
+  s.ended = job->state != core::job_state::running;
+  if (of.closure != core::closure_id{}) {
+    auto const c = h.state().closure(of.closure);
+    s.ended = !c || core::ended(c->state);
+  }
+  s.ended = s.ended && told >= s.page.last;
+  return s;
+}
+
+}  // namespace muster::web

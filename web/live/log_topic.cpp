@@ -1,0 +1,105 @@
+#include "web/live/log_topic.hpp"
+
+#include "web/json/id_text.hpp"
+#include "web/json/log_json.hpp"
+
+namespace muster::web {
+
+namespace {
+
+log_news look(server::hub& h, log_wish const& wish) {
+  log_news news;
+  news.name = wish.name;
+  news.now = h.now();
+  auto of = wish.of.closure == core::closure_id{} ? log_target_of(h, wish.of.job)
+                                                  : log_target_of(h, wish.of.closure);
+  auto log = of ? look_at_log(h, *of, wish.after, log_lines_shown, true) : of.error();
+  if (!log) {
+    news.known = false;
+    return news;
+  }
+  auto& lines = log->page.lines;
+  std::size_t seen = 0;
+  while (seen < lines.size() && lines[seen].seq <= wish.after) ++seen;
+  news.skipped = seen == 0 && lines.size() == log_lines_shown;
+  lines.erase(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(seen));
+  news.lines = std::move(lines);
+  news.dropped = log->page.dropped;
+  news.ended = log->ended;
+  news.progress = h.logs().progress(wish.of.closure);
+  return news;
+}
+
+}  // namespace
+
+coro::task<muster::result<std::vector<log_news>>> collect_logs(engine_link& engine,
+                                                               std::vector<log_wish> wishes) {
+  auto work = [wishes = std::move(wishes)](server::hub& h) {
+    std::vector<log_news> all;
+    for (auto const& w : wishes) all.push_back(look(h, w));
+    return all;
+  };
+  auto asking = engine.on_engine(std::move(work));
+  co_return co_await std::move(asking);
+}
+
+std::optional<server::log_target> log_topic::target_named(std::string_view name) {
+  constexpr std::string_view prefix = "logs:";
+  if (!name.starts_with(prefix)) return {};
+  auto const id = name.substr(prefix.size());
+  if (auto const job = parse_job(id)) return server::log_target{*job, {}};
+  if (auto const closure = parse_closure(id); closure && *closure != core::closure_id{})
+    return server::log_target{{}, *closure};
+  return {};
+}
+
+void log_topic::update(log_news news) {
+  bool const first = !live;
+  live = true;
+  if (!first && news.lines.empty() && news.same_state(state_)) return;
+  advance(news.now);
+  if (news.skipped) {
+    while (!lines_.empty()) forget_oldest();
+    too_old_ = seq() - 1;
+  }
+  earlier_ = earlier_ || news.skipped || news.dropped > 0;
+  for (auto const& l : news.lines) {
+    line made;
+    json_out out(made.json);
+    write(out, l);
+    made.changed = seq();
+    bytes_ += made.json.size();
+    last_ = l.seq;
+    lines_.push_back(std::move(made));
+  }
+  while (lines_.size() > log_lines_shown || (bytes_ > log_bytes_shown && lines_.size() > 1)) {
+    earlier_ = true;
+    forget_oldest();
+  }
+  news.lines.clear();
+  state_ = std::move(news);
+}
+
+void log_topic::forget_oldest() {
+  auto const& oldest = lines_.front();
+  // Who is at the number at which it came has it.
+  too_old_ = std::max(too_old_, oldest.changed - 1);
+  bytes_ -= oldest.json.size();
+  lines_.pop_front();
+}
+
+void log_topic::write_body(json_out& out, std::uint64_t const* from) const {
+  out.key("lines").begin_array();
+  for (auto const& l : lines_)
+    if (!from || l.changed > *from) out.raw(l.json);
+  out.end_array();
+  out.key("earlier").boolean(earlier_);
+  out.key("dropped").number(state_.dropped);
+  out.key("ended").boolean(state_.ended);
+  out.key("known").boolean(state_.known);
+  if (!state_.progress) return;
+  out.key("progress");
+  write(out, *state_.progress);
+}
+
+}  // namespace muster::web

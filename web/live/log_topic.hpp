@@ -1,0 +1,80 @@
+// The topic of one closure's or one job's log: "logs:cl_…", "logs:job_…". Shows its newest lines;
+// what a client missed and is not among them any more, it gets no more, and `earlier` says so. Its
+// number grows only when there is something new. Web thread.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "web/engine/engine_link.hpp"
+#include "web/live/log_look.hpp"
+#include "web/live/topic.hpp"
+
+namespace muster::web {
+
+// Lines that a topic keeps. Full: the oldest is forgotten.
+inline constexpr std::size_t log_lines_shown = 500;
+inline constexpr std::size_t log_bytes_shown = std::size_t{256} << 10;  // as JSON
+
+/// Which lines a topic has not seen.
+struct log_wish {
+  std::string name;
+  server::log_target of;
+  std::uint64_t after = 0;
+};
+
+struct log_news {
+  std::string name;
+  core::time_point now{};
+  std::vector<server::log_line> lines;
+  bool skipped = false;  // there were more than are shown
+  std::uint64_t dropped = 0;
+  bool ended = false;
+  bool known = true;  // else the job is forgotten, or never was
+  std::optional<server::closure_progress> progress;
+
+  bool same_state(log_news const& o) const {
+    return dropped == o.dropped && ended == o.ended && known == o.known && progress == o.progress;
+  }
+};
+
+/// Asks the engine for all of them together.
+coro::task<muster::result<std::vector<log_news>>> collect_logs(engine_link& engine,
+                                                               std::vector<log_wish> wishes);
+
+class log_topic final : public topic {
+ public:
+  /// Nothing when the name is not of this kind of topic. The job of a closure is found later.
+  static std::optional<server::log_target> target_named(std::string_view name);
+
+  log_topic(std::string name, server::log_target of, std::uint64_t seq)
+      : topic(name, seq), named_(std::move(name)), of_(of), too_old_(seq) {}
+
+  log_wish wish() const { return {named_, of_, last_}; }
+  void update(log_news news);
+
+  bool can_serve(std::uint64_t from) const override { return from > too_old_ && from <= seq(); }
+
+ private:
+  struct line {
+    std::string json;
+    std::uint64_t changed = 0;
+  };
+
+  void write_body(json_out& out, std::uint64_t const* from) const override;
+  void forget_oldest();
+
+  std::string const named_;
+  server::log_target const of_;
+  std::deque<line> lines_;
+  std::size_t bytes_ = 0;
+  std::uint64_t last_ = 0;  // number of the newest line
+  std::uint64_t too_old_;   // who is at this number or below it gets everything
+  bool earlier_ = false;    // there were lines before those here
+  log_news state_;          // without its lines
+};
+
+}  // namespace muster::web

@@ -1,0 +1,201 @@
+#include "web/live/websocket_client.hpp"
+
+#include <algorithm>
+
+#include "web/live/log_topic.hpp"
+#include "web/live/websocket_hub.hpp"
+
+namespace muster::web {
+
+namespace {
+constexpr std::size_t word_bytes_max = 64;
+
+std::optional<topic_name> topic_named(std::string_view text) {
+  for (auto const t : topic_names)
+    if (name(t) == text) return t;
+  return {};
+}
+
+bool has_type(json_ref const& body, std::string& type) {
+  if (body.type() != json_type::object) return false;
+  for (json_walk m(body); m.next();)
+    if (m.key() == "t" && m.value().type() == json_type::string) type = m.value().string();
+  return !type.empty();
+}
+}  // namespace
+
+websocket_client::websocket_client(websocket_hub& hub, std::function<void()> wake,
+                                   std::function<void()> abort)
+    : hub_(hub), wake_(std::move(wake)), abort_(std::move(abort)) {
+  hub_.add(*this);
+}
+
+websocket_client::~websocket_client() {
+  hub_.remove(*this);
+}
+
+void websocket_client::receive(std::string_view text) {
+  if (last_words_) return;
+  if (check_json(text)) return say_error("INVALID_ARGUMENT", "not JSON");
+  json_check check;
+  json_ref const body(text);
+  std::string type;
+  if (!has_type(body, type))
+    return say_error("INVALID_ARGUMENT", "a message is an object with 't'");
+  if (type == "sub" || type == "unsub") {
+    receive_topic(check, body, type == "sub");
+  } else if (type == "resume") {
+    receive_resume(check, body);
+  } else if (type == "rows") {
+    receive_rows(check, body);
+  } else if (type != "ack") {
+    return say_error("INVALID_ARGUMENT", "unknown message type");
+  }
+  if (check.failed()) return say_error("INVALID_ARGUMENT", check.failure().detail);
+  heard_ = clock::now();
+}
+
+void websocket_client::receive_topic(json_check& check, json_ref const& body, bool on) {
+  std::string topic;
+  for (json_walk m(body); m.next() && !check.failed();)
+    if (m.key() == "topic") topic = check.text(m.value(), word_bytes_max);
+  auto const t = topic_named(topic);
+  if (!t && !on && logs_.erase(topic) > 0) return;
+  if (!t && on && log_topic::target_named(topic)) {
+    if (auto* p = place_of_log(topic); p && !p->on) p->on = p->wants_snapshot = true;
+    return;
+  }
+  if (!t) return check.fail(invalid("topic", "unknown topic '" + topic + "'"));
+  if (!on) {
+    at(*t) = place{};
+  } else if (!at(*t).on) {
+    subscribe(*t);
+    at(*t).wants_snapshot = true;
+  }
+}
+
+std::size_t websocket_client::subscriptions() const {
+  auto const count = std::count_if(places_.begin(), places_.end(), [](auto& p) { return p.on; });
+  return static_cast<std::size_t>(count) + logs_.size();
+}
+
+websocket_client::place* websocket_client::place_of_log(std::string const& name) {
+  if (auto const known = logs_.find(name); known != logs_.end()) return &known->second;
+  if (logs_.size() >= websocket_logs_max || subscriptions() >= websocket_subscriptions_max) {
+    say_error("RESOURCE_EXHAUSTED", "4 subscriptions to logs are the limit");
+    return nullptr;
+  }
+  hub_.watch_log(name);
+  return &logs_[name];
+}
+
+void websocket_client::subscribe(topic_name t) {
+  if (subscriptions() >= websocket_subscriptions_max)
+    return say_error("RESOURCE_EXHAUSTED", "32 subscriptions are the limit");
+  at(t).on = true;
+  hub_.subscribed(t);
+}
+
+void websocket_client::receive_resume(json_check& check, json_ref const& body) {
+  std::string boot;
+  for (json_walk m(body); m.next() && !check.failed();)
+    if (m.key() == "boot") boot = check.text(m.value(), word_bytes_max);
+  bool const same_boot = boot == hub_.boot();
+  for (json_walk m(body); m.next() && !check.failed();) {
+    if (m.key() != "topics" || !check.is(m.value(), json_type::object)) continue;
+    for (json_walk topics(m.value()); topics.next() && !check.failed();) {
+      auto const t = topic_named(topics.key());
+      auto const seq = check.integer(topics.value(), 0, INT64_MAX);
+      bool const log = !t && log_topic::target_named(topics.key()).has_value();
+      if (!t && !log) return check.unknown(topics.value());
+      auto* const found = log ? place_of_log(std::string(topics.key())) : &at(*t);
+      if (!found) return;
+      auto& p = *found;
+      if (!p.on && t) subscribe(*t);
+      p.on = true;
+      p.seq = static_cast<std::uint64_t>(seq);
+      p.wants_snapshot = !same_boot;
+      p.wants_any = true;
+    }
+  }
+}
+
+void websocket_client::receive_rows(json_check& check, json_ref const& body) {
+  std::vector<std::uint32_t> rows;
+  for (json_walk m(body); m.next() && !check.failed();) {
+    if (m.key() != "ids" || !check.is(m.value(), json_type::array)) continue;
+    for (json_walk ids(m.value()); ids.next() && !check.failed();) {
+      if (rows.size() == websocket_rows_max)
+        return check.fail(m.value(), "more than " + std::to_string(websocket_rows_max) + " rows");
+      rows.push_back(static_cast<std::uint32_t>(check.integer(ids.value(), 0, UINT32_MAX)));
+    }
+  }
+  std::sort(rows.begin(), rows.end());
+  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+  rows_ = std::move(rows);
+}
+
+shared_text websocket_client::next() {
+  if (last_words_) {
+    if (ended_) return nullptr;
+    ended_ = true;
+    return last_words_;
+  }
+  for (auto const t : topic_names)
+    if (auto text = next_of(t)) return text;
+  for (auto& [name, p] : logs_)
+    if (auto* topic = hub_.log_of(name))
+      if (auto text = next_of(p, *topic)) return text;
+  return nullptr;
+}
+
+shared_text websocket_client::next_of(place& p, log_topic& topic) {
+  if (!p.on || !topic.live) return nullptr;
+  bool const snapshot = p.wants_snapshot || !topic.can_serve(p.seq);
+  if (!snapshot && !p.wants_any && p.seq == topic.seq()) return nullptr;
+  auto text = snapshot ? topic.snapshot() : topic.delta(p.seq);
+  p.wants_snapshot = p.wants_any = false;
+  p.seq = topic.seq();
+  return text;
+}
+
+shared_text websocket_client::next_of(topic_name t) {
+  auto& p = at(t);
+  auto& topic = hub_.topic_of(t);
+  if (!p.on || !topic.live) return nullptr;
+  bool const snapshot = p.wants_snapshot || !topic.can_serve(p.seq);
+  if (!snapshot && !p.wants_any && p.seq == topic.seq()) return nullptr;
+  auto text = snapshot ? topic.snapshot() : hub_.delta_for(t, p.seq, rows_);
+  if (!text && p.wants_any) text = topic.delta(p.seq);
+  p.wants_snapshot = p.wants_any = false;
+  if (text) p.seq = topic.seq();
+  return text;
+}
+
+void websocket_client::say_bye(std::string_view reason, std::chrono::milliseconds retry) {
+  if (last_words_) return;
+  std::string text;
+  json_out out(text);
+  out.begin_object();
+  out.key("t").string("bye");
+  out.key("reason").string(reason);
+  out.key("retry_ms").number(retry.count());
+  out.end_object();
+  last_words_ = std::make_shared<std::string const>(std::move(text));
+  wake();
+}
+
+void websocket_client::say_error(std::string_view code, std::string_view detail) {
+  if (last_words_) return;
+  std::string text;
+  json_out out(text);
+  out.begin_object();
+  out.key("t").string("err");
+  out.key("code").string(code);
+  out.key("text").string(detail);
+  out.end_object();
+  last_words_ = std::make_shared<std::string const>(std::move(text));
+  wake();
+}
+
+}  // namespace muster::web

@@ -1,0 +1,100 @@
+#include "web/metrics/closure_metrics.hpp"
+
+namespace muster::web {
+
+namespace {
+
+double seconds(core::duration d) {
+  return std::chrono::duration<double>(d).count();
+}
+
+void write_times(metric_text& m, core::closure_metrics const& c) {
+  m.family("muster_closure_queue_wait_seconds", "histogram",
+           "From being ready to run to being sent to a worker, for each attempt.")
+      .histogram(c.queue_wait);
+  m.family("muster_closure_execution_seconds", "histogram",
+           "From being sent to a worker to its answer, for each attempt.")
+      .histogram(c.execution);
+  m.family("muster_closure_total_seconds", "histogram",
+           "From being scheduled to the end, however it ended.")
+      .histogram(c.total);
+  m.family("muster_remote_value_wait_seconds", "histogram",
+           "From asking for a value to its being there; 0 when it was there.")
+      .histogram(c.value_wait);
+  m.family("muster_task_recovery_seconds", "histogram",
+           "From the loss of a task to its attaching again.")
+      .histogram(c.recovery);
+}
+
+void write_values(metric_text& m, core::closure_metrics const& c) {
+  m.family("muster_value_spills_total", "counter", "Values that were written to the disk.")
+      .sample(static_cast<double>(c.values_written));
+  m.family("muster_value_loads_total", "counter", "Values that were read back from the disk.")
+      .sample(static_cast<double>(c.values_read));
+  m.family("muster_values_dropped_total", "counter",
+           "Values that were released to stay within a limit, by reason.");
+  for (std::size_t i = 0; i < c.values_dropped.size(); ++i)
+    if (auto const why = static_cast<core::release_reason>(i);
+        why >= core::release_reason::jobs || c.values_dropped[i] > 0)
+      m.sample("reason", core::name(why), static_cast<double>(c.values_dropped[i]));
+}
+
+void write_tasks(metric_text& m, measured_closures const& c) {
+  auto const each = [&](std::string_view name, std::string_view type, std::string_view help,
+                        auto value) {
+    m.family(name, type, help);
+    for (auto const& t : c.tasks)
+      m.sample("task", t.job + ":" + std::to_string(t.index), static_cast<double>(value(t)));
+  };
+  each("muster_task_finished_total", "counter", "Closures that a task answered.",
+       [](auto const& t) { return t.finished; });
+  each("muster_task_failed_total", "counter", "Of those, the ones that failed.",
+       [](auto const& t) { return t.failed; });
+  each("muster_task_running", "gauge", "Closures that a task holds.",
+       [](auto const& t) { return t.running; });
+  m.family("muster_tasks_unmeasured", "gauge", "Tasks beyond those that have lines of their own.")
+      .sample(static_cast<double>(c.tasks_more));
+}
+
+}  // namespace
+
+measured_closures measure_closures(server::hub& h) {
+  measured_closures c;
+  c.metrics = h.state().metrics();
+  c.now = h.now();
+  c.tasks = h.state().tasks(0, tasks_measured, {}).items;
+  auto const o = h.state().overview(c.now);
+  auto const all =
+      std::size_t{o.tasks_connected} + o.tasks_late + o.tasks_error + o.tasks_disconnected;
+  c.tasks_more = all - std::min(all, c.tasks.size());
+  c.logs = h.logs().count();
+  return c;
+}
+
+void write_closure_metrics(metric_text& m, measured_closures const& c) {
+  write_times(m, c.metrics);
+  m.family("muster_worker_failures_total", "counter",
+           "Workers that were lost; what they held went back to the queue.")
+      .sample(static_cast<double>(c.metrics.worker_failures));
+  m.family("muster_closure_stop_requests_total", "counter",
+           "Running closures that their workers were asked to stop.")
+      .sample(static_cast<double>(c.metrics.stop_requests));
+  auto full = c.metrics.full;
+  if (c.metrics.full_since != core::never) full += c.now - c.metrics.full_since;
+  m.family("muster_queue_full_seconds_total", "counter",
+           "Time in which at least one session's queue was full.")
+      .sample(seconds(full));
+  write_values(m, c.metrics);
+  write_tasks(m, c);
+  m.family("muster_log_lines_total", "counter", "Lines that closures logged and printed.")
+      .sample(static_cast<double>(c.logs.lines));
+  m.family("muster_log_lines_dropped_total", "counter", "Of those, dropped to make room.")
+      .sample(static_cast<double>(c.logs.dropped));
+  m.family("muster_log_strays_total", "counter",
+           "Reports on closures that their worker did not hold (any more).")
+      .sample(static_cast<double>(c.logs.strays));
+  m.family("muster_log_bytes", "gauge", "Memory that lines and progress take.")
+      .sample(static_cast<double>(c.logs.bytes));
+}
+
+}  // namespace muster::web

@@ -1,0 +1,28 @@
+// The families of /metrics on closures' times, on single tasks and on logs.
+#pragma once
+
+#include <vector>
+
+#include "server/core/api/metrics.hpp"
+#include "server/hub/hub.hpp"
+#include "web/metrics/metric_text.hpp"
+
+namespace muster::web {
+
+/// Tasks beyond this many, in order of job and index, have no lines of their own, or a scrape would
+/// grow without limit; muster_tasks_unmeasured says how many they are.
+inline constexpr std::size_t tasks_measured = 100;
+
+struct measured_closures {
+  core::closure_metrics metrics;
+  core::time_point now{};
+  std::vector<core::task_view> tasks;  // at most tasks_measured
+  std::size_t tasks_more = 0;
+  server::log_store::counts logs;
+};
+
+/// Engine thread.
+measured_closures measure_closures(server::hub& h);
+void write_closure_metrics(metric_text& m, measured_closures const& c);
+
+}  // namespace muster::web

@@ -1,0 +1,96 @@
+#include "web/metrics/counters.hpp"
+
+#include "web/json/id_text.hpp"
+
+namespace muster::web {
+
+namespace {
+std::int64_t ms(core::duration d) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(d).count();
+}
+
+void write_functions(json_out& out, counters const& c) {
+  out.key("functions").begin_array();
+  for (auto const& f : c.functions) {
+    out.begin_object();
+    out.key("name").string(f.name);
+    out.key("queued").number(f.queued);
+    out.key("running").number(f.running);
+    out.key("succeeded").number(f.succeeded);
+    out.key("failed").number(f.failed);
+    out.end_object();
+  }
+  out.end_array();
+}
+}  // namespace
+
+counters collect_counters(server::hub& h) {
+  counters c;
+  c.now = h.now();
+  c.overview = h.state().overview(c.now);
+  c.functions = h.state().functions();
+  if (c.functions.size() > functions_shown) c.functions.resize(functions_shown);
+  return c;
+}
+
+void write(json_out& out, counters const& c) {
+  auto const& o = c.overview;
+  out.begin_object();
+  out.key("uptime_ms").number(c.uptime.count());
+  out.key("tasks").begin_object();
+  out.key("connected").number(o.tasks_connected);
+  out.key("late").number(o.tasks_late);
+  out.key("error").number(o.tasks_error);
+  out.key("disconnected").number(o.tasks_disconnected);
+  out.key("total").number(o.tasks_connected + o.tasks_late + o.tasks_error + o.tasks_disconnected);
+  out.end_object();
+  out.key("closures").begin_object();
+  out.key("blocked").number(o.closures.blocked);
+  out.key("queued").number(o.closures.queued);
+  out.key("running").number(o.closures.running);
+  out.key("succeeded").number(o.closures.succeeded);
+  out.key("failed").number(o.closures.failed);
+  out.key("cancelled").number(o.closures.cancelled);
+  out.key("put_back").number(o.put_back);
+  out.end_object();
+  out.key("rates").begin_object();
+  out.key("finished").number(c.finished_per_s);
+  out.key("failed").number(c.failed_per_s);
+  out.end_object();
+  out.key("remote_values").begin_object();
+  out.key("not_ready").number(o.values_not_ready);
+  out.key("ready").number(o.values_ready);
+  out.key("aborted").number(o.values_aborted);
+  out.key("held").number(o.values_held);
+  out.key("held_bytes").number(o.values_held_bytes);
+  out.end_object();
+  out.key("heartbeat_age_ms").begin_object();
+  out.key("p50").number(ms(o.heartbeat_p50));
+  out.key("p99").number(ms(o.heartbeat_p99));
+  out.key("max").number(ms(o.heartbeat_max));
+  out.end_object();
+  out.key("jobs").begin_object();
+  out.key("running").number(o.jobs_running);
+  out.key("succeeded").number(o.jobs_succeeded);
+  out.key("failed").number(o.jobs_failed);
+  out.key("cancelled").number(o.jobs_cancelled);
+  out.end_object();
+  out.key("sessions").number(o.sessions);
+  out.key("stalled").begin_object();
+  out.key("since_ms").number(core::to_unix_ms(o.quiet_since));
+  out.key("oldest").begin_array();
+  for (auto const& s : o.oldest_running) {
+    out.begin_object();
+    out.key("closure").string(closure_text(s.closure));
+    out.key("function").string(s.function);
+    out.key("worker").string(s.worker);
+    out.key("since_ms").number(core::to_unix_ms(s.since));
+    out.end_object();
+  }
+  out.end_array();
+  out.end_object();
+  write_functions(out, c);
+  out.end_object();
+}
+
+}  // namespace muster::web

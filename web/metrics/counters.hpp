@@ -1,0 +1,27 @@
+// The numbers of the whole server, as GET /api/v1/overview and the `counters` topic tell them.
+// Plain data copied from the engine, and its JSON.
+#pragma once
+
+#include <vector>
+
+#include "server/hub/hub.hpp"
+#include "web/json/json_out.hpp"
+
+namespace muster::web {
+
+struct counters {
+  core::overview_view overview;
+  std::vector<core::function_view> functions;  // the first eight that were named
+  core::time_point now{};
+  std::chrono::milliseconds uptime{};
+  double finished_per_s = 0, failed_per_s = 0;  // over the last second
+};
+
+inline constexpr std::size_t functions_shown = 8;
+
+/// Engine thread; uptime and rates are filled in later.
+counters collect_counters(server::hub& h);
+/// The "data" object.
+void write(json_out& out, counters const& c);
+
+}  // namespace muster::web

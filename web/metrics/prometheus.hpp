@@ -1,0 +1,31 @@
+// Writes metrics in the Prometheus text format. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/core/coordination/views.hpp"
+#include "web/metrics/closure_metrics.hpp"
+#include "web/metrics/counters.hpp"
+#include "web/metrics/metrics.hpp"
+
+namespace muster::web {
+
+/// What the kernel knows about this process; zeros where it does not tell.
+struct process_facts {
+  double cpu_seconds = 0;
+  double resident_bytes = 0;
+  double start_time_s = 0;  // Unix
+};
+process_facts read_process_facts();
+
+/// Clusters beyond this many have no lines of their own, or a scrape would grow without limit.
+inline constexpr std::size_t clusters_measured = 100;
+
+/// `clusters`: at most `clusters_measured`.
+std::string prometheus_text(counters const& c, measured_closures const& closures,
+                            std::vector<core::coordination::cluster_view> const& clusters,
+                            web_metrics const& w, process_facts const& p);
+
+}  // namespace muster::web

@@ -1,0 +1,25 @@
+// What every handler may use. One per web_server, web thread.
+#pragma once
+
+#include <chrono>
+
+#include "web/engine/engine_link.hpp"
+#include "web/http/router.hpp"
+#include "web/http/web_options.hpp"
+#include "web/metrics/metrics.hpp"
+
+namespace muster::web {
+
+class asset_store;
+class websocket_hub;
+
+struct web_context {
+  web_options const& options;
+  engine_link& engine;
+  router const& routes;
+  asset_store const& assets;
+  web_metrics& metrics;
+  websocket_hub& sockets;
+};
+
+}  // namespace muster::web

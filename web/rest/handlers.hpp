@@ -1,0 +1,36 @@
+// Every REST handler, by resource; each `*_routes` adds its part of the table. The handlers are
+// coroutines on the web thread that ask the engine and answer with its views.
+#pragma once
+
+#include "web/rest/context.hpp"
+
+namespace muster::web {
+
+void add_job_routes(std::vector<route>& to);
+void add_closure_routes(std::vector<route>& to);
+void add_value_routes(std::vector<route>& to);
+void add_per_worker_routes(std::vector<route>& to);
+void add_cluster_routes(std::vector<route>& to);
+void add_task_routes(std::vector<route>& to);
+void add_barrier_routes(std::vector<route>& to);
+void add_key_value_routes(std::vector<route>& to);
+void add_event_routes(std::vector<route>& to);
+void add_log_routes(std::vector<route>& to);
+void add_function_routes(std::vector<route>& to);
+void add_system_routes(std::vector<route>& to);
+
+/// POST /api/v1/jobs
+coro::task<response> submit_job(web_context& context, exchange& ex);
+/// POST /api/v1/jobs/{id}/closures
+coro::task<response> append_closures(web_context& context, exchange& ex);
+/// GET /api/v1/jobs/{id}/results
+coro::task<response> stream_results(web_context& context, exchange& ex);
+/// GET /metrics
+coro::task<response> get_metrics(web_context& context, exchange& ex);
+/// GET /openapi.json and /api/v1/openapi.json
+coro::task<response> get_openapi(web_context& context, exchange& ex);
+
+/// The problem of an id that has not even the right form.
+problem unknown_id(std::string_view what, std::string_view text);
+
+}  // namespace muster::web

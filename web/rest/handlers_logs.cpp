@@ -1,0 +1,146 @@
+// The lines that closures log, by number, with a wait for the next one.
+#include "web/http/query.hpp"
+#include "web/json/id_text.hpp"
+#include "web/json/log_json.hpp"
+#include "web/live/log_look.hpp"
+#include "web/rest/handlers.hpp"
+
+namespace muster::web {
+
+namespace {
+
+constexpr std::uint64_t no_number = UINT64_MAX;
+
+struct log_query {
+  std::uint64_t after = 0;
+  std::size_t limit = 0;
+  bool newest = false;
+  std::chrono::milliseconds wait{};
+};
+
+using log_answer = muster::result<log_state>;
+
+muster::result<log_state> look(server::hub& h, server::log_target of, log_query const& q) {
+  return look_at_log(h, of, q.after, q.limit, q.newest);
+}
+
+// A wait in two places: for a line in the log, and for the end or the deadline in the core. The one
+// that comes first forgets the other.
+struct log_wait {
+  server::log_store::wait_id line{};
+  core::call_id end{};
+};
+
+template <class Event>
+void wait_for_line(server::hub& h, server::log_target of, log_query const& q, Event event,
+                   answer_handle<log_answer> const& slot) {
+  auto const both = std::make_shared<log_wait>();
+  both->line = h.logs().wait(of, [&h, of, q, slot, both] {
+    h.forget(both->end);
+    slot->send(look(h, of, q));
+  });
+  event.deadline = h.now() + q.wait;
+  both->end = h.ask(event, [&h, of, q, slot, both](core::reply const& r) {
+    h.logs().forget(both->line);
+    bool const refused = r.status.code == muster::code::resource_exhausted ||
+                         r.status.code == muster::code::unavailable;
+    refused ? slot->send(r.status) : slot->send(look(h, of, q));
+  });
+  slot->when_left([both](engine_room& room) {
+    room.hub.logs().forget(both->line);
+    room.hub.forget(both->end);
+  });
+}
+
+template <class Id>
+void answer_log(server::hub& h, Id id, log_query const& q, answer_handle<log_answer> const& slot) {
+  auto const of = log_target_of(h, id);
+  if (!of) return slot->send(of.error());
+  auto now = look(h, *of, q);
+  if (!now || !now->page.lines.empty() || now->ended || q.wait.count() == 0)
+    return slot->send(std::move(now));
+  if (of->closure == core::closure_id{})
+    wait_for_line(h, *of, q, core::join_session{{}, of->job, {}}, slot);
+  else
+    wait_for_line(h, *of, q, core::await_value{{}, of->closure, {}}, slot);
+}
+
+std::string text_of(log_state const& s, std::uint64_t after) {
+  std::string text;
+  json_out out(text);
+  out.begin_object().key("lines").begin_array();
+  for (auto const& l : s.page.lines) write(out, l);
+  out.end_array();
+  out.key("after").number(s.page.lines.empty() ? after : s.page.lines.back().seq);
+  out.key("dropped").number(s.page.dropped);
+  out.key("ended").boolean(s.ended);
+  out.end_object();
+  text += '\n';
+  return text;
+}
+
+log_query read_query(query_check& query) {
+  log_query q;
+  auto const after = query.number("after", no_number);
+  auto const tail = query.number("tail", no_number);
+  q.limit = query.limit();
+  q.wait = query.duration("wait", {});
+  if (after != no_number) q.after = after;
+  if (tail == no_number) return q;
+  if (after != no_number) query.fail("tail", "tail and after exclude each other");
+  if (tail == 0 || tail > page_max)
+    query.fail("tail", "expected a number from 1 to " + std::to_string(page_max));
+  q.newest = true;
+  q.limit = static_cast<std::size_t>(tail);
+  return q;
+}
+
+template <class Id>
+coro::task<response> list_lines(web_context& context, exchange& ex, Id id) {
+  query_check query(ex.req);
+  auto const q = read_query(query);
+  if (query.failed()) co_return problem_response(query.failure());
+  auto work = [id, q](server::hub& h, answer_handle<log_answer> const& slot) {
+    answer_log(h, id, q, slot);
+  };
+  auto asking = context.engine.call<log_answer>(
+      std::move(work), q.wait + context.options.timeouts.engine, &ex.peer());
+  auto const s = co_await std::move(asking);
+  if (!s) co_return problem_response(s.error());
+  co_return json_response(text_of(*s, q.after));
+}
+
+coro::task<response> list_closure_lines(web_context& context, exchange& ex) {
+  auto const id = parse_closure(ex.req.capture("id"));
+  if (!id) co_return problem_response(unknown_id("closure", ex.req.capture("id")));
+  auto listing = list_lines(context, ex, *id);
+  co_return co_await std::move(listing);
+}
+
+coro::task<response> list_job_lines(web_context& context, exchange& ex) {
+  auto const id = parse_job(ex.req.capture("id"));
+  if (!id) co_return problem_response(unknown_id("job", ex.req.capture("id")));
+  auto listing = list_lines(context, ex, *id);
+  co_return co_await std::move(listing);
+}
+
+std::vector<query_parameter> parameters() {
+  return {{"after", query_kind::number, "only lines with a greater number: `after` of the answer"},
+          {"tail", query_kind::number, "the newest so many lines instead, 1000 at most"},
+          {"limit", query_kind::number, "lines of the answer, 100 unless told, 1000 at most"},
+          {"wait", query_kind::duration,
+           "when there is none, wait this long for one or for the end, 10m at most"}};
+}
+
+}  // namespace
+
+void add_log_routes(std::vector<route>& to) {
+  to.push_back({"GET", "/api/v1/closures/{id}/logs", list_closure_lines, "listClosureLogs",
+                "What the closure logged and printed, over all its attempts", 200,
+                "application/json", body_kind::none, parameters()});
+  to.push_back({"GET", "/api/v1/jobs/{id}/logs", list_job_lines, "listJobLogs",
+                "What all closures of the job logged and printed, in order of arrival", 200,
+                "application/json", body_kind::none, parameters()});
+}
+
+}  // namespace muster::web

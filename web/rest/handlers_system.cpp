@@ -1,0 +1,115 @@
+// The server itself: overview, version, health, metrics.
+#include "base/text.hpp"
+#include "web/live/websocket_hub.hpp"
+#include "web/metrics/prometheus.hpp"
+#include "web/rest/handlers.hpp"
+
+namespace muster::web {
+
+namespace {
+
+coro::task<muster::result<counters>> current_counters(web_context& context) {
+  auto asking = context.engine.on_engine(collect_counters);
+  auto c = co_await std::move(asking);
+  if (c) context.sockets.complete(*c);
+  co_return c;
+}
+
+coro::task<response> get_overview(web_context& context, exchange&) {
+  auto asking = current_counters(context);
+  auto const c = co_await std::move(asking);
+  if (!c) co_return problem_response(c.error());
+  std::string text;
+  json_out out(text);
+  write(out, *c);
+  text += '\n';
+  co_return json_response(std::move(text));
+}
+
+std::vector<core::coordination::cluster_view> measured_clusters(engine_room& room) {
+  auto const& all = room.coordination.state();
+  std::vector<core::coordination::cluster_view> views;
+  for (auto const id : all.ids()) {
+    if (views.size() == clusters_measured) break;
+    views.push_back(all.view(id, room.coordination.now()));
+  }
+  return views;
+}
+
+coro::task<response> get_version(web_context& context, exchange&) {
+  std::string text;
+  json_out out(text);
+  out.begin_object();
+  out.key("name").string("muster");
+  out.key("version").string(context.options.version);
+  out.key("boot").string(hex16(context.options.boot));
+  out.key("api").string("v1");
+  out.key("websocket").string("muster.v1");
+  out.end_object();
+  text += '\n';
+  co_return json_response(std::move(text));
+}
+
+coro::task<response> get_livez(web_context&, exchange&) {
+  co_return text_response("ok\n");
+}
+
+// Ready: not stopping, and the engine answers.
+coro::task<response> get_readyz(web_context& context, exchange& ex) {
+  if (ex.stopping()) co_return text_response("stopping\n", 503);
+  auto work = [](server::hub&) { return true; };
+  auto asking = context.engine.on_engine(std::move(work));
+  auto const there = co_await std::move(asking);
+  if (!there) co_return text_response(there.error().message + "\n", 503);
+  co_return text_response("ok\n");
+}
+
+}  // namespace
+
+coro::task<response> get_metrics(web_context& context, exchange&) {
+  auto asking = current_counters(context);
+  auto const c = co_await std::move(asking);
+  if (!c) co_return problem_response(c.error());
+  auto asking_clusters = context.engine.on_engine(measured_clusters);
+  auto const clusters = co_await std::move(asking_clusters);
+  if (!clusters) co_return problem_response(clusters.error());
+  auto asking_closures = context.engine.on_engine(measure_closures);
+  auto const closures = co_await std::move(asking_closures);
+  if (!closures) co_return problem_response(closures.error());
+  response r;
+  r.content_type = "text/plain; version=0.0.4; charset=utf-8";
+  r.body = prometheus_text(*c, *closures, *clusters, context.metrics, read_process_facts());
+  co_return r;
+}
+
+void add_system_routes(std::vector<route>& to) {
+  to.push_back({"GET", "/api/v1/overview", get_overview, "getOverview", "Numbers of the server"});
+  to.push_back({"GET", "/api/v1/version", get_version, "getVersion", "Version of the server"});
+  to.push_back({"GET", "/api/v1/openapi.json", get_openapi, "getOpenapiV1", "This description"});
+  to.push_back({"GET", "/openapi.json", get_openapi, "getOpenapi", "This description"});
+  to.push_back({"GET", "/livez", get_livez, "livez", "The process answers", 200, "text/plain"});
+  to.push_back(
+      {"GET", "/readyz", get_readyz, "readyz", "The server takes work", 200, "text/plain"});
+  to.push_back({"GET", "/healthz", get_readyz, "healthz", "As readyz", 200, "text/plain"});
+  to.push_back(
+      {"GET", "/metrics", get_metrics, "metrics", "Prometheus metrics", 200, "text/plain"});
+}
+
+std::vector<route> all_routes() {
+  std::vector<route> all;
+  add_system_routes(all);
+  add_job_routes(all);
+  add_closure_routes(all);
+  add_value_routes(all);
+  add_per_worker_routes(all);
+  add_cluster_routes(all);
+  add_task_routes(all);
+  add_barrier_routes(all);
+  add_key_value_routes(all);
+  add_event_routes(all);
+  add_log_routes(all);
+  add_function_routes(all);
+  return all;
+}
+
+}  // namespace muster::web

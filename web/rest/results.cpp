@@ -1,0 +1,216 @@
+// The results of a job as NDJSON, in schedule order.
+//
+// The engine is asked for pages, and each page is turned into pieces of about 64 KiB that are
+// written before the next is built: a reader that is slow slows this down and nothing else, and no
+// reply is ever held as a whole. A follower (`wait=true`) parks at the first closure that has not
+// ended, then asks again; its pages start small after each wait and grow while everything in them
+// has ended, so that following costs no more than what there is to tell.
+#include "web/http/query.hpp"
+#include "web/json/id_text.hpp"
+#include "web/json/views_json.hpp"
+#include "web/rest/handlers.hpp"
+
+namespace muster::web {
+
+namespace {
+
+constexpr std::size_t page_smallest = 32, page_largest = 500;
+constexpr std::size_t piece_bytes = 64 * 1024;
+// How long one wait on the engine lasts before the follower looks around.
+constexpr std::chrono::seconds wait_step{30};
+// An open job without unfinished closures: nothing tells when more are appended, so look again.
+constexpr std::chrono::milliseconds open_job_step{500};
+
+struct result_page {
+  core::page<core::closure_view, std::uint32_t> page;
+  bool job_ended = false;
+};
+
+bool ended(core::closure_view const& c) {
+  return c.state == core::closure_state::succeeded || c.state == core::closure_state::failed ||
+         c.state == core::closure_state::cancelled;
+}
+
+/// `read_back`: of one on the disk.
+void write_line(std::string& text, core::closure_view const& c, core::blob const& read_back) {
+  json_out out(text);
+  out.begin_object();
+  out.key("index").number(c.index);
+  out.key("closure").string(closure_text(c.id));
+  out.key("remote_value").string(value_text(c.id));
+  out.key("state").string(core::name(c.state));
+  if (c.state == core::closure_state::succeeded && c.released.empty()) {
+    out.key("value");
+    write_value(out, c.spilled ? read_back : c.data);
+  }
+  if (!c.released.empty()) out.key("released").string(c.released);
+  if (c.error) {
+    out.key("error");
+    write(out, *c.error);
+  }
+  out.end_object();
+  text += '\n';
+}
+
+class result_stream {
+ public:
+  result_stream(web_context& context, exchange& ex, core::session_id job, std::uint32_t from,
+                bool follow)
+      : context_(context), ex_(ex), job_(job), follow_(follow), next_(from) {}
+
+  coro::task<response> run() {
+    auto first = next_page();
+    auto page = co_await std::move(first);
+    if (!page) co_return problem_response(page.error());  // nothing was sent yet
+    response head;
+    head.content_type = "application/x-ndjson";
+    auto beginning = ex_.begin_stream(std::move(head));
+    bool alive = co_await std::move(beginning);
+    while (alive && page) {
+      auto sending = send(*page);
+      alive = co_await std::move(sending);
+      if (!alive || finished(*page)) break;
+      auto waiting = wait_for_more(*page);
+      alive = co_await std::move(waiting);
+      if (!alive) break;
+      auto asking = next_page();
+      page = co_await std::move(asking);
+    }
+    response done;
+    done.streamed = true;
+    // A stream that could not be told to its end is cut off, so that nobody takes it for whole.
+    done.close = !alive || !page || !finished(*page);
+    if (!done.close) {
+      auto ending = ex_.end_stream();
+      co_await std::move(ending);
+    }
+    co_return done;
+  }
+
+ private:
+  coro::task<muster::result<result_page>> next_page() {
+    auto work = [job = job_, from = next_,
+                 limit = limit_](server::hub& h) -> muster::result<result_page> {
+      auto page = h.state().closures(job, from, limit, {});
+      if (!page) return page.error();
+      result_page p;
+      p.page = std::move(*page);
+      if (auto const view = h.state().job(job))
+        p.job_ended = view->state != core::job_state::running;
+      return p;
+    };
+    auto asking = context_.engine.on_engine(std::move(work));
+    co_return co_await std::move(asking);
+  }
+
+  // Sends the lines of a page from `next_` on; a follower stops at the first that has not ended.
+  coro::task<bool> send(result_page const& p) {
+    std::string text;
+    blocked_on_.reset();
+    for (auto c : p.page.items) {
+      if (follow_ && !ended(c)) {
+        blocked_on_ = c.id;
+        break;
+      }
+      core::blob value;
+      if (c.spilled) {
+        auto reading = read_back(c);
+        bool const read = co_await std::move(reading);
+        if (!read) co_return false;
+        value = std::exchange(c.data, {});
+      }
+      write_line(text, c, value);
+      next_ = c.index + 1;
+      if (text.size() < piece_bytes) continue;
+      auto writing = ex_.write_piece(std::exchange(text, {}));
+      bool const written = co_await std::move(writing);
+      if (!written) co_return false;
+    }
+    limit_ = blocked_on_ ? page_smallest : std::min(limit_ * 4, page_largest);
+    if (text.empty()) co_return true;
+    auto writing = ex_.write_piece(std::move(text));
+    co_return co_await std::move(writing);
+  }
+
+  // Puts the value into `c`, or why it is gone. False: it did not come in time, or nobody is left.
+  coro::task<bool> read_back(core::closure_view& c) {
+    using result = muster::result<core::value_reply>;
+    auto work = [id = c.id](server::hub& h, answer_handle<result> const& slot) {
+      core::await_value e;
+      e.closure = id;
+      e.deadline = h.now() + wait_step;
+      auto const call = h.ask(e, [slot](core::reply const& r) {
+        r.status.ok() ? slot->send(std::get<core::value_reply>(r.body)) : slot->send(r.status);
+      });
+      slot->parked_as(call);
+    };
+    auto asking = context_.engine.call<result>(
+        std::move(work), wait_step + context_.options.timeouts.engine, &ex_.peer());
+    auto const v = co_await std::move(asking);
+    if (v) {
+      c.data = v->data;
+      co_return true;
+    }
+    c.released = v.error().message;
+    co_return v.error().code == muster::code::not_found;
+  }
+
+  bool finished(result_page const& p) const {
+    if (blocked_on_ || p.page.next) return false;
+    return !follow_ || p.job_ended;
+  }
+
+  coro::task<bool> wait_for_more(result_page const& p) {
+    if (!follow_ || (p.page.next && !blocked_on_)) co_return true;
+    if (ex_.stopping()) co_return false;
+    if (blocked_on_) {
+      core::await_value e;
+      e.closure = *blocked_on_;
+      auto parking = park(e, wait_step);
+      co_return co_await std::move(parking);
+    }
+    core::join_session e;
+    e.session = job_;
+    auto parking = park(e, open_job_step);
+    co_return co_await std::move(parking);
+  }
+
+  // True when it is time to look again.
+  template <class Event>
+  coro::task<bool> park(Event event, std::chrono::milliseconds step) {
+    auto work = [event, step](server::hub& h, answer_handle<muster::status> const& slot) mutable {
+      event.deadline = h.now() + step;
+      auto const call = h.ask(event, [slot](core::reply const& r) { slot->send(r.status); });
+      slot->parked_as(call);
+    };
+    auto asking = context_.engine.call<muster::status>(
+        std::move(work), step + context_.options.timeouts.engine, &ex_.peer());
+    auto const status = co_await std::move(asking);
+    co_return status.ok() || status.code == muster::code::deadline_exceeded;
+  }
+
+  web_context& context_;
+  exchange& ex_;
+  core::session_id const job_;
+  bool const follow_;
+  std::uint32_t next_;
+  std::size_t limit_ = page_smallest;
+  std::optional<core::closure_id> blocked_on_;
+};
+
+}  // namespace
+
+coro::task<response> stream_results(web_context& context, exchange& ex) {
+  auto const id = parse_job(ex.req.capture("id"));
+  if (!id) co_return problem_response(unknown_id("job", ex.req.capture("id")));
+  query_check query(ex.req);
+  bool const follow = query.flag("wait");
+  auto const from = query.number("from", 0);
+  if (from > UINT32_MAX) query.fail("from", "expected the index of a closure");
+  if (query.failed()) co_return problem_response(query.failure());
+  result_stream stream(context, ex, *id, static_cast<std::uint32_t>(from), follow);
+  auto running = stream.run();
+  co_return co_await std::move(running);
+}
+
+}  // namespace muster::web

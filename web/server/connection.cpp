@@ -1,0 +1,190 @@
+// The life of a connection: next request, its answer, again; or an upgrade.
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/websocket/rfc6455.hpp>
+
+#include "web/http/query.hpp"
+#include "web/live/websocket_hub.hpp"
+#include "web/server/dispatch.hpp"
+#include "web/server/http_connection.hpp"
+#include "web/server/websocket_session.hpp"
+
+namespace muster::web {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = beast::http;
+using boost::system::error_code;
+
+namespace {
+constexpr auto awaited = asio::as_tuple(asio::use_awaitable);
+}  // namespace
+
+connection::connection(web_context& context, connection_set& set, asio::ip::tcp::socket socket)
+    : context_(context), set_(set), stream_(std::move(socket)) {
+  set_.open.insert(this);
+  ++context_.metrics.connections;
+  ++context_.metrics.connections_total;
+}
+
+connection::~connection() {
+  *alive_ = false;
+  set_.open.erase(this);
+  --context_.metrics.connections;
+}
+
+void connection::close() {
+  error_code ignored;
+  stream_.socket().close(ignored);
+}
+
+coro::task<void> connection::run() {
+  bool more = true;
+  while (more && !set_.stopping) {
+    auto reading = next_request();
+    more = co_await std::move(reading);
+    if (!more) break;
+    auto exchanging = one_exchange();
+    more = co_await std::move(exchanging);
+  }
+  if (stream_.socket().is_open()) {
+    auto lingering = linger();
+    co_await std::move(lingering);
+  }
+}
+
+// False: the connection is to be closed.
+coro::task<bool> connection::next_request() {
+  if (buffer_.size() == 0) {
+    auto waiting = first_byte();
+    bool const came = co_await std::move(waiting);
+    if (!came) co_return false;
+  }
+  parser_.emplace();
+  parser_->header_limit(context_.options.header_limit_bytes);
+  parser_->body_limit(boost::none);  // each route has its own
+  stream_.expires_after(context_.options.timeouts.header);
+  auto [ec, n] = co_await http::async_read_header(stream_, buffer_, *parser_, awaited);
+  if (!ec) co_return true;
+  auto refusing = refuse(ec);
+  co_await std::move(refusing);
+  co_return false;
+}
+
+coro::task<bool> connection::first_byte() {
+  idle_ = true;
+  stream_.expires_after(context_.options.timeouts.idle);
+  auto [ec, n] = co_await stream_.async_read_some(buffer_.prepare(4096), awaited);
+  idle_ = false;
+  buffer_.commit(n);
+  co_return !ec;
+}
+
+coro::task<void> connection::refuse(error_code ec) {
+  problem p;
+  if (ec == http::error::header_limit) {
+    p = make_problem(431, muster::code::invalid_argument, "the request's header is too long");
+    p.limit = std::to_string(context_.options.header_limit_bytes) + " bytes";
+  } else if (ec.category() == make_error_code(http::error::bad_method).category() &&
+             ec != http::error::end_of_stream && ec != http::error::partial_message) {
+    p = make_problem(400, muster::code::invalid_argument, "not an HTTP request: " + ec.message());
+  } else {
+    close();  // the peer went away, or was too slow
+    co_return;
+  }
+  if (!stream_.socket().is_open()) co_return;
+  req = request{};
+  auto const r = problem_response(p);
+  context_.metrics.count(r.status);
+  auto writing = write(r, false);
+  co_await std::move(writing);
+}
+
+std::optional<problem> connection::take_head() {
+  auto const& head = parser_->get();
+  auto const field = [&](http::field f) { return std::string(head[f]); };
+  req = request{};
+  req.method = std::string(head.method_string());
+  req.target = std::string(head.target());
+  req.host = field(http::field::host);
+  req.origin = field(http::field::origin);
+  req.content_type = field(http::field::content_type);
+  req.accept_encoding = field(http::field::accept_encoding);
+  req.if_none_match = field(http::field::if_none_match);
+  req.authorization = field(http::field::authorization);
+  req.has_body = !parser_->is_done();
+  if (auto const n = parser_->content_length()) req.content_length = *n;
+  req.http_1_0 = head.version() < 11;
+  expects_100_ = beast::iequals(head[http::field::expect], "100-continue");
+  wants_websocket_ = beast::websocket::is_upgrade(head);
+  if (head.count(http::field::host) > 1) return invalid("Host", "given twice");
+  auto const question = std::min(req.target.find('?'), req.target.size());
+  req.path = req.target.substr(0, question);
+  if (!req.path.starts_with('/')) return invalid({}, "the request's target is no path");
+  if (question == req.target.size()) return {};
+  return parse_query(std::string_view(req.target).substr(question + 1), req);
+}
+
+coro::task<bool> connection::one_exchange() {
+  auto const wrong = take_head();
+  bool const is_socket_path = req.path == "/api/v1/ws" || req.path == "/api/v1/ws/";
+  if (!wrong && is_socket_path && req.method == "GET") {
+    auto upgrading = upgrade();
+    co_return co_await std::move(upgrading);
+  }
+  response r;
+  if (wrong) {
+    r = problem_response(*wrong);
+  } else {
+    auto dispatching = dispatch(context_, *this);
+    r = co_await std::move(dispatching);
+  }
+  context_.metrics.count(r.status);
+  auto skipping = skip_small_body();
+  co_await std::move(skipping);
+  bool const unread = !parser_->is_done();
+  bool const keep = parser_->keep_alive() && !r.close && !unread && !set_.stopping;
+  if (r.streamed) {
+    if (r.close) close();  // cut off: an orderly end would make it look whole
+    co_return keep && !req.http_1_0;
+  }
+  auto writing = write(r, keep);
+  bool const written = co_await std::move(writing);
+  co_return written&& keep;
+}
+
+coro::task<bool> connection::upgrade() {
+  std::optional<problem> p = check_host(context_.options, req);
+  if (!p) p = check_origin(context_.options, req);
+  if (!p && !wants_websocket_) {
+    p = make_problem(426, muster::code::failed_precondition, "this is a WebSocket: muster.v1");
+  }
+  if (!p) p = context_.sockets.refusal(parser_->get()[http::field::sec_websocket_protocol]);
+  if (p) {
+    auto r = problem_response(*p);
+    if (p->status == 426) r.headers.emplace_back("Upgrade", "websocket");
+    context_.metrics.count(r.status);
+    bool const keep = parser_->keep_alive() && parser_->is_done() && p->status != 503;
+    auto writing = write(r, keep);
+    bool const written = co_await std::move(writing);
+    co_return written&& keep;
+  }
+  context_.metrics.count(101);
+  stream_.expires_never();
+  http::request<http::empty_body> head;
+  head.base() = parser_->get().base();
+  auto running = run_websocket(context_, stream_, std::move(head));
+  co_await std::move(running);
+  close();
+  co_return false;
+}
+
+coro::task<void> serve_connection(web_context& context, connection_set& connections,
+                                  asio::ip::tcp::socket socket) {
+  connection c(context, connections, std::move(socket));
+  auto running = c.run();
+  co_await std::move(running);
+}
+
+}  // namespace muster::web

@@ -1,0 +1,146 @@
+// Bytes in and out of a connection: bodies, answers, streams, and the watch over a waiting client.
+#include <sys/socket.h>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/http/read.hpp>
+
+#include "web/http/response_text.hpp"
+#include "web/server/http_connection.hpp"
+
+namespace muster::web {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = beast::http;
+using boost::system::error_code;
+
+namespace {
+constexpr auto awaited = asio::as_tuple(asio::use_awaitable);
+constexpr std::size_t piece_bytes = 64 * 1024;
+// After an answer to a request whose body was not read: what is still on its way is read for so
+// long, since closing at once would reset the connection and take the answer with it.
+constexpr std::chrono::seconds linger_time{2};
+}  // namespace
+
+coro::task<muster::result<std::string>> connection::read_some() {
+  if (parser_->is_done()) co_return std::string();
+  if (expects_100_) {
+    expects_100_ = false;
+    auto writing = write_all("HTTP/1.1 100 Continue\r\n\r\n");
+    bool const told = co_await std::move(writing);
+    if (!told)
+      co_return muster::status{muster::code::cancelled, "the client closed the connection"};
+  }
+  std::string piece(piece_bytes, '\0');
+  auto& body = parser_->get().body();
+  body.data = piece.data();
+  body.size = piece.size();
+  stream_.expires_after(context_.options.timeouts.body);
+  auto [ec, n] = co_await http::async_read(stream_, buffer_, *parser_, awaited);
+  if (ec == beast::error::timeout)
+    co_return muster::status{muster::code::deadline_exceeded, "the request's body took too long"};
+  if (ec && ec != http::error::need_buffer)
+    co_return muster::status{muster::code::invalid_argument, "the body broke off: " + ec.message()};
+  piece.resize(piece.size() - body.size);
+  co_return piece;
+}
+
+// A small body that nobody asked for need not cost the connection.
+coro::task<void> connection::skip_small_body() {
+  if (expects_100_ || req.content_length.value_or(piece_bytes + 1) > piece_bytes) co_return;
+  while (!parser_->is_done()) {
+    auto reading = read_some();
+    auto const piece = co_await std::move(reading);
+    if (!piece) co_return;
+  }
+}
+
+coro::task<bool> connection::write(response const& r, bool keep_alive) {
+  auto const content = r.content();
+  bool const has_content = r.status != 204 && r.status != 304;
+  auto text = head_text(r, has_content ? std::optional(content.size()) : std::nullopt, keep_alive);
+  bool const with_body = has_content && !req.is_head();
+  bool const together = with_body && content.size() <= piece_bytes;
+  if (together) text += content;
+  auto writing = write_all(text);
+  bool const head_written = co_await std::move(writing);
+  if (!head_written) co_return false;
+  if (!with_body || together) co_return true;
+  auto writing_body = write_all(content);
+  co_return co_await std::move(writing_body);
+}
+
+// REQUIRES: the bytes outlive the wait.
+coro::task<bool> connection::write_all(std::string_view bytes) {
+  while (!bytes.empty()) {
+    auto const piece = bytes.substr(0, piece_bytes);
+    stream_.expires_after(context_.options.timeouts.write);
+    auto [ec, n] =
+        co_await asio::async_write(stream_, asio::buffer(piece.data(), piece.size()), awaited);
+    if (ec) {
+      close();
+      co_return false;
+    }
+    bytes.remove_prefix(n);
+  }
+  co_return true;
+}
+
+coro::task<bool> connection::begin_stream(response head) {
+  head.headers.emplace_back(req.http_1_0 ? "Connection" : "Transfer-Encoding",
+                            req.http_1_0 ? "close" : "chunked");
+  auto const text = head_text(head, std::nullopt, parser_->keep_alive() && !set_.stopping);
+  auto writing = write_all(text);
+  bool const written = co_await std::move(writing);
+  co_return written && !req.is_head();
+}
+
+coro::task<bool> connection::write_piece(std::string piece) {
+  if (piece.empty()) co_return true;
+  if (!req.http_1_0) piece = chunk_text(piece);
+  auto writing = write_all(piece);
+  co_return co_await std::move(writing);
+}
+
+coro::task<bool> connection::end_stream() {
+  if (req.http_1_0) co_return true;
+  auto writing = write_all("0\r\n\r\n");
+  co_return co_await std::move(writing);
+}
+
+void connection::arm(asio::steady_timer& timer, bool& gone) {
+  auto seen = [this, alive = alive_, watch = ++watch_, &timer, &gone](error_code ec) {
+    if (!*alive || watch != watch_) return;
+    char byte = 0;
+    // Something to read is the next request of a client that pipelines: still there.
+    if (!ec && ::recv(stream_.socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0)
+      return;
+    gone = true;
+    timer.cancel();
+  };
+  stream_.socket().async_wait(asio::socket_base::wait_read, std::move(seen));
+}
+
+void connection::disarm() {
+  ++watch_;
+  error_code ignored;
+  if (stream_.socket().is_open()) stream_.socket().cancel(ignored);
+}
+
+coro::task<void> connection::linger() {
+  error_code ec;
+  stream_.socket().shutdown(asio::socket_base::shutdown_send, ec);
+  if (ec || !parser_ || parser_->is_done()) co_return;
+  auto const deadline = std::chrono::steady_clock::now() + linger_time;
+  stream_.expires_at(deadline);
+  std::string rest(piece_bytes, '\0');
+  while (!ec && std::chrono::steady_clock::now() < deadline) {
+    auto [failed, n] =
+        co_await stream_.async_read_some(asio::buffer(rest.data(), rest.size()), awaited);
+    ec = failed;
+  }
+}
+
+}  // namespace muster::web

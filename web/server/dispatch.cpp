@@ -1,0 +1,170 @@
+#include "web/server/dispatch.hpp"
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "web/http/query.hpp"
+#include "web/json/json_in.hpp"
+#include "web/server/assets.hpp"
+
+namespace muster::web {
+
+namespace {
+
+bool changes_state(std::string_view method) {
+  return method != "GET" && method != "HEAD" && method != "OPTIONS";
+}
+
+std::string_view without_port(std::string_view host) {
+  if (host.starts_with('[')) return host.substr(0, std::min(host.find(']') + 1, host.size()));
+  return host.substr(0, std::min(host.find(':'), host.size()));
+}
+
+bool is_loopback(std::string_view address) {
+  return address == "localhost" || address == "::1" || address.starts_with("127.");
+}
+
+std::string media_type(std::string_view content_type) {
+  auto text = content_type.substr(0, std::min(content_type.find(';'), content_type.size()));
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  return lower(text);
+}
+
+std::optional<problem> check_query(route const& r, request const& req) {
+  for (auto const& [name, value] : req.query) {
+    auto const known =
+        std::any_of(r.query.begin(), r.query.end(), [&](auto const& p) { return p.name == name; });
+    if (!known) return invalid(name, "unknown parameter");
+  }
+  return {};
+}
+
+std::optional<problem> check_media(route const& r, request const& req) {
+  if (r.body == body_kind::none || r.body == body_kind::raw || !req.has_body) return {};
+  auto const media = media_type(req.content_type);
+  if (media == "application/json") return {};
+  if (media == "application/x-ndjson" && r.body == body_kind::json_or_ndjson) return {};
+  std::string const wanted =
+      r.body == body_kind::json ? "application/json" : "application/json or application/x-ndjson";
+  auto p = make_problem(415, muster::code::invalid_argument,
+                        "Content-Type: expected " + wanted + ", got " +
+                            (media.empty() ? std::string("none") : "'" + media + "'"));
+  p.field = "Content-Type";
+  return p;
+}
+
+problem too_large(std::size_t limit) {
+  auto p = make_problem(413, muster::code::invalid_argument,
+                        "the body is larger than " + std::to_string(limit) + " bytes");
+  p.limit = std::to_string(limit) + " bytes";
+  return p;
+}
+
+coro::task<std::optional<problem>> read_body(web_context& context, exchange& ex, body_kind kind) {
+  auto const limit = context.options.body_limit_bytes;
+  if (ex.req.content_length.value_or(0) > limit) co_return too_large(limit);
+  for (;;) {
+    auto reading = ex.read_some();
+    auto piece = co_await std::move(reading);
+    if (!piece) co_return to_problem(piece.error());
+    if (piece->empty()) break;
+    if (ex.req.body.size() + piece->size() > limit) co_return too_large(limit);
+    ex.req.body += *piece;
+  }
+  if (kind == body_kind::raw) co_return std::nullopt;
+  co_return check_json(ex.req.body);
+}
+
+response page_or_404(web_context& context, request const& req) {
+  if (!req.path.starts_with("/api/") && req.path != "/api")
+    if (auto page = context.assets.find(req)) return std::move(*page);
+  return problem_response(
+      make_problem(404, muster::code::not_found, "there is no " + req.method + " " + req.path));
+}
+
+coro::task<response> run_route(web_context& context, exchange& ex, router::match m) {
+  auto& req = ex.req;
+  req.captures = std::move(m.captures);
+  if (auto p = check_query(*m.found, req)) co_return problem_response(*p);
+  if (auto p = check_media(*m.found, req)) co_return problem_response(*p);
+  bool const streamed_body = m.found->body == body_kind::json_or_ndjson &&
+                             media_type(req.content_type) == "application/x-ndjson";
+  if (m.found->body != body_kind::none && !streamed_body) {
+    auto reading = read_body(context, ex, m.found->body);
+    if (auto const p = co_await std::move(reading)) co_return problem_response(*p);
+  }
+  auto running = m.found->run(context, ex);
+  co_return co_await std::move(running);
+}
+
+coro::task<response> checked(web_context& context, exchange& ex) {
+  auto const& req = ex.req;
+  if (auto p = check_host(context.options, req)) co_return problem_response(*p);
+  if (changes_state(req.method))
+    if (auto p = check_origin(context.options, req)) co_return problem_response(*p);
+
+  auto found = context.routes.find(req.method, req.path);
+  if (found.found) {
+    auto running = run_route(context, ex, std::move(found));
+    co_return co_await std::move(running);
+  }
+  if (found.allow.empty() && (req.method == "GET" || req.method == "HEAD"))
+    co_return page_or_404(context, req);
+  if (found.allow.empty() && context.assets.find(req)) found.allow = "GET, HEAD, OPTIONS";
+  if (found.allow.empty()) co_return page_or_404(context, req);
+  if (req.method == "OPTIONS") {
+    response r;
+    r.status = 204;
+    r.content_type.clear();
+    r.headers.emplace_back("Allow", found.allow);
+    co_return r;
+  }
+  auto p = make_problem(405, muster::code::unimplemented,
+                        req.method + " is not possible here; " + found.allow + " is");
+  p.allow = found.allow;
+  co_return problem_response(p);
+}
+
+}  // namespace
+
+std::optional<problem> check_host(web_options const& options, request const& r) {
+  if (r.host.empty() && r.http_1_0) return {};
+  if (r.host.empty()) return invalid("Host", "missing");
+  auto const name = lower(without_port(r.host));
+  bool const loopback = is_loopback(options.address);
+  if (!loopback && options.allowed_hosts.empty()) return {};
+  if (loopback && (name == "localhost" || name == "127.0.0.1" || name == "[::1]")) return {};
+  if (name == options.address) return {};
+  for (auto const& allowed : options.allowed_hosts)
+    if (equal_ignoring_case(allowed, name) || equal_ignoring_case(allowed, r.host)) return {};
+  auto p = make_problem(421, muster::code::permission_denied,
+                        "Host: this server does not answer for '" + name + "'");
+  p.field = "Host";
+  return p;
+}
+
+std::optional<problem> check_origin(web_options const& options, request const& r) {
+  if (r.origin.empty()) return {};
+  auto const origin = lower(r.origin);
+  auto const host = lower(r.host);
+  if (!host.empty() && (origin == "http://" + host || origin == "https://" + host)) return {};
+  for (auto const& allowed : options.allowed_origins)
+    if (equal_ignoring_case(allowed, origin)) return {};
+  auto p = make_problem(403, muster::code::permission_denied,
+                        "Origin: pages of '" + r.origin + "' may not use this server");
+  p.field = "Origin";
+  return p;
+}
+
+coro::task<response> dispatch(web_context& context, exchange& ex) {
+  response r;
+  try {
+    auto work = checked(context, ex);
+    r = co_await std::move(work);
+  } catch (std::bad_alloc const&) {
+    r = problem_response(make_problem(503, muster::code::resource_exhausted, "out of memory"));
+  }
+  co_return r;
+}
+
+}  // namespace muster::web

@@ -1,0 +1,17 @@
+// From a request's head to its answer: the checks that every request passes, then its route.
+// Stateless, web thread.
+#pragma once
+
+#include "web/rest/context.hpp"
+
+namespace muster::web {
+
+/// Never fails: whatever goes wrong is an answer.
+coro::task<response> dispatch(web_context& context, exchange& ex);
+
+/// Refuses names that an attacker's page could point at this server. Nothing when it may pass.
+std::optional<problem> check_host(web_options const& options, request const& r);
+/// Refuses pages of other origins. Requests without `Origin` come from no page and pass.
+std::optional<problem> check_origin(web_options const& options, request const& r);
+
+}  // namespace muster::web

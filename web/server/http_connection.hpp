@@ -1,0 +1,64 @@
+// The class behind serve_connection. Includes Beast: only connection.cpp and connection_io.cpp
+// include this. Lives in one task of the web server's group, web thread.
+#pragma once
+
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/http/buffer_body.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <memory>
+#include <optional>
+
+#include "web/server/connection.hpp"
+
+namespace muster::web {
+
+class connection final : public exchange, public peer_watch, public open_connection {
+ public:
+  connection(web_context& context, connection_set& set, boost::asio::ip::tcp::socket socket);
+  connection(connection const&) = delete;
+  ~connection() override;
+
+  coro::task<void> run();
+
+  coro::task<muster::result<std::string>> read_some() override;
+  coro::task<bool> begin_stream(response head) override;
+  coro::task<bool> write_piece(std::string piece) override;
+  coro::task<bool> end_stream() override;
+  peer_watch& peer() override { return *this; }
+  bool stopping() const override { return set_.stopping; }
+
+  void arm(boost::asio::steady_timer& timer, bool& gone) override;
+  void disarm() override;
+
+  void finish() override {
+    if (idle_) close();
+  }
+  void abort() override { close(); }
+
+ private:
+  coro::task<bool> next_request();
+  coro::task<bool> first_byte();
+  coro::task<bool> one_exchange();
+  coro::task<bool> upgrade();
+  coro::task<bool> write(response const& r, bool keep_alive);
+  coro::task<bool> write_all(std::string_view bytes);
+  coro::task<void> refuse(boost::system::error_code ec);
+  coro::task<void> skip_small_body();
+  coro::task<void> linger();
+  std::optional<problem> take_head();
+  void close();
+
+  web_context& context_;
+  connection_set& set_;
+  boost::beast::tcp_stream stream_;
+  boost::beast::flat_buffer buffer_;
+  std::optional<boost::beast::http::request_parser<boost::beast::http::buffer_body>> parser_;
+  bool idle_ = false;  // between two requests
+  bool expects_100_ = false;
+  bool wants_websocket_ = false;
+  std::uint64_t watch_ = 0;  // counts arm and disarm: late callbacks find another number
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace muster::web

@@ -1,0 +1,41 @@
+// The HTTP side of Muster: REST, WebSocket, metrics, health and the dashboard on one port, served
+// by one thread of its own. Owned by the composition root. `run` is called on the web thread,
+// `stop` from any thread, `listen` before `run`. No Asio or Beast type shows here.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "base/status.hpp"
+#include "web/engine/gateway.hpp"
+#include "web/http/web_options.hpp"
+
+namespace muster::web {
+
+class web_server {
+ public:
+  /// REQUIRES: the gateway outlives the server.
+  web_server(web_options options, engine_gateway& engine);
+  /// REQUIRES: `run` has returned or was never called.
+  ~web_server();
+  web_server(web_server const&) = delete;
+  web_server& operator=(web_server const&) = delete;
+
+  /// Opens the listening socket; gives the bound "host:port". UNAVAILABLE or INVALID_ARGUMENT with
+  /// a text that names the address.
+  muster::result<std::string> listen();
+
+  /// Serves until stopped. REQUIRES: `listen` succeeded.
+  void run();
+
+  /// Stops accepting, lets exchanges in flight finish for at most `grace`, then closes what is
+  /// left; `run` returns after that. Any thread, any number of times.
+  void stop(std::chrono::milliseconds grace);
+
+ private:
+  struct impl;
+  std::unique_ptr<impl> impl_;
+};
+
+}  // namespace muster::web

@@ -1,0 +1,145 @@
+#include "web/server/websocket_session.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/websocket/stream.hpp>
+
+#include "web/live/websocket_client.hpp"
+#include "web/live/websocket_hub.hpp"
+
+namespace muster::web {
+
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace websocket = beast::websocket;
+using boost::system::error_code;
+
+constexpr auto awaited = asio::as_tuple(asio::use_awaitable);
+constexpr std::chrono::seconds close_time{5};
+
+class websocket_session {
+ public:
+  websocket_session(web_context& context, beast::tcp_stream& stream)
+      : context_(context), tcp_(stream), socket_(stream), signal_(stream.get_executor()) {}
+
+  coro::task<void> run(beast::http::request<beast::http::empty_body> request) {
+    // Takes its place among the clients before the first wait, so that the limit holds.
+    websocket_client client(
+        context_.sockets, [this] { signal_.cancel(); }, [this] { drop(); });
+    client_ = &client;
+    auto accepting = accept(request);
+    bool const accepted = co_await std::move(accepting);
+    if (!accepted) co_return;
+    auto greeting = context_.sockets.hello();
+    auto const hello = co_await std::move(greeting);
+    if (!hello) co_return;
+    auto writing_hello = write(*hello);
+    bool const greeted = co_await std::move(writing_hello);
+    if (!greeted) co_return;
+    // Each loop makes the other end; neither consumes what the other waits for.
+    using namespace asio::experimental::awaitable_operators;
+    auto both = read_loop() && write_loop();
+    co_await std::move(both);
+  }
+
+ private:
+  coro::task<bool> accept(beast::http::request<beast::http::empty_body> const& request) {
+    websocket::stream_base::timeout limits{};
+    limits.handshake_timeout = close_time;
+    limits.idle_timeout = websocket::stream_base::none();  // the protocol has its own acks
+    limits.keep_alive_pings = false;
+    socket_.set_option(limits);
+    socket_.read_message_max(websocket_message_bytes_max);
+    bool const named = request.count(beast::http::field::sec_websocket_protocol) > 0;
+    auto decorate = [named](websocket::response_type& r) {
+      if (named) r.set(beast::http::field::sec_websocket_protocol, "muster.v1");
+    };
+    socket_.set_option(websocket::stream_base::decorator(decorate));
+    socket_.text(true);
+    socket_.auto_fragment(false);
+    auto [ec] = co_await socket_.async_accept(request, awaited);
+    co_return !ec;
+  }
+
+  coro::task<void> read_loop() {
+    beast::flat_buffer buffer;  // bounded by read_message_max
+    while (!closed_) {
+      auto [ec, n] = co_await socket_.async_read(buffer, awaited);
+      if (ec) break;
+      auto const data = buffer.cdata();
+      if (socket_.got_text())
+        client_->receive({static_cast<char const*>(data.data()), data.size()});
+      else
+        client_->say_error("INVALID_ARGUMENT", "messages are text");
+      buffer.consume(n);
+      client_->wake();
+    }
+    closed_ = true;
+    signal_.cancel();
+  }
+
+  coro::task<void> write_loop() {
+    while (!closed_) {
+      auto const text = client_->next();
+      if (text) {
+        auto writing = write(*text);
+        bool const written = co_await std::move(writing);
+        if (!written) break;
+      } else if (client_->ended()) {
+        break;
+      } else {
+        // Woken by the hub's tick, by a message or by the end; nothing is missed, since all of them
+        // happen on this thread and `next` was just asked. No deadline: a silent client is found by
+        // the hub.
+        signal_.expires_at(std::chrono::steady_clock::time_point::max());
+        co_await signal_.async_wait(awaited);
+      }
+    }
+    if (!closed_) {
+      client_->writing_since = websocket_client::clock::now();
+      websocket::close_reason const why(websocket::close_code::normal);
+      co_await socket_.async_close(why, awaited);
+    }
+    closed_ = true;
+    drop();
+  }
+
+  // REQUIRES: the text outlives the wait.
+  coro::task<bool> write(std::string const& text) {
+    client_->writing_since = websocket_client::clock::now();
+    auto [ec, n] = co_await socket_.async_write(asio::buffer(text), awaited);
+    client_->writing_since.reset();
+    ++context_.metrics.websocket_messages;
+    context_.metrics.websocket_bytes += n;
+    co_return !ec;
+  }
+
+  void drop() {
+    closed_ = true;
+    signal_.cancel();
+    error_code ignored;
+    tcp_.socket().close(ignored);
+  }
+
+  web_context& context_;
+  beast::tcp_stream& tcp_;
+  websocket::stream<beast::tcp_stream&> socket_;
+  asio::steady_timer signal_;  // as a condition variable
+  websocket_client* client_ = nullptr;
+  bool closed_ = false;
+};
+
+}  // namespace
+
+coro::task<void> run_websocket(web_context& context, beast::tcp_stream& stream,
+                               beast::http::request<beast::http::empty_body> request) {
+  websocket_session session(context, stream);
+  auto running = session.run(std::move(request));
+  co_await std::move(running);
+}
+
+}  // namespace muster::web
