@@ -1,0 +1,83 @@
+// Things under ids: the slot in the low half, how often the slot was used in the high half, so that
+// no id is given twice and an old one finds nothing. References stay valid until the thing is
+// erased. Owns what is in it; the user bounds how much that is. Pure; single thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/check.hpp"
+
+namespace muster::core {
+
+/// `Id` is an enum of 64 bits; 0 is none.
+template <class Id, class T>
+class slot_table {
+ public:
+  Id add(T value) {
+    if (free_.empty()) {
+      free_.push_back(static_cast<std::uint32_t>(slots_.size()));
+      slots_.emplace_back();
+    }
+    auto const at = free_.back();
+    free_.pop_back();
+    auto& s = slots_[at];
+    s.value.emplace(std::move(value));
+    return Id{std::uint64_t{++s.uses} << 32 | at};
+  }
+
+  /// Null: never given, or erased.
+  T* find(Id id) {
+    auto const at = slot_of(id);
+    if (at >= slots_.size() || slots_[at].uses != uses_of(id) || !slots_[at].value) return nullptr;
+    return &*slots_[at].value;
+  }
+  T const* find(Id id) const { return const_cast<slot_table*>(this)->find(id); }
+
+  /// REQUIRES (here and below): it is there.
+  T& at(Id id) {
+    auto* found = find(id);
+    check(found != nullptr, "an id in use names a thing that is there");
+    return *found;
+  }
+  T const& at(Id id) const { return const_cast<slot_table*>(this)->at(id); }
+
+  T take(Id id) {
+    T value = std::move(at(id));
+    slots_[slot_of(id)].value.reset();
+    free_.push_back(slot_of(id));
+    return value;
+  }
+
+  std::size_t size() const { return slots_.size() - free_.size(); }
+
+  /// `f(id, thing)`, by slot.
+  template <class F>
+  void for_each(F f) const {
+    for (std::size_t i = 0; i < slots_.size(); ++i)
+      if (slots_[i].value) f(Id{std::uint64_t{slots_[i].uses} << 32 | i}, *slots_[i].value);
+  }
+
+  template <class Archive>
+  void walk(Archive& a) {
+    a(slots_, free_);
+  }
+
+ private:
+  struct slot {
+    std::uint32_t uses = 0;
+    std::optional<T> value;
+  };
+  static std::uint32_t slot_of(Id id) { return static_cast<std::uint32_t>(id); }
+  static std::uint32_t uses_of(Id id) {
+    return static_cast<std::uint32_t>(static_cast<std::uint64_t>(id) >> 32);
+  }
+
+  std::deque<slot> slots_;
+  std::vector<std::uint32_t> free_;
+};
+
+}  // namespace muster::core

@@ -1,0 +1,63 @@
+// Calls that wait for their answer: what each waits for, and when it is answered at the latest.
+// Owned by a core, which bounds them (a call that finds it full is refused at once) and says what
+// is waited for in `Wait`, a struct with a `time_point deadline`. Pure; single thread.
+#pragma once
+
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+#include "base/check.hpp"
+#include "server/core/api/ids.hpp"
+#include "server/core/api/time.hpp"
+
+namespace muster::core {
+
+template <class Wait>
+class waiting_calls {
+ public:
+  /// REQUIRES: does not wait yet.
+  void park(call_id call, Wait w) {
+    if (w.deadline != never) deadlines_.emplace(w.deadline, call);
+    check(calls_.emplace(call, std::move(w)).second, "a call is parked once");
+  }
+
+  /// Null: does not wait, or not any more.
+  Wait const* find(call_id call) const {
+    auto const it = calls_.find(call);
+    return it == calls_.end() ? nullptr : &it->second;
+  }
+
+  /// REQUIRES: it waits.
+  Wait take(call_id call) {
+    auto node = calls_.extract(call);
+    check(!node.empty(), "only a parked call is answered");
+    if (node.mapped().deadline != never) deadlines_.erase({node.mapped().deadline, call});
+    return std::move(node.mapped());
+  }
+
+  time_point next_deadline() const {
+    return deadlines_.empty() ? never : deadlines_.begin()->first;
+  }
+  /// Whose deadline is next. REQUIRES: next_deadline() != never.
+  call_id first() const { return deadlines_.begin()->second; }
+  std::size_t size() const { return calls_.size(); }
+  bool empty() const { return calls_.empty(); }
+  std::unordered_map<call_id, Wait> const& all() const { return calls_; }
+
+  template <class Archive>
+  void walk(Archive& a) {
+    a(calls_);
+    if constexpr (Archive::loading) {
+      deadlines_.clear();
+      for (auto const& [call, w] : calls_)
+        if (w.deadline != never) deadlines_.emplace(w.deadline, call);
+    }
+  }
+
+ private:
+  std::unordered_map<call_id, Wait> calls_;
+  std::set<std::pair<time_point, call_id>> deadlines_;  // in order, so replies are deterministic
+};
+
+}  // namespace muster::core
