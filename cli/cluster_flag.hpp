@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "server/core/coordination/cluster_spec.hpp"
+#include "server/core/coordination/api/cluster_spec.hpp"
 
 namespace muster::cli {
 

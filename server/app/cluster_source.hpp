@@ -7,7 +7,7 @@
 
 #include "base/status.hpp"
 #include "muster/cluster_resolver.hpp"
-#include "server/core/coordination/cluster_spec.hpp"
+#include "server/core/coordination/api/cluster_spec.hpp"
 
 namespace muster::server {
 

@@ -11,7 +11,7 @@
 #include "base/status.hpp"
 #include "server/app/cluster_source.hpp"
 #include "server/core/api/config.hpp"
-#include "server/core/coordination/cluster_spec.hpp"
+#include "server/core/coordination/api/cluster_spec.hpp"
 
 namespace muster::server {
 

@@ -6,7 +6,7 @@
 #include <deque>
 #include <vector>
 
-#include "server/core/coordination/effects.hpp"
+#include "server/core/coordination/api/effects.hpp"
 
 namespace muster::server {
 

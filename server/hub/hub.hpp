@@ -8,7 +8,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "server/core/coordination/effects.hpp"
+#include "server/core/coordination/api/effects.hpp"
 #include "server/core/coordinator.hpp"
 #include "server/hub/log_store.hpp"
 

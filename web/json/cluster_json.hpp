@@ -2,7 +2,7 @@
 // JSON. Pure functions.
 #pragma once
 
-#include "server/core/coordination/views.hpp"
+#include "server/core/coordination/api/views.hpp"
 #include "server/hub/event_log.hpp"
 #include "web/json/json_check.hpp"
 #include "web/json/json_out.hpp"

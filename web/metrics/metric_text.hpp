@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "server/core/api/metrics.hpp"
-#include "server/core/coordination/views.hpp"
+#include "server/core/coordination/api/views.hpp"
 
 namespace muster::web {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "server/core/coordination/views.hpp"
+#include "server/core/coordination/api/views.hpp"
 #include "web/metrics/closure_metrics.hpp"
 #include "web/metrics/counters.hpp"
 #include "web/metrics/metrics.hpp"

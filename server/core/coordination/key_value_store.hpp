@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "server/core/api/blob.hpp"
-#include "server/core/coordination/effects.hpp"
-#include "server/core/coordination/limits.hpp"
+#include "server/core/coordination/api/effects.hpp"
+#include "server/core/coordination/api/limits.hpp"
 
 namespace muster::core::coordination {
 

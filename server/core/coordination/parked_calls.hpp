@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/check.hpp"
-#include "server/core/coordination/requests.hpp"
+#include "server/core/coordination/api/requests.hpp"
 
 namespace muster::core::coordination {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "server/core/api/blob.hpp"
-#include "server/core/coordination/effects.hpp"
+#include "server/core/coordination/api/effects.hpp"
 
 namespace muster::core::coordination {
 

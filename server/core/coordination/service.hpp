@@ -4,11 +4,11 @@
 // pure.
 #pragma once
 
-#include "server/core/coordination/cluster_spec.hpp"
-#include "server/core/coordination/effects.hpp"
-#include "server/core/coordination/limits.hpp"
-#include "server/core/coordination/requests.hpp"
-#include "server/core/coordination/views.hpp"
+#include "server/core/coordination/api/cluster_spec.hpp"
+#include "server/core/coordination/api/effects.hpp"
+#include "server/core/coordination/api/limits.hpp"
+#include "server/core/coordination/api/requests.hpp"
+#include "server/core/coordination/api/views.hpp"
 
 namespace muster::core::coordination {
 

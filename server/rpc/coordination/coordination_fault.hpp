@@ -4,7 +4,7 @@
 
 #include <grpcpp/support/status.h>
 
-#include "server/core/coordination/cluster_spec.hpp"
+#include "server/core/coordination/api/cluster_spec.hpp"
 
 namespace muster::server {
 

@@ -1,5 +1,5 @@
 // What enumerators are called in texts and on the outside.
-#include "server/core/coordination/views.hpp"
+#include "server/core/coordination/api/views.hpp"
 
 namespace muster::core::coordination {
 

@@ -9,7 +9,7 @@
 
 #include "server/core/api/blob.hpp"
 #include "server/core/api/time.hpp"
-#include "server/core/coordination/fault.hpp"
+#include "server/core/coordination/api/fault.hpp"
 
 namespace muster::core::coordination {
 

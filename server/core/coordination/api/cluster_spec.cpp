@@ -1,4 +1,4 @@
-#include "server/core/coordination/cluster_spec.hpp"
+#include "server/core/coordination/api/cluster_spec.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "server/core/api/time.hpp"
-#include "server/core/coordination/fault.hpp"
+#include "server/core/coordination/api/fault.hpp"
 
 namespace muster::core::coordination {
 

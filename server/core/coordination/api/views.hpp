@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "server/core/api/blob.hpp"
-#include "server/core/coordination/cluster_spec.hpp"
-#include "server/core/coordination/effects.hpp"
+#include "server/core/coordination/api/cluster_spec.hpp"
+#include "server/core/coordination/api/effects.hpp"
 
 namespace muster::core::coordination {
 
