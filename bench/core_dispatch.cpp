@@ -12,7 +12,8 @@ using namespace muster::core;
 
 struct bench_cluster {
   bench_cluster(std::int64_t workers, std::int64_t queued) : core(limits(), now()) {
-    function = *core.intern("muster.noop");
+    learn_functions const names{call_id{1}, {"muster.noop"}};
+    function = std::get<functions_reply>(core.step(now(), names).replies.at(0).body).ids.at(0);
     for (std::int64_t i = 0; i < workers; ++i) {
       worker_attached e{stream_id{static_cast<std::uint64_t>(i + 1)}, {}};
       e.spec.incarnation = incarnation{static_cast<std::uint64_t>(i + 1)};

@@ -53,6 +53,7 @@ effects const& coordinator::state::end() {
   if (over_a_limit()) keep_within_limits();
   if (!stopping) dispatch();
   watch();
+  due = std::min({registry.next_sweep(), waiters.next_deadline(), alarms.next(), watch_due});
   return fx;
 }
 
@@ -106,8 +107,7 @@ void coordinator::state::expire_calls() {
 }
 
 time_point coordinator::next_deadline() const {
-  return state_->due = std::min({state_->registry.next_sweep(), state_->waiters.next_deadline(),
-                                 state_->alarms.next(), state_->watch_due});
+  return state_->due;
 }
 
 effects const& coordinator::step(time_point now, tick const&) {
@@ -137,6 +137,23 @@ effects const& coordinator::step(time_point now, core::stop const&) {
   return st.end();
 }
 
+effects const& coordinator::step(time_point now, learn_functions const& e) {
+  auto& st = *state_;
+  st.begin(now);
+  functions_reply learned;
+  status wrong;
+  for (auto const& name : e.names) {
+    auto const id = st.functions.intern(name);
+    if (!id) {
+      wrong = id.error();
+      break;
+    }
+    learned.ids.push_back(*id);
+  }
+  st.answer(e.call, std::move(wrong), std::move(learned));
+  return st.end();
+}
+
 effects const& coordinator::step(time_point now, call_gone const& e) {
   auto& st = *state_;
   st.begin(now);
@@ -148,10 +165,6 @@ effects const& coordinator::step(time_point now, call_gone const& e) {
 
 effects const& coordinator::step(time_point now, event& e) {
   return std::visit([&](auto& alternative) -> effects const& { return step(now, alternative); }, e);
-}
-
-result<function_id> coordinator::intern(std::string_view function_name) {
-  return state_->functions.intern(function_name);
 }
 
 std::string_view coordinator::function_name(function_id f) const {
@@ -178,30 +191,63 @@ config const& coordinator::configuration() const {
   return state_->config;
 }
 
-// Everything else is begin, one move of the state, end.
-#define MUSTER_CORE_STEP(event_type, move)                         \
-  effects const& coordinator::step(time_point now, event_type e) { \
-    state_->begin(now);                                            \
-    state_->move;                                                  \
-    return state_->end();                                          \
-  }
-MUSTER_CORE_STEP(worker_attached&, attach(e))
-MUSTER_CORE_STEP(worker_results&, results(e))
-MUSTER_CORE_STEP(values_moved&, moved(e))
-MUSTER_CORE_STEP(open_session&, open(e))
-MUSTER_CORE_STEP(core::schedule&, append(e))
-MUSTER_CORE_STEP(seal_session const&, seal(e))
-MUSTER_CORE_STEP(cancel_session const&, cancel(e))
-MUSTER_CORE_STEP(close_session const&, close(e))
-MUSTER_CORE_STEP(suspend_session const&, suspend(e))
-MUSTER_CORE_STEP(resume_session const&, resume(e))
-MUSTER_CORE_STEP(release_values const&, release(e))
-MUSTER_CORE_STEP(delete_session const&, erase(e))
-MUSTER_CORE_STEP(create_per_worker&, create(e))
-MUSTER_CORE_STEP(delete_per_worker const&, erase(e))
-MUSTER_CORE_STEP(cancel_closure const&, cancel(e))
-MUSTER_CORE_STEP(join_session const&, join(e))
-MUSTER_CORE_STEP(await_value const&, await(e))
-#undef MUSTER_CORE_STEP
+template <class Move>
+effects const& coordinator::state::perform(time_point t, Move move) {
+  begin(t);
+  move();
+  return end();
+}
+
+effects const& coordinator::step(time_point now, worker_attached& e) {
+  return state_->perform(now, [&] { state_->attach(e); });
+}
+effects const& coordinator::step(time_point now, worker_results& e) {
+  return state_->perform(now, [&] { state_->results(e); });
+}
+effects const& coordinator::step(time_point now, values_moved& e) {
+  return state_->perform(now, [&] { state_->moved(e); });
+}
+effects const& coordinator::step(time_point now, open_session& e) {
+  return state_->perform(now, [&] { state_->open(e); });
+}
+effects const& coordinator::step(time_point now, core::schedule& e) {
+  return state_->perform(now, [&] { state_->append(e); });
+}
+effects const& coordinator::step(time_point now, seal_session const& e) {
+  return state_->perform(now, [&] { state_->seal(e); });
+}
+effects const& coordinator::step(time_point now, cancel_session const& e) {
+  return state_->perform(now, [&] { state_->cancel(e); });
+}
+effects const& coordinator::step(time_point now, close_session const& e) {
+  return state_->perform(now, [&] { state_->close(e); });
+}
+effects const& coordinator::step(time_point now, suspend_session const& e) {
+  return state_->perform(now, [&] { state_->suspend(e); });
+}
+effects const& coordinator::step(time_point now, resume_session const& e) {
+  return state_->perform(now, [&] { state_->resume(e); });
+}
+effects const& coordinator::step(time_point now, release_values const& e) {
+  return state_->perform(now, [&] { state_->release(e); });
+}
+effects const& coordinator::step(time_point now, delete_session const& e) {
+  return state_->perform(now, [&] { state_->erase(e); });
+}
+effects const& coordinator::step(time_point now, create_per_worker& e) {
+  return state_->perform(now, [&] { state_->create(e); });
+}
+effects const& coordinator::step(time_point now, delete_per_worker const& e) {
+  return state_->perform(now, [&] { state_->erase(e); });
+}
+effects const& coordinator::step(time_point now, cancel_closure const& e) {
+  return state_->perform(now, [&] { state_->cancel(e); });
+}
+effects const& coordinator::step(time_point now, join_session const& e) {
+  return state_->perform(now, [&] { state_->join(e); });
+}
+effects const& coordinator::step(time_point now, await_value const& e) {
+  return state_->perform(now, [&] { state_->await(e); });
+}
 
 }  // namespace muster::core

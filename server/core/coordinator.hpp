@@ -10,8 +10,7 @@
 //   open_session/schedule──►  sessions, closure_queue                ──► reply, dispatch…
 //   worker_results       ──►  fence by stream + attempt, finish      ──► outcome/reply, dispatch…
 //   worker_detached      ──►  put back at the head                   ──► dispatch…
-//   tick                 ──►  silent tasks lost, deadlines reached   ──► disconnect, reply,
-//   dispatch…
+//   tick                 ──►  silent tasks lost, deadlines reached   ──► disconnect, reply, …
 #pragma once
 
 #include <memory>
@@ -40,6 +39,7 @@ class coordinator {
   effects const& step(time_point now, worker_detached const& e);
   effects const& step(time_point now, worker_drain const& e);
   effects const& step(time_point now, drain_task const& e);
+  effects const& step(time_point now, learn_functions const& e);
   effects const& step(time_point now, open_session& e);
   effects const& step(time_point now, schedule& e);
   effects const& step(time_point now, seal_session const& e);
@@ -59,12 +59,9 @@ class coordinator {
   effects const& step(time_point now, tick const& e);
   effects const& step(time_point now, stop const& e);
 
-  /// When the next `tick` is due; `never` when nothing waits for time.
+  /// When the next `tick` is due, as of the last step; `never` when nothing waits for time.
   time_point next_deadline() const;
 
-  /// Id of a function name, new or known. Errors: INVALID_ARGUMENT (empty, too long, control
-  /// characters), RESOURCE_EXHAUSTED (too many names).
-  result<function_id> intern(std::string_view function_name);
   std::string_view function_name(function_id f) const;
 
   std::uint32_t connected_workers() const;

@@ -103,12 +103,14 @@ struct coordinator::state {
   bool stalled = false;        // the watchdog has spoken, and nothing has finished since
   bool stopping = false;
   time_point now;
-  time_point due = never;  // what next_deadline() said last
+  time_point due = never;  // when the next tick is wanted, as of the last step
   std::vector<slot> run;   // scratch of dispatch
 
   // coordinator.cpp
   void begin(time_point t);
   effects const& end();
+  template <class Move>
+  effects const& perform(time_point t, Move move);
   void dispatch();
   void answer(call_id call, status s, decltype(reply::body) body = {});
   bool refuse_when_stopping(call_id call);

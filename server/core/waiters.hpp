@@ -27,9 +27,10 @@ class waiters {
     if (w.closure != closure_id{}) by_closure_[w.closure].push_back(call);
   }
 
-  /// Forgets the call; false when it is not parked (answered already).
+  /// REQUIRES: it is parked.
   waiter const& at(call_id call) const { return calls_.at(call); }
 
+  /// Forgets the call; false when it is not parked (answered already).
   bool remove(call_id call, waiter* was = nullptr) {
     auto const it = calls_.find(call);
     if (it == calls_.end()) return false;

@@ -26,6 +26,14 @@ core::call_id hub::expect(reply_handler done) {
   return call;
 }
 
+hub::learned hub::learn(std::vector<std::string> names) {
+  learned out;
+  ask(core::learn_functions{{}, std::move(names)}, [&out](core::reply const& r) {
+    out = {r.status, std::get<core::functions_reply>(r.body).ids};
+  });
+  return out;
+}
+
 void hub::forget(core::call_id call) {
   if (calls_.erase(call) == 1) apply(core::call_gone{call});
 }

@@ -76,6 +76,13 @@ class hub {
     apply(e);
     return call;
   }
+  /// Numbers for function names, at once. Errors: INVALID_ARGUMENT (empty, too long, control
+  /// characters), RESOURCE_EXHAUSTED (too many names); then `ids` ends before the name it is about.
+  struct learned {
+    muster::status status;
+    std::vector<core::function_id> ids;
+  };
+  learned learn(std::vector<std::string> names);
   /// The caller went away: its handler is dropped and never called.
   void forget(core::call_id call);
 
@@ -92,7 +99,6 @@ class hub {
 
   void on_deadline() { apply(core::tick{}); }
 
-  core::coordinator& state() { return core_; }
   core::coordinator const& state() const { return core_; }
   core::time_point now() const { return environment_.now(); }
 

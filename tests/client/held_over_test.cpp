@@ -33,7 +33,7 @@ struct held_over : testing::Test {
     });
   }
   bool reconnected(std::uint64_t times = 1) {
-    return server.eventually([&](core::coordinator& c) {
+    return server.eventually([&](core::coordinator const& c) {
       auto const t = c.task("worker", 0);
       return t && t->reconnects >= times && t->state == core::task_state::connected;
     });
@@ -111,7 +111,7 @@ TEST_F(held_over, what_was_put_back_meanwhile_is_asked_to_stop) {
   auto result = s.call<int>("slow");
   started.acquire();
   wire.sever();
-  ASSERT_TRUE(server.eventually([](core::coordinator& c) { return c.overview({}).put_back == 1; }));
+  ASSERT_TRUE(server.eventually([](core::coordinator const& c) { return c.overview({}).put_back == 1; }));
   EXPECT_EQ(asked_to_stop, 0);
   wire.mend();
   ASSERT_TRUE(server.eventually([&](core::coordinator&) { return asked_to_stop == 1; }));

@@ -130,7 +130,7 @@ TEST_F(reports_test, lines_of_earlier_attempts_stay_and_say_so) {
   auto const job = server.on_engine([](server::hub& h) {
     core::open_session e;
     core::closure_spec c;
-    c.function = *h.state().intern("twice");
+    c.function = h.learn({"twice"}).ids.at(0);
     c.args = core::blob("[]");
     auto extras = std::make_shared<core::closure_extras>();
     extras->options.max_retries = 1;
@@ -142,7 +142,7 @@ TEST_F(reports_test, lines_of_earlier_attempts_stay_and_say_so) {
     return id;
   });
   ASSERT_TRUE(server.eventually(
-      [&](core::coordinator& c) { return c.job(job)->state == core::job_state::succeeded; }));
+      [&](core::coordinator const& c) { return c.job(job)->state == core::job_state::succeeded; }));
   auto const page = server.on_engine([&](server::hub& h) {
     return h.logs().after({job, {}}, 0, 10);
   });

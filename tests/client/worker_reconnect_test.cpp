@@ -16,7 +16,7 @@ using std::chrono::milliseconds;
 
 bool connected(test_server& server, std::size_t count = 1) {
   return server.eventually(
-      [&](core::coordinator& c) { return c.overview({}).tasks_connected == count; });
+      [&](core::coordinator const& c) { return c.overview({}).tasks_connected == count; });
 }
 
 TEST(worker_reconnect, comes_back_to_a_server_that_restarted_with_the_same_incarnation) {

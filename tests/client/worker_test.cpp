@@ -15,7 +15,7 @@ using std::chrono::milliseconds;
 
 bool connected(test_server& server, std::size_t count = 1) {
   return server.eventually(
-      [&](core::coordinator& c) { return c.overview({}).tasks_connected == count; });
+      [&](core::coordinator const& c) { return c.overview({}).tasks_connected == count; });
 }
 
 TEST(worker_options, are_checked) {

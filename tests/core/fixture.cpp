@@ -155,6 +155,13 @@ effects const& cluster::leave(stream_id w, std::string reason) {
   return step(worker_detached{w, true, std::move(reason)});
 }
 
+result<function_id> cluster::learn(std::string_view name) {
+  core::learn_functions const e{call_id{++last_call_}, {std::string(name)}};
+  auto const answer = core.step(now_, e).replies.at(0);
+  if (!answer.status.ok()) return answer.status;
+  return std::get<functions_reply>(answer.body).ids.at(0);
+}
+
 std::vector<closure_spec> cluster::specs(names const& functions) {
   std::vector<closure_spec> out;
   for (auto const& f : functions) {

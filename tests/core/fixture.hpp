@@ -126,7 +126,8 @@ class cluster {
                     failure_kind kind = failure_kind::user) const;
 
   // Clients.
-  function_id function(std::string_view name) { return *core.intern(name); }
+  result<function_id> learn(std::string_view name);
+  function_id function(std::string_view name) { return *learn(name); }
   std::vector<closure_spec> specs(names const& functions);
   opened open(names const& functions, session_spec spec = {});
   opened open_with(std::vector<closure_spec> work, session_spec spec = {});

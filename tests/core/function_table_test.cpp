@@ -7,10 +7,10 @@ namespace {
 
 TEST(function_table, a_name_keeps_its_number) {
   cluster c;
-  auto const a = c.core.intern("a").value();
-  auto const b = c.core.intern("b").value();
+  auto const a = c.learn("a").value();
+  auto const b = c.learn("b").value();
   EXPECT_NE(a, b);
-  EXPECT_EQ(c.core.intern("a").value(), a);
+  EXPECT_EQ(c.learn("a").value(), a);
   EXPECT_EQ(c.core.function_name(a), "a");
   EXPECT_EQ(c.core.function_name(b), "b");
 }
@@ -24,20 +24,20 @@ TEST(function_table, names_stay_in_place_while_the_table_grows) {
 
 TEST(function_table, refuses_names_that_nobody_could_read) {
   cluster c;
-  EXPECT_EQ(c.core.intern("").error(), (status{code::invalid_argument, "function name is empty"}));
+  EXPECT_EQ(c.learn("").error(), (status{code::invalid_argument, "function name is empty"}));
   for (std::string const bad : {"a\nb", "\t", "\x7f", "a\x1f"})
-    EXPECT_EQ(c.core.intern(bad).error(),
+    EXPECT_EQ(c.learn(bad).error(),
               (status{code::invalid_argument, "function name contains a control character"}));
-  EXPECT_TRUE(c.core.intern(" "));
-  EXPECT_TRUE(c.core.intern("gr\xc3\xbc\xc3\x9f"));  // bytes above ASCII are no control characters
+  EXPECT_TRUE(c.learn(" "));
+  EXPECT_TRUE(c.learn("gr\xc3\xbc\xc3\x9f"));  // bytes above ASCII are no control characters
 }
 
 TEST(function_table, refuses_a_name_one_byte_too_long_and_says_the_limit) {
   config small;
   small.function_name_bytes_max = 3;
   cluster c(small);
-  EXPECT_TRUE(c.core.intern("abc"));
-  EXPECT_EQ(c.core.intern("abcd").error(),
+  EXPECT_TRUE(c.learn("abc"));
+  EXPECT_EQ(c.learn("abcd").error(),
             (status{code::invalid_argument, "function name has 4 bytes, the limit is 3"}));
 }
 
@@ -47,9 +47,9 @@ TEST(function_table, a_full_table_still_knows_its_names_and_refuses_new_ones) {
   cluster c(small);
   auto const a = c.function("a");
   c.function("b");
-  EXPECT_EQ(c.core.intern("c").error(),
+  EXPECT_EQ(c.learn("c").error(),
             (status{code::resource_exhausted, "the server knows 2 function names, its limit"}));
-  EXPECT_EQ(c.core.intern("a").value(), a);
+  EXPECT_EQ(c.learn("a").value(), a);
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ struct hub_test : ::testing::Test {
   }
   core::open_session job(std::size_t n) {
     core::open_session e;
-    for (std::size_t i = 0; i < n; ++i) e.closures.push_back({*h.state().intern("f"), 0, i, {}});
+    for (std::size_t i = 0; i < n; ++i) e.closures.push_back({h.learn({"f"}).ids.at(0), 0, i, {}});
     return e;
   }
 };
@@ -146,7 +146,7 @@ TEST_F(hub_test, outcomes_reach_their_own_session_only) {
     h.attach(ids[i], *sinks[i]);
   }
   for (std::uint64_t i = 0; i < 2; ++i)
-    h.apply(core::schedule{{}, ids[i], {{*h.state().intern("f"), 0, 10 + i, {}}}});
+    h.apply(core::schedule{{}, ids[i], {{h.learn({"f"}).ids.at(0), 0, 10 + i, {}}}});
   while (!w.held.empty()) {
     core::worker_results done{stream, {}};
     for (auto const& x : std::exchange(w.held, {}))

@@ -47,7 +47,7 @@ struct holding_stream : testing::Test {
   }
   bool held(std::uint64_t values) {
     return server.eventually(
-        [=](core::coordinator& c) { return c.overview({}).values_held == values; });
+        [=](core::coordinator const& c) { return c.overview({}).values_held == values; });
   }
 };
 
@@ -212,14 +212,14 @@ TEST_F(holding_stream, per_worker_values_are_resumed_by_token) {
   hand_session s(server.address(), open);
   s.write(builder(5));
   EXPECT_EQ(s.read()->per_worker(0).value(), kept) << "asked again";
-  EXPECT_TRUE(server.eventually([=](core::coordinator& c) {
+  EXPECT_TRUE(server.eventually([=](core::coordinator const& c) {
     return c.per_worker(core::per_worker_id{kept}) && !c.per_worker(core::per_worker_id{dropped});
   }));
   v1::SessionRequest release;
   release.add_release_per_worker(kept);
   s.write(release);
   EXPECT_TRUE(server.eventually(
-      [=](core::coordinator& c) { return !c.per_worker(core::per_worker_id{kept}); }));
+      [=](core::coordinator const& c) { return !c.per_worker(core::per_worker_id{kept}); }));
 }
 
 TEST_F(holding_stream, wrong_builders_are_refused_with_the_field) {

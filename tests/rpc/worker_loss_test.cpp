@@ -56,7 +56,7 @@ core::session_id submit(test_server& server, int closures) {
   return server.on_engine([&](server::hub& h) {
     core::open_session e;
     for (int i = 0; i < closures; ++i)
-      e.closures.push_back({*h.state().intern("f"), 0, 0, core::blob("[]")});
+      e.closures.push_back({h.learn({"f"}).ids.at(0), 0, 0, core::blob("[]")});
     core::session_id id{};
     h.ask(std::move(e),
           [&id](core::reply const& r) { id = std::get<core::session_reply>(r.body).session; });
@@ -92,7 +92,7 @@ TEST(worker_loss, cancelled_stream_is_an_error_not_a_leave) {
   hand_worker worker(server.address(), make_hello());
   worker.cancel();
   EXPECT_TRUE(server.eventually(
-      [](core::coordinator& c) { return c.task("worker", 0)->state == core::task_state::error; }));
+      [](core::coordinator const& c) { return c.task("worker", 0)->state == core::task_state::error; }));
 }
 
 TEST(worker_loss, closure_that_kills_workers_is_quarantined) {
@@ -107,7 +107,7 @@ TEST(worker_loss, closure_that_kills_workers_is_quarantined) {
     victim.kill_it();
   }
   EXPECT_TRUE(server.eventually(
-      [&](core::coordinator& c) { return c.job(job)->state == core::job_state::failed; }));
+      [&](core::coordinator const& c) { return c.job(job)->state == core::job_state::failed; }));
   auto const error = server.on_engine([&](server::hub& h) { return h.state().job(job)->error; });
   EXPECT_EQ(error->kind, core::failure_kind::worker_lost);
 }

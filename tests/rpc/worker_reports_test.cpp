@@ -37,7 +37,7 @@ struct worker_reports : testing::Test {
     job = server.on_engine([](server::hub& h) {
       core::open_session e;
       for (int i = 0; i < 2; ++i)
-        e.closures.push_back({*h.state().intern("f"), 0, 0, core::blob("[]")});
+        e.closures.push_back({h.learn({"f"}).ids.at(0), 0, 0, core::blob("[]")});
       core::session_id id{};
       h.ask(e, [&](core::reply const& r) { id = std::get<core::session_reply>(r.body).session; });
       return id;
@@ -54,7 +54,7 @@ struct worker_reports : testing::Test {
   }
   bool answered() {
     return server.eventually(
-        [&](core::coordinator& c) { return c.job(job)->state == core::job_state::succeeded; });
+        [&](core::coordinator const& c) { return c.job(job)->state == core::job_state::succeeded; });
   }
 };
 

@@ -71,7 +71,7 @@ TEST(worker_stream, half_close_gives_back_what_it_holds) {
   ASSERT_TRUE(first.read_closures());
   ASSERT_TRUE(first.half_close());
   EXPECT_TRUE(first.finish().ok());
-  EXPECT_TRUE(server.eventually([](core::coordinator& c) {
+  EXPECT_TRUE(server.eventually([](core::coordinator const& c) {
     return c.task("worker", 0)->state == core::task_state::disconnected;
   }));
   hand_worker second(server.address(), make_hello({"f"}, 1, 1, 2));

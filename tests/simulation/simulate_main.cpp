@@ -4,7 +4,8 @@
 
 int main(int argc, char** argv) {
   return muster::simulation::run_seeds(
-      argc, argv, muster::simulation::simulate, [](muster::simulation::report const& r) {
+      argc, argv, [](std::uint64_t seed) { return muster::simulation::simulate(seed); },
+      [](muster::simulation::report const& r) {
         std::printf(
             "succeeded=%llu failed=%llu cancelled=%llu put_back=%llu went_on=%llu aborted=%llu "
             "raised=%llu resumed=%llu lost=%llu released=%llu written=%llu read=%llu "

@@ -48,11 +48,11 @@ core::config settings(std::uint64_t seed) {
 constexpr int doomed = 90;  // the number of a worker that dies for ever
 
 struct cluster {
-  explicit cluster(std::uint64_t seed) : earth(seed, settings(seed)) {
+  cluster(std::uint64_t seed, recording* into) : earth(seed, settings(seed), into) {
     auto& dice = earth.dice();
     std::vector<std::string> const names = {"a", "b", "c"};
     std::vector<core::function_id> ids;
-    for (auto const& n : names) ids.push_back(*earth.server().intern(n));
+    for (auto const& n : names) ids.push_back(earth.learn(n));
     earth.perform = [this](core::effects const& fx) { perform(fx); };
     auto const n_workers = dice.between(1, 6);
     for (int i = 0; i < n_workers; ++i) {
@@ -65,7 +65,7 @@ struct cluster {
     workers.push_back(std::make_unique<model_worker>(
         earth, failures, doomed, std::vector<std::string>{"a", "b", "c", "doomed"}, streams));
     auto ids_and_doomed = ids;
-    ids_and_doomed.push_back(*earth.server().intern("doomed"));
+    ids_and_doomed.push_back(earth.learn("doomed"));
     auto const n_clients = dice.between(1, 5);
     for (int i = 0; i < n_clients; ++i)
       clients.push_back(std::make_unique<model_client>(earth, ids_and_doomed, doomed));
@@ -175,8 +175,8 @@ void live(cluster& c) {
 
 }  // namespace
 
-report simulate(std::uint64_t seed) {
-  cluster c(seed);
+report simulate(std::uint64_t seed, recording* into, last_look const& look) {
+  cluster c(seed, into);
   report r;
   try {
     live(c);
@@ -185,6 +185,7 @@ report simulate(std::uint64_t seed) {
     r.recent = c.earth.recent();
   }
   auto const v = c.earth.server().overview(c.earth.now());
+  if (look) look(c.earth.server(), c.earth.now());
   r.trace_hash = c.earth.trace_hash();
   r.steps = c.earth.steps();
   r.put_back = v.put_back;

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
+
+#include "tests/simulation/world.hpp"
 
 namespace muster::simulation {
 
@@ -18,7 +21,10 @@ struct report {
   std::string recent;     // the last events before it
 };
 
-/// Deterministic: the same seed gives the same report.
-report simulate(std::uint64_t seed);
+/// The core of a cluster, as the run has left it.
+using last_look = std::function<void(core::coordinator const& core, core::time_point now)>;
+
+/// Deterministic: the same seed gives the same report. `into`, where there is one, gets every step.
+report simulate(std::uint64_t seed, recording* into = nullptr, last_look const& look = {});
 
 }  // namespace muster::simulation

@@ -6,8 +6,10 @@
 
 namespace muster::simulation {
 
-world::world(std::uint64_t seed, core::config config)
-    : dice_(seed), server_(std::make_unique<core::coordinator>(config, now_)) {}
+world::world(std::uint64_t seed, core::config config, recording* into)
+    : dice_(seed), recording_(into), server_(std::make_unique<core::coordinator>(config, now_)) {
+  if (recording_) *recording_ = {std::move(config), now_, {}};
+}
 
 void world::after(core::duration delay, std::function<void()> what) {
   agenda_.emplace(std::pair{now_ + delay, ++sequence_}, std::move(what));
@@ -28,11 +30,25 @@ bool world::run(core::time_point end) {
   return true;
 }
 
+core::function_id world::learn(std::string name) {
+  auto const fx = step(core::learn_functions{core::call_id{~std::uint64_t{0}}, {std::move(name)}});
+  return std::get<core::functions_reply>(fx.replies.at(0).body).ids.at(0);
+}
+
+// A copy: performing the effects may step again.
+core::effects world::step(core::event e) {
+  if (!recording_) return server_->step(now_, e);
+  auto& s = recording_->steps.emplace_back(recording::step{now_, e});
+  s.effects = server_->step(now_, e);
+  s.next_deadline = server_->next_deadline();
+  return s.effects;
+}
+
 void world::apply(core::event e) {
   ++steps_;
   note("event " + std::to_string(e.index()));
   witness_.before(e);
-  auto const fx = server_->step(now_, e);  // a copy: performing them may step again
+  auto const fx = step(std::move(e));
   fold(fx);
   if (auto const broken = witness_.after(fx); !broken.empty())
     throw violation("step " + std::to_string(steps_) + ": " + broken);

@@ -22,12 +22,26 @@ struct violation : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// Everything that went into a core, and what came out.
+struct recording {
+  struct step {
+    core::time_point at{};
+    core::event event;
+    core::effects effects{};
+    core::time_point next_deadline{};
+  };
+  core::config config;
+  core::time_point start{};
+  std::vector<step> steps;
+};
+
 class world {
  public:
-  world(std::uint64_t seed, core::config config);
+  /// `into`, where there is one, gets every step.
+  world(std::uint64_t seed, core::config config, recording* into = nullptr);
 
   core::time_point now() const { return now_; }
-  core::coordinator& server() { return *server_; }
+  core::coordinator const& server() const { return *server_; }
   random& dice() { return dice_; }
 
   /// `what` happens after `delay` of virtual time; things at the same time happen in this order.
@@ -35,6 +49,8 @@ class world {
   /// Runs until nothing is left to happen or `end` is reached. Returns false at `end`.
   bool run(core::time_point end);
 
+  /// The number of a function's name. Before anything happens: no part of the trace.
+  core::function_id learn(std::string name);
   /// One step of the coordinator, now.
   void apply(core::event e);
   /// A step that carries a call; `done` gets its one reply.
@@ -60,12 +76,14 @@ class world {
   std::uint64_t dropped() const;
 
  private:
+  core::effects step(core::event e);
   void fold(std::uint64_t value);
   void fold(core::effects const& fx);
   void arm();
 
   random dice_;
   core::witness witness_;
+  recording* const recording_;
   core::time_point now_{std::chrono::seconds(1'700'000'000)};
   std::unique_ptr<core::coordinator> server_;
   std::map<std::pair<core::time_point, std::uint64_t>, std::function<void()>> agenda_;

@@ -25,7 +25,9 @@ coro::task<muster::result<appended>> schedule(web_context& context, core::sessio
   using result = muster::result<appended>;
   auto const shared = std::make_shared<closure_batch>(std::move(batch));
   auto work = [shared, job](server::hub& h, answer_handle<result> const& slot) {
-    if (auto bad = shared->intern(h.state()); !bad.ok()) return slot->send(std::move(bad));
+    auto const functions = h.learn(shared->names);
+    if (!functions.status.ok()) return slot->send(functions.status);
+    shared->number(functions.ids);
     core::schedule e;
     e.session = job;
     e.closures = std::move(shared->closures);

@@ -62,11 +62,11 @@ coro::task<response> create_value(web_context& context, exchange& ex) {
 
   using result = muster::result<core::per_worker_view>;
   auto work = [parsed](server::hub& h, answer_handle<result> const& slot) {
-    auto const function = h.state().intern(parsed->function);
-    if (!function) return slot->send(function.error());
+    auto const [wrong, functions] = h.learn({parsed->function});
+    if (!wrong.ok()) return slot->send(wrong);
     core::create_per_worker e;
     e.name = std::move(parsed->name);
-    e.function = *function;
+    e.function = functions.front();
     e.args = std::move(parsed->args);
     h.ask(std::move(e), [&h, slot](core::reply const& r) {
       if (!r.status.ok()) return slot->send(r.status);

@@ -157,7 +157,7 @@ void closure_batch::add(std::string const& function, encoded_arguments arguments
       positions_.try_emplace(function, static_cast<std::uint32_t>(names.size()));
   if (added) names.push_back(function);
   core::closure_spec spec;
-  spec.function = core::function_id{at->second};
+  position_of_.push_back(at->second);
   spec.args = std::move(arguments.args);
   if (!arguments.inputs.empty() || !arguments.per_worker.empty()) {
     spec.extras = std::make_shared<core::closure_extras>(core::closure_extras{
@@ -174,18 +174,11 @@ void closure_batch::clear() {
   closures.clear();
   names.clear();
   positions_.clear();
+  position_of_.clear();
 }
 
-muster::status closure_batch::intern(core::coordinator& core) {
-  std::vector<core::function_id> ids;
-  ids.reserve(names.size());
-  for (auto const& name : names) {
-    auto const id = core.intern(name);
-    if (!id) return id.error();
-    ids.push_back(*id);
-  }
-  for (auto& c : closures) c.function = ids[core::raw(c.function)];
-  return {};
+void closure_batch::number(std::vector<core::function_id> const& ids) {
+  for (std::size_t i = 0; i < closures.size(); ++i) closures[i].function = ids[position_of_[i]];
 }
 
 void read_closure(json_check& check, json_ref const& item, closure_batch& into) {

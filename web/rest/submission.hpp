@@ -13,7 +13,7 @@
 
 namespace muster::web {
 
-/// Closures whose `function` is, for now, a position in `names`.
+/// Closures and the functions that they name. `function` is set by `number`.
 struct closure_batch {
   std::vector<core::closure_spec> closures;
   std::vector<std::string> names;
@@ -23,11 +23,12 @@ struct closure_batch {
            core::closure_options const& options = {});
   void clear();
 
-  /// Engine thread: positions become the core's function ids.
-  muster::status intern(core::coordinator& core);
+  /// `ids`: the core's numbers of `names`.
+  void number(std::vector<core::function_id> const& ids);
 
  private:
   std::unordered_map<std::string, std::uint32_t> positions_;
+  std::vector<std::uint32_t> position_of_;  // in `names`, by closure
   // Of the closure before without inputs: those with the same options share them.
   std::shared_ptr<core::closure_extras const> last_;
 };

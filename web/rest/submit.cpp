@@ -57,7 +57,9 @@ coro::task<response> submit_job(web_context& context, exchange& ex) {
 
   using result = muster::result<opened_job>;
   auto work = [parsed](server::hub& h, answer_handle<result> const& slot) {
-    if (auto bad = parsed->batch.intern(h.state()); !bad.ok()) return slot->send(std::move(bad));
+    auto const functions = h.learn(parsed->batch.names);
+    if (!functions.status.ok()) return slot->send(functions.status);
+    parsed->batch.number(functions.ids);
     core::open_session e;
     e.spec = std::move(parsed->spec);
     e.closures = std::move(parsed->batch.closures);

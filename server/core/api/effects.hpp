@@ -131,6 +131,13 @@ struct session_reply {
   bool operator==(session_reply const&) const = default;
 };
 
+/// In the order of the names; after an error those before the one that could not be taken.
+struct functions_reply {
+  std::vector<function_id> ids;
+
+  bool operator==(functions_reply const&) const = default;
+};
+
 struct per_worker_reply {
   per_worker_id id{};
 
@@ -169,7 +176,7 @@ struct reply {
   call_id call{};
   muster::status status;
   std::variant<std::monostate, session_reply, resume_reply, join_reply, value_reply,
-               per_worker_reply>
+               per_worker_reply, functions_reply>
       body;
 
   bool operator==(reply const&) const = default;

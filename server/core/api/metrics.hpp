@@ -36,6 +36,12 @@ class histogram {
   std::uint64_t count() const { return count_; }
   duration sum() const { return sum_; }
 
+  template <class Archive>
+  void walk(Archive& a) {
+    for (auto& n : counts_) a(n);
+    a(count_, sum_);
+  }
+
  private:
   std::array<std::uint64_t, buckets + 1> counts_{};
   std::uint64_t count_ = 0;
@@ -55,6 +61,13 @@ struct closure_metrics {
   std::array<std::uint64_t, release_reasons> values_dropped{};  // by reason; with their jobs or not
   duration full{};                // while at least one stream's queue was full, up to…
   time_point full_since = never;  // …now, when one is: since then
+
+  template <class Archive>
+  void walk(Archive& a) {
+    a(queue_wait, execution, total, value_wait, recovery, worker_failures, stop_requests);
+    a(values_written, values_read, full, full_since);
+    for (auto& n : values_dropped) a(n);
+  }
 };
 
 }  // namespace muster::core

@@ -148,6 +148,13 @@ struct drain_task {
   std::int64_t index = 0;
 };
 
+/// Numbers for these names; new ones are given where a name is not known. Names and numbers stay for
+/// good. The first name that cannot be taken ends it; those before it are known from then on.
+struct learn_functions {
+  call_id call{};
+  std::vector<std::string> names;
+};
+
 struct open_session {
   call_id call{};
   session_spec spec;
@@ -281,7 +288,7 @@ struct stop {};
 
 using event =
     std::variant<worker_attached, worker_results, worker_alive, worker_detached, worker_drain,
-                 drain_task, open_session, schedule, seal_session, cancel_session, close_session,
+                 drain_task, learn_functions, open_session, schedule, seal_session, cancel_session, close_session,
                  suspend_session, resume_session, release_values, delete_session, create_per_worker,
                  delete_per_worker, cancel_closure, join_session, await_value, call_gone,
                  values_moved, tick, stop>;

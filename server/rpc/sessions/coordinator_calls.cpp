@@ -154,16 +154,6 @@ coro::task<void> coordinator_calls::open(
   co_await c->finish(opened, to_grpc(answer.status));
 }
 
-muster::status coordinator_calls::intern(v1::ScheduleRequest const& r,
-                                         std::vector<core::function_id>& functions) {
-  for (int i = 0; i < r.function_size(); ++i) {
-    auto const id = hub_.state().intern(r.function(i));
-    if (!id) return {id.error().code, "function[" + std::to_string(i) + "]: " + id.error().message};
-    functions.push_back(*id);
-  }
-  return {};
-}
-
 coro::task<void> coordinator_calls::schedule(
     std::unique_ptr<call<v1::ScheduleRequest, v1::ScheduleResponse>> c) {
   auto const& r = c->request();
@@ -171,14 +161,17 @@ coro::task<void> coordinator_calls::schedule(
   auto const session = session_of(r.session());
   muster::status status = session ? muster::status{} : session.error();
   core::schedule event;
-  std::vector<core::function_id> functions;
-  if (status.ok()) status = intern(r, functions);
+  hub::learned functions;
+  if (status.ok()) functions = hub_.learn({r.function().begin(), r.function().end()});
+  if (auto const& wrong = functions.status; !wrong.ok())
+    status = {wrong.code,
+              "function[" + std::to_string(functions.ids.size()) + "]: " + wrong.message};
   if (status.ok()) {
     event.session = *session;
     auto const held = [this, &session](std::uint64_t token) {
       return hub_.state().closure_of(*session, token);
     };
-    if (auto wrong = from_wire(r, functions, held, event.closures); !wrong.empty())
+    if (auto wrong = from_wire(r, functions.ids, held, event.closures); !wrong.empty())
       status = {muster::code::invalid_argument, std::move(wrong)};
   }
   if (status.ok()) {

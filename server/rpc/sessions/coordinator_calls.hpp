@@ -95,7 +95,6 @@ class coordinator_calls {
   template <class Call>
   [[nodiscard]] coro::task<core::reply> settle(Call& of, core::session_id s,
                                                std::uint64_t timeout_ms, core::join_mode mode);
-  muster::status intern(v1::ScheduleRequest const& r, std::vector<core::function_id>& functions);
   core::time_point until(std::uint64_t timeout_ms) const;
   muster::result<core::session_id> session_of(std::string const& text) const;
 

@@ -47,12 +47,11 @@ muster::result<core::per_worker_view> coordinator_calls::create(
     return muster::status{
         muster::code::invalid_argument,
         "encoding: unknown number " + std::to_string(static_cast<int>(r.encoding()))};
-  auto const function = hub_.state().intern(r.function());
-  if (!function)
-    return muster::status{function.error().code, "function: " + function.error().message};
+  auto const [wrong, functions] = hub_.learn({r.function()});
+  if (!wrong.ok()) return muster::status{wrong.code, "function: " + wrong.message};
   core::create_per_worker e;
   e.name = r.name();
-  e.function = *function;
+  e.function = functions.front();
   e.args = core::blob(r.args().empty() ? "[]" : r.args(),
                       r.encoding() == v1::BYTES ? core::encoding::bytes : core::encoding::json);
   e.owner = *session;

@@ -196,14 +196,14 @@ void session_stream::tell_missed(core::resume_reply const& r) {
 }
 
 muster::status session_stream::take_names(v1::SessionRequest const& m) {
-  for (int i = 0; i < m.function_name_size(); ++i) {
-    auto const id = hub_.state().intern(m.function_name(i));
-    auto const field = "function_name[" + std::to_string(i) + "]: ";
-    if (!id) return {id.error().code, field + id.error().message};
-    if (functions_.size() >= hub_.state().configuration().functions_max)
-      return {muster::code::resource_exhausted, field + "too many on this stream"};
-    functions_.push_back(*id);
-  }
+  if (m.function_name_size() == 0) return {};
+  auto const at = [](std::size_t i) { return "function_name[" + std::to_string(i) + "]: "; };
+  auto const [wrong, ids] = hub_.learn({m.function_name().begin(), m.function_name().end()});
+  if (!wrong.ok()) return {wrong.code, at(ids.size()) + wrong.message};
+  auto const room = hub_.state().configuration().functions_max - functions_.size();
+  if (ids.size() > room)
+    return {muster::code::resource_exhausted, at(room) + "too many on this stream"};
+  functions_.insert(functions_.end(), ids.begin(), ids.end());
   return {};
 }
 

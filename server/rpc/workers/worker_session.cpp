@@ -94,12 +94,13 @@ muster::status worker_session::take_hello(v1::Hello const& hello) {
   if (!spec) return spec.error();
   auto held = held_from_wire(hello);
   if (!held) return held.error();
-  for (std::uint32_t i = 0; i < spec->functions.size(); ++i) {
-    auto const id = hub_.state().intern(spec->functions[i]);
-    if (!id)
-      return {id.error().code, "hello.function[" + std::to_string(i) + "]: " + id.error().message};
-    if (core::raw(*id) >= numbers_.size()) numbers_.resize(core::raw(*id) + 1, no_number);
-    numbers_[core::raw(*id)] = i;
+  auto const [wrong, ids] = hub_.learn(spec->functions);
+  if (!wrong.ok())
+    return {wrong.code, "hello.function[" + std::to_string(ids.size()) + "]: " + wrong.message};
+  for (std::uint32_t i = 0; i < ids.size(); ++i) {
+    auto const at = core::raw(ids[i]);
+    if (at >= numbers_.size()) numbers_.resize(at + 1, no_number);
+    numbers_[at] = i;
   }
   greeted_ = true;
   deadline_.cancel();
