@@ -11,17 +11,12 @@ namespace {
 using namespace muster::core;
 using namespace muster::core::coordination;
 
-struct types : service_registry {
-  types() { add_standalone(*this); }
-};
-
 struct bench_agents {
-  explicit bench_agents(std::int64_t count)
-      : tasks(static_cast<task_index>(count)), all({}, kinds, 1) {
+  explicit bench_agents(std::int64_t count) : tasks(static_cast<task_index>(count)), all({}, 1) {
     cluster_spec spec;
     spec.jobs = {{"worker", tasks, false}};
     spec.heartbeat_timeout = std::chrono::hours(24);
-    id = *all.create(now(), spec);
+    id = all.step(now(), create_cluster{spec}).cluster;
     for (task_index t = 0; t < tasks; ++t) everybody.push_back({t, {}});
   }
 
@@ -29,8 +24,8 @@ struct bench_agents {
   template <class Request>
   effects& ask(Request r) {
     r.from.call = call_id{++last_call};
-    request any(std::move(r));
-    return all.step(now(), id, any);
+    cluster_call any{id, std::move(r)};
+    return all.step(now(), any);
   }
   void enlist() {
     for (task_index t = 0; t < tasks; ++t) {
@@ -58,7 +53,6 @@ struct bench_agents {
   }
   service const& current() const { return all.current(id); }
 
-  types kinds;
   task_index tasks;
   std::int64_t clock = 1'000'000;
   std::uint64_t last_call = 0, last_incarnation = 0;
@@ -127,7 +121,8 @@ void key_waits_that_vanish(benchmark::State& state) {
     for (task_index t = 0; t < agents.tasks; ++t)
       agents.ask(get_key_value{{}, "k", true, incarnation{t + 1}, {}});
     for (auto c = first; c <= agents.last_call; ++c)
-      benchmark::DoNotOptimize(agents.all.call_gone(agents.now(), agents.id, call_id{c}));
+      benchmark::DoNotOptimize(
+          agents.all.step(agents.now(), coordination::call_gone{agents.id, call_id{c}}));
   }
   per_agent(state);
 }
@@ -142,7 +137,7 @@ void key_waits_that_end_early(benchmark::State& state) {
     for (task_index t = 0; t < agents.tasks; ++t)
       agents.ask(get_key_value{from, "k", true, incarnation{t + 1}, {}});
     agents.clock += 500'000;
-    benchmark::DoNotOptimize(agents.all.tick(agents.now()));
+    benchmark::DoNotOptimize(agents.all.step(agents.now(), tick{}));
   }
   per_agent(state);
 }
@@ -157,7 +152,7 @@ void barrier_that_ends_early(benchmark::State& state) {
     for (task_index t = 0; t + 1 < agents.tasks; ++t)
       agents.ask(enter_barrier{from, "b", 0, std::chrono::hours(1), {t, {}}, {}});
     agents.clock += 500'000;
-    benchmark::DoNotOptimize(agents.all.tick(agents.now()));
+    benchmark::DoNotOptimize(agents.all.step(agents.now(), tick{}));
   }
   per_agent(state);
 }
@@ -184,7 +179,7 @@ void one_fails(benchmark::State& state) {
     state.ResumeTiming();
     agents.ask(report_error{{}, {0, {}}, muster::code::internal, "boom"});
     agents.clock += 5'000;
-    benchmark::DoNotOptimize(agents.all.tick(agents.now()));
+    benchmark::DoNotOptimize(agents.all.step(agents.now(), tick{}));
   }
   per_agent(state);
 }

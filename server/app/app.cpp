@@ -91,9 +91,8 @@ class app {
   coro::task_group stopping_{engine_.get_executor(), 1, on_task_error()};
   spill_store spill_;  // has a thread of its own
   hub hub_;
-  core::coordination::service_registry service_types_;
   coro::timer coordination_deadline_{engine_};
-  coordination_hub coordination_{{}, service_types_, random_64(), coordination_surroundings()};
+  coordination_hub coordination_{{}, random_64(), coordination_surroundings()};
   coro::grpc_server grpc_{engine_, builder_, grpc_options};
   cluster_ports ports_;
   worker_service workers_;
@@ -173,7 +172,6 @@ app::app(configuration const& c, std::vector<cluster_spec> const& found)
                   .tell = [this](core::coordination::notice const& n) { tell(n); }}),
       web_(web_options_from(c, incarnation_), gateway_) {
   grpc_.add_port(to_string(c.grpc));
-  core::coordination::add_standalone(service_types_);
 }
 
 hub_environment app::environment() {

@@ -5,10 +5,9 @@
 
 #include <functional>
 #include <string_view>
-#include <unordered_map>
-#include <vector>
 
 #include "server/core/coordination/clusters.hpp"
+#include "server/hub/reply_table.hpp"
 
 namespace muster::server {
 
@@ -24,29 +23,28 @@ struct coordination_environment {
 
 class coordination_hub {
  public:
-  /// `seed`: random. REQUIRES: `types` outlives the hub.
-  coordination_hub(core::coordination::limits limits,
-                   core::coordination::service_registry const& types, std::uint64_t seed,
+  /// `seed`: random.
+  coordination_hub(core::coordination::limits limits, std::uint64_t seed,
                    coordination_environment environment);
 
-  using reply_handler = std::function<void(core::coordination::reply&)>;
+  using reply_handler = reply_table<core::coordination::reply>::handler;
 
   /// Performs a request: the hub mints the call's id and puts it into `from`; `done` gets the reply
   /// exactly once, on the engine thread, possibly before `ask` returns. Returns the id, for
   /// `forget`. REQUIRES: the cluster exists.
   template <class Request>
   core::call_id ask(core::coordination::cluster_id cluster, Request r, reply_handler done) {
-    auto const call = expect(std::move(done));
+    auto const call = calls_.expect(std::move(done));
     r.from.call = call;
-    core::coordination::request any(std::move(r));
-    deliver(clusters_.step(environment_.now(), cluster, any));
+    core::coordination::cluster_call asked{cluster, std::move(r)};
+    apply(asked);
     return call;
   }
   /// The caller went away: its handler is dropped and never called. Harmless once answered.
   void forget(core::coordination::cluster_id cluster, core::call_id call);
 
   muster::result<core::coordination::cluster_id> create(core::coordination::cluster_spec spec);
-  /// As clusters::redeclare. REQUIRES: the cluster exists.
+  /// See core::coordination::redeclare_cluster. REQUIRES: the cluster exists.
   muster::status redeclare(core::coordination::cluster_id cluster,
                            core::coordination::cluster_spec spec);
   /// Answers every parked call of the cluster first. NOT_FOUND.
@@ -60,14 +58,16 @@ class coordination_hub {
   core::time_point now() const { return environment_.now(); }
 
  private:
-  core::call_id expect(reply_handler done);
-  void deliver(core::coordination::effects& fx);
+  template <class Event>
+  status apply(Event&& e) {
+    return deliver(clusters_.step(environment_.now(), e));
+  }
+  status deliver(core::coordination::effects& fx);
 
   coordination_environment environment_;
   core::coordination::clusters clusters_;
-  std::unordered_map<core::call_id, reply_handler> calls_;
-  std::uint64_t last_call_ = 0;
-  core::time_point armed_ = core::never;
+  reply_table<core::coordination::reply> calls_;
+  deadline_alarm alarm_;
 };
 
 }  // namespace muster::server

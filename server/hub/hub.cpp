@@ -20,12 +20,6 @@ void hub::report(core::stream_id stream, core::closure_id closure, closure_progr
   logs_.set_progress(held->job, closure, std::move(progress));
 }
 
-core::call_id hub::expect(reply_handler done) {
-  auto const call = core::call_id{++last_call_};
-  calls_.emplace(call, std::move(done));
-  return call;
-}
-
 hub::learned hub::learn(std::vector<std::string> names) {
   learned out;
   ask(core::learn_functions{{}, std::move(names)}, [&out](core::reply const& r) {
@@ -35,7 +29,7 @@ hub::learned hub::learn(std::vector<std::string> names) {
 }
 
 void hub::forget(core::call_id call) {
-  if (calls_.erase(call) == 1) apply(core::call_gone{call});
+  if (calls_.forget(call)) apply(core::call_gone{call});
 }
 
 core::stream_id hub::attach(worker_sink& sink) {
@@ -109,8 +103,7 @@ void hub::deliver_notices(core::effects const& fx, bool failed) {
   }
 }
 
-// Replies go last: their handlers may call back into the hub, which makes the core overwrite the
-// effects, so by then everything else has been handed over and the replies are our own.
+// Replies go last; by then everything else has been handed over. See reply_table.
 void hub::deliver(core::effects const& fx) {
   auto const sink_of = [this](core::stream_id id) -> worker_sink* {
     auto const it = workers_.find(id);
@@ -140,15 +133,8 @@ void hub::deliver(core::effects const& fx) {
   for (auto const s : fx.released) logs_.release(s);
   deliver_notices(fx, false);
 
-  auto const deadline = core_.next_deadline();
-  if (deadline != armed_) {
-    armed_ = deadline;
-    environment_.arm(deadline);
-  }
-  if (fx.replies.empty()) return;
-  auto const replies = fx.replies;
-  for (auto const& r : replies)
-    if (auto node = calls_.extract(r.call)) node.mapped()(r);
+  alarm_.follow(core_.next_deadline(), environment_.arm);
+  if (!fx.replies.empty()) calls_.deliver(fx.replies);
 }
 
 }  // namespace muster::server

@@ -11,6 +11,7 @@
 #include "server/core/coordination/api/effects.hpp"
 #include "server/core/coordinator.hpp"
 #include "server/hub/log_store.hpp"
+#include "server/hub/reply_table.hpp"
 
 namespace muster::server {
 
@@ -68,10 +69,10 @@ class hub {
 
   /// Performs an event that carries a `call`: the hub mints the id, `done` gets the reply exactly
   /// once, on the engine thread, possibly before `ask` returns. Returns the id, for `forget`.
-  using reply_handler = std::function<void(core::reply const&)>;
+  using reply_handler = reply_table<core::reply>::handler;
   template <class Event>
   core::call_id ask(Event e, reply_handler done) {
-    e.call = expect(std::move(done));
+    e.call = calls_.expect(std::move(done));
     auto const call = e.call;
     apply(e);
     return call;
@@ -106,7 +107,6 @@ class hub {
   void deliver(core::effects const& fx);
   void deliver_outcomes(core::effects const& fx);
   void deliver_notices(core::effects const& fx, bool failed);
-  core::call_id expect(reply_handler done);
   void tell_attached(core::welcome const& w);
   void tell_gone(core::stream_id stream, bool clean, std::string const& reason,
                  core::effects const& fx);
@@ -118,10 +118,9 @@ class hub {
   std::unordered_map<core::stream_id, worker_sink*> workers_;
   std::unordered_map<core::stream_id, std::string> names_;  // of the attached workers, to tell of
   std::unordered_map<core::session_id, session_sink*> sessions_;
-  std::unordered_map<core::call_id, reply_handler> calls_;
+  reply_table<core::reply> calls_;
+  deadline_alarm alarm_;
   std::uint64_t last_stream_ = 0;
-  std::uint64_t last_call_ = 0;
-  core::time_point armed_ = core::never;
 };
 
 }  // namespace muster::server

@@ -2,9 +2,9 @@
 
 namespace muster::core::coordination {
 
-scene::scene(setting s) : all(s.limits, types, 42) {
+scene::scene(setting s) : all(s.limits, 42) {
   if (s.spec.jobs.empty()) s.spec.jobs = {{"worker", s.tasks, false}};
-  auto const made = all.create(now_, s.spec);
+  auto const made = create(s.spec);
   EXPECT_TRUE(made.has_value()) << (made ? "" : made.error().message);
   if (made) id = *made;
 }
@@ -42,14 +42,20 @@ void scene::take(effects& fx) {
 
 void scene::gone(call_id call) {
   EXPECT_EQ(open_.erase(call), 1u) << "it has been answered";
-  take(all.call_gone(now_, id, call));
+  take(all.step(now_, call_gone{id, call}));
 }
 
 status scene::redeclare(cluster_spec spec) {
-  auto const done = all.redeclare(now_, id, std::move(spec));
-  if (!done) return done.error();
-  take(done->get());
-  return {};
+  auto& fx = all.step(now_, redeclare_cluster{id, std::move(spec)});
+  auto const done = fx.declared;
+  take(fx);
+  return done;
+}
+
+result<cluster_id> scene::create(cluster_spec spec) {
+  auto& fx = all.step(now_, create_cluster{std::move(spec)});
+  if (!fx.declared.ok()) return fx.declared;
+  return fx.cluster;
 }
 
 void scene::advance(duration d) {
@@ -63,7 +69,7 @@ void scene::advance(duration d) {
 }
 
 void scene::tick() {
-  take(all.tick(now_));
+  take(all.step(now_, coordination::tick{}));
 }
 
 task_ref scene::ref(task_index t) const {

@@ -27,11 +27,6 @@ using namespace std::chrono_literals;
 
 inline constexpr time_point start{std::chrono::seconds(1'700'000'000)};
 
-/// Fills a registry, so that it can be made in a member's initialiser.
-struct standalone_types : service_registry {
-  standalone_types() { EXPECT_TRUE(add_standalone(*this).ok()); }
-};
-
 struct setting {
   std::uint32_t tasks = 2;
   cluster_spec spec = {};  // without jobs: one job "worker" of so many tasks
@@ -58,8 +53,8 @@ class scene {
     if (peer_of_caller) r.from.peer = *peer_of_caller;
     auto const call = r.from.call;
     open_.insert(call);
-    request any(std::move(r));
-    take(all.step(now_, id, any));
+    cluster_call any{id, std::move(r)};
+    take(all.step(now_, any));
     return call;
   }
   void gone(call_id call);
@@ -68,8 +63,9 @@ class scene {
   /// Time passes and nobody looks.
   void stall(duration d) { now_ += d; }
   void tick();
-  void stop() { take(all.stop(now_)); }
+  void stop() { take(all.step(now_, coordination::stop{})); }
   status redeclare(cluster_spec spec);
+  result<cluster_id> create(cluster_spec spec);
   time_point now() const { return now_; }
 
   // What agents do. Incarnation 0 means 100 + task.
@@ -117,7 +113,6 @@ class scene {
   bool speaks_x = false;         // dialect X: calls name the service
   std::optional<std::string> peer_of_caller;
 
-  standalone_types types;
   clusters all;
   cluster_id id{};
 

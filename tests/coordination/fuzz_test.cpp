@@ -167,8 +167,8 @@ class madness {
     auto const limit = static_cast<std::size_t>(number());
     auto const& service = s_.current();
     service.tasks(s_.now(), from, limit);
-    service.barriers(s_.now(), from, limit);
-    service.barrier(s_.now(), text());
+    service.barriers(from, limit);
+    service.barrier(text());
     service.keys(text(), text(), limit);
     service.key(text());
     service.key_waits(text(), limit);

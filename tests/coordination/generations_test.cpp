@@ -200,29 +200,29 @@ TEST(generations, are_closed_to_all_when_the_server_stops) {
   EXPECT_EQ(s.generation().number, 1u);
   cluster_spec another;
   another.name = "another";
-  EXPECT_EQ(s.all.create(s.now(), another).error().code, code::unavailable);
+  EXPECT_EQ(s.create(another).error().code, code::unavailable);
 }
 
 TEST(generations, clusters_are_declared_found_and_removed) {
   scene s;
   cluster_spec spec;
-  EXPECT_EQ(s.all.create(s.now(), spec).error().code, code::already_exists);
+  EXPECT_EQ(s.create(spec).error().code, code::already_exists);
   spec.name = "b", spec.service_type = "magic";
-  auto const unknown = s.all.create(s.now(), spec);
+  auto const unknown = s.create(spec);
   EXPECT_EQ(unknown.error().code, code::invalid_argument);
   EXPECT_NE(unknown.error().message.find("'standalone'"), std::string::npos);
   spec.service_type = "standalone";
-  auto const b = s.all.create(s.now(), spec);
+  auto const b = s.create(spec);
   ASSERT_TRUE(b.has_value());
   EXPECT_EQ(*s.all.find("b"), *b);
   EXPECT_EQ(s.all.ids().size(), 2u);
   auto const wait = s.get("k");
-  auto removed = s.all.remove(s.now(), "default");
-  ASSERT_TRUE(removed.has_value());
-  ASSERT_EQ(removed->get().replies.size(), 1u);
-  EXPECT_EQ(removed->get().replies[0].call, wait);
+  auto const& removed = s.all.step(s.now(), remove_cluster{"default"});
+  ASSERT_TRUE(removed.declared.ok());
+  ASSERT_EQ(removed.replies.size(), 1u);
+  EXPECT_EQ(removed.replies[0].call, wait);
   EXPECT_FALSE(s.all.exists(s.id));
-  EXPECT_EQ(s.all.remove(s.now(), "default").error().code, code::not_found);
+  EXPECT_EQ(s.all.step(s.now(), remove_cluster{"default"}).declared.code, code::not_found);
 }
 
 }  // namespace

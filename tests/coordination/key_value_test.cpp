@@ -1,5 +1,5 @@
 // Keys are normalised, ordered by bytes, and waited for.
-#include "server/core/coordination/key_value_store.hpp"
+#include "server/core/coordination/key_values/key_value_store.hpp"
 #include "tests/coordination/fixture.hpp"
 
 namespace muster::core::coordination {

@@ -155,18 +155,18 @@ TEST(limits, clusters_and_their_tasks_are_bounded) {
   cluster_spec spec;
   spec.name = "b";
   spec.jobs = {{"w", 0xFFFFFFFF, false}, {"v", 0xFFFFFFFF, false}};
-  EXPECT_EQ(s.all.create(s.now(), spec).error().code, code::invalid_argument);
+  EXPECT_EQ(s.create(spec).error().code, code::invalid_argument);
   spec.jobs = {{"w", 10, false}};
-  EXPECT_TRUE(s.all.create(s.now(), spec).has_value());
+  EXPECT_TRUE(s.create(spec).has_value());
   spec.name = "c";
-  EXPECT_EQ(s.all.create(s.now(), spec).error().code, code::resource_exhausted);
+  EXPECT_EQ(s.create(spec).error().code, code::resource_exhausted);
 }
 
 TEST(limits, a_cluster_without_agents_answers_everything) {
   scene s;
   cluster_spec spec;
   spec.name = "empty";
-  s.id = *s.all.create(s.now(), spec);
+  s.id = *s.create(spec);
   EXPECT_EQ(s.code_of(s.enlist(0)), code::invalid_argument);
   EXPECT_EQ(s.code_of(s.barrier("b", 0)), code::invalid_argument);
   EXPECT_EQ(s.code_of(s.leave(0)), code::invalid_argument);
@@ -180,8 +180,8 @@ TEST(limits, calls_that_are_gone_twice_or_never_were_are_harmless) {
   scene s;
   auto const a = s.get("k");
   s.gone(a);
-  s.all.call_gone(s.now(), s.id, a);
-  s.all.call_gone(s.now(), s.id, call_id{999'999});
+  s.all.step(s.now(), coordination::call_gone{s.id, a});
+  s.all.step(s.now(), coordination::call_gone{s.id, call_id{999'999}});
   EXPECT_EQ(s.all.violated_invariant(), "");
 }
 

@@ -87,20 +87,20 @@ TEST(views, barriers_show_who_came_and_who_is_missing) {
   s.enlist_all();
   s.barrier("done", 0), s.barrier("done", 1), s.barrier("done", 2);
   s.barrier("b", 1);
-  auto const b = s.current().barrier(s.now(), "b");
+  auto const b = s.current().barrier("b");
   ASSERT_TRUE(b);
   EXPECT_EQ(b->state, barrier_state::running);
   EXPECT_EQ(b->first, "/job:worker/task:1");
   EXPECT_EQ(b->arrived, std::vector<std::string>{"/job:worker/task:1"});
   ASSERT_EQ(b->missing.size(), 2u);
   EXPECT_EQ(b->missing[1].peer, "10.0.0.2:4711");
-  auto const all = s.current().barriers(s.now(), 0, 10);
+  auto const all = s.current().barriers(0, 10);
   ASSERT_EQ(all.size(), 3u);
   EXPECT_EQ(all[0].id, "b");
   EXPECT_EQ(all[1].id, "done");
   EXPECT_EQ(all[1].state, barrier_state::passed);
-  EXPECT_EQ(s.current().barriers(s.now(), 1, 1).at(0).id, "done");
-  EXPECT_FALSE(s.current().barrier(s.now(), "unknown"));
+  EXPECT_EQ(s.current().barriers(1, 1).at(0).id, "done");
+  EXPECT_FALSE(s.current().barrier("unknown"));
 }
 
 TEST(views, keys_are_listed_by_prefix_and_page) {

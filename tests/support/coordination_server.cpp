@@ -29,7 +29,6 @@ coordination_server::coordination_server(coordination_server_options o)
       tick_(engine_),
       tasks_(engine_.get_executor(), 8,
              [](std::string_view, std::exception_ptr e) { std::rethrow_exception(e); }) {
-  add_standalone(types_);
   server::coordination_environment environment;
   environment.now = [this] { return clock_.now(); };
   environment.arm = [this](core::time_point at) {
@@ -37,7 +36,7 @@ coordination_server::coordination_server(coordination_server_options o)
     if (at != core::never) tick_.call_at(clock_.to_steady(at), [this] { hub_->on_deadline(); });
   };
   environment.tell = [](coordination::notice const&) {};
-  hub_ = std::make_unique<server::coordination_hub>(o.limits, types_, std::random_device{}(),
+  hub_ = std::make_unique<server::coordination_hub>(o.limits, std::random_device{}(),
                                                     std::move(environment));
   if (!o.clusters.empty()) o.ports.main_cluster = o.clusters.front().name;
   ports_ = std::make_unique<server::cluster_ports>(*hub_, server_, o.ports);

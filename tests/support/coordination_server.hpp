@@ -81,7 +81,6 @@ class coordination_server {
   coro::task<void> stop_all();
 
   server::anchored_clock clock_;
-  coordination::service_registry types_;
   grpc::ServerBuilder builder_;
   coro::engine_context engine_;
   coro::grpc_server server_;

@@ -19,13 +19,12 @@ engine::engine(core::config config, std::uint32_t agents) {
   environment.arm = [this](core::time_point t) { deadline_ = t; };
   environment.tell = tell;
   hub_ = std::make_unique<server::hub>(config, environment);
-  add_standalone(types_);
   server::coordination_environment around;
   around.now = clock_now;
   around.arm = [this](core::time_point t) { coordination_deadline_ = t; };
   around.tell = tell;
   coordination_ =
-      std::make_unique<server::coordination_hub>(core::coordination::limits{}, types_, 42, around);
+      std::make_unique<server::coordination_hub>(core::coordination::limits{}, 42, around);
   core::coordination::cluster_spec spec;
   if (agents > 0) spec.jobs.push_back({"worker", agents});
   if (coordination_->create(spec)) (void)doors_.open(doors_.main());

@@ -59,7 +59,6 @@ class engine final : public engine_gateway {
   core::time_point deadline_ = core::never, coordination_deadline_ = core::never;
   server::event_log events_{16};
   doors doors_;
-  core::coordination::service_registry types_;
   std::unique_ptr<server::hub> hub_;
   std::unique_ptr<server::coordination_hub> coordination_;
   std::thread thread_;

@@ -35,7 +35,7 @@ struct copied {
 
 void copy_barriers(engine_room& room, cluster_id c, copied& into) {
   auto const& all = room.coordination.state();
-  auto rows = all.current(c).barriers(into.now, 0, barriers_shown + 1);
+  auto rows = all.current(c).barriers(0, barriers_shown + 1);
   if (rows.size() > barriers_shown) {
     rows.pop_back();
     ++into.more_barriers;
@@ -43,7 +43,7 @@ void copy_barriers(engine_room& room, cluster_id c, copied& into) {
   std::size_t in_full = 0;
   for (auto& b : rows) {
     if (b.state == coordination::barrier_state::running && in_full++ < barriers_shown_in_full)
-      if (auto whole = all.current(c).barrier(into.now, b.id)) b = std::move(*whole);
+      if (auto whole = all.current(c).barrier(b.id)) b = std::move(*whole);
     into.barriers.push_back({all.spec(c).name, std::move(b)});
   }
 }

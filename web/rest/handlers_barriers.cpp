@@ -27,7 +27,7 @@ coro::task<response> list_barriers(web_context& context, exchange& ex) {
     if (!c) return c.error();
     barriers_at b;
     b.now = room.coordination.now();
-    b.rows = room.coordination.state().current(*c).barriers(b.now, after, limit + 1);
+    b.rows = room.coordination.state().current(*c).barriers(after, limit + 1);
     return b;
   };
   auto asking = context.engine.on_engine(std::move(work));
@@ -54,7 +54,7 @@ muster::result<std::string> barrier_text(engine_room& room, std::string const& c
   auto const c = find_cluster(room, cluster);
   if (!c) return c.error();
   auto const now = room.coordination.now();
-  auto const b = room.coordination.state().current(*c).barrier(now, id);
+  auto const b = room.coordination.state().current(*c).barrier(id);
   if (!b) return no_barrier(room.coordination.state().spec(*c).name, id);
   std::string text;
   json_out out(text);
@@ -76,7 +76,7 @@ coro::task<response> get_barrier(web_context& context, exchange& ex) {
 
 // An agent may cancel a barrier before it begins; here that is taken for a misspelt id.
 muster::status may_cancel(engine_room& room, coordination::cluster_id c, std::string const& id) {
-  auto const b = room.coordination.state().current(c).barrier(room.coordination.now(), id);
+  auto const b = room.coordination.state().current(c).barrier(id);
   if (!b) return no_barrier(room.coordination.state().spec(c).name, id);
   if (b->state == coordination::barrier_state::running) return {};
   return {muster::code::failed_precondition,

@@ -1,56 +1,89 @@
-// All clusters of the server: declared, found by name, each with the service of its current
-// generation. Owned by the coordination hub, engine thread only; pure: the same events at the same
-// times give the same effects, and `step` never calls out. Effects are valid until the next step;
-// the caller may move things out of them.
+// The coordination core: all clusters of the server, found by name, and the order in which
+// something is due in them. Owned by the coordination hub, engine thread only; pure: the same
+// events at the same times give the same effects, and `step` never calls out. Effects are valid
+// until the next step; the caller may move things out of them.
 #pragma once
 
-#include <memory>
+#include <map>
+#include <set>
 
-#include "server/core/coordination/service.hpp"
-#include "server/core/coordination/service_registry.hpp"
+#include "server/core/coordination/api/events.hpp"
+#include "server/core/coordination/cluster.hpp"
 
 namespace muster::core::coordination {
 
-enum class cluster_id : std::uint32_t {};  ///< stable for the life of the server; 0 is none
-
 class clusters {
  public:
-  /// `seed`: random; service incarnations follow from it. REQUIRES: `types` outlives this.
-  clusters(limits l, service_registry const& types, std::uint64_t seed);
-  ~clusters();
+  /// `seed`: random; service incarnations follow from it.
+  clusters(limits l, std::uint64_t seed);
   clusters(clusters const&) = delete;
 
-  /// Errors: INVALID_ARGUMENT names the field; ALREADY_EXISTS; RESOURCE_EXHAUSTED; an unknown
-  /// service type lists the known ones.
-  result<cluster_id> create(time_point now, cluster_spec spec);
-  /// Answers every parked call and forgets the cluster. NOT_FOUND. The effects hold the answers.
-  result<std::reference_wrapper<effects>> remove(time_point now, std::string_view name);
-  /// Replaces what the cluster is declared to be; its name stays. At once while nobody has
-  /// registered and no call waits (keys stay), or when the generation has ended and may be renewed;
-  /// otherwise the next one has it, and the running one goes on as it began. INVALID_ARGUMENT as
-  /// for create. The effects hold a notice, unless nothing changes.
-  result<std::reference_wrapper<effects>> redeclare(time_point now, cluster_id c,
-                                                    cluster_spec spec);
+  /// Performs an event. REQUIRES: now does not go backwards.
+  effects& step(time_point now, create_cluster const& e);
+  effects& step(time_point now, redeclare_cluster const& e);
+  effects& step(time_point now, remove_cluster const& e);
+  effects& step(time_point now, cluster_call& e);
+  effects& step(time_point now, call_gone const& e);
+  effects& step(time_point now, tick const&);
+  effects& step(time_point now, stop const&);
+  effects& step(time_point now, event& e);
+  time_point next_deadline() const { return due_.empty() ? never : due_.begin()->first; }
+
+  /// NOT_FOUND.
   result<cluster_id> find(std::string_view name) const;
-  /// REQUIRES (here and below): the cluster exists.
-  cluster_spec const& spec(cluster_id c) const;
   std::vector<cluster_id> ids() const;
-  bool exists(cluster_id c) const;
+  bool exists(cluster_id c) const { return all_.contains(c); }
+  /// REQUIRES (here and below): the cluster exists.
+  cluster_spec const& spec(cluster_id c) const { return at(c).spec(); }
+  service const& current(cluster_id c) const { return at(c).current(); }
+  cluster_view view(cluster_id c, time_point now) const { return at(c).view(now); }
 
-  effects& step(time_point now, cluster_id c, request& r);
-  effects& call_gone(time_point now, cluster_id c, call_id call);
-  effects& tick(time_point now);
-  /// Answers everything; requests are refused from then on.
-  effects& stop(time_point now);
-  time_point next_deadline() const;
-
-  service const& current(cluster_id c) const;
-  cluster_view view(cluster_id c, time_point now) const;
+  /// Empty when every invariant holds, else the first that does not, in words.
   std::string violated_invariant() const;
 
+  /// Between steps, with the same limits.
+  template <class Archive>
+  void walk(Archive& a);
+
  private:
-  struct state;
-  std::unique_ptr<state> state_;
+  struct entry {
+    cluster what;
+    time_point due = never;  // its place among the deadlines
+  };
+  cluster const& at(cluster_id c) const { return const_cast<clusters*>(this)->entry_of(c).what; }
+  entry& entry_of(cluster_id c);
+  status allowed(cluster_spec const& spec) const;
+  void reschedule(cluster_id id, entry& e, time_point next);
+
+  limits const limits_;
+  incarnation_source incarnations_;
+  std::map<cluster_id, entry> all_;
+  std::map<std::string, cluster_id, std::less<>> by_name_;
+  std::set<std::pair<time_point, cluster_id>> due_;
+  std::uint32_t last_id_ = 0;
+  bool stopped_ = false;
+  effects fx_;
 };
+
+template <class Archive>
+void clusters::walk(Archive& a) {
+  std::vector<std::pair<cluster_id, time_point>> known;
+  for (auto const& [id, e] : all_) known.emplace_back(id, e.due);
+  a(last_id_, stopped_, known);
+  if constexpr (Archive::loading) {
+    all_.clear();
+    by_name_.clear();
+    due_.clear();
+  }
+  for (auto const& [id, due] : known) {
+    if constexpr (Archive::loading) {
+      all_.emplace(id, entry{cluster({}, limits_, incarnations_), due});
+      if (due != never) due_.emplace(due, id);
+    }
+    a(entry_of(id).what);
+    if constexpr (Archive::loading) by_name_.emplace(spec(id).name, id);
+  }
+  a(incarnations_);  // last: clusters that were made to be read into have taken some
+}
 
 }  // namespace muster::core::coordination

@@ -1,69 +1,229 @@
 // The coordination service of one generation of a cluster: from the first registration until the
-// run has failed or everybody has left. What it does is the subclass's; `standalone_service` keeps
-// everything in this process. Made by service_registry, owned by `clusters`. Engine thread only;
+// run has failed or everybody has left. Semantics are those that unmodified JAX and TensorFlow
+// agents rely on; where their users suffer it says more: who is missing, what came first.
+//
+// Routes each request to the parts that hold the state (roster, barriers, keys, watches, …), which
+// know nothing of each other, and carries on what they say. Owned by `cluster`; engine thread only;
 // pure.
+//
+// What follows from one event is carried on at once and completely, depth first, so that nobody
+// hears of a consequence before its cause:
+//   1. A task fails: all that fail with it are marked; the generation fails and those who poll are
+//      told; barriers they took part in end; sets that ask who is alive are answered; last, when
+//      nobody polls, everybody else is marked.
+//   2. A task leaves: barriers it took part in end; sets that ask who is alive are answered; its
+//      poll ends.
+//   3. A barrier ends: it is forgotten or remembered; what that means to the tasks is carried on (1
+//      or 2, for the service's own barriers); its callers are answered, in order of their tasks.
+//   4. A task connects, fails, leaves or is replaced: watchers are told some milliseconds later.
+// A tick looks at heartbeats, then barriers, then waiting calls, then watchers.
 #pragma once
 
-#include "server/core/coordination/api/cluster_spec.hpp"
-#include "server/core/coordination/api/effects.hpp"
-#include "server/core/coordination/api/limits.hpp"
 #include "server/core/coordination/api/requests.hpp"
-#include "server/core/coordination/api/views.hpp"
+#include "server/core/coordination/errors/error_polls.hpp"
+#include "server/core/coordination/errors/failure_record.hpp"
+#include "server/core/coordination/errors/faults.hpp"
+#include "server/core/coordination/generation_views.hpp"
+#include "server/core/coordination/groups/task_watches.hpp"
+#include "server/core/coordination/wording.hpp"
 
 namespace muster::core::coordination {
 
+struct generation {
+  std::uint64_t number = 1;
+  core::incarnation incarnation{};
+};
+
 class service {
  public:
-  virtual ~service() = default;
+  service(cluster_spec const& spec, limits const& l, generation g);
 
   /// Performs a request; its reply is in `fx` now or in a later step's. REQUIRES: now does not go
   /// backwards; the call id is not parked.
-  virtual void perform(time_point now, request& r, effects& fx) = 0;
+  void perform(time_point now, request& r, effects& fx);
   /// The caller went away: whatever it waited for is withdrawn, no reply comes.
-  virtual void call_gone(time_point now, call_id call, effects& fx) = 0;
+  void call_gone(time_point now, call_id call, effects& fx);
   /// Something is due: silent tasks, deadlines, watchers.
-  virtual void tick(time_point now, effects& fx) = 0;
+  void tick(time_point now, effects& fx);
   /// Answers every parked call; afterwards every request is refused.
-  virtual void stop(time_point now, effects& fx) = 0;
-  virtual time_point next_deadline() const = 0;
-  /// Takes over the keys of a service of the same type, which nobody has registered at and no call
-  /// waits at. Before the first request.
-  virtual void inherit(service&) {}
+  void stop(time_point now, effects& fx);
+  time_point next_deadline() const;
+  /// Takes over the keys of a service which nobody has registered at and no call waits at. Before
+  /// the first request.
+  void inherit(service& before) { store_.take_entries(before.store_); }
 
-  virtual core::incarnation incarnation() const = 0;
-  virtual generation_state state() const = 0;
+  generation const& which() const { return generation_; }
+  core::incarnation incarnation() const { return generation_.incarnation; }
+  generation_state state() const;
   /// Whether a registration with this incarnation belongs here rather than to a new generation.
-  virtual bool knows(core::incarnation task) const = 0;
+  bool knows(core::incarnation i) const { return roster_.knows(i); }
   /// Of all its tasks that have registered.
-  virtual std::vector<core::incarnation> incarnations() const = 0;
+  std::vector<core::incarnation> incarnations() const { return roster_.incarnations(); }
   /// Whether the task is in an error from which a new incarnation may bring it back here.
-  virtual bool takes_back(task_index) const { return false; }
+  bool takes_back(task_index task) const;
   /// Whether one of its tasks registered from this address.
-  virtual bool knows_peer(std::string const&) const { return false; }
+  bool knows_peer(std::string const& peer) const { return roster_.find({}, peer) != no_task; }
   /// The addresses its tasks registered from.
-  virtual std::vector<std::string> peers() const { return {}; }
-  virtual std::size_t parked_calls() const = 0;
+  std::vector<std::string> peers() const { return roster_.peers(); }
+  std::size_t parked_calls() const { return calls_.size(); }
 
-  // Views; copies. `now` tells ages and who is late.
-  virtual generation_view view(time_point now) const = 0;
-  /// By task; `after`: rows to skip.
-  virtual std::vector<agent_view> tasks(time_point now, std::size_t after,
-                                        std::size_t limit) const = 0;
-  /// Running ones first (by start), then finished ones, newest first. No lists of tasks in it.
-  virtual std::vector<barrier_view> barriers(time_point now, std::size_t after,
-                                             std::size_t limit) const = 0;
-  /// With everyone who arrived and everyone who is missing.
-  virtual std::optional<barrier_view> barrier(time_point now, std::string_view id) const = 0;
-  /// Keys that start with `prefix` and are greater than `after`, in byte order.
-  virtual std::vector<key_view> keys(std::string_view prefix, std::string_view after,
-                                     std::size_t limit) const = 0;
-  virtual std::optional<key_view> key(std::string_view key) const = 0;
-  /// Parked waits for keys that do not exist, by key.
-  virtual std::vector<key_wait_view> key_waits(std::string_view prefix,
-                                               std::size_t limit) const = 0;
+  // Views; copies. See generation_views.
+  generation_view view(time_point now) const;
+  std::vector<agent_view> tasks(time_point now, std::size_t after, std::size_t limit) const {
+    return views().tasks(now, after, limit);
+  }
+  std::vector<barrier_view> barriers(std::size_t after, std::size_t limit) const {
+    return views().listed_barriers(after, limit);
+  }
+  std::optional<barrier_view> barrier(std::string_view id) const { return views().barrier(id); }
+  std::vector<key_view> keys(std::string_view prefix, std::string_view after,
+                             std::size_t limit) const {
+    return views().keys(prefix, after, limit);
+  }
+  std::optional<key_view> key(std::string_view key) const { return views().key(key); }
+  std::vector<key_wait_view> key_waits(std::string_view prefix, std::size_t limit) const {
+    return views().key_waits(prefix, limit);
+  }
 
-  /// Empty when every internal invariant holds, else the first that does not, in words.
-  virtual std::string violated_invariant() const = 0;
+  /// Empty when every invariant holds, else the first that does not, in words.
+  std::string violated_invariant() const;
+
+  /// Between steps. The declaration and the limits are the owner's.
+  template <class Archive>
+  void walk(Archive& a) {
+    a(roster_, barriers_, store_, calls_, watches_, alive_, devices_, failures_, polls_, started_,
+      ended_, next_check_, stopped_);
+  }
+
+ private:
+  using barrier_type = coordination::barrier;
+
+  /// The barriers that mean more than their callers' meeting: nobody else may open them.
+  struct own_barriers {
+    explicit own_barriers(core::incarnation service);
+    std::string const registration, shutdown, devices;
+    bool contain(std::string_view id) const {
+      return id == registration || id == shutdown || id == devices;
+    }
+  };
+
+  /// A task and what went wrong with it; null: it left.
+  struct task_error {
+    task_index task = no_task;
+    fault_ptr error;
+  };
+
+  // One overload a request; each answers or parks its call.
+  void on(register_task& r);
+  void on(heartbeat& r);
+  void on(shutdown_task& r);
+  void on(reset_task& r);
+  void on(report_error& r);
+  void on(poll_for_error& r);
+  void on(wait_for_all_tasks& r);
+  void on(get_task_state& r);
+  void on(watch_tasks& r);
+  void on(insert_key_value& r);
+  void on(get_key_value& r);
+  void on(increment_key_value& r);
+  void on(get_key_value_dir& r);
+  void on(delete_key_value& r);
+  void on(enter_barrier& r);
+  void on(cancel_barrier& r);
+  void on(get_alive_tasks& r);
+
+  // service.cpp: routing, clockwork, waiting calls, keys, groups
+  void begin(time_point now, effects& fx);
+  bool refused(caller const& from);
+  void refuse_stopped(request const& r);
+  bool full() const { return calls_.size() >= limits_.parked_calls_max; }
+  void refuse_full(caller const& from);
+  void park(caller const& from, wait_kind kind, task_index t, std::uint64_t what);
+  void withdraw(call_id call, waiting_call const& w);
+  std::string early_text(waiting_call const& w);
+  void answer_early(call_id call);
+  void answer(call_id call, fault_ptr f) { fx_->replies.push_back({call, std::move(f), {}}); }
+  template <class Body>
+  void answer(call_id call, Body body) {
+    fx_->replies.push_back({call, nullptr, std::move(body)});
+  }
+  void refuse(caller const& from, code c, std::string_view message, bool coordination = true) {
+    answer(from.call, refusal(c, message, coordination));
+  }
+  void tell(severity s, std::string kind, std::string subject, std::string text);
+  void wake(std::string const& key);
+  task_status status_of(task_index t) const;
+  std::shared_ptr<task_states const> snapshot(std::size_t list);
+  void flush_watches();
+  void check_alive(alive_group_id g);
+  void check_all_alive();
+  void forget_asked(task_index t);
+  std::string task_name(task_index t) const { return spec_.task_name(t); }
+  generation_views views() const { return {spec_, roster_, barriers_, store_, calls_, devices_}; }
+
+  // service_tasks.cpp: how tasks come, fail and leave
+  void connect(task_index t, core::incarnation i);
+  void reconnect(register_task const& r);
+  void refuse_registration(register_task const& r, std::string why);
+  void check_heartbeats();
+  bool mark_error(task_index t, fault_ptr const& f);
+  void fail_tasks(std::vector<task_error> const& errors, fault_ptr const& told);
+  void fail_everybody(std::string const& message);
+  void fail_generation(fault_ptr const& f);
+  void broadcast(fault_ptr const& f);
+  void blame(task_index t, std::string const& message);
+  void leave(caller const& from, task_index t);
+  void disconnect(std::vector<task_index> const& leavers, bool quietly = false);
+  void cancel_poll(task_index t, std::string_view why);
+  bool all_left() const;
+
+  // service_barriers.cpp: how tasks meet
+  void enter(caller const& from, arrival a, task_ref const& who, std::string const& stranger = {},
+             core::incarnation i = {});
+  void enter_shutdown(caller const& from, task_index t);
+  fault_ptr hopeless(barrier_type const& b, std::string const& stranger) const;
+  static std::string stranger_text(barrier_type const& b, std::string const& stranger);
+  fault_ptr mismatch(barrier_type const& b, arrival const& a, task_ref const& who) const;
+  fault_ptr misuse(barrier_type const& b, arrival const& a, arrival_fit fit, task_ref const& who,
+                   std::string const& stranger) const;
+  void supersede(barrier_type const& b, call_id call);
+  void step_out(barrier_type const& b, task_index t);
+  barrier_end end_barrier(barrier_number n, fault_ptr result);
+  void after_barrier(barrier_end const& e);
+  void after_registration(barrier_end const& e);
+  void answer_barrier(barrier_end const& e, call_id call);
+  fault_ptr shutdown_fault(fault_ptr const& result) const;
+  void barrier_due(barrier_number n);
+  void blame_missing(barrier_type const& b);
+  void leave_barriers(std::vector<task_error> const& leavers);
+  void leave_barrier(barrier_type const& b, task_error const& leaver);
+  std::string const& missing_text(barrier_type const& b);
+
+  cluster_spec const spec_;
+  limits const limits_;
+  generation const generation_;
+  own_barriers const own_;
+
+  task_roster roster_;
+  barrier_table barriers_;
+  key_value_store store_;
+  calls_of_generation calls_;
+  task_watches watches_;
+  alive_groups alive_;
+  device_exchange devices_;
+  failure_record failures_;
+  error_polls polls_;
+  wording wording_;
+
+  time_point started_{};
+  time_point ended_{};
+  time_point next_check_{};  // heartbeats are not looked at more often than this
+  bool stopped_ = false;
+
+  // Of the step that is running.
+  time_point now_{};
+  effects* fx_ = nullptr;
+  std::size_t broken_told_ = 0;  // barriers that it broke
 };
 
 }  // namespace muster::core::coordination

@@ -5,10 +5,10 @@ namespace muster::coordination_simulation {
 using namespace std::chrono_literals;
 
 world::world(std::uint64_t seed, cc::cluster_spec spec, cc::limits limits)
-    : dice_(seed), server_(limits, types_, seed) {
-  auto const made = server_.create(now_, std::move(spec));
-  if (!made) throw violation(made.error().message);
-  cluster_ = *made;
+    : dice_(seed), server_(limits, seed) {
+  auto const& made = server_.step(now_, cc::create_cluster{std::move(spec)});
+  if (!made.declared.ok()) throw violation(made.declared.message);
+  cluster_ = made.cluster;
 }
 
 void world::after(core::duration delay, std::function<void()> what) {
@@ -25,7 +25,7 @@ void world::run(core::time_point end) {
     if (in_place > 100'000) throw violation("time stands still");
     now_ = std::max(now_, std::min(next, due));
     if (due <= next) {
-      perform(server_.tick(now_));
+      perform(server_.step(now_, cc::tick{}));
       continue;
     }
     auto const what = std::move(agenda_.begin()->second);
@@ -62,7 +62,8 @@ void world::deliver(std::uint64_t handle, cc::request r) {
   it->second.calls.insert(call);
   std::visit([call](auto& q) { q.from.call = call; }, r);
   fold(r.index());
-  perform(server_.step(now_, cluster_, r));
+  cc::cluster_call asked{cluster_, std::move(r)};
+  perform(server_.step(now_, asked));
 }
 
 std::size_t world::endless_waits() const {
@@ -84,7 +85,7 @@ void world::drop(std::uint64_t handle) {
     sent_.erase(entry);
     for (auto const call : calls) {
       calls_.erase(call);
-      perform(server_.call_gone(now_, cluster_, call));
+      perform(server_.step(now_, cc::call_gone{cluster_, call}));
     }
   });
 }

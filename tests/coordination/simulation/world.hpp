@@ -20,10 +20,6 @@ struct violation : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-struct types_of_service : cc::service_registry {
-  types_of_service() { cc::add_standalone(*this); }
-};
-
 class world {
  public:
   world(std::uint64_t seed, cc::cluster_spec spec, cc::limits limits = {});
@@ -70,7 +66,6 @@ class world {
   void fold(std::uint64_t value);
   void fold(cc::reply const& r);
 
-  types_of_service types_;
   simulation::random dice_;
   cc::clusters server_;
   cc::cluster_id cluster_{};

@@ -13,6 +13,8 @@
 
 namespace muster::core::coordination {
 
+enum class cluster_id : std::uint32_t {};  ///< stable for the life of the server; 0 is none
+
 enum class agent_state : std::uint8_t {
   disconnected = 2,  // the numbers on the wire
   connected = 3,
@@ -67,9 +69,13 @@ struct notice {
 struct effects {
   std::vector<reply> replies;
   std::vector<notice> notices;
+  status declared;       ///< what came of create_, redeclare_ or remove_cluster
+  cluster_id cluster{};  ///< that was created
   void clear() {
     replies.clear();
     notices.clear();
+    declared = {};
+    cluster = {};
   }
 };
 

@@ -1,4 +1,5 @@
-#include "server/core/coordination/key_value_store.hpp"
+// Keys as their users spell them, numbers in values, and the limits of both.
+#include "server/core/coordination/key_values/key_value_store.hpp"
 
 #include <charconv>
 
@@ -108,25 +109,42 @@ void key_value_store::erase(std::string_view key) {
     it = drop(it);
 }
 
-std::string const& key_value_store::wait(std::string key, call_id call) {
-  auto const it = waits_.try_emplace(std::move(key)).first;
-  waiting_calls_ += it->second.insert(call).second;
-  return it->first;
+key_wait_id key_value_store::wait(std::string const& key, call_id call, waiter w) {
+  auto const [it, fresh] = waiting_.try_emplace(key);
+  if (fresh) it->second = waits_.add({key, {}});
+  waiting_calls_ += waits_.at(it->second).calls.emplace(call, std::move(w)).second;
+  return it->second;
 }
 
-void key_value_store::withdraw(std::string const& key, call_id call) {
-  auto const it = waits_.find(key);
-  waiting_calls_ -= it->second.erase(call);
-  if (it->second.empty()) waits_.erase(it);
+void key_value_store::withdraw(key_wait_id id, call_id call) {
+  auto& w = waits_.at(id);
+  waiting_calls_ -= w.calls.erase(call);
+  if (!w.calls.empty()) return;
+  waiting_.erase(w.key);
+  waits_.take(id);
 }
 
-std::set<call_id> key_value_store::wake(std::string_view key) {
-  auto const it = waits_.find(key);
-  if (it == waits_.end()) return {};
-  auto calls = std::move(it->second);
-  waits_.erase(it);
+key_value_store::waiters key_value_store::wake(std::string_view key) {
+  auto const it = waiting_.find(key);
+  if (it == waiting_.end()) return {};
+  auto calls = waits_.take(it->second).calls;
+  waiting_.erase(it);
   waiting_calls_ -= calls.size();
   return calls;
+}
+
+std::string key_value_store::violated_invariant() const {
+  std::size_t calls = 0, bytes = 0;
+  for (auto const& [key, id] : waiting_) {
+    if (waiting_at(id).empty()) return "nobody waits for key " + key;
+    if (awaited(id) != key) return "key " + key + " is not found by its wait";
+    if (entries_.contains(key)) return "key " + key + " exists and is waited for";
+    calls += waiting_at(id).size();
+  }
+  if (calls != waiting_calls_) return "the waits for keys are miscounted";
+  for (auto const& [key, e] : entries_) bytes += key.size() + e.value.size();
+  if (bytes != bytes_) return "the bytes of keys and values are miscounted";
+  return {};
 }
 
 }  // namespace muster::core::coordination

@@ -1,15 +1,16 @@
 // The keys of one generation, in byte order, and who waits for keys that are not there. Owned by
-// standalone_service. Keys are taken as normalised; see normal_key.
+// `service`; knows no other part. Keys are taken as normalised; see normal_key. Pure; engine thread
+// only.
 #pragma once
 
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "server/core/api/blob.hpp"
+#include "server/core/common/slot_table.hpp"
 #include "server/core/coordination/api/effects.hpp"
 #include "server/core/coordination/api/limits.hpp"
 
@@ -18,6 +19,8 @@ namespace muster::core::coordination {
 /// One '/' between parts, none at the ends; what follows a NUL is dropped.
 std::string normal_key(std::string_view key);
 
+enum class key_wait_id : std::uint64_t {};
+
 class key_value_store {
  public:
   struct entry {
@@ -25,8 +28,13 @@ class key_value_store {
     time_point changed{};
   };
   using entries = std::map<std::string, entry, std::less<>>;
-  /// Keys that somebody waits for; the strings stay where they are until the last waiter leaves.
-  using waits = std::map<std::string, std::set<call_id>, std::less<>>;
+  /// One who waits for a key.
+  struct waiter {
+    std::string asked;  // the caller's spelling of the key, when it differs
+    std::string peer;   // the address it comes from
+  };
+  /// By call, so in order of arrival.
+  using waiters = std::map<call_id, waiter>;
 
   explicit key_value_store(limits const& l) : limits_(l) {}
 
@@ -47,23 +55,41 @@ class key_value_store {
     std::swap(bytes_, other.bytes_);
   }
 
-  /// Returns the key as stored with the wait, for `withdraw`.
-  std::string const& wait(std::string key, call_id call);
-  void withdraw(std::string const& key, call_id call);
-  /// Takes everybody who waits for `key`, in order of arrival.
-  std::set<call_id> wake(std::string_view key);
-  waits const& waiting() const { return waits_; }
+  /// The call waits for the key. Gives the wait, which all have in common that wait for it.
+  key_wait_id wait(std::string const& key, call_id call, waiter w);
+  /// REQUIRES: the call waits there.
+  void withdraw(key_wait_id id, call_id call);
+  /// Takes everybody who waits for `key`.
+  waiters wake(std::string_view key);
+  /// Waits by key.
+  std::map<std::string, key_wait_id, std::less<>> const& waiting() const { return waiting_; }
+  /// REQUIRES (here and below): somebody waits there.
+  waiters const& waiting_at(key_wait_id id) const { return waits_.at(id).calls; }
+  std::string const& awaited(key_wait_id id) const { return waits_.at(id).key; }
   std::size_t waiting_calls() const { return waiting_calls_; }
 
   entries const& all() const { return entries_; }
   std::size_t bytes() const { return bytes_; }
 
+  /// Empty when everything is as it must be, else what is not, in words.
+  std::string violated_invariant() const;
+
+  template <class Archive>
+  void walk(Archive& a) {
+    a(entries_, waits_, waiting_, waiting_calls_, bytes_);
+  }
+
  private:
+  struct wait_of_key {
+    std::string key;
+    waiters calls;
+  };
   void put(time_point now, entries::iterator it, blob value);
 
   limits const& limits_;
   entries entries_;
-  waits waits_;
+  slot_table<key_wait_id, wait_of_key> waits_;
+  std::map<std::string, key_wait_id, std::less<>> waiting_;
   std::size_t waiting_calls_ = 0;
   std::size_t bytes_ = 0;  // of keys and values
 };

@@ -1,0 +1,55 @@
+// What changes the coordination core: one struct an event, nothing else. Plain data, so that a run
+// can be recorded and performed again.
+#pragma once
+
+#include <string>
+#include <variant>
+
+#include "server/core/coordination/api/cluster_spec.hpp"
+#include "server/core/coordination/api/effects.hpp"
+#include "server/core/coordination/api/requests.hpp"
+
+namespace muster::core::coordination {
+
+/// Errors: INVALID_ARGUMENT names the field; ALREADY_EXISTS; RESOURCE_EXHAUSTED; UNAVAILABLE after
+/// `stop`.
+struct create_cluster {
+  cluster_spec spec;
+};
+
+/// Replaces what the cluster is declared to be; its name stays. At once while nobody has registered
+/// and no call waits (keys stay), or when the generation has ended and may be renewed; otherwise
+/// the next one has it, and the running one goes on as it began. Errors as for create; a notice,
+/// unless nothing changes. REQUIRES (here and below): the cluster exists.
+struct redeclare_cluster {
+  cluster_id cluster{};
+  cluster_spec spec;
+};
+
+/// Answers every parked call and forgets the cluster. NOT_FOUND.
+struct remove_cluster {
+  std::string name;
+};
+
+/// A call of the cluster's coordination service. It is moved from. REQUIRES: its id is new.
+struct cluster_call {
+  cluster_id cluster{};
+  request what;
+};
+
+/// The caller went away: whatever it waited for is withdrawn, no reply comes.
+struct call_gone {
+  cluster_id cluster{};
+  call_id call{};
+};
+
+/// Something is due.
+struct tick {};
+
+/// Answers everything; requests are refused from then on.
+struct stop {};
+
+using event = std::variant<create_cluster, redeclare_cluster, remove_cluster, cluster_call,
+                           call_gone, tick, stop>;
+
+}  // namespace muster::core::coordination

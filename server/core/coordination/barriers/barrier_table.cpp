@@ -1,0 +1,220 @@
+// How calls come to instances of barriers, leave them and end them.
+#include "server/core/coordination/barriers/barrier_table.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/check.hpp"
+
+namespace muster::core::coordination {
+namespace {
+
+// Higher ones are nobody's count, and one more must not leave 64 bits.
+constexpr std::int64_t counter_max = std::int64_t{1} << 62;
+
+std::shared_ptr<participants const> all_of(task_index size) {
+  auto who = std::make_shared<participants>(size);
+  std::iota(who->begin(), who->end(), task_index{0});
+  return who;
+}
+
+}  // namespace
+
+barrier_table::barrier_table(task_index tasks, duration stuck_after, limits const& l)
+    : limits_(l), stuck_after_(stuck_after), everybody_(all_of(tasks)) {}
+
+barrier const* barrier_table::find(std::string_view id) const {
+  auto const it = by_id_.find(id);
+  return it == by_id_.end() ? nullptr : all_.find(it->second);
+}
+
+barrier_table::instance barrier_table::instance_for(arrival const& a, time_point now) {
+  auto const* b = find(a.id);
+  auto const once = a.purpose != barrier_purpose::user;
+  if (!b) {
+    auto const believed = forgetful_ && a.counter > 0 && a.counter < counter_max;
+    return {start(a, believed ? a.counter : 0, now).number, true};
+  }
+  if (!b->running && !once && b->counter < counter_max &&
+      (a.counter == b->counter + 1 || a.begins_again))
+    return {start(a, b->counter + 1, now).number, true};
+  return {b->number, false};
+}
+
+barrier& barrier_table::start(arrival const& a, std::int64_t counter, time_point now) {
+  auto const known = by_id_.find(a.id);
+  auto const n = known != by_id_.end() ? known->second : all_.add({});
+  auto& b = all_.at(n);
+  if (known == by_id_.end()) {
+    b.number = n;
+    b.id = a.id;
+    b.whole_cluster = !a.who;
+    b.who = a.who ? kept(a.who) : everybody_;
+    by_id_.emplace(b.id, n);
+    b.place = running_.insert(running_.end(), n);
+  } else {
+    check(!b.running, "an instance starts when the one before has ended");
+    running_.splice(running_.end(), finished_, b.place);
+  }
+  b.counter = counter;
+  b.purpose = a.purpose;
+  b.running = true;
+  b.told_stuck = false;
+  b.result = nullptr;
+  b.first = no_task;
+  b.arrived_count = 0;
+  b.gave_up_count = 0;
+  b.missing_stale = true;
+  b.ended = {};
+  b.calls.assign(b.who->size(), {});
+  b.gave_up.assign(b.who->size(), false);
+  b.started = b.waiting_since = now;
+  auto const far = std::chrono::hours(24 * 365 * 10);
+  b.deadline = now + std::min<duration>(a.timeout, far);
+  schedule(b);
+  return b;
+}
+
+// Thousands of barriers of one set, each under an id of its own, share one list.
+std::shared_ptr<participants const> barrier_table::kept(std::shared_ptr<participants const> who) {
+  constexpr std::size_t sets_max = 16;
+  auto const same = [&](auto const& s) { return s == who || *s == *who; };
+  auto it = std::find_if(sets_.begin(), sets_.end(), same);
+  if (it == sets_.end()) {
+    if (sets_.size() == sets_max) sets_.erase(sets_.begin());
+    sets_.push_back(std::move(who));
+  } else {
+    std::rotate(it, it + 1, sets_.end());
+  }
+  return sets_.back();
+}
+
+arrival_fit barrier_table::fit(barrier_number n, arrival const& a) const {
+  auto const& b = all_.at(n);
+  if (a.counter != b.counter && !a.begins_again) return arrival_fit::miscounted;
+  if (a.with_strangers) return arrival_fit::with_strangers;
+  auto const same = a.who ? a.who == b.who || *a.who == *b.who : b.whole_cluster;
+  if (!same) return arrival_fit::other_participants;
+  return a.task != no_task && b.has(a.task) ? arrival_fit::fits : arrival_fit::no_participant;
+}
+
+bool barrier_table::arrive(barrier_number n, arrival const& a, call_id call, time_point now) {
+  auto& b = all_.at(n);
+  auto const at = b.position(a.task);
+  b.calls[at] = call;
+  b.missing_stale = true;
+  if (b.gave_up[at]) --b.gave_up_count;
+  b.gave_up[at] = false;
+  if (b.first == no_task) b.first = a.task;
+  if (b.arrived_count == 0) {
+    b.waiting_since = now;
+    // Callers of a registration that nobody waits for any more do not shorten the next attempt.
+    if (b.purpose == barrier_purpose::registration) b.deadline = now + a.timeout;
+  }
+  if (++b.arrived_count == b.who->size()) return true;
+  if (b.arrived_count == 1) schedule(b);
+  return false;
+}
+
+void barrier_table::step_out(barrier_number n, task_index t) {
+  auto& b = all_.at(n);
+  b.calls[b.position(t)] = {};
+  --b.arrived_count;
+  b.missing_stale = true;
+}
+
+void barrier_table::note_gave_up(barrier_number n, task_index t) {
+  auto& b = all_.at(n);
+  b.gave_up[b.position(t)] = true;
+  ++b.gave_up_count;
+  b.missing_stale = false;
+}
+
+barrier_end barrier_table::end(barrier_number n, fault_ptr result, time_point now) {
+  auto& b = all_.at(n);
+  check(b.running, "a barrier ends once");
+  b.result = std::move(result);
+  b.ended = now;
+  barrier_end e{b.instance(), b.purpose, b.result, b.who, {}};
+  e.waiters.reserve(b.arrived_count);
+  for (std::size_t i = 0; i < b.calls.size(); ++i)
+    if (b.calls[i] != call_id{}) e.waiters.push_back({b.calls[i], (*b.who)[i]});
+  set_due(b, never);
+  b.running = false;
+  std::vector<call_id>().swap(b.calls);
+  std::vector<bool>().swap(b.gave_up);
+  std::string().swap(b.missing);
+  finished_.splice(finished_.end(), running_, b.place);
+  if (finished_.size() <= limits_.finished_barriers_max || finished_.front() == n) return e;
+  forgetful_ = true;
+  by_id_.erase(all_.at(finished_.front()).id);
+  all_.take(finished_.front());
+  finished_.pop_front();
+  return e;
+}
+
+// Its end, or the time to say that it is stuck.
+void barrier_table::schedule(barrier& b) {
+  auto const talks = b.purpose == barrier_purpose::user && !b.told_stuck && b.arrived_count > 0;
+  set_due(b, talks ? std::min(b.deadline, b.waiting_since + stuck_after_) : b.deadline);
+}
+
+// Someone may have gone and another come since the reminder was arranged.
+bool barrier_table::remind(barrier_number n, time_point now) {
+  auto& b = all_.at(n);
+  b.told_stuck = b.arrived_count > 0 && b.waiting_since + stuck_after_ <= now;
+  schedule(b);
+  return b.told_stuck;
+}
+
+void barrier_table::set_due(barrier& b, time_point due) {
+  if (b.due != never) due_.erase({b.due, b.id});
+  b.due = due;
+  if (due != never) due_.emplace(std::pair(due, std::string_view(b.id)), b.number);
+}
+
+void barrier_table::keep_missing(barrier_number n, std::string text, time_point now) {
+  auto& b = all_.at(n);
+  b.missing = std::move(text);
+  b.missing_at = now;
+  b.missing_stale = false;
+}
+
+std::string barrier_table::broken(barrier const& b) const {
+  if (!b.running) return "barrier " + b.id + " is listed as running and is not";
+  auto const arrived =
+      b.calls.size() - std::size_t(std::count(b.calls.begin(), b.calls.end(), call_id{}));
+  if (std::size_t(std::count(b.gave_up.begin(), b.gave_up.end(), true)) != b.gave_up_count)
+    return "barrier " + b.id + " miscounts who gave up";
+  if (arrived != b.arrived_count) return "barrier " + b.id + " miscounts its arrivals";
+  if (arrived == b.who->size()) return "barrier " + b.id + " is complete and still runs";
+  return {};
+}
+
+std::string barrier_table::violated_invariant() const {
+  for (auto const n : running_)
+    if (auto text = broken(at(n)); !text.empty()) return text;
+  for (auto const n : finished_)
+    if (at(n).running || !at(n).calls.empty())
+      return "barrier " + at(n).id + " has ended and holds calls";
+  if (finished_.size() > limits_.finished_barriers_max)
+    return "more finished barriers are remembered than allowed";
+  if (by_id_.size() != running_.size() + finished_.size() || by_id_.size() != all_.size())
+    return "a barrier is neither running nor finished";
+  return {};
+}
+
+void barrier_table::rebuild() {
+  by_id_.clear();
+  due_.clear();
+  for (auto* list : {&running_, &finished_})
+    for (auto it = list->begin(); it != list->end(); ++it) {
+      auto& b = all_.at(*it);
+      b.place = it;
+      by_id_.emplace(b.id, *it);
+      if (b.due != never) due_.emplace(std::pair(b.due, std::string_view(b.id)), *it);
+      if (b.whole_cluster) b.who = everybody_;
+    }
+}
+
+}  // namespace muster::core::coordination

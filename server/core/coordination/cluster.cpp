@@ -1,0 +1,141 @@
+// When a generation of a cluster makes room for the next, and what a new declaration changes.
+#include "server/core/coordination/cluster.hpp"
+
+#include <algorithm>
+
+namespace muster::core::coordination {
+namespace {
+
+constexpr std::size_t past_max = 16;
+
+std::string jobs_in_short(cluster_spec const& spec) {
+  std::string text;
+  for (auto const& j : spec.jobs)
+    text += (text.empty() ? "" : ",") + j.name + "=" + std::to_string(j.tasks);
+  return text.empty() ? "no tasks" : shortened(text, 500);
+}
+
+}  // namespace
+
+cluster::cluster(cluster_spec spec, limits const& l, incarnation_source& source)
+    : limits_(l), source_(source), spec_(std::move(spec)) {
+  start_generation();
+}
+
+void cluster::start_generation() {
+  generation_ = {generation_.number + 1, source_.next()};
+  current_ = std::make_unique<service>(spec_, limits_, generation_);
+}
+
+// The same generation of what is declared now.
+void cluster::begin_again() {
+  spec_ = std::move(*next_);
+  next_.reset();
+  auto const before = std::move(current_);
+  --generation_.number;
+  start_generation();
+  current_->inherit(*before);
+}
+
+void cluster::renew(time_point now, effects& fx) {
+  if (!closed_) current_->stop(now, fx);
+  closed_ = false;
+  past_.push_front(current_->view(now));
+  if (next_) spec_ = std::move(*next_);
+  next_.reset();
+  if (past_.size() > past_max) past_.pop_back();
+  auto const& cause = past_.front().cause;
+  retired_.add(*current_, cause ? cause->message : std::string(), spec_.size());
+  start_generation();
+}
+
+bool cluster::over() const {
+  auto const s = current_->state();
+  return s == generation_state::finished || s == generation_state::failed;
+}
+
+// Nobody is there who would notice that it begins again.
+bool cluster::untouched() const {
+  return current_->state() == generation_state::waiting && current_->parked_calls() == 0;
+}
+
+// What was declared while the generation ran comes into force after its end. Not in the step that
+// ends it: requests and replies name tasks by their index, which only the old declaration
+// understands. So one tick answers whoever still waits, and the next one begins anew.
+bool cluster::outdated() const {
+  return next_ && !stopped_ && (untouched() || (spec_.renew && over()));
+}
+
+bool cluster::perform(time_point now, request& r, effects& fx) {
+  if (put_off(r, fx)) return false;
+  if (!retired_.empty() && !stopped_)
+    if (auto f = retired_.refuse(r, *current_, spec_.name)) {
+      auto const call = std::visit([](auto const& q) { return q.from.call; }, r);
+      fx.replies.push_back({call, std::move(f), {}});
+      return false;
+    }
+  if (auto const* registration = std::get_if<register_task>(&r)) {
+    auto const task = registration->task.index;
+    if (over() && spec_.renew && !stopped_ && task != no_task &&
+        !current_->knows(registration->incarnation) && !current_->takes_back(task))
+      renew(now, fx);
+  }
+  current_->perform(now, r, fx);
+  return true;
+}
+
+// A registration between the two ticks of a change.
+bool cluster::put_off(request const& r, effects& fx) const {
+  auto const* registration = std::get_if<register_task>(&r);
+  if (registration == nullptr || !(closed_ || outdated())) return false;
+  fx.replies.push_back(
+      {registration->from.call,
+       refusal(code::unavailable, "cluster '" + spec_.name + "' is being declared anew; try again",
+               false),
+       {}});
+  return true;
+}
+
+void cluster::tick(time_point now, effects& fx) {
+  if (closed_) return renew(now, fx);
+  if (!outdated()) return current_->tick(now, fx);
+  if (untouched()) return begin_again();
+  current_->stop(now, fx);
+  closed_ = true;
+}
+
+time_point cluster::next_deadline(time_point now) const {
+  if (closed_) return now + duration(1);
+  return outdated() ? now : current_->next_deadline();
+}
+
+bool cluster::redeclare(cluster_spec spec, effects& fx) {
+  auto const& declared = next_ ? *next_ : spec_;
+  if (spec == declared) return false;
+  auto text = jobs_in_short(declared) + " becomes " + jobs_in_short(spec);
+  if (spec == spec_) {
+    next_.reset();
+    text += ", as the current generation has it";
+  } else {
+    next_ = std::move(spec);
+    auto const at_once = untouched();
+    if (at_once) begin_again();
+    text += at_once        ? " at once"
+            : !spec_.renew ? ", but not while the cluster stands, as it does not renew itself"
+            : outdated()   ? " with a new generation"
+                           : " with the next generation";
+  }
+  fx.notices.push_back({severity::info, "cluster_changed", spec_.name, {}, std::move(text)});
+  return true;
+}
+
+void cluster::stop(time_point now, effects& fx) {
+  stopped_ = true;
+  current_->stop(now, fx);
+}
+
+cluster_view cluster::view(time_point now) const {
+  return {spec_, next_, {}, current_->view(now), {past_.begin(), past_.end()}};
+}
+
+}  // namespace muster::core::coordination

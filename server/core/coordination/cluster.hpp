@@ -1,0 +1,66 @@
+// One declared cluster: its declaration, the coordination service of its current generation, and
+// what is remembered of earlier ones. Owned by `clusters`; engine thread only; pure.
+//
+//   running --failed, or everybody left; a new registration--> the next generation
+//      \--redeclared meanwhile: ended--> closed (a tick) --> the next generation (the next tick)
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+
+#include "server/core/coordination/incarnation_source.hpp"
+#include "server/core/coordination/retired_generations.hpp"
+#include "server/core/coordination/service.hpp"
+
+namespace muster::core::coordination {
+
+class cluster {
+ public:
+  /// REQUIRES: limits and source outlive it; the declaration is valid.
+  cluster(cluster_spec spec, limits const& l, incarnation_source& source);
+
+  cluster_spec const& spec() const { return spec_; }
+  service const& current() const { return *current_; }
+  cluster_view view(time_point now) const;
+
+  /// False: refused before anything could change.
+  bool perform(time_point now, request& r, effects& fx);
+  void call_gone(time_point now, call_id call, effects& fx) { current_->call_gone(now, call, fx); }
+  void tick(time_point now, effects& fx);
+  /// See redeclare_cluster. False: nothing changes. REQUIRES: valid, and of the same name.
+  bool redeclare(cluster_spec spec, effects& fx);
+  /// Answers every parked call; requests are refused from then on.
+  void stop(time_point now, effects& fx);
+  time_point next_deadline(time_point now) const;
+
+  template <class Archive>
+  void walk(Archive& a) {
+    a(spec_, next_, closed_, stopped_, generation_, past_, retired_);
+    if constexpr (Archive::loading)
+      current_ = std::make_unique<service>(spec_, limits_, generation_);
+    a(*current_);
+  }
+
+ private:
+  void start_generation();
+  void begin_again();
+  void renew(time_point now, effects& fx);
+  bool over() const;
+  bool untouched() const;
+  bool outdated() const;
+  bool put_off(request const& r, effects& fx) const;
+
+  limits const& limits_;
+  incarnation_source& source_;
+  cluster_spec spec_;
+  std::optional<cluster_spec> next_;  // declared since, for the generation after this one
+  bool closed_ = false;               // stopped to make room for `next_`
+  bool stopped_ = false;              // for good
+  generation generation_{0, {}};
+  std::unique_ptr<service> current_;
+  std::deque<generation_view> past_;  // newest first, at most 16
+  retired_generations retired_;
+};
+
+}  // namespace muster::core::coordination

@@ -1,0 +1,49 @@
+// Copies of one generation's state for readers. Reads the parts of it that it is given; owns
+// nothing, changes nothing. Made for one question; engine thread only.
+#pragma once
+
+#include <optional>
+
+#include "server/core/coordination/api/views.hpp"
+#include "server/core/coordination/barriers/barrier_table.hpp"
+#include "server/core/coordination/groups/device_exchange.hpp"
+#include "server/core/coordination/tasks/task_roster.hpp"
+#include "server/core/coordination/waiting_call.hpp"
+
+namespace muster::core::coordination {
+
+class generation_views {
+ public:
+  cluster_spec const& spec;
+  task_roster const& roster;
+  barrier_table const& barriers;
+  key_value_store const& store;
+  calls_of_generation const& calls;
+  device_exchange const& devices;
+
+  /// By task; `after`: rows to skip. `now` tells ages and who is late.
+  std::vector<agent_view> tasks(time_point now, std::size_t after, std::size_t limit) const;
+  /// How many tasks look how, by agent_health.
+  void count(time_point now, std::size_t (&by_health)[6]) const;
+  /// Running ones first (by start), then finished ones, newest first. No lists of tasks in it.
+  std::vector<barrier_view> listed_barriers(std::size_t after, std::size_t limit) const;
+  /// With everyone who arrived and everyone who is missing.
+  std::optional<barrier_view> barrier(std::string_view id) const;
+  /// Keys that start with `prefix` and are greater than `after`, in byte order.
+  std::vector<key_view> keys(std::string_view prefix, std::string_view after,
+                             std::size_t limit) const;
+  std::optional<key_view> key(std::string_view key) const;
+  /// Parked waits for keys that do not exist, by key.
+  std::vector<key_wait_view> key_waits(std::string_view prefix, std::size_t limit) const;
+
+ private:
+  /// By task: the barrier it is late for, or null.
+  using late_for = std::vector<coordination::barrier const*>;
+  late_for late_tasks(time_point now) const;
+  agent_health health_of(task_index t, late_for const& late, time_point now) const;
+  agent_view agent_of(task_index t, late_for const& late, time_point now) const;
+  void add_waits(std::vector<agent_view>& views, std::size_t after) const;
+  barrier_view view_of(coordination::barrier const& b, bool with_tasks) const;
+};
+
+}  // namespace muster::core::coordination

@@ -1,0 +1,44 @@
+// The descriptions of their devices that tasks bring to each other, and all of them together once
+// everybody has met. Owned by `service`; knows no other part. Pure; engine thread only.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "server/core/api/blob.hpp"
+#include "server/core/coordination/api/fault.hpp"
+
+namespace muster::core::coordination {
+
+class device_exchange {
+ public:
+  explicit device_exchange(task_index tasks) : brought_(tasks) {}
+
+  bool has(task_index t) const { return brought_[t].has_value(); }
+  std::size_t count(task_index t) const { return brought_[t] ? brought_[t]->size() : 0; }
+  /// What a task says first holds. REQUIRES: not has(t).
+  void bring(task_index t, std::vector<blob> devices) { brought_[t] = std::move(devices); }
+
+  /// Everybody's, in this order.
+  void gather(std::vector<task_index> const& order) {
+    auto all = std::make_shared<std::vector<blob>>();
+    for (auto const t : order)
+      if (brought_[t]) all->insert(all->end(), brought_[t]->begin(), brought_[t]->end());
+    gathered_ = std::move(all);
+  }
+  /// Null: they have not met.
+  std::shared_ptr<std::vector<blob> const> const& gathered() const { return gathered_; }
+
+  template <class Archive>
+  void walk(Archive& a) {
+    a(brought_, gathered_);
+  }
+
+ private:
+  std::vector<std::optional<std::vector<blob>>> brought_;  // by task
+  std::shared_ptr<std::vector<blob> const> gathered_;
+};
+
+}  // namespace muster::core::coordination

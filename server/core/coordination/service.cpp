@@ -1,0 +1,423 @@
+// Routing, clockwork and waiting calls; keys and groups, which concern nobody else.
+#include "server/core/coordination/service.hpp"
+
+#include <algorithm>
+
+namespace muster::core::coordination {
+namespace {
+
+constexpr auto shutting_down = "The coordination service is shutting down.";
+
+std::string number(core::incarnation i) {
+  return std::to_string(raw(i));
+}
+
+}  // namespace
+
+service::own_barriers::own_barriers(core::incarnation i)
+    : registration("[Init]Wait_for_all_tasks_to_register"),
+      shutdown("Shutdown::" + number(i)),
+      devices("WaitForAllTasks::" + number(i)) {}
+
+service::service(cluster_spec const& spec, limits const& l, generation g)
+    : spec_(spec),
+      limits_(l),
+      generation_(g),
+      own_(g.incarnation),
+      roster_(spec),
+      barriers_(spec.size(), spec.stuck_after, limits_),
+      store_(limits_),
+      watches_(spec.jobs.size() + 1, l.watch_interval),
+      devices_(spec.size()),
+      polls_(spec.size()),
+      wording_(spec_, roster_) {}
+
+void service::begin(time_point now, effects& fx) {
+  now_ = now;
+  fx_ = &fx;
+  broken_told_ = 0;
+}
+
+void service::perform(time_point now, request& r, effects& fx) {
+  begin(now, fx);
+  if (stopped_) return refuse_stopped(r);
+  auto const route = [this](auto& q) {
+    if (refused(q.from)) return;
+    if constexpr (requires { q.task; })
+      if (q.task.index != no_task) roster_.seen(q.task.index, now_);
+    on(q);
+  };
+  if (auto* registration = std::get_if<register_task>(&r))
+    on(*registration);
+  else
+    std::visit(route, r);
+}
+
+// XLA's agents name the service they believe to talk to, in every call but the registration.
+bool service::refused(caller const& from) {
+  if (!from.service || *from.service == incarnation()) return false;
+  auto f = std::make_shared<fault>();
+  f->code = code::internal;
+  f->message = "wrong service incarnation: requested " + number(*from.service) + ", currently " +
+               number(incarnation());
+  f->mismatch = incarnation();
+  answer(from.call, fault_ptr(std::move(f)));
+  return true;
+}
+
+// A poll ends without an error: the agent then stops polling and lives on until the service is
+// back.
+void service::refuse_stopped(request const& r) {
+  auto const answer_stopped = [this](auto const& q) {
+    using type = std::decay_t<decltype(q)>;
+    if constexpr (!std::is_same_v<type, register_task>)
+      if (refused(q.from)) return;
+    if constexpr (std::is_same_v<type, watch_tasks>)
+      return answer(q.from.call, std::make_shared<task_states const>(task_states{{}, -1}));
+    if constexpr (std::is_same_v<type, poll_for_error>)
+      return refuse(q.from, code::cancelled, shutting_down, false);
+    refuse(q.from, code::internal, "Coordination service has stopped.");
+  };
+  std::visit(answer_stopped, r);
+}
+
+void service::refuse_full(caller const& from) {
+  refuse(from, code::resource_exhausted, "the cluster has reached its limit of parked calls");
+}
+
+void service::park(caller const& from, wait_kind kind, task_index t, std::uint64_t what) {
+  waiting_call w{kind, t, what, now_, never};
+  if (from.deadline != never) {
+    auto const left = std::max(from.deadline, now_) - now_;
+    auto const margin = std::clamp(left / 20, limits_.answer_margin_min, limits_.answer_margin_max);
+    w.deadline = now_ + left - std::min(margin, left / 2);  // a short wait still waits
+  }
+  calls_.park(from.call, w);
+}
+
+void service::tell(severity s, std::string kind, std::string subject, std::string text) {
+  fx_->notices.push_back({s, std::move(kind), spec_.name, std::move(subject), std::move(text)});
+}
+
+void service::call_gone(time_point now, call_id call, effects& fx) {
+  begin(now, fx);
+  if (calls_.find(call) == nullptr) return;
+  withdraw(call, calls_.take(call));
+}
+
+// What the call waited for goes on without it.
+void service::withdraw(call_id call, waiting_call const& w) {
+  switch (w.kind) {
+    case wait_kind::barrier:
+      return step_out(barriers_.at(w.barrier()), w.task);
+    case wait_kind::key:
+      return store_.withdraw(w.key(), call);
+    case wait_kind::poll:
+      polls_.take(w.task);
+      return;
+    case wait_kind::watch:
+      return watches_.remove(call);
+    case wait_kind::alive:
+      return alive_.withdraw(w.group(), call);
+  }
+}
+
+// What a caller is told shortly before its own deadline.
+std::string service::early_text(waiting_call const& w) {
+  auto const waited =
+      " after " + wording::seconds(now_ - w.since) + ", shortly before the call's deadline";
+  if (w.kind == wait_kind::key)
+    return "Key " + shortened(store_.awaited(w.key()), 512) + " has not been set" + waited +
+           wording_.not_connected();
+  if (w.kind != wait_kind::barrier) return "No answer" + waited + wording_.not_connected();
+  auto const& b = barriers_.at(w.barrier());
+  auto const count =
+      std::to_string(b.arrived_count + b.gave_up_count) + " of " + std::to_string(b.who->size());
+  auto const missing = waited + ". " + missing_text(b);
+  switch (b.purpose) {
+    case barrier_purpose::registration:
+      return count + " tasks have registered" + missing;
+    case barrier_purpose::shutdown:
+      return "Shutdown: " + count + " tasks have come to leave" + missing;
+    default:
+      return "Barrier " + shortened(b.id, wording::id_shown) + ": " + count + " tasks have come" +
+             missing;
+  }
+}
+
+// Shortly before the caller gives up by itself it is told what it waited for.
+void service::answer_early(call_id call) {
+  auto const text = failures_.with_cause(early_text(*calls_.find(call)));
+  auto const w = calls_.take(call);
+  withdraw(call, w);
+  if (w.kind == wait_kind::barrier) barriers_.note_gave_up(w.barrier(), w.task);
+  answer(call, task_fault(w.task, code::deadline_exceeded, text));
+}
+
+void service::tick(time_point now, effects& fx) {
+  auto const late = now - next_deadline();
+  begin(now, fx);
+  if (stopped_) return;
+  // What the tasks sent meanwhile may still be on its way: each has the time of one beat for it.
+  if (next_deadline() != never && late > limits_.stall_grace)
+    roster_.forgive(late, spec_.heartbeat_timeout / 2, now);
+  check_heartbeats();
+  while (barriers_.next_due() <= now) barrier_due(barriers_.first_due());
+  while (calls_.next_deadline() <= now) answer_early(calls_.first());
+  if (watches_.due() <= now) flush_watches();
+}
+
+time_point service::next_deadline() const {
+  if (stopped_) return never;
+  auto next = std::min({barriers_.next_due(), calls_.next_deadline(), watches_.due()});
+  if (roster_.connected() > 0) {
+    auto const oldest = roster_.oldest_heartbeat() + spec_.heartbeat_timeout;
+    next = std::min(next, std::max(oldest, next_check_));
+  }
+  return next;
+}
+
+void service::stop(time_point now, effects& fx) {
+  begin(now, fx);
+  if (stopped_) return;
+  stopped_ = true;
+  while (!barriers_.running().empty()) {
+    auto const& b = barriers_.at(barriers_.running().front());
+    auto const why = "Barrier " + shortened(b.id, wording::id_shown) +
+                     " failed because the coordination service is shutting down.";
+    end_barrier(b.number, barrier_fault(b.instance(), code::aborted, why));
+  }
+  watches_.take();
+  auto const gone = std::make_shared<task_states const>(task_states{{}, -1});
+  std::vector<call_id> rest;
+  for (auto const& [call, w] : calls_.all()) rest.push_back(call);
+  std::sort(rest.begin(), rest.end());
+  for (auto const call : rest) {
+    auto const w = calls_.take(call);
+    withdraw(call, w);
+    if (w.kind == wait_kind::watch)
+      answer(call, gone);
+    else
+      refuse({.call = call}, code::cancelled, shutting_down, false);
+  }
+  if (ended_ == time_point{}) ended_ = now;
+}
+
+generation_state service::state() const {
+  if (failures_.failed()) return generation_state::failed;
+  if (all_left()) return generation_state::finished;
+  auto const* registration = barriers_.find(own_.registration);
+  if (roster_.connected() > 0 && !(registration && registration->running))
+    return generation_state::running;
+  return started_ == time_point{} ? generation_state::waiting : generation_state::registering;
+}
+
+void service::on(insert_key_value& r) {
+  auto const key = normal_key(r.key);
+  auto const stored = store_.insert(now_, key, std::move(r.value), r.overwrite);
+  // Clients know this one by its missing payload.
+  if (!stored.ok())
+    return refuse(r.from, stored.code, stored.message, stored.code != code::already_exists);
+  answer(r.from.call, std::monostate{});
+  wake(key);
+}
+
+void service::wake(std::string const& key) {
+  if (store_.waiting().empty()) return;
+  auto waiters = store_.wake(key);
+  if (waiters.empty()) return;
+  auto const value = store_.find(key)->value;
+  for (auto& [call, w] : waiters) {
+    calls_.take(call);
+    answer(call, key_value(w.asked.empty() ? key : std::move(w.asked), value));
+  }
+}
+
+// No registration is needed for keys: who waits is found by what the call says of itself.
+void service::on(get_key_value& r) {
+  auto const key = normal_key(r.key);
+  if (auto const* e = store_.find(key))
+    return answer(r.from.call, key_value(std::move(r.key), e->value));
+  if (!r.wait)
+    return refuse(r.from, code::not_found, "Config key " + shortened(r.key, 2'000) + " not found.");
+  if (key.size() > limits_.key_bytes_max)
+    return refuse(r.from, code::invalid_argument,
+                  "key: has " + std::to_string(key.size()) + " bytes, the limit is " +
+                      std::to_string(limits_.key_bytes_max));
+  if (full()) return refuse_full(r.from);
+  if (r.peer.empty()) r.peer = r.from.peer;
+  auto const t = roster_.find(r.incarnation, r.peer);
+  key_value_store::waiter w{key == r.key ? std::string() : std::move(r.key), std::move(r.peer)};
+  auto const id = store_.wait(key, r.from.call, std::move(w));
+  park(r.from, wait_kind::key, t, raw(id));
+}
+
+void service::on(increment_key_value& r) {
+  auto const key = normal_key(r.key);
+  auto sum = store_.increment(now_, key, r.increment);
+  if (!sum) return refuse(r.from, sum.error().code, sum.error().message);
+  answer(r.from.call, key_value(std::move(r.key), *sum));
+  wake(key);
+}
+
+void service::on(get_key_value_dir& r) {
+  answer(r.from.call, store_.below(normal_key(r.directory)));
+}
+
+void service::on(delete_key_value& r) {
+  store_.erase(normal_key(r.key));
+  answer(r.from.call, std::monostate{});
+}
+
+task_status service::status_of(task_index t) const {
+  auto const& a = roster_[t];
+  return {t, a.state, a.incarnation, a.error};
+}
+
+// `list`: position of a job in the declaration, or the number of jobs for all tasks.
+std::shared_ptr<task_states const> service::snapshot(std::size_t list) {
+  auto const states = [&] {
+    task_index first = 0, end = roster_.size();
+    if (list < spec_.jobs.size()) {
+      for (std::size_t j = 0; j < list; ++j) first += spec_.jobs[j].tasks;
+      end = first + spec_.jobs[list].tasks;
+    }
+    std::vector<task_status> all;
+    all.reserve(end - first);
+    for (auto t = first; t < end; ++t) all.push_back(status_of(t));
+    return all;
+  };
+  return watches_.snapshot(list, roster_.version(), now_, states);
+}
+
+void service::on(get_task_state& r) {
+  auto states = std::make_shared<task_states>();
+  states->version = roster_.version();
+  for (auto const& t : r.tasks) {
+    if (t.index == no_task)
+      return refuse(r.from, code::invalid_argument,
+                    "source_task: " + t.name + " is not in the cluster");
+    states->tasks.push_back(status_of(t.index));
+  }
+  answer(r.from.call, std::shared_ptr<task_states const>(std::move(states)));
+}
+
+void service::on(watch_tasks& r) {
+  auto const version = roster_.version();
+  if (r.version > version)
+    return refuse(r.from, code::invalid_argument,
+                  "version_number: " + std::to_string(r.version) +
+                      " is above the current version " + std::to_string(version));
+  if (r.job && *r.job >= spec_.jobs.size())
+    return refuse(r.from, code::invalid_argument,
+                  "job_name: there is no job " + std::to_string(*r.job));
+  // The only job is everybody: both kinds of watchers share one reply.
+  auto const list = r.job && spec_.jobs.size() > 1 ? *r.job : spec_.jobs.size();
+  auto const missed = r.version < version;
+  auto const soon = r.version >= 0 && watches_.just_told(list, r.version, now_);
+  if (r.at_once || (missed && !soon)) return answer(r.from.call, snapshot(list));
+  if (full()) return refuse_full(r.from);
+  watches_.add(r.from.call, missed);
+  park(r.from, wait_kind::watch, no_task, list);
+}
+
+void service::flush_watches() {
+  for (auto const call : watches_.take()) answer(call, snapshot(calls_.take(call).what));
+}
+
+void service::on(get_alive_tasks& r) {
+  std::vector<task_index> who;
+  who.reserve(r.tasks.size());
+  for (auto const& t : r.tasks)
+    if (t.index != no_task) who.push_back(t.index);
+  if (!std::is_sorted(who.begin(), who.end())) std::sort(who.begin(), who.end());
+  who.erase(std::unique(who.begin(), who.end()), who.end());
+  if (r.task.index == no_task || !std::binary_search(who.begin(), who.end(), r.task.index))
+    return refuse(r.from, code::invalid_argument,
+                  "The requesting task is not among the tasks it asks about", false);
+  if (full()) return refuse_full(r.from);
+  auto const g = alive_.ask(who, r.task.index, r.from.call);
+  park(r.from, wait_kind::alive, r.task.index, raw(g));
+  check_alive(g);
+}
+
+void service::check_alive(alive_group_id g) {
+  auto const connected = [this](task_index t) {
+    return roster_[t].state == agent_state::connected;
+  };
+  auto const done = alive_.take_if_complete(g, connected);
+  if (!done) return;
+  auto alive = std::make_shared<alive_tasks>();
+  for (auto const t : done->tasks) {
+    if (!connected(t)) continue;
+    alive->tasks.push_back(t);
+    alive->incarnations.push_back(roster_[t].incarnation);
+  }
+  std::shared_ptr<alive_tasks const> const result = std::move(alive);
+  for (auto const call : done->calls) {
+    calls_.take(call);
+    answer(call, result);
+  }
+}
+
+void service::check_all_alive() {
+  for (auto const g : alive_.all()) check_alive(g);
+}
+
+// What a process asked that is no more does not speak for the one that took its place.
+void service::forget_asked(task_index t) {
+  for (auto const& w : alive_.of(t)) {
+    calls_.take(w.call);
+    alive_.withdraw(w.group, w.call);
+    refuse({.call = w.call}, code::cancelled,
+           "Cancelled because " + task_name(t) + " has registered again", false);
+  }
+}
+
+generation_view service::view(time_point now) const {
+  generation_view v;
+  v.number = generation_.number;
+  v.incarnation = generation_.incarnation;
+  v.state = state();
+  v.started = started_;
+  v.ended = ended_;
+  v.cause = failures_.cause();
+  views().count(now, v.by_health);
+  v.barriers_running = barriers_.running().size();
+  v.barriers_remembered = barriers_.finished().size();
+  v.keys = store_.all().size();
+  v.key_bytes = store_.bytes();
+  v.parked_polls = polls_.waiting();
+  v.parked_key_waits = store_.waiting_calls();
+  v.parked_watches = watches_.waiting();
+  v.parked_calls = calls_.size();
+  return v;
+}
+
+// Each part for itself, then that every waiting call is held by exactly one of them.
+std::string service::violated_invariant() const {
+  for (auto broken : {roster_.violated_invariant(), barriers_.violated_invariant(),
+                      store_.violated_invariant(), alive_.violated_invariant()})
+    if (!broken.empty()) return broken;
+  std::size_t held =
+      watches_.waiting() + polls_.waiting() + store_.waiting_calls() + alive_.waiting();
+  for (auto const n : barriers_.running()) {
+    auto const& b = barriers_.at(n);
+    held += b.arrived_count;
+    for (std::size_t i = 0; i < b.calls.size(); ++i) {
+      if (b.calls[i] == call_id{}) continue;
+      auto const* w = calls_.find(b.calls[i]);
+      if (!w || w->kind != wait_kind::barrier || w->barrier() != n || w->task != (*b.who)[i])
+        return "barrier " + b.id + " holds a call that is not parked there";
+    }
+  }
+  for (task_index t = 0; t < roster_.size(); ++t)
+    if (polls_.of(t) != call_id{} && !calls_.find(polls_.of(t)))
+      return task_name(t) + "'s poll is lost";
+  if (held != calls_.size())
+    return std::to_string(calls_.size()) + " calls are parked, " + std::to_string(held) +
+           " are waited for";
+  return {};
+}
+
+}  // namespace muster::core::coordination

@@ -1,0 +1,334 @@
+// How tasks come, fail and leave, and how errors reach everybody.
+#include <algorithm>
+
+#include "server/core/coordination/service.hpp"
+
+namespace muster::core::coordination {
+namespace {
+
+constexpr std::size_t errors_told = 20;  // notices about tasks that fail at one moment
+
+}  // namespace
+
+void service::on(register_task& r) {
+  auto const t = r.task.index;
+  if (t == no_task)
+    return refuse(r.from, code::invalid_argument,
+                  "Unexpected task registered with task=" + shortened(r.task.name, 256) +
+                      ": cluster '" + spec_.name + "' has " + std::to_string(spec_.size()) +
+                      " tasks");
+  roster_.seen(t, now_);
+  if (r.recoverable) roster_.become_recoverable(t);
+  if (started_ == time_point{}) {
+    started_ = now_;
+    tell(severity::info, "generation_started", {},
+         "generation " + std::to_string(generation_.number) + ", first task " + task_name(t));
+  }
+  auto const& a = roster_[t];
+  if (a.state == agent_state::connected) return reconnect(r);
+  if (a.state == agent_state::error && !takes_back(t))
+    return refuse_registration(
+        r,
+        " unexpectedly tried to connect while it is already in error. ResetTask() should be "
+        "called before a subsequent connect attempt. Existing error: " +
+            a.error->message);
+  roster_.identify(t, r.incarnation, r.peer);
+  if (!spec_.register_barrier) {
+    connect(t, r.incarnation);
+    return answer(r.from.call, incarnation());
+  }
+  enter(r.from,
+        {.id = own_.registration,
+         .timeout = spec_.register_timeout,
+         .task = t,
+         .begins_again = a.recoverable,
+         .purpose = barrier_purpose::registration},
+        r.task, {}, r.incarnation);
+}
+
+bool service::takes_back(task_index t) const {
+  auto const& a = roster_[t];
+  return (a.recoverable || spec_.allow_reconnect) && a.error && a.error->code == code::unavailable;
+}
+
+void service::reconnect(register_task const& r) {
+  auto const t = r.task.index;
+  auto const& a = roster_[t];
+  if (a.incarnation != r.incarnation && !a.recoverable)
+    return refuse_registration(r,
+                               " unexpectedly tried to connect with a different incarnation. It "
+                               "has likely restarted.");
+  if (a.recoverable)
+    leave_barriers({{t, task_fault(t, code::aborted, task_name(t) + " has registered again")}});
+  if (a.incarnation != r.incarnation) {
+    forget_asked(t);
+    roster_.replace(t, r.incarnation, now_);
+    polls_.set_told(t, false);
+    watches_.note_change(now_);
+    tell(severity::info, "task_restarted", task_name(t), "registered with a new incarnation");
+  }
+  roster_.identify(t, r.incarnation, r.peer);
+  roster_.beat(t, now_);
+  answer(r.from.call, incarnation());
+}
+
+void service::refuse_registration(register_task const& r, std::string why) {
+  auto const t = r.task.index;
+  auto const f = task_fault(t, code::aborted, task_name(t) + why);
+  answer(r.from.call, f);
+  fail_tasks({{t, f}}, f);
+}
+
+void service::connect(task_index t, core::incarnation i) {
+  if (roster_[t].ever_connected && roster_[t].incarnation != i) forget_asked(t);
+  roster_.connect(t, i, now_);
+  polls_.set_told(t, false);
+  if (!failures_.failed()) ended_ = {};
+  watches_.note_change(now_);
+}
+
+void service::on(heartbeat& r) {
+  if (r.task.index == no_task)
+    return refuse(r.from, code::invalid_argument,
+                  "Unexpected heartbeat request from task: " + r.task.name +
+                      ". This usually implies a configuration error.");
+  auto const t = r.task.index;
+  auto const& a = roster_[t];
+  if (a.state == agent_state::error)
+    return refuse(r.from, code::aborted,
+                  "Unexpected heartbeat request from an already-in-error task: " + task_name(t) +
+                      " with existing error: " + a.error->message);
+  if (a.state == agent_state::disconnected) {
+    if (now_ > a.grace_until)
+      return refuse(r.from, code::invalid_argument,
+                    task_name(t) +
+                        " must be registered before sending heartbeat messages. The service "
+                        "might have restarted, or the task has disconnected earlier.");
+    return answer(r.from.call, incarnation());
+  }
+  if (a.incarnation == r.incarnation) {
+    roster_.beat(t, now_);
+    // Whoever does not poll, or not any more, must hear of the failure all the same.
+    if (auto const& told = failures_.broadcast(); told && !polls_.told(t))
+      return refuse(r.from, code::aborted,
+                    "The cluster has failed, and " + task_name(t) +
+                        " does not poll for errors. Error: " + told->message);
+    return answer(r.from.call, incarnation());
+  }
+  if (a.recoverable) return answer(r.from.call, incarnation());
+  auto const f = task_fault(t, code::aborted,
+                            task_name(t) + " Heartbeat: Incarnation ID mismatch: expecting " +
+                                std::to_string(raw(a.incarnation)) + " but got " +
+                                std::to_string(raw(r.incarnation)) + ". The task has restarted.");
+  answer(r.from.call, f);
+  fail_tasks({{t, f}}, f);
+}
+
+// Looks at most ten times a second, so that a rack that dies is told of as one.
+void service::check_heartbeats() {
+  if (now_ < next_check_) return;
+  auto const timeout = spec_.heartbeat_timeout;
+  auto silent = roster_.silent(now_ - timeout);
+  if (silent.empty()) return;
+  next_check_ = now_ + std::min<duration>(timeout / 10, std::chrono::milliseconds(100));
+  std::sort(silent.begin(), silent.end());
+  // Agents beat at half their timeout: who is this late had gone silent before anybody was told of
+  // an error, and is no casualty.
+  std::vector<task_index> overdue;
+  if (!failures_.cause())
+    for (auto const t : roster_.silent(now_ - timeout / 5 * 3)) {
+      failures_.add_victim(t);
+      if (roster_[t].last_heartbeat + timeout > now_) overdue.push_back(t);
+    }
+  std::vector<task_error> errors;
+  std::string all = "The following tasks are unhealthy (stopped sending heartbeats):";
+  for (std::size_t i = 0; i < silent.size(); ++i) {
+    auto const who = wording_.described(silent[i], now_);
+    if (i < 20) all += "\n" + who;
+    if (i == 20) all += "\nand " + std::to_string(silent.size() - i) + " more";
+    errors.push_back(
+        {silent[i], task_fault(silent[i], code::unavailable,
+                               "Task " + who +
+                                   " heartbeat timeout. This indicates that the task has failed, "
+                                   "was preempted, or lost its network.")});
+  }
+  all += "\nThe tasks have crashed, or cannot reach the coordination service.";
+  for (std::size_t i = 0; i < std::min<std::size_t>(overdue.size(), 8); ++i)
+    all += (i ? ", " : "\nOverdue as well: ") + wording_.described(overdue[i], now_);
+  fail_tasks(errors, task_fault(silent.front(), code::unavailable, failures_.with_cause(all)));
+}
+
+// The first failure of a generation that counts is its cause; all later ones are casualties.
+void service::blame(task_index t, std::string const& message) {
+  if (t == no_task) return failures_.blame(t, {{}, {}, message, now_});
+  if (!roster_[t].recoverable) failures_.blame(t, {task_name(t), roster_[t].peer, message, now_});
+}
+
+// False: it had an error already.
+bool service::mark_error(task_index t, fault_ptr const& f) {
+  if (!roster_.fail(t, f, failures_.is_casualty(t))) return false;
+  watches_.note_change(now_);
+  return true;
+}
+
+// Tasks fail at one moment. Everybody is told, once a generation, unless all of them may come and
+// go. All are marked before any barrier breaks, and the root is told before what it breaks.
+void service::fail_tasks(std::vector<task_error> const& errors, fault_ptr const& told) {
+  std::vector<task_error> fresh;
+  bool counts = errors.empty();
+  for (auto const& e : errors) {
+    counts = counts || !roster_[e.task].recoverable;
+    blame(e.task, e.error->message);
+    if (!mark_error(e.task, e.error)) continue;
+    fresh.push_back(e);
+    if (!roster_[e.task].casualty && fresh.size() <= errors_told)
+      tell(severity::error, "task_error", task_name(e.task), e.error->message);
+  }
+  auto const fails = counts && !failures_.failed() && !spec_.recoverable;
+  if (fails) {
+    fail_generation(told);
+    if (polls_.polled()) broadcast(told);
+  }
+  leave_barriers(fresh);
+  check_all_alive();
+  if (fails && !polls_.polled())
+    fail_everybody(
+        "All tasks were set to error because coordination service encountered an error, but was "
+        "unable to inform clients. Error: " +
+        told->message);
+}
+
+// One fault for all of them: ten thousand copies of a long text would be for nothing.
+void service::fail_everybody(std::string const& message) {
+  auto const f = task_fault(failures_.cause_task(), code::internal, message);
+  std::vector<task_error> fresh;
+  for (task_index t = 0; t < roster_.size(); ++t)
+    if (mark_error(t, f)) fresh.push_back({t, f});
+  leave_barriers(fresh);
+  check_all_alive();
+}
+
+void service::fail_generation(fault_ptr const& f) {
+  if (!failures_.fail()) return;
+  ended_ = now_;
+  tell(severity::error, "generation_failed", {},
+       "generation " + std::to_string(generation_.number) + ": " + f->message);
+}
+
+void service::broadcast(fault_ptr const& f) {
+  if (!failures_.tell_everybody(f)) return;
+  for (task_index t = 0; t < roster_.size(); ++t) {
+    auto const call = polls_.take(t);
+    if (call == call_id{}) continue;
+    polls_.set_told(t, true);
+    calls_.take(call);
+    answer(call, f);
+  }
+}
+
+void service::on(report_error& r) {
+  auto const t = r.task.index;
+  if (t == no_task)
+    return refuse(r.from, code::invalid_argument,
+                  "Unexpected request from task " + r.task.name + ": not in the cluster");
+  if (roster_[t].state != agent_state::connected)
+    return refuse(r.from, code::failed_precondition,
+                  "The task is not connected or already has an error.");
+  auto const c = r.code == code::ok ? code::unknown : r.code;
+  auto const f = task_fault(t, c, r.message, true);
+  fail_tasks({{t, f}}, f);
+  answer(r.from.call, std::monostate{});
+}
+
+void service::on(poll_for_error& r) {
+  polls_.note_poller();
+  auto const t = r.task.index;
+  if (t == no_task)
+    return refuse(
+        r.from, code::invalid_argument,
+        "Unexpected task (" + r.task.name + ") that is not in the cluster polling for errors.");
+  auto const& a = roster_[t];
+  if (a.state == agent_state::disconnected && now_ > a.grace_until)
+    return refuse(r.from, code::failed_precondition,
+                  "Task (" + task_name(t) +
+                      ") that has not been registered or has disconnected polling for errors.");
+  if (a.state == agent_state::error)
+    return refuse(r.from, code::failed_precondition,
+                  "Task (" + task_name(t) +
+                      ") that is already in error state polling for errors. Current error: " +
+                      a.error->message);
+  if (failures_.broadcast()) {
+    polls_.set_told(t, true);
+    return answer(r.from.call, failures_.broadcast());
+  }
+  if (full()) return refuse_full(r.from);
+  cancel_poll(t, "there is a more recent poll of the same task.");
+  polls_.add(t, r.from.call);
+  // No deadline: the poll must outlive everything; it ends with the caller, the task or the
+  // service.
+  park({.call = r.from.call}, wait_kind::poll, t, 0);
+}
+
+void service::on(shutdown_task& r) {
+  auto const t = r.task.index;
+  if (t == no_task)
+    return refuse(r.from, code::invalid_argument,
+                  "Unexpected disconnect request with task=" + r.task.name);
+  if (spec_.shutdown_timeout > duration::zero() && !roster_[t].recoverable)
+    return enter_shutdown(r.from, t);
+  leave(r.from, t);
+}
+
+void service::on(reset_task& r) {
+  if (r.task.index == no_task)
+    return refuse(r.from, code::invalid_argument,
+                  "Unexpected disconnect request with task=" + r.task.name);
+  leave(r.from, r.task.index);
+}
+
+void service::leave(caller const& from, task_index t) {
+  if (roster_[t].state == agent_state::disconnected)
+    return refuse(from, code::failed_precondition,
+                  "The task is already disconnected: " + task_name(t));
+  disconnect({t});
+  answer(from.call, std::monostate{});
+}
+
+void service::disconnect(std::vector<task_index> const& leavers, bool quietly) {
+  std::vector<task_error> left;
+  for (auto const t : leavers) {
+    if (!roster_.disconnect(t, now_ + spec_.heartbeat_timeout)) continue;
+    left.push_back({t, nullptr});
+    watches_.note_change(now_);
+  }
+  leave_barriers(left);
+  check_all_alive();
+  for (auto const& [t, f] : left) {
+    cancel_poll(t, "task has disconnected.");
+    if (!quietly) tell(severity::info, "task_left", task_name(t), "left");
+  }
+  if (!left.empty() && all_left() && ended_ == time_point{}) {
+    ended_ = now_;
+    tell(severity::info, "generation_ended", {},
+         "generation " + std::to_string(generation_.number) + ": all tasks have left");
+  }
+}
+
+// Everybody was there and nobody is any more.
+bool service::all_left() const {
+  if (roster_.size() == 0 || roster_.connected() + roster_.in_error() > 0 ||
+      roster_.ever_connected() < roster_.size())
+    return false;
+  auto const* registration = barriers_.find(own_.registration);
+  return !registration || registration->arrived_count == 0 || !registration->running;
+}
+
+void service::cancel_poll(task_index t, std::string_view why) {
+  auto const call = polls_.take(t);
+  if (call == call_id{}) return;
+  calls_.take(call);
+  answer(call,
+         task_fault(t, code::cancelled, "Cancelled error polling because: " + std::string(why)));
+}
+
+}  // namespace muster::core::coordination

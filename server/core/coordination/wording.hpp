@@ -1,0 +1,38 @@
+// Who is missing, in words: every name as long as it fits, then details of some: first of those
+// that were heard of, since they can be looked at. Reads the roster, owns nothing but a text it
+// keeps. Owned by `service`; engine thread only.
+#pragma once
+
+#include "server/core/coordination/api/cluster_spec.hpp"
+#include "server/core/coordination/barriers/barrier.hpp"
+#include "server/core/coordination/tasks/task_roster.hpp"
+
+namespace muster::core::coordination {
+
+class wording {
+ public:
+  static constexpr std::size_t id_shown = 200;  // bytes of a barrier's id in a text
+
+  /// REQUIRES: both outlive it.
+  wording(cluster_spec const& spec, task_roster const& roster) : spec_(spec), roster_(roster) {}
+
+  /// "/job:worker/task:3 (10.0.0.3:4711, last heard of 12.0 s ago)"
+  std::string described(task_index t, time_point now) const;
+  /// "Missing 2: …". REQUIRES: the barrier runs.
+  std::string missing_at(barrier const& b, time_point now) const;
+  /// ". Not connected: …". Made once a version of the roster: ten thousand callers with one
+  /// deadline all ask for it.
+  std::string const& not_connected();
+  /// "12.0 s"
+  static std::string seconds(duration d);
+
+ private:
+  std::string ranges(std::vector<task_index> const& tasks, std::size_t bytes_max) const;
+
+  cluster_spec const& spec_;
+  task_roster const& roster_;
+  std::string not_connected_;
+  std::int64_t not_connected_version_ = -1;
+};
+
+}  // namespace muster::core::coordination
