@@ -24,7 +24,7 @@ using raw_function = std::function<void(context& c, value_view args, value& resu
 /// See worker::function.
 template <class F>
 raw_function make_raw(F f, std::vector<std::string> parameters = {}) {
-  using signature = detail::signature_of<F>;
+  using signature = detail::signature<std::decay_t<F>>;
   using arguments = typename signature::arguments;
   return [f = std::move(f), parameters = std::move(parameters)](context& c, value_view args,
                                                                 value& result) mutable {

@@ -18,8 +18,6 @@
 
 namespace muster::detail {
 
-// ---- what holds remote_values -------------------------------------------------------------------
-
 template <class T>
 struct holds_remote : std::false_type {};
 template <class T>
@@ -40,8 +38,6 @@ template <class A, class B>
 struct holds_remote<std::pair<A, B>> : std::disjunction<holds_remote<A>, holds_remote<B>> {};
 template <class T>
 inline constexpr bool holds_remote_v = holds_remote<std::remove_cvref_t<T>>::value;
-
-// ---- arguments ----------------------------------------------------------------------------------
 
 template <class T>
 void append(request& r, T const& v);
@@ -110,78 +106,36 @@ void append(request& r, T const& v) {
   }
 }
 
-// ---- structures ---------------------------------------------------------------------------------
-
 using deadline = std::chrono::steady_clock::time_point;
 
-inline std::chrono::milliseconds until(deadline d) {
-  auto const left =
-      std::chrono::ceil<std::chrono::milliseconds>(d - std::chrono::steady_clock::now());
-  return std::max(left, std::chrono::milliseconds(0));
-}
-
+/// The same structure with values in place of remote_values.
 template <class T>
-auto fetch_all(remote_value<T> const& v, deadline d) {
-  return v.fetch(until(d));
-}
-template <class T>
-requires(!holds_remote_v<T>) T fetch_all(T const& v, deadline) {
-  return v;
-}
-template <class T, class A>
-requires holds_remote_v<T>
-auto fetch_all(std::vector<T, A> const& all, deadline d);
-template <class T, std::size_t N>
-requires holds_remote_v<T>
-auto fetch_all(std::array<T, N> const& all, deadline d);
-template <class T>
-requires holds_remote_v<T>
-auto fetch_all(std::optional<T> const& v, deadline d);
-template <class T, class C, class A>
-requires holds_remote_v<T>
-auto fetch_all(std::map<std::string, T, C, A> const& all, deadline d);
-template <class... T>
-requires holds_remote_v<std::tuple<T...>>
-auto fetch_all(std::tuple<T...> const& all, deadline d);
-template <class A, class B>
-requires holds_remote_v<std::pair<A, B>>
-auto fetch_all(std::pair<A, B> const& both, deadline d);
-
-template <class T, class A>
-requires holds_remote_v<T>
-auto fetch_all(std::vector<T, A> const& all, deadline d) {
-  std::vector<decltype(fetch_all(all[0], d))> out;
-  out.reserve(all.size());
-  for (auto const& v : all) out.push_back(fetch_all(v, d));
-  return out;
-}
-template <class T, std::size_t N>
-requires holds_remote_v<T>
-auto fetch_all(std::array<T, N> const& all, deadline d) {
-  return std::apply([d](auto const&... v) { return std::array{fetch_all(v, d)...}; }, all);
-}
-template <class T>
-requires holds_remote_v<T>
-auto fetch_all(std::optional<T> const& v, deadline d) {
-  using result = std::optional<decltype(fetch_all(*v, d))>;
-  return v ? result(fetch_all(*v, d)) : result();
-}
-template <class T, class C, class A>
-requires holds_remote_v<T>
-auto fetch_all(std::map<std::string, T, C, A> const& all, deadline d) {
-  std::map<std::string, decltype(fetch_all(all.begin()->second, d))> out;
-  for (auto const& [key, v] : all) out.emplace(key, fetch_all(v, d));
-  return out;
-}
-template <class... T>
-requires holds_remote_v<std::tuple<T...>>
-auto fetch_all(std::tuple<T...> const& all, deadline d) {
-  return std::apply([d](auto const&... v) { return std::tuple{fetch_all(v, d)...}; }, all);
-}
-template <class A, class B>
-requires holds_remote_v<std::pair<A, B>>
-auto fetch_all(std::pair<A, B> const& both, deadline d) {
-  return std::pair{fetch_all(both.first, d), fetch_all(both.second, d)};
+auto fetch_all(T const& v, deadline d) {
+  if constexpr (!holds_remote_v<T>) {
+    return v;
+  } else if constexpr (requires { v.fetch(); }) {
+    auto const left =
+        std::chrono::ceil<std::chrono::milliseconds>(d - std::chrono::steady_clock::now());
+    return v.fetch(std::max(left, std::chrono::milliseconds(0)));
+  } else if constexpr (is_optional_of<T>::value) {
+    using result = std::optional<decltype(fetch_all(*v, d))>;
+    return v ? result(fetch_all(*v, d)) : result();
+  } else if constexpr (requires { typename T::mapped_type; }) {
+    std::map<std::string, decltype(fetch_all(v.begin()->second, d))> out;
+    for (auto const& [key, each] : v) out.emplace(key, fetch_all(each, d));
+    return out;
+  } else if constexpr (requires { v.first; }) {
+    return std::pair{fetch_all(v.first, d), fetch_all(v.second, d)};
+  } else if constexpr (requires { v.begin(), std::tuple_size<T>::value; }) {
+    return std::apply([d](auto const&... each) { return std::array{fetch_all(each, d)...}; }, v);
+  } else if constexpr (requires { v.begin(); }) {
+    std::vector<decltype(fetch_all(v[0], d))> out;
+    out.reserve(v.size());
+    for (auto const& each : v) out.push_back(fetch_all(each, d));
+    return out;
+  } else {
+    return std::apply([d](auto const&... each) { return std::tuple{fetch_all(each, d)...}; }, v);
+  }
 }
 
 }  // namespace muster::detail

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <any>
+#include <boost/callable_traits/args.hpp>
+#include <boost/callable_traits/return_type.hpp>
 #include <boost/json.hpp>
 #include <memory>
 #include <optional>
@@ -17,38 +19,23 @@
 
 namespace muster::detail {
 
-// ---- signatures ---------------------------------------------------------------------------------
-
-template <class R, class... A>
-struct plain_signature {
-  using result = std::remove_cvref_t<R>;
+template <class Arguments>
+struct parameters_of;
+template <class... A>
+struct parameters_of<std::tuple<A...>> {
   using arguments = std::tuple<std::remove_cvref_t<A>...>;
   static constexpr bool takes_context = false;
 };
-template <class R, class... A>
-struct plain_signature<R, context&, A...> : plain_signature<R, A...> {
+template <class... A>
+struct parameters_of<std::tuple<context&, A...>> : parameters_of<std::tuple<A...>> {
   static constexpr bool takes_context = true;
 };
 
+/// Of a function or function object: its result, its parameters without a leading context.
 template <class F>
-struct signature : signature<decltype(&F::operator())> {};
-template <class R, class... A>
-struct signature<R (*)(A...)> : plain_signature<R, A...> {};
-template <class R, class... A>
-struct signature<R (*)(A...) noexcept> : plain_signature<R, A...> {};
-template <class R, class C, class... A>
-struct signature<R (C::*)(A...)> : plain_signature<R, A...> {};
-template <class R, class C, class... A>
-struct signature<R (C::*)(A...) const> : plain_signature<R, A...> {};
-template <class R, class C, class... A>
-struct signature<R (C::*)(A...) noexcept> : plain_signature<R, A...> {};
-template <class R, class C, class... A>
-struct signature<R (C::*)(A...) const noexcept> : plain_signature<R, A...> {};
-
-template <class F>
-using signature_of = signature<std::decay_t<F>>;
-
-// ---- arguments ----------------------------------------------------------------------------------
+struct signature : parameters_of<boost::callable_traits::args_t<F, std::tuple>> {
+  using result = std::remove_cvref_t<boost::callable_traits::return_type_t<F>>;
+};
 
 template <class T>
 struct is_optional : std::false_type {};
