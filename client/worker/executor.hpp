@@ -1,15 +1,13 @@
-// The threads that run a worker's functions. Owned by the worker's runtime; start, push and stop on
-// any one thread at a time.
+// The threads that run a worker's functions. Owned by the worker's runtime; push and stop on any
+// one thread at a time.
 #pragma once
 
-#include <condition_variable>
+#include <boost/asio/thread_pool.hpp>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
-#include <thread>
 #include <vector>
 
 #include "client/worker/job.hpp"
@@ -35,19 +33,15 @@ class executor {
   void stop();
 
  private:
-  void serve();
-  void finish(std::shared_ptr<job> done);
+  void run(std::shared_ptr<job> j);
 
   std::function<void()> wake_;
   report_buffer& reports_;
-  std::vector<std::thread> threads_;
+  bool stopped_ = false;
 
-  std::mutex mutex_;  // protects all below
-  std::condition_variable work_;
-  std::deque<std::shared_ptr<job>> queue_;
+  std::mutex mutex_;  // protects finished_
   std::vector<std::shared_ptr<job>> finished_;
-  std::size_t idle_ = 0;
-  bool stopping_ = false;
+  boost::asio::thread_pool threads_;
 };
 
 }  // namespace muster
