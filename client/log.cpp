@@ -1,3 +1,4 @@
+// One line at a time, to stderr unless the program chose otherwise.
 #include "client/log.hpp"
 
 #include <spdlog/sinks/stdout_sinks.h>
@@ -15,16 +16,9 @@ void to_stderr(log_level level, std::string_view line) {
     l->set_pattern("%Y-%m-%dT%H:%M:%S.%e %l muster: %v");
     return l;
   }();
-  switch (level) {
-    case log_level::debug:
-      return logger->debug(line);
-    case log_level::info:
-      return logger->info(line);
-    case log_level::warning:
-      return logger->warn(line);
-    case log_level::error:
-      return logger->error(line);
-  }
+  static constexpr spdlog::level::level_enum levels[] = {spdlog::level::debug, spdlog::level::info,
+                                                         spdlog::level::warn, spdlog::level::err};
+  logger->log(levels[static_cast<std::size_t>(level)], line);
 }
 
 struct chosen_log {
