@@ -1,3 +1,4 @@
+// Parsing with limits, and a search for what JSON cannot carry before it is written.
 #include "muster/json.hpp"
 
 #include <boost/json.hpp>

@@ -1,3 +1,4 @@
+// The modes: who runs the worker function, as which task, on which thread, beside which server.
 #include "muster/distribute_coordinator.hpp"
 
 #include "client/distribute/inputs.hpp"

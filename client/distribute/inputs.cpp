@@ -1,4 +1,7 @@
+// Options first, then TF_CONFIG, then the strategy's resolver.
 #include "client/distribute/inputs.hpp"
+
+#include <cstdlib>
 
 #include "muster/cluster_error.hpp"
 #include "muster/cluster_rules.hpp"
@@ -58,6 +61,11 @@ inputs resolve_inputs(strategy const& s, distribute_options const& o) {
   in.config = o.session_config.value_or(session_config::usual());
   check(in, o.mode);
   return in;
+}
+
+std::string server_of_environment(std::string const& given) {
+  auto const* variable = std::getenv("MUSTER_COORDINATOR");
+  return given.empty() && variable ? variable : given;
 }
 
 }  // namespace muster::distribute

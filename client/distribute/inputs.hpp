@@ -19,4 +19,7 @@ struct inputs {
 /// Errors: cluster_error.
 inputs resolve_inputs(strategy const& s, distribute_options const& o);
 
+/// `given`, or else the variable MUSTER_COORDINATOR; empty when there is neither.
+std::string server_of_environment(std::string const& given);
+
 }  // namespace muster::distribute

@@ -1,3 +1,4 @@
+// Merging: objects key by key, all else as a whole.
 #include "muster/session_config.hpp"
 
 namespace muster {

@@ -1,12 +1,13 @@
+// A task's server: a worker on a thread of its own, or none where somebody else runs it.
 #include "muster/standard_server.hpp"
 
 #include <atomic>
 #include <condition_variable>
-#include <cstdlib>
 #include <mutex>
 #include <stdexcept>
 #include <thread>
 
+#include "client/distribute/inputs.hpp"
 #include "muster/cluster_error.hpp"
 #include "muster/cluster_resolver.hpp"
 
@@ -84,9 +85,7 @@ std::string host_of(std::string const& address) {
 }
 
 std::string server_named(worker_server_options const& o, standard_server_config const& c) {
-  if (!o.server.empty()) return o.server;
-  auto const* variable = std::getenv("MUSTER_COORDINATOR");
-  if (variable && *variable) return variable;
+  if (auto named = distribute::server_of_environment(o.server); !named.empty()) return named;
   throw cluster_error(cluster_error::code::missing,
                       "the server of " + c.task_type + ":" + std::to_string(c.task_id) +
                           " has no Muster server to attach to: set MUSTER_COORDINATOR=host:port");

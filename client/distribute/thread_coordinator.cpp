@@ -1,3 +1,4 @@
+// The stop that all threads share, and the first error that asks for it.
 #include "muster/thread_coordinator.hpp"
 
 #include <condition_variable>

@@ -1,3 +1,4 @@
+// The ways to start the server of a task, at most one for each thread.
 #include "client/distribute/thread_server.hpp"
 
 #include "muster/cluster_error.hpp"

@@ -1,3 +1,4 @@
+// Rounds of arrivals; the first failure is the last word.
 #include "muster/worker_barrier.hpp"
 
 namespace muster {

@@ -1,7 +1,7 @@
+// What follows from a task's place in its cluster.
 #include "muster/worker_context.hpp"
 
-#include <cstdlib>
-
+#include "client/distribute/inputs.hpp"
 #include "muster/cluster_error.hpp"
 #include "muster/strategy.hpp"
 
@@ -12,12 +12,6 @@ thread_local worker_context* current = nullptr;
 
 int count(cluster_spec const& c, char const* job) {
   return c.has_job(job) ? static_cast<int>(c.num_tasks(job)) : 0;
-}
-
-std::string server_named(std::string const& given) {
-  if (!given.empty()) return given;
-  auto const* variable = std::getenv("MUSTER_COORDINATOR");
-  return variable && *variable ? variable : coordinator_options().server;
 }
 
 }  // namespace
@@ -81,7 +75,8 @@ session_creator worker_context::make_session_creator(scaffold s,
     c.config = options_.config;
   }
   c.scaffold = std::move(s);
-  c.server.server = server_named(options_.server);
+  if (auto named = distribute::server_of_environment(options_.server); !named.empty())
+    c.server.server = std::move(named);
   c.server.name = options_.task_type.value_or("distribute coordinator");
   if (options_.task_type) c.server.name += ":" + std::to_string(options_.task_id.value_or(0));
   if (options_.task_type && distributed_mode()) {

@@ -1,3 +1,4 @@
+// The chief prepares, the others wait until it has.
 #include "muster/worker_session.hpp"
 
 #include <thread>

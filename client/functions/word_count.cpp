@@ -1,3 +1,4 @@
+// Reads the file in chunks and counts as it goes.
 #include "client/functions/word_count.hpp"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// Held jobs by closure, and the answers that may have been lost, oldest first.
 #include "client/worker/held_closures.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The table of kept values, and their JSON put into arguments.
 #include "client/worker/per_worker_store.hpp"
 
 #include <boost/json.hpp>

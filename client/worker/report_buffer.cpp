@@ -1,3 +1,4 @@
+// Accounts of bytes by closure; a line that finds no room is counted instead.
 #include "client/worker/report_buffer.hpp"
 
 #include <algorithm>
@@ -6,7 +7,6 @@
 #include "base/utf8.hpp"
 
 namespace muster {
-
 namespace {
 
 std::int64_t unix_ms_now() {
@@ -33,26 +33,9 @@ std::size_t cost(std::string_view text) {
 }
 
 v1::LogLevel to_wire(log_level l) {
-  switch (l) {
-    case log_level::debug:
-      return v1::LOG_DEBUG;
-    case log_level::info:
-      return v1::LOG_INFO;
-    case log_level::warning:
-      return v1::LOG_WARNING;
-    case log_level::error:
-      return v1::LOG_ERROR;
-  }
-  return v1::LOG_INFO;
-}
-
-void append(v1::WorkerMessage& m, report_buffer::origin const& of, v1::LogLevel level,
-            std::int64_t time_ms, std::string text) {
-  m.add_log_closure(of.closure);
-  m.add_log_attempt(of.attempt);
-  m.add_log_level(level);
-  m.add_log_time_ms(time_ms);
-  m.add_log_text(std::move(text));
+  static constexpr v1::LogLevel levels[] = {v1::LOG_DEBUG, v1::LOG_INFO, v1::LOG_WARNING,
+                                            v1::LOG_ERROR};
+  return levels[static_cast<std::size_t>(l)];
 }
 
 }  // namespace
@@ -133,7 +116,12 @@ void report_buffer::open() {
 }
 
 void report_buffer::hand_over(line&& l, outbox& to) {
-  append(to.add_entry(l.text.size() + 40), l.of, l.level, l.time_ms, std::move(l.text));
+  auto& m = to.add_entry(l.text.size() + 40);
+  m.add_log_closure(l.of.closure);
+  m.add_log_attempt(l.of.attempt);
+  m.add_log_level(l.level);
+  m.add_log_time_ms(l.time_ms);
+  m.add_log_text(std::move(l.text));
 }
 
 void report_buffer::hand_over(latest&& p, outbox& to) {
