@@ -1,7 +1,10 @@
-// The encoding column: left out while every entry is JSON, else as long as the others.
+// Columns of what few entries have: the encoding, left out while every entry is JSON and else as
+// long as the others, and messages that name the position they belong to.
 #pragma once
 
 #include <google/protobuf/repeated_field.h>
+
+#include <cstdint>
 
 #include "muster/v1/common.pb.h"
 
@@ -17,5 +20,22 @@ inline void add_encoding(google::protobuf::RepeatedField<int>& column, int posit
 inline bool is_bytes(google::protobuf::RepeatedField<int> const& column, int position) {
   return !column.empty() && column.Get(position) == v1::BYTES;
 }
+
+/// Read in order of positions beside the columns that it belongs to, which it must not outlive.
+template <class Entry>
+class sparse_column {
+ public:
+  explicit sparse_column(google::protobuf::RepeatedPtrField<Entry> const& entries)
+      : next_(entries.begin()), end_(entries.end()) {}
+
+  /// Null where there is none. REQUIRES: called for every position, from 0 up.
+  Entry const* at(int position) {
+    if (next_ == end_ || next_->position() != static_cast<std::uint32_t>(position)) return nullptr;
+    return &*next_++;
+  }
+
+ private:
+  typename google::protobuf::RepeatedPtrField<Entry>::const_iterator next_, end_;
+};
 
 }  // namespace muster::proto

@@ -1,7 +1,9 @@
+// The public face of a coordinator_session, and of what it hands out: values and failures.
 #include "muster/cluster_coordinator.hpp"
 
 #include "base/check.hpp"
-#include "client/coordinator/coordinator_link.hpp"
+#include "client/coordinator/coordinator_session.hpp"
+#include "muster/per_worker.hpp"
 
 namespace muster {
 
@@ -21,13 +23,9 @@ void raise(failure f) {
 }
 
 cluster_coordinator::cluster_coordinator(coordinator_options options)
-    : engine_(client_engine::shared()) {
-  auto const link = std::make_shared<detail::coordinator_link>(*engine_);
-  auto wake = [weak = std::weak_ptr(link)] {
-    if (auto const living = weak.lock()) living->wake();
-  };
-  session_ = std::make_shared<detail::coordinator_session>(std::move(options), wake);
-  link->start(session_);
+    : engine_(client_engine::shared()),
+      session_(std::make_shared<detail::coordinator_session>(std::move(options))) {
+  session_->start(*engine_);
 }
 
 cluster_coordinator::~cluster_coordinator() {
@@ -96,5 +94,41 @@ void cluster_coordinator::cancel() {
 std::vector<failure> cluster_coordinator::failures() const {
   return session_->failures();
 }
+
+std::string per_worker_value::id() const {
+  if (!handle_) throw std::logic_error("a per_worker_value of nothing, or it was released");
+  return per_worker_text(handle_->value());
+}
+
+namespace detail {
+
+value_handle::~value_handle() {
+  session_->drop(token_);
+}
+value_status value_handle::status() const {
+  return session_->status(token_);
+}
+value value_handle::get(std::chrono::milliseconds timeout) const {
+  return session_->get(token_, timeout);
+}
+boost::asio::awaitable<void> value_handle::async_wait(std::chrono::milliseconds timeout) const {
+  return session_->async_wait(token_, timeout);
+}
+std::string value_handle::id() const {
+  auto const closure = session_->closure_id(token_);
+  return closure == 0 ? std::string() : id_text("rv_", closure);
+}
+void value_handle::cancel() const {
+  session_->cancel(token_);
+}
+
+per_worker_handle::~per_worker_handle() {
+  session_->drop_per_worker(token_);
+}
+std::uint64_t per_worker_handle::value() const {
+  return session_->per_worker_value(token_);
+}
+
+}  // namespace detail
 
 }  // namespace muster

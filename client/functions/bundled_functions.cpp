@@ -1,15 +1,16 @@
+// The functions themselves, but for those with a file of their own.
 #include "client/functions/bundled_functions.hpp"
 
 #include <unistd.h>
 
 #include <condition_variable>
-#include <cstdio>
 #include <map>
 #include <mutex>
 
 #include "base/utf8.hpp"
 #include "client/functions/echo.hpp"
 #include "client/functions/word_count.hpp"
+#include "client/wire.hpp"
 #include "muster/function_error.hpp"
 #include "process/process.hpp"
 
@@ -41,16 +42,13 @@ void fail(std::string const& message, std::optional<std::vector<std::string>> co
 }
 
 json::object worker_info(context& c) {
-  char incarnation[17];
-  std::snprintf(incarnation, sizeof incarnation, "%016llx",
-                static_cast<unsigned long long>(c.worker().incarnation));
   char host[256] = {};
   gethostname(host, sizeof host - 1);
   return {{"job", c.job()},
           {"index", c.index()},
           {"slots", c.worker().slots},
           {"credits", c.worker().credits},
-          {"incarnation", incarnation},
+          {"incarnation", id_text("", c.worker().incarnation)},
           {"host", to_utf8(host)},
           {"pid", getpid()},
           {"server", c.worker().server},

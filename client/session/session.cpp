@@ -1,13 +1,72 @@
+// The users' half of a session: any thread, under the mutex of its stream.
 #include "muster/session.hpp"
 
-#include "client/session/session_stream.hpp"
+#include "base/check.hpp"
+#include "client/session/columns.hpp"
+#include "client/session/session_link.hpp"
+#include "client/session/stream_session.hpp"
 
 namespace muster {
 
+session::stream::stream(client_engine& engine, session_options const& options,
+                        outcome_handler on_outcome)
+    : client_session(options, false), on_outcome_(std::move(on_outcome)), engine_(engine) {
+  fill_open(*out_.tail().mutable_open(), options);
+  streaming_ = true;  // there is one stream only, and what is scheduled may wait for it
+}
+
+void session::stream::throw_if_over() const {
+  if (ending_ || closing_) throw session_error(ending_ ? reason_ : "the session is being closed");
+}
+
+void session::stream::check_may_wait() const {
+  check(!on_stream_thread(), "the stream thread does not wait for itself");
+}
+
+bool session::stream::admit(lock& held, value_view args, when_full when) {
+  check_argument_bytes(args.bytes.size());
+  throw_if_over();
+  if (!full()) return true;
+  if (when == when_full::refuse) return false;
+  if (on_stream_thread()) return true;
+  // No deadline: this is the server's back-pressure, and it ends with the session at the latest.
+  changed_.wait(held, [this] { return ending_ || closing_ || !full(); });
+  throw_if_over();
+  return true;
+}
+
+void session::stream::append(std::uint32_t f, value_view args, std::uint64_t token) {
+  detail::add_closure(out_.add_entry(args.bytes.size() + 16), token, f, args);
+  ++stats_.scheduled;
+}
+
+void session::stream::abandon() {
+  check_may_wait();
+  {
+    lock held(mutex_);
+    if (link_) link_->cancel();
+  }
+  wait_ended();  // a cancelled call ends at once
+}
+
+bool session::stream::schedule(function_number f, value_view args, std::uint64_t first,
+                               std::size_t count, when_full when) {
+  if (first >= handler_bit || count >= handler_bit - first)
+    throw std::invalid_argument("a token is below 2^63");
+  lock held(mutex_);
+  while (count > 0) {
+    if (!admit(held, args, when)) return false;
+    do append(static_cast<std::uint32_t>(f), args, first++);
+    while (--count > 0 && (!full() || on_stream_thread()));
+    wake();
+  }
+  return true;
+}
+
 session::session(session_options options, outcome_handler on_outcome)
     : engine_(client_engine::shared()),
-      stream_(std::make_shared<stream>(*engine_, std::move(options), std::move(on_outcome))) {
-  stream_->start();
+      stream_(std::make_shared<stream>(*engine_, options, std::move(on_outcome))) {
+  stream_->start(*engine_);
 }
 
 session::~session() {
@@ -15,41 +74,95 @@ session::~session() {
 }
 
 void session::wait_open() {
+  stream_->check_may_wait();
   stream_->wait_open();
 }
+
 std::string session::id() const {
   return stream_->id();
 }
+
 function_number session::function(std::string_view name) {
-  return stream_->function(name);
+  check_function_name(name);
+  std::lock_guard held(stream_->mutex_);
+  return function_number{stream_->number_of(name)};
 }
+
 void session::schedule(function_number f, value_view args, std::uint64_t token) {
   stream_->schedule(f, args, token, 1, stream::when_full::wait);
 }
+
 bool session::try_schedule(function_number f, value_view args, std::uint64_t token) {
   return stream_->schedule(f, args, token, 1, stream::when_full::refuse);
 }
+
 void session::schedule_many(function_number f, value_view args, std::uint64_t first_token,
                             std::size_t count) {
   stream_->schedule(f, args, first_token, count, stream::when_full::wait);
 }
+
 void session::schedule(function_number f, value_view args, outcome_handler done) {
-  stream_->schedule(f, args, std::move(done));
+  auto& s = *stream_;
+  stream::lock held(s.mutex_);
+  s.admit(held, args, stream::when_full::wait);
+  auto index = static_cast<std::uint32_t>(s.handlers_.size());
+  if (s.free_handlers_.empty()) {
+    s.handlers_.push_back(std::move(done));
+  } else {
+    index = s.free_handlers_.back();
+    s.free_handlers_.pop_back();
+    s.handlers_[index] = std::move(done);
+  }
+  s.append(static_cast<std::uint32_t>(f), args, stream::handler_bit | index);
+  s.wake();
 }
+
 bool session::flush(std::chrono::milliseconds timeout) {
-  return stream_->flush(timeout);
+  auto& s = *stream_;
+  s.check_may_wait();
+  stream::lock held(s.mutex_);
+  if (!s.out_.empty()) s.wake();  // function names alone do not
+  auto const flushed = [&s] { return s.out_.empty() && !s.writing_; };
+  s.changed_.wait_for(held, timeout, [&] { return s.ended_ || flushed(); });
+  return flushed() && !s.ended_;
 }
+
 bool session::wait_all(std::chrono::milliseconds timeout) {
-  return stream_->wait_all(timeout);
+  auto& s = *stream_;
+  s.check_may_wait();
+  stream::lock held(s.mutex_);
+  auto const all = [&s] { return s.stats_.finished == s.stats_.scheduled; };
+  s.changed_.wait_for(held, timeout, [&] { return s.ended_ || all(); });
+  return all();
 }
+
 void session::cancel() {
-  stream_->cancel();
+  auto& s = *stream_;
+  std::lock_guard held(s.mutex_);
+  if (s.ending_ || s.closing_) return;
+  s.append_cancel();
+  s.wake();
 }
+
 std::string session::close(std::chrono::milliseconds timeout) {
-  return stream_->close(timeout);
+  auto& s = *stream_;
+  s.check_may_wait();
+  {
+    stream::lock held(s.mutex_);
+    if (!std::exchange(s.closing_, true)) {
+      s.half_close_ = true;
+      s.changed_.notify_all();
+      s.wake();
+    }
+    if (s.changed_.wait_for(held, timeout, [&s] { return s.ended_; })) return s.reason_;
+  }
+  s.abandon();
+  return "the session did not end within " + in_ms(timeout);
 }
+
 session_stats session::stats() const {
-  return stream_->stats();
+  std::lock_guard held(stream_->mutex_);
+  return stream_->stats_;
 }
 
 }  // namespace muster

@@ -19,4 +19,7 @@ struct registered_function {
 bool call_function(registered_function const& f, context& c, value_view args, value& result,
                    failure& why) noexcept;
 
+/// How a closure fails whose function threw. REQUIRES: called in a catch block.
+failure failure_of_current_exception();
+
 }  // namespace muster

@@ -1,6 +1,5 @@
+// PerWorkerValues around a call: in place of the arguments before it, the result kept after it.
 #include "client/worker/job.hpp"
-
-#include "client/failure_text.hpp"
 
 namespace muster {
 namespace {

@@ -1,14 +1,14 @@
+// Handles of PerWorkerValues as text.
 #include "muster/per_worker.hpp"
 
 #include <charconv>
-#include <cstdio>
+
+#include "client/wire.hpp"
 
 namespace muster {
 
 std::string per_worker_text(std::uint64_t handle) {
-  char text[32];
-  std::snprintf(text, sizeof text, "pw_%016llx", static_cast<unsigned long long>(handle));
-  return text;
+  return id_text("pw_", handle);
 }
 
 std::optional<std::uint64_t> per_worker_handle(boost::json::value const& v) {

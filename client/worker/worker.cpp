@@ -1,8 +1,209 @@
-#include "muster/worker.hpp"
+// A worker's life: what it says of itself, the loop that keeps it attached to one of its servers,
+// and what becomes of its closures while it is not.
+#include <sys/eventfd.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <boost/asio/this_coro.hpp>
+#include <cerrno>
+#include <random>
+#include <semaphore>
+#include <stdexcept>
+#include <system_error>
+
+#include "base/utf8.hpp"
+#include "client/checks.hpp"
+#include "client/log.hpp"
 #include "client/worker/worker_runtime.hpp"
 
 namespace muster {
+namespace {
+
+// Spread a little, so that the workers of a server that restarted do not come as one.
+constexpr std::chrono::milliseconds quick_pause{4};
+
+std::uint64_t random_incarnation() {
+  std::random_device device;
+  std::uniform_int_distribution<std::uint64_t> any(1);
+  return any(device);
+}
+
+std::string host_name() {
+  char name[256] = {};
+  return gethostname(name, sizeof name - 1) == 0 ? name : "";
+}
+
+v1::Hello make_hello(worker_options const& o) {
+  v1::Hello h;
+  h.set_cluster(to_utf8(o.cluster));
+  h.set_job(to_utf8(o.job));
+  if (o.index) h.set_index(*o.index);
+  h.set_incarnation(random_incarnation());
+  h.set_slots(o.slots);
+  h.set_credits(o.credits);
+  for (auto const& [key, text] : o.labels) (*h.mutable_label())[to_utf8(key)] = to_utf8(text);
+  for (auto const& [name, amount] : o.resources) (*h.mutable_resource())[to_utf8(name)] = amount;
+  h.set_host(to_utf8(o.host.empty() ? host_name() : o.host));
+  h.set_version(to_utf8(o.version));
+  h.set_pid(static_cast<std::uint32_t>(getpid()));
+  return h;
+}
+
+worker_options checked(worker_options o) {
+  if (o.servers.empty()) throw std::invalid_argument("worker_options.servers: none");
+  if (o.slots == 0) throw std::invalid_argument("worker_options.slots: 0, must be at least 1");
+  if (o.credits == 0) o.credits = std::max(2 * o.slots, 16u);
+  if (o.credits < o.slots)
+    throw std::invalid_argument("worker_options.credits: " + std::to_string(o.credits) +
+                                ", must be at least slots, " + std::to_string(o.slots));
+  return o;
+}
+
+}  // namespace
+
+worker::runtime::runtime(worker_options options)
+    : options_(checked(std::move(options))),
+      hello_(make_hello(options_)),
+      wake_fd_(eventfd(0, EFD_CLOEXEC)),
+      reports_([this] { engine_->context().post([this] { take_reports(); }); }),
+      backoff_(options_.backoff_min, options_.backoff_max, hello_.incarnation()),
+      quick_(quick_pause, quick_pause, hello_.incarnation()) {
+  if (wake_fd_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
+}
+
+worker::runtime::~runtime() {
+  close(wake_fd_);
+}
+
+void worker::runtime::add(registered_function f) {
+  check_function_name(f.name);
+  for (auto const& other : functions_)
+    if (other.name == f.name)
+      throw std::invalid_argument("there is a function named '" + f.name + "' already");
+  hello_.add_function(f.name);
+  functions_.push_back(std::move(f));
+}
+
+int worker::runtime::run() {
+  engine_ = client_engine::shared();
+  auto& engine = engine_->context();
+  auto const wake_engine = [this, &engine] { engine.post([this] { take_finished(); }); };
+  threads_ = std::make_unique<executor>(options_.slots, wake_engine, reports_);
+  engine.post([this] { engine_->tasks().spawn("worker", stay_attached()); });
+  while (!done_) {
+    std::uint64_t wakes = 0;  // no deadline: a worker serves until it is told to stop
+    if (read(wake_fd_, &wakes, sizeof wakes) < 0 && errno != EINTR) break;
+    if (!done_) engine.post([this] { heed_stops(); });
+  }
+  threads_->stop();
+  // What was posted before has run once this has.
+  std::binary_semaphore swept(0);
+  engine.post([&swept] { swept.release(); });
+  swept.acquire();
+  engine_.reset();
+  return exit_status_;
+}
+
+void worker::runtime::stop() noexcept {
+  stops_.fetch_add(1);
+  wake_caller();
+}
+
+void worker::runtime::wake_caller() noexcept {
+  std::uint64_t const one = 1;
+  [[maybe_unused]] auto const written = write(wake_fd_, &one, sizeof one);
+}
+
+void worker::runtime::heed_stops() {
+  auto const stops = stops_.load();
+  if (stops == 0) return;
+  if (pause_) pause_->cancel();
+  if (!current_) return;
+  if (stops == 1)
+    current_->leave();
+  else
+    current_->abandon();
+}
+
+coro::task<void> worker::runtime::stay_attached() {
+  co_await boost::asio::this_coro::throw_if_cancelled(false);
+  std::size_t n = 0;
+  coro::timer void_timer(engine_->context());
+  void_timer_ = &void_timer;
+  while (stops_ == 0) {
+    auto const& server = options_.servers[n % options_.servers.size()];
+    worker_stream::resources const mine{*engine_, *threads_, held_,      reports_,
+                                        options_, hello_,    functions_, values_};
+    worker_stream stream(mine, server);
+    current_ = &stream;
+    auto const end = co_await stream.run();
+    current_ = nullptr;
+    if (!comes_back(end, server)) break;
+    // Who holds something for this server dials it again at once, and no other.
+    bool const hurry = hold(end);
+    if (!hurry) ++n;
+    coro::timer pause(engine_->context());
+    pause_ = &pause;
+    co_await pause.wait_for(hurry ? quick_.next() : backoff_.next());
+    pause_ = nullptr;
+  }
+  held_.drop_all();
+  done_ = true;
+  wake_caller();
+}
+
+bool worker::runtime::comes_back(stream_end const& end, std::string const& server) {
+  if (end.left) {
+    log(log_level::info, "left " + server);
+    return false;
+  }
+  if (end.final) {
+    log(log_level::error, server + " refuses this worker: " + end.reason);
+    exit_status_ = 1;
+    return false;
+  }
+  if (stops_ > 0) return false;
+  if (end.welcomed)
+    log(log_level::warning, "lost " + server + ": " + end.reason);
+  else
+    log(log_level::warning, "no connection to " + server + ": " + end.reason);
+  if (end.welcomed && end.lived >= options_.backoff_reset_after) backoff_.reset();
+  return true;
+}
+
+// What runs is held until the server cannot want it any more. True: every moment counts.
+bool worker::runtime::hold(stream_end const& end) {
+  if (end.hold == std::chrono::milliseconds(0) && end.welcomed) held_.drop_all();
+  if (end.welcomed) void_at_ = std::chrono::steady_clock::now() + end.hold;
+  // While a stream is dialled its offer stands; its end comes here again.
+  void_timer_->call_at(void_at_, [this] {
+    if (!current_) drop_void();
+  });
+  drop_void();
+  return end.welcomed && !held_.empty() && end.lived >= options_.backoff_min;
+}
+
+void worker::runtime::drop_void() {
+  if (held_.empty() || std::chrono::steady_clock::now() < void_at_) return;
+  log(log_level::warning,
+      std::to_string(held_.size()) + " closures are void: the server was lost for too long");
+  held_.drop_all();
+}
+
+void worker::runtime::take_finished() {
+  threads_->take_finished(finished_);
+  for (auto& j : finished_) {
+    if (current_)
+      current_->take(*j);
+    else if (held_.holds(*j))
+      held_.finished(*j);
+  }
+  finished_.clear();
+}
+
+void worker::runtime::take_reports() {
+  if (current_) current_->take_reports();
+}
 
 worker::worker(worker_options options) : runtime_(std::make_unique<runtime>(std::move(options))) {}
 

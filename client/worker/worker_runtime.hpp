@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/backoff.hpp"
-#include "client/worker/attachment.hpp"
+#include "client/worker/worker_stream.hpp"
 #include "muster/worker.hpp"
 
 namespace muster {
@@ -27,9 +27,10 @@ class worker::runtime {
  private:
   [[nodiscard]] coro::task<void> stay_attached();
   /// True: try again after a pause.
-  bool hold(attachment_end const& end);
+  bool hold(stream_end const& end);
   void drop_void();
-  bool judge(attachment_end const& end, std::string const& server);
+  /// Logs how the stream ended.
+  bool comes_back(stream_end const& end, std::string const& server);
   void heed_stops();
   void take_finished();
   void take_reports();
@@ -51,7 +52,7 @@ class worker::runtime {
   std::unique_ptr<executor> threads_;
   std::vector<std::shared_ptr<job>> finished_;
   held_closures held_;
-  attachment* current_ = nullptr;
+  worker_stream* current_ = nullptr;
   coro::timer* pause_ = nullptr;
   coro::timer* void_timer_ = nullptr;
   std::chrono::steady_clock::time_point void_at_{};  // what is held and not attached is void then

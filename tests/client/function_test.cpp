@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "client/failure_text.hpp"
+#include "client/wire.hpp"
 #include "client/worker/function_call.hpp"
 #include "muster/function_error.hpp"
 

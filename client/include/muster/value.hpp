@@ -41,10 +41,10 @@ std::string_view name(failure_kind kind);
 
 struct failure {
   failure_kind kind = failure_kind::user;
-  std::string type;       // class of the error in its own language, may be empty
-  std::string message;    // one line
-  std::string traceback;  // may be empty
-  std::string worker;     // "worker:3", empty when no worker was involved
+  std::string type{};       // class of the error in its own language, may be empty
+  std::string message{};    // one line
+  std::string traceback{};  // may be empty
+  std::string worker{};     // "worker:3", empty when no worker was involved
   std::uint32_t attempt = 0;
   std::vector<std::string> dependencies{};  // dependency_lost: what is gone, "ps:1"
 };

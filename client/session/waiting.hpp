@@ -1,4 +1,5 @@
-// A coroutine that waits on another executor for something that the engine thread will see.
+// A coroutine that waits on another executor for something that the engine thread will see. Shared
+// by the wait and by whoever will resume it.
 #pragma once
 
 #include <atomic>
@@ -6,10 +7,13 @@
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/error.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/system/system_error.hpp>
 #include <chrono>
 #include <memory>
 #include <utility>
@@ -28,7 +32,7 @@ class waiting {
   }
 
   /// Suspends until resume(). `enter` gets the shared waiting and keeps it where it will be found.
-  /// False: `timeout` has passed, or the coroutine was cancelled.
+  /// False: `timeout` has passed. Cancellation (any type) ends the wait with operation_aborted.
   template <class Enter>
   static boost::asio::awaitable<bool> wait(std::chrono::milliseconds timeout, Enter enter) {
     namespace asio = boost::asio;
@@ -55,8 +59,12 @@ class waiting {
       });
       enter(self);
     };
-    return asio::async_initiate<asio::use_awaitable_t<> const, void(bool)>(initiate,
-                                                                           asio::use_awaitable);
+    bool const happened = co_await asio::async_initiate<asio::use_awaitable_t<> const, void(bool)>(
+        initiate, asio::use_awaitable);
+    auto const state = co_await asio::this_coro::cancellation_state;
+    if (!happened && state.cancelled() != asio::cancellation_type::none)
+      throw boost::system::system_error(asio::error::operation_aborted);
+    co_return happened;
   }
 
  private:

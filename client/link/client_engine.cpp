@@ -1,4 +1,5 @@
-#include "client/client_engine.hpp"
+// The engine thread's life, and how the library dials.
+#include "client/link/client_engine.hpp"
 
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>

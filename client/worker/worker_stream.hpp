@@ -6,24 +6,19 @@
 //   dialling ──welcome──► attached ──leave() or the server's drain──► leaving ──► left
 //       └──────────────────────┴── broken, refused, abandoned ──► lost
 //
-// Lives in the frame of the runtime's reconnect loop; engine thread only.
+// Lives in the frame of the worker's reconnect loop; engine thread only.
 #pragma once
-
-#include <grpcpp/support/byte_buffer.h>
 
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "client/client_engine.hpp"
+#include "client/link/server_stream.hpp"
 #include "client/worker/executor.hpp"
 #include "client/worker/held_closures.hpp"
 #include "client/worker/report_buffer.hpp"
-#include "coro/client_bidi.hpp"
-#include "coro/event.hpp"
 #include "coro/timer_queue.hpp"
 #include "muster/v1/worker.pb.h"
 #include "muster/worker_options.hpp"
@@ -31,7 +26,7 @@
 
 namespace muster {
 
-struct attachment_end {
+struct stream_end {
   bool welcomed = false;
   bool left = false;   // in order: everything answered or given back, status OK
   bool final = false;  // coming back is forbidden or pointless
@@ -40,9 +35,10 @@ struct attachment_end {
   std::chrono::milliseconds hold{};             // how long the server may want what runs
 };
 
-class attachment {
+class worker_stream final : stream_side {
  public:
-  struct surroundings {
+  /// What all streams of a worker share; outlives them.
+  struct resources {
     client_engine& engine;
     executor& threads;
     held_closures& held;
@@ -53,32 +49,31 @@ class attachment {
     per_worker_store& values;
   };
 
-  attachment(surroundings s, std::string server);
-  attachment(attachment const&) = delete;
+  worker_stream(resources of_worker, std::string server);
+  worker_stream(worker_stream const&) = delete;
 
   /// Serves the stream. Completion: it has ended; what runs is held for the next one. Errors: in
   /// the result. Cancellation: `terminal` cancels the call.
-  [[nodiscard]] coro::task<attachment_end> run();
+  [[nodiscard]] coro::task<stream_end> run();
 
   /// Takes no more closures, answers what is held, then leaves; gives back what is not done after
   /// options.drain_timeout.
   void leave();
   /// Ends the call at once.
-  void abandon() { call_.cancel(); }
-  bool welcomed() const { return identity_ != nullptr; }
+  void abandon() { stream_.cancel(); }
   /// An executor thread is through with a job.
   void take(job& finished);
   /// Functions have something to report.
   void take_reports();
 
  private:
-  [[nodiscard]] coro::task<void> read_all();
-  [[nodiscard]] coro::task<void> write_all();
+  void connected() override;
+  next next_message(grpc::ByteBuffer& to) override;
+  std::string take(grpc::ByteBuffer& message) override;
+  void input_ended() override;
 
-  bool take_message(v1::ServerMessage& message);
-  void say_hello();
   void take_welcome(v1::Welcome const& welcome);
-  bool take_closures(v1::ServerMessage& message);
+  std::string take_closures(v1::ServerMessage& message);
   std::shared_ptr<job> make_job(v1::ServerMessage& message, int position,
                                 v1::PerWorker const* values);
   void run_quick(registered_function const& f, std::uint64_t closure, std::uint32_t attempt,
@@ -90,29 +85,26 @@ class attachment {
   void answer(job const& j);
   void answer(std::uint64_t closure, std::uint32_t attempt, value const& result);
   void answer(std::uint64_t closure, std::uint32_t attempt, failure const& why);
-  void encode_next();
-  attachment_end ending(grpc::Status const& status);
+  v1::WorkerMessage& add_answer(std::uint64_t closure, std::uint32_t attempt, value_view result,
+                                std::size_t bytes);
+  stream_end ending(grpc::Status const& status);
 
-  surroundings around_;
+  resources const worker_;
   std::string const server_;
-  coro::client_bidi<grpc::ByteBuffer, grpc::ByteBuffer> call_;
+  server_stream stream_;
   std::shared_ptr<worker_identity const> identity_;  // set by welcome
   std::uint32_t workers_ = 0;                        // connected ones, as the server said last
   std::chrono::steady_clock::time_point welcomed_at_{};
 
-  grpc::ByteBuffer read_;
   v1::ServerMessage message_;
   std::vector<std::shared_ptr<job>> batch_;
   value quick_result_;
   failure quick_failure_;
-  held_closures& held_;
   std::vector<std::shared_ptr<job>> offered_;  // by hello
 
-  coro::event pending_;  // there is something to write, or the input has ended
   /// Bounded by the credits, at most one answer for each closure the server sent, and by the limits
   /// of the report_buffer.
   proto::outbox<v1::WorkerMessage> out_;
-  grpc::ByteBuffer written_;
   std::chrono::steady_clock::time_point written_at_{};
   std::chrono::milliseconds beat_interval_{5'000};
   std::chrono::milliseconds hold_{};
@@ -121,7 +113,6 @@ class attachment {
   bool greeted_ = false;      // hello is on its way: the server may list us
   bool leave_asked_ = false;  // drain was or will be sent
   bool leaving_ = false;      // the server sends no more closures
-  std::string violation_;     // what the server did wrong
   coro::timer deadline_;      // of welcome, then of leaving
   coro::timer beats_;
   coro::timer progress_;  // when the next progress may go out

@@ -1,0 +1,65 @@
+// Reads and writes at the same time; whichever side of the call ends first, the other one follows.
+#include "client/link/server_stream.hpp"
+
+#include <grpcpp/generic/generic_stub.h>
+
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/this_coro.hpp>
+
+namespace muster {
+
+server_stream::server_stream(client_engine& engine, std::string const& server, char const* method,
+                             stream_side& side)
+    : channel_(make_channel(server)),
+      method_(method),
+      side_(side),
+      call_(engine.context()),
+      pending_(engine.context()) {}
+
+coro::task<grpc::Status> server_stream::run() {
+  using namespace boost::asio::experimental::awaitable_operators;
+  grpc::GenericStub stub(channel_);
+  auto prepare = [&stub, this](grpc::ClientContext* context, grpc::CompletionQueue* queue) {
+    return stub.PrepareCall(context, method_, queue);
+  };
+  bool const started = co_await call_.start(prepare);
+  if (started) {
+    side_.connected();
+    auto reading = read_all();
+    auto writing = write_all();
+    co_await (std::move(reading) && std::move(writing));
+  }
+  co_return co_await call_.finish();
+}
+
+coro::task<void> server_stream::read_all() {
+  co_await boost::asio::this_coro::throw_if_cancelled(false);
+  for (;;) {
+    bool const got = co_await call_.read(read_);
+    if (!got) break;
+    if (violation_.empty()) violation_ = side_.take(read_);
+    if (!violation_.empty()) call_.cancel();
+  }
+  input_ended_ = true;
+  side_.input_ended();
+  pending_.set();
+}
+
+coro::task<void> server_stream::write_all() {
+  using next = stream_side::next;
+  co_await boost::asio::this_coro::throw_if_cancelled(false);
+  while (!input_ended_) {
+    auto const what = side_.next_message(written_);
+    if (what == next::message) {
+      bool const sent = co_await call_.write(written_);
+      if (!sent) co_return;  // the reader learns the same
+    } else if (what == next::half_close) {
+      co_await call_.writes_done();
+      co_return;
+    } else {
+      co_await pending_.wait();  // no deadline: whoever has something to say wakes it
+    }
+  }
+}
+
+}  // namespace muster

@@ -1,0 +1,104 @@
+// The stream's life: hello, what is written when, leaving, the end. What messages mean is in
+// worker_stream_messages.cpp.
+#include "client/worker/worker_stream.hpp"
+
+#include <utility>
+
+#include "base/check.hpp"
+#include "client/log.hpp"
+#include "proto/byte_buffer.hpp"
+
+namespace muster {
+namespace {
+
+using steady = std::chrono::steady_clock;
+
+constexpr auto last_words_timeout = std::chrono::seconds(5);
+
+}  // namespace
+
+worker_stream::worker_stream(resources of_worker, std::string server)
+    : worker_(of_worker),
+      server_(std::move(server)),
+      stream_(worker_.engine, server_, "/muster.v1.WorkerService/Attach", *this),
+      deadline_(worker_.engine.context()),
+      beats_(worker_.engine.context()),
+      progress_(worker_.engine.context()) {}
+
+coro::task<stream_end> worker_stream::run() {
+  deadline_.call_at(steady::now() + worker_.options.connect_timeout, [this] { stream_.cancel(); });
+  worker_.reports.open();
+  auto const status = co_await stream_.run();
+  worker_.held.drop_unstarted();
+  co_return ending(status);
+}
+
+stream_end worker_stream::ending(grpc::Status const& status) {
+  stream_end end;
+  end.welcomed = identity_ != nullptr;
+  end.left = leaving_ && status.ok();
+  auto const& trailers = stream_.context().GetServerTrailingMetadata();
+  end.final = trailers.find("muster-final") != trailers.end() ||
+              (!end.welcomed && status.error_code() == grpc::StatusCode::INVALID_ARGUMENT);
+  if (auto const& violation = stream_.violation(); !violation.empty())
+    end.reason = "the server broke the protocol: " + violation;
+  else if (!status.ok())
+    end.reason = status.error_message();
+  else
+    end.reason = end.left ? "left" : "the server ended the stream";
+  end.hold = hold_;
+  if (end.welcomed) end.lived = steady::now() - welcomed_at_;
+  return end;
+}
+
+void worker_stream::input_ended() {
+  input_ended_ = true;
+  beats_.cancel();
+  progress_.cancel();
+}
+
+void worker_stream::leave() {
+  if (std::exchange(leave_asked_, true)) return;
+  if (!identity_ && !greeted_) return stream_.cancel();  // nobody knows of us yet
+  out_.tail().set_drain(true);
+  stream_.wake();
+  begin_leaving();
+}
+
+void worker_stream::begin_leaving() {
+  if (deadline_.pending()) return;
+  deadline_.call_at(steady::now() + worker_.options.drain_timeout, [this] {
+    log(log_level::warning, std::to_string(worker_.held.size()) +
+                                " closures are given back: not done "
+                                "within the drain time-out");
+    leaving_ = true;
+    worker_.held.drop_all();
+    stream_.wake();
+  });
+}
+
+worker_stream::next worker_stream::next_message(grpc::ByteBuffer& to) {
+  if (!out_.empty()) {
+    auto oldest = out_.take_front();
+    check(proto::encode(oldest->message, to), "a message is within its limits");
+    worker_.reports.sent(oldest->message);
+    out_.recycle(std::move(oldest));
+    written_at_ = steady::now();
+    greeted_ = true;  // it may be there before the write is known to be done
+    return next::message;
+  }
+  if (!leaving_ || !worker_.held.empty()) return next::nothing;
+  deadline_.call_at(steady::now() + last_words_timeout, [this] { stream_.cancel(); });
+  return next::half_close;
+}
+
+void worker_stream::beat() {
+  auto const due = written_at_ + beat_interval_;
+  if (steady::now() >= due) {
+    out_.tail();  // an empty message
+    stream_.wake();
+  }
+  beats_.call_at(std::max(due, steady::now() + beat_interval_ / 2), [this] { beat(); });
+}
+
+}  // namespace muster

@@ -1,0 +1,186 @@
+// What the server's messages ask for, and how it is answered.
+#include <algorithm>
+#include <utility>
+
+#include "client/log.hpp"
+#include "client/wire.hpp"
+#include "client/worker/worker_stream.hpp"
+#include "proto/byte_buffer.hpp"
+
+namespace muster {
+
+std::string worker_stream::take(grpc::ByteBuffer& message) {
+  auto& m = message_;
+  if (!proto::decode(message, m)) return "a message could not be decoded";
+  if (m.has_welcome()) take_welcome(m.welcome());
+  if (!identity_) return "something came before welcome";
+  if (auto wrong = take_closures(m); !wrong.empty()) return wrong;
+  take_stops(m);
+  for (auto const handle : m.drop_per_worker()) worker_.values.drop(handle);
+  if (m.drain()) {
+    leaving_ = true;
+    begin_leaving();
+    stream_.wake();
+  }
+  return {};
+}
+
+void worker_stream::connected() {
+  auto& hello = *out_.tail().mutable_hello();
+  hello = worker_.hello;
+  for (auto const handle : worker_.values.handles()) hello.add_per_worker(handle);
+  offered_ = worker_.held.offer(std::chrono::steady_clock::now());
+  if (offered_.size() > hello.credits()) offered_.resize(hello.credits());
+  for (auto const& j : offered_) {
+    hello.add_held_closure(j->closure);
+    hello.add_held_attempt(j->attempt);
+  }
+}
+
+void worker_stream::take_welcome(v1::Welcome const& w) {
+  worker_identity me;
+  me.job = w.job();
+  me.index = w.index();
+  me.slots = worker_.hello.slots();
+  me.credits = w.credits();
+  me.incarnation = worker_.hello.incarnation();
+  me.server = server_;
+  me.server_version = w.server_version();
+  identity_ = std::make_shared<worker_identity const>(std::move(me));
+  welcomed_at_ = std::chrono::steady_clock::now();
+  if (!leave_asked_) deadline_.cancel();
+  beat_interval_ = std::chrono::milliseconds(std::max(1u, w.heartbeat_interval_ms()));
+  // Before a server that keeps nothing finds out, and the time to find out.
+  if (w.reconnect_grace_ms() > 0)
+    hold_ = 3 * beat_interval_ + std::chrono::milliseconds(w.reconnect_grace_ms());
+  beat();
+  for (auto const& j :
+       worker_.held.settle(offered_, {w.kept().data(), w.kept().data() + w.kept_size()}))
+    answer(*j);
+  if (!offered_.empty())
+    log(log_level::info, "goes on with " + std::to_string(w.kept_size()) + " of " +
+                             std::to_string(offered_.size()) + " closures");
+  offered_.clear();
+  log(log_level::info,
+      "attached to " + server_ + " as " + identity_->job + ":" + std::to_string(identity_->index));
+  take_reports();  // of what went on meanwhile
+}
+
+std::string worker_stream::take_closures(v1::ServerMessage& m) {
+  int const n = m.closure_size();
+  if (worker_.held.size() + static_cast<std::size_t>(n) > identity_->credits)
+    return "more closures than credits";
+  if (m.attempt_size() != n || m.function_size() != n || m.args_size() != n ||
+      (m.encoding_size() != 0 && m.encoding_size() != n))
+    return "columns of unequal length";
+  if (m.workers() != 0) workers_ = m.workers();
+  proto::sparse_column per_worker(m.per_worker());
+  for (int i = 0; i < n; ++i) {
+    auto const* values = per_worker.at(i);
+    if (m.function(i) >= worker_.functions.size()) {
+      answer(m.closure(i), m.attempt(i),
+             failure{failure_kind::stale_handle,
+                     {},
+                     "no function has number " + std::to_string(m.function(i))});
+      continue;
+    }
+    auto const& f = worker_.functions[m.function(i)];
+    if (f.quick && !values) {
+      run_quick(f, m.closure(i), m.attempt(i), {m.args(i), encoding_at(m.encoding(), i)});
+      continue;
+    }
+    auto j = make_job(m, i, values);
+    if (worker_.held.add(j)) batch_.push_back(std::move(j));
+  }
+  if (!batch_.empty()) worker_.threads.push(batch_);
+  batch_.clear();
+  return {};
+}
+
+std::shared_ptr<job> worker_stream::make_job(v1::ServerMessage& m, int i,
+                                             v1::PerWorker const* values) {
+  auto j = std::make_shared<job>();
+  j->closure = m.closure(i);
+  j->attempt = m.attempt(i);
+  j->function = &worker_.functions[m.function(i)];
+  j->worker = identity_;
+  j->workers = workers_;
+  j->args = {std::move(*m.mutable_args(i)), encoding_at(m.encoding(), i)};
+  if (values) {
+    j->kept = &worker_.values;
+    j->builds = values->builds();
+    j->uses.assign(values->uses().begin(), values->uses().end());
+  }
+  return j;
+}
+
+void worker_stream::run_quick(registered_function const& f, std::uint64_t closure,
+                              std::uint32_t attempt, value_view args) {
+  report_buffer::origin const of{closure, attempt};
+  closure_reporter reporter(worker_.reports, of);
+  context c(*identity_, closure, attempt, {}, &reporter);
+  quick_result_.bytes.clear();
+  quick_result_.encoding = encoding::json;
+  bool const ok = call_function(f, c, args, quick_result_, quick_failure_);
+  worker_.reports.finish(of, out_);
+  if (ok)
+    answer(closure, attempt, quick_result_);
+  else
+    answer(closure, attempt, quick_failure_);
+}
+
+void worker_stream::take_stops(v1::ServerMessage const& m) {
+  for (int i = 0; i < std::min(m.stop_closure_size(), m.stop_attempt_size()); ++i) {
+    if (worker_.held.stop(m.stop_closure(i), m.stop_attempt(i)) != held_closures::stopped::dropped)
+      continue;
+    answer(m.stop_closure(i), m.stop_attempt(i),
+           failure{failure_kind::cancelled, {}, "cancelled before it started"});
+  }
+}
+
+void worker_stream::take(job& finished) {
+  if (!worker_.held.holds(finished)) return;
+  worker_.held.finished(finished);
+  if (identity_ && !input_ended_) answer(finished);
+}
+
+void worker_stream::answer(job const& j) {
+  worker_.reports.finish({j.closure, j.attempt}, out_);
+  if (j.ok)
+    answer(j.closure, j.attempt, j.result);
+  else
+    answer(j.closure, j.attempt, j.why);
+  worker_.held.answered(j, std::chrono::steady_clock::now());
+  stream_.wake();  // the last answer may be what leaving waited for
+}
+
+void worker_stream::take_reports() {
+  auto const again = worker_.reports.drain(out_, std::chrono::steady_clock::now());
+  if (!out_.empty()) stream_.wake();
+  if (again && !input_ended_) progress_.call_at(*again, [this] { take_reports(); });
+}
+
+v1::WorkerMessage& worker_stream::add_answer(std::uint64_t closure, std::uint32_t attempt,
+                                             value_view result, std::size_t bytes) {
+  auto& m = out_.add_entry(bytes);
+  int const position = m.closure_size();
+  m.add_closure(closure);
+  m.add_attempt(attempt);
+  m.add_value(result.bytes.data(), result.bytes.size());
+  proto::add_encoding(*m.mutable_encoding(), position, result.encoding == encoding::bytes);
+  if (position == 0) stream_.wake();
+  return m;
+}
+
+void worker_stream::answer(std::uint64_t closure, std::uint32_t attempt, value const& result) {
+  add_answer(closure, attempt, {result.bytes, result.encoding}, result.bytes.size() + 20);
+}
+
+void worker_stream::answer(std::uint64_t closure, std::uint32_t attempt, failure const& why) {
+  auto& m = add_answer(closure, attempt, {}, why.message.size() + why.traceback.size() + 40);
+  auto& f = *m.add_failure();
+  f.set_position(static_cast<std::uint32_t>(m.closure_size() - 1));
+  to_wire(why, f);
+}
+
+}  // namespace muster
