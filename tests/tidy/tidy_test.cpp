@@ -166,8 +166,8 @@ TEST(tidy, parts_name_only_parts_above_them) {
 
 TEST(tidy, every_source_belongs_to_a_part) {
   for (auto const& s : cpp_sources())
-    if (!starts_with_any(s.path, {"tests/", "bench/", "examples/"}))
-      EXPECT_TRUE(part_of(s.path)) << s.path << " is in no folder of the table";
+    if (!part_of(s.path) && !starts_with_any(s.path, {"tests/", "bench/", "examples/"}))
+      ADD_FAILURE() << s.path << " is in no folder of the table";
 }
 
 TEST(tidy, includes_run_one_way) {
