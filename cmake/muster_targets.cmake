@@ -1,6 +1,7 @@
 # Compiler settings shared by every target, and the two helpers that make one:
-#   muster_library(NAME SOURCES … LIBS …)      a static library with the project's warnings
-#   muster_test(NAME SOURCES … LIBS … LABELS …) one GoogleTest binary, its cases known to ctest
+#   muster_library(NAME SOURCES … LIBS … PRECOMPILED …)      a static library with the project's warnings
+#   muster_test(NAME SOURCES … LIBS … LABELS … PRECOMPILED …) one GoogleTest binary, its cases known to ctest
+# PRECOMPILED names the headers that the target's sources share (see precompiled.cmake).
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -10,11 +11,16 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 
 find_program(MUSTER_CCACHE ccache)
 if(MUSTER_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${MUSTER_CCACHE})
+  # ccache refuses precompiled headers unless told that their time stamps do not matter.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
+      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+      ${MUSTER_CCACHE})
 endif()
 
 add_library(muster_options INTERFACE)
 target_compile_features(muster_options INTERFACE cxx_std_20)
+# For all, since what is compiled once for many must be compiled alike.
+target_compile_options(muster_options INTERFACE $<BUILD_INTERFACE:-pthread>)
 # GCC 12 takes Asio's recycled coroutine frames (aligned_new, then a sized delete) for a mismatch.
 target_compile_options(muster_options INTERFACE
   $<BUILD_INTERFACE:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wnon-virtual-dtor;-Werror;-Wno-mismatched-new-delete>)
@@ -25,19 +31,26 @@ if(MUSTER_SANITIZE)
   add_link_options(-fsanitize=${MUSTER_SANITIZE})
 endif()
 
+include(precompiled)
+
 function(muster_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "" "PRECOMPILED" "SOURCES;LIBS" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
   target_link_libraries(${name} PUBLIC muster_options ${ARG_LIBS})
+  muster_precompiled(${name} "${ARG_PRECOMPILED}")
 endfunction()
 
 function(muster_test name)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LIBS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "" "TIMEOUT;PRECOMPILED" "SOURCES;LIBS;LABELS" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
+  if(NOT ARG_PRECOMPILED)
+    set(ARG_PRECOMPILED test)
+  endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE muster_options ${ARG_LIBS} GTest::gtest GTest::gtest_main)
+  muster_precompiled(${name} ${ARG_PRECOMPILED})
   include(GoogleTest)
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60
     PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
