@@ -1,3 +1,4 @@
+// The agents' calls as state machines on one completion queue, and the figures made of them.
 #include "bench/agents.hpp"
 
 #include <algorithm>

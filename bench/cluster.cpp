@@ -1,3 +1,4 @@
+// Starts the processes of a benchmark, waits until they are connected, and asks them over REST.
 #include "bench/cluster.hpp"
 
 #include <boost/json.hpp>

@@ -1,3 +1,4 @@
+// Starts the measured server, or finds the one that runs already.
 #include "bench/coordination.hpp"
 
 namespace muster::bench {

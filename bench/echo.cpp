@@ -1,3 +1,4 @@
+// The bare gRPC unary call that Muster's own round trip is compared with.
 #include "bench/echo.hpp"
 
 #include <grpcpp/grpcpp.h>

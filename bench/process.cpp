@@ -1,3 +1,4 @@
+// Child processes by fork and exec; their memory and time from /proc.
 #include "bench/process.hpp"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// The one waiter is a handler that is kept; setting, closing and cancelling post its resumption.
 #include "coro/event.hpp"
 
 #include <boost/asio/associated_cancellation_slot.hpp>

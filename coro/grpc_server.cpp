@@ -1,3 +1,5 @@
+// Starting and stopping. gRPC's Shutdown blocks until the calls are gone and they need the engine's
+// thread to go, so a thread of its own waits in it.
 #include "coro/grpc_server.hpp"
 
 #include <grpcpp/server_posix.h>

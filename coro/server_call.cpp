@@ -1,3 +1,4 @@
+// When a call's state may go: its coroutine let go of it and gRPC returned every tag.
 #include "coro/server_call.hpp"
 
 #include <utility>

@@ -1,3 +1,4 @@
+// Tasks are nodes of a list, each with a cancellation signal; the last one to end wakes who waits.
 #include "coro/task_group.hpp"
 
 #include <boost/asio/associated_cancellation_slot.hpp>

@@ -1,11 +1,12 @@
 // Threads: the engine thread owns hub, services and gRPC; the web thread owns HTTP; the main thread
 // starts both, waits for a signal and stops them.
 //
+// clang-format off
 //   start   resolvers asked → clusters → spill directory → HTTP port → clusters' ports → gRPC port
-//   →
-//           engine thread → web thread → ready-file
-//   stop    web asks no more → parked calls answered, agents' calls among them → web → spilled
-//           values → gRPC streams → threads joined
+//           → engine thread → web thread → ready-file
+//   stop    web asks no more → parked calls answered, agents' calls among them → web → spilled values
+//           → gRPC streams → threads joined
+// clang-format on
 //
 // Listening comes first because it can fail: then nothing runs yet and nothing has to be undone.
 #include "server/app/app.hpp"

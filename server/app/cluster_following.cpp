@@ -1,3 +1,4 @@
+// The first answers, one resolver after the other with a limit each; then a watch for each.
 #include "server/app/cluster_following.hpp"
 
 #include <spdlog/spdlog.h>

@@ -1,3 +1,4 @@
+// From what a resolver knows to what the core declares.
 #include "server/app/cluster_source.hpp"
 
 #include <algorithm>

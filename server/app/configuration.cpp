@@ -1,3 +1,4 @@
+// Texts of addresses and port ranges, and which settings contradict each other.
 #include "server/app/configuration.hpp"
 
 #include <boost/asio/ip/address.hpp>

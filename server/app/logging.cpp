@@ -1,3 +1,4 @@
+// The two formats of a log line, and gRPC's own lines led into the same log.
 #include "server/app/logging.hpp"
 
 #include <grpc/support/log.h>

@@ -1,3 +1,4 @@
+// Signals by sigwait on the main thread, limits by setrlimit, a thread that ends a stop that hangs.
 #include "server/app/process.hpp"
 
 #include <sys/resource.h>

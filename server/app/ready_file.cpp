@@ -1,3 +1,4 @@
+// Written beside its place and renamed into it.
 #include "server/app/ready_file.hpp"
 
 #include <unistd.h>
