@@ -12,6 +12,7 @@ struct registered_function {
   std::string name;
   raw_function call;
   bool quick = false;  // runs on the stream's thread
+  bool typed = false;  // parses its arguments by itself, and puts PerWorkerValues into them
 };
 
 /// True: `result` is the value. False: `why` says how the closure fails. REQUIRES: `result` is

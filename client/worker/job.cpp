@@ -27,17 +27,18 @@ void run_job(job& j, context& c) noexcept {
       return v ? std::move(v->object) : std::any();
     };
     if (j.builds != 0) link.keep = &object;
+    if (!j.uses.empty() && j.function->typed)
+      link.resolve = [&j](boost::json::value& args) { j.kept->resolve(args, j.uses); };
   }
   c.surround(j.workers, j.kept ? &link : nullptr);
   try {
-    if (!j.uses.empty()) j.args = j.kept->resolve({j.args.bytes, j.args.encoding}, j.uses);
+    if (!j.uses.empty() && !j.function->typed)
+      j.args = j.kept->resolve({j.args.bytes, j.args.encoding}, j.uses);
+    j.ok = call_function(*j.function, c, {j.args.bytes, j.args.encoding}, j.result, j.why);
   } catch (...) {
     j.ok = false;
     j.why = failure_of_current_exception();
-    if (j.builds != 0) keep(j, {});
-    return;
   }
-  j.ok = call_function(*j.function, c, {j.args.bytes, j.args.encoding}, j.result, j.why);
   if (j.builds != 0) keep(j, std::move(object));
 }
 

@@ -70,10 +70,11 @@ std::string excerpt(json::value const& v) {
 
 }  // namespace
 
-argument_values argument_list(value_view args, std::vector<std::string> const& parameters,
-                              std::size_t count) {
+argument_values argument_list(context const& c, value_view args,
+                              std::vector<std::string> const& parameters, std::size_t count) {
   argument_values out(count);
   auto parsed = from_json(args);
+  if (c.per_worker() && c.per_worker()->resolve) c.per_worker()->resolve(parsed);
   if (parsed.is_array()) {
     take_positional(parsed.get_array(), out);
     return out;

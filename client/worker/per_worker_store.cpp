@@ -1,9 +1,11 @@
-// The table of kept values, and their JSON put into arguments.
+// The table of kept values, their JSON put into arguments, and their handles as text.
 #include "client/worker/per_worker_store.hpp"
 
 #include <boost/json.hpp>
+#include <charconv>
 #include <utility>
 
+#include "client/wire.hpp"
 #include "muster/function_error.hpp"
 #include "muster/json.hpp"
 #include "muster/per_worker.hpp"
@@ -47,7 +49,7 @@ std::vector<std::uint64_t> per_worker_store::handles() const {
   return all;
 }
 
-value per_worker_store::resolve(value_view args, std::vector<std::uint64_t> const& uses) const {
+void per_worker_store::resolve(json::value& args, std::vector<std::uint64_t> const& uses) const {
   std::unordered_map<std::uint64_t, json::value> plain;
   for (auto const handle : uses) {
     auto const v = find(handle);
@@ -58,7 +60,6 @@ value per_worker_store::resolve(value_view args, std::vector<std::uint64_t> cons
       reject(handle, "is raw bytes, which cannot be part of JSON arguments");
     plain.emplace(handle, from_json({v->data.bytes, v->data.encoding}));
   }
-  auto parsed = from_json(args);
   auto const replace = [&plain](auto const& self, json::value& v) -> void {
     if (auto const handle = per_worker_handle(v)) {
       if (auto const it = plain.find(*handle); it != plain.end()) v = it->second;
@@ -69,8 +70,30 @@ value per_worker_store::resolve(value_view args, std::vector<std::uint64_t> cons
     if (v.is_object())
       for (auto& member : v.get_object()) self(self, member.value());
   };
-  replace(replace, parsed);
+  replace(replace, args);
+}
+
+value per_worker_store::resolve(value_view args, std::vector<std::uint64_t> const& uses) const {
+  auto parsed = from_json(args);
+  resolve(parsed, uses);
   return {to_json(parsed), encoding::json};
+}
+
+std::string per_worker_text(std::uint64_t handle) {
+  return id_text("pw_", handle);
+}
+
+std::optional<std::uint64_t> per_worker_handle(boost::json::value const& v) {
+  auto const* object = v.if_object();
+  if (!object || object->size() != 1) return std::nullopt;
+  auto const* text = object->if_contains("$per_worker");
+  if (!text || !text->is_string()) return std::nullopt;
+  std::string_view const id = text->get_string();
+  if (id.size() != 19 || !id.starts_with("pw_")) return std::nullopt;
+  std::uint64_t handle = 0;
+  auto const [end, error] = std::from_chars(id.data() + 3, id.data() + id.size(), handle, 16);
+  if (error != std::errc() || end != id.data() + id.size()) return std::nullopt;
+  return handle;
 }
 
 }  // namespace muster

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <any>
+#include <boost/json/fwd.hpp>
 #include <cstdint>
 #include <mutex>
 #include <optional>
@@ -29,9 +30,11 @@ class per_worker_store {
   /// Handles with a value; errors are built again on request.
   std::vector<std::uint64_t> handles() const;
 
-  /// The arguments with JSON values in place of {"$per_worker":"pw_…"} where `uses` has them.
+  /// Puts JSON values in place of {"$per_worker":"pw_…"} in the arguments, where `uses` has them.
   /// Objects stay as they are: the parameter finds them by its handle. Errors: function_error
   /// INPUT names the value.
+  void resolve(boost::json::value& args, std::vector<std::uint64_t> const& uses) const;
+  /// The same as text, for raw functions.
   value resolve(value_view args, std::vector<std::uint64_t> const& uses) const;
 
  private:

@@ -209,12 +209,8 @@ worker::worker(worker_options options) : runtime_(std::make_unique<runtime>(std:
 
 worker::~worker() = default;
 
-void worker::raw_function(std::string name, muster::raw_function f) {
-  runtime_->add({std::move(name), std::move(f), false});
-}
-
-void worker::quick_raw_function(std::string name, muster::raw_function f) {
-  runtime_->add({std::move(name), std::move(f), true});
+void worker::add(std::string name, muster::raw_function f, bool quick, bool typed) {
+  runtime_->add({std::move(name), std::move(f), quick, typed});
 }
 
 int worker::run() {

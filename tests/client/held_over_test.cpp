@@ -111,10 +111,11 @@ TEST_F(held_over, what_was_put_back_meanwhile_is_asked_to_stop) {
   auto result = s.call<int>("slow");
   started.acquire();
   wire.sever();
-  ASSERT_TRUE(server.eventually([](core::coordinator const& c) { return c.overview({}).put_back == 1; }));
+  ASSERT_TRUE(
+      server.eventually([](core::coordinator const& c) { return c.overview({}).put_back == 1; }));
   EXPECT_EQ(asked_to_stop, 0);
   wire.mend();
-  ASSERT_TRUE(server.eventually([&](core::coordinator&) { return asked_to_stop == 1; }));
+  ASSERT_TRUE(server.eventually([&](core::coordinator const&) { return asked_to_stop == 1; }));
   proceed.release();
   EXPECT_EQ(result.get(), 2) << "the second attempt";
 }
@@ -130,7 +131,7 @@ TEST_F(without_grace, a_reset_puts_everything_back) {
   started.acquire();
   let_it_run();
   wire.reset();
-  ASSERT_TRUE(server.eventually([&](core::coordinator&) { return asked_to_stop == 1; }));
+  ASSERT_TRUE(server.eventually([&](core::coordinator const&) { return asked_to_stop == 1; }));
   proceed.release();
   EXPECT_EQ(result.get(), 2);
   EXPECT_EQ(reconnects(), 0u);

@@ -74,8 +74,8 @@ struct ran {
   std::string text;
 };
 ran run(raw_function f, per_worker_store& s, std::string args, std::uint64_t builds,
-        std::vector<std::uint64_t> uses) {
-  registered_function const registered{"f", std::move(f), false};
+        std::vector<std::uint64_t> uses, bool typed = false) {
+  registered_function const registered{"f", std::move(f), false, typed};
   job j;
   j.function = &registered;
   j.args.bytes = std::move(args);
@@ -125,6 +125,17 @@ TEST(per_worker_objects, a_builders_error_is_kept_for_those_that_need_it) {
   auto const use = make_raw([](int v) { return v; });
   EXPECT_EQ(run(use, s, "[" + std::string(five) + "]", 0, {5}).text,
             "per-worker value pw_0000000000000005 could not be built here: no data");
+}
+
+TEST(per_worker_objects, are_put_into_the_parsed_arguments_of_a_typed_function) {
+  per_worker_store s;
+  auto const at = make_raw([](std::vector<int> const& v, int i) { return v.at(std::size_t(i)); });
+  auto const args = "[" + std::string(five) + ",1]";
+  EXPECT_EQ(run(at, s, args, 0, {5}, true).text,
+            "per-worker value pw_0000000000000005 is not on this worker");
+  s.keep(5, json_value("[7,8]"));
+  EXPECT_EQ(run(at, s, args, 0, {5}, true).text, "8");
+  EXPECT_EQ(run(at, s, args, 0, {5}, false).text, "8") << "and as text";
 }
 
 TEST(per_worker_objects, a_function_learns_how_many_workers_there_are) {

@@ -31,7 +31,7 @@ struct reports_test : testing::Test {
         [&](server::hub& h) { return h.logs().progress(core::closure_id{closure}); });
   }
   bool eventually_progress(std::uint64_t closure, double fraction) {
-    return server.eventually([&](core::coordinator&) { return true; }) && [&] {
+    return server.eventually([&](core::coordinator const&) { return true; }) && [&] {
       for (int i = 0; i < 5'000; ++i) {
         if (auto const p = progress(closure); p && p->fraction == fraction) return true;
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -159,7 +159,7 @@ TEST_F(reports_test, exec_streams_what_its_program_prints_while_it_runs) {
   session s({.server = server.address(), .continue_on_error = true});
   std::vector<std::string> const argv{"sh", "-c", "echo one; echo two >&2; exec sleep 60"};
   auto end = s.call<boost::json::value>("muster.exec", argv);
-  ASSERT_TRUE(server.eventually([&](core::coordinator&) { return true; }));
+  ASSERT_TRUE(server.eventually([&](core::coordinator const&) { return true; }));
   server::log_page page;
   for (int i = 0; i < 5'000 && page.lines.size() < 2; ++i) {
     page = server.on_engine([](server::hub& h) {

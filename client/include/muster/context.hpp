@@ -4,6 +4,7 @@
 #pragma once
 
 #include <any>
+#include <boost/json/fwd.hpp>
 #include <cstdint>
 #include <functional>
 #include <stop_token>
@@ -30,6 +31,8 @@ struct worker_identity {
 struct per_worker_link {
   std::function<std::any(std::uint64_t handle)> find;  // a kept object, or nothing
   std::any* keep = nullptr;                            // of a builder: where its object goes
+  /// Puts kept JSON in place of the handles in parsed arguments. Errors: function_error INPUT.
+  std::function<void(boost::json::value& arguments)> resolve{};
 };
 
 enum class output_stream { standard_output, standard_error };

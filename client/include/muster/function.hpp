@@ -28,8 +28,8 @@ raw_function make_raw(F f, std::vector<std::string> parameters = {}) {
   using arguments = typename signature::arguments;
   return [f = std::move(f), parameters = std::move(parameters)](context& c, value_view args,
                                                                 value& result) mutable {
-    auto const given = detail::argument_list(args, parameters, std::tuple_size_v<arguments>);
-    auto converted = detail::convert<arguments>(c, given);
+    auto converted = detail::convert<arguments>(
+        c, detail::argument_list(c, args, parameters, std::tuple_size_v<arguments>));
     auto const invoke = [&](auto&... a) -> decltype(auto) {
       if constexpr (signature::takes_context)
         return f(c, std::move(a)...);

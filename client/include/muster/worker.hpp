@@ -38,17 +38,21 @@ class worker {
   /// (name taken, empty or longer than 256 bytes). REQUIRES: before run().
   template <class F>
   void function(std::string name, F f, std::vector<std::string> parameters = {}) {
-    raw_function(std::move(name), make_raw(std::move(f), std::move(parameters)));
+    add(std::move(name), make_raw(std::move(f), std::move(parameters)), false, true);
   }
   /// The same, run on the stream's thread: no hop, but it must return within microseconds, since
   /// everything else of this worker waits.
   template <class F>
   void quick_function(std::string name, F f, std::vector<std::string> parameters = {}) {
-    quick_raw_function(std::move(name), make_raw(std::move(f), std::move(parameters)));
+    add(std::move(name), make_raw(std::move(f), std::move(parameters)), true, true);
   }
   /// Bytes in, bytes out.
-  void raw_function(std::string name, muster::raw_function f);
-  void quick_raw_function(std::string name, muster::raw_function f);
+  void raw_function(std::string name, muster::raw_function f) {
+    add(std::move(name), std::move(f), false, false);
+  }
+  void quick_raw_function(std::string name, muster::raw_function f) {
+    add(std::move(name), std::move(f), true, false);
+  }
 
   /// Serves until stop(), the server's drain, or a status that forbids coming back. Returns 0 after
   /// an orderly end, 1 otherwise, with the reason in the log. Returns only when every function has
@@ -60,6 +64,9 @@ class worker {
   void stop() noexcept;
 
  private:
+  /// `typed`: made by make_raw.
+  void add(std::string name, muster::raw_function f, bool quick, bool typed);
+
   class runtime;
   std::unique_ptr<runtime> runtime_;
 };

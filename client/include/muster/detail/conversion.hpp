@@ -69,9 +69,10 @@ std::string_view expected_type() {
 /// One entry a parameter; nothing where it was not given.
 using argument_values = std::vector<std::optional<boost::json::value>>;
 
-/// Errors: function_error INPUT (not JSON, too many, an unknown or repeated keyword).
-argument_values argument_list(value_view args, std::vector<std::string> const& parameters,
-                              std::size_t count);
+/// Parsed once, with PerWorkerValues in place. Errors: function_error INPUT (not JSON, too many, an
+/// unknown or repeated keyword, a value that is not here).
+argument_values argument_list(context const& c, value_view args,
+                              std::vector<std::string> const& parameters, std::size_t count);
 
 [[noreturn]] void throw_missing(std::size_t position, std::size_t count);
 [[noreturn]] void throw_wrong_type(std::size_t position, std::string_view expected,
