@@ -1,5 +1,5 @@
-// A load of coordination-service agents (dialect X) over a number of connections, all driven by the
-// calling thread through one completion queue: the same client for Muster's service and for any
+// A load of coordination-service agents (XLA's dialect) over a number of connections, all driven by
+// the calling thread through one completion queue: the same client for Muster's service and for any
 // other that speaks the dialect. One thread.
 #pragma once
 

@@ -34,7 +34,7 @@
 #include "server/hub/hub.hpp"
 #include "server/hub/spill_store.hpp"
 #include "server/rpc/coordination/cluster_ports.hpp"
-#include "server/rpc/coordination/coordination_service.hpp"
+#include "server/rpc/coordination/service.hpp"
 #include "server/rpc/health_service.hpp"
 #include "server/rpc/sessions/coordinator_service.hpp"
 #include "server/rpc/workers/worker_service.hpp"
@@ -75,7 +75,7 @@ class app {
   coro::task<void> stop_rpc();
   hub_environment environment();
   coordination_environment coordination_surroundings();
-  void tell(core::coordination::notice const& n);
+  void tell(notice const& n);
   coro::task_group::error_hook on_task_error();
 
   configuration const& config_;
@@ -167,10 +167,11 @@ app::app(configuration const& c, std::vector<cluster_spec> const& found)
                  .server_version = version}),
       agents_(coordination_, ports_, grpc_),
       health_(grpc_, {.services = {"muster.v1.WorkerService", "muster.v1.CoordinatorService",
-                                   coordination_service::name_x, coordination_service::name_t}}),
+                                   coordination_service::name_xla,
+                                   coordination_service::name_tensorflow}}),
       following_(c.cluster_sources, coordination_,
                  {.post = [this](std::function<void()> work) { engine_.post(std::move(work)); },
-                  .tell = [this](core::coordination::notice const& n) { tell(n); }}),
+                  .tell = [this](notice const& n) { tell(n); }}),
       web_(web_options_from(c, incarnation_), gateway_) {
   grpc_.add_port(to_string(c.grpc));
 }
@@ -184,8 +185,8 @@ hub_environment app::environment() {
             if (at != core::never)
               deadline_.call_at(clock_.to_steady(at), [this] { hub_.on_deadline(); });
           },
-      .tell = [this](core::coordination::notice const& n) { events_.add(clock_.now(), n); },
-      .remark = [this](core::coordination::notice const& n) { tell(n); },
+      .tell = [this](notice const& n) { events_.add(clock_.now(), n); },
+      .remark = [this](notice const& n) { tell(n); },
       .move_values = [this](std::vector<core::value_move> moves) { spill_.ask(std::move(moves)); }};
 }
 
@@ -195,7 +196,7 @@ std::string one_line(std::string text) {
   return text;
 }
 
-void log(core::coordination::notice const& n) {
+void log(notice const& n) {
   using core::coordination::severity;
   auto const level = n.severity == severity::info      ? spdlog::level::info
                      : n.severity == severity::warning ? spdlog::level::warn
@@ -204,7 +205,7 @@ void log(core::coordination::notice const& n) {
               one_line(n.text));
 }
 
-void app::tell(core::coordination::notice const& n) {
+void app::tell(notice const& n) {
   log(n);
   events_.add(clock_.now(), n);
 }
@@ -218,7 +219,7 @@ coordination_environment app::coordination_surroundings() {
                 if (at != core::never)
                   timer.call_at(clock_.to_steady(at), [this] { coordination_.on_deadline(); });
               },
-          .tell = [this](core::coordination::notice const& n) { tell(n); }};
+          .tell = [this](notice const& n) { tell(n); }};
 }
 
 coro::task_group::error_hook app::on_task_error() {

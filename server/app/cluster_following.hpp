@@ -33,7 +33,7 @@ class cluster_following {
     /// Any thread: runs the work on the engine thread, unless that has ended.
     std::function<void(std::function<void()>)> post;
     /// Engine thread.
-    std::function<void(core::coordination::notice const&)> tell;
+    std::function<void(notice const&)> tell;
   };
 
   /// REQUIRES: sources and hub outlive it.

@@ -44,7 +44,9 @@ void coordination_hub::on_deadline() {
 // Gives what came of a declaration.
 status coordination_hub::deliver(coordination::effects& fx) {
   auto declared = std::move(fx.declared);
-  for (auto const& n : fx.notices) environment_.tell(n);
+  for (auto& r : fx.remarks)
+    environment_.tell({r.severity, std::string(name(r.kind)), std::move(r.cluster),
+                       std::move(r.about), std::move(r.text)});
   alarm_.follow(clusters_.next_deadline(), environment_.arm);
   if (!fx.replies.empty()) calls_.deliver(std::move(fx.replies));
   return declared;

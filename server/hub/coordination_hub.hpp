@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "server/core/coordination/clusters.hpp"
+#include "server/hub/notice.hpp"
 #include "server/hub/reply_table.hpp"
 
 namespace muster::server {
@@ -18,7 +19,7 @@ struct coordination_environment {
   /// Arrange for `on_deadline` to be called at this time; replaces an earlier arrangement.
   std::function<void(core::time_point)> arm;
   /// A line for the log and the event feed. Must not call the hub back.
-  std::function<void(core::coordination::notice const&)> tell;
+  std::function<void(notice const&)> tell;
 };
 
 class coordination_hub {

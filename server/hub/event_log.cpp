@@ -4,7 +4,7 @@
 
 namespace muster::server {
 
-void event_log::add(core::time_point at, core::coordination::notice what) {
+void event_log::add(core::time_point at, notice what) {
   if (events_.size() == size_max_) events_.pop_front();
   events_.push_back({++last_, at, std::move(what)});
 }

@@ -6,14 +6,14 @@
 #include <deque>
 #include <vector>
 
-#include "server/core/coordination/api/effects.hpp"
+#include "server/hub/notice.hpp"
 
 namespace muster::server {
 
 struct event {
   std::uint64_t number = 0;
   core::time_point at{};
-  core::coordination::notice what;
+  notice what;
 };
 
 class event_log {
@@ -21,7 +21,7 @@ class event_log {
   /// More than `size_max`: the oldest is forgotten, and `first` tells that there is a gap.
   explicit event_log(std::size_t size_max = 10'000) : size_max_(size_max) {}
 
-  void add(core::time_point at, core::coordination::notice what);
+  void add(core::time_point at, notice what);
   /// Number of the oldest that is still here; one more than `last` when there is none.
   std::uint64_t first() const { return last_ + 1 - events_.size(); }
   /// Number of the newest; 0 before the first.

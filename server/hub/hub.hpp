@@ -8,9 +8,9 @@
 #include <string>
 #include <unordered_map>
 
-#include "server/core/coordination/api/effects.hpp"
 #include "server/core/coordinator.hpp"
 #include "server/hub/log_store.hpp"
+#include "server/hub/notice.hpp"
 #include "server/hub/reply_table.hpp"
 
 namespace muster::server {
@@ -46,9 +46,9 @@ struct hub_environment {
   /// Arrange for `hub::on_deadline` to be called at this time; replaces an earlier arrangement.
   std::function<void(core::time_point)> arm;
   /// A line for the event feed: workers that come and go. May be empty. Must not call the hub back.
-  std::function<void(core::coordination::notice const&)> tell = {};
+  std::function<void(notice const&)> tell = {};
   /// The same for what the core remarks, which nobody else has logged.
-  std::function<void(core::coordination::notice const&)> remark = {};
+  std::function<void(notice const&)> remark = {};
   /// Move these values to the disk or back, and answer each with a core::values_moved, later. Empty
   /// where the core was configured without `spill`.
   std::function<void(std::vector<core::value_move>)> move_values = {};

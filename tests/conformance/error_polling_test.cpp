@@ -121,7 +121,7 @@ TEST_P(conformance, DoNotAllowPollForErrorIfTaskHasShutDown) {
 }
 
 TEST_P(conformance, DoNotAllowPollForErrorAfterReset) {
-  if (is_x()) GTEST_SKIP() << "dialect X has no ResetTask";
+  if (is_x()) GTEST_SKIP() << "XLA's dialect has no ResetTask";
   serve(watched(2));
   connect(2);
   (*this)[1].beat_every(fast_beat);

@@ -43,7 +43,8 @@ pending conformance::polling(std::size_t i) {
   return call;
 }
 
-INSTANTIATE_TEST_SUITE_P(wire, conformance, testing::Values(wire_dialect::x, wire_dialect::t),
+INSTANTIATE_TEST_SUITE_P(wire, conformance,
+                         testing::Values(wire_dialect::xla, wire_dialect::tensorflow),
                          dialect_name);
 
 }  // namespace muster::test

@@ -55,7 +55,7 @@ class conformance : public testing::TestWithParam<wire_dialect> {
   /// Polls for errors, and waits until the service has the call: what comes after it on another
   /// connection could overtake it.
   pending polling(std::size_t i);
-  bool is_x() const { return GetParam() == wire_dialect::x; }
+  bool is_x() const { return GetParam() == wire_dialect::xla; }
 
   call_runner runner;
   std::optional<coordination_server> server;
@@ -63,7 +63,7 @@ class conformance : public testing::TestWithParam<wire_dialect> {
 };
 
 inline std::string dialect_name(testing::TestParamInfo<wire_dialect> const& d) {
-  return d.param == wire_dialect::x ? "X" : "T";
+  return d.param == wire_dialect::xla ? "X" : "T";
 }
 
 }  // namespace muster::test

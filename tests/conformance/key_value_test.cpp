@@ -124,7 +124,8 @@ TEST_P(key_values, GetKeyValue_Timeout_ReturnError) {
   EXPECT_TRUE(a.coordination);
 }
 
-INSTANTIATE_TEST_SUITE_P(wire, key_values, testing::Values(wire_dialect::x, wire_dialect::t),
+INSTANTIATE_TEST_SUITE_P(wire, key_values,
+                         testing::Values(wire_dialect::xla, wire_dialect::tensorflow),
                          dialect_name);
 
 }  // namespace

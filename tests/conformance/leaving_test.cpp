@@ -5,7 +5,7 @@ namespace muster::test {
 namespace {
 
 TEST_P(conformance, ResetAndRegisterAgain) {
-  if (is_x()) GTEST_SKIP() << "dialect X has no ResetTask";
+  if (is_x()) GTEST_SKIP() << "XLA's dialect has no ResetTask";
   serve(loose(2));
   connect(2);
   EXPECT_CODE((*this)[0].report_error(13, "mine").get(), OK);
@@ -15,7 +15,7 @@ TEST_P(conformance, ResetAndRegisterAgain) {
 }
 
 TEST_P(conformance, Reset_HeartbeatsAreAcceptedForAGracePeriod) {
-  if (is_x()) GTEST_SKIP() << "dialect X has no ResetTask";
+  if (is_x()) GTEST_SKIP() << "XLA's dialect has no ResetTask";
   serve(watched(2));
   connect(2);
   (*this)[1].beat_every(fast_beat);
@@ -26,7 +26,7 @@ TEST_P(conformance, Reset_HeartbeatsAreAcceptedForAGracePeriod) {
 }
 
 TEST_P(conformance, Reset_FailsOngoingBarrier) {
-  if (is_x()) GTEST_SKIP() << "dialect X has no ResetTask";
+  if (is_x()) GTEST_SKIP() << "XLA's dialect has no ResetTask";
   serve(loose(2));
   connect(2);
   auto barrier = (*this)[0].barrier("b", long_time, {}, 0);

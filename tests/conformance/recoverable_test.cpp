@@ -25,7 +25,7 @@ TEST_P(conformance, RecoverableTaskWithErrorPollingWillNotPropagateError) {
 }
 
 TEST_P(conformance, RecoverableTaskReportErrorResetAndRegisterAgain) {
-  if (is_x()) GTEST_SKIP() << "dialect X has no ResetTask";
+  if (is_x()) GTEST_SKIP() << "XLA's dialect has no ResetTask";
   serve(recoverable(loose(2)));
   connect(2);
   EXPECT_CODE((*this)[0].report_error(13, "mine").get(), OK);

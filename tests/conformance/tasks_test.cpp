@@ -76,7 +76,7 @@ TEST_P(conformance, TestTaskRestart) {
 }
 
 TEST_P(conformance, ServiceIncarnationMismatch) {
-  if (!is_x()) GTEST_SKIP() << "dialect T does not name the service";
+  if (!is_x()) GTEST_SKIP() << "TensorFlow's dialect does not name the service";
   serve(loose(1));
   connect(1);
   auto& a = (*this)[0];

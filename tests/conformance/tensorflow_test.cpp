@@ -1,4 +1,4 @@
-// What dialect T alone has: jobs, devices, recoverable tasks and jobs, states by task.
+// What TensorFlow's dialect alone has: jobs, devices, recoverable tasks and jobs, states by task.
 #include "tests/conformance/fixture.hpp"
 
 namespace muster::test {
@@ -8,7 +8,7 @@ class tensorflow_jobs : public testing::Test {
  protected:
   coordination_agent& agent(std::string job, int task, bool recoverable = false) {
     agent_options o;
-    o.dialect = wire_dialect::t;
+    o.dialect = wire_dialect::tensorflow;
     o.job = std::move(job);
     o.task = task;
     o.recoverable = recoverable;

@@ -33,7 +33,7 @@ void scene::take(effects& fx) {
     auto const call = r.call;
     replies_.emplace(call, std::move(r));
   }
-  for (auto& n : fx.notices) notices_.push_back(std::move(n));
+  for (auto& r : fx.remarks) remarks_.push_back(std::move(r));
   if (checks_each_step) {
     EXPECT_EQ(all.violated_invariant(), "");
   }
@@ -195,10 +195,10 @@ std::int64_t scene::version() {
   return states_of(ask(watch_tasks{{}, {}, 0, true}))->version;
 }
 
-std::vector<notice> scene::notices(std::string_view kind) const {
-  std::vector<notice> of_kind;
-  for (auto const& n : notices_)
-    if (n.kind == kind) of_kind.push_back(n);
+std::vector<remark> scene::remarks(remark_kind kind) const {
+  std::vector<remark> of_kind;
+  for (auto const& r : remarks_)
+    if (r.kind == kind) of_kind.push_back(r);
   return of_kind;
 }
 

@@ -49,7 +49,7 @@ class scene {
   call_id ask(Request r, time_point deadline = never) {
     r.from.call = call_id{++last_call_};
     if (deadline != never) r.from.deadline = deadline;
-    if (speaks_x) r.from.service = incarnation();
+    if (speaks_xla) r.from.service = incarnation();
     if (peer_of_caller) r.from.peer = *peer_of_caller;
     auto const call = r.from.call;
     open_.insert(call);
@@ -101,8 +101,8 @@ class scene {
   std::shared_ptr<task_states const> states_of(call_id c) const;
   agent_state state_of(task_index t);
   std::int64_t version();
-  std::vector<notice> notices(std::string_view kind) const;
-  void forget_notices() { notices_.clear(); }
+  std::vector<remark> remarks(remark_kind kind) const;
+  void forget_remarks() { remarks_.clear(); }
   coordination::service const& current() const { return all.current(id); }
   core::incarnation incarnation() const { return current().incarnation(); }
   agent_view agent(task_index t) const { return current().tasks(now_, t, 1).at(0); }
@@ -110,7 +110,7 @@ class scene {
   std::size_t replies_in_last_step() const { return last_replies_; }
 
   bool checks_each_step = true;  // false for crowds: it looks at everybody
-  bool speaks_x = false;         // dialect X: calls name the service
+  bool speaks_xla = false;       // XLA's dialect: calls name the service
   std::optional<std::string> peer_of_caller;
 
   clusters all;
@@ -124,7 +124,7 @@ class scene {
   std::uint64_t last_call_ = 0;
   std::map<call_id, reply> replies_;
   std::set<call_id> open_;
-  std::vector<notice> notices_;
+  std::vector<remark> remarks_;
   std::size_t last_replies_ = 0;
 };
 

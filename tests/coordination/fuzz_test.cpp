@@ -16,7 +16,7 @@ class madness {
       if (dice_.chance(2)) s_.stall(duration(dice_.between(0, 30'000'000)));
       if (dice_.chance(20)) s_.tick();
       if (dice_.chance(10) && !parked_.empty()) give_up();
-      s_.speaks_x = dice_.chance(20);
+      s_.speaks_xla = dice_.chance(20);
       s_.peer_of_caller.reset();
       if (dice_.chance(20)) s_.peer_of_caller = peer();
       auto const call = one();

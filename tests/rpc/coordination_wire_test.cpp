@@ -3,7 +3,7 @@
 #include <grpcpp/generic/generic_stub.h>
 
 #include "proto/byte_buffer.hpp"
-#include "server/rpc/coordination/coordination_fault.hpp"
+#include "server/rpc/coordination/fault.hpp"
 #include "tensorflow/distributed_runtime_payloads.pb.h"
 #include "tests/support/coordination_agent.hpp"
 #include "tests/support/coordination_server.hpp"
@@ -31,7 +31,7 @@ TEST(coordination_fault, payloads_of_both_dialects) {
   f.mismatch = core::incarnation{77};
   auto spec = workers(4);
   spec.jobs.push_back({"ps", 2, false});
-  for (auto const d : {server::dialect::x, server::dialect::t}) {
+  for (auto const d : {server::dialect::xla, server::dialect::tensorflow}) {
     auto const s = server::to_grpc(f, d, &spec);
     EXPECT_EQ(s.error_code(), StatusCode::INTERNAL);
     EXPECT_EQ(s.error_message(), "why");
@@ -46,7 +46,7 @@ TEST(coordination_fault, payloads_of_both_dialects) {
                                    5));
     auto const& mismatch = all.payloads().at("type.googleapis.com/tensorflow.ServiceMismatchError");
     EXPECT_EQ(mismatch, std::string("\x09\x4d\0\0\0\0\0\0\0", 9));
-    if (d == server::dialect::x)
+    if (d == server::dialect::xla)
       EXPECT_EQ(error, std::string("\x18\x01\x20\x05", 4));
     else
       EXPECT_EQ(error, std::string("\x18\x01\x22\x06\x0a\x02ps\x10\x01", 10));
@@ -57,7 +57,7 @@ TEST(coordination_fault, no_payload_means_no_details) {
   coordination::fault f;
   f.code = muster::code::already_exists;
   f.coordination = false;
-  EXPECT_EQ(server::to_grpc(f, server::dialect::x, nullptr).error_details(), "");
+  EXPECT_EQ(server::to_grpc(f, server::dialect::xla, nullptr).error_details(), "");
 }
 
 TEST(coordination_fault, text_is_cut_to_what_the_trailers_hold) {
@@ -67,7 +67,7 @@ TEST(coordination_fault, text_is_cut_to_what_the_trailers_hold) {
     f.message.clear();
     while (f.message.size() < coordination::message_bytes_max) f.message += piece;
     f.barrier = {std::string(3'000, 'b'), 1};
-    auto const s = server::to_grpc(f, server::dialect::x, nullptr);
+    auto const s = server::to_grpc(f, server::dialect::xla, nullptr);
     std::size_t encoded = (s.error_details().size() + 2) / 3 * 4;
     for (char const c : s.error_message()) encoded += c >= ' ' && c <= '~' && c != '%' ? 1 : 3;
     EXPECT_LE(encoded, server::trailer_bytes_max);
@@ -121,7 +121,7 @@ TEST_F(coordination_wire, bytes_that_are_no_message_are_refused) {
       EXPECT_EQ(send(method + name, "\xff\xff\xff\xff").error_code(), StatusCode::INVALID_ARGUMENT);
     EXPECT_EQ(send(method + "Nonsense", "").error_code(), StatusCode::UNIMPLEMENTED);
   }
-  // {key = 1} of dialect T, with a byte that UTF-8 never has
+  // {key = 1} of TensorFlow's dialect, with a byte that UTF-8 never has
   EXPECT_EQ(send("/tensorflow.CoordinationService/TryGetKeyValue", "\x0a\x01\xff").error_code(),
             StatusCode::INVALID_ARGUMENT);
   EXPECT_EQ(send("/tensorflow.CoordinationService/TryGetKeyValue", "\x0a\x01k").error_code(),

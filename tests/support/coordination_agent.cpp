@@ -27,8 +27,8 @@ void read_payloads(grpc::Status const& s, wire_dialect d, answer& a) {
       if (bytes.empty()) continue;
       x::CoordinationServiceError ex;
       t::CoordinationServiceError et;
-      EXPECT_TRUE(d == wire_dialect::x ? ex.ParseFromString(bytes) : et.ParseFromString(bytes));
-      a.source = d == wire_dialect::x ? ex.source_task_id() : et.source_task().task_id();
+      EXPECT_TRUE(d == wire_dialect::xla ? ex.ParseFromString(bytes) : et.ParseFromString(bytes));
+      a.source = d == wire_dialect::xla ? ex.source_task_id() : et.source_task().task_id();
       a.reported = ex.is_reported_error() || et.is_reported_error();
     } else if (key == "BarrierError") {
       x::BarrierError e;
@@ -141,7 +141,7 @@ pending coordination_agent::start(Stub& stub,
 template <class MethodX, class MethodT, class Fill, class Read>
 pending coordination_agent::both(MethodX on_x, MethodT on_t, Fill fill, Read read,
                                  milliseconds deadline) {
-  if (options_.dialect == wire_dialect::x) return start(*x_, on_x, fill, read, deadline);
+  if (options_.dialect == wire_dialect::xla) return start(*x_, on_x, fill, read, deadline);
   return start(*t_, on_t, fill, read, deadline);
 }
 

@@ -1,6 +1,7 @@
 // Agents of the coordination service for tests, written from its specification: what jaxlib
-// (dialect X) and TensorFlow (dialect T) put on the wire, one call at a time or thousands. Calls
-// run on the thread of a call_runner; everything else belongs to the test's thread.
+// (XLA's dialect) and TensorFlow (TensorFlow's dialect) put on the wire, one call at a time or
+// thousands. Calls run on the thread of a call_runner; everything else belongs to the test's
+// thread.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -22,7 +23,7 @@
 
 namespace muster::test {
 
-enum class wire_dialect { x, t };
+enum class wire_dialect { xla, tensorflow };
 
 struct task_row {
   std::string job;
@@ -100,10 +101,10 @@ class call_runner {
 };
 
 struct agent_options {
-  wire_dialect dialect = wire_dialect::x;
+  wire_dialect dialect = wire_dialect::xla;
   int task = 0;
-  std::string job = "worker";     ///< dialect T
-  bool recoverable = false;       ///< dialect T
+  std::string job = "worker";     ///< TensorFlow's dialect
+  bool recoverable = false;       ///< TensorFlow's dialect
   std::uint64_t incarnation = 0;  ///< 0: the next of the process
   bool gzip = false;
 };

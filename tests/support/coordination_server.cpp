@@ -35,7 +35,7 @@ coordination_server::coordination_server(coordination_server_options o)
     tick_.cancel();
     if (at != core::never) tick_.call_at(clock_.to_steady(at), [this] { hub_->on_deadline(); });
   };
-  environment.tell = [](coordination::notice const&) {};
+  environment.tell = [](server::notice const&) {};
   hub_ = std::make_unique<server::coordination_hub>(o.limits, std::random_device{}(),
                                                     std::move(environment));
   if (!o.clusters.empty()) o.ports.main_cluster = o.clusters.front().name;

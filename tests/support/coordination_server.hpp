@@ -18,7 +18,7 @@
 #include "server/app/clock.hpp"
 #include "server/hub/coordination_hub.hpp"
 #include "server/rpc/coordination/cluster_ports.hpp"
-#include "server/rpc/coordination/coordination_service.hpp"
+#include "server/rpc/coordination/service.hpp"
 
 namespace muster::test {
 

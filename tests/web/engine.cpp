@@ -13,7 +13,7 @@ core::time_point clock_now() {
 }  // namespace
 
 engine::engine(core::config config, std::uint32_t agents) {
-  auto const tell = [this](core::coordination::notice const& n) { events_.add(clock_now(), n); };
+  auto const tell = [this](server::notice const& n) { events_.add(clock_now(), n); };
   server::hub_environment environment;
   environment.now = clock_now;
   environment.arm = [this](core::time_point t) { deadline_ = t; };

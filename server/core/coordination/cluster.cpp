@@ -125,7 +125,8 @@ bool cluster::redeclare(cluster_spec spec, effects& fx) {
             : outdated()   ? " with a new generation"
                            : " with the next generation";
   }
-  fx.notices.push_back({severity::info, "cluster_changed", spec_.name, {}, std::move(text)});
+  fx.remarks.push_back(
+      {severity::info, remark_kind::cluster_changed, spec_.name, {}, std::move(text)});
   return true;
 }
 

@@ -95,8 +95,8 @@ void service::park(caller const& from, wait_kind kind, task_index t, std::uint64
   calls_.park(from.call, w);
 }
 
-void service::tell(severity s, std::string kind, std::string subject, std::string text) {
-  fx_->notices.push_back({s, std::move(kind), spec_.name, std::move(subject), std::move(text)});
+void service::tell(severity s, remark_kind kind, std::string about, std::string text) {
+  fx_->remarks.push_back({s, kind, spec_.name, std::move(about), std::move(text)});
 }
 
 void service::call_gone(time_point now, call_id call, effects& fx) {

@@ -150,7 +150,7 @@ class service {
   void refuse(caller const& from, code c, std::string_view message, bool coordination = true) {
     answer(from.call, refusal(c, message, coordination));
   }
-  void tell(severity s, std::string kind, std::string subject, std::string text);
+  void tell(severity s, remark_kind kind, std::string about, std::string text);
   void wake(std::string const& key);
   task_status status_of(task_index t) const;
   std::shared_ptr<task_states const> snapshot(std::size_t list);

@@ -7,7 +7,7 @@
 namespace muster::core::coordination {
 namespace {
 
-constexpr std::size_t broken_max = 20;  // notices of barriers that break at one moment
+constexpr std::size_t broken_max = 20;  // remarks of barriers that break at one moment
 
 std::string shown(std::string_view id) {
   return shortened(id, wording::id_shown);
@@ -212,9 +212,10 @@ barrier_end service::end_barrier(barrier_number n, fault_ptr result) {
   for (auto const& w : e.waiters) calls_.take(w.call);
   if (e.result && e.purpose == barrier_purpose::user && !stopped_ && broken_told_++ <= broken_max) {
     if (broken_told_ <= broken_max)
-      tell(severity::warning, "barrier_failed", e.instance.id, e.result->message);
+      tell(severity::warning, remark_kind::barrier_failed, e.instance.id, e.result->message);
     else
-      tell(severity::warning, "barriers_failed", {}, "and more barriers at the same moment");
+      tell(severity::warning, remark_kind::barriers_failed, {},
+           "and more barriers at the same moment");
   }
   after_barrier(e);
   for (auto const& w : e.waiters) answer_barrier(e, w.call);
@@ -252,7 +253,7 @@ void service::after_registration(barrier_end const& e) {
   }
   if (!e.result) {
     for (std::size_t i = 0; i < under.size(); ++i) connect(e.waiters[i].task, under[i]);
-    return tell(severity::info, "cluster_ready", {},
+    return tell(severity::info, remark_kind::cluster_ready, {},
                 "all " + std::to_string(e.who->size()) + " tasks have registered");
   }
   if (stopped_) return;
@@ -291,7 +292,7 @@ void service::barrier_due(barrier_number n) {
   if (b.deadline > now_) {
     if (!barriers_.remind(n, now_)) return;
     return tell(
-        severity::warning, "barrier_stuck", b.id,
+        severity::warning, remark_kind::barrier_stuck, b.id,
         count + " of " + std::to_string(b.who->size()) + " tasks have come; " + missing_text(b));
   }
   auto const first = b.first == no_task ? std::string("none") : task_name(b.first);

@@ -6,7 +6,7 @@
 namespace muster::core::coordination {
 namespace {
 
-constexpr std::size_t errors_told = 20;  // notices about tasks that fail at one moment
+constexpr std::size_t errors_told = 20;  // remarks about tasks that fail at one moment
 
 }  // namespace
 
@@ -21,7 +21,7 @@ void service::on(register_task& r) {
   if (r.recoverable) roster_.become_recoverable(t);
   if (started_ == time_point{}) {
     started_ = now_;
-    tell(severity::info, "generation_started", {},
+    tell(severity::info, remark_kind::generation_started, {},
          "generation " + std::to_string(generation_.number) + ", first task " + task_name(t));
   }
   auto const& a = roster_[t];
@@ -65,7 +65,8 @@ void service::reconnect(register_task const& r) {
     roster_.replace(t, r.incarnation, now_);
     polls_.set_told(t, false);
     watches_.note_change(now_);
-    tell(severity::info, "task_restarted", task_name(t), "registered with a new incarnation");
+    tell(severity::info, remark_kind::task_restarted, task_name(t),
+         "registered with a new incarnation");
   }
   roster_.identify(t, r.incarnation, r.peer);
   roster_.beat(t, now_);
@@ -182,7 +183,7 @@ void service::fail_tasks(std::vector<task_error> const& errors, fault_ptr const&
     if (!mark_error(e.task, e.error)) continue;
     fresh.push_back(e);
     if (!roster_[e.task].casualty && fresh.size() <= errors_told)
-      tell(severity::error, "task_error", task_name(e.task), e.error->message);
+      tell(severity::error, remark_kind::task_error, task_name(e.task), e.error->message);
   }
   auto const fails = counts && !failures_.failed() && !spec_.recoverable;
   if (fails) {
@@ -211,7 +212,7 @@ void service::fail_everybody(std::string const& message) {
 void service::fail_generation(fault_ptr const& f) {
   if (!failures_.fail()) return;
   ended_ = now_;
-  tell(severity::error, "generation_failed", {},
+  tell(severity::error, remark_kind::generation_failed, {},
        "generation " + std::to_string(generation_.number) + ": " + f->message);
 }
 
@@ -305,11 +306,11 @@ void service::disconnect(std::vector<task_index> const& leavers, bool quietly) {
   check_all_alive();
   for (auto const& [t, f] : left) {
     cancel_poll(t, "task has disconnected.");
-    if (!quietly) tell(severity::info, "task_left", task_name(t), "left");
+    if (!quietly) tell(severity::info, remark_kind::task_left, task_name(t), "left");
   }
   if (!left.empty() && all_left() && ended_ == time_point{}) {
     ended_ = now_;
-    tell(severity::info, "generation_ended", {},
+    tell(severity::info, remark_kind::generation_ended, {},
          "generation " + std::to_string(generation_.number) + ": all tasks have left");
   }
 }

@@ -45,8 +45,8 @@ template <class Request>
 void model_agent::call(Request r, core::duration patience,
                        std::function<void(cc::reply const*)> then) {
   if (patience < 24h) r.from.deadline = world_.now() + patience;
-  if (speaks_x_) r.from.service = service_;
-  if (!speaks_x_) r.from.peer = peer_;
+  if (speaks_xla_) r.from.service = service_;
+  if (!speaks_xla_) r.from.peer = peer_;
   auto const handle = std::make_shared<std::uint64_t>();
   auto const finish = [this, life = life_, handle, then](cc::reply const* reply) {
     if (life != life_ || !alive_ || open_.erase(*handle) == 0) return;
@@ -194,7 +194,7 @@ void model_agent::wait_for_key() {
   cc::get_key_value r;
   r.key = "k/" + std::to_string(world_.dice().between(0, 20));
   r.wait = world_.dice().chance(70);
-  r.incarnation = speaks_x_ ? incarnation_ : core::incarnation{};
+  r.incarnation = speaks_xla_ ? incarnation_ : core::incarnation{};
   r.peer = peer_;
   auto const patient = r.wait && world_.dice().chance(20);
   call(std::move(r), patient ? core::duration(24h) : core::duration(10s), [](cc::reply const*) {});

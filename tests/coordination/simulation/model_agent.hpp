@@ -9,8 +9,8 @@ namespace muster::coordination_simulation {
 
 class model_agent {
  public:
-  model_agent(world& w, cc::task_index task, bool polls, bool speaks_x)
-      : world_(w), task_(task), polls_(polls), speaks_x_(speaks_x) {}
+  model_agent(world& w, cc::task_index task, bool polls, bool speaks_xla)
+      : world_(w), task_(task), polls_(polls), speaks_xla_(speaks_xla) {}
 
   void start();
   /// The process is gone, its calls with it; it may be started again.
@@ -46,7 +46,7 @@ class model_agent {
   world& world_;
   cc::task_index const task_;
   bool const polls_;
-  bool const speaks_x_;
+  bool const speaks_xla_;
   bool alive_ = false, resting_ = false, last_act_ = false, left_ = false;
   std::uint64_t life_ = 0;
   core::incarnation incarnation_{}, service_{};

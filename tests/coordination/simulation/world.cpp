@@ -100,9 +100,9 @@ void world::perform(cc::effects& fx) {
     barriers_.clear();
   }
   bool failed = false;
-  for (auto const& n : fx.notices) {
-    note("notice " + n.kind + " " + n.subject + " " + n.text.substr(0, 160));
-    failed = failed || n.kind == "generation_failed";
+  for (auto const& m : fx.remarks) {
+    note("notice " + std::string(name(m.kind)) + " " + m.about + " " + m.text.substr(0, 160));
+    failed = failed || m.kind == cc::remark_kind::generation_failed;
   }
   if (failed && service().view(now_).parked_polls > 0)
     throw violation("a poll was not told of the failure");

@@ -19,7 +19,7 @@ struct job_spec {
 
 struct cluster_spec {
   std::string name = "default";
-  /// Which service coordinates it; see service_registry.
+  /// Which service coordinates it. There is one.
   std::string service_type = "standalone";
   /// Empty: no agents, only closure workers, which may come and go.
   std::vector<job_spec> jobs = {};

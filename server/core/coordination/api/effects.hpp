@@ -1,4 +1,4 @@
-// What comes out: replies to calls, and notices for people. Plain data, valid until the next step.
+// What comes out: replies to calls, and remarks for people. Plain data, valid until the next step.
 #pragma once
 
 #include <memory>
@@ -57,23 +57,38 @@ struct reply {
 
 enum class severity : std::uint8_t { info, warning, error };
 
-/// One line for the log and the event feed.
-struct notice {
+enum class remark_kind : std::uint8_t {
+  generation_started,  ///< its first task has registered
+  generation_failed,   ///< an error was told to everybody
+  generation_ended,    ///< everybody has left
+  cluster_ready,       ///< all tasks have registered
+  cluster_changed,     ///< it was declared anew
+  task_error,          ///< and not as a consequence of another's
+  task_restarted,      ///< a new process has taken its place
+  task_left,
+  barrier_failed,
+  barriers_failed,  ///< more of them at the same moment than are told one by one
+  barrier_stuck,    ///< somebody has been waiting there for long
+};
+std::string_view name(remark_kind);  // "barrier_failed"
+
+/// Something that people should learn of: a line in the log and in the feed of events.
+struct remark {
   coordination::severity severity = coordination::severity::info;
-  std::string kind;     ///< "task_registered", "barrier_failed", …
+  remark_kind kind{};
   std::string cluster;  ///< its name
-  std::string subject;  ///< the task or barrier, may be empty
+  std::string about;    ///< the task or barrier, may be empty
   std::string text;
 };
 
 struct effects {
   std::vector<reply> replies;
-  std::vector<notice> notices;
+  std::vector<remark> remarks;
   status declared;       ///< what came of create_, redeclare_ or remove_cluster
   cluster_id cluster{};  ///< that was created
   void clear() {
     replies.clear();
-    notices.clear();
+    remarks.clear();
     declared = {};
     cluster = {};
   }

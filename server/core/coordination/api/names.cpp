@@ -49,4 +49,32 @@ std::string_view name(barrier_state s) {
   return "?";
 }
 
+std::string_view name(remark_kind k) {
+  switch (k) {
+    case remark_kind::generation_started:
+      return "generation_started";
+    case remark_kind::generation_failed:
+      return "generation_failed";
+    case remark_kind::generation_ended:
+      return "generation_ended";
+    case remark_kind::cluster_ready:
+      return "cluster_ready";
+    case remark_kind::cluster_changed:
+      return "cluster_changed";
+    case remark_kind::task_error:
+      return "task_error";
+    case remark_kind::task_restarted:
+      return "task_restarted";
+    case remark_kind::task_left:
+      return "task_left";
+    case remark_kind::barrier_failed:
+      return "barrier_failed";
+    case remark_kind::barriers_failed:
+      return "barriers_failed";
+    case remark_kind::barrier_stuck:
+      return "barrier_stuck";
+  }
+  return "?";
+}
+
 }  // namespace muster::core::coordination

@@ -19,9 +19,9 @@ struct caller {
   call_id call{};
   /// The caller's own deadline; parked calls are answered shortly before it.
   time_point deadline = never;
-  /// Dialect X names the service it believes to talk to; T does not.
+  /// XLA's dialect names the service it believes to talk to; TensorFlow's does not.
   std::optional<core::incarnation> service = {};
-  /// Address of the connection, "10.0.0.3:4711"; empty when unknown. Dialect T carries no
+  /// Address of the connection, "10.0.0.3:4711"; empty when unknown. TensorFlow's dialect has no
   /// incarnation in most calls: by its address a process of an earlier generation is known.
   std::string peer = {};
 };

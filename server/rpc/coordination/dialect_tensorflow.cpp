@@ -1,6 +1,6 @@
-// Dialect T, tensorflow: tasks are a job and a number. JAX before 0.10.0 uses one job for the whole
+// TensorFlow's dialect: tasks are a job and a number. JAX before 0.10.0 uses one job for the whole
 // cluster, named "jax_worker" or not at all, whatever the cluster's jobs are called.
-#include "server/rpc/coordination/coordination_table.hpp"
+#include "server/rpc/coordination/dialect_table.hpp"
 #include "tensorflow/coordination_service.pb.h"
 
 namespace muster::server {
@@ -192,7 +192,7 @@ bool encode_states(answer_scope const& scope, coordination::reply& r, grpc::Byte
   };
   auto const variant = std::uint64_t{scope.style.job} << 8 |
                        static_cast<std::uint64_t>(scope.style.naming) << 2 | versioned << 1 |
-                       static_cast<std::uint64_t>(dialect::t);
+                       static_cast<std::uint64_t>(dialect::tensorflow);
   out = scope.encoded->get(states, variant, encode);
   return out.Valid();
 }
@@ -207,7 +207,7 @@ bool encode_devices(answer_scope const& scope, coordination::reply& r, grpc::Byt
     grpc::ByteBuffer bytes;
     return proto::encode(m, bytes) ? bytes : grpc::ByteBuffer();
   };
-  out = scope.encoded->get(devices, static_cast<std::uint64_t>(dialect::t), encode);
+  out = scope.encoded->get(devices, static_cast<std::uint64_t>(dialect::tensorflow), encode);
   return out.Valid();
 }
 
@@ -256,7 +256,7 @@ coordination_method const table[] = {
 
 }  // namespace
 
-std::span<coordination_method const> methods_of_t() {
+std::span<coordination_method const> methods_of_tensorflow() {
   return table;
 }
 

@@ -17,7 +17,7 @@
 #include "coro/grpc_server.hpp"
 #include "coro/rpc_tag.hpp"
 #include "server/hub/coordination_hub.hpp"
-#include "server/rpc/coordination/coordination_method.hpp"
+#include "server/rpc/coordination/method.hpp"
 
 namespace muster::server {
 
@@ -47,8 +47,8 @@ struct coordination_calls {
   coro::grpc_server& server;
   std::size_t calls_max;
   std::size_t live = 0;  // arrived and not freed
-  coordination_cache<grpc::ByteBuffer> encoded;
-  coordination_cache<grpc::Status> statuses;
+  encoding_cache<grpc::ByteBuffer> encoded;
+  encoding_cache<grpc::Status> statuses;
 };
 
 class coordination_call final : private coro::rpc_tag,
@@ -66,9 +66,10 @@ class coordination_call final : private coro::rpc_tag,
   template <class Request>
   void ask(Request r) {
     if (method().parks) r.from.deadline = deadline();
-    // Dialect X names the caller's process in every call, T only by where it comes from.
+    // XLA's dialect names the caller's process in every call, TensorFlow's only by where it comes
+    // from.
     if constexpr (requires { r.from.peer; })
-      if (service_.spoken() == dialect::t) r.from.peer = peer();
+      if (service_.spoken() == dialect::tensorflow) r.from.peer = peer();
     auto const id =
         home_.hub.ask(cluster_, std::move(r), [this](core::coordination::reply& a) { answer(a); });
     if (state_ == state::asked) core_call_ = id;
@@ -78,6 +79,8 @@ class coordination_call final : private coro::rpc_tag,
 
  private:
   enum class state : std::uint8_t { requested, asked, finishing, over };
+  // gRPC's own parts, since its public ones keep a kilobyte for the answer of each parked call from
+  // the start. Brittle when gRPC is upgraded: the build or coordination_wire_test will tell.
   using answer_ops = grpc::internal::CallOpSet<grpc::internal::CallOpSendInitialMetadata,
                                                grpc::internal::CallOpSendMessage,
                                                grpc::internal::CallOpServerSendStatus>;

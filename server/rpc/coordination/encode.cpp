@@ -1,4 +1,4 @@
-#include "server/rpc/coordination/coordination_encode.hpp"
+#include "server/rpc/coordination/encode.hpp"
 
 #include <google/protobuf/io/coded_stream.h>
 

@@ -19,8 +19,8 @@ struct coordination_service_options {
 
 class coordination_service {
  public:
-  static constexpr auto name_x = "xla.coordination.CoordinationService";
-  static constexpr auto name_t = "tensorflow.CoordinationService";
+  static constexpr auto name_xla = "xla.coordination.CoordinationService";
+  static constexpr auto name_tensorflow = "tensorflow.CoordinationService";
 
   /// Adds itself to `server`. REQUIRES: before server.start(); hub, ports and server outlive it.
   coordination_service(coordination_hub& hub, cluster_ports& ports, coro::grpc_server& server,

@@ -1,6 +1,6 @@
 // One RPC of the coordination service, as a row of a table: what it is called, how its bytes become
 // a question to the core, and how the core's reply becomes bytes. The rows of the two dialects are
-// in coordination_dialect_x.cpp and coordination_dialect_t.cpp.
+// in dialect_xla.cpp and dialect_tensorflow.cpp.
 #pragma once
 
 #include <grpcpp/support/byte_buffer.h>
@@ -10,15 +10,15 @@
 #include <string>
 
 #include "server/core/coordination/clusters.hpp"
-#include "server/rpc/coordination/coordination_cache.hpp"
-#include "server/rpc/coordination/coordination_fault.hpp"
+#include "server/rpc/coordination/encoding_cache.hpp"
+#include "server/rpc/coordination/fault.hpp"
 
 namespace muster::server {
 
 class coordination_call;
 
-/// How a caller of dialect T names tasks, and so how it wants to read them: counted through the
-/// whole cluster, as JAX does, or by job. Dialect X always counts through.
+/// How a caller in TensorFlow's dialect names tasks, and so how it wants to read them: counted
+/// through the whole cluster, as JAX does, or by job. XLA's always counts through.
 enum class task_naming : std::uint8_t {
   by_job,
   counted,      // with an empty job name
@@ -36,7 +36,7 @@ struct answer_scope {
   /// Null when the cluster was removed meanwhile.
   core::coordination::cluster_spec const* spec = nullptr;
   answer_style style;
-  coordination_cache<grpc::ByteBuffer>* encoded = nullptr;
+  encoding_cache<grpc::ByteBuffer>* encoded = nullptr;
 };
 
 struct coordination_method {
@@ -49,7 +49,7 @@ struct coordination_method {
   bool (*encode)(answer_scope const& scope, core::coordination::reply& r, grpc::ByteBuffer& out);
 };
 
-std::span<coordination_method const> methods_of_x();
-std::span<coordination_method const> methods_of_t();
+std::span<coordination_method const> methods_of_xla();
+std::span<coordination_method const> methods_of_tensorflow();
 
 }  // namespace muster::server

@@ -8,8 +8,8 @@
 #include <algorithm>
 
 #include "proto/byte_buffer.hpp"
-#include "server/rpc/coordination/coordination_call.hpp"
-#include "server/rpc/coordination/coordination_encode.hpp"
+#include "server/rpc/coordination/call.hpp"
+#include "server/rpc/coordination/encode.hpp"
 
 namespace muster::server {
 
@@ -27,7 +27,7 @@ bool ask_by_message(coordination_call& call, grpc::ByteBuffer& bytes) {
   auto& m = *google::protobuf::Arena::CreateMessage<Request>(&arena);
   if (!proto::decode(bytes, m)) return false;
   auto r = to_core(call, m);
-  // Dialect X says in every call but the registration which service it believes to talk to.
+  // XLA's dialect says in every call but the registration which service it believes to talk to.
   if constexpr (requires { m.incarnations(); })
     r.from.service = core::incarnation{m.incarnations().service_incarnation()};
   call.ask(std::move(r));

@@ -1,6 +1,6 @@
-#include "server/rpc/coordination/coordination_service.hpp"
+#include "server/rpc/coordination/service.hpp"
 
-#include "server/rpc/coordination/coordination_call.hpp"
+#include "server/rpc/coordination/call.hpp"
 
 namespace muster::server {
 namespace {
@@ -31,15 +31,15 @@ struct coordination_service::state {
               .live = 0,
               .encoded = {},
               .statuses = {}} {
-    for (auto* service : {&x, &t}) {
+    for (auto* service : {&xla, &tensorflow}) {
       server.add_service(*service);
       server.add_acceptor(std::make_unique<slots>(calls, *service));
     }
   }
 
   coordination_calls calls;
-  raw_service x{dialect::x};
-  raw_service t{dialect::t};
+  raw_service xla{dialect::xla};
+  raw_service tensorflow{dialect::tensorflow};
 };
 
 coordination_service::coordination_service(coordination_hub& hub, cluster_ports& ports,

@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-#include "server/rpc/coordination/coordination_method.hpp"
+#include "server/rpc/coordination/method.hpp"
 
 namespace muster::server {
 

@@ -1,4 +1,4 @@
-#include "server/rpc/coordination/coordination_call.hpp"
+#include "server/rpc/coordination/call.hpp"
 
 #include <grpc/support/time.h>
 
@@ -11,7 +11,7 @@ namespace muster::server {
 namespace coordination = core::coordination;
 
 raw_service::raw_service(dialect d)
-    : dialect_(d), methods_(d == dialect::x ? methods_of_x() : methods_of_t()) {
+    : dialect_(d), methods_(d == dialect::xla ? methods_of_xla() : methods_of_tensorflow()) {
   for (std::size_t i = 0; i < methods_.size(); ++i) {
     AddMethod(new grpc::internal::RpcServiceMethod(methods_[i].path,
                                                    grpc::internal::RpcMethod::NORMAL_RPC, nullptr));

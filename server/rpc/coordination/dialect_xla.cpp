@@ -1,5 +1,5 @@
-// Dialect X, xla.coordination: tasks are numbers counted through the whole cluster.
-#include "server/rpc/coordination/coordination_table.hpp"
+// XLA's dialect, xla.coordination: tasks are numbers counted through the whole cluster.
+#include "server/rpc/coordination/dialect_table.hpp"
 #include "xla/coordination/coordination_service.pb.h"
 
 namespace muster::server {
@@ -115,7 +115,7 @@ bool encode_states(answer_scope const& scope, coordination::reply& r, grpc::Byte
     grpc::ByteBuffer bytes;
     return proto::encode(m, bytes) ? bytes : grpc::ByteBuffer();
   };
-  out = scope.encoded->get(states, static_cast<std::uint64_t>(dialect::x), encode);
+  out = scope.encoded->get(states, static_cast<std::uint64_t>(dialect::xla), encode);
   return out.Valid();
 }
 
@@ -156,7 +156,7 @@ coordination_method const table[] = {
 
 }  // namespace
 
-std::span<coordination_method const> methods_of_x() {
+std::span<coordination_method const> methods_of_xla() {
   return table;
 }
 

@@ -1,4 +1,4 @@
-#include "server/rpc/coordination/coordination_fault.hpp"
+#include "server/rpc/coordination/fault.hpp"
 
 #include "tensorflow/coordination_service.pb.h"
 #include "tensorflow/distributed_runtime_payloads.pb.h"
@@ -20,7 +20,7 @@ using payloads = tensorflow::distributed_runtime::GrpcPayloadContainer;
 std::string source_bytes(coordination::fault const& f, dialect d,
                          coordination::cluster_spec const* spec) {
   if (f.source == coordination::no_task) return {};
-  if (d == dialect::x) {
+  if (d == dialect::xla) {
     xla::coordination::CoordinationServiceError e;
     e.set_is_reported_error(f.reported);
     e.set_source_task_id(static_cast<std::int32_t>(f.source));

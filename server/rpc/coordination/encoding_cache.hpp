@@ -12,7 +12,7 @@
 namespace muster::server {
 
 template <class Encoded>
-class coordination_cache {
+class encoding_cache {
  public:
   /// The encoding of `what` in this variant, made by `make()` unless it is among the last four.
   /// Valid until the next call.
