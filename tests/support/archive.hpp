@@ -23,6 +23,7 @@
 #include <type_traits>
 #include <unordered_map>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "server/core/api/blob.hpp"
@@ -91,6 +92,12 @@ class writer {
   void put(std::pair<A, B> const& p) {
     (*this)(p.first, p.second);
   }
+  template <class... T>
+  void put(std::variant<T...> const& v) {
+    put(v.index());
+    std::visit([this](auto const& x) { put(x); }, v);
+  }
+  void put(std::monostate) {}
   template <class T>
   void put(std::unique_ptr<T> const& p) {
     put(p != nullptr);
@@ -179,6 +186,14 @@ class reader {
     get(p.first);
     get(p.second);
   }
+  template <class... T>
+  void get(std::variant<T...>& v) {
+    auto const index = value<std::size_t>();
+    std::size_t i = 0;
+    ((i++ == index ? get(v.template emplace<T>()) : void()), ...);
+    if (index >= sizeof...(T)) fail();
+  }
+  void get(std::monostate&) {}
   template <class T>
   void get(std::unique_ptr<T>& p) {
     p = value<bool>() ? std::make_unique<T>() : nullptr;

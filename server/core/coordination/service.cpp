@@ -1,4 +1,4 @@
-// Routing, clockwork and waiting calls; keys and groups, which concern nobody else.
+// Routing, clockwork and waiting calls; keys and sets of tasks, which concern nobody else.
 #include "server/core/coordination/service.hpp"
 
 #include <algorithm>
@@ -269,69 +269,18 @@ void service::on(delete_key_value& r) {
   answer(r.from.call, std::monostate{});
 }
 
-task_status service::status_of(task_index t) const {
-  auto const& a = roster_[t];
-  return {t, a.state, a.incarnation, a.error};
-}
-
-// `list`: position of a job in the declaration, or the number of jobs for all tasks.
-std::shared_ptr<task_states const> service::snapshot(std::size_t list) {
-  auto const states = [&] {
-    task_index first = 0, end = roster_.size();
-    if (list < spec_.jobs.size()) {
-      for (std::size_t j = 0; j < list; ++j) first += spec_.jobs[j].tasks;
-      end = first + spec_.jobs[list].tasks;
-    }
-    std::vector<task_status> all;
-    all.reserve(end - first);
-    for (auto t = first; t < end; ++t) all.push_back(status_of(t));
-    return all;
-  };
-  return watches_.snapshot(list, roster_.version(), now_, states);
-}
-
-void service::on(get_task_state& r) {
-  auto states = std::make_shared<task_states>();
-  states->version = roster_.version();
-  for (auto const& t : r.tasks) {
-    if (t.index == no_task)
-      return refuse(r.from, code::invalid_argument,
-                    "source_task: " + t.name + " is not in the cluster");
-    states->tasks.push_back(status_of(t.index));
-  }
-  answer(r.from.call, std::shared_ptr<task_states const>(std::move(states)));
-}
-
-void service::on(watch_tasks& r) {
-  auto const version = roster_.version();
-  if (r.version > version)
-    return refuse(r.from, code::invalid_argument,
-                  "version_number: " + std::to_string(r.version) +
-                      " is above the current version " + std::to_string(version));
-  if (r.job && *r.job >= spec_.jobs.size())
-    return refuse(r.from, code::invalid_argument,
-                  "job_name: there is no job " + std::to_string(*r.job));
-  // The only job is everybody: both kinds of watchers share one reply.
-  auto const list = r.job && spec_.jobs.size() > 1 ? *r.job : spec_.jobs.size();
-  auto const missed = r.version < version;
-  auto const soon = r.version >= 0 && watches_.just_told(list, r.version, now_);
-  if (r.at_once || (missed && !soon)) return answer(r.from.call, snapshot(list));
-  if (full()) return refuse_full(r.from);
-  watches_.add(r.from.call, missed);
-  park(r.from, wait_kind::watch, no_task, list);
-}
-
-void service::flush_watches() {
-  for (auto const call : watches_.take()) answer(call, snapshot(calls_.take(call).what));
+std::vector<task_index> service::indices_of(std::vector<task_ref> const& tasks) {
+  std::vector<task_index> found;
+  found.reserve(tasks.size());
+  for (auto const& t : tasks)
+    if (t.index != no_task) found.push_back(t.index);
+  if (!std::is_sorted(found.begin(), found.end())) std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
 }
 
 void service::on(get_alive_tasks& r) {
-  std::vector<task_index> who;
-  who.reserve(r.tasks.size());
-  for (auto const& t : r.tasks)
-    if (t.index != no_task) who.push_back(t.index);
-  if (!std::is_sorted(who.begin(), who.end())) std::sort(who.begin(), who.end());
-  who.erase(std::unique(who.begin(), who.end()), who.end());
+  auto const who = indices_of(r.tasks);
   if (r.task.index == no_task || !std::binary_search(who.begin(), who.end(), r.task.index))
     return refuse(r.from, code::invalid_argument,
                   "The requesting task is not among the tasks it asks about", false);

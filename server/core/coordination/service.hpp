@@ -132,7 +132,7 @@ class service {
   void on(cancel_barrier& r);
   void on(get_alive_tasks& r);
 
-  // service.cpp: routing, clockwork, waiting calls, keys, groups
+  // service.cpp: routing, clockwork, waiting calls, keys, who is alive
   void begin(time_point now, effects& fx);
   bool refused(caller const& from);
   void refuse_stopped(request const& r);
@@ -152,16 +152,15 @@ class service {
   }
   void tell(severity s, remark_kind kind, std::string about, std::string text);
   void wake(std::string const& key);
-  task_status status_of(task_index t) const;
-  std::shared_ptr<task_states const> snapshot(std::size_t list);
-  void flush_watches();
+  /// Those that the cluster has, ascending, each once.
+  static std::vector<task_index> indices_of(std::vector<task_ref> const& tasks);
   void check_alive(alive_group_id g);
   void check_all_alive();
   void forget_asked(task_index t);
   std::string task_name(task_index t) const { return spec_.task_name(t); }
   generation_views views() const { return {spec_, roster_, barriers_, store_, calls_, devices_}; }
 
-  // service_tasks.cpp: how tasks come, fail and leave
+  // service_tasks.cpp: how tasks come, fail and leave; watches
   void connect(task_index t, core::incarnation i);
   void reconnect(register_task const& r);
   void refuse_registration(register_task const& r, std::string why);
@@ -176,6 +175,9 @@ class service {
   void disconnect(std::vector<task_index> const& leavers, bool quietly = false);
   void cancel_poll(task_index t, std::string_view why);
   bool all_left() const;
+  task_status status_of(task_index t) const;
+  std::shared_ptr<task_states const> snapshot(std::size_t list);
+  void flush_watches();
 
   // service_barriers.cpp: how tasks meet
   void enter(caller const& from, arrival a, task_ref const& who, std::string const& stranger = {},

@@ -27,16 +27,11 @@ void service::on(enter_barrier& r) {
             .begins_again = t != no_task && roster_[t].recoverable && r.counter == 0};
   std::string stranger;
   if (!r.participants.empty()) {
-    auto who = std::make_shared<participants>();
-    who->reserve(r.participants.size());
-    for (auto& p : r.participants) {
-      if (p.index != no_task)
-        who->push_back(p.index);
-      else if (stranger.empty())
-        stranger = std::move(p.name);
-    }
-    if (!std::is_sorted(who->begin(), who->end())) std::sort(who->begin(), who->end());
-    who->erase(std::unique(who->begin(), who->end()), who->end());
+    auto const unknown =
+        std::find_if(r.participants.begin(), r.participants.end(),
+                     [](auto const& p) { return p.index == no_task && !p.name.empty(); });
+    if (unknown != r.participants.end()) stranger = unknown->name;
+    auto who = std::make_shared<participants>(indices_of(r.participants));
     a.with_strangers = !stranger.empty();
     if (who->size() < roster_.size() || a.with_strangers) a.who = std::move(who);
   }

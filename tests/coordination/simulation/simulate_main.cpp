@@ -5,7 +5,9 @@
 int main(int argc, char** argv) {
   using muster::coordination_simulation::report;
   return muster::simulation::run_seeds(
-      argc, argv, muster::coordination_simulation::simulate, [](report const& r) {
+      argc, argv,
+      [](std::uint64_t seed) { return muster::coordination_simulation::simulate(seed); },
+      [](report const& r) {
         std::printf(
             "generations=%llu registered=%llu passed=%llu failed=%llu deaths=%llu told=%llu",
             (unsigned long long)r.generations, (unsigned long long)r.registered,

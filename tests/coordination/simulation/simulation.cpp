@@ -27,7 +27,8 @@ cc::cluster_spec some_spec(simulation::random& dice) {
 }
 
 struct cluster {
-  explicit cluster(std::uint64_t seed, cc::cluster_spec spec) : earth(seed, std::move(spec)) {
+  cluster(std::uint64_t seed, cc::cluster_spec spec, recording* to)
+      : earth(seed, std::move(spec), to) {
     auto const polls = earth.dice().between(0, 2);  // nobody, some, everybody
     auto const x = earth.dice().chance(50);
     crashes = earth.dice().between(0, 12);
@@ -79,9 +80,9 @@ void last_act(cluster& c) {
 
 }  // namespace
 
-report simulate(std::uint64_t seed) {
+report simulate(std::uint64_t seed, recording* to) {
   simulation::random dice(seed * 7919);
-  cluster c(seed, some_spec(dice));
+  cluster c(seed, some_spec(dice), to);
   report r;
   try {
     for (auto& a : c.agents)

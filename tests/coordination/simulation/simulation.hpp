@@ -7,6 +7,8 @@
 
 namespace muster::coordination_simulation {
 
+struct recording;
+
 struct report {
   std::uint64_t trace_hash = 0, steps = 0, generations = 0;
   std::uint64_t registered = 0, passed = 0, failed = 0, deaths = 0, told = 0;
@@ -14,7 +16,7 @@ struct report {
   std::string recent;     // what came before it
 };
 
-/// Deterministic: the same seed gives the same report.
-report simulate(std::uint64_t seed);
+/// Deterministic: the same seed gives the same report. `to`: where to note every step, or null.
+report simulate(std::uint64_t seed, recording* to = nullptr);
 
 }  // namespace muster::coordination_simulation

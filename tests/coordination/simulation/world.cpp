@@ -1,14 +1,23 @@
 #include "tests/coordination/simulation/world.hpp"
 
+#include "tests/support/archive.hpp"
+
 namespace muster::coordination_simulation {
 
 using namespace std::chrono_literals;
 
-world::world(std::uint64_t seed, cc::cluster_spec spec, cc::limits limits)
-    : dice_(seed), server_(limits, seed) {
-  auto const& made = server_.step(now_, cc::create_cluster{std::move(spec)});
+world::world(std::uint64_t seed, cc::cluster_spec spec, recording* to)
+    : recording_(to), dice_(seed), server_({}, seed) {
+  auto const& made = step(cc::create_cluster{std::move(spec)});
   if (!made.declared.ok()) throw violation(made.declared.message);
   cluster_ = made.cluster;
+}
+
+cc::effects& world::step(cc::event e) {
+  if (recording_) recording_->steps.push_back({now_, e, {}});
+  auto& fx = server_.step(now_, e);
+  if (recording_) recording_->steps.back().effects = archive::saved(fx);
+  return fx;
 }
 
 void world::after(core::duration delay, std::function<void()> what) {
@@ -25,7 +34,7 @@ void world::run(core::time_point end) {
     if (in_place > 100'000) throw violation("time stands still");
     now_ = std::max(now_, std::min(next, due));
     if (due <= next) {
-      perform(server_.step(now_, cc::tick{}));
+      perform(step(cc::tick{}));
       continue;
     }
     auto const what = std::move(agenda_.begin()->second);
@@ -62,8 +71,7 @@ void world::deliver(std::uint64_t handle, cc::request r) {
   it->second.calls.insert(call);
   std::visit([call](auto& q) { q.from.call = call; }, r);
   fold(r.index());
-  cc::cluster_call asked{cluster_, std::move(r)};
-  perform(server_.step(now_, asked));
+  perform(step(cc::cluster_call{cluster_, std::move(r)}));
 }
 
 std::size_t world::endless_waits() const {
@@ -85,7 +93,7 @@ void world::drop(std::uint64_t handle) {
     sent_.erase(entry);
     for (auto const call : calls) {
       calls_.erase(call);
-      perform(server_.step(now_, cc::call_gone{cluster_, call}));
+      perform(step(cc::call_gone{cluster_, call}));
     }
   });
 }

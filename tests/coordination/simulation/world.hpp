@@ -20,9 +20,20 @@ struct violation : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// What went into the core, and what came out.
+struct recording {
+  struct step {
+    core::time_point at{};
+    cc::event what;
+    std::string effects;  // as an archive saves them
+  };
+  std::vector<step> steps;
+};
+
 class world {
  public:
-  world(std::uint64_t seed, cc::cluster_spec spec, cc::limits limits = {});
+  /// `to`: where to note every step, or null. REQUIRES: outlives the world.
+  world(std::uint64_t seed, cc::cluster_spec spec, recording* to = nullptr);
 
   core::time_point now() const { return now_; }
   simulation::random& dice() { return dice_; }
@@ -59,6 +70,7 @@ class world {
     std::set<core::call_id> calls;
     bool dropped = false;
   };
+  cc::effects& step(cc::event e);
   void deliver(std::uint64_t handle, cc::request r);
   void perform(cc::effects& fx);
   void look(cc::reply const& r, open_call const& c);
@@ -66,6 +78,7 @@ class world {
   void fold(std::uint64_t value);
   void fold(cc::reply const& r);
 
+  recording* const recording_;
   simulation::random dice_;
   cc::clusters server_;
   cc::cluster_id cluster_{};

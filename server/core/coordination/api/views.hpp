@@ -119,6 +119,13 @@ struct generation_view {
   std::size_t parked_key_waits = 0;
   std::size_t parked_watches = 0;
   std::size_t parked_calls = 0;  ///< all of them
+
+  template <class Archive>
+  void walk(Archive& a) {
+    a(number, incarnation, state, started, ended, cause, barriers_running, barriers_remembered,
+      keys, key_bytes, parked_polls, parked_key_waits, parked_watches, parked_calls);
+    for (auto& n : by_health) a(n);
+  }
 };
 
 struct cluster_view {

@@ -1,0 +1,117 @@
+// The table of barriers by itself: instances, arrivals, what is due, what is forgotten.
+#include "server/core/coordination/barriers/barrier_table.hpp"
+
+#include "tests/coordination/parts/saving.hpp"
+
+namespace muster::core::coordination {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr time_point start{std::chrono::seconds(1'000)};
+
+struct barriers_of_three : testing::Test {
+  barrier_number open(std::string_view id, task_index t, std::int64_t counter = 0) {
+    return table.instance_for(by(id, t, counter), start).number;
+  }
+  arrival by(std::string_view id, task_index t, std::int64_t counter = 0) {
+    return {.id = id, .counter = counter, .timeout = 60s, .task = t};
+  }
+  bool arrive(barrier_number n, task_index t, time_point now = start) {
+    return table.arrive(n, by({}, t), call_id{100 + t}, now);
+  }
+
+  limits few{.barriers_max = 2, .finished_barriers_max = 1};
+  barrier_table table{3, 10s, few};
+};
+
+TEST_F(barriers_of_three, all_who_come_are_named_at_the_end) {
+  auto const n = open("b", 0);
+  EXPECT_FALSE(arrive(n, 2));
+  EXPECT_FALSE(arrive(n, 0));
+  EXPECT_EQ(table.at(n).first, 2u);
+  EXPECT_TRUE(table.at(n).is_missing(1));
+  EXPECT_TRUE(arrive(n, 1));
+  auto const e = table.end(n, nullptr, start + 1s);
+  ASSERT_EQ(e.waiters.size(), 3u);
+  EXPECT_EQ(e.waiters[2].call, call_id{102}) << "in order of tasks";
+  EXPECT_EQ(e.instance, (barrier_instance{"b", 0}));
+  EXPECT_EQ(table.next_due(), never);
+  EXPECT_EQ(table.violated_invariant(), "");
+}
+
+TEST_F(barriers_of_three, the_next_count_opens_the_next_instance) {
+  auto const n = open("b", 0);
+  EXPECT_FALSE(table.instance_for(by("b", 1), start).opened) << "it runs";
+  table.end(n, nullptr, start);
+  EXPECT_FALSE(table.instance_for(by("b", 1, 0), start).opened) << "it has passed";
+  auto const again = table.instance_for(by("b", 1, 1), start);
+  EXPECT_TRUE(again.opened);
+  EXPECT_EQ(table.at(again.number).counter, 1);
+  EXPECT_EQ(table.fit(again.number, by("b", 1, 0)), arrival_fit::miscounted);
+  EXPECT_EQ(table.fit(again.number, by("b", 1, 1)), arrival_fit::fits);
+  EXPECT_EQ(table.fit(again.number, by("b", no_task, 1)), arrival_fit::no_participant);
+}
+
+TEST_F(barriers_of_three, other_participants_do_not_fit) {
+  auto two = by("b", 0);
+  two.who = std::make_shared<participants const>(participants{0, 2});
+  auto const n = table.instance_for(two, start).number;
+  EXPECT_EQ(table.fit(n, two), arrival_fit::fits);
+  EXPECT_EQ(table.fit(n, by("b", 0)), arrival_fit::other_participants);
+  two.task = 1;
+  EXPECT_EQ(table.fit(n, two), arrival_fit::no_participant);
+  two.with_strangers = true;
+  EXPECT_EQ(table.fit(n, two), arrival_fit::with_strangers);
+}
+
+TEST_F(barriers_of_three, a_reminder_is_due_once_and_then_the_end) {
+  auto const n = open("b", 0);
+  EXPECT_EQ(table.next_due(), start + 60s);
+  arrive(n, 0);
+  EXPECT_EQ(table.next_due(), start + 10s);
+  EXPECT_EQ(table.first_due(), n);
+  EXPECT_TRUE(table.remind(n, start + 10s));
+  EXPECT_EQ(table.next_due(), start + 60s);
+}
+
+TEST_F(barriers_of_three, who_steps_out_is_missing_and_who_gave_up_is_not) {
+  auto const n = open("b", 0);
+  arrive(n, 0), arrive(n, 1);
+  table.step_out(n, 0);
+  EXPECT_TRUE(table.at(n).is_missing(0));
+  table.step_out(n, 1);
+  table.note_gave_up(n, 1);
+  EXPECT_FALSE(table.at(n).is_missing(1));
+  EXPECT_EQ(table.at(n).arrived_count, 0u);
+  EXPECT_EQ(table.violated_invariant(), "");
+}
+
+TEST_F(barriers_of_three, the_oldest_finished_one_is_forgotten) {
+  auto const a = open("a", 0), b = open("b", 0);
+  EXPECT_TRUE(table.full());
+  table.end(a, nullptr, start), table.end(b, nullptr, start);
+  EXPECT_EQ(table.find("a"), nullptr);
+  EXPECT_EQ(table.find(a), nullptr) << "its number is not given again";
+  EXPECT_EQ(table.at(open("a", 0, 5)).counter, 5) << "whoever counts on is believed now";
+  EXPECT_EQ(table.violated_invariant(), "");
+}
+
+TEST_F(barriers_of_three, is_saved_whole) {
+  auto two = by("of two", 0);
+  two.who = std::make_shared<participants const>(participants{0, 2});
+  auto const n = table.instance_for(two, start).number;
+  table.arrive(n, two, call_id{1}, start);
+  table.keep_missing(n, "Missing 1", start);
+  table.end(open("b", 0), std::make_shared<fault const>(), start);
+  open("of all", 1);
+  barrier_table fresh(3, 10s, few);
+  expect_saved_whole(table, fresh);
+  EXPECT_EQ(fresh.violated_invariant(), "");
+  EXPECT_EQ(fresh.next_due(), table.next_due());
+  EXPECT_EQ(fresh.find("of two")->call_of(0), call_id{1});
+  EXPECT_TRUE(fresh.arrive(n, {.id = "of two", .task = 2}, call_id{2}, start));
+}
+
+}  // namespace
+}  // namespace muster::core::coordination

@@ -1,0 +1,75 @@
+// What went wrong, who was told, and how errors are cut.
+#include "server/core/coordination/errors/error_polls.hpp"
+#include "server/core/coordination/errors/failure_record.hpp"
+#include "server/core/coordination/errors/faults.hpp"
+#include "tests/coordination/parts/saving.hpp"
+
+namespace muster::core::coordination {
+namespace {
+
+TEST(failure_record, keeps_the_first_cause_and_tells_casualties_from_victims) {
+  failure_record r;
+  EXPECT_FALSE(r.is_casualty(1)) << "nothing has happened";
+  r.add_victim(2);
+  r.blame(0, {"a", {}, "boom", {}});
+  r.blame(1, {"b", {}, "later", {}});
+  EXPECT_EQ(r.cause()->message, "boom");
+  EXPECT_EQ(r.cause_task(), 0u);
+  EXPECT_FALSE(r.is_casualty(0));
+  EXPECT_TRUE(r.is_casualty(1));
+  EXPECT_FALSE(r.is_casualty(2));
+  EXPECT_EQ(r.with_cause("x"), "x\nFirst cause: boom");
+  EXPECT_EQ(r.with_cause("it went boom"), "it went boom") << "it is said already";
+}
+
+TEST(failure_record, fails_and_tells_everybody_once) {
+  failure_record r;
+  EXPECT_TRUE(r.fail());
+  EXPECT_FALSE(r.fail());
+  EXPECT_TRUE(r.tell_everybody(refusal(code::internal, "first")));
+  EXPECT_FALSE(r.tell_everybody(refusal(code::internal, "second")));
+  EXPECT_EQ(r.broadcast()->message, "first");
+}
+
+TEST(failure_record, is_saved_whole) {
+  failure_record r, fresh;
+  r.add_victim(2);
+  r.blame(0, {"a", "a:1", "boom", time_point(duration(7))});
+  r.fail();
+  r.tell_everybody(refusal(code::internal, "first"));
+  expect_saved_whole(r, fresh);
+  EXPECT_EQ(fresh.cause()->peer, "a:1");
+  EXPECT_EQ(fresh.broadcast()->message, "first");
+}
+
+TEST(error_polls, one_call_a_task) {
+  error_polls polls(2);
+  EXPECT_EQ(polls.take(0), call_id{});
+  polls.add(0, call_id{5});
+  EXPECT_EQ(polls.waiting(), 1u);
+  EXPECT_EQ(polls.take(0), call_id{5});
+  EXPECT_EQ(polls.waiting(), 0u);
+}
+
+TEST(error_polls, is_saved_whole) {
+  error_polls polls(2), fresh(2);
+  polls.note_poller();
+  polls.add(1, call_id{5});
+  polls.set_told(0, true);
+  expect_saved_whole(polls, fresh);
+  EXPECT_TRUE(fresh.polled());
+  EXPECT_TRUE(fresh.told(0));
+  EXPECT_EQ(fresh.of(1), call_id{5});
+}
+
+TEST(faults, have_room_for_their_details) {
+  std::string const text(10'000, 'x');
+  EXPECT_EQ(cut(text).size(), message_bytes_max);
+  EXPECT_LT(cut(text, 4'000).size(), cut(text).size());
+  auto const f = barrier_fault({"b", 3}, code::internal, "x");
+  EXPECT_EQ(f->barrier->counter, 3);
+  EXPECT_EQ(task_fault(7, code::internal, "x", true)->source, 7u);
+}
+
+}  // namespace
+}  // namespace muster::core::coordination

@@ -1,0 +1,102 @@
+// Watches, sets that ask who is alive, and the exchange of devices, each by itself.
+#include "server/core/coordination/groups/alive_groups.hpp"
+#include "server/core/coordination/groups/device_exchange.hpp"
+#include "server/core/coordination/groups/task_watches.hpp"
+#include "tests/coordination/parts/saving.hpp"
+
+namespace muster::core::coordination {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr time_point start{std::chrono::seconds(1'000)};
+
+std::vector<task_status> one_task() {
+  return {{0, agent_state::connected, incarnation{7}, nullptr}};
+}
+
+TEST(task_watches, changes_within_the_interval_are_told_as_one) {
+  task_watches watches(1, 5ms);
+  watches.note_change(start);
+  EXPECT_EQ(watches.due(), never) << "nobody watches";
+  watches.add(call_id{1}, false);
+  watches.note_change(start + 1ms);
+  watches.note_change(start + 2ms);
+  EXPECT_EQ(watches.due(), start + 6ms);
+  EXPECT_EQ(watches.take(), std::set<call_id>{call_id{1}});
+  EXPECT_EQ(watches.due(), never);
+}
+
+TEST(task_watches, one_snapshot_for_all_who_ask_at_one_version) {
+  task_watches watches(2, 5ms);
+  auto const first = watches.snapshot(0, 3, start, one_task);
+  EXPECT_EQ(watches.snapshot(0, 3, start, one_task), first);
+  EXPECT_NE(watches.snapshot(1, 3, start, one_task), first);
+  EXPECT_NE(watches.snapshot(0, 4, start, one_task), first);
+  EXPECT_TRUE(watches.just_told(0, 4, start + 4ms));
+  EXPECT_FALSE(watches.just_told(0, 4, start + 5ms));
+  watches.add(call_id{1}, true);
+  EXPECT_EQ(watches.due(), start + 5ms) << "what was missed is told when the interval is over";
+}
+
+TEST(task_watches, is_saved_whole) {
+  task_watches watches(2, 5ms), fresh(2, 5ms);
+  watches.snapshot(0, 3, start, one_task);
+  watches.add(call_id{1}, true);
+  expect_saved_whole(watches, fresh);
+  EXPECT_TRUE(fresh.just_told(0, 3, start));
+  EXPECT_EQ(fresh.due(), watches.due());
+  EXPECT_EQ(fresh.waiting(), 1u);
+}
+
+TEST(alive_groups, is_complete_when_every_connected_task_has_asked) {
+  alive_groups groups;
+  auto const all_but_2 = [](task_index t) { return t != 2; };
+  auto const g = groups.ask({0, 1, 2}, 0, call_id{1});
+  EXPECT_FALSE(groups.take_if_complete(g, all_but_2));
+  EXPECT_EQ(groups.ask({0, 1, 2}, 1, call_id{2}), g);
+  auto const done = groups.take_if_complete(g, all_but_2);
+  ASSERT_TRUE(done);
+  EXPECT_EQ(done->calls, (std::vector{call_id{1}, call_id{2}}));
+  EXPECT_EQ(groups.waiting(), 0u);
+  EXPECT_EQ(groups.violated_invariant(), "");
+}
+
+TEST(alive_groups, whoever_withdraws_has_not_asked) {
+  alive_groups groups;
+  auto const everybody = [](task_index) { return true; };
+  auto const g = groups.ask({0, 1}, 0, call_id{1});
+  groups.ask({0, 1}, 1, call_id{2});
+  groups.withdraw(g, call_id{1});
+  EXPECT_FALSE(groups.take_if_complete(g, everybody));
+  ASSERT_EQ(groups.of(1).size(), 1u);
+  groups.withdraw(g, call_id{2});
+  EXPECT_TRUE(groups.all().empty());
+}
+
+TEST(alive_groups, is_saved_whole) {
+  alive_groups groups, fresh;
+  auto const g = groups.ask({0, 1}, 0, call_id{1});
+  groups.ask({1, 2}, 2, call_id{2});
+  groups.ask({1, 2}, 2, call_id{3});
+  expect_saved_whole(groups, fresh);
+  EXPECT_EQ(fresh.violated_invariant(), "");
+  EXPECT_EQ(fresh.ask({0, 1}, 1, call_id{4}), g);
+}
+
+TEST(device_exchange, gathers_what_was_brought_in_the_order_asked_for) {
+  device_exchange devices(3), fresh(3);
+  devices.bring(0, {blob("a")});
+  devices.bring(2, {blob("c"), blob("d")});
+  EXPECT_TRUE(devices.has(0));
+  EXPECT_FALSE(devices.has(1));
+  EXPECT_EQ(devices.count(2), 2u);
+  EXPECT_EQ(devices.gathered(), nullptr);
+  devices.gather({2, 1, 0});
+  EXPECT_EQ(*devices.gathered(), (std::vector{blob("c"), blob("d"), blob("a")}));
+  expect_saved_whole(devices, fresh);
+  EXPECT_EQ(*fresh.gathered(), *devices.gathered());
+}
+
+}  // namespace
+}  // namespace muster::core::coordination

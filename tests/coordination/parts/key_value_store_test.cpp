@@ -1,0 +1,55 @@
+// The store by itself: who waits for what, and that nothing is lost when it is saved.
+#include "server/core/coordination/key_values/key_value_store.hpp"
+
+#include "tests/coordination/parts/saving.hpp"
+
+namespace muster::core::coordination {
+namespace {
+
+blob bytes(std::string_view text) {
+  return blob(text, encoding::bytes);
+}
+
+TEST(key_value_store, a_wait_is_common_to_all_who_wait_for_the_key) {
+  limits const l;
+  key_value_store store(l);
+  auto const a = store.wait("k", call_id{1}, {});
+  EXPECT_EQ(store.wait("k", call_id{2}, {"/k", "a:1"}), a);
+  EXPECT_NE(store.wait("other", call_id{3}, {}), a);
+  EXPECT_EQ(store.awaited(a), "k");
+  EXPECT_EQ(store.waiting_calls(), 3u);
+  auto const woken = store.wake("k");
+  ASSERT_EQ(woken.size(), 2u);
+  EXPECT_EQ(woken.at(call_id{2}).asked, "/k");
+  EXPECT_TRUE(store.wake("k").empty());
+  EXPECT_EQ(store.violated_invariant(), "");
+}
+
+TEST(key_value_store, the_last_who_leaves_ends_the_wait) {
+  limits const l;
+  key_value_store store(l);
+  auto const w = store.wait("k", call_id{1}, {});
+  store.wait("k", call_id{2}, {});
+  store.withdraw(w, call_id{1});
+  EXPECT_EQ(store.waiting_at(w).size(), 1u);
+  store.withdraw(w, call_id{2});
+  EXPECT_TRUE(store.waiting().empty());
+  EXPECT_EQ(store.violated_invariant(), "");
+}
+
+TEST(key_value_store, is_saved_whole) {
+  limits const l;
+  key_value_store store(l), fresh(l);
+  store.insert(time_point(duration(5)), "a/b", bytes("value"), false);
+  auto const gone = store.wait("gone", call_id{1}, {});
+  store.withdraw(gone, call_id{1});
+  auto const w = store.wait("k", call_id{2}, {"/k/", "a:1"});
+  expect_saved_whole(store, fresh);
+  EXPECT_EQ(fresh.find("a/b")->value.view(), "value");
+  EXPECT_EQ(fresh.bytes(), store.bytes());
+  EXPECT_EQ(fresh.waiting_at(w).at(call_id{2}).peer, "a:1");
+  EXPECT_EQ(fresh.violated_invariant(), "");
+}
+
+}  // namespace
+}  // namespace muster::core::coordination

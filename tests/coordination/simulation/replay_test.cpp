@@ -1,0 +1,83 @@
+// Everything that changes the core is an event: a recorded run, performed again by a fresh core,
+// gives the same effects, ids and views. And everything that there is can be saved: a core that is
+// read back in the middle of a run goes on as if nothing had happened.
+#include <gtest/gtest.h>
+
+#include "tests/coordination/simulation/simulation.hpp"
+#include "tests/coordination/simulation/world.hpp"
+#include "tests/support/archive.hpp"
+
+namespace muster::coordination_simulation {
+namespace {
+
+constexpr std::size_t all = 1'000'000;
+
+/// Every view there is, saved.
+std::string views_of(cc::clusters const& server, core::time_point now) {
+  archive::writer w;
+  for (auto const id : server.ids()) {
+    auto const& service = server.current(id);
+    w(id, server.spec(id), server.view(id, now), service.tasks(now, 0, all),
+      service.barriers(0, all), service.keys("", "", all), service.key_waits("", all));
+    for (auto const& b : service.barriers(0, all)) w(service.barrier(b.id));
+  }
+  return w.take();
+}
+
+/// Performs recorded steps, which must come out as they did.
+void replay(cc::clusters& server, recording const& r, std::size_t first, std::size_t end) {
+  for (auto i = first; i < end; ++i) {
+    auto event = r.steps[i].what;
+    ASSERT_EQ(archive::saved(server.step(r.steps[i].at, event)), r.steps[i].effects)
+        << "step " << i;
+  }
+}
+
+TEST(coordination_replay, the_same_events_give_the_same_effects_and_views) {
+  std::size_t steps = 0;
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    recording r;
+    simulate(seed, &r);
+    steps += r.steps.size();
+    cc::clusters one({}, seed), other({}, seed);
+    constexpr std::size_t stride = 25;
+    for (std::size_t i = 0; i < r.steps.size(); i += stride) {
+      auto const end = std::min(i + stride, r.steps.size());
+      replay(one, r, i, end);
+      replay(other, r, i, end);
+      if (HasFatalFailure()) return;
+      auto const now = r.steps[end - 1].at;
+      ASSERT_EQ(views_of(one, now), views_of(other, now)) << "after step " << end;
+    }
+    EXPECT_EQ(archive::saved(one), archive::saved(other));
+  }
+  EXPECT_GT(steps, 5'000u);
+}
+
+TEST(coordination_replay, a_core_that_was_saved_and_loaded_goes_on_the_same) {
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    recording r;
+    simulate(seed, &r);
+    auto const stride = r.steps.size() / 5 + 1;
+    auto kept = std::make_unique<cc::clusters>(cc::limits{}, seed);
+    for (std::size_t i = 0; i < r.steps.size(); i += stride) {
+      auto const end = std::min(i + stride, r.steps.size());
+      replay(*kept, r, i, end);
+      if (HasFatalFailure()) return;
+      auto const bytes = archive::saved(*kept);
+      auto fresh = std::make_unique<cc::clusters>(cc::limits{}, seed + 1);
+      ASSERT_TRUE(archive::load(*fresh, bytes));
+      EXPECT_EQ(archive::saved(*fresh), bytes);
+      EXPECT_EQ(fresh->violated_invariant(), "");
+      EXPECT_EQ(fresh->next_deadline(), kept->next_deadline());
+      auto const now = r.steps[end - 1].at;
+      EXPECT_EQ(views_of(*fresh, now), views_of(*kept, now));
+      kept = std::move(fresh);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace muster::coordination_simulation
