@@ -26,7 +26,10 @@ std::unique_ptr<task_process::reader> task_process::make_reader(asio::io_context
 
 void task_process::start() {
   number_ = output_.add_task(role_.name);
-  auto c = start_child({role_.argv, role_.environment});
+  auto c = start_child({.argv = role_.argv,
+                        .environment = role_.environment,
+                        .dies_with_thread = true,
+                        .keeps_ignored_signals = true});
   pid_ = c.pid;
   out_->pipe.assign(c.out.release());
   err_->pipe.assign(c.err.release());

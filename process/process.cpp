@@ -1,6 +1,6 @@
+// Waits with poll() for output, the end, the wish to stop and the deadlines of a program.
 #include "process/process.hpp"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
@@ -12,9 +12,8 @@
 #include <cerrno>
 #include <system_error>
 
-#include "process/file_descriptor.hpp"
+#include "process/child.hpp"
 #include "process/line_splitter.hpp"
-#include "process/spawn.hpp"
 
 namespace muster {
 namespace {
@@ -30,22 +29,9 @@ file_descriptor opened(int fd, char const* what) {
   return file_descriptor(fd);
 }
 
-struct pipe_ends {
-  file_descriptor reading;
-  file_descriptor writing;
-};
-
-pipe_ends make_pipe() {
-  int fds[2];
-  if (pipe2(fds, O_CLOEXEC) != 0) fail(errno, "pipe");
-  pipe_ends ends{file_descriptor(fds[0]), file_descriptor(fds[1])};
-  fcntl(ends.reading.get(), F_SETFL, O_NONBLOCK);
-  return ends;
-}
-
-// A file in memory: the program reads at its own pace, nobody has to feed it.
+// A file in memory: the program reads at its own pace, nobody has to feed it. Nothing: no file.
 file_descriptor input_of(std::string const& text) {
-  if (text.empty()) return opened(open("/dev/null", O_RDONLY | O_CLOEXEC), "/dev/null");
+  if (text.empty()) return {};
   auto file = opened(memfd_create("stdin", MFD_CLOEXEC), "memfd");
   for (std::size_t done = 0; done < text.size();) {
     auto const n = write(file.get(), text.data() + done, text.size() - done);
@@ -155,17 +141,17 @@ class watch {
 
 process_end run_process(process_options const& options, std::stop_token stop) {
   auto const in = input_of(options.standard_input);
-  auto out = make_pipe();
-  auto err = make_pipe();
   auto const stop_event = opened(eventfd(0, EFD_CLOEXEC), "eventfd");
-  auto const pid = spawn(options, {in.get(), out.writing.get(), err.writing.get()});
-  out.writing.reset();
-  err.writing.reset();
+  child_options start{.argv = options.argv, .environment = current_environment()};
+  for (auto const& [name, value] : options.env) start.environment[name] = value;
+  start.cwd = options.cwd;
+  start.in = in.get();
+  auto program = start_child(start);
   std::stop_callback const on_stop(stop, [&stop_event] {
     std::uint64_t const one = 1;
     [[maybe_unused]] auto const written = write(stop_event.get(), &one, sizeof one);
   });
-  return watch(options, pid, std::move(out.reading), std::move(err.reading))
+  return watch(options, program.pid, std::move(program.out), std::move(program.err))
       .until_end(stop_event.get());
 }
 
