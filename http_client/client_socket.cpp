@@ -1,9 +1,10 @@
+// Asio operations run to their end one by one, on TCP or on TLS over it.
 #include "http_client/client_socket.hpp"
 
 #include <boost/asio/connect.hpp>
 #include <boost/asio/ssl/error.hpp>
-#include <boost/asio/write.hpp>
 #include <boost/beast/http/read.hpp>
+#include <boost/beast/http/write.hpp>
 
 #include "base/text.hpp"
 #include "http_client/name_lookup.hpp"
@@ -123,10 +124,9 @@ bool client_socket::usable_for(http_target const& t) {
   return ec == asio::error::would_block;
 }
 
-error_code client_socket::write(std::string const& text) {
-  return perform_on_stream([&](auto& stream, auto done) {
-    asio::async_write(stream, asio::buffer(text), std::move(done));
-  });
+error_code client_socket::write(request_message const& message) {
+  return perform_on_stream(
+      [&](auto& stream, auto done) { beast::http::async_write(stream, message, std::move(done)); });
 }
 
 error_code client_socket::read_header(answer_parser& parser) {

@@ -9,7 +9,9 @@
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http/buffer_body.hpp>
+#include <boost/beast/http/message.hpp>
 #include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/span_body.hpp>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -26,6 +28,7 @@ class client_socket {
  public:
   using time_point = std::chrono::steady_clock::time_point;
   using error_code = boost::system::error_code;
+  using request_message = boost::beast::http::request<boost::beast::http::span_body<char const>>;
   using answer_parser = boost::beast::http::response_parser<boost::beast::http::buffer_body>;
 
   explicit client_socket(tls_options tls) : tls_(std::move(tls)) {}
@@ -41,7 +44,7 @@ class client_socket {
 
   /// For the operations that follow; none: as long as it takes.
   void limit(std::optional<time_point> at);
-  error_code write(std::string const& text);
+  error_code write(request_message const& message);
   error_code read_header(answer_parser& parser);
   error_code read_some(answer_parser& parser);
 

@@ -1,3 +1,4 @@
+// One exchange at a time: the request out, the answer in by pieces, lines cut from a stream.
 #include "http_client/http_client.hpp"
 
 #include "base/text.hpp"
@@ -15,15 +16,19 @@ constexpr std::size_t piece_bytes = 64 * 1024;
 constexpr std::size_t line_bytes_max = std::size_t{256} << 20;
 constexpr std::uint32_t header_bytes_max = 64 * 1024;
 
-std::string request_text(http_request const& r, http_target const& t) {
-  auto text = r.method + " " + t.path + " HTTP/1.1\r\nHost: " + t.authority() +
-              "\r\nUser-Agent: muster\r\n";
-  if (!r.token.empty()) text += "Authorization: Bearer " + r.token + "\r\n";
-  if (!r.body.empty()) text += "Content-Type: " + r.content_type + "\r\n";
-  if (!r.body.empty() || r.method == "POST" || r.method == "PUT")
-    text += "Content-Length: " + std::to_string(r.body.size()) + "\r\n";
-  for (auto const& [name, value] : r.headers) text += name + ": " + value + "\r\n";
-  return text + "\r\n" + r.body;
+// The body stays where it is.
+client_socket::request_message message_of(http_request const& r, http_target const& t) {
+  client_socket::request_message m;
+  m.method_string(r.method);
+  m.target(t.path);
+  m.set(http::field::host, t.authority());
+  m.set(http::field::user_agent, "muster");
+  if (!r.token.empty()) m.set(http::field::authorization, "Bearer " + r.token);
+  if (!r.body.empty()) m.set(http::field::content_type, r.content_type);
+  if (!r.body.empty() || r.method == "POST" || r.method == "PUT") m.content_length(r.body.size());
+  for (auto const& [name, value] : r.headers) m.insert(name, value);
+  m.body() = {r.body.data(), r.body.size()};
+  return m;
 }
 
 muster::status check_headers(http_request const& r) {
@@ -149,7 +154,8 @@ muster::result<http_response> http_client::impl::exchange(http_request const& r,
   if (!socket.usable_for(*t))
     if (auto bad = socket.connect(*t, limit(false)); !bad.ok()) return bad;
   socket.limit(limit(false));
-  auto const ec = socket.write(request_text(r, *t));
+  auto const message = message_of(r, *t);
+  auto const ec = socket.write(message);
   // A server that refuses a body answers before it has read all of it: look for the answer first.
   if (ec && is_timeout(ec)) {
     socket.close();

@@ -1,3 +1,4 @@
+// Taken apart by hand, to say what is wrong: Boost.URL knows only that something is.
 #include "http_client/url.hpp"
 
 #include <algorithm>
