@@ -1,3 +1,4 @@
+// Doubling pauses with a random part.
 #include "base/backoff.hpp"
 
 #include <algorithm>

@@ -1,6 +1,10 @@
 // Numbers, durations, base64 and percent escapes as text, and back.
 #include "base/text.hpp"
 
+#include <absl/strings/ascii.h>
+#include <absl/strings/escaping.h>
+#include <absl/strings/match.h>
+
 #include <algorithm>
 #include <charconv>
 
@@ -9,8 +13,6 @@ namespace muster {
 namespace {
 
 constexpr std::string_view hex_digits = "0123456789abcdef";
-constexpr std::string_view base64_digits =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 int hex_value(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -19,11 +21,9 @@ int hex_value(char c) {
   return -1;
 }
 
-int base64_value(char c) {
-  if (c == '-') c = '+';
-  if (c == '_') c = '/';
-  auto const at = base64_digits.find(c);
-  return at == std::string_view::npos ? -1 : static_cast<int>(at);
+// Debian's Abseil has a view of its own.
+absl::string_view as_absl(std::string_view text) {
+  return {text.data(), text.size()};
 }
 
 std::optional<std::int64_t> unit_us(std::string_view unit) {
@@ -70,41 +70,28 @@ std::optional<std::uint64_t> parse_number(std::string_view text) {
 }
 
 std::string base64(std::string_view bytes) {
-  std::string text;
-  text.reserve((bytes.size() + 2) / 3 * 4);
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    auto const byte = [&](std::size_t k) {
-      return k < bytes.size() ? static_cast<unsigned char>(bytes[k]) : 0u;
-    };
-    unsigned const word = byte(i) << 16 | byte(i + 1) << 8 | byte(i + 2);
-    text += base64_digits[word >> 18];
-    text += base64_digits[word >> 12 & 63];
-    text += i + 1 < bytes.size() ? base64_digits[word >> 6 & 63] : '=';
-    text += i + 2 < bytes.size() ? base64_digits[word & 63] : '=';
-  }
-  return text;
+  return absl::Base64Escape(as_absl(bytes));
 }
 
+std::string base64_for_urls(std::string_view bytes) {
+  return absl::WebSafeBase64Escape(as_absl(bytes));
+}
+
+// Abseil's decoder also skips blanks and takes dots for padding, but not the other alphabet and no
+// half of a padding: it sees plain digits only.
 std::optional<std::string> from_base64(std::string_view text) {
   for (int i = 0; i < 2 && text.ends_with('='); ++i) text.remove_suffix(1);
-  if (text.size() % 4 == 1) return {};
-  std::string bytes;
-  bytes.reserve(text.size() * 3 / 4);
-  unsigned word = 0;
-  int bits = 0;
-  for (char const c : text) {
-    int const digit = base64_value(c);
-    if (digit < 0) return {};
-    word = word << 6 | static_cast<unsigned>(digit);
-    bits += 6;
-    if (bits < 8) continue;
-    bits -= 8;
-    bytes += static_cast<char>(word >> bits & 0xff);
+  std::string digits(text);
+  for (char& c : digits) {
+    c = c == '-' ? '+' : c == '_' ? '/' : c;
+    if (!absl::ascii_isalnum(static_cast<unsigned char>(c)) && c != '+' && c != '/') return {};
   }
+  std::string bytes;
+  if (!absl::Base64Unescape(digits, &bytes)) return {};
   return bytes;
 }
 
-std::optional<std::string> unescape(std::string_view text, bool plus) {
+std::optional<std::string> percent_decoded(std::string_view text, bool plus) {
   std::string out;
   out.reserve(text.size());
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -123,31 +110,27 @@ std::optional<std::string> unescape(std::string_view text, bool plus) {
   return out;
 }
 
-std::string escape_path(std::string_view text) {
-  static constexpr std::string_view free = "-._~";
+std::string percent_encoded(std::string_view text) {
+  static constexpr std::string_view digits = "0123456789ABCDEF", marks = "-._~";
   std::string out;
   for (unsigned char const c : text) {
-    bool const letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    if (letter || free.find(static_cast<char>(c)) != std::string_view::npos) {
+    if (absl::ascii_isalnum(c) || marks.find(static_cast<char>(c)) != std::string_view::npos) {
       out += static_cast<char>(c);
     } else {
       out += '%';
-      out += "0123456789ABCDEF"[c >> 4];
-      out += "0123456789ABCDEF"[c & 15];
+      out += digits[c >> 4];
+      out += digits[c & 15];
     }
   }
   return out;
 }
 
 std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
-  return out;
+  return absl::AsciiStrToLower(as_absl(text));
 }
 
 bool equal_ignoring_case(std::string_view a, std::string_view b) {
-  return a.size() == b.size() && lower(a) == lower(b);
+  return absl::EqualsIgnoreCase(as_absl(a), as_absl(b));
 }
 
 }  // namespace muster

@@ -21,11 +21,14 @@ std::optional<std::uint64_t> parse_number(std::string_view text);
 
 /// RFC 4648 with padding; decoding accepts both alphabets and missing padding.
 std::string base64(std::string_view bytes);
+/// In the URL's alphabet, without padding.
+std::string base64_for_urls(std::string_view bytes);
 std::optional<std::string> from_base64(std::string_view text);
 
 /// Nothing when an escape is malformed. `plus`: '+' stands for a space (queries).
-std::optional<std::string> unescape(std::string_view text, bool plus);
-std::string escape_path(std::string_view text);
+std::optional<std::string> percent_decoded(std::string_view text, bool plus);
+/// All but letters, digits and -._~ is escaped: a path segment or a query's value.
+std::string percent_encoded(std::string_view text);
 
 bool equal_ignoring_case(std::string_view a, std::string_view b);
 std::string lower(std::string_view text);

@@ -1,4 +1,5 @@
-// Protobuf strings and JSON are UTF-8; what functions throw or print need not be.
+// UTF-8, checked and repaired: Protobuf strings and JSON must be it; what functions throw or print
+// need not. Pure functions, any thread.
 #pragma once
 
 #include <string>

@@ -37,7 +37,7 @@ void print_results_until(std::atomic<bool> const& unwanted, rest_options const& 
   bool whole = false;
   while (!whole && !unwanted && std::cout)
     whole = server.stream_within(
-        "/api/v1/jobs/" + url_encoded(id) + "/results?wait=true&from=" + std::to_string(next),
+        "/api/v1/jobs/" + percent_encoded(id) + "/results?wait=true&from=" + std::to_string(next),
         results_patience, take);
 }
 
@@ -51,7 +51,7 @@ void print_lines(rest& server, std::string const& id, follow_options const& o, s
     auto const left = std::chrono::floor<duration>(deadline - steady::now());
     auto const look = look_at_log(server, id, after, std::clamp(left, duration(1ms), pause));
     after = look.after;
-    auto const counts = counts_of(server.get("/api/v1/jobs/" + url_encoded(id)));
+    auto const counts = counts_of(server.get("/api/v1/jobs/" + percent_encoded(id)));
     if (!look.lines.empty())
       shared.above([&] {
         for (auto const& line : look.lines) std::cerr << log_text(line, counts.total() > 1) << '\n';
@@ -78,7 +78,7 @@ json::value follow_job(rest& server, std::string const& id, follow_options const
   }
   results.get();
   shared.above([&] { printer.finish(); });
-  return server.get("/api/v1/jobs/" + url_encoded(id));
+  return server.get("/api/v1/jobs/" + percent_encoded(id));
 }
 
 }  // namespace muster::cli

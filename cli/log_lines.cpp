@@ -18,7 +18,7 @@ std::string log_text(json::value const& line, bool several) {
 
 log_look look_at_log(rest& server, std::string const& id, std::uint64_t after, duration wait,
                      std::uint64_t tail) {
-  auto path = (id.starts_with("cl_") ? "/api/v1/closures/" : "/api/v1/jobs/") + url_encoded(id);
+  auto path = (id.starts_with("cl_") ? "/api/v1/closures/" : "/api/v1/jobs/") + percent_encoded(id);
   path += tail > 0 ? "/logs?tail=" + std::to_string(tail)
                    : "/logs?limit=1000&after=" + std::to_string(after);
   if (wait > duration{}) path += "&wait=" + to_string(wait);

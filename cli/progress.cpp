@@ -103,7 +103,7 @@ json::value wait_for_job(rest& server, std::string const& id, std::optional<dura
                          bool quiet) {
   screen shown(quiet);
   bool const terminal = shown.drawing();
-  auto const path = "/api/v1/jobs/" + url_encoded(id);
+  auto const path = "/api/v1/jobs/" + percent_encoded(id);
   duration const pause = quiet ? poll_max : terminal ? duration(redraw_every) : report_every;
   auto const deadline = timeout ? steady::now() + *timeout : steady::time_point::max();
   progress_text text;

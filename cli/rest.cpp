@@ -1,7 +1,5 @@
 #include "cli/rest.hpp"
 
-#include <cctype>
-
 namespace muster::cli {
 namespace {
 
@@ -128,22 +126,6 @@ std::string in_full(json::value const& failure) {
     text += " (" + worker + (attempt > 0 ? ", attempt " + std::to_string(attempt) : "") + ")";
   auto const traceback = text_of(failure, "traceback");
   return traceback.empty() ? text : text + "\n" + traceback;
-}
-
-std::string url_encoded(std::string_view text) {
-  constexpr char digits[] = "0123456789ABCDEF";
-  std::string out;
-  for (char const c : text) {
-    auto const byte = static_cast<unsigned char>(c);
-    if (std::isalnum(byte) || c == '-' || c == '_' || c == '.' || c == '~') {
-      out += c;
-    } else {
-      out += '%';
-      out += digits[byte >> 4];
-      out += digits[byte & 15];
-    }
-  }
-  return out;
 }
 
 json::value const& field_of(json::value const& object, std::string_view key) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/durations.hpp"
 #include "http_client/http_client.hpp"
@@ -65,9 +66,6 @@ class rest {
 std::string in_short(json::value const& failure);
 /// The same with " (worker:2, attempt 1)", then the traceback if there is one.
 std::string in_full(json::value const& failure);
-
-/// A path segment or query value made safe for a URL.
-std::string url_encoded(std::string_view text);
 
 // Fields of an answer, forgiving: a field that is missing or of another type reads as empty or 0,
 // so that the verbs also work with a newer server.

@@ -54,7 +54,7 @@ void add_result_option(CLI::App& verb, result_format& format) {
 
 void print_results(rest& server, std::string const& job, result_format format) {
   result_printer printer(format);
-  server.stream("/api/v1/jobs/" + url_encoded(job) + "/results", [&](std::string_view line) {
+  server.stream("/api/v1/jobs/" + percent_encoded(job) + "/results", [&](std::string_view line) {
     if (!line.empty()) printer.print(line);
     return std::cout.good();  // whoever reads our output may have gone away
   });

@@ -1,3 +1,4 @@
+// What all resolvers have: masters from addresses, accelerators counted among devices.
 #include "muster/cluster_resolver.hpp"
 
 #include <cstdlib>

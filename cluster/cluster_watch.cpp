@@ -1,3 +1,4 @@
+// A thread that asks again and again, and tells what has changed.
 #include "muster/cluster_watch.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Reads the file anew for each question.
 #include "muster/file_resolver.hpp"
 
 #include "cluster/text_file.hpp"

@@ -1,3 +1,4 @@
+// GPUs by CUDA_VISIBLE_DEVICES, else by what the driver shows below /proc.
 #include "cluster/gpu_list.hpp"
 
 #include <filesystem>

@@ -1,3 +1,4 @@
+// Boost.JSON parses; a second pass over the text finds keys that are there twice.
 #include "cluster/json_text.hpp"
 
 #include <algorithm>

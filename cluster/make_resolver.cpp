@@ -1,3 +1,4 @@
+// The line of text, cut outside of JSON: members of a union, then the kind, its value, its keys.
 #include "muster/make_resolver.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SageMaker's list of hosts as the TF_CONFIG that it stands for.
 #include "muster/sagemaker_resolver.hpp"
 
 #include <algorithm>

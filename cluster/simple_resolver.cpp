@@ -1,3 +1,4 @@
+// Answers with what it was given.
 #include "muster/simple_resolver.hpp"
 
 namespace muster {

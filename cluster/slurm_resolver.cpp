@@ -1,3 +1,4 @@
+// Ranks of a step onto jobs, hosts and ports, and GPUs onto ranks.
 #include "muster/slurm_resolver.hpp"
 
 #include <numeric>

@@ -1,3 +1,4 @@
+// A step's variables, and where its distribution puts each rank.
 #include "cluster/slurm_step.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// A cluster from JSON, with the place of each fault.
 #include "cluster/spec_json.hpp"
 
 #include <boost/json/serialize.hpp>

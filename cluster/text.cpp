@@ -1,3 +1,4 @@
+// Quoting for one-line errors, and the small parsers of the grammars here.
 #include "cluster/text.hpp"
 
 #include <algorithm>

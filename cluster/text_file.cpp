@@ -1,3 +1,4 @@
+// A whole file with a limit; what is wrong with it as an error of clusters.
 #include "cluster/text_file.hpp"
 
 #include <cerrno>

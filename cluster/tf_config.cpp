@@ -1,3 +1,4 @@
+// TF_CONFIG field by field, each fault with its name.
 #include "muster/tf_config.hpp"
 
 #include <boost/json/serialize.hpp>

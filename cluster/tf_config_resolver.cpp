@@ -1,3 +1,4 @@
+// TF_CONFIG, read anew for each question, under the overrides.
 #include "muster/tf_config_resolver.hpp"
 
 #include "cluster/task_rules.hpp"

@@ -1,3 +1,4 @@
+// Merges specs job by job: dense jobs are appended, sparse ones must not overlap.
 #include "muster/union_resolver.hpp"
 
 #include <algorithm>

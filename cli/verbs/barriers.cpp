@@ -17,7 +17,7 @@ struct options {
 };
 
 std::string base(options const& o) {
-  return "/api/v1/clusters/" + url_encoded(o.cluster) + "/barriers";
+  return "/api/v1/clusters/" + percent_encoded(o.cluster) + "/barriers";
 }
 
 std::string ms_rounded(json::value const& of, std::string_view key) {
@@ -88,7 +88,7 @@ int run(options& o) {
     return exit_ok;
   }
   words.at_most(1);
-  auto const path = base(o) + "/" + url_encoded(words.need(0, "ID"));
+  auto const path = base(o) + "/" + percent_encoded(words.need(0, "ID"));
   if (words.action() == "show") {
     show(server.get(path), o.output);
     return exit_ok;

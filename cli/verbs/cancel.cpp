@@ -19,7 +19,7 @@ int run(options& o) {
   if (kind.empty())
     throw command_error(exit_usage, "'" + o.id + "' is neither a job (job_…) nor a closure (cl_…)");
   rest server(o.rest);
-  server.post("/api/v1/" + kind + "/" + url_encoded(o.id) + "/cancel", {});
+  server.post("/api/v1/" + kind + "/" + percent_encoded(o.id) + "/cancel", {});
   std::cout << o.id << " is asked to stop\n";
   return exit_ok;
 }

@@ -35,7 +35,7 @@ void list(rest& server, options const& o) {
   std::string page;
   do {
     auto const answer = server.get("/api/v1/clusters?limit=1000" +
-                                   (page.empty() ? page : "&page_token=" + url_encoded(page)));
+                                   (page.empty() ? page : "&page_token=" + percent_encoded(page)));
     for (auto const& c : list_of(answer, "clusters")) all.push_back(c);
     page = text_of(answer, "next_page_token");
   } while (!page.empty());
@@ -142,7 +142,7 @@ void create(rest& server, action_words const& words, options const& o) {
 int run(options& o) {
   action_words const words("clusters", o.words, {"list", "create", "show", "delete"});
   rest server(o.rest);
-  auto const path = [&] { return "/api/v1/clusters/" + url_encoded(words.need(0, "NAME")); };
+  auto const path = [&] { return "/api/v1/clusters/" + percent_encoded(words.need(0, "NAME")); };
   if (words.action() == "list") {
     words.at_most(0);
     list(server, o);

@@ -15,7 +15,7 @@ struct options {
 
 int run(options& o) {
   rest server(o.rest);
-  auto const answer = server.get("/api/v1/closures/" + url_encoded(o.id) + "/explain");
+  auto const answer = server.get("/api/v1/closures/" + percent_encoded(o.id) + "/explain");
   if (o.output == output_format::json)
     std::cout << json::serialize(answer) << '\n';
   else

@@ -28,8 +28,9 @@ int fetch_value(rest& server, options const& o) {
       wait = std::clamp(*o.timeout - std::chrono::floor<duration>(steady::now() - start),
                         duration(1000), wait);
     auto const response = server.send(
-        "GET", "/api/v1/remote_values/" + url_encoded(o.id) + "/value?timeout=" + to_string(wait),
-        {}, {}, wait + std::chrono::seconds(30));
+        "GET",
+        "/api/v1/remote_values/" + percent_encoded(o.id) + "/value?timeout=" + to_string(wait), {},
+        {}, wait + std::chrono::seconds(30));
     if (response.ok()) {
       std::cout << response.body;
       if (response.header("Content-Type").starts_with("application/json") &&

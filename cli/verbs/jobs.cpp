@@ -80,7 +80,7 @@ void print_list(json::array const& jobs) {
 int run(options& o) {
   rest server(o.rest);
   auto const path = o.id.empty() ? "/api/v1/jobs?limit=" + std::to_string(o.limit)
-                                 : "/api/v1/jobs/" + url_encoded(o.id);
+                                 : "/api/v1/jobs/" + percent_encoded(o.id);
   auto const answer = server.get(path);
   if (o.output == output_format::json)
     std::cout << json::serialize(o.id.empty() ? json::value(list_of(answer, "jobs")) : answer)

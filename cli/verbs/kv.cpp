@@ -26,7 +26,7 @@ struct options {
 constexpr duration one_wait = std::chrono::seconds(30);
 
 std::string base(options const& o) {
-  return "/api/v1/clusters/" + url_encoded(o.cluster) + "/kv";
+  return "/api/v1/clusters/" + percent_encoded(o.cluster) + "/kv";
 }
 
 // A listing in the terminal shows the beginning of each value, JSON the whole.
@@ -42,8 +42,8 @@ int list(rest& server, action_words const& words, options const& o) {
   json::array all;
   std::string page;
   do {
-    auto path = base(o) + "?limit=1000&prefix=" + url_encoded(prefix);
-    if (!page.empty()) path += "&page_token=" + url_encoded(page);
+    auto path = base(o) + "?limit=1000&prefix=" + percent_encoded(prefix);
+    if (!page.empty()) path += "&page_token=" + percent_encoded(page);
     auto const answer = server.get(path);
     for (auto const& key : list_of(answer, "keys")) all.push_back(key);
     page = text_of(answer, "next_page_token");
@@ -78,7 +78,7 @@ int get(rest& server, action_words const& words, options const& o) {
   using steady = std::chrono::steady_clock;
   words.at_most(1);
   auto const key = words.need(0, "KEY");
-  auto const path = base(o) + "/" + url_encoded(key);
+  auto const path = base(o) + "/" + percent_encoded(key);
   auto const start = steady::now();
   for (;;) {
     auto const past = std::chrono::floor<duration>(steady::now() - start);
@@ -101,7 +101,7 @@ int put(rest& server, action_words const& words, options const& o) {
   auto value = words.rest()[1];
   if (value == "-") value.assign(std::istreambuf_iterator<char>(std::cin), {});
   auto const done =
-      server.put(base(o) + "/" + url_encoded(key), std::move(value), o.insert ? "*" : "");
+      server.put(base(o) + "/" + percent_encoded(key), std::move(value), o.insert ? "*" : "");
   if (done.status == 412)
     throw command_error(exit_failed,
                         "key '" + key + "' exists already; without --insert it is overwritten");
@@ -112,7 +112,7 @@ int put(rest& server, action_words const& words, options const& o) {
 
 int erase(rest& server, action_words const& words, options const& o) {
   words.at_most(1);
-  auto const path = base(o) + "/" + url_encoded(words.need(0, "KEY"));
+  auto const path = base(o) + "/" + percent_encoded(words.need(0, "KEY"));
   auto const done = server.send("DELETE", o.recursive ? path + "?recursive=true" : path);
   if (done.status == 409 && !o.recursive)
     throw command_error(
@@ -124,8 +124,8 @@ int erase(rest& server, action_words const& words, options const& o) {
 int waits(rest& server, action_words const& words, options const& o) {
   words.at_most(1);
   auto const prefix = words.rest().empty() ? std::string() : words.rest()[0];
-  auto const answer = server.get("/api/v1/clusters/" + url_encoded(o.cluster) +
-                                 "/kv_waits?limit=1000&prefix=" + url_encoded(prefix));
+  auto const answer = server.get("/api/v1/clusters/" + percent_encoded(o.cluster) +
+                                 "/kv_waits?limit=1000&prefix=" + percent_encoded(prefix));
   if (o.output == output_format::json) {
     std::cout << json::serialize(answer) << '\n';
     return exit_ok;

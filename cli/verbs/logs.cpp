@@ -21,7 +21,7 @@ constexpr auto one_wait = std::chrono::seconds(30);
 
 bool has_several(rest& server, std::string const& id) {
   return id.starts_with("job_") &&
-         counts_of(server.get("/api/v1/jobs/" + url_encoded(id))).total() > 1;
+         counts_of(server.get("/api/v1/jobs/" + percent_encoded(id))).total() > 1;
 }
 
 int run(options& o) {

@@ -40,7 +40,7 @@ void list(rest& server, options const& o) {
   std::string page;
   do {
     auto const answer = server.get(values + "?limit=1000" +
-                                   (page.empty() ? page : "&page_token=" + url_encoded(page)));
+                                   (page.empty() ? page : "&page_token=" + percent_encoded(page)));
     for (auto const& v : list_of(answer, "per_worker_values")) all.push_back(v);
     page = text_of(answer, "next_page_token");
   } while (!page.empty());
@@ -94,7 +94,7 @@ int run(options& o) {
   if (!o.action.empty()) all.insert(all.begin(), o.action);
   action_words const words("per-worker", all, {"list", "create", "show", "release"});
   rest server(o.rest);
-  auto const path = [&] { return values + "/" + url_encoded(words.need(0, "ID")); };
+  auto const path = [&] { return values + "/" + percent_encoded(words.need(0, "ID")); };
   if (words.action() == "create") {
     create(server, words, o);
     return exit_ok;

@@ -16,10 +16,10 @@ struct options {
 };
 
 std::string query(options const& o, std::string const& page) {
-  auto text = "/api/v1/clusters/" + url_encoded(o.cluster) + "/tasks?limit=1000";
-  if (!o.state.empty()) text += "&state=" + url_encoded(o.state);
-  if (!o.job.empty()) text += "&job=" + url_encoded(o.job);
-  if (!page.empty()) text += "&page_token=" + url_encoded(page);
+  auto text = "/api/v1/clusters/" + percent_encoded(o.cluster) + "/tasks?limit=1000";
+  if (!o.state.empty()) text += "&state=" + percent_encoded(o.state);
+  if (!o.job.empty()) text += "&job=" + percent_encoded(o.job);
+  if (!page.empty()) text += "&page_token=" + percent_encoded(page);
   return text;
 }
 

@@ -1,3 +1,4 @@
+// Hosts and ports, checked and joined; endpoints with or without a scheme, taken apart.
 #include "cluster/http/addresses.hpp"
 
 #include "cluster/text.hpp"

@@ -1,3 +1,4 @@
+// One question over its tries: which answers are worth another, how long to wait, what to say.
 #include "cluster/http/api_client.hpp"
 
 #include <algorithm>

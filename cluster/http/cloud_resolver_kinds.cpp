@@ -1,3 +1,4 @@
+// The table of the resolvers that ask services: their keys, and options made of them.
 #include "cluster/http/cloud_resolver_kinds.hpp"
 
 #include "cluster/http/gce_resolver.hpp"

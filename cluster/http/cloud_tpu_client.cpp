@@ -1,3 +1,4 @@
+// Questions to the Cloud TPU API and to the hosts of a TPU.
 #include "cluster/http/cloud_tpu_client.hpp"
 
 #include <algorithm>
@@ -78,13 +79,18 @@ cloud_tpu_client::cloud_tpu_client(environment_lookup environment, options o)
     throw invalid("tpu: API version " + quoted(options_.api_version) + " is neither v1 nor v2");
 }
 
-// A new one for each question: connections that were idle for long are closed by the service.
-api_client cloud_tpu_client::make_client() {
+api_service cloud_tpu_client::service() const {
   api_service s;
-  s.token = google_token(metadata_, options_.token_file);
-  s.remedy = google_remedy("tpu.nodes.get");
   s.limits = options_.limits;
   s.time = options_.time;
+  return s;
+}
+
+// A new one for each question: connections that were idle for long are closed by the service.
+api_client cloud_tpu_client::make_client() {
+  auto s = service();
+  s.token = google_token(metadata_, options_.token_file);
+  s.remedy = google_remedy("tpu.nodes.get");
   return api_client(s);
 }
 
@@ -92,10 +98,7 @@ std::string cloud_tpu_client::find_api() {
   if (options_.discovery_url.empty()) return options_.api_url + "/" + options_.api_version + "/";
   auto const url =
       filled(filled(options_.discovery_url, "{api}", "tpu"), "{apiVersion}", options_.api_version);
-  api_service s;  // discovery documents are public
-  s.limits = options_.limits;
-  s.time = options_.time;
-  api_client client(s);
+  api_client client(service());  // discovery documents are public
   auto const document = client.get(url);
   json_place const top(document, url);
   auto root = top.at("rootUrl").text();
@@ -108,8 +111,8 @@ std::string cloud_tpu_client::find_api() {
 std::string cloud_tpu_client::node_url() {
   if (options_.project.empty()) options_.project = metadata_.project();
   if (options_.zone.empty()) options_.zone = metadata_.zone();
-  return find_api() + "projects/" + muster::escape_path(options_.project) + "/locations/" +
-         muster::escape_path(options_.zone) + "/nodes/" + muster::escape_path(name_.name);
+  return find_api() + "projects/" + muster::percent_encoded(options_.project) + "/locations/" +
+         muster::percent_encoded(options_.zone) + "/nodes/" + muster::percent_encoded(name_.name);
 }
 
 tpu_node cloud_tpu_client::node() {
@@ -199,9 +202,7 @@ std::string cloud_tpu_client::version_url(std::string const& endpoint) const {
 }
 
 void cloud_tpu_client::configure_version(std::string const& version, restart how) {
-  api_service s;
-  s.limits = options_.limits;
-  s.time = options_.time;
+  auto s = service();
   s.remedy = [](unsigned status) {
     return std::string(status == 404 ? "this host cannot change its version" : "");
   };
@@ -213,7 +214,7 @@ void cloud_tpu_client::configure_version(std::string const& version, restart how
   for (auto const& host : hosts) {
     api_request const request{
         "POST",
-        version_url(host) + "/" + muster::escape_path(version) +
+        version_url(host) + "/" + muster::percent_encoded(version) +
             "?restartType=" + (how == restart::always ? "always" : "ifNeeded"),
         {},
         false};
@@ -231,10 +232,7 @@ void cloud_tpu_client::configure_version(std::string const& version, restart how
 }
 
 std::optional<std::string> cloud_tpu_client::current_version() {
-  api_service s;
-  s.limits = options_.limits;
-  s.time = options_.time;
-  api_client client(s);
+  api_client client(service());
   auto const hosts = endpoints();
   if (hosts.empty()) throw missing("TPU " + quoted(name_.name) + " has no endpoints");
   api_request const request{"GET", version_url(hosts.front())};

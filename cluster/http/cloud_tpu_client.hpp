@@ -85,6 +85,7 @@ class cloud_tpu_client {
  private:
   std::string node_url();
   std::string find_api();
+  api_service service() const;
   api_client make_client();
   std::string version_url(std::string const& endpoint) const;
 

@@ -1,3 +1,4 @@
+// Lists an instance group, then asks for the address of each machine.
 #include "cluster/http/gce_resolver.hpp"
 
 #include <algorithm>
@@ -47,13 +48,13 @@ std::optional<int> gce_resolver::task_id() {
 std::vector<gce_resolver::machine> gce_resolver::running(api_client& api,
                                                          std::string const& project,
                                                          std::string const& place) const {
-  auto const first = options_.api_url + "/projects/" + muster::escape_path(project) + "/" + place +
-                     "/instanceGroups/" + muster::escape_path(options_.instance_group) +
+  auto const first = options_.api_url + "/projects/" + muster::percent_encoded(project) + "/" +
+                     place + "/instanceGroups/" + muster::percent_encoded(options_.instance_group) +
                      "/listInstances?orderBy=name&maxResults=" + std::to_string(page_size);
   std::vector<machine> all;
   std::string next;
   for (int page = 0; page < pages_max; ++page) {
-    auto const url = next.empty() ? first : first + "&pageToken=" + muster::escape_path(next);
+    auto const url = next.empty() ? first : first + "&pageToken=" + muster::percent_encoded(next);
     auto const body = api.ask({"POST", url, R"({"instanceState":"RUNNING"})"});
     json_place const top(body, url);
     for (auto const& item : top.items_of("items")) {
@@ -80,10 +81,10 @@ std::vector<gce_resolver::machine> gce_resolver::running(api_client& api,
 muster::cluster_spec gce_resolver::cluster_spec() {
   cluster::google_metadata metadata(environment_lookup_, options_.limits, options_.time);
   auto const project = options_.project.empty() ? metadata.project() : options_.project;
-  auto const place =
-      options_.region.empty()
-          ? "zones/" + muster::escape_path(options_.zone.empty() ? metadata.zone() : options_.zone)
-          : "regions/" + muster::escape_path(options_.region);
+  auto const place = options_.region.empty()
+                         ? "zones/" + muster::percent_encoded(
+                                          options_.zone.empty() ? metadata.zone() : options_.zone)
+                         : "regions/" + muster::percent_encoded(options_.region);
   cluster::api_service service;
   service.token = cluster::google_token(metadata, options_.token_file);
   service.remedy = cluster::google_remedy("compute.instanceGroups.list and compute.instances.get");

@@ -1,3 +1,4 @@
+// The metadata server of a machine of Google Cloud, and tokens that it gives.
 #include "cluster/http/google_metadata.hpp"
 
 #include <algorithm>

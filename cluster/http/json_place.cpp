@@ -1,3 +1,4 @@
+// Each step into an answer adds to the path that a fault would name.
 #include "cluster/http/json_place.hpp"
 
 #include <boost/json/array.hpp>

@@ -1,3 +1,4 @@
+// One listing of pods, page by page.
 #include "cluster/http/kubernetes_pods.hpp"
 
 #include "base/text.hpp"
@@ -46,15 +47,15 @@ constexpr unsigned gone = 410;
 std::vector<kubernetes_pod> list_kubernetes_pods(api_client& api, std::string const& server,
                                                  std::string const& name_space,
                                                  std::string const& selector) {
-  auto const scope = name_space == "*" ? "" : "/namespaces/" + muster::escape_path(name_space);
+  auto const scope = name_space == "*" ? "" : "/namespaces/" + muster::percent_encoded(name_space);
   auto const first = server + "/api/v1" + scope +
-                     "/pods?labelSelector=" + muster::escape_path(selector) +
+                     "/pods?labelSelector=" + muster::percent_encoded(selector) +
                      "&limit=" + std::to_string(pods_of_a_page);
   std::vector<kubernetes_pod> all;
   std::string next;
   int restarts = 0;
   for (int page = 0; page < pod_pages_max; ++page) {
-    auto const url = next.empty() ? first : first + "&continue=" + muster::escape_path(next);
+    auto const url = next.empty() ? first : first + "&continue=" + muster::percent_encoded(next);
     api_request const request{"GET", url};
     auto const answer = api.send(request);
     if (answer.status == gone && !next.empty() && ++restarts <= restarts_max) {

@@ -1,3 +1,4 @@
+// Finds the API server, lists the pods of each job, and puts their addresses in order.
 #include "cluster/http/kubernetes_resolver.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Connects a UDP socket, which sends nothing, and looks which address it got.
 #include "cluster/http/local_address.hpp"
 
 #include <boost/asio/io_context.hpp>

@@ -1,3 +1,4 @@
+// Compares runs of digits as numbers of any length, the rest by character.
 #include "cluster/http/natural_order.hpp"
 
 #include <algorithm>

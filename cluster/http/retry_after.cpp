@@ -1,3 +1,4 @@
+// Times as HTTP and Google's APIs write them.
 #include "cluster/http/retry_after.hpp"
 
 #include <algorithm>

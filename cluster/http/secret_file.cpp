@@ -1,3 +1,4 @@
+// Reads a file that holds one line.
 #include "cluster/http/secret_file.hpp"
 
 #include <cerrno>

@@ -1,3 +1,4 @@
+// The real clocks.
 #include "cluster/http/time_source.hpp"
 
 #include <memory>

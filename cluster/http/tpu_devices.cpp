@@ -1,3 +1,4 @@
+// Cores of TPUs, by device names, by type and by topology.
 #include "cluster/http/tpu_devices.hpp"
 
 #include "cluster/text.hpp"

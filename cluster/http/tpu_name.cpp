@@ -1,3 +1,4 @@
+// Where a TPU's name may come from, and the forms it may have.
 #include "cluster/http/tpu_name.hpp"
 
 #include "cluster/http/addresses.hpp"

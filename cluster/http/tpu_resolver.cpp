@@ -1,3 +1,4 @@
+// The hosts of a TPU as one job, with a coordinator beside them where one is named.
 #include "cluster/http/tpu_resolver.hpp"
 
 #include "cluster/http/addresses.hpp"

@@ -56,11 +56,12 @@ TEST(text, base64_goes_both_ways) {
 }
 
 TEST(text, percent_escapes_are_decoded_or_refused) {
-  EXPECT_EQ(unescape("a%20b+c", false), "a b+c");
-  EXPECT_EQ(unescape("a%20b+c", true), "a b c");
-  EXPECT_EQ(unescape("%C3%a9", false), "é");
-  for (auto const* bad : {"%", "%2", "%zz", "abc%4"}) EXPECT_FALSE(unescape(bad, false)) << bad;
-  EXPECT_EQ(unescape(escape_path("a b/ü%"), false), "a b/ü%");
+  EXPECT_EQ(percent_decoded("a%20b+c", false), "a b+c");
+  EXPECT_EQ(percent_decoded("a%20b+c", true), "a b c");
+  EXPECT_EQ(percent_decoded("%C3%a9", false), "é");
+  for (auto const* bad : {"%", "%2", "%zz", "abc%4"})
+    EXPECT_FALSE(percent_decoded(bad, false)) << bad;
+  EXPECT_EQ(percent_decoded(percent_encoded("a b/ü%"), false), "a b/ü%");
 }
 
 TEST(text, a_number_is_all_of_the_text) {

@@ -1,3 +1,4 @@
+// Splits a query, and makes typed values and page tokens of its texts.
 #include "web/http/query.hpp"
 
 #include "base/text.hpp"
@@ -81,11 +82,7 @@ std::string page_token(char kind, std::uint64_t cursor) {
 }
 
 std::string page_token(char kind, std::string_view cursor) {
-  auto text = base64(kind + std::string(cursor));
-  while (text.ends_with('=')) text.pop_back();
-  // The URL's alphabet, since a token goes back in a query.
-  for (char& c : text) c = c == '+' ? '-' : c == '/' ? '_' : c;
-  return text;
+  return base64_for_urls(kind + std::string(cursor));
 }
 
 std::optional<problem> parse_query(std::string_view text, request& into) {
@@ -95,8 +92,8 @@ std::optional<problem> parse_query(std::string_view text, request& into) {
     text.remove_prefix(std::min(end + 1, text.size()));
     if (part.empty()) continue;
     auto const equals = std::min(part.find('='), part.size());
-    auto name = unescape(part.substr(0, equals), true);
-    auto value = unescape(part.substr(std::min(equals + 1, part.size())), true);
+    auto name = percent_decoded(part.substr(0, equals), true);
+    auto value = percent_decoded(part.substr(std::min(equals + 1, part.size())), true);
     if (!name || !value) return invalid({}, "the query has a malformed % escape");
     for (auto const& [known, unused] : into.query)
       if (known == *name) return invalid(*name, "given twice");

@@ -26,7 +26,7 @@ bool matches(std::string_view pattern, std::string_view path,
       if (want != got) return false;
       continue;
     }
-    auto value = unescape(got, false);
+    auto value = percent_decoded(got, false);
     if (!value || value->empty() || value->find('\0') != std::string::npos) return false;
     captures.emplace_back(want.substr(1, want.size() - (rest ? 3 : 2)), std::move(*value));
   }

@@ -1,6 +1,7 @@
 #include "web/json/cluster_json.hpp"
 
 #include "base/text.hpp"
+#include "base/utf8.hpp"
 
 namespace muster::web {
 

@@ -1,33 +1,15 @@
+// Escapes and numbers of JSON text.
 #include "web/json/json_out.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+
+#include "base/utf8.hpp"
 
 namespace muster::web {
 
 namespace {
-
-// Length of the well-formed UTF-8 sequence at `at`, 0 if there is none (RFC 3629: no surrogates,
-// no overlong forms, nothing above U+10FFFF).
-std::size_t sequence_length(std::string_view text, std::size_t at) {
-  auto const byte = [&](std::size_t i) {
-    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u;
-  };
-  auto const tail = [&](std::size_t i) { return (byte(i) & 0xC0u) == 0x80u; };
-  unsigned const first = byte(at), second = byte(at + 1);
-  if (first >= 0xC2 && first <= 0xDF) return tail(at + 1) ? 2 : 0;
-  if (first >= 0xE0 && first <= 0xEF) {
-    if (first == 0xE0 && second < 0xA0) return 0;
-    if (first == 0xED && second > 0x9F) return 0;
-    return tail(at + 1) && tail(at + 2) ? 3 : 0;
-  }
-  if (first >= 0xF0 && first <= 0xF4) {
-    if (first == 0xF0 && second < 0x90) return 0;
-    if (first == 0xF4 && second > 0x8F) return 0;
-    return tail(at + 1) && tail(at + 2) && tail(at + 3) ? 4 : 0;
-  }
-  return 0;
-}
 
 void append_escaped(std::string& to, unsigned char c) {
   static constexpr char hex[] = "0123456789abcdef";
@@ -54,43 +36,33 @@ void append_escaped(std::string& to, unsigned char c) {
   }
 }
 
-bool plain(unsigned char c) {
+bool plain(char c) {
   return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+}
+
+bool beyond_ascii(char c) {
+  return static_cast<unsigned char>(c) >= 0x80;
 }
 
 }  // namespace
 
 void append_json_string(std::string& to, std::string_view text) {
   to += '"';
-  std::size_t i = 0;
-  while (i < text.size()) {
-    std::size_t run = i;
-    while (run < text.size() && plain(static_cast<unsigned char>(text[run]))) ++run;
-    to.append(text, i, run - i);
-    i = run;
-    if (i == text.size()) break;
-    auto const c = static_cast<unsigned char>(text[i]);
-    if (c < 0x80) {
-      append_escaped(to, c);
-      ++i;
-    } else if (auto const n = sequence_length(text, i); n > 0) {
-      to.append(text, i, n);
-      i += n;
-    } else {
-      to += "\xEF\xBF\xBD";
-      ++i;
-    }
+  while (!text.empty()) {
+    auto const run = std::find_if_not(text.begin(), text.end(), plain);
+    to.append(text.begin(), run);
+    text.remove_prefix(static_cast<std::size_t>(run - text.begin()));
+    if (text.empty()) break;
+    // No valid sequence holds an ASCII byte, so a run without any can be looked at alone.
+    auto const ascii = std::find_if_not(text.begin(), text.end(), beyond_ascii);
+    auto const rest = text.substr(0, static_cast<std::size_t>(ascii - text.begin()));
+    if (rest.empty())
+      append_escaped(to, static_cast<unsigned char>(text.front()));
+    else
+      to += to_utf8(rest);
+    text.remove_prefix(std::max<std::size_t>(1, rest.size()));
   }
   to += '"';
-}
-
-bool is_utf8(std::string_view text) {
-  for (std::size_t at = 0; at < text.size();) {
-    auto const n = static_cast<unsigned char>(text[at]) < 0x80 ? 1 : sequence_length(text, at);
-    if (n == 0) return false;
-    at += n;
-  }
-  return true;
 }
 
 json_out& json_out::key(std::string_view name) {

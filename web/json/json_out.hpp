@@ -33,6 +33,20 @@ class json_out {
   }
   /// Three decimals; what is no number becomes 0.
   json_out& number(double n);
+  /// A list of them.
+  template <class Range>
+  json_out& strings(Range const& texts) {
+    begin_array();
+    for (auto const& text : texts) string(text);
+    return end_array();
+  }
+  /// An object from a map of texts.
+  template <class Map>
+  json_out& texts(Map const& named) {
+    begin_object();
+    for (auto const& [name, text] : named) key(name).string(text);
+    return end_object();
+  }
   /// Text that is JSON already. Line breaks in it (white space there) become spaces, so that it may
   /// stand in a line of NDJSON.
   json_out& raw(std::string_view json);
@@ -51,9 +65,30 @@ class json_out {
   bool comma_ = false;
 };
 
-bool is_utf8(std::string_view text);
-
 /// Appends `text` as a JSON string with its quotes.
 void append_json_string(std::string& to, std::string_view text);
+
+/// The member `name` when there is a value for it.
+template <class Maybe>
+void write_if(json_out& out, std::string_view name, Maybe const& value) {
+  if (!value) return;
+  out.key(name);
+  write(out, *value);
+}
+
+/// What `write(out)` writes.
+template <class Write>
+std::string json_text(Write const& write) {
+  std::string text;
+  json_out out(text);
+  write(out);
+  return text;
+}
+
+/// The same with the end of a line, as answers and lines of NDJSON have it.
+template <class Write>
+std::string json_line(Write const& write) {
+  return json_text(write) += '\n';
+}
 
 }  // namespace muster::web

@@ -157,7 +157,7 @@ coro::task<response> create_cluster(web_context& context, exchange& ex) {
   json_ref const body(ex.req.body);
   auto spec = read_cluster(check, body);
   if (check.failed()) co_return problem_response(check.failure());
-  auto const location = "/api/v1/clusters/" + escape_path(spec.name);
+  auto const location = "/api/v1/clusters/" + percent_encoded(spec.name);
   auto work = [spec = std::move(spec)](engine_room& room) mutable {
     return declare(room, std::move(spec));
   };

@@ -1,5 +1,6 @@
 // Key-values of a cluster: list, read, wait, write, delete. Writes follow the service's own rules,
 // so that agents see no difference.
+#include "base/utf8.hpp"
 #include "server/core/coordination/key_values/key_value_store.hpp"
 #include "web/http/query.hpp"
 #include "web/json/cluster_json.hpp"

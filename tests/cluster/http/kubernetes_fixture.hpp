@@ -42,7 +42,7 @@ class kubernetes : public ::testing::Test {
     if (tls) o.tls = authority_.issue();
     server_ = std::make_unique<http_service>(
         [by_selector](http_seen const& s) {
-          auto const selector = muster::unescape(s.query("labelSelector"), false);
+          auto const selector = muster::percent_decoded(s.query("labelSelector"), false);
           auto const found = by_selector.find(selector.value_or(""));
           return http_reply{
               200, list(found == by_selector.end() ? std::vector<pod_row>() : found->second)};
