@@ -1,3 +1,4 @@
+// getaddrinfo on a thread of its own, which may be left behind.
 #include "http_client/name_lookup.hpp"
 
 #include <boost/asio/io_context.hpp>

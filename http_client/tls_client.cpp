@@ -1,3 +1,4 @@
+// OpenSSL's settings for a client, and its reasons in words.
 #include "http_client/tls_client.hpp"
 
 #include <openssl/x509v3.h>

@@ -1,3 +1,4 @@
+// Addresses with and without ports; free ports, by binding to them.
 #include "launch/address.hpp"
 
 #include <boost/asio/io_context.hpp>

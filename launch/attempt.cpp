@@ -1,3 +1,4 @@
+// Counts programs down to the end of an attempt; the first failure decides.
 #include "launch/attempt.hpp"
 
 #include <signal.h>

@@ -1,3 +1,4 @@
+// A queue of bytes and the thread that may block on them.
 #include "launch/descriptor_writer.hpp"
 
 #include <poll.h>

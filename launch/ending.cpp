@@ -1,3 +1,4 @@
+// How programs ended, in words.
 #include "launch/ending.hpp"
 
 #include <sys/wait.h>

@@ -1,3 +1,4 @@
+// A forked process that holds the end of a pipe; and orphans, found in /proc.
 #include "launch/guardian.hpp"
 
 #include <fcntl.h>

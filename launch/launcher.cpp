@@ -1,3 +1,4 @@
+// The loop of a run: start, reap, pass signals on, start again or end.
 #include "launch/launcher.hpp"
 
 #include <signal.h>

@@ -1,3 +1,4 @@
+// Lines with prefixes and colours, onto the terminal and into files.
 #include "launch/output.hpp"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// A task's command and environment: its role, its coordinator, its rank.
 #include "launch/plan.hpp"
 
 #include <algorithm>

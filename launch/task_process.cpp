@@ -1,3 +1,4 @@
+// Reads a program's two streams by lines until both and the program have ended.
 #include "launch/task_process.hpp"
 
 #include <signal.h>
