@@ -1,3 +1,4 @@
+// Words behind a verb: which action, what it needs, what is left over.
 #include "cli/actions.hpp"
 
 #include <algorithm>
@@ -44,6 +45,18 @@ std::vector<std::string> leftover_words(CLI::App const& verb,
     all.push_back(word);
   }
   all.insert(all.end(), literal.begin(), literal.end());
+  return all;
+}
+
+std::map<std::string, std::string> named_values(std::string const& flag, std::string const& form,
+                                                std::vector<std::string> const& texts) {
+  std::map<std::string, std::string> all;
+  for (auto const& text : texts) {
+    auto const equals = text.find('=');
+    if (equals == 0 || equals == text.npos)
+      throw command_error(exit_usage, flag + " " + text + ": write " + form);
+    all[text.substr(0, equals)] = text.substr(equals + 1);
+  }
   return all;
 }
 

@@ -1,3 +1,4 @@
+// The small grammar of --cluster, read with one table a kind of key and written back.
 #include "cli/cluster_flag.hpp"
 
 #include <algorithm>

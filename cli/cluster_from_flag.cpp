@@ -1,3 +1,4 @@
+// Splits --cluster-from into the resolver, its own keys and those that --cluster has too.
 #include "cli/cluster_from_flag.hpp"
 
 #include <algorithm>
@@ -5,22 +6,13 @@
 #include "cli/cluster_flag.hpp"
 #include "cli/durations.hpp"
 #include "cli/resolver_kinds.hpp"
+#include "cluster/text.hpp"
 
 namespace muster::cli {
 namespace {
 
 muster::status wrong(std::string const& part, std::string const& what) {
   return {muster::code::invalid_argument, "'" + part + "': " + what};
-}
-
-std::vector<std::string> split(std::string const& text, char at) {
-  std::vector<std::string> parts;
-  for (std::size_t begin = 0;;) {
-    auto const end = text.find(at, begin);
-    parts.push_back(text.substr(begin, end - begin));
-    if (end == std::string::npos) return parts;
-    begin = end + 1;
-  }
 }
 
 /// Keys that --cluster has not, or has for jobs that it knows; the rest goes into `others`.
@@ -42,7 +34,7 @@ muster::status take(server::cluster_source& source, std::string const& part, std
     (is_every ? source.every : source.timeout) = *parsed;
   } else if (key == "recoverable" && value != "true" && value != "false") {
     if (value.empty()) return wrong(part, "write true, false or jobs, as in recoverable=ps");
-    source.recoverable_jobs = split(value, '+');
+    for (auto const job : cluster::split(value, '+')) source.recoverable_jobs.emplace_back(job);
   } else {
     others += ";" + part;
   }
@@ -57,8 +49,9 @@ muster::result<server::cluster_source> parse_cluster_from(std::string const& tex
   auto const bar = find_outside_json(text, '|');
   std::string name = "default", others;
   if (bar != std::string::npos)
-    for (auto const& part : split(text.substr(bar + 1), ';'))
-      if (auto const taken = take(source, part, name, others); !taken.ok()) return taken;
+    for (auto const part : cluster::split(std::string_view(text).substr(bar + 1), ';'))
+      if (auto const taken = take(source, std::string(part), name, others); !taken.ok())
+        return taken;
   auto spec = parse_cluster(name + others);
   if (!spec) {
     auto line = spec.error().message;

@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <map>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -57,6 +58,10 @@ void add_events(CLI::App& app, choice& chosen);
 void add_logs(CLI::App& app, choice& chosen);
 void add_resolve(CLI::App& app, choice& chosen);
 void add_version(CLI::App& app, choice& chosen);
+
+/// Texts such as NAME=VALUE of a repeatable flag. command_error (usage) shows `form`.
+std::map<std::string, std::string> named_values(std::string const& flag, std::string const& form,
+                                                std::vector<std::string> const& texts);
 
 /// Installs `run(options)` as the verb's work. The options outlive the parse.
 template <class Options, class Run>

@@ -1,3 +1,4 @@
+// Durations with units, read and written; fractions are allowed where people write them.
 #include "cli/durations.hpp"
 
 #include <array>

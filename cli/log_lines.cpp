@@ -1,3 +1,4 @@
+// A line of a log as the terminal shows it, and one look at the server for more of them.
 #include "cli/log_lines.hpp"
 
 #include "cli/table.hpp"

@@ -1,3 +1,4 @@
+// The bar, its rate over the last seconds, and the wait for a job that draws it.
 #include "cli/progress.hpp"
 
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// The resolvers that the command line knows, and their faults as exit statuses.
 #include "cli/resolver_kinds.hpp"
 
 #include "cluster/http/cloud_resolver_kinds.hpp"

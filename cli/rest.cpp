@@ -1,3 +1,4 @@
+// Requests, and what their failures come to on the command line.
 #include "cli/rest.hpp"
 
 namespace muster::cli {
@@ -23,6 +24,11 @@ void add_output_option(CLI::App& verb, output_format& format) {
       ->type_name("FORMAT")
       ->transform(CLI::CheckedTransformer(names).description(""))
       ->default_str("table");
+}
+
+void add_server_options(CLI::App& verb, server_options& options) {
+  add_output_option(verb, options.output);
+  add_rest_options(verb, options.rest);
 }
 
 rest::rest(rest_options options) : options_(std::move(options)) {
@@ -63,10 +69,27 @@ json::value rest::get(std::string const& path_and_query, duration timeout) {
   return json::parse(response.body);
 }
 
+json::array rest::all(std::string const& path_and_query, std::string_view key) {
+  json::array entries;
+  std::string page;
+  do {
+    auto const answer = get(path_and_query + "&limit=1000" +
+                            (page.empty() ? page : "&page_token=" + percent_encoded(page)));
+    for (auto const& entry : list_of(answer, key)) entries.push_back(entry);
+    page = text_of(answer, "next_page_token");
+  } while (!page.empty());
+  return entries;
+}
+
 json::value rest::post(std::string const& path, std::string body, std::string content_type) {
   auto const response = send("POST", path, std::move(body), std::move(content_type));
   if (!response.ok()) throw problem(response);
   return response.body.empty() ? json::value() : json::parse(response.body);
+}
+
+void rest::remove(std::string const& path) {
+  auto const response = send("DELETE", path);
+  if (!response.ok()) throw problem(response);
 }
 
 muster::http_response rest::put(std::string const& path, std::string body,

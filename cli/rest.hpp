@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <boost/json.hpp>
+#include <iostream>
 #include <string>
 #include <string_view>
 
@@ -27,14 +28,33 @@ enum class output_format { table, json };
 /// Adds --output table|json.
 void add_output_option(CLI::App& verb, output_format& format);
 
+/// What nearly every verb takes that asks a server.
+struct server_options {
+  rest_options rest;
+  output_format output = output_format::table;
+};
+/// Adds --output, --url and --token.
+void add_server_options(CLI::App& verb, server_options& options);
+
+/// Prints an answer as it is when JSON is wanted. False: it is not.
+template <class Json>
+bool printed_as_json(output_format format, Json const& answer) {
+  if (format != output_format::json) return false;
+  std::cout << json::serialize(answer) << '\n';
+  return true;
+}
+
 class rest {
  public:
   explicit rest(rest_options options);
 
   /// The answer's JSON; anything but a 2xx is a command_error with the problem's own words.
   json::value get(std::string const& path_and_query, duration timeout = std::chrono::seconds(30));
+  /// All pages of a listing, joined: the entries of `key`. The path has a query.
+  json::array all(std::string const& path_and_query, std::string_view key);
   json::value post(std::string const& path, std::string body,
                    std::string content_type = "application/json");
+  void remove(std::string const& path);
   /// Any bytes; `if_none_match` is a header unless empty. As send.
   muster::http_response put(std::string const& path, std::string body,
                             std::string const& if_none_match);

@@ -1,3 +1,4 @@
+// Results as they stream in, in one of three forms, and how the job ended.
 #include "cli/results.hpp"
 
 #include <cstdio>
@@ -61,7 +62,7 @@ void print_results(rest& server, std::string const& job, result_format format) {
   printer.finish();
 }
 
-int judge(json::value const& job) {
+int report_end(json::value const& job) {
   auto const state = text_of(job, "state");
   if (state == "SUCCEEDED") return exit_ok;
   std::string line = "job " + text_of(job, "id") + " " + state;

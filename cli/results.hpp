@@ -37,6 +37,6 @@ class result_printer {
 void print_results(rest& server, std::string const& job, result_format format);
 
 /// 0 for SUCCEEDED; else the job's error on stderr and 1.
-int judge(json::value const& job);
+int report_end(json::value const& job);
 
 }  // namespace muster::cli

@@ -1,3 +1,4 @@
+// Where the cluster of `muster run` comes from, and whether it can be run.
 #include "cli/run_cluster.hpp"
 
 #include <charconv>

@@ -1,3 +1,4 @@
+// Declares the cluster on the server at the start of a run and takes it back at its end.
 #include "cli/run_declaration.hpp"
 
 #include <iostream>

@@ -1,3 +1,4 @@
+// Flags into the JSON of a job, and lines of a file into chunks of NDJSON.
 #include "cli/submission.hpp"
 
 #include <algorithm>
@@ -27,20 +28,9 @@ json::object job_body(job_request const& request) {
   return body;
 }
 
-json::object pairs(std::string const& flag, std::vector<std::string> const& texts) {
-  json::object all;
-  for (auto const& text : texts) {
-    auto const equals = text.find('=');
-    if (equals == 0 || equals == std::string::npos)
-      throw command_error(exit_usage, flag + " " + text + ": write KEY=VALUE");
-    all[text.substr(0, equals)] = text.substr(equals + 1);
-  }
-  return all;
-}
-
 // Null when nothing was asked for.
 json::value closure_options(job_request const& request) {
-  json::object options;
+  json::object options, labels, amounts;
   auto const span = [&options](char const* name, std::string const& text) {
     if (!text.empty()) options[name] = text;
   };
@@ -51,13 +41,12 @@ json::value closure_options(job_request const& request) {
   span("retry_delay", request.retry_delay);
   span("retry_delay_max", request.retry_delay_max);
   span("task", request.task);
-  if (!request.labels.empty()) options["labels"] = pairs("--label", request.labels);
-  if (!request.resources.empty()) {
-    json::object amounts;
-    for (auto const& [name, text] : pairs("--resource", request.resources))
-      amounts[name] = argument(std::string(text.as_string()));
-    options["resources"] = std::move(amounts);
-  }
+  for (auto const& [name, text] : named_values("--label", "KEY=VALUE", request.labels))
+    labels[name] = text;
+  for (auto const& [name, text] : named_values("--resource", "KEY=VALUE", request.resources))
+    amounts[name] = argument(text);
+  if (!labels.empty()) options["labels"] = std::move(labels);
+  if (!amounts.empty()) options["resources"] = std::move(amounts);
   if (options.empty()) return nullptr;
   return options;
 }

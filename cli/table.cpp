@@ -1,3 +1,4 @@
+// Widths first, then the lines.
 #include "cli/table.hpp"
 
 #include <algorithm>

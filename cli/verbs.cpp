@@ -1,6 +1,6 @@
 // The list of verbs, in the order of `muster --help`.
 #include "cli/command.hpp"
-#include "cli/layers.hpp"
+#include "cli/settings.hpp"
 
 namespace muster::cli {
 
@@ -12,7 +12,7 @@ void add_verbs(CLI::App& app, choice& chosen) {
 #ifdef MUSTER_WITH_BENCH
   muster::bench::add_command(app);
 #endif
-  layers::install(app);
+  settings::install(app);
 }
 
 }  // namespace muster::cli

@@ -8,12 +8,10 @@
 namespace muster::cli {
 namespace {
 
-struct options {
-  rest_options rest;
+struct options : server_options {
   std::vector<std::string> words;
   std::string cluster = "default";
   std::size_t limit = 100;
-  output_format output = output_format::table;
 };
 
 std::string base(options const& o) {
@@ -34,10 +32,7 @@ std::string error_text(json::value const& barrier) {
 void list(rest& server, options const& o) {
   auto const answer = server.get(base(o) + "?limit=" + std::to_string(o.limit));
   auto const& all = list_of(answer, "barriers");
-  if (o.output == output_format::json) {
-    std::cout << json::serialize(all) << '\n';
-    return;
-  }
+  if (printed_as_json(o.output, all)) return;
   table rows(
       {{"BARRIER"}, {"STATE"}, {"ARRIVED", true}, {"OF", true}, {"TIME LEFT", true}, {"ERROR"}});
   for (auto const& b : all)
@@ -52,10 +47,7 @@ void list(rest& server, options const& o) {
 }
 
 void show(json::value const& b, output_format output) {
-  if (output == output_format::json) {
-    std::cout << json::serialize(b) << '\n';
-    return;
-  }
+  if (printed_as_json(output, b)) return;
   std::cout << "barrier   " << for_terminal(text_of(b, "id")) << '\n'
             << "state     " << text_of(b, "state") << '\n'
             << "arrived   " << text_of(b, "arrived_count") << " of " << text_of(b, "participants")
@@ -94,9 +86,7 @@ int run(options& o) {
     return exit_ok;
   }
   auto const b = server.post(path + "/cancel", {});
-  if (o.output == output_format::json)
-    std::cout << json::serialize(b) << '\n';
-  else
+  if (!printed_as_json(o.output, b))
     std::cout << "barrier " << for_terminal(words.rest()[0]) << " is cancelled\n";
   return exit_ok;
 }
@@ -112,8 +102,7 @@ void add_barriers(CLI::App& app, choice& chosen) {
   verb->add_option("--limit", o->limit, "How many to list, running ones first; 1000 at most")
       ->type_name("N")
       ->capture_default_str();
-  add_output_option(*verb, o->output);
-  add_rest_options(*verb, o->rest);
+  add_server_options(*verb, *o);
   verb->footer("Examples:\n  muster barriers\n  muster barriers show step_12 --cluster train");
   on_chosen(*verb, chosen, o, run);
 }

@@ -1,5 +1,4 @@
 // muster clusters: declare clusters for agents, look at them, forget them.
-#include <charconv>
 #include <iostream>
 
 #include "cli/actions.hpp"
@@ -9,13 +8,11 @@
 namespace muster::cli {
 namespace {
 
-struct options {
-  rest_options rest;
+struct options : server_options {
   std::vector<std::string> words;
   std::optional<duration> heartbeat_timeout, register_timeout, shutdown_timeout, stuck_after;
   std::vector<std::string> recoverable_jobs;
   bool recoverable = false, allow_reconnect = false, no_renew = false, no_register_barrier = false;
-  output_format output = output_format::table;
 };
 
 std::string agents_in_short(json::value const& tasks) {
@@ -31,18 +28,8 @@ std::string agents_in_short(json::value const& tasks) {
 }
 
 void list(rest& server, options const& o) {
-  json::array all;
-  std::string page;
-  do {
-    auto const answer = server.get("/api/v1/clusters?limit=1000" +
-                                   (page.empty() ? page : "&page_token=" + percent_encoded(page)));
-    for (auto const& c : list_of(answer, "clusters")) all.push_back(c);
-    page = text_of(answer, "next_page_token");
-  } while (!page.empty());
-  if (o.output == output_format::json) {
-    std::cout << json::serialize(all) << '\n';
-    return;
-  }
+  auto const all = server.all("/api/v1/clusters?", "clusters");
+  if (printed_as_json(o.output, all)) return;
   table rows({{"NAME"}, {"ADDRESS"}, {"STATE"}, {"RUN", true}, {"KEYS", true}, {"TASKS"}});
   for (auto const& c : all) {
     auto const& g = field_of(c, "generation");
@@ -68,10 +55,7 @@ void print_generation(std::string const& title, json::value const& g) {
 }
 
 void print(json::value const& c, output_format output) {
-  if (output == output_format::json) {
-    std::cout << json::serialize(c) << '\n';
-    return;
-  }
+  if (printed_as_json(output, c)) return;
   auto const& g = field_of(c, "generation");
   auto const& parked = field_of(g, "parked_calls");
   auto const address = text_of(c, "address");
@@ -97,12 +81,10 @@ void print(json::value const& c, output_format output) {
 
 void take_job(action_words const& words, std::string const& text, json::object& jobs) {
   auto const equals = text.find('=');
-  std::uint64_t n = 0;
-  auto const digits = equals == std::string::npos ? "" : text.substr(equals + 1);
-  auto const [end, ec] = std::from_chars(digits.data(), digits.data() + digits.size(), n);
-  if (equals == 0 || digits.empty() || ec != std::errc() || end != digits.data() + digits.size())
-    throw words.wrong("'" + text + "' is not JOB=N, such as worker=8");
-  if (!jobs.emplace(text.substr(0, equals), n).second)
+  auto const tasks =
+      equals == std::string::npos ? std::nullopt : parse_number(text.substr(equals + 1));
+  if (equals == 0 || !tasks) throw words.wrong("'" + text + "' is not JOB=N, such as worker=8");
+  if (!jobs.emplace(text.substr(0, equals), *tasks).second)
     throw words.wrong("job '" + text.substr(0, equals) + "' is there twice");
 }
 
@@ -132,9 +114,7 @@ std::string declaration(action_words const& words, options const& o) {
 
 void create(rest& server, action_words const& words, options const& o) {
   auto const c = server.post("/api/v1/clusters", declaration(words, o));
-  if (o.output == output_format::json)
-    std::cout << json::serialize(c) << '\n';
-  else
+  if (!printed_as_json(o.output, c))
     std::cout << text_of(c, "name") << " is declared; its agents connect to "
               << text_of(c, "address") << '\n';
 }
@@ -153,8 +133,7 @@ int run(options& o) {
     print(server.get(path()), o.output);
   } else {
     words.at_most(1);
-    auto const done = server.send("DELETE", path());
-    if (!done.ok()) throw rest::problem(done);
+    server.remove(path());
     std::cout << words.rest()[0] << " is forgotten\n";
   }
   return exit_ok;
@@ -184,8 +163,7 @@ void add_clusters(CLI::App& app, choice& chosen) {
   verb->add_flag("--no-renew", o->no_renew, "create: a run that has ended is not followed by one");
   verb->add_flag("--no-register-barrier", o->no_register_barrier,
                  "create: registration answers at once");
-  add_output_option(*verb, o->output);
-  add_rest_options(*verb, o->rest);
+  add_server_options(*verb, *o);
   verb->footer(
       "Examples:\n  muster clusters create train worker=8 ps=2 --heartbeat-timeout 30s\n"
       "  muster clusters show train");

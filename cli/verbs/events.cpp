@@ -11,12 +11,10 @@
 namespace muster::cli {
 namespace {
 
-struct options {
-  rest_options rest;
+struct options : server_options {
   bool follow = false;
   std::optional<std::uint64_t> after;
   std::size_t limit = 100;
-  output_format output = output_format::table;
 };
 
 constexpr auto look_again_after = std::chrono::milliseconds(500);
@@ -31,10 +29,7 @@ std::string local_time(std::int64_t ms) {
 }
 
 void print(json::value const& e, output_format output) {
-  if (output == output_format::json) {
-    std::cout << json::serialize(e) << '\n';
-    return;
-  }
+  if (printed_as_json(output, e)) return;
   auto const cluster = text_of(e, "cluster");
   auto const subject = text_of(e, "subject");
   std::cout << local_time(number_of(e, "time_ms")) << "  " << std::left << std::setw(7)
@@ -86,8 +81,7 @@ void add_events(CLI::App& app, choice& chosen) {
   verb->add_option("--limit", o->limit, "How many of the newest, without --after; 1000 at most")
       ->type_name("N")
       ->capture_default_str();
-  add_output_option(*verb, o->output);
-  add_rest_options(*verb, o->rest);
+  add_server_options(*verb, *o);
   verb->footer(
       "With --output json each event is a line.\n"
       "Examples:\n  muster events --follow\n  muster events --after 120 --output json");

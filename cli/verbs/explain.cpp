@@ -7,19 +7,14 @@
 namespace muster::cli {
 namespace {
 
-struct options {
-  rest_options rest;
+struct options : server_options {
   std::string id;
-  output_format output = output_format::table;
 };
 
 int run(options& o) {
   rest server(o.rest);
   auto const answer = server.get("/api/v1/closures/" + percent_encoded(o.id) + "/explain");
-  if (o.output == output_format::json)
-    std::cout << json::serialize(answer) << '\n';
-  else
-    std::cout << text_of(answer, "explanation") << '\n';
+  if (!printed_as_json(o.output, answer)) std::cout << text_of(answer, "explanation") << '\n';
   return exit_ok;
 }
 
@@ -29,8 +24,7 @@ void add_explain(CLI::App& app, choice& chosen) {
   auto* verb = app.add_subcommand("explain", "Say why a closure waits, moved or failed");
   auto o = std::make_shared<options>();
   verb->add_option("id", o->id, "The closure, cl_…")->type_name("CLOSURE_ID")->required();
-  add_output_option(*verb, o->output);
-  add_rest_options(*verb, o->rest);
+  add_server_options(*verb, *o);
   verb->footer("Example:\n  muster explain cl_0000000000000001");
   on_chosen(*verb, chosen, o, run);
 }

@@ -51,7 +51,7 @@ int run(options& o) {
                         "'" + o.id + "' is neither a RemoteValue (rv_…) nor a job (job_…)");
   auto const job = wait_for_job(server, o.id, o.timeout, o.quiet);
   print_results(server, o.id, o.output);
-  return judge(job);
+  return report_end(job);
 }
 
 }  // namespace

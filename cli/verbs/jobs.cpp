@@ -9,11 +9,9 @@
 namespace muster::cli {
 namespace {
 
-struct options {
-  rest_options rest;
+struct options : server_options {
   std::string id;
   std::size_t limit = 50;
-  output_format output = output_format::table;
 };
 
 std::chrono::milliseconds run_time(json::value const& job) {
@@ -99,8 +97,7 @@ void add_jobs(CLI::App& app, choice& chosen) {
   auto o = std::make_shared<options>();
   verb->add_option("id", o->id, "A job's id; without it: the list")->type_name("JOB_ID");
   verb->add_option("--limit", o->limit, "How many to list")->type_name("N")->capture_default_str();
-  add_output_option(*verb, o->output);
-  add_rest_options(*verb, o->rest);
+  add_server_options(*verb, *o);
   verb->footer("Examples:\n  muster jobs\n  muster jobs job_0000000000000001 --output json");
   on_chosen(*verb, chosen, o, run);
 }

@@ -13,13 +13,11 @@
 namespace muster::cli {
 namespace {
 
-struct options {
-  rest_options rest;
+struct options : server_options {
   std::vector<std::string> words;
   std::string cluster = "default";
   std::optional<duration> timeout;
   bool insert = false, recursive = false;
-  output_format output = output_format::table;
 };
 
 // The server parks a request for this long at most; longer waits are several requests.
@@ -39,19 +37,8 @@ std::string in_short(json::value const& key) {
 int list(rest& server, action_words const& words, options const& o) {
   words.at_most(1);
   auto const prefix = words.rest().empty() ? std::string() : words.rest()[0];
-  json::array all;
-  std::string page;
-  do {
-    auto path = base(o) + "?limit=1000&prefix=" + percent_encoded(prefix);
-    if (!page.empty()) path += "&page_token=" + percent_encoded(page);
-    auto const answer = server.get(path);
-    for (auto const& key : list_of(answer, "keys")) all.push_back(key);
-    page = text_of(answer, "next_page_token");
-  } while (!page.empty());
-  if (o.output == output_format::json) {
-    std::cout << json::serialize(all) << '\n';
-    return exit_ok;
-  }
+  auto const all = server.all(base(o) + "?prefix=" + percent_encoded(prefix), "keys");
+  if (printed_as_json(o.output, all)) return exit_ok;
   table rows({{"KEY"}, {"BYTES", true}, {"VALUE"}});
   for (auto const& key : all)
     rows.add({for_terminal(text_of(key, "key")), text_of(key, "size"), in_short(key)});
@@ -126,10 +113,7 @@ int waits(rest& server, action_words const& words, options const& o) {
   auto const prefix = words.rest().empty() ? std::string() : words.rest()[0];
   auto const answer = server.get("/api/v1/clusters/" + percent_encoded(o.cluster) +
                                  "/kv_waits?limit=1000&prefix=" + percent_encoded(prefix));
-  if (o.output == output_format::json) {
-    std::cout << json::serialize(answer) << '\n';
-    return exit_ok;
-  }
+  if (printed_as_json(o.output, answer)) return exit_ok;
   auto const& keys = list_of(answer, "keys");
   table rows({{"KEY"}, {"WAITING", true}, {"LONGEST", true}, {"TASKS"}});
   for (auto const& k : keys) {
@@ -169,8 +153,7 @@ void add_kv(CLI::App& app, choice& chosen) {
   add_duration(*verb, "--timeout", o->timeout, "get: wait this long for the key");
   verb->add_flag("--insert", o->insert, "put: fail when the key exists");
   verb->add_flag("--recursive", o->recursive, "delete: also what is below the key");
-  add_output_option(*verb, o->output);
-  add_rest_options(*verb, o->rest);
+  add_server_options(*verb, *o);
   verb->footer(
       "Examples:\n  muster kv put config/steps 1000\n  muster kv get config/steps --timeout 30s\n"
       "  muster kv put model - < model.bin\n  muster kv put offset -- -5\n  muster kv delete "

@@ -8,12 +8,10 @@
 namespace muster::cli {
 namespace {
 
-struct options {
-  rest_options rest;
+struct options : server_options {
   std::string id;
   bool follow = false;
   std::uint64_t tail = 0;
-  output_format output = output_format::table;
 };
 
 // The server parks a request for this long at most.
@@ -58,8 +56,7 @@ void add_logs(CLI::App& app, choice& chosen) {
   verb->add_option("--tail", o->tail, "Begin with the newest N lines, 1000 at most; without it all")
       ->type_name("N")
       ->check(CLI::Range(1, 1000));
-  add_output_option(*verb, o->output);
-  add_rest_options(*verb, o->rest);
+  add_server_options(*verb, *o);
   verb->footer(
       "Lines of a job begin with the closure's index and its worker where there are several "
       "closures;\nlines of an attempt after the first say so. With --output json each line is an "

@@ -10,13 +10,11 @@
 namespace muster::cli {
 namespace {
 
-struct options {
-  rest_options rest;
+struct options : server_options {
   CLI::App* verb = nullptr;
   std::vector<std::string> const* literal = nullptr;
   std::string action;
   std::string name;
-  output_format output = output_format::table;
 };
 
 std::string const values = "/api/v1/per_worker_values";
@@ -36,18 +34,8 @@ std::string in_short_of(json::value const& v) {
 }
 
 void list(rest& server, options const& o) {
-  json::array all;
-  std::string page;
-  do {
-    auto const answer = server.get(values + "?limit=1000" +
-                                   (page.empty() ? page : "&page_token=" + percent_encoded(page)));
-    for (auto const& v : list_of(answer, "per_worker_values")) all.push_back(v);
-    page = text_of(answer, "next_page_token");
-  } while (!page.empty());
-  if (o.output == output_format::json) {
-    std::cout << json::serialize(all) << '\n';
-    return;
-  }
+  auto const all = server.all(values + "?", "per_worker_values");
+  if (printed_as_json(o.output, all)) return;
   table rows({{"ID"}, {"NAME"}, {"FUNCTION"}, {"USERS", true}, {"WORKERS"}});
   for (auto const& v : all)
     rows.add({text_of(v, "id"), text_of(v, "name"), text_of(v, "function"), text_of(v, "users"),
@@ -56,10 +44,7 @@ void list(rest& server, options const& o) {
 }
 
 void print(json::value const& v, output_format output) {
-  if (output == output_format::json) {
-    std::cout << json::serialize(v) << '\n';
-    return;
-  }
+  if (printed_as_json(output, v)) return;
   auto const owner = text_of(v, "job");
   std::cout << "id        " << text_of(v, "id") << '\n'
             << "name      " << for_terminal(text_of(v, "name")) << '\n'
@@ -83,10 +68,7 @@ void create(rest& server, action_words const& words, options const& o) {
   auto& args = body["args"].emplace_array();
   for (std::size_t i = 1; i < words.rest().size(); ++i) args.push_back(argument(words.rest()[i]));
   auto const v = server.post(values, json::serialize(body));
-  if (o.output == output_format::json)
-    std::cout << json::serialize(v) << '\n';
-  else
-    std::cout << text_of(v, "id") << '\n';
+  if (!printed_as_json(o.output, v)) std::cout << text_of(v, "id") << '\n';
 }
 
 int run(options& o) {
@@ -105,8 +87,7 @@ int run(options& o) {
   } else if (words.action() == "show") {
     print(server.get(path()), o.output);
   } else {
-    auto const done = server.send("DELETE", path());
-    if (!done.ok()) throw rest::problem(done);
+    server.remove(path());
     std::cout << words.rest()[0] << " is released\n";
   }
   return exit_ok;
@@ -124,8 +105,7 @@ void add_per_worker(CLI::App& app, choice& chosen) {
   verb->add_option("action", o->action, "What to do; without it: list")
       ->type_name("list | create FUNCTION [ARG…] | show ID | release ID");
   verb->add_option("--name", o->name, "create: shown in listings")->type_name("NAME");
-  add_output_option(*verb, o->output);
-  add_rest_options(*verb, o->rest);
+  add_server_options(*verb, *o);
   verb->footer(
       "Every worker with FUNCTION calls it once and keeps the result, also those that come later.\n"
       "Examples:\n  muster per-worker create open_dataset train\n"

@@ -15,8 +15,7 @@
 #include "launch/launcher.hpp"
 #include "launch/plan.hpp"
 #include "muster/cluster_error.hpp"
-
-extern char** environ;
+#include "process/child.hpp"
 
 namespace muster::cli {
 namespace {
@@ -36,27 +35,6 @@ struct options {
   rest_options rest;
   std::vector<std::string> const* literal = nullptr;
 };
-
-std::map<std::string, std::string> inherited() {
-  std::map<std::string, std::string> all;
-  for (char** e = environ; *e; ++e) {
-    std::string const entry = *e;
-    auto const equals = entry.find('=');
-    if (equals != entry.npos) all[entry.substr(0, equals)] = entry.substr(equals + 1);
-  }
-  return all;
-}
-
-std::map<std::string, std::string> added(options const& o) {
-  std::map<std::string, std::string> all;
-  for (auto const& text : o.env) {
-    auto const equals = text.find('=');
-    if (equals == 0 || equals == text.npos)
-      throw command_error(exit_usage, "--env " + text + ": write NAME=VALUE");
-    all[text.substr(0, equals)] = text.substr(equals + 1);
-  }
-  return all;
-}
 
 // Inside of another run it is what that one told its tasks, and serves them.
 std::string server_of_environment() {
@@ -158,8 +136,8 @@ launch::plan_request request_of(options const& o, run_cluster const& c) {
   std::error_code ignored;
   if (auto self = std::filesystem::read_symlink("/proc/self/exe", ignored); !self.empty())
     p.muster_program = self.string();
-  p.inherited = inherited();
-  p.added = added(o);
+  p.inherited = current_environment();
+  p.added = named_values("--env", "NAME=VALUE", o.env);
   check_server(o, p);
   check_size(p, c);
   return p;

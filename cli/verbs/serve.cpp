@@ -7,7 +7,7 @@
 #include "cli/cluster_from_flag.hpp"
 #include "cli/command.hpp"
 #include "cli/durations.hpp"
-#include "cli/layers.hpp"
+#include "cli/settings.hpp"
 #include "server/app/app.hpp"
 #include "server/app/logging.hpp"
 
@@ -198,7 +198,7 @@ void add_limits(CLI::App& verb, server::configuration& c) {
 
 int run(options& o) {
   if (o.print_config) {
-    std::cout << layers::to_toml(*o.verb);
+    std::cout << settings::to_toml(*o.verb);
     return exit_ok;
   }
   if (auto const problem = server::problem_with(o.config); !problem.empty())

@@ -43,10 +43,10 @@ int run(options& o) {
     std::cout << id << '\n';
     return exit_ok;
   }
-  if (o.follow) return judge(follow_job(server, id, {o.rest, o.output, o.timeout, o.quiet}));
+  if (o.follow) return report_end(follow_job(server, id, {o.rest, o.output, o.timeout, o.quiet}));
   auto const ended = wait_for_job(server, id, o.timeout, o.quiet);
   print_results(server, id, o.output);
-  return judge(ended);
+  return report_end(ended);
 }
 
 // What each closure, and the job as a whole, may ask for.

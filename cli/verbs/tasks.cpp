@@ -8,18 +8,15 @@
 namespace muster::cli {
 namespace {
 
-struct options {
-  rest_options rest;
+struct options : server_options {
   std::string cluster = "default";
   std::string state, job;
-  output_format output = output_format::table;
 };
 
-std::string query(options const& o, std::string const& page) {
-  auto text = "/api/v1/clusters/" + percent_encoded(o.cluster) + "/tasks?limit=1000";
+std::string query(options const& o) {
+  auto text = "/api/v1/clusters/" + percent_encoded(o.cluster) + "/tasks?";
   if (!o.state.empty()) text += "&state=" + percent_encoded(o.state);
   if (!o.job.empty()) text += "&job=" + percent_encoded(o.job);
-  if (!page.empty()) text += "&page_token=" + percent_encoded(page);
   return text;
 }
 
@@ -66,18 +63,8 @@ std::string age(json::value const& task) {
 
 int run(options& o) {
   rest server(o.rest);
-  json::array all;
-  std::string page;
-  do {
-    auto const answer = server.get(query(o, page));
-    for (auto const& task : list_of(answer, "tasks")) all.push_back(task);
-    page = text_of(answer, "next_page_token");
-  } while (!page.empty());
-
-  if (o.output == output_format::json) {
-    std::cout << json::serialize(all) << '\n';
-    return exit_ok;
-  }
+  auto const all = server.all(query(o), "tasks");
+  if (printed_as_json(o.output, all)) return exit_ok;
   table rows({{"TASK"},
               {"STATE"},
               {"KIND"},
@@ -108,8 +95,7 @@ void add_tasks(CLI::App& app, choice& chosen) {
                    "Only MISSING, REGISTERING, CONNECTED, LATE, ERROR or DISCONNECTED ones")
       ->type_name("STATE");
   verb->add_option("--job", o->job, "Only tasks of this job, such as worker")->type_name("JOB");
-  add_output_option(*verb, o->output);
-  add_rest_options(*verb, o->rest);
+  add_server_options(*verb, *o);
   verb->footer("Examples:\n  muster tasks\n  muster tasks --state ERROR --output json");
   on_chosen(*verb, chosen, o, run);
 }

@@ -33,26 +33,13 @@ extern "C" void on_stop_signal(int) {
   if (auto* w = running.load()) w->stop();
 }
 
-std::map<std::string, std::string> parse_labels(std::vector<std::string> const& texts) {
-  std::map<std::string, std::string> labels;
-  for (auto const& text : texts) {
-    auto const equals = text.find('=');
-    if (equals == 0 || equals == std::string::npos)
-      throw command_error(exit_usage, "--label " + text + ": write KEY=VALUE");
-    labels[text.substr(0, equals)] = text.substr(equals + 1);
-  }
-  return labels;
-}
-
 std::map<std::string, std::uint32_t> parse_resources(std::vector<std::string> const& texts) {
   std::map<std::string, std::uint32_t> resources;
-  for (auto const& text : texts) {
-    auto const equals = std::min(text.find('='), text.size());
-    auto const amount =
-        muster::parse_number(std::string_view(text).substr(std::min(equals + 1, text.size())));
-    if (equals == 0 || !amount || *amount > UINT32_MAX)
-      throw command_error(exit_usage, "--resource " + text + ": write NAME=N");
-    resources[text.substr(0, equals)] = static_cast<std::uint32_t>(*amount);
+  for (auto const& [name, text] : named_values("--resource", "NAME=N", texts)) {
+    auto const amount = muster::parse_number(text);
+    if (!amount || *amount > UINT32_MAX)
+      throw command_error(exit_usage, "--resource " + name + "=" + text + ": write NAME=N");
+    resources[name] = static_cast<std::uint32_t>(*amount);
   }
   return resources;
 }
@@ -65,7 +52,7 @@ worker_options to_worker_options(options const& o) {
   if (o.index >= 0) w.index = static_cast<std::uint32_t>(o.index);
   w.slots = o.slots;
   w.credits = o.credits;
-  w.labels = parse_labels(o.labels);
+  w.labels = named_values("--label", "KEY=VALUE", o.labels);
   w.resources = parse_resources(o.resources);
   w.host = o.host;
   w.version = MUSTER_VERSION;

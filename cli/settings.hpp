@@ -11,7 +11,7 @@
 
 namespace muster::cli {
 
-class layers {
+class settings {
  public:
   /// Gives every verb of `app` (all must be added) a --config, and completes it from the
   /// environment and that file once its flags are known.

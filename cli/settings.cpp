@@ -1,4 +1,5 @@
-#include "cli/layers.hpp"
+// Completes each verb from the environment and the file, behind CLI11's back: its order is another.
+#include "cli/settings.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -125,7 +126,7 @@ std::string environment_name(CLI::Option const& option) {
   return name;
 }
 
-void layers::install(CLI::App& app) {
+void settings::install(CLI::App& app) {
   for (auto* verb : app.get_subcommands([](CLI::App const*) { return true; })) {
     auto* config = verb->add_option("--config", "Configuration file (TOML)")
                        ->type_name("FILE")
@@ -139,7 +140,7 @@ void layers::install(CLI::App& app) {
   }
 }
 
-std::string layers::to_toml(CLI::App const& verb) {
+std::string settings::to_toml(CLI::App const& verb) {
   std::string text = "[" + verb.get_name() + "]\n";
   for (auto const* option : verb.get_options()) {
     if (!layered(*option)) continue;
