@@ -100,11 +100,10 @@ class app {
   coordinator_service sessions_;
   coordination_service agents_;
   health_service health_;
-  port_doors doors_{ports_};
   cluster_following following_;
 
   // any thread
-  gateway gateway_{engine_, {hub_, coordination_, events_, doors_}};
+  gateway gateway_{engine_, {hub_, coordination_, events_, ports_}};
   web::web_server web_;
 
   endpoint grpc_bound_, http_bound_;

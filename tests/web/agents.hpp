@@ -23,10 +23,10 @@ class agents {
   template <class Request>
   call ask(Request r) {
     auto const answer = std::make_shared<pending>();
-    engine_.run([&](engine_room& room) {
-      auto const c = room.coordination.state().find(cluster_);
-      room.coordination.ask(*c, r,
-                            [answer](coordination::reply& got) { answer->fault = got.fault; });
+    engine_.run([&](engine_services& services) {
+      auto const c = services.coordination.state().find(cluster_);
+      services.coordination.ask(*c, r,
+                                [answer](coordination::reply& got) { answer->fault = got.fault; });
     });
     return answer;
   }

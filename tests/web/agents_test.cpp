@@ -36,11 +36,11 @@ TEST_F(agent_tasks, workers_and_agents_are_in_one_listing) {
 TEST_F(agent_tasks, sizes_declared_during_a_run_are_the_next_ones) {
   agents a(core_engine());
   a.join(4);
-  auto const redeclared = core_engine().run([](engine_room& room) {
-    auto const c = *room.coordination.state().find("default");
-    auto spec = room.coordination.state().spec(c);
+  auto const redeclared = core_engine().run([](engine_services& services) {
+    auto const c = *services.coordination.state().find("default");
+    auto spec = services.coordination.state().spec(c);
     spec.jobs = {{"worker", 2, false}, {"ps", 1, false}};
-    return room.coordination.redeclare(c, spec).ok();
+    return services.coordination.redeclare(c, spec).ok();
   });
   EXPECT_TRUE(redeclared);
   auto const during = get_json("/api/v1/clusters/default");
@@ -161,7 +161,7 @@ TEST_F(barriers, an_operator_may_cancel_a_running_one) {
   auto const cancelled = post_json(path + "/a%2Fb/cancel", "");
   EXPECT_EQ(text_at(cancelled, "/state"), "FAILED");
   EXPECT_EQ(text_at(cancelled, "/error/code"), "CANCELLED");
-  EXPECT_EQ(core_engine().run([&](engine_room&) { return (*parked->fault)->code; }),
+  EXPECT_EQ(core_engine().run([&](engine_services&) { return (*parked->fault)->code; }),
             muster::code::cancelled);
   auto const again = post_json(path + "/a%2Fb/cancel", "", 409);
   EXPECT_EQ(text_at(again, "/code"), "FAILED_PRECONDITION");

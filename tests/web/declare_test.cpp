@@ -103,8 +103,9 @@ TEST_F(declare, a_forgotten_cluster_answers_whoever_waits_in_it) {
   agents a(core_engine(), "a");
   auto const waiting = a.wait_for_key(0, "k");
   EXPECT_EQ(send("DELETE", "/api/v1/clusters/a").status, 204u);
-  EXPECT_TRUE(eventually(
-      [&] { return core_engine().run([&](engine_room&) { return waiting->fault.has_value(); }); }));
+  EXPECT_TRUE(eventually([&] {
+    return core_engine().run([&](engine_services&) { return waiting->fault.has_value(); });
+  }));
   EXPECT_EQ(get("/api/v1/clusters/a").status, 404u);
   EXPECT_EQ(send("DELETE", "/api/v1/clusters/a").status, 404u);
   post_json("/api/v1/clusters", R"({"name":"a"})", 201);

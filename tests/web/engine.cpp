@@ -27,7 +27,7 @@ engine::engine(core::config config, std::uint32_t agents) {
       std::make_unique<server::coordination_hub>(core::coordination::limits{}, 42, around);
   core::coordination::cluster_spec spec;
   if (agents > 0) spec.jobs.push_back({"worker", agents});
-  if (coordination_->create(spec)) (void)doors_.open(doors_.main());
+  if (coordination_->create(spec)) (void)endpoints_.open(endpoints_.main());
   thread_ = std::thread([this] { loop(); });
 }
 
@@ -36,7 +36,7 @@ engine::~engine() {
   thread_.join();
 }
 
-bool engine::post(std::function<void(engine_room&)> work) {
+bool engine::post(std::function<void(engine_services&)> work) {
   {
     std::lock_guard lock(mutex_);
     if (stopping_) return false;
@@ -50,9 +50,9 @@ void engine::stop() {
   {
     std::lock_guard lock(mutex_);
     if (stopping_) return;
-    queue_.push_back([](engine_room& room) {
-      room.hub.apply(core::stop{});
-      room.coordination.stop();
+    queue_.push_back([](engine_services& services) {
+      services.hub.apply(core::stop{});
+      services.coordination.stop();
     });
     stopping_ = true;
   }
@@ -66,7 +66,7 @@ void engine::on_deadline() {
 }
 
 void engine::loop() {
-  engine_room room{*hub_, *coordination_, events_, doors_};
+  engine_services services{*hub_, *coordination_, events_, endpoints_};
   std::unique_lock lock(mutex_);
   while (!queue_.empty() || !stopping_) {
     auto const ready = [this] { return !queue_.empty() || stopping_; };
@@ -86,7 +86,7 @@ void engine::loop() {
     auto work = std::move(queue_.front());
     queue_.pop_front();
     lock.unlock();
-    work(room);
+    work(services);
     work = nullptr;  // what it holds is destroyed here, not under the lock
     lock.lock();
   }

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "tests/web/doors.hpp"
+#include "tests/web/endpoints.hpp"
 #include "web/engine/engine_link.hpp"
 
 namespace muster::web::test {
@@ -22,23 +22,23 @@ class engine final : public engine_gateway {
   explicit engine(core::config config = {}, std::uint32_t agents = 0);
   ~engine() override;
 
-  bool post(std::function<void(engine_room&)> work) override;
+  bool post(std::function<void(engine_services&)> work) override;
   bool post(std::function<void(server::hub&)> work) {
-    return post([work = std::move(work)](engine_room& room) { work(room.hub); });
+    return post([work = std::move(work)](engine_services& services) { work(services.hub); });
   }
 
-  /// Runs `f(hub&)` or `f(engine_room&)` on the engine thread and gives what it returned.
+  /// Runs `f(hub&)` or `f(engine_services&)` on the engine thread and gives what it returned.
   template <class F>
   auto run(F f) {
     using value = value_of<F>;
     auto done = std::make_shared<std::promise<value>>();
     auto future = done->get_future();
-    post([done, f](engine_room& room) mutable {
+    post([done, f](engine_services& services) mutable {
       if constexpr (std::is_void_v<value>) {
-        enter(room, f);
+        enter(services, f);
         done->set_value();
       } else {
-        done->set_value(enter(room, f));
+        done->set_value(enter(services, f));
       }
     });
     return future.get();
@@ -53,12 +53,12 @@ class engine final : public engine_gateway {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::function<void(engine_room&)>> queue_;
+  std::deque<std::function<void(engine_services&)>> queue_;
   bool stopping_ = false;
   // Engine thread, from here on.
   core::time_point deadline_ = core::never, coordination_deadline_ = core::never;
   server::event_log events_{16};
-  doors doors_;
+  endpoints endpoints_;
   std::unique_ptr<server::hub> hub_;
   std::unique_ptr<server::coordination_hub> coordination_;
   std::thread thread_;

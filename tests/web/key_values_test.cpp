@@ -120,9 +120,9 @@ TEST_F(key_values, a_key_that_is_not_there_can_be_waited_for) {
 
   std::thread later([&] {
     EXPECT_TRUE(eventually([&] {
-      return core_engine().run([](engine_room& room) {
-        auto const c = room.doors.main();
-        return room.coordination.state().current(c).key_waits("", 1).size() == 1;
+      return core_engine().run([](engine_services& services) {
+        auto const c = services.endpoints.main();
+        return services.coordination.state().current(c).key_waits("", 1).size() == 1;
       });
     }));
     http_client other;
@@ -138,8 +138,8 @@ TEST_F(key_values, a_key_that_is_not_there_can_be_waited_for) {
 
 TEST_F(key_values, a_client_that_leaves_waits_no_more) {
   auto const waits = [&] {
-    return core_engine().run([](engine_room& room) {
-      return room.coordination.state().current(room.doors.main()).parked_calls();
+    return core_engine().run([](engine_services& services) {
+      return services.coordination.state().current(services.endpoints.main()).parked_calls();
     });
   };
   raw_socket s(port());

@@ -1,3 +1,4 @@
+// Answers gather in a mailbox; the first of a burst wakes the web thread for all of them.
 #include "web/engine/engine_link.hpp"
 
 #include <boost/asio/as_tuple.hpp>
@@ -9,12 +10,12 @@ namespace muster::web {
 
 namespace asio = boost::asio;
 
-void answer_box::push(coro::function deliver) {
+void completion_queue::push(coro::function deliver) {
   if (mail.push(std::move(deliver)))
-    asio::post(context, [this] { drain(); });  // engine_link keeps the box until this has run
+    asio::post(context, [this] { drain(); });  // engine_link keeps the queue until this has run
 }
 
-void answer_box::drain() {
+void completion_queue::drain() {
   std::vector<coro::function> ready;
   mail.drain(ready);
   for (auto& deliver : ready) deliver();
@@ -30,12 +31,12 @@ engine_link::engine_link(asio::io_context& context, engine_gateway& engine,
     : context_(context),
       engine_(engine),
       limit_(limit),
-      box_(std::make_shared<answer_box>(context)) {}
+      queue_(std::make_shared<completion_queue>(context)) {}
 
 // An engine thread may be between "the mailbox wants a wake-up" and posting it: run what it posts
 // until nobody can touch the context any more.
 engine_link::~engine_link() {
-  while (!box_->mail.close_if_idle()) {
+  while (!queue_->mail.close_if_idle()) {
     context_.restart();
     context_.poll();
     std::this_thread::yield();

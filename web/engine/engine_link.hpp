@@ -1,11 +1,11 @@
 // How a coroutine on the web thread asks the engine thread and waits for the answer.
 //
 //   web thread                       engine thread
-//   call(work) ── gateway.post ──►   work(room, slot)
+//   call(work) ── gateway.post ──►   work(services, slot)
 //      │ waits on a timer            … at once or much later: slot->send(value)
 //      ◄── mailbox, one wake-up ──── for all answers that have gathered meanwhile
 //
-// Owned by web_server. Everything here is called on the web thread, but `answer_slot::send`.
+// Owned by web_server. Everything here is called on the web thread, but `answer_promise::send`.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -23,12 +23,12 @@
 namespace muster::web {
 
 /// Answers on their way to the web thread. Shared with the engine, outlives the web_server.
-struct answer_box {
+struct completion_queue {
   /// Each request waits for one answer, so connections_max bounds what gathers here; a refused
   /// answer is one that nobody can be waiting for any more.
   static constexpr std::size_t answers_max = 1 << 16;
 
-  explicit answer_box(boost::asio::io_context& c) : context(c) {}
+  explicit completion_queue(boost::asio::io_context& c) : context(c) {}
   void push(coro::function deliver);
   void drain();
 
@@ -46,50 +46,52 @@ struct answer_wait {
 };
 
 template <class R>
-struct answer_cell {
+struct answer_state {
   std::optional<R> value;         // web thread
   bool dropped = false;           // web thread: the engine will not answer
   answer_wait* waiter = nullptr;  // web thread; null when nobody waits any more
   // engine thread: what to do when the client goes away
-  std::function<void(engine_room&)> forget;
+  std::function<void(engine_services&)> forget;
 };
 
 /// The engine's handle on one answer. Destroyed without a send it tells the waiter so.
 template <class R>
-class answer_slot {
+class answer_promise {
  public:
-  answer_slot(std::shared_ptr<answer_box> box, std::shared_ptr<answer_cell<R>> cell)
-      : box_(std::move(box)), cell_(std::move(cell)) {}
-  answer_slot(answer_slot const&) = delete;
-  answer_slot& operator=(answer_slot const&) = delete;
-  ~answer_slot() { deliver(std::nullopt); }
+  answer_promise(std::shared_ptr<completion_queue> queue, std::shared_ptr<answer_state<R>> state)
+      : queue_(std::move(queue)), state_(std::move(state)) {}
+  answer_promise(answer_promise const&) = delete;
+  answer_promise& operator=(answer_promise const&) = delete;
+  ~answer_promise() { deliver(std::nullopt); }
 
   /// The first one counts. Any thread.
   void send(R value) { deliver(std::optional<R>(std::move(value))); }
   /// Engine thread: this call is parked in the core of the closures.
   void parked_as(core::call_id call) {
-    when_left([call](engine_room& room) { room.hub.forget(call); });
+    when_left([call](engine_services& services) { services.hub.forget(call); });
   }
   /// Engine thread: to be run there when the client goes away before the answer.
-  void when_left(std::function<void(engine_room&)> forget) { cell_->forget = std::move(forget); }
+  void when_left(std::function<void(engine_services&)> forget) {
+    state_->forget = std::move(forget);
+  }
 
  private:
   void deliver(std::optional<R> value) {
-    if (!box_) return;
-    auto box = std::move(box_);
-    box->push([cell = cell_, value = std::move(value)]() mutable {
-      cell->dropped = !value;
-      cell->value = std::move(value);
-      if (cell->waiter) cell->waiter->timer.cancel();
+    if (!queue_) return;
+    auto queue = std::move(queue_);
+    queue->push([state = state_, value = std::move(value)]() mutable {
+      state->dropped = !value;
+      state->value = std::move(value);
+      if (state->waiter) state->waiter->timer.cancel();
     });
   }
 
-  std::shared_ptr<answer_box> box_;
-  std::shared_ptr<answer_cell<R>> cell_;
+  std::shared_ptr<completion_queue> queue_;
+  std::shared_ptr<answer_state<R>> state_;
 };
 
 template <class R>
-using answer_handle = std::shared_ptr<answer_slot<R>>;
+using answer_handle = std::shared_ptr<answer_promise<R>>;
 
 /// What a wait for an R gives: result<R>, or R itself when that can tell an error already.
 template <class R>
@@ -109,15 +111,15 @@ using answer = typename answer_of<R>::type;
 
 /// Runs work with what it asks for: the closures' hub, or everything.
 template <class F, class... Args>
-decltype(auto) enter(engine_room& room, F& work, Args&&... args) {
+decltype(auto) enter(engine_services& services, F& work, Args&&... args) {
   if constexpr (std::is_invocable_v<F&, server::hub&, Args...>)
-    return work(room.hub, std::forward<Args>(args)...);
+    return work(services.hub, std::forward<Args>(args)...);
   else
-    return work(room, std::forward<Args>(args)...);
+    return work(services, std::forward<Args>(args)...);
 }
 
 template <class F>
-using value_of = decltype(enter(std::declval<engine_room&>(), std::declval<F&>()));
+using value_of = decltype(enter(std::declval<engine_services&>(), std::declval<F&>()));
 
 class engine_link {
  public:
@@ -127,61 +129,61 @@ class engine_link {
   engine_link(engine_link const&) = delete;
   engine_link& operator=(engine_link const&) = delete;
 
-  /// Runs `work(hub&)` or `work(engine_room&)` on the engine thread and gives its value.
+  /// Runs `work(hub&)` or `work(engine_services&)` on the engine thread and gives its value.
   /// UNAVAILABLE: the server is stopping, or did not answer within the configured limit. The work
   /// may run all the same.
   template <class F, class R = value_of<F>>
   coro::task<answer<R>> on_engine(F work) {
-    auto run = [work = std::move(work)](engine_room& room, answer_handle<R> const& slot) mutable {
-      slot->send(enter(room, work));
+    auto run = [work = std::move(work)](engine_services& services,
+                                        answer_handle<R> const& slot) mutable {
+      slot->send(enter(services, work));
     };
     auto asking = call<R>(std::move(run), limit_, nullptr);
     co_return co_await std::move(asking);
   }
 
-  /// Runs `work(hub& or engine_room&, answer_handle<R>)`; whoever holds the handle answers, now or
-  /// later. With a
-  /// `peer` the wait ends when that client goes away (CANCELLED), and the call that the slot was
-  /// `parked_as` is forgotten then. UNAVAILABLE as above; `limit` should exceed the core's own
-  /// deadline of the call.
+  /// Runs `work(hub& or engine_services&, answer_handle<R>)`; whoever holds the handle answers, now
+  /// or later. With a `peer` the wait ends when that client goes away (CANCELLED), and the call
+  /// that the slot was `parked_as` is forgotten then. UNAVAILABLE as above; `limit` should exceed
+  /// the core's own deadline of the call.
   template <class R, class F>
   coro::task<answer<R>> call(F work, std::chrono::milliseconds limit, peer_watch* peer) {
-    auto cell = std::make_shared<answer_cell<R>>();
+    auto state = std::make_shared<answer_state<R>>();
     answer_wait wait(context_);
     {
-      auto slot = std::make_shared<answer_slot<R>>(box_, cell);
-      auto run = [slot, work = std::move(work)](engine_room& room) mutable {
-        enter(room, work, slot);
+      auto slot = std::make_shared<answer_promise<R>>(queue_, state);
+      auto run = [slot, work = std::move(work)](engine_services& services) mutable {
+        enter(services, work, slot);
       };
       if (!engine_.post(std::move(run))) co_return stopping();
     }
-    cell->waiter = &wait;
-    leave_guard<R> guard(*this, cell, peer);
+    state->waiter = &wait;
+    leave_guard<R> guard(*this, state, peer);
     if (peer) peer->arm(wait.timer, wait.peer_gone);
     auto waiting = wait.until(std::chrono::steady_clock::now() + limit);
     co_await std::move(waiting);
-    if (cell->value) co_return std::move(*cell->value);
-    if (cell->dropped) co_return stopping();
+    if (state->value) co_return std::move(*state->value);
+    if (state->dropped) co_return stopping();
     co_return wait.peer_gone ? client_left() : too_slow(limit);
   }
 
  private:
   template <class R>
   struct leave_guard {
-    leave_guard(engine_link& l, std::shared_ptr<answer_cell<R>> c, peer_watch* p)
-        : link(l), cell(std::move(c)), peer(p) {}
+    leave_guard(engine_link& l, std::shared_ptr<answer_state<R>> c, peer_watch* p)
+        : link(l), state(std::move(c)), peer(p) {}
     leave_guard(leave_guard const&) = delete;
     ~leave_guard() {
-      cell->waiter = nullptr;
+      state->waiter = nullptr;
       if (!peer) return;
       peer->disarm();
-      if (cell->value || cell->dropped) return;
-      link.engine_.post([cell = std::move(cell)](engine_room& room) {
-        if (cell->forget) cell->forget(room);
+      if (state->value || state->dropped) return;
+      link.engine_.post([state = std::move(state)](engine_services& services) {
+        if (state->forget) state->forget(services);
       });
     }
     engine_link& link;
-    std::shared_ptr<answer_cell<R>> cell;
+    std::shared_ptr<answer_state<R>> state;
     peer_watch* peer;
   };
 
@@ -192,7 +194,7 @@ class engine_link {
   boost::asio::io_context& context_;
   engine_gateway& engine_;
   std::chrono::milliseconds const limit_;
-  std::shared_ptr<answer_box> box_;
+  std::shared_ptr<completion_queue> queue_;
 };
 
 }  // namespace muster::web

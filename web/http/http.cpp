@@ -1,3 +1,4 @@
+// The usual responses.
 #include "web/http/http.hpp"
 
 namespace muster::web {

@@ -1,3 +1,4 @@
+// Lines are appended to one string; the date is made once a second.
 #include "web/http/response_text.hpp"
 
 #include <charconv>

@@ -52,6 +52,19 @@ struct route {
   std::string_view schema = "Submission";  // OpenAPI: of a JSON body
 };
 
+/// What every wait takes.
+inline constexpr query_parameter timeout_parameter{
+    "timeout", query_kind::duration, "how long to wait, 30s unless told, 10m at most"};
+
+// The usual routes; what is special about one is set afterwards.
+route get(std::string_view pattern, handler run, std::string_view id, std::string_view summary,
+          std::vector<query_parameter> query = {});
+route post(std::string_view pattern, handler run, std::string_view id, std::string_view summary,
+           body_kind body = body_kind::none);
+/// Answers without content.
+route remove(std::string_view pattern, handler run, std::string_view id, std::string_view summary,
+             std::vector<query_parameter> query = {});
+
 class router {
  public:
   explicit router(std::vector<route> routes);

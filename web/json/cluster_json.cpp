@@ -1,3 +1,4 @@
+// One function a view, member by member in the order of the contract.
 #include "web/json/cluster_json.hpp"
 
 #include "base/text.hpp"
@@ -82,6 +83,14 @@ void write_fields(json_out& out, coordination::cluster_spec const& spec) {
   out.key("renew").boolean(spec.renew);
 }
 
+void write_agents(json_out& out, coordination::generation_view const& g) {
+  using enum agent_health;
+  out.key("agents").begin_object();
+  for (auto const h : {missing, registering, connected, late, error, disconnected})
+    out.key(lower(coordination::name(h))).number(g.by_health[static_cast<std::size_t>(h)]);
+  out.end_object();
+}
+
 void write(json_out& out, coordination::generation_view const& g) {
   out.begin_object();
   out.key("number").number(g.number);
@@ -93,11 +102,7 @@ void write(json_out& out, coordination::generation_view const& g) {
     out.key("cause");
     write(out, *g.cause);
   }
-  using enum agent_health;
-  out.key("agents").begin_object();
-  for (auto const h : {missing, registering, connected, late, error, disconnected})
-    out.key(lower(coordination::name(h))).number(g.by_health[static_cast<std::size_t>(h)]);
-  out.end_object();
+  write_agents(out, g);
   out.key("barriers").begin_object();
   out.key("running").number(g.barriers_running);
   out.key("remembered").number(g.barriers_remembered);
@@ -138,9 +143,7 @@ void write(json_out& out, coordination::agent_view const& a, core::time_point no
     out.key("late_for").string(a.late_for);
     time(out, "late_since_ms", a.late_since);
   }
-  out.key("waiting_for").begin_array();
-  for (auto const& w : a.waiting_for) out.string(w);
-  out.end_array();
+  out.key("waiting_for").strings(a.waiting_for);
   out.end_object();
 }
 
@@ -169,9 +172,7 @@ void write(json_out& out, coordination::barrier_view const& b, core::time_point 
     out.end_object();
   }
   if (with_tasks) {
-    out.key("arrived").begin_array();
-    for (auto const& task : b.arrived) out.string(task);
-    out.end_array();
+    out.key("arrived").strings(b.arrived);
     out.key("missing").begin_array();
     for (auto const& task : b.missing) write(out, task, now);
     out.end_array();

@@ -15,6 +15,8 @@ namespace coordination = core::coordination;
 coordination::cluster_spec read_cluster(json_check& check, json_ref const& body);
 
 void write(json_out& out, coordination::generation_view const& g);
+/// The key "agents": how many are in each state.
+void write_agents(json_out& out, coordination::generation_view const& g);
 /// The fields of the declaration, into an open object.
 void write_fields(json_out& out, coordination::cluster_spec const& spec);
 void write(json_out& out, coordination::agent_view const& a, core::time_point now);

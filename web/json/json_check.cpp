@@ -1,3 +1,4 @@
+// Types and limits of fields, with the first fault kept.
 #include "web/json/json_check.hpp"
 
 namespace muster::web {

@@ -1,3 +1,4 @@
+// Lines and progress, member by member.
 #include "web/json/log_json.hpp"
 
 #include "web/json/id_text.hpp"

@@ -1,8 +1,43 @@
+// HTTP statuses and their names, and problems as JSON.
 #include "web/json/problem.hpp"
 
 #include "web/json/views_json.hpp"
 
 namespace muster::web {
+
+namespace {
+
+constexpr std::pair<unsigned, std::string_view> reason_phrases[] = {
+    {101, "Switching Protocols"},
+    {200, "OK"},
+    {201, "Created"},
+    {202, "Accepted"},
+    {204, "No Content"},
+    {304, "Not Modified"},
+    {400, "Bad Request"},
+    {401, "Unauthorized"},
+    {403, "Forbidden"},
+    {404, "Not Found"},
+    {405, "Method Not Allowed"},
+    {408, "Request Timeout"},
+    {409, "Conflict"},
+    {412, "Precondition Failed"},
+    {413, "Content Too Large"},
+    {415, "Unsupported Media Type"},
+    {417, "Expectation Failed"},
+    {421, "Misdirected Request"},
+    {422, "Unprocessable Content"},
+    {426, "Upgrade Required"},
+    {429, "Too Many Requests"},
+    {431, "Request Header Fields Too Large"},
+    {500, "Internal Server Error"},
+    {501, "Not Implemented"},
+    {503, "Service Unavailable"},
+    {504, "Gateway Timeout"},
+    {505, "HTTP Version Not Supported"},
+};
+
+}  // namespace
 
 unsigned http_status(muster::code c) {
   using muster::code;
@@ -39,62 +74,8 @@ unsigned http_status(muster::code c) {
 }
 
 std::string_view reason_phrase(unsigned status) {
-  switch (status) {
-    case 101:
-      return "Switching Protocols";
-    case 200:
-      return "OK";
-    case 201:
-      return "Created";
-    case 202:
-      return "Accepted";
-    case 204:
-      return "No Content";
-    case 304:
-      return "Not Modified";
-    case 400:
-      return "Bad Request";
-    case 401:
-      return "Unauthorized";
-    case 403:
-      return "Forbidden";
-    case 404:
-      return "Not Found";
-    case 405:
-      return "Method Not Allowed";
-    case 408:
-      return "Request Timeout";
-    case 409:
-      return "Conflict";
-    case 412:
-      return "Precondition Failed";
-    case 413:
-      return "Content Too Large";
-    case 415:
-      return "Unsupported Media Type";
-    case 417:
-      return "Expectation Failed";
-    case 421:
-      return "Misdirected Request";
-    case 422:
-      return "Unprocessable Content";
-    case 426:
-      return "Upgrade Required";
-    case 429:
-      return "Too Many Requests";
-    case 431:
-      return "Request Header Fields Too Large";
-    case 500:
-      return "Internal Server Error";
-    case 501:
-      return "Not Implemented";
-    case 503:
-      return "Service Unavailable";
-    case 504:
-      return "Gateway Timeout";
-    case 505:
-      return "HTTP Version Not Supported";
-  }
+  for (auto const& [known, phrase] : reason_phrases)
+    if (known == status) return phrase;
   return "Unknown";
 }
 
@@ -120,23 +101,18 @@ problem invalid(std::string field, std::string detail, std::string limit) {
 }
 
 std::string to_json(problem const& p) {
-  std::string text;
-  json_out out(text);
-  out.begin_object();
-  out.key("status").number(p.status);
-  out.key("title").string(reason_phrase(p.status));
-  out.key("detail").string(p.detail);
-  out.key("code").string(name(p.code));
-  if (!p.field.empty()) out.key("field").string(p.field);
-  if (!p.limit.empty()) out.key("limit").string(p.limit);
-  for (auto const& [name, value] : p.counts) out.key(name).number(value);
-  if (p.failure) {
-    out.key("failure");
-    write(out, *p.failure);
-  }
-  out.end_object();
-  text += '\n';
-  return text;
+  return json_line([&](json_out& out) {
+    out.begin_object();
+    out.key("status").number(p.status);
+    out.key("title").string(reason_phrase(p.status));
+    out.key("detail").string(p.detail);
+    out.key("code").string(name(p.code));
+    if (!p.field.empty()) out.key("field").string(p.field);
+    if (!p.limit.empty()) out.key("limit").string(p.limit);
+    for (auto const& [name, value] : p.counts) out.key(name).number(value);
+    write_if(out, "failure", p.failure);
+    out.end_object();
+  });
 }
 
 }  // namespace muster::web

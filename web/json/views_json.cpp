@@ -1,3 +1,4 @@
+// One function a view, member by member in the order of the contract.
 #include "web/json/views_json.hpp"
 
 #include "base/text.hpp"
@@ -36,9 +37,7 @@ void write(json_out& out, core::failure const& f) {
   out.key("worker").string(f.worker);
   out.key("attempt").number(f.attempt);
   if (!f.dependencies.empty()) {
-    out.key("dependencies").begin_array();
-    for (auto const& d : f.dependencies) out.string(d);
-    out.end_array();
+    out.key("dependencies").strings(f.dependencies);
   }
   out.end_object();
 }
@@ -82,10 +81,7 @@ void write(json_out& out, core::job_view const& j) {
   if (j.deadline != core::never) time(out, "deadline_ms", j.deadline);
   time(out, "created_ms", j.created);
   time(out, "finished_ms", j.finished);
-  if (j.error) {
-    out.key("error");
-    write(out, *j.error);
-  }
+  write_if(out, "error", j.error);
   if (!j.metadata.empty()) out.key("metadata").raw(j.metadata);
   out.end_object();
 }
@@ -104,9 +100,7 @@ void write_needs(json_out& out, core::closure_options const& o) {
                            (o.task_index < 0 ? "" : ":" + std::to_string(o.task_index)));
   if (!o.gang.empty()) out.key("gang").string(o.gang);
   if (!o.labels.empty()) {
-    out.key("labels").begin_object();
-    for (auto const& [key, value] : o.labels) out.key(key).string(value);
-    out.end_object();
+    out.key("labels").texts(o.labels);
   }
   if (o.resources.empty()) return;
   out.key("resources").begin_object();
@@ -165,14 +159,8 @@ void write(json_out& out, core::closure_view const& c, server::closure_progress 
   write_options(out, c);
   time(out, "created_ms", c.created);
   time(out, "finished_ms", c.finished);
-  if (c.error) {
-    out.key("error");
-    write(out, *c.error);
-  }
-  if (progress) {
-    out.key("progress");
-    write(out, *progress);
-  }
+  write_if(out, "error", c.error);
+  write_if(out, "progress", progress);
   out.key("attempts").begin_array();
   for (auto const& a : c.attempts) write(out, a);
   out.end_array();
@@ -208,12 +196,8 @@ void write(json_out& out, core::task_view const& t, core::time_point now) {
     time(out, "lost_since_ms", t.lost_since);
     out.key("given_up").boolean(t.given_up);
   }
-  out.key("functions").begin_array();
-  for (auto const& f : t.functions) out.string(f);
-  out.end_array();
-  out.key("labels").begin_object();
-  for (auto const& [key, value] : t.labels) out.key(key).string(value);
-  out.end_object();
+  out.key("functions").strings(t.functions);
+  out.key("labels").texts(t.labels);
   out.key("resources").begin_object();
   for (auto const& [name, amount] : t.resources) {
     out.key(name).begin_object().key("total").number(amount);
@@ -245,10 +229,7 @@ void write(json_out& out, core::per_worker_view const& v) {
     out.key("task").string(part.job + ":" + std::to_string(part.index));
     out.key("status").string(core::name(part.state));
     time(out, "since_ms", part.since);
-    if (part.error) {
-      out.key("error");
-      write(out, *part.error);
-    }
+    write_if(out, "error", part.error);
     out.end_object();
   }
   out.end_array().end_object();

@@ -26,11 +26,7 @@ void write_value(json_out& out, core::blob const& b);
 /// `write` as a text of its own.
 template <class... View>
 std::string to_text(View const&... view) {
-  std::string text;
-  json_out out(text);
-  write(out, view...);
-  text += '\n';
-  return text;
+  return json_line([&](json_out& out) { write(out, view...); });
 }
 
 }  // namespace muster::web

@@ -1,6 +1,6 @@
+// Copies on the engine thread, rows made of the copies on the web thread.
 #include "web/live/cluster_topics.hpp"
 
-#include "base/text.hpp"
 #include "web/json/cluster_json.hpp"
 
 namespace muster::web {
@@ -33,8 +33,8 @@ struct copied {
   core::time_point now{};
 };
 
-void copy_barriers(engine_room& room, cluster_id c, copied& into) {
-  auto const& all = room.coordination.state();
+void copy_barriers(engine_services& services, cluster_id c, copied& into) {
+  auto const& all = services.coordination.state();
   auto rows = all.current(c).barriers(0, barriers_shown + 1);
   if (rows.size() > barriers_shown) {
     rows.pop_back();
@@ -48,12 +48,12 @@ void copy_barriers(engine_room& room, cluster_id c, copied& into) {
   }
 }
 
-copied copy(engine_room& room, cluster_wishes wishes) {
-  auto const& all = room.coordination.state();
+copied copy(engine_services& services, cluster_wishes wishes) {
+  auto const& all = services.coordination.state();
   copied c;
-  c.now = room.coordination.now();
+  c.now = services.coordination.now();
   c.ids = all.ids();
-  c.main = room.doors.main();
+  c.main = services.endpoints.main();
   if (c.ids.size() > clusters_shown) {
     c.more_clusters = c.ids.size() - clusters_shown;
     c.ids.resize(clusters_shown);
@@ -61,13 +61,14 @@ copied copy(engine_room& room, cluster_wishes wishes) {
   for (auto const id : c.ids) {
     if (wishes.clusters) {
       c.clusters.push_back(all.view(id, c.now));
-      c.clusters.back().address = room.doors.address(id);
+      c.clusters.back().address = services.endpoints.address(id);
     }
-    if (wishes.barriers) copy_barriers(room, id, c);
+    if (wishes.barriers) copy_barriers(services, id, c);
   }
-  auto const last = room.events.last();
+  auto const last = services.events.last();
   if (wishes.events)
-    c.events = room.events.after(last - std::min<std::uint64_t>(events_shown, last), events_shown);
+    c.events =
+        services.events.after(last - std::min<std::uint64_t>(events_shown, last), events_shown);
   return c;
 }
 
@@ -76,15 +77,16 @@ struct agent_cursor {
 };
 
 // The next agents; moves the cursor.
-std::vector<named_agent> copy_agents(engine_room& room, std::vector<cluster_id> const& ids,
+std::vector<named_agent> copy_agents(engine_services& services, std::vector<cluster_id> const& ids,
                                      agent_cursor& at) {
-  auto const& all = room.coordination.state();
+  auto const& all = services.coordination.state();
   std::vector<named_agent> rows;
   while (at.cluster < ids.size() && rows.size() < agents_a_step) {
     auto const id = ids[at.cluster];
     std::vector<coordination::agent_view> some;
     if (all.exists(id))
-      some = all.current(id).tasks(room.coordination.now(), at.task, agents_a_step - rows.size());
+      some =
+          all.current(id).tasks(services.coordination.now(), at.task, agents_a_step - rows.size());
     if (some.empty()) {
       at = {at.cluster + 1, 0};
       continue;
@@ -106,92 +108,76 @@ void write_cause(json_out& out, coordination::generation_view const& g) {
 
 std::string cluster_row(coordination::cluster_view const& c, bool main) {
   auto const& g = c.generation;
-  std::string text;
-  json_out out(text);
-  out.begin_object();
-  out.key("name").string(c.spec.name);
-  out.key("main").boolean(main);
-  out.key("address").string(c.address);
-  out.key("tasks").number(c.spec.size());
-  out.key("state").string(coordination::name(g.state));
-  out.key("generation").number(g.number);
-  out.key("started").number(core::to_unix_ms(g.started));
-  using enum coordination::agent_health;
-  out.key("agents").begin_object();
-  for (auto const h : {missing, registering, connected, late, error, disconnected})
-    out.key(lower(coordination::name(h))).number(g.by_health[static_cast<std::size_t>(h)]);
-  out.end_object();
-  out.key("barriers").number(g.barriers_running);
-  out.key("keys").number(g.keys);
-  out.key("key_waits").number(g.parked_key_waits);
-  write_cause(out, g);
-  out.end_object();
-  return text;
+  return json_text([&](json_out& out) {
+    out.begin_object();
+    out.key("name").string(c.spec.name);
+    out.key("main").boolean(main);
+    out.key("address").string(c.address);
+    out.key("tasks").number(c.spec.size());
+    out.key("state").string(coordination::name(g.state));
+    out.key("generation").number(g.number);
+    out.key("started").number(core::to_unix_ms(g.started));
+    write_agents(out, g);
+    out.key("barriers").number(g.barriers_running);
+    out.key("keys").number(g.keys);
+    out.key("key_waits").number(g.parked_key_waits);
+    write_cause(out, g);
+    out.end_object();
+  });
 }
 
 std::string agent_row(named_agent const& n) {
   auto const& a = n.view;
-  std::string text;
-  json_out out(text);
-  out.begin_object();
-  out.key("cluster").string(n.cluster);
-  out.key("job").string(a.job);
-  out.key("index").number(a.index);
-  out.key("state").string(coordination::name(a.health));
-  out.key("incarnation").string(std::to_string(core::raw(a.incarnation)));
-  out.key("address").string(a.peer);
-  out.key("seen").number(core::to_unix_ms(a.last_heartbeat));
-  out.key("devices").number(a.devices);
-  if (a.error) {
-    out.key("code").string(name(a.error->code));
-    out.key("error").string(a.error->message);
-    out.key("casualty").boolean(a.casualty);
-  }
-  if (!a.late_for.empty()) {
-    out.key("late_for").string(a.late_for);
-    out.key("late_since").number(core::to_unix_ms(a.late_since));
-  }
-  out.key("waits").begin_array();
-  for (auto const& w : a.waiting_for) out.string(w);
-  out.end_array();
-  out.end_object();
-  return text;
+  return json_text([&](json_out& out) {
+    out.begin_object();
+    out.key("cluster").string(n.cluster);
+    out.key("job").string(a.job);
+    out.key("index").number(a.index);
+    out.key("state").string(coordination::name(a.health));
+    out.key("incarnation").string(std::to_string(core::raw(a.incarnation)));
+    out.key("address").string(a.peer);
+    out.key("seen").number(core::to_unix_ms(a.last_heartbeat));
+    out.key("devices").number(a.devices);
+    if (a.error) {
+      out.key("code").string(name(a.error->code));
+      out.key("error").string(a.error->message);
+      out.key("casualty").boolean(a.casualty);
+    }
+    if (!a.late_for.empty()) {
+      out.key("late_for").string(a.late_for);
+      out.key("late_since").number(core::to_unix_ms(a.late_since));
+    }
+    out.key("waits").strings(a.waiting_for);
+    out.end_object();
+  });
 }
 
 std::string barrier_row(named_barrier const& n) {
   auto const& b = n.view;
-  std::string text;
-  json_out out(text);
-  out.begin_object();
-  out.key("cluster").string(n.cluster);
-  out.key("id").string(b.id);
-  out.key("counter").number(b.counter);
-  out.key("state").string(coordination::name(b.state));
-  out.key("arrived").number(b.arrived_count);
-  out.key("of").number(b.participants);
-  out.key("started").number(core::to_unix_ms(b.started));
-  out.key("ended").number(core::to_unix_ms(b.ended));
-  out.key("deadline").number(b.deadline == core::never ? 0 : core::to_unix_ms(b.deadline));
-  out.key("first").string(b.first);
-  out.key("error").string(b.fault ? b.fault->message : std::string());
-  out.key("missing").begin_array();
-  for (std::size_t i = 0; i < std::min(missing_shown, b.missing.size()); ++i) {
-    auto const& m = b.missing[i];
+  return json_text([&](json_out& out) {
     out.begin_object();
-    out.key("task").string(m.name);
-    out.key("address").string(m.peer);
-    out.key("seen").number(core::to_unix_ms(m.last_heartbeat));
-    out.end_object();
-  }
-  out.end_array().end_object();
-  return text;
-}
-
-std::string event_row(server::event const& e) {
-  std::string text;
-  json_out out(text);
-  write(out, e);
-  return text;
+    out.key("cluster").string(n.cluster);
+    out.key("id").string(b.id);
+    out.key("counter").number(b.counter);
+    out.key("state").string(coordination::name(b.state));
+    out.key("arrived").number(b.arrived_count);
+    out.key("of").number(b.participants);
+    out.key("started").number(core::to_unix_ms(b.started));
+    out.key("ended").number(core::to_unix_ms(b.ended));
+    out.key("deadline").number(b.deadline == core::never ? 0 : core::to_unix_ms(b.deadline));
+    out.key("first").string(b.first);
+    out.key("error").string(b.fault ? b.fault->message : std::string());
+    out.key("missing").begin_array();
+    for (std::size_t i = 0; i < std::min(missing_shown, b.missing.size()); ++i) {
+      auto const& m = b.missing[i];
+      out.begin_object();
+      out.key("task").string(m.name);
+      out.key("address").string(m.peer);
+      out.key("seen").number(core::to_unix_ms(m.last_heartbeat));
+      out.end_object();
+    }
+    out.end_array().end_object();
+  });
 }
 
 cluster_rows to_rows(copied const& c) {
@@ -204,7 +190,9 @@ cluster_rows to_rows(copied const& c) {
                                  cluster_row(c.clusters[i], c.ids[i] == c.main));
   for (auto const& b : c.barriers)
     r.barriers.rows.emplace_back(b.cluster + "/" + b.view.id, barrier_row(b));
-  for (auto const& e : c.events) r.events.rows.emplace_back(std::to_string(e.number), event_row(e));
+  for (auto const& e : c.events)
+    r.events.rows.emplace_back(std::to_string(e.number),
+                               json_text([&e](json_out& out) { write(out, e); }));
   return r;
 }
 
@@ -212,7 +200,7 @@ cluster_rows to_rows(copied const& c) {
 
 coro::task<muster::result<cluster_rows>> collect_clusters(engine_link& engine,
                                                           cluster_wishes wishes) {
-  auto first = [wishes](engine_room& room) { return copy(room, wishes); };
+  auto first = [wishes](engine_services& services) { return copy(services, wishes); };
   auto asking = engine.on_engine(std::move(first));
   auto const c = co_await std::move(asking);
   if (!c) co_return c.error();
@@ -224,8 +212,8 @@ coro::task<muster::result<cluster_rows>> collect_clusters(engine_link& engine,
       break;
     }
     using step = std::pair<std::vector<named_agent>, agent_cursor>;
-    auto more = [ids = c->ids, at](engine_room& room) mutable {
-      auto agents = copy_agents(room, ids, at);
+    auto more = [ids = c->ids, at](engine_services& services) mutable {
+      auto agents = copy_agents(services, ids, at);
       return step(std::move(agents), at);
     };
     auto asking_more = engine.on_engine(std::move(more));

@@ -1,3 +1,4 @@
+// Rates from the difference of two samples; history in columns.
 #include "web/live/counters_topic.hpp"
 
 #include <algorithm>

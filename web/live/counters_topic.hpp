@@ -11,7 +11,7 @@ namespace muster::web {
 
 class counters_topic final : public topic {
  public:
-  /// Points of history, one a second; the oldest makes room.
+  /// Points of history, one a second; the oldest makes services.
   static constexpr std::size_t points_max = 300;
   static constexpr std::chrono::milliseconds step{1000};
 

@@ -1,3 +1,4 @@
+// Compares the newest jobs with those of the update before.
 #include "web/live/jobs_topic.hpp"
 
 #include <algorithm>
@@ -40,26 +41,15 @@ void jobs_topic::update(std::vector<core::job_view> jobs, core::time_point now) 
     auto const known =
         std::find_if(jobs_.begin(), jobs_.end(), [&](entry const& e) { return e.view.id == j.id; });
     bool const same = known != jobs_.end() && looks_same(known->view, j);
-    auto const changed = same ? known->changed : seq();
-    if (!same) last_change_ = seq();
+    auto const changed = same ? known->changed : change();
     next.push_back({std::move(j), changed});
   }
   for (auto const& old : jobs_) {
     auto const kept = std::any_of(next.begin(), next.end(),
                                   [&](entry const& e) { return e.view.id == old.view.id; });
-    if (kept) continue;
-    gone_.add(seq(), old.view.id);
-    last_change_ = seq();
+    if (!kept) forget(old.view.id);
   }
   jobs_ = std::move(next);
-}
-
-bool jobs_topic::can_serve(std::uint64_t from) const {
-  return from <= seq() && gone_.can_serve(from);
-}
-
-shared_text jobs_topic::delta_for(std::uint64_t from) {
-  return last_change_ > from ? delta(from) : nullptr;
 }
 
 void jobs_topic::write_body(json_out& out, std::uint64_t const* from) const {
@@ -67,14 +57,10 @@ void jobs_topic::write_body(json_out& out, std::uint64_t const* from) const {
   for (auto const& e : jobs_)
     if (!from || e.changed > *from) write_job(out, e.view);
   out.end_array();
-  out.key("gone").begin_array();
   auto const shown = [this](core::session_id id) {  // again, after newer ones were deleted
     return std::any_of(jobs_.begin(), jobs_.end(), [&](entry const& e) { return e.view.id == id; });
   };
-  if (from)
-    for (auto const& [seq, id] : gone_.all())
-      if (seq > *from && !shown(id)) out.string(job_text(id));
-  out.end_array();
+  write_gone(out, from, shown, [&out](core::session_id id) { out.string(job_text(id)); });
 }
 
 }  // namespace muster::web

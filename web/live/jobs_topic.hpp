@@ -8,18 +8,14 @@
 
 namespace muster::web {
 
-class jobs_topic final : public topic {
+class jobs_topic final : public changing_rows<core::session_id> {
  public:
   static constexpr std::size_t jobs_shown = 50;
 
-  jobs_topic() : topic(topic_name::jobs) {}
+  jobs_topic() : changing_rows(topic_name::jobs) {}
 
   /// REQUIRES: at most jobs_shown, newest first.
   void update(std::vector<core::job_view> jobs, core::time_point now);
-
-  bool can_serve(std::uint64_t from) const override;
-  /// Null: nothing changed since `from`.
-  shared_text delta_for(std::uint64_t from);
 
  private:
   struct entry {
@@ -30,8 +26,6 @@ class jobs_topic final : public topic {
   void write_body(json_out& out, std::uint64_t const* from) const override;
 
   std::vector<entry> jobs_;
-  tombstones<core::session_id> gone_;
-  std::uint64_t last_change_ = 0;
 };
 
 }  // namespace muster::web

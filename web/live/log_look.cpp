@@ -1,3 +1,4 @@
+// Joins what the core and the log store know.
 #include "web/live/log_look.hpp"
 
 namespace muster::web {

@@ -1,3 +1,4 @@
+// The newest lines, already as JSON, and how far back they reach.
 #include "web/live/log_topic.hpp"
 
 #include "web/json/id_text.hpp"

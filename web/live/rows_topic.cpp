@@ -1,3 +1,4 @@
+// A row has changed when its JSON has.
 #include "web/live/rows_topic.hpp"
 
 namespace muster::web {
@@ -10,26 +11,17 @@ void rows_topic::update(named_rows rows, std::size_t more, core::time_point now)
     r.present = true;
     if (r.json == json) continue;
     r.json = std::move(json);
-    r.changed = last_change_ = seq();
+    r.changed = change();
   }
   for (auto at = rows_.begin(); at != rows_.end();) {
     if (at->second.present) {
       ++at;
       continue;
     }
-    gone_.add(seq(), at->first);
-    last_change_ = seq();
+    forget(at->first);
     at = rows_.erase(at);
   }
-  if (std::exchange(more_, more) != more) last_change_ = seq();
-}
-
-bool rows_topic::can_serve(std::uint64_t from) const {
-  return from <= seq() && gone_.can_serve(from);
-}
-
-shared_text rows_topic::delta_for(std::uint64_t from) {
-  return last_change_ > from ? delta(from) : nullptr;
+  if (std::exchange(more_, more) != more) change();
 }
 
 void rows_topic::write_body(json_out& out, std::uint64_t const* from) const {
@@ -37,11 +29,8 @@ void rows_topic::write_body(json_out& out, std::uint64_t const* from) const {
   for (auto const& [name, r] : rows_)
     if (!from || r.changed > *from) out.key(name).raw(r.json);
   out.end_object();
-  out.key("gone").begin_array();
-  if (from)
-    for (auto const& [seq, name] : gone_.all())
-      if (seq > *from && !rows_.contains(name)) out.string(name);
-  out.end_array();
+  auto const there = [this](std::string const& name) { return rows_.contains(name); };
+  write_gone(out, from, there, [&out](std::string const& name) { out.string(name); });
   out.key("more").number(more_);
 }
 

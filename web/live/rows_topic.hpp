@@ -14,16 +14,12 @@ namespace muster::web {
 /// In the order in which a snapshot has them.
 using named_rows = std::vector<std::pair<std::string, std::string>>;
 
-class rows_topic final : public topic {
+class rows_topic final : public changing_rows<std::string> {
  public:
-  explicit rows_topic(topic_name n) : topic(n) {}
+  explicit rows_topic(topic_name n) : changing_rows(n) {}
 
   /// `rows`: all there are now, each name once; `more`: how many were left out.
   void update(named_rows rows, std::size_t more, core::time_point now);
-
-  bool can_serve(std::uint64_t from) const override;
-  /// Null: nothing changed since `from`.
-  shared_text delta_for(std::uint64_t from);
 
  private:
   struct row {
@@ -35,9 +31,7 @@ class rows_topic final : public topic {
   void write_body(json_out& out, std::uint64_t const* from) const override;
 
   std::map<std::string, row> rows_;
-  tombstones<std::string> gone_;
   std::size_t more_ = 0;
-  std::uint64_t last_change_ = 0;
 };
 
 }  // namespace muster::web

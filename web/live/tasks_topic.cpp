@@ -1,3 +1,4 @@
+// Rows are compared with what was shown before; what is written stands in columns.
 #include "web/live/tasks_topic.hpp"
 
 #include <algorithm>
@@ -21,34 +22,26 @@ void tasks_topic::update(std::vector<core::task_view> const& tasks, core::time_p
   for (auto const& t : tasks) {
     auto const [at, added] = rows_.try_emplace(t.row);
     auto& r = at->second;
-    if (r.seen != t.last_seen) r.seen_at = seq();
-    bool const changed = take(r, t, age_mark(now - t.last_seen, heartbeat_interval));
+    if (std::exchange(r.seen, t.last_seen) != t.last_seen) r.seen_at = seq();
     r.present = true;
     r.missing = false;
-    if (added || changed) r.changed = last_change_ = seq();
+    shown now_shown{t.job,
+                    t.host,
+                    t.error,
+                    t.index,
+                    t.state,
+                    t.since,
+                    t.incarnation,
+                    t.slots,
+                    t.running,
+                    t.finished,
+                    age_mark(now - t.last_seen, heartbeat_interval)};
+    shown& before = r;
+    if (!added && before == now_shown) continue;
+    before = std::move(now_shown);
+    r.changed = change();
   }
   drop_missing(whole);
-}
-
-bool tasks_topic::take(row& r, core::task_view const& t, int age) {
-  bool const same = r.job == t.job && r.host == t.host && r.error == t.error &&
-                    r.index == t.index && r.state == t.state && r.since == t.since &&
-                    r.incarnation == t.incarnation && r.slots == t.slots &&
-                    r.running == t.running && r.finished == t.finished && r.age == age;
-  r.seen = t.last_seen;
-  if (same) return false;
-  r.job = t.job;
-  r.host = t.host;
-  r.error = t.error;
-  r.index = t.index;
-  r.state = t.state;
-  r.since = t.since;
-  r.incarnation = t.incarnation;
-  r.slots = t.slots;
-  r.running = t.running;
-  r.finished = t.finished;
-  r.age = age;
-  return true;
 }
 
 void tasks_topic::drop_missing(bool whole) {
@@ -58,17 +51,12 @@ void tasks_topic::drop_missing(bool whole) {
       ++at;
       continue;
     }
-    gone_.add(seq(), at->first);
-    last_change_ = seq();
+    forget(at->first);
     at = rows_.erase(at);
   }
 }
 
-bool tasks_topic::can_serve(std::uint64_t from) const {
-  return from <= seq() && gone_.can_serve(from);
-}
-
-std::vector<tasks_topic::row_entry const*> tasks_topic::changed_since(std::uint64_t from) const {
+std::vector<tasks_topic::row_entry const*> tasks_topic::rows_since(std::uint64_t from) const {
   std::vector<row_entry const*> rows;
   for (auto const& entry : rows_)
     if (entry.second.changed > from) rows.push_back(&entry);
@@ -80,8 +68,8 @@ shared_text tasks_topic::delta_for(std::uint64_t from, std::span<std::uint32_t c
   for (auto const id : watched)
     if (auto const at = rows_.find(id); at != rows_.end())
       if (at->second.seen_at > from && at->second.changed <= from) extra.push_back(&*at);
-  if (extra.empty()) return last_change_ > from ? delta(from) : nullptr;
-  auto rows = changed_since(from);
+  if (extra.empty()) return changing_rows::delta_for(from);
+  auto rows = rows_since(from);
   rows.insert(rows.end(), extra.begin(), extra.end());
   return frame(&from, [&](json_out& out) { write_rows(out, rows, &from); });
 }
@@ -109,15 +97,12 @@ void tasks_topic::write_rows(json_out& out, std::span<row_entry const* const> ro
   column("finished", [&](row const& r) { out.number(r.finished); });
   column("error", [&](row const& r) { out.string(r.error); });
   out.end_object();
-  out.key("gone").begin_array();
-  if (from)
-    for (auto const& [seq, id] : gone_.all())
-      if (seq > *from && !rows_.contains(id)) out.number(id);
-  out.end_array();
+  auto const there = [this](std::uint32_t id) { return rows_.contains(id); };
+  write_gone(out, from, there, [&out](std::uint32_t id) { out.number(id); });
 }
 
 void tasks_topic::write_body(json_out& out, std::uint64_t const* from) const {
-  auto const rows = changed_since(from ? *from : 0);
+  auto const rows = rows_since(from ? *from : 0);
   write_rows(out, rows, from);
 }
 

@@ -1,25 +1,12 @@
+// The frame around every message, made once for all who are at the same number.
 #include "web/live/topic.hpp"
 
 namespace muster::web {
 
 std::string_view name(topic_name t) {
-  switch (t) {
-    case topic_name::counters:
-      return "counters";
-    case topic_name::tasks:
-      return "tasks";
-    case topic_name::jobs:
-      return "jobs";
-    case topic_name::clusters:
-      return "clusters";
-    case topic_name::agents:
-      return "agents";
-    case topic_name::barriers:
-      return "barriers";
-    case topic_name::events:
-      return "events";
-  }
-  return "?";
+  static constexpr std::string_view names[] = {"counters", "tasks",    "jobs",  "clusters",
+                                               "agents",   "barriers", "events"};
+  return names[static_cast<std::size_t>(t)];
 }
 
 void topic::advance(core::time_point now) {

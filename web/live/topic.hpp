@@ -89,4 +89,36 @@ class tombstones {
   std::uint64_t forgotten_ = 0;  // the highest number of which one was forgotten
 };
 
+/// A topic of rows with ids that come, change and go away.
+template <class Id>
+class changing_rows : public topic {
+ public:
+  using topic::topic;
+
+  bool can_serve(std::uint64_t from) const override {
+    return from <= seq() && gone_.can_serve(from);
+  }
+  /// Null: nothing changed since `from`.
+  shared_text delta_for(std::uint64_t from) { return last_change_ > from ? delta(from) : nullptr; }
+
+ protected:
+  /// The number at which something changes: now.
+  std::uint64_t change() { return last_change_ = seq(); }
+  void forget(Id id) { gone_.add(change(), std::move(id)); }
+  /// The key "gone": `write_id(id)` for each that went since, unless it is there again.
+  template <class IsThere, class WriteId>
+  void write_gone(json_out& out, std::uint64_t const* from, IsThere const& is_there,
+                  WriteId const& write_id) const {
+    out.key("gone").begin_array();
+    if (from)
+      for (auto const& [seq, id] : gone_.all())
+        if (seq > *from && !is_there(id)) write_id(id);
+    out.end_array();
+  }
+
+ private:
+  tombstones<Id> gone_;
+  std::uint64_t last_change_ = 0;
+};
+
 }  // namespace muster::web

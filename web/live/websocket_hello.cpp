@@ -1,5 +1,5 @@
 // What a WebSocket client is told first.
-#include "web/live/websocket_client.hpp"
+#include "web/live/subscriber.hpp"
 #include "web/live/websocket_hub.hpp"
 
 namespace muster::web {

@@ -1,10 +1,11 @@
+// The tick: ask the engine, bring topics up to date, drop who is too slow, wake the others.
 #include "web/live/websocket_hub.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include "base/text.hpp"
-#include "web/live/websocket_client.hpp"
+#include "web/live/subscriber.hpp"
 
 namespace muster::web {
 
@@ -242,13 +243,13 @@ std::optional<problem> websocket_hub::refusal(std::string_view subprotocols) con
   return invalid("Sec-WebSocket-Protocol", "this server speaks muster.v1");
 }
 
-void websocket_hub::add(websocket_client& c) {
+void websocket_hub::add(subscriber& c) {
   clients_.insert(&c);
   ++metrics_.websocket_clients;
   ++metrics_.websocket_clients_total;
 }
 
-void websocket_hub::remove(websocket_client& c) {
+void websocket_hub::remove(subscriber& c) {
   clients_.erase(&c);
   --metrics_.websocket_clients;
 }

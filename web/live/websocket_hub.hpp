@@ -22,7 +22,7 @@
 
 namespace muster::web {
 
-class websocket_client;
+class subscriber;
 
 class websocket_hub {
  public:
@@ -54,9 +54,9 @@ class websocket_hub {
   /// The same, made when it is not there. Kept for as long as some client is subscribed to it.
   log_topic* watch_log(std::string const& name);
 
-  // For websocket_client.
-  void add(websocket_client& c);
-  void remove(websocket_client& c);
+  // For subscriber.
+  void add(subscriber& c);
+  void remove(subscriber& c);
   void subscribed(topic_name t);
 
  private:
@@ -84,7 +84,7 @@ class websocket_hub {
   /// Bounded by the clients and websocket_logs_max.
   std::map<std::string, std::unique_ptr<log_topic>> logs_;
   std::uint64_t log_seq_ = 0;  // at least that of any topic that was in logs_
-  std::unordered_set<websocket_client*> clients_;
+  std::unordered_set<subscriber*> clients_;
   boost::asio::steady_timer timer_;
   std::chrono::steady_clock::time_point ticked_{};
   bool hurry_ = false;  // somebody waits for a topic that is not live

@@ -1,50 +1,39 @@
+// The families on closures, tasks and logs, measured on the engine thread.
 #include "web/metrics/closure_metrics.hpp"
 
 namespace muster::web {
 
 namespace {
 
-double seconds(core::duration d) {
-  return std::chrono::duration<double>(d).count();
-}
-
 void write_times(metric_text& m, core::closure_metrics const& c) {
-  m.family("muster_closure_queue_wait_seconds", "histogram",
-           "From being ready to run to being sent to a worker, for each attempt.")
-      .histogram(c.queue_wait);
-  m.family("muster_closure_execution_seconds", "histogram",
-           "From being sent to a worker to its answer, for each attempt.")
-      .histogram(c.execution);
-  m.family("muster_closure_total_seconds", "histogram",
-           "From being scheduled to the end, however it ended.")
-      .histogram(c.total);
-  m.family("muster_remote_value_wait_seconds", "histogram",
-           "From asking for a value to its being there; 0 when it was there.")
-      .histogram(c.value_wait);
-  m.family("muster_task_recovery_seconds", "histogram",
-           "From the loss of a task to its attaching again.")
-      .histogram(c.recovery);
+  m.histogram("muster_closure_queue_wait_seconds",
+              "From being ready to run to being sent to a worker, for each attempt.", c.queue_wait);
+  m.histogram("muster_closure_execution_seconds",
+              "From being sent to a worker to its answer, for each attempt.", c.execution);
+  m.histogram("muster_closure_total_seconds", "From being scheduled to the end, however it ended.",
+              c.total);
+  m.histogram("muster_remote_value_wait_seconds",
+              "From asking for a value to its being there; 0 when it was there.", c.value_wait);
+  m.histogram("muster_task_recovery_seconds", "From the loss of a task to its attaching again.",
+              c.recovery);
 }
 
 void write_values(metric_text& m, core::closure_metrics const& c) {
-  m.family("muster_value_spills_total", "counter", "Values that were written to the disk.")
-      .sample(static_cast<double>(c.values_written));
-  m.family("muster_value_loads_total", "counter", "Values that were read back from the disk.")
-      .sample(static_cast<double>(c.values_read));
+  m.counter("muster_value_spills_total", "Values that were written to the disk.", c.values_written);
+  m.counter("muster_value_loads_total", "Values that were read back from the disk.", c.values_read);
   m.family("muster_values_dropped_total", "counter",
            "Values that were released to stay within a limit, by reason.");
   for (std::size_t i = 0; i < c.values_dropped.size(); ++i)
     if (auto const why = static_cast<core::release_reason>(i);
         why >= core::release_reason::jobs || c.values_dropped[i] > 0)
-      m.sample("reason", core::name(why), static_cast<double>(c.values_dropped[i]));
+      m.sample("reason", core::name(why), c.values_dropped[i]);
 }
 
 void write_tasks(metric_text& m, measured_closures const& c) {
   auto const each = [&](std::string_view name, std::string_view type, std::string_view help,
                         auto value) {
     m.family(name, type, help);
-    for (auto const& t : c.tasks)
-      m.sample("task", t.job + ":" + std::to_string(t.index), static_cast<double>(value(t)));
+    for (auto const& t : c.tasks) m.sample("task", t.job + ":" + std::to_string(t.index), value(t));
   };
   each("muster_task_finished_total", "counter", "Closures that a task answered.",
        [](auto const& t) { return t.finished; });
@@ -52,8 +41,8 @@ void write_tasks(metric_text& m, measured_closures const& c) {
        [](auto const& t) { return t.failed; });
   each("muster_task_running", "gauge", "Closures that a task holds.",
        [](auto const& t) { return t.running; });
-  m.family("muster_tasks_unmeasured", "gauge", "Tasks beyond those that have lines of their own.")
-      .sample(static_cast<double>(c.tasks_more));
+  m.gauge("muster_tasks_unmeasured", "Tasks beyond those that have lines of their own.",
+          c.tasks_more);
 }
 
 }  // namespace
@@ -73,28 +62,23 @@ measured_closures measure_closures(server::hub& h) {
 
 void write_closure_metrics(metric_text& m, measured_closures const& c) {
   write_times(m, c.metrics);
-  m.family("muster_worker_failures_total", "counter",
-           "Workers that were lost; what they held went back to the queue.")
-      .sample(static_cast<double>(c.metrics.worker_failures));
-  m.family("muster_closure_stop_requests_total", "counter",
-           "Running closures that their workers were asked to stop.")
-      .sample(static_cast<double>(c.metrics.stop_requests));
+  m.counter("muster_worker_failures_total",
+            "Workers that were lost; what they held went back to the queue.",
+            c.metrics.worker_failures);
+  m.counter("muster_closure_stop_requests_total",
+            "Running closures that their workers were asked to stop.", c.metrics.stop_requests);
   auto full = c.metrics.full;
   if (c.metrics.full_since != core::never) full += c.now - c.metrics.full_since;
-  m.family("muster_queue_full_seconds_total", "counter",
-           "Time in which at least one session's queue was full.")
-      .sample(seconds(full));
+  m.counter("muster_queue_full_seconds_total",
+            "Time in which at least one session's queue was full.", seconds(full));
   write_values(m, c.metrics);
   write_tasks(m, c);
-  m.family("muster_log_lines_total", "counter", "Lines that closures logged and printed.")
-      .sample(static_cast<double>(c.logs.lines));
-  m.family("muster_log_lines_dropped_total", "counter", "Of those, dropped to make room.")
-      .sample(static_cast<double>(c.logs.dropped));
-  m.family("muster_log_strays_total", "counter",
-           "Reports on closures that their worker did not hold (any more).")
-      .sample(static_cast<double>(c.logs.strays));
-  m.family("muster_log_bytes", "gauge", "Memory that lines and progress take.")
-      .sample(static_cast<double>(c.logs.bytes));
+  m.counter("muster_log_lines_total", "Lines that closures logged and printed.", c.logs.lines);
+  m.counter("muster_log_lines_dropped_total", "Of those, dropped to make services.",
+            c.logs.dropped);
+  m.counter("muster_log_strays_total",
+            "Reports on closures that their worker did not hold (any more).", c.logs.strays);
+  m.gauge("muster_log_bytes", "Memory that lines and progress take.", c.logs.bytes);
 }
 
 }  // namespace muster::web

@@ -1,3 +1,4 @@
+// The server's numbers, copied on the engine thread and written as JSON.
 #include "web/metrics/counters.hpp"
 
 #include "web/json/id_text.hpp"

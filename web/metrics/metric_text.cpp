@@ -1,3 +1,4 @@
+// The text format: a name, labels, a number a line; and the families on clusters.
 #include "web/metrics/metric_text.hpp"
 
 #include <charconv>
@@ -27,8 +28,7 @@ template <class F>
 void write_family(metric_text& m, std::vector<coordination::cluster_view> const& clusters,
                   std::string_view name, std::string_view help, F value) {
   m.family(name, "gauge", help);
-  for (auto const& c : clusters)
-    m.sample("cluster", c.spec.name, static_cast<double>(value(c.generation)));
+  for (auto const& c : clusters) m.sample("cluster", c.spec.name, value(c.generation));
 }
 
 void write_states(metric_text& m, std::vector<coordination::cluster_view> const& clusters) {
@@ -37,7 +37,7 @@ void write_states(metric_text& m, std::vector<coordination::cluster_view> const&
   for (auto const& c : clusters)
     for (auto const h : {missing, registering, connected, late, error, disconnected})
       m.sample({"cluster", c.spec.name}, {"state", lower(coordination::name(h))},
-               static_cast<double>(c.generation.by_health[static_cast<std::size_t>(h)]));
+               c.generation.by_health[static_cast<std::size_t>(h)]);
 }
 
 void write_parked(metric_text& m, std::vector<coordination::cluster_view> const& clusters) {
@@ -45,7 +45,7 @@ void write_parked(metric_text& m, std::vector<coordination::cluster_view> const&
   for (auto const& c : clusters) {
     auto const& g = c.generation;
     auto const sample = [&](std::string_view kind, std::size_t n) {
-      m.sample({"cluster", c.spec.name}, {"kind", kind}, static_cast<double>(n));
+      m.sample({"cluster", c.spec.name}, {"kind", kind}, n);
     };
     sample("poll", g.parked_polls);
     sample("key", g.parked_key_waits);
@@ -65,25 +65,23 @@ metric_text& metric_text::family(std::string_view name, std::string_view type,
   return *this;
 }
 
-metric_text& metric_text::histogram(core::histogram const& h) {
-  auto const seconds = [](core::duration d) { return std::chrono::duration<double>(d).count(); };
-  auto const name = name_;
-  name_ = name + "_bucket";
+metric_text& metric_text::histogram(std::string_view name, std::string_view help,
+                                    core::histogram const& h) {
+  family(name, "histogram", help);
+  name_ += "_bucket";
   std::uint64_t up_to = 0;
   for (std::size_t n = 0; n < core::histogram::buckets; ++n) {
     up_to += h.in(n);
     char digits[40];
     auto const end =
         std::to_chars(digits, digits + sizeof digits, seconds(core::histogram::limit(n))).ptr;
-    sample("le", {digits, static_cast<std::size_t>(end - digits)}, static_cast<double>(up_to));
+    sample("le", {digits, static_cast<std::size_t>(end - digits)}, up_to);
   }
-  sample("le", "+Inf", static_cast<double>(h.count()));
-  name_ = name + "_sum";
-  sample(seconds(h.sum()));
-  name_ = name + "_count";
-  sample(static_cast<double>(h.count()));
-  name_ = name;
-  return *this;
+  sample("le", "+Inf", h.count());
+  name_ = std::string(name) + "_sum";
+  write({}, seconds(h.sum()));
+  name_ = std::string(name) + "_count";
+  return write({}, static_cast<double>(h.count()));
 }
 
 metric_text& metric_text::write(std::initializer_list<label> labels, double value) {

@@ -20,13 +20,26 @@ class metric_text {
 
   /// Begins a family; the samples that follow belong to it.
   metric_text& family(std::string_view name, std::string_view type, std::string_view help);
-  metric_text& sample(double value) { return write({}, value); }
-  metric_text& sample(std::string_view name, std::string_view of, double value) {
-    return write({{name, of}}, value);
+  template <class N>
+  metric_text& sample(std::string_view name, std::string_view of, N value) {
+    return write({{name, of}}, static_cast<double>(value));
   }
-  metric_text& sample(label one, label two, double value) { return write({one, two}, value); }
-  /// The buckets, sum and count of a family that is a histogram, in seconds.
-  metric_text& histogram(core::histogram const& h);
+  template <class N>
+  metric_text& sample(label one, label two, N value) {
+    return write({one, two}, static_cast<double>(value));
+  }
+
+  // Families of a single sample.
+  template <class N>
+  metric_text& gauge(std::string_view name, std::string_view help, N value) {
+    return family(name, "gauge", help).write({}, static_cast<double>(value));
+  }
+  template <class N>
+  metric_text& counter(std::string_view name, std::string_view help, N value) {
+    return family(name, "counter", help).write({}, static_cast<double>(value));
+  }
+  /// Buckets, sum and count, in seconds.
+  metric_text& histogram(std::string_view name, std::string_view help, core::histogram const& h);
   std::string take() { return std::move(text_); }
 
  private:
@@ -34,6 +47,10 @@ class metric_text {
 
   std::string text_, name_;
 };
+
+inline double seconds(core::duration d) {
+  return std::chrono::duration<double>(d).count();
+}
 
 /// The families on clusters.
 void write_clusters(metric_text& m, std::vector<core::coordination::cluster_view> const& clusters);

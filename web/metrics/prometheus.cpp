@@ -1,3 +1,4 @@
+// The families of the whole server and of this process.
 #include "web/metrics/prometheus.hpp"
 
 #include <sys/resource.h>
@@ -21,28 +22,21 @@ double as_double(T n) {
   return static_cast<double>(n);
 }
 
-double seconds(core::duration d) {
-  return std::chrono::duration<double>(d).count();
-}
-
 void write_closures(metric_text& m, counters const& c) {
   auto const& n = c.overview.closures;
   m.family("muster_closures", "gauge", "Closures that wait or run, by state.")
-      .sample("state", "blocked", as_double(n.blocked))
-      .sample("state", "queued", as_double(n.queued))
-      .sample("state", "running", as_double(n.running));
+      .sample("state", "blocked", n.blocked)
+      .sample("state", "queued", n.queued)
+      .sample("state", "running", n.running);
   m.family("muster_closures_finished_total", "counter", "Closures that ended, by how.")
-      .sample("state", "succeeded", as_double(n.succeeded))
-      .sample("state", "failed", as_double(n.failed))
-      .sample("state", "cancelled", as_double(n.cancelled));
-  m.family("muster_queue_depth", "gauge", "Closures that wait for a worker.")
-      .sample(as_double(n.queued));
-  m.family("muster_closures_put_back_total", "counter",
-           "Times a closure was taken from a lost worker and queued again.")
-      .sample(as_double(c.overview.put_back));
-  m.family("muster_closures_retried_total", "counter",
-           "Times a closure that raised was tried again.")
-      .sample(as_double(c.overview.retried));
+      .sample("state", "succeeded", n.succeeded)
+      .sample("state", "failed", n.failed)
+      .sample("state", "cancelled", n.cancelled);
+  m.gauge("muster_queue_depth", "Closures that wait for a worker.", n.queued);
+  m.counter("muster_closures_put_back_total",
+            "Times a closure was taken from a lost worker and queued again.", c.overview.put_back);
+  m.counter("muster_closures_retried_total", "Times a closure that raised was tried again.",
+            c.overview.retried);
 }
 
 void write_cluster(metric_text& m, counters const& c) {
@@ -57,44 +51,37 @@ void write_cluster(metric_text& m, counters const& c) {
       .sample("quantile", "0.5", seconds(o.heartbeat_p50))
       .sample("quantile", "0.99", seconds(o.heartbeat_p99))
       .sample("quantile", "1", seconds(o.heartbeat_max));
-  m.family("muster_remote_values_not_ready", "gauge", "RemoteValues whose closure has not ended.")
-      .sample(as_double(o.values_not_ready));
+  m.gauge("muster_remote_values_not_ready", "RemoteValues whose closure has not ended.",
+          o.values_not_ready);
   m.family("muster_remote_values_total", "counter", "RemoteValues that were decided, by status.")
-      .sample("status", "ready", as_double(o.values_ready))
-      .sample("status", "aborted", as_double(o.values_aborted));
-  m.family("muster_remote_values_held", "gauge", "RemoteValues kept for look-up.")
-      .sample(as_double(o.values_held));
-  m.family("muster_remote_values_held_bytes", "gauge", "Bytes of values kept for look-up.")
-      .sample(as_double(o.values_held_bytes));
-  m.family("muster_values_spilled", "gauge", "Values on the disk, among those that are held.")
-      .sample(as_double(o.values_spilled));
-  m.family("muster_values_spilled_bytes", "gauge", "Bytes of values on the disk.")
-      .sample(as_double(o.values_spilled_bytes));
+      .sample("status", "ready", o.values_ready)
+      .sample("status", "aborted", o.values_aborted);
+  m.gauge("muster_remote_values_held", "RemoteValues kept for look-up.", o.values_held);
+  m.gauge("muster_remote_values_held_bytes", "Bytes of values kept for look-up.",
+          o.values_held_bytes);
+  m.gauge("muster_values_spilled", "Values on the disk, among those that are held.",
+          o.values_spilled);
+  m.gauge("muster_values_spilled_bytes", "Bytes of values on the disk.", o.values_spilled_bytes);
   m.family("muster_jobs", "gauge", "Jobs, by state; ended ones since the server started.")
-      .sample("state", "running", as_double(o.jobs_running))
-      .sample("state", "succeeded", as_double(o.jobs_succeeded))
-      .sample("state", "failed", as_double(o.jobs_failed))
-      .sample("state", "cancelled", as_double(o.jobs_cancelled));
-  m.family("muster_sessions", "gauge", "gRPC sessions that are open.")
-      .sample(as_double(o.sessions));
-  m.family("muster_parked_calls", "gauge", "Calls that wait for a job or a value.")
-      .sample(as_double(o.parked_calls));
+      .sample("state", "running", o.jobs_running)
+      .sample("state", "succeeded", o.jobs_succeeded)
+      .sample("state", "failed", o.jobs_failed)
+      .sample("state", "cancelled", o.jobs_cancelled);
+  m.gauge("muster_sessions", "gRPC sessions that are open.", o.sessions);
+  m.gauge("muster_parked_calls", "Calls that wait for a job or a value.", o.parked_calls);
 }
 
 void write_web(metric_text& m, web_metrics const& w) {
   m.family("muster_http_requests_total", "counter", "Answered HTTP requests, by status code.");
   for (std::size_t code = 0; code < w.requests.size(); ++code)
-    if (w.requests[code] > 0) m.sample("code", std::to_string(code), as_double(w.requests[code]));
-  m.family("muster_http_connections", "gauge", "HTTP connections that are open.")
-      .sample(as_double(w.connections));
-  m.family("muster_websocket_clients", "gauge", "WebSocket clients that are connected.")
-      .sample(as_double(w.websocket_clients));
-  m.family("muster_websocket_messages_total", "counter", "Messages sent to WebSocket clients.")
-      .sample(as_double(w.websocket_messages));
-  m.family("muster_websocket_bytes_total", "counter", "Bytes sent to WebSocket clients.")
-      .sample(as_double(w.websocket_bytes));
-  m.family("muster_websocket_slow_total", "counter", "Clients closed because they were too slow.")
-      .sample(as_double(w.websocket_slow));
+    if (w.requests[code] > 0) m.sample("code", std::to_string(code), w.requests[code]);
+  m.gauge("muster_http_connections", "HTTP connections that are open.", w.connections);
+  m.gauge("muster_websocket_clients", "WebSocket clients that are connected.", w.websocket_clients);
+  m.counter("muster_websocket_messages_total", "Messages sent to WebSocket clients.",
+            w.websocket_messages);
+  m.counter("muster_websocket_bytes_total", "Bytes sent to WebSocket clients.", w.websocket_bytes);
+  m.counter("muster_websocket_slow_total", "Clients closed because they were too slow.",
+            w.websocket_slow);
 }
 
 }  // namespace
@@ -139,10 +126,9 @@ std::string prometheus_text(counters const& c, measured_closures const& closures
   write_closures(m, c);
   write_closure_metrics(m, closures);
   write_web(m, w);
-  m.family("process_cpu_seconds_total", "counter", "User and system time.").sample(p.cpu_seconds);
-  m.family("process_resident_memory_bytes", "gauge", "Resident memory.").sample(p.resident_bytes);
-  m.family("process_start_time_seconds", "gauge", "Start, since the Unix epoch.")
-      .sample(p.start_time_s);
+  m.counter("process_cpu_seconds_total", "User and system time.", p.cpu_seconds);
+  m.gauge("process_resident_memory_bytes", "Resident memory.", p.resident_bytes);
+  m.gauge("process_start_time_seconds", "Start, since the Unix epoch.", p.start_time_s);
   return m.take();
 }
 

@@ -1,11 +1,14 @@
+// Finds clusters by name; turns faults of their service into statuses.
 #include "web/rest/cluster_access.hpp"
 
 namespace muster::web {
 
-muster::result<coordination::cluster_id> find_cluster(engine_room& room, std::string_view name) {
-  auto const& all = room.coordination.state();
+muster::result<coordination::cluster_id> find_cluster(engine_services& services,
+                                                      std::string_view name) {
+  auto const& all = services.coordination.state();
   auto found = all.find(name);
-  if (!found && name == "default" && all.exists(room.doors.main())) return room.doors.main();
+  if (!found && name == "default" && all.exists(services.endpoints.main()))
+    return services.endpoints.main();
   return found;
 }
 

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "web/engine/gateway.hpp"
+#include "web/http/http.hpp"
 #include "web/rest/context.hpp"
 
 namespace muster::web {
@@ -11,23 +12,46 @@ namespace muster::web {
 namespace coordination = core::coordination;
 
 /// The cluster of that name; `default` is the main port's when no cluster is called so. NOT_FOUND.
-muster::result<coordination::cluster_id> find_cluster(engine_room& room, std::string_view name);
+muster::result<coordination::cluster_id> find_cluster(engine_services& services,
+                                                      std::string_view name);
 
 /// A fault as the problem it is over REST.
 muster::status to_status(coordination::fault const& f);
 
+/// Work for the engine, on the cluster that the path names: the value of `then(services, cluster)`.
+template <class Then>
+auto in_cluster(exchange const& ex, Then then) {
+  return [name = std::string(ex.req.capture("cluster")),
+          then = std::move(then)](engine_services& services) {
+    auto const c = find_cluster(services, name);
+    using value = answer<decltype(then(services, *c))>;
+    return c ? value(then(services, *c)) : value(c.error());
+  };
+}
+
+/// The same for what is answered later: `then(services, cluster, slot)`.
+template <class R, class Then>
+auto asking_cluster(exchange const& ex, Then then) {
+  return [name = std::string(ex.req.capture("cluster")), then = std::move(then)](
+             engine_services& services, answer_handle<muster::result<R>> const& slot) {
+    auto const c = find_cluster(services, name);
+    c ? then(services, *c, slot) : slot->send(c.error());
+  };
+}
+
 /// Asks the cluster's service (engine thread); `then(reply)` gives what the slot is sent. The
 /// question is withdrawn when the client goes away.
 template <class R, class Request, class Then>
-void ask_cluster(engine_room& room, coordination::cluster_id c, Request r,
+void ask_cluster(engine_services& services, coordination::cluster_id c, Request r,
                  answer_handle<muster::result<R>> const& slot, Then then) {
-  auto const call = room.coordination.ask(c, std::move(r), [slot, then](coordination::reply& got) {
-    if (got.fault)
-      slot->send(to_status(*got.fault));
-    else
-      slot->send(then(got));
-  });
-  slot->when_left([c, call](engine_room& there) { there.coordination.forget(c, call); });
+  auto const call =
+      services.coordination.ask(c, std::move(r), [slot, then](coordination::reply& got) {
+        if (got.fault)
+          slot->send(to_status(*got.fault));
+        else
+          slot->send(then(got));
+      });
+  slot->when_left([c, call](engine_services& there) { there.coordination.forget(c, call); });
 }
 
 }  // namespace muster::web

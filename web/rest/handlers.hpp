@@ -30,6 +30,11 @@ coro::task<response> get_metrics(web_context& context, exchange& ex);
 /// GET /openapi.json and /api/v1/openapi.json
 coro::task<response> get_openapi(web_context& context, exchange& ex);
 
+using value_handle = answer_handle<muster::result<core::value_reply>>;
+/// Engine thread: parks until the closure's value is decided, for at most `time`.
+void await_value(server::hub& h, core::closure_id id, core::duration time,
+                 value_handle const& slot);
+
 /// The problem of an id that has not even the right form.
 problem unknown_id(std::string_view what, std::string_view text);
 

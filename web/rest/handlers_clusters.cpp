@@ -1,9 +1,8 @@
 // Clusters: declared, looked at, forgotten.
 #include "base/text.hpp"
-#include "web/http/query.hpp"
 #include "web/json/cluster_json.hpp"
+#include "web/rest/answers.hpp"
 #include "web/rest/cluster_access.hpp"
-#include "web/rest/handlers.hpp"
 
 namespace muster::web {
 
@@ -15,13 +14,13 @@ struct cluster_facts {
   core::duration worker_timeout{};
 };
 
-cluster_facts facts_of(engine_room& room, coordination::cluster_id id) {
+cluster_facts facts_of(engine_services& services, coordination::cluster_id id) {
   cluster_facts f;
-  f.view = room.coordination.state().view(id, room.coordination.now());
-  f.view.address = room.doors.address(id);
-  if (id != room.doors.main()) return f;
-  f.workers = room.hub.state().overview(room.hub.now());
-  f.worker_timeout = room.hub.state().configuration().heartbeat_timeout;
+  f.view = services.coordination.state().view(id, services.coordination.now());
+  f.view.address = services.endpoints.address(id);
+  if (id != services.endpoints.main()) return f;
+  f.workers = services.hub.state().overview(services.hub.now());
+  f.worker_timeout = services.hub.state().configuration().heartbeat_timeout;
   return f;
 }
 
@@ -48,7 +47,7 @@ void write_tasks(json_out& out, cluster_facts const& c) {
   out.end_object();
 }
 
-void write(json_out& out, cluster_facts const& c, bool with_past) {
+void write(json_out& out, cluster_facts const& c, bool with_past = false) {
   out.begin_object();
   write_fields(out, c.view.spec);
   if (c.view.next) {
@@ -73,73 +72,44 @@ void write(json_out& out, cluster_facts const& c, bool with_past) {
   out.end_object();
 }
 
-response cluster_response(cluster_facts const& c, unsigned status) {
-  std::string text;
-  json_out out(text);
-  write(out, c, true);
-  text += '\n';
-  return json_response(std::move(text), status);
+response cluster_response(cluster_facts const& c) {
+  return json_response(json_line([&c](json_out& out) { write(out, c, true); }));
 }
-
-struct cluster_page {
-  std::vector<cluster_facts> items;
-  std::uint64_t next = 0;
-};
 
 coro::task<response> list_clusters(web_context& context, exchange& ex) {
   query_check query(ex.req);
   auto const limit = query.limit();
   auto const after = query.page_token('c');
-  if (query.failed()) co_return problem_response(query.failure());
-  auto work = [limit, after](engine_room& room) {
-    cluster_page page;
-    for (auto const id : room.coordination.state().ids()) {
+  if (query.failed()) return refused(query.failure());
+  auto work = [limit, after](engine_services& services) {
+    core::page<cluster_facts, std::uint64_t> page;
+    std::uint64_t last = 0;
+    for (auto const id : services.coordination.state().ids()) {
       if (static_cast<std::uint64_t>(id) <= after) continue;
-      if (page.items.size() == limit) return page;
-      page.items.push_back(facts_of(room, id));
-      page.next = static_cast<std::uint64_t>(id);
+      if (page.items.size() == limit) {
+        page.next = last;
+        break;
+      }
+      page.items.push_back(facts_of(services, id));
+      last = static_cast<std::uint64_t>(id);
     }
-    page.next = 0;
     return page;
   };
-  auto asking = context.engine.on_engine(std::move(work));
-  auto const page = co_await std::move(asking);
-  if (!page) co_return problem_response(page.error());
-  std::string text;
-  json_out out(text);
-  out.begin_object().key("clusters").begin_array();
-  for (auto const& c : page->items) write(out, c, false);
-  out.end_array();
-  if (page->next > 0) out.key("next_page_token").string(page_token('c', page->next));
-  out.end_object();
-  text += '\n';
-  co_return json_response(std::move(text));
-}
-
-muster::result<cluster_facts> look_up(engine_room& room, std::string const& name) {
-  auto const id = find_cluster(room, name);
-  if (!id) return id.error();
-  return facts_of(room, *id);
+  return look(context, std::move(work), as_page{"clusters", 'c'});
 }
 
 coro::task<response> get_cluster(web_context& context, exchange& ex) {
-  auto work = [name = std::string(ex.req.capture("cluster"))](engine_room& room) {
-    return look_up(room, name);
-  };
-  auto asking = context.engine.on_engine(std::move(work));
-  auto const c = co_await std::move(asking);
-  if (!c) co_return problem_response(c.error());
-  co_return cluster_response(*c, 200);
+  return look(context, in_cluster(ex, facts_of), cluster_response);
 }
 
 // A cluster without a port would be of no use, so it is forgotten again.
-muster::result<cluster_facts> declare(engine_room& room, coordination::cluster_spec spec) {
+muster::result<cluster_facts> declare(engine_services& services, coordination::cluster_spec spec) {
   auto const name = spec.name;
-  auto const id = room.coordination.create(std::move(spec));
+  auto const id = services.coordination.create(std::move(spec));
   if (!id) return id.error();
-  auto const opened = room.doors.open(*id);
-  if (opened) return facts_of(room, *id);
-  (void)room.coordination.remove(name);
+  auto const opened = services.endpoints.open(*id);
+  if (opened) return facts_of(services, *id);
+  (void)services.coordination.remove(name);
   return opened.error();
 }
 
@@ -158,64 +128,51 @@ coro::task<response> create_cluster(web_context& context, exchange& ex) {
   auto spec = read_cluster(check, body);
   if (check.failed()) co_return problem_response(check.failure());
   auto const location = "/api/v1/clusters/" + percent_encoded(spec.name);
-  auto work = [spec = std::move(spec)](engine_room& room) mutable {
-    return declare(room, std::move(spec));
+  auto work = [spec = std::move(spec)](engine_services& services) mutable {
+    return declare(services, std::move(spec));
   };
   auto asking = context.engine.on_engine(std::move(work));
   auto const c = co_await std::move(asking);
   if (!c) co_return problem_response(declaration_problem(c.error()));
-  auto r = cluster_response(*c, 201);
+  auto r = cluster_response(*c);
+  r.status = 201;
   r.headers.emplace_back("Location", location);
   co_return r;
 }
 
-muster::status forget(engine_room& room, std::string const& name) {
-  auto const id = find_cluster(room, name);
-  if (!id) return id.error();
-  if (*id == room.doors.main())
+muster::status forget(engine_services& services, coordination::cluster_id c) {
+  auto const name = services.coordination.state().spec(c).name;
+  if (c == services.endpoints.main())
     return {muster::code::failed_precondition,
             "'" + name + "' is the main port's cluster; it stays until the server stops"};
-  auto const removed = room.coordination.remove(name);
-  if (removed.ok()) room.doors.close(*id);
+  auto const removed = services.coordination.remove(name);
+  if (removed.ok()) services.endpoints.close(c);
   return removed;
 }
 
 coro::task<response> delete_cluster(web_context& context, exchange& ex) {
-  auto work = [name = std::string(ex.req.capture("cluster"))](engine_room& room) {
-    return forget(room, name);
-  };
-  auto asking = context.engine.on_engine(std::move(work));
-  auto const done = co_await std::move(asking);
-  if (!done.ok()) co_return problem_response(done);
-  co_return no_content();
+  auto work = in_cluster(ex, forget);
+  return order(context,
+               [work](engine_services& services, answer_handle<muster::status> const& slot) {
+                 slot->send(work(services));
+               });
 }
 
 }  // namespace
 
 void add_cluster_routes(std::vector<route>& to) {
-  to.push_back({"GET",
-                "/api/v1/clusters",
-                list_clusters,
-                "listClusters",
-                "Clusters",
-                200,
-                "application/json",
-                body_kind::none,
-                {limit_parameter, page_token_parameter}});
-  to.push_back({"POST",
-                "/api/v1/clusters",
-                create_cluster,
-                "createCluster",
-                "Declare a cluster and open a port for its coordination service",
-                201,
-                "application/json",
-                body_kind::json,
-                {},
-                "Cluster"});
-  to.push_back({"GET", "/api/v1/clusters/{cluster}", get_cluster, "getCluster",
-                "One cluster with its generations"});
-  to.push_back({"DELETE", "/api/v1/clusters/{cluster}", delete_cluster, "deleteCluster",
-                "Forget a cluster; whoever waits in it is answered", 204, ""});
+  auto create =
+      post("/api/v1/clusters", create_cluster, "createCluster",
+           "Declare a cluster and open a port for its coordination service", body_kind::json);
+  create.success = 201;
+  create.schema = "Cluster";
+  to.push_back(get("/api/v1/clusters", list_clusters, "listClusters", "Clusters",
+                   {limit_parameter, page_token_parameter}));
+  to.push_back(std::move(create));
+  to.push_back(get("/api/v1/clusters/{cluster}", get_cluster, "getCluster",
+                   "One cluster with its generations"));
+  to.push_back(remove("/api/v1/clusters/{cluster}", delete_cluster, "deleteCluster",
+                      "Forget a cluster; whoever waits in it is answered"));
 }
 
 }  // namespace muster::web

@@ -1,7 +1,5 @@
 // Functions that workers brought.
-#include "web/http/query.hpp"
-#include "web/json/views_json.hpp"
-#include "web/rest/handlers.hpp"
+#include "web/rest/answers.hpp"
 
 namespace muster::web {
 
@@ -11,35 +9,24 @@ coro::task<response> list_functions(web_context& context, exchange& ex) {
   query_check query(ex.req);
   auto const limit = query.limit();
   auto const from = static_cast<std::size_t>(query.page_token('f'));
-  if (query.failed()) co_return problem_response(query.failure());
-  auto work = [](server::hub& h) { return h.state().functions(); };
-  auto asking = context.engine.on_engine(std::move(work));
-  auto const all = co_await std::move(asking);
-  if (!all) co_return problem_response(all.error());
-  std::string text;
-  json_out out(text);
-  out.begin_object().key("functions").begin_array();
-  auto i = from;
-  for (; i < all->size() && i - from < limit; ++i) write(out, (*all)[i]);
-  out.end_array();
-  if (i < all->size()) out.key("next_page_token").string(page_token('f', i));
-  out.end_object();
-  text += '\n';
-  co_return json_response(std::move(text));
+  if (query.failed()) return refused(query.failure());
+  auto work = [from, limit](server::hub& h) {
+    auto all = h.state().functions();
+    core::page<core::function_view, std::size_t> page;
+    auto const begin = std::min(from, all.size());
+    auto const end = std::min(begin + limit, all.size());
+    for (auto i = begin; i < end; ++i) page.items.push_back(std::move(all[i]));
+    if (end < all.size()) page.next = end;
+    return page;
+  };
+  return look(context, std::move(work), as_page{"functions", 'f'});
 }
 
 }  // namespace
 
 void add_function_routes(std::vector<route>& to) {
-  to.push_back({"GET",
-                "/api/v1/functions",
-                list_functions,
-                "listFunctions",
-                "Functions that were named so far",
-                200,
-                "application/json",
-                body_kind::none,
-                {limit_parameter, page_token_parameter}});
+  to.push_back(get("/api/v1/functions", list_functions, "listFunctions",
+                   "Functions that were named so far", {limit_parameter, page_token_parameter}));
 }
 
 }  // namespace muster::web

@@ -1,9 +1,8 @@
 // The lines that closures log, by number, with a wait for the next one.
-#include "web/http/query.hpp"
 #include "web/json/id_text.hpp"
 #include "web/json/log_json.hpp"
 #include "web/live/log_look.hpp"
-#include "web/rest/handlers.hpp"
+#include "web/rest/answers.hpp"
 
 namespace muster::web {
 
@@ -20,7 +19,7 @@ struct log_query {
 
 using log_answer = muster::result<log_state>;
 
-muster::result<log_state> look(server::hub& h, server::log_target of, log_query const& q) {
+log_answer lines(server::hub& h, server::log_target of, log_query const& q) {
   return look_at_log(h, of, q.after, q.limit, q.newest);
 }
 
@@ -37,18 +36,18 @@ void wait_for_line(server::hub& h, server::log_target of, log_query const& q, Ev
   auto const both = std::make_shared<log_wait>();
   both->line = h.logs().wait(of, [&h, of, q, slot, both] {
     h.forget(both->end);
-    slot->send(look(h, of, q));
+    slot->send(lines(h, of, q));
   });
   event.deadline = h.now() + q.wait;
   both->end = h.ask(event, [&h, of, q, slot, both](core::reply const& r) {
     h.logs().forget(both->line);
     bool const refused = r.status.code == muster::code::resource_exhausted ||
                          r.status.code == muster::code::unavailable;
-    refused ? slot->send(r.status) : slot->send(look(h, of, q));
+    refused ? slot->send(r.status) : slot->send(lines(h, of, q));
   });
-  slot->when_left([both](engine_room& room) {
-    room.hub.logs().forget(both->line);
-    room.hub.forget(both->end);
+  slot->when_left([both](engine_services& services) {
+    services.hub.logs().forget(both->line);
+    services.hub.forget(both->end);
   });
 }
 
@@ -56,7 +55,7 @@ template <class Id>
 void answer_log(server::hub& h, Id id, log_query const& q, answer_handle<log_answer> const& slot) {
   auto const of = log_target_of(h, id);
   if (!of) return slot->send(of.error());
-  auto now = look(h, *of, q);
+  auto now = lines(h, *of, q);
   if (!now || !now->page.lines.empty() || now->ended || q.wait.count() == 0)
     return slot->send(std::move(now));
   if (of->closure == core::closure_id{})
@@ -65,18 +64,16 @@ void answer_log(server::hub& h, Id id, log_query const& q, answer_handle<log_ans
     wait_for_line(h, *of, q, core::await_value{{}, of->closure, {}}, slot);
 }
 
-std::string text_of(log_state const& s, std::uint64_t after) {
-  std::string text;
-  json_out out(text);
-  out.begin_object().key("lines").begin_array();
-  for (auto const& l : s.page.lines) write(out, l);
-  out.end_array();
-  out.key("after").number(s.page.lines.empty() ? after : s.page.lines.back().seq);
-  out.key("dropped").number(s.page.dropped);
-  out.key("ended").boolean(s.ended);
-  out.end_object();
-  text += '\n';
-  return text;
+response told(log_state const& s, std::uint64_t after) {
+  return json_response(json_line([&](json_out& out) {
+    out.begin_object().key("lines").begin_array();
+    for (auto const& l : s.page.lines) write(out, l);
+    out.end_array();
+    out.key("after").number(s.page.lines.empty() ? after : s.page.lines.back().seq);
+    out.key("dropped").number(s.page.dropped);
+    out.key("ended").boolean(s.ended);
+    out.end_object();
+  }));
 }
 
 log_query read_query(query_check& query) {
@@ -99,29 +96,22 @@ template <class Id>
 coro::task<response> list_lines(web_context& context, exchange& ex, Id id) {
   query_check query(ex.req);
   auto const q = read_query(query);
-  if (query.failed()) co_return problem_response(query.failure());
+  if (query.failed()) return refused(query.failure());
   auto work = [id, q](server::hub& h, answer_handle<log_answer> const& slot) {
     answer_log(h, id, q, slot);
   };
-  auto asking = context.engine.call<log_answer>(
-      std::move(work), q.wait + context.options.timeouts.engine, &ex.peer());
-  auto const s = co_await std::move(asking);
-  if (!s) co_return problem_response(s.error());
-  co_return json_response(text_of(*s, q.after));
+  auto tell = [after = q.after](log_state const& s) { return told(s, after); };
+  return wait<log_state>(context, ex, q.wait, std::move(work), tell);
 }
 
 coro::task<response> list_closure_lines(web_context& context, exchange& ex) {
-  auto const id = parse_closure(ex.req.capture("id"));
-  if (!id) co_return problem_response(unknown_id("closure", ex.req.capture("id")));
-  auto listing = list_lines(context, ex, *id);
-  co_return co_await std::move(listing);
+  return with_id(ex, "closure", parse_closure,
+                 [&](core::closure_id id) { return list_lines(context, ex, id); });
 }
 
 coro::task<response> list_job_lines(web_context& context, exchange& ex) {
-  auto const id = parse_job(ex.req.capture("id"));
-  if (!id) co_return problem_response(unknown_id("job", ex.req.capture("id")));
-  auto listing = list_lines(context, ex, *id);
-  co_return co_await std::move(listing);
+  return with_id(ex, "job", parse_job,
+                 [&](core::session_id id) { return list_lines(context, ex, id); });
 }
 
 std::vector<query_parameter> parameters() {
@@ -135,12 +125,11 @@ std::vector<query_parameter> parameters() {
 }  // namespace
 
 void add_log_routes(std::vector<route>& to) {
-  to.push_back({"GET", "/api/v1/closures/{id}/logs", list_closure_lines, "listClosureLogs",
-                "What the closure logged and printed, over all its attempts", 200,
-                "application/json", body_kind::none, parameters()});
-  to.push_back({"GET", "/api/v1/jobs/{id}/logs", list_job_lines, "listJobLogs",
-                "What all closures of the job logged and printed, in order of arrival", 200,
-                "application/json", body_kind::none, parameters()});
+  to.push_back(get("/api/v1/closures/{id}/logs", list_closure_lines, "listClosureLogs",
+                   "What the closure logged and printed, over all its attempts", parameters()));
+  to.push_back(get("/api/v1/jobs/{id}/logs", list_job_lines, "listJobLogs",
+                   "What all closures of the job logged and printed, in order of arrival",
+                   parameters()));
 }
 
 }  // namespace muster::web

@@ -2,7 +2,7 @@
 #include "base/text.hpp"
 #include "web/live/websocket_hub.hpp"
 #include "web/metrics/prometheus.hpp"
-#include "web/rest/handlers.hpp"
+#include "web/rest/answers.hpp"
 
 namespace muster::web {
 
@@ -19,35 +19,29 @@ coro::task<response> get_overview(web_context& context, exchange&) {
   auto asking = current_counters(context);
   auto const c = co_await std::move(asking);
   if (!c) co_return problem_response(c.error());
-  std::string text;
-  json_out out(text);
-  write(out, *c);
-  text += '\n';
-  co_return json_response(std::move(text));
+  co_return json_response(to_text(*c));
 }
 
-std::vector<core::coordination::cluster_view> measured_clusters(engine_room& room) {
-  auto const& all = room.coordination.state();
+std::vector<core::coordination::cluster_view> measured_clusters(engine_services& services) {
+  auto const& all = services.coordination.state();
   std::vector<core::coordination::cluster_view> views;
   for (auto const id : all.ids()) {
     if (views.size() == clusters_measured) break;
-    views.push_back(all.view(id, room.coordination.now()));
+    views.push_back(all.view(id, services.coordination.now()));
   }
   return views;
 }
 
 coro::task<response> get_version(web_context& context, exchange&) {
-  std::string text;
-  json_out out(text);
-  out.begin_object();
-  out.key("name").string("muster");
-  out.key("version").string(context.options.version);
-  out.key("boot").string(hex16(context.options.boot));
-  out.key("api").string("v1");
-  out.key("websocket").string("muster.v1");
-  out.end_object();
-  text += '\n';
-  co_return json_response(std::move(text));
+  return answered(json_response(json_line([&context](json_out& out) {
+    out.begin_object();
+    out.key("name").string("muster");
+    out.key("version").string(context.options.version);
+    out.key("boot").string(hex16(context.options.boot));
+    out.key("api").string("v1");
+    out.key("websocket").string("muster.v1");
+    out.end_object();
+  })));
 }
 
 coro::task<response> get_livez(web_context&, exchange&) {
@@ -83,16 +77,18 @@ coro::task<response> get_metrics(web_context& context, exchange&) {
 }
 
 void add_system_routes(std::vector<route>& to) {
-  to.push_back({"GET", "/api/v1/overview", get_overview, "getOverview", "Numbers of the server"});
-  to.push_back({"GET", "/api/v1/version", get_version, "getVersion", "Version of the server"});
-  to.push_back({"GET", "/api/v1/openapi.json", get_openapi, "getOpenapiV1", "This description"});
-  to.push_back({"GET", "/openapi.json", get_openapi, "getOpenapi", "This description"});
-  to.push_back({"GET", "/livez", get_livez, "livez", "The process answers", 200, "text/plain"});
-  to.push_back(
-      {"GET", "/readyz", get_readyz, "readyz", "The server takes work", 200, "text/plain"});
-  to.push_back({"GET", "/healthz", get_readyz, "healthz", "As readyz", 200, "text/plain"});
-  to.push_back(
-      {"GET", "/metrics", get_metrics, "metrics", "Prometheus metrics", 200, "text/plain"});
+  to.push_back(get("/api/v1/overview", get_overview, "getOverview", "Numbers of the server"));
+  to.push_back(get("/api/v1/version", get_version, "getVersion", "Version of the server"));
+  to.push_back(get("/api/v1/openapi.json", get_openapi, "getOpenapiV1", "This description"));
+  to.push_back(get("/openapi.json", get_openapi, "getOpenapi", "This description"));
+  auto const as_text = [&to](route r) {
+    r.media = "text/plain";
+    to.push_back(std::move(r));
+  };
+  as_text(get("/livez", get_livez, "livez", "The process answers"));
+  as_text(get("/readyz", get_readyz, "readyz", "The server takes work"));
+  as_text(get("/healthz", get_readyz, "healthz", "As readyz"));
+  as_text(get("/metrics", get_metrics, "metrics", "Prometheus metrics"));
 }
 
 std::vector<route> all_routes() {

@@ -1,12 +1,8 @@
 // The tasks of a cluster: closure workers and agents in one listing; look at one, drain a worker.
-#include <array>
-
 #include "base/text.hpp"
-#include "web/http/query.hpp"
 #include "web/json/cluster_json.hpp"
-#include "web/json/views_json.hpp"
+#include "web/rest/answers.hpp"
 #include "web/rest/cluster_access.hpp"
-#include "web/rest/handlers.hpp"
 
 namespace muster::web {
 
@@ -49,21 +45,21 @@ struct tasks_at {
 };
 
 // Workers come first: kind 't' of the page token counts their rows, 'a' the agents.
-void take_workers(engine_room& room, task_filter const& f, std::size_t after, std::size_t limit,
-                  tasks_at& into) {
+void take_workers(engine_services& services, task_filter const& f, std::size_t after,
+                  std::size_t limit, tasks_at& into) {
   core::coordinator::task_filter filter;
   filter.job = f.job;
   filter.state = worker_state(f.state);
   if (!f.state.empty() && !filter.state) return;  // no worker is ever in that state
-  auto page = room.hub.state().tasks(after, limit, filter);
+  auto page = services.hub.state().tasks(after, limit, filter);
   into.workers = std::move(page.items);
   if (page.next) into.next = page_token('t', *page.next);
 }
 
-void take_agents(engine_room& room, coordination::cluster_id c, task_filter const& f,
+void take_agents(engine_services& services, coordination::cluster_id c, task_filter const& f,
                  std::size_t after, std::size_t limit, tasks_at& into) {
-  auto const& service = room.coordination.state().current(c);
-  auto const size = room.coordination.state().spec(c).size();
+  auto const& service = services.coordination.state().current(c);
+  auto const size = services.coordination.state().spec(c).size();
   auto at = after;
   while (at < size && at - after < agents_a_step && into.agents.size() < limit) {
     auto rows = service.tasks(into.agents_now, at, limit);
@@ -77,24 +73,21 @@ void take_agents(engine_room& room, coordination::cluster_id c, task_filter cons
   if (at < size) into.next = page_token('a', at);
 }
 
-muster::result<tasks_at> collect(engine_room& room, std::string const& cluster,
-                                 task_filter const& f, std::pair<char, std::uint64_t> from,
-                                 std::size_t limit) {
-  auto const c = find_cluster(room, cluster);
-  if (!c) return c.error();
+tasks_at collect(engine_services& services, coordination::cluster_id c, task_filter const& f,
+                 std::pair<char, std::uint64_t> from, std::size_t limit) {
   tasks_at t;
-  t.now = room.hub.now();
-  t.agents_now = room.coordination.now();
+  t.now = services.hub.now();
+  t.agents_now = services.coordination.now();
   auto after = static_cast<std::size_t>(from.second);
   if (from.first == 't') {
-    if (*c == room.doors.main()) take_workers(room, f, after, limit, t);
+    if (c == services.endpoints.main()) take_workers(services, f, after, limit, t);
     if (!t.next.empty()) return t;
     after = 0;
   }
   auto const left = limit - t.workers.size();
   if (left > 0)
-    take_agents(room, *c, f, after, left, t);
-  else if (room.coordination.state().spec(*c).size() > 0)
+    take_agents(services, c, f, after, left, t);
+  else if (services.coordination.state().spec(c).size() > 0)
     t.next = page_token('a', std::uint64_t{0});
   return t;
 }
@@ -110,55 +103,52 @@ coro::task<response> list_tasks(web_context& context, exchange& ex) {
     query.fail("state",
                "expected MISSING, REGISTERING, CONNECTED, LATE, ERROR or DISCONNECTED, got '" +
                    filter.state + "'");
-  if (query.failed()) co_return problem_response(query.failure());
-
-  auto work = [cluster = std::string(ex.req.capture("cluster")), filter, from,
-               limit](engine_room& room) { return collect(room, cluster, filter, from, limit); };
-  auto asking = context.engine.on_engine(std::move(work));
-  auto const tasks = co_await std::move(asking);
-  if (!tasks) co_return problem_response(tasks.error());
-  std::string text;
-  json_out out(text);
-  out.begin_object().key("tasks").begin_array();
-  for (auto const& t : tasks->workers) write(out, t, tasks->now);
-  for (auto const& a : tasks->agents) write(out, a, tasks->agents_now);
-  out.end_array();
-  if (!tasks->next.empty()) out.key("next_page_token").string(tasks->next);
-  out.end_object();
-  text += '\n';
-  co_return json_response(std::move(text));
+  if (query.failed()) return refused(query.failure());
+  auto work =
+      in_cluster(ex, [filter, from, limit](engine_services& services, coordination::cluster_id c) {
+        return collect(services, c, filter, from, limit);
+      });
+  return look(context, std::move(work), [](tasks_at const& tasks) {
+    return page_response("tasks", tasks.next, [&tasks](json_out& out) {
+      for (auto const& t : tasks.workers) write(out, t, tasks.now);
+      for (auto const& a : tasks.agents) write(out, a, tasks.agents_now);
+    });
+  });
 }
 
 enum class task_kind { any, worker, agent };
 
-muster::status no_task(std::string const& cluster, std::string const& job, std::int64_t index) {
-  return {muster::code::not_found,
-          "no task " + job + ":" + std::to_string(index) + " in cluster '" + cluster + "'"};
+struct task_address {
+  std::string job;
+  std::int64_t index = 0;
+};
+
+muster::status no_task(engine_services& services, coordination::cluster_id c,
+                       task_address const& at) {
+  return {muster::code::not_found, "no task " + at.job + ":" + std::to_string(at.index) +
+                                       " in cluster '" +
+                                       services.coordination.state().spec(c).name + "'"};
 }
 
 // The row's JSON. A declared agent hides a worker of the same name unless `kind` asks for that.
-muster::result<std::string> task_text(engine_room& room, std::string const& cluster,
-                                      std::string const& job, std::int64_t index, task_kind kind) {
-  auto const c = find_cluster(room, cluster);
-  if (!c) return c.error();
-  auto const& spec = room.coordination.state().spec(*c);
-  auto const agent = spec.find(job, index);
+muster::result<std::string> task_text(engine_services& services, coordination::cluster_id c,
+                                      task_address const& at, task_kind kind) {
+  auto const agent = services.coordination.state().spec(c).find(at.job, at.index);
   if (agent != coordination::no_task && kind != task_kind::worker) {
-    auto const now = room.coordination.now();
-    auto const rows = room.coordination.state().current(*c).tasks(now, agent, 1);
+    auto const now = services.coordination.now();
+    auto const rows = services.coordination.state().current(c).tasks(now, agent, 1);
     if (!rows.empty()) return to_text(rows.front(), now);
   }
-  if (*c != room.doors.main() || kind == task_kind::agent)
-    return no_task(room.coordination.state().spec(*c).name, job, index);
-  auto const t = room.hub.state().task(job, index);
+  if (c != services.endpoints.main() || kind == task_kind::agent) return no_task(services, c, at);
+  auto const t = services.hub.state().task(at.job, at.index);
   if (!t) return t.error();
-  return to_text(*t, room.hub.now());
+  return to_text(*t, services.hub.now());
 }
 
-std::optional<std::int64_t> task_index_of(request const& r) {
+std::optional<task_address> address_of(request const& r) {
   auto const index = parse_number(r.capture("index"));
   if (!index || *index > INT64_MAX) return {};
-  return static_cast<std::int64_t>(*index);
+  return task_address{std::string(r.capture("job")), static_cast<std::int64_t>(*index)};
 }
 
 coro::task<response> get_task(web_context& context, exchange& ex) {
@@ -169,71 +159,49 @@ coro::task<response> get_task(web_context& context, exchange& ex) {
                                        : task_kind::any;
   if (!asked.empty() && kind == task_kind::any)
     query.fail("kind", "expected worker or agent, got '" + std::string(asked) + "'");
-  if (query.failed()) co_return problem_response(query.failure());
-  auto const index = task_index_of(ex.req);
-  if (!index) co_return problem_response(unknown_id("task", ex.req.capture("index")));
-  auto work = [cluster = std::string(ex.req.capture("cluster")),
-               job = std::string(ex.req.capture("job")), index = *index,
-               kind](engine_room& room) { return task_text(room, cluster, job, index, kind); };
-  auto asking = context.engine.on_engine(std::move(work));
-  auto t = co_await std::move(asking);
-  if (!t) co_return problem_response(t.error());
-  co_return json_response(std::move(*t));
+  if (query.failed()) return refused(query.failure());
+  auto const at = address_of(ex.req);
+  if (!at) return refused(unknown_id("task", ex.req.capture("index")));
+  auto work =
+      in_cluster(ex, [at = *at, kind](engine_services& services, coordination::cluster_id c) {
+        return task_text(services, c, at, kind);
+      });
+  return look(context, std::move(work), as_it_is());
 }
 
 coro::task<response> drain_task(web_context& context, exchange& ex) {
-  auto const index = task_index_of(ex.req);
-  if (!index) co_return problem_response(unknown_id("task", ex.req.capture("index")));
-  using result = muster::result<std::string>;
-  auto work = [cluster = std::string(ex.req.capture("cluster")),
-               job = std::string(ex.req.capture("job")),
-               index = *index](engine_room& room, answer_handle<result> const& slot) {
-    auto const c = find_cluster(room, cluster);
-    if (!c) return slot->send(c.error());
-    if (*c != room.doors.main())
-      return slot->send(no_task(room.coordination.state().spec(*c).name, job, index));
+  auto const at = address_of(ex.req);
+  if (!at) return refused(unknown_id("task", ex.req.capture("index")));
+  using handle = answer_handle<muster::result<std::string>>;
+  auto drain = [at = *at](engine_services& services, coordination::cluster_id c,
+                          handle const& slot) {
+    if (c != services.endpoints.main()) return slot->send(no_task(services, c, at));
     core::drain_task e;
-    e.job = job;
-    e.index = index;
-    room.hub.ask(std::move(e), [&room, slot, cluster, job, index](core::reply const& r) {
-      r.status.ok() ? slot->send(task_text(room, cluster, job, index, task_kind::worker))
+    e.job = at.job;
+    e.index = at.index;
+    services.hub.ask(std::move(e), [&services, slot, c, at](core::reply const& r) {
+      r.status.ok() ? slot->send(task_text(services, c, at, task_kind::worker))
                     : slot->send(r.status);
     });
   };
-  auto asking =
-      context.engine.call<result>(std::move(work), context.options.timeouts.engine, nullptr);
-  auto t = co_await std::move(asking);
-  if (!t) co_return problem_response(t.error());
-  co_return json_response(std::move(*t));
+  return ask<std::string>(context, asking_cluster<std::string>(ex, std::move(drain)), as_it_is());
 }
 
 }  // namespace
 
 void add_task_routes(std::vector<route>& to) {
-  to.push_back({"GET",
-                "/api/v1/clusters/{cluster}/tasks",
-                list_tasks,
-                "listTasks",
-                "Tasks and their health: closure workers, then agents",
-                200,
-                "application/json",
-                body_kind::none,
-                {{"state", query_kind::text, "only tasks in this state"},
-                 {"job", query_kind::text, "only tasks of this job"},
-                 limit_parameter,
-                 page_token_parameter}});
-  to.push_back({"GET",
-                "/api/v1/clusters/{cluster}/tasks/{job}/{index}",
-                get_task,
-                "getTask",
-                "One task",
-                200,
-                "application/json",
-                body_kind::none,
-                {{"kind", query_kind::text,
-                  "worker or agent, where both have this name; the agent unless told"}}});
-  to.push_back({"POST", "/api/v1/clusters/{cluster}/tasks/{job}/{index}/drain", drain_task,
-                "drainTask", "No further closures for this task"});
+  to.push_back(get("/api/v1/clusters/{cluster}/tasks", list_tasks, "listTasks",
+                   "Tasks and their health: closure workers, then agents",
+                   {{"state", query_kind::text, "only tasks in this state"},
+                    {"job", query_kind::text, "only tasks of this job"},
+                    limit_parameter,
+                    page_token_parameter}));
+  to.push_back(get("/api/v1/clusters/{cluster}/tasks/{job}/{index}", get_task, "getTask",
+                   "One task",
+                   {{"kind", query_kind::text,
+                     "worker or agent, where both have this name; the agent unless told"}}));
+  to.push_back(post("/api/v1/clusters/{cluster}/tasks/{job}/{index}/drain", drain_task, "drainTask",
+                    "No further closures for this task"));
 }
 
 }  // namespace muster::web

@@ -1,3 +1,4 @@
+// Pages of keys flat and by folder, and the waits for keys by key and by task.
 #include "web/rest/key_listing.hpp"
 
 #include <map>
@@ -85,47 +86,39 @@ key_page list_keys(coordination::service const& from, key_query const& wanted) {
 }
 
 std::string key_page_text(key_page const& page, key_query const& wanted) {
-  std::string text;
-  json_out out(text);
-  out.begin_object();
-  if (wanted.folders) {
-    out.key("folders").begin_array();
-    for (auto const& f : page.folders) out.string(f);
+  return json_line([&](json_out& out) {
+    out.begin_object();
+    if (wanted.folders) {
+      out.key("folders").strings(page.folders);
+    }
+    out.key("keys").begin_array();
+    for (auto const& k : page.keys) write(out, k, wanted.values);
     out.end_array();
-  }
-  out.key("keys").begin_array();
-  for (auto const& k : page.keys) write(out, k, wanted.values);
-  out.end_array();
-  if (page.more) out.key("next_page_token").string(page_token('k', page.last));
-  out.end_object();
-  text += '\n';
-  return text;
+    if (page.more) out.key("next_page_token").string(page_token('k', page.last));
+    out.end_object();
+  });
 }
 
 std::string key_waits_text(key_waits const& waits) {
   std::map<std::string_view, std::vector<std::string_view>> by_task;
-  std::string text;
-  json_out out(text);
-  out.begin_object();
-  out.key("keys").begin_array();
-  for (auto const& k : waits.keys) {
-    write(out, k, waits.now);
-    for (auto const& waiter : k.waiters) by_task[waiter.task].push_back(k.key);
-  }
-  out.end_array();
-  out.key("tasks").begin_array();
-  for (auto const& [task, keys] : by_task) {
+  return json_line([&](json_out& out) {
     out.begin_object();
-    out.key("task").string(task);
     out.key("keys").begin_array();
-    for (auto const key : keys) out.string(key);
-    out.end_array().end_object();
-  }
-  out.end_array();
-  out.key("more").boolean(waits.more);
-  out.end_object();
-  text += '\n';
-  return text;
+    for (auto const& k : waits.keys) {
+      write(out, k, waits.now);
+      for (auto const& waiter : k.waiters) by_task[waiter.task].push_back(k.key);
+    }
+    out.end_array();
+    out.key("tasks").begin_array();
+    for (auto const& [task, keys] : by_task) {
+      out.begin_object();
+      out.key("task").string(task);
+      out.key("keys").strings(keys).end_object();
+    }
+    out.end_array();
+    out.key("more").boolean(waits.more);
+    out.end_object();
+  });
 }
 
 }  // namespace muster::web

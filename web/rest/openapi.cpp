@@ -64,36 +64,37 @@ void write_parameters(json_out& out, route const& r) {
   out.end_array();
 }
 
+// {"$ref":…} of a schema by name.
+void write_ref(json_out& out, std::string_view schema) {
+  auto const path = "#/components/schemas/" + std::string(schema);
+  out.begin_object().key("$ref").string(path).end_object();
+}
+
 void write_body(json_out& out, route const& r) {
   if (r.body == body_kind::none) return;
   out.key("requestBody").begin_object().key("required").boolean(true);
   out.key("content").begin_object();
+  auto const media = [&out](std::string_view type, auto write_schema_of) {
+    out.key(type).begin_object();
+    write_schema_of();
+    out.end_object();
+  };
   if (r.body == body_kind::raw) {
-    out.key("application/octet-stream").begin_object().end_object();
-    out.end_object().end_object();
-    return;
+    media("application/octet-stream", [] {});
+  } else {
+    media("application/json", [&] {
+      out.key("schema");
+      if (r.body == body_kind::json) return write_ref(out, r.schema);
+      out.begin_object().key("type").string("array").key("items");
+      write_ref(out, "Closure");
+      out.end_object();
+    });
   }
-  out.key("application/json").begin_object().key("schema").begin_object();
-  if (r.body == body_kind::json)
-    out.key("$ref").string("#/components/schemas/" + std::string(r.schema));
-  else
-    out.key("type")
-        .string("array")
-        .key("items")
-        .begin_object()
-        .key("$ref")
-        .string("#/components/schemas/Closure")
-        .end_object();
-  out.end_object().end_object();
   if (r.body == body_kind::json_or_ndjson)
-    out.key("application/x-ndjson")
-        .begin_object()
-        .key("schema")
-        .begin_object()
-        .key("$ref")
-        .string("#/components/schemas/Closure")
-        .end_object()
-        .end_object();
+    media("application/x-ndjson", [&] {
+      out.key("schema");
+      write_ref(out, "Closure");
+    });
   out.end_object().end_object();
 }
 
@@ -106,7 +107,8 @@ void write_responses(json_out& out, route const& r) {
   out.end_object();
   out.key("default").begin_object().key("description").string("What went wrong");
   out.key("content").begin_object().key("application/problem+json").begin_object();
-  out.key("schema").begin_object().key("$ref").string("#/components/schemas/Problem").end_object();
+  out.key("schema");
+  write_ref(out, "Problem");
   out.end_object().end_object().end_object().end_object();
 }
 
@@ -160,25 +162,23 @@ constexpr std::string_view schemas = R"({
 std::string describe(web_context& context) {
   std::map<std::string_view, std::vector<route const*>> paths;
   for (auto const& r : context.routes.routes()) paths[r.pattern].push_back(&r);
-  std::string text;
-  json_out out(text);
-  out.begin_object();
-  out.key("openapi").string("3.1.0");
-  out.key("info").begin_object();
-  out.key("title").string("Muster");
-  out.key("version").string(context.options.version);
-  out.end_object();
-  out.key("paths").begin_object();
-  for (auto const& [path, routes] : paths) {
-    out.key(path_of(path)).begin_object();
-    for (auto const* r : routes) write_operation(out, *r);
+  return json_line([&](json_out& out) {
+    out.begin_object();
+    out.key("openapi").string("3.1.0");
+    out.key("info").begin_object();
+    out.key("title").string("Muster");
+    out.key("version").string(context.options.version);
     out.end_object();
-  }
-  out.end_object();
-  out.key("components").begin_object().key("schemas").raw(schemas).end_object();
-  out.end_object();
-  text += '\n';
-  return text;
+    out.key("paths").begin_object();
+    for (auto const& [path, routes] : paths) {
+      out.key(path_of(path)).begin_object();
+      for (auto const* r : routes) write_operation(out, *r);
+      out.end_object();
+    }
+    out.end_object();
+    out.key("components").begin_object().key("schemas").raw(schemas).end_object();
+    out.end_object();
+  });
 }
 
 }  // namespace

@@ -26,11 +26,6 @@ struct result_page {
   bool job_ended = false;
 };
 
-bool ended(core::closure_view const& c) {
-  return c.state == core::closure_state::succeeded || c.state == core::closure_state::failed ||
-         c.state == core::closure_state::cancelled;
-}
-
 /// `read_back`: of one on the disk.
 void write_line(std::string& text, core::closure_view const& c, core::blob const& read_back) {
   json_out out(text);
@@ -44,10 +39,7 @@ void write_line(std::string& text, core::closure_view const& c, core::blob const
     write_value(out, c.spilled ? read_back : c.data);
   }
   if (!c.released.empty()) out.key("released").string(c.released);
-  if (c.error) {
-    out.key("error");
-    write(out, *c.error);
-  }
+  write_if(out, "error", c.error);
   out.end_object();
   text += '\n';
 }
@@ -108,7 +100,7 @@ class result_stream {
     std::string text;
     blocked_on_.reset();
     for (auto c : p.page.items) {
-      if (follow_ && !ended(c)) {
+      if (follow_ && !core::ended(c.state)) {
         blocked_on_ = c.id;
         break;
       }
@@ -134,17 +126,10 @@ class result_stream {
 
   // Puts the value into `c`, or why it is gone. False: it did not come in time, or nobody is left.
   coro::task<bool> read_back(core::closure_view& c) {
-    using result = muster::result<core::value_reply>;
-    auto work = [id = c.id](server::hub& h, answer_handle<result> const& slot) {
-      core::await_value e;
-      e.closure = id;
-      e.deadline = h.now() + wait_step;
-      auto const call = h.ask(e, [slot](core::reply const& r) {
-        r.status.ok() ? slot->send(std::get<core::value_reply>(r.body)) : slot->send(r.status);
-      });
-      slot->parked_as(call);
+    auto work = [id = c.id](server::hub& h, value_handle const& slot) {
+      await_value(h, id, wait_step, slot);
     };
-    auto asking = context_.engine.call<result>(
+    auto asking = context_.engine.call<muster::result<core::value_reply>>(
         std::move(work), wait_step + context_.options.timeouts.engine, &ex_.peer());
     auto const v = co_await std::move(asking);
     if (v) {

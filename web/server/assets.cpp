@@ -1,3 +1,4 @@
+// Embedded files or a directory, with the headers that a page needs.
 #include "web/server/assets.hpp"
 
 #include <array>

@@ -1,3 +1,4 @@
+// Host, origin, route, query, media type, body: the checks in the order in which they are made.
 #include "web/server/dispatch.hpp"
 
 #include <algorithm>

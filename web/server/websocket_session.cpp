@@ -1,3 +1,4 @@
+// Two loops over one socket: what comes goes to the subscriber, what it has is written.
 #include "web/server/websocket_session.hpp"
 
 #include <boost/asio/as_tuple.hpp>
@@ -6,7 +7,7 @@
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/websocket/stream.hpp>
 
-#include "web/live/websocket_client.hpp"
+#include "web/live/subscriber.hpp"
 #include "web/live/websocket_hub.hpp"
 
 namespace muster::web {
@@ -28,7 +29,7 @@ class websocket_session {
 
   coro::task<void> run(beast::http::request<beast::http::empty_body> request) {
     // Takes its place among the clients before the first wait, so that the limit holds.
-    websocket_client client(
+    subscriber client(
         context_.sockets, [this] { signal_.cancel(); }, [this] { drop(); });
     client_ = &client;
     auto accepting = accept(request);
@@ -100,7 +101,7 @@ class websocket_session {
       }
     }
     if (!closed_) {
-      client_->writing_since = websocket_client::clock::now();
+      client_->writing_since = subscriber::clock::now();
       websocket::close_reason const why(websocket::close_code::normal);
       co_await socket_.async_close(why, awaited);
     }
@@ -110,7 +111,7 @@ class websocket_session {
 
   // REQUIRES: the text outlives the wait.
   coro::task<bool> write(std::string const& text) {
-    client_->writing_since = websocket_client::clock::now();
+    client_->writing_since = subscriber::clock::now();
     auto [ec, n] = co_await socket_.async_write(asio::buffer(text), awaited);
     client_->writing_since.reset();
     ++context_.metrics.websocket_messages;
@@ -129,7 +130,7 @@ class websocket_session {
   beast::tcp_stream& tcp_;
   websocket::stream<beast::tcp_stream&> socket_;
   asio::steady_timer signal_;  // as a condition variable
-  websocket_client* client_ = nullptr;
+  subscriber* client_ = nullptr;
   bool closed_ = false;
 };
 

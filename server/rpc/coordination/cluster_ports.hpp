@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "coro/grpc_server.hpp"
+#include "server/hub/cluster_endpoints.hpp"
 #include "server/hub/coordination_hub.hpp"
 
 namespace muster::server {
@@ -30,12 +31,12 @@ struct cluster_ports_options {
   std::string main_cluster = "default";
 };
 
-class cluster_ports {
+class cluster_ports final : public cluster_endpoints {
  public:
   /// REQUIRES: hub and server outlive it.
   cluster_ports(coordination_hub& hub, coro::grpc_server& server, cluster_ports_options options);
   /// Stops.
-  ~cluster_ports();
+  ~cluster_ports() override;
   cluster_ports(cluster_ports const&) = delete;
 
   /// Where the server listens itself: "127.0.0.1:8476". Once.
@@ -45,14 +46,14 @@ class cluster_ports {
   /// the main cluster. Errors: RESOURCE_EXHAUSTED when the ports are used up, FAILED_PRECONDITION
   /// when the system refuses. REQUIRES: the cluster exists. Connections are served
   /// once the server has started and the engine runs.
-  muster::result<std::string> open(core::coordination::cluster_id cluster);
+  muster::result<std::string> open(core::coordination::cluster_id cluster) override;
   /// Stops listening, before long. Connections stay, calls over them find no cluster. Harmless when
   /// not open.
-  void close(core::coordination::cluster_id cluster);
+  void close(core::coordination::cluster_id cluster) override;
   /// The cluster of the main port; 0 when there is none.
-  core::coordination::cluster_id main() const;
+  core::coordination::cluster_id main() const override;
   /// Empty when it has no port.
-  std::string address(core::coordination::cluster_id cluster) const;
+  std::string address(core::coordination::cluster_id cluster) const override;
   /// Closes every port and ends the thread. Idempotent.
   void stop();
 

@@ -1,4 +1,5 @@
-#include "web/live/websocket_client.hpp"
+// What a client says, taken apart; and what it is told next, topic by topic.
+#include "web/live/subscriber.hpp"
 
 #include <algorithm>
 
@@ -24,17 +25,16 @@ bool has_type(json_ref const& body, std::string& type) {
 }
 }  // namespace
 
-websocket_client::websocket_client(websocket_hub& hub, std::function<void()> wake,
-                                   std::function<void()> abort)
+subscriber::subscriber(websocket_hub& hub, std::function<void()> wake, std::function<void()> abort)
     : hub_(hub), wake_(std::move(wake)), abort_(std::move(abort)) {
   hub_.add(*this);
 }
 
-websocket_client::~websocket_client() {
+subscriber::~subscriber() {
   hub_.remove(*this);
 }
 
-void websocket_client::receive(std::string_view text) {
+void subscriber::receive(std::string_view text) {
   if (last_words_) return;
   if (check_json(text)) return say_error("INVALID_ARGUMENT", "not JSON");
   json_check check;
@@ -55,7 +55,7 @@ void websocket_client::receive(std::string_view text) {
   heard_ = clock::now();
 }
 
-void websocket_client::receive_topic(json_check& check, json_ref const& body, bool on) {
+void subscriber::receive_topic(json_check& check, json_ref const& body, bool on) {
   std::string topic;
   for (json_walk m(body); m.next() && !check.failed();)
     if (m.key() == "topic") topic = check.text(m.value(), word_bytes_max);
@@ -74,12 +74,12 @@ void websocket_client::receive_topic(json_check& check, json_ref const& body, bo
   }
 }
 
-std::size_t websocket_client::subscriptions() const {
+std::size_t subscriber::subscriptions() const {
   auto const count = std::count_if(places_.begin(), places_.end(), [](auto& p) { return p.on; });
   return static_cast<std::size_t>(count) + logs_.size();
 }
 
-websocket_client::place* websocket_client::place_of_log(std::string const& name) {
+subscriber::place* subscriber::place_of_log(std::string const& name) {
   if (auto const known = logs_.find(name); known != logs_.end()) return &known->second;
   if (logs_.size() >= websocket_logs_max || subscriptions() >= websocket_subscriptions_max) {
     say_error("RESOURCE_EXHAUSTED", "4 subscriptions to logs are the limit");
@@ -89,14 +89,14 @@ websocket_client::place* websocket_client::place_of_log(std::string const& name)
   return &logs_[name];
 }
 
-void websocket_client::subscribe(topic_name t) {
+void subscriber::subscribe(topic_name t) {
   if (subscriptions() >= websocket_subscriptions_max)
     return say_error("RESOURCE_EXHAUSTED", "32 subscriptions are the limit");
   at(t).on = true;
   hub_.subscribed(t);
 }
 
-void websocket_client::receive_resume(json_check& check, json_ref const& body) {
+void subscriber::receive_resume(json_check& check, json_ref const& body) {
   std::string boot;
   for (json_walk m(body); m.next() && !check.failed();)
     if (m.key() == "boot") boot = check.text(m.value(), word_bytes_max);
@@ -120,7 +120,7 @@ void websocket_client::receive_resume(json_check& check, json_ref const& body) {
   }
 }
 
-void websocket_client::receive_rows(json_check& check, json_ref const& body) {
+void subscriber::receive_rows(json_check& check, json_ref const& body) {
   std::vector<std::uint32_t> rows;
   for (json_walk m(body); m.next() && !check.failed();) {
     if (m.key() != "ids" || !check.is(m.value(), json_type::array)) continue;
@@ -135,67 +135,63 @@ void websocket_client::receive_rows(json_check& check, json_ref const& body) {
   rows_ = std::move(rows);
 }
 
-shared_text websocket_client::next() {
-  if (last_words_) {
-    if (ended_) return nullptr;
-    ended_ = true;
-    return last_words_;
-  }
-  for (auto const t : topic_names)
-    if (auto text = next_of(t)) return text;
-  for (auto& [name, p] : logs_)
-    if (auto* topic = hub_.log_of(name))
-      if (auto text = next_of(p, *topic)) return text;
-  return nullptr;
-}
-
-shared_text websocket_client::next_of(place& p, log_topic& topic) {
+// `delta_for` may give nothing when nothing changed; who has resumed is answered all the same.
+template <class DeltaFor>
+shared_text subscriber::next_of(place& p, topic& topic, DeltaFor const& delta_for) {
   if (!p.on || !topic.live) return nullptr;
   bool const snapshot = p.wants_snapshot || !topic.can_serve(p.seq);
   if (!snapshot && !p.wants_any && p.seq == topic.seq()) return nullptr;
-  auto text = snapshot ? topic.snapshot() : topic.delta(p.seq);
-  p.wants_snapshot = p.wants_any = false;
-  p.seq = topic.seq();
-  return text;
-}
-
-shared_text websocket_client::next_of(topic_name t) {
-  auto& p = at(t);
-  auto& topic = hub_.topic_of(t);
-  if (!p.on || !topic.live) return nullptr;
-  bool const snapshot = p.wants_snapshot || !topic.can_serve(p.seq);
-  if (!snapshot && !p.wants_any && p.seq == topic.seq()) return nullptr;
-  auto text = snapshot ? topic.snapshot() : hub_.delta_for(t, p.seq, rows_);
+  auto text = snapshot ? topic.snapshot() : delta_for(p.seq);
   if (!text && p.wants_any) text = topic.delta(p.seq);
   p.wants_snapshot = p.wants_any = false;
   if (text) p.seq = topic.seq();
   return text;
 }
 
-void websocket_client::say_bye(std::string_view reason, std::chrono::milliseconds retry) {
-  if (last_words_) return;
-  std::string text;
-  json_out out(text);
-  out.begin_object();
-  out.key("t").string("bye");
-  out.key("reason").string(reason);
-  out.key("retry_ms").number(retry.count());
-  out.end_object();
+shared_text subscriber::next() {
+  if (last_words_) {
+    if (ended_) return nullptr;
+    ended_ = true;
+    return last_words_;
+  }
+  for (auto const t : topic_names) {
+    auto const delta_for = [&](std::uint64_t from) { return hub_.delta_for(t, from, rows_); };
+    if (auto text = next_of(at(t), hub_.topic_of(t), delta_for)) return text;
+  }
+  for (auto& [name, p] : logs_) {
+    auto* const topic = hub_.log_of(name);
+    if (!topic) continue;
+    auto const delta_for = [&](std::uint64_t from) { return topic->delta(from); };
+    if (auto text = next_of(p, *topic, delta_for)) return text;
+  }
+  return nullptr;
+}
+
+void subscriber::end_with(std::string text) {
   last_words_ = std::make_shared<std::string const>(std::move(text));
   wake();
 }
 
-void websocket_client::say_error(std::string_view code, std::string_view detail) {
+void subscriber::say_bye(std::string_view reason, std::chrono::milliseconds retry) {
   if (last_words_) return;
-  std::string text;
-  json_out out(text);
-  out.begin_object();
-  out.key("t").string("err");
-  out.key("code").string(code);
-  out.key("text").string(detail);
-  out.end_object();
-  last_words_ = std::make_shared<std::string const>(std::move(text));
-  wake();
+  end_with(json_text([&](json_out& out) {
+    out.begin_object();
+    out.key("t").string("bye");
+    out.key("reason").string(reason);
+    out.key("retry_ms").number(retry.count());
+    out.end_object();
+  }));
+}
+
+void subscriber::say_error(std::string_view code, std::string_view detail) {
+  if (last_words_) return;
+  end_with(json_text([&](json_out& out) {
+    out.begin_object();
+    out.key("t").string("err");
+    out.key("code").string(code);
+    out.key("text").string(detail);
+    out.end_object();
+  }));
 }
 
 }  // namespace muster::web

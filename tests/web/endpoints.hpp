@@ -3,11 +3,11 @@
 
 #include <map>
 
-#include "web/engine/gateway.hpp"
+#include "server/hub/cluster_endpoints.hpp"
 
 namespace muster::web::test {
 
-class doors final : public cluster_doors {
+class endpoints final : public server::cluster_endpoints {
  public:
   muster::result<std::string> open(core::coordination::cluster_id c) override {
     if (open_.size() == ports_max)

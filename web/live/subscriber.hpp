@@ -16,7 +16,6 @@
 
 namespace muster::web {
 
-class log_topic;
 class websocket_hub;
 
 /// Limits that `hello` tells.
@@ -25,14 +24,14 @@ inline constexpr std::size_t websocket_subscriptions_max = 32;    // more: err, 
 inline constexpr std::size_t websocket_logs_max = 4;    // of these on logs; more: err, closed
 inline constexpr std::size_t websocket_rows_max = 200;  // more: err, closed
 
-class websocket_client {
+class subscriber {
  public:
   using clock = std::chrono::steady_clock;
 
   /// `wake`: there may be something to send. `abort`: drop the connection now.
-  websocket_client(websocket_hub& hub, std::function<void()> wake, std::function<void()> abort);
-  ~websocket_client();
-  websocket_client(websocket_client const&) = delete;
+  subscriber(websocket_hub& hub, std::function<void()> wake, std::function<void()> abort);
+  ~subscriber();
+  subscriber(subscriber const&) = delete;
 
   /// Takes a message; what is wrong with it ends the conversation.
   void receive(std::string_view text);
@@ -73,8 +72,9 @@ class websocket_client {
   void receive_topic(json_check& check, json_ref const& body, bool on);
   void receive_resume(json_check& check, json_ref const& body);
   void receive_rows(json_check& check, json_ref const& body);
-  shared_text next_of(topic_name t);
-  shared_text next_of(place& p, log_topic& topic);
+  template <class DeltaFor>
+  shared_text next_of(place& p, topic& topic, DeltaFor const& delta_for);
+  void end_with(std::string text);
 
   websocket_hub& hub_;
   std::function<void()> wake_, abort_;
