@@ -177,7 +177,7 @@ void one_fails(benchmark::State& state) {
                              ->version;
     for (task_index t = 1; t < agents.tasks; ++t) agents.ask(watch_tasks{{}, {}, version, false});
     state.ResumeTiming();
-    agents.ask(report_error{{}, {0, {}}, muster::muster::code::internal, "boom"});
+    agents.ask(report_error{{}, {0, {}}, muster::code::internal, "boom"});
     agents.clock += 5'000;
     benchmark::DoNotOptimize(agents.all.step(agents.now(), tick{}));
   }

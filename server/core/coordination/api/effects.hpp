@@ -89,7 +89,8 @@ struct effects {
   void clear() {
     replies.clear();
     remarks.clear();
-    declared = {};
+    declared.code = code::ok;  // nearly always it is that already, and the text empty
+    declared.message.clear();
     cluster = {};
   }
 };
