@@ -21,11 +21,8 @@ void hub::report(core::stream_id stream, core::closure_id closure, closure_progr
 }
 
 hub::learned hub::learn(std::vector<std::string> names) {
-  learned out;
-  ask(core::learn_functions{{}, std::move(names)}, [&out](core::reply const& r) {
-    out = {r.status, std::get<core::functions_reply>(r.body).ids};
-  });
-  return out;
+  auto const answer = ask_now(core::learn_functions{{}, std::move(names)});
+  return {answer.status, std::get<core::functions_reply>(answer.body).ids};
 }
 
 void hub::forget(core::call_id call) {

@@ -77,6 +77,13 @@ class hub {
     apply(e);
     return call;
   }
+  /// The same for an event that the core answers in its step: nothing that waits for something.
+  template <class Event>
+  core::reply ask_now(Event e) {
+    core::reply answer;
+    ask(std::move(e), [&answer](core::reply const& r) { answer = r; });
+    return answer;
+  }
   /// Numbers for function names, at once. Errors: INVALID_ARGUMENT (empty, too long, control
   /// characters), RESOURCE_EXHAUSTED (too many names); then `ids` ends before the name it is about.
   struct learned {

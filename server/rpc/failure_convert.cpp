@@ -1,3 +1,4 @@
+// What a worker says of a failure is cut to what the server keeps.
 #include "server/rpc/failure_convert.hpp"
 
 namespace muster::server {

@@ -1,3 +1,4 @@
+// Checks are answered at once, watches live in the list until they end.
 #include "server/rpc/health_service.hpp"
 
 #include <algorithm>
@@ -20,7 +21,7 @@ struct health_service::state {
     server.add_service(service);
     auto on_check = [this](std::unique_ptr<check_call> call) { return check(std::move(call)); };
     auto on_watch = [this](std::unique_ptr<health_watch::call> call) {
-      return watch(std::move(call));
+      return calls.serve(std::move(call), look_up);
     };
     coro::accept_unary(server, service, &service_type::RequestCheck, {"health check", 4},
                        calls.tasks(), on_check);
@@ -47,15 +48,9 @@ struct health_service::state {
     }
   }
 
-  coro::task<void> watch(std::unique_ptr<health_watch::call> call) {
-    health_watch watcher(*call, [this](std::string const& name) { return status_of(name); });
-    if (calls.stopping()) watcher.shut_down();
-    auto const listed = calls.add(watcher);
-    co_await watcher.run();
-  }
-
   health_service_options const options;
   bool serving = false;
+  health_watch::look_up const look_up = [this](std::string const& name) { return status_of(name); };
   service_type service;
   stream_list<health_watch> calls;
 };

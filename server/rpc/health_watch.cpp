@@ -1,3 +1,4 @@
+// The loop of one watch: tell the status, wait for a change.
 #include "server/rpc/health_watch.hpp"
 
 #include <boost/asio/this_coro.hpp>

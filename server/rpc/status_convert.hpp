@@ -1,7 +1,10 @@
-// The core's status codes are gRPC's own numbers.
+// Statuses of the core and of gRPC. The core's codes are gRPC's own numbers.
 #pragma once
 
 #include <grpcpp/support/status.h>
+
+#include <string>
+#include <utility>
 
 #include "base/status.hpp"
 
@@ -9,6 +12,10 @@ namespace muster::server {
 
 inline grpc::Status to_grpc(muster::status const& s) {
   return {static_cast<grpc::StatusCode>(s.code), s.message};
+}
+
+inline muster::status invalid(std::string what) {
+  return {muster::code::invalid_argument, std::move(what)};
 }
 
 }  // namespace muster::server

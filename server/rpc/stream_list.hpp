@@ -6,24 +6,24 @@
 
 #include <cstddef>
 #include <exception>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_set>
 #include <vector>
 
-#include "base/status.hpp"
 #include "coro/engine_context.hpp"
 #include "coro/task_group.hpp"
 
 namespace muster::server {
 
-/// Longest message a stream takes; the gRPC server itself takes more, for key-values.
-inline constexpr std::size_t stream_message_bytes_max = std::size_t{64} << 20;
-
-inline muster::status message_too_long(std::size_t bytes) {
-  return {muster::code::resource_exhausted, "the message has " + std::to_string(bytes) +
-                                                " bytes, the limit is " +
-                                                std::to_string(stream_message_bytes_max)};
+/// The error hook of the handlers' tasks.
+inline void report_exception(std::string_view name, std::exception_ptr error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (std::exception const& e) {
+    spdlog::error("{} ended by an exception what=\"{}\"", name, e.what());
+  }
 }
 
 /// Stream has shut_down(), which makes its handler end before long.
@@ -34,10 +34,39 @@ class stream_list {
   stream_list(std::string name, coro::engine_context& engine, std::size_t streams_max)
       : tasks_(engine.get_executor(), streams_max,
                [name = std::move(name)](std::string_view, std::exception_ptr error) {
-                 report(name, error);
+                 report_exception(name, error);
                }) {}
 
-  /// Takes its stream off the list when it goes out of scope.
+  /// The handler of a call: a Stream made of it and of `args`, on the list until it has ended.
+  /// REQUIRES: `args` outlive it.
+  template <class Call, class... Args>
+  [[nodiscard]] coro::task<void> serve(std::unique_ptr<Call> call, Args&... args) {
+    Stream stream(*call, args...);
+    if (stopping_) stream.shut_down();
+    entry const listed(*this, stream);
+    co_await stream.run();
+  }
+
+  /// REQUIRES: `f` neither adds nor removes streams.
+  template <class F>
+  void for_each(F f) {
+    for (auto* stream : streams_) f(*stream);
+  }
+
+  /// The acceptor spawns the handlers here.
+  coro::task_group& tasks() { return tasks_; }
+  std::size_t size() const { return tasks_.size(); }
+
+  /// Shuts every stream down and completes when all are gone. Each sees to its own deadline.
+  [[nodiscard]] coro::task<void> stop() {
+    stopping_ = true;
+    std::vector<Stream*> const all(streams_.begin(), streams_.end());
+    for (auto* stream : all) stream->shut_down();
+    co_await tasks_.wait();
+  }
+
+ private:
+  // Takes its stream off the list when it goes out of scope.
   class entry {
    public:
     entry(stream_list& list, Stream& stream) : list_(list), stream_(stream) {
@@ -50,35 +79,6 @@ class stream_list {
     stream_list& list_;
     Stream& stream_;
   };
-  [[nodiscard]] entry add(Stream& stream) { return entry(*this, stream); }
-
-  /// REQUIRES: `f` neither adds nor removes streams.
-  template <class F>
-  void for_each(F f) {
-    for (auto* stream : streams_) f(*stream);
-  }
-
-  /// The acceptor spawns the handlers here.
-  coro::task_group& tasks() { return tasks_; }
-  bool stopping() const { return stopping_; }
-  std::size_t size() const { return tasks_.size(); }
-
-  /// Shuts every stream down and completes when all are gone. Each sees to its own deadline.
-  [[nodiscard]] coro::task<void> stop() {
-    stopping_ = true;
-    std::vector<Stream*> const all(streams_.begin(), streams_.end());
-    for (auto* stream : all) stream->shut_down();
-    co_await tasks_.wait();
-  }
-
- private:
-  static void report(std::string const& name, std::exception_ptr error) {
-    try {
-      std::rethrow_exception(error);
-    } catch (std::exception const& e) {
-      spdlog::error("{} ended by an exception what=\"{}\"", name, e.what());
-    }
-  }
 
   std::unordered_set<Stream*> streams_;
   bool stopping_ = false;

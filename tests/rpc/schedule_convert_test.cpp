@@ -24,11 +24,11 @@ v1::SessionRequest two_closures() {
 }
 
 TEST(schedule_convert, takes_closures) {
-  std::vector<core::closure_spec> closures;
+  submission closures;
   auto m = two_closures();
   *m.mutable_args(1) = "[5]";
   ASSERT_EQ(from_wire(m, known, nothing_held, closures), "");
-  ASSERT_EQ(closures.size(), 2u);
+  ASSERT_EQ(closures.closures().size(), 2u);
   EXPECT_EQ(closures[0].function, core::function_id{41});
   EXPECT_EQ(closures[0].args, core::blob("[]"));
   EXPECT_EQ(closures[1].token, 2u);
@@ -73,7 +73,7 @@ class bad_request_test : public testing::TestWithParam<bad_request> {};
 TEST_P(bad_request_test, names_the_field) {
   auto m = two_closures();
   GetParam().spoil(m);
-  std::vector<core::closure_spec> closures;
+  submission closures;
   auto const wrong = from_wire(m, known, nothing_held, closures);
   EXPECT_EQ(wrong.rfind(GetParam().begins, 0), 0u) << wrong;
 }
@@ -95,7 +95,7 @@ TEST(schedule_convert, options_are_shared_and_inputs_found_by_token) {
     input.set_offset(1);
     input.set_token(token);
   }
-  std::vector<core::closure_spec> closures;
+  submission closures;
   auto const held = [](std::uint64_t token) {
     return token == 9 ? core::closure_id{99} : core::closure_id{};
   };

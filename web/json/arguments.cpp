@@ -1,3 +1,4 @@
+// References are found in the text of the arguments and cut out of it; nothing else is parsed.
 #include "web/json/arguments.hpp"
 
 #include <algorithm>
@@ -5,6 +6,7 @@
 
 #include "base/text.hpp"
 #include "server/core/api/gaps.hpp"
+#include "server/hub/submission.hpp"
 #include "web/json/id_text.hpp"
 
 namespace muster::web {
@@ -83,15 +85,17 @@ void find_references(json_check& check, json_ref const& at, char const* origin,
 }
 
 // Appends the text without its references, which become inputs.
-void append_cut(json_check& check, json_ref const& at, std::string& text, encoded_arguments& out) {
+void append_cut(json_check& check, json_ref const& at, std::string& text,
+                core::closure_extras& found_in) {
   std::vector<reference> found;
-  if (may_hold_reference(at)) find_references(check, at, at.text().data(), found, out.per_worker);
+  if (may_hold_reference(at))
+    find_references(check, at, at.text().data(), found, found_in.per_worker);
   std::size_t from = 0;
   for (auto& r : found) {
     text += at.text().substr(from, r.begin - from);
     from = r.begin + r.size;
     r.input.offset = static_cast<std::uint32_t>(text.size());
-    out.inputs.push_back(r.input);
+    found_in.inputs.push_back(r.input);
   }
   text += at.text().substr(from);
 }
@@ -113,34 +117,37 @@ std::optional<std::string> sole_bytes(json_check& check, json_ref const& args) {
 
 }  // namespace
 
-encoded_arguments encode_arguments(json_check& check, json_ref const* args,
-                                   json_ref const* kwargs) {
-  encoded_arguments out;
-  if (args && !check.is(*args, json_type::array)) return out;
-  if (kwargs && !check.is(*kwargs, json_type::object)) return out;
+void read_arguments(json_check& check, json_ref const* args, json_ref const* kwargs,
+                    core::closure_spec& closure) {
+  if (args && !check.is(*args, json_type::array)) return;
+  if (kwargs && !check.is(*kwargs, json_type::object)) return;
   bool const has_kwargs = kwargs && json_walk(*kwargs).next();
   bool const plain = !(args && may_hold_reference(*args)) && !has_kwargs;
   if (plain) {
-    out.args = core::blob(args ? args->text() : std::string_view("[]"));
-    return out;
+    closure.args = server::arguments(args ? args->text() : "[]", core::encoding::json);
+    return;
   }
   if (args && !has_kwargs)
     if (auto const bytes = sole_bytes(check, *args)) {
-      out.args = core::blob(*bytes, core::encoding::bytes);
-      return out;
+      closure.args = core::blob(*bytes, core::encoding::bytes);
+      return;
     }
   std::string text = has_kwargs ? "{\"args\":" : "";
+  core::closure_extras found;
   if (args)
-    append_cut(check, *args, text, out);
+    append_cut(check, *args, text, found);
   else
     text += "[]";
   if (has_kwargs) {
     text += ",\"kwargs\":";
-    append_cut(check, *kwargs, text, out);
+    append_cut(check, *kwargs, text, found);
     text += "}";
   }
-  if (!check.failed()) out.args = core::blob(text);
-  return out;
+  closure.args = core::blob(text);
+  if (found.inputs.empty() && found.per_worker.empty()) return;
+  auto& own = server::submission::own_extras(closure);
+  own.inputs = std::move(found.inputs);
+  own.per_worker = std::move(found.per_worker);
 }
 
 std::string shown_arguments(core::closure_view const& c) {

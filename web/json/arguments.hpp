@@ -1,29 +1,25 @@
 // How a closure's arguments travel to its worker: as the JSON text the client wrote, or as raw
-// bytes. Pure function, web thread.
+// bytes. Pure functions, web thread.
 #pragma once
 
 #include <string>
-#include <vector>
 
-#include "server/core/api/blob.hpp"
 #include "server/core/api/views.hpp"
 #include "web/json/json_check.hpp"
 
 namespace muster::web {
 
-/// `args` (an array) and `kwargs` (an object), each may be null, as
+/// Sets the arguments of `closure`, of `args` (an array) and `kwargs` (an object), each may be
+/// null:
 ///   [positional…]                        without kwargs
 ///   {"args":[…],"kwargs":{…}}            with some
 ///   the bytes                            for the single argument {"$bytes":"base64"}
 /// {"$remote_value":"rv_…"} anywhere in them is cut out and becomes an input; "#3" in place of the
 /// id means the closure at position 3 of the same request. {"$per_worker":"pw_…"} stays where it is
-/// and is noted: the worker puts its own component there.
-struct encoded_arguments {
-  core::blob args;
-  std::vector<core::input_ref> inputs;            // in order of their gaps in `args`
-  std::vector<core::per_worker_id> per_worker{};  // each once
-};
-encoded_arguments encode_arguments(json_check& check, json_ref const* args, json_ref const* kwargs);
+/// and is noted: the worker puts its own component there. Either gives the closure extras of its
+/// own. When the check fails, the closure is not to be used.
+void read_arguments(json_check& check, json_ref const* args, json_ref const* kwargs,
+                    core::closure_spec& closure);
 
 /// The text as it was sent, references and all, for people.
 std::string shown_arguments(core::closure_view const& c);

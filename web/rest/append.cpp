@@ -4,9 +4,8 @@
 #include <algorithm>
 
 #include "web/json/id_text.hpp"
-#include "web/json/views_json.hpp"
 #include "web/rest/handlers.hpp"
-#include "web/rest/submission.hpp"
+#include "web/rest/submit.hpp"
 
 namespace muster::web {
 
@@ -15,71 +14,27 @@ namespace {
 constexpr std::size_t chunk_closures_max = 1000;
 constexpr std::size_t chunk_bytes_max = 4 << 20;
 
-struct appended {
-  core::job_view view;
-  std::vector<core::closure_id> closures;
-};
-
-coro::task<muster::result<appended>> schedule(web_context& context, core::session_id job,
-                                              closure_batch batch) {
-  using result = muster::result<appended>;
-  auto const shared = std::make_shared<closure_batch>(std::move(batch));
-  auto work = [shared, job](server::hub& h, answer_handle<result> const& slot) {
-    auto const functions = h.learn(shared->names);
-    if (!functions.status.ok()) return slot->send(functions.status);
-    shared->number(functions.ids);
-    core::schedule e;
-    e.session = job;
-    e.closures = std::move(shared->closures);
-    h.ask(std::move(e), [&h, slot, job](core::reply const& r) {
-      if (!r.status.ok()) return slot->send(r.status);
-      auto view = h.state().job(job);
-      if (!view) return slot->send(view.error());
-      appended a;
-      a.view = std::move(*view);
-      a.closures = std::get<core::session_reply>(r.body).closures;
-      slot->send(std::move(a));
-    });
-  };
-  auto asking =
-      context.engine.call<result>(std::move(work), context.options.timeouts.engine, nullptr);
-  co_return co_await std::move(asking);
-}
-
-std::string appended_text(appended const& a, std::uint64_t accepted, bool with_ids) {
+response accepted_response(scheduled const& now, std::uint64_t accepted, bool with_ids) {
   std::string text;
   json_out out(text);
-  out.begin_object();
-  out.key("id").string(job_text(a.view.id));
-  out.key("state").string(core::name(a.view.state));
-  out.key("counts");
-  write(out, a.view.counts);
+  begin_job(out, now.job);
   out.key("accepted").number(accepted);
-  if (with_ids) {
-    out.key("closures").begin_array();
-    for (auto const id : a.closures) {
-      out.begin_object();
-      out.key("id").string(closure_text(id));
-      out.key("remote_value").string(value_text(id));
-      out.end_object();
-    }
-    out.end_array();
-  }
+  if (with_ids) write_closures(out, now.closures);
   out.end_object();
   text += '\n';
-  return text;
+  return json_response(std::move(text));
 }
 
 coro::task<response> append_array(web_context& context, exchange& ex, core::session_id job) {
   json_check check;
   json_ref const body(ex.req.body);
-  closure_batch batch;
-  read_closures(check, body, batch);
+  server::submission closures;
+  read_closures(check, body, closures);
   if (check.failed()) co_return problem_response(check.failure());
-  auto asking = schedule(context, job, std::move(batch));
-  auto const a = co_await std::move(asking);
-  if (!a) co_return problem_response(a.error());
-  co_return json_response(appended_text(*a, a->closures.size(), true));
+  auto asking = schedule(context, job, std::move(closures));
+  auto const now = co_await std::move(asking);
+  if (!now) co_return problem_response(now.error());
+  co_return accepted_response(*now, now->closures.size(), true);
 }
 
 /// NDJSON as it arrives: lines are parsed into a batch, full batches are handed to the engine.
@@ -101,7 +56,7 @@ class line_appender {
     if (auto p = parse(pending_)) co_return refused(std::move(*p));
     auto flushing = flush();  // also when empty: it tells whether the job is there and open
     if (auto p = co_await std::move(flushing)) co_return refused(std::move(*p));
-    co_return json_response(appended_text(last_, accepted_, false));
+    co_return accepted_response(last_, accepted_, false);
   }
 
  private:
@@ -112,7 +67,7 @@ class line_appender {
          end = pending_.find('\n', from)) {
       if (auto p = parse(std::string_view(pending_).substr(from, end - from))) co_return p;
       from = end + 1;
-      if (batch_.closures.size() < chunk_closures_max && batch_bytes_ < chunk_bytes_max) continue;
+      if (batch_.closures().size() < chunk_closures_max && batch_bytes_ < chunk_bytes_max) continue;
       auto flushing = flush();
       if (auto p = co_await std::move(flushing)) co_return p;
     }
@@ -136,7 +91,7 @@ class line_appender {
   }
 
   coro::task<std::optional<problem>> flush() {
-    auto const n = batch_.closures.size();
+    auto const n = batch_.closures().size();
     auto asking = schedule(context_, job_, std::move(batch_));
     auto a = co_await std::move(asking);
     batch_.clear();
@@ -166,10 +121,10 @@ class line_appender {
   core::session_id const job_;
   std::string pending_;
   std::size_t searched_ = 0;  // no line ends before this
-  closure_batch batch_;
+  server::submission batch_;
   std::size_t batch_bytes_ = 0;
   std::uint64_t line_ = 0, accepted_ = 0;
-  appended last_;
+  scheduled last_;
 };
 
 }  // namespace

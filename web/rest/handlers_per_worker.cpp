@@ -1,9 +1,10 @@
 // PerWorkerValues: made, shown, released.
 #include "web/http/query.hpp"
+#include "web/json/arguments.hpp"
 #include "web/json/id_text.hpp"
+#include "web/json/json_check.hpp"
 #include "web/json/views_json.hpp"
 #include "web/rest/handlers.hpp"
-#include "web/rest/submission.hpp"
 
 namespace muster::web {
 
@@ -35,14 +36,14 @@ per_worker_request read_request(json_check& check, json_ref const& body) {
       check.unknown(m.value());
   }
   if (check.failed()) return r;
-  auto args =
-      encode_arguments(check, positional ? &*positional : nullptr, named ? &*named : nullptr);
+  core::closure_spec builder;
+  read_arguments(check, positional ? &*positional : nullptr, named ? &*named : nullptr, builder);
   if (r.function.empty() && !check.failed())
     check.missing(body, "function", "the name of a function");
-  if (!args.inputs.empty() || !args.per_worker.empty())
+  if (builder.extras)
     check.fail(body,
                "the arguments of a builder are plain: it runs again when a worker comes back");
-  r.args = std::move(args.args);
+  r.args = std::move(builder.args);
   return r;
 }
 

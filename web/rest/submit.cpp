@@ -1,77 +1,90 @@
 // Submitting a job: from its JSON to the engine and back with the ids of its closures.
+#include "web/rest/submit.hpp"
+
 #include "web/json/id_text.hpp"
 #include "web/json/views_json.hpp"
 #include "web/rest/handlers.hpp"
-#include "web/rest/submission.hpp"
 
 namespace muster::web {
 
 namespace {
 
-struct opened_job {
-  core::job_view view;
-  std::vector<core::closure_id> closures;
-  bool created = false;
-};
+using outcome = muster::result<scheduled>;
 
-muster::result<opened_job> opened(server::hub& h, core::reply const& r) {
+outcome result_of(server::hub& h, core::reply const& r) {
   if (!r.status.ok()) return r.status;
   auto const& body = std::get<core::session_reply>(r.body);
-  auto view = h.state().job(body.session);
-  if (!view) return view.error();
-  opened_job o;
-  o.view = std::move(*view);
-  o.closures = body.closures;
-  o.created = body.created;
-  return o;
+  auto job = h.state().job(body.session);
+  if (!job) return job.error();
+  return scheduled{std::move(*job), body.closures, body.created};
 }
 
-std::string opened_text(opened_job const& o) {
+/// `event` makes one of the submission, on the engine thread.
+template <class MakeEvent>
+coro::task<outcome> ask(web_context& context, server::submission closures, MakeEvent event) {
+  auto const shared = std::make_shared<server::submission>(std::move(closures));
+  auto work = [shared, event = std::move(event)](server::hub& h,
+                                                 answer_handle<outcome> const& slot) mutable {
+    if (auto bad = shared->learn(h); !bad.ok()) return slot->send(std::move(bad));
+    h.ask(event(*shared), [&h, slot](core::reply const& r) { slot->send(result_of(h, r)); });
+  };
+  auto asking =
+      context.engine.call<outcome>(std::move(work), context.options.timeouts.engine, nullptr);
+  co_return co_await std::move(asking);
+}
+
+std::string text_of(scheduled const& now) {
   std::string text;
-  text.reserve(512 + o.closures.size() * 72);
+  text.reserve(512 + now.closures.size() * 72);
   json_out out(text);
-  out.begin_object();
-  out.key("id").string(job_text(o.view.id));
-  out.key("state").string(core::name(o.view.state));
-  out.key("counts");
-  write(out, o.view.counts);
-  out.key("closures").begin_array();
-  for (auto const id : o.closures) {
-    out.begin_object();
-    out.key("id").string(closure_text(id));
-    out.key("remote_value").string(value_text(id));
-    out.end_object();
-  }
-  out.end_array().end_object();
+  begin_job(out, now.job);
+  write_closures(out, now.closures);
+  out.end_object();
   text += '\n';
   return text;
 }
 
 }  // namespace
 
+void begin_job(json_out& out, core::job_view const& job) {
+  out.begin_object();
+  out.key("id").string(job_text(job.id));
+  out.key("state").string(core::name(job.state));
+  out.key("counts");
+  write(out, job.counts);
+}
+
+void write_closures(json_out& out, std::vector<core::closure_id> const& closures) {
+  out.key("closures").begin_array();
+  for (auto const id : closures) {
+    out.begin_object();
+    out.key("id").string(closure_text(id));
+    out.key("remote_value").string(value_text(id));
+    out.end_object();
+  }
+  out.end_array();
+}
+
+coro::task<muster::result<scheduled>> schedule(web_context& context, core::session_id job,
+                                               server::submission closures) {
+  auto event = [job](server::submission& s) { return std::move(s.appending(job)); };
+  return ask(context, std::move(closures), std::move(event));
+}
+
 coro::task<response> submit_job(web_context& context, exchange& ex) {
   json_check check;
   json_ref const body(ex.req.body);
-  auto const parsed = std::make_shared<submission>(read_submission(check, body));
+  auto request = read_job(check, body);
   if (check.failed()) co_return problem_response(check.failure());
-
-  using result = muster::result<opened_job>;
-  auto work = [parsed](server::hub& h, answer_handle<result> const& slot) {
-    auto const functions = h.learn(parsed->batch.names);
-    if (!functions.status.ok()) return slot->send(functions.status);
-    parsed->batch.number(functions.ids);
-    core::open_session e;
-    e.spec = std::move(parsed->spec);
-    e.closures = std::move(parsed->batch.closures);
-    h.ask(std::move(e), [&h, slot](core::reply const& r) { slot->send(opened(h, r)); });
+  auto event = [spec = std::move(request.spec)](server::submission& s) mutable {
+    return s.opening(std::move(spec));
   };
-  auto asking =
-      context.engine.call<result>(std::move(work), context.options.timeouts.engine, nullptr);
-  auto const job = co_await std::move(asking);
-  if (!job) co_return problem_response(job.error());
+  auto asking = ask(context, std::move(request.closures), std::move(event));
+  auto const now = co_await std::move(asking);
+  if (!now) co_return problem_response(now.error());
   // Found by its idempotency key: nothing was created this time.
-  auto r = json_response(opened_text(*job), job->created ? 201 : 200);
-  r.headers.emplace_back("Location", "/api/v1/jobs/" + job_text(job->view.id));
+  auto r = json_response(text_of(*now), now->created ? 201 : 200);
+  r.headers.emplace_back("Location", "/api/v1/jobs/" + job_text(now->job.id));
   co_return r;
 }
 

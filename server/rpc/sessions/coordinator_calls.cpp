@@ -1,3 +1,4 @@
+// What each method checks, asks of the hub and answers.
 #include "server/rpc/sessions/coordinator_calls.hpp"
 
 #include <spdlog/spdlog.h>
@@ -6,9 +7,10 @@
 #include <utility>
 
 #include "server/rpc/failure_convert.hpp"
+#include "server/rpc/sessions/per_worker_convert.hpp"
 #include "server/rpc/sessions/schedule_convert.hpp"
 #include "server/rpc/sessions/session_text.hpp"
-#include "server/rpc/status_convert.hpp"
+#include "server/rpc/stream_list.hpp"
 
 namespace muster::server {
 namespace {
@@ -17,12 +19,14 @@ constexpr std::size_t calls_max = 20'000;  // at one time; more: RESOURCE_EXHAUS
 constexpr std::chrono::milliseconds wait_default{60'000};
 constexpr std::chrono::milliseconds wait_max{600'000};
 
-void report(std::string_view name, std::exception_ptr error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (std::exception const& e) {
-    spdlog::error("{} ended by an exception what=\"{}\"", name, e.what());
-  }
+muster::result<core::session_id> session_of(std::string const& text) {
+  if (auto const id = parse_session(text)) return *id;
+  return invalid("session: '" + text.substr(0, 64) + "' is not the id of a session");
+}
+
+/// Good, or what the wait has brought when its time was up before what it waited for.
+bool in_time_or_late(core::reply const& r) {
+  return r.status.ok() || r.status.code == muster::code::deadline_exceeded;
 }
 
 v1::JoinResponse answer_of(core::join_reply const& j) {
@@ -46,54 +50,18 @@ v1::FetchResponse answer_of(core::value_reply const& v) {
   return r;
 }
 
-template <class Body>
-Body const& body_of(core::reply const& r) {
-  return std::get<Body>(r.body);
-}
-
 }  // namespace
 
 coordinator_calls::coordinator_calls(server::hub& h, coro::engine_context& engine,
                                      coordinator_service_options const& options)
     : hub_(h),
-      engine_(engine),
       options_(options),
-      tasks_(engine.get_executor(), calls_max, report) {}
+      waiting_(h, engine),
+      tasks_(engine.get_executor(), calls_max, report_exception) {}
 
 coro::task<void> coordinator_calls::stop() {
-  stopping_ = true;
-  for (auto* p : parked_) {
-    hub_.forget(p->id);
-    p->answer.status = {muster::code::unavailable, "the server is shutting down"};
-    p->answered.set();
-  }
+  waiting_.stop();
   co_await tasks_.wait();
-}
-
-template <class Call, class Event>
-coro::task<core::reply> coordinator_calls::ask(Call& of, Event event) {
-  parked wait(engine_);
-  wait.id = hub_.ask(std::move(event), [&wait](core::reply const& r) {
-    wait.answer = r;
-    wait.there = true;
-    wait.answered.set();
-  });
-  if (wait.there) co_return std::move(wait.answer);
-  if (stopping_) {
-    hub_.forget(wait.id);
-    wait.answer.status = {muster::code::unavailable, "the server is shutting down"};
-    co_return std::move(wait.answer);
-  }
-  parked_.insert(&wait);
-  of.on_cancel([this, &wait] {
-    hub_.forget(wait.id);
-    wait.answer.status = {muster::code::cancelled, "the caller is gone"};
-    wait.answered.set();
-  });
-  co_await wait.answered.wait();  // no deadline here: each event that parks carries one
-  of.on_cancel([] {});
-  parked_.erase(&wait);
-  co_return std::move(wait.answer);
 }
 
 core::time_point coordinator_calls::until(std::uint64_t timeout_ms) const {
@@ -104,187 +72,168 @@ core::time_point coordinator_calls::until(std::uint64_t timeout_ms) const {
   return hub_.now() + asked;
 }
 
-muster::result<core::session_id> coordinator_calls::session_of(std::string const& text) const {
-  if (auto const id = parse_session(text)) return *id;
-  return muster::status{muster::code::invalid_argument,
-                        "session: '" + text.substr(0, 64) + "' is not the id of a session"};
-}
-
 template <class Call>
 coro::task<core::reply> coordinator_calls::settle(Call& of, core::session_id s,
                                                   std::uint64_t timeout_ms, core::join_mode mode) {
   core::join_session event{{}, s, until(timeout_ms), mode};
-  return ask(of, std::move(event));
+  return waiting_.ask(of, std::move(event));
 }
 
-coro::task<void> coordinator_calls::open(
-    std::unique_ptr<call<v1::OpenSessionRequest, v1::Opened>> c) {
-  auto const& open = c->request().open();
-  auto spec = from_wire(open);
-  muster::status wrong = spec ? muster::status{} : spec.error();
-  if (spec && !open.resume().empty())
-    wrong = {muster::code::invalid_argument, "open.resume: only streams are resumed"};
-  if (spec && open.detached())
-    wrong = {muster::code::invalid_argument, "open.detached: only streams are detached"};
-  if (!wrong.ok()) {
-    co_await c->finish(to_grpc(wrong));
-    co_return;
-  }
+muster::result<v1::Opened> coordinator_calls::open(v1::OpenSessionRequest const& r) {
+  auto spec = from_wire(r.open());
+  if (!spec) return spec.error();
+  if (!r.open().resume().empty()) return invalid("open.resume: only streams are resumed");
+  if (r.open().detached()) return invalid("open.detached: only streams are detached");
   core::open_session event;
   event.spec = std::move(*spec);
   event.spec.hold_values = event.spec.by_call = true;
-  auto const answer = co_await ask(*c, std::move(event));
-  v1::Opened opened;
-  if (answer.status.ok()) {
-    auto const id = body_of<core::session_reply>(answer).session;
-    auto const& limits = hub_.state().configuration();
-    auto const grace =
-        open.session_grace_ms() != 0
-            ? std::chrono::milliseconds(open.session_grace_ms())
-            : std::chrono::duration_cast<std::chrono::milliseconds>(limits.session_grace);
-    opened.set_session(text(id));
-    opened.set_queue_capacity(open.queue_capacity() != 0 ? open.queue_capacity()
-                                                         : limits.queue_capacity);
-    opened.set_server_incarnation(options_.server_incarnation);
-    opened.set_server_version(options_.server_version);
-    opened.set_generation(1);
-    opened.set_session_grace_ms(static_cast<std::uint64_t>(grace.count()));
-    spdlog::info("session opened by call session={} name=\"{}\"", text(id), open.name());
-  }
-  co_await c->finish(opened, to_grpc(answer.status));
+  auto const answer = hub_.ask_now(std::move(event));
+  if (!answer.status.ok()) return answer.status;
+  auto const view = hub_.state().job(std::get<core::session_reply>(answer.body).session).value();
+  auto opened = to_wire(view, r.open(), hub_.state().configuration());
+  opened.set_server_incarnation(options_.server_incarnation);
+  opened.set_server_version(options_.server_version);
+  spdlog::info("session opened by call session={} name=\"{}\"", opened.session(), view.name);
+  return opened;
 }
 
-coro::task<void> coordinator_calls::schedule(
-    std::unique_ptr<call<v1::ScheduleRequest, v1::ScheduleResponse>> c) {
-  auto const& r = c->request();
+muster::status coordinator_calls::read(v1::ScheduleRequest const& r, core::session_id session,
+                                       submission& into) {
+  auto const [wrong, functions] = hub_.learn({r.function().begin(), r.function().end()});
+  if (!wrong.ok())
+    return {wrong.code, "function[" + std::to_string(functions.size()) + "]: " + wrong.message};
+  auto const held = [this, session](std::uint64_t token) {
+    return hub_.state().closure_of(session, token);
+  };
+  auto bad = from_wire(r, functions, held, into);
+  return bad.empty() ? muster::status{} : invalid(std::move(bad));
+}
+
+auto coordinator_calls::schedule(call<v1::ScheduleRequest, v1::ScheduleResponse>& c)
+    -> answered<v1::ScheduleResponse> {
+  auto const session = session_of(c.request().session());
+  if (!session) co_return session.error();
+  submission closures;
+  if (auto wrong = read(c.request(), *session, closures); !wrong.ok()) co_return wrong;
+  // First the error of what came before, once nothing of it runs any more.
+  auto settling = settle(c, *session, c.request().timeout_ms(), core::join_mode::settle);
+  auto const before = co_await std::move(settling);
+  if (!before.status.ok()) co_return before.status;
   v1::ScheduleResponse response;
-  auto const session = session_of(r.session());
-  muster::status status = session ? muster::status{} : session.error();
-  core::schedule event;
-  hub::learned functions;
-  if (status.ok()) functions = hub_.learn({r.function().begin(), r.function().end()});
-  if (auto const& wrong = functions.status; !wrong.ok())
-    status = {wrong.code,
-              "function[" + std::to_string(functions.ids.size()) + "]: " + wrong.message};
-  if (status.ok()) {
-    event.session = *session;
-    auto const held = [this, &session](std::uint64_t token) {
-      return hub_.state().closure_of(*session, token);
-    };
-    if (auto wrong = from_wire(r, functions.ids, held, event.closures); !wrong.empty())
-      status = {muster::code::invalid_argument, std::move(wrong)};
+  auto const& j = std::get<core::join_reply>(before.body);
+  response.set_generation(j.generation);
+  if (j.has_error) {
+    to_wire(j.error, *response.mutable_error());
+    co_return response;
   }
-  if (status.ok()) {
-    // First the error of what came before, once nothing of it runs any more.
-    auto const before = co_await settle(*c, *session, r.timeout_ms(), core::join_mode::settle);
-    status = before.status;
-    if (status.ok()) {
-      auto const& j = body_of<core::join_reply>(before);
-      response.set_generation(j.generation);
-      if (j.has_error) to_wire(j.error, *response.mutable_error());
-    }
-  }
-  if (status.ok() && !response.has_error()) {
-    auto const answer = co_await ask(*c, std::move(event));
-    status = answer.status;
-    if (status.ok())
-      for (auto const id : body_of<core::session_reply>(answer).closures)
-        response.add_closure(core::raw(id));
-  }
-  co_await c->finish(response, to_grpc(status));
+  auto const answer = hub_.ask_now(std::move(closures.appending(*session)));
+  if (!answer.status.ok()) co_return answer.status;
+  for (auto const id : std::get<core::session_reply>(answer.body).closures)
+    response.add_closure(core::raw(id));
+  co_return response;
 }
 
-coro::task<void> coordinator_calls::join(
-    std::unique_ptr<call<v1::JoinRequest, v1::JoinResponse>> c) {
-  auto const session = session_of(c->request().session());
-  if (!session) {
-    co_await c->finish(to_grpc(session.error()));
-    co_return;
-  }
-  auto answer = co_await settle(*c, *session, c->request().timeout_ms(), core::join_mode::drain);
+auto coordinator_calls::join(call<v1::JoinRequest, v1::JoinResponse>& c)
+    -> answered<v1::JoinResponse> {
+  auto const session = session_of(c.request().session());
+  if (!session) co_return session.error();
+  auto draining = settle(c, *session, c.request().timeout_ms(), core::join_mode::drain);
+  auto const answer = co_await std::move(draining);
   auto const* body = std::get_if<core::join_reply>(&answer.body);
-  bool const late = body && answer.status.code == muster::code::deadline_exceeded;
-  auto response = body ? answer_of(*body) : v1::JoinResponse();
-  if (late) response.clear_error();  // it is still being drained
-  auto const status = late ? grpc::Status::OK : to_grpc(answer.status);
-  co_await c->finish(response, status);
+  if (!body || !in_time_or_late(answer)) co_return answer.status;
+  auto response = answer_of(*body);
+  if (!answer.status.ok()) response.clear_error();  // it is still being drained
+  co_return response;
 }
 
-coro::task<void> coordinator_calls::done(
-    std::unique_ptr<call<v1::DoneRequest, v1::JoinResponse>> c) {
-  auto const session = session_of(c->request().session());
-  if (!session) {
-    co_await c->finish(to_grpc(session.error()));
-    co_return;
-  }
-  auto const answer = co_await settle(*c, *session, 0, core::join_mode::settle);
-  auto const* body = std::get_if<core::join_reply>(&answer.body);
-  auto const response = body ? answer_of(*body) : v1::JoinResponse();
-  co_await c->finish(response, to_grpc(answer.status));
+auto coordinator_calls::done(call<v1::DoneRequest, v1::JoinResponse>& c)
+    -> answered<v1::JoinResponse> {
+  auto const session = session_of(c.request().session());
+  if (!session) co_return session.error();
+  auto settling = settle(c, *session, 0, core::join_mode::settle);
+  auto const answer = co_await std::move(settling);
+  if (!answer.status.ok()) co_return answer.status;
+  co_return answer_of(std::get<core::join_reply>(answer.body));
 }
 
-coro::task<void> coordinator_calls::fetch(
-    std::unique_ptr<call<v1::FetchRequest, v1::FetchResponse>> c) {
+auto coordinator_calls::fetch(call<v1::FetchRequest, v1::FetchResponse>& c)
+    -> answered<v1::FetchResponse> {
   core::await_value event{
-      {}, core::closure_id{c->request().closure()}, until(c->request().timeout_ms())};
-  auto const answer = co_await ask(*c, std::move(event));
+      {}, core::closure_id{c.request().closure()}, until(c.request().timeout_ms())};
+  auto asking = waiting_.ask(c, std::move(event));
+  auto const answer = co_await std::move(asking);
+  if (!in_time_or_late(answer)) co_return answer.status;
   auto const* body = std::get_if<core::value_reply>(&answer.body);
-  bool const late = answer.status.code == muster::code::deadline_exceeded;
-  auto const response = body ? answer_of(*body) : v1::FetchResponse();
-  auto const status = late ? grpc::Status::OK : to_grpc(answer.status);
-  co_await c->finish(response, status);
+  co_return body ? answer_of(*body) : v1::FetchResponse();
 }
 
-coro::task<void> coordinator_calls::cancel(
-    std::unique_ptr<call<v1::CancelRequest, v1::CancelResponse>> c) {
-  auto const& r = c->request();
+muster::result<v1::CancelResponse> coordinator_calls::cancel(v1::CancelRequest const& r) {
   auto const session = session_of(r.session());
-  muster::status status = session ? muster::status{} : session.error();
+  if (!session) return session.error();
   for (auto const id : r.closure()) {
-    if (!status.ok()) break;
     auto const view = hub_.state().closure(core::closure_id{id});
     if (!view || view->job != *session) continue;  // released, or none of this session's
     hub_.apply(core::cancel_closure{{}, core::closure_id{id}});
   }
-  if (status.ok() && r.closure_size() == 0) {
-    core::cancel_session event{{}, *session};
-    auto const answer = co_await ask(*c, std::move(event));
-    status = answer.status;
-  }
-  v1::CancelResponse const response;
-  co_await c->finish(response, to_grpc(status));
+  if (r.closure_size() > 0) return v1::CancelResponse();
+  auto const answer = hub_.ask_now(core::cancel_session{{}, *session});
+  if (!answer.status.ok()) return answer.status;
+  return v1::CancelResponse();
 }
 
-coro::task<void> coordinator_calls::release(
-    std::unique_ptr<call<v1::ReleaseRequest, v1::ReleaseResponse>> c) {
-  auto const session = session_of(c->request().session());
-  muster::status status = session ? muster::status{} : session.error();
-  if (status.ok()) {
-    core::release_values event{{}, *session, {}, {}};
-    for (auto const id : c->request().closure()) event.closures.push_back(core::closure_id{id});
-    auto const answer = co_await ask(*c, std::move(event));
-    status = answer.status;
-  }
-  v1::ReleaseResponse const response;
-  co_await c->finish(response, to_grpc(status));
+muster::result<v1::ReleaseResponse> coordinator_calls::release(v1::ReleaseRequest const& r) {
+  auto const session = session_of(r.session());
+  if (!session) return session.error();
+  core::release_values event{{}, *session, {}, {}};
+  for (auto const id : r.closure()) event.closures.push_back(core::closure_id{id});
+  auto const answer = hub_.ask_now(std::move(event));
+  if (!answer.status.ok()) return answer.status;
+  return v1::ReleaseResponse();
 }
 
-coro::task<void> coordinator_calls::close(
-    std::unique_ptr<call<v1::CloseSessionRequest, v1::CloseSessionResponse>> c) {
-  auto const session = session_of(c->request().session());
-  muster::status status = session ? muster::status{} : session.error();
-  if (status.ok()) {
-    auto const view = hub_.state().job(*session);
-    if (!view)
-      status = view.error();
-    else if (!view->holding)
-      status = {muster::code::failed_precondition,
-                c->request().session() + " was not opened by call"};
-    else
-      hub_.apply(core::close_session{*session});
-  }
-  v1::CloseSessionResponse const response;
-  co_await c->finish(response, to_grpc(status));
+muster::result<v1::PerWorkerValue> coordinator_calls::create_per_worker(
+    v1::CreatePerWorkerValueRequest const& r) {
+  auto const session = session_of(r.session());
+  if (!session) return session.error();
+  auto event = from_wire(r);
+  if (!event) return event.error();
+  auto const [wrong, functions] = hub_.learn({r.function()});
+  if (!wrong.ok()) return muster::status{wrong.code, "function: " + wrong.message};
+  event->function = functions.front();
+  event->owner = *session;
+  auto const answer = hub_.ask_now(std::move(*event));
+  if (!answer.status.ok()) return answer.status;
+  return to_wire(hub_.state().per_worker(std::get<core::per_worker_reply>(answer.body).id).value());
+}
+
+muster::result<v1::PerWorkerValue> coordinator_calls::get_per_worker(
+    v1::GetPerWorkerValueRequest const& r) {
+  auto const found = hub_.state().per_worker(core::per_worker_id{r.value()});
+  if (!found) return found.error();
+  return to_wire(*found);
+}
+
+muster::result<v1::ReleaseResponse> coordinator_calls::release_per_worker(
+    v1::ReleasePerWorkerValueRequest const& r) {
+  auto const session = session_of(r.session());
+  if (!session) return session.error();
+  auto const answer =
+      hub_.ask_now(core::delete_per_worker{{}, core::per_worker_id{r.value()}, *session});
+  if (!answer.status.ok()) return answer.status;
+  return v1::ReleaseResponse();
+}
+
+muster::result<v1::CloseSessionResponse> coordinator_calls::close(
+    v1::CloseSessionRequest const& r) {
+  auto const session = session_of(r.session());
+  if (!session) return session.error();
+  auto const view = hub_.state().job(*session);
+  if (!view) return view.error();
+  if (!view->holding)
+    return muster::status{muster::code::failed_precondition,
+                          r.session() + " was not opened by call"};
+  hub_.apply(core::close_session{*session});
+  return v1::CloseSessionResponse();
 }
 
 }  // namespace muster::server

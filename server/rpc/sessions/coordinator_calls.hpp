@@ -1,18 +1,20 @@
 // The unary half of muster.v1.CoordinatorService: the same as a holding session's stream, a call at
-// a time. Each call is a short coroutine that asks the hub and may park there. Owned by the
+// a time. Most methods are answered at once, from the request alone; those that may wait are
+// coroutines, with the call at hand so that they learn when its caller goes. Owned by the
 // coordinator_service; engine thread only.
 #pragma once
 
 #include <memory>
 #include <string>
-#include <unordered_set>
 
 #include "coro/accept.hpp"
-#include "coro/event.hpp"
 #include "coro/task_group.hpp"
 #include "muster/v1/coordinator.grpc.pb.h"
 #include "server/hub/hub.hpp"
+#include "server/hub/submission.hpp"
 #include "server/rpc/sessions/coordinator_service.hpp"
+#include "server/rpc/sessions/hub_calls.hpp"
+#include "server/rpc/status_convert.hpp"
 
 namespace muster::server {
 
@@ -41,69 +43,66 @@ class coordinator_calls {
     add(server, service, &Service::RequestCloseSession, "CloseSession", &coordinator_calls::close);
   }
 
-  /// Answers what is parked with UNAVAILABLE; completes when no call is left.
+  /// Answers what waits with UNAVAILABLE; completes when no call is left.
   [[nodiscard]] coro::task<void> stop();
 
  private:
   template <class Request, class Response>
   using call = coro::server_unary<Request, Response>;
+  template <class Response>
+  using answered = coro::task<muster::result<Response>>;
 
-  /// A call that waits for the hub's reply.
-  struct parked {
-    explicit parked(coro::engine_context& engine) : answered(engine) {}
-    core::reply answer;
-    bool there = false;
-    coro::event answered;
-    core::call_id id{};
-  };
-
-  template <class Service, class Owner, class Request, class Response>
+  template <class Service, class Owner, class Request, class Response, class Method>
   void add(coro::grpc_server& server, Service& service,
-           coro::unary_method<Owner, Request, Response> method, char const* name,
-           coro::task<void> (coordinator_calls::*serve)(std::unique_ptr<call<Request, Response>>)) {
+           coro::unary_method<Owner, Request, Response> method, char const* name, Method serve) {
     auto handler = [this, serve](std::unique_ptr<call<Request, Response>> c) {
-      return (this->*serve)(std::move(c));
+      return finish(std::move(c), serve);
     };
     coro::accept_unary(server, service, method, {name, 16}, tasks_, handler);
   }
 
-  [[nodiscard]] coro::task<void> open(std::unique_ptr<call<v1::OpenSessionRequest, v1::Opened>> c);
-  [[nodiscard]] coro::task<void> schedule(
-      std::unique_ptr<call<v1::ScheduleRequest, v1::ScheduleResponse>> c);
-  [[nodiscard]] coro::task<void> join(std::unique_ptr<call<v1::JoinRequest, v1::JoinResponse>> c);
-  [[nodiscard]] coro::task<void> done(std::unique_ptr<call<v1::DoneRequest, v1::JoinResponse>> c);
-  [[nodiscard]] coro::task<void> fetch(
-      std::unique_ptr<call<v1::FetchRequest, v1::FetchResponse>> c);
-  [[nodiscard]] coro::task<void> cancel(
-      std::unique_ptr<call<v1::CancelRequest, v1::CancelResponse>> c);
-  [[nodiscard]] coro::task<void> release(
-      std::unique_ptr<call<v1::ReleaseRequest, v1::ReleaseResponse>> c);
-  [[nodiscard]] coro::task<void> create_per_worker(
-      std::unique_ptr<call<v1::CreatePerWorkerValueRequest, v1::PerWorkerValue>> c);
-  [[nodiscard]] coro::task<void> get_per_worker(
-      std::unique_ptr<call<v1::GetPerWorkerValueRequest, v1::PerWorkerValue>> c);
-  [[nodiscard]] coro::task<void> release_per_worker(
-      std::unique_ptr<call<v1::ReleasePerWorkerValueRequest, v1::ReleaseResponse>> c);
-  [[nodiscard]] coro::task<void> close(
-      std::unique_ptr<call<v1::CloseSessionRequest, v1::CloseSessionResponse>> c);
+  template <class Request, class Response>
+  coro::task<void> finish(std::unique_ptr<call<Request, Response>> c,
+                          muster::result<Response> (coordinator_calls::*serve)(Request const&)) {
+    auto const got = (this->*serve)(c->request());
+    co_await finish(*c, got);
+  }
+  template <class Request, class Response>
+  coro::task<void> finish(
+      std::unique_ptr<call<Request, Response>> c,
+      answered<Response> (coordinator_calls::*serve)(call<Request, Response>&)) {
+    auto serving = (this->*serve)(*c);
+    auto const got = co_await std::move(serving);
+    co_await finish(*c, got);
+  }
+  template <class Request, class Response>
+  static coro::task<bool> finish(call<Request, Response>& c, muster::result<Response> const& got) {
+    return got ? c.finish(*got, grpc::Status::OK) : c.finish(to_grpc(got.error()));
+  }
 
-  muster::result<core::per_worker_view> create(v1::CreatePerWorkerValueRequest const& r);
+  muster::result<v1::Opened> open(v1::OpenSessionRequest const& r);
+  answered<v1::ScheduleResponse> schedule(call<v1::ScheduleRequest, v1::ScheduleResponse>& c);
+  answered<v1::JoinResponse> join(call<v1::JoinRequest, v1::JoinResponse>& c);
+  answered<v1::JoinResponse> done(call<v1::DoneRequest, v1::JoinResponse>& c);
+  answered<v1::FetchResponse> fetch(call<v1::FetchRequest, v1::FetchResponse>& c);
+  muster::result<v1::CancelResponse> cancel(v1::CancelRequest const& r);
+  muster::result<v1::ReleaseResponse> release(v1::ReleaseRequest const& r);
+  muster::result<v1::PerWorkerValue> create_per_worker(v1::CreatePerWorkerValueRequest const& r);
+  muster::result<v1::PerWorkerValue> get_per_worker(v1::GetPerWorkerValueRequest const& r);
+  muster::result<v1::ReleaseResponse> release_per_worker(v1::ReleasePerWorkerValueRequest const& r);
+  muster::result<v1::CloseSessionResponse> close(v1::CloseSessionRequest const& r);
 
-  /// Asks the hub and waits for its reply; CANCELLED when the caller is gone.
-  template <class Call, class Event>
-  [[nodiscard]] coro::task<core::reply> ask(Call& of, Event event);
+  /// The closures of the request. Errors name the field.
+  muster::status read(v1::ScheduleRequest const& r, core::session_id session, submission& into);
   template <class Call>
   [[nodiscard]] coro::task<core::reply> settle(Call& of, core::session_id s,
                                                std::uint64_t timeout_ms, core::join_mode mode);
   core::time_point until(std::uint64_t timeout_ms) const;
-  muster::result<core::session_id> session_of(std::string const& text) const;
 
   server::hub& hub_;
-  coro::engine_context& engine_;
   coordinator_service_options const& options_;
+  hub_calls waiting_;
   coro::task_group tasks_;
-  std::unordered_set<parked*> parked_;
-  bool stopping_ = false;
 };
 
 }  // namespace muster::server

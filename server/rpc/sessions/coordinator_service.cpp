@@ -1,3 +1,4 @@
+// The methods of the service, each handed to the stream or to the call that serves it.
 #include "server/rpc/sessions/coordinator_service.hpp"
 
 #include "coro/accept.hpp"
@@ -9,22 +10,9 @@
 namespace muster::server {
 
 struct coordinator_service::state {
-  template <class Base>
-  using values =
-      v1::CoordinatorService::WithAsyncMethod_Fetch<v1::CoordinatorService::WithAsyncMethod_Release<
-          v1::CoordinatorService::WithAsyncMethod_Cancel<Base>>>;
-  template <class Base>
-  using per_worker = v1::CoordinatorService::WithAsyncMethod_CreatePerWorkerValue<
-      v1::CoordinatorService::WithAsyncMethod_GetPerWorkerValue<
-          v1::CoordinatorService::WithAsyncMethod_ReleasePerWorkerValue<Base>>>;
-  template <class Base>
-  using sessions = v1::CoordinatorService::WithAsyncMethod_OpenSession<
-      v1::CoordinatorService::WithAsyncMethod_CloseSession<
-          v1::CoordinatorService::WithAsyncMethod_Schedule<
-              v1::CoordinatorService::WithAsyncMethod_Join<
-                  v1::CoordinatorService::WithAsyncMethod_Done<Base>>>>>;
-  using method = v1::CoordinatorService::WithRawMethod_Session<
-      sessions<per_worker<values<v1::CoordinatorService::Service>>>>;
+  // The stream encodes and decodes by itself.
+  using method =
+      v1::CoordinatorService::WithRawMethod_Session<v1::CoordinatorService::AsyncService>;
 
   state(server::hub& h, coro::grpc_server& server, coordinator_service_options o)
       : hub(h),
@@ -33,7 +21,7 @@ struct coordinator_service::state {
         calls(hub, server.engine(), options) {
     server.add_service(service);
     auto serve_call = [this](std::unique_ptr<session_stream::call> call) {
-      return serve(std::move(call));
+      return streams.serve(std::move(call), hub, options);
     };
     coro::accept_bidi(server, service, &method::RequestSession, {"session stream", 16},
                       streams.tasks(), serve_call);
@@ -43,13 +31,6 @@ struct coordinator_service::state {
   coro::task<void> stop() {
     co_await calls.stop();
     co_await streams.stop();
-  }
-
-  coro::task<void> serve(std::unique_ptr<session_stream::call> call) {
-    session_stream stream(hub, *call, options);
-    if (streams.stopping()) stream.shut_down();
-    auto const listed = streams.add(stream);
-    co_await stream.run();
   }
 
   server::hub& hub;

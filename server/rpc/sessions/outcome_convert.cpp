@@ -1,3 +1,4 @@
+// One outcome is one row of the message's columns.
 #include "server/rpc/sessions/outcome_convert.hpp"
 
 #include "proto/columns.hpp"
@@ -18,6 +19,13 @@ void to_wire(core::outcome const& o, bool holding, proto::outbox<v1::SessionResp
   auto& f = *m.add_failure();
   f.set_position(static_cast<std::uint32_t>(position));
   to_wire(o.failure, f);
+}
+
+void to_wire(core::session_notice const& from, v1::Notice& to) {
+  bool const failed = from.kind == core::notice_kind::failed;
+  to.set_kind(failed ? v1::Notice::FAILED : v1::Notice::DRAINED);
+  to.set_generation(from.generation);
+  if (failed) to_wire(from.failure, *to.mutable_failure());
 }
 
 }  // namespace muster::server

@@ -1,47 +1,27 @@
+// The columns of a stream's message and of a call are the same but for how they name functions.
 #include "server/rpc/sessions/schedule_convert.hpp"
 
 #include <algorithm>
 #include <unordered_map>
 
 #include "proto/columns.hpp"
+#include "server/rpc/column_check.hpp"
+#include "server/rpc/sessions/session_text.hpp"
+#include "server/rpc/status_convert.hpp"
 
 namespace muster::server {
 namespace {
 
 constexpr std::size_t session_name_bytes_max = 256;
 
-std::string unequal(std::string field, int size, int expected) {
-  return field + ": " + std::to_string(size) + " entries for " + std::to_string(expected) +
-         " closures";
-}
-
 template <class Message>
 std::string check_columns(Message const& m, int n) {
   if (m.function_size() != n) return unequal("function", m.function_size(), n);
   if (m.args_size() != n) return unequal("args", m.args_size(), n);
-  if (m.encoding_size() != 0 && m.encoding_size() != n)
-    return unequal("encoding", m.encoding_size(), n);
   if (m.options_of_size() != 0 && m.options_of_size() != n)
     return unequal("options_of", m.options_of_size(), n);
-  for (int i = 0; i < m.encoding_size(); ++i)
-    if (!v1::Encoding_IsValid(m.encoding(i)))
-      return "encoding[" + std::to_string(i) + "]: unknown number " +
-             std::to_string(static_cast<int>(m.encoding(i)));
-  return {};
+  return wrong_encodings(m, n);
 }
-
-// The arguments of a function that takes none: one allocation for all of them.
-core::blob const& no_arguments() {
-  static core::blob const none("[]");
-  return none;
-}
-
-core::blob args_of(std::string const& args, bool bytes) {
-  if (!bytes && args == "[]") return no_arguments();
-  return core::blob(args, bytes ? core::encoding::bytes : core::encoding::json);
-}
-
-// ---- what few closures bring --------------------------------------------------------------------
 
 // Beyond any limit of the core, and far from overflow.
 core::duration milliseconds(std::uint64_t ms) {
@@ -67,49 +47,42 @@ core::closure_options from_wire(v1::ClosureOptions const& o) {
 }
 
 template <class Message>
-std::string add_options(Message const& m, std::vector<core::closure_spec>& closures,
-                        std::size_t first) {
-  std::vector<std::shared_ptr<core::closure_extras const>> sets;
-  for (auto const& o : m.options()) {
-    auto set = std::make_shared<core::closure_extras>();
-    set->options = from_wire(o);
-    sets.push_back(std::move(set));
-  }
+std::string add_options(Message const& m, submission& into) {
+  std::vector<submission::shared_extras> sets;
+  for (auto const& o : m.options()) sets.push_back(into.asking(from_wire(o)));
   for (int i = 0; i < m.options_of_size(); ++i) {
     auto const n = m.options_of(i);
     if (n > sets.size())
       return "options_of[" + std::to_string(i) + "]: number " + std::to_string(n) +
              ", the message has " + std::to_string(sets.size());
-    if (n > 0) closures[first + static_cast<std::size_t>(i)].extras = sets[n - 1];
+    if (n > 0) into[static_cast<std::size_t>(i)].extras = sets[n - 1];
   }
   return {};
 }
 
 // Inputs of one closure follow each other; each such run gets extras of its own.
 template <class Message>
-std::string add_inputs(Message const& m, token_lookup const& held,
-                       std::vector<core::closure_spec>& closures, std::size_t first) {
+std::string add_inputs(Message const& m, token_lookup const& held, submission& into) {
+  auto const count = into.closures().size();
   std::unordered_map<std::uint64_t, std::uint32_t> position_of;
   if (m.input_size() > 0)
     for (int i = 0; i < m.token_size(); ++i)
       position_of.emplace(m.token(i), static_cast<std::uint32_t>(i));
-  std::shared_ptr<core::closure_extras> extras;
+  core::closure_extras* extras = nullptr;
   std::uint32_t position = 0;
   for (int k = 0; k < m.input_size(); ++k) {
     auto const& input = m.input(k);
     auto const at = "input[" + std::to_string(k) + "].";
-    if (input.position() >= closures.size() - first)
+    if (input.position() >= count)
       return at + "position: " + std::to_string(input.position()) + ", the message has " +
-             std::to_string(closures.size() - first) + " closures";
+             std::to_string(count) + " closures";
     if (extras && input.position() < position) return at + "position: not in order";
-    auto& closure = closures[first + input.position()];
+    auto& closure = into[input.position()];
     if (closure.args.encoding() == core::encoding::bytes)
       return at + "position: its arguments are raw bytes";
     if (!extras || input.position() != position) {
       position = input.position();
-      extras = std::make_shared<core::closure_extras>();
-      if (closure.extras) extras->options = closure.extras->options;
-      closure.extras = extras;
+      extras = &submission::own_extras(closure);
     }
     if (input.per_worker() != 0) {
       extras->per_worker.push_back(core::per_worker_id{input.per_worker()});
@@ -130,12 +103,21 @@ std::string add_inputs(Message const& m, token_lookup const& held,
   return {};
 }
 
-template <class Message>
-std::string add_extras(Message const& m, token_lookup const& held,
-                       std::vector<core::closure_spec>& closures, std::size_t first) {
+/// `function` gives that of closure i of n.
+template <class Message, class Function>
+std::string add_closures(Message const& m, int n, Function function, token_lookup const& held,
+                         submission& into) {
+  bool const tokens = m.token_size() > 0;
+  into.reserve(static_cast<std::size_t>(n));
+  for (int i = 0; i < n; ++i) {
+    auto& c = into.add(function(i));
+    c.token = tokens ? m.token(i) : 0;
+    c.args = arguments(
+        m.args(i), proto::is_bytes(m.encoding(), i) ? core::encoding::bytes : core::encoding::json);
+  }
   if (m.options_of_size() == 0 && m.input_size() == 0) return {};
-  auto wrong = add_options(m, closures, first);
-  return wrong.empty() ? add_inputs(m, held, closures, first) : wrong;
+  auto wrong = add_options(m, into);
+  return wrong.empty() ? add_inputs(m, held, into) : wrong;
 }
 
 }  // namespace
@@ -145,9 +127,8 @@ muster::result<core::session_spec> from_wire(v1::Open const& o) {
     return muster::status{muster::code::not_found,
                           "open.cluster: there is no cluster '" + o.cluster() + "'"};
   if (o.name().size() > session_name_bytes_max)
-    return muster::status{muster::code::invalid_argument,
-                          "open.name: " + std::to_string(o.name().size()) +
-                              " bytes, the limit is " + std::to_string(session_name_bytes_max)};
+    return invalid("open.name: " + std::to_string(o.name().size()) + " bytes, the limit is " +
+                   std::to_string(session_name_bytes_max));
   core::session_spec spec;
   spec.name = o.name();
   spec.on_error = o.continue_on_error() ? core::on_error::continue_all : core::on_error::fail_fast;
@@ -163,37 +144,40 @@ muster::result<core::session_spec> from_wire(v1::Open const& o) {
   return spec;
 }
 
+v1::Opened to_wire(core::job_view const& session, v1::Open const& open,
+                   core::config const& limits) {
+  bool const asks = open.resume().empty() && open.queue_capacity() != 0;
+  v1::Opened opened;
+  opened.set_session(text(session.id));
+  opened.set_queue_capacity(asks ? open.queue_capacity() : limits.queue_capacity);
+  opened.set_generation(session.generation);
+  if (!session.holding) return opened;
+  core::duration const grace = open.detached()               ? limits.detached_grace
+                               : open.session_grace_ms() > 0 ? milliseconds(open.session_grace_ms())
+                                                             : limits.session_grace;
+  opened.set_session_grace_ms(static_cast<std::uint64_t>(grace / std::chrono::milliseconds(1)));
+  return opened;
+}
+
 std::string from_wire(v1::SessionRequest const& m, std::vector<core::function_id> const& functions,
-                      token_lookup const& held, std::vector<core::closure_spec>& closures) {
+                      token_lookup const& held, submission& into) {
   int const n = m.token_size();
   if (auto wrong = check_columns(m, n); !wrong.empty()) return wrong;
-  auto const first = closures.size();
-  closures.reserve(closures.size() + static_cast<std::size_t>(n));
-  for (int i = 0; i < n; ++i) {
+  for (int i = 0; i < n; ++i)
     if (m.function(i) >= functions.size())
       return "function[" + std::to_string(i) + "]: number " + std::to_string(m.function(i)) +
              ", the stream has named " + std::to_string(functions.size());
-    auto& c = closures.emplace_back();
-    c.function = functions[m.function(i)];
-    c.token = m.token(i);
-    c.args = args_of(m.args(i), proto::is_bytes(m.encoding(), i));
-  }
-  return add_extras(m, held, closures, first);
+  auto const function = [&](int i) { return functions[m.function(i)]; };
+  return add_closures(m, n, function, held, into);
 }
 
 std::string from_wire(v1::ScheduleRequest const& m, std::vector<core::function_id> const& functions,
-                      token_lookup const& held, std::vector<core::closure_spec>& closures) {
+                      token_lookup const& held, submission& into) {
   int const n = m.function_size();
   if (m.token_size() != 0 && m.token_size() != n) return unequal("token", m.token_size(), n);
   if (auto wrong = check_columns(m, n); !wrong.empty()) return wrong;
-  auto const first = closures.size();
-  for (int i = 0; i < n; ++i) {
-    auto& c = closures.emplace_back();
-    c.function = functions[static_cast<std::size_t>(i)];
-    c.token = m.token_size() == 0 ? 0 : m.token(i);
-    c.args = args_of(m.args(i), proto::is_bytes(m.encoding(), i));
-  }
-  return add_extras(m, held, closures, first);
+  auto const function = [&](int i) { return functions[static_cast<std::size_t>(i)]; };
+  return add_closures(m, n, function, held, into);
 }
 
 }  // namespace muster::server

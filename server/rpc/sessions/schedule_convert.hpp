@@ -7,26 +7,29 @@
 #include <vector>
 
 #include "muster/v1/coordinator.pb.h"
-#include "server/core/api/model.hpp"
+#include "server/core/api/config.hpp"
+#include "server/core/api/views.hpp"
+#include "server/hub/submission.hpp"
 
 namespace muster::server {
 
 /// Errors, each naming the field: INVALID_ARGUMENT; NOT_FOUND (cluster).
 muster::result<core::session_spec> from_wire(v1::Open const& open);
 
+/// What is told of a session that `open` has opened or resumed; who the server is, the caller adds.
+v1::Opened to_wire(core::job_view const& session, v1::Open const& open, core::config const& limits);
+
 /// The closure of a token that its session holds, or none.
 using token_lookup = std::function<core::closure_id(std::uint64_t)>;
 
-/// Appends the message's closures to `closures`; `functions` are the numbers given so far, those of
-/// this message included. Empty, or the field and what is wrong with it; then `closures` is not to
-/// be used.
+/// Fills an empty submission with the message's closures. `functions` are the numbers that the
+/// stream has given so far, those of this message included; of a call one for each closure. Empty,
+/// or the field and what is wrong with it; then `into` is not to be used.
 std::string from_wire(v1::SessionRequest const& message,
                       std::vector<core::function_id> const& functions, token_lookup const& held,
-                      std::vector<core::closure_spec>& closures);
-
-/// The same for a call, where functions come by name. REQUIRES: `functions` has one for each.
+                      submission& into);
 std::string from_wire(v1::ScheduleRequest const& message,
                       std::vector<core::function_id> const& functions, token_lookup const& held,
-                      std::vector<core::closure_spec>& closures);
+                      submission& into);
 
 }  // namespace muster::server

@@ -1,112 +1,58 @@
+// What the messages of a session's stream mean to the hub, and what the hub says to it.
 #include "server/rpc/sessions/session_stream.hpp"
 
 #include <spdlog/spdlog.h>
 
-#include <boost/asio/experimental/awaitable_operators.hpp>
-#include <boost/asio/this_coro.hpp>
 #include <utility>
 
-#include "base/check.hpp"
-#include "proto/byte_buffer.hpp"
-#include "server/rpc/sessions/notice_convert.hpp"
 #include "server/rpc/sessions/outcome_convert.hpp"
+#include "server/rpc/sessions/per_worker_convert.hpp"
 #include "server/rpc/sessions/schedule_convert.hpp"
 #include "server/rpc/sessions/session_text.hpp"
-#include "server/rpc/status_convert.hpp"
-#include "server/rpc/stream_list.hpp"
 
 namespace muster::server {
 namespace {
 
-muster::status wrong(std::string what) {
-  return {muster::code::invalid_argument, std::move(what)};
-}
-
-std::uint64_t grace_ms(v1::Open const& open, core::config const& limits) {
-  auto const grace = open.detached() ? limits.detached_grace
-                     : open.session_grace_ms() > 0
-                         ? std::chrono::milliseconds(open.session_grace_ms())
-                         : limits.session_grace;
-  return static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::milliseconds>(grace).count());
-}
+constexpr std::size_t created_bytes = 64;  // of one PerWorkerCreated, about
 
 }  // namespace
 
-session_stream::session_stream(server::hub& h, call& c, coordinator_service_options const& options)
-    : hub_(h),
-      call_(c),
-      options_(options),
-      pending_(c.engine()),
-      room_(c.engine()),
-      deadline_(c.engine()) {}
+session_stream::session_stream(call& c, server::hub& h, coordinator_service_options const& options)
+    : message_stream(c, options.finish_grace), hub_(h), options_(options) {}
 
 coro::task<void> session_stream::run() {
-  using namespace boost::asio::experimental::awaitable_operators;
-  deadline_.call_at(coro::timer::clock::now() + options_.open_timeout, [this] {
-    end({grpc::StatusCode::DEADLINE_EXCEEDED,
-         "no open within " + std::to_string(options_.open_timeout.count()) + " ms"});
-  });
   // While the stream is not read, this is how a vanished client is noticed.
   call_.on_cancel([this] { end(grpc::Status::CANCELLED); });
-  auto reading = read_all();
-  auto writing = write_all();
-  co_await (std::move(reading) && std::move(writing));
-  leave_session();
+  return serve("open", options_.open_timeout);
 }
 
-// ---- reading ------------------------------------------------------------------------------------
-
-coro::task<void> session_stream::read_all() {
-  co_await boost::asio::this_coro::throw_if_cancelled(false);
-  while (!ended_) {
-    if (!may_read()) {
-      co_await room_.wait();  // no deadline: being held back is what a full queue means
-      continue;
-    }
-    bool const got = co_await call_.read(read_);
-    if (ended_) break;
-    if (!got) {
-      input_ended();
-      break;
-    }
-    auto const problem = take_read();
-    if (problem.ok()) continue;
-    forget_ = true;
-    end(to_grpc(problem));
-  }
+void session_stream::shut_down() {
+  end({grpc::StatusCode::UNAVAILABLE, "the server is shutting down"});
 }
 
 bool session_stream::may_read() const {
   return !open_ || (hub_.state().has_room(session_) && out_.entries() < outcomes_max_);
 }
 
-muster::status session_stream::take_read() {
-  if (read_.Length() > stream_message_bytes_max) return message_too_long(read_.Length());
-  return proto::decode(read_, message_) ? take(message_)
-                                        : wrong("the message could not be decoded");
-}
-
 muster::status session_stream::take(v1::SessionRequest const& m) {
   if (!open_) {
-    if (!m.has_open()) return wrong("open: must come first");
+    if (!m.has_open()) return invalid("open: must come first");
     if (auto problem = take_open(m.open()); !problem.ok()) return problem;
   } else if (m.has_open()) {
-    return wrong("open: came a second time");
+    return invalid("open: came a second time");
   }
   if (auto problem = take_names(m); !problem.ok()) return problem;
   if (auto problem = take_per_worker(m); !problem.ok()) return problem;
-  batch_.closures.clear();
-  batch_.generation = m.generation();
+  batch_.clear();
   auto const held = [this](std::uint64_t token) {
     return hub_.state().closure_of(session_, token);
   };
-  if (auto problem = from_wire(m, functions_, held, batch_.closures); !problem.empty())
-    return wrong(problem);
+  if (auto problem = from_wire(m, functions_, held, batch_); !problem.empty())
+    return invalid(problem);
   if (holding_)
     for (int i = 0; i < m.token_size(); ++i)
-      if (m.token(i) == 0) return wrong("token[" + std::to_string(i) + "]: 0 is none");
-  if (!batch_.closures.empty()) hub_.apply(batch_);
+      if (m.token(i) == 0) return invalid("token[" + std::to_string(i) + "]: 0 is none");
+  if (!batch_.closures().empty()) hub_.apply(batch_.appending(session_, m.generation()));
   take_requests(m);
   return {};
 }
@@ -131,59 +77,50 @@ muster::status session_stream::take_open(v1::Open const& open) {
   auto const problem = open.resume().empty() ? open_new(open) : resume(open, resumed);
   if (!problem.ok()) return problem;
   auto const view = hub_.state().job(session_).value();
-  auto const& limits = hub_.state().configuration();
-  batch_.session = session_;
-  open_ = true;
-  holding_ = view.holding;
-  deadline_.cancel();
-  spdlog::info("session {} session={} name=\"{}\" peer={}",
-               open.resume().empty() ? "opened" : "resumed", text(session_), view.name,
-               call_.context().peer());
   auto& opened = *out_.tail().mutable_opened();
-  opened.set_session(text(session_));
-  opened.set_queue_capacity(outcomes_max_);
+  opened = to_wire(view, open, hub_.state().configuration());
   opened.set_server_incarnation(options_.server_incarnation);
   opened.set_server_version(options_.server_version);
-  opened.set_generation(view.generation);
-  if (holding_) opened.set_session_grace_ms(grace_ms(open, limits));
+  outcomes_max_ = opened.queue_capacity();
+  open_ = true;
+  holding_ = view.holding;
+  greeted();
+  spdlog::info("session {} session={} name=\"{}\" peer={}",
+               open.resume().empty() ? "opened" : "resumed", opened.session(), view.name,
+               call_.context().peer());
   out_.seal();  // it comes alone
   tell_missed(resumed);
-  pending_.set();
+  wake();
   return {};
 }
 
 muster::status session_stream::open_new(v1::Open const& open) {
   auto spec = from_wire(open);
   if (!spec) return spec.error();
-  core::reply answer;
   core::open_session event;
   event.spec = std::move(*spec);
-  hub_.ask(std::move(event), [&answer](core::reply const& r) { answer = r; });
+  auto const answer = hub_.ask_now(std::move(event));
   if (!answer.status.ok()) return answer.status;
   session_ = std::get<core::session_reply>(answer.body).session;
   hub_.attach(session_, *this);
-  auto const& limits = hub_.state().configuration();
-  outcomes_max_ = open.queue_capacity() != 0 ? open.queue_capacity() : limits.queue_capacity;
   return {};
 }
 
 muster::status session_stream::resume(v1::Open const& open, core::resume_reply& resumed) {
   auto const session = parse_session(open.resume());
-  if (!session) return wrong("open.resume: '" + open.resume() + "' is not the id of a session");
+  if (!session) return invalid("open.resume: '" + open.resume() + "' is not the id of a session");
   if (open.resume_incarnation() != options_.server_incarnation)
     return {muster::code::not_found,
             "open.resume: the server has restarted since, and sessions are in memory"};
-  core::reply answer;
   core::resume_session event{{},
                              *session,
                              {open.resume_token().begin(), open.resume_token().end()},
                              {open.resume_per_worker().begin(), open.resume_per_worker().end()}};
-  hub_.ask(std::move(event), [&answer](core::reply const& r) { answer = r; });
+  auto const answer = hub_.ask_now(std::move(event));
   if (!answer.status.ok()) return {answer.status.code, "open.resume: " + answer.status.message};
   session_ = *session;
   hub_.attach(session_, *this);
   resumed = std::get<core::resume_reply>(answer.body);
-  outcomes_max_ = hub_.state().configuration().queue_capacity;
   return {};
 }
 
@@ -207,51 +144,27 @@ muster::status session_stream::take_names(v1::SessionRequest const& m) {
   return {};
 }
 
+muster::status session_stream::take_per_worker(v1::SessionRequest const& m) {
+  for (int i = 0; i < m.per_worker_size(); ++i) {
+    auto event = from_wire(m.per_worker(i), functions_);
+    if (!event) return invalid("per_worker[" + std::to_string(i) + "]." + event.error().message);
+    event->owner = session_;
+    auto const answer = hub_.ask_now(std::move(*event));
+    auto& created = *out_.add_entry(created_bytes).add_per_worker();
+    created.set_token(m.per_worker(i).token());
+    to_wire(answer, created);
+    wake();
+  }
+  return {};
+}
+
 void session_stream::input_ended() {
-  if (!open_) return end(to_grpc(wrong("open: the stream ended without it")));
+  if (!open_) return end(to_grpc(invalid("open: the stream ended without it")));
   if (call_.cancelled()) return end(grpc::Status::CANCELLED);
   if (holding_) return end(grpc::Status::OK);  // it leaves the session, which waits for its return
   sealed_ = true;                              // if it was a break after all, on_cancel comes next
   hub_.apply(core::seal_session{{}, session_});
-  pending_.set();
-}
-
-// ---- writing ------------------------------------------------------------------------------------
-
-coro::task<void> session_stream::write_all() {
-  co_await boost::asio::this_coro::throw_if_cancelled(false);
-  while (!ended_) {
-    if (complete()) {
-      end(grpc::Status::OK);
-    } else if (out_.empty()) {
-      co_await pending_.wait();  // no deadline: closures take as long as they take
-    } else {
-      encode_next();
-      bool const sent = co_await call_.write(written_);
-      if (!sent) end(grpc::Status::CANCELLED);
-      room_.set();
-    }
-  }
-  co_await call_.finish(status_);
-}
-
-void session_stream::encode_next() {
-  auto next = out_.take_front();
-  check(proto::encode(next->message, written_), "a message is within its limits");
-  out_.recycle(std::move(next));
-}
-
-void session_stream::end(grpc::Status status) {
-  if (std::exchange(ended_, true)) return;
-  status_ = std::move(status);
-  leave_session();
-  deadline_.call_at(coro::timer::clock::now() + options_.finish_grace, [this] { call_.cancel(); });
-  pending_.set();
-  room_.set();
-}
-
-void session_stream::shut_down() {
-  end({grpc::StatusCode::UNAVAILABLE, "the server is shutting down"});
+  wake();
 }
 
 void session_stream::leave_session() {
@@ -266,22 +179,20 @@ void session_stream::leave_session() {
     hub_.apply(core::close_session{session_});
 }
 
-// ---- from the hub -------------------------------------------------------------------------------
-
 void session_stream::on_outcome(core::outcome const& o) {
   to_wire(o, holding_, out_);
-  pending_.set();
+  wake();
 }
 
 void session_stream::on_notice(core::session_notice const& n) {
-  if (n.kind == core::notice_kind::room) return room_.set();
+  if (n.kind == core::notice_kind::room) return room();
   bool const drained = n.kind == core::notice_kind::drained;
   drained_ |= drained && sealed_;
   if (holding_) {
     to_wire(n, *out_.tail().add_notice());
     if (drained) out_.seal();  // what comes later belongs to the next generation
   }
-  pending_.set();
+  wake();
 }
 
 void session_stream::on_taken_over() {

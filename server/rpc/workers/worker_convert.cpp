@@ -1,30 +1,21 @@
+// Answers are checked column by column; assignments have their inputs put in as they are encoded.
 #include "server/rpc/workers/worker_convert.hpp"
 
 #include <span>
 
 #include "proto/columns.hpp"
 #include "server/core/api/gaps.hpp"
+#include "server/rpc/column_check.hpp"
 #include "server/rpc/failure_convert.hpp"
 
 namespace muster::server {
 namespace {
 
-std::string unequal(std::string field, int size, int expected) {
-  return field + ": " + std::to_string(size) + " entries for " + std::to_string(expected) +
-         " closures";
-}
-
 std::string check_columns(v1::WorkerMessage const& m) {
   int const n = m.closure_size();
   if (m.attempt_size() != n) return unequal("attempt", m.attempt_size(), n);
   if (m.value_size() != n) return unequal("value", m.value_size(), n);
-  if (m.encoding_size() != 0 && m.encoding_size() != n)
-    return unequal("encoding", m.encoding_size(), n);
-  for (int i = 0; i < m.encoding_size(); ++i)
-    if (!v1::Encoding_IsValid(m.encoding(i)))
-      return "encoding[" + std::to_string(i) + "]: unknown number " +
-             std::to_string(static_cast<int>(m.encoding(i)));
-  return {};
+  return wrong_encodings(m, n);
 }
 
 // The value of most functions that return nothing: one allocation for all of them.
@@ -61,9 +52,7 @@ std::string from_wire(v1::WorkerMessage const& m, std::vector<core::worker_resul
     bool const bytes = proto::is_bytes(m.encoding(), i);
     auto const& value = m.value(i);
     empty_json |= value.empty() && !bytes;
-    r.value = !bytes && value == "null"
-                  ? null_value()
-                  : core::blob(value, bytes ? core::encoding::bytes : core::encoding::json);
+    r.value = !bytes && value == "null" ? null_value() : core::blob(value, encoding_of(bytes));
   }
   for (int i = 0; i < m.failure_size(); ++i)
     if (auto wrong = take_failure(m.failure(i), added); !wrong.empty())
@@ -78,17 +67,20 @@ std::string from_wire(v1::WorkerMessage const& m, std::vector<core::worker_resul
 
 void to_wire(core::assignment const& a, std::uint32_t function_number,
              proto::outbox<v1::ServerMessage>& out) {
-  std::string filled;
+  auto bytes = a.args.size();
   if (a.inputs)
-    filled = core::fill_gaps(a.args.view(), a.extras->inputs,
-                             [&](std::size_t i) { return (*a.inputs)[i].view(); });
-  auto const args = a.inputs ? std::string_view(filled) : a.args.view();
-  auto& m = out.add_entry(args.size() + 20);
+    for (auto const& input : *a.inputs) bytes += input.size();
+  auto& m = out.add_entry(bytes + 20);
   int const position = m.closure_size();
   m.add_closure(core::raw(a.closure));
   m.add_attempt(a.attempt);
   m.add_function(function_number);
-  m.add_args(args.data(), args.size());
+  auto& args = *m.add_args();
+  if (a.inputs)
+    args = core::fill_gaps(a.args.view(), a.extras->inputs,
+                           [&](std::size_t i) { return (*a.inputs)[i].view(); });
+  else
+    args = a.args.view();
   proto::add_encoding(*m.mutable_encoding(), position, a.args.encoding() == core::encoding::bytes);
   if (a.builds == core::per_worker_id{} && (!a.extras || a.extras->per_worker.empty())) return;
   auto& p = *m.add_per_worker();

@@ -1,3 +1,4 @@
+// Every field has a limit, and what is wrong names its field.
 #include "server/rpc/workers/worker_hello.hpp"
 
 #include <algorithm>

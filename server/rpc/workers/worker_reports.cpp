@@ -1,12 +1,10 @@
+// Lines and progress of closures, column by column.
 #include "server/rpc/workers/worker_reports.hpp"
+
+#include "server/rpc/column_check.hpp"
 
 namespace muster::server {
 namespace {
-
-std::string unequal(std::string field, int size, int expected, std::string_view of) {
-  return field + ": " + std::to_string(size) + " entries for " + std::to_string(expected) + " " +
-         std::string(of);
-}
 
 std::string check_columns(v1::WorkerMessage const& m) {
   int const lines = m.log_closure_size();

@@ -1,3 +1,4 @@
+// Accepts the streams and has each served by a worker_session.
 #include "server/rpc/workers/worker_service.hpp"
 
 #include "coro/accept.hpp"
@@ -16,17 +17,10 @@ struct worker_service::state {
         streams("worker stream", server.engine(), options.streams_max) {
     server.add_service(service);
     auto serve_call = [this](std::unique_ptr<worker_session::call> call) {
-      return serve(std::move(call));
+      return streams.serve(std::move(call), hub, options);
     };
     coro::accept_bidi(server, service, &method::RequestAttach, {"worker stream", 64},
                       streams.tasks(), serve_call);
-  }
-
-  coro::task<void> serve(std::unique_ptr<worker_session::call> call) {
-    worker_session session(hub, *call, options);
-    if (streams.stopping()) session.shut_down();
-    auto const listed = streams.add(session);
-    co_await session.run();
   }
 
   server::hub& hub;

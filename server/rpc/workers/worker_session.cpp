@@ -1,16 +1,11 @@
+// What a worker's messages mean to the hub, and what the hub has for the worker.
 #include "server/rpc/workers/worker_session.hpp"
 
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <boost/asio/experimental/awaitable_operators.hpp>
-#include <boost/asio/this_coro.hpp>
 #include <utility>
 
-#include "base/check.hpp"
-#include "proto/byte_buffer.hpp"
-#include "server/rpc/status_convert.hpp"
-#include "server/rpc/stream_list.hpp"
 #include "server/rpc/workers/worker_convert.hpp"
 #include "server/rpc/workers/worker_hello.hpp"
 #include "server/rpc/workers/worker_reports.hpp"
@@ -20,66 +15,39 @@ namespace {
 
 constexpr std::uint32_t no_number = ~std::uint32_t{0};
 
-muster::status wrong(std::string what) {
-  return {muster::code::invalid_argument, std::move(what)};
-}
-
 }  // namespace
 
-worker_session::worker_session(server::hub& h, call& c, worker_service_options const& options)
-    : hub_(h),
-      call_(c),
+worker_session::worker_session(call& c, server::hub& h, worker_service_options const& options)
+    : message_stream(c, options.finish_grace),
+      hub_(h),
       options_(options),
-      task_(std::make_shared<std::string const>()),
-      pending_(c.engine()),
-      deadline_(c.engine()) {}
+      task_(std::make_shared<std::string const>()) {}
 
 coro::task<void> worker_session::run() {
-  using namespace boost::asio::experimental::awaitable_operators;
-  deadline_.call_at(coro::timer::clock::now() + options_.hello_timeout, [this] {
-    end({grpc::StatusCode::DEADLINE_EXCEEDED,
-         "no hello within " + std::to_string(options_.hello_timeout.count()) + " ms"});
-  });
-  auto reading = read_all();
-  auto writing = write_all();
-  co_await (std::move(reading) && std::move(writing));
+  return serve("hello", options_.hello_timeout);
 }
 
-// ---- reading ------------------------------------------------------------------------------------
-
-coro::task<void> worker_session::read_all() {
-  co_await boost::asio::this_coro::throw_if_cancelled(false);
-  while (!ended_) {
-    bool const got = co_await call_.read(read_);
-    if (ended_) break;
-    if (!got) {
-      input_ended();
-      break;
-    }
-    auto const problem = take_read();
-    if (problem.ok()) continue;
-    leave_hub(false, "protocol error: " + problem.message);
-    end(to_grpc(problem));
-  }
+void worker_session::shut_down() {
+  if (ended()) return;
+  leave_hub(false, "the server is shutting down");
+  end({grpc::StatusCode::UNAVAILABLE, "the server is shutting down"});
 }
 
-muster::status worker_session::take_read() {
-  if (read_.Length() > stream_message_bytes_max) return message_too_long(read_.Length());
-  return proto::decode(read_, message_) ? take(message_)
-                                        : wrong("the message could not be decoded");
+void worker_session::refused(muster::status const& why) {
+  leave_hub(false, "protocol error: " + why.message);
 }
 
 muster::status worker_session::take(v1::WorkerMessage const& m) {
   if (!greeted_) {
-    if (!m.has_hello()) return wrong("hello: must come first");
+    if (!m.has_hello()) return invalid("hello: must come first");
     if (auto problem = take_hello(m.hello()); !problem.ok()) return problem;
   } else if (m.has_hello()) {
-    return wrong("hello: came a second time");
+    return invalid("hello: came a second time");
   }
   // Reports come first: an answer ends the closure that they are of.
   if (attached_)
     if (auto problem = take_reports(m, stream_, task_, hub_); !problem.empty())
-      return wrong(problem);
+      return invalid(problem);
   if (auto problem = take_results(m); !problem.ok()) return problem;
   // Told back: whatever was sent before it had been on its way.
   if (m.drain() && attached_) {
@@ -103,7 +71,7 @@ muster::status worker_session::take_hello(v1::Hello const& hello) {
     numbers_[at] = i;
   }
   greeted_ = true;
-  deadline_.cancel();
+  greeted();
   attached_ = true;
   stream_ = hub_.attach(*this);
   results_.stream = stream_;
@@ -118,7 +86,7 @@ muster::status worker_session::take_hello(v1::Hello const& hello) {
 muster::status worker_session::take_results(v1::WorkerMessage const& m) {
   if (!attached_) return {};  // refused a moment ago
   results_.results.clear();
-  if (auto problem = from_wire(m, results_.results); !problem.empty()) return wrong(problem);
+  if (auto problem = from_wire(m, results_.results); !problem.empty()) return invalid(problem);
   if (results_.results.empty()) {
     hub_.apply(core::worker_alive{stream_});
   } else {
@@ -129,59 +97,20 @@ muster::status worker_session::take_results(v1::WorkerMessage const& m) {
 }
 
 void worker_session::input_ended() {
-  if (!greeted_) return end(to_grpc(wrong("hello: the stream ended without it")));
+  if (!greeted_) return end(to_grpc(invalid("hello: the stream ended without it")));
   half_closed_ = true;
   end(grpc::Status::OK);
-}
-
-// ---- writing ------------------------------------------------------------------------------------
-
-coro::task<void> worker_session::write_all() {
-  co_await boost::asio::this_coro::throw_if_cancelled(false);
-  while (!ended_) {
-    if (out_.empty()) {
-      co_await pending_.wait();  // no deadline: the core's heartbeat deadline ends silent streams
-      continue;
-    }
-    encode_next();
-    bool const sent = co_await call_.write(written_);
-    if (!sent && !ended_) {
-      connection_lost();
-      end(grpc::Status::CANCELLED);
-    }
-  }
-  co_await finish();
 }
 
 // Both a half-close and a break end the input. A worker that asked to leave and holds nothing has
 // left, whichever it was: it may have gone before its status was on the wire. Of others, a status
 // that goes out tells.
-coro::task<void> worker_session::finish() {
-  bool const sent = co_await call_.finish(status_);
-  if (!half_closed_) co_return;
+void worker_session::finished(bool sent) {
+  if (!half_closed_) return;
   if ((leave_asked_ && outstanding_ == 0) || (sent && !call_.cancelled()))
     leave_hub(true, "left");
   else
     connection_lost();
-}
-
-void worker_session::encode_next() {
-  auto next = out_.take_front();
-  check(proto::encode(next->message, written_), "a message is within its limits");
-  out_.recycle(std::move(next));
-}
-
-void worker_session::end(grpc::Status status) {
-  if (std::exchange(ended_, true)) return;
-  status_ = std::move(status);
-  deadline_.call_at(coro::timer::clock::now() + options_.finish_grace, [this] { call_.cancel(); });
-  pending_.set();
-}
-
-void worker_session::shut_down() {
-  if (ended_) return;
-  leave_hub(false, "the server is shutting down");
-  end({grpc::StatusCode::UNAVAILABLE, "the server is shutting down"});
 }
 
 void worker_session::leave_hub(bool clean, std::string reason, bool may_return) {
@@ -195,6 +124,63 @@ void worker_session::leave_hub(bool clean, std::string reason, bool may_return) 
 void worker_session::connection_lost() {
   // One that asked to leave does not dial again.
   leave_hub(false, "connection lost", !leave_asked_);
+}
+
+void worker_session::on_welcome(core::welcome const& w) {
+  task_ = std::make_shared<std::string const>(w.job + ":" + std::to_string(w.index));
+  spdlog::info("worker attached task={} credits={} peer={}", *task_, w.credits,
+               call_.context().peer());
+  auto& welcome = *out_.tail().mutable_welcome();
+  welcome.set_job(w.job);
+  welcome.set_index(static_cast<std::uint32_t>(w.index));
+  welcome.set_heartbeat_interval_ms(static_cast<std::uint32_t>(
+      std::chrono::ceil<std::chrono::milliseconds>(w.heartbeat_interval).count()));
+  welcome.set_server_incarnation(options_.server_incarnation);
+  welcome.set_credits(w.credits);
+  welcome.set_server_version(options_.server_version);
+  welcome.mutable_kept()->Add(w.kept.begin(), w.kept.end());
+  welcome.set_reconnect_grace_ms(static_cast<std::uint32_t>(
+      std::chrono::ceil<std::chrono::milliseconds>(w.reconnect_grace).count()));
+  outstanding_ += w.kept.size();
+  out_.seal();  // it comes alone
+  wake();
+}
+
+void worker_session::on_dispatch(std::span<core::assignment const> batch) {
+  outstanding_ += batch.size();
+  if (auto const now = hub_.state().connected_workers(); now != workers_told_) {
+    out_.tail().set_workers(now);
+    workers_told_ = now;
+  }
+  for (auto const& a : batch) to_wire(a, numbers_[core::raw(a.function)], out_);
+  wake();
+}
+
+// In the last message, so that it never overtakes its closure.
+void worker_session::on_stop(core::stop_request const& s) {
+  auto& last = out_.tail();
+  last.add_stop_closure(core::raw(s.closure));
+  last.add_stop_attempt(s.attempt);
+  wake();
+}
+
+void worker_session::on_drop(core::per_worker_id value) {
+  out_.tail().add_drop_per_worker(core::raw(value));
+  wake();
+}
+
+void worker_session::on_drain() {
+  out_.tail().set_drain(true);
+  wake();
+}
+
+void worker_session::on_disconnect(muster::status const& why, bool final) {
+  attached_ = false;
+  spdlog::warn("worker disconnected task={} code={} final={} reason=\"{}\"", *task_, name(why.code),
+               final, why.message);
+  if (ended()) return;
+  if (final) call_.context().AddTrailingMetadata("muster-final", "1");
+  end(to_grpc(why));
 }
 
 }  // namespace muster::server

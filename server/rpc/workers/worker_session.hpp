@@ -1,14 +1,10 @@
 // One worker's stream: hello, then answers in and assignments out, until either side ends it.
 //
-//   reading:  hello ──► answers… ──► half-close / broken / protocol error
-//   writing:  whatever is pending whenever the write slot is free; last, the status
+//   hello ──► answers… ──► half-close / broken / protocol error
 //
-// The hub decides about work (it may end the stream by on_disconnect), the reader about the
-// protocol; whoever ends it first sets the status, and the writer sends it. Lives in the frame of
-// its call's handler; engine thread only.
+// The hub decides about work (it may end the stream by on_disconnect) and has its news noted down
+// here for the writer. Lives in the frame of its call's handler; engine thread only.
 #pragma once
-
-#include <grpcpp/support/byte_buffer.h>
 
 #include <cstdint>
 #include <memory>
@@ -16,22 +12,19 @@
 #include <string_view>
 #include <vector>
 
-#include "coro/event.hpp"
-#include "coro/server_bidi.hpp"
-#include "coro/timer_queue.hpp"
 #include "muster/v1/worker.pb.h"
-#include "proto/outbox.hpp"
 #include "server/hub/hub.hpp"
+#include "server/rpc/message_stream.hpp"
 #include "server/rpc/workers/worker_service.hpp"
 
 namespace muster::server {
 
-class worker_session final : public worker_sink {
+/// What waits in out_ is bounded by the worker's credits: the core never has more than that
+/// unanswered on a stream.
+class worker_session final : public message_stream<v1::WorkerMessage, v1::ServerMessage>,
+                             public worker_sink {
  public:
-  using call = coro::server_bidi<grpc::ByteBuffer, grpc::ByteBuffer>;
-
-  worker_session(server::hub& h, call& c, worker_service_options const& options);
-  worker_session(worker_session const&) = delete;
+  worker_session(call& c, server::hub& h, worker_service_options const& options);
 
   /// Serves the stream from hello to status. Completion: the call is finished and the hub has
   /// forgotten the worker. Errors: none. Cancellation: `terminal` cancels the call.
@@ -49,26 +42,20 @@ class worker_session final : public worker_sink {
   void on_disconnect(muster::status const& why, bool final) override;
 
  private:
-  [[nodiscard]] coro::task<void> read_all();
-  [[nodiscard]] coro::task<void> write_all();
-  [[nodiscard]] coro::task<void> finish();
+  // message_stream
+  muster::status take(v1::WorkerMessage const& message) override;
+  void refused(muster::status const& why) override;
+  void input_ended() override;
+  void write_failed() override { connection_lost(); }
+  void finished(bool sent) override;
 
-  muster::status take_read();
-  muster::status take(v1::WorkerMessage const& message);
   muster::status take_hello(v1::Hello const& hello);
   muster::status take_results(v1::WorkerMessage const& message);
-  /// The read gave nothing: half-closed, cancelled or broken.
-  void input_ended();
-  /// Moves the oldest pending message into written_.
-  void encode_next();
-  /// Sets the status that the writer sends. The first one counts.
-  void end(grpc::Status status);
   /// Tells the hub that the worker is gone, unless it knows.
   void leave_hub(bool clean, std::string reason, bool may_return = false);
   void connection_lost();
 
   hub& hub_;
-  call& call_;
   worker_service_options const& options_;
 
   core::stream_id stream_{};
@@ -77,22 +64,12 @@ class worker_session final : public worker_sink {
   std::shared_ptr<std::string const> task_;  // "worker:3", for the log and for its lines
   std::vector<std::uint32_t> numbers_;       // by function_id: the function's number on this stream
 
-  coro::event pending_;  // there is something to write, or the end has come
-  /// Bounded by the worker's credits: the core never has more than that unanswered on a stream.
-  proto::outbox<v1::ServerMessage> out_;
-  grpc::ByteBuffer written_;
-
-  grpc::ByteBuffer read_;
-  v1::WorkerMessage message_;
   core::worker_results results_;
 
-  bool ended_ = false;
-  bool half_closed_ = false;  // the input ended; whether in order, finish() learns
+  bool half_closed_ = false;  // the input ended; whether in order, finished() learns
   bool leave_asked_ = false;  // the worker has said that it wants to go
   std::uint32_t workers_told_ = 0;
   std::size_t outstanding_ = 0;  // closures sent and not answered
-  grpc::Status status_;
-  coro::timer deadline_;  // of hello, then of the end
 };
 
 }  // namespace muster::server

@@ -1,24 +1,24 @@
-#include "web/rest/submission.hpp"
+#include "web/json/submission_json.hpp"
 
 #include <gtest/gtest.h>
 
 namespace muster::web {
 namespace {
 
-submission parse(std::string const& text, json_check& check) {
+job_request parse(std::string const& text, json_check& check) {
   EXPECT_FALSE(check_json(text)) << text;
   json_ref const body(text);
-  return read_submission(check, body);
+  return read_job(check, body);
 }
 
 std::string argument_text(std::string const& closure) {
   json_check check;
   auto const s = parse(R"({"closures":[)" + closure + "]}", check);
   EXPECT_FALSE(check.failed()) << closure << (check.failed() ? check.failure().detail : "");
-  return s.batch.closures.empty() ? "" : std::string(s.batch.closures[0].args.view());
+  return s.closures.closures().empty() ? "" : std::string(s.closures.closures()[0].args.view());
 }
 
-TEST(submission, arguments_travel_as_they_were_written) {
+TEST(submission_json, arguments_travel_as_they_were_written) {
   EXPECT_EQ(argument_text(R"({"function":"f"})"), "[]");
   EXPECT_EQ(argument_text(R"({"function":"f","args":[1.0, 12345678901234567890123]})"),
             "[1.0, 12345678901234567890123]");
@@ -29,24 +29,24 @@ TEST(submission, arguments_travel_as_they_were_written) {
             R"({"args":[2],"kwargs":{"a":1}})");
 }
 
-TEST(submission, bytes_as_the_only_argument_are_raw) {
+TEST(submission_json, bytes_as_the_only_argument_are_raw) {
   json_check check;
   auto const s = parse(R"({"closures":[{"function":"f","args":[{"$bytes":"AP8="}]}]})", check);
   ASSERT_FALSE(check.failed());
-  EXPECT_EQ(s.batch.closures[0].args.encoding(), core::encoding::bytes);
-  EXPECT_EQ(s.batch.closures[0].args.view(), std::string_view("\0\xff", 2));
+  EXPECT_EQ(s.closures.closures()[0].args.encoding(), core::encoding::bytes);
+  EXPECT_EQ(s.closures.closures()[0].args.view(), std::string_view("\0\xff", 2));
 }
 
-TEST(submission, a_map_names_its_function_once) {
+TEST(submission_json, a_map_names_its_function_once) {
   json_check check;
   auto const s = parse(R"({"map":{"args":[[1],[],[2,3]],"function":"f"}})", check);
   ASSERT_FALSE(check.failed()) << check.failure().detail;
-  ASSERT_EQ(s.batch.closures.size(), 3u);
-  EXPECT_EQ(s.batch.names, std::vector<std::string>{"f"});
-  EXPECT_EQ(s.batch.closures[2].args.view(), "[2,3]");
+  ASSERT_EQ(s.closures.closures().size(), 3u);
+  EXPECT_EQ(s.closures.names(), std::vector<std::string>{"f"});
+  EXPECT_EQ(s.closures.closures()[2].args.view(), "[2,3]");
 }
 
-TEST(submission, job_fields_are_taken_over) {
+TEST(submission_json, job_fields_are_taken_over) {
   json_check check;
   auto const s = parse(R"({"name":"n","cluster":"default","on_error":"continue","open":true,
       "options":{"require_function":true,"max_worker_failures":0},"metadata":{"a":[1]},
@@ -69,7 +69,7 @@ struct wrong_case {
   unsigned status = 400;
 };
 
-TEST(submission, what_is_wrong_is_named) {
+TEST(submission_json, what_is_wrong_is_named) {
   std::string const long_name = "{\"open\":true,\"name\":\"" + std::string(300, 'x') + "\"}";
   wrong_case const cases[] = {
       {"[]", "expected an object, got array"},
@@ -142,7 +142,7 @@ TEST(submission, what_is_wrong_is_named) {
   }
 }
 
-TEST(submission, what_closures_ask_of_their_worker) {
+TEST(submission_json, what_closures_ask_of_their_worker) {
   json_check check;
   auto const s = parse(R"({"closures":[{"function":"f","options":
       {"gang":"g","task":"worker:3","labels":{"zone":"a"},"resources":{"gpu":2}}},
@@ -151,35 +151,35 @@ TEST(submission, what_closures_ask_of_their_worker) {
                               {"$per_worker":"pw_00000000000000ff"}]}]})",
                        check);
   ASSERT_FALSE(check.failed()) << check.failure().detail;
-  auto const& first = s.batch.closures[0].extras->options;
+  auto const& first = s.closures.closures()[0].extras->options;
   EXPECT_EQ(first.gang, "g");
   EXPECT_EQ(first.task_job, "worker");
   EXPECT_EQ(first.task_index, 3);
   EXPECT_EQ(first.labels, (std::vector<std::pair<std::string, std::string>>{{"zone", "a"}}));
   EXPECT_EQ(first.resources, (std::vector<std::pair<std::string, std::uint32_t>>{{"gpu", 2}}));
-  EXPECT_EQ(s.batch.closures[1].extras->options.task_job, "gpu");
-  EXPECT_EQ(s.batch.closures[1].extras->options.task_index, -1);
-  auto const& third = s.batch.closures[2];
+  EXPECT_EQ(s.closures.closures()[1].extras->options.task_job, "gpu");
+  EXPECT_EQ(s.closures.closures()[1].extras->options.task_index, -1);
+  auto const& third = s.closures.closures()[2];
   EXPECT_EQ(third.extras->per_worker, std::vector{core::per_worker_id{255}});
   EXPECT_NE(third.args.view().find("pw_00000000000000ff"), std::string_view::npos)
       << "it stays where it is";
 }
 
-TEST(submission, references_become_inputs_with_gaps_in_the_text) {
+TEST(submission_json, references_become_inputs_with_gaps_in_the_text) {
   json_check check;
   auto const s = parse(
       R"({"closures":[{"function":"f"},{"function":"f","args":[1,{"$remote_value":"#0"},"x"],)"
       R"("kwargs":{"k":[{"$remote_value":"rv_0000000100000002"}]}}]})",
       check);
   ASSERT_FALSE(check.failed());
-  auto const& c = s.batch.closures.at(1);
+  auto const& c = s.closures.closures().at(1);
   EXPECT_EQ(c.args.view(), R"({"args":[1,,"x"],"kwargs":{"k":[]}})");
   ASSERT_EQ(c.extras->inputs.size(), 2u);
   EXPECT_EQ(c.extras->inputs[0], (core::input_ref{{}, 0, 11}));
   EXPECT_EQ(c.extras->inputs[1], (core::input_ref{core::closure_id{0x100000002}, 0, 32}));
 }
 
-TEST(submission, options_are_read_and_shared_by_a_map) {
+TEST(submission_json, options_are_read_and_shared_by_a_map) {
   json_check check;
   auto const s =
       parse(R"({"map":{"function":"f","args":[[1],[2]],"options":{"priority":-3,"delay":"2s",)"
@@ -187,16 +187,16 @@ TEST(submission, options_are_read_and_shared_by_a_map) {
             R"("options":{"weight":7,"deadline":"1h"}})",
             check);
   ASSERT_FALSE(check.failed());
-  auto const& extras = s.batch.closures.at(0).extras;
+  auto const& extras = s.closures.closures().at(0).extras;
   EXPECT_EQ(extras->options,
             (core::closure_options{-3, std::chrono::seconds(2), std::chrono::minutes(1), 4,
                                    std::chrono::milliseconds(100), std::chrono::seconds(5)}));
-  EXPECT_EQ(s.batch.closures.at(1).extras, extras);
+  EXPECT_EQ(s.closures.closures().at(1).extras, extras);
   EXPECT_EQ(s.spec.weight, 7u);
   EXPECT_EQ(s.spec.deadline, std::chrono::hours(1));
 }
 
-TEST(submission, hundred_thousand_entries_are_read_quickly) {
+TEST(submission_json, hundred_thousand_entries_are_read_quickly) {
   std::string text = R"({"map":{"function":"f","args":[)";
   for (int i = 0; i < 100'000; ++i) text += (i ? ",[" : "[") + std::to_string(i) + ",\"abc\"]";
   text += "]}}";
@@ -204,9 +204,9 @@ TEST(submission, hundred_thousand_entries_are_read_quickly) {
   ASSERT_FALSE(check_json(text));
   json_check check;
   json_ref const body(text);
-  auto const s = read_submission(check, body);
+  auto const s = read_job(check, body);
   auto const took = std::chrono::steady_clock::now() - start;
-  EXPECT_EQ(s.batch.closures.size(), 100'000u);
+  EXPECT_EQ(s.closures.closures().size(), 100'000u);
   EXPECT_LT(took, std::chrono::seconds(2));
   RecordProperty("milliseconds", static_cast<int>(took / std::chrono::milliseconds(1)));
 }

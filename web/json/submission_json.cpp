@@ -1,6 +1,8 @@
-#include "web/rest/submission.hpp"
+// The fields of a job and of its closures, each checked as it is read.
+#include "web/json/submission_json.hpp"
 
 #include "base/text.hpp"
+#include "web/json/arguments.hpp"
 
 namespace muster::web {
 
@@ -100,7 +102,7 @@ void parse_options(json_check& check, json_ref const& options, core::session_spe
   }
 }
 
-void parse_map(json_check& check, json_ref const& map, closure_batch& into) {
+void parse_map(json_check& check, json_ref const& map, server::submission& into) {
   if (!check.is(map, json_type::object)) return;
   std::string function;
   core::closure_options options;
@@ -109,6 +111,7 @@ void parse_map(json_check& check, json_ref const& map, closure_batch& into) {
     if (m.key() == "options") options = parse_closure_options(check, m.value());
   }
   if (function.empty() && !check.failed()) check.missing(map, "function", a_function);
+  auto const asked = into.asking(options);
   bool has_args = false;
   for (json_walk m(map); m.next() && !check.failed();) {
     auto const key = m.key();
@@ -117,8 +120,11 @@ void parse_map(json_check& check, json_ref const& map, closure_batch& into) {
       check.unknown(m.value());
     } else if (check.is(m.value(), json_type::array)) {
       has_args = true;
-      for (json_walk list(m.value()); list.next() && !check.failed();)
-        into.add(function, encode_arguments(check, &list.value(), nullptr), options);
+      for (json_walk list(m.value()); list.next() && !check.failed();) {
+        auto& closure = into.add(function);
+        closure.extras = asked;
+        read_arguments(check, &list.value(), nullptr, closure);
+      }
     }
   }
   if (!has_args && !check.failed()) check.missing(map, "args", "an array of argument arrays");
@@ -151,41 +157,10 @@ std::string parse_metadata(json_check& check, json_ref const& at) {
 
 }  // namespace
 
-void closure_batch::add(std::string const& function, encoded_arguments arguments,
-                        core::closure_options const& options) {
-  auto const [at, added] =
-      positions_.try_emplace(function, static_cast<std::uint32_t>(names.size()));
-  if (added) names.push_back(function);
-  core::closure_spec spec;
-  position_of_.push_back(at->second);
-  spec.args = std::move(arguments.args);
-  if (!arguments.inputs.empty() || !arguments.per_worker.empty()) {
-    spec.extras = std::make_shared<core::closure_extras>(core::closure_extras{
-        options, std::move(arguments.inputs), std::move(arguments.per_worker)});
-  } else if (options != core::closure_options{}) {
-    if (!last_ || last_->options != options)
-      last_ = std::make_shared<core::closure_extras>(core::closure_extras{options, {}});
-    spec.extras = last_;
-  }
-  closures.push_back(std::move(spec));
-}
-
-void closure_batch::clear() {
-  closures.clear();
-  names.clear();
-  positions_.clear();
-  position_of_.clear();
-}
-
-void closure_batch::number(std::vector<core::function_id> const& ids) {
-  for (std::size_t i = 0; i < closures.size(); ++i) closures[i].function = ids[position_of_[i]];
-}
-
-void read_closure(json_check& check, json_ref const& item, closure_batch& into) {
+void read_closure(json_check& check, json_ref const& item, server::submission& into) {
   if (!check.is(item, json_type::object)) return;
   std::string function;
   core::closure_options options;
-  encoded_arguments args;
   std::optional<json_ref> positional, named;
   for (json_walk m(item); m.next() && !check.failed();) {
     auto const key = m.key();
@@ -201,20 +176,21 @@ void read_closure(json_check& check, json_ref const& item, closure_batch& into) 
       check.unknown(m.value());
     }
   }
-  if (!check.failed())
-    args = encode_arguments(check, positional ? &*positional : nullptr, named ? &*named : nullptr);
+  if (check.failed()) return;
+  auto& closure = into.add(function);
+  closure.extras = into.asking(options);
+  read_arguments(check, positional ? &*positional : nullptr, named ? &*named : nullptr, closure);
   if (function.empty() && !check.failed()) check.missing(item, "function", a_function);
-  if (!check.failed()) into.add(function, std::move(args), options);
 }
 
-void read_closures(json_check& check, json_ref const& list, closure_batch& into) {
+void read_closures(json_check& check, json_ref const& list, server::submission& into) {
   if (!check.is(list, json_type::array)) return;
   for (json_walk m(list); m.next() && !check.failed();) read_closure(check, m.value(), into);
 }
 
-submission read_submission(json_check& check, json_ref const& body) {
-  submission s;
-  if (!check.is(body, json_type::object)) return s;
+job_request read_job(json_check& check, json_ref const& body) {
+  job_request job;
+  if (!check.is(body, json_type::object)) return job;
   bool has_closures = false;
   for (json_walk m(body); m.next() && !check.failed();) {
     auto const key = m.key();
@@ -222,28 +198,28 @@ submission read_submission(json_check& check, json_ref const& body) {
     if (key == "closures" || key == "map") {
       if (has_closures) check.fail(at, "'closures' and 'map' exclude each other and come once");
       has_closures = true;
-      key == "map" ? parse_map(check, at, s.batch) : read_closures(check, at, s.batch);
+      key == "map" ? parse_map(check, at, job.closures) : read_closures(check, at, job.closures);
     } else if (key == "name") {
-      s.spec.name = check.text(at, name_bytes_max);
+      job.spec.name = check.text(at, name_bytes_max);
     } else if (key == "cluster") {
       parse_cluster(check, at);
     } else if (key == "on_error") {
-      s.spec.on_error = parse_on_error(check, at);
+      job.spec.on_error = parse_on_error(check, at);
     } else if (key == "open") {
-      s.spec.open = check.flag(at);
+      job.spec.open = check.flag(at);
     } else if (key == "options") {
-      parse_options(check, at, s.spec);
+      parse_options(check, at, job.spec);
     } else if (key == "metadata") {
-      s.spec.metadata = parse_metadata(check, at);
+      job.spec.metadata = parse_metadata(check, at);
     } else if (key == "idempotency_key") {
-      s.spec.idempotency_key = check.text(at, key_bytes_max);
+      job.spec.idempotency_key = check.text(at, key_bytes_max);
     } else {
       check.unknown(at);
     }
   }
-  if (!has_closures && !s.spec.open && !check.failed())
+  if (!has_closures && !job.spec.open && !check.failed())
     check.fail(invalid("closures", "required, unless 'map' is given or 'open' is true"));
-  return s;
+  return job;
 }
 
 }  // namespace muster::web

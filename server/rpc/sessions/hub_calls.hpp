@@ -1,0 +1,74 @@
+// Unary calls that wait for the hub's reply: each of them parks its coroutine here until the reply
+// comes, its caller goes away or the server stops. Owned by coordinator_calls; engine thread only.
+#pragma once
+
+#include <string>
+#include <unordered_set>
+#include <utility>
+
+#include "coro/event.hpp"
+#include "coro/task.hpp"
+#include "server/hub/hub.hpp"
+
+namespace muster::server {
+
+/// Holds at most as many as the coordinator's calls there can be at one time.
+class hub_calls {
+ public:
+  hub_calls(server::hub& h, coro::engine_context& engine) : hub_(h), engine_(engine) {}
+  hub_calls(hub_calls const&) = delete;
+
+  /// Asks the hub and waits for its reply. CANCELLED: the caller of `of`, a server_unary, is gone;
+  /// UNAVAILABLE: stopped. No deadline of its own: each event that the core parks carries one.
+  template <class Call, class Event>
+  [[nodiscard]] coro::task<core::reply> ask(Call& of, Event event) {
+    waiting call(engine_);
+    call.id = hub_.ask(std::move(event), [&call](core::reply const& r) {
+      call.answer = r;
+      call.there = true;
+      call.answered.set();
+    });
+    if (call.there) co_return std::move(call.answer);
+    if (stopped_) {
+      give_up(call, shutting_down());
+      co_return std::move(call.answer);
+    }
+    waiting_.insert(&call);
+    of.on_cancel([this, &call] { give_up(call, {muster::code::cancelled, "the caller is gone"}); });
+    co_await call.answered.wait();
+    of.on_cancel([] {});
+    waiting_.erase(&call);
+    co_return std::move(call.answer);
+  }
+
+  /// From here on nothing waits.
+  void stop() {
+    stopped_ = true;
+    for (auto* call : waiting_) give_up(*call, shutting_down());
+  }
+
+ private:
+  struct waiting {
+    explicit waiting(coro::engine_context& engine) : answered(engine) {}
+    core::reply answer;
+    bool there = false;
+    coro::event answered;
+    core::call_id id{};
+  };
+
+  void give_up(waiting& call, muster::status why) {
+    hub_.forget(call.id);
+    call.answer.status = std::move(why);
+    call.answered.set();
+  }
+  static muster::status shutting_down() {
+    return {muster::code::unavailable, "the server is shutting down"};
+  }
+
+  server::hub& hub_;
+  coro::engine_context& engine_;
+  std::unordered_set<waiting*> waiting_;
+  bool stopped_ = false;
+};
+
+}  // namespace muster::server

@@ -1,0 +1,28 @@
+// How REST hands closures to the engine, and how it shows what became of them. Web thread.
+#pragma once
+
+#include <vector>
+
+#include "server/core/api/views.hpp"
+#include "web/json/json_out.hpp"
+#include "web/json/submission_json.hpp"
+#include "web/rest/context.hpp"
+
+namespace muster::web {
+
+struct scheduled {
+  core::job_view job;
+  std::vector<core::closure_id> closures;
+  bool created = false;  // the job, by this request
+};
+
+/// Appends closures to an open job: all of them or none. Errors: the core's; UNAVAILABLE.
+coro::task<muster::result<scheduled>> schedule(web_context& context, core::session_id job,
+                                               server::submission closures);
+
+/// Begins an object with the job's id, state and counts.
+void begin_job(json_out& out, core::job_view const& job);
+/// Adds their ids as "closures".
+void write_closures(json_out& out, std::vector<core::closure_id> const& closures);
+
+}  // namespace muster::web
