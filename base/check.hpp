@@ -9,7 +9,7 @@
 namespace muster {
 
 [[noreturn]] inline void check_failed(char const* what, std::source_location where) {
-  std::fprintf(stderr, "%s:%u: check failed: %s\n", where.file_name(), where.line(), what);
+  std::fprintf(stderr, "%s:%u: invariant broken: %s\n", where.file_name(), where.line(), what);
   std::abort();
 }
 

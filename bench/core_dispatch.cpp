@@ -24,7 +24,7 @@ struct bench_cluster {
     held.resize(static_cast<std::size_t>(workers));
     open_session open;
     open.call = call_id{1};
-    open.spec.keep_values = false;
+    open.spec.delivery = delivery::stream;
     open.spec.open = true;
     open.spec.queue_capacity = limits().queue_capacity_max;
     session = std::get<session_reply>(core.step(now(), open).replies.at(0).body).session;

@@ -1,107 +1,109 @@
+// Routes each event, and ends each step in the one order of state::end.
 #include "server/core/coordinator.hpp"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "base/check.hpp"
 #include "server/core/coordinator_state.hpp"
 
 namespace muster::core {
 
-namespace {
-std::string hex_id(char const* prefix, std::uint64_t value) {
-  char buffer[32];
-  std::snprintf(buffer, sizeof buffer, "%s%016llx", prefix, static_cast<unsigned long long>(value));
-  return buffer;
-}
-}  // namespace
-
-std::string text(session_id id) {
-  return hex_id("job_", raw(id));
-}
-std::string text(closure_id id) {
-  return hex_id("cl_", raw(id));
-}
-std::string text(per_worker_id id) {
-  return hex_id("pw_", raw(id));
-}
-
-coordinator::coordinator(config c, time_point start) : state_(std::make_unique<state>(c, start)) {}
+coordinator::coordinator(config c, time_point start)
+    : state_(std::make_unique<state>(std::move(c), start)) {}
 coordinator::~coordinator() = default;
 
+coordinator::state::state(core::config c, time_point start)
+    : step(std::move(c), start),
+      builds(static_cast<std::uint64_t>(start.time_since_epoch().count())) {
+  rebuilders.capacity = step.config.closures_max;
+  rebuilders.max_worker_failures = step.config.max_worker_failures;
+  for (auto const* own : {&rebuilders, &builders}) {
+    book.open(own->number, false);
+    values.open(own->number, false);
+    scheduler.open(own->number, session_id{~std::uint64_t{0} - (own == &rebuilders)}, 1);
+  }
+}
+
 void coordinator::state::begin(time_point t) {
-  check(t >= now, "time does not go backwards");
-  now = t;
-  fx.clear();
+  check(t >= step.now, "time does not go backwards");
+  step.now = t;
+  step.fx.clear();
 }
 
+// The end of every step, in this order:
+//   1  what has ended is carried on, until nothing follows any more: inputs to those that wait for
+//      them, closures that lack an input for good, gangs that lost a member, queues without a
+//      worker
+//   2  sessions that have nothing left drain, finish or go
+//   3  values and jobs go where there are too many
+//   4  closures are handed out: builds, gangs, then turn by turn
+//   5  the watchdog looks, and the next tick is set
 effects const& coordinator::state::end() {
-  while (!ended_inputs.empty() || !gangs.broken.empty() || !to_judge.empty() ||
-         !ledger.doomed.empty()) {
-    tell_dependents();
-    fail_doomed();
-    tell_gangs();
-    judge();
+  while (!step.ended_inputs.empty() || scheduler.gangs.any_broken() || !step.to_check.empty() ||
+         !step.doomed.empty()) {
+    life.tell_dependents();
+    life.fail_doomed();
+    life.tell_gangs();
+    life.check_feasible();
   }
-  for (auto const id : unsettled)
-    if (auto* s = find_session(id)) {
+  for (auto const id : sessions.take_unsettled())
+    if (auto* s = sessions.find(id)) {
       s->unsettled = false;
-      settle(*s);
+      ends.settle(*s);
     }
-  unsettled.clear();
-  tidy_rebuilders();
-  if (over_a_limit()) keep_within_limits();
-  if (!stopping) dispatch();
-  watch();
-  due = std::min({registry.next_sweep(), waiters.next_deadline(), alarms.next(), watch_due});
-  return fx;
+  intake.tidy_rebuilders();
+  if (ends.over_a_limit()) ends.keep_within_limits();
+  if (!step.stopping) handing.dispatch();
+  auto const& n = book.counts();
+  watchdog.observe(n.running > 0 || (n.queued > 0 && !roster.empty()), step.now);
+  step.fx.value_moves = values.take_moves();
+  due = std::min({roster.tasks.next_sweep(), step.waiters.next_deadline(), step.alarms.next(),
+                  watchdog.due()});
+  return step.fx;
 }
 
-// Hands out closures until nothing fits any more. Consecutive turns for one worker become one
-// dispatch.
-void coordinator::state::dispatch() {
-  if (!builders_waiting.empty()) send_builds();
-  if (!gangs.waiting.empty()) start_gangs();
-  while (worker* w = placement.next(run)) {
-    auto const first = static_cast<std::uint32_t>(fx.assignments.size());
-    for (slot const c : run) assign(*w, c);
-    placement.update(*w);
-    auto const count = static_cast<std::uint32_t>(run.size());
-    if (!fx.dispatches.empty() && fx.dispatches.back().stream == w->stream) {
-      fx.dispatches.back().count += count;
-    } else {
-      fx.dispatches.push_back({w->stream, first, count});
+void coordinator::state::ring(alarm<alarm_kind> const& a) {
+  switch (a.kind) {
+    case alarm_kind::start:
+    case alarm_kind::closure_deadline: {
+      slot const c = closures.find(closure_id{a.id});
+      check(c != no_slot, "an alarm goes with its closure");
+      return a.kind == alarm_kind::start ? life.waits_no_more(c) : life.deadline_passed(c);
     }
+    case alarm_kind::job_deadline:
+      if (auto* s = sessions.find(session_id{a.id})) ends.expire_session(*s);
+      return;
+    case alarm_kind::session_lease:
+      return ends.lease_rang(*sessions.find(session_id{a.id}));
+    case alarm_kind::worker_return:
+      return workers.stop_waiting(*roster.find(stream_id{a.id}));
+    case alarm_kind::worker_start:
+      return workers.start(*roster.find(stream_id{a.id}));
+    case alarm_kind::gang:
+      return scheduler.gangs.now_impatient(a.id);  // what follows from it: hand_out
+    case alarm_kind::value_age:
+      return ends.age_rang(session_id{a.id});
   }
-}
-
-void coordinator::state::answer(call_id call, status s, decltype(reply::body) body) {
-  if (call == call_id{}) return;
-  fx.replies.push_back({call, std::move(s), std::move(body)});
-}
-
-bool coordinator::state::refuse_when_stopping(call_id call) {
-  if (stopping) answer(call, {code::unavailable, "the server is shutting down"});
-  return stopping;
 }
 
 void coordinator::state::expire_calls() {
-  while (!waiters.empty() && waiters.next_deadline() <= now) {
-    call_id const call = waiters.first();
+  while (!step.waiters.empty() && step.waiters.next_deadline() <= step.now) {
+    call_id const call = step.waiters.first();
     waiter w;
-    waiters.remove(call, &w);
+    step.waiters.remove(call, &w);
     if (w.session != session_id{}) {
-      auto* s = find_session(w.session);
+      auto* s = sessions.find(w.session);
       std::erase(s->joins, call);
-      answer(call, {code::deadline_exceeded, text(w.session) + " is still running"}, joined(*s));
+      step.answer(call, {code::deadline_exceeded, text(w.session) + " is still running"},
+                  ends.joined(*s));
     } else {
       slot const c = closures.find(w.closure);
-      bool const again = ledger.rebuilds.contains(w.closure);
+      bool const again = values.find_rebuilding(w.closure) != nullptr;
       bool const reading = c == no_slot || ended(closures[c].state);
-      answer(call, {code::deadline_exceeded,
-                    text(w.closure) + (again     ? " was lost and runs again"
-                                       : reading ? " is still read back from the disk"
-                                                 : " has not finished")});
+      step.answer(call, {code::deadline_exceeded,
+                         text(w.closure) + (again     ? " was lost and runs again"
+                                            : reading ? " is still read back from the disk"
+                                                      : " has not finished")});
     }
   }
 }
@@ -115,24 +117,24 @@ effects const& coordinator::step(time_point now, tick const&) {
   st.begin(now);
   // A tick far behind its time means that we, not the workers, stood still.
   auto const behind = st.due == never || now < st.due ? duration{} : now - st.due;
-  auto const stalled = behind > st.config.stall_grace ? behind : duration{};
-  if (now >= st.registry.next_sweep() || stalled > duration{}) st.sweep(stalled);
-  while (st.alarms.next() <= now) st.ring(st.alarms.pop());
+  auto const stalled = behind > st.step.config.stall_grace ? behind : duration{};
+  if (now >= st.roster.tasks.next_sweep() || stalled > duration{}) st.workers.sweep(stalled);
+  while (st.step.alarms.next() <= now) st.ring(st.step.alarms.pop());
   st.expire_calls();
-  if (st.watch_due <= now && !st.stopping) st.bark();
+  if (st.watchdog.due() <= now && !st.step.stopping) st.handing.report_stall();
   return st.end();
 }
 
 effects const& coordinator::step(time_point now, core::stop const&) {
   auto& st = *state_;
   st.begin(now);
-  st.stopping = true;
-  while (!st.waiters.empty()) {
-    call_id const call = st.waiters.first();
+  st.step.stopping = true;
+  while (!st.step.waiters.empty()) {
+    call_id const call = st.step.waiters.first();
     waiter w;
-    st.waiters.remove(call, &w);
-    if (auto* s = st.find_session(w.session)) std::erase(s->joins, call);
-    st.answer(call, {code::unavailable, "the server is shutting down"});
+    st.step.waiters.remove(call, &w);
+    if (auto* s = st.sessions.find(w.session)) std::erase(s->joins, call);
+    st.step.answer(call, {code::unavailable, "the server is shutting down"});
   }
   return st.end();
 }
@@ -143,14 +145,14 @@ effects const& coordinator::step(time_point now, learn_functions const& e) {
   functions_reply learned;
   status wrong;
   for (auto const& name : e.names) {
-    auto const id = st.functions.intern(name);
+    auto const id = st.book.functions.intern(name);
     if (!id) {
       wrong = id.error();
       break;
     }
     learned.ids.push_back(*id);
   }
-  st.answer(e.call, std::move(wrong), std::move(learned));
+  st.step.answer(e.call, std::move(wrong), std::move(learned));
   return st.end();
 }
 
@@ -158,8 +160,8 @@ effects const& coordinator::step(time_point now, call_gone const& e) {
   auto& st = *state_;
   st.begin(now);
   waiter w;
-  if (st.waiters.remove(e.call, &w))
-    if (auto* s = st.find_session(w.session)) std::erase(s->joins, e.call);
+  if (st.step.waiters.remove(e.call, &w))
+    if (auto* s = st.sessions.find(w.session)) std::erase(s->joins, e.call);
   return st.end();
 }
 
@@ -168,86 +170,91 @@ effects const& coordinator::step(time_point now, event& e) {
 }
 
 std::string_view coordinator::function_name(function_id f) const {
-  return state_->functions[f].name;
+  return state_->book.functions[f].name;
 }
 
 std::uint32_t coordinator::connected_workers() const {
-  return static_cast<std::uint32_t>(state_->workers.size());
+  return static_cast<std::uint32_t>(state_->roster.all().size());
 }
 
 bool coordinator::has_room(session_id id) const {
-  auto* s = state_->find_session(id);
+  auto* s = state_->sessions.find(id);
   return s && !s->full;
 }
 
 closure_id coordinator::closure_of(session_id id, std::uint64_t token) const {
-  auto const* s = state_->find_session(id);
+  auto const* s = state_->sessions.find(id);
   if (!s) return {};
   auto const it = s->by_token.find(token);
   return it == s->by_token.end() ? closure_id{} : it->second;
 }
 
 config const& coordinator::configuration() const {
-  return state_->config;
-}
-
-template <class Move>
-effects const& coordinator::state::perform(time_point t, Move move) {
-  begin(t);
-  move();
-  return end();
+  return state_->step.config;
 }
 
 effects const& coordinator::step(time_point now, worker_attached& e) {
-  return state_->perform(now, [&] { state_->attach(e); });
+  return state_->perform(now, [&] { state_->workers.attach(e); });
 }
 effects const& coordinator::step(time_point now, worker_results& e) {
-  return state_->perform(now, [&] { state_->results(e); });
+  return state_->perform(now, [&] { state_->answers.results(e); });
 }
 effects const& coordinator::step(time_point now, values_moved& e) {
-  return state_->perform(now, [&] { state_->moved(e); });
+  return state_->perform(now, [&] { state_->intake.moved(e); });
 }
 effects const& coordinator::step(time_point now, open_session& e) {
-  return state_->perform(now, [&] { state_->open(e); });
+  return state_->perform(now, [&] { state_->requests.open(e); });
 }
 effects const& coordinator::step(time_point now, core::schedule& e) {
-  return state_->perform(now, [&] { state_->append(e); });
+  return state_->perform(now, [&] { state_->requests.append(e); });
 }
 effects const& coordinator::step(time_point now, seal_session const& e) {
-  return state_->perform(now, [&] { state_->seal(e); });
+  return state_->perform(now, [&] { state_->requests.seal(e); });
 }
 effects const& coordinator::step(time_point now, cancel_session const& e) {
-  return state_->perform(now, [&] { state_->cancel(e); });
+  return state_->perform(now, [&] { state_->requests.cancel_all(e); });
 }
 effects const& coordinator::step(time_point now, close_session const& e) {
-  return state_->perform(now, [&] { state_->close(e); });
+  return state_->perform(now, [&] { state_->requests.close(e); });
 }
 effects const& coordinator::step(time_point now, suspend_session const& e) {
-  return state_->perform(now, [&] { state_->suspend(e); });
+  return state_->perform(now, [&] { state_->requests.suspend(e); });
 }
 effects const& coordinator::step(time_point now, resume_session const& e) {
-  return state_->perform(now, [&] { state_->resume(e); });
+  return state_->perform(now, [&] { state_->requests.resume(e); });
 }
 effects const& coordinator::step(time_point now, release_values const& e) {
-  return state_->perform(now, [&] { state_->release(e); });
+  return state_->perform(now, [&] { state_->requests.release_held(e); });
 }
 effects const& coordinator::step(time_point now, delete_session const& e) {
-  return state_->perform(now, [&] { state_->erase(e); });
+  return state_->perform(now, [&] { state_->requests.delete_job(e); });
 }
 effects const& coordinator::step(time_point now, create_per_worker& e) {
-  return state_->perform(now, [&] { state_->create(e); });
+  return state_->perform(now, [&] { state_->building.create_value(e); });
 }
 effects const& coordinator::step(time_point now, delete_per_worker const& e) {
-  return state_->perform(now, [&] { state_->erase(e); });
+  return state_->perform(now, [&] { state_->building.delete_value(e); });
 }
 effects const& coordinator::step(time_point now, cancel_closure const& e) {
-  return state_->perform(now, [&] { state_->cancel(e); });
+  return state_->perform(now, [&] { state_->requests.cancel_one(e); });
 }
 effects const& coordinator::step(time_point now, join_session const& e) {
-  return state_->perform(now, [&] { state_->join(e); });
+  return state_->perform(now, [&] { state_->requests.join(e); });
 }
 effects const& coordinator::step(time_point now, await_value const& e) {
-  return state_->perform(now, [&] { state_->await(e); });
+  return state_->perform(now, [&] { state_->requests.await(e); });
 }
 
+effects const& coordinator::step(time_point now, worker_alive const& e) {
+  return state_->perform(now, [&] { state_->workers.alive(e); });
+}
+effects const& coordinator::step(time_point now, worker_detached const& e) {
+  return state_->perform(now, [&] { state_->workers.detached(e); });
+}
+effects const& coordinator::step(time_point now, worker_drain const& e) {
+  return state_->perform(now, [&] { state_->workers.drain(e); });
+}
+effects const& coordinator::step(time_point now, drain_task const& e) {
+  return state_->perform(now, [&] { state_->workers.drain_by_name(e); });
+}
 }  // namespace muster::core

@@ -17,7 +17,7 @@ struct choice {
 
 class play {
  public:
-  play(cluster& c, session_spec spec) : c_(c), streaming_(!spec.keep_values) {
+  play(cluster& c, session_spec spec) : c_(c), streaming_(spec.delivery != delivery::job) {
     spec.max_worker_failures = 2;
     job_ = c_.open({"f", "g", "f"}, std::move(spec));
   }

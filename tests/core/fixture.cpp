@@ -20,18 +20,18 @@ session_spec left_open(session_spec s) {
 }
 session_spec streaming(session_spec s) {
   s.open = true;
-  s.keep_values = false;
+  s.delivery = delivery::stream;
   return s;
 }
 
 session_spec holding_values(session_spec s) {
   s = streaming(std::move(s));
-  s.hold_values = true;
+  s.delivery = delivery::held;
   return s;
 }
 session_spec by_call(session_spec s) {
   s = holding_values(std::move(s));
-  s.by_call = true;
+  s.delivery = delivery::calls;
   return s;
 }
 

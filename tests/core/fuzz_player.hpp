@@ -158,11 +158,12 @@ class fuzz_player {
 
   void open() {
     session_spec s;
-    s.keep_values = one_in(2);
-    s.open = !s.keep_values || one_in(2);
-    s.hold_values = !s.keep_values && one_in(2);
-    s.by_call = s.hold_values && one_in(2);
-    s.detached = s.hold_values && one_in(4);
+    if (!one_in(2)) {
+      s.delivery = delivery::stream;
+      if (one_in(2)) s.delivery = one_in(2) ? delivery::calls : delivery::held;
+    }
+    s.open = s.delivery != delivery::job || one_in(2);
+    s.detached = holds_values(s.delivery) && one_in(4);
     if (one_in(2)) s.grace = std::chrono::seconds(byte());
     s.on_error = one_in(2) ? on_error::fail_fast : on_error::continue_all;
     s.queue_capacity = byte() % 14u;

@@ -82,8 +82,8 @@ void witness::owe(session_id s, std::uint64_t token) {
 }
 
 void witness::note(open_session const& e) {
-  opening_ = awaiting_reply_ = !e.spec.keep_values;
-  opening_holding_ = e.spec.hold_values;
+  opening_ = awaiting_reply_ = e.spec.delivery != delivery::job;
+  opening_holding_ = holds_values(e.spec.delivery);
   for (auto const& c : e.closures) awaiting_.push_back(c.token);
 }
 

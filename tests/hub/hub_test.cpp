@@ -140,7 +140,7 @@ TEST_F(hub_test, outcomes_reach_their_own_session_only) {
   recording_session* sinks[2] = {&a, &b};
   for (int i = 0; i < 2; ++i) {
     core::open_session e;
-    e.spec.keep_values = false;
+    e.spec.delivery = core::delivery::stream;
     e.spec.open = true;
     ids[i] = std::get<core::session_reply>(open(e).body).session;
     h.attach(ids[i], *sinks[i]);

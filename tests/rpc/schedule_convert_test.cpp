@@ -117,7 +117,7 @@ TEST(schedule_convert, takes_open) {
   open.set_continue_on_error(true);
   open.set_queue_capacity(9);
   auto const spec = from_wire(open).value();
-  EXPECT_FALSE(spec.keep_values);
+  EXPECT_EQ(spec.delivery, core::delivery::stream);
   EXPECT_TRUE(spec.open);
   EXPECT_EQ(spec.on_error, core::on_error::continue_all);
   EXPECT_EQ(spec.queue_capacity, 9u);

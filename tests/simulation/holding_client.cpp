@@ -17,9 +17,8 @@ void holding_client::start() {
   draining_ = has_failed_ = false;
   grace_ = std::chrono::milliseconds(dice.between(1'000, 5'000));
   core::open_session e;
-  e.spec.keep_values = false;
-  e.spec.open = e.spec.hold_values = true;
-  e.spec.by_call = by_call_;
+  e.spec.open = true;
+  e.spec.delivery = by_call_ ? core::delivery::calls : core::delivery::held;
   e.spec.grace = grace_;
   e.spec.on_error = dice.chance(80) ? core::on_error::fail_fast : core::on_error::continue_all;
   e.spec.queue_capacity = static_cast<std::size_t>(dice.between(20, 200));
@@ -44,7 +43,7 @@ core::closure_spec holding_client::some_closure() {
   return c;
 }
 
-// ---- by stream ----------------------------------------------------------------------------------
+// By stream.
 
 void holding_client::turn(std::uint64_t life) {
   if (life != life_ || !session_open_) return;
@@ -260,7 +259,7 @@ void holding_client::ended() {
   world_.after(core::duration(world_.dice().between(10, 200'000)), [this] { start(); });
 }
 
-// ---- by call ------------------------------------------------------------------------------------
+// By call.
 
 void holding_client::call_turn(std::uint64_t life) {
   if (life != life_ || !session_open_) return;

@@ -119,7 +119,7 @@ std::vector<core::closure_spec> model_client::batch() {
 
 void model_client::open_stream() {
   core::open_session e;
-  e.spec.keep_values = false;
+  e.spec.delivery = core::delivery::stream;
   e.spec.open = true;
   e.spec.on_error =
       world_.dice().chance(50) ? core::on_error::fail_fast : core::on_error::continue_all;

@@ -277,13 +277,13 @@ void model_worker::crash(bool noticed) {
   if (noticed) lose_connection("connection lost", true, false);
 }
 
-void model_worker::bury() {
+void model_worker::die() {
   if (alive_) crash(world_.dice().chance(50));
-  buried_ = true;
+  dead_ = true;
 }
 
 void model_worker::turn() {
-  if (buried_) return;
+  if (dead_) return;
   auto& dice = world_.dice();
   if (!alive_) {
     if (dice.chance(30)) start();
@@ -308,7 +308,7 @@ void model_worker::turn() {
 }
 
 void model_worker::heal() {
-  if (buried_) return;
+  if (dead_) return;
   paused_until_ = {};
   if (draining_ || !alive_) {
     if (alive_) {

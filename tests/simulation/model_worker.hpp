@@ -35,8 +35,8 @@ class model_worker {
   /// No more faults: resume, reattach.
   void heal();
   /// Dies and is never seen again.
-  void bury();
-  bool buried() const { return buried_; }
+  void die();
+  bool dead() const { return dead_; }
 
   core::stream_id stream() const { return stream_; }
   void on_welcome(core::welcome const& w);
@@ -83,7 +83,7 @@ class model_worker {
   core::time_point welcome_comes_{};  // nothing overtakes it
   std::vector<core::held_closure> offered_;
   bool alive_ = false;
-  bool buried_ = false;
+  bool dead_ = false;
   core::time_point paused_until_{};
   std::uint32_t slots_ = 1;
   std::vector<held> holds_;

@@ -145,7 +145,7 @@ void live(cluster& c) {
   for (auto& h : c.holders) h->start();
   c.earth.after(500ms, [&c] { c.strike(); });
   c.earth.after(core::duration(c.earth.dice().between(5'000'000, 50'000'000)),
-                [&c] { c.workers.back()->bury(); });
+                [&c] { c.workers.back()->die(); });
   c.earth.run(c.earth.now() + 60s);
 
   // Liveness: with the faults gone, everything must end within bounded time.

@@ -56,7 +56,7 @@ TEST(submission_json, job_fields_are_taken_over) {
   EXPECT_EQ(s.spec.name, "n");
   EXPECT_EQ(s.spec.on_error, core::on_error::continue_all);
   EXPECT_TRUE(s.spec.open);
-  EXPECT_TRUE(s.spec.keep_values);
+  EXPECT_EQ(s.spec.delivery, core::delivery::job);
   EXPECT_TRUE(s.spec.require_function);
   EXPECT_TRUE(s.spec.unlimited_worker_failures);
   EXPECT_EQ(s.spec.metadata, R"({"a":[1]})");

@@ -5,7 +5,7 @@
 #include <charconv>
 
 #include "base/text.hpp"
-#include "server/core/api/gaps.hpp"
+#include "server/core/api/placeholders.hpp"
 #include "server/hub/submission.hpp"
 #include "web/json/id_text.hpp"
 

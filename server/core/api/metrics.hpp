@@ -10,7 +10,7 @@
 #include <cstdint>
 
 #include "server/core/api/time.hpp"
-#include "server/core/vocabulary.hpp"
+#include "server/core/api/vocabulary.hpp"
 
 namespace muster::core {
 

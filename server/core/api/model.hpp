@@ -12,9 +12,28 @@
 #include "server/core/api/blob.hpp"
 #include "server/core/api/ids.hpp"
 #include "server/core/api/time.hpp"
-#include "server/core/vocabulary.hpp"
+#include "server/core/api/vocabulary.hpp"
 
 namespace muster::core {
+
+/// What becomes of the closures of a session that have ended.
+enum class delivery : std::uint8_t {
+  job,      ///< over REST: records stay with their values until the job is forgotten
+  stream,   ///< outcomes are delivered and forgotten
+  held,     ///< of a stream: outcomes are delivered, records stay until they are released
+  calls,    ///< as held; its client makes calls instead of having a stream
+  build,    ///< the core's own: components of PerWorkerValues
+  rebuild,  ///< the core's own: values that were lost are made again
+};
+
+/// Outcomes go to a client, and the session has generations.
+constexpr bool has_stream_of_outcomes(delivery d) {
+  return d == delivery::stream || d == delivery::held || d == delivery::calls;
+}
+/// Values stay until the client releases them.
+constexpr bool holds_values(delivery d) {
+  return d == delivery::held || d == delivery::calls;
+}
 
 /// What a closure may ask for beyond running once, as soon as it can.
 struct closure_options {
@@ -47,7 +66,7 @@ struct input_ref {
 /// What only few closures bring; shared by those that bring the same.
 struct closure_extras {
   closure_options options;
-  std::vector<input_ref> inputs;            // in order of their gaps; see gaps.hpp
+  std::vector<input_ref> inputs;            // in order of their gaps; see placeholders.hpp
   std::vector<per_worker_id> per_worker{};  // PerWorkerValues that the arguments name
 };
 
@@ -62,12 +81,10 @@ struct closure_spec {
 struct session_spec {
   std::string name;
   core::on_error on_error = on_error::fail_fast;
-  bool open = false;         // more closures may come; sealed later
-  bool keep_values = true;   // REST: records stay; stream: outcomes are delivered and forgotten
-  bool hold_values = false;  // of a stream: records stay until the client releases them
-  bool by_call = false;      // holding, and its client makes calls instead of having a stream
-  duration grace{};          // holding: kept this long without a sign of its client; 0: the default
-  bool detached = false;     // holding: finishes its work without its client
+  core::delivery delivery = delivery::job;
+  bool open = false;      // of a job: more closures may come; sealed later. Others are always open
+  duration grace{};       // holding: kept this long without a sign of its client; 0: the default
+  bool detached = false;  // holding: finishes its work without its client
   bool require_function = false;   // refuse closures of functions that no connected worker has
   std::size_t queue_capacity = 0;  // 0: the default
   std::uint32_t max_worker_failures = 0;  // 0: the default
@@ -95,7 +112,7 @@ struct worker_spec {
   std::uint32_t pid = 0;
 };
 
-// ---- events -------------------------------------------------------------------------------------
+// Events, from here on.
 
 /// A closure that a worker says it still has: it runs, waits to run, or its answer was not taken.
 struct held_closure {
@@ -148,8 +165,8 @@ struct drain_task {
   std::int64_t index = 0;
 };
 
-/// Numbers for these names; new ones are given where a name is not known. Names and numbers stay for
-/// good. The first name that cannot be taken ends it; those before it are known from then on.
+/// Numbers for these names; new ones are given where a name is not known. Names and numbers stay
+/// for good. The first name that cannot be taken ends it; those before it are known from then on.
 struct learn_functions {
   call_id call{};
   std::vector<std::string> names;
@@ -201,7 +218,7 @@ struct resume_session {
 
 /// Nobody wants these values of a holding session. One that has not ended still runs, its value is
 /// dropped, and the record stays until its token is released again, after the outcome was taken;
-/// with `by_call` it goes when it ends. Unknown ones are passed over.
+/// of one by calls it goes when it ends. Unknown ones are passed over.
 struct release_values {
   call_id call{};
   session_id session{};
@@ -246,7 +263,7 @@ enum class join_mode : std::uint8_t {
 
 /// Parked until then or until the deadline is reached (reply DEADLINE_EXCEEDED). A stream never
 /// ends by itself: a watch of one gets NOT_FOUND when its client has closed it. The error of a
-/// `by_call` session is raised once: `drain` and `settle` take it, and nothing of its generation
+/// session by calls is raised once: `drain` and `settle` take it, and nothing of its generation
 /// runs any more.
 struct join_session {
   call_id call{};
@@ -288,9 +305,9 @@ struct stop {};
 
 using event =
     std::variant<worker_attached, worker_results, worker_alive, worker_detached, worker_drain,
-                 drain_task, learn_functions, open_session, schedule, seal_session, cancel_session, close_session,
-                 suspend_session, resume_session, release_values, delete_session, create_per_worker,
-                 delete_per_worker, cancel_closure, join_session, await_value, call_gone,
-                 values_moved, tick, stop>;
+                 drain_task, learn_functions, open_session, schedule, seal_session, cancel_session,
+                 close_session, suspend_session, resume_session, release_values, delete_session,
+                 create_per_worker, delete_per_worker, cancel_closure, join_session, await_value,
+                 call_gone, values_moved, tick, stop>;
 
 }  // namespace muster::core

@@ -86,7 +86,7 @@ muster::result<v1::Opened> coordinator_calls::open(v1::OpenSessionRequest const&
   if (r.open().detached()) return invalid("open.detached: only streams are detached");
   core::open_session event;
   event.spec = std::move(*spec);
-  event.spec.hold_values = event.spec.by_call = true;
+  event.spec.delivery = core::delivery::calls;
   auto const answer = hub_.ask_now(std::move(event));
   if (!answer.status.ok()) return answer.status;
   auto const view = hub_.state().job(std::get<core::session_reply>(answer.body).session).value();

@@ -133,11 +133,10 @@ muster::result<core::session_spec> from_wire(v1::Open const& o) {
   spec.name = o.name();
   spec.on_error = o.continue_on_error() ? core::on_error::continue_all : core::on_error::fail_fast;
   spec.open = true;
-  spec.keep_values = false;
   spec.queue_capacity = o.queue_capacity();
   spec.max_worker_failures = o.max_worker_failures();
   spec.unlimited_worker_failures = o.unlimited_worker_failures();
-  spec.hold_values = o.hold_values();
+  spec.delivery = o.hold_values() ? core::delivery::held : core::delivery::stream;
   spec.grace = milliseconds(o.session_grace_ms());
   spec.detached = o.detached();
   spec.weight = std::max(o.weight(), 1u);

@@ -4,7 +4,7 @@
 #include <span>
 
 #include "proto/columns.hpp"
-#include "server/core/api/gaps.hpp"
+#include "server/core/api/placeholders.hpp"
 #include "server/rpc/column_check.hpp"
 #include "server/rpc/failure_convert.hpp"
 

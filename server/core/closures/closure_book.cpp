@@ -1,0 +1,162 @@
+// Every change takes the closure out of the counts of its old state and into those of its new one.
+#include "server/core/closures/closure_book.hpp"
+
+#include <map>
+
+namespace muster::core {
+
+namespace {
+
+// Of closure_counts, and of a function_entry for all but what waits.
+template <class Counted>
+std::uint64_t& counter(Counted& counted, closure_state s) {
+  switch (s) {
+    case closure_state::running:
+      return counted.running;
+    case closure_state::succeeded:
+      return counted.succeeded;
+    case closure_state::failed:
+      return counted.failed;
+    case closure_state::cancelled:
+      return counted.cancelled;
+    default:
+      return counted.queued;
+  }
+}
+
+}  // namespace
+
+template <class Change>
+void closure_book::count(closure_record const& r, Change change) {
+  auto& t = tallies_[r.owner];
+  bool const blocked = r.state == closure_state::blocked;
+  change(blocked ? t.counts.blocked : counter(t.counts, r.state));
+  change(blocked ? counts_.blocked : counter(counts_, r.state));
+  auto& f = functions[r.function];
+  change(r.deferred() ? f.waiting : counter(f, r.state));
+}
+
+void closure_book::leave(closure_record const& r) {
+  count(r, [](std::uint64_t& n) { --n; });
+}
+
+void closure_book::enter(closure_record const& r) {
+  count(r, [](std::uint64_t& n) { ++n; });
+}
+
+slot closure_book::create(session_number n, closure_spec& spec, std::uint32_t lane,
+                          time_point now) {
+  auto& t = tallies_[n];
+  slot const c = records_.allocate(n);
+  auto& r = records_[c];
+  r.args = std::move(spec.args);
+  r.token = spec.token;
+  r.created = now;
+  r.order = t.scheduled++;
+  r.lane = lane;
+  r.function = spec.function;
+  r.state = closure_state::queued;
+  if (t.keeps_order) t.closures.push_back(c);
+  enter(r);
+  return c;
+}
+
+void closure_book::start(slot c, worker_number w, time_point now) {
+  auto& r = records_[c];
+  check(r.state == closure_state::queued && !r.deferred(), "only a queued closure is dispatched");
+  leave(r);
+  r.state = closure_state::running;
+  r.worker = w;
+  r.started = now;
+  ++r.attempt;
+  enter(r);
+}
+
+void closure_book::back(slot c, bool retry) {
+  auto& r = records_[c];
+  auto& t = tallies_[r.owner];
+  check(r.state == closure_state::running, "what comes back has run");
+  leave(r);
+  r.state = closure_state::queued;
+  enter(r);
+  ++(retry ? t.retried : t.put_back);
+  ++(retry ? retried_ : put_back_);
+}
+
+void closure_book::block(slot c) {
+  auto& r = records_[c];
+  leave(r);
+  r.state = closure_state::blocked;
+  enter(r);
+}
+
+void closure_book::unblock(slot c) {
+  auto& r = records_[c];
+  leave(r);
+  r.state = closure_state::queued;
+  enter(r);
+}
+
+void closure_book::defer(slot c, bool for_gang) {
+  auto& r = records_[c];
+  leave(r);
+  (for_gang ? r.ganged = true : r.delayed = true);
+  enter(r);
+}
+
+void closure_book::end_deferral(slot c) {
+  auto& r = records_[c];
+  leave(r);
+  r.delayed = r.ganged = false;
+  enter(r);
+}
+
+closure_book::ended closure_book::finish(slot c, closure_state as, time_point now) {
+  auto& r = records_[c];
+  ended const was{r.state == closure_state::running};
+  leave(r);
+  r.delayed = r.ganged = false;
+  r.worker = {};
+  r.state = as;
+  r.finished = now;
+  enter(r);
+  return was;
+}
+
+std::string closure_book::invalid() const {
+  closure_counts live;
+  std::map<session_number, closure_counts> by_session;
+  std::size_t alive = 0;
+  std::string wrong;
+  records_.for_each([&](slot c, closure_record const& r) {
+    ++alive;
+    if (!tallies_.contains(r.owner)) {
+      wrong = "a closure belongs to a session that is gone";
+      return;
+    }
+    for (auto* counted : {&live, &by_session[r.owner]}) {
+      counted->blocked += r.state == closure_state::blocked;
+      counted->queued += r.state == closure_state::queued;
+      counted->running += r.state == closure_state::running;
+    }
+    if ((r.delayed || r.ganged) && r.state != closure_state::queued)
+      wrong = "a closure that waits for its time or its gang is not queued";
+    if (r.state == closure_state::blocked && (!r.details || r.details->inputs_missing == 0))
+      wrong = text(records_.id_of(c)) + " is blocked and misses no input";
+    if ((r.state == closure_state::running) != (r.worker != worker_number{}))
+      wrong = "a running closure has no worker, or one that does not run has one";
+  });
+  auto const differ = [](closure_counts const& l, closure_counts const& r) {
+    return l.blocked != r.blocked || l.queued != r.queued || l.running != r.running;
+  };
+  if (alive != records_.size()) wrong = "closures are counted wrongly";
+  if (differ(live, counts_)) wrong = "unfinished closures are counted wrongly";
+  tallies_.for_each([&](session_number n, tally const& t) {
+    if (differ(by_session[n], t.counts)) wrong = "closures of a session are counted wrongly";
+    if (t.keeps_order && t.counts.total() != t.closures.size())
+      wrong = "a job counts other closures than it keeps";
+  });
+  return wrong;
+}
+
+}  // namespace muster::core

@@ -1,0 +1,91 @@
+// The states of closures and what is counted of them: in all, by session and by function. A state
+// changes only here, so counts cannot drift from states.
+//
+//   create ──► QUEUED ──start──► RUNNING ──finish──► SUCCEEDED | FAILED | CANCELLED
+//               ▲ │ ▲               │
+//               │ │ └───back────────┘
+//      unblock  │ ▼ block, defer (waits for an input, a time or its gang)
+//               └─ ○
+//
+// It knows sessions by number and neither queues nor workers: what follows from a change is for the
+// caller. Owned by the coordinator; engine thread only. Limits: config::closures_max and
+// functions_max, kept by the callers and by the function table.
+#pragma once
+
+#include "server/core/api/views.hpp"
+#include "server/core/closures/function_table.hpp"
+#include "server/core/common/numbered.hpp"
+#include "server/core/records/closure_table.hpp"
+
+namespace muster::core {
+
+class closure_book {
+ public:
+  /// What is counted of one session.
+  struct tally {
+    closure_counts counts;
+    std::uint64_t put_back = 0;
+    std::uint64_t retried = 0;
+    std::uint32_t scheduled = 0;
+    bool keeps_order = false;
+    std::vector<slot> closures;  // by order; of one that keeps it
+
+    std::uint64_t waiting() const { return counts.queued + counts.blocked; }
+    std::uint64_t unfinished() const { return waiting() + counts.running; }
+  };
+  /// What became of a closure that has ended.
+  struct ended {
+    bool was_running = false;
+  };
+
+  closure_book(closure_table& records, config const& c) : functions(c), records_(records) {}
+
+  void open(session_number n, bool keeps_order) { tallies_.open(n).keeps_order = keeps_order; }
+  void close(session_number n) { tallies_.close(n); }
+  tally const& of(session_number n) const { return tallies_[n]; }
+
+  /// A new one, QUEUED. The spec's arguments are consumed.
+  slot create(session_number n, closure_spec& spec, std::uint32_t lane, time_point now);
+  void start(slot c, worker_number w, time_point now);
+  /// From RUNNING. `retry`: for an error of its own rather than its worker's.
+  void back(slot c, bool retry);
+  /// QUEUED: waits for an input.
+  void block(slot c);
+  void unblock(slot c);
+  /// QUEUED: waits for a time, or for its gang.
+  void defer(slot c, bool for_gang);
+  void end_deferral(slot c);
+  ended finish(slot c, closure_state as, time_point now);
+
+  closure_counts const& counts() const { return counts_; }
+  std::uint64_t put_back() const { return put_back_; }
+  std::uint64_t retried() const { return retried_; }
+  /// One that will never have a value since its worker was lost.
+  void count_aborted() { ++aborted_; }
+  std::uint64_t aborted() const { return aborted_; }
+
+  function_table functions;
+
+  /// Empty when all is counted rightly, else what is not.
+  std::string invalid() const;
+  template <class Archive>
+  void walk(Archive& a) {
+    a(functions, tallies_, counts_, put_back_, retried_, aborted_);
+  }
+
+ private:
+  /// Takes it out of the counts of its state, or into them.
+  template <class Change>
+  void count(closure_record const& r, Change change);
+  void leave(closure_record const& r);
+  void enter(closure_record const& r);
+
+  closure_table& records_;
+  numbered<session_number, tally> tallies_;
+  closure_counts counts_;
+  std::uint64_t put_back_ = 0;
+  std::uint64_t retried_ = 0;
+  std::uint64_t aborted_ = 0;
+};
+
+}  // namespace muster::core

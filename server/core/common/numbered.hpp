@@ -1,0 +1,72 @@
+// What a sub-model keeps for each session or worker, by its small number. The table that knows whom
+// there is gives the numbers; the others follow with `open` and `close`. Owned by a sub-model;
+// bounded by who gives the numbers. Pure; single thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/check.hpp"
+#include "server/core/api/ids.hpp"
+
+namespace muster::core {
+
+template <class Number, class T>
+class numbered {
+ public:
+  /// REQUIRES: not open. The reference is good until `close`.
+  template <class... Args>
+  T& open(Number n, Args&&... args) {
+    if (raw(n) >= cells_.size()) cells_.resize(raw(n) + std::size_t{1});
+    check(!cells_[raw(n)], "a number is opened once");
+    cells_[raw(n)] = std::make_unique<T>(std::forward<Args>(args)...);
+    return *cells_[raw(n)];
+  }
+  void close(Number n) { cells_[raw(n)] = nullptr; }
+  bool contains(Number n) const { return raw(n) < cells_.size() && cells_[raw(n)]; }
+
+  /// REQUIRES: open.
+  T& operator[](Number n) { return *cells_[raw(n)]; }
+  T const& operator[](Number n) const { return *cells_[raw(n)]; }
+
+  /// In order of the numbers.
+  template <class F>
+  void for_each(F f) const {
+    for (std::size_t i = 0; i < cells_.size(); ++i)
+      if (cells_[i]) f(static_cast<Number>(i), *cells_[i]);
+  }
+
+  template <class Archive>
+  void walk(Archive& a) {
+    a(cells_);
+  }
+
+ private:
+  std::vector<std::unique_ptr<T>> cells_;
+};
+
+/// Gives numbers from 1 on; those that were given back first of all.
+template <class Number>
+class number_pool {
+ public:
+  Number take() {
+    if (free_.empty()) return static_cast<Number>(++last_);
+    auto const n = free_.back();
+    free_.pop_back();
+    return n;
+  }
+  void give_back(Number n) { free_.push_back(n); }
+
+  template <class Archive>
+  void walk(Archive& a) {
+    a(free_, last_);
+  }
+
+ private:
+  std::vector<Number> free_;
+  std::uint32_t last_ = 0;
+};
+
+}  // namespace muster::core

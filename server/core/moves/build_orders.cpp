@@ -1,0 +1,156 @@
+// Components: expected, sent, released.
+#include "server/core/moves/build_orders.hpp"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+#include "base/check.hpp"
+
+namespace muster::core {
+
+namespace {
+constexpr std::size_t value_name_bytes_max = 256;
+}  // namespace
+
+// Components of tasks that nobody knows any more.
+void build_orders::forget_components() {
+  for (auto& [id, v] : builds_.all())
+    std::erase_if(v.components, [this](auto const& entry) {
+      return entry.second.stream == stream_id{} &&
+             !roster_.tasks.find(entry.first.first, entry.first.second);
+    });
+}
+
+void build_orders::create_value(create_per_worker& e) {
+  if (step_.refuse_when_stopping(e.call)) return;
+  if (!book_.functions.knows(e.function))
+    return step_.answer(e.call, {code::invalid_argument, "function: unknown number"});
+  if (e.name.size() > value_name_bytes_max)
+    return step_.answer(e.call, {code::invalid_argument, "name: " + std::to_string(e.name.size()) +
+                                                             " bytes, the limit is " +
+                                                             std::to_string(value_name_bytes_max)});
+  auto* const owner = sessions_.find(e.owner);
+  if (e.owner != session_id{} && (!owner || owner->closed))
+    return step_.answer(e.call, texts_.unknown_session(e.owner));
+  if (owner && owner->by_calls()) flow_.renew_lease(*owner, step_.now);
+  if (e.token != 0)
+    if (auto const* known = builds_.find(e.owner, e.token))
+      return step_.answer(e.call, {}, per_worker_reply{known->id});
+  if (builds_.all().size() >= step_.config.per_worker_values_max)
+    return step_.answer(e.call, {code::resource_exhausted,
+                                 "the server keeps " + std::to_string(builds_.all().size()) +
+                                     " per-worker values, its limit"});
+  auto& v = builds_.add();
+  v.name = std::move(e.name);
+  v.function = e.function;
+  v.args = std::move(e.args);
+  v.owner = e.owner;
+  v.token = e.token;
+  if (owner) owner->owns_per_worker = true;
+  v.created = step_.now;
+  for (auto const& [stream, w] : roster_.all()) expect_component(*w, v);
+  step_.answer(e.call, {}, per_worker_reply{v.id});
+}
+
+void build_orders::delete_value(delete_per_worker const& e) {
+  auto* v = builds_.find(e.id);
+  if (!v || v->released) return step_.answer(e.call, texts_.unknown_per_worker(e.id));
+  if (e.owner != session_id{} && e.owner != v->owner)
+    return step_.answer(e.call, {code::not_found, text(e.id) + " is not of " + text(e.owner)});
+  life_.release(*v);
+  step_.answer(e.call, {});
+}
+
+void build_orders::release_per_worker(session const& s, std::vector<std::uint64_t> const& but) {
+  if (!s.owns_per_worker) return;
+  for (auto it = builds_.all().begin(); it != builds_.all().end();) {
+    auto& v = (it++)->second;  // release may erase it
+    if (v.owner != s.id || v.released) continue;
+    if (std::find(but.begin(), but.end(), v.token) == but.end()) life_.release(v);
+  }
+}
+
+// A worker without the function gets no component: what needs the value runs elsewhere.
+void build_orders::expect_component(worker& w, per_worker_entry& v) {
+  auto const& has = w.task->functions;
+  if (std::find(has.begin(), has.end(), v.function) == has.end()) return;
+  auto& part = v.components[{w.task->job, w.task->index}];
+  if (auto* before = scheduler_.find(part.stream)) scheduler_.set_built(*before, v.id, false);
+  part.stream = w.stream;
+  part.since = step_.now;
+  part.build = {};
+  // One that comes back has not died, and whether one that stays away has, nobody can know.
+  auto const suspect = std::exchange(part.suspect, {});
+  part.losses += suspect != incarnation{} && suspect != w.task->spec.incarnation;
+  auto const& kept = w.task->spec.per_worker;
+  if (std::find(kept.begin(), kept.end(), v.id) != kept.end()) {
+    part.state = value_state::ready;
+    return scheduler_.set_built(scheduler_.of(w.number), v.id, true);
+  }
+  part.error.reset();
+  part.state = value_state::not_ready;
+  builds_.build_later(w.stream, v.id);
+}
+
+void build_orders::expect_components(worker& w) {
+  for (auto& [id, v] : builds_.all())
+    if (!v.released || v.users > 0) expect_component(w, v);
+  for (auto const id : w.task->spec.per_worker)
+    if (auto const* v = builds_.find(id); !v) step_.fx.drop_requests.push_back({w.stream, id});
+}
+
+void build_orders::send_builds() {
+  for (auto const stream : builds_.take_waiting()) {
+    auto* w = roster_.find(stream);
+    if (!w || !w->open()) continue;  // away: all of it comes again with its return
+    auto& at = scheduler_.of((*w).number);
+    auto& pending = builds_.to_build(stream);
+    std::size_t sent = 0;
+    for (; sent < pending.size() && at.holds.size < at.credits; ++sent)
+      if (auto* v = builds_.find(pending[sent])) send_build(*w, *v);
+    pending.erase(pending.begin(), pending.begin() + static_cast<std::ptrdiff_t>(sent));
+    if (!pending.empty()) builds_.look_at(stream);
+    scheduler_.update(at);
+  }
+}
+
+void build_orders::send_build(worker& w, per_worker_entry& v) {
+  auto& part = v.components.at({w.task->job, w.task->index});
+  auto& at = scheduler_.of(w.number);
+  if (step_.config.max_worker_failures > 0 && part.losses >= step_.config.max_worker_failures) {
+    part.state = value_state::ready;
+    part.error = failure{
+        failure_kind::worker_lost,
+        "",
+        "quarantined: " + std::to_string(part.losses) + " workers were lost while they built it",
+        "",
+        w.task->name(),
+        part.losses};
+    scheduler_.set_built(at, v.id, true);
+    return scheduler_.reconsider(at);
+  }
+  closure_spec spec;
+  spec.function = v.function;
+  spec.token = raw(v.id);
+  spec.args = v.args;
+  slot const c =
+      book_.create(builders_.number, spec, scheduler_.lane_for(builders_.number, spec), step_.now);
+  auto const first = static_cast<std::uint32_t>(step_.fx.assignments.size());
+  life_.assign(at, c);
+  step_.fx.assignments.back().builds = v.id;
+  step_.fx.dispatches.push_back({w.stream, first, 1});
+  part.build = closures_.id_of(c);
+}
+
+// The build came over from the worker's broken stream; it was about to be sent anew.
+void build_orders::go_on_building(worker const& w, slot c) {
+  auto* v = builds_.find(per_worker_id{closures_[c].token});
+  if (!v) return;  // released meanwhile
+  auto& part = v->components.at({w.task->job, w.task->index});
+  part.build = closures_.id_of(c);
+  builds_.do_not_build(w.stream, v->id);
+}
+
+}  // namespace muster::core

@@ -1,0 +1,129 @@
+// Whether closures and sessions are what they may be.
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+#include "base/check.hpp"
+#include "server/core/moves/closure_intake.hpp"
+
+namespace muster::core {
+
+namespace {
+
+constexpr std::size_t inputs_max = 1'000;
+constexpr std::int32_t priority_max = 1'000'000;
+constexpr std::uint32_t retries_max = 10'000;
+constexpr duration time_max = std::chrono::hours(24 * 365);
+/// Of one closure. More: INVALID_ARGUMENT.
+constexpr std::size_t labels_max = 64;
+constexpr std::size_t resources_max = 64;
+constexpr std::size_t per_worker_max = 64;
+constexpr std::size_t name_bytes_max = 256;
+
+status bad(std::string message) {
+  return {code::invalid_argument, std::move(message)};
+}
+
+bool within(duration d) {
+  return d >= duration{} && d <= time_max;
+}
+
+std::string valid_names(auto const& pairs, std::string const& what, std::size_t max) {
+  if (pairs.size() > max)
+    return "options." + what + ": " + std::to_string(pairs.size()) + " of them, the limit is " +
+           std::to_string(max);
+  for (auto const& [key, value] : pairs)
+    if (key.empty() || key.size() > name_bytes_max)
+      return "options." + what + ": a name has 1 to " + std::to_string(name_bytes_max) + " bytes";
+  return {};
+}
+
+}  // namespace
+
+status closure_intake::valid_extras(closure_spec const& spec, std::string const& at,
+                                    std::size_t position, bool streaming) const {
+  auto const& x = *spec.extras;
+  auto const& o = x.options;
+  if (o.priority > priority_max || o.priority < -priority_max)
+    return bad(at + "options.priority: the limit is " + std::to_string(priority_max));
+  if (o.max_retries > retries_max)
+    return bad(at + "options.max_retries: the limit is " + std::to_string(retries_max));
+  if (!within(o.delay)) return bad(at + "options.delay: not between 0 and 365 days");
+  if (!within(o.deadline)) return bad(at + "options.deadline: not between 0 and 365 days");
+  if (!within(o.retry_initial) || !within(o.retry_max))
+    return bad(at + "options.retry: a pause is not between 0 and 365 days");
+  if (x.inputs.size() > inputs_max)
+    return bad(at + "args: refer to " + std::to_string(x.inputs.size()) +
+               " RemoteValues, the limit is " + std::to_string(inputs_max));
+  if (auto needs = valid_needs(x, at); !needs.ok()) return needs;
+  std::uint32_t gap = 0;
+  for (auto const& i : x.inputs) {
+    if (i.offset < gap || i.offset > spec.args.size())
+      return bad(at + "args: the gaps for inputs are not in order, or not within");
+    gap = i.offset;
+    if (i.closure == closure_id{} && i.position >= position)
+      return bad(at + "args: refer to position " + std::to_string(i.position) +
+                 ", which is not an earlier closure of the request");
+    if (!streaming && i.closure != closure_id{} && closures_.find(i.closure) == no_slot)
+      return {code::not_found, at + "args: " + texts_.unknown_value(i.closure).message};
+  }
+  return {};
+}
+
+status closure_intake::valid_needs(closure_extras const& x, std::string const& at) const {
+  auto const& o = x.options;
+  if (o.task_job.size() > name_bytes_max || o.task_index < -1 ||
+      (o.task_job.empty() && o.task_index != -1))
+    return bad(at + "options.task: not the name of a task, such as worker:3, or of a job");
+  if (auto why = valid_names(o.labels, "labels", labels_max); !why.empty()) return bad(at + why);
+  if (auto why = valid_names(o.resources, "resources", resources_max); !why.empty())
+    return bad(at + why);
+  for (auto const& [name, amount] : o.resources)
+    if (amount == 0) return bad(at + "options.resources: '" + name + "' is 0");
+  if (x.per_worker.size() > per_worker_max)
+    return bad(at + "args: name " + std::to_string(x.per_worker.size()) +
+               " per-worker values, the limit is " + std::to_string(per_worker_max));
+  for (auto const id : x.per_worker) {
+    auto const* e = builds_.find(id);
+    if (!e || e->released)
+      return {code::not_found, at + "args: " + texts_.unknown_per_worker(id).message};
+  }
+  return {};
+}
+
+status closure_intake::valid(std::vector<closure_spec> const& specs,
+                             session_spec const& session) const {
+  auto const at = [](std::size_t i) { return "closures[" + std::to_string(i) + "].function: "; };
+  bool plain = true;
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    if (!book_.functions.knows(specs[i].function))
+      return {code::invalid_argument, at(i) + "unknown number"};
+    if (session.require_function && book_.functions[specs[i].function].workers == 0)
+      return {code::failed_precondition,
+              at(i) + "no connected worker has '" + book_.functions[specs[i].function].name + "'"};
+    if (!specs[i].extras) continue;
+    plain = false;
+    auto const extras = valid_extras(specs[i], "closures[" + std::to_string(i) + "].", i,
+                                     session.delivery == delivery::held);
+    if (!extras.ok()) return extras;
+  }
+  return plain ? status{} : core::scheduler::valid_gangs(specs);
+}
+
+status closure_intake::valid(session_spec const& spec) const {
+  if (spec.queue_capacity > step_.config.queue_capacity_max)
+    return bad("queue_capacity: " + std::to_string(spec.queue_capacity) + ", the limit is " +
+               std::to_string(step_.config.queue_capacity_max));
+  if (spec.max_worker_failures > worker_failures_max)
+    return bad("max_worker_failures: " + std::to_string(spec.max_worker_failures) +
+               ", the limit is " + std::to_string(worker_failures_max));
+  if (spec.weight == 0 || spec.weight > 1'000) return bad("weight: not between 1 and 1000");
+  if (!within(spec.deadline)) return bad("deadline: not between 0 and 365 days");
+  if (spec.grace < duration{} || spec.grace > step_.config.session_grace_max)
+    return bad("session_grace: not between 0 and " +
+               std::to_string(step_.config.session_grace_max / std::chrono::seconds(1)) + " s");
+  return {};
+}
+
+}  // namespace muster::core

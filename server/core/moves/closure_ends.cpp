@@ -1,0 +1,236 @@
+// The end of a closure, and what it means for others.
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+#include "base/check.hpp"
+#include "server/core/moves/closure_life.hpp"
+
+namespace muster::core {
+
+// What follows from an end, in this order: the calls that wait for it, its alarm, its gang, what it
+// used, who waits for its value; then its session's kind decides what becomes of the record.
+void closure_life::finish(slot c, closure_state as) {
+  auto& r = closures_[c];
+  auto& s = sessions_.of(r.owner);
+  auto const stream = r.worker == worker_number{} ? stream_id{} : roster_.of(r.worker).stream;
+  unlink(c);
+  bool const was_running = book_.finish(c, as, step_.now).was_running;
+  if (was_running) watchdog_.progress();
+  step_.metrics.total.add(step_.now - r.created);
+  if ((s.is_job() || s.holding()) && values_.may_be_lost(r))
+    values_.keep_arguments(c);
+  else
+    r.args = {};
+  if (s.full && !was_running) flow_.relieve(s);
+
+  if (r.awaited)
+    for (auto const call : step_.waiters.of(closures_.id_of(c))) {
+      waiter w;
+      step_.waiters.remove(call, &w);
+      step_.metrics.value_wait.add(step_.now - w.since);
+      step_.answer(call, {}, keeping_.value_of(c));
+    }
+  if (auto* d = r.details.get()) {
+    if (d->deadline != never)
+      step_.alarms.clear(d->deadline, alarm_kind::closure_deadline, raw(closures_.id_of(c)));
+    d->inputs.reset();
+    if (d->gang != 0) scheduler_.gangs.member_ended(std::exchange(d->gang, 0), closures_.id_of(c));
+    if (d->extras) unuse_per_worker(*d->extras);
+    if (!d->dependents.empty())
+      step_.ended_inputs.push_back({closures_.id_of(c), as == closure_state::succeeded, r.value,
+                                    ended_as_input(c), std::move(d->dependents)});
+  }
+  if (s.delivery() == delivery::build) {
+    built(c, stream);
+    return forget(c, release_reason::client);
+  }
+  if (s.delivery() == delivery::rebuild) {
+    keeping_.rebuilt(c);
+    return forget(c, release_reason::client);
+  }
+  if (s.is_job()) {
+    keeping_.keep_value(c);
+  } else if (s.holding()) {
+    hold(c);
+  } else {
+    auto& o = step_.fx.outcomes.emplace_back();  // in place: most have no failure to move
+    o.session = s.id;
+    o.token = r.token;
+    o.ok = as == closure_state::succeeded;
+    o.value = std::move(r.value);
+    if (!o.ok) o.failure = std::move(r.details->failure);
+    forget(c, release_reason::client);
+  }
+  flow_.settle_later(s);
+}
+
+void closure_life::forget(slot c, release_reason why) {
+  auto& r = closures_[c];
+  values_.forget_record(c);
+  places_.release(r.place);
+  if (r.details)
+    for (auto const& a : r.details->lost) places_.release(a.place);
+  closures_.release(c, {why, step_.now});
+  if (sessions_.held_back() > 0) flow_.relieve_all();
+}
+
+void closure_life::hold(slot c) {
+  auto& r = closures_[c];
+  auto& s = sessions_.of(r.owner);
+  if (r.released) r.value = {};
+  step_.fx.outcomes.push_back(keeping_.outcome_of(c));
+  keeping_.keep_value(c);
+  closures_.push_back(s.held, c);
+  if (r.released && s.by_calls()) return forget_held(c);
+  keeping_.limit_values(s);
+}
+
+void closure_life::forget_held(slot c, release_reason why) {
+  auto& r = closures_[c];
+  auto& s = sessions_.of(r.owner);
+  closures_.remove(s.held, c);
+  values_.let_go(c);
+  s.by_token.erase(r.token);
+  forget(c, why);
+}
+
+void closure_life::fail_doomed() {
+  for (auto& [id, why] : std::exchange(step_.doomed, {}))
+    if (slot const c = closures_.find(id); c != no_slot && !ended(closures_[c].state))
+      fail(c, closure_state::failed, {failure_kind::input, "", std::move(why), "", "", 0});
+}
+
+// Its deadline has passed and it does not run (any more).
+void closure_life::expire(slot c) {
+  auto const& r = closures_[c];
+  auto const limit =
+      std::chrono::duration_cast<std::chrono::milliseconds>(r.details->extras->options.deadline);
+  auto const where = r.state == closure_state::running   ? "while it ran"
+                     : r.state == closure_state::blocked ? "while it waited for an input"
+                     : r.delayed                         ? "before its start"
+                                                         : "while it was queued";
+  auto const worker =
+      r.worker == worker_number{} ? std::string() : roster_.of(r.worker).task->name();
+  fail(c, closure_state::failed,
+       {failure_kind::timeout, "",
+        "its deadline of " + std::to_string(limit.count()) + " ms passed " + where, "", worker,
+        r.attempt});
+}
+
+std::string closure_life::unfit_inputs(closure_details const& d) const {
+  if (!d.inputs) return {};
+  std::size_t bytes = 0;
+  for (std::size_t k = 0; k < d.inputs->size(); ++k) {
+    bytes += (*d.inputs)[k].size();
+    if ((*d.inputs)[k].encoding() == encoding::bytes)
+      return "input " + text(d.input_ids[k]) +
+             " is raw bytes, which cannot be part of JSON arguments";
+  }
+  if (bytes <= step_.config.input_bytes_max) return {};
+  return "the inputs have " + std::to_string(bytes) + " bytes, the limit is " +
+         std::to_string(step_.config.input_bytes_max);
+}
+
+std::string closure_life::ended_as_input(slot c) const {
+  auto const& f = closures_[c].details->failure;
+  return f.kind == failure_kind::input
+             ? f.message
+             : "input " + text(closures_.id_of(c)) + " failed: " + f.message;
+}
+
+void closure_life::tell_dependents() {
+  while (!step_.ended_inputs.empty()) {
+    auto const ended = std::move(step_.ended_inputs.front());
+    step_.ended_inputs.pop_front();
+    for (auto const id : ended.dependents) {
+      slot const c = closures_.find(id);
+      if (c == no_slot || closures_[c].state != closure_state::blocked) continue;
+      auto& r = closures_[c];
+      if (!ended.ok) {
+        fail(c, closure_state::failed, {failure_kind::input, "", ended.why, "", "", 0});
+        continue;
+      }
+      auto& d = *r.details;
+      for (std::size_t k = 0; k < d.input_ids.size(); ++k) {
+        if (d.input_ids[k] != ended.id) continue;
+        (*d.inputs)[k] = ended.value;
+        --d.inputs_missing;
+      }
+      if (d.inputs_missing > 0) continue;
+      if (auto why = unfit_inputs(d); !why.empty()) {
+        fail(c, closure_state::failed, {failure_kind::input, "", std::move(why), "", "", 0});
+        continue;
+      }
+      scheduler_.end_deferral(c);
+      book_.unblock(c);
+      enqueue(c);
+    }
+  }
+}
+
+void closure_life::release(per_worker_entry& v) {
+  v.released = true;
+  if (v.users > 0) return;
+  std::vector<seat*> keepers;
+  for (auto const& [task, part] : v.components) {
+    auto* w = scheduler_.find(part.stream);
+    if (!w) continue;
+    keepers.push_back(w);
+    if (builds_.do_not_build(part.stream, v.id)) continue;
+    if (slot const c = closures_.find(part.build); c != no_slot) ask_to_stop(c);
+    step_.fx.drop_requests.push_back({part.stream, v.id});
+  }
+  auto const id = v.id;
+  builds_.erase(id);
+  for (auto* w : keepers) {
+    scheduler_.set_built(*w, id, false);
+    scheduler_.reconsider(*w);
+  }
+}
+
+void closure_life::use_per_worker(closure_extras const& x) {
+  for (auto const id : x.per_worker) ++builds_.find(id)->users;
+}
+
+void closure_life::unuse_per_worker(closure_extras const& x) {
+  for (auto const id : x.per_worker) {
+    auto& v = *builds_.find(id);
+    if (--v.users == 0 && v.released) release(v);
+  }
+}
+
+// Called when the closure of a build has ended; the record is forgotten afterwards.
+void closure_life::built(slot c, stream_id on) {
+  auto& r = closures_[c];
+  auto* v = builds_.find(per_worker_id{r.token});
+  if (!v) return;  // released meanwhile
+  auto* w = roster_.find(on);
+  if (!w) return;
+  auto& part = v->components.at({w->task->job, w->task->index});
+  if (part.build != closures_.id_of(c)) return;
+  part.build = {};
+  part.losses = 0;
+  part.state = value_state::ready;
+  part.since = step_.now;
+  if (r.state != closure_state::succeeded) part.error = r.details->failure;
+  scheduler_.set_built(scheduler_.of((*w).number), v->id, true);
+  scheduler_.reconsider(scheduler_.of((*w).number));
+}
+
+void closure_life::lose_build(worker& w, slot c, bool suspect, std::string const& why) {
+  if (auto* v = builds_.find(per_worker_id{closures_[c].token})) {
+    auto& part = v->components.at({w.task->job, w.task->index});
+    part.build = {};
+    if (suspect) part.suspect = w.task->spec.incarnation;
+    if (scheduler_.of(w.number).placed) {
+      builds_.to_build(w.stream).push_back(v->id);
+      builds_.look_at(w.stream);
+    }
+  }
+  fail(c, closure_state::failed,
+       {failure_kind::worker_lost, "", why, "", w.task->name(), closures_[c].attempt});
+}
+
+}  // namespace muster::core

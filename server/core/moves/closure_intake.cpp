@@ -1,0 +1,163 @@
+// Into the queue, or blocked until the inputs are there.
+#include "server/core/moves/closure_intake.hpp"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+#include "base/check.hpp"
+
+namespace muster::core {
+
+slot closure_intake::create(session& s, closure_spec& spec) {
+  slot const c = book_.create(s.number, spec, scheduler_.lane_for(s.number, spec), step_.now);
+  if (s.holding() && spec.token != 0) s.by_token.emplace(spec.token, closures_.id_of(c));
+  if (!spec.extras) scheduler_.push_back(c);
+  return c;
+}
+
+void closure_intake::form_gangs(session const& s, std::vector<closure_spec> const& specs) {
+  for (auto const& spec : specs) {
+    if (!spec.extras || spec.extras->options.gang.empty()) continue;
+    if (s.holding() && s.by_token.contains(spec.token)) continue;  // it is in its gang
+    scheduler_.gangs.expect(spec.extras->options.gang);
+  }
+}
+
+bool closure_intake::repeat(session& s, std::uint64_t token) {
+  auto const it = s.by_token.find(token);
+  if (it == s.by_token.end()) return false;
+  slot const c = closures_.find(it->second);
+  if (!ended(closures_[c].state)) return true;
+  if (closures_[c].where != value_place::disk) {
+    keeping_.do_not_repeat(s, it->second);  // a read that is under way is for others then
+    step_.fx.outcomes.push_back(keeping_.outcome_of(c));
+    return true;
+  }
+  auto& reading = values_.read(c);
+  if (reading.repeat == session_id{}) ++s.repeating;
+  reading.repeat = s.id;
+  reading.token = token;
+  return true;
+}
+
+// Scheduled and failed, not refused: what cannot be taken is an error of the session, or a join
+// would pass over it.
+void closure_intake::fail_all(session& s, std::vector<closure_spec>& specs, failure_kind kind,
+                              std::string const& why) {
+  std::vector<closure_id> created;
+  for (auto& spec : specs) {
+    if (repeat(s, spec.token)) continue;
+    if (!book_.functions.knows(spec.function)) {  // no place in any queue
+      step_.fx.outcomes.push_back({s.id, spec.token, false, {}, {kind, "", why, "", "", 0}, {}});
+      continue;
+    }
+    spec.extras = nullptr;
+    created.push_back(closures_.id_of(create(s, spec)));
+  }
+  for (auto const id : created)
+    if (slot const c = closures_.find(id); closures_[c].state == closure_state::queued)
+      life_.fail(c, closure_state::failed, {kind, "", why, "", "", 0});
+}
+
+std::string closure_intake::take_extras(slot c, std::shared_ptr<closure_extras const> extras,
+                                        std::vector<slot> const& request) {
+  auto const& x = *extras;
+  auto& d = closures_[c].with_details();
+  d.extras = std::move(extras);
+  life_.use_per_worker(x);
+  if (!x.options.gang.empty()) d.gang = scheduler_.gangs.join(x.options.gang, closures_.id_of(c));
+  auto const id = closures_.id_of(c);
+  if (x.options.delay > duration{}) d.start_at = step_.now + x.options.delay;
+  if (x.options.deadline > duration{}) {
+    d.deadline = step_.now + x.options.deadline;
+    step_.alarms.set(d.deadline, alarm_kind::closure_deadline, raw(id));
+  }
+  std::string failed;
+  if (!x.inputs.empty()) d.inputs = std::make_shared<std::vector<blob>>(x.inputs.size());
+  for (std::size_t k = 0; k < x.inputs.size(); ++k) {
+    auto const& ref = x.inputs[k];
+    slot const i =
+        ref.closure == closure_id{} ? request[ref.position] : closures_.find(ref.closure);
+    if (i == no_slot) {  // of a stream, where one bad input is no reason to refuse the rest
+      failed = texts_.unknown_value(ref.closure).message;
+      d.input_ids.push_back(ref.closure);
+      continue;
+    }
+    auto& input = closures_[i];
+    d.input_ids.push_back(closures_.id_of(i));
+    switch (input.state) {
+      case closure_state::succeeded:
+        if (input.where == value_place::gone) {
+          if (auto* again = run_again(i)) {
+            ++d.inputs_missing;
+            if (again->dependents.empty() || again->dependents.back() != id)
+              again->dependents.push_back(id);
+          } else {
+            failed = "input: " + lost_for_good(closures_.id_of(i));
+          }
+        } else if (input.where == value_place::disk) {
+          ++d.inputs_missing;
+          if (auto& waiting = values_.read(i).dependents; waiting.empty() || waiting.back() != id)
+            waiting.push_back(id);
+        } else {
+          (*d.inputs)[k] = input.value;
+        }
+        break;
+      case closure_state::failed:
+      case closure_state::cancelled:
+        failed = life_.ended_as_input(i);
+        break;
+      default:
+        ++d.inputs_missing;
+        if (auto& waiting = input.with_details().dependents;
+            waiting.empty() || waiting.back() != id)
+          waiting.push_back(id);
+    }
+  }
+  if (d.inputs_missing == 0 && failed.empty()) failed = life_.unfit_inputs(d);
+  if (d.inputs_missing == 0 && failed.empty()) {
+    life_.enqueue(c);
+    return {};
+  }
+  book_.block(c);
+  scheduler_.defer(c);
+  life_.check_later(c);
+  return failed;
+}
+
+void closure_intake::schedule_closures(session& s, std::vector<closure_spec>& specs,
+                                       std::vector<closure_id>* ids) {
+  std::vector<slot> request;  // only kept while somebody may refer to it
+  std::vector<std::pair<closure_id, std::string>> unfit;
+  bool const extras =
+      std::any_of(specs.begin(), specs.end(), [](auto const& spec) { return spec.extras; });
+  if (extras) form_gangs(s, specs);
+  for (auto& spec : specs) {
+    if (s.holding() && repeat(s, spec.token)) {
+      auto const known = s.by_token.at(spec.token);
+      if (ids) ids->push_back(known);
+      if (extras) request.push_back(closures_.find(known));
+      continue;
+    }
+    slot const c = create(s, spec);
+    if (ids) ids->push_back(closures_.id_of(c));
+    if (extras) request.push_back(c);
+    if (!spec.extras) continue;
+    if (auto why = take_extras(c, std::move(spec.extras), request); !why.empty())
+      unfit.emplace_back(closures_.id_of(c), std::move(why));
+  }
+  scheduler_.gangs.end_of_request();
+  // Last, because a failure may stop the session.
+  for (auto& [id, why] : unfit)
+    if (slot const c = closures_.find(id);
+        c != no_slot && closures_[c].state == closure_state::blocked)
+      life_.fail(c, closure_state::failed, {failure_kind::input, "", std::move(why), "", "", 0});
+  if (!s.full && s.streaming() &&
+      (flow_.of(s).waiting() >= s.capacity ||
+       (closures_.size() >= step_.config.closures_max && !s.holding())))
+    flow_.hold_back(s);
+}
+
+}  // namespace muster::core

@@ -1,0 +1,85 @@
+// New closures: whether a request can be taken, and what each brings into its queue; and closures
+// that run again since their values were lost against everybody's will. Such a one is a closure of
+// its own that belongs to no client's session, so that nothing is counted, cancelled or told twice;
+// its inputs may be lost as well and are made again first.
+//
+// Owned by the coordinator, used within a step; engine thread only.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "server/core/closures/closure_book.hpp"
+#include "server/core/moves/closure_life.hpp"
+#include "server/core/moves/release_texts.hpp"
+#include "server/core/moves/session_flow.hpp"
+#include "server/core/moves/step_frame.hpp"
+#include "server/core/moves/value_keeping.hpp"
+#include "server/core/per_worker/component_builds.hpp"
+#include "server/core/records/closure_table.hpp"
+#include "server/core/scheduling/scheduler.hpp"
+#include "server/core/sessions/session_table.hpp"
+#include "server/core/values/value_store.hpp"
+
+namespace muster::core {
+
+class closure_intake {
+ public:
+  closure_intake(step_frame& step, closure_table& closures, closure_book& book,
+                 core::scheduler& scheduler, component_builds& builds, session& rebuilders,
+                 value_store& values, release_texts& texts, session_flow& flow,
+                 value_keeping& keeping, closure_life& life)
+      : step_(step),
+        closures_(closures),
+        book_(book),
+        scheduler_(scheduler),
+        builds_(builds),
+        rebuilders_(rebuilders),
+        values_(values),
+        texts_(texts),
+        flow_(flow),
+        keeping_(keeping),
+        life_(life) {}
+
+  /// True: the token is known, so the closure is not scheduled again.
+  bool repeat(session& s, std::uint64_t token);
+  void fail_all(session& s, std::vector<closure_spec>& specs, failure_kind kind,
+                std::string const& why);
+  void schedule_closures(session& s, std::vector<closure_spec>& specs,
+                         std::vector<closure_id>* ids);
+  std::string why_not_again(slot c) const;
+  value_store::rebuilding* run_again(slot c);
+  void tidy_rebuilders();
+  void moved(values_moved& e);
+  status valid(session_spec const& spec) const;
+  status valid(std::vector<closure_spec> const& specs, session_spec const& session) const;
+
+ private:
+  slot create(session& s, closure_spec& spec);
+  void form_gangs(session const& s, std::vector<closure_spec> const& specs);
+  /// Gives a new closure its options and inputs. `request`: closures of the same request by
+  /// position. Empty, or why it fails at once.
+  std::string take_extras(slot c, std::shared_ptr<closure_extras const> extras,
+                          std::vector<slot> const& request);
+  std::string lost_for_good(closure_id id) const;
+  void read_back(value_moved& m);
+  status valid_extras(closure_spec const& spec, std::string const& at, std::size_t position,
+                      bool streaming) const;
+  status valid_needs(closure_extras const& x, std::string const& at) const;
+
+  step_frame& step_;
+  closure_table& closures_;
+  closure_book& book_;
+  core::scheduler& scheduler_;
+  component_builds& builds_;
+  session& rebuilders_;
+  value_store& values_;
+  release_texts& texts_;
+  session_flow& flow_;
+  value_keeping& keeping_;
+  closure_life& life_;
+  std::uint32_t rebuild_depth_ = 0;  // while one takes its extras
+};
+
+}  // namespace muster::core

@@ -1,0 +1,150 @@
+// Dispatch, loss, failure and cancel.
+#include "server/core/moves/closure_life.hpp"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+#include "base/check.hpp"
+
+namespace muster::core {
+
+void closure_life::assign(seat& w, slot c) {
+  auto& r = closures_[c];
+  bool const again = r.details && r.details->ready_at != time_point{};
+  step_.metrics.queue_wait.add(step_.now - (again ? r.details->ready_at : r.created));
+  book_.start(c, w.number, step_.now);
+  places_.release(r.place);
+  r.place = roster_.of(w.number).place;
+  places_.hold(r.place);
+  scheduler_.hold(w, c);
+  if (auto& s = sessions_.of(r.owner); s.full) flow_.relieve(s);
+  step_.fx.assignments.push_back({closures_.id_of(c), r.attempt, r.function, r.args});
+  if (r.details && r.details->extras) {
+    step_.fx.assignments.back().inputs = r.details->inputs;
+    if (r.details->inputs || !r.details->extras->per_worker.empty())
+      step_.fx.assignments.back().extras = r.details->extras;
+  }
+  scheduler_.reserve(w, c);
+}
+
+void closure_life::remember_attempt(slot c, std::string outcome) {
+  auto& r = closures_[c];
+  auto& lost = r.with_details().lost;
+  if (lost.size() >= 16) {  // the newest sixteen tell the story
+    places_.release(lost.front().place);
+    lost.erase(lost.begin());
+  }
+  places_.hold(r.place);
+  lost.push_back({r.attempt, r.place, r.started, step_.now, std::move(outcome)});
+}
+
+std::string closure_life::text_of(loss const& l) {
+  return l.reason == loss_reason::worker_lost ? "worker lost: " + l.why : l.why;
+}
+
+void closure_life::put_back_closure(worker& w, slot c, bool suspect, loss const& l,
+                                    duration pause) {
+  auto& r = closures_[c];
+  auto& s = sessions_.of(r.owner);
+  bool const lost = l.reason == loss_reason::worker_lost;
+  if (s.delivery() == delivery::build) return lose_build(w, c, suspect, text_of(l));
+  remember_attempt(c, text_of(l));
+  if (suspect && r.worker_failures < worker_failures_max) ++r.worker_failures;
+
+  if (r.timed_out) return expire(c);
+  if (r.stop_requested)
+    return cancel(c, lost ? "cancelled; its worker was lost before it answered"
+                          : "cancelled instead of run again: " + l.why);
+  if (s.max_worker_failures > 0 && r.worker_failures >= s.max_worker_failures) {
+    book_.count_aborted();
+    return fail(c, closure_state::failed,
+                {failure_kind::worker_lost, "",
+                 "quarantined: " + std::to_string(r.worker_failures) +
+                     (lost ? " workers were lost while they ran it, the last was "
+                           : " workers were lost or could not run it, the last was ") +
+                     w.task->name() + " (" + l.why + ")",
+                 "", w.task->name(), r.attempt});
+  }
+  scheduler_.let_go(scheduler_.of(w.number), c);
+  r.worker = {};
+  book_.back(c, false);
+  if (pause == duration{}) {
+    r.details->ready_at = step_.now;
+    check_later(c);
+    return scheduler_.push_front(c);
+  }
+  r.details->start_at = step_.now + pause;
+  enqueue(c);
+}
+
+void closure_life::unlink(slot c) {
+  auto& r = closures_[c];
+  if (r.deferred()) {
+    scheduler_.end_deferral(c);
+    if (r.delayed)
+      step_.alarms.clear(r.details->start_at, alarm_kind::start, raw(closures_.id_of(c)));
+  } else if (r.state == closure_state::queued) {
+    scheduler_.unqueue(c);
+  } else if (r.worker != worker_number{}) {
+    auto& w = scheduler_.of(r.worker);
+    scheduler_.let_go(w, c);
+    scheduler_.update(w);
+  }
+}
+
+void closure_life::succeed(slot c, blob value) {
+  closures_[c].value = std::move(value);
+  finish(c, closure_state::succeeded);
+}
+
+// The first failure of a fail_fast session stops it: see stop_session.
+void closure_life::fail(slot c, closure_state as, core::failure f) {
+  auto& r = closures_[c];
+  auto& s = sessions_.of(r.owner);
+  bool const first = as == closure_state::failed && !s.first_error;
+  if (first) s.first_error = f;
+  r.with_details().failure = std::move(f);
+  finish(c, as);
+  if (first && s.spec.on_error == on_error::fail_fast && !s.stopping) {
+    if (s.streaming())
+      step_.fx.notices.push_back({s.id, notice_kind::failed, s.generation, *s.first_error});
+    stop_session(s, "an earlier closure of " + text(s.id) + " failed");
+  }
+}
+
+void closure_life::cancel(slot c, std::string_view why) {
+  fail(c, closure_state::cancelled,
+       {failure_kind::cancelled, "", std::string(why), "", "", closures_[c].attempt});
+}
+
+void closure_life::ask_to_stop(slot c) {
+  auto& r = closures_[c];
+  if (r.stop_requested) return;
+  r.stop_requested = true;
+  // It is being lost: its closures are about to come back. Or it is away: told if it returns.
+  auto const& w = roster_.of(r.worker);
+  if (!scheduler_.of(w.number).placed || w.away) return;
+  ++step_.metrics.stop_requests;
+  step_.fx.stop_requests.push_back({w.stream, closures_.id_of(c), r.attempt});
+}
+
+// Queued closures end at once; running ones are asked and answer in their own time, so when the
+// session has drained nothing of it executes any more.
+void closure_life::stop_session(session& s, std::string_view why) {
+  s.stopping = true;
+  auto const& q = scheduler_.queue(s.number);
+  for (auto const& l : q.lanes)
+    while (l.queue.size > 0) cancel(l.queue.front, why);
+  while (q.deferred.size > 0) cancel(q.deferred.front, why);
+  if (flow_.of(s).counts.running > 0)
+    for (auto const& [stream, w] : scheduler_.seats())
+      for (slot c = w->holds.front; c != no_slot; c = closures_[c].next)
+        if (closures_[c].owner == s.number) ask_to_stop(c);
+  std::sort(step_.fx.stop_requests.begin(), step_.fx.stop_requests.end(),
+            [](auto const& a, auto const& b) { return raw(a.stream) < raw(b.stream); });
+  flow_.settle_later(s);
+}
+
+}  // namespace muster::core

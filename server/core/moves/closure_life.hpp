@@ -1,0 +1,114 @@
+// What happens to one closure from its dispatch to its end, and what follows from it at once. Every
+// way to an end goes through `finish`, whose comment says in which order facts are carried on; what
+// could nest (dependents, gangs, queues without a worker) is noted in the step and told at its end.
+//
+//   queued ──assign──► running ──succeed | fail | cancel──► ended
+//     ▲  ▲                │
+//     │  └──put_back──────┘        (at the head; after a pause: enqueue)
+//   enqueue ◄── blocked, delayed or in a gang
+//
+// Owned by the coordinator, used within a step; engine thread only.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "server/core/closures/closure_book.hpp"
+#include "server/core/moves/session_flow.hpp"
+#include "server/core/moves/step_frame.hpp"
+#include "server/core/moves/value_keeping.hpp"
+#include "server/core/per_worker/component_builds.hpp"
+#include "server/core/policies/watchdog.hpp"
+#include "server/core/records/closure_table.hpp"
+#include "server/core/records/place_table.hpp"
+#include "server/core/scheduling/scheduler.hpp"
+#include "server/core/sessions/session_table.hpp"
+#include "server/core/values/value_store.hpp"
+#include "server/core/workers/worker_roster.hpp"
+
+namespace muster::core {
+
+class closure_life {
+ public:
+  closure_life(step_frame& step, closure_table& closures, place_table& places, closure_book& book,
+               core::scheduler& scheduler, worker_roster& roster, component_builds& builds,
+               session_table& sessions, value_store& values, core::watchdog& watchdog,
+               session_flow& flow, value_keeping& keeping)
+      : step_(step),
+        closures_(closures),
+        places_(places),
+        book_(book),
+        scheduler_(scheduler),
+        roster_(roster),
+        builds_(builds),
+        sessions_(sessions),
+        values_(values),
+        watchdog_(watchdog),
+        flow_(flow),
+        keeping_(keeping) {}
+
+  void assign(seat& w, slot c);
+  void remember_attempt(slot c, std::string outcome);
+  /// `suspect`: the closure may be why. `pause`: before it is queued again.
+  void put_back_closure(worker& w, slot c, bool suspect, loss const& l, duration pause = {});
+  void succeed(slot c, blob value);
+  void fail(slot c, closure_state as, core::failure f);
+  void cancel(slot c, std::string_view why);
+  void ask_to_stop(slot c);
+  void stop_session(session& s, std::string_view why);
+  void forget(slot c, release_reason why);
+  void forget_held(slot c, release_reason why = release_reason::client);
+  void fail_doomed();
+  void expire(slot c);
+  /// Why the inputs that are there cannot be arguments; empty when they can.
+  std::string unfit_inputs(closure_details const& d) const;
+  /// What a dependent of the failed closure is told: always the first failure of a chain.
+  std::string ended_as_input(slot c) const;
+  void tell_dependents();
+  void release(per_worker_entry& v);
+  void use_per_worker(closure_extras const& x);
+  gang forget_gang(std::uint64_t id);
+  void tell_gangs();
+  std::string absence(task_row const& t) const;
+  /// Why no worker can come that meets it; nothing when one may.
+  std::optional<failure> hopeless(requirement const& r) const;
+  /// The closure has come to its queue: it fails at the end of the step if nobody is left for it.
+  void check_later(slot c);
+  void check_feasible();
+  /// From nowhere into its lane, or apart until its start.
+  void enqueue(slot c);
+  /// Whether a user error is tried again; then it is on its way.
+  bool retry(worker& w, slot c, core::failure const& f);
+  void deadline_passed(slot c);
+  void waits_no_more(slot c);
+
+ private:
+  /// What the attempt's history says.
+  static std::string text_of(loss const& l);
+  /// Takes the closure out of its queue or off its worker.
+  void unlink(slot c);
+  void finish(slot c, closure_state as);
+  /// An ended closure of a holding session: its outcome goes out, its record stays.
+  void hold(slot c);
+  void unuse_per_worker(closure_extras const& x);
+  void built(slot c, stream_id on);
+  void lose_build(worker& w, slot c, bool suspect, std::string const& why);
+  /// The closure waits for nothing else any more.
+  void wait_for_gang(slot c);
+
+  step_frame& step_;
+  closure_table& closures_;
+  place_table& places_;
+  closure_book& book_;
+  core::scheduler& scheduler_;
+  worker_roster& roster_;
+  component_builds& builds_;
+  session_table& sessions_;
+  value_store& values_;
+  core::watchdog& watchdog_;
+  session_flow& flow_;
+  value_keeping& keeping_;
+};
+
+}  // namespace muster::core

@@ -1,0 +1,156 @@
+// The sentences, state by state.
+#include "server/core/moves/explainer.hpp"
+
+#include <algorithm>
+
+namespace muster::core {
+
+namespace {
+std::string ago(duration d) {
+  auto const ms = std::chrono::duration_cast<std::chrono::milliseconds>(d).count();
+  if (ms < 10'000) return std::to_string(ms) + " ms";
+  return std::to_string(ms / 1000) + " s";
+}
+std::string plural(std::uint64_t n, std::string const& noun) {
+  return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
+}
+}  // namespace
+
+// Who would have the function, did they take closures; empty when nobody would.
+std::string explainer::not_serving(function_id f) const {
+  std::uint64_t draining = 0, away = 0;
+  for (auto const& [stream, w] : roster_.all()) {
+    auto const& has = w->task->functions;
+    if (std::find(has.begin(), has.end(), f) == has.end()) continue;
+    if (w->away)
+      ++away;
+    else if (w->draining)
+      ++draining;
+  }
+  if (draining + away == 0) return {};
+  return "of the workers with '" + book_.functions[f].name + "' " + std::to_string(draining) +
+         " are draining and " + std::to_string(away) + " have lost their connection";
+}
+
+std::string explainer::starting(function_id f) const {
+  auto first = never;
+  std::uint64_t count = 0;
+  for (auto const& [stream, w] : roster_.all()) {
+    auto const& has = w->task->functions;
+    if (!w->serves() || std::find(has.begin(), has.end(), f) == has.end()) continue;
+    if (!w->waiting) return {};
+    first = std::min(first, w->starts_at);
+    ++count;
+  }
+  return count == 0
+             ? std::string()
+             : plural(count, "worker") + " with '" + book_.functions[f].name +
+                   "' came lately and starts staggered, the first in " + ago(first - step_.now);
+}
+
+// The inputs have ended and their values are still on the way.
+std::string explainer::awaited_input(closure_details const& d) const {
+  for (auto const i : d.input_ids) {
+    if (values_.find_reading(i)) return text(i) + ", which is read back from the disk";
+    if (auto const* again = values_.find_rebuilding(i))
+      return text(i) + ", whose value was lost and is made again by " + text(again->by);
+  }
+  return {};
+}
+
+// The closure waits for its gang.
+std::string explainer::why_gang_waits(gang const& g) const {
+  auto const of = std::to_string(g.size) + " closures of gang '" + g.name + "'";
+  if (g.ready < g.size)
+    return std::to_string(g.size - g.ready) + " of the " + of + " are not ready to start yet";
+  if (scheduler_.plan(g, false).empty())
+    return "the connected workers have no room for the " + of + " at one time, even when idle";
+  return "the " + of + " wait until as many slots are idle at one time";
+}
+
+std::string explainer::explain(slot c, time_point now) const {
+  auto const id = closures_.id_of(c);
+  auto const& r = closures_[c];
+  auto const& f = book_.functions[r.function];
+  auto const connected =
+      roster_.tasks.count(task_state::connected) + roster_.tasks.count(task_state::late);
+  std::string moved;
+  if (r.details && !r.details->lost.empty()) {
+    auto const& last = r.details->lost.back();
+    bool const again = last.outcome.starts_with("succeeded; ");
+    moved = again ? " Attempt " + std::to_string(last.attempt) + " " + last.outcome + "."
+                  : " It was put back " + ago(now - last.ended) + " ago from " +
+                        places_[last.place].worker + " (" + last.outcome + ").";
+  }
+  switch (r.state) {
+    case closure_state::blocked: {
+      auto const& d = *r.details;
+      std::string first;
+      for (auto const i : d.input_ids) {
+        slot const input = closures_.find(i);
+        if (input == no_slot || ended(closures_[input].state)) continue;
+        first = text(i) + ", which is " + std::string(name(closures_[input].state));
+        break;
+      }
+      if (first.empty()) first = awaited_input(d);
+      return "BLOCKED for " + ago(now - r.created) + ": it waits for " +
+             plural(d.inputs_missing, "input") + " of " + std::to_string(d.input_ids.size()) +
+             ", among them " + first + "." + moved;
+    }
+    case closure_state::queued: {
+      if (r.delayed)
+        return "QUEUED, starts in " + ago(r.details->start_at - now) +
+               (r.details->retries > 0
+                    ? ": retry " + std::to_string(r.details->retries) + " of " +
+                          std::to_string(r.details->extras->options.max_retries) + " after " +
+                          r.details->lost.back().outcome + "."
+                    : (r.details->lost.empty() ? ": it was scheduled with a delay."
+                                               : " after " + r.details->lost.back().outcome + "."));
+      if (r.ganged)
+        return "QUEUED for " + ago(now - r.created) + ": " +
+               why_gang_waits(*scheduler_.gangs.find(r.details->gang)) + "." + moved;
+      std::string const queued = "QUEUED for " + ago(now - r.created) + ": ";
+      if (step_.stopping) return queued + "the server is shutting down." + moved;
+      if (connected == 0) return queued + "no worker is connected." + moved;
+      if (auto const without = not_serving(r.function); f.workers == 0 && !without.empty())
+        return queued + without + "." + moved;
+      if (f.workers == 0)
+        return queued + "none of the " + plural(connected, "connected worker") +
+               " has the function '" + f.name + "'." + moved;
+      if (auto const later = starting(r.function); !later.empty())
+        return queued + later + "." + moved;
+      auto const requirement = scheduler_.lane_of(c).requirement;
+      if (requirement != 0)
+        if (auto const why = scheduler_.unmet(f.name, r.function, scheduler_.required(requirement));
+            !why.empty())
+          return queued + why + "." + moved;
+      return queued + plural(f.workers, "worker") + " with '" + f.name +
+             "' are busy or about to be served; the function has " + plural(f.queued, "closure") +
+             " queued and " + std::to_string(f.running) + " running." + moved;
+    }
+    case closure_state::running: {
+      auto const& w = roster_.of(r.worker);
+      return "RUNNING on " + places_[r.place].worker + " for " + ago(now - r.started) +
+             ", attempt " + std::to_string(r.attempt) +
+             (r.stop_requested ? "; it was asked to stop and has not answered." : ".") +
+             (w.away ? " The worker's connection broke " + ago(now - w.away_since) +
+                           " ago; unless it comes back within " +
+                           ago(workers_.waits_until(w, c) - now) + ", the closure is put back."
+                     : "") +
+             moved;
+    }
+    case closure_state::succeeded:
+      return "SUCCEEDED on " + places_[r.place].worker + " after " + ago(r.finished - r.started) +
+             ", attempt " + std::to_string(r.attempt) + "." + moved +
+             (r.where == value_place::gone ? " " + texts_.released_text(id) + "." : "");
+    case closure_state::failed:
+    case closure_state::cancelled: {
+      auto const& e = r.details->failure;
+      return std::string(name(r.state)) + " (" + std::string(name(e.kind)) + ")" +
+             (e.worker.empty() ? "" : " on " + e.worker) + ": " + e.message + "." + moved;
+    }
+  }
+  return std::string();
+}
+
+}  // namespace muster::core

@@ -1,0 +1,49 @@
+// Why a closure waits, moved or failed, in one sentence with the facts. Reads only.
+//
+// Owned by the coordinator; engine thread only.
+#pragma once
+
+#include <string>
+
+#include "server/core/moves/release_texts.hpp"
+#include "server/core/moves/worker_events.hpp"
+
+namespace muster::core {
+
+class explainer {
+ public:
+  explainer(step_frame const& step, closure_table const& closures, place_table const& places,
+            closure_book const& book, core::scheduler const& scheduler, worker_roster const& roster,
+            value_store const& values, release_texts const& texts, worker_events const& workers)
+      : step_(step),
+        closures_(closures),
+        places_(places),
+        book_(book),
+        scheduler_(scheduler),
+        roster_(roster),
+        values_(values),
+        texts_(texts),
+        workers_(workers) {}
+
+  /// REQUIRES: there is such a closure.
+  std::string explain(slot c, time_point now) const;
+
+ private:
+  /// When every worker that has the function starts later; empty otherwise.
+  std::string starting(function_id f) const;
+  std::string not_serving(function_id f) const;
+  std::string awaited_input(closure_details const& d) const;
+  std::string why_gang_waits(gang const& g) const;
+
+  step_frame const& step_;
+  closure_table const& closures_;
+  place_table const& places_;
+  closure_book const& book_;
+  core::scheduler const& scheduler_;
+  worker_roster const& roster_;
+  value_store const& values_;
+  release_texts const& texts_;
+  worker_events const& workers_;
+};
+
+}  // namespace muster::core

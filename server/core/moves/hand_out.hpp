@@ -1,0 +1,57 @@
+// The last part of a step: closures go to workers until nothing fits any more.
+//
+// Owned by the coordinator, used within a step; engine thread only.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "server/core/closures/closure_book.hpp"
+#include "server/core/moves/build_orders.hpp"
+#include "server/core/moves/closure_life.hpp"
+#include "server/core/moves/step_frame.hpp"
+#include "server/core/per_worker/component_builds.hpp"
+#include "server/core/policies/watchdog.hpp"
+#include "server/core/records/closure_table.hpp"
+#include "server/core/scheduling/scheduler.hpp"
+#include "server/core/workers/worker_roster.hpp"
+
+namespace muster::core {
+
+class hand_out {
+ public:
+  hand_out(step_frame& step, closure_table& closures, closure_book& book,
+           core::scheduler& scheduler, worker_roster& roster, component_builds& builds,
+           core::watchdog& watchdog, closure_life& life, build_orders& building)
+      : step_(step),
+        closures_(closures),
+        book_(book),
+        scheduler_(scheduler),
+        roster_(roster),
+        builds_(builds),
+        watchdog_(watchdog),
+        life_(life),
+        building_(building) {}
+
+  void dispatch();
+  std::vector<stalled_closure> oldest_running() const;
+  void report_stall();
+
+ private:
+  void start_gangs();
+  void start_member(seat& w, slot c);
+
+  step_frame& step_;
+  closure_table& closures_;
+  closure_book& book_;
+  core::scheduler& scheduler_;
+  worker_roster& roster_;
+  component_builds& builds_;
+  core::watchdog& watchdog_;
+  closure_life& life_;
+  build_orders& building_;
+  std::vector<slot> run_;  // scratch
+};
+
+}  // namespace muster::core

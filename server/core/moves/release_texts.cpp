@@ -1,0 +1,84 @@
+// The texts.
+#include "server/core/moves/release_texts.hpp"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+#include "base/check.hpp"
+
+namespace muster::core {
+
+namespace {
+
+std::string in_seconds(duration d) {
+  return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(d).count()) + " s";
+}
+
+}  // namespace
+
+status release_texts::unknown_per_worker(per_worker_id id) const {
+  return {code::not_found,
+          builds_.was(id) ? text(id) + " was released" : "there is no " + text(id)};
+}
+
+std::string release_texts::when_and_why(release_note const& n) const {
+  auto const bytes = [](std::uint64_t b) { return std::to_string(b) + " bytes"; };
+  auto const why = [&]() -> std::string {
+    switch (n.why) {
+      case release_reason::client:
+        return "its client released it, or took it as it came";
+      case release_reason::session_end:
+        return "its session has ended";
+      case release_reason::job_deleted:
+        return "its job was deleted";
+      case release_reason::jobs:
+        return "more jobs than --jobs-kept (" + std::to_string(step_.config.finished_jobs_max) +
+               ") have finished since";
+      case release_reason::bytes:
+        return "values took more memory than --value-bytes-max (" +
+               bytes(step_.config.value_bytes_max) +
+               (step_.config.spill ? "), and --spill-dir did not take them"
+                                   : "); --spill-dir would have kept it");
+      case release_reason::age:
+        return "it was older than --value-age (" + in_seconds(step_.config.value_age) + ")";
+      case release_reason::session_values:
+        return "its session held more values than --session-values-max (" +
+               std::to_string(step_.config.session_values_max) + ")";
+      case release_reason::session_bytes:
+        return "its session's values took more than --session-value-bytes-max (" +
+               bytes(step_.config.session_value_bytes_max) + ")";
+      case release_reason::spill_bytes:
+        return "values on the disk took more than --spill-bytes-max (" +
+               bytes(step_.config.spill_bytes_max) + ")";
+      case release_reason::unreadable:
+        return "it could not be read back from --spill-dir; the log says why";
+    }
+    return "?";
+  };
+  return in_seconds(step_.now - n.at) + " ago: " + why();
+}
+
+std::string release_texts::released_text(closure_id id) const {
+  auto const note = values_.note_of(id);
+  return "the value of " + text(id) + " was released" +
+         (note ? " " + when_and_why(*note) : std::string());
+}
+
+// As much as is known of a closure without a record, or without its value.
+status release_texts::unknown_value(closure_id id) const {
+  if (values_.note_of(id)) return {code::not_found, released_text(id)};
+  if (auto const note = closures_.note_of(id))
+    return {code::not_found, "the value of " + text(id) + " was released " + when_and_why(*note)};
+  return {code::not_found, "there is no " + text(id) + ", or its value was released"};
+}
+
+status release_texts::unknown_session(session_id id) const {
+  if (!sessions_.was(id)) return {code::not_found, "there is no " + text(id)};
+  auto const note = sessions_.note_of(id);
+  return {code::not_found, text(id) + " is finished and forgotten" +
+                               (note ? ", " + when_and_why(*note) : std::string())};
+}
+
+}  // namespace muster::core

@@ -1,0 +1,154 @@
+// Draining, finishing, forgetting.
+#include "server/core/moves/session_ends.hpp"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+#include "base/check.hpp"
+
+namespace muster::core {
+
+void session_ends::lease_rang(session& s) {
+  s.lease_alarm = never;
+  if (s.attached || s.closed) return;
+  if (s.lease_until > step_.now) return flow_.set_lease_alarm(s);
+  if (s.spec.detached && !flow_.idle(s)) return flow_.renew_lease(s, step_.now);
+  s.closed = true;
+  life_.stop_session(s, "its client did not come back in time");
+}
+
+join_reply session_ends::collect(session& s) {
+  join_reply j{flow_.idle(s), s.state, false, {}, s.generation};
+  if (!s.by_calls() || !s.raised) return j;
+  j.has_error = true;
+  j.error = std::move(*s.raised);
+  s.raised.reset();
+  return j;
+}
+
+// In the order in which they came, so the first of them gets the error.
+void session_ends::answer_drained(session& s) {
+  std::vector<call_id> watching;
+  for (auto const call : std::exchange(s.joins, {})) {
+    if (step_.waiters.at(call).mode == join_mode::watch) {
+      watching.push_back(call);
+      continue;
+    }
+    step_.waiters.remove(call);
+    step_.answer(call, {}, collect(s));
+  }
+  s.joins = std::move(watching);
+}
+
+void session_ends::expire_session(session& s) {
+  s.deadline = never;
+  if (s.terminal() || s.stopping) return;
+  auto const limit = std::chrono::duration_cast<std::chrono::milliseconds>(s.spec.deadline);
+  s.first_error = core::failure{
+      failure_kind::timeout,
+      "",
+      "the deadline of " + std::to_string(limit.count()) + " ms passed with " +
+          std::to_string(flow_.of(s).counts.queued + flow_.of(s).counts.blocked) +
+          " closures waiting and " + std::to_string(flow_.of(s).counts.running) + " running",
+      "",
+      "",
+      0};
+  if (s.streaming())
+    step_.fx.notices.push_back({s.id, notice_kind::failed, s.generation, *s.first_error});
+  life_.stop_session(s, "the deadline of " + text(s.id) + " passed");
+}
+
+join_reply session_ends::joined(session const& s) const {
+  join_reply j{s.terminal(), s.state, s.first_error.has_value(), {}, s.is_job() ? 0 : s.generation};
+  if (s.first_error) j.error = *s.first_error;
+  return j;
+}
+
+void session_ends::age_rang(session_id id) {
+  auto& s = *sessions_.find(id);
+  s.age_alarm = never;
+  if (s.terminal()) {
+    sessions_.forget_finished(id);
+    step_.metrics.values_dropped[static_cast<std::size_t>(release_reason::age)] +=
+        flow_.of(s).counts.succeeded;
+    return release_session(s, release_reason::age);
+  }
+  auto const oldest = [&] { return values_.oldest_of(s.number); };
+  for (auto v = oldest(); v != closure_id{}; v = oldest()) {
+    slot const c = closures_.find(v);
+    if (closures_[c].finished + step_.config.value_age > step_.now)
+      return flow_.set_age_alarm(s, closures_[c].finished);
+    values_.pop_oldest_of(s.number);
+    keeping_.drop_value(c, release_reason::age);
+  }
+}
+
+void session_ends::settle(session& s) {
+  if (!flow_.idle(s) || s.terminal()) return;
+  if (s.closed) return release_session(s, release_reason::session_end);
+  if (s.is_job()) {
+    if (s.sealed || s.stopping) finish_job(s);
+    return;
+  }
+  if (s.stopping || s.sealed)
+    step_.fx.notices.push_back({s.id, notice_kind::drained, s.generation, {}});
+  if (s.stopping) {  // the next generation starts clean
+    s.stopping = false;
+    if (s.holding() && s.first_error) {
+      s.raised = std::move(s.first_error);
+      s.raised_generation = s.generation;
+    }
+    s.first_error.reset();
+    ++s.generation;
+  }
+  answer_drained(s);
+}
+
+void session_ends::finish_job(session& s) {
+  s.state = s.user_cancelled                   ? job_state::cancelled
+            : s.first_error                    ? job_state::failed
+            : flow_.of(s).counts.cancelled > 0 ? job_state::cancelled
+                                               : job_state::succeeded;
+  s.finished = step_.now;
+  s.stopping = false;
+  s.sealed = true;
+  if (s.deadline != never) step_.alarms.clear(s.deadline, alarm_kind::job_deadline, raw(s.id));
+  for (auto const call : s.joins) {
+    step_.waiters.remove(call);
+    step_.answer(call, {}, joined(s));
+  }
+  s.joins.clear();
+  scheduler_.end_turns(s.number);
+  sessions_.finished(s);
+  flow_.set_age_alarm(s, step_.now);
+}
+
+void session_ends::release_session(session& s, release_reason why) {
+  check(flow_.idle(s), "a session is forgotten when nothing of it is left");
+  for (auto const call : s.joins) {  // of a stream: a job has answered them when it ended
+    step_.waiters.remove(call);
+    step_.answer(call, texts_.unknown_session(s.id));
+  }
+  for (slot const c : flow_.of(s).closures) {
+    values_.let_go(c);
+    life_.forget(c, why);
+  }
+  while (s.held.size > 0) life_.forget_held(s.held.front, why);
+  if (s.age_alarm != never) step_.alarms.clear(s.age_alarm, alarm_kind::value_age, raw(s.id));
+  if (s.lease_alarm != never)
+    step_.alarms.clear(s.lease_alarm, alarm_kind::session_lease, raw(s.id));
+  if (s.deadline != never) step_.alarms.clear(s.deadline, alarm_kind::job_deadline, raw(s.id));
+  scheduler_.clear_lanes(s.number);
+  building_.release_per_worker(s);
+  if (s.full) flow_.end_hold(s);
+  step_.fx.released.push_back(s.id);
+  scheduler_.close(s.number);
+  values_.close(s.number);
+  book_.close(s.number);
+  failures_.forget(s.number);
+  sessions_.erase(s, why, step_.now);
+}
+
+}  // namespace muster::core

@@ -1,0 +1,65 @@
+// Full queues, leases, and settling later.
+#include "server/core/moves/session_flow.hpp"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+#include "base/check.hpp"
+
+namespace muster::core {
+
+void session_flow::renew_lease(session& s, time_point until) {
+  if (s.closed) return;
+  auto const grace = s.spec.detached && !s.by_calls() ? step_.config.detached_grace
+                     : s.spec.grace > duration{}      ? s.spec.grace
+                                                      : step_.config.session_grace;
+  auto const end = std::min(until, step_.now + step_.config.session_grace_max) + grace;
+  s.lease_until = s.lease_until == never ? end : std::max(s.lease_until, end);
+  if (s.lease_alarm == never) set_lease_alarm(s);  // else it rings early and is set again
+}
+
+void session_flow::set_lease_alarm(session& s) {
+  s.lease_alarm = s.lease_until;
+  step_.alarms.set(s.lease_alarm, alarm_kind::session_lease, raw(s.id));
+}
+
+void session_flow::set_age_alarm(session& s, time_point kept_since) {
+  if (step_.config.value_age == duration{}) return;
+  s.age_alarm = kept_since + step_.config.value_age;
+  step_.alarms.set(s.age_alarm, alarm_kind::value_age, raw(s.id));
+}
+
+void session_flow::settle_later(session& s) {
+  if (idle(s) && (s.sealed || s.stopping || s.closed || !s.joins.empty()))
+    sessions_.settle_later(s);
+}
+
+void session_flow::hold_back(session& s) {
+  if (sessions_.hold_back(s)) step_.metrics.full_since = step_.now;
+}
+
+void session_flow::end_hold(session& s) {
+  if (!sessions_.end_hold(s)) return;
+  step_.metrics.full += step_.now - step_.metrics.full_since;
+  step_.metrics.full_since = never;
+}
+
+// With some slack, so that a stream is not stopped and started for every closure.
+void session_flow::relieve(session& s) {
+  if (of(s).waiting() > s.capacity - s.capacity / 4) return;
+  if (of(s).waiting() >= s.capacity) return;
+  if (closures_.size() >= step_.config.closures_max && !s.holding()) return;
+  end_hold(s);
+  step_.fx.notices.push_back({s.id, notice_kind::room});
+}
+
+void session_flow::relieve_all() {
+  auto const slack = std::max<std::size_t>(step_.config.closures_max / 8, 1);
+  if (closures_.size() != step_.config.closures_max - slack) return;
+  for (auto const& [id, s] : sessions_.all())
+    if (s->full) relieve(*s);
+}
+
+}  // namespace muster::core

@@ -1,0 +1,48 @@
+// What keeps a session flowing, whoever touches it: told to hold back and relieved, its lease, the
+// time at which its values are too old, and that it is looked at again at the end of the step.
+//
+// Owned by the coordinator, used within a step; engine thread only.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "server/core/closures/closure_book.hpp"
+#include "server/core/moves/step_frame.hpp"
+#include "server/core/records/closure_table.hpp"
+#include "server/core/sessions/session_table.hpp"
+
+namespace muster::core {
+
+class session_flow {
+ public:
+  session_flow(step_frame& step, closure_table& closures, closure_book& book,
+               session_table& sessions)
+      : step_(step), closures_(closures), book_(book), sessions_(sessions) {}
+
+  /// A sign of the client of a session without a stream; it will wait until `until`.
+  void renew_lease(session& s, time_point until);
+  void set_lease_alarm(session& s);
+  void set_age_alarm(session& s, time_point kept_since);
+  /// What follows when nothing of a session is left happens at the end of the step, so that no move
+  /// finds its session gone.
+  void settle_later(session& s);
+  /// A stream is told to hold back, or needs to no more.
+  void hold_back(session& s);
+  void end_hold(session& s);
+  void relieve(session& s);
+  void relieve_all();
+
+  closure_book::tally const& of(session const& s) const { return book_.of(s.number); }
+  /// Nothing of it is queued, runs or is to be repeated.
+  bool idle(session const& s) const { return of(s).unfinished() + s.repeating == 0; }
+
+ private:
+  step_frame& step_;
+  closure_table& closures_;
+  closure_book& book_;
+  session_table& sessions_;
+};
+
+}  // namespace muster::core

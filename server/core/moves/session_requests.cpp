@@ -1,0 +1,182 @@
+// Opening, scheduling, and ending on request.
+#include "server/core/moves/session_requests.hpp"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+#include "base/check.hpp"
+
+namespace muster::core {
+
+void session_requests::seal(seal_session const& e) {
+  auto* s = sessions_.find(e.session);
+  if (!s) return step_.answer(e.call, texts_.unknown_session(e.session));
+  s->sealed = true;
+  flow_.settle_later(*s);
+  step_.answer(e.call, {});
+}
+
+void session_requests::cancel_all(cancel_session const& e) {
+  auto* s = sessions_.find(e.session);
+  if (!s) return step_.answer(e.call, texts_.unknown_session(e.session));
+  if (!s->terminal() && !s->user_cancelled) {
+    s->user_cancelled = s->is_job() && !s->first_error;  // else it is failing already
+    life_.stop_session(*s, "cancelled");
+  }
+  step_.answer(e.call, {});
+}
+
+void session_requests::close(close_session const& e) {
+  auto* s = sessions_.find(e.session);
+  if (!s) return;
+  check(s->streaming(), "only streaming sessions are closed");
+  s->closed = true;
+  life_.stop_session(*s, "the client is gone");
+}
+
+void session_requests::delete_job(delete_session const& e) {
+  auto* s = sessions_.find(e.session);
+  if (!s) return step_.answer(e.call, texts_.unknown_session(e.session));
+  if (s->holding() && !s->attached) {  // nobody serves it: an operator may end it
+    s->closed = true;
+    life_.stop_session(*s, "deleted");
+    return step_.answer(e.call, {});
+  }
+  if (s->streaming())
+    return step_.answer(e.call,
+                        {code::failed_precondition,
+                         text(e.session) + " is a stream: it goes when its client closes it"});
+  if (!s->terminal())
+    return step_.answer(e.call, {code::failed_precondition,
+                                 text(e.session) + " has not finished: cancel it first"});
+  sessions_.forget_finished(e.session);
+  ends_.release_session(*s, release_reason::job_deleted);
+  step_.answer(e.call, {});
+}
+
+status session_requests::room_for(session const& s, std::uint64_t waiting, std::size_t n) const {
+  if (n > s.capacity)
+    return {code::resource_exhausted, std::to_string(n) +
+                                          " closures at once, the queue of a job holds " +
+                                          std::to_string(s.capacity) + ": append them in parts"};
+  if (waiting + n > s.capacity)
+    return {code::resource_exhausted, text(s.id) + " has " + std::to_string(waiting) +
+                                          " queued closures, its limit is " +
+                                          std::to_string(s.capacity)};
+  if (closures_.size() + n > step_.config.closures_max)
+    return {code::resource_exhausted, "the server holds " + std::to_string(closures_.size()) +
+                                          " closures, its limit is " +
+                                          std::to_string(step_.config.closures_max)};
+  if ((s.is_job() || s.holding()) && values_.bytes() > step_.config.value_bytes_max)
+    return {code::resource_exhausted,
+            "results of unfinished jobs take " + std::to_string(values_.bytes()) +
+                " bytes, the limit is " + std::to_string(step_.config.value_bytes_max)};
+  return {};
+}
+
+void session_requests::open(open_session& e) {
+  if (step_.refuse_when_stopping(e.call)) return;
+  auto& spec = e.spec;
+  if (!spec.idempotency_key.empty())
+    if (auto const* known = sessions_.find_key(spec.idempotency_key)) {
+      session_reply again{known->id, false, {}};
+      for (slot const c : flow_.of(*known).closures) again.closures.push_back(closures_.id_of(c));
+      return step_.answer(e.call, {}, std::move(again));
+    }
+  if (auto bad = intake_.valid(e.closures, spec); !bad.ok())
+    return step_.answer(e.call, std::move(bad));
+  if (auto bad = intake_.valid(spec); !bad.ok()) return step_.answer(e.call, std::move(bad));
+  if (auto full = scheduler_.room_for(nullptr, e.closures); !full.ok())
+    return step_.answer(e.call, std::move(full));
+
+  session fresh;
+  fresh.id = sessions_.next_id();
+  fresh.capacity = spec.queue_capacity == 0 ? step_.config.queue_capacity : spec.queue_capacity;
+  fresh.max_worker_failures = spec.unlimited_worker_failures ? 0
+                              : spec.max_worker_failures     ? spec.max_worker_failures
+                                                             : step_.config.max_worker_failures;
+  fresh.spec = std::move(spec);
+  fresh.sealed = fresh.is_job() && !fresh.spec.open;
+  fresh.created = step_.now;
+  if (auto full = room_for(fresh, 0, e.closures.size()); !full.ok())
+    return step_.answer(e.call, std::move(full));
+  if (sessions_.all().size() >= step_.config.sessions_max &&
+      !ends_.forget_oldest_job(release_reason::jobs))
+    return step_.answer(e.call, {code::resource_exhausted,
+                                 "the server has " + std::to_string(sessions_.all().size()) +
+                                     " unfinished jobs, its limit"});
+  auto& s = sessions_.add(std::move(fresh));
+  book_.open(s.number, s.is_job());
+  values_.open(s.number, s.holding());
+  scheduler_.open(s.number, s.id, s.spec.weight);
+  s.attached = s.holding() && !s.by_calls();
+  if (s.by_calls()) flow_.renew_lease(s, step_.now);
+  if (s.spec.deadline > duration{}) {
+    s.deadline = step_.now + s.spec.deadline;
+    step_.alarms.set(s.deadline, alarm_kind::job_deadline, raw(s.id));
+  }
+
+  session_reply opened{s.id, true, {}};
+  opened.closures.reserve(e.closures.size());
+  intake_.schedule_closures(s, e.closures, s.is_job() ? &opened.closures : nullptr);
+  step_.answer(e.call, {}, std::move(opened));
+  flow_.settle_later(s);
+}
+
+status session_requests::appendable(session const& s, core::schedule const& e) const {
+  auto const& specs = e.closures;
+  if (step_.stopping) return {code::unavailable, "the server is shutting down"};
+  if (auto bad = intake_.valid(specs, s.spec); !bad.ok()) return bad;
+  if (auto full = scheduler_.room_for(&scheduler_.queue(s.number), specs); !full.ok()) return full;
+  if (s.streaming()) {
+    if (e.generation != 0 && e.generation != s.generation)
+      return {code::failed_precondition, "scheduled before the end of generation " +
+                                             std::to_string(e.generation) + " was seen"};
+    if (!s.stopping && !s.closed) {
+      bool const ask = s.holding() && e.call != call_id{};
+      return ask ? room_for(s, flow_.of(s).waiting(), specs.size()) : status{};
+    }
+    return {code::failed_precondition, "the session is stopping after an error or a cancel"};
+  }
+  if (s.terminal() || s.stopping)
+    return {code::failed_precondition, text(s.id) + " has ended: it takes no more closures"};
+  if (s.sealed)
+    return {code::failed_precondition, text(s.id) + " is sealed: it takes no more closures"};
+  return room_for(s, flow_.of(s).waiting(), specs.size());
+}
+
+void session_requests::append(core::schedule& e) {
+  auto* s = sessions_.find(e.session);
+  if (!s) {
+    if (!step_.refuse_when_stopping(e.call))
+      step_.answer(e.call, texts_.unknown_session(e.session));
+    return;
+  }
+  bool const streaming = s->streaming();
+  if (s->by_calls()) flow_.renew_lease(*s, step_.now);
+  if (auto wrong = appendable(*s, e); !wrong.ok()) {
+    if (!streaming || e.call != call_id{}) return step_.answer(e.call, std::move(wrong));
+    if (s->holding() && wrong.code != code::failed_precondition && wrong.code != code::unavailable)
+      return intake_.fail_all(*s, e.closures, failure_kind::input, wrong.message);
+    for (auto const& spec : e.closures)
+      if (!s->holding() || !intake_.repeat(*s, spec.token))
+        step_.fx.outcomes.push_back({s->id,
+                                     spec.token,
+                                     false,
+                                     {},
+                                     {failure_kind::cancelled, "", wrong.message, "", "", 0},
+                                     {}});
+    return;
+  }
+  if (s->holding() && e.call == call_id{})
+    if (auto const why = no_place_to_hold(*s, e.closures.size()); !why.empty())
+      return intake_.fail_all(*s, e.closures, failure_kind::cancelled, why);
+  session_reply appended{s->id, false, {}};
+  bool const ids = !streaming || (s->holding() && e.call != call_id{});
+  intake_.schedule_closures(*s, e.closures, ids ? &appended.closures : nullptr);
+  step_.answer(e.call, {}, std::move(appended));
+}
+
+}  // namespace muster::core

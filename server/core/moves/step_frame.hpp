@@ -1,0 +1,87 @@
+// What a step has at hand: its time, what it says to the outside, and what it has noted to be
+// carried on at its end (see coordinator.hpp). Beside that the two things that outlive a step and
+// belong to no sub-model: alarms and calls that wait.
+//
+// Owned by the coordinator; engine thread only.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/core/api/config.hpp"
+#include "server/core/api/effects.hpp"
+#include "server/core/api/metrics.hpp"
+#include "server/core/common/alarms.hpp"
+#include "server/core/moves/waiters.hpp"
+
+namespace muster::core {
+
+/// What happens at a time of its own; the id is a closure's, a session's, a stream's or a gang's.
+enum class alarm_kind : std::uint8_t {
+  start,             ///< a queued closure may be dispatched
+  closure_deadline,  ///< a closure must have finished
+  job_deadline,      ///< a job must have finished
+  session_lease,     ///< a session's client must have come back
+  worker_return,     ///< a closure waits no longer for a worker that is away
+  worker_start,      ///< a worker's staggered start
+  gang,              ///< a gang has waited long enough
+  value_age,         ///< a finished job, or the oldest value a session holds, is too old
+};
+
+/// An ended input whose dependents have not been told; told at the end of the step, one after the
+/// other, so that a chain of them does not nest.
+struct ended_input {
+  closure_id id{};
+  bool ok = true;
+  blob value;
+  std::string why;  // !ok
+  std::vector<closure_id> dependents;
+};
+
+/// Why a closure went back to its queue.
+enum class loss_reason : std::uint8_t {
+  worker_lost,   ///< its worker died, or stayed away for too long
+  not_there,     ///< its worker lives and does not have it
+  stale_handle,  ///< its worker does not know the function
+  dependency,    ///< something that it relies on is gone for a while
+  timeout,       ///< it reported a time-out that is borne
+};
+
+struct loss {
+  loss_reason reason{};
+  std::string why;
+};
+
+struct step_frame {
+  step_frame(core::config c, time_point start) : config(std::move(c)), now(start) {}
+
+  core::config const config;
+  time_point now;
+  bool stopping = false;
+  effects fx;
+  closure_metrics metrics;
+  core::alarms<alarm_kind> alarms;
+  core::waiters waiters;
+
+  // Noted in this step, carried on at its end.
+  std::deque<ended_input> ended_inputs;
+  std::vector<closure_id> to_check;  // queues without a worker; see closure_life
+  std::vector<std::pair<closure_id, std::string>> doomed;  // closures that lack an input for good
+
+  void answer(call_id call, status s, decltype(reply::body) body = {}) {
+    if (call != call_id{}) fx.replies.push_back({call, std::move(s), std::move(body)});
+  }
+  bool refuse_when_stopping(call_id call) {
+    if (stopping) answer(call, {code::unavailable, "the server is shutting down"});
+    return stopping;
+  }
+
+  template <class Archive>
+  void walk(Archive& a) {
+    a(now, stopping, metrics, alarms, waiters);
+  }
+};
+
+}  // namespace muster::core

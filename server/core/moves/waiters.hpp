@@ -1,0 +1,76 @@
+// Parked calls: who waits for a job or a closure to end, and until when. Bounded by
+// config::parked_calls_max; a caller that finds it full is refused at once.
+#pragma once
+
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+#include "base/check.hpp"
+#include "server/core/api/model.hpp"
+
+namespace muster::core {
+
+struct waiter {
+  session_id session{};  // join, when set
+  closure_id closure{};  // value, when set
+  time_point deadline = never;
+  join_mode mode = join_mode::watch;
+  time_point since{};  // of a value
+};
+
+class waiters {
+ public:
+  void park(call_id call, waiter w) {
+    check(calls_.emplace(call, w).second, "a call is parked once");
+    deadlines_.emplace(w.deadline, call);
+    if (w.closure != closure_id{}) by_closure_[w.closure].push_back(call);
+  }
+
+  /// REQUIRES: it is parked.
+  waiter const& at(call_id call) const { return calls_.at(call); }
+
+  /// Forgets the call; false when it is not parked (answered already).
+  bool remove(call_id call, waiter* was = nullptr) {
+    auto const it = calls_.find(call);
+    if (it == calls_.end()) return false;
+    auto const w = it->second;
+    if (was) *was = w;
+    deadlines_.erase({w.deadline, call});
+    calls_.erase(it);
+    if (w.closure != closure_id{}) {
+      auto const list = by_closure_.find(w.closure);
+      std::erase(list->second, call);
+      if (list->second.empty()) by_closure_.erase(list);
+    }
+    return true;
+  }
+
+  std::vector<call_id> of(closure_id c) const {
+    auto const it = by_closure_.find(c);
+    return it == by_closure_.end() ? std::vector<call_id>{} : it->second;
+  }
+
+  time_point next_deadline() const {
+    return deadlines_.empty() ? never : deadlines_.begin()->first;
+  }
+  call_id first() const { return deadlines_.begin()->second; }
+  std::size_t size() const { return calls_.size(); }
+  bool empty() const { return calls_.empty(); }
+
+  template <class Archive>
+  void walk(Archive& a) {
+    a(calls_, by_closure_);
+    if constexpr (Archive::loading) {
+      deadlines_.clear();
+      for (auto const& [call, w] : calls_) deadlines_.emplace(w.deadline, call);
+    }
+  }
+
+ private:
+  std::unordered_map<call_id, waiter> calls_;
+  std::set<std::pair<time_point, call_id>> deadlines_;  // in order, so replies are deterministic
+  std::unordered_map<closure_id, std::vector<call_id>> by_closure_;
+};
+
+}  // namespace muster::core

@@ -1,0 +1,54 @@
+// What workers answer: values, errors, and failures that are borne for a while.
+//
+// Owned by the coordinator, used within a step; engine thread only.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "server/core/moves/closure_life.hpp"
+#include "server/core/moves/step_frame.hpp"
+#include "server/core/moves/worker_events.hpp"
+#include "server/core/policies/transient_failures.hpp"
+#include "server/core/records/closure_table.hpp"
+#include "server/core/scheduling/scheduler.hpp"
+#include "server/core/sessions/session_table.hpp"
+#include "server/core/workers/worker_roster.hpp"
+
+namespace muster::core {
+
+class worker_answers {
+ public:
+  worker_answers(step_frame& step, closure_table& closures, core::scheduler& scheduler,
+                 worker_roster& roster, session_table& sessions, transient_failures& failures,
+                 closure_life& life, worker_events& workers)
+      : step_(step),
+        closures_(closures),
+        scheduler_(scheduler),
+        roster_(roster),
+        sessions_(sessions),
+        failures_(failures),
+        life_(life),
+        workers_(workers) {}
+
+  void results(worker_results& e);
+
+ private:
+  /// Put back, or the end of the closure when it was reported too often, or badly.
+  void dependency_lost(worker& w, slot c, failure f);
+  /// Whether a reported time-out was put back.
+  bool bear_timeout(worker& w, slot c, failure const& f);
+  std::string apply_result(worker& w, worker_result& r);
+
+  step_frame& step_;
+  closure_table& closures_;
+  core::scheduler& scheduler_;
+  worker_roster& roster_;
+  session_table& sessions_;
+  transient_failures& failures_;
+  closure_life& life_;
+  worker_events& workers_;
+};
+
+}  // namespace muster::core

@@ -1,0 +1,108 @@
+// A worker whose connection broke without a good-bye is away: shown LATE, sent nothing, and what it
+// may be executing stays RUNNING. What was only sent ahead, beyond its oldest `slots`, cannot have
+// been executing and goes back at once. A closure waits for a quarter of the time it has run, at
+// most reconnect_grace: whether the worker lives cannot be known, so what is staked on it stays
+// small beside the work that is saved. `holds` is in the order of dispatch, so the newest stops
+// waiting first.
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+#include "base/check.hpp"
+#include "server/core/moves/worker_events.hpp"
+
+namespace muster::core {
+
+time_point worker_events::waits_until(worker const& w, slot c) const {
+  constexpr auto work_per_wait = 4;
+  auto const ran = w.away_since - closures_[c].started;
+  return w.away_since + std::min(step_.config.reconnect_grace, ran / work_per_wait);
+}
+
+void worker_events::on_connection_lost(worker& w, std::string why) {
+  auto& t = *w.task;
+  auto& at = scheduler_.of(w.number);
+  w.away = true;
+  at.open = false;
+  w.away_since = step_.now;
+  count(w);
+  scheduler_.update(at);
+  while (at.holds.size > at.slots)
+    life_.put_back_closure(w, at.holds.back, false,
+                           {loss_reason::not_there, "the connection to its worker broke: " + why});
+  t.error = std::move(why);
+  roster_.tasks.away(step_.now, t);
+  step_.fx.remarks.push_back({remark_kind::worker_away, t.name(),
+                              t.error + "; " + std::to_string(at.holds.size) +
+                                  " closures that it may be running wait for it"});
+  stop_waiting(w);
+}
+
+void worker_events::stop_waiting(worker& w) {
+  auto& holds = scheduler_.of(w.number).holds;
+  while (holds.size > 0 && waits_until(w, holds.back) <= step_.now) {
+    blame(w, holds.back);
+    life_.put_back_closure(w, holds.back, true, {loss_reason::worker_lost, w.task->error});
+  }
+  w.alarm = never;
+  if (holds.size > 0) {
+    w.alarm = waits_until(w, holds.back);
+    return step_.alarms.set(w.alarm, alarm_kind::worker_return, raw(w.stream));
+  }
+  auto& t = *w.task;
+  step_.fx.remarks.push_back({remark_kind::worker_lost, t.name(), t.error});
+  lose(w, task_state::error, t.error);
+}
+
+void worker_events::blame(worker& w, slot c) {
+  w.task->suspects.push_back(closures_.id_of(c));
+}
+
+// Its process lives, so nothing that it ran has killed it.
+void worker_events::forgive(task_row& t) {
+  for (auto const id : t.suspects)
+    if (slot const c = closures_.find(id); c != no_slot && closures_[c].worker_failures > 0 &&
+                                           closures_[c].worker_failures < worker_failures_max)
+      --closures_[c].worker_failures;
+  t.suspects.clear();
+}
+
+// From the newest to the oldest, so that what goes back is in its old order at the head of the
+// queue. What the worker does not have never reached it, or its answer was lost on the way.
+void worker_events::hand_over(worker& from, worker& to, std::vector<held_closure> const& held,
+                              std::vector<std::uint32_t>& kept) {
+  std::unordered_map<closure_id, std::uint32_t> position;
+  for (std::uint32_t i = 0; i < held.size(); ++i) position.emplace(held[i].closure, i);
+  // Nobody reads its stream: stop requests are noted and sent on the new one.
+  from.away = true;
+  auto& old_seat = scheduler_.of(from.number);
+  auto& new_seat = scheduler_.of(to.number);
+  old_seat.open = false;
+  std::vector<slot> to_stop;
+  while (old_seat.holds.size > 0) {
+    slot const c = old_seat.holds.back;
+    auto& r = closures_[c];
+    auto const it = position.find(closures_.id_of(c));
+    if (it == position.end() || held[it->second].attempt != r.attempt ||
+        new_seat.holds.size >= new_seat.credits || !scheduler_.has_free(new_seat, c)) {
+      life_.put_back_closure(from, c, false,
+                             {loss_reason::not_there, "its worker came back without it"});
+      continue;
+    }
+    scheduler_.let_go(old_seat, c);
+    scheduler_.hold_first(new_seat, c);
+    r.worker = to.number;
+    scheduler_.reserve(new_seat, c);
+    if (sessions_.of(closures_[c].owner).delivery() == delivery::build)
+      building_.go_on_building(to, c);
+    kept.push_back(it->second);
+    if (r.stop_requested) to_stop.push_back(c);
+  }
+  std::sort(kept.begin(), kept.end());
+  for (slot const c : to_stop)
+    step_.fx.stop_requests.push_back({to.stream, closures_.id_of(c), closures_[c].attempt});
+  scheduler_.update(new_seat);
+}
+
+}  // namespace muster::core

@@ -1,0 +1,233 @@
+// Workers attach, drain and are lost.
+#include "server/core/moves/worker_events.hpp"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+#include "base/check.hpp"
+
+namespace muster::core {
+
+void worker_events::attach(worker_attached& e) {
+  auto const refuse = [&](status why) {
+    step_.fx.disconnects.push_back({e.stream, std::move(why), false});
+  };
+  if (step_.stopping) return refuse({code::unavailable, "the server is shutting down"});
+  check(!roster_.find(e.stream), "a stream attaches once");
+  auto& spec = e.spec;
+  if (spec.functions.size() > step_.config.functions_per_worker_max)
+    return refuse(
+        {code::resource_exhausted, "the worker declares " + std::to_string(spec.functions.size()) +
+                                       " functions, the limit is " +
+                                       std::to_string(step_.config.functions_per_worker_max)});
+  std::vector<function_id> ids;
+  for (auto const& f : spec.functions) {
+    auto const id = book_.functions.intern(f);
+    if (!id) return refuse(id.error());
+    ids.push_back(*id);
+  }
+  auto const row = roster_.tasks.admit(step_.now, spec);
+  if (!row) return refuse(row.error());
+  auto& t = **row;
+
+  if (t.state == task_state::error) step_.metrics.recovery.add(step_.now - t.since);
+
+  // The newest incarnation holds the task. The same one coming back means that its old stream is
+  // dead, though perhaps nobody has told us yet.
+  bool const returns = t.spec.incarnation == spec.incarnation;
+  if (t.worker && returns && step_.config.reconnect_grace == duration{})
+    disconnect(*t.worker, {code::aborted, t.name() + " attached again"}, false, task_state::error);
+  if (t.worker && !returns)
+    replace(*t.worker, t.name() + " was taken over by another incarnation on " + spec.host);
+  if (returns) forgive(t);
+  t.suspects.clear();
+
+  auto* const old = t.worker;
+  auto& w = roster_.add(e.stream, t);
+  w.draining = old && old->draining;
+  auto const later = returns ? duration{} : start_delay(t.index);
+  if (later > duration{}) w.starts_at = step_.now + later;
+  if (old) w.starts_at = old->starts_at;
+  w.waiting = w.starts_at > step_.now;
+  if (w.waiting) step_.alarms.set(w.starts_at, alarm_kind::worker_start, raw(w.stream));
+  w.place = places_.add(t.name(), spec.incarnation, spec.host);
+  roster_.tasks.arrived(step_.now, t, std::move(spec));
+  roster_.serve(w);
+  t.functions = ids;
+
+  seat at;
+  at.stream = w.stream;
+  at.number = w.number;
+  at.job = t.job;
+  at.index = t.index;
+  at.labels = t.spec.labels;
+  at.free = at.resources = t.spec.resources;
+  at.credits = std::clamp(t.spec.credits, 1u, step_.config.credits_max);
+  at.slots = std::min(std::max(1u, t.spec.slots), at.credits);
+  at.window =
+      old ? std::clamp(scheduler_.of((*old).number).window, at.slots, at.credits) : at.slots;
+  at.open = w.open();
+  auto& seated = scheduler_.add(std::move(at));
+  building_.expect_components(w);
+  scheduler_.reconsider(seated);
+  scheduler_.place(seated, ids);
+  count(w);
+  step_.fx.welcomes.push_back({w.stream,
+                               t.job,
+                               t.index,
+                               seated.credits,
+                               step_.config.heartbeat_interval(),
+                               {},
+                               step_.config.reconnect_grace});
+  if (old) come_back(*old, w, e.held);
+}
+
+// The worker's new stream takes the place of its old one.
+void worker_events::come_back(worker& old, worker& w, std::vector<held_closure> const& held) {
+  auto& t = *w.task;
+  if (!old.away)
+    step_.fx.disconnects.push_back(
+        {old.stream, {code::aborted, t.name() + " attached again"}, false});
+  auto const had = scheduler_.of(old.number).holds.size;
+  auto& kept = step_.fx.welcomes.back().kept;
+  hand_over(old, w, held, kept);
+  retire(old);
+  dismiss(old);
+  ++t.reconnects;
+  if (w.draining) step_.fx.drain_requests.push_back({w.stream});
+  step_.fx.remarks.push_back({remark_kind::worker_returned, t.name(),
+                              "came back after its connection broke: goes on with " +
+                                  std::to_string(kept.size()) + " of " + std::to_string(had) +
+                                  " closures"});
+}
+
+// Another incarnation has the task now; nobody waits for the old one.
+void worker_events::replace(worker& old, std::string why) {
+  if (old.away) return lose(old, task_state::error, std::move(why));
+  disconnect(old, {code::already_exists, std::move(why)}, true, task_state::error);
+}
+
+// From the newest to the oldest, each to the head: the queue ends up in its old order. Only what
+// the worker can have been executing, its oldest `slots`, counts as a suspect in its death.
+void worker_events::lose(worker& w, task_state as, std::string why) {
+  auto& t = *w.task;
+  bool const clean = as == task_state::disconnected;
+  if (!clean) ++step_.metrics.worker_failures;
+  bool const was_away = w.away;
+  retire(w);  // before anything is queued again
+  auto& at = scheduler_.of(w.number);
+  while (at.holds.size > 0) {
+    slot const c = at.holds.back;
+    bool const suspect = !clean && at.holds.size <= at.slots;
+    if (suspect && was_away) blame(w, c);
+    life_.put_back_closure(w, c, suspect, {loss_reason::worker_lost, why});
+  }
+  builds_.lose({t.job, t.index}, w.stream,
+               {failure_kind::worker_lost, "", "worker lost: " + why, "", t.name(), 0}, step_.now);
+  dismiss(w);
+  roster_.tasks.left(step_.now, t, as, std::move(why));
+}
+
+void worker_events::retire(worker& w) {
+  w.draining = true;
+  auto& at = scheduler_.of(w.number);
+  at.open = false;
+  count(w);
+  scheduler_.update(at);
+  scheduler_.remove(at);
+}
+
+void worker_events::dismiss(worker& w) {
+  if (w.alarm != never) step_.alarms.clear(w.alarm, alarm_kind::worker_return, raw(w.stream));
+  if (w.waiting) step_.alarms.clear(w.starts_at, alarm_kind::worker_start, raw(w.stream));
+  places_.release(w.place);
+  builds_.forget(w.stream);
+  scheduler_.forget(scheduler_.of(w.number));
+  roster_.erase(w);
+}
+
+duration worker_events::start_delay(std::int64_t index) const {
+  if (step_.config.start_delay == duration{}) return {};
+  auto const most = step_.config.start_delay_max > duration{}
+                        ? step_.config.start_delay_max
+                        : duration(std::chrono::hours(24 * 365));
+  return index > most / step_.config.start_delay ? most
+                                                 : std::min(most, step_.config.start_delay * index);
+}
+
+void worker_events::start(worker& w) {
+  w.waiting = false;
+  if (!builds_.to_build(w.stream).empty()) builds_.look_at(w.stream);
+  scheduler_.of(w.number).open = w.open();
+  scheduler_.update(scheduler_.of(w.number));
+}
+
+void worker_events::count(worker& w) {
+  if (w.serves() == w.counted) return;
+  w.counted = w.serves();
+  for (auto const f : scheduler_.of(w.number).placed->functions)
+    book_.functions[f].workers += w.counted ? 1u : ~0u;
+}
+
+void worker_events::disconnect(worker& w, status why, bool final, task_state as) {
+  auto const reason = why.message;
+  step_.fx.disconnects.push_back({w.stream, std::move(why), final});
+  lose(w, as, reason);
+}
+
+void worker_events::lose_silent(task_row& t) {
+  auto const ms = std::chrono::duration_cast<std::chrono::milliseconds>(step_.now - t.last_seen);
+  auto why = t.name() + " was silent for " + std::to_string(ms.count()) + " ms";
+  if (!t.worker->away)
+    return disconnect(*t.worker, {code::deadline_exceeded, std::move(why)}, false,
+                      task_state::error);
+  step_.fx.remarks.push_back({remark_kind::worker_lost, t.name(), why});
+  lose(*t.worker, task_state::error, std::move(why));
+}
+
+void worker_events::set_draining(worker& w) {
+  w.draining = true;
+  scheduler_.of(w.number).open = false;
+  count(w);
+  scheduler_.update(scheduler_.of(w.number));
+}
+
+void worker_events::alive(worker_alive const& e) {
+  if (auto* w = roster_.find(e.stream); w && !w->away) roster_.tasks.seen(step_.now, *w->task);
+}
+
+void worker_events::detached(worker_detached const& e) {
+  auto* w = roster_.find(e.stream);
+  if (!w || w->away) return;
+  bool const wait = e.may_return && !e.clean && !step_.stopping &&
+                    scheduler_.of((*w).number).holds.size > 0 &&
+                    step_.config.reconnect_grace > duration{};
+  if (wait)
+    on_connection_lost(*w, e.reason);
+  else
+    lose(*w, e.clean ? task_state::disconnected : task_state::error, e.reason);
+}
+
+void worker_events::drain(worker_drain const& e) {
+  auto* w = roster_.find(e.stream);
+  if (!w || w->away) return;
+  roster_.tasks.seen(step_.now, *w->task);
+  set_draining(*w);
+  if (e.tell) step_.fx.drain_requests.push_back({w->stream});
+}
+
+void worker_events::drain_by_name(drain_task const& e) {
+  auto* t = roster_.tasks.find(e.job, e.index);
+  if (!t)
+    return step_.answer(e.call,
+                        {code::not_found, "no task " + e.job + ":" + std::to_string(e.index)});
+  if (!t->worker)
+    return step_.answer(e.call, {code::failed_precondition, t->name() + " is not connected"});
+  set_draining(*t->worker);
+  if (!t->worker->away) step_.fx.drain_requests.push_back({t->worker->stream});
+  step_.answer(e.call, {});
+}
+
+}  // namespace muster::core

@@ -1,0 +1,97 @@
+// Workers come, fall silent, leave and come back. The rule behind all of it: a closure is held by
+// at most one stream, and only that stream may answer it.
+//
+//   attached ──broke──► away ──same incarnation──► attached: what both sides have goes on
+//                        │ │
+//                        │ └── a closure has waited long enough ──► back to the queue
+//                        └── nothing left to wait for, or another incarnation ──► lost
+//
+// Owned by the coordinator, used within a step; engine thread only.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "server/core/closures/closure_book.hpp"
+#include "server/core/moves/build_orders.hpp"
+#include "server/core/moves/closure_life.hpp"
+#include "server/core/moves/step_frame.hpp"
+#include "server/core/per_worker/component_builds.hpp"
+#include "server/core/records/closure_table.hpp"
+#include "server/core/records/place_table.hpp"
+#include "server/core/scheduling/scheduler.hpp"
+#include "server/core/sessions/session_table.hpp"
+#include "server/core/workers/worker_roster.hpp"
+
+namespace muster::core {
+
+class worker_events {
+ public:
+  worker_events(step_frame& step, closure_table& closures, place_table& places, closure_book& book,
+                core::scheduler& scheduler, worker_roster& roster, component_builds& builds,
+                session_table& sessions, closure_life& life, build_orders& building)
+      : step_(step),
+        closures_(closures),
+        places_(places),
+        book_(book),
+        scheduler_(scheduler),
+        roster_(roster),
+        builds_(builds),
+        sessions_(sessions),
+        life_(life),
+        building_(building) {}
+
+  time_point waits_until(worker const& w, slot c) const;
+  /// Puts back what has waited long enough; the worker is lost when that was the last.
+  void stop_waiting(worker& w);
+  void sweep(duration pause);
+  void attach(worker_attached& e);
+  /// Its staggered start has come.
+  void start(worker& w);
+  void disconnect(worker& w, status why, bool final, task_state as);
+  void alive(worker_alive const& e);
+  void detached(worker_detached const& e);
+  void drain(worker_drain const& e);
+  void drain_by_name(drain_task const& e);
+
+ private:
+  void on_connection_lost(worker& w, std::string why);
+  /// The closure counts this loss; see forgive.
+  void blame(worker& w, slot c);
+  void forgive(task_row& t);
+  /// What the same incarnation still has goes on with `to`, the rest goes back. `kept`: positions
+  /// in `held`.
+  void hand_over(worker& from, worker& to, std::vector<held_closure> const& held,
+                 std::vector<std::uint32_t>& kept);
+  /// Something waits that can run only there.
+  bool awaited(task_row const& t);
+  /// Lost for longer than the recovery timeout: what can run only there fails.
+  void give_up(task_row& t);
+  void come_back(worker& old, worker& w, std::vector<held_closure> const& held);
+  void replace(worker& old, std::string why);
+  /// The worker leaves the roster; what it held goes back to the head of the queues.
+  void lose(worker& w, task_state as, std::string why);
+  /// No more closures for it.
+  void retire(worker& w);
+  /// Forgets it; the row stays. REQUIRES: it is retired and holds nothing.
+  void dismiss(worker& w);
+  duration start_delay(std::int64_t index) const;
+  /// After `draining` or `away` changed: whether it is one of those that have its functions.
+  void count(worker& w);
+  void lose_silent(task_row& t);
+  void set_draining(worker& w);
+
+  step_frame& step_;
+  closure_table& closures_;
+  place_table& places_;
+  closure_book& book_;
+  core::scheduler& scheduler_;
+  worker_roster& roster_;
+  component_builds& builds_;
+  session_table& sessions_;
+  closure_life& life_;
+  build_orders& building_;
+};
+
+}  // namespace muster::core

@@ -1,0 +1,145 @@
+// PerWorkerValues: values that each worker builds for itself by a function and keeps under a
+// handle.
+//
+//   (new incarnation attaches)                  built, or the builder failed
+//        NOT_READY  ──────────────────────────────────────────► READY (value or error)
+//            ▲                                                     │ worker lost
+//            └───────────── next incarnation ───────────── ABORTED ◄
+//
+// The values themselves never come here; workers drop theirs when they are told or end. Builds that
+// are to be sent wait here by stream. Knows no worker but by task and stream. Owned by the
+// coordinator; engine thread only. Limit: config::per_worker_values_max.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/core/api/blob.hpp"
+#include "server/core/api/id_text.hpp"
+#include "server/core/api/model.hpp"
+
+namespace muster::core {
+
+/// One worker's component.
+struct per_worker_component {
+  stream_id stream{};  // that builds or holds it; none when aborted
+  value_state state = value_state::not_ready;
+  std::optional<failure> error;  // READY and failed, or why it was aborted
+  closure_id build{};            // while it is sent
+  std::uint32_t losses = 0;      // workers that died while they built it, in a row
+  core::incarnation suspect{};   // lost while it built it; it has died if another one comes
+  time_point since{};
+};
+
+struct per_worker_entry {
+  per_worker_id id{};
+  std::string name;
+  function_id function{};
+  blob args;
+  session_id owner{};       // none: lives until it is deleted
+  std::uint64_t token = 0;  // the owner's number for it
+  time_point created{};
+  bool released = false;    // goes when nobody uses it any more
+  std::uint64_t users = 0;  // unfinished closures that need it
+  /// By task; at most as many as the registry has rows.
+  std::map<std::pair<std::string, std::int64_t>, per_worker_component> components;
+};
+
+class component_builds {
+ public:
+  /// `first`: handles begin above it. The time of the start does: workers outlive a server, and a
+  /// handle of the one before must not pass for one of this.
+  explicit component_builds(std::uint64_t first) : first_(first), last_(first) {}
+
+  per_worker_entry& add() {
+    auto& e = entries_[per_worker_id{++last_}];
+    e.id = per_worker_id{last_};
+    return e;
+  }
+  per_worker_entry* find(per_worker_id id) {
+    auto const it = entries_.find(id);
+    return it == entries_.end() ? nullptr : &it->second;
+  }
+  per_worker_entry const* find(per_worker_id id) const {
+    auto const it = entries_.find(id);
+    return it == entries_.end() ? nullptr : &it->second;
+  }
+  /// Of an owner's number; a table's walk, as few owners have many.
+  per_worker_entry* find(session_id owner, std::uint64_t token) {
+    for (auto& [id, e] : entries_)
+      if (e.owner == owner && e.token == token && !e.released) return &e;
+    return nullptr;
+  }
+  void erase(per_worker_id id) { entries_.erase(id); }
+  bool was(per_worker_id id) const { return raw(id) > first_ && raw(id) <= last_; }
+
+  std::map<per_worker_id, per_worker_entry>& all() { return entries_; }
+  std::map<per_worker_id, per_worker_entry> const& all() const { return entries_; }
+
+  /// The values that a stream is to be sent the builds of, in order; sent before other closures.
+  std::vector<per_worker_id>& to_build(stream_id s) { return to_build_[s]; }
+  void build_later(stream_id s, per_worker_id v) {
+    auto& all = to_build_[s];
+    all.push_back(v);
+    if (all.size() == 1) waiting_.push_back(s);
+  }
+  /// Streams with something to build are looked at in the next dispatch.
+  void look_at(stream_id s) { waiting_.push_back(s); }
+  bool any_waits() const { return !waiting_.empty(); }
+  std::vector<stream_id> take_waiting() { return std::exchange(waiting_, {}); }
+  /// True: it was about to be built there.
+  bool do_not_build(stream_id s, per_worker_id v) {
+    auto const it = to_build_.find(s);
+    return it != to_build_.end() && std::erase(it->second, v) > 0;
+  }
+  void forget(stream_id s) { to_build_.erase(s); }
+
+  /// Every component of it was on a task that is lost.
+  static bool lost_everywhere(per_worker_entry const& v) {
+    return !v.components.empty() &&
+           std::all_of(v.components.begin(), v.components.end(),
+                       [](auto const& entry) { return entry.second.stream == stream_id{}; });
+  }
+  /// What the stream keeps of the task is gone with its worker.
+  void lose(std::pair<std::string, std::int64_t> const& task, stream_id s, failure const& why,
+            time_point now) {
+    for (auto& [id, v] : entries_) {
+      auto const it = v.components.find(task);
+      if (it == v.components.end() || it->second.stream != s) continue;
+      auto& c = it->second;
+      c.state = value_state::aborted;
+      c.error = why;
+      c.stream = {};
+      c.build = {};
+      c.since = now;
+    }
+  }
+
+  /// Empty when all is in order between two steps.
+  std::string invalid() const {
+    for (auto const& [id, v] : entries_) {
+      if (v.released && v.users == 0) return text(id) + " is released, unused and kept";
+      for (auto const& [task, c] : v.components)
+        if ((c.state == value_state::aborted) != (c.stream == stream_id{}))
+          return text(id) + " is aborted beside a stream, or the other way round";
+    }
+    return {};
+  }
+  template <class Archive>
+  void walk(Archive& a) {
+    a(entries_, first_, last_, to_build_, waiting_);
+  }
+
+ private:
+  std::map<per_worker_id, per_worker_entry> entries_;
+  std::map<stream_id, std::vector<per_worker_id>> to_build_;
+  std::vector<stream_id> waiting_;
+  std::uint64_t first_;
+  std::uint64_t last_;
+};
+
+}  // namespace muster::core

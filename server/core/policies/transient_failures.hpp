@@ -1,0 +1,69 @@
+// Failures that a function reports and that are borne for a while: a lost dependency, such as a
+// parameter server that restarts, and time-outs. Each session counts its own in a sliding window;
+// the report that makes the number full is fatal, the ones before it put the closure back.
+//
+// Knows sessions by number and decides; it moves nothing. Owned by the coordinator; engine thread
+// only. Limits: config::dependencies_max names a session, of each the times up to the fatal one.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "server/core/api/config.hpp"
+#include "server/core/api/vocabulary.hpp"
+#include "server/core/records/numbers.hpp"
+
+namespace muster::core {
+
+class transient_failures {
+ public:
+  explicit transient_failures(config const& c) : config_(c) {}
+
+  /// What a reported loss of dependencies means.
+  struct verdict {
+    struct count {
+      std::string dependency;
+      std::size_t reports = 0;  // within the window, this one included
+    };
+    std::vector<count> counts;       // of all that it names, sorted
+    std::vector<std::string> fatal;  // those that were reported too often; none: it is borne…
+    duration pause{};                // …and the closure runs again after this
+  };
+  /// REQUIRES: f is not wrong.
+  verdict dependencies_lost(session_number s, failure const& f, time_point now);
+  /// Why the failure cannot be taken; empty when it can. `exists`: a task that is not declared
+  /// does.
+  using known_task = std::function<bool(std::string const& job, std::int64_t index)>;
+  std::string wrong(failure const& f, known_task const& exists) const;
+  /// Reports that are fatal within the window.
+  std::size_t dependency_limit() const;
+
+  /// Whether a reported time-out is put back. `workers`: that are present.
+  bool bears_timeout(session_number s, std::uint32_t workers, time_point now);
+
+  /// The session is gone.
+  void forget(session_number s) { sessions_.erase(s); }
+
+  /// Empty when all is in order.
+  std::string invalid() const;
+  template <class Archive>
+  void walk(Archive& a) {
+    a(sessions_);
+  }
+
+ private:
+  using report_times = std::deque<time_point>;  // oldest first
+  struct session_reports {
+    std::map<std::string, report_times> dependencies;
+    report_times timeouts;  // at most as many as are borne
+  };
+  std::size_t count(session_reports& of, std::string const& dependency, time_point now);
+
+  config const& config_;
+  std::map<session_number, session_reports> sessions_;  // that have reported anything
+};
+
+}  // namespace muster::core

@@ -1,0 +1,231 @@
+// Every closure the server knows, one record each, in chunks that never move. The ground that the
+// sub-models of the core stand on: a field belongs to the one that is named beside it.
+//
+// A closure_id is slot | generation << 32, so look-up is an index and a compare, and an id of a
+// forgotten closure is recognised. Records link themselves into lists by slot number (a lane of a
+// session's queue, or what a worker holds), so moving a closure allocates nothing.
+//
+// Owned by the coordinator; engine thread only. Bounded by config::closures_max.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/check.hpp"
+#include "server/core/api/id_text.hpp"
+#include "server/core/api/model.hpp"
+#include "server/core/records/numbers.hpp"
+
+namespace muster::core {
+
+using slot = std::uint32_t;
+inline constexpr slot no_slot = ~slot{0};
+
+struct attempt_record {
+  std::uint32_t attempt = 0;
+  std::uint32_t place = 0;  // in the place_table
+  time_point started{};
+  time_point ended{};
+  std::string outcome;
+};
+
+/// What only few closures have.
+struct closure_details {
+  core::failure failure;
+  std::vector<attempt_record> lost;  // attempts that were not the last, oldest first
+  std::shared_ptr<closure_extras const> extras;
+  std::shared_ptr<std::vector<blob>> inputs;  // values so far, by position
+  std::vector<closure_id> input_ids;          // by position
+  std::vector<closure_id> dependents;         // closures that wait for this one; may be gone
+  std::uint32_t inputs_missing = 0;
+  std::uint64_t gang = 0;     // in the gang_table, until it starts; 0: none
+  std::uint32_t retries = 0;  // user errors that were tried again
+  time_point start_at{};      // not dispatched before
+  time_point deadline = never;
+  time_point ready_at{};  // when it could be dispatched last; epoch: when it was created
+};
+
+/// Where the value of an ended closure is; see value_store.hpp.
+enum class value_place : std::uint8_t { memory, writing, disk, gone };
+
+/// What is remembered of a value that was released.
+struct release_note {
+  release_reason why{};
+  time_point at{};
+};
+
+struct closure_record {
+  session_number owner{};  // none: the slot is free
+  worker_number worker{};  // while running
+  std::unique_ptr<closure_details> details;
+  blob args;
+  blob value;  // values
+  std::uint64_t token = 0;
+  time_point created{};
+  time_point started{};   // of the newest attempt
+  time_point finished{};  // when it ended; once the slot is free, when it was released
+  std::uint32_t generation = 1;
+  slot previous = no_slot;  // of the list that it is in, and…
+  slot next = no_slot;      // …next; of the free slots, too
+  std::uint32_t order = 0;  // position in its session
+  std::uint32_t lane = 0;   // scheduling: of its session
+  std::uint32_t attempt = 0;
+  std::uint32_t place = ~0u;  // where the newest attempt ran
+  function_id function{};
+  closure_state state = closure_state::queued;
+  std::uint8_t worker_failures = 0;
+  bool delayed : 1 = false;    // queued, and waits for its start rather than for a worker
+  bool ganged : 1 = false;     // queued, and waits for its gang to start
+  bool timed_out : 1 = false;  // its deadline has passed while it ran
+  bool stop_requested : 1 = false;
+  bool awaited : 1 = false;                     // a parked call waits for it
+  bool released : 1 = false;                    // of a holding session: nobody wants the value
+  value_place where : 2 = value_place::memory;  // values
+  release_reason why_released{};                // once the slot is free
+
+  bool deferred() const { return delayed || ganged || state == closure_state::blocked; }
+
+  closure_details& with_details() {
+    if (!details) details = std::make_unique<closure_details>();
+    return *details;
+  }
+
+  template <class Archive>
+  void walk(Archive& a) {
+    std::uint8_t bits =
+        static_cast<std::uint8_t>(delayed | ganged << 1 | timed_out << 2 | stop_requested << 3 |
+                                  awaited << 4 | released << 5 | static_cast<unsigned>(where) << 6);
+    a(owner, worker, details, args, value, token, created, started, finished, generation);
+    a(previous, next, order, lane, attempt, place, function, state, worker_failures, bits);
+    a(why_released);
+    if constexpr (Archive::loading) {
+      delayed = bits & 1, ganged = bits >> 1 & 1, timed_out = bits >> 2 & 1;
+      stop_requested = bits >> 3 & 1, awaited = bits >> 4 & 1, released = bits >> 5 & 1;
+      where = static_cast<value_place>(bits >> 6);
+    }
+  }
+};
+static_assert(sizeof(closure_record) <= 104, "the memory of a queued closure is a promise");
+
+/// A list of records through their own links.
+struct slot_list {
+  slot front = no_slot;
+  slot back = no_slot;
+  std::uint32_t size = 0;
+};
+
+class closure_table {
+ public:
+  closure_record& operator[](slot s) { return chunks_[s / chunk_size][s % chunk_size]; }
+  closure_record const& operator[](slot s) const { return chunks_[s / chunk_size][s % chunk_size]; }
+
+  closure_id id_of(slot s) const {
+    return closure_id{std::uint64_t{(*this)[s].generation} << 32 | s};
+  }
+  static slot slot_of(closure_id id) { return static_cast<slot>(raw(id)); }
+
+  /// Slot of a living closure, or no_slot.
+  slot find(closure_id id) const {
+    slot const s = slot_of(id);
+    if (s >= used_) return no_slot;
+    auto const& r = (*this)[s];
+    return r.owner != session_number{} && r.generation == raw(id) >> 32 ? s : no_slot;
+  }
+
+  slot allocate(session_number owner) {
+    slot s = free_;
+    if (s != no_slot) {
+      free_ = (*this)[s].next;
+    } else {
+      s = used_++;
+      if (s / chunk_size == chunks_.size())
+        chunks_.push_back(std::make_unique<closure_record[]>(chunk_size));
+    }
+    auto& r = (*this)[s];
+    r.owner = owner;
+    r.next = no_slot;
+    r.finished = {};  // the note of the one before; see release
+    ++size_;
+    return s;
+  }
+
+  /// The note stays until the slot is used again. REQUIRES: in no list.
+  void release(slot s, release_note note) {
+    auto& r = (*this)[s];
+    check(r.owner != session_number{}, "a closure is released once");
+    auto const generation = next_generation(r.generation);
+    r = closure_record{};
+    r.generation = generation;
+    r.finished = note.at;
+    r.why_released = note.why;
+    r.next = free_;
+    free_ = s;
+    --size_;
+  }
+
+  /// Of a released closure whose slot nobody has used since.
+  std::optional<release_note> note_of(closure_id id) const {
+    slot const s = slot_of(id);
+    if (s >= used_) return {};
+    auto const& r = (*this)[s];
+    if (r.owner != session_number{} ||
+        r.generation != next_generation(static_cast<std::uint32_t>(raw(id) >> 32)))
+      return {};
+    return release_note{r.why_released, r.finished};
+  }
+
+  std::size_t size() const { return size_; }
+  slot used() const { return used_; }
+  /// Every living closure, by slot.
+  template <class F>
+  void for_each(F f) const {
+    for (slot s = 0; s < used_; ++s)
+      if ((*this)[s].owner != session_number{}) f(s, (*this)[s]);
+  }
+
+  void push_back(slot_list& l, slot s) {
+    auto& r = (*this)[s];
+    r.previous = l.back;
+    r.next = no_slot;
+    (l.back == no_slot ? l.front : (*this)[l.back].next) = s;
+    l.back = s;
+    ++l.size;
+  }
+  void push_front(slot_list& l, slot s) {
+    auto& r = (*this)[s];
+    r.previous = no_slot;
+    r.next = l.front;
+    (l.front == no_slot ? l.back : (*this)[l.front].previous) = s;
+    l.front = s;
+    ++l.size;
+  }
+  void remove(slot_list& l, slot s) {
+    auto& r = (*this)[s];
+    (r.previous == no_slot ? l.front : (*this)[r.previous].next) = r.next;
+    (r.next == no_slot ? l.back : (*this)[r.next].previous) = r.previous;
+    r.previous = r.next = no_slot;
+    --l.size;
+  }
+
+  template <class Archive>
+  void walk(Archive& a) {
+    a(used_, free_, size_);
+    if constexpr (Archive::loading) {
+      chunks_.resize((used_ + chunk_size - 1) / chunk_size);
+      for (auto& chunk : chunks_) chunk = std::make_unique<closure_record[]>(chunk_size);
+    }
+    for (slot s = 0; s < used_; ++s) a((*this)[s]);
+  }
+
+ private:
+  static constexpr slot chunk_size = 4096;
+  static std::uint32_t next_generation(std::uint32_t g) { return g + 1 == 0 ? 1 : g + 1; }
+
+  std::vector<std::unique_ptr<closure_record[]>> chunks_;
+  slot free_ = no_slot;
+  slot used_ = 0;
+  std::size_t size_ = 0;
+};
+
+}  // namespace muster::core

@@ -1,0 +1,180 @@
+// The rings of the placement classes, and whose turn comes next.
+#include "server/core/scheduling/placement.hpp"
+
+#include <algorithm>
+
+namespace muster::core {
+
+placement_class& placement::class_for(class_key key, bool& created) {
+  auto const known = classes_.find(key);
+  created = known == classes_.end();
+  if (!created) return *known->second;
+  std::uint32_t index = next_index_;
+  if (free_indexes_.empty()) {
+    ++next_index_;
+  } else {
+    index = free_indexes_.back();
+    free_indexes_.pop_back();
+  }
+  auto& c = make_class(std::move(key), index);
+  for (auto const f : c.functions) {
+    if (raw(f) >= classes_of_.size()) classes_of_.resize(raw(f) + std::size_t{1});
+    classes_of_[raw(f)].push_back(&c);
+  }
+  return c;
+}
+
+placement_class& placement::make_class(class_key key, std::uint32_t index) {
+  auto& c = *classes_.emplace(key, std::make_unique<placement_class>(index)).first->second;
+  c.functions = std::move(key.first);
+  c.satisfied = std::move(key.second);
+  if (!c.functions.empty()) c.has.resize(raw(c.functions.back()) + std::size_t{1});
+  for (auto const f : c.functions) c.has[raw(f)] = true;
+  if (!c.satisfied.empty()) c.meets.resize(c.satisfied.back() + std::size_t{1});
+  for (auto const r : c.satisfied) c.meets[r] = true;
+  return c;
+}
+
+void placement::remove(seat& w) {
+  auto& c = *w.placed;
+  if (w.ready == readiness::idle) c.idle.remove(w);
+  if (w.ready == readiness::ahead) c.ahead.remove(w);
+  w.ready = readiness::none;
+  w.placed = nullptr;
+  if (--c.workers > 0) return;
+
+  while (!c.sessions.empty()) c.sessions.remove(c.sessions.front());
+  for (auto const f : c.functions) std::erase(classes_of_[raw(f)], &c);
+  std::erase(dirty_, &c);
+  free_indexes_.push_back(c.index);
+  classes_.erase(class_key(c.functions, c.satisfied));
+}
+
+void placement::update(seat& w) {
+  auto const wanted = w.wanted();
+  if (wanted == w.ready) return;
+  auto& c = *w.placed;
+  if (w.ready == readiness::idle) c.idle.remove(w);
+  if (w.ready == readiness::ahead) c.ahead.remove(w);
+  w.ready = wanted;
+  if (wanted == readiness::none) return;
+  (wanted == readiness::idle ? c.idle : c.ahead).push_back(w);
+  mark(c);
+}
+
+void placement::mark(placement_class& c) {
+  if (c.dirty || c.sessions.empty() || (c.idle.empty() && c.ahead.empty())) return;
+  c.dirty = true;
+  dirty_.push_back(&c);
+}
+
+void placement::announce(session_queue& s, placement_class& c) {
+  if (c.sessions.contains(s)) return;
+  auto const runnable = [&](lane const& l) { return l.queue.size > 0 && c.can_run(l); };
+  if (std::none_of(s.lanes.begin(), s.lanes.end(), runnable)) return;
+  c.sessions.push_back(s);
+  mark(c);
+}
+
+void placement::announce(session_queue& s, lane const& l) {
+  if (raw(l.function) >= classes_of_.size()) return;
+  for (auto* c : classes_of_[raw(l.function)]) {
+    if (!c->can_run(l)) continue;
+    if (!c->sessions.contains(s)) c->sessions.push_back(s);
+    mark(*c);
+  }
+}
+
+void placement::push_back(session_queue& s, slot c) {
+  auto& l = s.lanes[closures_[c].lane];
+  closures_.push_back(l.queue, c);
+  if (l.queue.size == 1) announce(s, l);
+}
+
+void placement::push_front(session_queue& s, slot c) {
+  auto& l = s.lanes[closures_[c].lane];
+  closures_.push_front(l.queue, c);
+  if (l.queue.size == 1) announce(s, l);
+}
+
+void placement::unqueue(session_queue& s, slot c) {
+  closures_.remove(s.lanes[closures_[c].lane].queue, c);
+}
+
+void placement::forget(session_queue& s) {
+  for (auto const& [key, c] : classes_)
+    if (c->index < s.turns.size()) c->sessions.remove(s);
+}
+
+void placement::take(session_queue& s, placement_class const& c, std::uint32_t max,
+                     std::vector<slot>& run) {
+  // Orders are compared by distance, so that they may wrap in a session that lives long.
+  auto const before = [](std::uint32_t a, std::uint32_t b) {
+    return static_cast<std::int32_t>(a - b) < 0;
+  };
+  auto const ahead_of = [&](lane const& a, lane const& b) {
+    if (a.priority != b.priority) return a.priority > b.priority;
+    return before(closures_[a.queue.front].order, closures_[b.queue.front].order);
+  };
+  while (run.size() < max) {
+    lane* first = nullptr;
+    lane* second = nullptr;
+    for (auto& l : s.lanes) {
+      if (l.queue.size == 0 || !c.can_run(l)) continue;
+      if (!first || ahead_of(l, *first)) {
+        second = first;
+        first = &l;
+      } else if (!second || ahead_of(l, *second)) {
+        second = &l;
+      }
+    }
+    if (!first || (first->single && !run.empty())) return;
+    max = first->single ? 1 : max;
+    do {
+      slot const taken = first->queue.front;
+      closures_.remove(first->queue, taken);
+      run.push_back(taken);
+    } while (run.size() < max && first->queue.size > 0 && (!second || ahead_of(*first, *second)));
+  }
+}
+
+seat* placement::next(std::vector<slot>& run) {
+  run.clear();
+  while (!dirty_.empty()) {
+    auto& c = *dirty_.back();
+    while (!c.sessions.empty() && !(c.idle.empty() && c.ahead.empty())) {
+      bool const idle = !c.idle.empty();
+      seat& w = idle ? c.idle.front() : c.ahead.front();
+      session_queue& s = c.sessions.front();
+      take(s, c, idle ? 1 : std::min(run_max, w.window - w.holds.size), run);
+      if (run.empty()) {
+        c.sessions.remove(s);
+        continue;
+      }
+      if (s.turns_left <= 1) {
+        s.turns_left = s.weight;
+        c.sessions.rotate();
+      } else {
+        --s.turns_left;
+      }
+      (idle ? c.idle : c.ahead).rotate();
+      return &w;
+    }
+    c.dirty = false;
+    dirty_.pop_back();
+  }
+  return nullptr;
+}
+
+std::string placement::violated_invariant() const {
+  for (auto const& [key, c] : classes_) {
+    if (c->workers == 0) return "a placement class without workers is kept";
+    if (c->dirty != (std::find(dirty_.begin(), dirty_.end(), c.get()) != dirty_.end()))
+      return "a placement class is marked but not listed";
+    if (!c->dirty && !c->sessions.empty() && !(c->idle.empty() && c->ahead.empty()))
+      return "a placement class has work and room and is not marked";
+  }
+  return {};
+}
+
+}  // namespace muster::core

@@ -1,0 +1,187 @@
+// Who runs what: matches queued closures with workers that have the function and room.
+//
+// Workers that declare the same functions and satisfy the same requirements (just now: a resource
+// that is in use is not there) form a *placement class*. A class keeps a ring of
+// workers with an idle slot, a ring of workers that may be sent closures ahead, and a ring of
+// sessions that have something for it. A turn takes one session and one worker, hands over one
+// closure (idle slot) or up to `run_max` (ahead), and moves both to the back of their ring (a
+// session of weight n after n turns): sessions share fairly, workers fill evenly, and the cost of a
+// closure does not depend on how many there are.
+//
+// Owned by the scheduler.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "server/core/scheduling/seat.hpp"
+#include "server/core/scheduling/session_queue.hpp"
+
+namespace muster::core {
+
+struct seat_turn {
+  ring_link<seat>& operator()(seat& w) const { return w.turn; }
+};
+struct session_turn {
+  std::uint32_t index = 0;
+  ring_link<session_queue>& operator()(session_queue& s) const {
+    if (s.turns.size() <= index) s.turns.resize(index + 1);
+    return s.turns[index];
+  }
+};
+
+struct placement_class {
+  explicit placement_class(std::uint32_t i) : index(i), sessions(session_turn{i}) {}
+
+  std::uint32_t index;
+  std::vector<function_id> functions;    // sorted
+  std::vector<std::uint32_t> satisfied;  // requirements, sorted
+  std::vector<bool> has;                 // by function number
+  std::vector<bool> meets;               // by requirement number
+  std::uint32_t workers = 0;
+  ring<seat, seat_turn> idle;
+  ring<seat, seat_turn> ahead;
+  ring<session_queue, session_turn> sessions;
+  bool dirty = false;
+
+  bool has_function(function_id f) const { return raw(f) < has.size() && has[raw(f)]; }
+  bool can_run(lane const& l) const {
+    return has_function(l.function) &&
+           (l.requirement == 0 || (l.requirement < meets.size() && meets[l.requirement]));
+  }
+};
+
+class placement {
+ public:
+  static constexpr std::uint32_t run_max = 64;
+
+  explicit placement(closure_table& closures) : closures_(closures) {}
+
+  /// `all`: every session, so that a new class learns who waits for it.
+  template <class Sessions>
+  void add(seat& w, std::vector<function_id> functions, Sessions&& all) {
+    std::sort(functions.begin(), functions.end());
+    functions.erase(std::unique(functions.begin(), functions.end()), functions.end());
+    enter(w, {std::move(functions), w.satisfied}, all);
+  }
+  /// `w.satisfied` has changed.
+  template <class Sessions>
+  void move(seat& w, Sessions&& all) {
+    auto functions = w.placed->functions;
+    remove(w);
+    enter(w, {std::move(functions), w.satisfied}, all);
+  }
+  void remove(seat& w);
+  /// After any change of what the worker holds, its window or its draining.
+  void update(seat& w);
+
+  void push_back(session_queue& s, slot c);
+  void push_front(session_queue& s, slot c);
+  void unqueue(session_queue& s, slot c);
+  /// The session is going: takes it out of every ring.
+  void forget(session_queue& s);
+
+  /// One turn: a worker with room and closures for it (unqueued, oldest first, at least one), or
+  /// null when nothing can be placed. The caller hands them over and calls `update`.
+  seat* next(std::vector<slot>& run);
+
+  /// Workers with an idle slot; `f` must not change them.
+  template <class F>
+  void for_each_idle(F f) const {
+    for (auto const& [key, c] : classes_) c->idle.for_each(f);
+  }
+
+  /// Kinds of workers that have the function.
+  std::size_t classes_with(function_id f) const {
+    return raw(f) < classes_of_.size() ? classes_of_[raw(f)].size() : 0;
+  }
+
+  std::string violated_invariant() const;
+
+  /// Saves the rings by the numbers and ids of who stands in them. `seats`: all, by number;
+  /// `queue_of`: a session's.
+  template <class Archive, class QueueOf>
+  void walk(Archive& a, std::vector<seat*> const& seats, QueueOf queue_of);
+
+ private:
+  struct saved_class {
+    std::vector<function_id> functions;
+    std::vector<std::uint32_t> satisfied;
+    std::uint32_t index = 0;
+    std::vector<worker_number> all, idle, ahead;
+    std::vector<session_id> sessions;
+  };
+  using class_key = std::pair<std::vector<function_id>, std::vector<std::uint32_t>>;
+
+  template <class Sessions>
+  void enter(seat& w, class_key key, Sessions&& all) {
+    bool created = false;
+    auto& c = class_for(std::move(key), created);
+    if (created)
+      for (session_queue& s : all) announce(s, c);
+    w.placed = &c;
+    ++c.workers;
+    update(w);
+  }
+  placement_class& class_for(class_key key, bool& created);
+  placement_class& make_class(class_key key, std::uint32_t index);
+  void announce(session_queue& s, placement_class& c);
+  void announce(session_queue& s, lane const& l);
+  void mark(placement_class& c);
+  /// Up to `max` closures of `s` that `c` can run, highest priority first, then lowest order; fewer
+  /// where another lane of the session comes first, one where it takes resources.
+  void take(session_queue& s, placement_class const& c, std::uint32_t max, std::vector<slot>& run);
+
+  closure_table& closures_;
+  std::vector<std::vector<placement_class*>> classes_of_;  // by function: whose workers have it
+  std::map<class_key, std::unique_ptr<placement_class>> classes_;
+  std::vector<std::uint32_t> free_indexes_;
+  std::uint32_t next_index_ = 0;
+  std::vector<placement_class*> dirty_;  // may have both a worker with room and work
+};
+
+template <class Archive, class QueueOf>
+void placement::walk(Archive& a, std::vector<seat*> const& seats, QueueOf queue_of) {
+  std::vector<saved_class> saved;
+  std::vector<std::uint32_t> dirty;
+  std::vector<std::vector<std::uint32_t>> by_function;
+  for (auto const& [key, c] : classes_) {
+    auto& s = saved.emplace_back(saved_class{c->functions, c->satisfied, c->index, {}, {}, {}, {}});
+    for (auto const* w : seats)
+      if (w && w->placed == c.get()) s.all.push_back(w->number);
+    c->idle.for_each([&](seat& w) { s.idle.push_back(w.number); });
+    c->ahead.for_each([&](seat& w) { s.ahead.push_back(w.number); });
+    c->sessions.for_each([&](session_queue& q) { s.sessions.push_back(q.id); });
+  }
+  for (auto const* c : dirty_) dirty.push_back(c->index);
+  for (auto const& classes : classes_of_) {
+    by_function.emplace_back();
+    for (auto const* c : classes) by_function.back().push_back(c->index);
+  }
+  a(saved, dirty, by_function, free_indexes_, next_index_);
+  if constexpr (Archive::loading) {
+    std::map<std::uint32_t, placement_class*> by_index;
+    auto const stand = [&](worker_number n, readiness where, auto& in) {
+      seats[raw(n)]->ready = where;
+      in.push_back(*seats[raw(n)]);
+    };
+    for (auto const& s : saved) {
+      auto& c = make_class({s.functions, s.satisfied}, s.index);
+      by_index.emplace(s.index, &c);
+      c.workers = static_cast<std::uint32_t>(s.all.size());
+      for (auto const n : s.all) seats[raw(n)]->placed = &c;
+      for (auto const n : s.idle) stand(n, readiness::idle, c.idle);
+      for (auto const n : s.ahead) stand(n, readiness::ahead, c.ahead);
+      for (auto const id : s.sessions) c.sessions.push_back(queue_of(id));
+    }
+    for (auto const i : dirty) dirty_.push_back(by_index.at(i)), dirty_.back()->dirty = true;
+    for (auto const& indexes : by_function) {
+      classes_of_.emplace_back();
+      for (auto const i : indexes) classes_of_.back().push_back(by_index.at(i));
+    }
+  }
+}
+
+}  // namespace muster::core

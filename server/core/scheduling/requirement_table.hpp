@@ -1,0 +1,99 @@
+// What closures ask of the worker that runs them, beside its function, as small numbers: a task, a
+// label, an amount of a resource, a PerWorkerValue that is built there.
+//
+// Owned by the scheduler. A number lives as long as a lane of some session names it.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/check.hpp"
+#include "server/core/api/ids.hpp"
+
+namespace muster::core {
+
+struct requirement {
+  std::string job;                                               // of the task; empty: any
+  std::int64_t index = -1;                                       // of the task; -1: any of the job
+  std::vector<std::pair<std::string, std::string>> labels;       // sorted; all must match
+  std::vector<std::pair<std::string, std::uint32_t>> resources;  // sorted; held while it runs
+  std::vector<per_worker_id> per_worker;                         // sorted; all must be built
+
+  bool empty() const {
+    return job.empty() && labels.empty() && resources.empty() && per_worker.empty();
+  }
+  auto operator<=>(requirement const&) const = default;
+};
+
+class requirement_table {
+ public:
+  /// Requirements in use at one time. Full: closures with a new one are refused
+  /// (RESOURCE_EXHAUSTED); see scheduler::room_for.
+  static constexpr std::size_t max = 4'096;
+
+  bool knows(requirement const& r) const { return numbers_.contains(r); }
+  /// Known and new ones; a new one lives once it is held.
+  std::pair<std::uint32_t, bool> intern(requirement r) {
+    auto const [it, added] = numbers_.try_emplace(std::move(r), 0);
+    if (!added) return {it->second, false};
+    std::uint32_t number = 0;
+    if (free_.empty()) {
+      entries_.emplace_back();
+      number = static_cast<std::uint32_t>(entries_.size());
+    } else {
+      number = free_.back();
+      free_.pop_back();
+    }
+    it->second = number;
+    entries_[number - 1] = {&it->first, 0};
+    return {number, true};
+  }
+  void hold(std::uint32_t number) { ++entries_[number - 1].holders; }
+  /// True when that was the last holder: the number is free now.
+  bool release(std::uint32_t number) {
+    auto& e = entries_[number - 1];
+    check(e.holders > 0, "a requirement is released by those who hold it");
+    if (--e.holders > 0) return false;
+    numbers_.erase(numbers_.find(*e.what));
+    e.what = nullptr;
+    free_.push_back(number);
+    return true;
+  }
+
+  requirement const& operator[](std::uint32_t number) const { return *entries_[number - 1].what; }
+  std::size_t size() const { return numbers_.size(); }
+  /// In order of their numbers.
+  template <class F>
+  void for_each(F f) const {
+    if (numbers_.empty()) return;
+    for (std::size_t i = 0; i < entries_.size(); ++i)
+      if (entries_[i].what) f(static_cast<std::uint32_t>(i + 1), *entries_[i].what);
+  }
+
+  template <class Archive>
+  void walk(Archive& a) {
+    std::vector<std::uint32_t> holders;
+    for (auto const& e : entries_) holders.push_back(e.holders);
+    a(numbers_, free_, holders);
+    if constexpr (Archive::loading) {
+      entries_.assign(holders.size(), {});
+      for (auto const& [what, number] : numbers_)
+        entries_[number - 1] = {&what, holders[number - 1]};
+    }
+  }
+
+ private:
+  struct entry {
+    requirement const* what = nullptr;  // null: the number is free
+    std::uint32_t holders = 0;          // lanes
+  };
+  std::map<requirement, std::uint32_t> numbers_;
+  std::vector<entry> entries_;
+  std::vector<std::uint32_t> free_;
+};
+
+}  // namespace muster::core

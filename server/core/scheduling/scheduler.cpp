@@ -1,0 +1,324 @@
+// Lanes, seats and what closures ask of their worker beside the function: a task, labels,
+// resources, PerWorkerValues. A worker's place (its placement class) follows what it satisfies just
+// now.
+#include "server/core/scheduling/scheduler.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace muster::core {
+
+namespace {
+
+/// Combinations of function, priority and requirement in one session. More: RESOURCE_EXHAUSTED.
+constexpr std::size_t lanes_max = 4'096;
+
+template <class T>
+std::vector<T> sorted(std::vector<T> v) {
+  std::sort(v.begin(), v.end());
+  v.erase(std::unique(v.begin(), v.end()), v.end());
+  return v;
+}
+
+template <class Pairs>
+auto amount_of(Pairs& pairs, std::string const& name) {
+  return std::find_if(pairs.begin(), pairs.end(), [&](auto const& p) { return p.first == name; });
+}
+
+requirement needs_of(closure_extras const& x) {
+  auto const& o = x.options;
+  return {o.task_job, o.task_index, sorted(o.labels), sorted(o.resources), sorted(x.per_worker)};
+}
+
+}  // namespace
+
+void scheduler::open(session_number n, session_id id, std::uint32_t weight) {
+  auto& q = queues_.open(n);
+  q.id = id;
+  q.weight = q.turns_left = weight;
+  in_order_.emplace(id, n);
+}
+
+void scheduler::close(session_number n) {
+  clear_lanes(n);
+  in_order_.erase(queues_[n].id);
+  queues_.close(n);
+}
+
+void scheduler::clear_lanes(session_number n) {
+  auto& q = queues_[n];
+  placement_.forget(q);
+  release_requirements(q);
+  q.lanes.clear();
+  q.lane_of.clear();
+}
+
+std::vector<std::reference_wrapper<session_queue>> scheduler::all_queues() {
+  std::vector<std::reference_wrapper<session_queue>> all;
+  all.reserve(in_order_.size());
+  for (auto const& [id, n] : in_order_) all.emplace_back(queues_[n]);
+  return all;
+}
+
+status scheduler::room_for(session_queue const* s, std::vector<closure_spec> const& specs) const {
+  std::set<std::tuple<function_id, std::int32_t, requirement>> lanes;
+  std::set<requirement> fresh;
+  closure_spec const* previous = nullptr;
+  for (auto const& spec : specs) {
+    if (!spec.extras) continue;
+    if (previous && previous->extras == spec.extras && previous->function == spec.function)
+      continue;
+    previous = &spec;
+    auto needs = needs_of(*spec.extras);
+    if (!needs.empty() && !requirements_.knows(needs)) fresh.insert(needs);
+    lanes.emplace(spec.function, spec.extras->options.priority, std::move(needs));
+  }
+  if (requirements_.size() + fresh.size() > requirement_table::max)
+    return {code::resource_exhausted,
+            "options: the server knows " + std::to_string(requirements_.size()) +
+                " different requirements of unforgotten jobs, its limit is " +
+                std::to_string(requirement_table::max)};
+  std::size_t added = lanes.size();
+  if (s)
+    for (auto const& [function, priority, needs] : lanes) {
+      auto const same = [&](lane const& l) {
+        return l.function == function && l.priority == priority &&
+               (l.requirement == 0 ? needs.empty() : requirements_[l.requirement] == needs);
+      };
+      if (lanes.size() + s->lanes.size() <= lanes_max) break;
+      added -= std::any_of(s->lanes.begin(), s->lanes.end(), same);
+    }
+  if (added + (s ? s->lanes.size() : 0) <= lanes_max) return {};
+  return {code::resource_exhausted,
+          "options: more than " + std::to_string(lanes_max) +
+              " combinations of function, priority and requirement in one job"};
+}
+
+std::uint32_t scheduler::lane_for(session_number n, closure_spec const& spec) {
+  auto& q = queues_[n];
+  if (!spec.extras) return q.lane_for(spec.function);
+  std::uint32_t number = 0;
+  bool fresh = false;
+  if (auto needs = needs_of(*spec.extras); !needs.empty())
+    std::tie(number, fresh) = requirements_.intern(std::move(needs));
+  if (fresh) {
+    requirements_.hold(number);  // until its lane does
+    for (auto const& [stream, w] : seats_)
+      if (satisfies(*w, requirements_[number])) reconsider(*w);
+  }
+  auto const before = q.lanes.size();
+  auto const at = q.lane_for(spec.function, spec.extras->options.priority, number);
+  if (q.lanes.size() == before || number == 0) return at;
+  if (!fresh) requirements_.hold(number);
+  q.lanes[at].single = !requirements_[number].resources.empty();
+  return at;
+}
+
+void scheduler::release_requirements(session_queue& q) {
+  for (auto const& l : q.lanes) {
+    if (l.requirement == 0 || !requirements_.release(l.requirement)) continue;
+    for (auto const& [stream, w] : seats_)
+      if (std::binary_search(w->satisfied.begin(), w->satisfied.end(), l.requirement))
+        reconsider(*w);
+  }
+}
+
+void scheduler::defer(slot c) {
+  auto& q = queues_[closures_[c].owner];
+  closures_.push_back(q.deferred, c);
+  ++q.lanes[closures_[c].lane].deferred;
+}
+
+void scheduler::end_deferral(slot c) {
+  auto& q = queues_[closures_[c].owner];
+  closures_.remove(q.deferred, c);
+  --q.lanes[closures_[c].lane].deferred;
+}
+
+seat& scheduler::add(seat s) {
+  auto owned = std::make_unique<seat>(std::move(s));
+  auto& w = *owned;
+  seats_.emplace(w.stream, std::move(owned));
+  enlist(w);
+  return w;
+}
+
+void scheduler::enlist(seat& w) {
+  if (raw(w.number) >= by_number_.size()) by_number_.resize(raw(w.number) + std::size_t{1});
+  by_number_[raw(w.number)] = &w;
+}
+
+void scheduler::place(seat& w, std::vector<function_id> functions) {
+  placement_.add(w, std::move(functions), all_queues());
+}
+
+void scheduler::forget(seat& w) {
+  check(w.holds.size == 0 && !w.placed, "a worker that goes has given back what it held");
+  by_number_[raw(w.number)] = nullptr;
+  seats_.erase(w.stream);
+}
+
+bool scheduler::satisfies(seat const& w, requirement const& r) const {
+  if (!r.job.empty() && (w.job != r.job || (r.index >= 0 && w.index != r.index))) return false;
+  for (auto const& l : r.labels)
+    if (std::find(w.labels.begin(), w.labels.end(), l) == w.labels.end()) return false;
+  for (auto const& [name, amount] : r.resources) {
+    auto const has = amount_of(w.free, name);
+    if (has == w.free.end() || has->second < amount) return false;
+  }
+  return std::all_of(r.per_worker.begin(), r.per_worker.end(), [&](per_worker_id v) {
+    return std::binary_search(w.built.begin(), w.built.end(), v);
+  });
+}
+
+void scheduler::reconsider(seat& w) {
+  std::vector<std::uint32_t> now_satisfied;
+  requirements_.for_each([&](std::uint32_t number, requirement const& r) {
+    if (satisfies(w, r)) now_satisfied.push_back(number);
+  });
+  if (now_satisfied == w.satisfied) return;
+  w.satisfied = std::move(now_satisfied);
+  if (w.placed) placement_.move(w, all_queues());
+}
+
+void scheduler::set_built(seat& w, per_worker_id v, bool built) {
+  auto const at = std::lower_bound(w.built.begin(), w.built.end(), v);
+  bool const there = at != w.built.end() && *at == v;
+  if (built && !there) w.built.insert(at, v);
+  if (!built && there) w.built.erase(at);
+}
+
+bool scheduler::has_free(seat const& w, slot c) const {
+  auto const& l = lane_of(c);
+  if (!l.single) return true;
+  auto const& wanted = requirements_[l.requirement].resources;
+  return std::all_of(wanted.begin(), wanted.end(), [&](auto const& needed) {
+    auto const has = amount_of(w.free, needed.first);
+    return has != w.free.end() && has->second >= needed.second;
+  });
+}
+
+void scheduler::hold(seat& w, slot c) {
+  closures_.push_back(w.holds, c);
+}
+
+void scheduler::hold_first(seat& w, slot c) {
+  closures_.push_front(w.holds, c);
+}
+
+void scheduler::reserve(seat& w, slot c) {
+  auto const& l = lane_of(c);
+  if (!l.single) return;
+  for (auto const& [name, amount] : requirements_[l.requirement].resources) {
+    auto const has = amount_of(w.free, name);
+    check(has != w.free.end() && has->second >= amount, "a worker has what is taken from it");
+    has->second -= amount;
+  }
+  reconsider(w);
+}
+
+void scheduler::let_go(seat& w, slot c) {
+  closures_.remove(w.holds, c);
+  auto const& l = lane_of(c);
+  if (!l.single) return;
+  for (auto const& [name, amount] : requirements_[l.requirement].resources)
+    amount_of(w.free, name)->second += amount;
+  reconsider(w);
+}
+
+std::string scheduler::unmet(std::string const& function, function_id f,
+                             requirement const& r) const {
+  std::vector<seat const*> left;
+  for (auto const& [stream, w] : seats_)
+    if (w->placed && w->placed->has_function(f)) left.push_back(w.get());
+  auto const keep = [&](auto holds) {
+    auto const before = left.size();
+    std::erase_if(left, [&](seat const* w) { return !holds(*w); });
+    return before > 0 && left.empty() ? before : 0;
+  };
+  auto const none = [&](std::size_t of, std::string what) {
+    return "of " + std::to_string(of) + (of == 1 ? " worker" : " workers") + " with '" + function +
+           "' none " + std::move(what);
+  };
+  if (auto const of = keep([&](seat const& w) {
+        return satisfies(w, {r.job, r.index, {}, {}, {}});
+      }))
+    return none(of, "is task " + r.job + (r.index < 0 ? "" : ":" + std::to_string(r.index)));
+  for (auto const& l : r.labels)
+    if (auto const of = keep([&](seat const& w) { return satisfies(w, {"", -1, {l}, {}, {}}); }))
+      return none(of, "has the label " + l.first + "=" + l.second);
+  for (auto const& [name, amount] : r.resources) {
+    auto const wanted = name + "=" + std::to_string(amount);
+    if (auto const of = keep([&](seat const& w) {
+          auto const has = amount_of(w.resources, name);
+          return has != w.resources.end() && has->second >= amount;
+        }))
+      return none(of, "has " + wanted);
+    if (auto const of = keep([&](seat const& w) {
+          return satisfies(w, {"", -1, {}, {{name, amount}}, {}});
+        }))
+      return none(of, "has " + wanted + " free");
+  }
+  for (auto const v : r.per_worker)
+    if (auto const of = keep([&](seat const& w) { return satisfies(w, {"", -1, {}, {}, {v}}); }))
+      return none(of, "has built " + text(v) + " yet");
+  return {};
+}
+
+std::string scheduler::misplaced(seat const& w) const {
+  auto const name = w.job + ":" + std::to_string(w.index);
+  std::vector<std::uint32_t> satisfied;
+  requirements_.for_each([&](std::uint32_t number, requirement const& r) {
+    if (satisfies(w, r)) satisfied.push_back(number);
+  });
+  if (satisfied != w.satisfied || satisfied != w.placed->satisfied)
+    return name + " stands in the wrong placement class";
+  if (w.ready != w.wanted()) return name + " stands in the wrong ring";
+  if (w.holds.size > w.credits) return name + " holds more than its credits";
+  std::map<std::string, std::uint32_t> taken;
+  for (slot c = w.holds.front; c != no_slot; c = closures_[c].next) {
+    if (closures_[c].worker != w.number) return name + " holds what runs elsewhere";
+    auto const& l = lane_of(c);
+    if (l.single)
+      for (auto const& [resource, amount] : requirements_[l.requirement].resources)
+        taken[resource] += amount;
+  }
+  for (auto const& [resource, amount] : w.free)
+    for (auto const& [declared, all] : w.resources)
+      if (resource == declared && amount + taken[resource] != all)
+        return name + " has free " + resource + ": " + std::to_string(amount) + ", counted " +
+               std::to_string(all - taken[resource]);
+  return {};
+}
+
+std::string scheduler::invalid(bool handing_out) const {
+  std::map<session_number, std::pair<std::uint32_t, std::uint32_t>> waiting;  // queued, deferred
+  std::string wrong;
+  closures_.for_each([&](slot, closure_record const& r) {
+    if (r.deferred()) ++waiting[r.owner].second;
+    if (r.state == closure_state::queued && !r.deferred()) ++waiting[r.owner].first;
+    if (r.ganged && (!r.details || !gangs.find(r.details->gang)))
+      wrong = "a closure waits for a gang that is gone";
+  });
+  queues_.for_each([&](session_number n, session_queue const& q) {
+    std::uint32_t queued = 0, deferred = 0;
+    for (auto const& l : q.lanes) queued += l.queue.size, deferred += l.deferred;
+    auto const [are_queued, are_deferred] = waiting[n];
+    if (queued != are_queued || deferred != are_deferred || q.deferred.size != deferred)
+      wrong = text(q.id) + " has other closures in its lanes than wait";
+  });
+  for (auto const& [stream, w] : seats_) {
+    if (auto misplaced_seat = misplaced(*w); !misplaced_seat.empty()) return misplaced_seat;
+    if (!handing_out || w->ready != readiness::idle) continue;
+    for (auto const& [id, n] : in_order_)
+      for (auto const& l : queues_[n].lanes)
+        if (l.queue.size > 0 && w->placed->can_run(l))
+          return w->job + ":" + std::to_string(w->index) + " is idle and " + text(id) +
+                 " has something for it";
+  }
+  if (!wrong.empty()) return wrong;
+  if (auto broken = gangs.invalid(); !broken.empty()) return broken;
+  return placement_.violated_invariant();
+}
+
+}  // namespace muster::core

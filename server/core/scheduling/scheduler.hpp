@@ -1,0 +1,135 @@
+// What waits for workers, and which worker gets it: the lanes of sessions, the seats of workers,
+// what closures require of them, and gangs. Placement brings both sides together; see there.
+//
+// It knows sessions and workers by their numbers alone and counts nothing: what a move means for
+// counts, records and effects is for the caller. A closure is queued in its lane, deferred (it
+// waits for a time, an input or its gang), held by a seat, or unknown here.
+//
+// Owned by the coordinator; engine thread only. Limits: those of requirement_table and gang_table,
+// lanes_max; sessions, closures and workers are bounded by who brings them.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <unordered_map>
+
+#include "base/status.hpp"
+#include "server/core/common/numbered.hpp"
+#include "server/core/common/walk_in_order.hpp"
+#include "server/core/scheduling/gang_table.hpp"
+#include "server/core/scheduling/placement.hpp"
+#include "server/core/scheduling/requirement_table.hpp"
+
+namespace muster::core {
+
+class scheduler {
+ public:
+  explicit scheduler(closure_table& closures) : closures_(closures), placement_(closures) {}
+
+  /// Sessions take turns in the order of `id` when a kind of workers is new.
+  void open(session_number n, session_id id, std::uint32_t weight);
+  /// REQUIRES: nothing of it is queued or deferred.
+  void close(session_number n);
+  /// It has ended: no more turns.
+  void end_turns(session_number n) { placement_.forget(queues_[n]); }
+  /// Forgets its lanes, which it does not need any more. REQUIRES: as close.
+  void clear_lanes(session_number n);
+  session_queue const& queue(session_number n) const { return queues_[n]; }
+  /// In order of the sessions' ids.
+  std::vector<std::reference_wrapper<session_queue>> all_queues();
+
+  /// Whether the lanes and requirements that these would bring fit. `s`: null for a new session.
+  status room_for(session_queue const* s, std::vector<closure_spec> const& closures) const;
+  /// The closure's lane, made where it is new. REQUIRES: room_for.
+  std::uint32_t lane_for(session_number n, closure_spec const& spec);
+  lane const& lane_of(slot c) const {
+    auto const& r = closures_[c];
+    return queues_[r.owner].lanes[r.lane];
+  }
+  requirement const& required(std::uint32_t number) const { return requirements_[number]; }
+
+  void push_back(slot c) { placement_.push_back(queues_[closures_[c].owner], c); }
+  void push_front(slot c) { placement_.push_front(queues_[closures_[c].owner], c); }
+  void unqueue(slot c) { placement_.unqueue(queues_[closures_[c].owner], c); }
+  void defer(slot c);
+  void end_deferral(slot c);
+
+  /// Not placed yet.
+  seat& add(seat s);
+  /// From now on it can be given closures.
+  void place(seat& w, std::vector<function_id> functions);
+  void remove(seat& w) { placement_.remove(w); }
+  /// REQUIRES: it holds nothing and was removed.
+  void forget(seat& w);
+  /// After any change of what the worker holds, its window, or whether it is open.
+  void update(seat& w) {
+    if (w.placed) placement_.update(w);
+  }
+  seat& of(worker_number n) const { return *by_number_[raw(n)]; }
+  seat* find(stream_id s) const {
+    auto const it = seats_.find(s);
+    return it == seats_.end() ? nullptr : it->second.get();
+  }
+  /// In the order of the roster.
+  std::unordered_map<stream_id, std::unique_ptr<seat>> const& seats() const { return seats_; }
+
+  bool satisfies(seat const& w, requirement const& r) const;
+  /// After any change of what the worker has: puts it where it belongs now.
+  void reconsider(seat& w);
+  void set_built(seat& w, per_worker_id v, bool built);
+
+  /// The worker holds the closure, the newest of its own (or the oldest), and what it needs.
+  bool has_free(seat const& w, slot c) const;
+  void hold(seat& w, slot c);
+  void hold_first(seat& w, slot c);
+  void reserve(seat& w, slot c);
+  /// The worker holds the closure no more: its resources are free again.
+  void let_go(seat& w, slot c);
+
+  /// One turn; see placement.
+  seat* next(std::vector<slot>& run) { return placement_.next(run); }
+
+  gang_table gangs;
+  static status valid_gangs(std::vector<closure_spec> const& specs);
+  /// Which worker would run which member, or nothing. `idle`: with what is free now; else with all
+  /// that they have. Greedy: the emptiest worker first.
+  std::vector<std::pair<slot, seat*>> plan(gang const& g, bool idle) const;
+  /// These workers get nothing new until a gang has started; instead of those before.
+  void keep_free(std::vector<stream_id> wanted);
+
+  /// By and by less strict: the first demand that no worker with the function meets, in words;
+  /// empty when one meets all.
+  std::string unmet(std::string const& function, function_id f, requirement const& r) const;
+
+  /// Empty when all is in order between two steps. `handing_out`: nothing may wait beside an idle
+  /// worker.
+  std::string invalid(bool handing_out) const;
+
+  template <class Archive>
+  void walk(Archive& a) {
+    a(queues_, in_order_, requirements_, gangs, reserved_);
+    walk_in_order(a, seats_);
+    if constexpr (Archive::loading)
+      for (auto const& [stream, w] : seats_) enlist(*w);
+    auto const queue_of = [this](session_id id) -> session_queue& {
+      return queues_[in_order_.at(id)];
+    };
+    placement_.walk(a, by_number_, queue_of);
+  }
+
+ private:
+  void enlist(seat& w);
+  void release_requirements(session_queue& q);
+  std::string misplaced(seat const& w) const;
+
+  closure_table& closures_;
+  core::placement placement_;
+  requirement_table requirements_;
+  numbered<session_number, session_queue> queues_;
+  std::map<session_id, session_number> in_order_;
+  std::unordered_map<stream_id, std::unique_ptr<seat>> seats_;
+  std::vector<seat*> by_number_;
+  std::vector<stream_id> reserved_;  // for the oldest gang
+};
+
+}  // namespace muster::core

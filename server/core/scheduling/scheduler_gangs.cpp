@@ -1,0 +1,148 @@
+// Gang placement: k closures get k idle slots in one step, or none gets any. The plan is greedy,
+// the emptiest worker first. A gang that has waited for its patience has the workers that it could
+// run on kept free of new closures, if all of them together are large enough.
+#include <algorithm>
+
+#include "server/core/scheduling/scheduler.hpp"
+
+namespace muster::core {
+
+namespace {
+
+constexpr std::size_t gang_name_bytes_max = 256;
+
+/// What is left of a worker while a plan is made.
+struct room {
+  seat* w = nullptr;
+  std::uint32_t slots = 0;
+  resource_amounts free;
+};
+
+bool take_resources(room& r, requirement const& needs) {
+  auto left = r.free;
+  for (auto const& [name, amount] : needs.resources) {
+    auto const has = std::find_if(left.begin(), left.end(),
+                                  [&, &wanted = name](auto const& p) { return p.first == wanted; });
+    if (has == left.end() || has->second < amount) return false;
+    has->second -= amount;
+  }
+  r.free = std::move(left);
+  return true;
+}
+
+// A gang is one node, as is a closure without one; an edge goes to what an input comes from. Takes
+// away nodes that need nothing that is left; what cannot be taken away waits for itself.
+bool waits_for_itself(std::vector<closure_spec> const& specs) {
+  std::map<std::string_view, std::size_t> node_of_gang;
+  std::vector<std::size_t> node_of(specs.size());
+  std::size_t nodes = 0;
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    auto const* x = specs[i].extras.get();
+    if (!x || x->options.gang.empty()) {
+      node_of[i] = nodes++;
+      continue;
+    }
+    auto const [it, added] = node_of_gang.try_emplace(x->options.gang, nodes);
+    nodes += added;
+    node_of[i] = it->second;
+  }
+  std::vector<std::size_t> needs(nodes);
+  std::vector<std::vector<std::size_t>> needed_by(nodes);
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    if (!specs[i].extras) continue;
+    for (auto const& input : specs[i].extras->inputs) {
+      if (input.closure != closure_id{}) continue;  // of an earlier request
+      ++needs[node_of[i]];
+      needed_by[node_of[input.position]].push_back(node_of[i]);
+    }
+  }
+  std::vector<std::size_t> free;
+  for (std::size_t n = 0; n < nodes; ++n)
+    if (needs[n] == 0) free.push_back(n);
+  std::size_t taken = 0;
+  for (; !free.empty(); ++taken) {
+    auto const n = free.back();
+    free.pop_back();
+    for (auto const m : needed_by[n])
+      if (--needs[m] == 0) free.push_back(m);
+  }
+  return taken < nodes;
+}
+
+}  // namespace
+
+status scheduler::valid_gangs(std::vector<closure_spec> const& specs) {
+  std::map<std::string_view, std::size_t> sizes;
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    if (!specs[i].extras || specs[i].extras->options.gang.empty()) continue;
+    auto const& name = specs[i].extras->options.gang;
+    auto const at = "closures[" + std::to_string(i) + "].options.gang: ";
+    if (name.size() > gang_name_bytes_max)
+      return {code::invalid_argument, at + std::to_string(name.size()) + " bytes, the limit is " +
+                                          std::to_string(gang_name_bytes_max)};
+    if (++sizes[name] > gang_table::size_max)
+      return {code::invalid_argument,
+              at + "more than " + std::to_string(gang_table::size_max) + " closures in one gang"};
+  }
+  if (sizes.empty() || !waits_for_itself(specs)) return {};
+  return {code::invalid_argument,
+          "options.gang: a gang waits for itself, since one of its closures needs the output of "
+          "another, or of one that does"};
+}
+
+// Which worker would run which member. `idle`: with what is free now; else with all that they have.
+std::vector<std::pair<slot, seat*>> scheduler::plan(gang const& g, bool idle) const {
+  std::vector<room> rooms;
+  auto const add = [&](seat& w) {
+    if (!w.open || !w.placed) return;
+    auto const used = idle ? w.holds.size : 0;
+    if (used < w.slots) rooms.push_back({&w, w.slots - used, idle ? w.free : w.resources});
+  };
+  if (idle) {
+    placement_.for_each_idle(add);
+    for (auto const stream : reserved_)
+      if (auto* w = find(stream)) add(*w);
+  } else {
+    for (auto const& [stream, w] : seats_) add(*w);
+  }
+  std::sort(rooms.begin(), rooms.end(),
+            [](room const& a, room const& b) { return a.w->stream < b.w->stream; });
+  std::vector<std::pair<slot, seat*>> chosen;
+  if (rooms.empty()) return chosen;
+  for (auto const m : g.members) {
+    slot const c = closures_.find(m);
+    auto const& l = lane_of(c);
+    requirement needs;
+    if (l.requirement != 0) needs = requirements_[l.requirement];
+    auto const besides_resources =
+        requirement{needs.job, needs.index, needs.labels, {}, needs.per_worker};
+    room* best = nullptr;
+    for (auto& r : rooms) {
+      if (r.slots == 0 || (best && r.slots <= best->slots)) continue;
+      if (!r.w->placed->has_function(l.function) || !satisfies(*r.w, besides_resources)) continue;
+      auto trial = r;
+      if (take_resources(trial, needs)) best = &r;
+    }
+    if (!best) return {};
+    take_resources(*best, needs);
+    --best->slots;
+    chosen.emplace_back(c, best->w);
+  }
+  return chosen;
+}
+
+void scheduler::keep_free(std::vector<stream_id> wanted) {
+  if (wanted == reserved_) return;
+  auto const mark = [this](std::vector<stream_id> const& streams, bool reserved) {
+    for (auto const stream : streams)
+      if (auto* w = find(stream)) {
+        w->reserved = reserved;
+        update(*w);
+      }
+  };
+  mark(reserved_, false);
+  reserved_ = std::move(wanted);
+  mark(reserved_, true);
+}
+
+}  // namespace muster::core

@@ -1,0 +1,69 @@
+// A worker as the scheduler sees it: what it can run, what it holds, how much it may be sent.
+//
+// `window` is how many closures it may hold just now: between its slots and its credits, doubled
+// while closures come back quickly and halved when they do not. So long closures wait in the shared
+// queue, where any worker can take them, and short ones keep the stream full.
+//
+// A worker that was filled is sent more when half of its window is answered: one at a time would
+// keep the batches as small as they happened to be, a half keeps it busy and the batches large.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/core/records/closure_table.hpp"
+#include "server/core/scheduling/ring.hpp"
+
+namespace muster::core {
+
+struct placement_class;
+
+enum class readiness : std::uint8_t {
+  none,   ///< full, kept free for a gang, or not open
+  idle,   ///< has an idle slot: served first, one closure a turn
+  ahead,  ///< may be sent more than it can run at once
+};
+
+using resource_amounts = std::vector<std::pair<std::string, std::uint32_t>>;
+
+struct seat {
+  stream_id stream{};
+  worker_number number{};
+  std::string job;  // of its task
+  std::int64_t index = 0;
+  std::vector<std::pair<std::string, std::string>> labels;
+  resource_amounts resources;  // in all
+  std::uint32_t slots = 1;
+  std::uint32_t credits = 1;
+  std::uint32_t window = 1;
+  bool open = true;                      // neither draining, away nor waiting for its start
+  bool reserved = false;                 // for a gang that needs it as soon as it is idle
+  slot_list holds;                       // closures sent and not answered, oldest first
+  resource_amounts free;                 // of its resources
+  std::vector<per_worker_id> built;      // PerWorkerValues that it has, sorted
+  std::vector<std::uint32_t> satisfied;  // requirements, by number
+  placement_class* placed = nullptr;     // null: it has retired
+
+  readiness ready = readiness::none;
+  ring_link<seat> turn;
+
+  readiness wanted() const {
+    if (!open || reserved) return readiness::none;
+    if (holds.size < slots) return readiness::idle;
+    auto const refill_at = ready == readiness::none ? window / 2 : window - 1;
+    return holds.size <= refill_at ? readiness::ahead : readiness::none;
+  }
+  void grow() { window = std::min(window * 2, credits); }
+  void shrink() { window = std::max(window / 2, slots); }
+
+  /// What the rings make of it is the placement's to save.
+  template <class Archive>
+  void walk(Archive& a) {
+    a(stream, number, job, index, labels, resources, slots, credits, window, open, reserved);
+    a(holds, free, built, satisfied);
+  }
+};
+
+}  // namespace muster::core

@@ -1,0 +1,61 @@
+// What of a session waits for workers: its lanes, and the closures that are deferred. One for each
+// session, owned by the scheduler.
+#pragma once
+
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "server/core/records/closure_table.hpp"
+#include "server/core/scheduling/ring.hpp"
+
+namespace muster::core {
+
+/// The queued closures of one function, priority and requirement, in schedule order.
+struct lane {
+  function_id function{};
+  std::int32_t priority = 0;
+  std::uint32_t requirement = 0;  // in the requirement_table; 0: none
+  bool single = false;            // takes resources: what fits changes with each closure
+  std::uint32_t deferred = 0;     // closures that will come here once their wait is over
+  slot_list queue;
+
+  bool waits() const { return queue.size > 0 || deferred > 0; }
+};
+
+struct session_queue {
+  session_id id{};  // of the session; those of the core's own come last
+  std::uint32_t weight = 1;
+  std::uint32_t turns_left = 1;  // in a row, before another session's
+  std::vector<lane> lanes;
+  using lane_key = std::tuple<function_id, std::int32_t, std::uint32_t>;
+  std::map<lane_key, std::uint32_t> lane_of;
+  slot_list deferred;  // closures that wait for a time, an input or a gang, not for a worker
+  std::vector<ring_link<session_queue>> turns;  // by placement class: waiting for a turn there
+
+  /// New lanes come last in `lanes`.
+  std::uint32_t lane_for(function_id f, std::int32_t priority = 0, std::uint32_t requirement = 0) {
+    if (!lanes.empty()) {
+      auto const& newest = lanes.back();
+      if (newest.function == f && newest.priority == priority && newest.requirement == requirement)
+        return static_cast<std::uint32_t>(lanes.size() - 1);
+    }
+    auto const [it, created_now] = lane_of.try_emplace(lane_key{f, priority, requirement},
+                                                       static_cast<std::uint32_t>(lanes.size()));
+    if (created_now) lanes.push_back({f, priority, requirement, false, 0, {}});
+    return it->second;
+  }
+
+  template <class Archive>
+  void walk(Archive& a) {
+    a(id, weight, turns_left, lanes, deferred);
+    if constexpr (Archive::loading) {
+      lane_of.clear();
+      turns.clear();
+      for (std::uint32_t i = 0; i < lanes.size(); ++i)
+        lane_of.emplace(lane_key{lanes[i].function, lanes[i].priority, lanes[i].requirement}, i);
+    }
+  }
+};
+
+}  // namespace muster::core

@@ -1,0 +1,97 @@
+// Sessions by id, number and key, and what is counted of them.
+#include "server/core/sessions/session_table.hpp"
+
+#include <algorithm>
+
+namespace muster::core {
+
+void session_table::enlist(session& s) {
+  if (raw(s.number) >= by_number_.size()) by_number_.resize(raw(s.number) + std::size_t{1});
+  by_number_[raw(s.number)] = &s;
+  if (!s.spec.idempotency_key.empty()) by_key_.emplace(s.spec.idempotency_key, s.id);
+}
+
+session& session_table::open_own(delivery d) {
+  auto& s = *own_.emplace_back(std::make_unique<session>());
+  s.number = numbers_.take();
+  s.spec.delivery = d;
+  s.spec.on_error = on_error::continue_all;
+  enlist(s);
+  return s;
+}
+
+session& session_table::add(session s) {
+  check(s.id == next_id(), "sessions are numbered one after the other");
+  ++last_;
+  s.number = numbers_.take();
+  ++(s.is_job() ? jobs_[static_cast<std::size_t>(job_state::running)] : streams_);
+  auto const id = s.id;
+  auto& added = *sessions_.emplace(id, std::make_unique<session>(std::move(s))).first->second;
+  enlist(added);
+  return added;
+}
+
+void session_table::erase(session& s, release_reason why, time_point now) {
+  if (!s.spec.idempotency_key.empty()) by_key_.erase(s.spec.idempotency_key);
+  if (!s.is_job()) --streams_;
+  if (s.terminal()) --finished_count_;
+  if (why != release_reason::session_end) {
+    notes_.emplace(s.id, release_note{why, now});
+    notes_order_.push_back(s.id);
+    if (notes_order_.size() > notes_max) {
+      notes_.erase(notes_order_.front());
+      notes_order_.pop_front();
+    }
+  }
+  by_number_[raw(s.number)] = nullptr;
+  numbers_.give_back(s.number);
+  sessions_.erase(s.id);
+}
+
+session* session_table::find_key(std::string const& idempotency_key) const {
+  auto const it = by_key_.find(idempotency_key);
+  return it == by_key_.end() ? nullptr : find(it->second);
+}
+
+std::optional<release_note> session_table::note_of(session_id id) const {
+  auto const it = notes_.find(id);
+  return it == notes_.end() ? std::nullopt : std::optional(it->second);
+}
+
+void session_table::finished(session& s) {
+  --jobs_[static_cast<std::size_t>(job_state::running)];
+  ++jobs_[static_cast<std::size_t>(s.state)];
+  finished_.push_back(s.id);
+  ++finished_count_;
+}
+
+session* session_table::pop_oldest_finished() {
+  while (!finished_.empty()) {
+    auto* s = find(finished_.front());
+    finished_.pop_front();
+    if (s) return s;
+  }
+  return nullptr;
+}
+
+void session_table::settle_later(session& s) {
+  if (std::exchange(s.unsettled, true)) return;
+  unsettled_.push_back(s.id);
+}
+
+std::string session_table::invalid() const {
+  std::size_t held_back = 0, streams = 0, finished = 0;
+  for (auto const& [id, s] : sessions_) {
+    if (by_number_[raw(s->number)] != s.get()) return text(id) + " is not known by its number";
+    if (s->holding() && !s->attached && !s->closed && s->lease_alarm == never)
+      return text(id) + " has no client and no lease";
+    if (s->terminal() && !s->joins.empty()) return text(id) + " has ended and is waited for";
+    if (s->unsettled) return text(id) + " was left unsettled";
+    held_back += s->full, streams += !s->is_job(), finished += s->terminal();
+  }
+  if (held_back != held_back_ || streams != streams_ || finished != finished_count_)
+    return "sessions are counted wrongly";
+  return unsettled_.empty() ? std::string() : "a session was left unsettled";
+}
+
+}  // namespace muster::core

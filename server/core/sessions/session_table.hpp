@@ -1,0 +1,160 @@
+// Who has opened what: sessions, and jobs over REST, with their phase, their error, who waits for
+// them, and what is remembered of those that are forgotten.
+//
+//            schedule…            seal, nothing left
+//   running ───────────► running ───────────────────► succeeded | failed (on_error: continue)
+//      │ first error (fail_fast) or cancel
+//      ▼
+//   running, stopping: queued ones are cancelled, running ones asked to stop
+//      │ nothing runs any more
+//      ▼
+//   failed | cancelled        (a streaming session starts its next generation instead)
+//
+// It gives the numbers by which the other sub-models know a session; its closures, values and lanes
+// are theirs. Owned by the coordinator; engine thread only. Limits: config::sessions_max and
+// finished_jobs_max, kept by the callers; notes_max.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "server/core/api/model.hpp"
+#include "server/core/common/numbered.hpp"
+#include "server/core/records/closure_table.hpp"
+
+namespace muster::core {
+
+struct session {
+  session_number number{};
+  session_id id{};
+  session_spec spec;
+  std::size_t capacity = 0;
+  std::uint32_t max_worker_failures = 0;  // 0: no limit
+
+  job_state state = job_state::running;
+  bool sealed = false;
+  bool stopping = false;  // an error or a cancel is being drained
+  bool user_cancelled = false;
+  bool closed = false;           // the client is gone; erased when drained
+  bool full = false;             // told to hold back; a notice follows
+  bool owns_per_worker = false;  // values that go with it
+  bool unsettled = false;        // listed to be settled at the end of the step
+  std::uint32_t generation = 1;
+  std::optional<failure> first_error;  // of this generation
+
+  // Of a holding session.
+  std::unordered_map<std::uint64_t, closure_id> by_token;  // records that are not released
+  slot_list held;                                          // ended records that stay
+  std::optional<failure> raised;  // of the newest generation that failed and has drained
+  std::uint32_t raised_generation = 0;
+  std::uint64_t repeating = 0;     // outcomes that are asked for again, while values are read back
+  bool attached = false;           // a stream serves it
+  time_point lease_until = never;  // without a sign of its client
+  time_point lease_alarm = never;  // set for then or earlier
+
+  time_point deadline = never;
+  time_point age_alarm = never;  // a value, or the job, is too old then
+  time_point created{};
+  time_point finished{};
+  std::vector<call_id> joins;
+
+  core::delivery delivery() const { return spec.delivery; }
+  bool is_job() const { return spec.delivery == delivery::job; }
+  bool streaming() const { return has_stream_of_outcomes(spec.delivery); }
+  bool holding() const { return holds_values(spec.delivery); }
+  bool by_calls() const { return spec.delivery == delivery::calls; }
+  bool terminal() const { return state != job_state::running; }
+
+  template <class Archive>
+  void walk(Archive& a) {
+    a(number, id, spec, capacity, max_worker_failures, state, sealed, stopping, user_cancelled);
+    a(closed, full, owns_per_worker, generation, first_error, by_token, held, raised);
+    a(raised_generation, repeating, attached, lease_until, lease_alarm, deadline, age_alarm);
+    a(created, finished, joins);
+  }
+};
+
+class session_table {
+ public:
+  /// Notes of forgotten sessions. More: the oldest is forgotten.
+  static constexpr std::size_t notes_max = 10'000;
+
+  /// A session of the core's own; in no list.
+  session& open_own(delivery d);
+  /// The next id, not in the table yet.
+  session_id next_id() const { return session_id{last_ + 1}; }
+  /// REQUIRES: s.id is next_id().
+  session& add(session s);
+  /// Forgets it and keeps a note. REQUIRES: nothing of it is left.
+  void erase(session& s, release_reason why, time_point now);
+
+  session* find(session_id id) const {
+    auto const it = sessions_.find(id);
+    return it == sessions_.end() ? nullptr : it->second.get();
+  }
+  session& of(session_number n) { return *by_number_[raw(n)]; }
+  session const& of(session_number n) const { return *by_number_[raw(n)]; }
+  session* find_key(std::string const& idempotency_key) const;
+  /// In order of their ids.
+  std::map<session_id, std::unique_ptr<session>> const& all() const { return sessions_; }
+  bool was(session_id id) const { return raw(id) != 0 && raw(id) <= last_; }
+  std::optional<release_note> note_of(session_id id) const;
+
+  /// Its state is terminal now: it is the newest of the finished ones.
+  void finished(session& s);
+  void forget_finished(session_id id) { std::erase(finished_, id); }
+  /// Null when there is none.
+  session* pop_oldest_finished();
+  std::size_t finished_count() const { return finished_count_; }
+  std::uint64_t jobs(job_state s) const { return jobs_[static_cast<std::size_t>(s)]; }
+  std::uint64_t streams() const { return streams_; }
+
+  /// It is looked at again at the end of the step; once.
+  void settle_later(session& s);
+  std::vector<session_id> take_unsettled() { return std::exchange(unsettled_, {}); }
+
+  /// Returns whether it is the first, or was the last, that is told to hold back.
+  bool hold_back(session& s) { return s.full = true, held_back_++ == 0; }
+  bool end_hold(session& s) { return s.full = false, --held_back_ == 0; }
+  std::size_t held_back() const { return held_back_; }
+
+  /// Empty when all is in order between two steps.
+  std::string invalid() const;
+  template <class Archive>
+  void walk(Archive& a) {
+    for (auto& s : own_) a(*s);  // in place: they are referred to
+    a(numbers_, sessions_, finished_, finished_count_, streams_, last_, held_back_, notes_);
+    a(notes_order_);
+    for (auto& n : jobs_) a(n);
+    if constexpr (Archive::loading) {
+      by_number_.clear();
+      by_key_.clear();
+      for (auto const& s : own_) enlist(*s);
+      for (auto const& [id, s] : sessions_) enlist(*s);
+    }
+  }
+
+ private:
+  void enlist(session& s);
+
+  number_pool<session_number> numbers_;
+  std::map<session_id, std::unique_ptr<session>> sessions_;
+  std::vector<std::unique_ptr<session>> own_;  // of the core
+  std::vector<session*> by_number_;
+  std::unordered_map<std::string, session_id> by_key_;
+  std::deque<session_id> finished_;  // oldest first; may name forgotten ones
+  std::size_t finished_count_ = 0;
+  std::uint64_t jobs_[4] = {};  // by job_state; finished ones since start
+  std::uint64_t streams_ = 0;
+  std::uint64_t last_ = 0;
+  std::size_t held_back_ = 0;
+  std::vector<session_id> unsettled_;
+  std::unordered_map<session_id, release_note> notes_;  // of sessions that were forgotten lately
+  std::deque<session_id> notes_order_;
+};
+
+}  // namespace muster::core

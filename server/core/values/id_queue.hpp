@@ -1,0 +1,42 @@
+// Ids in the order in which they came; some may name what is elsewhere by now and are swept out
+// when the queue has doubled. Owned by the value store.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+
+#include "server/core/api/ids.hpp"
+
+namespace muster::core {
+
+class id_queue {
+ public:
+  void push(closure_id id) { ids_.push_back(id); }
+  void push_front(closure_id id) { ids_.push_front(id); }
+  /// The oldest that is `wanted`, or none; those before it are forgotten.
+  template <class Wanted>
+  closure_id front(Wanted wanted) {
+    while (!ids_.empty() && !wanted(ids_.front())) ids_.pop_front();
+    return ids_.empty() ? closure_id{} : ids_.front();
+  }
+  void pop() { ids_.pop_front(); }
+  template <class Wanted>
+  void sweep_if_long(Wanted wanted) {
+    if (ids_.size() < sweep_at_) return;
+    std::erase_if(ids_, [&](closure_id id) { return !wanted(id); });
+    sweep_at_ = std::max<std::size_t>(1'024, ids_.size() * 2);
+  }
+  std::size_t size() const { return ids_.size(); }
+
+  template <class Archive>
+  void walk(Archive& a) {
+    a(ids_, sweep_at_);
+  }
+
+ private:
+  std::deque<closure_id> ids_;
+  std::size_t sweep_at_ = 1'024;
+};
+
+}  // namespace muster::core

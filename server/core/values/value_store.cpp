@@ -1,0 +1,348 @@
+// Which values are kept, where, and how they get to the shell's disk and back. In between a value
+// that is written is still in memory, and one that is read stays on the disk.
+#include "server/core/values/value_store.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace muster::core {
+
+namespace {
+/// Arguments of ended closures are kept for this. More: the oldest are forgotten.
+constexpr std::uint64_t arguments_bytes_max = std::uint64_t{64} << 20;
+}  // namespace
+
+bool value_store::has_value(closure_id id) const {
+  slot const c = records_.find(id);
+  return c != no_slot && records_[c].state == closure_state::succeeded &&
+         records_[c].where != value_place::gone;
+}
+
+bool value_store::is_at(closure_id id, value_place where) const {
+  slot const c = records_.find(id);
+  return c != no_slot && records_[c].where == where;
+}
+
+std::optional<release_note> value_store::note_of(closure_id id) const {
+  auto const it = gone_.find(id);
+  return it == gone_.end() ? std::nullopt : std::optional(it->second);
+}
+
+void value_store::keep(slot c) {
+  auto const& r = records_[c];
+  auto& h = holders_[r.owner];
+  ++held_;
+  h.bytes += r.value.size();
+  bytes_ += r.value.size();
+  if (r.state != closure_state::succeeded) return;
+  auto const id = records_.id_of(c);
+  if (config_.spill && r.value.size() >= config_.spill_value_bytes_min) {
+    in_memory_.push(id);
+    in_memory_.sweep_if_long([this](closure_id i) { return is_at(i, value_place::memory); });
+  }
+  if (!h.holds) return;
+  ++h.live;
+  h.values.push(id);
+  h.values.sweep_if_long([this](closure_id i) { return has_value(i); });
+}
+
+void value_store::let_go(slot c) {
+  auto& r = records_[c];
+  auto& h = holders_[r.owner];
+  auto const id = records_.id_of(c);
+  --held_;
+  if (h.holds && r.state == closure_state::succeeded && r.where != value_place::gone) --h.live;
+  switch (r.where) {
+    case value_place::writing:
+      writing_bytes_ -= r.value.size();
+      away_.erase(id);
+      moves_.push_back({move_kind::forget, id, {}});
+      [[fallthrough]];
+    case value_place::memory:
+      h.bytes -= r.value.size();
+      bytes_ -= r.value.size();
+      break;
+    case value_place::disk: {
+      auto const entry = away_.find(id);
+      h.spilled_bytes -= entry->second;
+      disk_bytes_ -= entry->second;
+      --on_disk_count_;
+      away_.erase(entry);
+      if (auto* read = find_reading(id))
+        read->orphan = true;
+      else
+        moves_.push_back({move_kind::forget, id, {}});
+      break;
+    }
+    case value_place::gone:
+      gone_.erase(id);
+      break;
+  }
+  r.value = {};
+  r.where = value_place::memory;
+}
+
+void value_store::forget_value(slot c) {
+  auto const id = records_.id_of(c);
+  if (!has_value(id)) return;
+  let_go(c);
+  ++held_;
+  auto& h = holders_[records_[c].owner];
+  ++h.live;
+  h.values.push(id);
+}
+
+void value_store::drop(slot c, release_reason why, time_point now) {
+  let_go(c);
+  ++held_;  // as a record
+  records_[c].where = value_place::gone;
+  gone_.emplace(records_.id_of(c), release_note{why, now});
+}
+
+closure_id value_store::oldest_of(session_number n) {
+  return holders_[n].values.front([this](closure_id i) { return has_value(i); });
+}
+
+std::optional<release_reason> value_store::over_session_limit(session_number n) const {
+  auto const& h = holders_[n];
+  if (config_.session_values_max > 0 && h.live > config_.session_values_max)
+    return release_reason::session_values;
+  if (config_.session_value_bytes_max > 0 && h.live > 0 &&
+      h.bytes + h.spilled_bytes > config_.session_value_bytes_max)
+    return release_reason::session_bytes;
+  return {};
+}
+
+std::size_t value_store::spill_above() const {
+  return config_.spill_above > 0 ? config_.spill_above : config_.value_bytes_max / 2;
+}
+
+bool value_store::over_memory() const {
+  return bytes_ > (config_.spill ? spill_above() : config_.value_bytes_max);
+}
+
+slot value_store::pop_oldest_on_disk() {
+  auto const id = on_disk_.front([this](closure_id i) { return is_at(i, value_place::disk); });
+  check(id != closure_id{}, "what is on the disk is known");
+  on_disk_.pop();
+  return records_.find(id);
+}
+
+slot value_store::pop_oldest_in_memory() {
+  auto const id = in_memory_.front([this](closure_id i) { return is_at(i, value_place::memory); });
+  if (id == closure_id{}) return no_slot;
+  in_memory_.pop();
+  return records_.find(id);
+}
+
+// The oldest first. No more is on its way at one time than the memory may hold.
+void value_store::write(time_point now) {
+  if (now < retry_at_) return;
+  while (bytes_ - writing_bytes_ > spill_above() && writing_bytes_ < config_.value_bytes_max) {
+    slot const c = pop_oldest_in_memory();
+    if (c == no_slot) return;
+    auto& r = records_[c];
+    auto const id = records_.id_of(c);
+    r.where = value_place::writing;
+    writing_bytes_ += r.value.size();
+    away_.emplace(id, r.value.size());
+    moves_.push_back({move_kind::write, id, r.value});
+  }
+}
+
+value_store::reading& value_store::read(slot c) {
+  auto const id = records_.id_of(c);
+  auto const [it, added] = reads_.try_emplace(id);
+  if (added) {
+    it->second.bytes = away_.at(id);
+    reads_waiting_.push_back(id);
+    send_reads();
+  }
+  return it->second;
+}
+
+value_store::reading* value_store::find_reading(closure_id id) {
+  auto const it = reads_.find(id);
+  return it == reads_.end() ? nullptr : &it->second;
+}
+
+value_store::reading const* value_store::find_reading(closure_id id) const {
+  return const_cast<value_store*>(this)->find_reading(id);
+}
+
+void value_store::send_reads() {
+  while (reads_sent_ < reads_max && !reads_waiting_.empty()) {
+    auto const id = reads_waiting_.front();
+    reads_waiting_.pop_front();
+    reads_.at(id).sent = true;
+    ++reads_sent_;
+    moves_.push_back({move_kind::read, id, {}});
+  }
+}
+
+value_store::write_result value_store::written(value_moved const& m, time_point now) {
+  slot const c = records_.find(m.closure);
+  if (c == no_slot || records_[c].where != value_place::writing) return {};
+  auto& r = records_[c];
+  auto& h = holders_[r.owner];
+  auto const bytes = r.value.size();
+  writing_bytes_ -= bytes;
+  if (!m.ok) {
+    r.where = value_place::memory;
+    away_.erase(m.closure);
+    in_memory_.push_front(m.closure);
+    bool const first = now >= retry_at_;
+    retry_at_ = now + config_.spill_retry;
+    return {true, first};
+  }
+  r.where = value_place::disk;
+  r.value = {};
+  bytes_ -= bytes, h.bytes -= bytes;
+  disk_bytes_ += bytes, h.spilled_bytes += bytes;
+  ++on_disk_count_;
+  on_disk_.push(m.closure);
+  on_disk_.sweep_if_long([this](closure_id i) { return is_at(i, value_place::disk); });
+  return {};
+}
+
+std::optional<value_store::reading> value_store::read_back(value_moved const& m) {
+  auto node = reads_.extract(m.closure);
+  if (!node) return {};
+  auto& r = node.mapped();
+  check(r.sent, "only what was asked for is read back");
+  --reads_sent_;
+  send_reads();
+  if (r.orphan) moves_.push_back({move_kind::forget, m.closure, {}});
+  return std::move(r);
+}
+
+void value_store::keep_arguments(slot c) {
+  auto const has_arguments = [this](closure_id id) {
+    slot const v = records_.find(id);
+    return v != no_slot && records_[v].args;
+  };
+  arguments_bytes_ += records_[c].args.size();
+  with_arguments_.push(records_.id_of(c));
+  with_arguments_.sweep_if_long(has_arguments);
+  while (arguments_bytes_ > arguments_bytes_max) {
+    auto const oldest = with_arguments_.front(has_arguments);
+    with_arguments_.pop();
+    auto& args = records_[records_.find(oldest)].args;
+    arguments_bytes_ -= args.size();
+    args = {};
+  }
+}
+
+bool value_store::may_be_lost(closure_record const& r) const {
+  return config_.spill && r.state == closure_state::succeeded && !r.released &&
+         r.value.size() >= config_.spill_value_bytes_min;
+}
+
+// What was released by age or number, or by its client, is not made again: that was the wish.
+bool value_store::lost(release_reason why) {
+  return why == release_reason::bytes || why == release_reason::spill_bytes ||
+         why == release_reason::unreadable;
+}
+
+value_store::rebuilding* value_store::find_rebuilding(closure_id id) {
+  auto const it = rebuilds_.find(id);
+  return it == rebuilds_.end() ? nullptr : &it->second;
+}
+
+value_store::rebuilding const* value_store::find_rebuilding(closure_id id) const {
+  return const_cast<value_store*>(this)->find_rebuilding(id);
+}
+
+std::uint32_t value_store::runs_of(closure_id id) const {
+  auto const it = runs_.find(id);
+  return it == runs_.end() ? 0 : it->second;
+}
+
+value_store::rebuilding& value_store::begin_rebuilding(closure_id id, std::uint32_t depth) {
+  auto& again = rebuilds_[id];
+  again.depth = depth;
+  ++runs_[id];
+  return again;
+}
+
+value_store::rebuilding value_store::end_rebuilding(closure_id id, blob const* value) {
+  auto node = rebuilds_.extract(id);
+  check(!node.empty(), "a closure runs again for somebody");
+  slot const c = records_.find(id);
+  if (value && c != no_slot && records_[c].where == value_place::gone) {
+    auto& r = records_[c];
+    auto& h = holders_[r.owner];
+    r.where = value_place::memory;
+    r.value = *value;
+    gone_.erase(id);
+    h.bytes += r.value.size(), bytes_ += r.value.size();
+    in_memory_.push(id);
+    if (h.holds) ++h.live, h.values.push(id);
+  }
+  return std::move(node.mapped());
+}
+
+void value_store::forget_record(slot c) {
+  if (ended(records_[c].state)) arguments_bytes_ -= records_[c].args.size();
+  if (!runs_.empty()) runs_.erase(records_.id_of(c));
+}
+
+bool value_store::repeats(std::map<session_id, std::uint64_t> const& expected) const {
+  std::map<session_id, std::uint64_t> found;
+  for (auto const& [id, read] : reads_)
+    if (read.repeat != session_id{}) ++found[read.repeat];
+  return std::all_of(expected.begin(), expected.end(),
+                     [&](auto const& e) { return e.second == found[e.first]; });
+}
+
+std::string value_store::invalid() const {
+  struct book {
+    std::uint64_t memory = 0, disk = 0, live = 0;
+  };
+  std::map<session_number, book> books;
+  std::uint64_t arguments = 0, memory = 0, writing = 0, on_disk = 0, disk = 0, gone = 0, sent = 0;
+  std::string wrong;
+  records_.for_each([&](slot c, closure_record const& r) {
+    if (!ended(r.state)) return;
+    auto& b = books[r.owner];
+    arguments += r.args.size();
+    b.memory += r.value.size(), memory += r.value.size();
+    b.live += r.state == closure_state::succeeded && r.where != value_place::gone;
+    if (r.where == value_place::memory) return;
+    auto const id = records_.id_of(c);
+    if (r.state != closure_state::succeeded) wrong = text(id) + " has no value, and it is away";
+    if ((r.where == value_place::gone) != gone_.contains(id) ||
+        (r.where != value_place::gone) != away_.contains(id)) {
+      wrong = text(id) + " is elsewhere, unknown to the store";
+      return;
+    }
+    if (r.where == value_place::gone) ++gone;
+    if (r.where == value_place::writing) writing += r.value.size();
+    if (r.where != value_place::disk) return;
+    disk += away_.at(id), b.disk += away_.at(id), ++on_disk;
+    if (r.value) wrong = text(id) + " is on the disk and in memory";
+  });
+  if (!wrong.empty()) return wrong;
+  for (auto const& [id, read] : reads_) {
+    sent += read.sent;
+    if (!read.orphan && !away_.contains(id)) return text(id) + " is read from nowhere";
+  }
+  if (memory != bytes_ || writing != writing_bytes_ || disk != disk_bytes_ ||
+      on_disk != on_disk_count_ || gone != gone_.size() || sent != reads_sent_)
+    return "the books of values do not match the closures";
+  if (arguments != arguments_bytes_) return "kept arguments are counted wrongly";
+  for (auto const& [id, again] : rebuilds_) {
+    slot const b = records_.find(again.by);
+    if (b == no_slot || records_[b].token != raw(id)) return text(id) + " is made again by nobody";
+  }
+  if (!reads_waiting_.empty() && sent < reads_max)
+    return "a value waits to be read and its turn has come";
+  holders_.for_each([&](session_number n, holder const& h) {
+    auto const& b = books[n];
+    if (b.memory != h.bytes || b.disk != h.spilled_bytes || (h.holds && b.live != h.live))
+      wrong = "a session counts other values than it has";
+  });
+  return wrong;
+}
+
+}  // namespace muster::core

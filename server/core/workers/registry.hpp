@@ -1,0 +1,130 @@
+// The roster of tasks: one row each, who holds it now, when it was last heard of.
+//
+//              attach                    silent > late_after
+//   (no row) ─────────► CONNECTED ◄───────────────────────────► LATE
+//                        │  │  any message                        │ silent > heartbeat_timeout
+//        clean good-bye  │  │ stream broke                        ▼
+//          DISCONNECTED ◄┘  └─────────────────────────────────► ERROR
+//   Both keep their row for task_retention; attach with the same incarnation or index takes it
+//   over.
+//
+// A heartbeat only stores a time. Expiry is a sweep over all rows at the earliest moment at which
+// one of them could change, never a timer a worker.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "server/core/api/config.hpp"
+#include "server/core/api/model.hpp"
+#include "server/core/workers/worker.hpp"
+
+namespace muster::core {
+
+struct task_row {
+  std::uint32_t row = 0;
+  std::string job;
+  std::int64_t index = 0;
+  task_state state = task_state::connected;
+  time_point since{};
+  time_point last_seen{};
+  worker_spec spec;  // of the newest incarnation; functions as declared
+  std::vector<function_id> functions;
+  core::worker* worker = nullptr;  // attached now
+  std::uint64_t finished = 0;
+  std::uint64_t failed = 0;
+  std::uint64_t restarts = 0;
+  std::uint64_t reconnects = 0;  // of the same incarnation in time
+  std::string error;
+  time_point lost_since = never;  // in ERROR: since then
+  bool given_up = false;          // lost for longer than recovery_timeout
+  /// Closures that its last broken connection is blamed for. If the same incarnation comes back,
+  /// they did not kill it. At most its slots.
+  std::vector<closure_id> suspects;
+
+  std::string name() const { return job + ":" + std::to_string(index); }
+  bool present() const { return state == task_state::connected || state == task_state::late; }
+
+  /// The worker is the roster's to set.
+  template <class Archive>
+  void walk(Archive& a) {
+    a(row, job, index, state, since, last_seen, spec, functions, finished, failed, restarts);
+    a(reconnects, error, lost_since, given_up, suspects);
+  }
+};
+
+class registry {
+ public:
+  explicit registry(config const& c) : config_(c) {}
+
+  /// The row for a worker that attaches: by index, by incarnation, or the lowest free index.
+  /// Errors: RESOURCE_EXHAUSTED when every row is of a present task.
+  result<task_row*> admit(time_point now, worker_spec const& spec);
+  void arrived(time_point now, task_row& t, worker_spec spec);
+  void left(time_point now, task_row& t, task_state state, std::string why);
+  /// Its connection broke and it may come back: LATE. REQUIRES: present.
+  void away(time_point now, task_row& t) { set(now, t, task_state::late); }
+  void seen(time_point now, task_row& t) {
+    t.last_seen = now;
+    if (t.state == task_state::late) set(now, t, task_state::connected);
+  }
+
+  struct sweep_result {
+    std::vector<task_row*> silent;    // to be lost; still attached
+    std::vector<task_row*> given_up;  // lost for longer than the recovery timeout, just now
+    bool forgot = false;              // rows were forgotten since the sweep before
+  };
+  /// Marks late tasks, forgets old dead rows, finds silent ones. `stalled`: our own pause, given
+  /// back to every task. `awaited`: keeps the row of a lost task until it is given up.
+  sweep_result sweep(time_point now, duration stalled,
+                     std::function<bool(task_row const&)> const& awaited);
+  time_point next_sweep() const { return next_sweep_; }
+  /// The row of a lost task, from now on given up until it arrives again.
+  void give_up(task_row& t) { t.given_up = true, ++given_up_; }
+  /// Rows that are given up.
+  std::uint32_t given_up() const { return given_up_; }
+
+  task_row* find(std::string_view job, std::int64_t index);
+  task_row const* find(std::string_view job, std::int64_t index) const;
+
+  using key = std::pair<std::string, std::int64_t>;
+  std::map<key, std::unique_ptr<task_row>> const& rows() const { return rows_; }
+  std::uint32_t count(task_state s) const { return counts_[static_cast<std::size_t>(s)]; }
+
+  template <class Archive>
+  void walk(Archive& a) {
+    std::vector<std::pair<incarnation, key>> newest;
+    for (auto const& [i, t] : by_incarnation_) newest.emplace_back(i, key{t->job, t->index});
+    std::sort(newest.begin(), newest.end());
+    a(rows_, newest, free_hint_, last_row_, next_sweep_, given_up_, forgot_);
+    for (auto& n : counts_) a(n);
+    if constexpr (Archive::loading) {
+      by_incarnation_.clear();
+      for (auto const& [i, k] : newest) by_incarnation_.emplace(i, rows_.at(k).get());
+    }
+  }
+
+ private:
+  void set(time_point now, task_row& t, task_state s);
+  void erase(task_row& t);
+  void forget_incarnation(task_row const& t);
+  bool make_room();
+  std::int64_t lowest_free(std::string const& job);
+
+  config const& config_;
+  std::map<key, std::unique_ptr<task_row>> rows_;
+  std::unordered_map<core::incarnation, task_row*> by_incarnation_;
+  std::unordered_map<std::string, std::int64_t> free_hint_;  // every lower index has a present task
+  std::uint32_t counts_[4] = {};
+  std::uint32_t last_row_ = 0;
+  time_point next_sweep_ = never;
+  std::uint32_t given_up_ = 0;
+  bool forgot_ = false;
+};
+
+}  // namespace muster::core

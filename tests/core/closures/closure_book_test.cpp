@@ -1,0 +1,101 @@
+// The closure book by itself: states, what is counted of them, and that it can be saved.
+#include "server/core/closures/closure_book.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/archive.hpp"
+
+namespace muster::core {
+namespace {
+
+constexpr session_number job{1}, stream{2};
+constexpr time_point t0{std::chrono::seconds(100)};
+
+struct book_test : testing::Test {
+  config limits;
+  closure_table records;
+  closure_book book{records, limits};
+  function_id f = *book.functions.intern("f");
+
+  book_test() {
+    book.open(job, true);
+    book.open(stream, false);
+  }
+  slot create(session_number n) {
+    closure_spec spec;
+    spec.function = f;
+    return book.create(n, spec, 0, t0);
+  }
+  function_entry const& of_f() const { return book.functions[f]; }
+};
+
+TEST_F(book_test, a_closure_is_counted_where_it_is_and_nowhere_else) {
+  auto const c = create(job);
+  EXPECT_EQ(book.counts().queued, 1u);
+  EXPECT_EQ(of_f().queued, 1u);
+  book.start(c, worker_number{7}, t0);
+  EXPECT_EQ(book.of(job).counts.running, 1u);
+  EXPECT_EQ(of_f().running, 1u);
+  EXPECT_EQ(records[c].attempt, 1u);
+  EXPECT_TRUE(book.finish(c, closure_state::succeeded, t0).was_running);
+  EXPECT_EQ(book.counts(), (closure_counts{0, 0, 0, 1, 0, 0}));
+  EXPECT_EQ(records[c].worker, worker_number{});
+  EXPECT_EQ(book.invalid(), "");
+}
+
+TEST_F(book_test, what_waits_for_something_else_is_not_queued_for_a_worker) {
+  auto const blocked = create(stream), delayed = create(stream), ganged = create(stream);
+  records[blocked].with_details().inputs_missing = 1;
+  book.block(blocked);
+  book.defer(delayed, false);
+  book.defer(ganged, true);
+  EXPECT_EQ(of_f().waiting, 3u);
+  EXPECT_EQ(of_f().queued, 0u);
+  EXPECT_EQ(book.of(stream).counts.blocked, 1u);
+  EXPECT_EQ(book.of(stream).counts.queued, 2u) << "people see them queued";
+  EXPECT_EQ(book.invalid(), "");
+  book.unblock(blocked);
+  book.end_deferral(delayed);
+  EXPECT_FALSE(book.finish(ganged, closure_state::cancelled, t0).was_running);
+  EXPECT_EQ(of_f().waiting, 0u);
+  EXPECT_EQ(of_f().queued, 2u);
+}
+
+TEST_F(book_test, what_comes_back_is_counted_by_why) {
+  auto const c = create(job);
+  for (bool const retry : {false, true}) {
+    book.start(c, worker_number{1}, t0);
+    records[c].worker = {};
+    book.back(c, retry);
+  }
+  EXPECT_EQ(book.of(job).put_back, 1u);
+  EXPECT_EQ(book.of(job).retried, 1u);
+  EXPECT_EQ(book.counts().queued, 1u);
+}
+
+TEST_F(book_test, only_a_job_keeps_its_closures_in_order) {
+  auto const a = create(job), b = create(job);
+  create(stream);
+  EXPECT_EQ(book.of(job).closures, (std::vector{a, b}));
+  EXPECT_EQ(records[b].order, 1u);
+  EXPECT_TRUE(book.of(stream).closures.empty());
+}
+
+TEST_F(book_test, is_the_same_after_it_was_saved_and_loaded) {
+  book.start(create(job), worker_number{1}, t0);
+  book.finish(create(stream), closure_state::failed, t0);
+  book.count_aborted();
+  auto const saved_records = archive::saved(records);
+  auto const saved_book = archive::saved(book);
+  closure_table other_records;
+  closure_book other(other_records, limits);
+  ASSERT_TRUE(archive::load(other_records, saved_records));
+  ASSERT_TRUE(archive::load(other, saved_book));
+  EXPECT_EQ(other.invalid(), "");
+  EXPECT_EQ(archive::saved(other), saved_book);
+  EXPECT_EQ(archive::saved(other_records), saved_records);
+  EXPECT_EQ(*other.functions.intern("f"), f) << "names are found again";
+}
+
+}  // namespace
+}  // namespace muster::core

@@ -1,0 +1,60 @@
+// Component builds by themselves: what waits to be built, what is lost, and that it can be saved.
+#include "server/core/per_worker/component_builds.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/archive.hpp"
+
+namespace muster::core {
+namespace {
+
+constexpr stream_id s1{1}, s2{2};
+
+TEST(component_builds, a_stream_is_looked_at_once_for_all_that_it_builds) {
+  component_builds builds(100);
+  builds.build_later(s1, per_worker_id{1});
+  builds.build_later(s1, per_worker_id{2});
+  EXPECT_EQ(builds.take_waiting(), std::vector{s1});
+  EXPECT_FALSE(builds.any_waits());
+  EXPECT_TRUE(builds.do_not_build(s1, per_worker_id{1}));
+  EXPECT_FALSE(builds.do_not_build(s1, per_worker_id{1}));
+  EXPECT_EQ(builds.to_build(s1), std::vector{per_worker_id{2}});
+}
+
+TEST(component_builds, only_the_stream_that_holds_a_component_can_lose_it) {
+  component_builds builds(100);
+  auto& v = builds.add();
+  auto& c = v.components[{"worker", 0}];
+  c.stream = s2;
+  c.state = value_state::ready;
+  builds.lose({"worker", 0}, s1, {}, {});
+  EXPECT_EQ(c.state, value_state::ready);
+  EXPECT_FALSE(component_builds::lost_everywhere(v));
+  builds.lose({"worker", 0}, s2, {}, {});
+  EXPECT_EQ(c.state, value_state::aborted);
+  EXPECT_TRUE(component_builds::lost_everywhere(v));
+  EXPECT_EQ(builds.invalid(), "");
+}
+
+TEST(component_builds, a_handle_of_another_start_is_not_of_this_one) {
+  component_builds builds(100);
+  auto const id = builds.add().id;
+  EXPECT_TRUE(builds.was(id));
+  EXPECT_FALSE(builds.was(per_worker_id{100}));
+}
+
+TEST(component_builds, are_the_same_after_they_were_saved_and_loaded) {
+  component_builds builds(100), other(0);
+  auto& v = builds.add();
+  v.name = "model";
+  v.components[{"worker", 0}].stream = s1;
+  builds.build_later(s1, v.id);
+  auto const bytes = archive::saved(builds);
+  ASSERT_TRUE(archive::load(other, bytes));
+  EXPECT_EQ(archive::saved(other), bytes);
+  EXPECT_EQ(other.invalid(), "");
+  EXPECT_EQ(other.add().id, builds.add().id);
+}
+
+}  // namespace
+}  // namespace muster::core

@@ -1,0 +1,88 @@
+// The policies by themselves: when the watchdog speaks, which failures are borne, and that both can
+// be saved.
+#include <gtest/gtest.h>
+
+#include "server/core/policies/transient_failures.hpp"
+#include "server/core/policies/watchdog.hpp"
+#include "tests/support/archive.hpp"
+
+namespace muster::core {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr time_point t0{std::chrono::seconds(100)};
+constexpr session_number s1{1}, s2{2};
+
+TEST(watchdog, speaks_a_period_after_the_last_progress) {
+  core::watchdog w(10s);
+  w.observe(true, t0);
+  w.progress();
+  w.observe(true, t0 + 4s);
+  w.observe(true, t0 + 6s);
+  EXPECT_EQ(w.due(), t0 + 14s);
+  EXPECT_FALSE(w.rang(false, t0 + 14s)) << "nothing to speak of";
+  EXPECT_TRUE(w.rang(true, t0 + 24s));
+  EXPECT_TRUE(w.stalled());
+  EXPECT_EQ(w.quiet_since(), t0 + 4s);
+  w.observe(false, t0 + 25s);
+  EXPECT_EQ(w.due(), never);
+  EXPECT_EQ(w.invalid(), "");
+}
+
+TEST(watchdog, is_the_same_after_it_was_saved_and_loaded) {
+  core::watchdog w(10s), other(10s);
+  w.observe(true, t0);
+  w.rang(true, t0 + 10s);
+  auto const bytes = archive::saved(w);
+  ASSERT_TRUE(archive::load(other, bytes));
+  EXPECT_EQ(archive::saved(other), bytes);
+  EXPECT_TRUE(other.stalled());
+}
+
+failure lost(std::vector<std::string> names) {
+  failure f;
+  f.dependencies = std::move(names);
+  return f;
+}
+
+TEST(transient_failures, the_third_report_within_the_window_is_fatal_for_its_session_alone) {
+  config c;
+  transient_failures t(c);
+  auto const f = lost({"ps:1", "ps:0"});
+  EXPECT_TRUE(t.dependencies_lost(s1, f, t0).fatal.empty());
+  EXPECT_GT(t.dependencies_lost(s1, f, t0).pause, 100ms) << "longer each time";
+  EXPECT_TRUE(t.dependencies_lost(s2, f, t0).fatal.empty());
+  EXPECT_EQ(t.dependencies_lost(s1, lost({"ps:1"}), t0).fatal, std::vector<std::string>{"ps:1"});
+  EXPECT_TRUE(t.dependencies_lost(s1, f, t0 + c.transient_window + 1s).fatal.empty());
+  EXPECT_EQ(t.invalid(), "");
+  t.forget(s1);
+  EXPECT_TRUE(t.dependencies_lost(s1, f, t0).fatal.empty());
+}
+
+TEST(transient_failures, a_failure_names_tasks_that_there_can_be) {
+  config c;
+  c.declared_jobs = {{"ps", 2}};
+  transient_failures t(c);
+  auto const nobody = [](std::string const&, std::int64_t) { return false; };
+  EXPECT_EQ(t.wrong(lost({"ps:1"}), nobody), "");
+  EXPECT_EQ(t.wrong(lost({}), nobody), "it names no dependency");
+  EXPECT_EQ(t.wrong(lost({"ps:2"}), nobody), "'ps:2': the job has 2 tasks");
+  EXPECT_EQ(t.wrong(lost({"x:0"}), nobody), "'x:0': the cluster has no job 'x'");
+}
+
+TEST(transient_failures, are_the_same_after_they_were_saved_and_loaded) {
+  config c;
+  c.transient_timeouts = 2;
+  transient_failures t(c), other(c);
+  t.dependencies_lost(s1, lost({"ps:1"}), t0);
+  EXPECT_TRUE(t.bears_timeout(s1, 1, t0));
+  auto const bytes = archive::saved(t);
+  ASSERT_TRUE(archive::load(other, bytes));
+  EXPECT_EQ(archive::saved(other), bytes);
+  EXPECT_EQ(other.invalid(), "");
+  EXPECT_FALSE(other.bears_timeout(s1, 1, t0)) << "the second one";
+}
+
+}  // namespace
+}  // namespace muster::core

@@ -1,0 +1,91 @@
+// The session table by itself: ids, numbers, keys, notes, and that it can be saved.
+#include "server/core/sessions/session_table.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/archive.hpp"
+
+namespace muster::core {
+namespace {
+
+constexpr time_point t0{std::chrono::seconds(100)};
+
+session& open(session_table& table, delivery d, std::string key = {}) {
+  session s;
+  s.id = table.next_id();
+  s.spec.delivery = d;
+  s.spec.idempotency_key = std::move(key);
+  s.attached = s.holding();
+  return table.add(std::move(s));
+}
+
+TEST(session_table, knows_a_session_by_id_number_and_key) {
+  session_table table;
+  auto& s = open(table, delivery::job, "k");
+  EXPECT_EQ(table.find(s.id), &s);
+  EXPECT_EQ(&table.of(s.number), &s);
+  EXPECT_EQ(table.find_key("k"), &s);
+  EXPECT_EQ(table.jobs(job_state::running), 1u);
+  EXPECT_EQ(table.invalid(), "");
+}
+
+TEST(session_table, remembers_why_a_session_went_and_uses_its_number_again) {
+  session_table table;
+  auto& s = open(table, delivery::job, "k");
+  auto const id = s.id;
+  auto const number = s.number;
+  s.state = job_state::failed;
+  table.finished(s);
+  table.erase(s, release_reason::job_deleted, t0);
+  EXPECT_EQ(table.find(id), nullptr);
+  EXPECT_EQ(table.find_key("k"), nullptr);
+  EXPECT_TRUE(table.was(id));
+  EXPECT_EQ(table.note_of(id)->why, release_reason::job_deleted);
+  EXPECT_EQ(table.jobs(job_state::failed), 1u) << "since the start";
+  auto& next = open(table, delivery::stream);
+  EXPECT_EQ(next.number, number);
+  EXPECT_NE(next.id, id);
+  EXPECT_EQ(table.invalid(), "");
+}
+
+TEST(session_table, the_oldest_finished_job_goes_first) {
+  session_table table;
+  auto& a = open(table, delivery::job);
+  auto& b = open(table, delivery::job);
+  for (auto* s : {&b, &a}) {
+    s->state = job_state::succeeded;
+    table.finished(*s);
+  }
+  EXPECT_EQ(table.pop_oldest_finished(), &b);
+  EXPECT_EQ(table.pop_oldest_finished(), &a);
+  EXPECT_EQ(table.pop_oldest_finished(), nullptr);
+}
+
+TEST(session_table, a_session_is_settled_once_a_step) {
+  session_table table;
+  auto& s = open(table, delivery::stream);
+  table.settle_later(s);
+  table.settle_later(s);
+  EXPECT_NE(table.invalid(), "");
+  EXPECT_EQ(table.take_unsettled(), std::vector{s.id});
+}
+
+TEST(session_table, is_the_same_after_it_was_saved_and_loaded) {
+  session_table table, other;
+  for (auto* t : {&table, &other}) t->open_own(delivery::rebuild);
+  open(table, delivery::job, "k").first_error = failure{};
+  auto& held = open(table, delivery::held);
+  held.by_token.emplace(7, closure_id{70});
+  table.hold_back(held);
+  auto& gone = open(table, delivery::stream);
+  table.erase(gone, release_reason::client, t0);
+  auto const bytes = archive::saved(table);
+  ASSERT_TRUE(archive::load(other, bytes));
+  EXPECT_EQ(other.invalid(), "");
+  EXPECT_EQ(archive::saved(other), bytes);
+  EXPECT_EQ(other.find_key("k")->id, session_id{1});
+  EXPECT_EQ(open(other, delivery::job).number, open(table, delivery::job).number);
+}
+
+}  // namespace
+}  // namespace muster::core

@@ -1,0 +1,140 @@
+// The value store by itself: where values are, which goes first, and that it can be saved.
+#include "server/core/values/value_store.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/archive.hpp"
+
+namespace muster::core {
+namespace {
+
+constexpr session_number holder{1}, job{2};
+constexpr time_point t0{std::chrono::seconds(100)};
+
+config small() {
+  config c;
+  c.spill = true;
+  c.spill_value_bytes_min = 1;
+  c.spill_above = 10;
+  c.value_bytes_max = 100;
+  c.session_values_max = 3;
+  return c;
+}
+
+struct store_test : testing::Test {
+  config limits = small();
+  closure_table records;
+  value_store store{records, limits};
+
+  store_test() {
+    store.open(holder, true);
+    store.open(job, false);
+  }
+  slot ended(session_number n, std::string_view value) {
+    auto const c = records.allocate(n);
+    records[c].state = closure_state::succeeded;
+    records[c].value = blob(value);
+    store.keep(c);
+    return c;
+  }
+  value_moved answer(move_kind k, slot c, bool ok = true) {
+    return {k, records.id_of(c), ok, {}, ok ? "" : "disk full"};
+  }
+};
+
+TEST_F(store_test, the_oldest_go_to_the_disk_until_the_rest_fits) {
+  auto const a = ended(job, "123456"), b = ended(job, "123456"), c = ended(job, "123456");
+  store.write(t0);
+  auto const moves = store.take_moves();
+  ASSERT_EQ(moves.size(), 2u);
+  EXPECT_EQ(moves[0].closure, records.id_of(a));
+  EXPECT_EQ(moves[1].closure, records.id_of(b));
+  EXPECT_EQ(records[c].where, value_place::memory);
+  EXPECT_EQ(store.invalid(), "");
+  store.written(answer(move_kind::write, a), t0);
+  EXPECT_EQ(records[a].where, value_place::disk);
+  EXPECT_EQ(store.disk_bytes(), 6u);
+  EXPECT_EQ(store.bytes(), 12u) << "one is on its way, still here";
+  EXPECT_EQ(store.invalid(), "");
+}
+
+TEST_F(store_test, a_write_that_fails_is_worth_a_line_and_waits_before_the_next) {
+  auto const a = ended(job, "123456789012");
+  store.write(t0);
+  auto const failed = store.written(answer(move_kind::write, a, false), t0);
+  EXPECT_TRUE(failed.failed && failed.worth_a_line);
+  store.take_moves();
+  store.write(t0 + std::chrono::seconds(1));
+  EXPECT_TRUE(store.take_moves().empty());
+  store.write(t0 + limits.spill_retry);
+  EXPECT_EQ(store.take_moves().size(), 1u);
+}
+
+TEST_F(store_test, a_read_is_asked_for_once_and_survives_a_release) {
+  auto const a = ended(job, "123456789012");
+  store.write(t0);
+  store.written(answer(move_kind::write, a), t0);
+  store.take_moves();
+  store.read(a).token = 5;
+  store.read(a);
+  EXPECT_EQ(store.take_moves().size(), 1u);
+  store.let_go(a);
+  auto const done = store.read_back(answer(move_kind::read, a));
+  ASSERT_TRUE(done.has_value());
+  EXPECT_TRUE(done->orphan);
+  EXPECT_EQ(done->token, 5u);
+  EXPECT_FALSE(store.read_back(answer(move_kind::read, a))) << "nobody asked";
+  EXPECT_EQ(store.take_moves().at(0).kind, move_kind::forget);
+}
+
+TEST_F(store_test, a_session_that_holds_too_many_loses_its_oldest) {
+  auto const a = ended(holder, "1");
+  for (int i = 0; i < 3; ++i) ended(holder, "2");
+  EXPECT_EQ(store.over_session_limit(holder), release_reason::session_values);
+  EXPECT_EQ(store.oldest_of(holder), records.id_of(a));
+  store.pop_oldest_of(holder);
+  store.drop(a, release_reason::session_values, t0);
+  EXPECT_FALSE(store.over_session_limit(holder));
+  EXPECT_FALSE(store.has_value(records.id_of(a)));
+  EXPECT_EQ(store.note_of(records.id_of(a))->why, release_reason::session_values);
+  EXPECT_EQ(store.held(), 4u) << "its record stays";
+  EXPECT_EQ(store.invalid(), "");
+}
+
+TEST_F(store_test, what_was_lost_comes_back_when_it_was_made_again) {
+  auto const a = ended(holder, "123");
+  auto const id = records.id_of(a);
+  store.drop(a, release_reason::bytes, t0);
+  auto const maker = records.allocate(job);
+  records[maker].token = raw(id);
+  auto& again = store.begin_rebuilding(id, 1);
+  again.by = records.id_of(maker);
+  again.dependents = {closure_id{9}};
+  EXPECT_EQ(store.runs_of(id), 1u);
+  EXPECT_EQ(store.invalid(), "");
+  blob const value("123");
+  EXPECT_EQ(store.end_rebuilding(id, &value).dependents, std::vector{closure_id{9}});
+  EXPECT_TRUE(store.has_value(id));
+  EXPECT_EQ(store.of(holder).bytes, 3u);
+}
+
+TEST_F(store_test, is_the_same_after_it_was_saved_and_loaded) {
+  auto const a = ended(job, "123456789012"), b = ended(holder, "1");
+  store.write(t0);
+  store.written(answer(move_kind::write, a), t0);
+  store.read(a).dependents = {closure_id{3}};
+  store.drop(b, release_reason::age, t0);
+  store.take_moves();
+  auto const saved_records = archive::saved(records);
+  auto const saved_store = archive::saved(store);
+  closure_table other_records;
+  value_store other(other_records, limits);
+  ASSERT_TRUE(archive::load(other_records, saved_records));
+  ASSERT_TRUE(archive::load(other, saved_store));
+  EXPECT_EQ(other.invalid(), "");
+  EXPECT_EQ(archive::saved(other), saved_store);
+  EXPECT_TRUE(other.read_back(answer(move_kind::read, a)));
+}
+
+}  // namespace
+}  // namespace muster::core
