@@ -267,6 +267,34 @@ TEST(tidy, json_stops_at_web_client_and_command_line) {
       "the server's inside has structs, not JSON");
 }
 
+TEST(tidy, folders_are_small_enough_to_look_through) {
+  constexpr std::size_t files_max = 40;
+  std::map<std::string, std::size_t> files;
+  for (auto const& s : read_tree([](std::string const&) { return true; }))
+    ++files[fs::path(s.path).parent_path().string()];
+  for (auto const& [folder, n] : files) EXPECT_LE(n, files_max) << folder << ": divide it";
+}
+
+TEST(tidy, the_architecture_names_files_that_exist) {
+  static std::regex const name("`([a-z_./]+\\.(?:cpp|hpp|proto|cmake))`");
+  auto const all = read_tree([](std::string const&) { return true; });
+  std::size_t named = 0;
+  for (auto const& s : all) {
+    if (s.path != "docs/architecture.md") continue;
+    for (std::size_t i = 0; i < s.lines.size(); ++i)
+      for (std::sregex_iterator m(s.lines[i].begin(), s.lines[i].end(), name), end; m != end; ++m) {
+        ++named;
+        EXPECT_TRUE(std::any_of(all.begin(), all.end(),
+                                [&](source const& other) {
+                                  return other.path == (*m)[1] ||
+                                         other.path.ends_with("/" + (*m)[1].str());
+                                }))
+            << s.path << ":" << i + 1 << ": there is no " << (*m)[1];
+      }
+  }
+  EXPECT_GT(named, 20u);
+}
+
 TEST(tidy, every_coroutine_belongs_to_a_task_group) {
   static std::regex const word("\\bdetached\\b");
   for (auto const& s : cpp_sources()) {
