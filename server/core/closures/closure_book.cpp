@@ -44,34 +44,6 @@ void closure_book::enter(closure_record const& r) {
   count(r, [](std::uint64_t& n) { ++n; });
 }
 
-slot closure_book::create(session_number n, closure_spec& spec, std::uint32_t lane,
-                          time_point now) {
-  auto& t = tallies_[n];
-  slot const c = records_.allocate(n);
-  auto& r = records_[c];
-  r.args = std::move(spec.args);
-  r.token = spec.token;
-  r.created = now;
-  r.order = t.scheduled++;
-  r.lane = lane;
-  r.function = spec.function;
-  r.state = closure_state::queued;
-  if (t.keeps_order) t.closures.push_back(c);
-  enter(r);
-  return c;
-}
-
-void closure_book::start(slot c, worker_number w, time_point now) {
-  auto& r = records_[c];
-  check(r.state == closure_state::queued && !r.deferred(), "only a queued closure is dispatched");
-  leave(r);
-  r.state = closure_state::running;
-  r.worker = w;
-  r.started = now;
-  ++r.attempt;
-  enter(r);
-}
-
 void closure_book::back(slot c, bool retry) {
   auto& r = records_[c];
   auto& t = tallies_[r.owner];
@@ -109,18 +81,6 @@ void closure_book::end_deferral(slot c) {
   leave(r);
   r.delayed = r.ganged = false;
   enter(r);
-}
-
-closure_book::ended closure_book::finish(slot c, closure_state as, time_point now) {
-  auto& r = records_[c];
-  ended const was{r.state == closure_state::running};
-  leave(r);
-  r.delayed = r.ganged = false;
-  r.worker = {};
-  r.state = as;
-  r.finished = now;
-  enter(r);
-  return was;
 }
 
 std::string closure_book::invalid() const {

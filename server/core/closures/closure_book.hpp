@@ -88,4 +88,60 @@ class closure_book {
   std::uint64_t aborted_ = 0;
 };
 
+// What every closure goes through is inline: a call each would be felt.
+
+inline slot closure_book::create(session_number n, closure_spec& spec, std::uint32_t lane,
+                                 time_point now) {
+  auto& t = tallies_[n];
+  slot const c = records_.allocate(n);
+  auto& r = records_[c];
+  r.args = std::move(spec.args);
+  r.token = spec.token;
+  r.created = now;
+  r.order = t.scheduled++;
+  r.lane = lane;
+  r.function = spec.function;
+  r.state = closure_state::queued;
+  if (t.keeps_order) t.closures.push_back(c);
+  ++t.counts.queued, ++counts_.queued, ++functions[r.function].queued;
+  return c;
+}
+
+inline void closure_book::start(slot c, worker_number w, time_point now) {
+  auto& r = records_[c];
+  check(r.state == closure_state::queued && !r.deferred(), "only a queued closure is dispatched");
+  auto& t = tallies_[r.owner];
+  auto& f = functions[r.function];
+  --t.counts.queued, --counts_.queued, --f.queued;
+  r.state = closure_state::running;
+  r.worker = w;
+  r.started = now;
+  ++r.attempt;
+  ++t.counts.running, ++counts_.running, ++f.running;
+}
+
+inline closure_book::ended closure_book::finish(slot c, closure_state as, time_point now) {
+  auto& r = records_[c];
+  ended const was{r.state == closure_state::running};
+  auto& t = tallies_[r.owner];
+  auto& f = functions[r.function];
+  if (was.was_running)
+    --t.counts.running, --counts_.running, --f.running;
+  else
+    leave(r);
+  r.delayed = r.ganged = false;
+  r.worker = {};
+  r.state = as;
+  r.finished = now;
+  auto const tally_up = [as](auto& counted) {
+    ++(as == closure_state::succeeded ? counted.succeeded
+       : as == closure_state::failed  ? counted.failed
+                                      : counted.cancelled);
+  };
+  tally_up(t.counts);
+  tally_up(counts_);
+  tally_up(f);
+  return was;
+}
+
 }  // namespace muster::core

@@ -94,9 +94,8 @@ status scheduler::room_for(session_queue const* s, std::vector<closure_spec> con
               " combinations of function, priority and requirement in one job"};
 }
 
-std::uint32_t scheduler::lane_for(session_number n, closure_spec const& spec) {
+std::uint32_t scheduler::lane_with_needs(session_number n, closure_spec const& spec) {
   auto& q = queues_[n];
-  if (!spec.extras) return q.lane_for(spec.function);
   std::uint32_t number = 0;
   bool fresh = false;
   if (auto needs = needs_of(*spec.extras); !needs.empty())
@@ -198,17 +197,11 @@ bool scheduler::has_free(seat const& w, slot c) const {
   });
 }
 
-void scheduler::hold(seat& w, slot c) {
-  closures_.push_back(w.holds, c);
-}
-
 void scheduler::hold_first(seat& w, slot c) {
   closures_.push_front(w.holds, c);
 }
 
-void scheduler::reserve(seat& w, slot c) {
-  auto const& l = lane_of(c);
-  if (!l.single) return;
+void scheduler::take_for_lane(seat& w, lane const& l) {
   for (auto const& [name, amount] : requirements_[l.requirement].resources) {
     auto const has = amount_of(w.free, name);
     check(has != w.free.end() && has->second >= amount, "a worker has what is taken from it");
@@ -217,10 +210,7 @@ void scheduler::reserve(seat& w, slot c) {
   reconsider(w);
 }
 
-void scheduler::let_go(seat& w, slot c) {
-  closures_.remove(w.holds, c);
-  auto const& l = lane_of(c);
-  if (!l.single) return;
+void scheduler::give_back_for_lane(seat& w, lane const& l) {
   for (auto const& [name, amount] : requirements_[l.requirement].resources)
     amount_of(w.free, name)->second += amount;
   reconsider(w);

@@ -41,7 +41,9 @@ class scheduler {
   /// Whether the lanes and requirements that these would bring fit. `s`: null for a new session.
   status room_for(session_queue const* s, std::vector<closure_spec> const& closures) const;
   /// The closure's lane, made where it is new. REQUIRES: room_for.
-  std::uint32_t lane_for(session_number n, closure_spec const& spec);
+  std::uint32_t lane_for(session_number n, closure_spec const& spec) {
+    return spec.extras ? lane_with_needs(n, spec) : queues_[n].lane_for(spec.function);
+  }
   lane const& lane_of(slot c) const {
     auto const& r = closures_[c];
     return queues_[r.owner].lanes[r.lane];
@@ -80,11 +82,16 @@ class scheduler {
 
   /// The worker holds the closure, the newest of its own (or the oldest), and what it needs.
   bool has_free(seat const& w, slot c) const;
-  void hold(seat& w, slot c);
+  void hold(seat& w, slot c) { closures_.push_back(w.holds, c); }
   void hold_first(seat& w, slot c);
-  void reserve(seat& w, slot c);
+  void reserve(seat& w, slot c) {
+    if (auto const& l = lane_of(c); l.single) take_for_lane(w, l);
+  }
   /// The worker holds the closure no more: its resources are free again.
-  void let_go(seat& w, slot c);
+  void let_go(seat& w, slot c) {
+    closures_.remove(w.holds, c);
+    if (auto const& l = lane_of(c); l.single) give_back_for_lane(w, l);
+  }
 
   /// One turn; see placement.
   seat* next(std::vector<slot>& run) { return placement_.next(run); }
@@ -118,6 +125,9 @@ class scheduler {
   }
 
  private:
+  std::uint32_t lane_with_needs(session_number n, closure_spec const& spec);
+  void take_for_lane(seat& w, lane const& l);
+  void give_back_for_lane(seat& w, lane const& l);
   void enlist(seat& w);
   void release_requirements(session_queue& q);
   std::string misplaced(seat const& w) const;

@@ -282,11 +282,6 @@ value_store::rebuilding value_store::end_rebuilding(closure_id id, blob const* v
   return std::move(node.mapped());
 }
 
-void value_store::forget_record(slot c) {
-  if (ended(records_[c].state)) arguments_bytes_ -= records_[c].args.size();
-  if (!runs_.empty()) runs_.erase(records_.id_of(c));
-}
-
 bool value_store::repeats(std::map<session_id, std::uint64_t> const& expected) const {
   std::map<session_id, std::uint64_t> found;
   for (auto const& [id, read] : reads_)

@@ -120,7 +120,10 @@ class value_store {
   /// It has ended; the value is back in the books where the closure waits for it.
   rebuilding end_rebuilding(closure_id id, blob const* value);
   /// Its record goes.
-  void forget_record(slot c);
+  void forget_record(slot c) {
+    if (ended(records_[c].state)) arguments_bytes_ -= records_[c].args.size();
+    if (!runs_.empty()) runs_.erase(records_.id_of(c));
+  }
 
   std::uint64_t held() const { return held_; }
   void count_record() { ++held_; }
