@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 constexpr time_point t0{std::chrono::seconds(100)};
 constexpr session_number s1{1}, s2{2};
 
-TEST(watchdog, speaks_a_period_after_the_last_progress) {
+TEST(watchdog_state, speaks_a_period_after_the_last_progress) {
   core::watchdog w(10s);
   w.observe(true, t0);
   w.progress();
@@ -30,7 +30,7 @@ TEST(watchdog, speaks_a_period_after_the_last_progress) {
   EXPECT_EQ(w.invalid(), "");
 }
 
-TEST(watchdog, is_the_same_after_it_was_saved_and_loaded) {
+TEST(watchdog_state, is_the_same_after_it_was_saved_and_loaded) {
   core::watchdog w(10s), other(10s);
   w.observe(true, t0);
   w.rang(true, t0 + 10s);
