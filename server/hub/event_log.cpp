@@ -1,3 +1,4 @@
+// The newest lines in a deque; their numbers have no gaps.
 #include "server/hub/event_log.hpp"
 
 #include <algorithm>

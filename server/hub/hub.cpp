@@ -1,3 +1,4 @@
+// Performs each step and hands its effects on: replies last, since who gets one may ask again.
 #include "server/hub/hub.hpp"
 
 #include <utility>

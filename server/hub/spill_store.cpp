@@ -1,3 +1,4 @@
+// One thread that writes, reads and deletes the files of values, and what is asked of it.
 #include "server/hub/spill_store.hpp"
 
 #include <fcntl.h>

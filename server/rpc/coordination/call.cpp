@@ -1,3 +1,4 @@
+// A call's life: requested, asked, finishing, over.
 #include "server/rpc/coordination/call.hpp"
 
 #include <grpc/support/time.h>

@@ -1,3 +1,4 @@
+// Opens and closes the clusters' ports, and hands accepted sockets to gRPC.
 #include "server/rpc/coordination/cluster_ports.hpp"
 
 #include <algorithm>

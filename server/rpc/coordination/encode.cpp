@@ -1,3 +1,4 @@
+// The bytes of the answers that both dialects share, field by field.
 #include "server/rpc/coordination/encode.hpp"
 
 #include <google/protobuf/io/coded_stream.h>

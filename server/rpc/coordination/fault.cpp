@@ -1,3 +1,4 @@
+// Faults as statuses with the payloads that agents look for.
 #include "server/rpc/coordination/fault.hpp"
 
 #include "tensorflow/coordination_service.pb.h"

@@ -1,3 +1,4 @@
+// One thread that polls all listening sockets and accepts.
 #include "server/rpc/coordination/port_listener.hpp"
 
 #include <fcntl.h>

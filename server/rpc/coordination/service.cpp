@@ -1,3 +1,4 @@
+// Registers the methods of both dialects' tables as raw methods.
 #include "server/rpc/coordination/service.hpp"
 
 #include "server/rpc/coordination/call.hpp"

@@ -1,3 +1,4 @@
+// Which declarations of clusters are valid, and their texts.
 #include "server/core/coordination/api/cluster_spec.hpp"
 
 #include <algorithm>
