@@ -74,8 +74,8 @@ TEST(session_stream, unknown_function_waits_for_a_worker_that_has_it) {
   hand_worker other(server.address(), make_hello({"g"}, 1, 1, 1));
   hand_session session(server.address(), {});
   session.schedule(5, 1);
-  EXPECT_TRUE(
-      server.eventually([](core::coordinator const& c) { return c.overview({}).closures.queued == 1; }));
+  EXPECT_TRUE(server.eventually(
+      [](core::coordinator const& c) { return c.overview({}).closures.queued == 1; }));
   hand_worker worker(server.address(), make_hello({"f"}, 1, 1, 2));
   auto const given = worker.read_closures();
   ASSERT_TRUE(given);

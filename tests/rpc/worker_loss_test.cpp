@@ -91,8 +91,9 @@ TEST(worker_loss, cancelled_stream_is_an_error_not_a_leave) {
   test_server server;
   hand_worker worker(server.address(), make_hello());
   worker.cancel();
-  EXPECT_TRUE(server.eventually(
-      [](core::coordinator const& c) { return c.task("worker", 0)->state == core::task_state::error; }));
+  EXPECT_TRUE(server.eventually([](core::coordinator const& c) {
+    return c.task("worker", 0)->state == core::task_state::error;
+  }));
 }
 
 TEST(worker_loss, closure_that_kills_workers_is_quarantined) {

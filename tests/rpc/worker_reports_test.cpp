@@ -53,8 +53,9 @@ struct worker_reports : testing::Test {
     return server.on_engine([](server::hub& h) { return h.logs().count(); });
   }
   bool answered() {
-    return server.eventually(
-        [&](core::coordinator const& c) { return c.job(job)->state == core::job_state::succeeded; });
+    return server.eventually([&](core::coordinator const& c) {
+      return c.job(job)->state == core::job_state::succeeded;
+    });
   }
 };
 
