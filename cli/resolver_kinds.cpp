@@ -1,7 +1,7 @@
 // The resolvers that the command line knows, and their faults as exit statuses.
 #include "cli/resolver_kinds.hpp"
 
-#include "cluster/http/cloud_resolver_kinds.hpp"
+#include "muster/cloud_resolver_kinds.hpp"
 
 namespace muster::cli {
 

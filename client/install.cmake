@@ -1,12 +1,14 @@
-# find_package(muster) with the targets muster::client and muster::cluster.
+# find_package(muster) with the targets muster::client, muster::cluster and muster::cluster_http.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/muster)
 
-install(TARGETS muster_client muster_cluster muster_base muster_coro muster_proto muster_options EXPORT muster_targets
+install(TARGETS muster_client muster_cluster muster_cluster_http muster_http_client muster_base muster_coro
+                muster_proto muster_options EXPORT muster_targets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT muster_targets NAMESPACE muster:: DESTINATION ${package_dir})
 install(DIRECTORY include/muster ${PROJECT_SOURCE_DIR}/cluster/include/muster
+                  ${PROJECT_SOURCE_DIR}/cluster/http/include/muster
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp")
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/proto/muster DESTINATION ${CMAKE_INSTALL_DATADIR}/muster/proto
   FILES_MATCHING PATTERN "*.proto")

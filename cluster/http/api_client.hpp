@@ -11,21 +11,13 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/http/time_source.hpp"
 #include "cluster/json_text.hpp"
 #include "http_client/http_client.hpp"
+#include "muster/api_limits.hpp"
 #include "muster/cluster_error.hpp"
+#include "muster/time_source.hpp"
 
 namespace muster::cluster {
-
-struct api_limits {
-  std::chrono::milliseconds one_try = std::chrono::seconds(10);
-  std::chrono::milliseconds total = std::chrono::seconds(60);  // the waits in between included
-  int tries = 5;
-  /// Doubles from try to try, each time between half of it and all of it.
-  std::chrono::milliseconds first_wait = std::chrono::milliseconds(250);
-  std::chrono::milliseconds longest_wait = std::chrono::seconds(8);
-};
 
 /// Bytes of one answer; a longer one is refused.
 constexpr std::size_t api_answer_bytes_max = 16 * 1024 * 1024;

@@ -1,11 +1,12 @@
 // The table of the resolvers that ask services: their keys, and options made of them.
-#include "cluster/http/cloud_resolver_kinds.hpp"
+#include "muster/cloud_resolver_kinds.hpp"
 
-#include "cluster/http/gce_resolver.hpp"
 #include "cluster/http/json_place.hpp"
-#include "cluster/http/kubernetes_resolver.hpp"
-#include "cluster/http/tpu_resolver.hpp"
+#include "cluster/json_text.hpp"
 #include "cluster/text.hpp"
+#include "muster/gce_resolver.hpp"
+#include "muster/kubernetes_resolver.hpp"
+#include "muster/tpu_resolver.hpp"
 
 namespace muster {
 namespace {

@@ -1,10 +1,11 @@
 // Questions to the Cloud TPU API and to the hosts of a TPU.
-#include "cluster/http/cloud_tpu_client.hpp"
+#include "muster/cloud_tpu_client.hpp"
 
 #include <algorithm>
 
 #include "base/text.hpp"
 #include "cluster/http/addresses.hpp"
+#include "cluster/http/google_metadata.hpp"
 #include "cluster/http/json_place.hpp"
 #include "cluster/http/retry_after.hpp"
 #include "cluster/text.hpp"
@@ -70,7 +71,7 @@ cloud_tpu_client::cloud_tpu_client(environment_lookup environment, options o)
     : environment_(std::move(environment)),
       options_(std::move(o)),
       name_(find_tpu(options_.tpu, environment_)),
-      metadata_(environment_, options_.limits, options_.time) {
+      metadata_(std::make_unique<google_metadata>(environment_, options_.limits, options_.time)) {
   if (auto const url = environment_("TPU_API_DISCOVERY_URL"); url && !url->empty())
     options_.discovery_url = *url;
   if (!name_.project.empty() && options_.project.empty()) options_.project = name_.project;
@@ -78,6 +79,8 @@ cloud_tpu_client::cloud_tpu_client(environment_lookup environment, options o)
   if (options_.api_version != "v1" && options_.api_version != "v2")
     throw invalid("tpu: API version " + quoted(options_.api_version) + " is neither v1 nor v2");
 }
+
+cloud_tpu_client::~cloud_tpu_client() = default;
 
 api_service cloud_tpu_client::service() const {
   api_service s;
@@ -89,7 +92,7 @@ api_service cloud_tpu_client::service() const {
 // A new one for each question: connections that were idle for long are closed by the service.
 api_client cloud_tpu_client::make_client() {
   auto s = service();
-  s.token = google_token(metadata_, options_.token_file);
+  s.token = google_token(*metadata_, options_.token_file);
   s.remedy = google_remedy("tpu.nodes.get");
   return api_client(s);
 }
@@ -109,8 +112,8 @@ std::string cloud_tpu_client::find_api() {
 }
 
 std::string cloud_tpu_client::node_url() {
-  if (options_.project.empty()) options_.project = metadata_.project();
-  if (options_.zone.empty()) options_.zone = metadata_.zone();
+  if (options_.project.empty()) options_.project = metadata_->project();
+  if (options_.zone.empty()) options_.zone = metadata_->zone();
   return find_api() + "projects/" + muster::percent_encoded(options_.project) + "/locations/" +
          muster::percent_encoded(options_.zone) + "/nodes/" + muster::percent_encoded(name_.name);
 }

@@ -1,10 +1,11 @@
 // Lists an instance group, then asks for the address of each machine.
-#include "cluster/http/gce_resolver.hpp"
+#include "muster/gce_resolver.hpp"
 
 #include <algorithm>
 
 #include "base/text.hpp"
 #include "cluster/http/addresses.hpp"
+#include "cluster/http/google_metadata.hpp"
 #include "cluster/http/json_place.hpp"
 #include "cluster/http/natural_order.hpp"
 #include "cluster/text.hpp"

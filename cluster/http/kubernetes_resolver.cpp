@@ -1,9 +1,10 @@
 // Finds the API server, lists the pods of each job, and puts their addresses in order.
-#include "cluster/http/kubernetes_resolver.hpp"
+#include "muster/kubernetes_resolver.hpp"
 
 #include <algorithm>
 
 #include "cluster/http/addresses.hpp"
+#include "cluster/http/kubernetes_pods.hpp"
 #include "cluster/http/natural_order.hpp"
 #include "cluster/http/secret_file.hpp"
 #include "cluster/text.hpp"

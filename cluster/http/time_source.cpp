@@ -1,5 +1,5 @@
 // The real clocks.
-#include "cluster/http/time_source.hpp"
+#include "muster/time_source.hpp"
 
 #include <memory>
 #include <random>

@@ -1,5 +1,5 @@
 // Where a TPU's name may come from, and the forms it may have.
-#include "cluster/http/tpu_name.hpp"
+#include "muster/tpu_name.hpp"
 
 #include "cluster/http/addresses.hpp"
 #include "cluster/http/json_place.hpp"

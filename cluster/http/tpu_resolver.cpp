@@ -1,7 +1,8 @@
 // The hosts of a TPU as one job, with a coordinator beside them where one is named.
-#include "cluster/http/tpu_resolver.hpp"
+#include "muster/tpu_resolver.hpp"
 
 #include "cluster/http/addresses.hpp"
+#include "cluster/http/google_metadata.hpp"
 #include "cluster/http/local_address.hpp"
 #include "cluster/http/tpu_devices.hpp"
 #include "cluster/text.hpp"

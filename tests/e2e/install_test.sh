@@ -19,6 +19,7 @@ cmake --build "$folder/build"
 
 "$folder/prefix/bin/muster" version
 TF_CONFIG='{"cluster":{"worker":["a:1"]}}' "$folder/build/external_resolver"
+"$folder/build/external_cloud_resolver"
 "$folder/prefix/bin/muster" serve --grpc 127.0.0.1:0 --http 127.0.0.1:0 \
   --ready-file "$folder/ready.json" 2>"$folder/server.log" &
 server=$!

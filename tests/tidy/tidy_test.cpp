@@ -172,7 +172,7 @@ part const* part_of(std::string const& path) {
 
 std::string installed_from(std::string const& header) {
   if (!header.starts_with("muster/")) return header;
-  for (auto const* folder : {"client/include/", "cluster/include/"})
+  for (auto const* folder : {"client/include/", "cluster/include/", "cluster/http/include/"})
     if (fs::exists(fs::path(MUSTER_SOURCE_DIR) / folder / header)) return folder + header;
   return "proto/" + header;
 }

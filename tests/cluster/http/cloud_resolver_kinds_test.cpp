@@ -1,4 +1,4 @@
-#include "cluster/http/cloud_resolver_kinds.hpp"
+#include "muster/cloud_resolver_kinds.hpp"
 
 #include "tests/cluster/http/kubernetes_fixture.hpp"
 #include "tests/cluster/http/tpu_fixture.hpp"

@@ -9,7 +9,7 @@
 #include <memory>
 #include <mutex>
 
-#include "cluster/http/time_source.hpp"
+#include "muster/time_source.hpp"
 #include "tests/cluster/fixture.hpp"
 #include "tests/support/http_service.hpp"
 

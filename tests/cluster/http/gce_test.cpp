@@ -1,4 +1,4 @@
-#include "cluster/http/gce_resolver.hpp"
+#include "muster/gce_resolver.hpp"
 #include "tests/cluster/http/google_fixture.hpp"
 
 namespace muster::testing {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/text.hpp"
-#include "cluster/http/kubernetes_resolver.hpp"
+#include "muster/kubernetes_resolver.hpp"
 #include "tests/cluster/http/fixture.hpp"
 
 namespace muster::testing {

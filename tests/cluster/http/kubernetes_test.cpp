@@ -1,5 +1,5 @@
-#include "cluster/http/kubernetes_resolver.hpp"
 #include "cluster/http/natural_order.hpp"
+#include "muster/kubernetes_resolver.hpp"
 #include "tests/cluster/http/kubernetes_fixture.hpp"
 
 namespace muster::testing {

@@ -1,7 +1,7 @@
 // Answers that somebody has tampered with: a cluster, or a cluster_error of one line.
 #include <random>
 
-#include "cluster/http/gce_resolver.hpp"
+#include "muster/gce_resolver.hpp"
 #include "tests/cluster/http/kubernetes_fixture.hpp"
 #include "tests/cluster/http/tpu_fixture.hpp"
 

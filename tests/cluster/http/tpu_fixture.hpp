@@ -1,7 +1,7 @@
 // A Cloud TPU API that knows nodes of one project and zone.
 #pragma once
 
-#include "cluster/http/tpu_resolver.hpp"
+#include "muster/tpu_resolver.hpp"
 #include "tests/cluster/http/google_fixture.hpp"
 
 namespace muster::testing {

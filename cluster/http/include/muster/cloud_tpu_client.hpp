@@ -2,10 +2,17 @@
 // kept between questions but the project, the zone and a token. Used by one thread at a time.
 #pragma once
 
-#include "cluster/http/google_metadata.hpp"
-#include "cluster/http/tpu_name.hpp"
+#include <memory>
+
+#include "muster/api_limits.hpp"
+#include "muster/time_source.hpp"
+#include "muster/tpu_name.hpp"
 
 namespace muster::cluster {
+
+class api_client;
+struct api_service;
+class google_metadata;
 
 struct tpu_symptom {
   std::string type;  // "OUT_OF_MEMORY"
@@ -49,9 +56,10 @@ class cloud_tpu_client {
   /// missing, invalid: as find_tpu.
   cloud_tpu_client(environment_lookup environment, options o);
   cloud_tpu_client(cloud_tpu_client const&) = delete;
+  ~cloud_tpu_client();
 
   tpu_name const& name() const { return name_; }
-  google_metadata& metadata() { return metadata_; }
+  google_metadata& metadata() { return *metadata_; }
 
   /// "Could not lookup TPU metadata from name "n": …", of the kind that the cause has. Only for
   /// names that the API knows.
@@ -92,7 +100,7 @@ class cloud_tpu_client {
   environment_lookup const environment_;
   options options_;
   tpu_name const name_;
-  google_metadata metadata_;
+  std::unique_ptr<google_metadata> metadata_;
 };
 
 }  // namespace muster::cluster

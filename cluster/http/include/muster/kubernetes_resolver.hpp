@@ -6,10 +6,17 @@
 // HOSTNAME, which is the name of a plain pod and job-index in an indexed Job.
 #pragma once
 
-#include "cluster/http/kubernetes_pods.hpp"
+#include "muster/api_limits.hpp"
 #include "muster/cluster_resolver.hpp"
+#include "muster/time_source.hpp"
 
 namespace muster {
+
+namespace cluster {
+class api_client;
+struct api_service;
+struct kubernetes_pod;
+}  // namespace cluster
 
 class kubernetes_resolver : public cluster_resolver {
  public:

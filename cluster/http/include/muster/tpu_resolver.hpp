@@ -1,7 +1,7 @@
 // The hosts of a Cloud TPU as tasks of one job, and a coordinator beside them if one is wanted.
 #pragma once
 
-#include "cluster/http/cloud_tpu_client.hpp"
+#include "muster/cloud_tpu_client.hpp"
 #include "muster/cluster_resolver.hpp"
 
 namespace muster {

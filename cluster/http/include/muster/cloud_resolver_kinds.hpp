@@ -1,8 +1,8 @@
 // The table of the resolvers that ask services over the network.
 #pragma once
 
-#include "cluster/http/api_client.hpp"
 #include "muster/make_resolver.hpp"
+#include "muster/time_source.hpp"
 
 namespace muster {
 

@@ -2,10 +2,15 @@
 // order of their names.
 #pragma once
 
-#include "cluster/http/google_metadata.hpp"
+#include "muster/api_limits.hpp"
 #include "muster/cluster_resolver.hpp"
+#include "muster/time_source.hpp"
 
 namespace muster {
+
+namespace cluster {
+class api_client;
+}  // namespace cluster
 
 class gce_resolver : public cluster_resolver {
  public:

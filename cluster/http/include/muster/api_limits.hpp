@@ -1,0 +1,17 @@
+// How long a question to a service may take, and how often it is tried. A value.
+#pragma once
+
+#include <chrono>
+
+namespace muster::cluster {
+
+struct api_limits {
+  std::chrono::milliseconds one_try = std::chrono::seconds(10);
+  std::chrono::milliseconds total = std::chrono::seconds(60);  // the waits in between included
+  int tries = 5;
+  /// Doubles from try to try, each time between half of it and all of it.
+  std::chrono::milliseconds first_wait = std::chrono::milliseconds(250);
+  std::chrono::milliseconds longest_wait = std::chrono::seconds(8);
+};
+
+}  // namespace muster::cluster
