@@ -1,0 +1,130 @@
+// What stands behind a coordination_agent: one connection to the service, what is known of the run,
+// and the coroutines that beat, poll and ask. Speaks XLA's dialect of the coordination service, in
+// which tasks are numbers counted through the cluster; only wait_for_all is TensorFlow's.
+//
+//   idle --connect--> connecting --> connected --> failed --connect--> …
+//                         \--> idle      \--shutdown--> shut_down --connect--> …
+//
+// Owned by the coordination_agent and by the questions under way. The engine thread owns all state;
+// what other threads read is a copy under the mutex. Operations are coroutines of the engine: each
+// has a ticket by which it is cut short, and a deadline. Errors: as coordination_agent.hpp says.
+#pragma once
+
+#include <future>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "client/agent/barrier_uses.hpp"
+#include "client/agent/service_error.hpp"
+#include "client/agent/ticket.hpp"
+#include "client/link/client_engine.hpp"
+#include "muster/coordination_options.hpp"
+#include "tensorflow/coordination_service.grpc.pb.h"
+#include "xla/coordination/coordination_service.grpc.pb.h"
+
+namespace muster::detail {
+
+class key_watching;
+
+class agent : public std::enable_shared_from_this<agent> {
+ public:
+  using milliseconds = std::chrono::milliseconds;
+  using clock = std::chrono::steady_clock;
+
+  /// REQUIRES: the engine outlives close().
+  agent(client_engine& engine, coordination_options options);
+
+  // Any thread.
+  coro::engine_context& context() { return engine_.context(); }
+  milliseconds call_timeout() const { return options_.call_timeout; }
+  agent_state state() const;
+  std::uint64_t incarnation() const;
+  std::uint64_t service_incarnation() const;
+  std::optional<agent_error> error() const;
+  /// Cuts everything short and waits for its end. REQUIRES: not the engine thread.
+  void close();
+
+  // Engine thread.
+  std::set<ticket*>& tickets() { return tickets_; }
+  /// False: there are too many, at most 65,536.
+  bool spawn(char const* name, coro::task<void> body) {
+    return tasks_.spawn(name, std::move(body));
+  }
+
+  coro::task<void> connect(ticket& t);
+  coro::task<void> shutdown(ticket& t);
+  coro::task<std::vector<std::string>> wait_for_all(ticket& t, std::vector<std::string> devices,
+                                                    milliseconds timeout);
+  coro::task<bool> set(ticket& t, std::string key, std::string value, bool overwrite);
+  coro::task<std::string> get(ticket& t, std::string key, milliseconds timeout);
+  coro::task<std::optional<std::string>> try_get(ticket& t, std::string key);
+  coro::task<std::vector<key_value>> list(ticket& t, std::string folder);
+  coro::task<std::int64_t> increment(ticket& t, std::string key, std::int64_t by);
+  coro::task<void> erase(ticket& t, std::string key);
+  /// Starts it.
+  coro::task<void> watch(ticket& t, std::shared_ptr<key_watching> w);
+  coro::task<std::int64_t> barrier(ticket& t, std::string id, milliseconds timeout,
+                                   std::vector<std::uint32_t> participants);
+  coro::task<void> cancel_barrier(ticket& t, std::string id);
+  coro::task<bool> leave_barrier(ticket& t, std::string id);
+  coro::task<void> report_error(ticket& t, coordination_code code, std::string message);
+  coro::task<std::optional<agent_error>> wait_for_error(ticket& t, milliseconds timeout);
+  coro::task<task_list> tasks(ticket& t, std::int64_t version, milliseconds timeout);
+  coro::task<std::vector<live_task>> live_tasks(ticket& t, std::vector<std::uint32_t> among,
+                                                milliseconds timeout);
+
+ private:
+  using xla_stub = xla::coordination::CoordinationService::Stub;
+  using tensorflow_stub = tensorflow::CoordinationService::Stub;
+  enum class again : bool { no, yes };  // whether a call that broke midway may be asked again
+
+  // agent.cpp: the connection and the run
+  coro::task<void> register_task(ticket& t);
+  coro::task<void> beat();
+  coro::task<void> poll();
+  coro::task<void> end(std::shared_ptr<std::promise<void>> ended);
+  coro::task<void> watch_keys(std::shared_ptr<key_watching> w);
+  static void tell_changes(key_watching const& w, std::map<std::string, std::string>& known,
+                           std::vector<key_value> now);
+  void fail(service_error const& e);
+  void set_state(agent_state s);
+  void cut_all(ticket::cut why, ticket const* but = nullptr);
+  void check_connected() const;
+  void check_cut(ticket const& t) const;
+  service_error no_answer(milliseconds after) const;
+
+  // agent_call.hpp
+  template <class Request>
+  void sign(Request& q) const;
+  template <class Stub, class Method, class Request, class Response>
+  coro::task<grpc::Status> once(ticket& t, Stub& stub, Method method, Request const& q, Response& r,
+                                clock::time_point deadline);
+  template <class Stub, class Method, class Request, class Response>
+  coro::task<std::optional<service_error>> ask(ticket& t, Stub& stub, Method method, Request& q,
+                                               Response& r, milliseconds timeout, again a);
+
+  client_engine& engine_;
+  coordination_options const options_;
+  std::shared_ptr<grpc::Channel> channel_;
+  std::unique_ptr<xla_stub> xla_;
+  std::unique_ptr<tensorflow_stub> tensorflow_;
+  coro::task_group tasks_;
+  std::set<ticket*> tickets_;                // as many as tasks_ has
+  std::map<std::string, ticket*> waits_at_;  // barriers, by id
+  barrier_uses uses_;
+  clock::time_point last_heard_{};
+  bool registered_before_ = false;
+
+  mutable std::mutex
+      mutex_;  // protects the following; only the engine thread writes, and reads freely
+  agent_state state_ = agent_state::idle;
+  std::uint64_t incarnation_ = 0;
+  std::uint64_t service_ = 0;
+  std::optional<agent_error> error_;  // the last one
+};
+
+}  // namespace muster::detail

@@ -1,0 +1,267 @@
+// What agents of the C++ library can do: keys, barriers, tasks, in threads and coroutines.
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_future.hpp>
+
+#include "tests/client/agent_fixture.hpp"
+
+namespace muster::test {
+namespace {
+
+TEST(agent, tasks_register_together_and_meet_at_a_barrier) {
+  coordination_server server(agents(2));
+  auto const both = connected(server.address(), 2);
+  EXPECT_EQ(both[0]->state(), agent_state::connected);
+  EXPECT_NE(both[0]->incarnation(), both[1]->incarnation());
+  EXPECT_EQ(both[0]->service_incarnation(), both[1]->service_incarnation());
+  for (int use = 0; use < 3; ++use) {
+    auto other = beside([&] { return both[1]->barrier("b", long_time); });
+    EXPECT_EQ(both[0]->barrier("b", long_time), use);
+    EXPECT_EQ(other.get(), use);
+  }
+}
+
+TEST(agent, registration_that_others_do_not_join_names_them) {
+  coordination_server server(agents(2));
+  auto o = as_task(server.address(), 0);
+  o.connect_timeout = 400ms;
+  muster::coordination_agent a(o);
+  auto const e = raised_by<wait_timeout>([&] { a.connect(); });
+  EXPECT_NE(std::string(e.what()).find("task:1"), std::string::npos) << e.what();
+  EXPECT_EQ(a.state(), agent_state::idle);
+}
+
+TEST(agent, a_task_that_the_cluster_does_not_have_is_refused_at_once) {
+  coordination_server server(agents(2));
+  muster::coordination_agent a(as_task(server.address(), 7));
+  auto const e = raised_by<coordination_error>([&] { a.connect(); });
+  EXPECT_EQ(e.code(), coordination_code::invalid_argument);
+}
+
+TEST(agent, nothing_is_asked_before_it_is_connected) {
+  muster::coordination_agent a(as_task("127.0.0.1:1", 0));
+  EXPECT_EQ(raised_by<coordination_error>([&] { a.try_get("k"); }).code(),
+            coordination_code::failed_precondition);
+  EXPECT_EQ(raised_by<coordination_error>([&] { a.watch("k", [](key_change const&) {}); }).code(),
+            coordination_code::failed_precondition);
+  EXPECT_FALSE(a.leave_barrier("b"));
+  auto o = as_task("127.0.0.1:1", 0);
+  o.call_timeout = 0ms;
+  EXPECT_THROW(muster::coordination_agent{o}, std::invalid_argument);
+}
+
+TEST(agent, without_a_server_connecting_ends_with_its_time) {
+  auto o = as_task("127.0.0.1:1", 0);
+  o.connect_timeout = 200ms;
+  muster::coordination_agent a(o);
+  EXPECT_THROW(a.connect(), wait_timeout);
+}
+
+TEST(agent, keys) {
+  coordination_server server(agents(1));
+  auto const all = connected(server.address(), 1);
+  auto& a = *all[0];
+  EXPECT_EQ(a.try_get("a/b"), std::nullopt);
+  a.set("a/b", std::string("1\0", 2));
+  a.set("a//b/", "2");
+  EXPECT_EQ(a.get("a/b", long_time), "2");
+  EXPECT_FALSE(a.set_if_absent("a/b", "3"));
+  EXPECT_TRUE(a.set_if_absent("a/c", "3"));
+  EXPECT_EQ(a.increment("n"), 1);
+  EXPECT_EQ(a.increment("n", 41), 42);
+  a.set("word", "x");
+  EXPECT_EQ(raised_by<coordination_error>([&] { a.increment("word"); }).code(),
+            coordination_code::failed_precondition);
+  EXPECT_EQ(a.list("a"), (std::vector<key_value>{{"a/b", "2"}, {"a/c", "3"}}));
+  a.erase("a");
+  EXPECT_TRUE(a.list("a").empty());
+}
+
+TEST(agent, a_key_is_waited_for_until_it_is_set_or_the_time_is_up) {
+  coordination_server server(agents(2));
+  auto const both = connected(server.address(), 2);
+  auto waiting = beside([&] { return both[1]->get("k", long_time); });
+  ASSERT_TRUE(server.parked(3));  // and both polls
+  both[0]->set("k", "v");
+  EXPECT_EQ(waiting.get(), "v");
+  auto const e = raised_by<wait_timeout>([&] { both[0]->get("other", 200ms); });
+  EXPECT_NE(std::string(e.what()).find("Key other has not been set"), std::string::npos)
+      << e.what();
+}
+
+TEST(agent, a_watch_tells_what_is_there_and_what_changes) {
+  coordination_server server(agents(1));
+  auto const all = connected(server.address(), 1);
+  auto& a = *all[0];
+  a.set("f/a", "1");
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<std::string> told;
+  auto const has = [&](std::string const& what) {
+    std::unique_lock held(mutex);
+    return changed.wait_for(held, long_time,
+                            [&] { return std::count(told.begin(), told.end(), what) == 1; });
+  };
+  auto watch = a.watch("f", [&](key_change const& c) {
+    std::lock_guard const held(mutex);
+    told.push_back(c.key + "=" + c.value.value_or("deleted"));
+    changed.notify_all();
+  });
+  EXPECT_TRUE(has("f/a=1"));
+  a.set("f/a", "2");
+  a.set("f/sub/b", "3");
+  a.set("elsewhere", "4");
+  EXPECT_TRUE(has("f/a=2"));
+  EXPECT_TRUE(has("f/sub/b=3"));
+  a.erase("f/a");
+  EXPECT_TRUE(has("f/a=deleted"));
+  watch.stop();
+  auto const count = told.size();
+  EXPECT_EQ(count, 4u);
+  a.set("f/z", "5");
+  a.set("f/z", "6");
+  EXPECT_EQ(told.size(), count);
+}
+
+TEST(agent, a_watch_may_end_itself_and_outlive_its_agent) {
+  coordination_server server(agents(1));
+  auto all = connected(server.address(), 1);
+  all[0]->set("f/a", "1");
+  std::promise<void> told;
+  key_watch own;
+  std::promise<void> kept;
+  own = all[0]->watch("f", [&, may = kept.get_future().share()](key_change const&) {
+    may.wait();
+    own.stop();
+    told.set_value();
+  });
+  kept.set_value();
+  EXPECT_EQ(told.get_future().wait_for(long_time), std::future_status::ready);
+  auto other = all[0]->watch("f", [](key_change const&) {});
+  all.clear();
+  other.stop();
+}
+
+TEST(agent, some_tasks_meet_and_the_others_are_not_asked) {
+  coordination_server server(agents(3));
+  auto const all = connected(server.address(), 3);
+  auto other = beside([&] { return all[2]->barrier("b", long_time, {0, 2}); });
+  EXPECT_EQ(all[0]->barrier("b", long_time, {2, 0}), 0);
+  EXPECT_EQ(other.get(), 0);
+  auto const e = raised_by<barrier_error>([&] { all[1]->barrier("c", long_time, {0, 2}); });
+  EXPECT_EQ(e.code(), coordination_code::invalid_argument);
+  EXPECT_EQ(e.barrier(), "c");
+}
+
+TEST(agent, a_barrier_that_times_out_counts_as_a_use) {
+  coordination_server server(agents(2));
+  auto const both = connected(server.address(), 2);
+  auto const e = raised_by<barrier_error>([&] { both[0]->barrier("b", 50ms); });
+  EXPECT_EQ(e.code(), coordination_code::deadline_exceeded);
+  EXPECT_EQ(e.use(), 0);
+  // The other one counts from 0 still, and learns from its refusal.
+  EXPECT_THROW(both[1]->barrier("b", long_time), barrier_error);
+  auto other = beside([&] { return both[1]->barrier("b", long_time); });
+  EXPECT_EQ(both[0]->barrier("b", long_time), 1);
+  EXPECT_EQ(other.get(), 1);
+}
+
+TEST(agent, a_barrier_is_cancelled_for_all_by_anyone) {
+  coordination_server server(agents(3));
+  auto const all = connected(server.address(), 3);
+  auto waiting = beside([&] { return all[0]->barrier("b", long_time, {0, 1}); });
+  ASSERT_TRUE(server.parked(4));
+  all[2]->cancel_barrier("b");
+  EXPECT_EQ(raised_by<barrier_error>([&] { waiting.get(); }).code(), coordination_code::cancelled);
+  // The second use: one that took no part learns its number from the service.
+  auto again = beside([&] { return all[0]->barrier("b", long_time, {0, 1}); });
+  ASSERT_TRUE(server.parked(4));
+  all[2]->cancel_barrier("b");
+  EXPECT_EQ(raised_by<barrier_error>([&] { again.get(); }).use(), 1);
+  EXPECT_EQ(raised_by<coordination_error>([&] { all[2]->cancel_barrier("b"); }).code(),
+            coordination_code::failed_precondition);
+}
+
+TEST(agent, one_leaves_a_barrier_and_comes_back) {
+  coordination_server server(agents(2));
+  auto const both = connected(server.address(), 2);
+  auto other = beside([&] { return both[1]->barrier("b", long_time); });
+  ASSERT_TRUE(server.parked(3));
+  EXPECT_EQ(raised_by<coordination_error>([&] { both[1]->barrier("b", long_time); }).code(),
+            coordination_code::failed_precondition);
+  EXPECT_TRUE(both[1]->leave_barrier("b"));
+  EXPECT_EQ(raised_by<coordination_error>([&] { other.get(); }).code(),
+            coordination_code::cancelled);
+  ASSERT_TRUE(server.parked(2));
+  other = beside([&] { return both[1]->barrier("b", long_time); });
+  EXPECT_EQ(both[0]->barrier("b", long_time), 0);
+  EXPECT_EQ(other.get(), 0);
+}
+
+TEST(agent, tasks_are_listed_and_awaited) {
+  coordination_server server(agents(2));
+  auto both = connected(server.address(), 2);
+  auto const list = both[0]->tasks();
+  ASSERT_EQ(list.tasks.size(), 2u);
+  EXPECT_EQ(list.tasks[1].state, task_state::connected);
+  EXPECT_EQ(list.tasks[1].incarnation, both[1]->incarnation());
+  EXPECT_THROW(both[0]->wait_for_tasks(list.version, 100ms), wait_timeout);
+  auto asking = beside([&] { return both[1]->live_tasks({}, long_time); });
+  std::vector<live_task> const alive{{0, both[0]->incarnation()}, {1, both[1]->incarnation()}};
+  EXPECT_EQ(both[0]->live_tasks({0, 1}, long_time), alive);
+  EXPECT_EQ(asking.get(), alive);
+  auto waiting = beside([&] { return both[0]->wait_for_tasks(list.version, long_time); });
+  both[1]->shutdown();
+  EXPECT_EQ(both[1]->state(), agent_state::shut_down);
+  EXPECT_EQ(waiting.get().tasks[1].state, task_state::disconnected);
+}
+
+TEST(agent, all_tell_all_of_their_devices) {
+  coordination_server server(agents(2));
+  auto const both = connected(server.address(), 2);
+  auto other = beside([&] { return both[1]->wait_for_all({"tpu:2"}, long_time); });
+  std::vector<std::string> const devices{"tpu:0", "tpu:1", "tpu:2"};
+  EXPECT_EQ(both[0]->wait_for_all({"tpu:0", "tpu:1"}, long_time), devices);
+  EXPECT_EQ(other.get(), devices);
+}
+
+boost::asio::awaitable<std::string> visit(muster::coordination_agent& a) {
+  co_await a.async_set("k", "v");
+  auto const use = co_await a.async_barrier("b", long_time);
+  auto const value = co_await a.async_get("k", long_time);
+  co_return value + std::to_string(use);
+}
+
+TEST(agent, coroutines_of_any_executor) {
+  coordination_server server(agents(1));
+  boost::asio::io_context context;
+  muster::coordination_agent a(as_task(server.address(), 0));
+  boost::asio::co_spawn(context, a.async_connect(), boost::asio::use_future);
+  context.run();
+  EXPECT_EQ(a.state(), agent_state::connected);
+  context.restart();
+  auto visited = boost::asio::co_spawn(context, visit(a), boost::asio::use_future);
+  context.run();
+  EXPECT_EQ(visited.get(), "v0");
+}
+
+TEST(agent, a_cancelled_wait_is_withdrawn_at_the_service) {
+  coordination_server server(agents(2));
+  auto const both = connected(server.address(), 2);
+  boost::asio::io_context context;
+  boost::asio::cancellation_signal signal;
+  auto waiting = boost::asio::co_spawn(
+      context, both[0]->async_barrier("b", long_time),
+      boost::asio::bind_cancellation_slot(signal.slot(), boost::asio::use_future));
+  auto running = beside([&] { context.run(); });
+  ASSERT_TRUE(server.parked(3));
+  boost::asio::post(context, [&] { signal.emit(boost::asio::cancellation_type::terminal); });
+  EXPECT_EQ(raised_by<boost::system::system_error>([&] { waiting.get(); }).code(),
+            boost::asio::error::operation_aborted);
+  running.get();
+  EXPECT_TRUE(server.parked(2));
+}
+
+}  // namespace
+}  // namespace muster::test
