@@ -14,7 +14,7 @@ namespace coordination = core::coordination;
 raw_service::raw_service(dialect d)
     : dialect_(d), methods_(d == dialect::xla ? methods_of_xla() : methods_of_tensorflow()) {
   for (std::size_t i = 0; i < methods_.size(); ++i) {
-    AddMethod(new grpc::internal::RpcServiceMethod(methods_[i].path,
+    AddMethod(new grpc::internal::RpcServiceMethod(methods_[i].path.c_str(),
                                                    grpc::internal::RpcMethod::NORMAL_RPC, nullptr));
     MarkMethodRaw(static_cast<int>(i));
   }
@@ -80,8 +80,7 @@ void coordination_call::arrived() {
   bool const asked = method().ask(*this, bytes_);
   bytes_.Clear();
   if (!asked)
-    refuse(grpc::StatusCode::INVALID_ARGUMENT,
-           std::string("the request is not a message of ") + method().path);
+    refuse(grpc::StatusCode::INVALID_ARGUMENT, "the request is not a message of " + method().path);
 }
 
 coordination::task_ref coordination_call::task(std::string_view job, std::int64_t id) const {

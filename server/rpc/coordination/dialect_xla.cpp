@@ -8,86 +8,44 @@ namespace coordination = core::coordination;
 
 namespace wire = xla::coordination;
 
-namespace {
-
-constexpr auto bytes_of = [](std::string const& s) { return core::blob(s, core::encoding::bytes); };
-
-template <class Ids>
-std::vector<coordination::task_ref> tasks(coordination_call const& c, Ids const& ids) {
+// Found by dialect_table.hpp, so outside of the namespace above.
+template <class Request>
+static coordination::task_ref source_task(coordination_call const& c, Request const& m) {
+  return c.task({}, m.source_task_id());
+}
+template <class Request>
+static std::vector<coordination::task_ref> participants(coordination_call const& c,
+                                                        Request const& m) {
   std::vector<coordination::task_ref> all;
-  all.reserve(static_cast<std::size_t>(ids.size()));
-  for (auto const id : ids) all.push_back(c.task({}, id));
+  all.reserve(static_cast<std::size_t>(m.task_ids().size()));
+  for (auto const id : m.task_ids()) all.push_back(c.task({}, id));
   return all;
 }
 
-}  // namespace
-
-coordination::register_task to_core(coordination_call& c, wire::RegisterTaskRequest& m) {
-  return {.from = {},
-          .task = c.task({}, m.source_task_id()),
-          .incarnation = core::incarnation{m.incarnation()},
-          .recoverable = false,
-          .peer = c.peer()};
+static void fill(coordination_call&, wire::WatchTasksRequest& m, coordination::watch_tasks& q) {
+  q.version = m.version_number();
+  q.at_once = m.version_number() < 0;
 }
-coordination::heartbeat to_core(coordination_call& c, wire::HeartbeatRequest& m) {
-  return {{}, c.task({}, m.source_task_id()), core::incarnation{m.incarnation()}};
+static void fill(coordination_call& c, wire::GetKeyValueRequest& m,
+                 coordination::get_key_value& q) {
+  q.key = std::move(*m.mutable_key());
+  q.incarnation = core::incarnation{m.incarnations().task_incarnation()};
+  if (q.incarnation == core::incarnation{}) q.peer = c.peer();
 }
-coordination::shutdown_task to_core(coordination_call& c, wire::ShutdownTaskRequest& m) {
-  return {{}, c.task({}, m.source_task_id())};
-}
-coordination::poll_for_error to_core(coordination_call& c, wire::PollForErrorRequest& m) {
-  return {{}, c.task({}, m.source_task_id())};
-}
-coordination::report_error to_core(coordination_call& c, wire::ReportErrorToServiceRequest& m) {
-  return {{}, c.task({}, m.source_task_id()), reported_code(m.error_code()), m.error_message()};
-}
-coordination::watch_tasks to_core(coordination_call&, wire::WatchTasksRequest& m) {
-  return {{}, std::nullopt, m.version_number(), m.version_number() < 0};
-}
-coordination::insert_key_value to_core(coordination_call&, wire::InsertKeyValueRequest& m) {
-  auto& kv = *m.mutable_kv();
-  return {{}, std::move(*kv.mutable_key()), bytes_of(kv.value()), m.allow_overwrite()};
-}
-coordination::get_key_value to_core(coordination_call& c, wire::GetKeyValueRequest& m) {
-  auto const who = m.incarnations().task_incarnation();
-  return {.from = {},
-          .key = std::move(*m.mutable_key()),
-          .wait = true,
-          .incarnation = core::incarnation{who},
-          .peer = who == 0 ? c.peer() : std::string()};
-}
-coordination::get_key_value to_core(coordination_call&, wire::TryGetKeyValueRequest& m) {
-  return {.from = {},
-          .key = std::move(*m.mutable_key()),
-          .wait = false,
-          .incarnation = core::incarnation{m.incarnations().task_incarnation()},
-          .peer = {}};
-}
-coordination::increment_key_value to_core(coordination_call&, wire::IncrementKeyValueRequest& m) {
-  return {{}, std::move(*m.mutable_key()), m.increment()};
-}
-coordination::get_key_value_dir to_core(coordination_call&, wire::GetKeyValueDirRequest& m) {
-  return {{}, std::move(*m.mutable_directory_key())};
-}
-coordination::delete_key_value to_core(coordination_call&, wire::DeleteKeyValueRequest& m) {
-  return {{}, std::move(*m.mutable_key())};
-}
-coordination::enter_barrier to_core(coordination_call& c, wire::BarrierRequest& m) {
-  return {.from = {},
-          .id = std::move(*m.mutable_barrier_id()),
-          .counter = m.counter(),
-          .timeout = wait_time(m.barrier_timeout_in_ms()),
-          .task = c.task({}, m.source_task_id()),
-          .participants = tasks(c, m.task_ids())};
-}
-coordination::cancel_barrier to_core(coordination_call&, wire::CancelBarrierRequest& m) {
-  return {{}, std::move(*m.mutable_barrier_id()), m.counter()};
-}
-coordination::get_alive_tasks to_core(coordination_call& c, wire::GetAliveTasksRequest& m) {
-  return {{}, c.task({}, m.requesting_task_id()), tasks(c, m.task_ids())};
+static void fill(coordination_call&, wire::TryGetKeyValueRequest& m,
+                 coordination::get_key_value& q) {
+  q.key = std::move(*m.mutable_key());
+  q.wait = false;
+  q.incarnation = core::incarnation{m.incarnations().task_incarnation()};
 }
 
-void to_wire(answer_scope const&, coordination::reply& r, wire::GetAliveTasksResponse& m) {
+static void fill(coordination_call& c, wire::GetAliveTasksRequest& m,
+                 coordination::get_alive_tasks& q) {
+  q.task = c.task({}, m.requesting_task_id());
+  q.tasks = participants(c, m);
+}
+
+static void to_wire(answer_scope const&, coordination::reply& r, wire::GetAliveTasksResponse& m) {
   auto const& alive = *std::get<std::shared_ptr<coordination::alive_tasks const>>(r.body);
   for (auto const t : alive.tasks) m.add_alive_task_ids(static_cast<std::int32_t>(t));
   for (auto const i : alive.incarnations) m.add_incarnations(core::raw(i));
@@ -107,56 +65,38 @@ void describe(coordination::task_status const& s, wire::TaskInfo& m) {
 
 bool encode_states(answer_scope const& scope, coordination::reply& r, grpc::ByteBuffer& out) {
   auto const& states = std::get<std::shared_ptr<coordination::task_states const>>(r.body);
-  auto const encode = [&] {
-    google::protobuf::Arena arena;
-    auto& m = *google::protobuf::Arena::CreateMessage<wire::WatchTasksResponse>(&arena);
+  auto const variant = static_cast<std::uint64_t>(dialect::xla);
+  return encode_once<wire::WatchTasksResponse>(scope, states, variant, out, [&](auto& m) {
     m.set_version_number(states->version);
     for (auto const& s : states->tasks) describe(s, *m.add_task_state());
-    grpc::ByteBuffer bytes;
-    return proto::encode(m, bytes) ? bytes : grpc::ByteBuffer();
-  };
-  out = scope.encoded->get(states, static_cast<std::uint64_t>(dialect::xla), encode);
-  return out.Valid();
+  });
 }
-
-#define MUSTER_PATH(method) "/xla.coordination.CoordinationService/" method
-
-coordination_method const table[] = {
-    encoded_by<wire::RegisterTaskRequest>(MUSTER_PATH("RegisterTask"), true, slots_hot,
-                                          encode_incarnation),
-    encoded_by<wire::HeartbeatRequest>(MUSTER_PATH("Heartbeat"), false, slots_hot,
-                                       encode_incarnation),
-    encoded_by<wire::ShutdownTaskRequest>(MUSTER_PATH("ShutdownTask"), true, slots_hot,
-                                          encode_nothing),
-    encoded_by<wire::WatchTasksRequest>(MUSTER_PATH("WatchTasks"), true, slots_hot, encode_states),
-    encoded_by<wire::InsertKeyValueRequest>(MUSTER_PATH("InsertKeyValue"), false, slots_hot,
-                                            encode_nothing),
-    encoded_by<wire::GetKeyValueRequest>(MUSTER_PATH("GetKeyValue"), true, slots_hot,
-                                         encode_key_value),
-    encoded_by<wire::TryGetKeyValueRequest>(MUSTER_PATH("TryGetKeyValue"), false, slots_hot,
-                                            encode_key_value),
-    encoded_by<wire::IncrementKeyValueRequest>(MUSTER_PATH("IncrementKeyValue"), false, slots_hot,
-                                               encode_key_value),
-    encoded_by<wire::GetKeyValueDirRequest>(MUSTER_PATH("GetKeyValueDir"), false, slots_rare,
-                                            encode_key_values),
-    encoded_by<wire::DeleteKeyValueRequest>(MUSTER_PATH("DeleteKeyValue"), false, slots_rare,
-                                            encode_nothing),
-    encoded_by<wire::BarrierRequest>(MUSTER_PATH("Barrier"), true, slots_hot, encode_counter),
-    encoded_by<wire::CancelBarrierRequest>(MUSTER_PATH("CancelBarrier"), false, slots_rare,
-                                           encode_nothing),
-    answered_by<wire::GetAliveTasksRequest, wire::GetAliveTasksResponse>(
-        MUSTER_PATH("GetAliveTasks"), true, slots_hot),
-    encoded_by<wire::PollForErrorRequest>(MUSTER_PATH("PollForError"), true, slots_hot,
-                                          encode_nothing),
-    encoded_by<wire::ReportErrorToServiceRequest>(MUSTER_PATH("ReportErrorToService"), false,
-                                                  slots_rare, encode_nothing),
-};
-
-#undef MUSTER_PATH
 
 }  // namespace
 
 std::span<coordination_method const> methods_of_xla() {
+  using namespace core::coordination;
+  static coordination_method const table[] = {
+      encoded_by<register_task, wire::RegisterTaskRequest>(true, slots_hot, encode_incarnation),
+      encoded_by<heartbeat, wire::HeartbeatRequest>(false, slots_hot, encode_incarnation),
+      encoded_by<shutdown_task, wire::ShutdownTaskRequest>(true, slots_hot, encode_nothing),
+      encoded_by<watch_tasks, wire::WatchTasksRequest>(true, slots_hot, encode_states),
+      encoded_by<insert_key_value, wire::InsertKeyValueRequest>(false, slots_hot, encode_nothing),
+      encoded_by<get_key_value, wire::GetKeyValueRequest>(true, slots_hot, encode_key_value),
+      encoded_by<get_key_value, wire::TryGetKeyValueRequest>(false, slots_hot, encode_key_value),
+      encoded_by<increment_key_value, wire::IncrementKeyValueRequest>(false, slots_hot,
+                                                                      encode_key_value),
+      encoded_by<get_key_value_dir, wire::GetKeyValueDirRequest>(false, slots_rare,
+                                                                 encode_key_values),
+      encoded_by<delete_key_value, wire::DeleteKeyValueRequest>(false, slots_rare, encode_nothing),
+      encoded_by<enter_barrier, wire::BarrierRequest>(true, slots_hot, encode_counter),
+      encoded_by<cancel_barrier, wire::CancelBarrierRequest>(false, slots_rare, encode_nothing),
+      answered_by<get_alive_tasks, wire::GetAliveTasksRequest, wire::GetAliveTasksResponse>(
+          true, slots_hot),
+      encoded_by<poll_for_error, wire::PollForErrorRequest>(true, slots_hot, encode_nothing),
+      encoded_by<report_error, wire::ReportErrorToServiceRequest>(false, slots_rare,
+                                                                  encode_nothing),
+  };
   return table;
 }
 

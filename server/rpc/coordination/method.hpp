@@ -40,7 +40,7 @@ struct answer_scope {
 };
 
 struct coordination_method {
-  char const* path;   ///< "/package.Service/Method"
+  std::string path;   ///< "/package.Service/Method"
   bool parks;         ///< may wait, so a caller that vanishes matters
   std::size_t slots;  ///< calls that can arrive between two turns of the engine without waiting
   /// Parses and asks the core on behalf of `call`. False: the bytes are no such message.
