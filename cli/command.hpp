@@ -7,8 +7,10 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <map>
+#include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace muster::cli {
@@ -63,10 +65,17 @@ void add_version(CLI::App& app, choice& chosen);
 std::map<std::string, std::string> named_values(std::string const& flag, std::string const& form,
                                                 std::vector<std::string> const& texts);
 
-/// Installs `run(options)` as the verb's work. The options outlive the parse.
-template <class Options, class Run>
-void on_chosen(CLI::App& verb, choice& chosen, std::shared_ptr<Options> options, Run run) {
-  verb.callback([&chosen, options, run] { chosen.run = [options, run] { return run(*options); }; });
+/// Adds a verb whose work is `run(options)`. Gives the verb and its options, which outlive the
+/// parse, for the flags.
+template <class Options>
+std::pair<CLI::App*, std::shared_ptr<Options>> add_verb(CLI::App& app, choice& chosen,
+                                                        std::string name, std::string about,
+                                                        int (*run)(Options&)) {
+  auto* verb = app.add_subcommand(std::move(name), std::move(about));
+  auto options = std::make_shared<Options>();
+  verb->callback(
+      [&chosen, options, run] { chosen.run = [options, run] { return run(*options); }; });
+  return {verb, options};
 }
 
 }  // namespace muster::cli

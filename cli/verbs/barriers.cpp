@@ -94,9 +94,8 @@ int run(options& o) {
 }  // namespace
 
 void add_barriers(CLI::App& app, choice& chosen) {
-  auto* verb =
-      app.add_subcommand("barriers", "List barriers, show who is missing at one, or cancel it");
-  auto o = std::make_shared<options>();
+  auto const [verb, o] = add_verb(app, chosen, "barriers",
+                                  "List barriers, show who is missing at one, or cancel it", run);
   add_action_words(*verb, o->words, "list | show ID | cancel ID", "What to do; without it: list");
   add_cluster_option(*verb, o->cluster);
   verb->add_option("--limit", o->limit, "How many to list, running ones first; 1000 at most")
@@ -104,7 +103,6 @@ void add_barriers(CLI::App& app, choice& chosen) {
       ->capture_default_str();
   add_server_options(*verb, *o);
   verb->footer("Examples:\n  muster barriers\n  muster barriers show step_12 --cluster train");
-  on_chosen(*verb, chosen, o, run);
 }
 
 }  // namespace muster::cli

@@ -27,14 +27,12 @@ int run(options& o) {
 }  // namespace
 
 void add_cancel(CLI::App& app, choice& chosen) {
-  auto* verb = app.add_subcommand("cancel", "Cancel a job or one closure");
-  auto o = std::make_shared<options>();
+  auto const [verb, o] = add_verb(app, chosen, "cancel", "Cancel a job or one closure", run);
   verb->add_option("id", o->id, "job_… or cl_…")->type_name("JOB_ID|CLOSURE_ID")->required();
   add_rest_options(*verb, o->rest);
   verb->footer(
       "Queued closures end at once; running ones are asked to stop.\n"
       "Example:\n  muster cancel job_0000000000000001");
-  on_chosen(*verb, chosen, o, run);
 }
 
 }  // namespace muster::cli

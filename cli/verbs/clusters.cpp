@@ -142,8 +142,8 @@ int run(options& o) {
 }  // namespace
 
 void add_clusters(CLI::App& app, choice& chosen) {
-  auto* verb = app.add_subcommand("clusters", "List, declare, show or forget clusters of agents");
-  auto o = std::make_shared<options>();
+  auto const [verb, o] =
+      add_verb(app, chosen, "clusters", "List, declare, show or forget clusters of agents", run);
   add_action_words(*verb, o->words, "list | create NAME JOB=N… | show NAME | delete NAME",
                    "What to do; without it: list");
   add_duration(*verb, "--heartbeat-timeout", o->heartbeat_timeout,
@@ -167,7 +167,6 @@ void add_clusters(CLI::App& app, choice& chosen) {
   verb->footer(
       "Examples:\n  muster clusters create train worker=8 ps=2 --heartbeat-timeout 30s\n"
       "  muster clusters show train");
-  on_chosen(*verb, chosen, o, run);
 }
 
 }  // namespace muster::cli

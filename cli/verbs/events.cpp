@@ -74,8 +74,8 @@ int run(options& o) {
 }  // namespace
 
 void add_events(CLI::App& app, choice& chosen) {
-  auto* verb = app.add_subcommand("events", "Print what happened: tasks, barriers, failures");
-  auto o = std::make_shared<options>();
+  auto const [verb, o] =
+      add_verb(app, chosen, "events", "Print what happened: tasks, barriers, failures", run);
   verb->add_flag("--follow", o->follow, "Go on printing what happens");
   verb->add_option("--after", o->after, "Only events with a greater number")->type_name("N");
   verb->add_option("--limit", o->limit, "How many of the newest, without --after; 1000 at most")
@@ -85,7 +85,6 @@ void add_events(CLI::App& app, choice& chosen) {
   verb->footer(
       "With --output json each event is a line.\n"
       "Examples:\n  muster events --follow\n  muster events --after 120 --output json");
-  on_chosen(*verb, chosen, o, run);
 }
 
 }  // namespace muster::cli

@@ -21,12 +21,11 @@ int run(options& o) {
 }  // namespace
 
 void add_explain(CLI::App& app, choice& chosen) {
-  auto* verb = app.add_subcommand("explain", "Say why a closure waits, moved or failed");
-  auto o = std::make_shared<options>();
+  auto const [verb, o] =
+      add_verb(app, chosen, "explain", "Say why a closure waits, moved or failed", run);
   verb->add_option("id", o->id, "The closure, cl_…")->type_name("CLOSURE_ID")->required();
   add_server_options(*verb, *o);
   verb->footer("Example:\n  muster explain cl_0000000000000001");
-  on_chosen(*verb, chosen, o, run);
 }
 
 }  // namespace muster::cli

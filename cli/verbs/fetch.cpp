@@ -57,8 +57,8 @@ int run(options& o) {
 }  // namespace
 
 void add_fetch(CLI::App& app, choice& chosen) {
-  auto* verb = app.add_subcommand("fetch", "Wait for a value or a job and print what came out");
-  auto o = std::make_shared<options>();
+  auto const [verb, o] =
+      add_verb(app, chosen, "fetch", "Wait for a value or a job and print what came out", run);
   verb->add_option("id", o->id, "rv_… of one closure, or job_… for all its results")
       ->type_name("RV_ID|JOB_ID")
       ->required();
@@ -69,7 +69,6 @@ void add_fetch(CLI::App& app, choice& chosen) {
   verb->footer(
       "Examples:\n  muster fetch rv_0000000000000001 --timeout 10s\n  muster fetch "
       "job_0000000000000001 --output json");
-  on_chosen(*verb, chosen, o, run);
 }
 
 }  // namespace muster::cli

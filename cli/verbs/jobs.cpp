@@ -93,13 +93,11 @@ int run(options& o) {
 }  // namespace
 
 void add_jobs(CLI::App& app, choice& chosen) {
-  auto* verb = app.add_subcommand("jobs", "List jobs, newest first, or show one");
-  auto o = std::make_shared<options>();
+  auto const [verb, o] = add_verb(app, chosen, "jobs", "List jobs, newest first, or show one", run);
   verb->add_option("id", o->id, "A job's id; without it: the list")->type_name("JOB_ID");
   verb->add_option("--limit", o->limit, "How many to list")->type_name("N")->capture_default_str();
   add_server_options(*verb, *o);
   verb->footer("Examples:\n  muster jobs\n  muster jobs job_0000000000000001 --output json");
-  on_chosen(*verb, chosen, o, run);
 }
 
 }  // namespace muster::cli

@@ -15,6 +15,7 @@ namespace {
 
 struct options : server_options {
   std::vector<std::string> words;
+  std::vector<std::string> const* literal = nullptr;
   std::string cluster = "default";
   std::optional<duration> timeout;
   bool insert = false, recursive = false;
@@ -132,6 +133,8 @@ int waits(rest& server, action_words const& words, options const& o) {
 }
 
 int run(options& o) {
+  // A value that begins with a dash would pass for a flag.
+  o.words.insert(o.words.end(), o.literal->begin(), o.literal->end());
   action_words const words("kv", o.words, {"list", "get", "put", "delete", "waits"});
   rest server(o.rest);
   if (words.action() == "list") return list(server, words, o);
@@ -144,8 +147,9 @@ int run(options& o) {
 }  // namespace
 
 void add_kv(CLI::App& app, choice& chosen) {
-  auto* verb = app.add_subcommand("kv", "List, read, write or delete the keys of a cluster");
-  auto o = std::make_shared<options>();
+  auto const [verb, o] =
+      add_verb(app, chosen, "kv", "List, read, write or delete the keys of a cluster", run);
+  o->literal = &chosen.literal;
   add_action_words(*verb, o->words,
                    "list [PREFIX] | get KEY | put KEY VALUE | delete KEY | waits [PREFIX]",
                    "What to do; without it: list");
@@ -159,11 +163,6 @@ void add_kv(CLI::App& app, choice& chosen) {
       "  muster kv put model - < model.bin\n  muster kv put offset -- -5\n  muster kv delete "
       "config --recursive\n"
       "  muster kv waits");
-  // A value that begins with a dash would pass for a flag.
-  on_chosen(*verb, chosen, o, [&chosen](options& all) {
-    all.words.insert(all.words.end(), chosen.literal.begin(), chosen.literal.end());
-    return run(all);
-  });
 }
 
 }  // namespace muster::cli

@@ -47,8 +47,8 @@ int run(options& o) {
 }  // namespace
 
 void add_logs(CLI::App& app, choice& chosen) {
-  auto* verb = app.add_subcommand("logs", "Print what a closure or a job logged and printed");
-  auto o = std::make_shared<options>();
+  auto const [verb, o] =
+      add_verb(app, chosen, "logs", "Print what a closure or a job logged and printed", run);
   verb->add_option("id", o->id, "cl_… for one closure, job_… for all closures of a job")
       ->type_name("CLOSURE_ID|JOB_ID")
       ->required();
@@ -63,7 +63,6 @@ void add_logs(CLI::App& app, choice& chosen) {
       "object.\n"
       "Examples:\n  muster logs job_0000000000000001 --follow\n  muster logs cl_0000000100000002 "
       "--tail 20");
-  on_chosen(*verb, chosen, o, run);
 }
 
 }  // namespace muster::cli

@@ -96,9 +96,8 @@ int run(options& o) {
 }  // namespace
 
 void add_per_worker(CLI::App& app, choice& chosen) {
-  auto* verb =
-      app.add_subcommand("per-worker", "List, make, show or release values that workers keep");
-  auto o = std::make_shared<options>();
+  auto const [verb, o] = add_verb(app, chosen, "per-worker",
+                                  "List, make, show or release values that workers keep", run);
   o->verb = verb;
   o->literal = &chosen.literal;
   verb->allow_extras();
@@ -110,7 +109,6 @@ void add_per_worker(CLI::App& app, choice& chosen) {
       "Every worker with FUNCTION calls it once and keeps the result, also those that come later.\n"
       "Examples:\n  muster per-worker create open_dataset train\n"
       "  muster submit train_step '{\"$per_worker\":\"pw_…\"}'");
-  on_chosen(*verb, chosen, o, run);
 }
 
 }  // namespace muster::cli

@@ -146,8 +146,8 @@ int run(options& o) {
 }  // namespace
 
 void add_resolve(CLI::App& app, choice& chosen) {
-  auto* verb = app.add_subcommand("resolve", "Print the tasks of a cluster and where they are");
-  auto o = std::make_shared<options>();
+  auto const [verb, o] =
+      add_verb(app, chosen, "resolve", "Print the tasks of a cluster and where they are", run);
   verb->add_option("--kind,kind", o->kind, "Who is asked, as listed below")
       ->type_name("KIND[:...]");
   verb->add_flag("--task", o->task, "Print which task this process is instead");
@@ -165,7 +165,6 @@ void add_resolve(CLI::App& app, choice& chosen) {
                "  srun -n 4 muster resolve slurm --task --master\n"
                "  muster resolve file:/etc/cluster.json --watch --interval 5s\n"
                "See docs/clusters.md.");
-  on_chosen(*verb, chosen, o, run);
 }
 
 }  // namespace muster::cli

@@ -204,8 +204,8 @@ void add_cluster_options(CLI::App& verb, options& o) {
 }  // namespace
 
 void add_run(CLI::App& app, choice& chosen) {
-  auto* verb = app.add_subcommand("run", "Run a program as the tasks of a cluster");
-  auto o = std::make_shared<options>();
+  auto const [verb, o] =
+      add_verb(app, chosen, "run", "Run a program as the tasks of a cluster", run);
   o->literal = &chosen.literal;
   add_cluster_options(*verb, *o);
   verb->add_option("--max-restarts", o->max_restarts,
@@ -234,7 +234,6 @@ void add_run(CLI::App& app, choice& chosen) {
       "  muster run --nproc 4 --declare train --url http://127.0.0.1:8477 -- python train.py\n"
       "Exit status: 0 when all tasks ended well, else that of the first that failed (128 + n after "
       "signal n), 127 when there is no such command, 2 for a wrong cluster or flag.");
-  on_chosen(*verb, chosen, o, run);
 }
 
 }  // namespace muster::cli

@@ -214,8 +214,7 @@ int run(options& o) {
 }  // namespace
 
 void add_serve(CLI::App& app, choice& chosen) {
-  auto* verb = app.add_subcommand("serve", "Run the server");
-  auto o = std::make_shared<options>();
+  auto const [verb, o] = add_verb(app, chosen, "serve", "Run the server", run);
   o->verb = verb;
   add_addresses(*verb, o->config);
   add_clusters(*verb, o->config);
@@ -230,7 +229,6 @@ void add_serve(CLI::App& app, choice& chosen) {
       "  muster serve --cluster train:worker=8 --cluster 'eval:worker=2;heartbeat_timeout=30s'\n"
       "  muster serve --config muster.toml --print-config\n"
       "SIGTERM or Ctrl-C stops in order; a second one at once. See docs/operations.md.");
-  on_chosen(*verb, chosen, o, run);
 }
 
 }  // namespace muster::cli

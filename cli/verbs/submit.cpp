@@ -70,10 +70,10 @@ void add_scheduling(CLI::App& verb, job_request& job) {
 }  // namespace
 
 void add_submit(CLI::App& app, choice& chosen) {
-  auto* verb = app.add_subcommand("submit",
+  auto const [verb, o] = add_verb(app, chosen, "submit",
                                   "Run a function on the workers: muster submit FUNCTION [ARG…]\n"
-                                  "Each ARG is JSON where it reads as JSON, else a string.");
-  auto o = std::make_shared<options>();
+                                  "Each ARG is JSON where it reads as JSON, else a string.",
+                                  run);
   o->verb = verb;
   o->literal = &chosen.literal;
   verb->allow_extras();
@@ -113,7 +113,6 @@ void add_submit(CLI::App& app, choice& chosen) {
       "  muster submit muster.exec '[\"make\", \"-C\", \"/src\"]' --follow\n"
       "Exit status: 0 when the job succeeded, 1 when it failed, was cancelled, or --timeout "
       "passed.");
-  on_chosen(*verb, chosen, o, run);
 }
 
 }  // namespace muster::cli

@@ -88,8 +88,8 @@ int run(options& o) {
 }  // namespace
 
 void add_tasks(CLI::App& app, choice& chosen) {
-  auto* verb = app.add_subcommand("tasks", "List the tasks of a cluster and their health");
-  auto o = std::make_shared<options>();
+  auto const [verb, o] =
+      add_verb(app, chosen, "tasks", "List the tasks of a cluster and their health", run);
   add_cluster_option(*verb, o->cluster);
   verb->add_option("--state", o->state,
                    "Only MISSING, REGISTERING, CONNECTED, LATE, ERROR or DISCONNECTED ones")
@@ -97,7 +97,6 @@ void add_tasks(CLI::App& app, choice& chosen) {
   verb->add_option("--job", o->job, "Only tasks of this job, such as worker")->type_name("JOB");
   add_server_options(*verb, *o);
   verb->footer("Examples:\n  muster tasks\n  muster tasks --state ERROR --output json");
-  on_chosen(*verb, chosen, o, run);
 }
 
 }  // namespace muster::cli

@@ -20,8 +20,7 @@ int run(options&) {
 }  // namespace
 
 void add_version(CLI::App& app, choice& chosen) {
-  auto* verb = app.add_subcommand("version", "Print the version and what it was built with");
-  on_chosen(*verb, chosen, std::make_shared<options>(), run);
+  add_verb(app, chosen, "version", "Print the version and what it was built with", run);
 }
 
 }  // namespace muster::cli

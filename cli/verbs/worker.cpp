@@ -82,8 +82,8 @@ int run(options& o) {
 }  // namespace
 
 void add_worker(CLI::App& app, choice& chosen) {
-  auto* verb = app.add_subcommand("worker", "Run a worker with the bundled functions");
-  auto o = std::make_shared<options>();
+  auto const [verb, o] =
+      add_verb(app, chosen, "worker", "Run a worker with the bundled functions", run);
   verb->add_option("--server", o->servers, "Where the server listens for gRPC; several: comma")
       ->type_name("HOST:PORT")
       ->delimiter(',')
@@ -114,7 +114,6 @@ void add_worker(CLI::App& app, choice& chosen) {
       "  muster worker --server 127.0.0.1:8476 --slots 4\n"
       "  muster worker --index 3 --label rack=b2 --resource gpu=2 --allow-exec\n"
       "SIGTERM or Ctrl-C: finish what it holds, then leave; a second one: leave now.");
-  on_chosen(*verb, chosen, o, run);
 }
 
 }  // namespace muster::cli
