@@ -1,6 +1,6 @@
-// A closure that a worker holds: written by the engine thread before it is queued, by the executor
-// thread that runs it afterwards, read by the engine again once it is done. `state` decides who has
-// it.
+// One call of a user's function, whatever it does, and the closure that a worker holds for it:
+// written by the engine thread before it is queued, by the executor thread that runs it afterwards,
+// read by the engine again once it is done. `state` decides who has it.
 #pragma once
 
 #include <atomic>
@@ -8,12 +8,21 @@
 #include <cstdint>
 #include <memory>
 #include <stop_token>
+#include <string>
 #include <vector>
 
-#include "client/worker/function_call.hpp"
 #include "client/worker/per_worker_store.hpp"
+#include "muster/context.hpp"
+#include "muster/function.hpp"
 
 namespace muster {
+
+struct registered_function {
+  std::string name;
+  raw_function call;
+  bool quick = false;  // runs on the stream's thread
+  bool typed = false;  // parses its arguments by itself, and puts PerWorkerValues into them
+};
 
 struct job {
   enum class phase : std::uint8_t {
@@ -42,6 +51,14 @@ struct job {
 
   bool finished = false;  // engine thread: `ok` to `took` can be read
 };
+
+/// True: `result` is the value. False: `why` says how the closure fails. REQUIRES: `result` is
+/// empty JSON; it may keep memory from before.
+bool call_function(registered_function const& f, context& c, value_view args, value& result,
+                   failure& why) noexcept;
+
+/// How a closure fails whose function threw. REQUIRES: called in a catch block.
+failure failure_of_current_exception();
 
 /// Calls the job's function, with the PerWorkerValues it uses in place, and keeps the one it
 /// builds; sets ok, and result or why. On the thread that runs the job.

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "client/wire.hpp"
-#include "client/worker/function_call.hpp"
+#include "client/worker/job.hpp"
 #include "muster/function_error.hpp"
 
 namespace muster {
