@@ -31,6 +31,7 @@
 #include "server/app/process.hpp"
 #include "server/app/ready_file.hpp"
 #include "server/hub/coordination_hub.hpp"
+#include "server/hub/event_log.hpp"
 #include "server/hub/hub.hpp"
 #include "server/hub/spill_store.hpp"
 #include "server/rpc/coordination/cluster_ports.hpp"
@@ -134,6 +135,11 @@ cluster_ports_options ports_options_from(configuration const& c) {
   return o;
 }
 
+stream_options stream_options_of(std::uint64_t incarnation) {
+  return {
+      .finish_grace = stream_grace, .server_incarnation = incarnation, .server_version = version};
+}
+
 // A default grace gives way to a short heartbeat timeout. What functions may name as lost: the
 // tasks of the first cluster, or any while a resolver may change those.
 core::config core_config_from(configuration const& c) {
@@ -156,14 +162,8 @@ app::app(configuration const& c, std::vector<cluster_spec> const& found)
       found_(found),
       hub_(core_config_from(c), environment()),
       ports_(coordination_, grpc_, ports_options_from(c)),
-      workers_(hub_, grpc_,
-               {.finish_grace = stream_grace,
-                .server_incarnation = incarnation_,
-                .server_version = version}),
-      sessions_(hub_, grpc_,
-                {.finish_grace = stream_grace,
-                 .server_incarnation = incarnation_,
-                 .server_version = version}),
+      workers_(hub_, grpc_, stream_options_of(incarnation_)),
+      sessions_(hub_, grpc_, stream_options_of(incarnation_)),
       agents_(coordination_, ports_, grpc_),
       health_(grpc_, {.services = {"muster.v1.WorkerService", "muster.v1.CoordinatorService",
                                    coordination_service::name_xla,

@@ -63,7 +63,7 @@ TEST(session_stream, opens_once) {
 
 TEST(session_stream, open_has_a_deadline) {
   test_server_options o;
-  o.sessions.open_timeout = std::chrono::milliseconds(30);
+  o.sessions.first_message_timeout = std::chrono::milliseconds(30);
   test_server server(o);
   hand_session session(server.address());
   EXPECT_EQ(session.finish().error_message(), "no open within 30 ms");

@@ -24,8 +24,8 @@ namespace muster::test {
 
 struct test_server_options {
   core::config core;
-  server::worker_service_options workers;
-  server::coordinator_service_options sessions;
+  server::stream_options workers;
+  server::stream_options sessions;
   int port = 0;
 };
 

@@ -69,7 +69,7 @@ TEST(worker_protocol, stream_without_hello_is_refused) {
 
 TEST(worker_protocol, hello_has_a_deadline) {
   test_server_options o;
-  o.workers.hello_timeout = std::chrono::milliseconds(30);
+  o.workers.first_message_timeout = std::chrono::milliseconds(30);
   test_server server(o);
   hand_worker worker(server.address());
   auto const status = worker.finish();

@@ -53,7 +53,7 @@ v1::FetchResponse answer_of(core::value_reply const& v) {
 }  // namespace
 
 coordinator_calls::coordinator_calls(server::hub& h, coro::engine_context& engine,
-                                     coordinator_service_options const& options)
+                                     stream_options const& options)
     : hub_(h),
       options_(options),
       waiting_(h, engine),

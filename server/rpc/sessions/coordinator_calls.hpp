@@ -12,16 +12,15 @@
 #include "muster/v1/coordinator.grpc.pb.h"
 #include "server/hub/hub.hpp"
 #include "server/hub/submission.hpp"
-#include "server/rpc/sessions/coordinator_service.hpp"
 #include "server/rpc/sessions/hub_calls.hpp"
 #include "server/rpc/status_convert.hpp"
+#include "server/rpc/stream_options.hpp"
 
 namespace muster::server {
 
 class coordinator_calls {
  public:
-  coordinator_calls(server::hub& h, coro::engine_context& engine,
-                    coordinator_service_options const& options);
+  coordinator_calls(server::hub& h, coro::engine_context& engine, stream_options const& options);
   coordinator_calls(coordinator_calls const&) = delete;
 
   /// Serves the unary methods of `service`. REQUIRES: before server.start().
@@ -100,7 +99,7 @@ class coordinator_calls {
   core::time_point until(std::uint64_t timeout_ms) const;
 
   server::hub& hub_;
-  coordinator_service_options const& options_;
+  stream_options const& options_;
   hub_calls waiting_;
   coro::task_group tasks_;
 };

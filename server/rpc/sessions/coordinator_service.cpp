@@ -14,7 +14,7 @@ struct coordinator_service::state {
   using method =
       v1::CoordinatorService::WithRawMethod_Session<v1::CoordinatorService::AsyncService>;
 
-  state(server::hub& h, coro::grpc_server& server, coordinator_service_options o)
+  state(server::hub& h, coro::grpc_server& server, stream_options o)
       : hub(h),
         options(std::move(o)),
         streams("session stream", server.engine(), options.streams_max),
@@ -34,14 +34,14 @@ struct coordinator_service::state {
   }
 
   server::hub& hub;
-  coordinator_service_options const options;
+  stream_options const options;
   method service;
   stream_list<session_stream> streams;
   coordinator_calls calls;
 };
 
 coordinator_service::coordinator_service(hub& hub, coro::grpc_server& server,
-                                         coordinator_service_options options)
+                                         stream_options options)
     : state_(std::make_unique<state>(hub, server, std::move(options))) {}
 
 coordinator_service::~coordinator_service() = default;

@@ -17,13 +17,13 @@ constexpr std::size_t created_bytes = 64;  // of one PerWorkerCreated, about
 
 }  // namespace
 
-session_stream::session_stream(call& c, server::hub& h, coordinator_service_options const& options)
+session_stream::session_stream(call& c, server::hub& h, stream_options const& options)
     : message_stream(c, options.finish_grace), hub_(h), options_(options) {}
 
 coro::task<void> session_stream::run() {
   // While the stream is not read, this is how a vanished client is noticed.
   call_.on_cancel([this] { end(grpc::Status::CANCELLED); });
-  return serve("open", options_.open_timeout);
+  return serve("open", options_.first_message_timeout);
 }
 
 void session_stream::shut_down() {

@@ -15,14 +15,14 @@
 #include "server/hub/hub.hpp"
 #include "server/hub/submission.hpp"
 #include "server/rpc/message_stream.hpp"
-#include "server/rpc/sessions/coordinator_service.hpp"
+#include "server/rpc/stream_options.hpp"
 
 namespace muster::server {
 
 class session_stream final : public message_stream<v1::SessionRequest, v1::SessionResponse>,
                              public session_sink {
  public:
-  session_stream(call& c, server::hub& h, coordinator_service_options const& options);
+  session_stream(call& c, server::hub& h, stream_options const& options);
 
   /// Serves the stream from open to status. Completion: the call is finished and the session is
   /// closed. Errors: none. Cancellation: `terminal` cancels the call.
@@ -57,7 +57,7 @@ class session_stream final : public message_stream<v1::SessionRequest, v1::Sessi
   void leave_session();
 
   hub& hub_;
-  coordinator_service_options const& options_;
+  stream_options const& options_;
 
   core::session_id session_{};
   bool open_ = false;  // the hub knows this sink

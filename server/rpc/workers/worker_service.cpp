@@ -11,7 +11,7 @@ namespace muster::server {
 struct worker_service::state {
   using method = v1::WorkerService::WithRawMethod_Attach<v1::WorkerService::Service>;
 
-  state(server::hub& h, coro::grpc_server& server, worker_service_options o)
+  state(server::hub& h, coro::grpc_server& server, stream_options o)
       : hub(h),
         options(std::move(o)),
         streams("worker stream", server.engine(), options.streams_max) {
@@ -24,12 +24,12 @@ struct worker_service::state {
   }
 
   server::hub& hub;
-  worker_service_options const options;
+  stream_options const options;
   method service;
   stream_list<worker_session> streams;
 };
 
-worker_service::worker_service(hub& hub, coro::grpc_server& server, worker_service_options options)
+worker_service::worker_service(hub& hub, coro::grpc_server& server, stream_options options)
     : state_(std::make_unique<state>(hub, server, std::move(options))) {}
 
 worker_service::~worker_service() = default;

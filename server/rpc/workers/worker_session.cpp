@@ -17,14 +17,14 @@ constexpr std::uint32_t no_number = ~std::uint32_t{0};
 
 }  // namespace
 
-worker_session::worker_session(call& c, server::hub& h, worker_service_options const& options)
+worker_session::worker_session(call& c, server::hub& h, stream_options const& options)
     : message_stream(c, options.finish_grace),
       hub_(h),
       options_(options),
       task_(std::make_shared<std::string const>()) {}
 
 coro::task<void> worker_session::run() {
-  return serve("hello", options_.hello_timeout);
+  return serve("hello", options_.first_message_timeout);
 }
 
 void worker_session::shut_down() {

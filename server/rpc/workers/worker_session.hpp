@@ -15,7 +15,7 @@
 #include "muster/v1/worker.pb.h"
 #include "server/hub/hub.hpp"
 #include "server/rpc/message_stream.hpp"
-#include "server/rpc/workers/worker_service.hpp"
+#include "server/rpc/stream_options.hpp"
 
 namespace muster::server {
 
@@ -24,7 +24,7 @@ namespace muster::server {
 class worker_session final : public message_stream<v1::WorkerMessage, v1::ServerMessage>,
                              public worker_sink {
  public:
-  worker_session(call& c, server::hub& h, worker_service_options const& options);
+  worker_session(call& c, server::hub& h, stream_options const& options);
 
   /// Serves the stream from hello to status. Completion: the call is finished and the hub has
   /// forgotten the worker. Errors: none. Cancellation: `terminal` cancels the call.
@@ -56,7 +56,7 @@ class worker_session final : public message_stream<v1::WorkerMessage, v1::Server
   void connection_lost();
 
   hub& hub_;
-  worker_service_options const& options_;
+  stream_options const& options_;
 
   core::stream_id stream_{};
   bool greeted_ = false;                     // hello was taken

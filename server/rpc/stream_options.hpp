@@ -1,0 +1,23 @@
+// Limits and times of the streams of a service, and what they are told of the server. Plain data.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace muster::server {
+
+struct stream_options {
+  /// From the stream's start to its first message; then it ends with DEADLINE_EXCEEDED.
+  std::chrono::milliseconds first_message_timeout{10'000};
+  /// A stream that was told its end and does not take it is cut after this.
+  std::chrono::milliseconds finish_grace{5'000};
+  /// Streams at one time. More: RESOURCE_EXHAUSTED.
+  std::size_t streams_max = 20'000;
+  /// Told to workers in welcome and to clients in opened.
+  std::uint64_t server_incarnation = 0;
+  std::string server_version;
+};
+
+}  // namespace muster::server
