@@ -11,6 +11,9 @@
 #include <thread>
 #include <vector>
 
+#include "server/hub/coordination_hub.hpp"
+#include "server/hub/event_log.hpp"
+#include "server/hub/hub.hpp"
 #include "tests/web/endpoints.hpp"
 #include "web/engine/engine_link.hpp"
 

@@ -17,6 +17,7 @@
 
 #include "coro/mailbox.hpp"
 #include "coro/task.hpp"
+#include "server/hub/hub.hpp"
 #include "web/engine/gateway.hpp"
 #include "web/http/peer.hpp"
 

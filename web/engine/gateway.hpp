@@ -5,10 +5,12 @@
 
 #include <functional>
 
-#include "server/hub/cluster_endpoints.hpp"
-#include "server/hub/coordination_hub.hpp"
-#include "server/hub/event_log.hpp"
-#include "server/hub/hub.hpp"
+namespace muster::server {
+class cluster_endpoints;
+class coordination_hub;
+class event_log;
+class hub;
+}  // namespace muster::server
 
 namespace muster::web {
 

@@ -1,6 +1,9 @@
 // Copies on the engine thread, rows made of the copies on the web thread.
 #include "web/live/cluster_topics.hpp"
 
+#include "server/hub/cluster_endpoints.hpp"
+#include "server/hub/coordination_hub.hpp"
+#include "server/hub/event_log.hpp"
 #include "web/json/cluster_json.hpp"
 
 namespace muster::web {

@@ -6,6 +6,7 @@
 
 #include "base/text.hpp"
 #include "web/live/subscriber.hpp"
+#include "web/metrics/metrics.hpp"
 
 namespace muster::web {
 

@@ -18,11 +18,11 @@
 #include "web/live/jobs_topic.hpp"
 #include "web/live/log_topic.hpp"
 #include "web/live/tasks_topic.hpp"
-#include "web/metrics/metrics.hpp"
 
 namespace muster::web {
 
 class subscriber;
+struct web_metrics;
 
 class websocket_hub {
  public:

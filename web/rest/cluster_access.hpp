@@ -3,6 +3,8 @@
 
 #include <string_view>
 
+#include "server/hub/cluster_endpoints.hpp"
+#include "server/hub/coordination_hub.hpp"
 #include "web/engine/gateway.hpp"
 #include "web/http/http.hpp"
 #include "web/rest/context.hpp"

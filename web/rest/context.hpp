@@ -6,12 +6,12 @@
 #include "web/engine/engine_link.hpp"
 #include "web/http/router.hpp"
 #include "web/http/web_options.hpp"
-#include "web/metrics/metrics.hpp"
 
 namespace muster::web {
 
 class asset_store;
 class websocket_hub;
+struct web_metrics;
 
 struct web_context {
   web_options const& options;

@@ -1,4 +1,5 @@
 // The event feed: what happened lately, by number.
+#include "server/hub/event_log.hpp"
 #include "web/json/cluster_json.hpp"
 #include "web/rest/answers.hpp"
 

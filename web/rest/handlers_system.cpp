@@ -1,5 +1,6 @@
 // The server itself: overview, version, health, metrics.
 #include "base/text.hpp"
+#include "server/hub/coordination_hub.hpp"
 #include "web/live/websocket_hub.hpp"
 #include "web/metrics/prometheus.hpp"
 #include "web/rest/answers.hpp"

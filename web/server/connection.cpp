@@ -6,6 +6,7 @@
 
 #include "web/http/query.hpp"
 #include "web/live/websocket_hub.hpp"
+#include "web/metrics/metrics.hpp"
 #include "web/server/dispatch.hpp"
 #include "web/server/http_connection.hpp"
 #include "web/server/websocket_session.hpp"

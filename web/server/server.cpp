@@ -15,6 +15,7 @@
 
 #include "coro/task_group.hpp"
 #include "web/live/websocket_hub.hpp"
+#include "web/metrics/metrics.hpp"
 #include "web/rest/context.hpp"
 #include "web/server/assets.hpp"
 #include "web/server/connection.hpp"

@@ -9,6 +9,7 @@
 
 #include "web/live/subscriber.hpp"
 #include "web/live/websocket_hub.hpp"
+#include "web/metrics/metrics.hpp"
 
 namespace muster::web {
 
