@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "web/json/id_text.hpp"
-#include "web/rest/handlers.hpp"
+#include "web/rest/answers.hpp"
 #include "web/rest/submit.hpp"
 
 namespace muster::web {
@@ -15,14 +15,12 @@ constexpr std::size_t chunk_closures_max = 1000;
 constexpr std::size_t chunk_bytes_max = 4 << 20;
 
 response accepted_response(scheduled const& now, std::uint64_t accepted, bool with_ids) {
-  std::string text;
-  json_out out(text);
-  begin_job(out, now.job);
-  out.key("accepted").number(accepted);
-  if (with_ids) write_closures(out, now.closures);
-  out.end_object();
-  text += '\n';
-  return json_response(std::move(text));
+  return json_response(json_line([&](json_out& out) {
+    begin_job(out, now.job);
+    out.key("accepted").number(accepted);
+    if (with_ids) write_closures(out, now.closures);
+    out.end_object();
+  }));
 }
 
 coro::task<response> append_array(web_context& context, exchange& ex, core::session_id job) {
@@ -127,18 +125,19 @@ class line_appender {
   scheduled last_;
 };
 
+coro::task<response> append_lines(web_context& context, exchange& ex, core::session_id job) {
+  line_appender lines(context, ex, job);
+  auto appending = lines.run();
+  co_return co_await std::move(appending);
+}
+
 }  // namespace
 
 coro::task<response> append_closures(web_context& context, exchange& ex) {
-  auto const id = parse_job(ex.req.capture("id"));
-  if (!id) co_return problem_response(unknown_id("job", ex.req.capture("id")));
-  if (!ex.req.content_type.starts_with("application/x-ndjson")) {
-    auto appending = append_array(context, ex, *id);
-    co_return co_await std::move(appending);
-  }
-  line_appender lines(context, ex, *id);
-  auto appending = lines.run();
-  co_return co_await std::move(appending);
+  return with_id(ex, "job", parse_job, [&](core::session_id id) {
+    bool const by_line = ex.req.content_type.starts_with("application/x-ndjson");
+    return by_line ? append_lines(context, ex, id) : append_array(context, ex, id);
+  });
 }
 
 }  // namespace muster::web

@@ -2,8 +2,7 @@
 #include "web/rest/submit.hpp"
 
 #include "web/json/id_text.hpp"
-#include "web/json/views_json.hpp"
-#include "web/rest/handlers.hpp"
+#include "web/rest/answers.hpp"
 
 namespace muster::web {
 
@@ -19,21 +18,19 @@ outcome result_of(server::hub& h, core::reply const& r) {
   return scheduled{std::move(*job), body.closures, body.created};
 }
 
-/// `event` makes one of the submission, on the engine thread.
+/// Work that hands `closures` to the hub; `event` makes one of the submission, on the engine
+/// thread.
 template <class MakeEvent>
-coro::task<outcome> ask(web_context& context, server::submission closures, MakeEvent event) {
+auto scheduling(server::submission closures, MakeEvent event) {
   auto const shared = std::make_shared<server::submission>(std::move(closures));
-  auto work = [shared, event = std::move(event)](server::hub& h,
-                                                 answer_handle<outcome> const& slot) mutable {
+  return [shared, event = std::move(event)](server::hub& h,
+                                            answer_handle<outcome> const& slot) mutable {
     if (auto bad = shared->learn(h); !bad.ok()) return slot->send(std::move(bad));
     h.ask(event(*shared), [&h, slot](core::reply const& r) { slot->send(result_of(h, r)); });
   };
-  auto asking =
-      context.engine.call<outcome>(std::move(work), context.options.timeouts.engine, nullptr);
-  co_return co_await std::move(asking);
 }
 
-std::string text_of(scheduled const& now) {
+response submitted(scheduled const& now) {
   std::string text;
   text.reserve(512 + now.closures.size() * 72);
   json_out out(text);
@@ -41,7 +38,10 @@ std::string text_of(scheduled const& now) {
   write_closures(out, now.closures);
   out.end_object();
   text += '\n';
-  return text;
+  // Found by its idempotency key: nothing was created this time.
+  auto r = json_response(std::move(text), now.created ? 201 : 200);
+  r.headers.emplace_back("Location", "/api/v1/jobs/" + job_text(now.job.id));
+  return r;
 }
 
 }  // namespace
@@ -65,27 +65,23 @@ void write_closures(json_out& out, std::vector<core::closure_id> const& closures
   out.end_array();
 }
 
-coro::task<muster::result<scheduled>> schedule(web_context& context, core::session_id job,
-                                               server::submission closures) {
+coro::task<outcome> schedule(web_context& context, core::session_id job,
+                             server::submission closures) {
   auto event = [job](server::submission& s) { return std::move(s.appending(job)); };
-  return ask(context, std::move(closures), std::move(event));
+  return context.engine.call<outcome>(scheduling(std::move(closures), std::move(event)),
+                                      context.options.timeouts.engine, nullptr);
 }
 
 coro::task<response> submit_job(web_context& context, exchange& ex) {
   json_check check;
   json_ref const body(ex.req.body);
   auto request = read_job(check, body);
-  if (check.failed()) co_return problem_response(check.failure());
+  if (check.failed()) return refused(check.failure());
   auto event = [spec = std::move(request.spec)](server::submission& s) mutable {
     return s.opening(std::move(spec));
   };
-  auto asking = ask(context, std::move(request.closures), std::move(event));
-  auto const now = co_await std::move(asking);
-  if (!now) co_return problem_response(now.error());
-  // Found by its idempotency key: nothing was created this time.
-  auto r = json_response(text_of(*now), now->created ? 201 : 200);
-  r.headers.emplace_back("Location", "/api/v1/jobs/" + job_text(now->job.id));
-  co_return r;
+  return ask<scheduled>(context, scheduling(std::move(request.closures), std::move(event)),
+                        submitted);
 }
 
 }  // namespace muster::web
