@@ -1,9 +1,6 @@
 // The kinds have the numbers and names of the wire.
 #include "client/wire.hpp"
 
-#include <cinttypes>
-#include <cstdio>
-
 #include "base/utf8.hpp"
 
 namespace muster {
@@ -47,12 +44,6 @@ failure from_wire(v1::Failure const& from) {
   f.attempt = from.attempt();
   f.dependencies.assign(from.dependency().begin(), from.dependency().end());
   return f;
-}
-
-std::string id_text(char const* prefix, std::uint64_t id) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%s%016" PRIx64, prefix, id);
-  return text;
 }
 
 }  // namespace muster

@@ -19,7 +19,4 @@ inline encoding encoding_at(google::protobuf::RepeatedField<int> const& column, 
   return proto::is_bytes(column, position) ? encoding::bytes : encoding::json;
 }
 
-/// An id as people see it: the prefix and 16 hexadecimal digits, "rv_00000000000000ff".
-std::string id_text(char const* prefix, std::uint64_t id);
-
 }  // namespace muster

@@ -2,6 +2,7 @@
 #include "muster/cluster_coordinator.hpp"
 
 #include "base/check.hpp"
+#include "base/text.hpp"
 #include "client/coordinator/coordinator_session.hpp"
 #include "muster/per_worker.hpp"
 
@@ -116,7 +117,7 @@ boost::asio::awaitable<void> value_handle::async_wait(std::chrono::milliseconds 
 }
 std::string value_handle::id() const {
   auto const closure = session_->closure_id(token_);
-  return closure == 0 ? std::string() : id_text("rv_", closure);
+  return closure == 0 ? std::string() : "rv_" + hex16(closure);
 }
 void value_handle::cancel() const {
   session_->cancel(token_);

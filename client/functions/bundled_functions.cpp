@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 
+#include "base/text.hpp"
 #include "base/utf8.hpp"
 #include "client/functions/echo.hpp"
 #include "client/functions/word_count.hpp"
@@ -48,7 +49,7 @@ json::object worker_info(context& c) {
           {"index", c.index()},
           {"slots", c.worker().slots},
           {"credits", c.worker().credits},
-          {"incarnation", id_text("", c.worker().incarnation)},
+          {"incarnation", hex16(c.worker().incarnation)},
           {"host", to_utf8(host)},
           {"pid", getpid()},
           {"server", c.worker().server},

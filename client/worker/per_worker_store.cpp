@@ -5,6 +5,7 @@
 #include <charconv>
 #include <utility>
 
+#include "base/text.hpp"
 #include "client/wire.hpp"
 #include "muster/function_error.hpp"
 #include "muster/json.hpp"
@@ -80,7 +81,7 @@ value per_worker_store::resolve(value_view args, std::vector<std::uint64_t> cons
 }
 
 std::string per_worker_text(std::uint64_t handle) {
-  return id_text("pw_", handle);
+  return "pw_" + hex16(handle);
 }
 
 std::optional<std::uint64_t> per_worker_handle(boost::json::value const& v) {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "web/json/id_text.hpp"
+#include "server/hub/id_text.hpp"
 
 namespace muster::web {
 namespace {
@@ -10,19 +10,19 @@ namespace {
 using namespace std::chrono_literals;
 
 TEST(text, ids_are_a_prefix_and_sixteen_lower_case_hex_digits) {
-  EXPECT_EQ(job_text(core::session_id{1}), "job_0000000000000001");
-  EXPECT_EQ(closure_text(core::closure_id{0xabcdef0123456789}), "cl_abcdef0123456789");
-  EXPECT_EQ(value_text(core::closure_id{16}), "rv_0000000000000010");
-  EXPECT_EQ(parse_job("job_0000000000000001"), core::session_id{1});
-  EXPECT_EQ(parse_closure("cl_abcdef0123456789"), core::closure_id{0xabcdef0123456789});
-  EXPECT_EQ(parse_value("rv_0000000000000010"), core::closure_id{16});
+  EXPECT_EQ(core::text(core::session_id{1}), "job_0000000000000001");
+  EXPECT_EQ(core::text(core::closure_id{0xabcdef0123456789}), "cl_abcdef0123456789");
+  EXPECT_EQ(server::value_text(core::closure_id{16}), "rv_0000000000000010");
+  EXPECT_EQ(server::parse_job("job_0000000000000001"), core::session_id{1});
+  EXPECT_EQ(server::parse_closure("cl_abcdef0123456789"), core::closure_id{0xabcdef0123456789});
+  EXPECT_EQ(server::parse_value("rv_0000000000000010"), core::closure_id{16});
 }
 
 TEST(text, other_forms_of_an_id_are_no_id) {
   for (auto const* bad : {"", "job_", "job_1", "job_000000000000000G", "JOB_0000000000000001",
                           "job_ABCDEF0123456789", "job_00000000000000001", "cl_0000000000000001",
                           "job_000000000000000 ", " job_0000000000000001"})
-    EXPECT_FALSE(parse_job(bad)) << bad;
+    EXPECT_FALSE(server::parse_job(bad)) << bad;
 }
 
 TEST(text, durations_are_whole_numbers_with_units) {

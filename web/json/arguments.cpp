@@ -6,8 +6,8 @@
 
 #include "base/text.hpp"
 #include "server/core/api/placeholders.hpp"
+#include "server/hub/id_text.hpp"
 #include "server/hub/submission.hpp"
-#include "web/json/id_text.hpp"
 
 namespace muster::web {
 
@@ -28,7 +28,7 @@ void refuse(json_check& check, json_ref const& at, std::string const& what) {
 void note_per_worker(json_check& check, json_ref const& id,
                      std::vector<core::per_worker_id>& noted) {
   if (!check.is(id, json_type::string)) return;
-  auto const v = parse_per_worker(id.string());
+  auto const v = server::parse_per_worker(id.string());
   if (!v) return check.fail(id, "expected a per-worker value's id, \"pw_…\"");
   if (std::find(noted.begin(), noted.end(), *v) == noted.end()) noted.push_back(*v);
 }
@@ -48,7 +48,7 @@ std::optional<core::input_ref> input_of(json_check& check, json_ref const& id) {
     auto const end = text.data() + text.size();
     auto const [last, error] = std::from_chars(text.data() + 1, end, input.position);
     if (error == std::errc() && last == end) return input;
-  } else if (auto const closure = parse_value(text)) {
+  } else if (auto const closure = server::parse_value(text)) {
     input.closure = *closure;
     return input;
   }
@@ -152,7 +152,7 @@ void read_arguments(json_check& check, json_ref const* args, json_ref const* kwa
 
 std::string shown_arguments(core::closure_view const& c) {
   return core::fill_gaps(c.args.view(), c.extras->inputs, [&](std::size_t i) {
-    return "{\"$remote_value\":\"" + value_text(c.inputs[i]) + "\"}";
+    return "{\"$remote_value\":\"" + server::value_text(c.inputs[i]) + "\"}";
   });
 }
 

@@ -1,7 +1,7 @@
 // Lines and progress, member by member.
 #include "web/json/log_json.hpp"
 
-#include "web/json/id_text.hpp"
+#include "server/hub/id_text.hpp"
 #include "web/json/views_json.hpp"
 
 namespace muster::web {
@@ -10,7 +10,7 @@ void write(json_out& out, server::log_line const& l) {
   out.begin_object();
   out.key("seq").number(l.seq);
   out.key("time_ms").number(core::to_unix_ms(l.at));
-  out.key("closure").string(closure_text(l.closure));
+  out.key("closure").string(core::text(l.closure));
   out.key("index").number(l.index);
   out.key("attempt").number(l.attempt);
   out.key("worker").string(l.worker ? std::string_view(*l.worker) : std::string_view());

@@ -2,8 +2,8 @@
 #include "web/json/views_json.hpp"
 
 #include "base/text.hpp"
+#include "server/hub/id_text.hpp"
 #include "web/json/arguments.hpp"
-#include "web/json/id_text.hpp"
 #include "web/json/json_in.hpp"
 #include "web/json/log_json.hpp"
 
@@ -56,7 +56,7 @@ void write(json_out& out, core::closure_counts const& c) {
 
 void write(json_out& out, core::job_view const& j) {
   out.begin_object();
-  out.key("id").string(job_text(j.id));
+  out.key("id").string(core::text(j.id));
   out.key("name").string(j.name);
   out.key("state").string(core::name(j.state));
   out.key("open").boolean(j.open);
@@ -126,25 +126,25 @@ void write_options(json_out& out, core::closure_view const& c) {
   write_needs(out, o);
   if (!c.per_worker.empty()) {
     out.key("per_worker").begin_array();
-    for (auto const v : c.per_worker) out.string(per_worker_text(v));
+    for (auto const v : c.per_worker) out.string(core::text(v));
     out.end_array();
   }
   if (c.inputs.empty()) return;
   out.key("inputs_missing").number(c.inputs_missing);
   out.key("inputs").begin_array();
-  for (auto const i : c.inputs) out.string(value_text(i));
+  for (auto const i : c.inputs) out.string(server::value_text(i));
   out.end_array();
 }
 
 void write(json_out& out, core::closure_view const& c, server::closure_progress const* progress) {
   out.begin_object();
-  out.key("id").string(closure_text(c.id));
-  out.key("job").string(job_text(c.job));
+  out.key("id").string(core::text(c.id));
+  out.key("job").string(core::text(c.job));
   out.key("index").number(c.index);
   out.key("function").string(c.function);
   out.key("state").string(core::name(c.state));
   out.key("cancel_requested").boolean(c.cancel_requested);
-  out.key("remote_value").string(value_text(c.id));
+  out.key("remote_value").string(server::value_text(c.id));
   out.key("value_status").string(core::name(c.value));
   if (c.state == core::closure_state::succeeded) out.key("value_bytes").number(c.value_bytes);
   if (c.spilled) out.key("value_spilled").boolean(true);
@@ -212,14 +212,14 @@ void write(json_out& out, core::task_view const& t, core::time_point now) {
 
 void write(json_out& out, core::per_worker_view const& v) {
   out.begin_object();
-  out.key("id").string(per_worker_text(v.id));
+  out.key("id").string(core::text(v.id));
   out.key("name").string(v.name);
   out.key("function").string(v.function);
   if (v.args) {
     out.key("args");
     write_value(out, v.args);
   }
-  if (v.owner != core::session_id{}) out.key("job").string(job_text(v.owner));
+  if (v.owner != core::session_id{}) out.key("job").string(core::text(v.owner));
   time(out, "created_ms", v.created);
   out.key("released").boolean(v.released);
   out.key("users").number(v.users);

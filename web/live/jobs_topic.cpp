@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "web/json/id_text.hpp"
+#include "server/hub/id_text.hpp"
 
 namespace muster::web {
 
@@ -16,7 +16,7 @@ bool looks_same(core::job_view const& a, core::job_view const& b) {
 
 void write_job(json_out& out, core::job_view const& j) {
   out.begin_object();
-  out.key("id").string(job_text(j.id));
+  out.key("id").string(core::text(j.id));
   out.key("name").string(j.name);
   out.key("state").string(core::name(j.state));
   out.key("total").number(j.counts.total());
@@ -60,7 +60,7 @@ void jobs_topic::write_body(json_out& out, std::uint64_t const* from) const {
   auto const shown = [this](core::session_id id) {  // again, after newer ones were deleted
     return std::any_of(jobs_.begin(), jobs_.end(), [&](entry const& e) { return e.view.id == id; });
   };
-  write_gone(out, from, shown, [&out](core::session_id id) { out.string(job_text(id)); });
+  write_gone(out, from, shown, [&out](core::session_id id) { out.string(core::text(id)); });
 }
 
 }  // namespace muster::web

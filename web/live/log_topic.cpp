@@ -1,7 +1,7 @@
 // The newest lines, already as JSON, and how far back they reach.
 #include "web/live/log_topic.hpp"
 
-#include "web/json/id_text.hpp"
+#include "server/hub/id_text.hpp"
 #include "web/json/log_json.hpp"
 
 namespace muster::web {
@@ -48,8 +48,8 @@ std::optional<server::log_target> log_topic::target_named(std::string_view name)
   constexpr std::string_view prefix = "logs:";
   if (!name.starts_with(prefix)) return {};
   auto const id = name.substr(prefix.size());
-  if (auto const job = parse_job(id)) return server::log_target{*job, {}};
-  if (auto const closure = parse_closure(id); closure && *closure != core::closure_id{})
+  if (auto const job = server::parse_job(id)) return server::log_target{*job, {}};
+  if (auto const closure = server::parse_closure(id); closure && *closure != core::closure_id{})
     return server::log_target{{}, *closure};
   return {};
 }

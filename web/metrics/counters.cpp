@@ -1,7 +1,7 @@
 // The server's numbers, copied on the engine thread and written as JSON.
 #include "web/metrics/counters.hpp"
 
-#include "web/json/id_text.hpp"
+#include "server/hub/id_text.hpp"
 
 namespace muster::web {
 
@@ -82,7 +82,7 @@ void write(json_out& out, counters const& c) {
   out.key("oldest").begin_array();
   for (auto const& s : o.oldest_running) {
     out.begin_object();
-    out.key("closure").string(closure_text(s.closure));
+    out.key("closure").string(core::text(s.closure));
     out.key("function").string(s.function);
     out.key("worker").string(s.worker);
     out.key("since_ms").number(core::to_unix_ms(s.since));

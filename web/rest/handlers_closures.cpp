@@ -1,6 +1,6 @@
 // Closures: list those of a job, look at one, ask why, cancel.
 #include "base/text.hpp"
-#include "web/json/id_text.hpp"
+#include "server/hub/id_text.hpp"
 #include "web/json/log_json.hpp"
 #include "web/rest/answers.hpp"
 
@@ -57,7 +57,7 @@ muster::result<closure_page> page_of(server::hub& h, core::session_id job, std::
 }
 
 coro::task<response> list_closures(web_context& context, exchange& ex) {
-  return with_id(ex, "job", parse_job, [&](core::session_id id) {
+  return with_id(ex, "job", server::parse_job, [&](core::session_id id) {
     query_check query(ex.req);
     auto const limit = query.limit();
     auto const token = query.page_token('c');
@@ -75,7 +75,7 @@ coro::task<response> list_closures(web_context& context, exchange& ex) {
 }
 
 coro::task<response> get_closure(web_context& context, exchange& ex) {
-  return with_id(ex, "closure", parse_closure, [&context](core::closure_id id) {
+  return with_id(ex, "closure", server::parse_closure, [&context](core::closure_id id) {
     return look(context, [id](server::hub& h) { return closure_of(h, id); });
   });
 }
@@ -88,14 +88,14 @@ struct explained {
 
 void write(json_out& out, explained const& e) {
   out.begin_object();
-  out.key("id").string(closure_text(e.id));
+  out.key("id").string(core::text(e.id));
   out.key("state").string(core::name(e.state));
   out.key("explanation").string(e.why);
   out.end_object();
 }
 
 coro::task<response> explain_closure(web_context& context, exchange& ex) {
-  return with_id(ex, "closure", parse_closure, [&context](core::closure_id id) {
+  return with_id(ex, "closure", server::parse_closure, [&context](core::closure_id id) {
     auto work = [id](server::hub& h) -> muster::result<explained> {
       auto why = h.state().explain(id, h.now());
       if (!why) return why.error();
@@ -108,7 +108,7 @@ coro::task<response> explain_closure(web_context& context, exchange& ex) {
 }
 
 coro::task<response> cancel_closure(web_context& context, exchange& ex) {
-  return with_id(ex, "closure", parse_closure, [&context](core::closure_id id) {
+  return with_id(ex, "closure", server::parse_closure, [&context](core::closure_id id) {
     using result = muster::result<reported_closure>;
     auto work = [id](server::hub& h, answer_handle<result> const& slot) {
       core::cancel_closure e;

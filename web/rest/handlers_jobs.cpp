@@ -1,5 +1,5 @@
 // Jobs: list, look, seal, cancel, wait, forget.
-#include "web/json/id_text.hpp"
+#include "server/hub/id_text.hpp"
 #include "web/rest/answers.hpp"
 
 namespace muster::web {
@@ -16,7 +16,7 @@ coro::task<response> list_jobs(web_context& context, exchange& ex) {
 }
 
 coro::task<response> get_job(web_context& context, exchange& ex) {
-  return with_id(ex, "job", parse_job, [&context](core::session_id id) {
+  return with_id(ex, "job", server::parse_job, [&context](core::session_id id) {
     return look(context, [id](server::hub& h) { return h.state().job(id); });
   });
 }
@@ -24,7 +24,7 @@ coro::task<response> get_job(web_context& context, exchange& ex) {
 // Performs an event of a job and answers with what the job is then.
 template <class Event>
 coro::task<response> command(web_context& context, exchange& ex) {
-  return with_id(ex, "job", parse_job, [&context](core::session_id id) {
+  return with_id(ex, "job", server::parse_job, [&context](core::session_id id) {
     using result = muster::result<core::job_view>;
     auto work = [id](server::hub& h, answer_handle<result> const& slot) {
       Event e;
@@ -40,7 +40,7 @@ coro::task<response> command(web_context& context, exchange& ex) {
 response joined(core::job_view const& j) {
   return json_response(json_line([&j](json_out& out) {
     out.begin_object();
-    out.key("id").string(job_text(j.id));
+    out.key("id").string(core::text(j.id));
     out.key("done").boolean(j.state != core::job_state::running);
     out.key("state").string(core::name(j.state));
     out.key("counts");
@@ -51,7 +51,7 @@ response joined(core::job_view const& j) {
 }
 
 coro::task<response> join_job(web_context& context, exchange& ex) {
-  return with_id(ex, "job", parse_job, [&](core::session_id id) {
+  return with_id(ex, "job", server::parse_job, [&](core::session_id id) {
     query_check query(ex.req);
     auto const timeout = query.timeout();
     if (query.failed()) return refused(query.failure());
@@ -71,7 +71,7 @@ coro::task<response> join_job(web_context& context, exchange& ex) {
 }
 
 coro::task<response> delete_job(web_context& context, exchange& ex) {
-  return with_id(ex, "job", parse_job, [&context](core::session_id id) {
+  return with_id(ex, "job", server::parse_job, [&context](core::session_id id) {
     return order(context, [id](server::hub& h, answer_handle<muster::status> const& slot) {
       core::delete_session e;
       e.session = id;

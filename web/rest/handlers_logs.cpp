@@ -1,5 +1,5 @@
 // The lines that closures log, by number, with a wait for the next one.
-#include "web/json/id_text.hpp"
+#include "server/hub/id_text.hpp"
 #include "web/json/log_json.hpp"
 #include "web/live/log_look.hpp"
 #include "web/rest/answers.hpp"
@@ -105,12 +105,12 @@ coro::task<response> list_lines(web_context& context, exchange& ex, Id id) {
 }
 
 coro::task<response> list_closure_lines(web_context& context, exchange& ex) {
-  return with_id(ex, "closure", parse_closure,
+  return with_id(ex, "closure", server::parse_closure,
                  [&](core::closure_id id) { return list_lines(context, ex, id); });
 }
 
 coro::task<response> list_job_lines(web_context& context, exchange& ex) {
-  return with_id(ex, "job", parse_job,
+  return with_id(ex, "job", server::parse_job,
                  [&](core::session_id id) { return list_lines(context, ex, id); });
 }
 

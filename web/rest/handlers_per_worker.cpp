@@ -1,6 +1,6 @@
 // PerWorkerValues: made, shown, released.
+#include "server/hub/id_text.hpp"
 #include "web/json/arguments.hpp"
-#include "web/json/id_text.hpp"
 #include "web/json/json_check.hpp"
 #include "web/rest/answers.hpp"
 
@@ -47,7 +47,7 @@ per_worker_request read_request(json_check& check, json_ref const& body) {
 
 response created(core::per_worker_view const& v) {
   auto r = json_response(to_text(v), 201);
-  r.headers.emplace_back("Location", "/api/v1/per_worker_values/" + per_worker_text(v.id));
+  r.headers.emplace_back("Location", "/api/v1/per_worker_values/" + core::text(v.id));
   return r;
 }
 
@@ -73,9 +73,10 @@ coro::task<response> create_value(web_context& context, exchange& ex) {
 }
 
 coro::task<response> get_value(web_context& context, exchange& ex) {
-  return with_id(ex, "per-worker value", parse_per_worker, [&context](core::per_worker_id id) {
-    return look(context, [id](server::hub& h) { return h.state().per_worker(id); });
-  });
+  return with_id(ex, "per-worker value", server::parse_per_worker,
+                 [&context](core::per_worker_id id) {
+                   return look(context, [id](server::hub& h) { return h.state().per_worker(id); });
+                 });
 }
 
 coro::task<response> list_values(web_context& context, exchange& ex) {
@@ -88,12 +89,13 @@ coro::task<response> list_values(web_context& context, exchange& ex) {
 }
 
 coro::task<response> delete_value(web_context& context, exchange& ex) {
-  return with_id(ex, "per-worker value", parse_per_worker, [&context](core::per_worker_id id) {
-    return order(context, [id](server::hub& h, answer_handle<muster::status> const& slot) {
-      h.ask(core::delete_per_worker{{}, id},
-            [slot](core::reply const& r) { slot->send(r.status); });
-    });
-  });
+  return with_id(
+      ex, "per-worker value", server::parse_per_worker, [&context](core::per_worker_id id) {
+        return order(context, [id](server::hub& h, answer_handle<muster::status> const& slot) {
+          h.ask(core::delete_per_worker{{}, id},
+                [slot](core::reply const& r) { slot->send(r.status); });
+        });
+      });
 }
 
 }  // namespace

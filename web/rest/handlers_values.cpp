@@ -1,5 +1,5 @@
 // RemoteValues: what is known of one, and its content.
-#include "web/json/id_text.hpp"
+#include "server/hub/id_text.hpp"
 #include "web/rest/answers.hpp"
 
 namespace muster::web {
@@ -13,10 +13,10 @@ std::string_view content_type(core::blob const& b) {
 response value_status(core::closure_view const& c) {
   return json_response(json_line([&c](json_out& out) {
     out.begin_object();
-    out.key("id").string(value_text(c.id));
+    out.key("id").string(server::value_text(c.id));
     out.key("status").string(core::name(c.value));
-    out.key("closure").string(closure_text(c.id));
-    out.key("job").string(job_text(c.job));
+    out.key("closure").string(core::text(c.id));
+    out.key("job").string(core::text(c.job));
     if (c.state == core::closure_state::succeeded) {
       if (!c.spilled && c.released.empty()) out.key("content_type").string(content_type(c.data));
       out.key("size").number(c.value_bytes);
@@ -30,7 +30,7 @@ response value_status(core::closure_view const& c) {
 }
 
 coro::task<response> get_remote_value(web_context& context, exchange& ex) {
-  return with_id(ex, "remote value", parse_value, [&context](core::closure_id id) {
+  return with_id(ex, "remote value", server::parse_value, [&context](core::closure_id id) {
     auto work = [id](server::hub& h) { return h.state().closure(id); };
     return look(context, std::move(work), value_status);
   });
@@ -63,7 +63,7 @@ response fetched(core::value_reply v) {
 }
 
 coro::task<response> get_value(web_context& context, exchange& ex) {
-  return with_id(ex, "remote value", parse_value, [&](core::closure_id id) {
+  return with_id(ex, "remote value", server::parse_value, [&](core::closure_id id) {
     query_check query(ex.req);
     auto const timeout = query.timeout();
     if (query.failed()) return refused(query.failure());

@@ -5,8 +5,8 @@
 // reply is ever held as a whole. A follower (`wait=true`) parks at the first closure that has not
 // ended, then asks again; its pages start small after each wait and grow while everything in them
 // has ended, so that following costs no more than what there is to tell.
+#include "server/hub/id_text.hpp"
 #include "web/http/query.hpp"
-#include "web/json/id_text.hpp"
 #include "web/json/views_json.hpp"
 #include "web/rest/handlers.hpp"
 
@@ -31,8 +31,8 @@ void write_line(std::string& text, core::closure_view const& c, core::blob const
   json_out out(text);
   out.begin_object();
   out.key("index").number(c.index);
-  out.key("closure").string(closure_text(c.id));
-  out.key("remote_value").string(value_text(c.id));
+  out.key("closure").string(core::text(c.id));
+  out.key("remote_value").string(server::value_text(c.id));
   out.key("state").string(core::name(c.state));
   if (c.state == core::closure_state::succeeded && c.released.empty()) {
     out.key("value");
@@ -186,7 +186,7 @@ class result_stream {
 }  // namespace
 
 coro::task<response> stream_results(web_context& context, exchange& ex) {
-  auto const id = parse_job(ex.req.capture("id"));
+  auto const id = server::parse_job(ex.req.capture("id"));
   if (!id) co_return problem_response(unknown_id("job", ex.req.capture("id")));
   query_check query(ex.req);
   bool const follow = query.flag("wait");

@@ -1,7 +1,7 @@
 // Submitting a job: from its JSON to the engine and back with the ids of its closures.
 #include "web/rest/submit.hpp"
 
-#include "web/json/id_text.hpp"
+#include "server/hub/id_text.hpp"
 #include "web/rest/answers.hpp"
 
 namespace muster::web {
@@ -40,7 +40,7 @@ response submitted(scheduled const& now) {
   text += '\n';
   // Found by its idempotency key: nothing was created this time.
   auto r = json_response(std::move(text), now.created ? 201 : 200);
-  r.headers.emplace_back("Location", "/api/v1/jobs/" + job_text(now.job.id));
+  r.headers.emplace_back("Location", "/api/v1/jobs/" + core::text(now.job.id));
   return r;
 }
 
@@ -48,7 +48,7 @@ response submitted(scheduled const& now) {
 
 void begin_job(json_out& out, core::job_view const& job) {
   out.begin_object();
-  out.key("id").string(job_text(job.id));
+  out.key("id").string(core::text(job.id));
   out.key("state").string(core::name(job.state));
   out.key("counts");
   write(out, job.counts);
@@ -58,8 +58,8 @@ void write_closures(json_out& out, std::vector<core::closure_id> const& closures
   out.key("closures").begin_array();
   for (auto const id : closures) {
     out.begin_object();
-    out.key("id").string(closure_text(id));
-    out.key("remote_value").string(value_text(id));
+    out.key("id").string(core::text(id));
+    out.key("remote_value").string(server::value_text(id));
     out.end_object();
   }
   out.end_array();

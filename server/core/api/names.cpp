@@ -1,27 +1,18 @@
 // The words for states and kinds, and ids as people see them.
-#include <cstdio>
-
+#include "base/text.hpp"
 #include "server/core/api/effects.hpp"
 #include "server/core/api/id_text.hpp"
 
 namespace muster::core {
 
-namespace {
-std::string hex_id(char const* prefix, std::uint64_t value) {
-  char buffer[32];
-  std::snprintf(buffer, sizeof buffer, "%s%016llx", prefix, static_cast<unsigned long long>(value));
-  return buffer;
-}
-}  // namespace
-
 std::string text(session_id id) {
-  return hex_id("job_", raw(id));
+  return "job_" + hex16(raw(id));
 }
 std::string text(closure_id id) {
-  return hex_id("cl_", raw(id));
+  return "cl_" + hex16(raw(id));
 }
 std::string text(per_worker_id id) {
-  return hex_id("pw_", raw(id));
+  return "pw_" + hex16(raw(id));
 }
 
 std::string_view name(closure_state s) {

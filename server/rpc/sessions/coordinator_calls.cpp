@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/hub/id_text.hpp"
 #include "server/rpc/failure_convert.hpp"
 #include "server/rpc/sessions/per_worker_convert.hpp"
 #include "server/rpc/sessions/schedule_convert.hpp"
-#include "server/rpc/sessions/session_text.hpp"
 #include "server/rpc/stream_list.hpp"
 
 namespace muster::server {
@@ -20,7 +20,7 @@ constexpr std::chrono::milliseconds wait_default{60'000};
 constexpr std::chrono::milliseconds wait_max{600'000};
 
 muster::result<core::session_id> session_of(std::string const& text) {
-  if (auto const id = parse_session(text)) return *id;
+  if (auto const id = parse_job(text); id && *id != core::session_id{}) return *id;
   return invalid("session: '" + text.substr(0, 64) + "' is not the id of a session");
 }
 

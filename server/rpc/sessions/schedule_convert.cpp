@@ -5,8 +5,8 @@
 #include <unordered_map>
 
 #include "proto/columns.hpp"
+#include "server/core/api/id_text.hpp"
 #include "server/rpc/column_check.hpp"
-#include "server/rpc/sessions/session_text.hpp"
 #include "server/rpc/status_convert.hpp"
 
 namespace muster::server {
@@ -147,7 +147,7 @@ v1::Opened to_wire(core::job_view const& session, v1::Open const& open,
                    core::config const& limits) {
   bool const asks = open.resume().empty() && open.queue_capacity() != 0;
   v1::Opened opened;
-  opened.set_session(text(session.id));
+  opened.set_session(core::text(session.id));
   opened.set_queue_capacity(asks ? open.queue_capacity() : limits.queue_capacity);
   opened.set_generation(session.generation);
   if (!session.holding) return opened;

@@ -5,10 +5,10 @@
 
 #include <utility>
 
+#include "server/hub/id_text.hpp"
 #include "server/rpc/sessions/outcome_convert.hpp"
 #include "server/rpc/sessions/per_worker_convert.hpp"
 #include "server/rpc/sessions/schedule_convert.hpp"
-#include "server/rpc/sessions/session_text.hpp"
 
 namespace muster::server {
 namespace {
@@ -107,8 +107,9 @@ muster::status session_stream::open_new(v1::Open const& open) {
 }
 
 muster::status session_stream::resume(v1::Open const& open, core::resume_reply& resumed) {
-  auto const session = parse_session(open.resume());
-  if (!session) return invalid("open.resume: '" + open.resume() + "' is not the id of a session");
+  auto const session = parse_job(open.resume());
+  if (!session || *session == core::session_id{})
+    return invalid("open.resume: '" + open.resume() + "' is not the id of a session");
   if (open.resume_incarnation() != options_.server_incarnation)
     return {muster::code::not_found,
             "open.resume: the server has restarted since, and sessions are in memory"};
@@ -172,7 +173,7 @@ void session_stream::leave_session() {
   hub_.detach(session_);
   bool const stays = holding_ && !forget_;
   spdlog::info("session {} session={} complete={}", stays ? "waits for its client" : "closed",
-               text(session_), sealed_ && drained_);
+               core::text(session_), sealed_ && drained_);
   if (stays)
     hub_.apply(core::suspend_session{session_});
   else

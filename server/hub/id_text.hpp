@@ -1,0 +1,22 @@
+// Ids from the texts that people and programs use: a prefix and 16 hex digits. core::text() writes
+// them. Pure functions.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "server/core/api/id_text.hpp"
+
+namespace muster::server {
+
+/// rv_…: the output has its closure's number.
+std::string value_text(core::closure_id id);
+
+/// Nothing unless it is the prefix and 16 lower-case hex digits.
+std::optional<core::session_id> parse_job(std::string_view text);
+std::optional<core::closure_id> parse_closure(std::string_view text);
+std::optional<core::closure_id> parse_value(std::string_view text);
+std::optional<core::per_worker_id> parse_per_worker(std::string_view text);
+
+}  // namespace muster::server
