@@ -44,39 +44,25 @@ void mark_recoverable(json_check& check, json_ref const& at, coordination::clust
 coordination::cluster_spec read_cluster(json_check& check, json_ref const& body) {
   coordination::cluster_spec s;
   s.name.clear();
-  if (!check.is(body, json_type::object)) return s;
   std::optional<json_ref> recoverable_jobs;  // after all jobs are known
-  for (json_walk m(body); m.next() && !check.failed();) {
-    auto const key = m.key();
-    auto const& value = m.value();
-    if (key == "name") {
-      s.name = check.text(value, name_bytes_max);
-    } else if (key == "type") {
-      s.service_type = check.text(value, name_bytes_max);
-    } else if (key == "jobs") {
-      read_jobs(check, value, s);
-    } else if (key == "recoverable_jobs") {
-      recoverable_jobs = value;
-    } else if (key == "heartbeat_timeout") {
-      s.heartbeat_timeout = read_duration(check, value);
-    } else if (key == "register_timeout") {
-      s.register_timeout = read_duration(check, value);
-    } else if (key == "shutdown_timeout") {
-      s.shutdown_timeout = read_duration(check, value);
-    } else if (key == "stuck_after") {
-      s.stuck_after = read_duration(check, value);
-    } else if (key == "recoverable") {
-      s.recoverable = check.flag(value);
-    } else if (key == "allow_reconnect") {
-      s.allow_reconnect = check.flag(value);
-    } else if (key == "register_barrier") {
-      s.register_barrier = check.flag(value);
-    } else if (key == "renew") {
-      s.renew = check.flag(value);
-    } else {
-      check.unknown(value);
-    }
-  }
+  auto const time = [&check](core::duration& into) {
+    return [&check, &into](json_ref const& at) { into = read_duration(check, at); };
+  };
+  auto const flag = [&check](bool& into) {
+    return [&check, &into](json_ref const& at) { into = check.flag(at); };
+  };
+  check.members(body, {{"name", [&](auto& at) { s.name = check.text(at, name_bytes_max); }},
+                       {"type", [&](auto& at) { s.service_type = check.text(at, name_bytes_max); }},
+                       {"jobs", [&](auto& at) { read_jobs(check, at, s); }},
+                       {"recoverable_jobs", [&](auto& at) { recoverable_jobs = at; }},
+                       {"heartbeat_timeout", time(s.heartbeat_timeout)},
+                       {"register_timeout", time(s.register_timeout)},
+                       {"shutdown_timeout", time(s.shutdown_timeout)},
+                       {"stuck_after", time(s.stuck_after)},
+                       {"recoverable", flag(s.recoverable)},
+                       {"allow_reconnect", flag(s.allow_reconnect)},
+                       {"register_barrier", flag(s.register_barrier)},
+                       {"renew", flag(s.renew)}});
   if (recoverable_jobs && !check.failed()) mark_recoverable(check, *recoverable_jobs, s);
   if (s.name.empty()) check.fail(invalid("name", "missing"));
   return s;

@@ -35,21 +35,19 @@ std::string decimal(core::incarnation i) {
 }
 
 void write(json_out& out, coordination::first_cause const& c) {
-  out.begin_object();
+  auto const object = out.object();
   out.key("task").string(c.task);
   out.key("address").string(c.peer);
   out.key("message").string(c.message);
   time(out, "at_ms", c.at);
-  out.end_object();
 }
 
 void write(json_out& out, coordination::missing_task const& t, core::time_point now) {
-  out.begin_object();
+  auto const object = out.object();
   out.key("task").string(t.name);
   out.key("address").string(t.peer);
   time(out, "last_seen_ms", t.last_heartbeat);
   age(out, "silent_ms", t.last_heartbeat, now);
-  out.end_object();
 }
 
 std::string_view name(severity s) {
@@ -92,7 +90,7 @@ void write_agents(json_out& out, coordination::generation_view const& g) {
 }
 
 void write(json_out& out, coordination::generation_view const& g) {
-  out.begin_object();
+  auto const object = out.object();
   out.key("number").number(g.number);
   out.key("incarnation").string(decimal(g.incarnation));
   out.key("state").string(coordination::name(g.state));
@@ -115,11 +113,10 @@ void write(json_out& out, coordination::generation_view const& g) {
   out.key("key_waits").number(g.parked_key_waits);
   out.key("watches").number(g.parked_watches);
   out.end_object();
-  out.end_object();
 }
 
 void write(json_out& out, coordination::agent_view const& a, core::time_point now) {
-  out.begin_object();
+  auto const object = out.object();
   out.key("kind").string("agent");
   out.key("job").string(a.job);
   out.key("index").number(a.index);
@@ -144,13 +141,12 @@ void write(json_out& out, coordination::agent_view const& a, core::time_point no
     time(out, "late_since_ms", a.late_since);
   }
   out.key("waiting_for").strings(a.waiting_for);
-  out.end_object();
 }
 
 void write(json_out& out, coordination::barrier_view const& b, core::time_point now,
            bool with_tasks) {
   bool const running = b.state == coordination::barrier_state::running;
-  out.begin_object();
+  auto const object = out.object();
   out.key("id").string(b.id);
   out.key("counter").number(b.counter);
   out.key("state").string(coordination::name(b.state));
@@ -177,7 +173,6 @@ void write(json_out& out, coordination::barrier_view const& b, core::time_point 
     for (auto const& task : b.missing) write(out, task, now);
     out.end_array();
   }
-  out.end_object();
 }
 
 void write_bytes(json_out& out, std::string_view bytes) {
@@ -188,16 +183,15 @@ void write_bytes(json_out& out, std::string_view bytes) {
 }
 
 void write(json_out& out, coordination::key_view const& k, bool with_value) {
-  out.begin_object();
+  auto const object = out.object();
   out.key("key").string(k.key);
   out.key("size").number(k.value.size());
   time(out, "changed_ms", k.changed);
   if (with_value) write_bytes(out, k.value.view());
-  out.end_object();
 }
 
 void write(json_out& out, server::event const& e) {
-  out.begin_object();
+  auto const object = out.object();
   out.key("number").number(e.number);
   time(out, "time_ms", e.at);
   out.key("severity").string(name(e.what.severity));
@@ -205,7 +199,6 @@ void write(json_out& out, server::event const& e) {
   out.key("cluster").string(e.what.cluster);
   out.key("subject").string(e.what.subject);
   out.key("text").string(e.what.text);
-  out.end_object();
 }
 
 }  // namespace muster::web

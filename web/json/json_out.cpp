@@ -79,25 +79,11 @@ json_out& json_out::string(std::string_view text) {
   return *this;
 }
 
-json_out& json_out::boolean(bool b) {
-  separate();
-  to_ += b ? "true" : "false";
-  return *this;
-}
-
-json_out& json_out::null() {
-  separate();
-  to_ += "null";
-  return *this;
-}
-
 json_out& json_out::number(double n) {
-  separate();
   if (!std::isfinite(n) || std::fabs(n) > 1e15) n = 0;
   char text[32];
   auto const end = std::to_chars(text, text + sizeof text, std::round(n * 1000) / 1000).ptr;
-  to_.append(text, end);
-  return *this;
+  return token({text, end});
 }
 
 json_out& json_out::raw(std::string_view json) {
@@ -122,17 +108,9 @@ json_out& json_out::close(char c) {
   return *this;
 }
 
-json_out& json_out::integer(std::int64_t n) {
+json_out& json_out::token(std::string_view text) {
   separate();
-  char text[24];
-  to_.append(text, std::to_chars(text, text + sizeof text, n).ptr);
-  return *this;
-}
-
-json_out& json_out::natural(std::uint64_t n) {
-  separate();
-  char text[24];
-  to_.append(text, std::to_chars(text, text + sizeof text, n).ptr);
+  to_ += text;
   return *this;
 }
 

@@ -4,6 +4,7 @@
 // programs.
 #pragma once
 
+#include <charconv>
 #include <concepts>
 #include <cstdint>
 #include <string>
@@ -12,24 +13,31 @@
 namespace muster::web {
 
 class json_out {
+  struct scope {
+    explicit scope(json_out& o) : out(o) {}
+    scope(scope const&) = delete;
+    ~scope() { out.end_object(); }
+    json_out& out;
+  };
+
  public:
   explicit json_out(std::string& to) : to_(to) {}
 
   json_out& begin_object() { return open('{'); }
   json_out& end_object() { return close('}'); }
+  /// Begins an object that ends with the scope.
+  [[nodiscard]] scope object() { return scope(begin_object()); }
   json_out& begin_array() { return open('['); }
   json_out& end_array() { return close(']'); }
   json_out& key(std::string_view name);
 
   json_out& string(std::string_view text);
-  json_out& boolean(bool b);
-  json_out& null();
+  json_out& boolean(bool b) { return token(b ? "true" : "false"); }
+  json_out& null() { return token("null"); }
   template <std::integral T>
   json_out& number(T n) {
-    if constexpr (std::is_signed_v<T>)
-      return integer(static_cast<std::int64_t>(n));
-    else
-      return natural(static_cast<std::uint64_t>(n));
+    char text[24];
+    return token({text, std::to_chars(text, text + sizeof text, n).ptr});
   }
   /// Three decimals; what is no number becomes 0.
   json_out& number(double n);
@@ -54,8 +62,8 @@ class json_out {
  private:
   json_out& open(char c);
   json_out& close(char c);
-  json_out& integer(std::int64_t n);
-  json_out& natural(std::uint64_t n);
+  /// A number, true, false or null.
+  json_out& token(std::string_view text);
   void separate() {
     if (comma_) to_ += ',';
     comma_ = true;

@@ -7,7 +7,7 @@
 namespace muster::web {
 
 void write(json_out& out, server::log_line const& l) {
-  out.begin_object();
+  auto const object = out.object();
   out.key("seq").number(l.seq);
   out.key("time_ms").number(core::to_unix_ms(l.at));
   out.key("closure").string(core::text(l.closure));
@@ -16,16 +16,14 @@ void write(json_out& out, server::log_line const& l) {
   out.key("worker").string(l.worker ? std::string_view(*l.worker) : std::string_view());
   out.key("level").string(server::name(l.level));
   out.key("text").string(l.text);
-  out.end_object();
 }
 
 void write(json_out& out, server::closure_progress const& p) {
-  out.begin_object();
+  auto const object = out.object();
   out.key("fraction").number(p.fraction);
   out.key("text").string(p.text);
   out.key("attempt").number(p.attempt);
   out.key("time_ms").number(core::to_unix_ms(p.at));
-  out.end_object();
 }
 
 void write(json_out& out, reported_closure const& c) {

@@ -102,7 +102,7 @@ problem invalid(std::string field, std::string detail, std::string limit) {
 
 std::string to_json(problem const& p) {
   return json_line([&](json_out& out) {
-    out.begin_object();
+    auto const object = out.object();
     out.key("status").number(p.status);
     out.key("title").string(reason_phrase(p.status));
     out.key("detail").string(p.detail);
@@ -111,7 +111,6 @@ std::string to_json(problem const& p) {
     if (!p.limit.empty()) out.key("limit").string(p.limit);
     for (auto const& [name, value] : p.counts) out.key(name).number(value);
     write_if(out, "failure", p.failure);
-    out.end_object();
   });
 }
 

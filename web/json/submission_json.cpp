@@ -11,7 +11,8 @@ namespace {
 constexpr std::size_t name_bytes_max = 256;
 constexpr std::size_t key_bytes_max = 256;
 constexpr std::size_t metadata_bytes_max = 16 * 1024;
-constexpr std::size_t function_bytes_max = 256;  // the core has the same limit
+constexpr std::size_t function_bytes_max = 256;   // the core has the same limit
+constexpr std::int64_t priority_max = 1'000'000;  // and its negative
 constexpr std::string_view a_function = "the name of a function";
 
 core::duration parse_span(json_check& check, json_ref const& at) {
@@ -43,63 +44,45 @@ void parse_labels(json_check& check, json_ref const& at, core::closure_options& 
     o.labels.emplace_back(m.key(), check.text(m.value(), name_bytes_max));
 }
 
+std::uint32_t count(json_check& check, json_ref const& at, std::uint32_t min, std::uint32_t max) {
+  return static_cast<std::uint32_t>(check.integer(at, min, max));
+}
+
 void parse_resources(json_check& check, json_ref const& at, core::closure_options& o) {
   if (!check.is(at, json_type::object)) return;
   for (json_walk m(at); m.next() && !check.failed();)
-    o.resources.emplace_back(m.key(),
-                             static_cast<std::uint32_t>(check.integer(m.value(), 1, UINT32_MAX)));
+    o.resources.emplace_back(m.key(), count(check, m.value(), 1, UINT32_MAX));
 }
 
 core::closure_options parse_closure_options(json_check& check, json_ref const& options) {
   core::closure_options o;
-  if (!check.is(options, json_type::object)) return o;
-  for (json_walk m(options); m.next() && !check.failed();) {
-    auto const key = m.key();
-    if (key == "priority") {
-      o.priority = static_cast<std::int32_t>(check.integer(m.value(), -1'000'000, 1'000'000));
-    } else if (key == "delay") {
-      o.delay = parse_span(check, m.value());
-    } else if (key == "deadline") {
-      o.deadline = parse_span(check, m.value());
-    } else if (key == "max_retries") {
-      o.max_retries = static_cast<std::uint32_t>(check.integer(m.value(), 0, 10'000));
-    } else if (key == "retry_delay") {
-      o.retry_initial = parse_span(check, m.value());
-    } else if (key == "retry_delay_max") {
-      o.retry_max = parse_span(check, m.value());
-    } else if (key == "task") {
-      parse_task(check, m.value(), o);
-    } else if (key == "gang") {
-      o.gang = check.text(m.value(), name_bytes_max);
-    } else if (key == "labels") {
-      parse_labels(check, m.value(), o);
-    } else if (key == "resources") {
-      parse_resources(check, m.value(), o);
-    } else {
-      check.unknown(m.value());
-    }
-  }
+  check.members(options,
+                {{"priority",
+                  [&](auto& at) {
+                    o.priority =
+                        static_cast<std::int32_t>(check.integer(at, -priority_max, priority_max));
+                  }},
+                 {"delay", [&](auto& at) { o.delay = parse_span(check, at); }},
+                 {"deadline", [&](auto& at) { o.deadline = parse_span(check, at); }},
+                 {"max_retries", [&](auto& at) { o.max_retries = count(check, at, 0, 10'000); }},
+                 {"retry_delay", [&](auto& at) { o.retry_initial = parse_span(check, at); }},
+                 {"retry_delay_max", [&](auto& at) { o.retry_max = parse_span(check, at); }},
+                 {"task", [&](auto& at) { parse_task(check, at, o); }},
+                 {"gang", [&](auto& at) { o.gang = check.text(at, name_bytes_max); }},
+                 {"labels", [&](auto& at) { parse_labels(check, at, o); }},
+                 {"resources", [&](auto& at) { parse_resources(check, at, o); }}});
   return o;
 }
 
 void parse_options(json_check& check, json_ref const& options, core::session_spec& spec) {
-  if (!check.is(options, json_type::object)) return;
-  for (json_walk m(options); m.next() && !check.failed();) {
-    auto const key = m.key();
-    if (key == "require_function") {
-      spec.require_function = check.flag(m.value());
-    } else if (key == "weight") {
-      spec.weight = static_cast<std::uint32_t>(check.integer(m.value(), 1, 1'000));
-    } else if (key == "deadline") {
-      spec.deadline = parse_span(check, m.value());
-    } else if (key == "max_worker_failures") {
-      auto const n = check.integer(m.value(), 0, UINT32_MAX);
-      spec.max_worker_failures = static_cast<std::uint32_t>(n);
-      spec.unlimited_worker_failures = n == 0;
-    } else {
-      check.unknown(m.value());
-    }
-  }
+  check.members(options,
+                {{"require_function", [&](auto& at) { spec.require_function = check.flag(at); }},
+                 {"weight", [&](auto& at) { spec.weight = count(check, at, 1, 1'000); }},
+                 {"deadline", [&](auto& at) { spec.deadline = parse_span(check, at); }},
+                 {"max_worker_failures", [&](auto& at) {
+                    spec.max_worker_failures = count(check, at, 0, UINT32_MAX);
+                    spec.unlimited_worker_failures = spec.max_worker_failures == 0;
+                  }}});
 }
 
 void parse_map(json_check& check, json_ref const& map, server::submission& into) {
@@ -158,24 +141,14 @@ std::string parse_metadata(json_check& check, json_ref const& at) {
 }  // namespace
 
 void read_closure(json_check& check, json_ref const& item, server::submission& into) {
-  if (!check.is(item, json_type::object)) return;
   std::string function;
   core::closure_options options;
   std::optional<json_ref> positional, named;
-  for (json_walk m(item); m.next() && !check.failed();) {
-    auto const key = m.key();
-    if (key == "function") {
-      function = check.text(m.value(), function_bytes_max);
-    } else if (key == "args") {
-      positional = m.value();
-    } else if (key == "kwargs") {
-      named = m.value();
-    } else if (key == "options") {
-      options = parse_closure_options(check, m.value());
-    } else {
-      check.unknown(m.value());
-    }
-  }
+  check.members(item,
+                {{"function", [&](auto& at) { function = check.text(at, function_bytes_max); }},
+                 {"args", [&](auto& at) { positional = at; }},
+                 {"kwargs", [&](auto& at) { named = at; }},
+                 {"options", [&](auto& at) { options = parse_closure_options(check, at); }}});
   if (check.failed()) return;
   auto& closure = into.add(function);
   closure.extras = into.asking(options);
@@ -190,33 +163,30 @@ void read_closures(json_check& check, json_ref const& list, server::submission& 
 
 job_request read_job(json_check& check, json_ref const& body) {
   job_request job;
-  if (!check.is(body, json_type::object)) return job;
+  auto& spec = job.spec;
   bool has_closures = false;
-  for (json_walk m(body); m.next() && !check.failed();) {
-    auto const key = m.key();
-    auto const& at = m.value();
-    if (key == "closures" || key == "map") {
-      if (has_closures) check.fail(at, "'closures' and 'map' exclude each other and come once");
-      has_closures = true;
-      key == "map" ? parse_map(check, at, job.closures) : read_closures(check, at, job.closures);
-    } else if (key == "name") {
-      job.spec.name = check.text(at, name_bytes_max);
-    } else if (key == "cluster") {
-      parse_cluster(check, at);
-    } else if (key == "on_error") {
-      job.spec.on_error = parse_on_error(check, at);
-    } else if (key == "open") {
-      job.spec.open = check.flag(at);
-    } else if (key == "options") {
-      parse_options(check, at, job.spec);
-    } else if (key == "metadata") {
-      job.spec.metadata = parse_metadata(check, at);
-    } else if (key == "idempotency_key") {
-      job.spec.idempotency_key = check.text(at, key_bytes_max);
-    } else {
-      check.unknown(at);
-    }
-  }
+  auto const first_closures = [&](json_ref const& at) {
+    if (has_closures) check.fail(at, "'closures' and 'map' exclude each other and come once");
+    has_closures = true;
+  };
+  check.members(body, {{"closures",
+                        [&](auto& at) {
+                          first_closures(at);
+                          read_closures(check, at, job.closures);
+                        }},
+                       {"map",
+                        [&](auto& at) {
+                          first_closures(at);
+                          parse_map(check, at, job.closures);
+                        }},
+                       {"name", [&](auto& at) { spec.name = check.text(at, name_bytes_max); }},
+                       {"cluster", [&](auto& at) { parse_cluster(check, at); }},
+                       {"on_error", [&](auto& at) { spec.on_error = parse_on_error(check, at); }},
+                       {"open", [&](auto& at) { spec.open = check.flag(at); }},
+                       {"options", [&](auto& at) { parse_options(check, at, spec); }},
+                       {"metadata", [&](auto& at) { spec.metadata = parse_metadata(check, at); }},
+                       {"idempotency_key",
+                        [&](auto& at) { spec.idempotency_key = check.text(at, key_bytes_max); }}});
   if (!has_closures && !job.spec.open && !check.failed())
     check.fail(invalid("closures", "required, unless 'map' is given or 'open' is true"));
   return job;

@@ -16,7 +16,7 @@ void time(json_out& out, std::string_view key, core::time_point t) {
 }
 
 void write(json_out& out, core::attempt_view const& a) {
-  out.begin_object();
+  auto const object = out.object();
   out.key("attempt").number(a.attempt);
   out.key("worker").string(a.worker);
   out.key("incarnation").string(hex16(core::raw(a.incarnation)));
@@ -24,12 +24,11 @@ void write(json_out& out, core::attempt_view const& a) {
   time(out, "started_ms", a.started);
   time(out, "ended_ms", a.ended);
   out.key("outcome").string(a.outcome);
-  out.end_object();
 }
 }  // namespace
 
 void write(json_out& out, core::failure const& f) {
-  out.begin_object();
+  auto const object = out.object();
   out.key("kind").string(core::name(f.kind));
   out.key("type").string(f.type);
   out.key("message").string(f.message);
@@ -39,11 +38,10 @@ void write(json_out& out, core::failure const& f) {
   if (!f.dependencies.empty()) {
     out.key("dependencies").strings(f.dependencies);
   }
-  out.end_object();
 }
 
 void write(json_out& out, core::closure_counts const& c) {
-  out.begin_object();
+  auto const object = out.object();
   out.key("total").number(c.total());
   out.key("blocked").number(c.blocked);
   out.key("queued").number(c.queued);
@@ -51,11 +49,10 @@ void write(json_out& out, core::closure_counts const& c) {
   out.key("succeeded").number(c.succeeded);
   out.key("failed").number(c.failed);
   out.key("cancelled").number(c.cancelled);
-  out.end_object();
 }
 
 void write(json_out& out, core::job_view const& j) {
-  out.begin_object();
+  auto const object = out.object();
   out.key("id").string(core::text(j.id));
   out.key("name").string(j.name);
   out.key("state").string(core::name(j.state));
@@ -83,7 +80,6 @@ void write(json_out& out, core::job_view const& j) {
   time(out, "finished_ms", j.finished);
   write_if(out, "error", j.error);
   if (!j.metadata.empty()) out.key("metadata").raw(j.metadata);
-  out.end_object();
 }
 
 void write_value(json_out& out, core::blob const& b) {
@@ -137,7 +133,7 @@ void write_options(json_out& out, core::closure_view const& c) {
 }
 
 void write(json_out& out, core::closure_view const& c, server::closure_progress const* progress) {
-  out.begin_object();
+  auto const object = out.object();
   out.key("id").string(core::text(c.id));
   out.key("job").string(core::text(c.job));
   out.key("index").number(c.index);
@@ -164,11 +160,10 @@ void write(json_out& out, core::closure_view const& c, server::closure_progress 
   out.key("attempts").begin_array();
   for (auto const& a : c.attempts) write(out, a);
   out.end_array();
-  out.end_object();
 }
 
 void write(json_out& out, core::task_view const& t, core::time_point now) {
-  out.begin_object();
+  auto const object = out.object();
   out.key("kind").string("worker");
   out.key("row").number(t.row);
   out.key("job").string(t.job);
@@ -207,11 +202,10 @@ void write(json_out& out, core::task_view const& t, core::time_point now) {
   }
   out.end_object();
   out.key("error").string(t.error);
-  out.end_object();
 }
 
 void write(json_out& out, core::per_worker_view const& v) {
-  out.begin_object();
+  auto const object = out.object();
   out.key("id").string(core::text(v.id));
   out.key("name").string(v.name);
   out.key("function").string(v.function);
@@ -225,18 +219,17 @@ void write(json_out& out, core::per_worker_view const& v) {
   out.key("users").number(v.users);
   out.key("components").begin_array();
   for (auto const& part : v.components) {
-    out.begin_object();
+    auto const entry = out.object();
     out.key("task").string(part.job + ":" + std::to_string(part.index));
     out.key("status").string(core::name(part.state));
     time(out, "since_ms", part.since);
     write_if(out, "error", part.error);
-    out.end_object();
   }
-  out.end_array().end_object();
+  out.end_array();
 }
 
 void write(json_out& out, core::function_view const& f) {
-  out.begin_object();
+  auto const object = out.object();
   out.key("name").string(f.name);
   out.key("workers").number(f.workers);
   out.key("queued").number(f.queued);
@@ -244,7 +237,6 @@ void write(json_out& out, core::function_view const& f) {
   out.key("succeeded").number(f.succeeded);
   out.key("failed").number(f.failed);
   out.key("cancelled").number(f.cancelled);
-  out.end_object();
 }
 
 }  // namespace muster::web

@@ -112,7 +112,7 @@ void write_cause(json_out& out, coordination::generation_view const& g) {
 std::string cluster_row(coordination::cluster_view const& c, bool main) {
   auto const& g = c.generation;
   return json_text([&](json_out& out) {
-    out.begin_object();
+    auto const object = out.object();
     out.key("name").string(c.spec.name);
     out.key("main").boolean(main);
     out.key("address").string(c.address);
@@ -125,14 +125,13 @@ std::string cluster_row(coordination::cluster_view const& c, bool main) {
     out.key("keys").number(g.keys);
     out.key("key_waits").number(g.parked_key_waits);
     write_cause(out, g);
-    out.end_object();
   });
 }
 
 std::string agent_row(named_agent const& n) {
   auto const& a = n.view;
   return json_text([&](json_out& out) {
-    out.begin_object();
+    auto const object = out.object();
     out.key("cluster").string(n.cluster);
     out.key("job").string(a.job);
     out.key("index").number(a.index);
@@ -151,14 +150,13 @@ std::string agent_row(named_agent const& n) {
       out.key("late_since").number(core::to_unix_ms(a.late_since));
     }
     out.key("waits").strings(a.waiting_for);
-    out.end_object();
   });
 }
 
 std::string barrier_row(named_barrier const& n) {
   auto const& b = n.view;
   return json_text([&](json_out& out) {
-    out.begin_object();
+    auto const object = out.object();
     out.key("cluster").string(n.cluster);
     out.key("id").string(b.id);
     out.key("counter").number(b.counter);
@@ -173,13 +171,12 @@ std::string barrier_row(named_barrier const& n) {
     out.key("missing").begin_array();
     for (std::size_t i = 0; i < std::min(missing_shown, b.missing.size()); ++i) {
       auto const& m = b.missing[i];
-      out.begin_object();
+      auto const entry = out.object();
       out.key("task").string(m.name);
       out.key("address").string(m.peer);
       out.key("seen").number(core::to_unix_ms(m.last_heartbeat));
-      out.end_object();
     }
-    out.end_array().end_object();
+    out.end_array();
   });
 }
 

@@ -15,7 +15,7 @@ bool looks_same(core::job_view const& a, core::job_view const& b) {
 }
 
 void write_job(json_out& out, core::job_view const& j) {
-  out.begin_object();
+  auto const object = out.object();
   out.key("id").string(core::text(j.id));
   out.key("name").string(j.name);
   out.key("state").string(core::name(j.state));
@@ -28,7 +28,6 @@ void write_job(json_out& out, core::job_view const& j) {
   out.key("created_ms").number(core::to_unix_ms(j.created));
   out.key("finished_ms").number(core::to_unix_ms(j.finished));
   out.key("error").string(j.error ? j.error->message : std::string());
-  out.end_object();
 }
 
 }  // namespace

@@ -175,22 +175,20 @@ void subscriber::end_with(std::string text) {
 void subscriber::say_bye(std::string_view reason, std::chrono::milliseconds retry) {
   if (last_words_) return;
   end_with(json_text([&](json_out& out) {
-    out.begin_object();
+    auto const object = out.object();
     out.key("t").string("bye");
     out.key("reason").string(reason);
     out.key("retry_ms").number(retry.count());
-    out.end_object();
   }));
 }
 
 void subscriber::say_error(std::string_view code, std::string_view detail) {
   if (last_words_) return;
   end_with(json_text([&](json_out& out) {
-    out.begin_object();
+    auto const object = out.object();
     out.key("t").string("err");
     out.key("code").string(code);
     out.key("text").string(detail);
-    out.end_object();
   }));
 }
 

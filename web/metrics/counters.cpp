@@ -13,13 +13,12 @@ std::int64_t ms(core::duration d) {
 void write_functions(json_out& out, counters const& c) {
   out.key("functions").begin_array();
   for (auto const& f : c.functions) {
-    out.begin_object();
+    auto const object = out.object();
     out.key("name").string(f.name);
     out.key("queued").number(f.queued);
     out.key("running").number(f.running);
     out.key("succeeded").number(f.succeeded);
     out.key("failed").number(f.failed);
-    out.end_object();
   }
   out.end_array();
 }
@@ -36,7 +35,7 @@ counters collect_counters(server::hub& h) {
 
 void write(json_out& out, counters const& c) {
   auto const& o = c.overview;
-  out.begin_object();
+  auto const object = out.object();
   out.key("uptime_ms").number(c.uptime.count());
   out.key("tasks").begin_object();
   out.key("connected").number(o.tasks_connected);
@@ -81,17 +80,15 @@ void write(json_out& out, counters const& c) {
   out.key("since_ms").number(core::to_unix_ms(o.quiet_since));
   out.key("oldest").begin_array();
   for (auto const& s : o.oldest_running) {
-    out.begin_object();
+    auto const entry = out.object();
     out.key("closure").string(core::text(s.closure));
     out.key("function").string(s.function);
     out.key("worker").string(s.worker);
     out.key("since_ms").number(core::to_unix_ms(s.since));
-    out.end_object();
   }
   out.end_array();
   out.end_object();
   write_functions(out, c);
-  out.end_object();
 }
 
 }  // namespace muster::web

@@ -90,11 +90,11 @@ std::string next_token(char kind, std::optional<Cursor> const& next) {
 template <class WriteRows>
 response page_response(std::string_view name, std::string_view next, WriteRows const& write_rows) {
   return json_response(json_line([&](json_out& out) {
-    out.begin_object().key(name).begin_array();
+    auto const object = out.object();
+    out.key(name).begin_array();
     write_rows(out);
     out.end_array();
     if (!next.empty()) out.key("next_page_token").string(next);
-    out.end_object();
   }));
 }
 

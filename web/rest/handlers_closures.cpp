@@ -87,11 +87,10 @@ struct explained {
 };
 
 void write(json_out& out, explained const& e) {
-  out.begin_object();
+  auto const object = out.object();
   out.key("id").string(core::text(e.id));
   out.key("state").string(core::name(e.state));
   out.key("explanation").string(e.why);
-  out.end_object();
 }
 
 coro::task<response> explain_closure(web_context& context, exchange& ex) {

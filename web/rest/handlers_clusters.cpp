@@ -48,7 +48,7 @@ void write_tasks(json_out& out, cluster_facts const& c) {
 }
 
 void write(json_out& out, cluster_facts const& c, bool with_past = false) {
-  out.begin_object();
+  auto const object = out.object();
   write_fields(out, c.view.spec);
   if (c.view.next) {
     out.key("next_jobs").begin_object();
@@ -69,7 +69,6 @@ void write(json_out& out, cluster_facts const& c, bool with_past = false) {
     for (auto const& g : c.view.past) write(out, g);
     out.end_array();
   }
-  out.end_object();
 }
 
 response cluster_response(cluster_facts const& c) {

@@ -13,12 +13,12 @@ struct events_at {
 };
 
 void write(json_out& out, events_at const& e) {
-  out.begin_object();
+  auto const object = out.object();
   out.key("first").number(e.first);
   out.key("last").number(e.last);
   out.key("events").begin_array();
   for (auto const& event : e.events) write(out, event);
-  out.end_array().end_object();
+  out.end_array();
 }
 
 coro::task<response> list_events(web_context& context, exchange& ex) {

@@ -39,14 +39,13 @@ coro::task<response> command(web_context& context, exchange& ex) {
 
 response joined(core::job_view const& j) {
   return json_response(json_line([&j](json_out& out) {
-    out.begin_object();
+    auto const object = out.object();
     out.key("id").string(core::text(j.id));
     out.key("done").boolean(j.state != core::job_state::running);
     out.key("state").string(core::name(j.state));
     out.key("counts");
     write(out, j.counts);
     write_if(out, "error", j.error);
-    out.end_object();
   }));
 }
 

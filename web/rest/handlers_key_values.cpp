@@ -96,11 +96,10 @@ struct written_key {
 };
 
 void write(json_out& out, written_key const& w) {
-  out.begin_object();
+  auto const object = out.object();
   out.key("key").string(w.key);
   out.key("size").number(w.size);
   out.key("created").boolean(w.created);
-  out.end_object();
 }
 
 coro::task<response> put_key(web_context& context, exchange& ex) {

@@ -66,13 +66,13 @@ void answer_log(server::hub& h, Id id, log_query const& q, answer_handle<log_ans
 
 response told(log_state const& s, std::uint64_t after) {
   return json_response(json_line([&](json_out& out) {
-    out.begin_object().key("lines").begin_array();
+    auto const object = out.object();
+    out.key("lines").begin_array();
     for (auto const& l : s.page.lines) write(out, l);
     out.end_array();
     out.key("after").number(s.page.lines.empty() ? after : s.page.lines.back().seq);
     out.key("dropped").number(s.page.dropped);
     out.key("ended").boolean(s.ended);
-    out.end_object();
   }));
 }
 

@@ -18,21 +18,11 @@ struct per_worker_request {
 
 per_worker_request read_request(json_check& check, json_ref const& body) {
   per_worker_request r;
-  if (!check.is(body, json_type::object)) return r;
   std::optional<json_ref> positional, named;
-  for (json_walk m(body); m.next() && !check.failed();) {
-    auto const key = m.key();
-    if (key == "function")
-      r.function = check.text(m.value(), name_bytes_max);
-    else if (key == "name")
-      r.name = check.text(m.value(), name_bytes_max);
-    else if (key == "args")
-      positional = m.value();
-    else if (key == "kwargs")
-      named = m.value();
-    else
-      check.unknown(m.value());
-  }
+  check.members(body, {{"function", [&](auto& at) { r.function = check.text(at, name_bytes_max); }},
+                       {"name", [&](auto& at) { r.name = check.text(at, name_bytes_max); }},
+                       {"args", [&](auto& at) { positional = at; }},
+                       {"kwargs", [&](auto& at) { named = at; }}});
   if (check.failed()) return r;
   core::closure_spec builder;
   read_arguments(check, positional ? &*positional : nullptr, named ? &*named : nullptr, builder);

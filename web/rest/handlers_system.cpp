@@ -35,13 +35,12 @@ std::vector<core::coordination::cluster_view> measured_clusters(engine_services&
 
 coro::task<response> get_version(web_context& context, exchange&) {
   return answered(json_response(json_line([&context](json_out& out) {
-    out.begin_object();
+    auto const object = out.object();
     out.key("name").string("muster");
     out.key("version").string(context.options.version);
     out.key("boot").string(hex16(context.options.boot));
     out.key("api").string("v1");
     out.key("websocket").string("muster.v1");
-    out.end_object();
   })));
 }
 

@@ -12,7 +12,7 @@ std::string_view content_type(core::blob const& b) {
 
 response value_status(core::closure_view const& c) {
   return json_response(json_line([&c](json_out& out) {
-    out.begin_object();
+    auto const object = out.object();
     out.key("id").string(server::value_text(c.id));
     out.key("status").string(core::name(c.value));
     out.key("closure").string(core::text(c.id));
@@ -25,7 +25,6 @@ response value_status(core::closure_view const& c) {
     }
     if (!c.attempts.empty()) out.key("worker").string(c.attempts.back().worker);
     write_if(out, "error", c.error);
-    out.end_object();
   }));
 }
 

@@ -53,12 +53,12 @@ key_page list_folders(coordination::service const& from, key_query const& wanted
 }
 
 void write(json_out& out, coordination::key_wait_view const& w, core::time_point now) {
-  out.begin_object();
+  auto const object = out.object();
   out.key("key").string(w.key);
   out.key("count").number(w.count);
   out.key("waiters").begin_array();
   for (auto const& waiter : w.waiters) {
-    out.begin_object();
+    auto const entry = out.object();
     out.key("task").string(waiter.task);
     out.key("since_ms").number(core::to_unix_ms(waiter.since));
     out.key("waiting_ms").number(ms_since(waiter.since, now));
@@ -67,9 +67,8 @@ void write(json_out& out, coordination::key_wait_view const& w, core::time_point
       out.null();
     else
       out.number(ms_since(now, waiter.deadline));
-    out.end_object();
   }
-  out.end_array().end_object();
+  out.end_array();
 }
 
 }  // namespace
@@ -87,7 +86,7 @@ key_page list_keys(coordination::service const& from, key_query const& wanted) {
 
 std::string key_page_text(key_page const& page, key_query const& wanted) {
   return json_line([&](json_out& out) {
-    out.begin_object();
+    auto const object = out.object();
     if (wanted.folders) {
       out.key("folders").strings(page.folders);
     }
@@ -95,14 +94,13 @@ std::string key_page_text(key_page const& page, key_query const& wanted) {
     for (auto const& k : page.keys) write(out, k, wanted.values);
     out.end_array();
     if (page.more) out.key("next_page_token").string(page_token('k', page.last));
-    out.end_object();
   });
 }
 
 std::string key_waits_text(key_waits const& waits) {
   std::map<std::string_view, std::vector<std::string_view>> by_task;
   return json_line([&](json_out& out) {
-    out.begin_object();
+    auto const object = out.object();
     out.key("keys").begin_array();
     for (auto const& k : waits.keys) {
       write(out, k, waits.now);
@@ -117,7 +115,6 @@ std::string key_waits_text(key_waits const& waits) {
     }
     out.end_array();
     out.key("more").boolean(waits.more);
-    out.end_object();
   });
 }
 

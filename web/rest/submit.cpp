@@ -57,10 +57,9 @@ void begin_job(json_out& out, core::job_view const& job) {
 void write_closures(json_out& out, std::vector<core::closure_id> const& closures) {
   out.key("closures").begin_array();
   for (auto const id : closures) {
-    out.begin_object();
+    auto const object = out.object();
     out.key("id").string(core::text(id));
     out.key("remote_value").string(server::value_text(id));
-    out.end_object();
   }
   out.end_array();
 }
