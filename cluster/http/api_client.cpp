@@ -105,13 +105,14 @@ struct api_client::attempts {
 };
 
 http_response api_client::send(api_request const& request) {
-  if (service_.token) keep_token_secret(request.url);
+  if (service_.token || request.secret) keep_token_secret(request.url);
   attempts tries{service_};
   for (;;) {
     muster::http_request r;
     r.method = request.method;
     r.url = request.url;
     r.body = request.body;
+    r.content_type = request.content_type;
     r.headers = service_.headers;
     r.headers.emplace_back("Accept", "application/json");
     if (service_.token) r.token = service_.token();

@@ -40,6 +40,9 @@ struct api_request {
   std::string body = {};
   /// False: may do something twice, so it is sent once only.
   bool again = true;
+  std::string content_type = "application/json";
+  /// The body is not for everybody: sent over https://, or within this machine.
+  bool secret = false;
 };
 
 class api_client {

@@ -184,7 +184,9 @@ void add_cloud_resolver_kinds(resolver_kinds& kinds, time_source const& time) {
   kinds.add({"tpu",
              "hosts of a Cloud TPU",
              "",
-             {{"name", "of the TPU, local, or grpc://HOST:PORT,…; without it the environment's"},
+             {{"name",
+               "of the TPU, local, localhost:PORT, or grpc://HOST:PORT,…; without it the "
+               "environment's"},
               {"job", "the job that they are (worker)"},
               project,
               zone,

@@ -5,7 +5,7 @@
 
 #include "base/text.hpp"
 #include "cluster/http/addresses.hpp"
-#include "cluster/http/google_metadata.hpp"
+#include "cluster/http/google_credentials.hpp"
 #include "cluster/http/json_place.hpp"
 #include "cluster/http/retry_after.hpp"
 #include "cluster/text.hpp"
@@ -18,6 +18,9 @@ namespace {
 
 /// Out of memory: whoever restarts sooner runs into it again.
 constexpr std::chrono::seconds oom_cool_down{90};
+
+/// What a question at the end of a wait may still take.
+constexpr milliseconds last_question{5'000};
 
 std::optional<std::string> unless_empty(std::string text) {
   if (text.empty()) return {};
@@ -71,7 +74,9 @@ cloud_tpu_client::cloud_tpu_client(environment_lookup environment, options o)
     : environment_(std::move(environment)),
       options_(std::move(o)),
       name_(find_tpu(options_.tpu, environment_)),
-      metadata_(std::make_unique<google_metadata>(environment_, options_.limits, options_.time)) {
+      metadata_(std::make_unique<google_metadata>(environment_, options_.limits, options_.time)),
+      credentials_(std::make_unique<google_credentials>(environment_, *metadata_, options_.limits,
+                                                        options_.time)) {
   if (auto const url = environment_("TPU_API_DISCOVERY_URL"); url && !url->empty())
     options_.discovery_url = *url;
   if (!name_.project.empty() && options_.project.empty()) options_.project = name_.project;
@@ -90,10 +95,10 @@ api_service cloud_tpu_client::service() const {
 }
 
 // A new one for each question: connections that were idle for long are closed by the service.
-api_client cloud_tpu_client::make_client() {
+api_client cloud_tpu_client::make_client(api_limits const& limits) {
   auto s = service();
-  s.token = google_token(*metadata_, options_.token_file);
-  s.remedy = google_remedy("tpu.nodes.get");
+  s.limits = limits;
+  credentials_->sign_in(s, options_.token_file, "tpu.nodes.get");
   return api_client(s);
 }
 
@@ -118,14 +123,14 @@ std::string cloud_tpu_client::node_url() {
          muster::percent_encoded(options_.zone) + "/nodes/" + muster::percent_encoded(name_.name);
 }
 
-tpu_node cloud_tpu_client::node() {
+tpu_node cloud_tpu_client::node(api_limits const& limits) {
   if (!name_.by_api())
     throw invalid("TPU " + quoted(name_.name) +
                   " was not given by its name, so the Cloud TPU API "
                   "does not know it");
   try {
     auto const url = node_url();
-    auto client = make_client();
+    auto client = make_client(limits);
     auto const body = client.get(url);
     return parse_node(json_place(body, url));
   } catch (cluster_error const& e) {
@@ -136,10 +141,10 @@ tpu_node cloud_tpu_client::node() {
 
 tpu_node cloud_tpu_client::ready_node() {
   auto n = node();
-  if (n.state == "READY") return n;
-  throw cluster_error(cluster_error::code::not_ready,
-                      "TPU \"" + name_.name + "\" is not yet ready; state: \"" +
-                          (n.state.empty() ? "STATE_UNSPECIFIED" : printable(n.state)) + "\"");
+  if (n.state.empty() || n.state == "READY") return n;
+  throw cluster_error(
+      cluster_error::code::not_ready,
+      "TPU \"" + name_.name + "\" is not yet ready; state: \"" + printable(n.state) + "\"");
 }
 
 std::vector<std::string> cloud_tpu_client::endpoints() {
@@ -164,7 +169,10 @@ std::optional<std::string> cloud_tpu_client::accelerator_type() {
 
 bool cloud_tpu_client::recoverable() {
   if (!name_.by_api()) return true;
-  auto const n = node();
+  return recoverable(node());
+}
+
+bool cloud_tpu_client::recoverable(tpu_node const& n) const {
   if (n.state == "TERMINATED" || n.state == "PREEMPTED") return false;
   return std::none_of(n.symptoms.begin(), n.symptoms.end(), [&](tpu_symptom const& s) {
     bool const counts = (s.type == "OUT_OF_MEMORY" && options_.runtime_oom_exit) ||
@@ -178,10 +186,15 @@ bool cloud_tpu_client::recoverable() {
 
 void cloud_tpu_client::wait_for_healthy(milliseconds timeout, milliseconds interval) {
   auto const end = options_.time.now() + timeout;
+  auto const remaining = [&] {
+    return std::chrono::duration_cast<milliseconds>(end - options_.time.now());
+  };
   for (;;) {
     std::string seen;
     try {
-      auto const n = node();
+      auto limits = options_.limits;
+      limits.total = std::min(limits.total, std::max(remaining(), last_question));
+      auto const n = node(limits);
       if (n.health == "HEALTHY") return;
       seen = "health: \"" + printable(n.health) + "\", state: \"" + printable(n.state) + "\"";
       if (!n.health_description.empty()) seen += " (" + printable(n.health_description) + ")";
@@ -190,7 +203,7 @@ void cloud_tpu_client::wait_for_healthy(milliseconds timeout, milliseconds inter
       if (e.kind() != cluster_error::code::unreachable) throw;
       seen = e.what();
     }
-    auto const left = std::chrono::duration_cast<milliseconds>(end - options_.time.now());
+    auto const left = remaining();
     if (left <= milliseconds(0))
       throw cluster_error(
           cluster_error::code::not_ready,

@@ -5,7 +5,7 @@
 
 #include "base/text.hpp"
 #include "cluster/http/addresses.hpp"
-#include "cluster/http/google_metadata.hpp"
+#include "cluster/http/google_credentials.hpp"
 #include "cluster/http/json_place.hpp"
 #include "cluster/http/natural_order.hpp"
 #include "cluster/text.hpp"
@@ -81,14 +81,16 @@ std::vector<gce_resolver::machine> gce_resolver::running(api_client& api,
 
 muster::cluster_spec gce_resolver::cluster_spec() {
   cluster::google_metadata metadata(environment_lookup_, options_.limits, options_.time);
+  cluster::google_credentials credentials(environment_lookup_, metadata, options_.limits,
+                                          options_.time);
   auto const project = options_.project.empty() ? metadata.project() : options_.project;
   auto const place = options_.region.empty()
                          ? "zones/" + muster::percent_encoded(
                                           options_.zone.empty() ? metadata.zone() : options_.zone)
                          : "regions/" + muster::percent_encoded(options_.region);
   cluster::api_service service;
-  service.token = cluster::google_token(metadata, options_.token_file);
-  service.remedy = cluster::google_remedy("compute.instanceGroups.list and compute.instances.get");
+  credentials.sign_in(service, options_.token_file,
+                      "compute.instanceGroups.list and compute.instances.get");
   service.limits = options_.limits;
   service.time = options_.time;
   api_client api(service);

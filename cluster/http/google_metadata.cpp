@@ -4,19 +4,13 @@
 #include <algorithm>
 
 #include "cluster/http/json_place.hpp"
-#include "cluster/http/secret_file.hpp"
 #include "cluster/text.hpp"
 
 namespace muster::cluster {
 
-using std::chrono::seconds;
-
 namespace {
 
 constexpr auto flavor_header = "Metadata-Flavor";
-/// A token that ends sooner is not worth keeping.
-constexpr seconds token_reserve{60};
-constexpr seconds token_age_max{24 * 3600};
 /// The machine itself answers at once, so silence means that there is no such server.
 constexpr std::chrono::milliseconds try_max{2000}, total_max{10'000};
 
@@ -81,30 +75,12 @@ std::string google_metadata::local_ip() {
 }
 
 std::string google_metadata::token() {
-  if (!token_.empty() && time_.now() < token_until_) return token_;
+  if (token_.good_at(time_.now())) return token_.text();
   std::string const path = "instance/service-accounts/default/token";
   auto const answer = parse_json(ask(path).body, base_ + path);
   json_place const top(answer, base_ + path);
-  token_ = top.at("access_token").text();
-  auto const lasts = std::clamp(seconds(top.at("expires_in").number()), seconds(0), token_age_max);
-  token_until_ = time_.now() + lasts - token_reserve;
-  return token_;
-}
-
-std::function<std::string()> google_token(google_metadata& metadata,
-                                          std::string const& token_file) {
-  if (!token_file.empty())
-    return [token_file] { return read_secret(token_file, cluster_error::code::denied, {}); };
-  return [&metadata] { return metadata.token(); };
-}
-
-std::function<std::string(unsigned)> google_remedy(std::string const& right) {
-  return [right](unsigned status) -> std::string {
-    if (status == 401) return "the token is not accepted; has it expired?";
-    if (status == 403)
-      return "grant the service account " + right + ", and the machine the scope cloud-platform";
-    return {};
-  };
+  token_.take(top, time_.now());
+  return token_.text();
 }
 
 }  // namespace muster::cluster

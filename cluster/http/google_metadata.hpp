@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "cluster/http/access_token.hpp"
 #include "cluster/http/api_client.hpp"
 #include "muster/cluster_resolver.hpp"
 
@@ -32,15 +33,7 @@ class google_metadata {
   std::string base_;
   time_source time_;
   api_client client_;
-  std::string token_;
-  std::chrono::steady_clock::time_point token_until_{};
+  access_token token_;
 };
-
-/// Asks for a token before each use: from the file when one is named, else from the metadata
-/// server, which must outlive the function.
-std::function<std::string()> google_token(google_metadata& metadata, std::string const& token_file);
-
-/// What to do about a refusal of one of Google's APIs; `right` is a permission's name.
-std::function<std::string(unsigned)> google_remedy(std::string const& right);
 
 }  // namespace muster::cluster

@@ -23,6 +23,10 @@ std::vector<std::string> parse_endpoints(std::string const& text, std::string co
 
 tpu_name from_text(std::string const& text, std::string const& origin) {
   if (text == "local") return {text, true, {}, {}, {}};
+  if (text.starts_with("localhost:") || text.starts_with("/bns/")) {
+    if (has_control_character(text)) throw invalid(origin + ": " + quoted(text) + " is no address");
+    return {text, false, {}, {}, {}, text};
+  }
   if (text.starts_with(scheme)) return {text, false, parse_endpoints(text, origin), {}, {}};
   // A name in full: projects/p/locations/z/nodes/n
   auto const parts = split(text, '/');

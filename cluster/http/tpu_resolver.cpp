@@ -32,7 +32,12 @@ tpu_resolver::tpu_resolver(environment_lookup environment, options o)
                                            "tpu: coordinator address");
   task_type_ = options_.job_name;
   task_id_ = 0;
-  rpc_layer_ = options_.rpc_layer;
+  if (tpu_.name().google()) {
+    environment_ = "google";
+    rpc_layer_.clear();
+  } else {
+    rpc_layer_ = options_.rpc_layer;
+  }
 }
 
 std::string const& tpu_resolver::coordinator(std::string const& endpoint) {
@@ -46,7 +51,7 @@ std::string const& tpu_resolver::coordinator(std::string const& endpoint) {
 }
 
 muster::cluster_spec tpu_resolver::cluster_spec() {
-  if (tpu_.name().local) return {};
+  if (tpu_.name().google()) return {};
   std::map<std::string, muster::cluster_spec::tasks> jobs;
   auto const endpoints = tpu_.endpoints();
   auto& tasks = jobs[options_.job_name];
@@ -60,9 +65,17 @@ muster::cluster_spec tpu_resolver::cluster_spec() {
   return muster::cluster_spec(std::move(jobs));
 }
 
+std::string tpu_resolver::coordinator_address() {
+  if (options_.coordinator_name.empty() || tpu_.name().google()) return {};
+  if (!coordinator_.empty()) return coordinator_;
+  return cluster_spec().task_address(options_.coordinator_name, 0);
+}
+
 std::string tpu_resolver::master(std::optional<std::string> type, std::optional<int> id,
                                  std::optional<std::string> layer) {
-  if (tpu_.name().local) return {};
+  if (tpu_.name().google())
+    return tpu_.name().local ? std::string()
+                             : format_master(layer.value_or(rpc_layer()), tpu_.name().master);
   auto const spec = cluster_spec();
   auto whose = type ? type : task_type();
   auto which = id ? id : task_id();
@@ -118,7 +131,7 @@ std::map<std::string, int> tpu_resolver::num_accelerators(std::optional<std::str
 }
 
 std::string tpu_resolver::coordination_leader() const {
-  return tpu_.name().local ? std::string() : "/job:" + options_.job_name + "/task:0";
+  return tpu_.name().google() ? std::string() : "/job:" + options_.job_name + "/task:0";
 }
 
 }  // namespace muster

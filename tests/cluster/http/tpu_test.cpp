@@ -74,11 +74,29 @@ TEST(tpu_cores, follow_from_the_type_or_the_topology) {
   EXPECT_THROW(cores_per_host(8, 0, "t"), cluster_error);
 }
 
-TEST_F(tpu, a_state_that_is_missing_is_not_ready) {
+TEST_F(tpu, an_answer_without_a_state_is_taken) {
   node("n", "{" + endpoints({"10.2.3.4"}) + "}");
-  auto r = resolver();
-  EXPECT_EQ(fault_of([&] { r.cluster_spec(); }, code::not_ready),
+  EXPECT_EQ(resolver().cluster_spec(), spec_of({{"worker", {{0, "10.2.3.4:8470"}}}}));
+  node("n", R"({"state":"STATE_UNSPECIFIED",)" + endpoints({"10.2.3.4"}) + "}");
+  EXPECT_EQ(fault_of([&] { resolver().cluster_spec(); }, code::not_ready),
             "TPU \"n\" is not yet ready; state: \"STATE_UNSPECIFIED\"");
+}
+
+TEST_F(tpu, chips_and_servers_that_are_there_already_are_googles_own_environment) {
+  auto const google_name = [&](std::string const& name, std::string const& master) {
+    auto r = resolver(names{name});
+    EXPECT_EQ(r.environment(), "google") << name;
+    EXPECT_EQ(r.rpc_layer(), "") << name;
+    EXPECT_EQ(r.cluster_spec().size(), 0u) << name;
+    EXPECT_EQ(r.master(), master) << name;
+  };
+  google_name("local", "");
+  google_name("localhost:8470", "localhost:8470");
+  google_name("/bns/cell/tpu/0", "/bns/cell/tpu/0");
+  EXPECT_TRUE(server_.seen().empty());
+  EXPECT_EQ(resolver(names{"n"}).environment(), "");
+  EXPECT_EQ(resolver(names{"localhosts"}).environment(), "");
+  EXPECT_EQ(resolver(names{"n"}).rpc_layer(), "grpc");
 }
 
 TEST_F(tpu, the_api_is_asked_with_the_machines_token_each_time) {
@@ -210,6 +228,16 @@ TEST_F(tpu, refusals_name_the_right_and_keep_their_kind) {
   auto const line = fault_of([&] { resolver().cluster_spec(); }, code::denied);
   EXPECT_TRUE(holds(line, "Could not lookup TPU metadata from name \"n\": GET ")) << line;
   EXPECT_TRUE(holds(line, "403: no; grant the service account tpu.nodes.get")) << line;
+}
+
+TEST_F(tpu, the_coordinator_and_whether_it_recovers_can_be_asked_for) {
+  node("n", ready(endpoints({"10.2.3.4"})));
+  EXPECT_EQ(resolver().coordinator_address(), "");
+  EXPECT_EQ(coordinated().coordinator_address(), "10.128.1.2:8476");
+  EXPECT_EQ(coordinated("10.9.9.9").coordinator_address(), "10.9.9.9:8476");
+  cluster::tpu_node gone;
+  gone.state = "PREEMPTED";
+  EXPECT_FALSE(client().recoverable(gone));
 }
 
 TEST_F(tpu, waiting_goes_on_through_outages_but_not_through_refusals) {

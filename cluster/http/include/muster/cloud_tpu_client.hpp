@@ -12,6 +12,7 @@ namespace muster::cluster {
 
 class api_client;
 struct api_service;
+class google_credentials;
 class google_metadata;
 
 struct tpu_symptom {
@@ -43,7 +44,7 @@ class cloud_tpu_client {
     /// Of a discovery document that says where the API is, "{api}" and "{apiVersion}" in it are
     /// filled in; TPU_API_DISCOVERY_URL in the environment overrides it. Empty: `api_url`.
     std::string discovery_url = {};
-    std::string token_file = {};  // empty: a token of this machine's service account
+    std::string token_file = {};  // empty: application-default credentials
     /// Where the hosts answer requests for another version.
     int version_port = 8475;
     /// Whether a host that ran out of memory makes the TPU one that does not recover.
@@ -63,8 +64,9 @@ class cloud_tpu_client {
 
   /// "Could not lookup TPU metadata from name "n": …", of the kind that the cause has. Only for
   /// names that the API knows.
-  tpu_node node();
-  /// not_ready: `TPU "n" is not yet ready; state: "CREATING"`.
+  tpu_node node() { return node(options_.limits); }
+  /// not_ready: `TPU "n" is not yet ready; state: "CREATING"`. No state at all is taken for ready:
+  /// older APIs say none.
   tpu_node ready_node();
 
   /// "10.0.0.1:8470" of each host; none for `local`. not_ready as ready_node.
@@ -78,9 +80,12 @@ class cloud_tpu_client {
 
   /// False once it is terminated or preempted, or within 90 s of a host's running out of memory.
   bool recoverable();
+  /// The same of an answer that is there.
+  bool recoverable(tpu_node const& n) const;
 
   /// not_ready: "Timed out waiting for TPU "n" to be healthy", with what was last seen; invalid:
-  /// the API does not know the TPU. Asks anew each `interval`.
+  /// the API does not know the TPU. Asks anew each `interval`; the last question may take 5 s
+  /// longer.
   void wait_for_healthy(std::chrono::milliseconds timeout = std::chrono::seconds(1200),
                         std::chrono::milliseconds interval = std::chrono::seconds(30));
 
@@ -91,16 +96,18 @@ class cloud_tpu_client {
   std::optional<std::string> current_version();
 
  private:
+  tpu_node node(api_limits const& limits);
   std::string node_url();
   std::string find_api();
   api_service service() const;
-  api_client make_client();
+  api_client make_client(api_limits const& limits);
   std::string version_url(std::string const& endpoint) const;
 
   environment_lookup const environment_;
   options options_;
   tpu_name const name_;
   std::unique_ptr<google_metadata> metadata_;
+  std::unique_ptr<google_credentials> credentials_;
 };
 
 }  // namespace muster::cluster

@@ -32,7 +32,7 @@ class gce_resolver : public cluster_resolver {
     bool find_own = false;
     std::string rpc_layer = "grpc";
     std::string api_url = "https://compute.googleapis.com/compute/v1";
-    /// Empty: a token of this machine's service account.
+    /// Empty: application-default credentials.
     std::string token_file = {};
     cluster::api_limits limits = {};
     cluster::time_source time = cluster::real_time();

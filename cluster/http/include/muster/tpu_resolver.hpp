@@ -27,7 +27,7 @@ class tpu_resolver : public cluster_resolver {
   /// invalid: a coordinator's address without a name, or one job for both; else as find_tpu.
   tpu_resolver(environment_lookup environment, options o);
 
-  /// Empty for `local`. not_ready: the TPU is not READY.
+  /// Empty for `local` and for a server that is handed on. not_ready: the TPU is not READY.
   muster::cluster_spec cluster_spec() override;
   /// As the others'; the first host where nothing says which. missing: the TPU has no hosts.
   std::string master(std::optional<std::string> type = {}, std::optional<int> id = {},
@@ -36,6 +36,10 @@ class tpu_resolver : public cluster_resolver {
   /// are known for addresses. invalid: hosts differ; unreachable: nobody lists them in time.
   std::map<std::string, int> num_accelerators(std::optional<std::string> type = {},
                                               std::optional<int> id = {}) override;
+
+  /// "10.0.0.1:8476": of the coordinator beside the hosts, as the spec has it; empty where none is
+  /// named. not_ready as cluster_spec, where its address depends on the TPU's.
+  std::string coordinator_address();
 
   /// The task that agents of the coordination service take for the first: "/job:worker/task:0".
   std::string coordination_leader() const;
