@@ -180,6 +180,20 @@ void remark(job const& j, distribute_options const& o) {
     log(log_level::warning, "there is no eval_strategy: evaluation runs without a strategy");
 }
 
+// What runs here, for whoever reads the log of many tasks.
+std::string opening_line(job const& j, coordinator_mode mode) {
+  constexpr std::size_t cluster_bytes_max = 2000;
+  if (j.in.cluster.empty()) return "distribute coordinator: local, there is no cluster";
+  auto cluster = j.in.cluster.to_json();
+  if (cluster.size() > cluster_bytes_max)
+    cluster = std::to_string(j.in.cluster.size()) + " tasks of " +
+              std::to_string(j.in.cluster.jobs().size()) + " jobs";
+  return "distribute coordinator: mode " + std::string(to_string(mode)) + ", cluster " + cluster +
+         ", task " + name_of({j.in.task_type, j.in.task_id}) + ", rpc layer " +
+         (j.in.rpc_layer.empty() ? "none" : j.in.rpc_layer) + ", environment " +
+         (j.in.environment.empty() ? "none" : j.in.environment);
+}
+
 }  // namespace
 }  // namespace distribute
 
@@ -193,6 +207,7 @@ std::any run_distribute_coordinator(worker_function worker_fn, strategy const& s
   auto const eval_fn = o.eval_fn ? o.eval_fn : worker_fn;
   job const j{resolve_inputs(s, o), std::move(worker_fn), eval_fn, &s, o.eval_strategy, o.server,
               o.barrier_timeout};
+  log(log_level::info, opening_line(j, o.mode));
   if (j.in.cluster.empty()) {  // the mode does not matter
     run_local(j, static_cast<bool>(o.eval_fn));
     return {};

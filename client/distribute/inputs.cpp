@@ -80,4 +80,8 @@ coordinator_mode parse_coordinator_mode(std::string_view text) {
                           "'; write standalone_client or independent_worker");
 }
 
+std::string_view to_string(coordinator_mode mode) {
+  return mode == coordinator_mode::standalone_client ? "standalone_client" : "independent_worker";
+}
+
 }  // namespace muster

@@ -63,7 +63,8 @@ bool worker_context::should_save_summary() const {
 
 session_creator worker_context::make_session_creator(scaffold s,
                                                      std::optional<muster::session_config> config,
-                                                     std::chrono::milliseconds max_wait) const {
+                                                     std::chrono::milliseconds max_wait,
+                                                     checkpoint from) const {
   session_creator c;
   c.role = !options_.strategy || options_.strategy->should_init() ? session_creator::kind::chief
                                                                   : session_creator::kind::waiting;
@@ -75,6 +76,7 @@ session_creator worker_context::make_session_creator(scaffold s,
     c.config = options_.config;
   }
   c.scaffold = std::move(s);
+  c.checkpoint = std::move(from);
   if (auto named = distribute::server_of_environment(options_.server); !named.empty())
     c.server.server = std::move(named);
   c.server.name = options_.task_type.value_or("distribute coordinator");

@@ -4,19 +4,42 @@
 #include <thread>
 
 #include "base/backoff.hpp"
+#include "muster/cluster_error.hpp"
 
 namespace muster {
+namespace {
+
+void check(checkpoint const& c, scaffold const& s) {
+  if (!c.directory.empty() && !c.file.empty())
+    throw cluster_error(cluster_error::code::invalid,
+                        "a checkpoint's directory and its file are both named: " + c.directory +
+                            " and " + c.file + "; name one of them");
+  if (c.named() && !s.restore)
+    throw cluster_error(cluster_error::code::invalid,
+                        "a checkpoint is named, but scaffold::restore is empty");
+}
+
+void prepare(worker_session& session, checkpoint const& c, scaffold const& s) {
+  auto const& from = c.file.empty() ? c.directory : c.file;
+  if (c.named() && s.restore(session, from)) return;
+  if (!c.file.empty())
+    throw cluster_error(cluster_error::code::missing, "nothing was restored from " + from);
+  if (s.init) s.init(session);
+}
+
+}  // namespace
 
 worker_session::worker_session(coordinator_options o, closure_options task, session_config config)
     : coordinator_(std::move(o)), task_(std::move(task)), config_(std::move(config)) {}
 
 std::unique_ptr<worker_session> session_creator::create() const {
   using clock = std::chrono::steady_clock;
+  check(checkpoint, scaffold);
   auto const end = clock::now() + max_wait;
   auto session = std::make_unique<worker_session>(server, task, config);
   session->coordinator().wait_open();
   if (role == kind::chief) {
-    if (scaffold.init) scaffold.init(*session);
+    prepare(*session, checkpoint, scaffold);
     return session;
   }
   // Whether it is ready is known to the program only, so it is asked with growing pauses.

@@ -37,6 +37,7 @@ enum class coordinator_mode {
 };
 /// "standalone_client" or "independent_worker"; cluster_error, invalid: anything else.
 coordinator_mode parse_coordinator_mode(std::string_view text);
+std::string_view to_string(coordinator_mode mode);
 
 /// f(strategy*), f(strategy&) or f(); whatever it returns, or nothing. The strategy is null for an
 /// evaluation without one.
@@ -93,9 +94,9 @@ struct distribute_options {
 };
 
 /// Returns what the worker function returned where it ran once on the calling thread in a cluster,
-/// else nothing; for tasks that only serve, once the server has ended. What it throws is raised
-/// here: the first error if several ran. Errors besides: cluster_error for what is wrong with the
-/// cluster or the task, before anything is started.
+/// else nothing; what runs is one line of the log; for tasks that only serve, once the server has
+/// ended. What it throws is raised here: the first error if several ran. Errors besides:
+/// cluster_error for what is wrong with the cluster or the task, before anything is started.
 std::any run_distribute_coordinator(worker_function worker_fn, strategy const& strategy,
                                     distribute_options options = {});
 

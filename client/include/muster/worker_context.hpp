@@ -69,10 +69,11 @@ class worker_context {
   std::optional<int> task_id() const { return options_.task_id; }
 
   /// The own configuration wins over `config`. It prepares the job if should_init, or without a
-  /// strategy; else it waits for whoever does.
-  session_creator make_session_creator(
-      scaffold s = {}, std::optional<muster::session_config> config = {},
-      std::chrono::milliseconds max_wait = std::chrono::hours(2)) const;
+  /// strategy, from the checkpoint where one is named; else it waits for whoever does.
+  session_creator make_session_creator(scaffold s = {},
+                                       std::optional<muster::session_config> config = {},
+                                       std::chrono::milliseconds max_wait = std::chrono::hours(2),
+                                       checkpoint from = {}) const;
 
   /// "[local]", or the cluster, type and id.
   std::string describe() const;

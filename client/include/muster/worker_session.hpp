@@ -34,6 +34,16 @@ struct scaffold {
   std::function<void(worker_session&)> init{};
   /// Whether it was done; the others ask again and again. Empty: nothing to wait for.
   std::function<bool(worker_session&)> ready{};
+  /// The chief does it where a checkpoint is named: loads what is in `from`, a directory or a file
+  /// as it was given. False: there is none in the directory, so `init` runs.
+  std::function<bool(worker_session&, std::string const& from)> restore{};
+};
+
+/// Where a job may begin again: a directory whose newest checkpoint is meant, or one file. Both
+/// empty: from the beginning.
+struct checkpoint {
+  std::string directory{}, file{};
+  bool named() const { return !directory.empty() || !file.empty(); }
 };
 
 struct session_creator {
@@ -42,12 +52,14 @@ struct session_creator {
   std::string master{};  // of the task, "" when alone
   session_config config{};
   muster::scaffold scaffold{};
+  muster::checkpoint checkpoint{};  // only the chief looks at it
   coordinator_options server{};
   closure_options task{};
   std::chrono::milliseconds max_wait{7'200'000};
 
-  /// Connects, then as its kind says. Errors: unavailable_error (no server), whatever init and
-  /// ready throw, wait_timeout: not ready within max_wait.
+  /// Connects, then as its kind says. Errors: cluster_error: a checkpoint of both kinds, without
+  /// `restore`, or (missing) a file that restore did not take; unavailable_error (no server),
+  /// whatever init, ready and restore throw, wait_timeout: not ready within max_wait.
   std::unique_ptr<worker_session> create() const;
 };
 

@@ -2,6 +2,7 @@
 #include <atomic>
 #include <future>
 
+#include "muster/log.hpp"
 #include "tests/conformance/distribute/fixture.hpp"
 
 namespace muster::test {
@@ -168,6 +169,29 @@ struct distribute_config : distribute_independent {
     return o;
   }
 };
+
+// Not of the original suite, which reads no logs: one line says what runs here.
+TEST_F(distribute_config, the_start_is_one_line_with_mode_cluster_and_task) {
+  std::vector<std::string> lines;
+  std::mutex mutex;
+  set_log([&](log_level, std::string_view line) {
+    std::lock_guard const lock(mutex);
+    lines.emplace_back(line);
+  });
+  std::thread([this] {
+    run_distribute_coordinator([] {}, test_strategy({.between_graph = true}), task("worker", 0));
+    auto o = task("worker", 0);
+    o.cluster.reset();
+    o.task_type.reset();
+    run_distribute_coordinator([] {}, test_strategy({}), o);
+  }).join();
+  set_log({});
+  ASSERT_GE(lines.size(), 2u);
+  EXPECT_EQ(lines.at(0), "distribute coordinator: mode independent_worker, cluster " +
+                             task("worker", 0).cluster->to_json() +
+                             ", task worker:0, rpc layer grpc, environment none");
+  EXPECT_EQ(lines.at(1), "distribute coordinator: local, there is no cluster");
+}
 
 TEST_F(distribute_config, test_session_config_in_std_server) {
   std::thread([this] {

@@ -2,6 +2,7 @@
 // for that, and each task's own server runs what its session schedules.
 #include <atomic>
 
+#include "muster/cluster_error.hpp"
 #include "tests/conformance/distribute/fixture.hpp"
 #include "tests/rpc/test_server.hpp"
 
@@ -53,9 +54,59 @@ struct distribute_sessions : testing::Test {
     ++trained;
   }
 
+  // What a chief that is alone does with a checkpoint; restore says `there`.
+  std::string prepared(checkpoint from, bool there) {
+    std::string done;
+    run_distribute_coordinator(
+        [&] {
+          current_worker_context()
+              ->make_session_creator({.init = [&](worker_session&) { done += "init"; },
+                                      .restore =
+                                          [&](worker_session& s, std::string const& path) {
+                                            EXPECT_TRUE(s.coordinator().done());
+                                            done += "restore " + path + " ";
+                                            return there;
+                                          }},
+                                     {}, std::chrono::minutes(1), from)
+              .create();
+        },
+        test_strategy({}), common());
+    return done;
+  }
+  cluster_error::code refused(checkpoint const& from) {
+    try {
+      prepared(from, false);
+    } catch (cluster_error const& e) {
+      return e.kind();
+    }
+    ADD_FAILURE() << "nothing was thrown";
+    return {};
+  }
+
   std::atomic<int> x = 0, trained = 0;
   test_server server;
 };
+
+TEST_F(distribute_sessions, the_chief_restores_a_checkpoint_in_place_of_preparing) {
+  EXPECT_EQ(prepared({}, true), "init");
+  EXPECT_EQ(prepared({.directory = "/ckpt"}, true), "restore /ckpt ");
+  EXPECT_EQ(prepared({.directory = "/ckpt"}, false), "restore /ckpt init") << "none is there yet";
+  EXPECT_EQ(prepared({.file = "/ckpt/7"}, true), "restore /ckpt/7 ");
+  EXPECT_EQ(refused({.file = "/ckpt/7"}), cluster_error::code::missing);
+  EXPECT_EQ(refused({.directory = "/ckpt", .file = "/ckpt/7"}), cluster_error::code::invalid);
+}
+
+TEST_F(distribute_sessions, a_checkpoint_needs_a_way_to_restore_it) {
+  session_creator c;
+  c.server.server = server.address();
+  c.checkpoint.file = "/ckpt/7";
+  try {
+    c.create();
+    FAIL();
+  } catch (cluster_error const& e) {
+    EXPECT_EQ(std::string(e.what()), "a checkpoint is named, but scaffold::restore is empty");
+  }
+}
 
 TEST_F(distribute_sessions, independent_testBetweenGraphWithMonitoredSession) {
   worker_barrier workers({"worker:0", "worker:1", "worker:2"});
