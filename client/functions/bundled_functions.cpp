@@ -11,7 +11,6 @@
 #include "base/utf8.hpp"
 #include "client/functions/echo.hpp"
 #include "client/functions/word_count.hpp"
-#include "client/wire.hpp"
 #include "muster/function_error.hpp"
 #include "process/process.hpp"
 

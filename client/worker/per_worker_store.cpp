@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/text.hpp"
-#include "client/wire.hpp"
 #include "muster/function_error.hpp"
 #include "muster/json.hpp"
 #include "muster/per_worker.hpp"
