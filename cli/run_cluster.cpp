@@ -1,10 +1,11 @@
 // Where the cluster of `muster run` comes from, and whether it can be run.
 #include "cli/run_cluster.hpp"
 
-#include <charconv>
+#include <climits>
 #include <fstream>
 #include <sstream>
 
+#include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/resolver_kinds.hpp"
 #include "muster/cluster_error.hpp"
@@ -66,14 +67,11 @@ run_cluster from_resolver(std::string const& text) {
 
 void take_task(std::string const& text, run_cluster& r) {
   auto const colon = text.rfind(':');
-  auto const digits = colon == text.npos ? std::string() : text.substr(colon + 1);
-  int index = 0;
-  auto const [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
-  if (colon == 0 || digits.empty() || error != std::errc() || index < 0 ||
-      end != digits.data() + digits.size())
+  auto const index = parse_number(colon == text.npos ? std::string() : text.substr(colon + 1));
+  if (colon == 0 || !index || *index > INT_MAX)
     throw wrong("--task " + text + ": write TYPE:INDEX, such as worker:3");
   r.task_type = text.substr(0, colon);
-  r.task_index = index;
+  r.task_index = static_cast<int>(*index);
 }
 
 run_cluster read(run_sources const& s) {

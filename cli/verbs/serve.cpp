@@ -1,8 +1,8 @@
 // muster serve: flags into a server::configuration, then the server until it is told to stop.
-#include <charconv>
 #include <iostream>
 #include <sstream>
 
+#include "base/text.hpp"
 #include "cli/cluster_flag.hpp"
 #include "cli/cluster_from_flag.hpp"
 #include "cli/command.hpp"
@@ -151,13 +151,11 @@ void add_limits(CLI::App& verb, server::configuration& c) {
               c.core.transient_timeouts = core::config::timeouts_by_workers;
               return;
             }
-            std::uint32_t n = 0;
-            auto const* end = text.data() + text.size();
-            auto const [at, error] = std::from_chars(text.data(), end, n);
-            if (error != std::errc{} || at != end || n > 10'000)
+            auto const n = parse_number(text);
+            if (!n || *n > 10'000)
               throw CLI::ValidationError("--transient-timeouts",
                                          "'" + text + "' is neither workers/10 nor 0 to 10000");
-            c.core.transient_timeouts = n;
+            c.core.transient_timeouts = static_cast<std::uint32_t>(*n);
           },
           "Time-out reported by a function that is fatal to its session; 0: the first")
       ->type_name("N")

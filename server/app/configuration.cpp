@@ -2,7 +2,8 @@
 #include "server/app/configuration.hpp"
 
 #include <boost/asio/ip/address.hpp>
-#include <charconv>
+
+#include "base/text.hpp"
 
 namespace muster::server {
 namespace {
@@ -17,11 +18,8 @@ muster::status bad_endpoint(std::string_view text, std::string_view what) {
 muster::result<endpoint> parse_endpoint(std::string_view text) {
   auto const colon = text.rfind(':');
   if (colon == std::string_view::npos) return bad_endpoint(text, "has no port");
-  auto const digits = text.substr(colon + 1);
-  unsigned port = 0;
-  auto const [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
-  if (error != std::errc{} || end != digits.data() + digits.size() || port > 65535)
-    return bad_endpoint(text, "has no port between 0 and 65535");
+  auto const port = parse_number(text.substr(colon + 1));
+  if (!port || *port > 65535) return bad_endpoint(text, "has no port between 0 and 65535");
 
   auto host = std::string(text.substr(0, colon));
   if (host.empty()) host = "0.0.0.0";
@@ -31,20 +29,17 @@ muster::result<endpoint> parse_endpoint(std::string_view text) {
   boost::system::error_code ec;
   auto const address = boost::asio::ip::make_address(host, ec);
   if (ec || address.is_v6() != bracketed) return bad_endpoint(text, "has no IP address");
-  return endpoint{address.to_string(), static_cast<std::uint16_t>(port)};
+  return endpoint{address.to_string(), static_cast<std::uint16_t>(*port)};
 }
 
 muster::result<port_range> parse_port_range(std::string_view text) {
   auto const dash = text.find('-');
-  port_range range;
-  auto const read = [](std::string_view digits, std::uint16_t& port) {
-    auto const* end = digits.data() + digits.size();
-    auto const [at, error] = std::from_chars(digits.data(), end, port);
-    return error == std::errc{} && at == end && port != 0;
-  };
-  bool const whole = dash != std::string_view::npos && read(text.substr(0, dash), range.first) &&
-                     read(text.substr(dash + 1), range.last) && range.first <= range.last;
-  if (whole) return range;
+  if (dash != std::string_view::npos) {
+    auto const first = parse_number(text.substr(0, dash)).value_or(0);
+    auto const last = parse_number(text.substr(dash + 1)).value_or(0);
+    if (first != 0 && first <= last && last <= 65535)
+      return port_range{static_cast<std::uint16_t>(first), static_cast<std::uint16_t>(last)};
+  }
   return muster::status{
       muster::code::invalid_argument,
       "'" + std::string(text) + "' is no range of ports; write FIRST-LAST, as in 9000-9009"};
