@@ -121,7 +121,7 @@ TEST(recoverable, steady_tasks_leave_together_and_do_not_wait_for_the_others) {
 }
 
 TEST(recoverable, allow_reconnect_takes_back_who_fell_silent) {
-  scene s({.tasks = 2, .spec = {.allow_reconnect = true}});
+  scene s({.tasks = 2, .spec = {.allow_reconnect = true, .renew = false}});
   s.enlist_all();
   s.poll(1);
   s.advance(60s);
@@ -130,7 +130,28 @@ TEST(recoverable, allow_reconnect_takes_back_who_fell_silent) {
   ASSERT_EQ(s.generation().state, generation_state::failed);
   EXPECT_EQ(s.code_of(s.enlist(0, 200)), code::ok);
   EXPECT_EQ(s.generation().number, 1u);
-  EXPECT_EQ(s.code_of(s.beat(0, 200)), code::aborted) << "but the failure was told";
+  EXPECT_EQ(s.code_of(s.beat(0, 200)), code::ok) << "the failure was before its time";
+  EXPECT_EQ(s.code_of(s.beat(1)), code::ok) << "it has heard of it";
+}
+
+TEST(recoverable, a_failed_generation_that_can_be_renewed_takes_nobody_back) {
+  cluster_spec spec;
+  spec.jobs = {{"steady", 2, false}, {"spot", 1, true}};
+  spec.allow_reconnect = true;
+  scene s({.spec = spec});
+  s.enlist_all();
+  s.poll(1);
+  s.advance(60s);
+  s.beat(1);
+  s.advance(40s);
+  ASSERT_EQ(s.generation().state, generation_state::failed);
+  ASSERT_EQ(s.state_of(2), agent_state::error);
+  s.enlist(2, 202);
+  EXPECT_EQ(s.generation().number, 2u) << "though it may come and go";
+  s.enlist(0, 200);
+  EXPECT_EQ(s.generation().number, 2u);
+  s.enlist(1, 201);
+  for (task_index const t : {0u, 1u, 2u}) EXPECT_EQ(s.code_of(s.beat(t, 200 + t)), code::ok);
 }
 
 TEST(recoverable, allow_reconnect_does_not_keep_a_lost_generation_alive) {

@@ -75,9 +75,9 @@ bool cluster::perform(time_point now, request& r, effects& fx) {
       return false;
     }
   if (auto const* registration = std::get_if<register_task>(&r)) {
-    auto const task = registration->task.index;
-    if (over() && spec_.renew && !stopped_ && task != no_task &&
-        !current_->knows(registration->incarnation) && !current_->takes_back(task))
+    // Nobody is taken back where all are told that the run has failed.
+    if (over() && spec_.renew && !stopped_ && registration->task.index != no_task &&
+        !current_->knows(registration->incarnation))
       renew(now, fx);
   }
   current_->perform(now, r, fx);

@@ -59,8 +59,6 @@ class service {
   bool knows(core::incarnation i) const { return roster_.knows(i); }
   /// Of all its tasks that have registered.
   std::vector<core::incarnation> incarnations() const { return roster_.incarnations(); }
-  /// Whether the task is in an error from which a new incarnation may bring it back here.
-  bool takes_back(task_index task) const;
   /// Whether one of its tasks registered from this address.
   bool knows_peer(std::string const& peer) const { return roster_.find({}, peer) != no_task; }
   /// The addresses its tasks registered from.
@@ -161,6 +159,8 @@ class service {
   generation_views views() const { return {spec_, roster_, barriers_, store_, calls_, devices_}; }
 
   // service_tasks.cpp: how tasks come, fail and leave; watches
+  /// Whether the task is in an error from which a new incarnation may bring it back here.
+  bool takes_back(task_index task) const;
   void connect(task_index t, core::incarnation i);
   void reconnect(register_task const& r);
   void refuse_registration(register_task const& r, std::string why);

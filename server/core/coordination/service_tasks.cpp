@@ -82,8 +82,11 @@ void service::refuse_registration(register_task const& r, std::string why) {
 
 void service::connect(task_index t, core::incarnation i) {
   if (roster_[t].ever_connected && roster_[t].incarnation != i) forget_asked(t);
+  // Who comes back from an error lives on in a generation that has failed: that was before its
+  // time.
+  bool const came_back = roster_[t].state == agent_state::error;
   roster_.connect(t, i, now_);
-  polls_.set_told(t, false);
+  polls_.set_told(t, came_back && failures_.broadcast());
   if (!failures_.failed()) ended_ = {};
   watches_.note_change(now_);
 }

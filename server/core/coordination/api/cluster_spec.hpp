@@ -34,7 +34,8 @@ struct cluster_spec {
   bool register_barrier = true;
   /// Tasks may die and come back; their errors are not told to the others.
   bool recoverable = false;
-  /// A task that timed out may register again with a new incarnation.
+  /// A task that timed out may register again with a new incarnation. Where the cluster renews
+  /// itself it may anyway: that starts a new generation.
   bool allow_reconnect = false;
   /// After a failed or finished run, a new incarnation's registration starts a new generation.
   bool renew = true;
