@@ -6,6 +6,7 @@
 #include <iostream>
 #include <thread>
 
+#include "cli/resolve_questions.hpp"
 #include "cli/resolver_kinds.hpp"
 #include "cli/rest.hpp"
 #include "cli/table.hpp"
@@ -17,6 +18,7 @@ namespace {
 struct options {
   std::string kind;
   bool task = false, master = false, wait = false, watch = false;
+  bool health = false, wait_healthy = false, accelerators = false, coordinator = false;
   duration timeout = std::chrono::minutes(5);
   duration interval = std::chrono::seconds(30);
   output_format output = output_format::json;
@@ -125,14 +127,39 @@ void watch(std::shared_ptr<cluster_resolver> resolver, options const& o) {
   changes.stop(std::chrono::seconds(1));
 }
 
-int run(options& o) {
+void check(options const& o) {
   if (o.kind.empty())
     throw command_error(exit_usage, "say who is asked, as in 'muster resolve tf-config'");
-  if (o.watch && (o.wait || o.task || o.master))
-    throw command_error(exit_usage, "--watch does without --wait, --task and --master");
+  auto const questions = (o.task || o.master) + o.health + o.accelerators + o.coordinator;
+  if (questions > 1)
+    throw command_error(exit_usage,
+                        "--health, --accelerators, --coordinator, and --task with --master are one "
+                        "question each; ask one at a time");
+  if (o.watch && (o.wait || o.wait_healthy || questions > 0))
+    throw command_error(exit_usage,
+                        "--watch does without --wait, --wait-healthy, --task, --master, --health, "
+                        "--accelerators and --coordinator");
+}
+
+int run(options& o) {
+  check(o);
   auto const resolver = make_known_resolver("--kind", o.kind);
   if (o.watch) {
     watch(resolver, o);
+    return exit_ok;
+  }
+  if (o.wait_healthy) try {
+      wait_until_healthy(*resolver, o.timeout, o.interval);
+    } catch (cluster_error const& e) {
+      throw command_error(status_of(e), e.what());
+    }
+  if (o.health) return asked(o, [&] { return print_health(*resolver, o.output); });
+  if (o.accelerators) {
+    asked(o, [&] { print_accelerators(*resolver, o.output); });
+    return exit_ok;
+  }
+  if (o.coordinator) {
+    asked(o, [&] { print_coordinator(*resolver, o.output); });
     return exit_ok;
   }
   if (o.task || o.master) {
@@ -152,10 +179,18 @@ void add_resolve(CLI::App& app, choice& chosen) {
       ->type_name("KIND[:...]");
   verb->add_flag("--task", o->task, "Print which task this process is instead");
   verb->add_flag("--master", o->master, "Print the address of its master instead");
+  verb->add_flag("--health", o->health,
+                 "Print what the API says of a TPU instead; status 1 unless it is healthy");
+  verb->add_flag("--accelerators", o->accelerators,
+                 "Print how many there are of each kind instead");
+  verb->add_flag("--coordinator", o->coordinator,
+                 "Print where the coordinator is instead: beside a TPU, else the leading task");
   verb->add_flag("--wait", o->wait, "Ask again until there is an answer");
-  add_duration(*verb, "--timeout", o->timeout, "With --wait: how long");
+  verb->add_flag("--wait-healthy", o->wait_healthy,
+                 "First wait until the TPU is healthy, then go on");
+  add_duration(*verb, "--timeout", o->timeout, "With --wait, --wait-healthy: how long");
   verb->add_flag("--watch", o->watch, "Go on, and print the cluster whenever it changes");
-  add_duration(*verb, "--interval", o->interval, "With --watch: how often to ask");
+  add_duration(*verb, "--interval", o->interval, "With --watch, --wait-healthy: how often to ask");
   add_output_option(*verb, o->output);
   verb->get_option("--output")->default_str("json");
   verb->footer(resolvers_help() +
@@ -163,6 +198,7 @@ void add_resolve(CLI::App& app, choice& chosen) {
                "Examples:\n"
                "  muster resolve tf-config\n"
                "  srun -n 4 muster resolve slurm --task --master\n"
+               "  muster resolve tpu:name=my-tpu --wait-healthy --timeout 20m\n"
                "  muster resolve file:/etc/cluster.json --watch --interval 5s\n"
                "See docs/clusters.md.");
 }

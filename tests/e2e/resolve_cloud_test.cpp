@@ -74,5 +74,83 @@ TEST_F(resolve_in_a_pod, says_what_is_wrong_in_a_line_and_by_its_status) {
       << untrusted.err;
 }
 
+// A TPU's API over plain HTTP on this machine, and a token that needs no metadata server.
+class resolve_a_tpu : public ::testing::Test {
+ protected:
+  finished run(http_service const& api, words more, std::string const& keys = {}) {
+    more.insert(more.begin(),
+                {"resolve", "tpu:name=n;project=p;zone=z;api_url=" + api.url() +
+                                ";token_file=" + c_.write("token", "t").string() + keys});
+    return c_.run(more);
+  }
+  static http_reply node(std::string const& health, std::string const& state = "READY") {
+    return {200, R"({"state":")" + state + R"(","health":")" + health +
+                     R"(","acceleratorType":"v3-16","runtimeVersion":"tpu-vm",)" +
+                     R"("networkEndpoints":[{"ipAddress":"10.0.0.1","port":8470},)" +
+                     R"({"ipAddress":"10.0.0.2","port":8470}]})"};
+  }
+
+  cluster c_;
+};
+
+TEST_F(resolve_a_tpu, says_its_health_and_by_the_status_whether_it_is_well) {
+  http_service const well([](http_seen const&) { return node("HEALTHY"); });
+  auto const json = run(well, {"--health"});
+  EXPECT_EQ(json.status, 0) << json.err;
+  EXPECT_EQ(json.out, R"({"name":"n","state":"READY","health":"HEALTHY","health_description":"",)"
+                      R"("recoverable":true,"accelerator_type":"v3-16","runtime_version":"tpu-vm",)"
+                      R"("endpoints":["10.0.0.1:8470","10.0.0.2:8470"]})"
+                      "\n");
+  http_service const ill([](http_seen const&) { return node("TIMEOUT", "PREEMPTED"); });
+  auto const table = run(ill, {"--health", "--output", "table"});
+  EXPECT_EQ(table.status, 1);
+  EXPECT_EQ(table.out,
+            "tpu          n\nstate        PREEMPTED\nhealth       TIMEOUT\nbecause      none\n"
+            "recoverable  no\naccelerator  v3-16\nruntime      tpu-vm\nendpoints    2\n");
+}
+
+TEST_F(resolve_a_tpu, waits_until_it_is_healthy_and_then_goes_on) {
+  http_service const api(test::one_by_one({node("TIMEOUT"), node("TIMEOUT"), node("HEALTHY")}));
+  auto const spec = run(api, {"--wait-healthy", "--interval", "10ms", "--timeout", "1m"});
+  EXPECT_EQ(spec.status, 0) << spec.err;
+  EXPECT_EQ(spec.out, "{\"worker\":[\"10.0.0.1:8470\",\"10.0.0.2:8470\"]}\n");
+  http_service const ill([](http_seen const&) { return node("TIMEOUT"); });
+  auto const late = run(ill, {"--wait-healthy", "--interval", "10ms", "--timeout", "50ms"});
+  EXPECT_EQ(late.status, 1);
+  EXPECT_EQ(late.out, "");
+  EXPECT_NE(late.err.find("Timed out waiting for TPU \"n\" to become healthy"), std::string::npos)
+      << late.err;
+}
+
+TEST_F(resolve_a_tpu, counts_accelerators_and_names_the_coordinator) {
+  http_service const api([](http_seen const&) { return node("HEALTHY"); });
+  EXPECT_EQ(run(api, {"--accelerators"}).out, "{\"TPU\":8}\n");
+  EXPECT_EQ(run(api, {"--accelerators", "--output", "table"}).out, "KIND  COUNT\nTPU       8\n");
+  auto const keys = ";coordinator_name=main;coordinator_address=10.0.0.9";
+  EXPECT_EQ(run(api, {"--coordinator"}, keys).out,
+            "{\"coordinator\":\"10.0.0.9:8476\",\"leader\":\"/job:worker/task:0\"}\n");
+  EXPECT_EQ(run(api, {"--coordinator", "--output", "table"}, keys).out,
+            "coordinator  10.0.0.9:8476\nleader       /job:worker/task:0\n");
+  auto const none = run(api, {"--coordinator"});
+  EXPECT_EQ(none.status, 1);
+  EXPECT_NE(none.err.find("coordinator_name=NAME"), std::string::npos) << none.err;
+}
+
+TEST_F(resolve_a_tpu, tells_wrong_questions_and_silence_by_the_status) {
+  http_service const api([](http_seen const&) { return node("HEALTHY"); });
+  EXPECT_EQ(run(api, {"--health", "--accelerators"}).status, 2);
+  EXPECT_EQ(run(api, {"--health", "--watch"}).status, 2);
+  EXPECT_EQ(c_.run({"resolve", "simple:{\"worker\":[\"a:1\"]}", "--health"}).status, 2);
+  EXPECT_EQ(c_.run({"resolve", "tpu:name=grpc://10.0.0.1", "--wait-healthy"}).status, 2);
+  EXPECT_EQ(c_.run({"resolve", "simple:{\"worker\":[\"a:1\"]}", "--coordinator"}).out,
+            "{\"coordinator\":\"a:1\",\"leader\":\"/job:worker/replica:0/task:0\"}\n");
+  EXPECT_EQ(c_.run({"resolve",
+                    "tpu:name=n;project=p;zone=z;api_url=http://127.0.0.1:1;token_file=" +
+                        c_.write("token", "t").string(),
+                    "--health"})
+                .status,
+            3);
+}
+
 }  // namespace
 }  // namespace muster::e2e
