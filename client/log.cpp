@@ -13,7 +13,8 @@ void to_stderr(log_level level, std::string_view line) {
   static auto const logger = [] {
     auto l = std::make_shared<spdlog::logger>("muster",
                                               std::make_shared<spdlog::sinks::stderr_sink_mt>());
-    l->set_pattern("%Y-%m-%dT%H:%M:%S.%e %l muster: %v");
+    // As the server's own lines begin.
+    l->set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %-5l muster: %v", spdlog::pattern_time_type::utc);
     return l;
   }();
   static constexpr spdlog::level::level_enum levels[] = {spdlog::level::debug, spdlog::level::info,

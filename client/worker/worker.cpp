@@ -152,6 +152,24 @@ coro::task<void> worker::runtime::stay_attached() {
   wake_caller();
 }
 
+// Once for each reason, then once a minute: who waits for a server tries every few seconds.
+void worker::runtime::tell_unreached(std::string const& server, std::string const& reason) {
+  constexpr auto again = std::chrono::minutes(1);
+  auto const now = std::chrono::steady_clock::now();
+  auto& u = unreached_[server];
+  ++u.tries;
+  if (u.reason == reason && now - u.told < again) return;
+  u.reason = reason;
+  u.told = now;
+  // gRPC repeats the address before the cause.
+  constexpr std::string_view before_cause = "Failed to connect to remote host: ";
+  auto const at = reason.find(before_cause);
+  auto line = "no connection to " + server + ": " +
+              (at == std::string::npos ? reason : reason.substr(at + before_cause.size()));
+  if (u.tries > 1) line += " (" + std::to_string(u.tries) + " tries)";
+  log(log_level::warning, line);
+}
+
 bool worker::runtime::comes_back(stream_end const& end, std::string const& server) {
   if (end.left) {
     log(log_level::info, "left " + server);
@@ -163,10 +181,12 @@ bool worker::runtime::comes_back(stream_end const& end, std::string const& serve
     return false;
   }
   if (stops_ > 0) return false;
-  if (end.welcomed)
+  if (end.welcomed) {
+    unreached_.erase(server);
     log(log_level::warning, "lost " + server + ": " + end.reason);
-  else
-    log(log_level::warning, "no connection to " + server + ": " + end.reason);
+  } else {
+    tell_unreached(server, end.reason);
+  }
   if (end.welcomed && end.lived >= options_.backoff_reset_after) backoff_.reset();
   return true;
 }

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -31,6 +32,7 @@ class worker::runtime {
   void drop_void();
   /// Logs how the stream ended.
   bool comes_back(stream_end const& end, std::string const& server);
+  void tell_unreached(std::string const& server, std::string const& reason);
   void heed_stops();
   void take_finished();
   void take_reports();
@@ -56,6 +58,14 @@ class worker::runtime {
   coro::timer* pause_ = nullptr;
   coro::timer* void_timer_ = nullptr;
   std::chrono::steady_clock::time_point void_at_{};  // what is held and not attached is void then
+  /// Servers that have not welcomed this worker since it last dialled them; as many as the options
+  /// name.
+  struct unreached {
+    unsigned tries = 0;
+    std::string reason;
+    std::chrono::steady_clock::time_point told{};
+  };
+  std::map<std::string, unreached> unreached_;
   backoff backoff_;
   backoff quick_;  // for the first try after a connection broke while something ran
   int exit_status_ = 0;

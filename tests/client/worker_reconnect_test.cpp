@@ -1,6 +1,7 @@
 // Workers whose server is lost, restarts, or refuses them.
 #include <gtest/gtest.h>
 
+#include <future>
 #include <latch>
 
 #include "muster/log.hpp"
@@ -85,6 +86,28 @@ TEST(worker_reconnect, taken_over_task_is_final) {
   hello.set_index(0);
   hand_worker usurper(server.address(), hello);
   EXPECT_EQ(worker.join(), 1);
+}
+
+TEST(worker_reconnect, a_server_that_stays_away_is_told_of_once) {
+  auto o = options_for("127.0.0.1:1");
+  o.backoff_min = o.backoff_max = milliseconds(1);
+  std::atomic<int> told_away = 0, told_other = 0;
+  std::promise<void> turned;
+  set_log([&](log_level, std::string_view text) {
+    if (text == "no connection to 127.0.0.1:1: Connection refused")
+      ++told_away;
+    else if (++told_other == 1)
+      turned.set_value();
+  });
+  test_server server;
+  // Behind several tries of the first one.
+  for (int i = 0; i < 5; ++i) o.servers.push_back("127.0.0.1:1");
+  o.servers.push_back(server.address());
+  worker_thread worker(o);
+  EXPECT_TRUE(connected(server));
+  turned.get_future().wait();
+  set_log({});
+  EXPECT_EQ(told_away, 1);
 }
 
 TEST(worker_reconnect, refused_hello_is_final) {
