@@ -25,9 +25,21 @@ constexpr double sleep_ms_max = 7.0 * 24 * 3600 * 1000;
   throw function_error(failure_kind::cancelled, "cancelled");
 }
 
-void sleep(context& c, double ms) {
+/// A number of milliseconds, or a text such as "250ms".
+double span_in_ms(json::value const& span) {
+  if (auto const* text = span.if_string())
+    if (auto const parsed = parse_duration(std::string_view(*text)))
+      return std::chrono::duration<double, std::milli>(*parsed).count();
+  boost::system::error_code not_a_number;
+  auto const ms = span.to_number<double>(not_a_number);
+  return not_a_number ? -1 : ms;
+}
+
+void sleep(context& c, json::value const& span) {
+  auto const ms = span_in_ms(span);
   if (!(ms >= 0 && ms <= sleep_ms_max))
-    throw function_error(failure_kind::input, "argument 1: expected 0 to 604800000 ms");
+    throw function_error(failure_kind::input,
+                         "argument 1: expected 0 to 604800000 ms, or a text such as \"250ms\"");
   std::mutex mutex;
   std::condition_variable_any never;
   std::unique_lock lock(mutex);

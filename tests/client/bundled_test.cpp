@@ -69,6 +69,7 @@ TEST_F(bundled, worker_info_tells_who_it_is) {
 TEST_F(bundled, sleep_sleeps_and_checks_its_argument) {
   auto const start = std::chrono::steady_clock::now();
   s.call<json::value>("muster.sleep", 30).get();
+  s.call<json::value>("muster.sleep", "5ms").get();
   EXPECT_GE(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(30));
   EXPECT_EQ(failure_of("muster.sleep", -1).kind, failure_kind::input);
   EXPECT_EQ(failure_of("muster.sleep", "long").kind, failure_kind::input);

@@ -3,6 +3,7 @@
 // also when it is a problem.
 #include <algorithm>
 
+#include "base/text.hpp"
 #include "server/hub/id_text.hpp"
 #include "web/rest/answers.hpp"
 #include "web/rest/submit.hpp"
@@ -135,7 +136,7 @@ coro::task<response> append_lines(web_context& context, exchange& ex, core::sess
 
 coro::task<response> append_closures(web_context& context, exchange& ex) {
   return with_id(ex, "job", server::parse_job, [&](core::session_id id) {
-    bool const by_line = ex.req.content_type.starts_with("application/x-ndjson");
+    bool const by_line = lower(ex.req.content_type).starts_with("application/x-ndjson");
     return by_line ? append_lines(context, ex, id) : append_array(context, ex, id);
   });
 }
