@@ -46,7 +46,7 @@ void write_cluster(metric_text& m, counters const& c) {
       .sample("state", "late", o.tasks_late)
       .sample("state", "error", o.tasks_error)
       .sample("state", "disconnected", o.tasks_disconnected);
-  m.family("muster_heartbeat_age_seconds", "gauge",
+  m.family("muster_heartbeat_age_seconds", "summary",
            "Time since the last sign of life, over connected tasks.")
       .sample("quantile", "0.5", seconds(o.heartbeat_p50))
       .sample("quantile", "0.99", seconds(o.heartbeat_p99))
