@@ -11,6 +11,26 @@ namespace muster::bench {
 
 namespace json = boost::json;
 
+namespace {
+
+/// As json::serialize, but figures are plain decimals: 1545697.293, not 1.545697293E6.
+std::string plain(json::object const& row) {
+  std::string text;
+  for (auto const& [name, value] : row) {
+    text += (text.empty() ? "" : ",") + json::serialize(json::value(name)) + ":";
+    if (!value.is_double()) {
+      text += json::serialize(value);
+      continue;
+    }
+    char figure[400];  // the largest double has 309 digits
+    std::snprintf(figure, sizeof figure, "%.3f", value.as_double());
+    text += figure;
+  }
+  return "{" + text + "}";
+}
+
+}  // namespace
+
 void report::add(json::object row) {
   if (!json_) {
     std::string line;
@@ -33,20 +53,83 @@ void report::add(json::object row) {
 }
 
 void report::finish() {
-  if (json_) std::printf("%s\n", json::serialize(rows_).c_str());
+  if (!json_) return;
+  std::string text;
+  for (auto const& row : rows_) text += (text.empty() ? "" : ",") + plain(row.as_object());
+  std::printf("[%s]\n", text.c_str());
 }
 
 namespace {
 
 using benchmark = std::function<void(options const&, report&)>;
 
-std::shared_ptr<options> add_one(CLI::App& bench, char const* name, char const* what,
-                                 benchmark run) {
+/// What a benchmark looks at; it takes no other flag.
+enum class flag {
+  seconds,
+  server,
+  workers,
+  credits,
+  function,
+  closures,
+  agents,
+  clients,
+  rounds,
+  waits
+};
+
+void add_flag(CLI::App& verb, options& o, flag f) {
+  switch (f) {
+    case flag::seconds:
+      verb.add_option("--seconds", o.seconds, "length of one measurement")->capture_default_str();
+      return;
+    case flag::server:
+      verb.add_option("--server", o.server,
+                      "gRPC address of a running server; without it a server of its own");
+      return;
+    case flag::workers:
+      verb.add_option("--workers", o.workers, "worker processes; several: comma")->delimiter(',');
+      return;
+    case flag::credits:
+      verb.add_option("--credits", o.credits, "closures a worker may hold; several: comma")
+          ->delimiter(',');
+      return;
+    case flag::function:
+      verb.add_option("--function", o.function, "the function to call")->capture_default_str();
+      return;
+    case flag::closures:
+      verb.add_option("--closures", o.closures, "how many to queue")->capture_default_str();
+      return;
+    case flag::agents:
+      verb.add_option("--agents", o.agents, "tasks of the cluster; several: comma")
+          ->delimiter(',')
+          ->check(CLI::PositiveNumber);
+      return;
+    case flag::clients:
+      verb.add_option("--clients", o.clients, "calls in flight; several: comma")
+          ->delimiter(',')
+          ->check(CLI::PositiveNumber);
+      return;
+    case flag::rounds:
+      verb.add_option("--rounds", o.rounds, "how many of them")
+          ->check(CLI::PositiveNumber)
+          ->capture_default_str();
+      return;
+    case flag::waits:
+      verb.add_option("--waits", o.waits, "waits for keys to park")
+          ->check(CLI::PositiveNumber)
+          ->capture_default_str();
+      return;
+  }
+}
+
+void add(CLI::App& bench, char const* name, char const* what, benchmark run,
+         std::vector<flag> const& flags) {
   auto* verb = bench.add_subcommand(name, what);
   auto o = std::make_shared<options>();
-  verb->add_option("--seconds", o->seconds, "length of one measurement")->capture_default_str();
-  verb->add_option("--server", o->server,
-                   "gRPC address of a running server; without it a server of its own");
+  for (auto const f : flags) add_flag(*verb, *o, f);
+  if (verb->get_option_no_throw("--agents"))
+    verb->add_option("--server-pid", o->server_pid,
+                     "process of --server, to read its time and memory from");
   auto output = std::make_shared<std::string>("table");
   verb->add_option("--output", *output, "table or json")
       ->check(CLI::IsMember({"table", "json"}))
@@ -61,39 +144,6 @@ std::shared_ptr<options> add_one(CLI::App& bench, char const* name, char const* 
     }
     r.finish();
   });
-  return o;
-}
-
-void add_closures(CLI::App& bench, char const* name, char const* what, benchmark run) {
-  auto o = add_one(bench, name, what, std::move(run));
-  auto* verb = bench.get_subcommand(name);
-  verb->add_option("--workers", o->workers, "worker processes; several: comma")->delimiter(',');
-  verb->add_option("--credits", o->credits, "closures a worker may hold; several: comma")
-      ->delimiter(',');
-  verb->add_option("--function", o->function, "the function to call")->capture_default_str();
-  verb->add_option("--closures", o->closures, "how many to queue (memory)")->capture_default_str();
-  verb->add_option("--rounds", o->rounds, "how many kills (recovery)")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-}
-
-void add_coordination(CLI::App& bench, char const* name, char const* what, benchmark run) {
-  auto o = add_one(bench, name, what, std::move(run));
-  auto* verb = bench.get_subcommand(name);
-  verb->add_option("--agents", o->agents, "tasks of the cluster; several: comma")
-      ->delimiter(',')
-      ->check(CLI::PositiveNumber);
-  verb->add_option("--clients", o->clients, "calls in flight (kv); several: comma")
-      ->delimiter(',')
-      ->check(CLI::PositiveNumber);
-  verb->add_option("--rounds", o->rounds, "how many barriers (barrier)")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  verb->add_option("--waits", o->waits, "waits for keys to park (kv)")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  verb->add_option("--server-pid", o->server_pid,
-                   "process of --server, to read its time and memory from");
 }
 
 }  // namespace
@@ -103,14 +153,20 @@ void add_command(CLI::App& app) {
       "bench", "Measure: closures, latency, memory, recovery, barrier, kv, heartbeats");
   bench->require_subcommand(1);
   bench->footer("Without --server each benchmark starts its own server and worker processes.");
-  add_closures(*bench, "closures", "no-op closures a second, end to end", closures);
-  add_closures(*bench, "latency", "round trip of one closure beside a bare gRPC call", latency);
-  add_closures(*bench, "memory", "server memory of a queued closure", memory);
-  add_closures(*bench, "recovery", "time from a worker's death to its closure's next attempt",
-               recovery);
-  add_coordination(*bench, "barrier", "agents register, pass barriers, watch one leave", barrier);
-  add_coordination(*bench, "kv", "keys set and got, and waits for keys parked", kv);
-  add_coordination(*bench, "heartbeats", "what agents that only beat cost the server", heartbeats);
+  using enum flag;
+  add(*bench, "closures", "no-op closures a second, end to end", bench::closures,
+      {seconds, server, workers, credits, function});
+  add(*bench, "latency", "round trip of one closure beside a bare gRPC call", latency,
+      {seconds, server, workers, credits, function});
+  add(*bench, "memory", "server memory of a queued closure", memory, {flag::closures});
+  add(*bench, "recovery", "time from a worker's death to its closure's next attempt", recovery,
+      {rounds});
+  add(*bench, "barrier", "agents register, pass barriers, watch one leave", barrier,
+      {server, agents, rounds});
+  add(*bench, "kv", "keys set and got, and waits for keys parked", kv,
+      {seconds, server, agents, clients, waits});
+  add(*bench, "heartbeats", "what agents that only beat cost the server", heartbeats,
+      {seconds, server, agents});
   auto* echo = bench->add_subcommand("echo-server", "the yardstick of `latency`")->group("");
   auto ready = std::make_shared<std::string>();
   echo->add_option("ready-file", *ready)->required();

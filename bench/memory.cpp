@@ -20,8 +20,6 @@ std::size_t queued(cluster& c) {
 }  // namespace
 
 void memory(options const& o, report& r) {
-  if (!o.server.empty())
-    throw std::runtime_error("bench memory measures a server of its own: leave out --server");
   cluster c(0, 16);
   session_options so;
   so.server = c.grpc();

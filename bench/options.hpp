@@ -12,7 +12,8 @@ struct options {
   std::vector<int> workers;  // empty: the benchmark's own choice
   std::vector<int> credits;
   double seconds = 3;
-  std::string server;  // gRPC "host:port"; empty: a server and workers of its own
+  /// gRPC "host:port"; empty: a server and workers of its own, as always for memory and recovery.
+  std::string server;
   std::string function = "muster.noop";
   std::size_t closures = 1'000'000;  // memory
   int rounds = 20;                   // recovery
