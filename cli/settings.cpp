@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "cli/command.hpp"
@@ -22,6 +23,10 @@ std::map<CLI::Option const*, std::string>& origins() {
 
 bool layered(CLI::Option const& o) {
   return o.get_configurable() && !o.get_lnames().empty() && o.get_lnames().front() != "help";
+}
+
+bool is_flag(CLI::Option const& o) {
+  return o.get_expected_max() == 0;
 }
 
 std::string long_name(CLI::Option const& o) {
@@ -58,9 +63,14 @@ file read_file(std::string const& path) {
 }
 
 void check_names(file const& f, CLI::App const& app) {
-  auto const has = [](CLI::App const& verb, std::string const& key) {
+  auto const has_itself = [](CLI::App const& verb, std::string const& key) {
     auto const* option = verb.get_option_no_throw("--" + key);
     return option != nullptr && layered(*option);
+  };
+  auto const has = [&](CLI::App const& verb, std::string const& key) {
+    auto const below = verb.get_subcommands([](CLI::App const*) { return true; });
+    return has_itself(verb, key) || std::any_of(below.begin(), below.end(),
+                                                [&](auto const* v) { return has_itself(*v, key); });
   };
   for (auto const& [section, entries] : f.sections) {
     auto const named = app.get_subcommands(
@@ -85,7 +95,7 @@ void check_names(file const& f, CLI::App const& app) {
 
 void fill(CLI::Option& option, values const& given, std::string const& origin) {
   try {
-    bool const flag = option.get_expected_max() == 0;
+    bool const flag = is_flag(option);
     for (auto const& value : given)
       option.add_result(flag ? option.get_flag_value(long_name(option), value) : value);
     option.run_callback();
@@ -95,15 +105,44 @@ void fill(CLI::Option& option, values const& given, std::string const& origin) {
   }
 }
 
-void complete(CLI::App& verb, file const& f) {
+/// Whether a variable that all verbs share means this one's option. MUSTER_CLUSTER is a name for
+/// most verbs and for `serve` a declaration, which has a ':'; MUSTER_TASK is a task, and for
+/// `resolve` a flag.
+bool means(std::string const& value, CLI::Option const& option, std::string const& verb) {
+  if (long_name(option) == "cluster")
+    return (verb == "serve") == (value.find(':') != std::string::npos);
+  if (long_name(option) != "task") return true;
+  static auto const switches = {"true", "false", "on", "off", "yes", "no", "1", "0"};
+  bool const is_switch = std::find(switches.begin(), switches.end(), value) != switches.end();
+  return is_flag(option) == is_switch;
+}
+
+struct variable {
+  std::string name, value;
+};
+
+/// The verb's own variable, else the one that verbs share (verbs of `bench` share none with
+/// others).
+std::optional<variable> from_environment(CLI::Option const& option, std::string const& section,
+                                         bool shared) {
+  auto const own = environment_name(option, section);
+  if (auto const* value = std::getenv(own.c_str()); value && *value) return variable{own, value};
+  auto const common = environment_name(option);
+  auto const* value = std::getenv(common.c_str());
+  if (!shared || !value || !*value || !means(value, option, section)) return {};
+  return variable{common, value};
+}
+
+/// `section`: the verb's name, of `bench kv` "bench".
+void complete(CLI::App& verb, std::string const& section, file const& f) {
+  bool const shared = verb.get_name() == section;
   for (auto* option : verb.get_options()) {
     if (option->count() > 0 || !layered(*option)) continue;
-    auto const name = environment_name(*option);
-    auto const* value = std::getenv(name.c_str());
-    auto const* here = f.find(verb.get_name(), long_name(*option));
-    auto const* everywhere = f.find("", long_name(*option));
-    if (value != nullptr && *value != '\0')
-      fill(*option, {value}, name);
+    auto const set = from_environment(*option, section, shared);
+    auto const* here = f.find(section, long_name(*option));
+    auto const* everywhere = shared ? f.find("", long_name(*option)) : nullptr;
+    if (set)
+      fill(*option, {set->value}, set->name);
     else if (here != nullptr || everywhere != nullptr)
       fill(*option, here ? *here : *everywhere, f.path);
   }
@@ -119,8 +158,8 @@ std::string quoted(std::string const& text) {
 
 }  // namespace
 
-std::string environment_name(CLI::Option const& option) {
-  auto name = "MUSTER_" + long_name(option);
+std::string environment_name(CLI::Option const& option, std::string const& verb) {
+  auto name = "MUSTER_" + (verb.empty() ? verb : verb + "_") + long_name(option);
   std::transform(name.begin(), name.end(), name.begin(),
                  [](unsigned char c) { return c == '-' ? '_' : std::toupper(c); });
   return name;
@@ -132,11 +171,17 @@ void settings::install(CLI::App& app) {
                        ->type_name("FILE")
                        ->envname("MUSTER_CONFIG")
                        ->configurable(false);
-    verb->parse_complete_callback([&app, verb, config] {
-      auto const f = read_file(config->count() > 0 ? config->results().back() : std::string());
+    auto const read = [&app, config] {
+      // What stands below a verb is complete before the verb itself has looked at the environment.
+      auto const* named = std::getenv("MUSTER_CONFIG");
+      auto f = read_file(config->count() > 0 ? config->results().back() : named ? named : "");
       check_names(f, app);
-      complete(*verb, f);
-    });
+      return f;
+    };
+    verb->parse_complete_callback([verb, read] { complete(*verb, verb->get_name(), read()); });
+    for (auto* below : verb->get_subcommands([](CLI::App const*) { return true; }))
+      below->parse_complete_callback(
+          [verb, below, read] { complete(*below, verb->get_name(), read()); });
   }
 }
 
@@ -149,7 +194,7 @@ std::string settings::to_toml(CLI::App const& verb) {
     std::string value;
     for (auto const& r : results) value += (value.empty() ? "" : ", ") + quoted(r);
     if (results.size() > 1) value = "[" + value + "]";
-    bool const flag = option->get_expected_max() == 0;
+    bool const flag = is_flag(*option);
     auto const fallback = flag ? "false" : quoted(option->get_default_str());
     auto const* origin = from != origins().end() ? from->second.c_str()
                          : option->count() > 0   ? "flag"

@@ -1,7 +1,10 @@
 // Where a setting comes from: flag, else environment, else configuration file, else default.
 //
-// `--ready-file` of `muster serve` is MUSTER_READY_FILE in the environment and, in the file,
-// `ready-file` under [serve], or at the top of the file for every verb that has the flag.
+// `--ready-file` of `muster serve` is MUSTER_SERVE_READY_FILE or, for every verb that has the flag,
+// MUSTER_READY_FILE in the environment; in the file it is `ready-file` under [serve], or at the top
+// for every verb. --cluster and --task are not the same to all verbs, so their common variables are
+// left alone where they mean something else. A verb's own verbs (`bench kv`) have its section and
+// variables: MUSTER_BENCH_SECONDS.
 // CLI11's own order puts the file before the environment, hence this.
 #pragma once
 
@@ -21,7 +24,8 @@ class settings {
   static std::string to_toml(CLI::App const& verb);
 };
 
-/// "MUSTER_READY_FILE" of an option whose first long name is --ready-file.
-std::string environment_name(CLI::Option const& option);
+/// "MUSTER_READY_FILE" of an option whose first long name is --ready-file; with a verb
+/// "MUSTER_SERVE_READY_FILE".
+std::string environment_name(CLI::Option const& option, std::string const& verb = {});
 
 }  // namespace muster::cli

@@ -149,6 +149,39 @@ TEST(start, flag_beats_environment_beats_file_beats_default) {
   EXPECT_CONTAINS(by_variable.out, "queue-capacity = 7");
 }
 
+TEST(start, a_variable_means_the_same_to_all_verbs_or_belongs_to_one) {
+  cluster c;
+  auto const own = c.run({"serve", "--print-config"}, {},
+                         {{"MUSTER_SERVE_STOP_TIMEOUT", "7s"}, {"MUSTER_STOP_TIMEOUT", "5s"}});
+  EXPECT_CONTAINS(own.out, "stop-timeout = \"7s\"  # MUSTER_SERVE_STOP_TIMEOUT");
+  auto const declared =
+      c.run({"serve", "--print-config"}, {}, {{"MUSTER_CLUSTER", "train:worker=4"}});
+  EXPECT_CONTAINS(declared.out, "# MUSTER_CLUSTER");
+  auto const name = c.run({"serve", "--print-config"}, {}, {{"MUSTER_CLUSTER", "train"}});
+  EXPECT_EQ(name.status, 0) << name.err;
+  EXPECT_EQ(name.out.find("# MUSTER_CLUSTER"), std::string::npos) << name.out;
+  c.serve();
+  EXPECT_EQ(c.run({"tasks"}, {}, {{"MUSTER_CLUSTER", "train:worker=4"}}).status, 0);
+  EXPECT_EQ(c.run({"tasks"}, {}, {{"MUSTER_CLUSTER", "train"}}).status, 1);
+  words const resolve{"resolve", "simple:{\"worker\":[\"a:1\"]}"};
+  EXPECT_EQ(c.run(resolve, {}, {{"MUSTER_TASK", "worker:3"}}).out, "{\"worker\":[\"a:1\"]}\n");
+  EXPECT_CONTAINS(c.run(resolve, {}, {{"MUSTER_TASK", "true"}}).out, "\"task\":");
+}
+
+TEST(start, benchmarks_have_variables_and_a_section_of_their_own) {
+  cluster c;
+  auto const wrong = c.run({"bench", "kv"}, {}, {{"MUSTER_BENCH_SECONDS", "soon"}});
+  EXPECT_EQ(wrong.status, 2);
+  EXPECT_CONTAINS(wrong.err, "MUSTER_BENCH_SECONDS");
+  auto const file = c.write("muster.toml", "[bench]\nseconds = \"soon\"\n");
+  for (auto const& by_file : {c.run({"bench", "--config", file, "kv"}),
+                              c.run({"bench", "kv"}, {}, {{"MUSTER_CONFIG", file}})}) {
+    EXPECT_EQ(by_file.status, 2);
+    EXPECT_CONTAINS(by_file.err, file.string());
+  }
+  EXPECT_NE(c.run({"bench", "memory", "--workers", "2"}).status, 0) << "nothing looks at it";
+}
+
 TEST(start, printed_configuration_can_be_read_back) {
   cluster c;
   auto const first = c.run({"serve", "--print-config", "--insecure", "--stop-timeout", "3s"});
