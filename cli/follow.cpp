@@ -8,6 +8,8 @@
 
 #include "cli/log_lines.hpp"
 #include "cli/progress.hpp"
+#include "cli/table.hpp"
+#include "cli/waiting_reason.hpp"
 
 namespace muster::cli {
 namespace {
@@ -16,7 +18,7 @@ using namespace std::chrono_literals;
 using steady = std::chrono::steady_clock;
 
 constexpr auto redraw_every = 200ms;
-constexpr auto look_every = 5s;  // where nothing is drawn
+constexpr auto look_every = 1s;  // where nothing is drawn
 // So often the results look whether they are still wanted.
 constexpr auto results_patience = 1s;
 
@@ -46,6 +48,7 @@ void print_lines(rest& server, std::string const& id, follow_options const& o, s
   auto const deadline = o.timeout ? steady::now() + *o.timeout : steady::time_point::max();
   auto const pause = shared.drawing() ? duration(redraw_every) : duration(look_every);
   progress_text text;
+  waiting_reason reason(server, id, steady::now());
   std::uint64_t after = 0;
   for (;;) {
     auto const left = std::chrono::floor<duration>(deadline - steady::now());
@@ -57,6 +60,9 @@ void print_lines(rest& server, std::string const& id, follow_options const& o, s
         for (auto const& line : look.lines) std::cerr << log_text(line, counts.total() > 1) << '\n';
       });
     if (look.ended) return;
+    if (auto const news = o.quiet ? std::string() : reason.news(counts, steady::now());
+        !news.empty())
+      shared.above([&] { std::cerr << for_terminal(news) << '\n'; });
     if (steady::now() >= deadline) throw too_late(id, *o.timeout);
     shared.draw(text.bar(counts, steady::now()));
   }

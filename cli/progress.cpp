@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "cli/table.hpp"
+#include "cli/waiting_reason.hpp"
 
 namespace muster::cli {
 namespace {
@@ -16,6 +17,7 @@ using steady = std::chrono::steady_clock;
 
 constexpr auto redraw_every = 200ms;  // on a terminal
 constexpr auto report_every = 5s;     // elsewhere
+constexpr auto look_every = 1s;       // there, whether it gets on
 constexpr auto poll_max = 20s;        // a join that nobody watches
 constexpr auto rate_window = 5s;
 constexpr std::size_t bar_width = 28;
@@ -105,9 +107,11 @@ json::value wait_for_job(rest& server, std::string const& id, std::optional<dura
   screen shown(quiet);
   bool const terminal = shown.drawing();
   auto const path = "/api/v1/jobs/" + percent_encoded(id);
-  duration const pause = quiet ? poll_max : terminal ? duration(redraw_every) : report_every;
+  duration const pause = quiet ? poll_max : terminal ? duration(redraw_every) : look_every;
   auto const deadline = timeout ? steady::now() + *timeout : steady::time_point::max();
   progress_text text;
+  waiting_reason reason(server, id, steady::now());
+  auto next_report = steady::now() + report_every;
   for (;;) {
     auto const left = std::chrono::floor<duration>(deadline - steady::now());
     auto const wait = std::clamp(left, duration(1ms), pause);
@@ -116,10 +120,13 @@ json::value wait_for_job(rest& server, std::string const& id, std::optional<dura
     if (steady::now() >= deadline) throw too_late(id, *timeout);
     if (quiet) continue;
     auto const counts = counts_of(joined);
-    if (terminal)
-      shown.draw(text.bar(counts, steady::now()));
-    else
-      std::fprintf(stderr, "%s\n", text.line(counts, steady::now()).c_str());
+    auto const now = steady::now();
+    if (auto const news = reason.news(counts, now); !news.empty())
+      shown.above([&] { std::fprintf(stderr, "%s\n", for_terminal(news).c_str()); });
+    if (terminal) shown.draw(text.bar(counts, now));
+    if (terminal || now < next_report) continue;
+    next_report = now + report_every;
+    std::fprintf(stderr, "%s\n", text.line(counts, now).c_str());
   }
 }
 

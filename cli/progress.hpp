@@ -70,7 +70,8 @@ class screen {
 command_error too_late(std::string const& id, duration timeout);
 
 /// Waits until the job has ended and gives its last state; throws command_error (failed) when
-/// `timeout` passes first. `quiet`: shows nothing.
+/// `timeout` passes first. Tells what it waits for once nothing has run for a second. `quiet`:
+/// shows nothing.
 json::value wait_for_job(rest& server, std::string const& id, std::optional<duration> timeout,
                          bool quiet);
 

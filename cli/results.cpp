@@ -23,7 +23,7 @@ void result_printer::print(std::string_view line) {
   auto const& value = field_of(result, "value");
   if (format_ == result_format::values) {
     if (state == "SUCCEEDED")
-      std::cout << json::serialize(value) << '\n';
+      print_value(value);
     else
       std::cerr << "#" << text_of(result, "index") << " " << in_short(field_of(result, "error"))
                 << '\n';
@@ -35,7 +35,21 @@ void result_printer::print(std::string_view line) {
                           cell_width_max)});
 }
 
+// Functions that return nothing would fill the screen, one "null" each.
+void result_printer::print_value(json::value const& value) {
+  if (!has_value_ && value.is_null()) {
+    ++nulls_;
+    return;
+  }
+  has_value_ = true;
+  for (; nulls_ > 0; --nulls_) std::cout << "null\n";
+  std::cout << json::serialize(value) << '\n';
+}
+
 void result_printer::finish() {
+  if (nulls_ == 1) std::cout << "null\n";
+  if (nulls_ > 1)
+    std::cerr << with_thousands(nulls_) << " closures succeeded, none of them with a value\n";
   if (format_ == result_format::table) rows_.print(std::cout);
   std::cout.flush();
 }

@@ -25,12 +25,17 @@ class result_printer {
 
   /// One line as the server tells it.
   void print(std::string_view line);
-  /// Nothing follows: a table is printed now.
+  /// Nothing follows: a table is printed now. Several values that are all null are a line on
+  /// stderr.
   void finish();
 
  private:
+  void print_value(json::value const& value);
+
   result_format format_;
   table rows_;
+  std::uint64_t nulls_ = 0;  // the first results, held back until one has a value
+  bool has_value_ = false;
 };
 
 /// What there is, in schedule order.

@@ -1,8 +1,10 @@
-// muster explain: why a closure waits, moved or failed.
+// muster explain: why a closure waits, moved or failed; of a job, one closure of each state that is
+// not at its end.
 #include <iostream>
 
 #include "cli/command.hpp"
 #include "cli/rest.hpp"
+#include "cli/waiting_reason.hpp"
 
 namespace muster::cli {
 namespace {
@@ -11,8 +13,26 @@ struct options : server_options {
   std::string id;
 };
 
+int explain_job(rest& server, options const& o) {
+  auto const job = server.get("/api/v1/jobs/" + percent_encoded(o.id));
+  json::array closures;
+  for (auto const* state : {"QUEUED", "BLOCKED", "RUNNING", "FAILED"})
+    if (auto const found = explain_first(server, o.id, state); !found.text.empty())
+      closures.push_back({{"id", found.id}, {"state", state}, {"explanation", found.text}});
+  json::object const out{
+      {"id", o.id}, {"state", text_of(job, "state")}, {"closures", std::move(closures)}};
+  if (printed_as_json(o.output, out)) return exit_ok;
+  std::cout << o.id << " is " << text_of(job, "state");
+  auto const& error = field_of(job, "error");
+  std::cout << (error.is_null() ? std::string() : ": " + in_full(error)) << '\n';
+  for (auto const& c : out.at("closures").as_array())
+    std::cout << text_of(c, "id") << ": " << text_of(c, "explanation") << '\n';
+  return exit_ok;
+}
+
 int run(options& o) {
   rest server(o.rest);
+  if (o.id.starts_with("job_")) return explain_job(server, o);
   auto const answer = server.get("/api/v1/closures/" + percent_encoded(o.id) + "/explain");
   if (!printed_as_json(o.output, answer)) std::cout << text_of(answer, "explanation") << '\n';
   return exit_ok;
@@ -22,8 +42,11 @@ int run(options& o) {
 
 void add_explain(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
-      add_verb(app, chosen, "explain", "Say why a closure waits, moved or failed", run);
-  verb->add_option("id", o->id, "The closure, cl_…")->type_name("CLOSURE_ID")->required();
+      add_verb(app, chosen, "explain", "Say why a closure or a job waits, moved or failed", run);
+  verb->add_option("id", o->id,
+                   "cl_…, or job_…: one closure of each state that waits, runs or failed")
+      ->type_name("CLOSURE_ID|JOB_ID")
+      ->required();
   add_server_options(*verb, *o);
   verb->footer("Example:\n  muster explain cl_0000000000000001");
 }

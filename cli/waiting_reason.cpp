@@ -1,0 +1,63 @@
+// One waiting closure of the job is looked for and explained.
+#include "cli/waiting_reason.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+namespace muster::cli {
+namespace {
+
+constexpr auto patience = std::chrono::seconds(1);
+
+/// Numbers change from moment to moment, the reason does not.
+std::string without_digits(std::string text) {
+  std::erase_if(text, [](unsigned char c) { return std::isdigit(c) != 0; });
+  return text;
+}
+
+}  // namespace
+
+std::string without_age(std::string const& explanation) {
+  for (std::string_view const state : {"QUEUED for ", "BLOCKED for "})
+    if (explanation.starts_with(state))
+      if (auto const colon = explanation.find(": "); colon != std::string::npos)
+        return explanation.substr(colon + 2);
+  return explanation;
+}
+
+explained_closure explain_first(rest& server, std::string const& job, std::string const& state) {
+  auto const path = "/api/v1/jobs/" + percent_encoded(job) + "/closures?limit=1&state=" + state;
+  auto const answer = server.get(path);
+  auto const& found = list_of(answer, "closures");
+  if (found.empty()) return {};
+  auto id = text_of(found.front(), "id");
+  auto const said = server.get("/api/v1/closures/" + percent_encoded(id) + "/explain");
+  return {std::move(id), text_of(said, "explanation")};
+}
+
+std::string waiting_reason::ask() {
+  try {
+    for (auto const* state : {"QUEUED", "BLOCKED"})
+      if (auto found = explain_first(server_, job_, state); !found.text.empty())
+        return without_age(found.text);
+  } catch (command_error const&) {  // it may have ended meanwhile, and the next look tells
+  }
+  return {};
+}
+
+std::string waiting_reason::news(job_counts const& c, time_point now) {
+  if (c.running > 0 || c.waiting == 0 || c.finished() != finished_) {
+    since_ = now;
+    finished_ = c.finished();
+    told_.clear();
+    return {};
+  }
+  if (now - since_ < patience || now - asked_ < patience) return {};
+  asked_ = now;
+  auto const reason = ask();
+  if (reason.empty() || without_digits(reason) == told_) return {};
+  told_ = without_digits(reason);
+  return "waiting: " + reason;
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,45 @@
+// Why a job does not get on: what the server says about one closure that waits, told once for each
+// different reason. Used by one thread; asks the server once a second at most.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "cli/progress.hpp"
+#include "cli/rest.hpp"
+
+namespace muster::cli {
+
+class waiting_reason {
+ public:
+  using time_point = std::chrono::steady_clock::time_point;
+
+  /// `job` is its id.
+  waiting_reason(rest& server, std::string job, time_point now)
+      : server_(server), job_(std::move(job)), since_(now) {}
+
+  /// A line to show; empty: there is nothing new to say. Speaks once nothing has run for a second.
+  /// A server that cannot say is not an error.
+  std::string news(job_counts const& c, time_point now);
+
+ private:
+  std::string ask();
+
+  rest& server_;
+  std::string const job_;
+  time_point since_;  // when it last got on
+  std::uint64_t finished_ = 0;
+  time_point asked_{};
+  std::string told_;
+};
+
+/// What explains why a closure waits, without its state and for how long: "no worker is connected."
+std::string without_age(std::string const& explanation);
+
+/// The explanation of the job's first closure in that state ("QUEUED"); empty: there is none.
+struct explained_closure {
+  std::string id, text;
+};
+explained_closure explain_first(rest& server, std::string const& job, std::string const& state);
+
+}  // namespace muster::cli
