@@ -1,6 +1,9 @@
 // Requests, and what their failures come to on the command line.
 #include "cli/rest.hpp"
 
+#include <algorithm>
+#include <limits>
+
 namespace muster::cli {
 namespace {
 
@@ -70,14 +73,23 @@ json::value rest::get(std::string const& path_and_query, duration timeout) {
 }
 
 json::array rest::all(std::string const& path_and_query, std::string_view key) {
+  return some(path_and_query, key, std::numeric_limits<std::size_t>::max());
+}
+
+json::array rest::some(std::string const& path_and_query, std::string_view key, std::size_t limit,
+                       bool* more) {
+  constexpr std::size_t page_max = 1000;
+  auto const path = path_and_query + (path_and_query.find('?') == std::string::npos ? "?" : "&");
   json::array entries;
   std::string page;
   do {
-    auto const answer = get(path_and_query + "&limit=1000" +
+    auto const wanted = std::min(page_max, limit - entries.size());
+    auto const answer = get(path + "limit=" + std::to_string(wanted) +
                             (page.empty() ? page : "&page_token=" + percent_encoded(page)));
     for (auto const& entry : list_of(answer, key)) entries.push_back(entry);
     page = text_of(answer, "next_page_token");
-  } while (!page.empty());
+  } while (!page.empty() && entries.size() < limit);
+  if (more) *more = !page.empty();
   return entries;
 }
 

@@ -52,6 +52,9 @@ class rest {
   json::value get(std::string const& path_and_query, duration timeout = std::chrono::seconds(30));
   /// All pages of a listing, joined: the entries of `key`. The path has a query.
   json::array all(std::string const& path_and_query, std::string_view key);
+  /// The same, but no more than `limit` entries. `more`: whether there are others behind them.
+  json::array some(std::string const& path_and_query, std::string_view key, std::size_t limit,
+                   bool* more = nullptr);
   json::value post(std::string const& path, std::string body,
                    std::string content_type = "application/json");
   void remove(std::string const& path);

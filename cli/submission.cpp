@@ -24,6 +24,11 @@ json::object job_body(job_request const& request) {
   if (request.max_worker_failures) options["max_worker_failures"] = *request.max_worker_failures;
   if (request.weight) options["weight"] = *request.weight;
   if (!request.deadline.empty()) options["deadline"] = request.deadline;
+  if (!request.cluster.empty()) body["cluster"] = request.cluster;
+  json::object metadata;
+  for (auto const& [name, text] : named_values("--metadata", "KEY=VALUE", request.metadata))
+    metadata[name] = text;
+  if (!metadata.empty()) body["metadata"] = std::move(metadata);
   if (!options.empty()) body["options"] = std::move(options);
   return body;
 }
@@ -41,6 +46,7 @@ json::value closure_options(job_request const& request) {
   span("retry_delay", request.retry_delay);
   span("retry_delay_max", request.retry_delay_max);
   span("task", request.task);
+  span("gang", request.gang);
   for (auto const& [name, text] : named_values("--label", "KEY=VALUE", request.labels))
     labels[name] = text;
   for (auto const& [name, text] : named_values("--resource", "KEY=VALUE", request.resources))
@@ -92,20 +98,23 @@ std::string closure_line(std::string const& head, std::string_view line, std::st
   return head + std::string(line) + "}\n";
 }
 
-/// False as in append.
+/// All but the first `skipped` that the job has already. False as in append.
 bool send_lines(rest& server, std::string const& job, job_request const& request,
-                std::istream& lines, std::string const& name) {
+                std::istream& lines, std::string const& name, std::int64_t skipped) {
   auto head = "{\"function\":" + json::serialize(json::value(request.function));
   if (auto const options = closure_options(request); !options.is_null())
     head += ",\"options\":" + json::serialize(options);
   head += ",\"args\":";
+  bool const whole = !request.gang.empty();  // a gang is of one request
   std::string chunk, line;
   std::size_t number = 0, in_chunk = 0;
   while (std::getline(lines, line)) {
     ++number;
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    if (skipped-- > 0) continue;
     chunk += closure_line(head, line, name, number);
-    if (++in_chunk < chunk_lines_max && chunk.size() < chunk_bytes_max) continue;
+    ++in_chunk;
+    if (whole || (in_chunk < chunk_lines_max && chunk.size() < chunk_bytes_max)) continue;
     if (!append(server, job, std::exchange(chunk, {}))) return false;
     in_chunk = 0;
   }
@@ -139,8 +148,14 @@ json::value submit_lines(rest& server, job_request const& request, std::istream&
   body["closures"] = json::array();
   auto job = server.post("/api/v1/jobs", json::serialize(body));
   auto const id = text_of(job, "id");
+  // Found by its key, it is as whoever made it left it, who may have ended midway.
+  if (!request.idempotency_key.empty()) {
+    job = server.get("/api/v1/jobs/" + id);
+    if (field_of(job, "open") != json::value(true)) return job;
+  }
+  auto const there = number_of(field_of(job, "counts"), "total");
   try {
-    if (send_lines(server, id, request, lines, name))
+    if (send_lines(server, id, request, lines, name, there))
       server.post("/api/v1/jobs/" + id + "/seal", {});
   } catch (...) {
     try {

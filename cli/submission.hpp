@@ -20,10 +20,12 @@ struct job_request {
   std::optional<std::uint32_t> max_worker_failures;  // 0: no limit
   std::optional<std::uint32_t> weight;
   std::string deadline;
+  std::string cluster;                // empty: the server's main one
+  std::vector<std::string> metadata;  // KEY=VALUE
   // Of each closure. Durations as they are written: the server reads them.
   std::optional<std::int32_t> priority;
   std::optional<std::uint32_t> max_retries;
-  std::string task;
+  std::string task, gang;
   std::vector<std::string> labels, resources;  // KEY=VALUE, NAME=N
   std::string delay, closure_deadline, retry_delay, retry_delay_max;
 };
@@ -36,7 +38,9 @@ json::value submit_one(rest& server, job_request const& request,
                        std::vector<std::string> const& arguments);
 
 /// One closure for each line, which is a JSON list of arguments; empty lines are skipped. A line
-/// that is not one cancels the job and throws (usage) with "NAME:LINE: …".
+/// that is not one cancels the job and throws (usage) with "NAME:LINE: …". A job that was there
+/// under the idempotency key gets the lines that it has not: the same ones must come in the same
+/// order.
 json::value submit_lines(rest& server, job_request const& request, std::istream& lines,
                          std::string const& name);
 

@@ -30,8 +30,8 @@ std::string error_text(json::value const& barrier) {
 }
 
 void list(rest& server, options const& o) {
-  auto const answer = server.get(base(o) + "?limit=" + std::to_string(o.limit));
-  auto const& all = list_of(answer, "barriers");
+  bool more = false;
+  auto const all = server.some(base(o), "barriers", o.limit, &more);
   if (printed_as_json(o.output, all)) return;
   table rows(
       {{"BARRIER"}, {"STATE"}, {"ARRIVED", true}, {"OF", true}, {"TIME LEFT", true}, {"ERROR"}});
@@ -42,8 +42,8 @@ void list(rest& server, options const& o) {
   rows.print(std::cout);
   if (all.empty())
     std::cerr << "no barrier yet\n";
-  else if (!text_of(answer, "next_page_token").empty())
-    std::cerr << "there are more; --limit shows up to 1000\n";
+  else if (more)
+    std::cerr << "there are more; --limit shows them\n";
 }
 
 void show(json::value const& b, output_format output) {
@@ -98,8 +98,9 @@ void add_barriers(CLI::App& app, choice& chosen) {
                                   "List barriers, show who is missing at one, or cancel it", run);
   add_action_words(*verb, o->words, "list | show ID | cancel ID", "What to do; without it: list");
   add_cluster_option(*verb, o->cluster);
-  verb->add_option("--limit", o->limit, "How many to list, running ones first; 1000 at most")
+  verb->add_option("--limit", o->limit, "How many to list, running ones first")
       ->type_name("N")
+      ->check(CLI::PositiveNumber.description(""))
       ->capture_default_str();
   add_server_options(*verb, *o);
   verb->footer("Examples:\n  muster barriers\n  muster barriers show step_12 --cluster train");

@@ -7,8 +7,7 @@
 namespace muster::cli {
 namespace {
 
-struct options {
-  rest_options rest;
+struct options : server_options {
   std::string id;
 };
 
@@ -19,8 +18,8 @@ int run(options& o) {
   if (kind.empty())
     throw command_error(exit_usage, "'" + o.id + "' is neither a job (job_…) nor a closure (cl_…)");
   rest server(o.rest);
-  server.post("/api/v1/" + kind + "/" + percent_encoded(o.id) + "/cancel", {});
-  std::cout << o.id << " is asked to stop\n";
+  auto const answer = server.post("/api/v1/" + kind + "/" + percent_encoded(o.id) + "/cancel", {});
+  if (!printed_as_json(o.output, answer)) std::cout << o.id << " is asked to stop\n";
   return exit_ok;
 }
 
@@ -29,7 +28,7 @@ int run(options& o) {
 void add_cancel(CLI::App& app, choice& chosen) {
   auto const [verb, o] = add_verb(app, chosen, "cancel", "Cancel a job or one closure", run);
   verb->add_option("id", o->id, "job_… or cl_…")->type_name("JOB_ID|CLOSURE_ID")->required();
-  add_rest_options(*verb, o->rest);
+  add_server_options(*verb, *o);
   verb->footer(
       "Queued closures end at once; running ones are asked to stop.\n"
       "Example:\n  muster cancel job_0000000000000001");

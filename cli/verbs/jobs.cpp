@@ -77,16 +77,16 @@ void print_list(json::array const& jobs) {
 
 int run(options& o) {
   rest server(o.rest);
-  auto const path = o.id.empty() ? "/api/v1/jobs?limit=" + std::to_string(o.limit)
-                                 : "/api/v1/jobs/" + percent_encoded(o.id);
-  auto const answer = server.get(path);
-  if (o.output == output_format::json)
-    std::cout << json::serialize(o.id.empty() ? json::value(list_of(answer, "jobs")) : answer)
-              << '\n';
-  else if (o.id.empty())
-    print_list(list_of(answer, "jobs"));
-  else
-    print_one(answer);
+  if (!o.id.empty()) {
+    auto const job = server.get("/api/v1/jobs/" + percent_encoded(o.id));
+    if (!printed_as_json(o.output, job)) print_one(job);
+    return exit_ok;
+  }
+  bool more = false;
+  auto const jobs = server.some("/api/v1/jobs", "jobs", o.limit, &more);
+  if (printed_as_json(o.output, jobs)) return exit_ok;
+  print_list(jobs);
+  if (more) std::cerr << "there are more; --limit shows them\n";
   return exit_ok;
 }
 
@@ -95,7 +95,10 @@ int run(options& o) {
 void add_jobs(CLI::App& app, choice& chosen) {
   auto const [verb, o] = add_verb(app, chosen, "jobs", "List jobs, newest first, or show one", run);
   verb->add_option("id", o->id, "A job's id; without it: the list")->type_name("JOB_ID");
-  verb->add_option("--limit", o->limit, "How many to list")->type_name("N")->capture_default_str();
+  verb->add_option("--limit", o->limit, "How many to list")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber.description(""))
+      ->capture_default_str();
   add_server_options(*verb, *o);
   verb->footer("Examples:\n  muster jobs\n  muster jobs job_0000000000000001 --output json");
 }

@@ -62,7 +62,11 @@ void add_scheduling(CLI::App& verb, job_request& job) {
   add("--retry-delay-max", job.retry_delay_max, "The pause grows no further (1m)", "TIME");
   add("--task", job.task, "Only on this task, or on any of a job", "JOB[:INDEX]");
   add("--label", job.labels, "Only on workers with this label; may be repeated", "KEY=VALUE");
+  add("--gang", job.gang, "All closures start together, or none", "NAME");
   add("--resource", job.resources, "What each closure takes of its worker, e.g. gpu=1", "NAME=N");
+  add("--metadata", job.metadata, "Kept with the job, and shown; may be repeated", "KEY=VALUE");
+  add("--cluster", job.cluster, "The cluster whose workers run it; without it the main one",
+      "NAME");
   add("--weight", job.weight, "The job's share of the workers beside others' (1)", "N");
   add("--job-deadline", job.deadline, "A job not finished by then fails", "TIME");
 }
@@ -90,7 +94,8 @@ void add_submit(CLI::App& app, choice& chosen) {
       ->check(CLI::IsMember({"fail_fast", "continue"}).description(""))
       ->capture_default_str();
   verb->add_option("--idempotency-key", o->job.idempotency_key,
-                   "A second submission with this key gets the first one's job")
+                   "A second submission with this key gets the first one's job; a --map goes on "
+                   "behind what that has")
       ->type_name("KEY");
   verb->add_option("--max-worker-failures", o->job.max_worker_failures,
                    "Workers a closure may lose before it fails; 0: no limit")

@@ -96,6 +96,91 @@ TEST(work, a_line_that_is_no_list_is_named_and_cancels_the_job) {
   EXPECT_EQ(c.get("/api/v1/jobs").at("jobs").at(0).at("state").as_string(), "CANCELLED");
 }
 
+TEST(work, submit_says_after_a_second_what_it_waits_for) {
+  cluster c;
+  c.serve();
+  auto const none = c.run({"submit", "muster.echo", "1", "--timeout", "1500ms"});
+  EXPECT_EQ(none.status, 1);
+  EXPECT_EQ(first_line(none.err), "waiting: no worker is connected.");
+  auto const id = first_line(c.run({"submit", "muster.echo", "1", "--no-wait"}).out);
+  auto const why = c.run({"explain", id});
+  EXPECT_EQ(why.status, 0) << why.err;
+  EXPECT_EQ(first_line(why.out), id + " is RUNNING");
+  EXPECT_NE(why.out.find(": no worker is connected."), std::string::npos) << why.out;
+  auto const json = json::parse(c.run({"explain", id, "--output", "json"}).out);
+  EXPECT_EQ(json.at("closures").at(0).at("state").as_string(), "QUEUED");
+  c.worker();
+  ASSERT_TRUE(c.await_tasks(1));
+  auto const quiet = c.run({"submit", "no.such", "--quiet", "--timeout", "1500ms"});
+  EXPECT_EQ(quiet.err.find("waiting"), std::string::npos) << quiet.err;
+  auto const followed =
+      c.run({"submit", "no.such", "--follow", "--output", "json", "--timeout", "1500ms"});
+  EXPECT_EQ(first_line(followed.err).find("waiting: "), 0u) << followed.err;
+  EXPECT_NE(followed.err.find("no.such"), std::string::npos) << followed.err;
+  EXPECT_EQ(followed.out, "");
+}
+
+TEST(work, a_map_under_a_key_goes_on_where_its_first_submission_ended) {
+  cluster c;
+  c.serve();
+  c.worker();
+  // As a client leaves it that was killed midway: open, with the first lines.
+  auto const body =
+      std::string(R"({"open":true,"idempotency_key":"k","closures":[)") +
+      R"({"function":"muster.echo","args":[0]},{"function":"muster.echo","args":[1]}]})";
+  muster::http_client client;
+  muster::http_request post;
+  post.method = "POST";
+  post.url = c.url() + "/api/v1/jobs";
+  post.body = body;
+  auto const made = client.send(post);
+  ASSERT_TRUE(made && made->status == 201);
+  auto const input = c.write("input", numbers(5));
+  words const again{"submit", "muster.echo", "--map", input.string(), "--idempotency-key",
+                    "k",      "--timeout",   "20s"};
+  auto const f = c.run(again);
+  EXPECT_EQ(f.status, 0) << f.err;
+  EXPECT_EQ(f.out, "0\n1\n2\n3\n4\n");
+  EXPECT_EQ(c.run(again).out, f.out) << "and once it is complete nothing is added";
+}
+
+TEST(work, functions_without_a_value_do_not_fill_the_screen) {
+  cluster c;
+  c.serve();
+  c.worker();
+  auto const input = c.write("input", "[]\n[]\n[]\n");
+  auto const many = c.run({"submit", "muster.noop", "--map", input, "--timeout", "20s"});
+  EXPECT_EQ(many.out, "");
+  EXPECT_EQ(many.err, "3 closures succeeded, none of them with a value\n");
+  EXPECT_EQ(c.run({"submit", "muster.noop", "--timeout", "20s"}).out, "null\n");
+  auto const mixed = c.write("mixed", "[null]\n[null]\n[7]\n[null]\n");
+  EXPECT_EQ(c.run({"submit", "muster.echo", "--map", mixed, "--timeout", "20s"}).out,
+            "null\nnull\n7\nnull\n");
+}
+
+TEST(work, submit_takes_gangs_clusters_and_metadata_and_cancel_speaks_json) {
+  cluster c;
+  c.serve();
+  c.worker({"--slots", "2"});
+  auto const input = c.write("input", numbers(2));
+  auto const gang = c.run({"submit", "muster.echo", "--map", input, "--gang", "g", "--cluster",
+                           "default", "--metadata", "owner=me", "--timeout", "20s"});
+  EXPECT_EQ(gang.out, "0\n1\n") << gang.err;
+  auto const jobs = c.get("/api/v1/jobs").at("jobs");
+  auto const id = std::string(jobs.at(0).at("id").as_string());
+  EXPECT_EQ(c.get("/api/v1/jobs/" + id).at("metadata").at("owner").as_string(), "me");
+  auto const none = c.run({"submit", "muster.echo", "--cluster", "moon"});
+  EXPECT_EQ(none.status, 1);
+  EXPECT_NE(none.err.find("there is no cluster 'moon'"), std::string::npos) << none.err;
+  auto const endless = first_line(c.run({"submit", "muster.sleep", "60s", "--no-wait"}).out);
+  auto const cancelled = c.run({"cancel", endless, "--output", "json"});
+  EXPECT_EQ(json::parse(cancelled.out).at("id").as_string(), endless) << cancelled.err;
+  EXPECT_EQ(c.run({"jobs", "--limit", "0"}).status, 2);
+  auto const one = c.run({"jobs", "--limit", "1"});
+  EXPECT_EQ(lines(one.out).size(), 2u) << one.out;
+  EXPECT_EQ(one.err, "there are more; --limit shows them\n");
+}
+
 TEST(work, a_killed_worker_costs_nothing_but_time) {
   cluster c;
   c.serve();
