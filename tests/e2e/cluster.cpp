@@ -17,27 +17,29 @@ bool talks_to_the_server(std::string const& verb) {
 
 }  // namespace
 
-process& cluster::spawn(words const& words_after_muster,
-                        std::vector<std::pair<std::string, std::string>> environment) {
+process& cluster::program(words const& arguments,
+                          std::vector<std::pair<std::string, std::string>> environment) {
   auto const number = std::to_string(++serial_);
   spawn_options o;
-  o.arguments = {MUSTER_BINARY};
-  o.arguments.insert(o.arguments.end(), words_after_muster.begin(), words_after_muster.end());
+  o.arguments = arguments;
   o.environment = std::move(environment);
   o.output = file("out." + number);
   o.errors = file("err." + number);
   return processes_.emplace_back(std::move(o));
 }
 
+process& cluster::spawn(words const& words_after_muster,
+                        std::vector<std::pair<std::string, std::string>> environment) {
+  words all{MUSTER_BINARY};
+  all.insert(all.end(), words_after_muster.begin(), words_after_muster.end());
+  return program(all, std::move(environment));
+}
+
 process& cluster::spawn_behind(words const& before, words const& words_after_muster) {
-  auto const number = std::to_string(++serial_);
-  spawn_options o;
-  o.arguments = before;
-  o.arguments.push_back(MUSTER_BINARY);
-  o.arguments.insert(o.arguments.end(), words_after_muster.begin(), words_after_muster.end());
-  o.output = file("out." + number);
-  o.errors = file("err." + number);
-  return processes_.emplace_back(std::move(o));
+  auto all = before;
+  all.push_back(MUSTER_BINARY);
+  all.insert(all.end(), words_after_muster.begin(), words_after_muster.end());
+  return program(all);
 }
 
 bool cluster::read_ready_file() {

@@ -26,6 +26,9 @@ class cluster {
   process& spawn(words const& words_after_muster,
                  std::vector<std::pair<std::string, std::string>> environment = {});
   process& worker(words const& flags = {});
+  /// Any program.
+  process& program(words const& arguments,
+                   std::vector<std::pair<std::string, std::string>> environment = {});
   /// The same with words before the program's name, such as `ip netns exec NAME`.
   process& spawn_behind(words const& before, words const& words_after_muster);
   /// Runs a verb of the command line against this server until it ends.

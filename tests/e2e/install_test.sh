@@ -21,6 +21,7 @@ cmake --build "$folder/build"
 TF_CONFIG='{"cluster":{"worker":["a:1"]}}' "$folder/build/external_resolver"
 "$folder/build/external_cloud_resolver"
 "$folder/prefix/bin/muster" serve --grpc 127.0.0.1:0 --http 127.0.0.1:0 \
+  --cluster 'solo:worker=1' \
   --ready-file "$folder/ready.json" 2>"$folder/server.log" &
 server=$!
 for _ in {1..400}; do
@@ -29,6 +30,7 @@ for _ in {1..400}; do
   read -rt 0.05 <> <(:) || true
 done
 "$folder/build/external_worker" "$(sed 's/.*"grpc":"\([^"]*\)".*/\1/' "$folder/ready.json")"
+"$folder/build/external_agent" "$(sed 's/.*"grpc":"\([^"]*\)".*/\1/' "$folder/ready.json")"
 kill -TERM "$server"
 wait "$server"
 server=

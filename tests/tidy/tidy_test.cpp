@@ -9,6 +9,7 @@
 #include <iostream>
 #include <map>
 #include <regex>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -295,6 +296,32 @@ TEST(tidy, the_architecture_names_files_that_exist) {
       }
   }
   EXPECT_GT(named, 20u);
+}
+
+// A block of C++ on the page is the whole of the example that the line before it links to.
+TEST(tidy, the_page_on_cpp_shows_the_examples_as_they_are) {
+  static std::regex const name("^\\[`(examples/[a-z]+\\.cpp)`\\]");
+  auto const all = read_tree(
+      [](std::string const& p) { return p == "docs/cpp.md" || p.starts_with("examples/"); });
+  auto const find = [&](std::string const& path) {
+    auto const it =
+        std::find_if(all.begin(), all.end(), [&](source const& s) { return s.path == path; });
+    return it == all.end() ? source() : *it;
+  };
+  auto const page = find("docs/cpp.md").lines;
+  std::set<std::string> shown;
+  for (std::size_t i = 2; i < page.size(); ++i) {
+    if (page[i] != "```cpp") continue;
+    std::smatch m;
+    ASSERT_TRUE(std::regex_search(page[i - 2], m, name)) << "docs/cpp.md:" << i + 1;
+    auto const end = std::find(page.begin() + std::ptrdiff_t(i), page.end(), "```");
+    std::vector<std::string> const block(page.begin() + std::ptrdiff_t(i) + 1, end);
+    EXPECT_EQ(block, find(m[1]).lines) << "docs/cpp.md:" << i + 1 << " is not " << m[1];
+    shown.insert(m[1]);
+  }
+  for (auto const& s : all)
+    EXPECT_TRUE(s.path.ends_with(".txt") || s.path.ends_with(".md") || shown.contains(s.path))
+        << "docs/cpp.md does not show " << s.path;
 }
 
 TEST(tidy, every_coroutine_belongs_to_a_task_group) {

@@ -1,0 +1,54 @@
+// The programs of examples/, which docs/cpp.md shows, do what it says of them.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "tests/e2e/cluster.hpp"
+
+namespace muster::e2e {
+namespace {
+
+#define EXPECT_CONTAINS(text, part) \
+  EXPECT_NE((text).find(part), std::string::npos) << "in: " << (text)
+
+TEST(examples, a_worker_serves_a_session_and_a_coordinator) {
+  cluster c;
+  c.serve();
+  auto& worker = c.program({MUSTER_EXAMPLES "worker", c.grpc()});
+  ASSERT_TRUE(c.await_tasks(1));
+  auto& session = c.program({MUSTER_EXAMPLES "session", c.grpc()});
+  EXPECT_EQ(session.wait(), 0) << session.errors();
+  EXPECT_CONTAINS(session.output(), "168 primes\n");
+  EXPECT_CONTAINS(session.output(), "mean 3\nfailed on worker:0 as it should");
+  auto& coordinator = c.program({MUSTER_EXAMPLES "coordinator", c.grpc()});
+  EXPECT_EQ(coordinator.wait(), 0) << coordinator.errors();
+  EXPECT_CONTAINS(coordinator.output(), "mean ");
+  EXPECT_CONTAINS(coordinator.output(), "failed on worker:0 as it should");
+  worker.signal(SIGTERM);
+  EXPECT_EQ(worker.wait(), 0) << worker.errors();
+}
+
+TEST(examples, agents_meet) {
+  cluster c;
+  c.serve({"--cluster", "train:worker=2"});
+  auto& zero = c.program({MUSTER_EXAMPLES "agent", "0", c.grpc()});
+  auto& one = c.program({MUSTER_EXAMPLES "agent", "1", c.grpc()});
+  EXPECT_EQ(zero.wait(), 0) << zero.errors();
+  EXPECT_EQ(one.wait(), 0) << one.errors();
+  auto const addresses = "address/0 is 10.0.0.0:4711\naddress/1 is 10.0.0.1:4711\n";
+  EXPECT_CONTAINS(zero.output(), addresses);
+  EXPECT_CONTAINS(one.output(), addresses);
+  EXPECT_CONTAINS(zero.output() + one.output(), "200 steps so far\n");
+}
+
+TEST(examples, a_resolver_says_who_it_is) {
+  cluster c;
+  auto& resolver = c.program(
+      {MUSTER_EXAMPLES "resolver"},
+      {{"TF_CONFIG",
+        R"({"cluster":{"worker":["a:1","b:1"],"ps":["c:1"]},"task":{"type":"worker","index":1}})"}});
+  EXPECT_EQ(resolver.wait(), 0) << resolver.errors();
+  EXPECT_EQ(resolver.output(), "1 tasks of job ps\n2 tasks of job worker\nthis is worker:1\n");
+}
+
+}  // namespace
+}  // namespace muster::e2e
