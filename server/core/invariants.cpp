@@ -113,6 +113,8 @@ std::string coordinator::state::mismatch() const {
   std::map<session_id, std::uint64_t> repeating;
   for (auto const& [id, s] : sessions.all()) repeating[id] = s->repeating;
   if (!values.repeats(repeating)) return "a session waits for other repeats";
+  for (auto const& [id, s] : sessions.all())
+    if (s->full && !flow.has_reason_to_hold_back(*s)) return text(id) + " is held back for nothing";
   if ((sessions.held_back() > 0) != (step.metrics.full_since != never))
     return "the time of a full queue does not run while one is full, or runs while none is";
   auto const& n = book.counts();

@@ -73,7 +73,7 @@ void closure_life::forget(slot c, release_reason why) {
   if (r.details)
     for (auto const& a : r.details->lost) places_.release(a.place);
   closures_.release(c, {why, step_.now});
-  if (sessions_.held_back() > 0) flow_.relieve_all();
+  if (sessions_.held_back() > 0) flow_.a_place_is_free();
 }
 
 void closure_life::hold(slot c) {

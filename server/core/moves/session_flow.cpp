@@ -47,17 +47,22 @@ void session_flow::end_hold(session& s) {
 }
 
 // With some slack, so that a stream is not stopped and started for every closure.
+bool session_flow::has_reason_to_hold_back(session const& s) const {
+  return of(s).waiting() > s.capacity - s.capacity / 4 || of(s).waiting() >= s.capacity ||
+         (closures_.size() >= step_.config.closures_max && !s.holding());
+}
+
 void session_flow::relieve(session& s) {
-  if (of(s).waiting() > s.capacity - s.capacity / 4) return;
-  if (of(s).waiting() >= s.capacity) return;
-  if (closures_.size() >= step_.config.closures_max && !s.holding()) return;
+  if (has_reason_to_hold_back(s)) return;
   end_hold(s);
   step_.fx.notices.push_back({s.id, notice_kind::room});
 }
 
-void session_flow::relieve_all() {
-  auto const slack = std::max<std::size_t>(step_.config.closures_max / 8, 1);
-  if (closures_.size() != step_.config.closures_max - slack) return;
+// A stream is looked at when its own closures move, but it may have none left that could: so all
+// are, each time that the table ceases to be full. That is not often, as a stream that was relieved
+// is held back again only when it has scheduled more.
+void session_flow::a_place_is_free() {
+  if (closures_.size() + 1 != step_.config.closures_max) return;
   for (auto const& [id, s] : sessions_.all())
     if (s->full) relieve(*s);
 }

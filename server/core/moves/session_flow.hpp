@@ -31,8 +31,11 @@ class session_flow {
   /// A stream is told to hold back, or needs to no more.
   void hold_back(session& s);
   void end_hold(session& s);
+  /// Its queue, or the table of all closures, is as good as full.
+  bool has_reason_to_hold_back(session const& s) const;
   void relieve(session& s);
-  void relieve_all();
+  /// A closure was forgotten.
+  void a_place_is_free();
 
   closure_book::tally const& of(session const& s) const { return book_.of(s.number); }
   /// Nothing of it is queued, runs or is to be repeated.

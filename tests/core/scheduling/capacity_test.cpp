@@ -146,6 +146,35 @@ TEST(capacity, streams_are_held_back_while_the_server_is_full_and_all_go_on_afte
   }
 }
 
+TEST(capacity, a_stream_goes_on_when_one_place_is_free_though_others_keep_theirs) {
+  config small;
+  small.closures_max = 16;
+  cluster c(small);
+  auto const w = c.attach({.slots = 20, .credits = 20});
+  auto const job = c.open(names(15, "f"));
+  for (auto const id : job.closures) c.succeed(w, id);
+  auto const s = c.stream();
+  c.schedule(s, {"f"});
+  ASSERT_FALSE(c.core.has_room(s));
+  c.succeed(w, c.held(w).front());
+  EXPECT_TRUE(c.core.has_room(s));
+  EXPECT_EQ(c.noticed(s), notices{notice_kind::room});
+}
+
+TEST(capacity, what_cannot_run_does_not_hold_its_stream_back_when_a_place_is_free) {
+  config small;
+  small.closures_max = 16;
+  cluster c(small);
+  auto const w = c.attach({.slots = 20, .credits = 20});
+  auto const job = c.open(names(14, "f"));
+  for (auto const id : job.closures) c.succeed(w, id);
+  auto const s = c.stream();
+  c.schedule(s, {"nobody_has_it", "f"});
+  ASSERT_FALSE(c.core.has_room(s));
+  c.succeed(w, c.held(w).front());
+  EXPECT_TRUE(c.core.has_room(s));
+}
+
 TEST(capacity, a_stream_that_is_closed_while_held_back_is_held_back_no_more) {
   config small;
   small.closures_max = 3;
