@@ -1,27 +1,35 @@
 // No sequence of events, however mad, breaks an invariant or loses a closure. The same bytes give
 // the same events, so a seed that fails can be replayed.
 #include "tests/core/fuzz_player.hpp"
-#include "tests/simulation/random.hpp"
 
 namespace muster::core {
 namespace {
+
+/// How far the seed got, and in how many steps.
+std::pair<overview_view, std::uint64_t> play(std::uint64_t seed) {
+  SCOPED_TRACE("replay: event_fuzz --seed " + std::to_string(seed) + "; add it to once_failed");
+  auto const bytes = fuzz_bytes(seed);
+  fuzz_player p(bytes);
+  p.play();
+  return {p.reached, p.steps};
+}
+
+constexpr std::uint64_t once_failed[] = {
+    14, 42, 77,  // a stream was held back for ever beside jobs that kept the server full, or nearly
+    1659,        // two tasks with one incarnation were one process to the witness
+};
 
 TEST(fuzz, no_sequence_of_events_breaks_an_invariant) {
   closure_counts total;
   std::uint64_t put_back = 0, aborted = 0, steps = 0;
   for (std::uint64_t seed = 1; seed <= 20 && !testing::Test::HasFailure(); ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    simulation::random dice(seed);
-    std::vector<std::uint8_t> bytes(25'000);
-    for (auto& b : bytes) b = static_cast<std::uint8_t>(dice.next());
-    fuzz_player p(bytes);
-    p.play();
-    total.succeeded += p.reached.closures.succeeded;
-    total.failed += p.reached.closures.failed;
-    total.cancelled += p.reached.closures.cancelled;
-    put_back += p.reached.put_back;
-    aborted += p.reached.values_aborted;
-    steps += p.steps;
+    auto const [reached, taken] = play(seed);
+    total.succeeded += reached.closures.succeeded;
+    total.failed += reached.closures.failed;
+    total.cancelled += reached.closures.cancelled;
+    put_back += reached.put_back;
+    aborted += reached.values_aborted;
+    steps += taken;
   }
   // The bytes must reach the interesting places, or they prove nothing.
   EXPECT_GT(total.succeeded, 1000u);
@@ -30,6 +38,10 @@ TEST(fuzz, no_sequence_of_events_breaks_an_invariant) {
   EXPECT_GT(put_back, 500u);
   EXPECT_GT(aborted, 50u);
   EXPECT_GT(steps, 15'000u);
+}
+
+TEST(fuzz, seeds_that_once_failed_stay_clean) {
+  for (auto const seed : once_failed) play(seed);
 }
 
 TEST(fuzz, constant_bytes_are_events_too) {

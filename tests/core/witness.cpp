@@ -34,18 +34,14 @@ void witness::before(event const& e) {
 void witness::note(worker_attached const& e) {
   joined_ = e.stream;
   offered_ = e.held;
-  incarnations_[e.stream] = e.spec.incarnation;
-  // A stream that nobody saw break is replaced in this step.
-  for (auto const& [stream, holds] : streams_)
-    if (incarnations_[stream] == e.spec.incarnation)
-      for (auto const& a : holds) away_[e.spec.incarnation].push_back(a);
+  joined_as_ = e.spec.incarnation;
 }
 
 void witness::note(worker_detached const& e) {
   auto const node = streams_.extract(e.stream);
   before_.erase(e.stream);
   if (!node || !e.may_return) return;
-  auto& away = away_[incarnations_[e.stream]];
+  auto& away = away_[processes_[e.stream]];
   away.insert(away.end(), node.mapped().begin(), node.mapped().end());
 }
 
@@ -130,8 +126,13 @@ std::string witness::check_disconnects(effects const& fx) {
 }
 
 std::string witness::check_kept(welcome const& w) {
+  process const who{w.job, w.index, joined_as_};
+  auto& away = away_[who];
+  // A stream that nobody saw break is replaced in this step.
+  for (auto const& [stream, holds] : streams_)
+    if (processes_[stream] == who) away.insert(away.end(), holds.begin(), holds.end());
+  processes_[w.stream] = who;
   auto& holds = streams_[w.stream];
-  auto& away = away_[incarnations_[w.stream]];
   std::set<std::uint32_t> seen;
   for (auto const position : w.kept) {
     if (position >= offered_.size() || !seen.insert(position).second)

@@ -11,6 +11,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "server/core/api/effects.hpp"
@@ -50,9 +51,10 @@ class witness {
   std::map<stream_id, std::vector<assignment>> streams_;
   std::map<stream_id, std::vector<assignment>> before_;  // as the event found them
   std::map<closure_id, std::uint32_t> attempts_;
-  std::map<stream_id, incarnation> incarnations_;
-  /// What streams that broke held and nobody was sent since, by the worker's incarnation.
-  std::map<incarnation, std::vector<assignment>> away_;
+  using process = std::tuple<std::string, std::int64_t, incarnation>;  // the task and who it is
+  std::map<stream_id, process> processes_;
+  /// What streams that broke held and nobody was sent since.
+  std::map<process, std::vector<assignment>> away_;
   std::vector<held_closure> offered_;  // by the worker that attaches
   std::set<call_id> open_;
   std::map<session_id, std::multiset<std::uint64_t>> tokens_;  // of streaming sessions
@@ -63,7 +65,8 @@ class witness {
   bool opening_ = false;  // and only if the session is new
   call_id call_{};        // of the event
   bool may_park_ = false;
-  stream_id joined_{};    // attaches in this event
+  stream_id joined_{};  // attaches in this event
+  incarnation joined_as_{};
   stream_id at_fault_{};  // answered what it does not hold
 };
 

@@ -1,14 +1,27 @@
 // The command line of a simulator:
 //   --seed N             replay one seed and print what happened
-//   --from N --count M   many seeds; stops at the first that fails
+//   --from N --count M   many seeds; stops at the first that fails, says why and how to replay it
 #pragma once
 
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
 
 namespace muster::simulation {
+
+/// What runs, for who dies of a broken invariant.
+struct running_seed {
+  char const* program = "";
+  std::uint64_t seed = 0;
+
+  void print_replay() const {
+    std::printf("replay: %s --seed %llu\n", program, (unsigned long long)seed);
+    std::fflush(stdout);
+  }
+};
+inline running_seed running;
 
 /// Returns the exit status of the program. `print` shows what a report counts, without line end.
 template <class Simulate, class Print>
@@ -27,7 +40,10 @@ int run_seeds(int argc, char** argv, Simulate simulate, Print print) {
     else
       return std::fprintf(stderr, "unknown flag %s\n", argv[i]), 2;
   }
+  running.program = argv[0];
+  std::signal(SIGABRT, [](int) { running.print_replay(); });
   for (std::uint64_t seed = from; seed < from + count; ++seed) {
+    running.seed = seed;
     auto const r = simulate(seed);
     if (count == 1 || !r.violation.empty()) {
       std::printf("seed=%llu steps=%llu hash=%016llx ", (unsigned long long)seed,
@@ -35,8 +51,10 @@ int run_seeds(int argc, char** argv, Simulate simulate, Print print) {
       print(r);
       std::printf("\n");
     }
-    if (!r.violation.empty())
-      return std::printf("%s\n%s", r.violation.c_str(), r.recent.c_str()), 1;
+    if (r.violation.empty()) continue;
+    std::printf("%s\n%s", r.violation.c_str(), r.recent.c_str());
+    running.print_replay();
+    return 1;
   }
   return 0;
 }
