@@ -42,6 +42,7 @@ class holding_client {
   void release_some();
   void own_values();
   bool used(core::per_worker_id v) const;
+  bool kept(core::per_worker_id v) const;
   void resume_values(core::resume_session& e);
   void check_values() const;
   void fetch_some();

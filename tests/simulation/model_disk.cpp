@@ -7,8 +7,6 @@ namespace muster::simulation {
 using namespace std::chrono_literals;
 
 void model_disk::perform(core::effects const& fx) {
-  for (auto const& r : fx.remarks)
-    made_again += r.text.find("it is needed and runs again") != std::string::npos;
   for (auto const& m : fx.value_moves) {
     if (m.kind == core::move_kind::write) later([this, m] { write(m); });
     if (m.kind == core::move_kind::read) later([this, id = m.closure] { read_back(id); });

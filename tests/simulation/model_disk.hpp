@@ -19,7 +19,6 @@ class model_disk {
   std::size_t size() const { return values_.size(); }
 
   std::uint64_t written = 0, read = 0, failed = 0;
-  std::uint64_t made_again = 0;  // closures that ran again, since their values were lost
 
  private:
   void write(core::value_move const& m);

@@ -193,7 +193,7 @@ report simulate(std::uint64_t seed, recording* into, last_look const& look) {
   r.written = c.disk.written;
   r.read_back = c.disk.read;
   r.disk_faults = c.disk.failed;
-  r.made_again = c.disk.made_again;
+  r.made_again = c.earth.made_again();
   r.dropped = c.earth.dropped();
   for (auto const& w : c.workers) r.executed += w->executed, r.went_on += w->went_on;
   for (auto const& client : c.clients) {

@@ -1,5 +1,6 @@
 #include "tests/simulation/world.hpp"
 
+#include <algorithm>
 #include <numeric>
 
 #include "server/core/api/metrics.hpp"
@@ -54,6 +55,7 @@ void world::apply(core::event e) {
     throw violation("step " + std::to_string(steps_) + ": " + broken);
   if (auto const broken = server_->violated_invariant(); !broken.empty())
     throw violation("after step " + std::to_string(steps_) + ": " + broken);
+  learn_what_runs_again(fx);
   arm();
   perform(fx);
   for (auto const& r : fx.replies) {
@@ -75,6 +77,23 @@ void world::arm() {
     if (armed_ != due) return;
     armed_ = core::never;
     apply(core::tick{});
+  });
+}
+
+// No view lists them: they belong to no session.
+void world::learn_what_runs_again(core::effects const& fx) {
+  for (auto const& r : fx.remarks) {
+    constexpr std::string_view before = "runs again as cl_";
+    if (auto const at = r.text.find(before); at != std::string::npos)
+      again_.push_back(
+          core::closure_id{std::stoull(r.text.substr(at + before.size()), nullptr, 16)});
+  }
+}
+
+bool world::needed_again(core::per_worker_id v) const {
+  return std::any_of(again_.begin(), again_.end(), [&](core::closure_id id) {
+    auto const c = server_->closure(id);
+    return c && std::count(c->per_worker.begin(), c->per_worker.end(), v) > 0;
   });
 }
 

@@ -64,6 +64,10 @@ class world {
   }
   void forget(core::call_id call);
   std::size_t open_calls() const { return calls_.size(); }
+  /// Closures that ran again, since their values were lost.
+  std::size_t made_again() const { return again_.size(); }
+  /// Whether one of them has not ended and needs the value.
+  bool needed_again(core::per_worker_id v) const;
 
   /// The other side of the effects; set before the first step.
   std::function<void(core::effects const&)> perform;
@@ -79,6 +83,7 @@ class world {
   core::effects step(core::event e);
   void fold(std::uint64_t value);
   void fold(core::effects const& fx);
+  void learn_what_runs_again(core::effects const& fx);
   void arm();
 
   random dice_;
@@ -91,6 +96,7 @@ class world {
   std::map<core::call_id, std::function<void(core::reply const&)>> calls_;
   std::uint64_t last_call_ = 0;
   core::time_point armed_ = core::never;
+  std::vector<core::closure_id> again_;
   std::uint64_t hash_ = 14695981039346656037ull;
   std::deque<std::string> notes_;
   std::uint64_t steps_ = 0;

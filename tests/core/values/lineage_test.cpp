@@ -154,6 +154,26 @@ TEST_F(lineage, a_worker_that_dies_meanwhile_costs_one_more_attempt) {
   EXPECT_TRUE(c.reply_to(call));
 }
 
+TEST_F(lineage, a_released_per_worker_value_stays_for_who_is_made_again) {
+  auto const v = std::get<per_worker_reply>(
+                     c.reply_to_event(create_per_worker{{}, "", c.function("f"), blob("[]")}).body)
+                     .id;
+  c.succeed(w, only_held(), "null");
+  auto spec = c.specs({"f"}).front();
+  spec.extras = std::make_shared<closure_extras>(closure_extras{{}, {}, {v}});
+  auto const a = c.open_with({spec})[0];
+  c.succeed(w, a, value('a'));
+  c.step(values_moved{{{move_kind::write, a, true, {}, {}}}});
+  auto const call = c.park(await_value{{}, a, never});
+  unreadable(a);
+  auto const again = only_held();
+  EXPECT_EQ(c.status_of(delete_per_worker{{}, v}), status{});
+  EXPECT_TRUE(c.core.per_worker(v)) << text(again) << " needs it";
+  c.succeed(w, again, value('z'));
+  EXPECT_TRUE(c.reply_to(call)->status.ok());
+  EXPECT_FALSE(c.core.per_worker(v));
+}
+
 TEST_F(lineage, it_goes_on_though_its_job_is_deleted) {
   auto const a = on_disk("[1]");
   auto const b = scheduled("[]", {a});
