@@ -95,11 +95,17 @@ TEST_P(conformance, RecoverableClientNeverJoins_InitialConnectFails) {
 }
 
 TEST_P(conformance, HeartbeatsOfAnOldIncarnationAreAnsweredAndNotCounted) {
-  serve(recoverable(loose(2)));
+  serve(recoverable(watched(2)));
   connect(2);
   auto& old = (*this)[0];
   EXPECT_CODE(agent(0).connect(), OK);
   EXPECT_CODE(old.heartbeat().get(), OK);
+  old.beat_every(fast_beat);
+  auto const silent = [](auto& s) {
+    return s.hub.state().current(s.hub.state().ids().front()).tasks({}, 0, 1).at(0).health ==
+           coordination::agent_health::error;
+  };
+  EXPECT_TRUE(server->eventually(silent));
 }
 
 }  // namespace

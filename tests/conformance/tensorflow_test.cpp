@@ -125,11 +125,14 @@ TEST_F(tensorflow_jobs, UnrecoverableTaskPropagatesError) {
 TEST_F(tensorflow_jobs, UnavailableTaskCanReconnect) {
   auto spec = watched(1);
   spec.allow_reconnect = true;
+  spec.renew = false;  // or a new generation takes it, whatever was allowed
   serve(std::move(spec));
   auto& a = agent("worker", 0);
   EXPECT_CODE(a.connect(), OK);
   EXPECT_CODE(a.poll_for_error().get(), UNAVAILABLE);
-  EXPECT_CODE(agent("worker", 0).connect(), OK);
+  auto& back = agent("worker", 0);
+  EXPECT_CODE(back.connect(), OK);
+  EXPECT_CODE(back.heartbeat().get(), OK);
 }
 
 TEST_F(tensorflow_jobs, RecoverableJob) {
