@@ -1,6 +1,8 @@
-// muster barriers: who waits for whom.
+// muster barriers: who waits for whom; and waiting there from a script.
+#include <algorithm>
 #include <iostream>
 
+#include "base/text.hpp"
 #include "cli/actions.hpp"
 #include "cli/rest.hpp"
 #include "cli/table.hpp"
@@ -12,7 +14,12 @@ struct options : server_options {
   std::vector<std::string> words;
   std::string cluster = "default";
   std::size_t limit = 100;
+  std::string task, participants;
+  duration timeout = std::chrono::seconds(60);
 };
+
+// The server parks a request for this long at most; longer waits are several requests.
+constexpr duration one_wait = std::chrono::minutes(10);
 
 std::string base(options const& o) {
   return "/api/v1/clusters/" + percent_encoded(o.cluster) + "/barriers";
@@ -71,8 +78,33 @@ void show(json::value const& b, output_format output) {
   rows.print(std::cout);
 }
 
+int wait(rest& server, std::string const& path, std::string const& id, options const& o) {
+  using steady = std::chrono::steady_clock;
+  auto const end = steady::now() + o.timeout;
+  auto const who = "/wait?task=" + percent_encoded(o.task) +
+                   "&participants=" + percent_encoded(o.participants) + "&timeout=";
+  for (;;) {
+    auto const left = std::chrono::ceil<std::chrono::milliseconds>(end - steady::now());
+    auto const slice = std::clamp<duration>(left, duration(0), one_wait);
+    auto const got = server.send("POST", path + who + to_string(slice), {}, {},
+                                 slice + std::chrono::seconds(30));
+    bool const late = got.status == 504;
+    if (late && steady::now() < end) continue;
+    if (late)
+      throw command_error(exit_failed, "not everybody came to barrier '" + id + "' within " +
+                                           to_string(o.timeout) + ": " +
+                                           text_of(json::parse(got.body), "detail"));
+    if (!got.ok()) throw rest::problem(got);
+    if (o.output == output_format::json)
+      std::cout << got.body;
+    else
+      std::cout << "barrier " << for_terminal(id) << " has passed\n";
+    return exit_ok;
+  }
+}
+
 int run(options& o) {
-  action_words const words("barriers", o.words, {"list", "show", "cancel"});
+  action_words const words("barriers", o.words, {"list", "show", "cancel", "wait"});
   rest server(o.rest);
   if (words.action() == "list") {
     words.at_most(0);
@@ -85,6 +117,10 @@ int run(options& o) {
     show(server.get(path), o.output);
     return exit_ok;
   }
+  if (words.action() == "wait") {
+    if (o.task.empty()) throw words.wrong("--task is missing: whose place it is, such as worker:3");
+    return wait(server, path, words.rest()[0], o);
+  }
   auto const b = server.post(path + "/cancel", {});
   if (!printed_as_json(o.output, b))
     std::cout << "barrier " << for_terminal(words.rest()[0]) << " is cancelled\n";
@@ -94,16 +130,26 @@ int run(options& o) {
 }  // namespace
 
 void add_barriers(CLI::App& app, choice& chosen) {
-  auto const [verb, o] = add_verb(app, chosen, "barriers",
-                                  "List barriers, show who is missing at one, or cancel it", run);
-  add_action_words(*verb, o->words, "list | show ID | cancel ID", "What to do; without it: list");
+  auto const [verb, o] = add_verb(
+      app, chosen, "barriers", "List barriers, show who is missing, wait at one, cancel it", run);
+  add_action_words(*verb, o->words, "list | show ID | cancel ID | wait ID",
+                   "What to do; without it: list");
   add_cluster_option(*verb, o->cluster);
   verb->add_option("--limit", o->limit, "How many to list, running ones first")
       ->type_name("N")
       ->check(CLI::PositiveNumber.description(""))
       ->capture_default_str();
+  verb->add_option("--task", o->task,
+                   "wait: whose place is taken, a task that has no agent; registers nothing")
+      ->type_name("JOB:INDEX");
+  verb->add_option("--participants", o->participants,
+                   "wait: some tasks only, with commas, as all others name them; without it all")
+      ->type_name("TASKS");
+  add_duration(*verb, "--timeout", o->timeout, "wait: give up, and take the place back, after");
   add_server_options(*verb, *o);
-  verb->footer("Examples:\n  muster barriers\n  muster barriers show step_12 --cluster train");
+  verb->footer(
+      "Examples:\n  muster barriers\n  muster barriers show step_12 --cluster train\n"
+      "  muster barriers wait data_ready --cluster train --task worker:3 --timeout 60s");
 }
 
 }  // namespace muster::cli

@@ -21,6 +21,8 @@ struct options : server_options {
   bool insert = false, recursive = false;
 };
 
+// Of kv wait.
+constexpr duration wait_default = std::chrono::seconds(60);
 // The server parks a request for this long at most; longer waits are several requests.
 constexpr duration one_wait = std::chrono::seconds(30);
 
@@ -135,10 +137,11 @@ int waits(rest& server, action_words const& words, options const& o) {
 int run(options& o) {
   // A value that begins with a dash would pass for a flag.
   o.words.insert(o.words.end(), o.literal->begin(), o.literal->end());
-  action_words const words("kv", o.words, {"list", "get", "put", "delete", "waits"});
+  action_words const words("kv", o.words, {"list", "get", "put", "delete", "wait", "waits"});
   rest server(o.rest);
   if (words.action() == "list") return list(server, words, o);
-  if (words.action() == "get") return get(server, words, o);
+  if (words.action() == "wait" && !o.timeout) o.timeout = wait_default;
+  if (words.action() == "get" || words.action() == "wait") return get(server, words, o);
   if (words.action() == "put") return put(server, words, o);
   if (words.action() == "delete") return erase(server, words, o);
   return waits(server, words, o);
@@ -150,16 +153,18 @@ void add_kv(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
       add_verb(app, chosen, "kv", "List, read, write or delete the keys of a cluster", run);
   o->literal = &chosen.literal;
-  add_action_words(*verb, o->words,
-                   "list [PREFIX] | get KEY | put KEY VALUE | delete KEY | waits [PREFIX]",
-                   "What to do; without it: list");
+  add_action_words(
+      *verb, o->words,
+      "list [PREFIX] | get KEY | wait KEY | put KEY VALUE | delete KEY | waits [PREFIX]",
+      "What to do; without it: list");
   add_cluster_option(*verb, o->cluster);
-  add_duration(*verb, "--timeout", o->timeout, "get: wait this long for the key");
+  add_duration(*verb, "--timeout", o->timeout,
+               "get, wait: wait this long for the key; wait: 60s unless told");
   verb->add_flag("--insert", o->insert, "put: fail when the key exists");
   verb->add_flag("--recursive", o->recursive, "delete: also what is below the key");
   add_server_options(*verb, *o);
   verb->footer(
-      "Examples:\n  muster kv put config/steps 1000\n  muster kv get config/steps --timeout 30s\n"
+      "Examples:\n  muster kv put config/steps 1000\n  muster kv wait config/steps --timeout 30s\n"
       "  muster kv put model - < model.bin\n  muster kv put offset -- -5\n  muster kv delete "
       "config --recursive\n"
       "  muster kv waits");

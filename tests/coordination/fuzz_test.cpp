@@ -159,7 +159,8 @@ class madness {
       case 17:
         return s_.ask(get_alive_tasks{{}, task(), tasks()}, by);
       default:
-        return s_.ask(enter_barrier{{}, text(), number(), timeout(), task(), tasks()}, by);
+        return s_.ask(
+            enter_barrier{{}, text(), number(), timeout(), task(), tasks(), dice_.chance(30)}, by);
     }
   }
   void look() {

@@ -12,7 +12,7 @@ core::time_point clock_now() {
 }
 }  // namespace
 
-engine::engine(core::config config, std::uint32_t agents) {
+engine::engine(core::config config, std::uint32_t agents, core::coordination::limits limits) {
   auto const tell = [this](server::notice const& n) { events_.add(clock_now(), n); };
   server::hub_environment environment;
   environment.now = clock_now;
@@ -23,8 +23,7 @@ engine::engine(core::config config, std::uint32_t agents) {
   around.now = clock_now;
   around.arm = [this](core::time_point t) { coordination_deadline_ = t; };
   around.tell = tell;
-  coordination_ =
-      std::make_unique<server::coordination_hub>(core::coordination::limits{}, 42, around);
+  coordination_ = std::make_unique<server::coordination_hub>(limits, 42, around);
   core::coordination::cluster_spec spec;
   if (agents > 0) spec.jobs.push_back({"worker", agents});
   if (coordination_->create(spec)) (void)endpoints_.open(endpoints_.main());

@@ -8,8 +8,9 @@
 
 namespace muster::web::test {
 
-void web_fixture::start(web_options options, core::config config, std::uint32_t agents) {
-  engine_ = std::make_unique<engine>(config, agents);
+void web_fixture::start(web_options options, core::config config, std::uint32_t agents,
+                        core::coordination::limits limits) {
+  engine_ = std::make_unique<engine>(config, agents, limits);
   options.port = 0;
   if (options.boot == 0) options.boot = 0x9f27c0de51a3b8e4;
   server_ = std::make_unique<web_server>(options, *engine_);

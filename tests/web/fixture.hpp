@@ -21,7 +21,8 @@ namespace json = boost::json;
 class web_fixture : public ::testing::Test {
  protected:
   /// Before the first request; what is not called starts with the defaults.
-  void start(web_options options = {}, core::config config = {}, std::uint32_t agents = 0);
+  void start(web_options options = {}, core::config config = {}, std::uint32_t agents = 0,
+             core::coordination::limits limits = {});
   void TearDown() override;
 
   engine& core_engine() { return *engine_; }

@@ -20,6 +20,10 @@ muster::result<coordination::cluster_id> find_cluster(engine_services& services,
 /// A fault as the problem it is over REST.
 muster::status to_status(coordination::fault const& f);
 
+/// The service answers a little before its caller's deadline; asked for this much longer, it
+/// answers when the time is over.
+core::duration with_margin(core::duration timeout);
+
 /// Work for the engine, on the cluster that the path names: the value of `then(services, cluster)`.
 template <class Then>
 auto in_cluster(exchange const& ex, Then then) {

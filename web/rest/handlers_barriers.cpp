@@ -1,4 +1,6 @@
-// Barriers of a cluster: who is there, who is missing; an operator may cancel one.
+// Barriers of a cluster: who is there, who is missing; an operator may cancel one, and a script may
+// take a task's place at one.
+#include "base/text.hpp"
 #include "web/json/cluster_json.hpp"
 #include "web/rest/answers.hpp"
 #include "web/rest/cluster_access.hpp"
@@ -79,6 +81,97 @@ coro::task<response> cancel_barrier(web_context& context, exchange& ex) {
   return ask<std::string>(context, asking_cluster<std::string>(ex, std::move(cancel)), as_it_is());
 }
 
+// "worker:3" as the service knows it.
+muster::result<coordination::task_ref> task_named(coordination::cluster_spec const& spec,
+                                                  std::string_view text) {
+  auto const colon = std::min(text.rfind(':'), text.size());
+  auto const index = parse_number(text.substr(std::min(colon + 1, text.size())));
+  if (colon == 0 || !index || *index > INT64_MAX)
+    return muster::status{muster::code::invalid_argument,
+                          "expected a task such as worker:3, got '" + std::string(text) + "'"};
+  auto const task = spec.find(text.substr(0, colon), static_cast<std::int64_t>(*index));
+  if (task == coordination::no_task)
+    return muster::status{muster::code::not_found,
+                          "cluster '" + spec.name + "' has no task " + std::string(text)};
+  return coordination::task_ref{task, {}};
+}
+
+struct barrier_visit {
+  std::string id, task, participants;
+  std::chrono::milliseconds timeout{};
+};
+
+/// How it ended: a fault, or the use that has passed; or what was wrong with the question.
+struct visit_outcome {
+  coordination::fault_ptr fault;
+  std::int64_t counter = 0;
+  std::optional<problem> refusal;
+};
+
+visit_outcome refused_visit(std::string field, muster::status const& s) {
+  auto p = to_problem(s);
+  p.field = std::move(field);
+  return {nullptr, 0, std::move(p)};
+}
+
+// On the engine: puts the caller into the task's place, until it leaves or its time is up.
+void enter_barrier(engine_services& services, cluster_id c, barrier_visit const& v,
+                   answer_handle<muster::result<visit_outcome>> const& slot) {
+  auto const& spec = services.coordination.state().spec(c);
+  coordination::enter_barrier r;
+  r.visits = true;
+  r.id = v.id;
+  r.timeout = v.timeout;
+  r.from.deadline = services.coordination.now() + with_margin(v.timeout);
+  auto const task = task_named(spec, v.task);
+  if (!task) return slot->send(refused_visit("task", task.error()));
+  r.task = *task;
+  for (std::string_view rest = v.participants; !rest.empty();) {
+    auto const comma = std::min(rest.find(','), rest.size());
+    auto const one = task_named(spec, rest.substr(0, comma));
+    if (!one) return slot->send(refused_visit("participants", one.error()));
+    r.participants.push_back(*one);
+    rest.remove_prefix(std::min(comma + 1, rest.size()));
+  }
+  auto const call = services.coordination.ask(c, std::move(r), [slot](coordination::reply& got) {
+    auto const* counter = std::get_if<std::int64_t>(&got.body);
+    slot->send(visit_outcome{got.fault, counter ? *counter : 0, {}});
+  });
+  slot->when_left([c, call](engine_services& there) { there.coordination.forget(c, call); });
+}
+
+// A barrier that ended without everybody is a conflict, whatever broke it, an agent's time-out too;
+// that the caller's own time is up names no barrier, and neither does a service that stops.
+problem visit_problem(coordination::fault const& f) {
+  auto p = to_problem(to_status(f));
+  if (f.barrier) p.status = 409;
+  if (!f.barrier && f.code == muster::code::internal) p.status = 503;
+  if (!f.barrier && f.code == muster::code::invalid_argument) p.field = "id";
+  return p;
+}
+
+coro::task<response> wait_at_barrier(web_context& context, exchange& ex) {
+  query_check query(ex.req);
+  barrier_visit v{std::string(ex.req.capture("id")), std::string(query.text("task")),
+                  std::string(query.text("participants")), query.timeout()};
+  if (v.task.empty()) query.fail("task", "says whose place is taken, such as worker:3");
+  if (query.failed()) co_return problem_response(query.failure());
+  auto work = asking_cluster<visit_outcome>(
+      ex, [v](engine_services& services, cluster_id c, auto const& slot) {
+        enter_barrier(services, c, v, slot);
+      });
+  auto asking = context.engine.call<muster::result<visit_outcome>>(
+      std::move(work), v.timeout + context.options.timeouts.engine, &ex.peer());
+  auto const came = co_await std::move(asking);
+  if (!came) co_return problem_response(came.error());
+  if (came->refusal) co_return problem_response(*came->refusal);
+  if (came->fault) co_return problem_response(visit_problem(*came->fault));
+  co_return json_response(json_line([&](json_out& out) {
+    out.begin_object().key("id").string(v.id).key("counter").number(came->counter);
+    out.key("state").string("PASSED").end_object();
+  }));
+}
+
 }  // namespace
 
 void add_barrier_routes(std::vector<route>& to) {
@@ -89,6 +182,14 @@ void add_barrier_routes(std::vector<route>& to) {
                    "One barrier with everyone who arrived and everyone who is missing"));
   to.push_back(post("/api/v1/clusters/{cluster}/barriers/{id}/cancel", cancel_barrier,
                     "cancelBarrier", "End a running barrier; all its callers get CANCELLED"));
+  to.push_back(
+      post("/api/v1/clusters/{cluster}/barriers/{id}/wait", wait_at_barrier, "waitAtBarrier",
+           "Take the place of a task that has no agent, until all have come; a client that "
+           "leaves is withdrawn"));
+  to.back().query = {
+      {"task", query_kind::text, "whose place, such as worker:3; required"},
+      {"participants", query_kind::text, "worker:0,worker:3 for some tasks; without it all"},
+      timeout_parameter};
 }
 
 }  // namespace muster::web

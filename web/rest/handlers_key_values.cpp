@@ -37,13 +37,6 @@ muster::status no_key(engine_services& services, cluster_id c, std::string const
           "cluster '" + services.coordination.state().spec(c).name + "' has no key '" + key + "'"};
 }
 
-// The service answers a little before its caller's deadline; asked for this much longer, it answers
-// when the time is over.
-core::duration with_margin(core::duration timeout) {
-  return timeout + std::clamp<core::duration>(timeout / 19, std::chrono::milliseconds(50),
-                                              std::chrono::seconds(1));
-}
-
 response value_response(core::blob value) {
   response r;
   r.content_type = is_utf8(value.view()) ? "text/plain; charset=utf-8" : "application/octet-stream";

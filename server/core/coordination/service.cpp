@@ -109,7 +109,8 @@ void service::call_gone(time_point now, call_id call, effects& fx) {
 void service::withdraw(call_id call, waiting_call const& w) {
   switch (w.kind) {
     case wait_kind::barrier:
-      return step_out(barriers_.at(w.barrier()), w.task);
+      step_out(barriers_.at(w.barrier()), w.task);
+      return barriers_.undo_if_void(w.barrier(), now_);
     case wait_kind::key:
       return store_.withdraw(w.key(), call);
     case wait_kind::poll:
@@ -150,7 +151,9 @@ void service::answer_early(call_id call) {
   auto const text = failures_.with_cause(early_text(*calls_.find(call)));
   auto const w = calls_.take(call);
   withdraw(call, w);
-  if (w.kind == wait_kind::barrier) barriers_.note_gave_up(w.barrier(), w.task);
+  if (auto const* b = w.kind == wait_kind::barrier ? barriers_.find(w.barrier()) : nullptr;
+      b && b->running && b->deadline != never)
+    barriers_.note_gave_up(w.barrier(), w.task);
   answer(call, task_fault(w.task, code::deadline_exceeded, text));
 }
 

@@ -24,7 +24,8 @@ void service::on(enter_barrier& r) {
             .counter = r.counter,
             .timeout = r.timeout,
             .task = t,
-            .begins_again = t != no_task && roster_[t].recoverable && r.counter == 0};
+            .begins_again = r.visits || (t != no_task && roster_[t].recoverable && r.counter == 0),
+            .visits = r.visits};
   std::string stranger;
   if (!r.participants.empty()) {
     auto const unknown =
@@ -112,7 +113,10 @@ void service::enter(caller const& from, arrival a, task_ref const& who, std::str
     auto const f =
         fit == arrival_fit::miscounted ? mismatch(b, a, who) : misuse(b, a, fit, who, stranger);
     answer(from.call, f);
-    if (b.running) end_barrier(n, f);
+    if (b.running && a.visits)
+      barriers_.undo_if_void(n, now_);
+    else if (b.running)
+      end_barrier(n, f);
     return;
   }
   if (!b.running) {

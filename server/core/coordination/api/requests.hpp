@@ -129,6 +129,9 @@ struct enter_barrier {
   duration timeout{};
   task_ref task;
   std::vector<task_ref> participants;  ///< empty: the whole cluster
+  /// A visitor has no agent: it joins whichever use of the barrier there is, its time-out and its
+  /// mistakes are its own, and a use that only visitors came to and left was none.
+  bool visits = false;
 };
 
 struct cancel_barrier {

@@ -31,11 +31,12 @@ struct barrier {
   bool told_stuck = false;
   bool missing_stale = true;  // `missing` no longer says who has not come
   fault_ptr result;           // of an ended one; null: passed
+  fault_ptr result_before;    // of the use before this one
   task_index first = no_task;
   std::size_t arrived_count = 0;
   time_point started{};
-  time_point waiting_since{};  // since then somebody has been waiting without a break
-  time_point deadline = never;
+  time_point waiting_since{};   // since then somebody has been waiting without a break
+  time_point deadline = never;  // while only visitors have come
   time_point ended{};
   time_point due = never;  // its place among the deadlines
   std::shared_ptr<participants const> who;
@@ -64,8 +65,8 @@ struct barrier {
   template <class Archive>
   void walk(Archive& a) {
     a(number, id, counter, purpose, whole_cluster, running, told_stuck, missing_stale, result,
-      first, arrived_count, started, waiting_since, deadline, ended, due, who, calls, gave_up,
-      gave_up_count, missing, missing_at);
+      result_before, first, arrived_count, started, waiting_since, deadline, ended, due, who, calls,
+      gave_up, gave_up_count, missing, missing_at);
   }
 };
 

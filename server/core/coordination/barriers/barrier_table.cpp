@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "base/check.hpp"
 
@@ -16,6 +17,11 @@ std::shared_ptr<participants const> all_of(task_index size) {
   auto who = std::make_shared<participants>(size);
   std::iota(who->begin(), who->end(), task_index{0});
   return who;
+}
+
+time_point after(time_point now, duration timeout) {
+  constexpr duration far = std::chrono::hours(24 * 365 * 10);
+  return now + std::min(timeout, far);
 }
 
 }  // namespace
@@ -60,7 +66,7 @@ barrier& barrier_table::start(arrival const& a, std::int64_t counter, time_point
   b.purpose = a.purpose;
   b.running = true;
   b.told_stuck = false;
-  b.result = nullptr;
+  b.result_before = std::exchange(b.result, nullptr);
   b.first = no_task;
   b.arrived_count = 0;
   b.gave_up_count = 0;
@@ -69,8 +75,7 @@ barrier& barrier_table::start(arrival const& a, std::int64_t counter, time_point
   b.calls.assign(b.who->size(), {});
   b.gave_up.assign(b.who->size(), false);
   b.started = b.waiting_since = now;
-  auto const far = std::chrono::hours(24 * 365 * 10);
-  b.deadline = now + std::min<duration>(a.timeout, far);
+  b.deadline = a.visits ? never : after(now, a.timeout);
   schedule(b);
   return b;
 }
@@ -111,8 +116,10 @@ bool barrier_table::arrive(barrier_number n, arrival const& a, call_id call, tim
     // Callers of a registration that nobody waits for any more do not shorten the next attempt.
     if (b.purpose == barrier_purpose::registration) b.deadline = now + a.timeout;
   }
+  auto const first_agent = b.deadline == never && !a.visits;
+  if (first_agent) b.deadline = after(now, a.timeout);
   if (++b.arrived_count == b.who->size()) return true;
-  if (b.arrived_count == 1) schedule(b);
+  if (b.arrived_count == 1 || first_agent) schedule(b);
   return false;
 }
 
@@ -134,23 +141,39 @@ barrier_end barrier_table::end(barrier_number n, fault_ptr result, time_point no
   auto& b = all_.at(n);
   check(b.running, "a barrier ends once");
   b.result = std::move(result);
-  b.ended = now;
   barrier_end e{b.instance(), b.purpose, b.result, b.who, {}};
   e.waiters.reserve(b.arrived_count);
   for (std::size_t i = 0; i < b.calls.size(); ++i)
     if (b.calls[i] != call_id{}) e.waiters.push_back({b.calls[i], (*b.who)[i]});
+  finish(b, now);
+  return e;
+}
+
+void barrier_table::undo_if_void(barrier_number n, time_point now) {
+  auto& b = all_.at(n);
+  if (!b.running || b.arrived_count > 0 || b.deadline != never) return;
+  b.result = std::move(b.result_before);
+  if (--b.counter >= 0) return finish(b, now);
   set_due(b, never);
+  running_.erase(b.place);
+  by_id_.erase(b.id);
+  all_.take(n);
+}
+
+// The oldest may be forgotten for it.
+void barrier_table::finish(barrier& b, time_point now) {
+  set_due(b, never);
+  b.ended = now;
   b.running = false;
   std::vector<call_id>().swap(b.calls);
   std::vector<bool>().swap(b.gave_up);
   std::string().swap(b.missing);
   finished_.splice(finished_.end(), running_, b.place);
-  if (finished_.size() <= limits_.finished_barriers_max || finished_.front() == n) return e;
+  if (finished_.size() <= limits_.finished_barriers_max || finished_.front() == b.number) return;
   forgetful_ = true;
   by_id_.erase(all_.at(finished_.front()).id);
   all_.take(finished_.front());
   finished_.pop_front();
-  return e;
 }
 
 // Its end, or the time to say that it is stuck.

@@ -8,6 +8,8 @@
 //   (unknown) --open--> running --end--> finished --open: the next instance--> running
 //        ^                                   |
 //        \-------------- forgotten ----------/
+//
+// A use begun by visitors has no deadline until an agent comes, and is undone when all have left.
 #pragma once
 
 #include <functional>
@@ -34,6 +36,7 @@ struct arrival {
   task_index task = no_task;
   /// A task that may have restarted and counts from 0 again: it joins whatever instance there is.
   bool begins_again = false;
+  bool visits = false;                                // see enter_barrier
   std::shared_ptr<participants const> who = nullptr;  // null: the whole cluster
   bool with_strangers = false;  // it names a participant that the cluster does not have
   barrier_purpose purpose = barrier_purpose::user;
@@ -92,6 +95,8 @@ class barrier_table {
   /// One that stepped out was answered shortly before its deadline; it came, so those who are
   /// missing are still the same.
   void note_gave_up(barrier_number n, task_index t);
+  /// If only visitors came, and have gone, it is as if the use had not begun.
+  void undo_if_void(barrier_number n, time_point now);
   /// Null: passed. REQUIRES: running.
   barrier_end end(barrier_number n, fault_ptr result, time_point now);
 
@@ -117,6 +122,7 @@ class barrier_table {
   barrier& start(arrival const& a, std::int64_t counter, time_point now);
   std::shared_ptr<participants const> kept(std::shared_ptr<participants const> who);
   void schedule(barrier& b);
+  void finish(barrier& b, time_point now);
   void set_due(barrier& b, time_point due);
   void rebuild();
   std::string broken(barrier const& b) const;
