@@ -62,7 +62,7 @@ inline void PrintTo(disconnect const& d, std::ostream* out) {
 inline void PrintTo(outcome const& o, std::ostream* out) {
   *out << "token " << o.token << " of session " << raw(o.session) << ": ";
   if (o.ok) return PrintTo(o.value, out);
-  PrintTo(o.failure, out);
+  PrintTo(*o.failure, out);
 }
 inline void PrintTo(session_notice const& n, std::ostream* out) {
   *out << n.kind << " in session " << raw(n.session);

@@ -190,14 +190,14 @@ void holding_client::on_outcome(core::outcome const& o) {
   if (it == pending_.end())
     throw violation("closure " + std::to_string(o.token) + " ended twice, or was never scheduled");
   auto const value = o.value.view();
-  bool const dropped = !o.ok && o.failure.kind == core::failure_kind::cancelled &&
-                       o.failure.message.find("was released") != std::string::npos;
+  bool const dropped = !o.ok && o.failure->kind == core::failure_kind::cancelled &&
+                       o.failure->message.find("was released") != std::string::npos;
   if (dropped && it->second.asked < 2) throw violation("a value was dropped before it was told");
   if (o.ok && it->second.wanted && value != value_for(it->second.spec.args))
     throw violation("closure " + std::to_string(o.token) + " has the value of another");
   if (o.ok && !it->second.wanted && !value.empty())
     throw violation("a value that nobody wants was sent");
-  ++(o.ok ? succeeded : o.failure.kind == core::failure_kind::cancelled ? cancelled : failed);
+  ++(o.ok ? succeeded : o.failure->kind == core::failure_kind::cancelled ? cancelled : failed);
   bool const wanted = it->second.wanted;
   if (wanted && o.ok) values_.emplace(o.token, value);
   pending_.erase(it);

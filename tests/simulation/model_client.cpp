@@ -164,7 +164,7 @@ void model_client::on_outcome(core::outcome const& o) {
     throw violation("closure " + std::to_string(o.token) + " ended twice, or was never scheduled");
   if (o.ok && std::string(o.value.view()).substr(2) != std::to_string(o.token))
     throw violation("closure " + std::to_string(o.token) + " has the value of another");
-  ++(o.ok ? succeeded : o.failure.kind == core::failure_kind::cancelled ? cancelled : failed);
+  ++(o.ok ? succeeded : o.failure->kind == core::failure_kind::cancelled ? cancelled : failed);
 }
 
 void model_client::on_notice(core::notice_kind n) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -83,8 +84,8 @@ struct outcome {
   std::uint64_t token = 0;
   bool ok = true;
   blob value;
-  core::failure failure;
-  closure_id closure{};  // of a holding session: the record that stays
+  std::optional<core::failure> failure{};  // unless ok; most have none to carry or to clear
+  closure_id closure{};                    // of a holding session: the record that stays
 
   bool operator==(outcome const&) const = default;
 };

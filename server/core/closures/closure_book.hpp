@@ -90,8 +90,8 @@ class closure_book {
 
 // What every closure goes through is inline: a call each would be felt.
 
-inline slot closure_book::create(session_number n, closure_spec& spec, std::uint32_t lane,
-                                 time_point now) {
+[[gnu::always_inline]] inline slot closure_book::create(session_number n, closure_spec& spec,
+                                                        std::uint32_t lane, time_point now) {
   auto& t = tallies_[n];
   slot const c = records_.allocate(n);
   auto& r = records_[c];
@@ -107,7 +107,7 @@ inline slot closure_book::create(session_number n, closure_spec& spec, std::uint
   return c;
 }
 
-inline void closure_book::start(slot c, worker_number w, time_point now) {
+[[gnu::always_inline]] inline void closure_book::start(slot c, worker_number w, time_point now) {
   auto& r = records_[c];
   check(r.state == closure_state::queued && !r.deferred(), "only a queued closure is dispatched");
   auto& t = tallies_[r.owner];
@@ -120,7 +120,8 @@ inline void closure_book::start(slot c, worker_number w, time_point now) {
   ++t.counts.running, ++counts_.running, ++f.running;
 }
 
-inline closure_book::ended closure_book::finish(slot c, closure_state as, time_point now) {
+[[gnu::always_inline]] inline closure_book::ended closure_book::finish(slot c, closure_state as,
+                                                                       time_point now) {
   auto& r = records_[c];
   ended const was{r.state == closure_state::running};
   auto& t = tallies_[r.owner];

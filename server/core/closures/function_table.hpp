@@ -41,12 +41,12 @@ class function_table {
     auto const id = function_id{static_cast<std::uint32_t>(entries_.size())};
     entries_.push_back({});
     entries_.back().name = name;
-    ids_.emplace(entries_.back().name, id);
+    learn(entries_.back());
     return id;
   }
 
-  function_entry& operator[](function_id f) { return entries_[raw(f)]; }
-  function_entry const& operator[](function_id f) const { return entries_[raw(f)]; }
+  function_entry& operator[](function_id f) { return *by_id_[raw(f)]; }
+  function_entry const& operator[](function_id f) const { return *by_id_[raw(f)]; }
   bool knows(function_id f) const { return raw(f) < entries_.size(); }
   std::deque<function_entry> const& all() const { return entries_; }
 
@@ -55,14 +55,20 @@ class function_table {
     a(entries_);
     if constexpr (Archive::loading) {
       ids_.clear();
-      for (std::size_t i = 0; i < entries_.size(); ++i)
-        ids_.emplace(entries_[i].name, function_id{static_cast<std::uint32_t>(i)});
+      by_id_.clear();
+      for (auto& f : entries_) learn(f);
     }
   }
 
  private:
+  void learn(function_entry& f) {
+    ids_.emplace(f.name, function_id{static_cast<std::uint32_t>(by_id_.size())});
+    by_id_.push_back(&f);
+  }
+
   config const& config_;
   std::deque<function_entry> entries_;  // a deque keeps the names, and views of them, in place
+  std::vector<function_entry*> by_id_;  // look-up in a deque divides
   std::unordered_map<std::string_view, function_id> ids_;
 };
 

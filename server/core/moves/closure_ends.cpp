@@ -9,6 +9,21 @@
 
 namespace muster::core {
 
+void closure_life::unlink(slot c) {
+  auto& r = closures_[c];
+  if (r.worker != worker_number{}) {
+    auto& w = scheduler_.of(r.worker);
+    scheduler_.let_go(w, c);
+    scheduler_.update(w);
+  } else if (r.deferred()) {
+    scheduler_.end_deferral(c);
+    if (r.delayed)
+      step_.alarms.clear(r.details->start_at, alarm_kind::start, raw(closures_.id_of(c)));
+  } else if (r.state == closure_state::queued) {
+    scheduler_.unqueue(c);
+  }
+}
+
 // What follows from an end, in this order: the calls that wait for it, its alarm, its gang, what it
 // used, who waits for its value; then its session's kind decides what becomes of the record.
 void closure_life::finish(slot c, closure_state as) {

@@ -50,7 +50,8 @@ void closure_intake::fail_all(session& s, std::vector<closure_spec>& specs, fail
   for (auto& spec : specs) {
     if (repeat(s, spec.token)) continue;
     if (!book_.functions.knows(spec.function)) {  // no place in any queue
-      step_.fx.outcomes.push_back({s.id, spec.token, false, {}, {kind, "", why, "", "", 0}, {}});
+      step_.fx.outcomes.push_back(
+          {s.id, spec.token, false, {}, failure{kind, "", why, "", "", 0}, {}});
       continue;
     }
     spec.extras = nullptr;

@@ -20,11 +20,14 @@ void closure_life::assign(seat& w, slot c) {
   places_.hold(r.place);
   scheduler_.hold(w, c);
   if (auto& s = sessions_.of(r.owner); s.full) flow_.relieve(s);
-  step_.fx.assignments.push_back({closures_.id_of(c), r.attempt, r.function, r.args});
+  auto& a = step_.fx.assignments.emplace_back();
+  a.closure = closures_.id_of(c);
+  a.attempt = r.attempt;
+  a.function = r.function;
+  a.args = r.args;
   if (r.details && r.details->extras) {
-    step_.fx.assignments.back().inputs = r.details->inputs;
-    if (r.details->inputs || !r.details->extras->per_worker.empty())
-      step_.fx.assignments.back().extras = r.details->extras;
+    a.inputs = r.details->inputs;
+    if (r.details->inputs || !r.details->extras->per_worker.empty()) a.extras = r.details->extras;
   }
   scheduler_.reserve(w, c);
 }
@@ -77,21 +80,6 @@ void closure_life::put_back_closure(worker& w, slot c, bool suspect, loss const&
   }
   r.details->start_at = step_.now + pause;
   enqueue(c);
-}
-
-void closure_life::unlink(slot c) {
-  auto& r = closures_[c];
-  if (r.deferred()) {
-    scheduler_.end_deferral(c);
-    if (r.delayed)
-      step_.alarms.clear(r.details->start_at, alarm_kind::start, raw(closures_.id_of(c)));
-  } else if (r.state == closure_state::queued) {
-    scheduler_.unqueue(c);
-  } else if (r.worker != worker_number{}) {
-    auto& w = scheduler_.of(r.worker);
-    scheduler_.let_go(w, c);
-    scheduler_.update(w);
-  }
 }
 
 void closure_life::succeed(slot c, blob value) {

@@ -31,11 +31,6 @@ void session_flow::set_age_alarm(session& s, time_point kept_since) {
   step_.alarms.set(s.age_alarm, alarm_kind::value_age, raw(s.id));
 }
 
-void session_flow::settle_later(session& s) {
-  if (idle(s) && (s.sealed || s.stopping || s.closed || !s.joins.empty()))
-    sessions_.settle_later(s);
-}
-
 void session_flow::hold_back(session& s) {
   if (sessions_.hold_back(s)) step_.metrics.full_since = step_.now;
 }

@@ -27,7 +27,10 @@ class session_flow {
   void set_age_alarm(session& s, time_point kept_since);
   /// What follows when nothing of a session is left happens at the end of the step, so that no move
   /// finds its session gone.
-  void settle_later(session& s);
+  void settle_later(session& s) {
+    if (idle(s) && (s.sealed || s.stopping || s.closed || !s.joins.empty()))
+      sessions_.settle_later(s);
+  }
   /// A stream is told to hold back, or needs to no more.
   void hold_back(session& s);
   void end_hold(session& s);

@@ -166,7 +166,7 @@ void session_requests::append(core::schedule& e) {
                                      spec.token,
                                      false,
                                      {},
-                                     {failure_kind::cancelled, "", wrong.message, "", "", 0},
+                                     failure{failure_kind::cancelled, "", wrong.message, "", "", 0},
                                      {}});
     return;
   }

@@ -34,9 +34,10 @@ outcome value_keeping::outcome_of(slot c) const {
   if (!o.ok) o.failure = r.details->failure;
   if (r.where != value_place::gone) return o;
   o.ok = false;
-  o.failure.kind = failure_kind::cancelled;
-  o.failure.message = texts_.released_text(id);
-  o.failure.attempt = r.attempt;
+  if (!o.failure) o.failure.emplace();
+  o.failure->kind = failure_kind::cancelled;
+  o.failure->message = texts_.released_text(id);
+  o.failure->attempt = r.attempt;
   return o;
 }
 
@@ -132,7 +133,7 @@ void value_keeping::tell_readers(closure_id id, value_store::reading reading, bl
     o.token = reading.token;
     o.ok = value != nullptr;
     if (value) o.value = *value;
-    if (!o.ok) o.failure = {failure_kind::cancelled, "", why, "", "", 0};
+    if (!o.ok) o.failure = core::failure{failure_kind::cancelled, "", why, "", "", 0};
   }
 }
 

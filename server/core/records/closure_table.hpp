@@ -155,7 +155,8 @@ class closure_table {
     auto& r = (*this)[s];
     check(r.owner != session_number{}, "a closure is released once");
     auto const generation = next_generation(r.generation);
-    r = closure_record{};
+    std::destroy_at(&r);
+    std::construct_at(&r);
     r.generation = generation;
     r.finished = note.at;
     r.why_released = note.why;

@@ -40,10 +40,7 @@ class place_table {
   void release(std::uint32_t id) {
     if (id == none) return;
     check(places_[id].references > 0, "a place is released as often as it was held");
-    if (--places_[id].references == 0) {
-      places_[id] = {};
-      free_.push_back(id);
-    }
+    if (--places_[id].references == 0) forget(id);
   }
   place const& operator[](std::uint32_t id) const { return places_[id]; }
   std::uint32_t used() const { return static_cast<std::uint32_t>(places_.size()); }
@@ -54,6 +51,11 @@ class place_table {
   }
 
  private:
+  [[gnu::noinline]] void forget(std::uint32_t id) {  // seldom: keeps `release` small
+    places_[id] = {};
+    free_.push_back(id);
+  }
+
   std::vector<place> places_;
   std::vector<std::uint32_t> free_;
 };

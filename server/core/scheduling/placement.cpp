@@ -50,9 +50,7 @@ void placement::remove(seat& w) {
   classes_.erase(class_key(c.functions, c.satisfied));
 }
 
-void placement::update(seat& w) {
-  auto const wanted = w.wanted();
-  if (wanted == w.ready) return;
+void placement::stand(seat& w, readiness wanted) {
   auto& c = *w.placed;
   if (w.ready == readiness::idle) c.idle.remove(w);
   if (w.ready == readiness::ahead) c.ahead.remove(w);

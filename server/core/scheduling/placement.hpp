@@ -75,7 +75,9 @@ class placement {
   }
   void remove(seat& w);
   /// After any change of what the worker holds, its window or its draining.
-  void update(seat& w);
+  void update(seat& w) {
+    if (auto const wanted = w.wanted(); wanted != w.ready) stand(w, wanted);
+  }
 
   void push_back(session_queue& s, slot c);
   void push_front(session_queue& s, slot c);
@@ -129,6 +131,8 @@ class placement {
   placement_class& make_class(class_key key, std::uint32_t index);
   void announce(session_queue& s, placement_class& c);
   void announce(session_queue& s, lane const& l);
+  /// Moves it into the ring of `wanted`.
+  void stand(seat& w, readiness wanted);
   void mark(placement_class& c);
   /// Up to `max` closures of `s` that `c` can run, highest priority first, then lowest order; fewer
   /// where another lane of the session comes first, one where it takes resources.

@@ -8,7 +8,7 @@ namespace muster::server {
 
 void to_wire(core::outcome const& o, bool holding, proto::outbox<v1::SessionResponse>& out) {
   auto const value = o.value.view();
-  auto const bytes = o.ok ? value.size() : o.failure.message.size() + o.failure.traceback.size();
+  auto const bytes = o.ok ? value.size() : o.failure->message.size() + o.failure->traceback.size();
   auto& m = out.add_entry(bytes + 16);
   int const position = m.token_size();
   m.add_token(o.token);
@@ -18,7 +18,7 @@ void to_wire(core::outcome const& o, bool holding, proto::outbox<v1::SessionResp
   if (o.ok) return;
   auto& f = *m.add_failure();
   f.set_position(static_cast<std::uint32_t>(position));
-  to_wire(o.failure, f);
+  to_wire(*o.failure, f);
 }
 
 void to_wire(core::session_notice const& from, v1::Notice& to) {

@@ -39,11 +39,12 @@ TEST(streaming, the_first_error_is_noticed_and_ends_what_is_queued) {
   auto const s = c.stream();
   auto const t = c.schedule(s, {"f", "f", "f"});
   c.fail(w, c.held(w)[0], "first");
-  EXPECT_EQ(c.fx().outcomes,
-            (std::vector{
-                outcome{s, t[0], false, {}, {failure_kind::user, "", "first", "", "worker:0", 1}},
-                outcome{s, t[1], false, {}, cancelled(after_failure)},
-                outcome{s, t[2], false, {}, cancelled(after_failure)}}));
+  EXPECT_EQ(
+      c.fx().outcomes,
+      (std::vector{
+          outcome{s, t[0], false, {}, failure{failure_kind::user, "", "first", "", "worker:0", 1}},
+          outcome{s, t[1], false, {}, cancelled(after_failure)},
+          outcome{s, t[2], false, {}, cancelled(after_failure)}}));
   EXPECT_EQ(c.noticed(s), (notices{notice_kind::failed, notice_kind::drained}));
 }
 
@@ -82,7 +83,7 @@ TEST(streaming, the_next_generation_starts_clean_and_reports_its_own_error) {
     EXPECT_EQ(c.sent(w).size(), 1u);
     EXPECT_FALSE(c.job(s).error);
     c.fail(w, c.held(w)[0], "error " + std::to_string(generation));
-    EXPECT_EQ(c.fx().outcomes.at(0).failure.message, "error " + std::to_string(generation));
+    EXPECT_EQ(c.fx().outcomes.at(0).failure->message, "error " + std::to_string(generation));
     EXPECT_EQ(c.noticed(s), (notices{notice_kind::failed, notice_kind::drained}));
   }
 }

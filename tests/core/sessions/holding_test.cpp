@@ -90,7 +90,7 @@ TEST_F(holding_session, an_input_that_was_released_fails_only_its_closure) {
   auto const s2 = c.open({}, holding_values(continue_all())).id;
   c.step(core::schedule{{}, s2, std::move(bad)});
   ASSERT_EQ(c.fx().outcomes.size(), 1u);
-  EXPECT_EQ(c.fx().outcomes[0].failure.kind, failure_kind::input);
+  EXPECT_EQ(c.fx().outcomes[0].failure->kind, failure_kind::input);
   EXPECT_EQ(c.held(w).size(), 1u);
 }
 
@@ -124,8 +124,8 @@ TEST_F(holding_session, a_closure_of_an_older_generation_does_not_run) {
   c.fail(w, id(t[0]));
   again(100, 1);
   ASSERT_EQ(c.fx().outcomes.size(), 1u);
-  EXPECT_EQ(c.fx().outcomes[0].failure.kind, failure_kind::cancelled);
-  EXPECT_EQ(c.fx().outcomes[0].failure.message,
+  EXPECT_EQ(c.fx().outcomes[0].failure->kind, failure_kind::cancelled);
+  EXPECT_EQ(c.fx().outcomes[0].failure->message,
             "scheduled before the end of generation 1 was seen");
   EXPECT_EQ(id(100), closure_id{});
   again(101, 2);
@@ -137,7 +137,7 @@ TEST_F(holding_session, a_known_token_of_an_older_generation_repeats_its_own_out
   c.fail(w, id(t[0]), "first");
   again(t[0], 1);
   ASSERT_EQ(c.fx().outcomes.size(), 1u);
-  EXPECT_EQ(c.fx().outcomes[0].failure.message, "first");
+  EXPECT_EQ(c.fx().outcomes[0].failure->message, "first");
 }
 
 // A client that goes and comes.
@@ -245,7 +245,7 @@ TEST_F(holding_session, held_values_have_a_limit_and_going_over_it_is_an_error_o
   k.succeed(worker, k.core.closure_of(h, tok[0]), "\"123456789\"");
   k.schedule(h, {"f", "f"});
   EXPECT_EQ(k.noticed(h), (notices{notice_kind::failed, notice_kind::drained}));
-  EXPECT_EQ(k.fx().outcomes.at(0).failure.message,
+  EXPECT_EQ(k.fx().outcomes.at(0).failure->message,
             "held values take 11 bytes (11 of them this session's), the limit is 10: release "
             "RemoteValues");
   k.ask(release(h, tok));

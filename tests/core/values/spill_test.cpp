@@ -282,7 +282,7 @@ TEST_F(spilled_session, an_outcome_whose_value_was_dropped_says_why_and_is_not_r
   c.step(core::schedule{{}, session, {again}});
   ASSERT_EQ(c.fx().outcomes.size(), 1u);
   EXPECT_FALSE(c.fx().outcomes[0].ok);
-  EXPECT_EQ(c.fx().outcomes[0].failure.kind, failure_kind::cancelled);
+  EXPECT_EQ(c.fx().outcomes[0].failure->kind, failure_kind::cancelled);
   EXPECT_TRUE(c.fx().assignments.empty());
 }
 
