@@ -149,6 +149,8 @@ void coordinator_session::take_outcomes(v1::SessionResponse const& m) {
 void coordinator_session::end_one(std::uint64_t token, closure_record& r) {
   r.ended = true;
   --unfinished_;
+  for (auto const& weak : cuts_)
+    if (auto const c = weak.lock(); c && token <= c->last_token) --c->left;
   for (auto& w : std::exchange(r.waiters, {})) ready_.push_back(std::move(w));
   r.args = {};
   r.options.reset();

@@ -55,8 +55,14 @@ class coordinator_session final : public client_session {
   /// once it is ready.
   closure_record converted(request const& r) const;
   std::uint64_t add(closure_record added, request r, std::uint64_t gang);
-  bool joined() const {
-    return ended_ || (generation_.settled() && (generation_.failed() || unfinished_ == 0));
+  /// What a join waits for: what was scheduled before it, whatever others schedule meanwhile.
+  struct cut {
+    std::uint64_t last_token = 0;
+    std::size_t left = 0;  // of those up to it
+  };
+  std::shared_ptr<cut const> cut_here();
+  bool joined(cut const& c) const {
+    return ended_ || (generation_.settled() && (generation_.failed() || c.left == 0));
   }
   bool created(std::uint64_t token) const;
   void throw_if_over() const override;
@@ -87,6 +93,7 @@ class coordinator_session final : public client_session {
   std::unordered_map<std::uint64_t, built_record> built_;
   std::uint64_t last_token_ = 0;
   std::size_t unfinished_ = 0;
+  std::vector<std::weak_ptr<cut>> cuts_;  // of the joins that wait, one a call
 
   closure_writer writer_;
   std::uint32_t out_generation_ = 0;  // of the message that is filled

@@ -18,9 +18,17 @@ void coordinator_session::raise_pending() {
   throw_if_over();
 }
 
+std::shared_ptr<coordinator_session::cut const> coordinator_session::cut_here() {
+  std::erase_if(cuts_, [](auto const& c) { return c.expired(); });
+  auto made = std::make_shared<cut>(cut{last_token_, unfinished_});
+  cuts_.push_back(made);
+  return made;
+}
+
 bool coordinator_session::join(milliseconds timeout) {
   lock held(mutex_);
-  if (!changed_.wait_for(held, timeout, [this] { return joined(); })) return false;
+  auto const mine = cut_here();
+  if (!changed_.wait_for(held, timeout, [&] { return joined(*mine); })) return false;
   raise_pending();
   return true;
 }
@@ -28,7 +36,12 @@ bool coordinator_session::join(milliseconds timeout) {
 boost::asio::awaitable<bool> coordinator_session::async_join(milliseconds timeout) {
   auto const self = shared_from_this();
   auto const end = clock::now() + timeout;
-  auto const over = [this] { return joined(); };
+  std::shared_ptr<cut const> mine;
+  {
+    lock held(mutex_);
+    mine = cut_here();
+  }
+  auto const over = [this, mine] { return joined(*mine); };
   for (;;) {
     {
       lock held(mutex_);

@@ -108,5 +108,21 @@ TEST(parameter_server_failure, ends_the_process_with_the_status_asked_for) {
   unsetenv("TF_CLIENT_NON_FATAL_RESTART_EXIT_CODE");
 }
 
+TEST_F(coordinator, join_does_not_wait_for_what_is_scheduled_after_it) {
+  auto const before = c->with({.delay = milliseconds(200)}).schedule<int>("add", 1, 1);
+  boost::asio::io_context context;
+  auto joining = boost::asio::co_spawn(context, c->async_join(), boost::asio::use_future);
+  context.poll();  // it waits now
+  auto const after = c->schedule<int>("gate");
+  context.run_for(std::chrono::seconds(60));
+  ASSERT_EQ(joining.wait_for(milliseconds(0)), std::future_status::ready) << "it waits for both";
+  EXPECT_TRUE(joining.get());
+  EXPECT_EQ(before.fetch(), 2);
+  EXPECT_EQ(after.status(), value_status::not_ready);
+  EXPECT_FALSE(c->join(milliseconds(10))) << "a join that comes later waits for it";
+  g.release();
+  EXPECT_TRUE(c->join());
+}
+
 }  // namespace
 }  // namespace muster::test

@@ -119,7 +119,8 @@ class cluster_coordinator {
     return async_create(request_of(function, args...));
   }
 
-  /// Waits until nothing is left. False: not within `timeout`. Errors: the pending error,
+  /// Waits until nothing is left of what was scheduled before the call; what other threads schedule
+  /// meanwhile does not delay it. False: not within `timeout`. Errors: the pending error,
   /// unavailable_error.
   bool join(milliseconds timeout = detail::for_ever);
   boost::asio::awaitable<bool> async_join(milliseconds timeout = detail::for_ever);
