@@ -37,6 +37,7 @@ struct duration_key {
   core::duration cluster_spec::*field;
 };
 constexpr duration_key durations[] = {{"heartbeat_timeout", &cluster_spec::heartbeat_timeout},
+                                      {"connection_grace", &cluster_spec::connection_grace},
                                       {"register_timeout", &cluster_spec::register_timeout},
                                       {"shutdown_timeout", &cluster_spec::shutdown_timeout},
                                       {"stuck_after", &cluster_spec::stuck_after}};
@@ -87,7 +88,8 @@ muster::status set_key(cluster_spec& spec, std::string_view part) {
     return {};
   }
   return wrong(part,
-               "known keys are heartbeat_timeout, register_timeout, shutdown_timeout, stuck_after, "
+               "known keys are heartbeat_timeout, connection_grace, register_timeout, "
+               "shutdown_timeout, stuck_after, "
                "recoverable, allow_reconnect, register_barrier, renew, type");
 }
 

@@ -25,7 +25,7 @@ struct grpc_server_options {
   int response_bytes_max = 64 << 20;
   // A dead peer without a FIN is noticed after the sum of these two.
   std::chrono::milliseconds keepalive_time{10'000};
-  std::chrono::milliseconds keepalive_timeout{10'000};
+  std::chrono::milliseconds keepalive_timeout{30'000};
   // Clients may ping this often without data before they are told off.
   std::chrono::milliseconds client_ping_interval_min{5'000};
 };

@@ -10,7 +10,8 @@ namespace {
 
 struct options : server_options {
   std::vector<std::string> words;
-  std::optional<duration> heartbeat_timeout, register_timeout, shutdown_timeout, stuck_after;
+  std::optional<duration> heartbeat_timeout, connection_grace, register_timeout, shutdown_timeout,
+      stuck_after;
   std::vector<std::string> recoverable_jobs;
   bool recoverable = false, allow_reconnect = false, no_renew = false, no_register_barrier = false;
 };
@@ -65,7 +66,8 @@ void print(json::value const& c, output_format output) {
             << "jobs          " << text_of(c, "jobs") << '\n'
             << (next.is_null() ? "" : "next run      " + json::serialize(next) + "\n")
             << "tasks         " << agents_in_short(field_of(c, "tasks")) << '\n'
-            << "timeouts      heartbeat " << ms_text(c, "heartbeat_timeout_ms") << ", register "
+            << "timeouts      heartbeat " << ms_text(c, "heartbeat_timeout_ms")
+            << ", connection closed " << ms_text(c, "connection_grace_ms") << ", register "
             << ms_text(c, "register_timeout_ms") << ", shutdown "
             << ms_text(c, "shutdown_timeout_ms") << '\n'
             << "barriers      " << text_of(field_of(g, "barriers"), "running") << " running\n"
@@ -98,6 +100,7 @@ std::string declaration(action_words const& words, options const& o) {
     if (d) body[field] = to_string(*d);
   };
   time("heartbeat_timeout", o.heartbeat_timeout);
+  time("connection_grace", o.connection_grace);
   time("register_timeout", o.register_timeout);
   time("shutdown_timeout", o.shutdown_timeout);
   time("stuck_after", o.stuck_after);
@@ -148,6 +151,9 @@ void add_clusters(CLI::App& app, choice& chosen) {
                    "What to do; without it: list");
   add_duration(*verb, "--heartbeat-timeout", o->heartbeat_timeout,
                "create: silent for longer, an agent is in error (100s)");
+  add_duration(*verb, "--connection-grace", o->connection_grace,
+               "create: an agent whose connection was closed is dead when nothing is heard of it "
+               "for this long; 0: judged by heartbeats alone (3s)");
   add_duration(*verb, "--register-timeout", o->register_timeout,
                "create: how long agents wait for each other at the start (60m)");
   add_duration(*verb, "--shutdown-timeout", o->shutdown_timeout,

@@ -56,6 +56,7 @@ coordination::cluster_spec read_cluster(json_check& check, json_ref const& body)
                        {"jobs", [&](auto& at) { read_jobs(check, at, s); }},
                        {"recoverable_jobs", [&](auto& at) { recoverable_jobs = at; }},
                        {"heartbeat_timeout", time(s.heartbeat_timeout)},
+                       {"connection_grace", time(s.connection_grace)},
                        {"register_timeout", time(s.register_timeout)},
                        {"shutdown_timeout", time(s.shutdown_timeout)},
                        {"stuck_after", time(s.stuck_after)},

@@ -150,7 +150,8 @@ constexpr std::string_view schemas = R"({
 "Cluster":{"type":"object","required":["name"],"additionalProperties":false,"properties":{
  "name":{"type":"string","pattern":"^[A-Za-z0-9_.-]{1,128}$"},"type":{"type":"string"},
  "jobs":{"type":"object","additionalProperties":{"type":"integer","minimum":1}},
- "heartbeat_timeout":{"type":"string"},"register_timeout":{"type":"string"},
+ "heartbeat_timeout":{"type":"string"},"connection_grace":{"type":"string"},
+ "register_timeout":{"type":"string"},
  "shutdown_timeout":{"type":"string"},"stuck_after":{"type":"string"},
  "recoverable":{"type":"boolean"},"recoverable_jobs":{"type":"array","items":{"type":"string"}},
  "allow_reconnect":{"type":"boolean"},"register_barrier":{"type":"boolean"},

@@ -30,6 +30,7 @@ service::service(cluster_spec const& spec, limits const& l, generation g)
       watches_(spec.jobs.size() + 1, l.watch_interval),
       devices_(spec.size()),
       polls_(spec.size()),
+      closed_(spec.size()),
       wording_(spec_, roster_) {}
 
 void service::begin(time_point now, effects& fx) {
@@ -44,7 +45,10 @@ void service::perform(time_point now, request& r, effects& fx) {
   auto const route = [this](auto& q) {
     if (refused(q.from)) return;
     if constexpr (requires { q.task; })
-      if (q.task.index != no_task) roster_.seen(q.task.index, now_);
+      if (q.task.index != no_task) {
+        roster_.seen(q.task.index, now_);
+        closed_.heard(q.task.index, now_);
+      }
     on(q);
   };
   if (auto* registration = std::get_if<register_task>(&r))
@@ -102,7 +106,12 @@ void service::tell(severity s, remark_kind kind, std::string about, std::string 
 void service::call_gone(time_point now, call_id call, effects& fx) {
   begin(now, fx);
   if (calls_.find(call) == nullptr) return;
-  withdraw(call, calls_.take(call));
+  auto const w = calls_.take(call);
+  withdraw(call, w);
+  // A poll ends by its answer or with the connection: nobody else takes it back.
+  if (w.kind == wait_kind::poll && spec_.connection_grace > duration::zero() &&
+      roster_[w.task].state == agent_state::connected)
+    closed_.note(w.task, now);
 }
 
 // What the call waited for goes on without it.
@@ -162,9 +171,12 @@ void service::tick(time_point now, effects& fx) {
   begin(now, fx);
   if (stopped_) return;
   // What the tasks sent meanwhile may still be on its way: each has the time of one beat for it.
-  if (next_deadline() != never && late > limits_.stall_grace)
+  if (next_deadline() != never && late > limits_.stall_grace) {
     roster_.forgive(late, spec_.heartbeat_timeout / 2, now);
+    closed_.begin_again(now);
+  }
   check_heartbeats();
+  check_connections();
   while (barriers_.next_due() <= now) barrier_due(barriers_.first_due());
   while (calls_.next_deadline() <= now) answer_early(calls_.first());
   if (watches_.due() <= now) flush_watches();
@@ -173,6 +185,7 @@ void service::tick(time_point now, effects& fx) {
 time_point service::next_deadline() const {
   if (stopped_) return never;
   auto next = std::min({barriers_.next_due(), calls_.next_deadline(), watches_.due()});
+  if (closed_.oldest() != never) next = std::min(next, closed_.oldest() + spec_.connection_grace);
   if (roster_.connected() > 0) {
     auto const oldest = roster_.oldest_heartbeat() + spec_.heartbeat_timeout;
     next = std::min(next, std::max(oldest, next_check_));

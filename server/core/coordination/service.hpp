@@ -16,7 +16,8 @@
 //   3. A barrier ends: it is forgotten or remembered; what that means to the tasks is carried on (1
 //      or 2, for the service's own barriers); its callers are answered, in order of their tasks.
 //   4. A task connects, fails, leaves or is replaced: watchers are told some milliseconds later.
-// A tick looks at heartbeats, then barriers, then waiting calls, then watchers.
+// A tick looks at heartbeats and closed connections, then barriers, then waiting calls, then
+// watchers.
 #pragma once
 
 #include "server/core/coordination/api/requests.hpp"
@@ -25,6 +26,7 @@
 #include "server/core/coordination/errors/faults.hpp"
 #include "server/core/coordination/generation_views.hpp"
 #include "server/core/coordination/groups/task_watches.hpp"
+#include "server/core/coordination/tasks/closed_connections.hpp"
 #include "server/core/coordination/wording.hpp"
 
 namespace muster::core::coordination {
@@ -89,8 +91,8 @@ class service {
   /// Between steps. The declaration and the limits are the owner's.
   template <class Archive>
   void walk(Archive& a) {
-    a(roster_, barriers_, store_, calls_, watches_, alive_, devices_, failures_, polls_, started_,
-      ended_, next_check_, stopped_);
+    a(roster_, barriers_, store_, calls_, watches_, alive_, devices_, failures_, polls_, closed_,
+      started_, ended_, next_check_, stopped_);
   }
 
  private:
@@ -165,6 +167,7 @@ class service {
   void reconnect(register_task const& r);
   void refuse_registration(register_task const& r, std::string why);
   void check_heartbeats();
+  void check_connections();
   bool mark_error(task_index t, fault_ptr const& f);
   void fail_tasks(std::vector<task_error> const& errors, fault_ptr const& told);
   void fail_everybody(std::string const& message);
@@ -215,6 +218,7 @@ class service {
   device_exchange devices_;
   failure_record failures_;
   error_polls polls_;
+  closed_connections closed_;
   wording wording_;
 
   time_point started_{};

@@ -70,6 +70,7 @@ void service::reconnect(register_task const& r) {
   }
   roster_.identify(t, r.incarnation, r.peer);
   roster_.beat(t, now_);
+  closed_.forget(t);
   answer(r.from.call, incarnation());
 }
 
@@ -81,6 +82,7 @@ void service::refuse_registration(register_task const& r, std::string why) {
 }
 
 void service::connect(task_index t, core::incarnation i) {
+  closed_.forget(t);
   if (roster_[t].ever_connected && roster_[t].incarnation != i) forget_asked(t);
   // Who comes back from an error lives on in a generation that has failed: that was before its
   // time.
@@ -160,6 +162,30 @@ void service::check_heartbeats() {
   for (std::size_t i = 0; i < std::min<std::size_t>(overdue.size(), 8); ++i)
     all += (i ? ", " : "\nOverdue as well: ") + wording_.described(overdue[i], now_);
   fail_tasks(errors, task_fault(silent.front(), code::unavailable, failures_.with_cause(all)));
+}
+
+// Who dies at one moment is told of as one, as above.
+void service::check_connections() {
+  constexpr duration together = std::chrono::milliseconds(100);
+  auto const grace = spec_.connection_grace;
+  if (closed_.oldest() == never || closed_.oldest() + grace > now_) return;
+  std::vector<task_error> errors;
+  std::string all = "The connections of the following tasks were closed:";
+  for (auto const t : closed_.take(now_ - grace + std::min(together, grace))) {
+    if (roster_[t].state != agent_state::connected) continue;
+    auto const who = wording_.described(t, now_);
+    if (errors.size() < 20) all += "\n" + who;
+    errors.push_back(
+        {t, task_fault(t, code::unavailable,
+                       "Task " + who + ": its connection was closed, and nothing was " +
+                           "heard of it for " + wording::seconds(grace) +
+                           ". Its process has crashed or was killed.")});
+  }
+  if (errors.empty()) return;
+  if (errors.size() > 20) all += "\nand " + std::to_string(errors.size() - 20) + " more";
+  all += "\nNothing was heard of them for " + wording::seconds(grace) +
+         ". Their processes have crashed or were killed.";
+  fail_tasks(errors, task_fault(errors.front().task, code::unavailable, failures_.with_cause(all)));
 }
 
 // The first failure of a generation that counts is its cause; all later ones are casualties.
@@ -268,6 +294,7 @@ void service::on(poll_for_error& r) {
   if (full()) return refuse_full(r.from);
   cancel_poll(t, "there is a more recent poll of the same task.");
   polls_.add(t, r.from.call);
+  closed_.forget(t);
   // No deadline: the poll must outlive everything; it ends with the caller, the task or the
   // service.
   park({.call = r.from.call}, wait_kind::poll, t, 0);

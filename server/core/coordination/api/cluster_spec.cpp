@@ -67,11 +67,14 @@ status validate(cluster_spec const& spec) {
   // Sums of a time of day and one of these stay far from the end of time.
   constexpr duration longest = std::chrono::hours(24 * 365 * 10);
   for (auto const& [field, value] : {std::pair("heartbeat_timeout", spec.heartbeat_timeout),
+                                     std::pair("connection_grace", spec.connection_grace),
                                      std::pair("register_timeout", spec.register_timeout),
                                      std::pair("shutdown_timeout", spec.shutdown_timeout),
                                      std::pair("stuck_after", spec.stuck_after)})
     if (value > longest) return bad(std::string(field) + ": must not be above ten years");
   if (spec.heartbeat_timeout <= duration::zero()) return bad("heartbeat_timeout: must be positive");
+  if (spec.connection_grace < duration::zero())
+    return bad("connection_grace: must not be negative");
   if (spec.register_timeout <= duration::zero()) return bad("register_timeout: must be positive");
   if (spec.shutdown_timeout < duration::zero())
     return bad("shutdown_timeout: must not be negative");

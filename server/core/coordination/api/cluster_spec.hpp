@@ -27,6 +27,9 @@ struct cluster_spec {
   /// Agents beat twice as often as *their* timeout says: this must not be shorter than theirs
   /// (JAX: 100 s unless the program sets it).
   duration heartbeat_timeout = std::chrono::seconds(100);
+  /// Nothing is heard of a task for this long after its connection was closed while it polled for
+  /// errors: its process is dead, whatever heartbeat_timeout says. Zero: off.
+  duration connection_grace = std::chrono::seconds(3);
   duration register_timeout = std::chrono::minutes(60);
   /// Zero: leaving is not a barrier.
   duration shutdown_timeout = std::chrono::minutes(5);
