@@ -129,6 +129,22 @@ void add_logging(CLI::App& verb, server::configuration& c) {
       ->default_str("text");
 }
 
+std::vector<std::string> jobs_of(std::string const& text) {
+  constexpr std::size_t jobs_max = 64;
+  std::vector<std::string> jobs;
+  auto words = std::istringstream(text);
+  for (std::string job; std::getline(words, job, ',');) {
+    if (job.empty() || job.find_first_of(": ;=") != std::string::npos)
+      throw CLI::ValidationError("--stateful-jobs", "'" + job + "' is no name of a job");
+    jobs.push_back(std::move(job));
+  }
+  if (jobs.size() > jobs_max)
+    throw CLI::ValidationError(
+        "--stateful-jobs",
+        std::to_string(jobs.size()) + " jobs, the limit is " + std::to_string(jobs_max));
+  return jobs;
+}
+
 void add_limits(CLI::App& verb, server::configuration& c) {
   add_duration(verb, "--heartbeat-timeout", c.core.heartbeat_timeout,
                "A worker silent for this long is lost");
@@ -160,6 +176,14 @@ void add_limits(CLI::App& verb, server::configuration& c) {
           "Time-out reported by a function that is fatal to its session; 0: the first")
       ->type_name("N")
       ->default_str("workers/10");
+  verb.add_option_function<std::string>(
+          "--stateful-jobs",
+          [&c](std::string const& text) { c.core.stateful_jobs = jobs_of(text); },
+          "Jobs whose tasks hold state, such as parameter servers: closures go there by name "
+          "alone, "
+          "and who relied on one that is lost is told; empty: none")
+      ->type_name("JOB[,JOB...]")
+      ->default_str("ps");
   add_duration(verb, "--transient-window", c.core.transient_window,
                "Older reports of lost dependencies and time-outs do not count");
   add_duration(verb, "--session-grace", c.core.session_grace,

@@ -34,23 +34,25 @@ struct coordinator::state {
   value_store values{closures, step.config};
   core::watchdog watchdog{step.config.watchdog};
   transient_failures failures{step.config};
+  stateful_tasks stateful{step.config};
 
   release_texts texts{step, closures, builds, sessions, values};
   session_flow flow{step, closures, book, sessions};
   value_keeping keeping{step, closures, sessions, values, texts, flow};
-  closure_life life{step,   closures, places, book,     scheduler, roster,
-                    builds, sessions, values, watchdog, flow,      keeping};
+  closure_life life{step,     closures, places,   book,     scheduler, roster, builds,
+                    sessions, values,   watchdog, stateful, flow,      keeping};
   build_orders building{step,     closures, book,  scheduler, roster, builds,
                         sessions, builders, texts, flow,      life};
-  closure_intake intake{step,   closures, book, scheduler, builds, rebuilders,
-                        values, texts,    flow, keeping,   life};
-  session_ends ends{step,     closures, book, scheduler, sessions, values,
-                    failures, texts,    flow, keeping,   life,     building};
+  closure_intake intake{step,   closures, book,  scheduler, builds,  rebuilders,
+                        values, stateful, texts, flow,      keeping, life};
+  session_ends ends{step,     closures, book, scheduler, sessions, values,  failures,
+                    stateful, texts,    flow, keeping,   life,     building};
   session_requests requests{step, closures, book, scheduler, sessions, values, texts,
                             flow, keeping,  life, building,  intake,   ends};
-  worker_events workers{step,   closures, places,   book, scheduler,
-                        roster, builds,   sessions, life, building};
-  worker_answers answers{step, closures, scheduler, roster, sessions, failures, life, workers};
+  worker_events workers{step,   closures, places,   book, scheduler, roster,
+                        builds, sessions, stateful, life, building};
+  worker_answers answers{step,     closures, scheduler, roster, sessions,
+                         failures, stateful, life,      workers};
   hand_out handing{step, closures, book, scheduler, roster, builds, watchdog, life, building};
   explainer explain{step, closures, places, book, scheduler, roster, values, texts, workers};
 
@@ -85,7 +87,7 @@ template <class Archive>
 void coordinator::walk(Archive& a) {
   auto& st = *state_;
   a(st.step, st.closures, st.places, st.book, st.sessions, st.scheduler, st.roster, st.builds);
-  a(st.values, st.watchdog, st.failures, st.keeping, st.due);
+  a(st.values, st.watchdog, st.failures, st.stateful, st.keeping, st.due);
 }
 
 }  // namespace muster::core

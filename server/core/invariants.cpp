@@ -95,6 +95,7 @@ std::string coordinator::state::stray_alarm() const {
     timed += s->lease_alarm != never;
     timed += s->age_alarm != never;
   }
+  timed += stateful.away();
   for (auto const& [id, g] : scheduler.gangs.all())
     timed += g.impatient_at != never && !g.impatient;
   return timed == step.alarms.size() ? std::string() : broken("alarms", step.alarms.size(), timed);
@@ -132,8 +133,8 @@ std::string coordinator::violated_invariant() const {
   for (auto const& wrong :
        {st.book.invalid(), st.scheduler.invalid(!st.step.stopping), st.roster.invalid(),
         st.sessions.invalid(), st.values.invalid(), st.builds.invalid(), st.failures.invalid(),
-        st.watchdog.invalid(), st.misplaced_closure(), st.stray_alarm(), st.mismatch(),
-        st.leaked_place(), st.miscounted_per_worker()})
+        st.watchdog.invalid(), st.stateful.invalid(), st.misplaced_closure(), st.stray_alarm(),
+        st.mismatch(), st.leaked_place(), st.miscounted_per_worker()})
     if (!wrong.empty()) return wrong;
   return {};
 }

@@ -37,11 +37,15 @@ session_spec by_call(session_spec s) {
 
 std::string cluster::idle_beside_work() const {
   if (stopped_ || choosy_) return {};  // the core's invariants look closer
+  auto const& stateful = core.configuration().stateful_jobs;
+  auto const holds_state = [&](std::string const& job) {
+    return std::find(stateful.begin(), stateful.end(), job) != stateful.end();
+  };
   for (auto const& f : core.functions()) {
     if (f.queued == 0 || f.workers == 0) continue;
     for (auto const& t : core.tasks(0, ~std::size_t{}, {}).items)
       if ((t.state == task_state::connected || t.state == task_state::late) && !t.draining &&
-          !t.away && t.starts_at <= now_ && t.running < t.slots &&
+          !t.away && t.starts_at <= now_ && t.running < t.slots && !holds_state(t.job) &&
           std::find(t.functions.begin(), t.functions.end(), f.name) != t.functions.end())
         return t.job + ":" + std::to_string(t.index) + " is idle and '" + f.name + "' is queued";
   }

@@ -19,7 +19,7 @@ struct coordinator_options {
   bool continue_on_error = false;
   /// Closures queued at the server. Full: schedule waits. 0: the server's default.
   std::uint64_t queue_capacity = 0;
-  /// A closure that loses its worker this often fails. 0: the server's default.
+  /// A closure that loses its worker this often fails. 0: it is tried for ever.
   std::uint32_t max_worker_failures = 0;
   bool unlimited_worker_failures = false;
   /// Share of the workers beside the weights of others that have work: 1 to 1000.

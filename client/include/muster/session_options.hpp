@@ -17,7 +17,7 @@ struct session_options {
   bool continue_on_error = false;
   /// Closures queued at the server; while it is full, the server does not read. 0: its default.
   std::uint64_t queue_capacity = 0;
-  /// A closure that loses its worker this often fails. 0: the server's default.
+  /// A closure that loses its worker this often fails. 0: it is tried for ever.
   std::uint32_t max_worker_failures = 0;
   bool unlimited_worker_failures = false;
 

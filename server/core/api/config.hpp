@@ -55,6 +55,11 @@ struct config {
   /// Empty: any job, any index.
   std::vector<std::pair<std::string, std::uint32_t>> declared_jobs{};
 
+  /// Jobs whose tasks hold state, such as parameter servers: closures go there by name alone, and
+  /// when such a task is lost, the sessions that relied on it end. Lost: another incarnation took
+  /// its place, it said good-bye, or it was away for longer than reconnect_grace.
+  std::vector<std::string> stateful_jobs{"ps"};
+
   /// A dead or departed task stays listed this long, then its row is forgotten.
   duration task_retention = std::chrono::minutes(10);
   /// Rows of tasks. Full: the oldest dead row makes room, else the worker is refused.

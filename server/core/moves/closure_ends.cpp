@@ -230,6 +230,8 @@ void closure_life::built(slot c, stream_id on) {
   part.state = value_state::ready;
   part.since = step_.now;
   if (r.state != closure_state::succeeded) part.error = r.details->failure;
+  if (auto* owner = sessions_.find(v->owner))
+    stateful_.use(owner->number, {w->task->job, w->task->index});
   scheduler_.set_built(scheduler_.of((*w).number), v->id, true);
   scheduler_.reconsider(scheduler_.of((*w).number));
 }

@@ -68,6 +68,7 @@ std::string closure_intake::take_extras(slot c, std::shared_ptr<closure_extras c
   auto& d = closures_[c].with_details();
   d.extras = std::move(extras);
   life_.use_per_worker(x);
+  stateful_.use(closures_[c].owner, {x.options.task_job, x.options.task_index});
   if (!x.options.gang.empty()) d.gang = scheduler_.gangs.join(x.options.gang, closures_.id_of(c));
   auto const id = closures_.id_of(c);
   if (x.options.delay > duration{}) d.start_at = step_.now + x.options.delay;

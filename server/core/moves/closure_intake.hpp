@@ -28,8 +28,8 @@ class closure_intake {
  public:
   closure_intake(step_frame& step, closure_table& closures, closure_book& book,
                  core::scheduler& scheduler, component_builds& builds, session& rebuilders,
-                 value_store& values, release_texts& texts, session_flow& flow,
-                 value_keeping& keeping, closure_life& life)
+                 value_store& values, stateful_tasks& stateful, release_texts& texts,
+                 session_flow& flow, value_keeping& keeping, closure_life& life)
       : step_(step),
         closures_(closures),
         book_(book),
@@ -37,6 +37,7 @@ class closure_intake {
         builds_(builds),
         rebuilders_(rebuilders),
         values_(values),
+        stateful_(stateful),
         texts_(texts),
         flow_(flow),
         keeping_(keeping),
@@ -75,6 +76,7 @@ class closure_intake {
   component_builds& builds_;
   session& rebuilders_;
   value_store& values_;
+  stateful_tasks& stateful_;
   release_texts& texts_;
   session_flow& flow_;
   value_keeping& keeping_;

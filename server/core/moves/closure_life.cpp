@@ -15,6 +15,7 @@ void closure_life::assign(seat& w, slot c) {
   bool const again = r.details && r.details->ready_at != time_point{};
   step_.metrics.queue_wait.add(step_.now - (again ? r.details->ready_at : r.created));
   book_.start(c, w.number, step_.now);
+  if (w.by_name_only) stateful_.use(r.owner, {w.job, w.index});
   places_.release(r.place);
   r.place = roster_.of(w.number).place;
   places_.hold(r.place);
@@ -95,11 +96,39 @@ void closure_life::fail(slot c, closure_state as, core::failure f) {
   if (first) s.first_error = f;
   r.with_details().failure = std::move(f);
   finish(c, as);
-  if (first && s.spec.on_error == on_error::fail_fast && !s.stopping) {
-    if (s.streaming())
-      step_.fx.notices.push_back({s.id, notice_kind::failed, s.generation, *s.first_error});
-    stop_session(s, "an earlier closure of " + text(s.id) + " failed");
+  if (first && s.spec.on_error == on_error::fail_fast && !s.stopping)
+    fail_session(s, *s.first_error, "an earlier closure of " + text(s.id) + " failed");
+}
+
+void closure_life::fail_session(session& s, core::failure f, std::string_view why, bool all_fail) {
+  s.first_error = std::move(f);
+  if (s.streaming())
+    step_.fx.notices.push_back({s.id, notice_kind::failed, s.generation, *s.first_error});
+  auto const error = *s.first_error;  // the session's own may be raised, and gone, meanwhile
+  stop_session(s, why, all_fail ? &error : nullptr);
+}
+
+void closure_life::lose_state(stateful_tasks::task_key const& t, std::string const& why) {
+  auto const users = stateful_.take_users(t);
+  if (auto const number = stateful_.number_of(t))
+    if (auto const at = stateful_.lose(t); at != never)
+      step_.alarms.clear(at, alarm_kind::state_lost, number);
+  auto const name = t.first + ":" + std::to_string(t.second);
+  auto const lost = name + " is lost with its state: " + why;
+  std::size_t ended = 0;
+  for (auto const n : users) {
+    auto& s = sessions_.of(n);
+    bool const own = s.id == session_id{};  // of the core
+    if (own || s.terminal() || s.stopping || s.closed) continue;
+    ++ended;
+    fail_session(s, {failure_kind::dependency_lost, "", "UNAVAILABLE: " + lost, "", "", 0, {name}},
+                 lost, true);
   }
+  if (ended > 0)
+    step_.fx.remarks.push_back({remark_kind::dependency_lost, name,
+                                "its state is lost (" + why + "); " + std::to_string(ended) +
+                                    (ended == 1 ? " session" : " sessions") +
+                                    " that relied on it ended"});
 }
 
 void closure_life::cancel(slot c, std::string_view why) {
@@ -120,12 +149,13 @@ void closure_life::ask_to_stop(slot c) {
 
 // Queued closures end at once; running ones are asked and answer in their own time, so when the
 // session has drained nothing of it executes any more.
-void closure_life::stop_session(session& s, std::string_view why) {
+void closure_life::stop_session(session& s, std::string_view why, core::failure const* with) {
+  auto const end = [&](slot c) { with ? fail(c, closure_state::failed, *with) : cancel(c, why); };
   s.stopping = true;
   auto const& q = scheduler_.queue(s.number);
   for (auto const& l : q.lanes)
-    while (l.queue.size > 0) cancel(l.queue.front, why);
-  while (q.deferred.size > 0) cancel(q.deferred.front, why);
+    while (l.queue.size > 0) end(l.queue.front);
+  while (q.deferred.size > 0) end(q.deferred.front);
   if (flow_.of(s).counts.running > 0)
     for (auto const& [stream, w] : scheduler_.seats())
       for (slot c = w->holds.front; c != no_slot; c = closures_[c].next)

@@ -19,6 +19,7 @@
 #include "server/core/moves/step_frame.hpp"
 #include "server/core/moves/value_keeping.hpp"
 #include "server/core/per_worker/component_builds.hpp"
+#include "server/core/policies/stateful_tasks.hpp"
 #include "server/core/policies/watchdog.hpp"
 #include "server/core/records/closure_table.hpp"
 #include "server/core/records/place_table.hpp"
@@ -34,7 +35,7 @@ class closure_life {
   closure_life(step_frame& step, closure_table& closures, place_table& places, closure_book& book,
                core::scheduler& scheduler, worker_roster& roster, component_builds& builds,
                session_table& sessions, value_store& values, core::watchdog& watchdog,
-               session_flow& flow, value_keeping& keeping)
+               stateful_tasks& stateful, session_flow& flow, value_keeping& keeping)
       : step_(step),
         closures_(closures),
         places_(places),
@@ -45,6 +46,7 @@ class closure_life {
         sessions_(sessions),
         values_(values),
         watchdog_(watchdog),
+        stateful_(stateful),
         flow_(flow),
         keeping_(keeping) {}
 
@@ -56,7 +58,13 @@ class closure_life {
   void fail(slot c, closure_state as, core::failure f);
   void cancel(slot c, std::string_view why);
   void ask_to_stop(slot c);
-  void stop_session(session& s, std::string_view why);
+  /// `with`: what its queued closures fail with; else they are cancelled.
+  void stop_session(session& s, std::string_view why, core::failure const* with = nullptr);
+  /// It stops for this error; `all_fail`: which is also that of each queued closure. REQUIRES:
+  /// neither terminal nor stopping.
+  void fail_session(session& s, core::failure f, std::string_view why, bool all_fail = false);
+  /// The task's state is lost: the sessions that relied on it end. It is forgotten.
+  void lose_state(stateful_tasks::task_key const& t, std::string const& why);
   void forget(slot c, release_reason why);
   void forget_held(slot c, release_reason why = release_reason::client);
   void fail_doomed();
@@ -107,6 +115,7 @@ class closure_life {
   session_table& sessions_;
   value_store& values_;
   core::watchdog& watchdog_;
+  stateful_tasks& stateful_;
   session_flow& flow_;
   value_keeping& keeping_;
 };

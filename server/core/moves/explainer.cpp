@@ -120,10 +120,9 @@ std::string explainer::explain(slot c, time_point now) const {
       if (auto const later = starting(r.function); !later.empty())
         return queued + later + "." + moved;
       auto const requirement = scheduler_.lane_of(c).requirement;
-      if (requirement != 0)
-        if (auto const why = scheduler_.unmet(f.name, r.function, scheduler_.required(requirement));
-            !why.empty())
-          return queued + why + "." + moved;
+      auto const needs = requirement == 0 ? core::requirement{} : scheduler_.required(requirement);
+      if (auto const why = scheduler_.unmet(f.name, r.function, needs); !why.empty())
+        return queued + why + "." + moved;
       return queued + plural(f.workers, "worker") + " with '" + f.name +
              "' are busy or about to be served; the function has " + plural(f.queued, "closure") +
              " queued and " + std::to_string(f.running) + " running." + moved;

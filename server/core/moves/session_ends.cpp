@@ -46,18 +46,14 @@ void session_ends::expire_session(session& s) {
   s.deadline = never;
   if (s.terminal() || s.stopping) return;
   auto const limit = std::chrono::duration_cast<std::chrono::milliseconds>(s.spec.deadline);
-  s.first_error = core::failure{
-      failure_kind::timeout,
-      "",
-      "the deadline of " + std::to_string(limit.count()) + " ms passed with " +
-          std::to_string(flow_.of(s).counts.queued + flow_.of(s).counts.blocked) +
-          " closures waiting and " + std::to_string(flow_.of(s).counts.running) + " running",
-      "",
-      "",
-      0};
-  if (s.streaming())
-    step_.fx.notices.push_back({s.id, notice_kind::failed, s.generation, *s.first_error});
-  life_.stop_session(s, "the deadline of " + text(s.id) + " passed");
+  life_.fail_session(
+      s,
+      {failure_kind::timeout, "",
+       "the deadline of " + std::to_string(limit.count()) + " ms passed with " +
+           std::to_string(flow_.of(s).counts.queued + flow_.of(s).counts.blocked) +
+           " closures waiting and " + std::to_string(flow_.of(s).counts.running) + " running",
+       "", "", 0},
+      "the deadline of " + text(s.id) + " passed");
 }
 
 join_reply session_ends::joined(session const& s) const {
@@ -101,6 +97,7 @@ void session_ends::settle(session& s) {
       s.raised_generation = s.generation;
     }
     s.first_error.reset();
+    stateful_.forget(s.number);
     ++s.generation;
   }
   answer_drained(s);
@@ -148,6 +145,7 @@ void session_ends::release_session(session& s, release_reason why) {
   values_.close(s.number);
   book_.close(s.number);
   failures_.forget(s.number);
+  stateful_.forget(s.number);
   sessions_.erase(s, why, step_.now);
 }
 

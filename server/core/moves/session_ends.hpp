@@ -26,8 +26,9 @@ class session_ends {
  public:
   session_ends(step_frame& step, closure_table& closures, closure_book& book,
                core::scheduler& scheduler, session_table& sessions, value_store& values,
-               transient_failures& failures, release_texts& texts, session_flow& flow,
-               value_keeping& keeping, closure_life& life, build_orders& building)
+               transient_failures& failures, stateful_tasks& stateful, release_texts& texts,
+               session_flow& flow, value_keeping& keeping, closure_life& life,
+               build_orders& building)
       : step_(step),
         closures_(closures),
         book_(book),
@@ -35,6 +36,7 @@ class session_ends {
         sessions_(sessions),
         values_(values),
         failures_(failures),
+        stateful_(stateful),
         texts_(texts),
         flow_(flow),
         keeping_(keeping),
@@ -65,6 +67,7 @@ class session_ends {
   session_table& sessions_;
   value_store& values_;
   transient_failures& failures_;
+  stateful_tasks& stateful_;
   release_texts& texts_;
   session_flow& flow_;
   value_keeping& keeping_;

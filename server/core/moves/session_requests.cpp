@@ -96,7 +96,9 @@ void session_requests::open(open_session& e) {
   fresh.capacity = spec.queue_capacity == 0 ? step_.config.queue_capacity : spec.queue_capacity;
   fresh.max_worker_failures = spec.unlimited_worker_failures ? 0
                               : spec.max_worker_failures     ? spec.max_worker_failures
-                                                             : step_.config.max_worker_failures;
+                              : spec.delivery == delivery::job
+                                  ? step_.config.max_worker_failures
+                                  : 0;  // a client's program waits for it, however long it takes
   fresh.spec = std::move(spec);
   fresh.sealed = fresh.is_job() && !fresh.spec.open;
   fresh.created = step_.now;

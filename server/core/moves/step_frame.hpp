@@ -27,6 +27,7 @@ enum class alarm_kind : std::uint8_t {
   worker_return,     ///< a closure waits no longer for a worker that is away
   worker_start,      ///< a worker's staggered start
   gang,              ///< a gang has waited long enough
+  state_lost,        ///< a task that holds state has been away for too long
   value_age,         ///< a finished job, or the oldest value a session holds, is too old
 };
 

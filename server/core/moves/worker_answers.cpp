@@ -42,6 +42,7 @@ void worker_answers::dependency_lost(worker& w, slot c, failure f) {
   std::string names;
   for (auto const& [name, reports] : verdict.counts) {
     names = list(std::move(names), name);
+    stateful_.use(closures_[c].owner, name);
     step_.fx.remarks.push_back({remark_kind::dependency_lost, name,
                                 "reported by " + by + ", " + std::to_string(reports) + " of " +
                                     std::to_string(limit) + " times within " + window + ": " +

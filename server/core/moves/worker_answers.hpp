@@ -22,13 +22,14 @@ class worker_answers {
  public:
   worker_answers(step_frame& step, closure_table& closures, core::scheduler& scheduler,
                  worker_roster& roster, session_table& sessions, transient_failures& failures,
-                 closure_life& life, worker_events& workers)
+                 stateful_tasks& stateful, closure_life& life, worker_events& workers)
       : step_(step),
         closures_(closures),
         scheduler_(scheduler),
         roster_(roster),
         sessions_(sessions),
         failures_(failures),
+        stateful_(stateful),
         life_(life),
         workers_(workers) {}
 
@@ -47,6 +48,7 @@ class worker_answers {
   worker_roster& roster_;
   session_table& sessions_;
   transient_failures& failures_;
+  stateful_tasks& stateful_;
   closure_life& life_;
   worker_events& workers_;
 };

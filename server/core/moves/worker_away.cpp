@@ -26,6 +26,7 @@ void worker_events::on_connection_lost(worker& w, std::string why) {
   w.away = true;
   at.open = false;
   w.away_since = step_.now;
+  state_gone(t, why, false);
   count(w);
   scheduler_.update(at);
   while (at.holds.size > at.slots)
@@ -103,6 +104,35 @@ void worker_events::hand_over(worker& from, worker& to, std::vector<held_closure
   for (slot const c : to_stop)
     step_.fx.stop_requests.push_back({to.stream, closures_.id_of(c), closures_[c].attempt});
   scheduler_.update(new_seat);
+}
+
+void worker_events::state_came(task_row const& t) {
+  if (!stateful_.holds_state(t.job)) return;
+  stateful_tasks::task_key const task{t.job, t.index};
+  auto a = stateful_.came(task, t.spec.incarnation);
+  if (a.alarm != never) step_.alarms.clear(a.alarm, alarm_kind::state_lost, a.number);
+  if (!a.lost) return;
+  life_.lose_state(task, "another incarnation took its place");
+  stateful_.came(task, t.spec.incarnation);
+}
+
+void worker_events::state_gone(task_row const& t, std::string const& why, bool final) {
+  if (step_.stopping || !stateful_.holds_state(t.job)) return;
+  auto const grace = step_.config.reconnect_grace;
+  if (final || grace == duration{}) return life_.lose_state({t.job, t.index}, why);
+  auto const until = step_.now + grace;
+  if (auto const number = stateful_.gone({t.job, t.index}, until))
+    step_.alarms.set(until, alarm_kind::state_lost, number);
+}
+
+void worker_events::state_lost(std::uint64_t number) {
+  auto const* task = stateful_.find(number);
+  check(task, "an alarm goes with its task");
+  auto const ms =
+      std::chrono::duration_cast<std::chrono::milliseconds>(step_.config.reconnect_grace);
+  stateful_.rang(*task);
+  life_.lose_state(stateful_tasks::task_key(*task),
+                   "it was away for longer than " + std::to_string(ms.count()) + " ms");
 }
 
 }  // namespace muster::core

@@ -54,6 +54,7 @@ void worker_events::attach(worker_attached& e) {
   if (w.waiting) step_.alarms.set(w.starts_at, alarm_kind::worker_start, raw(w.stream));
   w.place = places_.add(t.name(), spec.incarnation, spec.host);
   roster_.tasks.arrived(step_.now, t, std::move(spec));
+  state_came(t);
   roster_.serve(w);
   t.functions = ids;
 
@@ -69,6 +70,7 @@ void worker_events::attach(worker_attached& e) {
   at.window =
       old ? std::clamp(scheduler_.of((*old).number).window, at.slots, at.credits) : at.slots;
   at.open = w.open();
+  at.by_name_only = stateful_.holds_state(t.job);
   auto& seated = scheduler_.add(std::move(at));
   building_.expect_components(w);
   scheduler_.reconsider(seated);
@@ -111,7 +113,7 @@ void worker_events::replace(worker& old, std::string why) {
 
 // From the newest to the oldest, each to the head: the queue ends up in its old order. Only what
 // the worker can have been executing, its oldest `slots`, counts as a suspect in its death.
-void worker_events::lose(worker& w, task_state as, std::string why) {
+void worker_events::lose(worker& w, task_state as, std::string why, bool blamed) {
   auto& t = *w.task;
   bool const clean = as == task_state::disconnected;
   if (!clean) ++step_.metrics.worker_failures;
@@ -120,13 +122,14 @@ void worker_events::lose(worker& w, task_state as, std::string why) {
   auto& at = scheduler_.of(w.number);
   while (at.holds.size > 0) {
     slot const c = at.holds.back;
-    bool const suspect = !clean && at.holds.size <= at.slots;
+    bool const suspect = blamed && !clean && at.holds.size <= at.slots;
     if (suspect && was_away) blame(w, c);
     life_.put_back_closure(w, c, suspect, {loss_reason::worker_lost, why});
   }
   builds_.lose({t.job, t.index}, w.stream,
                {failure_kind::worker_lost, "", "worker lost: " + why, "", t.name(), 0}, step_.now);
   dismiss(w);
+  state_gone(t, why, clean);
   roster_.tasks.left(step_.now, t, as, std::move(why));
 }
 
@@ -180,11 +183,12 @@ void worker_events::disconnect(worker& w, status why, bool final, task_state as)
 void worker_events::lose_silent(task_row& t) {
   auto const ms = std::chrono::duration_cast<std::chrono::milliseconds>(step_.now - t.last_seen);
   auto why = t.name() + " was silent for " + std::to_string(ms.count()) + " ms";
-  if (!t.worker->away)
-    return disconnect(*t.worker, {code::deadline_exceeded, std::move(why)}, false,
-                      task_state::error);
-  step_.fx.remarks.push_back({remark_kind::worker_lost, t.name(), why});
-  lose(*t.worker, task_state::error, std::move(why));
+  if (t.worker->away)
+    step_.fx.remarks.push_back({remark_kind::worker_lost, t.name(), why});
+  else
+    step_.fx.disconnects.push_back({t.worker->stream, {code::deadline_exceeded, why}, false});
+  // A host that falls silent has lost its power or its network: nothing that it ran did that.
+  lose(*t.worker, task_state::error, std::move(why), false);
 }
 
 void worker_events::set_draining(worker& w) {

@@ -30,7 +30,8 @@ class worker_events {
  public:
   worker_events(step_frame& step, closure_table& closures, place_table& places, closure_book& book,
                 core::scheduler& scheduler, worker_roster& roster, component_builds& builds,
-                session_table& sessions, closure_life& life, build_orders& building)
+                session_table& sessions, stateful_tasks& stateful, closure_life& life,
+                build_orders& building)
       : step_(step),
         closures_(closures),
         places_(places),
@@ -39,6 +40,7 @@ class worker_events {
         roster_(roster),
         builds_(builds),
         sessions_(sessions),
+        stateful_(stateful),
         life_(life),
         building_(building) {}
 
@@ -46,6 +48,8 @@ class worker_events {
   /// Puts back what has waited long enough; the worker is lost when that was the last.
   void stop_waiting(worker& w);
   void sweep(duration pause);
+  /// A task that holds state has been away for too long.
+  void state_lost(std::uint64_t number);
   void attach(worker_attached& e);
   /// Its staggered start has come.
   void start(worker& w);
@@ -70,8 +74,13 @@ class worker_events {
   void give_up(task_row& t);
   void come_back(worker& old, worker& w, std::vector<held_closure> const& held);
   void replace(worker& old, std::string why);
-  /// The worker leaves the roster; what it held goes back to the head of the queues.
-  void lose(worker& w, task_state as, std::string why);
+  /// The worker leaves the roster; what it held goes back to the head of the queues. `blamed`: what
+  /// it can have been executing may be why.
+  void lose(worker& w, task_state as, std::string why, bool blamed = true);
+  /// A task that holds state came; it is lost if it is another incarnation than before.
+  void state_came(task_row const& t);
+  /// Its worker is gone: lost with it, or when it stays away.
+  void state_gone(task_row const& t, std::string const& why, bool final);
   /// No more closures for it.
   void retire(worker& w);
   /// Forgets it; the row stays. REQUIRES: it is retired and holds nothing.
@@ -90,6 +99,7 @@ class worker_events {
   worker_roster& roster_;
   component_builds& builds_;
   session_table& sessions_;
+  stateful_tasks& stateful_;
   closure_life& life_;
   build_orders& building_;
 };

@@ -26,8 +26,7 @@ placement_class& placement::class_for(class_key key, bool& created) {
 
 placement_class& placement::make_class(class_key key, std::uint32_t index) {
   auto& c = *classes_.emplace(key, std::make_unique<placement_class>(index)).first->second;
-  c.functions = std::move(key.first);
-  c.satisfied = std::move(key.second);
+  std::tie(c.functions, c.satisfied, c.by_name_only) = std::move(key);
   if (!c.functions.empty()) c.has.resize(raw(c.functions.back()) + std::size_t{1});
   for (auto const f : c.functions) c.has[raw(f)] = true;
   if (!c.satisfied.empty()) c.meets.resize(c.satisfied.back() + std::size_t{1});
@@ -47,7 +46,7 @@ void placement::remove(seat& w) {
   for (auto const f : c.functions) std::erase(classes_of_[raw(f)], &c);
   std::erase(dirty_, &c);
   free_indexes_.push_back(c.index);
-  classes_.erase(class_key(c.functions, c.satisfied));
+  classes_.erase(class_key(c.functions, c.satisfied, c.by_name_only));
 }
 
 void placement::stand(seat& w, readiness wanted) {

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <tuple>
 #include <vector>
 
 #include "server/core/scheduling/seat.hpp"
@@ -38,6 +39,7 @@ struct placement_class {
   std::uint32_t index;
   std::vector<function_id> functions;    // sorted
   std::vector<std::uint32_t> satisfied;  // requirements, sorted
+  bool by_name_only = false;             // of seats that are
   std::vector<bool> has;                 // by function number
   std::vector<bool> meets;               // by requirement number
   std::uint32_t workers = 0;
@@ -48,8 +50,9 @@ struct placement_class {
 
   bool has_function(function_id f) const { return raw(f) < has.size() && has[raw(f)]; }
   bool can_run(lane const& l) const {
-    return has_function(l.function) &&
-           (l.requirement == 0 || (l.requirement < meets.size() && meets[l.requirement]));
+    if (!has_function(l.function)) return false;
+    return l.requirement == 0 ? !by_name_only
+                              : l.requirement < meets.size() && meets[l.requirement];
   }
 };
 
@@ -64,14 +67,14 @@ class placement {
   void add(seat& w, std::vector<function_id> functions, Sessions&& all) {
     std::sort(functions.begin(), functions.end());
     functions.erase(std::unique(functions.begin(), functions.end()), functions.end());
-    enter(w, {std::move(functions), w.satisfied}, all);
+    enter(w, {std::move(functions), w.satisfied, w.by_name_only}, all);
   }
   /// `w.satisfied` has changed.
   template <class Sessions>
   void move(seat& w, Sessions&& all) {
     auto functions = w.placed->functions;
     remove(w);
-    enter(w, {std::move(functions), w.satisfied}, all);
+    enter(w, {std::move(functions), w.satisfied, w.by_name_only}, all);
   }
   void remove(seat& w);
   /// After any change of what the worker holds, its window or its draining.
@@ -111,11 +114,12 @@ class placement {
   struct saved_class {
     std::vector<function_id> functions;
     std::vector<std::uint32_t> satisfied;
+    bool by_name_only = false;
     std::uint32_t index = 0;
     std::vector<worker_number> all, idle, ahead;
     std::vector<session_id> sessions;
   };
-  using class_key = std::pair<std::vector<function_id>, std::vector<std::uint32_t>>;
+  using class_key = std::tuple<std::vector<function_id>, std::vector<std::uint32_t>, bool>;
 
   template <class Sessions>
   void enter(seat& w, class_key key, Sessions&& all) {
@@ -152,7 +156,8 @@ void placement::walk(Archive& a, std::vector<seat*> const& seats, QueueOf queue_
   std::vector<std::uint32_t> dirty;
   std::vector<std::vector<std::uint32_t>> by_function;
   for (auto const& [key, c] : classes_) {
-    auto& s = saved.emplace_back(saved_class{c->functions, c->satisfied, c->index, {}, {}, {}, {}});
+    auto& s = saved.emplace_back(
+        saved_class{c->functions, c->satisfied, c->by_name_only, c->index, {}, {}, {}, {}});
     for (auto const* w : seats)
       if (w && w->placed == c.get()) s.all.push_back(w->number);
     c->idle.for_each([&](seat& w) { s.idle.push_back(w.number); });
@@ -172,7 +177,7 @@ void placement::walk(Archive& a, std::vector<seat*> const& seats, QueueOf queue_
       in.push_back(*seats[raw(n)]);
     };
     for (auto const& s : saved) {
-      auto& c = make_class({s.functions, s.satisfied}, s.index);
+      auto& c = make_class({s.functions, s.satisfied, s.by_name_only}, s.index);
       by_index.emplace(s.index, &c);
       c.workers = static_cast<std::uint32_t>(s.all.size());
       for (auto const n : s.all) seats[raw(n)]->placed = &c;

@@ -158,6 +158,7 @@ void scheduler::forget(seat& w) {
 }
 
 bool scheduler::satisfies(seat const& w, requirement const& r) const {
+  if (w.by_name_only && r.job.empty()) return false;
   if (!r.job.empty() && (w.job != r.job || (r.index >= 0 && w.index != r.index))) return false;
   for (auto const& l : r.labels)
     if (std::find(w.labels.begin(), w.labels.end(), l) == w.labels.end()) return false;
@@ -230,12 +231,17 @@ std::string scheduler::unmet(std::string const& function, function_id f,
     return "of " + std::to_string(of) + (of == 1 ? " worker" : " workers") + " with '" + function +
            "' none " + std::move(what);
   };
+  if (r.job.empty())
+    if (auto const of = keep([](seat const& w) { return !w.by_name_only; }))
+      return none(of, "takes closures that do not name it: what its job holds is state");
   if (auto const of = keep([&](seat const& w) {
         return satisfies(w, {r.job, r.index, {}, {}, {}});
       }))
     return none(of, "is task " + r.job + (r.index < 0 ? "" : ":" + std::to_string(r.index)));
   for (auto const& l : r.labels)
-    if (auto const of = keep([&](seat const& w) { return satisfies(w, {"", -1, {l}, {}, {}}); }))
+    if (auto const of = keep([&](seat const& w) {
+          return satisfies(w, {r.job, r.index, {l}, {}, {}});
+        }))
       return none(of, "has the label " + l.first + "=" + l.second);
   for (auto const& [name, amount] : r.resources) {
     auto const wanted = name + "=" + std::to_string(amount);
@@ -245,12 +251,14 @@ std::string scheduler::unmet(std::string const& function, function_id f,
         }))
       return none(of, "has " + wanted);
     if (auto const of = keep([&](seat const& w) {
-          return satisfies(w, {"", -1, {}, {{name, amount}}, {}});
+          return satisfies(w, {r.job, r.index, {}, {{name, amount}}, {}});
         }))
       return none(of, "has " + wanted + " free");
   }
   for (auto const v : r.per_worker)
-    if (auto const of = keep([&](seat const& w) { return satisfies(w, {"", -1, {}, {}, {v}}); }))
+    if (auto const of = keep([&](seat const& w) {
+          return satisfies(w, {r.job, r.index, {}, {}, {v}});
+        }))
       return none(of, "has built " + text(v) + " yet");
   return {};
 }

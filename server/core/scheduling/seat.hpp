@@ -39,6 +39,7 @@ struct seat {
   std::uint32_t credits = 1;
   std::uint32_t window = 1;
   bool open = true;                      // neither draining, away nor waiting for its start
+  bool by_name_only = false;             // its job holds state: only what names it goes there
   bool reserved = false;                 // for a gang that needs it as soon as it is idle
   slot_list holds;                       // closures sent and not answered, oldest first
   resource_amounts free;                 // of its resources
@@ -61,8 +62,8 @@ struct seat {
   /// What the rings make of it is the placement's to save.
   template <class Archive>
   void walk(Archive& a) {
-    a(stream, number, job, index, labels, resources, slots, credits, window, open, reserved);
-    a(holds, free, built, satisfied);
+    a(stream, number, job, index, labels, resources, slots, credits, window, open, by_name_only);
+    a(reserved, holds, free, built, satisfied);
   }
 };
 

@@ -6,8 +6,8 @@
 //   testClusterCoordinatorDestroyed         sessions have no threads of their own to be gone
 //   testHandleDatasetCreationFailureWithDataset   datasets are made by functions only
 //   testTensorGotAfterWorkerFailure         values live at the server; there is no remote handle
-//   testFetchFromPSAfterWorkerFailure       parameter servers are the program's own; the server
-//                                           does not stand between it and them
+//   testFetchFromPSAfterWorkerFailure       a program reads its parameter servers' variables by
+//                                           closures bound to them, as in the tests below
 //   testAsyncWaitIsNoOp                     there is no global sync
 #include <gtest/gtest.h>
 
@@ -227,6 +227,94 @@ TEST_F(coordinator_fault_tolerance, testPSFailureWhileRecoveryFromWokerFailure) 
     EXPECT_EQ(e.failure().kind, failure_kind::dependency_lost) << e.what();
   }
   c.run({"cancel", job});
+}
+
+// From here on the parameter server is a task of the cluster, and its process is killed.
+struct parameter_server : coordinator_fault_tolerance {
+  void start_with_ps(words flags = {}) {
+    c.serve(flags);
+    add_worker(0);
+    add_ps();
+    ASSERT_TRUE(c.await_tasks(2));
+  }
+  void add_ps() { ps = &c.worker({"--job", "ps", "--index", "0", "--slots", "1"}); }
+  void kill_ps() {
+    ps->signal(SIGKILL);
+    ASSERT_TRUE(ps->wait());
+  }
+  /// The state that the session relies on.
+  void create_variables(cluster_coordinator& coordinator) {
+    EXPECT_EQ(coordinator.with({.task_job = "ps", .task_index = 0})
+                  .schedule<int>("muster.echo", 1)
+                  .fetch(),
+              1);
+  }
+  template <class F>
+  static failure lost_in(F f) {
+    try {
+      f();
+    } catch (unavailable_error const& e) {
+      EXPECT_EQ(e.failure().dependencies, words({"ps:0"})) << e.what();
+      return e.failure();
+    }
+    ADD_FAILURE() << "no unavailable_error";
+    return {};
+  }
+  process* ps = nullptr;
+};
+
+TEST_F(parameter_server, join_raises_that_another_process_took_its_place) {
+  start_with_ps();
+  cluster_coordinator coordinator({.server = c.grpc()});
+  create_variables(coordinator);
+  auto const step = coordinator.schedule<json::value>("muster.sleep", 60'000);
+  kill_ps();
+  add_ps();
+  auto const f = lost_in([&] { coordinator.join(); });
+  EXPECT_NE(f.message.find("another incarnation took its place"), std::string::npos) << f.message;
+  create_variables(coordinator);
+  EXPECT_TRUE(coordinator.join()) << "with the next generation all is well";
+}
+
+TEST_F(parameter_server, schedule_and_done_raise_it_when_it_stays_away) {
+  start_with_ps({"--reconnect-grace", "500ms"});
+  cluster_coordinator first({.server = c.grpc()}), second({.server = c.grpc()});
+  create_variables(first);
+  create_variables(second);
+  kill_ps();
+  lost_in([&] { await([&] { return first.schedule<int>("muster.echo", 1).fetch() != 1; }); });
+  auto const f = lost_in([&] { await([&] { return !second.done(); }); });
+  EXPECT_NE(f.message.find("away for longer than 500 ms"), std::string::npos) << f.message;
+}
+
+TEST_F(parameter_server, fetch_of_what_was_bound_to_it_raises_it) {
+  start_with_ps();
+  cluster_coordinator coordinator({.server = c.grpc()});
+  create_variables(coordinator);
+  auto const on_it = coordinator.with({.task_job = "ps", .task_index = 0});
+  auto const running = on_it.schedule<json::value>("muster.sleep", 60'000);
+  auto const queued = on_it.schedule<int>("muster.echo", 2);
+  kill_ps();
+  add_ps();
+  lost_in([&] { queued.fetch(); });
+  lost_in([&] { handle_parameter_server_failure([&] { coordinator.join(); }); });
+  ASSERT_TRUE(c.await_tasks(2));
+  auto const tasks = c.tasks();
+  for (auto const& t : tasks)
+    if (t.at("job").as_string() == "ps")
+      EXPECT_EQ(t.at("finished").to_number<int>(), 0) << "nothing ran on the empty one";
+}
+
+TEST_F(parameter_server, without_stateful_jobs_what_is_bound_to_it_waits_for_the_next) {
+  start_with_ps({"--stateful-jobs", ""});
+  cluster_coordinator coordinator({.server = c.grpc()});
+  create_variables(coordinator);
+  kill_ps();
+  auto const waits =
+      coordinator.with({.task_job = "ps", .task_index = 0}).schedule<int>("muster.echo", 2);
+  add_ps();
+  EXPECT_EQ(waits.fetch(), 2);
+  EXPECT_TRUE(coordinator.join());
 }
 
 TEST_F(coordinator_fault_tolerance, testClusterStateNotDisrupted) {

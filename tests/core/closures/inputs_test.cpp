@@ -160,7 +160,7 @@ TEST(inputs, of_a_stream_ends_with_an_outcome) {
   c.fail(w, producer[0], "no");
   ASSERT_EQ(c.fx().outcomes.size(), 1u);
   EXPECT_EQ(c.fx().outcomes[0].token, 99u);
-  EXPECT_EQ(c.fx().outcomes[0].failure.kind, failure_kind::input);
+  EXPECT_EQ(c.fx().outcomes[0].failure->kind, failure_kind::input);
 }
 
 TEST(inputs, what_cannot_be_referred_to_is_refused_by_name) {

@@ -36,9 +36,10 @@ TEST(shutdown, what_a_stream_schedules_is_told_to_have_ended) {
   auto const s = c.stream();
   c.step(stop{});
   auto const t = c.schedule(s, {"f"});
-  EXPECT_EQ(c.fx().outcomes,
-            (std::vector{outcome{
-                s, t[0], false, {}, {failure_kind::cancelled, "", going.message, "", "", 0}}}));
+  EXPECT_EQ(
+      c.fx().outcomes,
+      (std::vector{outcome{
+          s, t[0], false, {}, failure{failure_kind::cancelled, "", going.message, "", "", 0}}}));
 }
 
 TEST(shutdown, results_are_still_taken_and_nothing_more_is_dispatched) {

@@ -28,6 +28,30 @@ TEST(quarantine, three_lost_workers_are_enough) {
   EXPECT_EQ(c.job(job.id).put_back, 2u);
 }
 
+TEST(quarantine, a_host_that_falls_silent_is_no_fault_of_what_it_ran) {
+  cluster c;
+  auto const job = c.open({"f"});
+  for (int i = 0; i < 5; ++i) {
+    c.attach();
+    ASSERT_EQ(c.state(job[0]), closure_state::running);
+    c.advance(16s);
+    ASSERT_EQ(c.state(job[0]), closure_state::queued) << i;
+  }
+}
+
+TEST(quarantine, sessions_of_clients_try_for_ever_unless_they_ask_for_a_limit) {
+  cluster c;
+  auto const s = c.open({"f"}, holding_values()).id;
+  lose_workers(c, 9);
+  EXPECT_EQ(c.job(s).counts.queued, 1u);
+  auto spec = holding_values();
+  spec.max_worker_failures = 2;
+  cluster d;
+  auto const t = d.open({"f"}, spec).id;
+  lose_workers(d, 2);
+  EXPECT_EQ(d.job(t).counts.failed, 1u);
+}
+
 TEST(quarantine, is_counted_among_the_aborted_values) {
   cluster c;
   c.open({"f"});

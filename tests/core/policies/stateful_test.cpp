@@ -1,0 +1,176 @@
+// Tasks that hold state: a session that relied on one ends when it is lost, and nothing of it runs
+// on what took its place.
+#include "server/core/policies/stateful_tasks.hpp"
+#include "tests/core/fixture.hpp"
+#include "tests/support/archive.hpp"
+
+namespace muster::core {
+namespace {
+
+struct stateful : testing::Test {
+  static config with_ps() {
+    config c;
+    c.stateful_jobs = {"ps"};
+    return c;
+  }
+  static joining ps(std::uint64_t incarnation, std::int64_t index = 0) {
+    return {.slots = 2,
+            .credits = 2,
+            .index = index,
+            .incarnation = incarnation,
+            .job = "ps",
+            .host = "host"};
+  }
+
+  cluster c{with_ps()};
+
+  /// `n` closures bound to ps:0.
+  std::vector<closure_spec> bound(std::size_t n, std::int64_t index = 0) {
+    auto specs = c.specs(names(n, "f"));
+    auto x = std::make_shared<closure_extras>();
+    x->options.task_job = "ps";
+    x->options.task_index = index;
+    for (auto& s : specs) s.extras = x;
+    return specs;
+  }
+  void expect_lost(session_id s, std::string const& why) {
+    EXPECT_EQ(c.noticed(s), (notices{notice_kind::failed, notice_kind::drained}));
+    auto const& n = c.fx().notices.at(0);
+    EXPECT_EQ(n.failure.kind, failure_kind::dependency_lost);
+    EXPECT_EQ(n.failure.dependencies, names({"ps:0"}));
+    EXPECT_EQ(n.failure.message, "UNAVAILABLE: ps:0 is lost with its state: " + why);
+  }
+};
+
+TEST_F(stateful, unbound_closures_do_not_go_there) {
+  auto const p = c.attach(ps(1));
+  auto const job = c.open({"f"});
+  EXPECT_TRUE(c.held(p).empty());
+  EXPECT_NE(c.core.explain(job[0], c.now())
+                ->find("of 1 worker with 'f' none takes closures that do not name it"),
+            std::string::npos)
+      << *c.core.explain(job[0], c.now());
+  auto const named = c.open_with(bound(1));
+  EXPECT_EQ(c.held(p), named.closures);
+  auto const w = c.attach();
+  EXPECT_EQ(c.held(w), job.closures);
+}
+
+TEST_F(stateful, another_incarnation_ends_the_session_before_anything_of_it_runs_there) {
+  auto const p = c.attach(ps(1));
+  auto const s = c.open_with(bound(4), holding_values()).id;
+  ASSERT_EQ(c.held(p).size(), 2u);
+  auto const other = c.stream();
+  auto const q = c.attach(ps(2));
+  expect_lost(s, "another incarnation took its place");
+  EXPECT_TRUE(c.held(q).empty());
+  EXPECT_EQ(c.job(s).counts.failed, 4u) << "each says why";
+  EXPECT_TRUE(c.noticed(other).empty()) << "it never relied on ps:0";
+  EXPECT_EQ(c.fx().remarks.back(),
+            (remark{remark_kind::dependency_lost, "ps:0",
+                    "its state is lost (another incarnation took its place); 1 session that relied "
+                    "on it ended"}));
+  auto work = bound(1);
+  c.step(core::schedule{{}, s, std::move(work), 2});
+  EXPECT_EQ(c.held(q).size(), 1u) << "the next generation runs there";
+}
+
+TEST_F(stateful, a_session_that_is_idle_learns_of_it_too) {
+  auto const p = c.attach(ps(1));
+  auto const s = c.open_with(bound(1), holding_values()).id;
+  c.succeed(p, c.held(p)[0]);
+  c.lose(p);
+  EXPECT_TRUE(c.noticed(s).empty()) << "it may come back";
+  c.attach(ps(2));
+  expect_lost(s, "another incarnation took its place");
+}
+
+TEST_F(stateful, a_good_bye_loses_it_at_once) {
+  auto const p = c.attach(ps(1));
+  auto const s = c.open_with(bound(1), holding_values()).id;
+  c.succeed(p, c.held(p)[0]);
+  c.leave(p, "left");
+  expect_lost(s, "left");
+}
+
+TEST_F(stateful, away_for_longer_than_the_grace_loses_it) {
+  auto const p = c.attach(ps(1));
+  auto const s = c.open_with(bound(1), holding_values()).id;
+  c.succeed(p, c.held(p)[0]);
+  c.cut(p);
+  c.advance(4'999ms);
+  EXPECT_TRUE(c.noticed(s).empty());
+  c.advance(1ms);
+  expect_lost(s, "it was away for longer than 5000 ms");
+}
+
+TEST_F(stateful, the_same_incarnation_in_time_is_no_loss) {
+  auto const p = c.attach(ps(1));
+  auto const s = c.open_with(bound(1), holding_values()).id;
+  c.succeed(p, c.held(p)[0]);
+  c.cut(p);
+  c.advance(4s);
+  c.come_back(ps(1), {});
+  c.advance(10s);
+  EXPECT_TRUE(c.noticed(s).empty());
+  EXPECT_EQ(c.job(s).state, job_state::running);
+}
+
+TEST_F(stateful, a_failure_that_names_it_is_reliance) {
+  c.attach(ps(1));
+  auto const w = c.attach();
+  auto const s = c.open({"f"}, holding_values()).id;
+  auto const f = c.held(w).at(0);
+  auto r = c.bad(w, f, "no answer", failure_kind::dependency_lost);
+  r.failure.dependencies = {"ps:0"};
+  c.answer(w, {r});
+  EXPECT_TRUE(c.noticed(s).empty()) << "one report is borne";
+  c.attach(ps(2));
+  expect_lost(s, "another incarnation took its place");
+}
+
+TEST_F(stateful, a_job_over_rest_fails_and_says_why) {
+  c.attach(ps(1));
+  auto const job = c.open_with(bound(3));
+  c.attach(ps(2));
+  auto const v = c.job(job.id);
+  EXPECT_EQ(v.state, job_state::failed);
+  EXPECT_EQ(v.error->dependencies, names({"ps:0"}));
+}
+
+TEST_F(stateful, who_came_after_the_loss_relied_on_nothing) {
+  auto const p = c.attach(ps(1));
+  c.leave(p);
+  auto const s = c.open_with(bound(1), holding_values()).id;
+  auto const q = c.attach(ps(2));
+  EXPECT_TRUE(c.noticed(s).empty());
+  EXPECT_EQ(c.held(q).size(), 1u);
+}
+
+TEST_F(stateful, without_such_jobs_all_is_as_for_other_workers) {
+  config none;
+  none.stateful_jobs.clear();
+  cluster plain(none);
+  auto const p = plain.attach(ps(1));
+  auto const job = plain.open({"f"});
+  EXPECT_EQ(plain.held(p), job.closures);
+}
+
+TEST(stateful_tasks, are_the_same_after_they_were_saved_and_loaded) {
+  config c;
+  c.stateful_jobs = {"ps"};
+  stateful_tasks t(c), other(c);
+  t.came({"ps", 0}, incarnation{7});
+  t.use(session_number{3}, "ps:0");
+  t.gone({"ps", 0}, start);
+  auto const bytes = archive::saved(t);
+  ASSERT_TRUE(archive::load(other, bytes));
+  EXPECT_EQ(archive::saved(other), bytes);
+  EXPECT_EQ(other.away(), 1u);
+  EXPECT_TRUE(other.came({"ps", 0}, incarnation{8}).lost);
+  EXPECT_EQ(other.take_users({"ps", 0}), std::vector{session_number{3}});
+  EXPECT_EQ(other.invalid(), "");
+}
+
+}  // namespace
+}  // namespace muster::core
