@@ -1,4 +1,5 @@
 """JAX processes that fail: killed, never there, and the same job started again."""
+import signal
 import time
 
 from driver.deadline import check
@@ -30,6 +31,40 @@ def killed(trial):
     limit = HEARTBEAT_TIMEOUT + 15
     took = time.monotonic() - began
     check(took < limit, f'the others ended after {took:.1f} s, not within {limit} s')
+
+
+def killed_by_default(trial):
+    """With JAX's own time-out of 100 s the others are told in seconds: the connection was closed."""
+    victim_index = 1
+    trial.serve(tasks=TASKS)
+    processes = [trial.start('wait_for_error.py', i, *(['--stay'] if i == victim_index else []))
+                 for i in range(TASKS)]
+    for process in processes:
+        process.event('ready', trial.deadline)
+    victim = processes.pop(victim_index)
+    began = time.monotonic()
+    trial.kill(victim)
+    for process in processes:
+        message = process.event('barrier_error', trial.deadline)
+        check(names_task(message, victim_index),
+              f'{process.name} was not told of task {victim_index}: {message}')
+    took = time.monotonic() - began
+    check(took < 5, f'the others were told after {took:.1f} s, not within 5 s')
+
+
+def stopped_for_a_while(trial):
+    """A process that stands still for 20 s keeps its connection, and is not blamed."""
+    trial.serve(tasks=TASKS)
+    processes = start_all(trial, 'wait_for_error.py', '--stay')
+    for process in processes:
+        process.event('ready', trial.deadline)
+    processes[1].send(signal.SIGSTOP)
+    time.sleep(20)
+    processes[1].send(signal.SIGCONT)
+    time.sleep(5)
+    for process in processes:
+        check(process.running(), f'{process.name} ended: {process.status_text()}')
+    trial.kill(*processes)
 
 
 def never_there(trial):
@@ -78,6 +113,8 @@ def in_order(trial, run):
 
 SCENARIOS = [
     Scenario(killed),
+    Scenario(killed_by_default, reference=False),
+    Scenario(stopped_for_a_while, since=(0, 10), reference=False),
     Scenario(never_there, reference=False),
     Scenario(started_again, seconds=150, reference=False),
 ]
