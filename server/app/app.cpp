@@ -37,8 +37,7 @@
 #include "server/rpc/coordination/cluster_ports.hpp"
 #include "server/rpc/coordination/service.hpp"
 #include "server/rpc/health_service.hpp"
-#include "server/rpc/sessions/coordinator_service.hpp"
-#include "server/rpc/workers/worker_service.hpp"
+#include "server/rpc/stream_service.hpp"
 #include "web/server/server.hpp"
 
 namespace muster::server {
@@ -97,8 +96,7 @@ class app {
   coordination_hub coordination_{{}, random_64(), coordination_surroundings()};
   coro::grpc_server grpc_{engine_, builder_, grpc_options};
   cluster_ports ports_;
-  worker_service workers_;
-  coordinator_service sessions_;
+  std::unique_ptr<stream_service> const workers_, sessions_;
   coordination_service agents_;
   health_service health_;
   cluster_following following_;
@@ -162,8 +160,8 @@ app::app(configuration const& c, std::vector<cluster_spec> const& found)
       found_(found),
       hub_(core_config_from(c), environment()),
       ports_(coordination_, grpc_, ports_options_from(c)),
-      workers_(hub_, grpc_, stream_options_of(incarnation_)),
-      sessions_(hub_, grpc_, stream_options_of(incarnation_)),
+      workers_(serve_workers(hub_, grpc_, stream_options_of(incarnation_))),
+      sessions_(serve_sessions(hub_, grpc_, stream_options_of(incarnation_))),
       agents_(coordination_, ports_, grpc_),
       health_(grpc_, {.services = {"muster.v1.WorkerService", "muster.v1.CoordinatorService",
                                    coordination_service::name_xla,
@@ -308,8 +306,8 @@ void app::run_on_engine(std::function<void()> work) {
 }
 
 coro::task<void> app::stop_rpc() {
-  co_await workers_.stop();
-  co_await sessions_.stop();
+  co_await workers_->stop();
+  co_await sessions_->stop();
   co_await health_.stop();
   co_await grpc_.stop(grpc_grace);
   engine_.close();

@@ -55,7 +55,6 @@ class stream_list {
 
   /// The acceptor spawns the handlers here.
   coro::task_group& tasks() { return tasks_; }
-  std::size_t size() const { return tasks_.size(); }
 
   /// Shuts every stream down and completes when all are gone. Each sees to its own deadline.
   [[nodiscard]] coro::task<void> stop() {

@@ -14,8 +14,8 @@ test_server::test_server(test_server_options o)
     tick_.call_at(clock_.to_steady(at), [this] { hub_->on_deadline(); });
   };
   hub_ = std::make_unique<server::hub>(o.core, std::move(environment));
-  workers_.emplace(*hub_, server_, o.workers);
-  sessions_.emplace(*hub_, server_, o.sessions);
+  workers_ = server::serve_workers(*hub_, server_, o.workers);
+  sessions_ = server::serve_sessions(*hub_, server_, o.sessions);
   health_.emplace(server_);
   health_->set_serving(true);
   server_.add_port("127.0.0.1:" + std::to_string(o.port));

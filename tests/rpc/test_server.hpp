@@ -17,8 +17,7 @@
 #include "server/app/clock.hpp"
 #include "server/hub/hub.hpp"
 #include "server/rpc/health_service.hpp"
-#include "server/rpc/sessions/coordinator_service.hpp"
-#include "server/rpc/workers/worker_service.hpp"
+#include "server/rpc/stream_service.hpp"
 
 namespace muster::test {
 
@@ -76,8 +75,7 @@ class test_server {
   coro::timer tick_;
   coro::task_group tasks_;
   std::unique_ptr<server::hub> hub_;
-  std::optional<server::worker_service> workers_;
-  std::optional<server::coordinator_service> sessions_;
+  std::unique_ptr<server::stream_service> workers_, sessions_;
   std::optional<server::health_service> health_;
   std::thread thread_;
   int port_ = 0;

@@ -1,0 +1,36 @@
+// The two services that are streams: muster.v1.WorkerService (one worker_session each) and
+// muster.v1.CoordinatorService, for those who schedule closures by stream (one session_stream each)
+// or by call (coordinator_calls). A service keeps the list of its streams and ends them. Owned by
+// the composition root, below the grpc_server; engine thread only.
+#pragma once
+
+#include <memory>
+
+#include "coro/grpc_server.hpp"
+#include "coro/task.hpp"
+#include "server/hub/hub.hpp"
+#include "server/rpc/stream_options.hpp"
+
+namespace muster::server {
+
+class stream_service {
+ public:
+  stream_service() = default;
+  stream_service(stream_service const&) = delete;
+  /// REQUIRES: no stream is left: stop() or the server's stop() has completed.
+  virtual ~stream_service() = default;
+
+  /// Ends every stream with UNAVAILABLE and refuses new ones; sessions are closed, and what workers
+  /// hold goes back to the queue. Completes when all are gone, after `finish_grace` at most. Comes
+  /// before the server's stop(). Errors and cancellation: none. Once only.
+  [[nodiscard]] virtual coro::task<void> stop() = 0;
+};
+
+// They add themselves to `server`. REQUIRES: before server.start(); hub and server outlive the
+// service.
+std::unique_ptr<stream_service> serve_workers(hub& hub, coro::grpc_server& server,
+                                              stream_options options = {});
+std::unique_ptr<stream_service> serve_sessions(hub& hub, coro::grpc_server& server,
+                                               stream_options options = {});
+
+}  // namespace muster::server
