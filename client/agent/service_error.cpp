@@ -61,7 +61,7 @@ bool service_error::passes() const {
 }
 
 void service_error::raise() const {
-  if (barrier) throw barrier_error(code, message, barrier->first, barrier->second);
+  if (barrier) throw coordination_barrier_error(code, message, barrier->first, barrier->second);
   if (code == coordination_code::deadline_exceeded) throw wait_timeout(message);
   throw coordination_error(code, message);
 }

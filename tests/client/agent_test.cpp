@@ -149,7 +149,9 @@ TEST(agent, some_tasks_meet_and_the_others_are_not_asked) {
   auto other = beside([&] { return all[2]->barrier("b", long_time, {0, 2}); });
   EXPECT_EQ(all[0]->barrier("b", long_time, {2, 0}), 0);
   EXPECT_EQ(other.get(), 0);
-  auto const e = raised_by<barrier_error>([&] { all[1]->barrier("c", long_time, {0, 2}); });
+  auto const e = raised_by<coordination_barrier_error>([&] {
+    all[1]->barrier("c", long_time, {0, 2});
+  });
   EXPECT_EQ(e.code(), coordination_code::invalid_argument);
   EXPECT_EQ(e.barrier(), "c");
 }
@@ -157,11 +159,11 @@ TEST(agent, some_tasks_meet_and_the_others_are_not_asked) {
 TEST(agent, a_barrier_that_times_out_counts_as_a_use) {
   coordination_server server(agents(2));
   auto const both = connected(server.address(), 2);
-  auto const e = raised_by<barrier_error>([&] { both[0]->barrier("b", 50ms); });
+  auto const e = raised_by<coordination_barrier_error>([&] { both[0]->barrier("b", 50ms); });
   EXPECT_EQ(e.code(), coordination_code::deadline_exceeded);
   EXPECT_EQ(e.use(), 0);
   // The other one counts from 0 still, and learns from its refusal.
-  EXPECT_THROW(both[1]->barrier("b", long_time), barrier_error);
+  EXPECT_THROW(both[1]->barrier("b", long_time), coordination_barrier_error);
   auto other = beside([&] { return both[1]->barrier("b", long_time); });
   EXPECT_EQ(both[0]->barrier("b", long_time), 1);
   EXPECT_EQ(other.get(), 1);
@@ -173,12 +175,13 @@ TEST(agent, a_barrier_is_cancelled_for_all_by_anyone) {
   auto waiting = beside([&] { return all[0]->barrier("b", long_time, {0, 1}); });
   ASSERT_TRUE(server.parked(4));
   all[2]->cancel_barrier("b");
-  EXPECT_EQ(raised_by<barrier_error>([&] { waiting.get(); }).code(), coordination_code::cancelled);
+  EXPECT_EQ(raised_by<coordination_barrier_error>([&] { waiting.get(); }).code(),
+            coordination_code::cancelled);
   // The second use: one that took no part learns its number from the service.
   auto again = beside([&] { return all[0]->barrier("b", long_time, {0, 1}); });
   ASSERT_TRUE(server.parked(4));
   all[2]->cancel_barrier("b");
-  EXPECT_EQ(raised_by<barrier_error>([&] { again.get(); }).use(), 1);
+  EXPECT_EQ(raised_by<coordination_barrier_error>([&] { again.get(); }).use(), 1);
   EXPECT_EQ(raised_by<coordination_error>([&] { all[2]->cancel_barrier("b"); }).code(),
             coordination_code::failed_precondition);
 }

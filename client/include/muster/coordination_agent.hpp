@@ -127,14 +127,15 @@ class coordination_agent {
 
   // Barriers. The same id may be used again and again; all must agree on the participants.
   /// Waits until all participants have come (none: all tasks), and gives the use of the id, from 0.
-  /// `timeout` counts from the first who comes, and ends it for all. Errors: barrier_error;
-  /// coordination_error (failed_precondition: this agent waits there already).
+  /// `timeout` counts from the first who comes, and ends it for all. Errors:
+  /// coordination_barrier_error; coordination_error (failed_precondition: this agent waits there
+  /// already).
   std::int64_t barrier(std::string id, milliseconds timeout,
                        std::vector<std::uint32_t> participants = {});
   awaitable<std::int64_t> async_barrier(std::string id, milliseconds timeout,
                                         std::vector<std::uint32_t> participants = {});
-  /// Ends the barrier for all who wait: their calls raise barrier_error (cancelled). Errors:
-  /// failed_precondition (nobody waits there).
+  /// Ends the barrier for all who wait: their calls raise coordination_barrier_error (cancelled).
+  /// Errors: failed_precondition (nobody waits there).
   void cancel_barrier(std::string id);
   awaitable<void> async_cancel_barrier(std::string id);
   /// Takes this agent's own call back: it raises coordination_error (cancelled), the barrier goes

@@ -2,9 +2,9 @@
 // apart; code() says it exactly, by gRPC's names and numbers.
 //
 //   coordination_error     the service refused the call, or could not be reached (unavailable)
-//     barrier_error        the barrier ended without everybody: timed out, cancelled, somebody
-//     failed agent_error          the agent, or the whole run, has failed: nothing works until it
-//     connects
+//     coordination_barrier_error        the barrier ended without everybody: timed out, cancelled,
+//     somebody failed agent_error          the agent, or the whole run, has failed: nothing works
+//     until it connects
 //                          again
 //   wait_timeout           (closure_error.hpp) the call's own time was up; what it waited for goes
 //   on
@@ -52,10 +52,10 @@ class coordination_error : public std::runtime_error {
   coordination_code code_;
 };
 
-class barrier_error : public coordination_error {
+class coordination_barrier_error : public coordination_error {
  public:
-  barrier_error(coordination_code c, std::string const& message, std::string barrier,
-                std::int64_t use)
+  coordination_barrier_error(coordination_code c, std::string const& message, std::string barrier,
+                             std::int64_t use)
       : coordination_error(c, message), barrier_(std::move(barrier)), use_(use) {}
 
   std::string const& barrier() const noexcept { return barrier_; }
