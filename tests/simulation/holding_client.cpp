@@ -19,6 +19,7 @@ void holding_client::start() {
   core::open_session e;
   e.spec.open = true;
   e.spec.delivery = by_call_ ? core::delivery::calls : core::delivery::held;
+  e.spec.max_worker_failures = 3;  // some closures kill whoever runs them
   e.spec.grace = grace_;
   e.spec.on_error = dice.chance(80) ? core::on_error::fail_fast : core::on_error::continue_all;
   e.spec.queue_capacity = static_cast<std::size_t>(dice.between(20, 200));

@@ -120,6 +120,7 @@ std::vector<core::closure_spec> model_client::batch() {
 void model_client::open_stream() {
   core::open_session e;
   e.spec.delivery = core::delivery::stream;
+  e.spec.max_worker_failures = 3;  // some closures kill whoever runs them
   e.spec.open = true;
   e.spec.on_error =
       world_.dice().chance(50) ? core::on_error::fail_fast : core::on_error::continue_all;
