@@ -168,17 +168,19 @@ class service {
   void refuse_registration(register_task const& r, std::string why);
   void check_heartbeats();
   void check_connections();
+  /// `how`: what each died of; `told`: what all others hear.
+  void fail_dead(std::vector<task_index> const& dead, std::string const& how,
+                 std::string const& told);
   bool mark_error(task_index t, fault_ptr const& f);
   void fail_tasks(std::vector<task_error> const& errors, fault_ptr const& told);
   void fail_everybody(std::string const& message);
   void fail_generation(fault_ptr const& f);
   void broadcast(fault_ptr const& f);
   void blame(task_index t, std::string const& message);
-  void leave(caller const& from, task_index t);
+  void leave(caller const& from, task_ref const& who);
   void disconnect(std::vector<task_index> const& leavers, bool quietly = false);
   void cancel_poll(task_index t, std::string_view why);
   bool all_left() const;
-  task_status status_of(task_index t) const;
   std::shared_ptr<task_states const> snapshot(std::size_t list);
   void flush_watches();
 

@@ -65,13 +65,13 @@ void service::on(wait_for_all_tasks& r) {
 void service::enter_shutdown(caller const& from, task_index t) {
   std::shared_ptr<participants const> who;
   if (auto const* b = barriers_.find(own_.shutdown)) {
-    if (b->running && roster_[t].state == agent_state::disconnected) return leave(from, t);
+    if (b->running && roster_[t].state == agent_state::disconnected) return leave(from, {t, {}});
     who = b->who;
     // The others have left already: a late one just leaves.
     if (!b->running && !b->result && b->has(t)) disconnect({t});
   } else if (roster_[t].state == agent_state::disconnected) {
     // One that is not there must not start the clock by which all the others have to leave.
-    return leave(from, t);
+    return leave(from, {t, {}});
   } else {
     auto steady = std::make_shared<participants>();
     for (task_index i = 0; i < roster_.size(); ++i)

@@ -146,22 +146,15 @@ void service::check_heartbeats() {
       failures_.add_victim(t);
       if (roster_[t].last_heartbeat + timeout > now_) overdue.push_back(t);
     }
-  std::vector<task_error> errors;
-  std::string all = "The following tasks are unhealthy (stopped sending heartbeats):";
-  for (std::size_t i = 0; i < silent.size(); ++i) {
-    auto const who = wording_.described(silent[i], now_);
-    if (i < 20) all += "\n" + who;
-    if (i == 20) all += "\nand " + std::to_string(silent.size() - i) + " more";
-    errors.push_back(
-        {silent[i], task_fault(silent[i], code::unavailable,
-                               "Task " + who +
-                                   " heartbeat timeout. This indicates that the task has failed, "
-                                   "was preempted, or lost its network.")});
-  }
-  all += "\nThe tasks have crashed, or cannot reach the coordination service.";
+  auto all = "The following tasks are unhealthy (stopped sending heartbeats):" +
+             wording_.lines(silent, now_) +
+             "\nThe tasks have crashed, or cannot reach the coordination service.";
   for (std::size_t i = 0; i < std::min<std::size_t>(overdue.size(), 8); ++i)
     all += (i ? ", " : "\nOverdue as well: ") + wording_.described(overdue[i], now_);
-  fail_tasks(errors, task_fault(silent.front(), code::unavailable, failures_.with_cause(all)));
+  fail_dead(silent,
+            " heartbeat timeout. This indicates that the task has failed, was preempted, or lost "
+            "its network.",
+            all);
 }
 
 // Who dies at one moment is told of as one, as above.
@@ -169,23 +162,22 @@ void service::check_connections() {
   constexpr duration together = std::chrono::milliseconds(100);
   auto const grace = spec_.connection_grace;
   if (closed_.oldest() == never || closed_.oldest() + grace > now_) return;
+  auto dead = closed_.take(now_ - grace + std::min(together, grace));
+  std::erase_if(dead, [&](task_index t) { return roster_[t].state != agent_state::connected; });
+  if (dead.empty()) return;
+  auto const since = wording::seconds(grace) + ". The process has crashed or was killed.";
+  fail_dead(dead, ": its connection was closed, and nothing was heard of it for " + since,
+            "The connections of the following tasks were closed:" + wording_.lines(dead, now_) +
+                "\nNothing was heard of them for " + since);
+}
+
+void service::fail_dead(std::vector<task_index> const& dead, std::string const& how,
+                        std::string const& told) {
   std::vector<task_error> errors;
-  std::string all = "The connections of the following tasks were closed:";
-  for (auto const t : closed_.take(now_ - grace + std::min(together, grace))) {
-    if (roster_[t].state != agent_state::connected) continue;
-    auto const who = wording_.described(t, now_);
-    if (errors.size() < 20) all += "\n" + who;
+  for (auto const t : dead)
     errors.push_back(
-        {t, task_fault(t, code::unavailable,
-                       "Task " + who + ": its connection was closed, and nothing was " +
-                           "heard of it for " + wording::seconds(grace) +
-                           ". Its process has crashed or was killed.")});
-  }
-  if (errors.empty()) return;
-  if (errors.size() > 20) all += "\nand " + std::to_string(errors.size() - 20) + " more";
-  all += "\nNothing was heard of them for " + wording::seconds(grace) +
-         ". Their processes have crashed or were killed.";
-  fail_tasks(errors, task_fault(errors.front().task, code::unavailable, failures_.with_cause(all)));
+        {t, task_fault(t, code::unavailable, "Task " + wording_.described(t, now_) + how)});
+  fail_tasks(errors, task_fault(dead.front(), code::unavailable, failures_.with_cause(told)));
 }
 
 // The first failure of a generation that counts is its cause; all later ones are casualties.
@@ -302,22 +294,20 @@ void service::on(poll_for_error& r) {
 
 void service::on(shutdown_task& r) {
   auto const t = r.task.index;
-  if (t == no_task)
-    return refuse(r.from, code::invalid_argument,
-                  "Unexpected disconnect request with task=" + r.task.name);
-  if (spec_.shutdown_timeout > duration::zero() && !roster_[t].recoverable)
+  if (t != no_task && spec_.shutdown_timeout > duration::zero() && !roster_[t].recoverable)
     return enter_shutdown(r.from, t);
-  leave(r.from, t);
+  leave(r.from, r.task);
 }
 
 void service::on(reset_task& r) {
-  if (r.task.index == no_task)
-    return refuse(r.from, code::invalid_argument,
-                  "Unexpected disconnect request with task=" + r.task.name);
-  leave(r.from, r.task.index);
+  leave(r.from, r.task);
 }
 
-void service::leave(caller const& from, task_index t) {
+void service::leave(caller const& from, task_ref const& who) {
+  auto const t = who.index;
+  if (t == no_task)
+    return refuse(from, code::invalid_argument,
+                  "Unexpected disconnect request with task=" + who.name);
   if (roster_[t].state == agent_state::disconnected)
     return refuse(from, code::failed_precondition,
                   "The task is already disconnected: " + task_name(t));
@@ -362,23 +352,12 @@ void service::cancel_poll(task_index t, std::string_view why) {
          task_fault(t, code::cancelled, "Cancelled error polling because: " + std::string(why)));
 }
 
-task_status service::status_of(task_index t) const {
-  auto const& a = roster_[t];
-  return {t, a.state, a.incarnation, a.error};
-}
-
 // `list`: position of a job in the declaration, or the number of jobs for all tasks.
 std::shared_ptr<task_states const> service::snapshot(std::size_t list) {
   auto const states = [&] {
-    task_index first = 0, end = roster_.size();
-    if (list < spec_.jobs.size()) {
-      for (std::size_t j = 0; j < list; ++j) first += spec_.jobs[j].tasks;
-      end = first + spec_.jobs[list].tasks;
-    }
-    std::vector<task_status> all;
-    all.reserve(end - first);
-    for (auto t = first; t < end; ++t) all.push_back(status_of(t));
-    return all;
+    auto const [first, end] =
+        list < spec_.jobs.size() ? spec_.tasks_of(list) : std::pair(task_index{}, roster_.size());
+    return roster_.statuses(first, end);
   };
   return watches_.snapshot(list, roster_.version(), now_, states);
 }
@@ -390,7 +369,7 @@ void service::on(get_task_state& r) {
     if (t.index == no_task)
       return refuse(r.from, code::invalid_argument,
                     "source_task: " + t.name + " is not in the cluster");
-    states->tasks.push_back(status_of(t.index));
+    states->tasks.push_back(roster_.status_of(t.index));
   }
   answer(r.from.call, std::shared_ptr<task_states const>(std::move(states)));
 }

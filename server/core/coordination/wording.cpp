@@ -53,6 +53,15 @@ std::string wording::described(task_index t, time_point now) const {
   return text + ")";
 }
 
+std::string wording::lines(std::vector<task_index> const& tasks, time_point now) const {
+  constexpr std::size_t shown = 20;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(tasks.size(), shown); ++i)
+    text += "\n" + described(tasks[i], now);
+  return tasks.size() <= shown ? text
+                               : text + "\nand " + std::to_string(tasks.size() - shown) + " more";
+}
+
 std::string wording::missing_at(barrier const& b, time_point now) const {
   std::vector<task_index> missing;
   for (std::size_t i = 0; i < b.who->size(); ++i)

@@ -47,6 +47,12 @@ std::pair<std::size_t, std::uint32_t> cluster_spec::place(task_index task) const
   return {job, task};
 }
 
+std::pair<task_index, task_index> cluster_spec::tasks_of(std::size_t job) const {
+  task_index first = 0;
+  for (std::size_t j = 0; j < job; ++j) first += jobs[j].tasks;
+  return {first, first + jobs[job].tasks};
+}
+
 std::string cluster_spec::task_name(task_index task) const {
   auto const [job, id] = place(task);
   return "/job:" + jobs[job].name + "/task:" + std::to_string(id);

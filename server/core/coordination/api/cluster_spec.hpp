@@ -51,6 +51,8 @@ struct cluster_spec {
   task_index find(std::string_view job, std::int64_t id) const;
   /// Position in `jobs` of the task's job, and its id there. REQUIRES: task < size().
   std::pair<std::size_t, std::uint32_t> place(task_index task) const;
+  /// First and one beyond the last of a job's tasks. REQUIRES: job < jobs.size().
+  std::pair<task_index, task_index> tasks_of(std::size_t job) const;
   /// "/job:worker/task:3". REQUIRES: task < size().
   std::string task_name(task_index task) const;
 

@@ -22,6 +22,13 @@ task_roster::task_roster(cluster_spec const& spec) : tasks_(spec.size()) {
       tasks_[t++].recoverable = spec.recoverable || job.recoverable;
 }
 
+std::vector<task_status> task_roster::statuses(task_index first, task_index end) const {
+  std::vector<task_status> all;
+  all.reserve(end - first);
+  for (auto t = first; t < end; ++t) all.push_back(status_of(t));
+  return all;
+}
+
 void task_roster::connect(task_index t, core::incarnation i, time_point now) {
   auto& a = tasks_[t];
   if (a.state == agent_state::connected)

@@ -51,6 +51,12 @@ class task_roster {
   task_index size() const { return static_cast<task_index>(tasks_.size()); }
   std::vector<task> const& all() const { return tasks_; }
 
+  task_status status_of(task_index t) const {
+    auto const& a = tasks_[t];
+    return {t, a.state, a.incarnation, a.error};
+  }
+  std::vector<task_status> statuses(task_index first, task_index end) const;
+
   /// Rises with each change of a task's state, incarnation or error.
   std::int64_t version() const { return version_; }
   std::size_t connected() const { return connected_; }
