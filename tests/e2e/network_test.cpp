@@ -63,7 +63,8 @@ TEST_F(cut_network, for_a_short_time_costs_nothing) {
   net.plug_in();
   EXPECT_EQ(state_after(job), "SUCCEEDED");
   EXPECT_EQ(begun(), 1) << "it ran twice";
-  EXPECT_EQ(closure(job).at("attempts").as_array().size(), 1u);
+  auto const attempts = closure(job).at("attempts");
+  EXPECT_EQ(attempts.as_array().size(), 1u) << attempts;
 }
 
 // Longer: the step is lost by the heartbeat and runs elsewhere; what the far worker still has is
