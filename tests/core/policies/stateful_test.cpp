@@ -85,6 +85,15 @@ TEST_F(stateful, a_session_that_is_idle_learns_of_it_too) {
   expect_lost(s, "another incarnation took its place");
 }
 
+TEST_F(stateful, what_is_bound_to_it_and_has_not_run_yet_relies_on_it_too) {
+  auto const p = c.attach(ps(1));
+  c.open_with(bound(2));
+  auto const s = c.open_with(bound(1), holding_values()).id;
+  ASSERT_EQ(c.held(p).size(), 2u) << "of the other one";
+  c.attach(ps(2));
+  expect_lost(s, "another incarnation took its place");
+}
+
 TEST_F(stateful, a_good_bye_loses_it_at_once) {
   auto const p = c.attach(ps(1));
   auto const s = c.open_with(bound(1), holding_values()).id;
