@@ -15,9 +15,13 @@ constexpr char whole_cluster[] = R"({"chief": ["127.0.0.1:2001"],
 
 TEST(run, tells_every_role_what_it_is) {
   cluster c;
+  // The parameter server is stopped when the others have ended: they wait until it has spoken.
+  auto const told = c.file("told").string();
+  auto const script = "env; [ $MUSTER_TASK_TYPE != ps ] || : > " + told + "; until [ -e " + told +
+                      " ]; do sleep 0.01; done";
   auto const r = c.run(sh({"--cluster-file", c.write("cluster.json", whole_cluster), "--output-dir",
                            c.file("out"), "--env", "MINE=mine"},
-                          "env"),
+                          script),
                        {}, {{"RANK", "77"}, {"JAX_PROCESS_ID", "77"}});
   ASSERT_EQ(r.status, 0) << r.err;
   std::set<std::string> services;
