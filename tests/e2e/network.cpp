@@ -6,19 +6,24 @@
 
 namespace muster::e2e {
 
-// Names and addresses from the process id: tests run side by side.
+// Names and addresses from the process id: tests run side by side, mostly in neighbouring
+// processes. Each has a subnet of its own, four addresses of the range that is kept for tests,
+// 198.18.0.0/15.
 network::network() {
   auto const id = static_cast<unsigned>(getpid());
+  auto const offset = id % (1u << 15) * 4;
+  auto const subnet = "198." + std::to_string(18 + offset / 65'536) + "." +
+                      std::to_string(offset / 256 % 256) + ".";
+  near_address_ = subnet + std::to_string(offset % 256 + 1);
+  auto const far_address = subnet + std::to_string(offset % 256 + 2);
   name_ = "muster" + std::to_string(id);
   near_ = "mun" + std::to_string(id);
   far_ = "muf" + std::to_string(id);
-  prefix_ =
-      "10." + std::to_string(200 + id / 65'536 % 50) + "." + std::to_string(id / 256 % 256) + ".";
   for (auto const& command :
        {"netns add " + name_,
         "link add " + near_ + " type veth peer name " + far_ + " netns " + name_,
-        "addr add " + prefix_ + "1/24 dev " + near_, "link set " + near_ + " up",
-        "-n " + name_ + " addr add " + prefix_ + "2/24 dev " + far_,
+        "addr add " + near_address_ + "/30 dev " + near_, "link set " + near_ + " up",
+        "-n " + name_ + " addr add " + far_address + "/30 dev " + far_,
         "-n " + name_ + " link set " + far_ + " up", "-n " + name_ + " link set lo up"}) {
     problem_ = run(command);
     if (problem_.empty()) continue;

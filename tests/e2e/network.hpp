@@ -16,7 +16,7 @@ class network {
   std::string const& problem() const { return problem_; }
 
   /// This side's address, reachable from the other side.
-  std::string address() const { return prefix_ + "1"; }
+  std::string const& address() const { return near_address_; }
   /// To be put before a command line that is to run on the other side.
   std::string const& name() const { return name_; }
 
@@ -26,7 +26,7 @@ class network {
  private:
   std::string run(std::string const& command) const;
 
-  std::string name_, prefix_, near_, far_;
+  std::string name_, near_, far_, near_address_;
   std::string problem_;
 };
 
