@@ -120,8 +120,7 @@ TEST_P(conformance, DoNotAllowPollForErrorIfTaskHasShutDown) {
   EXPECT_CODE((*this)[0].poll_for_error().get(), FAILED_PRECONDITION);
 }
 
-TEST_P(conformance, DoNotAllowPollForErrorAfterReset) {
-  if (is_x()) GTEST_SKIP() << "XLA's dialect has no ResetTask";
+TEST_P(conformance_of_tensorflow, DoNotAllowPollForErrorAfterReset) {
   serve(watched(2));
   connect(2);
   (*this)[1].beat_every(fast_beat);

@@ -46,5 +46,9 @@ pending conformance::polling(std::size_t i) {
 INSTANTIATE_TEST_SUITE_P(wire, conformance,
                          testing::Values(wire_dialect::xla, wire_dialect::tensorflow),
                          dialect_name);
+INSTANTIATE_TEST_SUITE_P(wire, conformance_of_tensorflow, testing::Values(wire_dialect::tensorflow),
+                         dialect_name);
+INSTANTIATE_TEST_SUITE_P(wire, conformance_of_xla, testing::Values(wire_dialect::xla),
+                         dialect_name);
 
 }  // namespace muster::test

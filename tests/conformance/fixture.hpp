@@ -1,6 +1,6 @@
 // What the conformance tests share: a server and its agents. Test names are those of the original
-// service's suites, so that they can be compared; each runs in both dialects unless it says why
-// not.
+// service's suites, so that they can be compared; each runs in both dialects, or its suite names
+// the one that has what it is about.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -61,6 +61,11 @@ class conformance : public testing::TestWithParam<wire_dialect> {
   std::optional<coordination_server> server;
   std::vector<std::unique_ptr<coordination_agent>> agents;
 };
+
+/// What only TensorFlow's dialect has: ResetTask.
+class conformance_of_tensorflow : public conformance {};
+/// What only XLA's dialect has: requests name the service's incarnation.
+class conformance_of_xla : public conformance {};
 
 inline std::string dialect_name(testing::TestParamInfo<wire_dialect> const& d) {
   return d.param == wire_dialect::xla ? "X" : "T";

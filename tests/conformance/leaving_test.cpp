@@ -4,8 +4,7 @@
 namespace muster::test {
 namespace {
 
-TEST_P(conformance, ResetAndRegisterAgain) {
-  if (is_x()) GTEST_SKIP() << "XLA's dialect has no ResetTask";
+TEST_P(conformance_of_tensorflow, ResetAndRegisterAgain) {
   serve(loose(2));
   connect(2);
   EXPECT_CODE((*this)[0].report_error(13, "mine").get(), OK);
@@ -14,8 +13,7 @@ TEST_P(conformance, ResetAndRegisterAgain) {
   EXPECT_CODE((*this)[0].heartbeat().get(), OK);
 }
 
-TEST_P(conformance, Reset_HeartbeatsAreAcceptedForAGracePeriod) {
-  if (is_x()) GTEST_SKIP() << "XLA's dialect has no ResetTask";
+TEST_P(conformance_of_tensorflow, Reset_HeartbeatsAreAcceptedForAGracePeriod) {
   serve(watched(2));
   connect(2);
   (*this)[1].beat_every(fast_beat);
@@ -25,8 +23,7 @@ TEST_P(conformance, Reset_HeartbeatsAreAcceptedForAGracePeriod) {
   EXPECT_CODE((*this)[0].heartbeat().get(), INVALID_ARGUMENT);
 }
 
-TEST_P(conformance, Reset_FailsOngoingBarrier) {
-  if (is_x()) GTEST_SKIP() << "XLA's dialect has no ResetTask";
+TEST_P(conformance_of_tensorflow, Reset_FailsOngoingBarrier) {
   serve(loose(2));
   connect(2);
   auto barrier = (*this)[0].barrier("b", long_time, {}, 0);

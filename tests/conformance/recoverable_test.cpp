@@ -24,8 +24,7 @@ TEST_P(conformance, RecoverableTaskWithErrorPollingWillNotPropagateError) {
   EXPECT_TRUE(poll.parked_for(a_while));
 }
 
-TEST_P(conformance, RecoverableTaskReportErrorResetAndRegisterAgain) {
-  if (is_x()) GTEST_SKIP() << "XLA's dialect has no ResetTask";
+TEST_P(conformance_of_tensorflow, RecoverableTaskReportErrorResetAndRegisterAgain) {
   serve(recoverable(loose(2)));
   connect(2);
   EXPECT_CODE((*this)[0].report_error(13, "mine").get(), OK);

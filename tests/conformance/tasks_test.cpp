@@ -75,8 +75,7 @@ TEST_P(conformance, TestTaskRestart) {
   EXPECT_CODE(poll.get(), ABORTED);
 }
 
-TEST_P(conformance, ServiceIncarnationMismatch) {
-  if (!is_x()) GTEST_SKIP() << "TensorFlow's dialect does not name the service";
+TEST_P(conformance_of_xla, ServiceIncarnationMismatch) {
   serve(loose(1));
   connect(1);
   auto& a = (*this)[0];
