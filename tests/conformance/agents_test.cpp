@@ -1,9 +1,24 @@
 // Whole agents, as client libraries drive them: the original's client_server_test, both the
-// coordination agent's and JAX's, and what its agent tests say that agents rely on.
-// Without counterpart: tests of the agent's own bookkeeping that no server takes part in
-// (WaitAtBarrier_Ongoing_Fails, CancelBarrier_NonExistent_Fails of an agent, *_WithRpcError_*),
-// topology_util_test and preemption_sync_manager_test (programs over keys and barriers), mtls_test
-// (the server has no credentials yet).
+// coordination agent's and JAX's. What its agent tests say of the agent itself is in
+// tests/client/agent_conformance_test.cpp, by the agent of the C++ library.
+//
+// One test stands for several names of both suites:
+//   ClientsShutdownSuccessfully                      ConnectAndShutdownAreBarriers
+//   ClientsReceiveMissedHeartbeatIfAnyClientGoesAway_WithoutErrorPolling
+//                                                    HeartbeatTimeoutWithoutServerToClientConnection
+//   ConnectAndEnumerateDevices                       EnumerateElevenDevices
+//   WaitAtBarrier_Succeed, WaitAtBarrier_Timeout     Barrier, BarrierTimeout
+//   WaitAtBarrierSubset_Succeeds                     BarrierWithSubsetOfTasks
+//   WaitAtBarrier_DifferentSubset_Fails              BarrierWithMismatchedTasks
+//   WaitAtBarrierSubsetNonParticipatingProcessAttempts_Fails   BarrierByNonParticipatingTask
+//   CancelNonExistentBarrier_Fails                   CancelNonExistentBarrier_CreatesItCancelled
+//   GetAliveTasks_Succeed, GetLiveTasksSucceeds      SuccessfulGetAliveTasks
+//   GetLiveTasksWithoutBeingAMember                  CallingGetAliveTasksWithoutBeingAMember
+//   KeyValueDirGet, KeyValueSet_Duplicate_Fails and _Overwrites, KeyValueTryGet, KeyValueIncrement,
+//   KeyValueDelete and _Directory, AsyncKeyValueGet  key_value_test.cpp
+// Without counterpart: topology_util_test and preemption_sync_manager_test (programs over keys and
+// barriers), mtls_test (the server has no credentials yet), BarrierProxy (threads of one process
+// that share a barrier: in the original's client library).
 #include "tests/conformance/fixture.hpp"
 
 namespace muster::test {

@@ -1,4 +1,6 @@
 // What TensorFlow's dialect alone has: jobs, devices, recoverable tasks and jobs, states by task.
+// Without counterpart: testCoordinationServicePreempted (get_task_states_test). The original's
+// service lives in ps 0 and dies with it; this one is no task.
 #include "tests/conformance/fixture.hpp"
 
 namespace muster::test {
@@ -70,6 +72,60 @@ TEST_F(tensorflow_jobs, GetTaskState) {
   EXPECT_EQ(seen[0].state, 2);
   EXPECT_EQ(seen[1].state, 3);
   EXPECT_CODE(w.get_task_state({0, 9}).get(), INVALID_ARGUMENT);
+}
+
+// get_task_states_test: a cluster of a training's jobs, whose tasks come back.
+class task_states : public tensorflow_jobs {
+ protected:
+  void start() {
+    auto spec = two_jobs();
+    for (auto& job : spec.jobs) job.recoverable = true;
+    spec.heartbeat_timeout = fast_timeout;
+    serve(std::move(spec));
+    for (auto* a : {&agent("worker", 0), &agent("worker", 1), &agent("ps", 0)})
+      EXPECT_CODE(a->connect(), OK);
+  }
+  /// "0:ok 1:unavailable", as the first worker is told of its job, or the ps of its own.
+  std::string states(std::size_t asked) {
+    std::string all;
+    for (auto const& t : agents[asked]->get_job_state().get().tasks) {
+      auto const code = t.error_code == StatusCode::OK            ? "ok"
+                        : t.error_code == StatusCode::UNAVAILABLE ? "unavailable"
+                                                                  : "another";
+      all += (all.empty() ? "" : " ") + std::to_string(t.id) + ":" + code;
+    }
+    return all;
+  }
+  bool become(std::size_t asked, std::string const& expected) {
+    auto const end = std::chrono::steady_clock::now() + long_time;
+    while (states(asked) != expected && std::chrono::steady_clock::now() < end)
+      std::this_thread::sleep_for(fast_beat);
+    return states(asked) == expected;
+  }
+};
+
+TEST_F(task_states, testAllTasksHealthy) {
+  start();
+  EXPECT_EQ(states(0), "0:ok 1:ok");
+  EXPECT_EQ(states(2), "0:ok");
+}
+
+TEST_F(task_states, testWorkerPreempted) {
+  start();
+  for (auto const i : {1, 2}) agents[static_cast<std::size_t>(i)]->beat_every(fast_beat);
+  EXPECT_TRUE(become(1, "0:unavailable 1:ok")) << states(1);
+  EXPECT_EQ(states(2), "0:ok");
+  EXPECT_CODE(agent("worker", 0).connect(), OK);
+  EXPECT_EQ(states(1), "0:ok 1:ok") << "none after a restart";
+}
+
+TEST_F(task_states, testPSPreempted) {
+  start();
+  for (auto const i : {0, 1}) agents[static_cast<std::size_t>(i)]->beat_every(fast_beat);
+  EXPECT_TRUE(become(2, "0:unavailable")) << states(2);
+  EXPECT_EQ(states(0), "0:ok 1:ok");
+  EXPECT_CODE(agent("ps", 0).connect(), OK);
+  EXPECT_EQ(states(2), "0:ok");
 }
 
 TEST_F(tensorflow_jobs, ListClusterDevices_TfDevice) {

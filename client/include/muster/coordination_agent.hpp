@@ -135,7 +135,8 @@ class coordination_agent {
   awaitable<std::int64_t> async_barrier(std::string id, milliseconds timeout,
                                         std::vector<std::uint32_t> participants = {});
   /// Ends the barrier for all who wait: their calls raise coordination_barrier_error (cancelled).
-  /// Errors: failed_precondition (nobody waits there).
+  /// An id that nobody has used yet: its first use begins, and ends so for whoever comes. Errors:
+  /// failed_precondition (the last use is over, and nobody waits for the next).
   void cancel_barrier(std::string id);
   awaitable<void> async_cancel_barrier(std::string id);
   /// Takes this agent's own call back: it raises coordination_error (cancelled), the barrier goes

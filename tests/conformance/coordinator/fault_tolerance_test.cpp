@@ -9,6 +9,9 @@
 //   testFetchFromPSAfterWorkerFailure       a program reads its parameter servers' variables by
 //                                           closures bound to them, as in the tests below
 //   testAsyncWaitIsNoOp                     there is no global sync
+//   testWorkerPreemptionErrorTypeWithPythonFunction   functions are of one kind: the worker's own
+// The states of tasks by themselves (get_task_states_test) are in ../tensorflow_test.cpp, since the
+// coordination service tells them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -196,7 +199,8 @@ TEST_F(coordinator_fault_tolerance, testPSPreemptionErrorType) {
       << error.at("message");
 }
 
-TEST_F(coordinator_fault_tolerance, testJoinRaisesUnavailableErrorAtPsFailure) {
+TEST_F(coordinator_fault_tolerance,
+       two_reports_of_a_lost_dependency_are_borne_and_the_third_is_fatal) {
   start(2);
   session s({.server = c.grpc()});
   auto lost = s.call<json::value>("muster.fail", "no answer", json::array{"ps:1"});
@@ -263,7 +267,7 @@ struct parameter_server : coordinator_fault_tolerance {
   process* ps = nullptr;
 };
 
-TEST_F(parameter_server, join_raises_that_another_process_took_its_place) {
+TEST_F(parameter_server, testJoinRaisesUnavailableErrorAtPsFailure) {
   start_with_ps();
   cluster_coordinator coordinator({.server = c.grpc()});
   create_variables(coordinator);
@@ -276,7 +280,7 @@ TEST_F(parameter_server, join_raises_that_another_process_took_its_place) {
   EXPECT_TRUE(coordinator.join()) << "with the next generation all is well";
 }
 
-TEST_F(parameter_server, schedule_and_done_raise_it_when_it_stays_away) {
+TEST_F(parameter_server, testScheduleRaisesUnavailableErrorAtPsFailure) {
   start_with_ps({"--reconnect-grace", "500ms"});
   cluster_coordinator first({.server = c.grpc()}), second({.server = c.grpc()});
   create_variables(first);
@@ -290,6 +294,24 @@ TEST_F(parameter_server, schedule_and_done_raise_it_when_it_stays_away) {
   });
   auto const f = lost_in([&] { await([&] { return !second.done(); }); });
   EXPECT_NE(f.message.find("away for longer than 500 ms"), std::string::npos) << f.message;
+}
+
+// A function that runs on a worker and misses the ps says so; that is no fault of the worker.
+TEST_F(parameter_server, testWorkerExecutionAfterPsFailureRaisesExpectedError) {
+  start_with_ps();
+  cluster_coordinator coordinator({.server = c.grpc()});
+  create_variables(coordinator);
+  kill_ps();
+  auto const direct = coordinator.with({.task_job = "worker", .task_index = 0})
+                          .schedule<json::value>("muster.fail", "no answer", json::array{"ps:0"});
+  auto const f = lost_in([&] { direct.fetch(); });
+  EXPECT_EQ(f.kind, failure_kind::dependency_lost);
+  lost_in([&] { coordinator.join(); });
+  for (auto const& t : c.tasks()) {
+    if (t.at("job").as_string() == "worker") {
+      EXPECT_EQ(t.at("state").as_string(), "CONNECTED");
+    }
+  }
 }
 
 TEST_F(parameter_server, fetch_of_what_was_bound_to_it_raises_it) {

@@ -1,4 +1,9 @@
 // ClusterCoordinatorTest, with the default queue and with one of two.
+//
+// Without a counterpart: StrategyIntegrationTest and parameter_server_strategy_v2_test, which are
+// about TensorFlow's variables, graphs and distributed datasets. Functions here are the program's
+// own, and so is what they keep; the rules that the latter has for a cluster's jobs are in
+// tests/cluster/rules_test.cpp.
 #include "tests/conformance/coordinator/fixture.hpp"
 
 namespace muster::test {

@@ -116,6 +116,21 @@ TEST_F(distribute_independent, testInGraphContextWithEval) {
     EXPECT_FALSE(s.config.cluster.has_job("evaluator")) << name << " sees no evaluator";
 }
 
+TEST_F(distribute_independent, between_graph_with_an_evaluator) {
+  run({.between_graph = true}, three_workers_two_ps({{"evaluator", {{0, "e:1"}}}}));
+  auto const all = seen.all();
+  ASSERT_EQ(all.size(), 4u);
+  for (int i = 0; i < 3; ++i) {
+    auto const& c = all.at("worker:" + std::to_string(i));
+    EXPECT_EQ(c.num_workers, 3) << "it is no worker";
+    EXPECT_EQ(c.is_chief, i == 0);
+  }
+  EXPECT_TRUE(all.at("evaluator:0").is_chief);
+  EXPECT_FALSE(all.at("evaluator:0").distributed);
+  EXPECT_EQ(made.all().size(), 5u) << "an evaluator has no server";
+  EXPECT_EQ(joined(), "ps:0 ps:1 ");
+}
+
 environment_lookup tf_config(std::string text) {
   return [text](std::string const& name) {
     return name == "TF_CONFIG" ? std::optional(text) : std::nullopt;

@@ -108,6 +108,24 @@ TEST_F(distribute_sessions, a_checkpoint_needs_a_way_to_restore_it) {
   }
 }
 
+TEST_F(distribute_sessions, who_waits_for_the_chief_gives_up_after_the_longest_wait) {
+  int asked = 0;
+  session_creator c;
+  c.role = session_creator::kind::waiting;
+  c.server.server = server.address();
+  c.scaffold.ready = [&](worker_session&) { return ++asked > 1'000; };
+  c.max_wait = std::chrono::milliseconds(150);
+  auto const begun = std::chrono::steady_clock::now();
+  try {
+    c.create();
+    FAIL() << "nobody prepared anything";
+  } catch (wait_timeout const& e) {
+    EXPECT_EQ(std::string(e.what()), "the chief has not prepared the job within 150 ms");
+  }
+  EXPECT_GE(asked, 2) << "it asks again and again";
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(30));
+}
+
 TEST_F(distribute_sessions, independent_testBetweenGraphWithMonitoredSession) {
   worker_barrier workers({"worker:0", "worker:1", "worker:2"});
   std::vector<std::shared_ptr<standard_server>> all;

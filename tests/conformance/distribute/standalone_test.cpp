@@ -119,5 +119,22 @@ TEST_F(distribute_standalone, testInGraphContextWithEval) {
   EXPECT_FALSE(e.init || e.checkpoint || e.summary) << "it has no strategy";
 }
 
+TEST_F(distribute_standalone, between_graph_with_an_evaluator) {
+  run({.between_graph = true}, three_workers_two_ps({{"evaluator", {{0, "e:1"}}}}));
+  auto const all = seen.all();
+  ASSERT_EQ(all.size(), 4u);
+  for (int i = 0; i < 3; ++i) {
+    auto const& c = all.at("worker:" + std::to_string(i));
+    EXPECT_EQ(c.num_workers, 3) << "it is no worker";
+    EXPECT_EQ(c.is_chief, i == 0);
+    EXPECT_TRUE(c.barrier);
+  }
+  auto const& e = all.at("evaluator:0");
+  EXPECT_EQ(e.master, "");
+  EXPECT_TRUE(e.is_chief);
+  EXPECT_FALSE(e.distributed);
+  EXPECT_FALSE(e.barrier) << "the workers do not wait for it";
+}
+
 }  // namespace
 }  // namespace muster::test
