@@ -302,6 +302,55 @@ TEST_F(websocket, garbage_frames_end_only_their_connection) {
   EXPECT_EQ(get("/livez").status, 200u);
 }
 
+// A raw client that has been greeted and has begun a text frame of four bytes: what it sends next
+// is its payload.
+void begin_a_frame(raw_socket& s, std::string const& before = {}) {
+  s.send(
+      "GET /api/v1/ws HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+      "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n");
+  EXPECT_NE(s.receive_until("hello").find("101 "), std::string::npos);
+  s.send(before + std::string("\x81\x84\0\0\0\0", 6));
+}
+
+std::string const close_frame = "\x88\x02\x03\xe8";
+std::string const not_utf8 = "\xff\xff\xff\xff";
+
+// The frame fails while the server waits for the end of its own closing.
+TEST_F(websocket, a_session_ends_when_a_broken_frame_follows_an_erroneous_message) {
+  auto options = quick();
+  options.timeouts.websocket_write = 200ms;
+  start(options);
+  raw_socket s(port());
+  begin_a_frame(s, std::string("\x81\x82\0\0\0\0{}", 8));
+  EXPECT_NE(s.receive_until(close_frame).find("INVALID_ARGUMENT"), std::string::npos);
+  s.send(not_utf8);
+  EXPECT_TRUE(eventually([&] { return metric("muster_websocket_clients") == 0; }));
+}
+
+TEST_F(websocket, a_session_ends_when_a_broken_frame_follows_a_bye) {
+  auto options = quick();
+  options.timeouts.websocket_ack = 100ms;
+  options.timeouts.websocket_write = 200ms;
+  start(options);
+  raw_socket s(port());
+  begin_a_frame(s);
+  EXPECT_NE(s.receive_until(close_frame).find("bye"), std::string::npos);
+  s.send(not_utf8);
+  EXPECT_TRUE(eventually([&] { return metric("muster_websocket_clients") == 0; }));
+}
+
+TEST_F(websocket, a_stop_ends_sessions_whose_last_frame_is_broken) {
+  start();
+  raw_socket s(port());
+  begin_a_frame(s);
+  server_->stop(300ms);
+  EXPECT_NE(s.receive_until(close_frame).find("bye"), std::string::npos);
+  s.send(not_utf8);
+  auto const begin = std::chrono::steady_clock::now();
+  stop_web(300ms);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 5s);
+}
+
 TEST_F(websocket, a_stop_says_bye_and_when_to_come_back) {
   start();
   socket s(port());

@@ -232,6 +232,11 @@ void websocket_hub::stop() {
   timer_.cancel();
 }
 
+void websocket_hub::drop_clients() {
+  auto const clients = clients_;  // abort may remove
+  for (auto* c : clients) c->abort();
+}
+
 std::optional<problem> websocket_hub::refusal(std::string_view subprotocols) const {
   if (stopping_) return make_problem(503, muster::code::unavailable, "the server is stopping");
   if (clients_.size() >= options_.websocket_clients_max) {

@@ -33,6 +33,8 @@ class websocket_hub {
   coro::task<void> run();
   /// Says good-bye to every client.
   void stop();
+  /// Cuts off those who are left.
+  void drop_clients();
 
   /// Why a handshake is refused: full, stopping, or without our subprotocol.
   std::optional<problem> refusal(std::string_view subprotocols) const;

@@ -161,6 +161,7 @@ coro::task<void> web_server::impl::end(std::chrono::milliseconds grace) {
   }
   auto const open = connections.open;
   for (auto* c : open) c->abort();
+  sockets.drop_clients();
 }
 
 web_server::web_server(web_options options, engine_gateway& engine)

@@ -2,6 +2,8 @@
 #include "web/server/websocket_session.hpp"
 
 #include <boost/asio/as_tuple.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
@@ -70,7 +72,8 @@ class websocket_session {
   coro::task<void> read_loop() {
     beast::flat_buffer buffer;  // bounded by read_message_max
     while (!closed_) {
-      auto [ec, n] = co_await socket_.async_read(buffer, awaited);
+      auto [ec, n] = co_await socket_.async_read(
+          buffer, asio::bind_cancellation_slot(dropped_reading_.slot(), awaited));
       if (ec) break;
       auto const data = buffer.cdata();
       if (socket_.got_text())
@@ -79,6 +82,7 @@ class websocket_session {
         client_->say_error("INVALID_ARGUMENT", "messages are text");
       buffer.consume(n);
       client_->wake();
+      if (client_->leaving()) co_return;  // whatever follows is for the closing to skip
     }
     closed_ = true;
     signal_.cancel();
@@ -104,7 +108,8 @@ class websocket_session {
     if (!closed_) {
       client_->writing_since = subscriber::clock::now();
       websocket::close_reason const why(websocket::close_code::normal);
-      co_await socket_.async_close(why, awaited);
+      co_await socket_.async_close(why,
+                                   asio::bind_cancellation_slot(dropped_writing_.slot(), awaited));
     }
     closed_ = true;
     drop();
@@ -113,24 +118,30 @@ class websocket_session {
   // REQUIRES: the text outlives the wait.
   coro::task<bool> write(std::string const& text) {
     client_->writing_since = subscriber::clock::now();
-    auto [ec, n] = co_await socket_.async_write(asio::buffer(text), awaited);
+    auto [ec, n] = co_await socket_.async_write(
+        asio::buffer(text), asio::bind_cancellation_slot(dropped_writing_.slot(), awaited));
     client_->writing_since.reset();
     ++context_.metrics.websocket_messages;
     context_.metrics.websocket_bytes += n;
     co_return !ec;
   }
 
+  // Beast's operations also wait for each other: a read that fails waits to send its close frame
+  // until the closing is over, which waits for the read. No end of the socket reaches those.
   void drop() {
     closed_ = true;
     signal_.cancel();
     error_code ignored;
     tcp_.socket().close(ignored);
+    dropped_reading_.emit(asio::cancellation_type::terminal);
+    dropped_writing_.emit(asio::cancellation_type::terminal);
   }
 
   web_context& context_;
   beast::tcp_stream& tcp_;
   websocket::stream<beast::tcp_stream&> socket_;
   asio::steady_timer signal_;  // as a condition variable
+  asio::cancellation_signal dropped_reading_, dropped_writing_;
   subscriber* client_ = nullptr;
   bool closed_ = false;
 };
