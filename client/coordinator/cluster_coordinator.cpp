@@ -129,6 +129,9 @@ per_worker_handle::~per_worker_handle() {
 std::uint64_t per_worker_handle::value() const {
   return session_->per_worker_value(token_);
 }
+std::string const& per_worker_handle::server() const {
+  return session_->settings().server;
+}
 
 }  // namespace detail
 

@@ -91,9 +91,9 @@ argument_values argument_list(context const& c, value_view args,
   return out;
 }
 
-std::any kept_object(context const& c, argument_values const& given, std::size_t i) {
-  auto const handle = per_worker_handle(*given[i]);
-  if (!handle) throw_wrong_type(i, "a per-worker value, {\"$per_worker\":\"pw_…\"}", *given[i], {});
+std::any kept_object(context const& c, json::value const& got, std::size_t i) {
+  auto const handle = per_worker_handle(got);
+  if (!handle) throw_wrong_type(i, "a per-worker value, {\"$per_worker\":\"pw_…\"}", got, {});
   return c.per_worker() ? c.per_worker()->find(*handle) : std::any();
 }
 

@@ -49,6 +49,7 @@ struct coordinator : testing::Test {
     w.slots = 4;
     workers.emplace(w, [this](worker& to) {
       to.function("add", [](int a, int b) { return a + b; });
+      to.function("subtract", [](int what, int from) { return from - what; }, {"what", "from"});
       to.function("sum", [](std::vector<int> const& all) {
         int n = 0;
         for (auto const i : all) n += i;

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <latch>
 
+#include "muster/session.hpp"
 #include "tests/client/coordinator_fixture.hpp"
 
 namespace muster::test {
@@ -29,6 +30,27 @@ TEST_F(coordinator, output_is_an_argument_without_a_round_trip) {
   std::vector<remote_value<int>> const all{a, b, c->schedule<int>("add", b, a)};
   EXPECT_EQ(c->schedule<int>("sum", all).fetch(), 3 + 13 + 16);
   EXPECT_EQ(c->schedule<int>("add", a, 100).fetch(), 103) << "the value was kept";
+}
+
+TEST_F(coordinator, arguments_by_name_come_after_those_by_position) {
+  EXPECT_EQ(c->schedule<int>("subtract", 10, keyword("from", 50)).fetch(), 40);
+  EXPECT_EQ(c->schedule<int>("subtract", keyword("from", 50), keyword("what", 8)).fetch(), 42);
+  auto const v = c->schedule<int>("add", 1, 2);
+  EXPECT_EQ(c->schedule<int>("subtract", 1, keyword("from", v)).fetch(), 2) << "an output, too";
+  EXPECT_EQ(c->with({.priority = 3})
+                .schedule<int>("subtract", keyword("what", v), keyword("from", 5))
+                .fetch(),
+            2);
+  EXPECT_EQ(
+      c->schedule_gang<int>("subtract", std::vector{std::tuple{1, keyword("from", 3)}})[0].fetch(),
+      2);
+  EXPECT_THROW(c->schedule<int>("subtract", keyword("from", 1), keyword("from", 2)),
+               std::invalid_argument);
+  EXPECT_THROW(c->schedule<int>("subtract", 1, keyword("nobody", 2)).fetch(), input_error);
+  session s({.server = server.address()});
+  EXPECT_EQ(s.call<int>("subtract", 1, keyword("from", 3)).get(), 2);
+  EXPECT_THROW(s.call<int>("subtract", keyword("from", 1), keyword("from", 3)),
+               std::invalid_argument);
 }
 
 TEST_F(coordinator, gang_starts_together) {

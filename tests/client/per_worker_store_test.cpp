@@ -118,6 +118,43 @@ TEST(per_worker_objects, of_the_wrong_kind_are_input_errors) {
             "argument 1: expected a per-worker value, {\"$per_worker\":\"pw_…\"}, got a number 3");
 }
 
+TEST(per_worker_objects, may_be_within_structures) {
+  per_worker_store s;
+  auto const build = make_raw([](int from) { return std::make_shared<counter>(counter{from}); });
+  ASSERT_TRUE(run(build, s, "[7]", 5, {}).ok);
+  using shared = std::shared_ptr<counter>;
+  auto const of = [&](raw_function const& f, std::string const& structure) {
+    return run(f, s, "[" + structure + "]", 0, {5}).text;
+  };
+  auto const at = [](std::string text) {
+    auto const place = text.find('@');
+    return place == std::string::npos ? text : text.replace(place, 1, five);
+  };
+  auto const list = make_raw([](std::vector<std::optional<shared>> all) {
+    int sum = 0;
+    for (auto const& c : all) sum += c ? (*c)->next : 100;
+    return sum;
+  });
+  EXPECT_EQ(of(list, at("[null,@,null]")), "207");
+  EXPECT_EQ(of(list, "[]"), "0");
+  EXPECT_EQ(of(list, at("@")), "argument 1: expected an array, got an object") << "no list";
+  EXPECT_EQ(of(list, "[1]"),
+            "argument 1: expected a per-worker value, {\"$per_worker\":\"pw_…\"}, got a number 1");
+  auto const deep = make_raw([](std::map<std::string, std::tuple<int, std::array<shared, 1>>> m) {
+    auto const& [by, counters] = m.at("k");
+    return counters[0]->next * by;
+  });
+  EXPECT_EQ(of(deep, at(R"({"k":[2,[@]]})")), "14");
+  EXPECT_EQ(of(deep, R"({"k":[2,[]]})"),
+            "argument 1: expected an array of 1, got an array");
+  EXPECT_EQ(of(deep, at(R"({"k":["2",[@]]})")),
+            "argument 1: expected an integer in range, got a string \"2\"");
+  EXPECT_EQ(of(deep, "[]"), "argument 1: expected an object, got an array");
+  auto const wrong = make_raw([](std::pair<std::shared_ptr<int>, int>) { return 0; });
+  EXPECT_EQ(of(wrong, at("[@,1]")),
+            "argument 1: {\"$per_worker\":\"pw_0000000000000005\"} is of another type");
+}
+
 TEST(per_worker_objects, a_builders_error_is_kept_for_those_that_need_it) {
   per_worker_store s;
   auto const build = make_raw([](int) -> int { throw std::runtime_error("no data"); });

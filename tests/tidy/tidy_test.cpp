@@ -111,7 +111,7 @@ std::vector<part> const parts = {
     {"client/link", {"base", "coro"}},
     {"client/worker", {"base", "coro", "proto", "client", "client/link"}},
     {"client/session", {"base", "coro", "proto", "client", "client/link"}},
-    {"client/coordinator", {"base", "coro", "proto", "client", "client/session"}},
+    {"client/coordinator", {"base", "coro", "proto", "client", "client/link", "client/session"}},
     {"client/agent", {"base", "coro", "proto", "client", "client/link", "client/session"}},
     {"client/distribute", {"base", "client", "cluster"}},
     {"client/functions", {"base", "process", "client"}},

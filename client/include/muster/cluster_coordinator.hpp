@@ -69,10 +69,12 @@ class cluster_coordinator {
   /// "job_…", as REST shows it. REQUIRES: wait_open() returned.
   std::string id() const;
 
-  /// Schedules a call with JSON arguments; remote_values among them, at any depth of vectors, maps,
-  /// tuples and optionals, become inputs. Waits while the queue is full. Errors: the pending error
+  /// Schedules a call with JSON arguments, the last of them by name, perhaps (keyword.hpp);
+  /// remote_values among them, at any depth of vectors, maps, tuples and optionals, become inputs.
+  /// Waits while the queue is full. Errors: the pending error
   /// of this generation (nothing is scheduled then), wait_timeout, unavailable_error,
-  /// std::invalid_argument (arguments too large, a value of another coordinator that is not ready).
+  /// std::invalid_argument (arguments too large, one named twice, a value of another coordinator
+  /// that is not ready).
   template <class Result, class... Args>
   remote_value<Result> schedule(std::string_view function, Args const&... args) {
     return remote_value<Result>(put(request_of(function, args...)));
@@ -146,7 +148,7 @@ class cluster_coordinator {
   template <class... Args>
   static detail::request request_of(std::string_view function, Args const&... args) {
     detail::request r{std::string(function), {}, encoding::json, {}, {}, {}};
-    detail::append_tuple(r, std::tie(args...));
+    detail::append_arguments(r, args...);
     return r;
   }
   static detail::request raw_request(std::string_view function, value_view args) {

@@ -6,22 +6,26 @@
 // A worker that is lost loses its component (ABORTED); its next incarnation builds it again before
 // anything runs there that needs it. What the builder throws surfaces only in closures that need
 // the value, as input_error naming it. A builder that returns std::shared_ptr<T> makes an object,
-// which functions take as std::shared_ptr<T>; any other result is put in the argument's place as
-// JSON.
+// which functions take as std::shared_ptr<T>, by itself or in vectors, arrays, maps by string,
+// tuples, pairs and optionals; any other result is put in the argument's place as JSON.
 //
 // Copies share the value; when the last one is dropped and no unfinished closure needs it, the
 // workers drop it. Any thread.
 #pragma once
 
+#include <boost/asio/awaitable.hpp>
+#include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
+
+#include "muster/detail/value_handle.hpp"
 
 namespace muster::detail {
-
-class coordinator_session;
 
 class per_worker_handle {
  public:
@@ -32,6 +36,8 @@ class per_worker_handle {
 
   /// At the server; 0 until it has answered.
   std::uint64_t value() const;
+  /// "host:port"
+  std::string const& server() const;
   coordinator_session const* session() const { return session_.get(); }
   std::uint64_t token() const { return token_; }
 
@@ -44,6 +50,14 @@ class per_worker_handle {
 
 namespace muster {
 
+/// What became of a PerWorkerValue on one worker.
+struct per_worker_component {
+  std::string task;  ///< "worker:3"
+  value_status status = value_status::not_ready;
+  /// ready: what the builder threw; aborted: how the worker was lost.
+  std::optional<muster::failure> failure;
+};
+
 class per_worker_value {
  public:
   /// Of nothing; it cannot be an argument.
@@ -54,6 +68,15 @@ class per_worker_value {
   bool valid() const noexcept { return handle_ != nullptr; }
   /// "pw_…", by which REST shows what became of it on each worker.
   std::string id() const;
+  /// What became of it on each worker that has the function, by task: asks the server. Errors:
+  /// wait_timeout, unavailable_error (the server's reason); std::logic_error on the library's own
+  /// thread.
+  std::vector<per_worker_component> components(
+      std::chrono::milliseconds timeout = std::chrono::seconds(10)) const;
+  /// The same for a coroutine on any executor. Cancellation (any type) ends the wait with
+  /// operation_aborted.
+  boost::asio::awaitable<std::vector<per_worker_component>> async_components(
+      std::chrono::milliseconds timeout = std::chrono::seconds(10)) const;
   /// Drops this copy.
   void release() noexcept { handle_.reset(); }
 

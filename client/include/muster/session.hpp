@@ -22,6 +22,7 @@
 
 #include "muster/closure_error.hpp"
 #include "muster/json.hpp"
+#include "muster/keyword.hpp"
 #include "muster/session_options.hpp"
 #include "muster/value.hpp"
 
@@ -76,12 +77,13 @@ class session {
   /// failure if the session ends before.
   void schedule(function_number f, value_view args, outcome_handler done);
 
-  /// Calls a function with JSON arguments. The future raises closure_error.
+  /// Calls a function with JSON arguments, the last of them by name, perhaps (keyword.hpp). The
+  /// future raises closure_error.
   template <class Result, class... Args>
   std::future<Result> call(std::string_view name, Args const&... args) {
     auto promise = std::make_shared<std::promise<Result>>();
     auto future = promise->get_future();
-    auto const text = to_json(boost::json::array{boost::json::value_from(args)...});
+    auto const text = to_json(detail::json_arguments(args...));
     schedule(function(name), {text, encoding::json}, [promise](outcome const& o) {
       try {
         if (!o.ok()) throw closure_error(*o.failure);

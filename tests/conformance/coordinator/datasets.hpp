@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "muster/worker.hpp"
@@ -49,6 +51,15 @@ inline void add_datasets(worker& w) {
 
   w.function("next", [](shared it) { return it->next(); });
   w.function("next_of_both", [](shared a, shared b) { return std::pair{a->next(), b->next()}; });
+  w.function("next_of_all", [](std::vector<shared> all) {
+    int sum = 0;
+    for (auto const& it : all) sum += it->next();
+    return sum;
+  });
+  w.function("next_of_named",
+             [](std::map<std::string, shared> by_name) { return by_name.begin()->second->next(); },
+             {"by_name"});
+  w.function("next_of_pair", [](std::pair<shared, int> p) { return p.first->next() + p.second; });
   w.function("rest", [](shared it) {
     return std::vector(it->elements.begin() + static_cast<std::ptrdiff_t>(it->position),
                        it->elements.end());

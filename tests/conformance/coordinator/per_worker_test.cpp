@@ -1,5 +1,6 @@
 // Values that each worker builds for itself: what the original suite tests with per-worker values,
 // datasets and iterators.
+#include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_future.hpp>
@@ -148,6 +149,72 @@ TEST_P(coordinator_conformance_per_worker, nothing_but_plain_arguments_reaches_a
   auto const value = c->create_per_worker_value("counter");
   EXPECT_THROW(c->create_per_worker_value("add", value, 1), std::invalid_argument);
   EXPECT_THROW(c->schedule<int>("add", per_worker_value(), 1), std::logic_error);
+}
+
+// "worker:0 ready, worker:1 not_ready", with what failed.
+std::string text(std::vector<per_worker_component> const& all) {
+  std::string t;
+  for (auto const& c : all) {
+    auto const status = c.status == value_status::ready     ? " ready"
+                        : c.status == value_status::aborted ? " aborted"
+                                                            : " not_ready";
+    t += (t.empty() ? "" : ", ") + c.task + status + (c.failure ? ": " + c.failure->message : "");
+  }
+  return t;
+}
+
+TEST_P(coordinator_conformance_per_worker, a_handle_tells_what_became_of_it_on_each_worker) {
+  auto const one_waits = c->create_per_worker_value("hold_on", 2);
+  held.wait_for(1);
+  auto const become = [](per_worker_value const& v, std::string const& expected) {
+    for (int i = 0; i < 2'000 && text(v.components()) != expected; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    return text(v.components());
+  };
+  std::string const waits = "worker:0 ready, worker:1 ready, worker:2 not_ready";
+  EXPECT_EQ(become(one_waits, waits), waits);
+  held.open();
+  std::string const all = "worker:0 ready, worker:1 ready, worker:2 ready";
+  EXPECT_EQ(become(one_waits, all), all);
+  std::string const broken =
+      "worker:0 ready: no file, worker:1 ready: no file, worker:2 ready: no file";
+  EXPECT_EQ(become(c->create_per_worker_value("fail", "no file"), broken), broken);
+  EXPECT_THROW(per_worker_value().components(), std::logic_error);
+}
+
+TEST_P(coordinator_conformance_per_worker, an_awaitable_tells_it_too_and_is_cancelled) {
+  auto const value = c->create_per_worker_value("counter");
+  boost::asio::io_context io;
+  auto asked = boost::asio::co_spawn(io, value.async_components(), boost::asio::use_future);
+  boost::asio::cancellation_signal signal;
+  auto given_up = boost::asio::co_spawn(
+      io, value.async_components(),
+      boost::asio::bind_cancellation_slot(signal.slot(), boost::asio::use_future));
+  boost::asio::post(io, [&] { signal.emit(boost::asio::cancellation_type::terminal); });
+  io.run();
+  EXPECT_EQ(asked.get().size(), 3u);
+  try {
+    given_up.get();  // if it was not over before
+  } catch (boost::system::system_error const& e) {
+    EXPECT_EQ(e.code(), boost::asio::error::operation_aborted);
+  }
+}
+
+TEST_P(coordinator_conformance_per_worker, objects_are_parameters_within_structures) {
+  auto const a = c->create_per_worker_value("dataset", 10);
+  auto const b = c->create_per_worker_value("dataset", 20);
+  auto const at = c->with(on(1));
+  EXPECT_EQ(at.schedule<int>("next_of_all", std::vector{a, b}).fetch(), 0);
+  EXPECT_EQ(
+      at.schedule<int>("next_of_named", std::map<std::string, per_worker_value>{{"a", a}}).fetch(),
+      1);
+  EXPECT_EQ(at.schedule<int>("next_of_named",
+                             keyword("by_name", std::map<std::string, per_worker_value>{{"b", b}}))
+                .fetch(),
+            1);
+  EXPECT_EQ(at.schedule<int>("next_of_pair", std::pair{a, 40}).fetch(), 42);
+  EXPECT_EQ(raised_by([&] { at.schedule<int>("next_of_all", std::vector{1}).fetch(); }),
+            "argument 1: expected a per-worker value, {\"$per_worker\":\"pw_…\"}, got a number 1");
 }
 
 TEST_P(coordinator_conformance_per_worker, an_awaitable_creates_one_too) {

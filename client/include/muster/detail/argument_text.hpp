@@ -2,17 +2,20 @@
 // remote_values to structures of values. For cluster_coordinator.hpp only.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <boost/json.hpp>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "muster/json.hpp"
+#include "muster/keyword.hpp"
 #include "muster/per_worker_value.hpp"
 #include "muster/remote_value.hpp"
 
@@ -103,6 +106,42 @@ void append(request& r, T const& v) {
     append_each(r, v);
   } else {
     append_tuple(r, v);
+  }
+}
+
+template <class T>
+void append_named(request& r, std::vector<std::string_view>& names, keyword<T> const& v) {
+  if (std::count(names.begin(), names.end(), v.name) != 0) throw_named_twice(v.name);
+  if (!names.empty()) r.args += ',';
+  names.push_back(v.name);
+  r.args += boost::json::serialize(boost::json::string(v.name));
+  r.args += ':';
+  append(r, v.value);
+}
+
+/// All arguments: [positional…], or {"args":[…],"kwargs":{…}} where some are named.
+template <class... Args>
+void append_arguments(request& r, Args const&... args) {
+  static_assert(keywords_come_last<Args...>(), "arguments by name come after those by position");
+  if constexpr (!any_keyword<Args...>) {
+    append_tuple(r, std::tie(args...));
+  } else {
+    r.args += "{\"args\":[";
+    bool first = true;
+    [[maybe_unused]] auto const by_position = [&]<class T>(T const& v) {
+      if constexpr (!is_keyword<T>::value) {
+        if (!std::exchange(first, false)) r.args += ',';
+        append(r, v);
+      }
+    };
+    (by_position(args), ...);
+    r.args += "],\"kwargs\":{";
+    std::vector<std::string_view> names;
+    auto const by_name = [&]<class T>(T const& v) {
+      if constexpr (is_keyword<T>::value) append_named(r, names, v);
+    };
+    (by_name(args), ...);
+    r.args += "}}";
   }
 }
 

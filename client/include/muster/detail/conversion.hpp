@@ -2,9 +2,11 @@
 #pragma once
 
 #include <any>
+#include <array>
 #include <boost/callable_traits/args.hpp>
 #include <boost/callable_traits/return_type.hpp>
 #include <boost/json.hpp>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -84,10 +86,83 @@ template <class T>
 struct is_shared<std::shared_ptr<T>> : std::true_type {};
 
 /// The object that this worker keeps for {"$per_worker":…}; throws INPUT when it keeps none.
-std::any kept_object(context const& c, argument_values const& given, std::size_t i);
+std::any kept_object(context const& c, boost::json::value const& got, std::size_t i);
 /// The result of a builder. Throws when the closure builds no value: objects cannot travel.
 void keep_object(context const& c, std::any object, value& result);
 [[noreturn]] void throw_wrong_object(std::size_t position, boost::json::value const& got);
+
+/// Whether there is an object in it: it is one, or a structure of them.
+template <class T>
+struct holds_shared : is_shared<T> {};
+template <class T, class A>
+struct holds_shared<std::vector<T, A>> : holds_shared<T> {};
+template <class T, std::size_t N>
+struct holds_shared<std::array<T, N>> : holds_shared<T> {};
+template <class T>
+struct holds_shared<std::optional<T>> : holds_shared<T> {};
+template <class T, class C, class A>
+struct holds_shared<std::map<std::string, T, C, A>> : holds_shared<T> {};
+template <class... T>
+struct holds_shared<std::tuple<T...>> : std::disjunction<holds_shared<T>...> {};
+template <class A, class B>
+struct holds_shared<std::pair<A, B>> : std::disjunction<holds_shared<A>, holds_shared<B>> {};
+
+template <class T>
+T convert_json(boost::json::value const& v, std::size_t i) {
+  try {
+    return boost::json::value_to<T>(v);
+  } catch (boost::system::system_error const&) {
+    throw_wrong_type(i, expected_type<T>(), v, {});
+  } catch (std::exception const& e) {
+    throw_wrong_type(i, expected_type<T>(), v, e.what());
+  }
+}
+
+template <class T>
+T convert_value(context const& c, boost::json::value& v, std::size_t i);
+
+/// A structure that holds objects, member by member. Everything is about argument `i`.
+template <class T>
+T convert_structure(context const& c, boost::json::value& v, std::size_t i) {
+  if constexpr (is_optional<T>::value) {
+    if (v.is_null()) return std::nullopt;
+    return convert_value<typename T::value_type>(c, v, i);
+  } else if constexpr (requires { typename T::mapped_type; }) {
+    if (!v.is_object()) throw_wrong_type(i, expected_type<T>(), v, {});
+    T all;
+    for (auto& member : v.get_object())
+      all.emplace(member.key(), convert_value<typename T::mapped_type>(c, member.value(), i));
+    return all;
+  } else if constexpr (requires { std::tuple_size<T>::value; }) {
+    if (!v.is_array() || v.get_array().size() != std::tuple_size_v<T>)
+      throw_wrong_type(i, "an array of " + std::to_string(std::tuple_size_v<T>), v, {});
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return T{convert_value<std::tuple_element_t<I, T>>(c, v.get_array()[I], i)...};
+    }
+    (std::make_index_sequence<std::tuple_size_v<T>>());
+  } else {
+    if (!v.is_array()) throw_wrong_type(i, expected_type<T>(), v, {});
+    T all;
+    for (auto& element : v.get_array())
+      all.push_back(convert_value<typename T::value_type>(c, element, i));
+    return all;
+  }
+}
+
+template <class T>
+T convert_value(context const& c, boost::json::value& v, std::size_t i) {
+  if constexpr (is_shared<T>::value) {
+    auto object = kept_object(c, v, i);
+    if (auto* typed = std::any_cast<T>(&object)) return std::move(*typed);
+    throw_wrong_object(i, v);
+  } else if constexpr (holds_shared<T>::value) {
+    return convert_structure<T>(c, v, i);
+  } else if constexpr (std::is_same_v<T, boost::json::value>) {
+    return std::move(v);
+  } else {
+    return convert_json<T>(v, i);
+  }
+}
 
 template <class T>
 T convert_one(context const& c, argument_values& given, std::size_t i) {
@@ -97,21 +172,7 @@ T convert_one(context const& c, argument_values& given, std::size_t i) {
     return convert_one<typename T::value_type>(c, given, i);
   } else {
     if (!v) throw_missing(i, given.size());
-    if constexpr (is_shared<T>::value) {
-      auto object = kept_object(c, given, i);
-      if (auto* typed = std::any_cast<T>(&object)) return std::move(*typed);
-      throw_wrong_object(i, *v);
-    } else if constexpr (std::is_same_v<T, boost::json::value>) {
-      return std::move(*v);
-    } else {
-      try {
-        return boost::json::value_to<T>(*v);
-      } catch (boost::system::system_error const&) {
-        throw_wrong_type(i, expected_type<T>(), *v, {});
-      } catch (std::exception const& e) {
-        throw_wrong_type(i, expected_type<T>(), *v, e.what());
-      }
-    }
+    return convert_value<T>(c, *v, i);
   }
 }
 

@@ -1,0 +1,68 @@
+// Arguments by the names of a function's parameters, after those by position:
+//
+//   c.schedule<double>("step", batch, muster::keyword("rate", 0.1));
+//
+// The worker has registered the names with the function; it refuses others, and a parameter that is
+// given both ways, as input_error.
+#pragma once
+
+#include <boost/json.hpp>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace muster {
+
+template <class T>
+struct keyword {
+  keyword(std::string n, T v) : name(std::move(n)), value(std::move(v)) {}
+
+  std::string name;
+  T value;
+};
+
+namespace detail {
+
+template <class T>
+struct is_keyword : std::false_type {};
+template <class T>
+struct is_keyword<keyword<T>> : std::true_type {};
+template <class... Args>
+inline constexpr bool any_keyword = (is_keyword<Args>::value || ...);
+
+/// None by position after the first by name.
+template <class... Args>
+constexpr bool keywords_come_last() {
+  bool named = false, right = true;
+  ((right = right && (!named || is_keyword<Args>::value), named = named || is_keyword<Args>::value),
+   ...);
+  return right;
+}
+
+[[noreturn]] inline void throw_named_twice(std::string const& name) {
+  throw std::invalid_argument("argument '" + name + "' is named twice");
+}
+
+/// As they go over the wire: [positional…], or {"args":[…],"kwargs":{…}} where some are named.
+template <class... Args>
+boost::json::value json_arguments(Args const&... args) {
+  static_assert(keywords_come_last<Args...>(), "arguments by name come after those by position");
+  boost::json::array by_position;
+  boost::json::object by_name;
+  [[maybe_unused]] auto const add = [&]<class T>(T const& v) {
+    if constexpr (!is_keyword<T>::value)
+      by_position.push_back(boost::json::value_from(v));
+    else if (!by_name.emplace(v.name, boost::json::value_from(v.value)).second)
+      throw_named_twice(v.name);
+  };
+  (add(args), ...);
+  if constexpr (!any_keyword<Args...>) return by_position;
+  boost::json::object all;
+  all.emplace("args", std::move(by_position));
+  all.emplace("kwargs", std::move(by_name));
+  return all;
+}
+
+}  // namespace detail
+}  // namespace muster
