@@ -62,11 +62,26 @@ std::optional<std::chrono::microseconds> parse_duration(std::string_view text) {
   return std::chrono::microseconds(total);
 }
 
+bool is_duration(std::string_view text) {
+  std::string small;  // of each number one digit, which always fits
+  for (char const c : text) {
+    bool const digit = absl::ascii_isdigit(static_cast<unsigned char>(c));
+    if (!digit || small.empty() || small.back() != '1') small += digit ? '1' : c;
+  }
+  return text == "0" || parse_duration(small).has_value();
+}
+
 std::optional<std::uint64_t> parse_number(std::string_view text) {
   std::uint64_t n = 0;
   auto const [end, ec] = std::from_chars(text.data(), text.data() + text.size(), n);
   if (text.empty() || ec != std::errc{} || end != text.data() + text.size()) return {};
   return n;
+}
+
+std::optional<std::int64_t> parse_task_index(std::string_view text) {
+  auto const n = parse_number(text);
+  if (!n || text.size() > 18) return {};
+  return static_cast<std::int64_t>(*n);
 }
 
 std::string base64(std::string_view bytes) {

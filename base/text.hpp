@@ -15,9 +15,14 @@ std::string hex16(std::uint64_t n);
 
 /// Whole numbers with a unit (us, ms, s, m, h, d), several in a row ("1m30s"); "0" needs none.
 std::optional<std::chrono::microseconds> parse_duration(std::string_view text);
+/// Whether it has that form, though the numbers may be too large for it to be one.
+bool is_duration(std::string_view text);
 
 /// A whole number that fits, nothing else in the text.
 std::optional<std::uint64_t> parse_number(std::string_view text);
+
+/// The index of a task: up to 18 digits.
+std::optional<std::int64_t> parse_task_index(std::string_view text);
 
 /// RFC 4648 with padding; decoding accepts both alphabets and missing padding.
 std::string base64(std::string_view bytes);

@@ -123,9 +123,11 @@ TEST_F(logs, what_does_not_exist_and_what_is_wrong) {
   EXPECT_EQ(get("/api/v1/closures/cl_0000000900000009/logs").status, 404u);
   EXPECT_EQ(get("/api/v1/jobs/job_0000000000000099/logs").status, 404u);
   EXPECT_EQ(get("/api/v1/jobs/nonsense/logs").status, 404u);
-  for (auto const* query : {"?after=x", "?wait=soon", "?limit=0", "?limit=1001", "?tail=0",
-                            "?tail=1001", "?tail=1&after=2", "?unknown=1"})
+  for (auto const* query :
+       {"?after=x", "?wait=soon", "?limit=0", "?limit=1001", "?tail=0", "?tail=1001", "?unknown=1"})
     EXPECT_EQ(get(job_path + "/logs" + query).status, 400u) << query;
+  auto const both = get_json(job_path + "/logs?tail=1&after=2", 422);
+  EXPECT_EQ(text_at(both, "/field"), "tail");
 }
 
 TEST_F(logs, go_with_their_job) {

@@ -32,7 +32,7 @@ std::vector<bad_request> bad_requests() {
       {"POST", jobs, json, R"({"closures":[{"function":"a\u0001b"}]})", 400, "control character"},
       {"POST", jobs, json, R"({"closures":[],"surprise":1})", 400, "surprise: unknown field"},
       {"POST", jobs, json,
-       R"({"closures":[{"function":"nobody.has"}],"options":{"require_function":true}})", 409,
+       R"({"closures":[{"function":"nobody.has"}],"options":{"require_function":true}})", 422,
        "nobody.has"},
       {"POST", jobs, json, R"({"closures":[{"function":"f","args":[{"$per_worker":"pw_1"}]}]})",
        400, "closures[0].args[0].$per_worker: expected"},

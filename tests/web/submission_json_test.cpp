@@ -101,7 +101,7 @@ TEST(submission_json, what_is_wrong_is_named) {
       {R"({"map":{"function":"f","args":[1]}})", "map.args[0]: expected an array, got number"},
       {R"({"open":true,"options":{"retries":3}})", "options.retries: unknown field"},
       {R"({"open":true,"options":{"max_worker_failures":-1}})",
-       "options.max_worker_failures: expected a whole number from 0 to 4294967295"},
+       "options.max_worker_failures: expected a whole number from 0 to 255"},
       {R"({"open":1})", "open: expected a boolean, got number"},
       {R"({"open":true,"on_error":"stop"})", "on_error: expected \"fail_fast\" or \"continue\""},
       {R"({"open":true,"metadata":"x"})", "metadata: expected an object, got string"},

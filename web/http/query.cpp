@@ -1,52 +1,116 @@
-// Splits a query, and makes typed values and page tokens of its texts.
+// Checks parameters by their descriptions, and makes typed values and page tokens of their texts.
 #include "web/http/query.hpp"
 
+#include <absl/strings/escaping.h>
+
+#include <algorithm>
+
 #include "base/text.hpp"
+#include "web/json/schema.hpp"
 
 namespace muster::web {
 
 namespace {
+
 constexpr std::size_t parameters_max = 32;  // more: 400
+
+bool is_flag(std::string_view text) {
+  return text == "true" || text == "1" || text == "false" || text == "0";
+}
+
+bool is_hex(std::string_view text) {
+  return text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+// The kind and the bytes.
+std::optional<std::string> decoded_token(std::string_view text, std::string_view kinds) {
+  if (text.empty() || kinds.find(text.front()) == std::string_view::npos) return {};
+  auto const digits = text.substr(1);
+  if (digits.size() % 2 != 0 || !is_hex(digits)) return {};
+  return text.front() + absl::HexStringToBytes({digits.data(), digits.size()});
+}
+
+}  // namespace
+
+void query_check::check(query_parameter const& p) {
+  auto const given = text(p.name);
+  if (given.empty()) {
+    if (!p.missing.empty()) fail(p.name, std::string(p.missing));
+    return;
+  }
+  auto const quoted = ", got '" + std::string(given) + "'";
+  switch (p.kind) {
+    case query_kind::text:  // its reader knows
+      break;
+    case query_kind::number:
+      check_number(p, given);
+      break;
+    case query_kind::choice:
+      check_choice(p, given);
+      break;
+    case query_kind::flag:
+      if (!is_flag(given)) fail(p.name, "expected true or false" + quoted);
+      break;
+    case query_kind::duration:
+      if (!is_duration(given)) fail(p.name, "expected a duration such as 30s or 250ms" + quoted);
+      break;
+    case query_kind::page_token:
+      page_token(p.pattern);
+      break;
+    case query_kind::page_text:
+      page_text(p.pattern.front());
+      break;
+  }
+}
+
+void query_check::check_number(query_parameter const& p, std::string_view given) {
+  auto const n = parse_number(given);
+  if (n && *n >= p.min && *n <= p.max) return;
+  auto const range = std::to_string(p.min) + " to " + std::to_string(p.max);
+  auto const wanted = p.max == UINT64_MAX ? "a whole number" : "a number from " + range;
+  if (failure_) return;
+  failure_ = invalid(std::string(p.name),
+                     "expected " + wanted + ", got '" + std::string(given) + "'", range);
+}
+
+void query_check::check_choice(query_parameter const& p, std::string_view given) {
+  std::string words;
+  for (auto const c : p.choices) {
+    if (equal_ignoring_case(c, given)) return;
+    words += words.empty() ? "" : c == p.choices.back() ? " or " : ", ";
+    words += c;
+  }
+  fail(p.name, "expected " + words + ", got '" + std::string(given) + "'");
 }
 
 std::size_t query_check::limit() {
-  auto const given = text("limit");
-  if (given.empty()) return page_default;
-  auto const n = parse_number(given);
-  if (n && *n >= 1 && *n <= page_max) return static_cast<std::size_t>(*n);
-  if (!failure_)
-    failure_ = invalid("limit", "expected a number from 1 to " + std::to_string(page_max),
-                       std::to_string(page_max) + " entries");
-  return page_default;
+  check(limit_parameter);
+  return static_cast<std::size_t>(number("limit", page_default));
 }
 
 std::chrono::milliseconds query_check::duration(std::string_view name,
                                                 std::chrono::milliseconds otherwise) {
   auto const given = text(name);
-  if (given.empty()) return otherwise;
+  if (!is_duration(given)) return otherwise;
   auto const d = parse_duration(given);
-  if (!d) {
-    fail(name, "expected a duration such as 30s or 250ms, got '" + std::string(given) + "'");
-    return otherwise;
-  }
-  return std::min(wait_max, std::chrono::ceil<std::chrono::milliseconds>(*d));
+  return d ? std::min(wait_max, std::chrono::ceil<std::chrono::milliseconds>(*d)) : wait_max;
 }
 
 bool query_check::flag(std::string_view name, bool otherwise) {
   auto const given = text(name);
-  if (given.empty()) return otherwise;
-  if (given == "false" || given == "0") return false;
-  if (given != "true" && given != "1")
-    fail(name, "expected true or false, got '" + std::string(given) + "'");
-  return true;
+  return given.empty() ? otherwise : given == "true" || given == "1";
 }
 
 std::uint64_t query_check::number(std::string_view name, std::uint64_t otherwise) {
-  auto const given = text(name);
-  if (given.empty()) return otherwise;
-  if (auto const n = parse_number(given)) return *n;
-  fail(name, "expected a whole number, got '" + std::string(given) + "'");
-  return otherwise;
+  return parse_number(text(name)).value_or(otherwise);
+}
+
+std::optional<std::string> query_check::token_of(std::string_view kinds) {
+  auto const given = text("page_token");
+  if (given.empty()) return {};
+  auto token = decoded_token(given, kinds);
+  if (!token) fail("page_token", "expected the next_page_token of an answer of the same listing");
+  return token;
 }
 
 std::uint64_t query_check::page_token(char kind) {
@@ -54,35 +118,51 @@ std::uint64_t query_check::page_token(char kind) {
 }
 
 std::pair<char, std::uint64_t> query_check::page_token(std::string_view kinds) {
-  auto const given = text("page_token");
-  if (given.empty()) return {kinds.front(), 0};
-  auto const decoded = from_base64(given);
-  if (decoded && decoded->size() > 1 && kinds.find(decoded->front()) != std::string_view::npos)
-    if (auto const n = parse_number(std::string_view(*decoded).substr(1)))
-      return {decoded->front(), *n};
-  fail_token();
+  auto const token = token_of(kinds);
+  if (!token) return {kinds.front(), 0};
+  std::uint64_t n = 0;
+  for (unsigned char const byte : token->substr(1)) n = n << 8 | byte;
+  if (token->size() == 9) return {token->front(), n};
+  fail("page_token", "expected the next_page_token of an answer of the same listing");
   return {kinds.front(), 0};
 }
 
 std::string query_check::page_text(char kind) {
-  auto const given = text("page_token");
-  if (given.empty()) return {};
-  auto decoded = from_base64(given);
-  if (decoded && !decoded->empty() && decoded->front() == kind) return decoded->substr(1);
-  fail_token();
-  return {};
-}
-
-void query_check::fail_token() {
-  fail("page_token", "expected the next_page_token of an answer of the same listing");
+  auto const token = token_of(std::string_view(&kind, 1));
+  return token ? token->substr(1) : std::string();
 }
 
 std::string page_token(char kind, std::uint64_t cursor) {
-  return page_token(kind, std::to_string(cursor));
+  return kind + hex16(cursor);
 }
 
 std::string page_token(char kind, std::string_view cursor) {
-  return base64_for_urls(kind + std::string(cursor));
+  return kind + absl::BytesToHexString({cursor.data(), cursor.size()});
+}
+
+std::string schema_of(query_parameter const& p) {
+  switch (p.kind) {
+    case query_kind::number:
+      return schema::integer(static_cast<std::int64_t>(p.min), p.max);
+    case query_kind::flag:
+      return schema::boolean();
+    case query_kind::duration:
+      return schema::duration();
+    case query_kind::choice: {
+      std::vector<std::string> both(p.choices.begin(), p.choices.end());
+      for (auto const c : p.choices)
+        if (auto const low = lower(c); low != c) both.push_back(low);
+      std::vector<std::string_view> const values(both.begin(), both.end());
+      return schema::one_of(values);
+    }
+    case query_kind::page_token:
+      return schema::matching("^[" + std::string(p.pattern) + "][0-9a-f]{16}$");
+    case query_kind::page_text:
+      return schema::matching("^" + std::string(p.pattern) + "([0-9a-f]{2})*$");
+    case query_kind::text:
+      break;
+  }
+  return p.pattern.empty() ? schema::text() : schema::matching(p.pattern);
 }
 
 std::optional<problem> parse_query(std::string_view text, request& into) {

@@ -1,5 +1,5 @@
-// Query parameters as typed values; keeps the first thing that is wrong, like json_check. Names
-// that the route does not know were refused before the handler ran.
+// Query parameters as typed values. What comes was checked by the route's description before the
+// handler runs, so readers find what they expect; one that is used without keeps what is wrong.
 #pragma once
 
 #include <chrono>
@@ -8,11 +8,10 @@
 #include <string_view>
 
 #include "web/http/http.hpp"
+#include "web/http/router.hpp"
 
 namespace muster::web {
 
-/// Entries of a listing's page: the default and the most.
-inline constexpr std::uint64_t page_default = 100, page_max = 1000;
 /// No request waits longer than this; larger timeouts are cut down to it.
 inline constexpr std::chrono::milliseconds wait_max = std::chrono::minutes(10);
 inline constexpr std::chrono::milliseconds wait_default = std::chrono::seconds(30);
@@ -27,6 +26,9 @@ class query_check {
   void fail(std::string_view name, std::string what) {
     if (!failure_) failure_ = invalid(std::string(name), std::move(what));
   }
+
+  /// Whether the parameter may be as it is, or not be there.
+  void check(query_parameter const& p);
 
   std::string_view text(std::string_view name) const { return request_.parameter(name); }
   std::size_t limit();
@@ -44,14 +46,20 @@ class query_check {
   std::uint64_t number(std::string_view name, std::uint64_t otherwise);
 
  private:
-  void fail_token();
+  void check_number(query_parameter const& p, std::string_view given);
+  void check_choice(query_parameter const& p, std::string_view given);
+  std::optional<std::string> token_of(std::string_view kinds);
 
   request const& request_;
   std::optional<problem> failure_;
 };
 
+/// A letter for the listing and hex digits: 16 of a number, two for each byte of a text.
 std::string page_token(char kind, std::uint64_t cursor);
 std::string page_token(char kind, std::string_view cursor);
+
+/// What a parameter may be, as JSON Schema.
+std::string schema_of(query_parameter const& p);
 
 /// Splits the part behind '?'. A problem when an escape is malformed or a name is given twice.
 std::optional<problem> parse_query(std::string_view text, request& into);

@@ -36,25 +36,18 @@ bool matches(std::string_view pattern, std::string_view path,
 
 }  // namespace
 
-route get(std::string_view pattern, handler run, std::string_view id, std::string_view summary,
-          std::vector<query_parameter> query) {
-  route r{"GET", pattern, run, id, summary};
-  r.query = std::move(query);
-  return r;
+route get(std::string_view pattern, handler run, std::string_view id, std::string_view summary) {
+  return {"GET", pattern, run, id, summary};
 }
 
-route post(std::string_view pattern, handler run, std::string_view id, std::string_view summary,
-           body_kind body) {
-  route r{"POST", pattern, run, id, summary};
-  r.body = body;
-  return r;
+route post(std::string_view pattern, handler run, std::string_view id, std::string_view summary) {
+  return {"POST", pattern, run, id, summary};
 }
 
-route remove(std::string_view pattern, handler run, std::string_view id, std::string_view summary,
-             std::vector<query_parameter> query) {
-  route r{"DELETE", pattern, run, id, summary, 204, ""};
-  r.query = std::move(query);
-  return r;
+route remove(std::string_view pattern, handler run, std::string_view id, std::string_view summary) {
+  route r{"DELETE", pattern, run, id, summary};
+  r.media.clear();
+  return std::move(r.also(204, summary));
 }
 
 router::router(std::vector<route> routes) : routes_(std::move(routes)) {}

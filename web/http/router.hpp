@@ -25,19 +25,51 @@ enum class body_kind : std::uint8_t {
   raw,             // any bytes of any type up to the body limit
 };
 
-enum class query_kind : std::uint8_t { text, number, duration, flag };
+enum class query_kind : std::uint8_t {
+  text,
+  number,
+  duration,
+  flag,
+  choice,
+  page_token,
+  page_text
+};
 
+/// One description of a parameter: the dispatcher checks what comes by it, query_check reads by it,
+/// and /openapi.json tells it.
 struct query_parameter {
   std::string_view name;
   query_kind kind;
   std::string_view meaning;
+  std::uint64_t min = 0, max = UINT64_MAX;         // of a number
+  std::span<std::string_view const> choices = {};  // of a choice; lower case does as well
+  std::string_view pattern = {};                   // of a text, ECMA 262; of a token: its kinds
+  std::string_view missing = {};                   // not empty: required
 };
+
+inline constexpr std::uint64_t page_default = 100, page_max = 1000;
 
 /// What every listing takes.
 inline constexpr query_parameter limit_parameter{
-    "limit", query_kind::number, "entries of the page, 100 unless told, 1000 at most"};
-inline constexpr query_parameter page_token_parameter{"page_token", query_kind::text,
-                                                      "next_page_token of the page before"};
+    "limit", query_kind::number, "entries of the page, 100 unless told", 1, page_max};
+/// `kinds`: of this listing's tokens.
+constexpr query_parameter page_token_parameter(std::string_view kinds) {
+  return {.name = "page_token",
+          .kind = query_kind::page_token,
+          .meaning = "next_page_token of the page before",
+          .pattern = kinds};
+}
+/// What every wait takes.
+inline constexpr query_parameter timeout_parameter{
+    "timeout", query_kind::duration, "how long to wait, 30s unless told, 10m at most"};
+
+/// A status that a route may answer, and when. Those that all routes have in common (a parameter
+/// that does not fit, an engine that does not answer, …) are added by /openapi.json.
+struct outcome {
+  unsigned status;
+  std::string_view when;
+  std::string_view schema = {};  // of a success; all others are problems
+};
 
 struct route {
   std::string_view method;
@@ -45,25 +77,46 @@ struct route {
   handler run;
   std::string_view id;  // OpenAPI operationId
   std::string_view summary;
-  unsigned success = 200;
-  std::string_view media = "application/json";
+  std::vector<outcome> outcomes = {};
+  std::vector<std::string_view> media = {"application/json"};  // of successes; none: no content
   body_kind body = body_kind::none;
   std::vector<query_parameter> query = {};
-  std::string_view schema = "Submission";  // OpenAPI: of a JSON body
+  std::string_view schema = {};  // OpenAPI: of a JSON body, or of its elements
+  bool conditional = false;      // If-None-Match: * is understood
+
+  /// The answer of success.
+  route& tells(std::string_view answer, unsigned status = 200) {
+    outcomes.push_back({status, summary, answer});
+    return *this;
+  }
+  route& also(unsigned status, std::string_view when, std::string_view answer = {}) {
+    outcomes.push_back({status, when, answer});
+    return *this;
+  }
+  route& as(std::vector<std::string_view> types) {
+    media = std::move(types);
+    return *this;
+  }
+  route& takes(body_kind kind, std::string_view of = {}) {
+    body = kind;
+    schema = of;
+    return *this;
+  }
+  route& only_if_new() {
+    conditional = true;
+    return *this;
+  }
+  route& with(std::vector<query_parameter> parameters) {
+    query = std::move(parameters);
+    return *this;
+  }
 };
 
-/// What every wait takes.
-inline constexpr query_parameter timeout_parameter{
-    "timeout", query_kind::duration, "how long to wait, 30s unless told, 10m at most"};
-
-// The usual routes; what is special about one is set afterwards.
-route get(std::string_view pattern, handler run, std::string_view id, std::string_view summary,
-          std::vector<query_parameter> query = {});
-route post(std::string_view pattern, handler run, std::string_view id, std::string_view summary,
-           body_kind body = body_kind::none);
-/// Answers without content.
-route remove(std::string_view pattern, handler run, std::string_view id, std::string_view summary,
-             std::vector<query_parameter> query = {});
+// The usual routes; what is special about one is added behind.
+route get(std::string_view pattern, handler run, std::string_view id, std::string_view summary);
+route post(std::string_view pattern, handler run, std::string_view id, std::string_view summary);
+/// Answers 204 without content.
+route remove(std::string_view pattern, handler run, std::string_view id, std::string_view summary);
 
 class router {
  public:

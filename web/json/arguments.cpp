@@ -13,6 +13,11 @@ namespace muster::web {
 
 namespace {
 
+constexpr std::string_view base64_pattern =
+    "^([A-Za-z0-9+/_-]{4})*([A-Za-z0-9+/_-]{2}(==)?|[A-Za-z0-9+/_-]{3}=?)?$";
+constexpr std::string_view no_references =
+    R"("propertyNames":{"not":{"enum":["$remote_value","$per_worker","$bytes"]}})";
+
 // Nothing that begins with '$' hides in most arguments, so most are not walked.
 bool may_hold_reference(json_ref const& at) {
   return at.text().find('$') != std::string_view::npos ||
@@ -148,6 +153,32 @@ void read_arguments(json_check& check, json_ref const* args, json_ref const* kwa
   auto& own = server::submission::own_extras(closure);
   own.inputs = std::move(found.inputs);
   own.per_worker = std::move(found.per_worker);
+}
+
+std::string arguments_schema(std::string_view of) {
+  auto const bytes = schema::closed_object({{"$bytes", schema::matching(base64_pattern)}});
+  return schema::any_of({schema::array(schema::ref(of)),
+                         schema::with(schema::array(bytes), R"("minItems":1,"maxItems":1)")});
+}
+
+std::string named_arguments_schema(std::string_view of) {
+  return schema::with(schema::map(schema::ref(of)), no_references);
+}
+
+std::vector<schema::named> argument_schemas() {
+  auto const plain = [](std::string_view name) {
+    return std::vector<std::string>{R"({"type":["null","boolean","number","string"]})",
+                                    schema::array(schema::ref(name)), named_arguments_schema(name)};
+  };
+  auto any = plain("Argument");
+  any.push_back(schema::described(
+      schema::closed_object(
+          {{"$remote_value", schema::matching("^(rv_[0-9a-f]{16}|#[0-9]{1,9})$")}}),
+      "another closure's output; #N: of the closure at position N of this request"));
+  any.push_back(schema::described(schema::closed_object({{"$per_worker", schema::id("pw_")}}),
+                                  "the worker's own component of a per-worker value"));
+  return {{"Argument", schema::any_of(any)},
+          {"PlainArgument", schema::any_of(plain("PlainArgument"))}};
 }
 
 std::string shown_arguments(core::closure_view const& c) {

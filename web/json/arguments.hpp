@@ -6,6 +6,7 @@
 
 #include "server/core/api/views.hpp"
 #include "web/json/json_check.hpp"
+#include "web/json/schema.hpp"
 
 namespace muster::web {
 
@@ -20,6 +21,12 @@ namespace muster::web {
 /// own. When the check fails, the closure is not to be used.
 void read_arguments(json_check& check, json_ref const* args, json_ref const* kwargs,
                     core::closure_spec& closure);
+
+/// What `args` and `kwargs` may be, each argument of the schema of that name.
+std::string arguments_schema(std::string_view of = "Argument");
+std::string named_arguments_schema(std::string_view of = "Argument");
+/// Argument, and PlainArgument, which refers to nothing.
+std::vector<schema::named> argument_schemas();
 
 /// The text as it was sent, references and all, for people.
 std::string shown_arguments(core::closure_view const& c);

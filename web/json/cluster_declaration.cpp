@@ -1,30 +1,34 @@
 // The declaration of a cluster, from JSON.
 #include "base/text.hpp"
 #include "web/json/cluster_json.hpp"
+#include "web/json/json_fields.hpp"
 
 namespace muster::web {
 
 namespace {
 
-constexpr std::size_t name_bytes_max = 1024;  // the core has the finer limit, and says so
-constexpr std::int64_t job_tasks_max = 100'000;
+constexpr std::size_t name_bytes_max = 128;
+constexpr std::string_view name_pattern = "^[A-Za-z0-9_.-]{1,128}$";  // the core sees to it
+constexpr std::int64_t tasks_max = 100'000;                           // of a job, and of all
+constexpr core::duration longest = std::chrono::hours(24 * 365 * 10);
 
-core::duration read_duration(json_check& check, json_ref const& at) {
-  auto const text = check.text(at, name_bytes_max);
-  if (check.failed()) return {};
-  if (auto const d = parse_duration(text)) return *d;
-  check.fail(at, "expected a duration such as 30s or 250ms, got '" + text + "'");
-  return {};
-}
+struct declaration {
+  coordination::cluster_spec spec;
+  std::optional<json_ref> jobs, recoverable_jobs;
+};
 
 void read_jobs(json_check& check, json_ref const& at, coordination::cluster_spec& into) {
   if (!check.is(at, json_type::object)) return;
+  std::int64_t tasks = 0;
   for (json_walk m(at); m.next() && !check.failed();) {
     coordination::job_spec job;
     job.name = m.key();
-    job.tasks = static_cast<std::uint32_t>(check.integer(m.value(), 1, job_tasks_max));
+    job.tasks = static_cast<std::uint32_t>(check.integer(m.value(), 1, tasks_max));
+    tasks += job.tasks;
     into.jobs.push_back(std::move(job));
   }
+  auto const limit = std::to_string(tasks_max) + " tasks";
+  if (tasks > tasks_max) check.fail(impossible(at.path(), "more than " + limit + " in all", limit));
 }
 
 void mark_recoverable(json_check& check, json_ref const& at, coordination::cluster_spec& into) {
@@ -35,38 +39,64 @@ void mark_recoverable(json_check& check, json_ref const& at, coordination::clust
     for (auto& job : into.jobs)
       if (job.name == name) found = job.recoverable = true;
     if (!found && !check.failed())
-      check.fail(names.value(), "'" + name + "' is none of the cluster's jobs");
+      check.fail(impossible(names.value().path(), "'" + name + "' is none of the cluster's jobs"));
   }
+}
+
+json_kind<std::string> a_name() {
+  auto read = [](json_check& check, json_ref const& at) {
+    auto name = check.text(at, 1'024);
+    if (name.empty()) check.fail(at, "missing");
+    return name;
+  };
+  return {schema::matching(name_pattern), read, "missing"};
+}
+
+// The core knows which there are.
+json_kind<std::string> a_type() {
+  return {schema::one_of({"standalone"}), a_text(1'024).read};
+}
+
+template <class M, class V>
+json_field<declaration> setting(std::string_view name, M coordination::cluster_spec::*to,
+                                json_kind<V> kind) {
+  return nested(&declaration::spec, field(name, to, std::move(kind)));
+}
+
+json_object<declaration> const& table() {
+  using s = coordination::cluster_spec;
+  using d = declaration;
+  auto const jobs = schema::with(schema::map(schema::integer(1, tasks_max)),
+                                 "\"propertyNames\":" + schema::matching(name_pattern));
+  static json_object<d> const all(
+      {nested(&d::spec, required("name", &s::name, a_name())),
+       setting("type", &s::service_type, a_type()), field("jobs", &d::jobs, kept(jobs)),
+       field("recoverable_jobs", &d::recoverable_jobs,
+             kept(schema::array(schema::text(0, name_bytes_max)))),
+       setting("heartbeat_timeout", &s::heartbeat_timeout, a_duration(longest, true)),
+       setting("connection_grace", &s::connection_grace, a_duration(longest)),
+       setting("register_timeout", &s::register_timeout, a_duration(longest, true)),
+       setting("shutdown_timeout", &s::shutdown_timeout, a_duration(longest)),
+       setting("stuck_after", &s::stuck_after, a_duration(longest, true)),
+       setting("recoverable", &s::recoverable, a_flag()),
+       setting("allow_reconnect", &s::allow_reconnect, a_flag()),
+       setting("register_barrier", &s::register_barrier, a_flag()),
+       setting("renew", &s::renew, a_flag())});
+  return all;
 }
 
 }  // namespace
 
+schema::named cluster_schema() {
+  return {"Cluster", table().schema()};
+}
+
 coordination::cluster_spec read_cluster(json_check& check, json_ref const& body) {
-  coordination::cluster_spec s;
-  s.name.clear();
-  std::optional<json_ref> recoverable_jobs;  // after all jobs are known
-  auto const time = [&check](core::duration& into) {
-    return [&check, &into](json_ref const& at) { into = read_duration(check, at); };
-  };
-  auto const flag = [&check](bool& into) {
-    return [&check, &into](json_ref const& at) { into = check.flag(at); };
-  };
-  check.members(body, {{"name", [&](auto& at) { s.name = check.text(at, name_bytes_max); }},
-                       {"type", [&](auto& at) { s.service_type = check.text(at, name_bytes_max); }},
-                       {"jobs", [&](auto& at) { read_jobs(check, at, s); }},
-                       {"recoverable_jobs", [&](auto& at) { recoverable_jobs = at; }},
-                       {"heartbeat_timeout", time(s.heartbeat_timeout)},
-                       {"connection_grace", time(s.connection_grace)},
-                       {"register_timeout", time(s.register_timeout)},
-                       {"shutdown_timeout", time(s.shutdown_timeout)},
-                       {"stuck_after", time(s.stuck_after)},
-                       {"recoverable", flag(s.recoverable)},
-                       {"allow_reconnect", flag(s.allow_reconnect)},
-                       {"register_barrier", flag(s.register_barrier)},
-                       {"renew", flag(s.renew)}});
-  if (recoverable_jobs && !check.failed()) mark_recoverable(check, *recoverable_jobs, s);
-  if (s.name.empty()) check.fail(invalid("name", "missing"));
-  return s;
+  declaration d;
+  table().read(check, body, d);
+  if (d.jobs && !check.failed()) read_jobs(check, *d.jobs, d.spec);
+  if (d.recoverable_jobs && !check.failed()) mark_recoverable(check, *d.recoverable_jobs, d.spec);
+  return std::move(d.spec);
 }
 
 }  // namespace muster::web

@@ -6,11 +6,14 @@
 #include "server/hub/event_log.hpp"
 #include "web/json/json_check.hpp"
 #include "web/json/json_out.hpp"
+#include "web/json/schema.hpp"
 
 namespace muster::web {
 
 namespace coordination = core::coordination;
 
+/// What read_cluster takes.
+schema::named cluster_schema();
 /// The body of POST /api/v1/clusters. What the core checks is not checked here.
 coordination::cluster_spec read_cluster(json_check& check, json_ref const& body);
 

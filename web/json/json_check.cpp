@@ -13,12 +13,6 @@ std::string with_article(json_type t) {
 }
 }  // namespace
 
-void json_check::missing(json_ref const& object, std::string_view member, std::string_view what) {
-  auto const path = object.path();
-  fail(invalid((path.empty() ? "" : path + ".") + std::string(member),
-               "required, " + std::string(what)));
-}
-
 bool json_check::is(json_ref const& at, json_type wanted) {
   if (at.type() == wanted) return true;
   fail(at, "expected " + with_article(wanted) + ", got " + std::string(name(at.type())));
@@ -38,8 +32,7 @@ std::string json_check::text(json_ref const& at, std::size_t bytes_max) {
   if (!is(at, json_type::string)) return {};
   auto s = at.string();
   if (s.size() <= bytes_max) return s;
-  fail(at, "has " + std::to_string(s.size()) + " bytes, the limit is " + std::to_string(bytes_max),
-       std::to_string(bytes_max) + " bytes");
+  fail(too_many_bytes(at.path(), s, bytes_max));
   return {};
 }
 

@@ -31,14 +31,13 @@ class json_check {
   void fail(json_ref const& at, std::string what, std::string limit = {}) {
     if (!failure_) failure_ = invalid(at.path(), std::move(what), std::move(limit));
   }
-  /// The object lacks a member; the failure's field is where it belongs.
-  void missing(json_ref const& object, std::string_view member, std::string_view what);
   void unknown(json_ref const& at) { fail(at, "unknown field"); }
 
   /// True if the value is of this type; else the failure "expected an array, got string".
   bool is(json_ref const& at, json_type wanted);
   /// Reads each member of an object with the reader of its name; others are unknown fields.
   void members(json_ref const& object, std::initializer_list<json_member> known);
+  /// 400 with more characters than that, 422 with fewer and too many bytes.
   std::string text(json_ref const& at, std::size_t bytes_max);
   bool flag(json_ref const& at);
   std::int64_t integer(json_ref const& at, std::int64_t min, std::int64_t max);

@@ -1,6 +1,8 @@
 // HTTP statuses and their names, and problems as JSON.
 #include "web/json/problem.hpp"
 
+#include <algorithm>
+
 #include "web/json/views_json.hpp"
 
 namespace muster::web {
@@ -97,6 +99,23 @@ problem invalid(std::string field, std::string detail, std::string limit) {
   p.detail = field.empty() ? std::move(detail) : field + ": " + detail;
   p.field = std::move(field);
   p.limit = std::move(limit);
+  return p;
+}
+
+problem impossible(std::string field, std::string detail, std::string limit) {
+  auto p = invalid(std::move(field), std::move(detail), std::move(limit));
+  p.status = 422;
+  return p;
+}
+
+problem too_many_bytes(std::string field, std::string_view text, std::size_t max) {
+  auto const limit = std::to_string(max);
+  auto p = impossible(std::move(field),
+                      "has " + std::to_string(text.size()) + " bytes, the limit is " + limit,
+                      limit + " bytes");
+  auto const begins = [](char c) { return (c & 0xc0) != 0x80; };
+  if (std::count_if(text.begin(), text.end(), begins) > static_cast<std::ptrdiff_t>(max))
+    p.status = 400;
   return p;
 }
 

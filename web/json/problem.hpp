@@ -32,6 +32,10 @@ std::string_view reason_phrase(unsigned status);
 
 problem to_problem(muster::status const& s);
 problem invalid(std::string field, std::string detail, std::string limit = {});
+/// 422: it has the right form, and cannot be.
+problem impossible(std::string field, std::string detail, std::string limit = {});
+/// A schema counts characters: 400 with more than `max` of them, 422 with more bytes alone.
+problem too_many_bytes(std::string field, std::string_view text, std::size_t max);
 problem make_problem(unsigned status, muster::code code, std::string detail);
 
 std::string to_json(problem const& p);

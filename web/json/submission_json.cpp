@@ -1,8 +1,10 @@
-// The fields of a job and of its closures, each checked as it is read.
+// The tables of a job and of its closures, and what they cannot say.
 #include "web/json/submission_json.hpp"
 
 #include "base/text.hpp"
+#include "server/core/api/config.hpp"
 #include "web/json/arguments.hpp"
+#include "web/json/json_fields.hpp"
 
 namespace muster::web {
 
@@ -11,149 +13,222 @@ namespace {
 constexpr std::size_t name_bytes_max = 256;
 constexpr std::size_t key_bytes_max = 256;
 constexpr std::size_t metadata_bytes_max = 16 * 1024;
-constexpr std::size_t function_bytes_max = 256;   // the core has the same limit
 constexpr std::int64_t priority_max = 1'000'000;  // and its negative
-constexpr std::string_view a_function = "the name of a function";
+constexpr std::size_t names_max = 64;             // of labels and resources; checked by the core
+constexpr core::duration longest = std::chrono::hours(24 * 365);
 
-core::duration parse_span(json_check& check, json_ref const& at) {
-  auto const text = check.text(at, 64);
-  if (check.failed()) return {};
-  if (auto const d = parse_duration(text)) return *d;
-  check.fail(at, "expected a duration like \"30s\" or \"250ms\"");
-  return {};
+std::string named_values(std::string const& values) {
+  return schema::map(values, schema::text(1, name_bytes_max), names_max);
 }
 
 // "worker:3", or "worker" for any task of the job.
-void parse_task(json_check& check, json_ref const& at, core::closure_options& o) {
-  auto const text = check.text(at, name_bytes_max);
-  auto const colon = text.rfind(':');
-  o.task_job = text.substr(0, colon);
-  if (colon != std::string::npos) {
-    auto const index = parse_number(std::string_view(text).substr(colon + 1));
-    if (index && *index <= INT64_MAX)
-      o.task_index = static_cast<std::int64_t>(*index);
-    else
-      o.task_job.clear();
-  }
-  if (o.task_job.empty()) check.fail(at, "expected a task such as \"worker:3\", or a job");
+json_field<core::closure_options> task_field() {
+  auto read = [](json_check& check, json_ref const& at, core::closure_options& o) {
+    auto const text = check.text(at, name_bytes_max);
+    auto const colon = text.rfind(':');
+    o.task_job = text.substr(0, colon);
+    if (colon != std::string::npos) {
+      auto const index = parse_task_index(std::string_view(text).substr(colon + 1));
+      if (index)
+        o.task_index = *index;
+      else
+        o.task_job.clear();
+    }
+    if (o.task_job.empty()) check.fail(at, "expected a task such as \"worker:3\", or a job");
+  };
+  return {"task", schema::matching(R"(^(?:[^:]+|[\s\S]+:[0-9]{1,18})$)", name_bytes_max), read};
 }
 
-void parse_labels(json_check& check, json_ref const& at, core::closure_options& o) {
-  if (!check.is(at, json_type::object)) return;
-  for (json_walk m(at); m.next() && !check.failed();)
-    o.labels.emplace_back(m.key(), check.text(m.value(), name_bytes_max));
+json_field<core::closure_options> labels_field() {
+  auto read = [](json_check& check, json_ref const& at, core::closure_options& o) {
+    if (!check.is(at, json_type::object)) return;
+    for (json_walk m(at); m.next() && !check.failed();)
+      o.labels.emplace_back(m.key(), check.text(m.value(), name_bytes_max));
+  };
+  return {"labels", named_values(schema::text(0, name_bytes_max)), read};
 }
 
-std::uint32_t count(json_check& check, json_ref const& at, std::uint32_t min, std::uint32_t max) {
-  return static_cast<std::uint32_t>(check.integer(at, min, max));
+json_field<core::closure_options> resources_field() {
+  auto const amount = an_integer(1, UINT32_MAX);
+  auto read = [amount](json_check& check, json_ref const& at, core::closure_options& o) {
+    if (!check.is(at, json_type::object)) return;
+    for (json_walk m(at); m.next() && !check.failed();)
+      o.resources.emplace_back(m.key(), static_cast<std::uint32_t>(amount.read(check, m.value())));
+  };
+  return {"resources", named_values(amount.schema), read};
 }
 
-void parse_resources(json_check& check, json_ref const& at, core::closure_options& o) {
-  if (!check.is(at, json_type::object)) return;
-  for (json_walk m(at); m.next() && !check.failed();)
-    o.resources.emplace_back(m.key(), count(check, m.value(), 1, UINT32_MAX));
+json_object<core::closure_options> const& closure_options_table() {
+  using o = core::closure_options;
+  static json_object<o> const table(
+      {field("priority", &o::priority, an_integer(-priority_max, priority_max)),
+       field("delay", &o::delay, a_duration(longest)),
+       field("deadline", &o::deadline, a_duration(longest)),
+       field("max_retries", &o::max_retries, an_integer(0, 10'000)),
+       field("retry_delay", &o::retry_initial, a_duration(longest)),
+       field("retry_delay_max", &o::retry_max, a_duration(longest)), task_field(),
+       field("gang", &o::gang, a_text(name_bytes_max)), labels_field(), resources_field()});
+  return table;
 }
 
-core::closure_options parse_closure_options(json_check& check, json_ref const& options) {
-  core::closure_options o;
-  check.members(options,
-                {{"priority",
-                  [&](auto& at) {
-                    o.priority =
-                        static_cast<std::int32_t>(check.integer(at, -priority_max, priority_max));
-                  }},
-                 {"delay", [&](auto& at) { o.delay = parse_span(check, at); }},
-                 {"deadline", [&](auto& at) { o.deadline = parse_span(check, at); }},
-                 {"max_retries", [&](auto& at) { o.max_retries = count(check, at, 0, 10'000); }},
-                 {"retry_delay", [&](auto& at) { o.retry_initial = parse_span(check, at); }},
-                 {"retry_delay_max", [&](auto& at) { o.retry_max = parse_span(check, at); }},
-                 {"task", [&](auto& at) { parse_task(check, at, o); }},
-                 {"gang", [&](auto& at) { o.gang = check.text(at, name_bytes_max); }},
-                 {"labels", [&](auto& at) { parse_labels(check, at, o); }},
-                 {"resources", [&](auto& at) { parse_resources(check, at, o); }}});
-  return o;
+json_object<core::session_spec> const& job_options_table() {
+  using s = core::session_spec;
+  auto const failures = an_integer(0, core::worker_failures_max);
+  auto read = [failures](json_check& check, json_ref const& at, s& spec) {
+    spec.max_worker_failures = static_cast<std::uint32_t>(failures.read(check, at));
+    spec.unlimited_worker_failures = spec.max_worker_failures == 0;
+  };
+  static json_object<s> const table({field("require_function", &s::require_function, a_flag()),
+                                     field("weight", &s::weight, an_integer(1, 1'000)),
+                                     field("deadline", &s::deadline, a_duration(longest)),
+                                     {"max_worker_failures", failures.schema, read}});
+  return table;
 }
 
-void parse_options(json_check& check, json_ref const& options, core::session_spec& spec) {
-  check.members(options,
-                {{"require_function", [&](auto& at) { spec.require_function = check.flag(at); }},
-                 {"weight", [&](auto& at) { spec.weight = count(check, at, 1, 1'000); }},
-                 {"deadline", [&](auto& at) { spec.deadline = parse_span(check, at); }},
-                 {"max_worker_failures", [&](auto& at) {
-                    spec.max_worker_failures = count(check, at, 0, UINT32_MAX);
-                    spec.unlimited_worker_failures = spec.max_worker_failures == 0;
-                  }}});
+// The options, as a member of something that names them by reference.
+json_kind<core::closure_options> closure_options() {
+  return {schema::ref("ClosureOptions"), closure_options_table().kind().read};
 }
 
-void parse_map(json_check& check, json_ref const& map, server::submission& into) {
-  if (!check.is(map, json_type::object)) return;
+struct closure_members {
   std::string function;
   core::closure_options options;
-  for (json_walk m(map); m.next() && !check.failed();) {
-    if (m.key() == "function") function = check.text(m.value(), function_bytes_max);
-    if (m.key() == "options") options = parse_closure_options(check, m.value());
+  std::optional<json_ref> args, kwargs;
+};
+
+json_object<closure_members> const& closure_table() {
+  using c = closure_members;
+  static json_object<c> const table({required("function", &c::function, a_function()),
+                                     field("args", &c::args, kept(arguments_schema())),
+                                     field("kwargs", &c::kwargs, kept(named_arguments_schema())),
+                                     field("options", &c::options, closure_options())});
+  return table;
+}
+
+struct map_members {
+  std::string function;
+  core::closure_options options;
+  std::optional<json_ref> args;
+};
+
+json_object<map_members> const& map_table() {
+  using m = map_members;
+  static json_object<m> const table(
+      {required("function", &m::function, a_function()),
+       required("args", &m::args,
+                kept(schema::array(arguments_schema()), "required, an array of argument arrays")),
+       field("options", &m::options, closure_options())});
+  return table;
+}
+
+void read_map(json_check& check, json_ref const& at, server::submission& into) {
+  map_members map;
+  map_table().read(check, at, map);
+  if (check.failed() || !check.is(*map.args, json_type::array)) return;
+  auto const asked = into.asking(map.options);
+  for (json_walk list(*map.args); list.next() && !check.failed();) {
+    auto& closure = into.add(map.function);
+    closure.extras = asked;
+    read_arguments(check, &list.value(), nullptr, closure);
   }
-  if (function.empty() && !check.failed()) check.missing(map, "function", a_function);
-  auto const asked = into.asking(options);
-  bool has_args = false;
-  for (json_walk m(map); m.next() && !check.failed();) {
-    auto const key = m.key();
-    if (key == "function" || key == "options") continue;
-    if (key != "args" || has_args) {
-      check.unknown(m.value());
-    } else if (check.is(m.value(), json_type::array)) {
-      has_args = true;
-      for (json_walk list(m.value()); list.next() && !check.failed();) {
-        auto& closure = into.add(function);
-        closure.extras = asked;
-        read_arguments(check, &list.value(), nullptr, closure);
-      }
-    }
-  }
-  if (!has_args && !check.failed()) check.missing(map, "args", "an array of argument arrays");
 }
 
-core::on_error parse_on_error(json_check& check, json_ref const& at) {
-  auto const text = check.text(at, name_bytes_max);
-  if (text == "continue") return core::on_error::continue_all;
-  if (text != "fail_fast") check.fail(at, "expected \"fail_fast\" or \"continue\"");
-  return core::on_error::fail_fast;
+struct job_members {
+  core::session_spec spec;
+  std::optional<json_ref> closures, map;
+};
+
+json_field<job_members> on_error_field() {
+  auto read = [](json_check& check, json_ref const& at, job_members& job) {
+    auto const text = check.text(at, name_bytes_max);
+    job.spec.on_error =
+        text == "continue" ? core::on_error::continue_all : core::on_error::fail_fast;
+    if (text != "continue" && text != "fail_fast")
+      check.fail(at, "expected \"fail_fast\" or \"continue\"");
+  };
+  return {"on_error", schema::one_of({"fail_fast", "continue"}), read};
 }
 
-void parse_cluster(json_check& check, json_ref const& at) {
-  auto const name = check.text(at, name_bytes_max);
-  if (check.failed() || name == "default") return;
-  auto p =
-      make_problem(404, muster::code::not_found, "cluster: there is no cluster '" + name + "'");
-  p.field = at.path();
-  check.fail(std::move(p));
+json_field<job_members> cluster_field() {
+  auto read = [](json_check& check, json_ref const& at, job_members&) {
+    auto const name = check.text(at, name_bytes_max);
+    if (check.failed() || name == "default") return;
+    auto p =
+        make_problem(404, muster::code::not_found, "cluster: there is no cluster '" + name + "'");
+    p.field = at.path();
+    check.fail(std::move(p));
+  };
+  return {"cluster", schema::text(0, name_bytes_max), read};
 }
 
-std::string parse_metadata(json_check& check, json_ref const& at) {
-  if (!check.is(at, json_type::object)) return {};
-  if (at.text().size() <= metadata_bytes_max) return std::string(at.text());
-  auto const limit = std::to_string(metadata_bytes_max) + " bytes";
-  check.fail(at, "has " + std::to_string(at.text().size()) + " bytes, the limit is " + limit,
-             limit);
-  return {};
+json_field<job_members> metadata_field() {
+  auto read = [](json_check& check, json_ref const& at, job_members& job) {
+    if (!check.is(at, json_type::object)) return;
+    auto const limit = std::to_string(metadata_bytes_max) + " bytes";
+    if (at.text().size() > metadata_bytes_max)
+      check.fail(impossible(
+          at.path(), "has " + std::to_string(at.text().size()) + " bytes, the limit is " + limit,
+          limit));
+    job.spec.metadata = at.text();
+  };
+  auto const words = "any object of at most " + std::to_string(metadata_bytes_max) + " bytes";
+  return {"metadata", schema::described(schema::map(schema::any()), words), read};
+}
+
+json_object<job_members> const& job_table() {
+  using j = job_members;
+  using s = core::session_spec;
+  auto read_options = [](json_check& check, json_ref const& at, j& job) {
+    job_options_table().read(check, at, job.spec);
+  };
+  static json_object<j> const table(
+      {nested(&j::spec, field("name", &s::name, a_text(name_bytes_max))),
+       cluster_field(),
+       field("closures", &j::closures, kept(schema::array(schema::ref("Closure")))),
+       field("map", &j::map, kept(map_table().schema())),
+       on_error_field(),
+       nested(&j::spec, field("open", &s::open, a_flag())),
+       {"options", job_options_table().schema(), read_options},
+       metadata_field(),
+       nested(&j::spec, field("idempotency_key", &s::idempotency_key, a_text(key_bytes_max)))},
+      R"("not":{"required":["closures","map"]},"anyOf":[{"required":["closures"]},)"
+      R"({"required":["map"]},{"required":["open"],"properties":{"open":{"const":true}}}])");
+  return table;
+}
+
+struct per_worker_members {
+  per_worker_request request;
+  std::optional<json_ref> args, kwargs;
+};
+
+json_object<per_worker_members> const& per_worker_table() {
+  using p = per_worker_members;
+  using r = per_worker_request;
+  static json_object<p> const table(
+      {nested(&p::request, required("function", &r::function, a_function())),
+       nested(&p::request, field("name", &r::name, a_text(name_bytes_max))),
+       field("args", &p::args, kept(arguments_schema("PlainArgument"))),
+       field("kwargs", &p::kwargs, kept(named_arguments_schema("PlainArgument")))});
+  return table;
 }
 
 }  // namespace
 
+std::vector<schema::named> submission_schemas() {
+  return {{"Submission", job_table().schema()},
+          {"Closure", closure_table().schema()},
+          {"ClosureOptions", closure_options_table().schema()},
+          {"PerWorkerRequest", per_worker_table().schema()}};
+}
+
 void read_closure(json_check& check, json_ref const& item, server::submission& into) {
-  std::string function;
-  core::closure_options options;
-  std::optional<json_ref> positional, named;
-  check.members(item,
-                {{"function", [&](auto& at) { function = check.text(at, function_bytes_max); }},
-                 {"args", [&](auto& at) { positional = at; }},
-                 {"kwargs", [&](auto& at) { named = at; }},
-                 {"options", [&](auto& at) { options = parse_closure_options(check, at); }}});
+  closure_members members;
+  closure_table().read(check, item, members);
   if (check.failed()) return;
-  auto& closure = into.add(function);
-  closure.extras = into.asking(options);
-  read_arguments(check, positional ? &*positional : nullptr, named ? &*named : nullptr, closure);
-  if (function.empty() && !check.failed()) check.missing(item, "function", a_function);
+  auto& closure = into.add(members.function);
+  closure.extras = into.asking(members.options);
+  read_arguments(check, members.args ? &*members.args : nullptr,
+                 members.kwargs ? &*members.kwargs : nullptr, closure);
 }
 
 void read_closures(json_check& check, json_ref const& list, server::submission& into) {
@@ -162,34 +237,33 @@ void read_closures(json_check& check, json_ref const& list, server::submission& 
 }
 
 job_request read_job(json_check& check, json_ref const& body) {
-  job_request job;
-  auto& spec = job.spec;
-  bool has_closures = false;
-  auto const first_closures = [&](json_ref const& at) {
-    if (has_closures) check.fail(at, "'closures' and 'map' exclude each other and come once");
-    has_closures = true;
-  };
-  check.members(body, {{"closures",
-                        [&](auto& at) {
-                          first_closures(at);
-                          read_closures(check, at, job.closures);
-                        }},
-                       {"map",
-                        [&](auto& at) {
-                          first_closures(at);
-                          parse_map(check, at, job.closures);
-                        }},
-                       {"name", [&](auto& at) { spec.name = check.text(at, name_bytes_max); }},
-                       {"cluster", [&](auto& at) { parse_cluster(check, at); }},
-                       {"on_error", [&](auto& at) { spec.on_error = parse_on_error(check, at); }},
-                       {"open", [&](auto& at) { spec.open = check.flag(at); }},
-                       {"options", [&](auto& at) { parse_options(check, at, spec); }},
-                       {"metadata", [&](auto& at) { spec.metadata = parse_metadata(check, at); }},
-                       {"idempotency_key",
-                        [&](auto& at) { spec.idempotency_key = check.text(at, key_bytes_max); }}});
-  if (!has_closures && !job.spec.open && !check.failed())
+  job_members members;
+  job_table().read(check, body, members);
+  job_request job{std::move(members.spec), {}};
+  if (check.failed()) return job;
+  if (members.closures && members.map)
+    check.fail(*members.map, "'closures' and 'map' exclude each other");
+  else if (members.closures)
+    read_closures(check, *members.closures, job.closures);
+  else if (members.map)
+    read_map(check, *members.map, job.closures);
+  else if (!job.spec.open)
     check.fail(invalid("closures", "required, unless 'map' is given or 'open' is true"));
   return job;
+}
+
+per_worker_request read_per_worker(json_check& check, json_ref const& body) {
+  per_worker_members members;
+  per_worker_table().read(check, body, members);
+  if (check.failed()) return {};
+  core::closure_spec builder;
+  read_arguments(check, members.args ? &*members.args : nullptr,
+                 members.kwargs ? &*members.kwargs : nullptr, builder);
+  if (builder.extras)
+    check.fail(body,
+               "the arguments of a builder are plain: it runs again when a worker comes back");
+  members.request.args = std::move(builder.args);
+  return std::move(members.request);
 }
 
 }  // namespace muster::web

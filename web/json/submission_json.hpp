@@ -3,6 +3,7 @@
 
 #include "server/hub/submission.hpp"
 #include "web/json/json_check.hpp"
+#include "web/json/schema.hpp"
 
 namespace muster::web {
 
@@ -11,11 +12,21 @@ struct job_request {
   server::submission closures;
 };
 
+/// What the readers below take.
+std::vector<schema::named> submission_schemas();
 /// The body of POST /api/v1/jobs.
 job_request read_job(json_check& check, json_ref const& body);
 /// One element of `closures`, or one line of NDJSON.
 void read_closure(json_check& check, json_ref const& item, server::submission& into);
 /// A JSON array of closures.
 void read_closures(json_check& check, json_ref const& list, server::submission& into);
+
+struct per_worker_request {
+  std::string function;
+  std::string name;
+  core::blob args;
+};
+/// The body of POST /api/v1/per_worker_values.
+per_worker_request read_per_worker(json_check& check, json_ref const& body);
 
 }  // namespace muster::web

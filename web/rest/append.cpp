@@ -32,7 +32,7 @@ coro::task<response> append_array(web_context& context, exchange& ex, core::sess
   if (check.failed()) co_return problem_response(check.failure());
   auto asking = schedule(context, job, std::move(closures));
   auto const now = co_await std::move(asking);
-  if (!now) co_return problem_response(now.error());
+  if (!now) co_return problem_response(submission_problem(now.error()));
   co_return accepted_response(*now, now->closures.size(), true);
 }
 
@@ -95,7 +95,7 @@ class line_appender {
     auto a = co_await std::move(asking);
     batch_.clear();
     batch_bytes_ = 0;
-    if (!a) co_return to_problem(a.error());
+    if (!a) co_return submission_problem(a.error());
     accepted_ += n;
     last_ = std::move(*a);
     co_return std::nullopt;

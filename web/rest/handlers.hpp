@@ -27,6 +27,8 @@ coro::task<response> append_closures(web_context& context, exchange& ex);
 coro::task<response> stream_results(web_context& context, exchange& ex);
 /// GET /metrics
 coro::task<response> get_metrics(web_context& context, exchange& ex);
+/// OpenAPI 3.1 of these routes.
+std::string openapi_text(router const& routes, std::string_view version);
 /// GET /openapi.json and /api/v1/openapi.json
 coro::task<response> get_openapi(web_context& context, exchange& ex);
 

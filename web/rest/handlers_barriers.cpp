@@ -21,7 +21,6 @@ coro::task<response> list_barriers(web_context& context, exchange& ex) {
   query_check query(ex.req);
   auto const limit = query.limit();
   auto const after = static_cast<std::size_t>(query.page_token('b'));
-  if (query.failed()) return refused(query.failure());
   auto work = in_cluster(ex, [after, limit](engine_services& services, cluster_id c) {
     barriers_at b;
     b.now = services.coordination.now();
@@ -85,16 +84,19 @@ coro::task<response> cancel_barrier(web_context& context, exchange& ex) {
 muster::result<coordination::task_ref> task_named(coordination::cluster_spec const& spec,
                                                   std::string_view text) {
   auto const colon = std::min(text.rfind(':'), text.size());
-  auto const index = parse_number(text.substr(std::min(colon + 1, text.size())));
-  if (colon == 0 || !index || *index > INT64_MAX)
+  auto const index = parse_task_index(text.substr(std::min(colon + 1, text.size())));
+  if (colon == 0 || !index)
     return muster::status{muster::code::invalid_argument,
                           "expected a task such as worker:3, got '" + std::string(text) + "'"};
-  auto const task = spec.find(text.substr(0, colon), static_cast<std::int64_t>(*index));
+  auto const task = spec.find(text.substr(0, colon), *index);
   if (task == coordination::no_task)
     return muster::status{muster::code::not_found,
                           "cluster '" + spec.name + "' has no task " + std::string(text)};
   return coordination::task_ref{task, {}};
 }
+
+// The service has the same limit, in its own words.
+constexpr std::size_t barrier_id_bytes_max = 4'096;
 
 struct barrier_visit {
   std::string id, task, participants;
@@ -154,8 +156,8 @@ coro::task<response> wait_at_barrier(web_context& context, exchange& ex) {
   query_check query(ex.req);
   barrier_visit v{std::string(ex.req.capture("id")), std::string(query.text("task")),
                   std::string(query.text("participants")), query.timeout()};
-  if (v.task.empty()) query.fail("task", "says whose place is taken, such as worker:3");
-  if (query.failed()) co_return problem_response(query.failure());
+  if (v.id.size() > barrier_id_bytes_max)
+    co_return problem_response(too_many_bytes("id", v.id, barrier_id_bytes_max));
   auto work = asking_cluster<visit_outcome>(
       ex, [v](engine_services& services, cluster_id c, auto const& slot) {
         enter_barrier(services, c, v, slot);
@@ -176,20 +178,36 @@ coro::task<response> wait_at_barrier(web_context& context, exchange& ex) {
 
 void add_barrier_routes(std::vector<route>& to) {
   to.push_back(get("/api/v1/clusters/{cluster}/barriers", list_barriers, "listBarriers",
-                   "Barriers: running ones, then finished ones, newest first",
-                   {limit_parameter, page_token_parameter}));
+                   "Barriers: running ones, then finished ones, newest first")
+                   .with({limit_parameter, page_token_parameter("b")})
+                   .tells("BarrierPage"));
   to.push_back(get("/api/v1/clusters/{cluster}/barriers/{id}", get_barrier, "getBarrier",
-                   "One barrier with everyone who arrived and everyone who is missing"));
+                   "One barrier with everyone who arrived and everyone who is missing")
+                   .tells("BarrierView"));
   to.push_back(post("/api/v1/clusters/{cluster}/barriers/{id}/cancel", cancel_barrier,
-                    "cancelBarrier", "End a running barrier; all its callers get CANCELLED"));
+                    "cancelBarrier", "End a running barrier; all its callers get CANCELLED")
+                   .tells("BarrierView")
+                   .also(409, "It has ended already"));
   to.push_back(
       post("/api/v1/clusters/{cluster}/barriers/{id}/wait", wait_at_barrier, "waitAtBarrier",
            "Take the place of a task that has no agent, until all have come; a client that "
-           "leaves is withdrawn"));
-  to.back().query = {
-      {"task", query_kind::text, "whose place, such as worker:3; required"},
-      {"participants", query_kind::text, "worker:0,worker:3 for some tasks; without it all"},
-      timeout_parameter};
+           "leaves is withdrawn")
+          .with({{.name = "task",
+                  .kind = query_kind::text,
+                  .meaning = "whose place, such as worker:3",
+                  .pattern = R"(^[\s\S]+:[0-9]{1,18}$)",
+                  .missing = "says whose place is taken, such as worker:3"},
+                 {.name = "participants",
+                  .kind = query_kind::text,
+                  .meaning = "worker:0,worker:3 for some tasks; without it all",
+                  .pattern = R"(^[^,]+:[0-9]{1,18}(,[^,]+:[0-9]{1,18})*,?$)"},
+                 timeout_parameter})
+          .tells("BarrierPassed")
+          .also(409,
+                "It ended without everybody, was cancelled, or others name different participants")
+          .also(422, "The id has too many bytes")
+          .also(429, "The cluster has reached its limit of parked calls or barriers")
+          .also(504, "The time is up; says who is missing"));
 }
 
 }  // namespace muster::web

@@ -61,13 +61,9 @@ coro::task<response> list_closures(web_context& context, exchange& ex) {
     query_check query(ex.req);
     auto const limit = query.limit();
     auto const token = query.page_token('c');
-    if (token > UINT32_MAX) query.fail("page_token", "is not of this listing");
     auto const state = closure_state_named(query.text("state"));
-    if (!query.text("state").empty() && !state)
-      query.fail("state", "expected BLOCKED, QUEUED, RUNNING, SUCCEEDED, FAILED or CANCELLED");
-    if (query.failed()) return refused(query.failure());
-    auto work = [id, from = static_cast<std::uint32_t>(token), limit, state,
-                 function = std::string(query.text("function"))](server::hub& h) {
+    auto work = [id, from = static_cast<std::uint32_t>(std::min<std::uint64_t>(token, UINT32_MAX)),
+                 limit, state, function = std::string(query.text("function"))](server::hub& h) {
       return page_of(h, id, from, limit, state, function);
     };
     return look(context, std::move(work), as_page{"closures", 'c'});
@@ -123,18 +119,27 @@ coro::task<response> cancel_closure(web_context& context, exchange& ex) {
 }  // namespace
 
 void add_closure_routes(std::vector<route>& to) {
+  static constexpr std::string_view states[] = {"BLOCKED",   "QUEUED", "RUNNING",
+                                                "SUCCEEDED", "FAILED", "CANCELLED"};
   to.push_back(get("/api/v1/jobs/{id}/closures", list_closures, "listClosures",
-                   "Closures of a job in schedule order",
-                   {{"state", query_kind::text, "only closures in this state"},
-                    {"function", query_kind::text, "only closures of this function"},
-                    limit_parameter,
-                    page_token_parameter}));
+                   "Closures of a job in schedule order")
+                   .with({{.name = "state",
+                           .kind = query_kind::choice,
+                           .meaning = "only closures in this state",
+                           .choices = states},
+                          {"function", query_kind::text, "only closures of this function"},
+                          limit_parameter,
+                          page_token_parameter("c")})
+                   .tells("ClosurePage"));
   to.push_back(
-      get("/api/v1/closures/{id}", get_closure, "getClosure", "One closure with its attempts"));
+      get("/api/v1/closures/{id}", get_closure, "getClosure", "One closure with its attempts")
+          .tells("ClosureView"));
   to.push_back(get("/api/v1/closures/{id}/explain", explain_closure, "explainClosure",
-                   "Why it waits, moved or failed"));
+                   "Why it waits, moved or failed")
+                   .tells("Explanation"));
   to.push_back(
-      post("/api/v1/closures/{id}/cancel", cancel_closure, "cancelClosure", "Cancel one closure"));
+      post("/api/v1/closures/{id}/cancel", cancel_closure, "cancelClosure", "Cancel one closure")
+          .tells("ClosureView"));
 }
 
 }  // namespace muster::web

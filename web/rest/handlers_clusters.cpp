@@ -79,7 +79,6 @@ coro::task<response> list_clusters(web_context& context, exchange& ex) {
   query_check query(ex.req);
   auto const limit = query.limit();
   auto const after = query.page_token('c');
-  if (query.failed()) return refused(query.failure());
   auto work = [limit, after](engine_services& services) {
     core::page<cluster_facts, std::uint64_t> page;
     std::uint64_t last = 0;
@@ -160,18 +159,22 @@ coro::task<response> delete_cluster(web_context& context, exchange& ex) {
 }  // namespace
 
 void add_cluster_routes(std::vector<route>& to) {
-  auto create =
-      post("/api/v1/clusters", create_cluster, "createCluster",
-           "Declare a cluster and open a port for its coordination service", body_kind::json);
-  create.success = 201;
-  create.schema = "Cluster";
-  to.push_back(get("/api/v1/clusters", list_clusters, "listClusters", "Clusters",
-                   {limit_parameter, page_token_parameter}));
-  to.push_back(std::move(create));
+  to.push_back(get("/api/v1/clusters", list_clusters, "listClusters", "Clusters")
+                   .with({limit_parameter, page_token_parameter("c")})
+                   .tells("ClusterPage"));
+  to.push_back(post("/api/v1/clusters", create_cluster, "createCluster",
+                    "Declare a cluster and open a port for its coordination service")
+                   .takes(body_kind::json, "Cluster")
+                   .tells("ClusterView", 201)
+                   .also(409, "There is a cluster of that name")
+                   .also(422, "More than a cluster can have")
+                   .also(429, "The server has reached its limit of clusters or ports"));
   to.push_back(get("/api/v1/clusters/{cluster}", get_cluster, "getCluster",
-                   "One cluster with its generations"));
+                   "One cluster with its generations")
+                   .tells("ClusterView"));
   to.push_back(remove("/api/v1/clusters/{cluster}", delete_cluster, "deleteCluster",
-                      "Forget a cluster; whoever waits in it is answered"));
+                      "Forget a cluster; whoever waits in it is answered")
+                   .also(409, "It is the main port's cluster"));
 }
 
 }  // namespace muster::web

@@ -27,7 +27,6 @@ coro::task<response> list_events(web_context& context, exchange& ex) {
   // Without `after` the newest ones are wanted.
   constexpr auto newest = UINT64_MAX;
   auto const after = query.number("after", newest);
-  if (query.failed()) return refused(query.failure());
   return look(context, [after, limit](engine_services& services) {
     auto const& log = services.events;
     events_at e;
@@ -43,10 +42,11 @@ coro::task<response> list_events(web_context& context, exchange& ex) {
 
 void add_event_routes(std::vector<route>& to) {
   to.push_back(get("/api/v1/events", list_events, "listEvents",
-                   "What happened, oldest first; what came before `first` is forgotten",
-                   {{"after", query_kind::number,
-                     "only events with a greater number; without it the newest ones"},
-                    limit_parameter}));
+                   "What happened, oldest first; what came before `first` is forgotten")
+                   .with({{"after", query_kind::number,
+                           "only events with a greater number; without it the newest ones"},
+                          limit_parameter})
+                   .tells("Events"));
 }
 
 }  // namespace muster::web

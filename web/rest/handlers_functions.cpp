@@ -9,7 +9,6 @@ coro::task<response> list_functions(web_context& context, exchange& ex) {
   query_check query(ex.req);
   auto const limit = query.limit();
   auto const from = static_cast<std::size_t>(query.page_token('f'));
-  if (query.failed()) return refused(query.failure());
   auto work = [from, limit](server::hub& h) {
     auto all = h.state().functions();
     core::page<core::function_view, std::size_t> page;
@@ -25,8 +24,10 @@ coro::task<response> list_functions(web_context& context, exchange& ex) {
 }  // namespace
 
 void add_function_routes(std::vector<route>& to) {
-  to.push_back(get("/api/v1/functions", list_functions, "listFunctions",
-                   "Functions that were named so far", {limit_parameter, page_token_parameter}));
+  to.push_back(
+      get("/api/v1/functions", list_functions, "listFunctions", "Functions that were named so far")
+          .with({limit_parameter, page_token_parameter("f")})
+          .tells("FunctionPage"));
 }
 
 }  // namespace muster::web

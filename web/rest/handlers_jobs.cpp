@@ -10,7 +10,6 @@ coro::task<response> list_jobs(web_context& context, exchange& ex) {
   query_check query(ex.req);
   auto const limit = query.limit();
   auto const before = core::session_id{query.page_token('j')};
-  if (query.failed()) return refused(query.failure());
   auto work = [before, limit](server::hub& h) { return h.state().jobs(before, limit); };
   return look(context, std::move(work), as_page{"jobs", 'j'});
 }
@@ -53,7 +52,6 @@ coro::task<response> join_job(web_context& context, exchange& ex) {
   return with_id(ex, "job", server::parse_job, [&](core::session_id id) {
     query_check query(ex.req);
     auto const timeout = query.timeout();
-    if (query.failed()) return refused(query.failure());
     using result = muster::result<core::job_view>;
     auto work = [id, timeout](server::hub& h, answer_handle<result> const& slot) {
       core::join_session e;
@@ -87,30 +85,50 @@ problem unknown_id(std::string_view what, std::string_view text) {
 }
 
 void add_job_routes(std::vector<route>& to) {
-  auto submit =
-      post("/api/v1/jobs", submit_job, "submitJob", "Submit closures as a job", body_kind::json);
-  submit.success = 201;
-  auto results =
-      get("/api/v1/jobs/{id}/results", stream_results, "streamResults",
-          "Results in schedule order, one JSON object a line",
-          {{"from", query_kind::number, "index of the first closure; 0 unless told"},
-           {"wait", query_kind::flag, "follow: each line comes when its closure has ended"}});
-  results.media = "application/x-ndjson";
-  to.push_back(std::move(submit));
-  to.push_back(get("/api/v1/jobs", list_jobs, "listJobs", "Jobs, newest first",
-                   {limit_parameter, page_token_parameter}));
-  to.push_back(get("/api/v1/jobs/{id}", get_job, "getJob", "One job"));
+  constexpr std::string_view full = "The server, or the job's queue, is full";
+  constexpr std::string_view parked = "The server has reached its limit of waiting calls";
+  constexpr std::string_view impossible = "Well-formed, and cannot be; `field` says what";
   to.push_back(
-      remove("/api/v1/jobs/{id}", delete_job, "deleteJob", "Forget a finished job and its values"));
-  to.push_back(post("/api/v1/jobs/{id}/closures", append_closures, "appendClosures",
-                    "Append to an open job", body_kind::json_or_ndjson));
+      post("/api/v1/jobs", submit_job, "submitJob", "Submit closures as a job")
+          .takes(body_kind::json, "Submission")
+          .tells("Submitted", 201)
+          .also(200, "The job that was submitted with this idempotency_key before", "Submitted")
+          .also(404, "No such cluster, RemoteValue or per-worker value")
+          .also(422, impossible)
+          .also(429, full));
+  to.push_back(get("/api/v1/jobs", list_jobs, "listJobs", "Jobs, newest first")
+                   .with({limit_parameter, page_token_parameter("j")})
+                   .tells("JobPage"));
+  to.push_back(get("/api/v1/jobs/{id}", get_job, "getJob", "One job").tells("JobView"));
   to.push_back(
-      post("/api/v1/jobs/{id}/seal", command<core::seal_session>, "sealJob", "No more closures"));
+      remove("/api/v1/jobs/{id}", delete_job, "deleteJob", "Forget a finished job and its values")
+          .also(409, "It is not finished"));
+  to.push_back(
+      post("/api/v1/jobs/{id}/closures", append_closures, "appendClosures", "Append to an open job")
+          .takes(body_kind::json_or_ndjson, "Closure")
+          .tells("Appended")
+          .also(409, "The job is sealed or has ended")
+          .also(422, impossible)
+          .also(429, full));
+  to.push_back(
+      post("/api/v1/jobs/{id}/seal", command<core::seal_session>, "sealJob", "No more closures")
+          .tells("JobView")
+          .also(409, "It is a session, which its client ends"));
   to.push_back(post("/api/v1/jobs/{id}/cancel", command<core::cancel_session>, "cancelJob",
-                    "Cancel what is left of a job"));
-  to.push_back(get("/api/v1/jobs/{id}/join", join_job, "joinJob", "Wait for a job's end",
-                   {timeout_parameter}));
-  to.push_back(std::move(results));
+                    "Cancel what is left of a job")
+                   .tells("JobView"));
+  to.push_back(get("/api/v1/jobs/{id}/join", join_job, "joinJob", "Wait for a job's end")
+                   .with({timeout_parameter})
+                   .tells("Joined")
+                   .also(429, parked));
+  to.push_back(
+      get("/api/v1/jobs/{id}/results", stream_results, "streamResults",
+          "Results in schedule order, one JSON object a line")
+          .with({{"from", query_kind::number, "index of the first closure; 0 unless told", 0,
+                  UINT32_MAX},
+                 {"wait", query_kind::flag, "follow: each line comes when its closure has ended"}})
+          .as({"application/x-ndjson"})
+          .tells("ResultLine"));
 }
 
 }  // namespace muster::web

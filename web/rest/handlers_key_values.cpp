@@ -22,9 +22,6 @@ coro::task<response> list_keys(web_context& context, exchange& ex) {
   wanted.after = query.page_text('k');
   wanted.values = query.flag("include_values", true);
   wanted.folders = query.text("delimiter") == "/";
-  if (!query.text("delimiter").empty() && !wanted.folders)
-    query.fail("delimiter", "only / divides keys");
-  if (query.failed()) return refused(query.failure());
   auto work = in_cluster(ex, [wanted](engine_services& services, cluster_id c) {
     return list_keys(services.coordination.state().current(c), wanted);
   });
@@ -56,7 +53,6 @@ coro::task<response> get_key(web_context& context, exchange& ex) {
     query_check query(ex.req);
     auto const timeout = query.timeout();
     bool const waits = !query.text("timeout").empty() && timeout.count() > 0;
-    if (query.failed()) return refused(query.failure());
     using handle = answer_handle<muster::result<core::blob>>;
     auto read = [key, waits, timeout](engine_services& services, cluster_id c, handle const& slot) {
       if (!waits && !services.coordination.state().current(c).key(key))
@@ -138,7 +134,6 @@ coro::task<response> delete_key(web_context& context, exchange& ex) {
   return with_key(ex, [&](std::string const& key) {
     query_check query(ex.req);
     auto const recursive = query.flag("recursive");
-    if (query.failed()) return refused(query.failure());
     using handle = answer_handle<muster::result<bool>>;
     auto erase = [key, recursive](engine_services& services, cluster_id c, handle const& slot) {
       if (auto const bad = may_delete(services, c, key, recursive); !bad.ok())
@@ -156,7 +151,6 @@ coro::task<response> list_key_waits(web_context& context, exchange& ex) {
   query_check query(ex.req);
   auto const limit = query.limit();
   auto const prefix = key_prefix(query.text("prefix"));
-  if (query.failed()) return refused(query.failure());
   auto work = in_cluster(ex, [prefix, limit](engine_services& services, cluster_id c) {
     key_waits w;
     w.now = services.coordination.now();
@@ -173,24 +167,42 @@ coro::task<response> list_key_waits(web_context& context, exchange& ex) {
 
 void add_key_value_routes(std::vector<route>& to) {
   constexpr std::string_view one = "/api/v1/clusters/{cluster}/kv/{key*}";
+  static constexpr std::string_view delimiters[] = {"/"};
   query_parameter const prefix{"prefix", query_kind::text, "only keys that begin with this"};
-  to.push_back(get("/api/v1/clusters/{cluster}/kv", list_keys, "listKeys", "Keys in byte order",
-                   {prefix,
-                    {"delimiter", query_kind::text, "/: what lies deeper is told as folders"},
-                    {"include_values", query_kind::flag, "false leaves the values out"},
-                    limit_parameter,
-                    page_token_parameter}));
-  to.push_back(get(one, get_key, "getKey", "The value, waiting for the key if told so",
-                   {{"timeout", query_kind::duration,
-                     "wait this long for the key, 10m at most; without it no wait"}}));
-  to.back().media = "*/*";
-  to.push_back({"PUT", one, put_key, "putKey",
-                "Write a value; If-None-Match: * inserts only (412 when the key exists)", 200,
-                "application/json", body_kind::raw});
-  to.push_back(remove(one, delete_key, "deleteKey", "Delete a key",
-                      {{"recursive", query_kind::flag, "also what is below it"}}));
+  to.push_back(get("/api/v1/clusters/{cluster}/kv", list_keys, "listKeys", "Keys in byte order")
+                   .with({prefix,
+                          {.name = "delimiter",
+                           .kind = query_kind::choice,
+                           .meaning = "what lies deeper is told as folders",
+                           .choices = delimiters},
+                          {"include_values", query_kind::flag, "false leaves the values out"},
+                          limit_parameter,
+                          {.name = "page_token",
+                           .kind = query_kind::page_text,
+                           .meaning = page_token_parameter("k").meaning,
+                           .pattern = "k"}})
+                   .tells("KeyPage"));
+  to.push_back(get(one, get_key, "getKey", "The value, waiting for the key if told so")
+                   .with({{"timeout", query_kind::duration,
+                           "wait this long for the key, 10m at most; without it no wait"}})
+                   .as({"text/plain", "application/octet-stream"})
+                   .tells("")
+                   .also(429, "The cluster has reached its limit of parked calls")
+                   .also(504, "The key did not come in time"));
+  to.push_back(route{"PUT", one, put_key, "putKey", "Write a value; If-None-Match: * inserts only"}
+                   .takes(body_kind::raw)
+                   .only_if_new()
+                   .tells("KeyWritten")
+                   .also(201, "The key is new", "KeyWritten")
+                   .also(412, "The key exists, and If-None-Match: * was sent")
+                   .also(429, "The cluster has reached its limit of keys or of their bytes"));
+  to.push_back(remove(one, delete_key, "deleteKey", "Delete a key")
+                   .with({{"recursive", query_kind::flag, "also what is below it"}})
+                   .also(409, "Others are below it, and recursive=true was not said"));
   to.push_back(get("/api/v1/clusters/{cluster}/kv_waits", list_key_waits, "listKeyWaits",
-                   "Who waits for keys that do not exist", {prefix, limit_parameter}));
+                   "Who waits for keys that do not exist")
+                   .with({prefix, limit_parameter})
+                   .tells("KeyWaits"));
 }
 
 }  // namespace muster::web

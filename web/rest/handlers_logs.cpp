@@ -84,9 +84,6 @@ log_query read_query(query_check& query) {
   q.wait = query.duration("wait", {});
   if (after != no_number) q.after = after;
   if (tail == no_number) return q;
-  if (after != no_number) query.fail("tail", "tail and after exclude each other");
-  if (tail == 0 || tail > page_max)
-    query.fail("tail", "expected a number from 1 to " + std::to_string(page_max));
   q.newest = true;
   q.limit = static_cast<std::size_t>(tail);
   return q;
@@ -95,8 +92,9 @@ log_query read_query(query_check& query) {
 template <class Id>
 coro::task<response> list_lines(web_context& context, exchange& ex, Id id) {
   query_check query(ex.req);
+  if (!query.text("tail").empty() && !query.text("after").empty())
+    return refused(impossible("tail", "tail and after exclude each other"));
   auto const q = read_query(query);
-  if (query.failed()) return refused(query.failure());
   auto work = [id, q](server::hub& h, answer_handle<log_answer> const& slot) {
     answer_log(h, id, q, slot);
   };
@@ -114,22 +112,29 @@ coro::task<response> list_job_lines(web_context& context, exchange& ex) {
                  [&](core::session_id id) { return list_lines(context, ex, id); });
 }
 
-std::vector<query_parameter> parameters() {
-  return {{"after", query_kind::number, "only lines with a greater number: `after` of the answer"},
-          {"tail", query_kind::number, "the newest so many lines instead, 1000 at most"},
-          {"limit", query_kind::number, "lines of the answer, 100 unless told, 1000 at most"},
-          {"wait", query_kind::duration,
-           "when there is none, wait this long for one or for the end, 10m at most"}};
+route log_route(std::string_view pattern, handler run, std::string_view id,
+                std::string_view summary) {
+  return std::move(
+      get(pattern, run, id, summary)
+          .with({{"after", query_kind::number,
+                  "only lines with a greater number: `after` of the answer"},
+                 {"tail", query_kind::number,
+                  "the newest so many lines instead; not together with `after`", 1, page_max},
+                 limit_parameter,
+                 {"wait", query_kind::duration,
+                  "when there is none, wait this long for one or for the end, 10m at most"}})
+          .tells("LogLines")
+          .also(422, "Both `tail` and `after`")
+          .also(429, "The server has reached its limit of waiting calls"));
 }
 
 }  // namespace
 
 void add_log_routes(std::vector<route>& to) {
-  to.push_back(get("/api/v1/closures/{id}/logs", list_closure_lines, "listClosureLogs",
-                   "What the closure logged and printed, over all its attempts", parameters()));
-  to.push_back(get("/api/v1/jobs/{id}/logs", list_job_lines, "listJobLogs",
-                   "What all closures of the job logged and printed, in order of arrival",
-                   parameters()));
+  to.push_back(log_route("/api/v1/closures/{id}/logs", list_closure_lines, "listClosureLogs",
+                         "What the closure logged and printed, over all its attempts"));
+  to.push_back(log_route("/api/v1/jobs/{id}/logs", list_job_lines, "listJobLogs",
+                         "What all closures of the job logged and printed, in order of arrival"));
 }
 
 }  // namespace muster::web

@@ -1,39 +1,11 @@
 // PerWorkerValues: made, shown, released.
 #include "server/hub/id_text.hpp"
-#include "web/json/arguments.hpp"
-#include "web/json/json_check.hpp"
+#include "web/json/submission_json.hpp"
 #include "web/rest/answers.hpp"
 
 namespace muster::web {
 
 namespace {
-
-constexpr std::size_t name_bytes_max = 256;
-
-struct per_worker_request {
-  std::string function;
-  std::string name;
-  core::blob args;
-};
-
-per_worker_request read_request(json_check& check, json_ref const& body) {
-  per_worker_request r;
-  std::optional<json_ref> positional, named;
-  check.members(body, {{"function", [&](auto& at) { r.function = check.text(at, name_bytes_max); }},
-                       {"name", [&](auto& at) { r.name = check.text(at, name_bytes_max); }},
-                       {"args", [&](auto& at) { positional = at; }},
-                       {"kwargs", [&](auto& at) { named = at; }}});
-  if (check.failed()) return r;
-  core::closure_spec builder;
-  read_arguments(check, positional ? &*positional : nullptr, named ? &*named : nullptr, builder);
-  if (r.function.empty() && !check.failed())
-    check.missing(body, "function", "the name of a function");
-  if (builder.extras)
-    check.fail(body,
-               "the arguments of a builder are plain: it runs again when a worker comes back");
-  r.args = std::move(builder.args);
-  return r;
-}
 
 response created(core::per_worker_view const& v) {
   auto r = json_response(to_text(v), 201);
@@ -44,7 +16,7 @@ response created(core::per_worker_view const& v) {
 coro::task<response> create_value(web_context& context, exchange& ex) {
   json_check check;
   json_ref const body(ex.req.body);
-  auto const parsed = std::make_shared<per_worker_request>(read_request(check, body));
+  auto const parsed = std::make_shared<per_worker_request>(read_per_worker(check, body));
   if (check.failed()) return refused(check.failure());
   using result = muster::result<core::per_worker_view>;
   auto work = [parsed](server::hub& h, answer_handle<result> const& slot) {
@@ -73,7 +45,6 @@ coro::task<response> list_values(web_context& context, exchange& ex) {
   query_check query(ex.req);
   auto const limit = query.limit();
   auto const after = core::per_worker_id{query.page_token('p')};
-  if (query.failed()) return refused(query.failure());
   auto work = [after, limit](server::hub& h) { return h.state().per_worker_values(after, limit); };
   return look(context, std::move(work), as_page{"per_worker_values", 'p'});
 }
@@ -91,17 +62,19 @@ coro::task<response> delete_value(web_context& context, exchange& ex) {
 }  // namespace
 
 void add_per_worker_routes(std::vector<route>& to) {
-  auto create =
-      post("/api/v1/per_worker_values", create_value, "createPerWorkerValue",
-           "Let every worker that has a function build a value and keep it", body_kind::json);
-  create.success = 201;
-  create.schema = "PerWorkerRequest";
-  to.push_back(std::move(create));
+  to.push_back(post("/api/v1/per_worker_values", create_value, "createPerWorkerValue",
+                    "Let every worker that has a function build a value and keep it")
+                   .takes(body_kind::json, "PerWorkerRequest")
+                   .tells("PerWorkerView", 201)
+                   .also(422, "Well-formed, and cannot be; `field` says what")
+                   .also(429, "The server has reached its limit of them"));
   to.push_back(get("/api/v1/per_worker_values", list_values, "listPerWorkerValues",
-                   "Per-worker values, in order of creation",
-                   {limit_parameter, page_token_parameter}));
+                   "Per-worker values, in order of creation")
+                   .with({limit_parameter, page_token_parameter("p")})
+                   .tells("PerWorkerPage"));
   to.push_back(get("/api/v1/per_worker_values/{id}", get_value, "getPerWorkerValue",
-                   "One of them, with its status on each worker"));
+                   "One of them, with its status on each worker")
+                   .tells("PerWorkerView"));
   to.push_back(remove("/api/v1/per_worker_values/{id}", delete_value, "deletePerWorkerValue",
                       "Release it; workers drop it when no closure needs it any more"));
 }

@@ -77,17 +77,22 @@ coro::task<response> get_metrics(web_context& context, exchange&) {
 }
 
 void add_system_routes(std::vector<route>& to) {
-  to.push_back(get("/api/v1/overview", get_overview, "getOverview", "Numbers of the server"));
-  to.push_back(get("/api/v1/version", get_version, "getVersion", "Version of the server"));
-  to.push_back(get("/api/v1/openapi.json", get_openapi, "getOpenapiV1", "This description"));
-  to.push_back(get("/openapi.json", get_openapi, "getOpenapi", "This description"));
+  to.push_back(get("/api/v1/overview", get_overview, "getOverview", "Numbers of the server")
+                   .tells("Overview"));
+  to.push_back(
+      get("/api/v1/version", get_version, "getVersion", "Version of the server").tells("Version"));
+  to.push_back(get("/api/v1/openapi.json", get_openapi, "getOpenapiV1", "This description")
+                   .tells("OpenApi"));
+  to.push_back(
+      get("/openapi.json", get_openapi, "getOpenapi", "This description").tells("OpenApi"));
   auto const as_text = [&to](route r) {
-    r.media = "text/plain";
-    to.push_back(std::move(r));
+    to.push_back(std::move(r.as({"text/plain"}).tells("Text")));
   };
   as_text(get("/livez", get_livez, "livez", "The process answers"));
-  as_text(get("/readyz", get_readyz, "readyz", "The server takes work"));
-  as_text(get("/healthz", get_readyz, "healthz", "As readyz"));
+  constexpr std::string_view not_ready = "It is stopping, or does not answer in time";
+  as_text(
+      get("/readyz", get_readyz, "readyz", "The server takes work").also(503, not_ready, "Text"));
+  as_text(get("/healthz", get_readyz, "healthz", "As readyz").also(503, not_ready, "Text"));
   as_text(get("/metrics", get_metrics, "metrics", "Prometheus metrics"));
 }
 

@@ -30,13 +30,6 @@ std::optional<core::task_state> worker_state(std::string_view text) {
   return {};
 }
 
-bool is_state(std::string_view text) {
-  using enum agent_health;
-  for (auto const h : {missing, registering, connected, late, error, disconnected})
-    if (equal_ignoring_case(text, coordination::name(h))) return true;
-  return worker_state(text).has_value();
-}
-
 struct tasks_at {
   std::vector<core::task_view> workers;
   std::vector<agent_view> agents;
@@ -99,11 +92,6 @@ coro::task<response> list_tasks(web_context& context, exchange& ex) {
   task_filter filter;
   filter.job = query.text("job");
   filter.state = query.text("state");
-  if (!filter.state.empty() && !is_state(filter.state))
-    query.fail("state",
-               "expected MISSING, REGISTERING, CONNECTED, LATE, ERROR or DISCONNECTED, got '" +
-                   filter.state + "'");
-  if (query.failed()) return refused(query.failure());
   auto work =
       in_cluster(ex, [filter, from, limit](engine_services& services, coordination::cluster_id c) {
         return collect(services, c, filter, from, limit);
@@ -154,12 +142,9 @@ std::optional<task_address> address_of(request const& r) {
 coro::task<response> get_task(web_context& context, exchange& ex) {
   query_check query(ex.req);
   auto const asked = query.text("kind");
-  auto const kind = asked == "worker"  ? task_kind::worker
-                    : asked == "agent" ? task_kind::agent
-                                       : task_kind::any;
-  if (!asked.empty() && kind == task_kind::any)
-    query.fail("kind", "expected worker or agent, got '" + std::string(asked) + "'");
-  if (query.failed()) return refused(query.failure());
+  auto const kind = equal_ignoring_case(asked, "worker")  ? task_kind::worker
+                    : equal_ignoring_case(asked, "agent") ? task_kind::agent
+                                                          : task_kind::any;
   auto const at = address_of(ex.req);
   if (!at) return refused(unknown_id("task", ex.req.capture("index")));
   auto work =
@@ -190,18 +175,30 @@ coro::task<response> drain_task(web_context& context, exchange& ex) {
 }  // namespace
 
 void add_task_routes(std::vector<route>& to) {
+  static constexpr std::string_view states[] = {"MISSING", "REGISTERING", "CONNECTED",
+                                                "LATE",    "ERROR",       "DISCONNECTED"};
+  static constexpr std::string_view kinds[] = {"worker", "agent"};
   to.push_back(get("/api/v1/clusters/{cluster}/tasks", list_tasks, "listTasks",
-                   "Tasks and their health: closure workers, then agents",
-                   {{"state", query_kind::text, "only tasks in this state"},
-                    {"job", query_kind::text, "only tasks of this job"},
-                    limit_parameter,
-                    page_token_parameter}));
-  to.push_back(get("/api/v1/clusters/{cluster}/tasks/{job}/{index}", get_task, "getTask",
-                   "One task",
-                   {{"kind", query_kind::text,
-                     "worker or agent, where both have this name; the agent unless told"}}));
+                   "Tasks and their health: closure workers, then agents")
+                   .with({{.name = "state",
+                           .kind = query_kind::choice,
+                           .meaning = "only tasks in this state",
+                           .choices = states},
+                          {"job", query_kind::text, "only tasks of this job"},
+                          limit_parameter,
+                          page_token_parameter("ta")})
+                   .tells("TaskPage"));
+  to.push_back(
+      get("/api/v1/clusters/{cluster}/tasks/{job}/{index}", get_task, "getTask", "One task")
+          .with({{.name = "kind",
+                  .kind = query_kind::choice,
+                  .meaning = "where both have this name; the agent unless told",
+                  .choices = kinds}})
+          .tells("TaskView"));
   to.push_back(post("/api/v1/clusters/{cluster}/tasks/{job}/{index}/drain", drain_task, "drainTask",
-                    "No further closures for this task"));
+                    "No further closures for this task")
+                   .tells("WorkerView")
+                   .also(409, "The task is not connected"));
 }
 
 }  // namespace muster::web

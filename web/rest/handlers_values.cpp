@@ -65,7 +65,6 @@ coro::task<response> get_value(web_context& context, exchange& ex) {
   return with_id(ex, "remote value", server::parse_value, [&](core::closure_id id) {
     query_check query(ex.req);
     auto const timeout = query.timeout();
-    if (query.failed()) return refused(query.failure());
     auto work = [id, timeout](server::hub& h, value_handle const& slot) {
       await_value(h, id, timeout, slot);
     };
@@ -87,12 +86,18 @@ void await_value(server::hub& h, core::closure_id id, core::duration time,
 }
 
 void add_value_routes(std::vector<route>& to) {
-  auto value = get("/api/v1/remote_values/{id}/value", get_value, "fetchValue",
-                   "The value itself, waiting until it is ready", {timeout_parameter});
-  value.media = "*/*";
   to.push_back(get("/api/v1/remote_values/{id}", get_remote_value, "getRemoteValue",
-                   "Status of a RemoteValue"));
-  to.push_back(std::move(value));
+                   "Status of a RemoteValue")
+                   .tells("RemoteValueView"));
+  to.push_back(get("/api/v1/remote_values/{id}/value", get_value, "fetchValue",
+                   "The value itself, waiting until it is ready")
+                   .with({timeout_parameter})
+                   .as({"application/json", "application/octet-stream"})
+                   .tells("")
+                   .also(409, "It will never come: cancelled, or its workers were lost")
+                   .also(422, "The function has failed; `failure` says how")
+                   .also(429, "The server has reached its limit of waiting calls")
+                   .also(504, "It was not ready in time"));
 }
 
 }  // namespace muster::web

@@ -1,191 +1,226 @@
-// OpenAPI 3.1, written from the router's own table: what is not served is not in it.
+// OpenAPI 3.1, written from the router's own table: what is not served is not in it, and what is
+// refused is refused by what stands there.
+#include <algorithm>
 #include <map>
 
 #include "base/text.hpp"
+#include "web/http/query.hpp"
+#include "web/json/answer_schemas.hpp"
+#include "web/json/arguments.hpp"
+#include "web/json/cluster_json.hpp"
 #include "web/json/json_out.hpp"
+#include "web/json/submission_json.hpp"
 #include "web/rest/handlers.hpp"
 
 namespace muster::web {
 
 namespace {
 
-void write_schema(json_out& out, query_kind kind) {
-  out.key("schema").begin_object();
-  switch (kind) {
-    case query_kind::text:
-      out.key("type").string("string");
-      break;
-    case query_kind::number:
-      out.key("type").string("integer");
-      break;
-    case query_kind::flag:
-      out.key("type").string("boolean");
-      break;
-    case query_kind::duration:
-      out.key("type").string("string");
-      out.key("pattern").string("^(0|([0-9]+(us|ms|s|m|h|d))+)$");
-      break;
-  }
-  out.end_object();
+constexpr std::string_view about =
+    "Errors are RFC 9457 problems. A request that does not fit this description is answered 400; "
+    "one that fits and yet cannot be is answered 422. Lengths of texts count characters here; "
+    "where "
+    "the server's limit is in bytes, a text with fewer characters and too many bytes is 422. A "
+    "path "
+    "that is not served is 404, another method 405 with Allow. Durations beyond what can be are "
+    "cut "
+    "down in waits and 422 elsewhere.";
+
+// What every operation may answer, or every one of a kind.
+struct common_outcome {
+  outcome what;
+  bool (*concerns)(route const& r);
+};
+
+bool has_body(route const& r) {
+  return r.body != body_kind::none;
 }
 
-// "key*" of the pattern is "key" to readers.
-std::string_view parameter_name(std::string_view text) {
-  return text.substr(0, text.find('*'));
+constexpr common_outcome common[] = {
+    {{400, "It does not fit this description; `field` says where"},
+     [](route const&) { return true; }},
+    {{403, "A page of another origin asks"}, [](route const& r) { return r.method != "GET"; }},
+    {{404, "There is no such thing"},
+     [](route const& r) { return r.pattern.find('{') != std::string_view::npos; }},
+    {{408, "The body did not come in time"}, has_body},
+    {{413, "The body is too large"}, has_body},
+    {{415, "The body is of another type"},
+     [](route const& r) { return has_body(r) && r.body != body_kind::raw; }},
+    {{421, "The Host header names another server"}, [](route const&) { return true; }},
+    {{431, "The header is too long"}, [](route const&) { return true; }},
+    {{503, "The server is stopping, or did not answer in time"}, [](route const&) { return true; }},
+};
+
+// What stands in the place of a path's parameter, told by the segment before it.
+std::string path_schema(std::string_view before) {
+  constexpr std::pair<std::string_view, std::string_view> ids[] = {{"jobs", "job_"},
+                                                                   {"closures", "cl_"},
+                                                                   {"remote_values", "rv_"},
+                                                                   {"per_worker_values", "pw_"}};
+  for (auto const& [segment, prefix] : ids)
+    if (before == segment) return schema::id(prefix);
+  if (before == "{job}") return schema::integer(0, 999'999'999'999'999'999);
+  if (before == "barriers")
+    return schema::with(schema::text(1, 4'096),
+                        R"("not":{"const":"[Init]Wait_for_all_tasks_to_register"})");
+  if (before == "kv") return schema::with(schema::matching("[^/]"), R"("minLength":1)");
+  return schema::text(1, 256);
 }
 
-std::string path_of(std::string_view pattern) {
-  std::string path(pattern);
-  if (auto const star = path.find('*'); star != std::string::npos) path.erase(star, 1);
-  return path;
+void write_parameter(json_out& out, std::string_view name, std::string_view in, bool required,
+                     std::string_view meaning, std::string_view schema) {
+  auto const object = out.object();
+  out.key("name").string(name);
+  out.key("in").string(in);
+  if (required) out.key("required").boolean(true);
+  if (!meaning.empty()) out.key("description").string(meaning);
+  out.key("schema").raw(schema);
 }
 
 void write_parameters(json_out& out, route const& r) {
   out.key("parameters").begin_array();
-  auto rest = r.pattern;
-  for (auto open = rest.find('{'); open != std::string_view::npos; open = rest.find('{')) {
-    auto const close = rest.find('}', open);
-    out.begin_object();
-    out.key("name").string(parameter_name(rest.substr(open + 1, close - open - 1)));
-    out.key("in").string("path");
-    out.key("required").boolean(true);
-    write_schema(out, query_kind::text);
-    out.end_object();
-    rest.remove_prefix(close + 1);
+  std::string_view before;
+  for (auto rest = r.pattern; !rest.empty();) {
+    rest.remove_prefix(1);
+    auto const segment = rest.substr(0, rest.find('/'));
+    rest.remove_prefix(segment.size());
+    if (segment.starts_with('{')) {
+      bool const slashes = segment.ends_with("*}");
+      write_parameter(out, segment.substr(1, segment.size() - (slashes ? 3 : 2)), "path", true,
+                      slashes ? "may contain slashes" : "", path_schema(before));
+    }
+    before = segment;
   }
-  for (auto const& q : r.query) {
-    out.begin_object();
-    out.key("name").string(q.name);
-    out.key("in").string("query");
-    out.key("description").string(q.meaning);
-    write_schema(out, q.kind);
-    out.end_object();
-  }
+  for (auto const& q : r.query)
+    write_parameter(out, q.name, "query", !q.missing.empty(), q.meaning, schema_of(q));
+  if (r.conditional)
+    write_parameter(out, "If-None-Match", "header", false, "the key must not exist",
+                    schema::one_of({"*"}));
   out.end_array();
 }
 
-// {"$ref":…} of a schema by name.
-void write_ref(json_out& out, std::string_view schema) {
-  auto const path = "#/components/schemas/" + std::string(schema);
-  out.begin_object().key("$ref").string(path).end_object();
+void write_content(json_out& out, std::string_view media, std::string const& schema) {
+  auto const object = out.key(media).object();
+  if (!schema.empty()) out.key("schema").raw(schema);
 }
 
 void write_body(json_out& out, route const& r) {
   if (r.body == body_kind::none) return;
-  out.key("requestBody").begin_object().key("required").boolean(true);
+  out.key("requestBody").begin_object().key("required").boolean(r.body != body_kind::raw);
   out.key("content").begin_object();
-  auto const media = [&out](std::string_view type, auto write_schema_of) {
-    out.key(type).begin_object();
-    write_schema_of();
-    out.end_object();
-  };
-  if (r.body == body_kind::raw) {
-    media("application/octet-stream", [] {});
-  } else {
-    media("application/json", [&] {
-      out.key("schema");
-      if (r.body == body_kind::json) return write_ref(out, r.schema);
-      out.begin_object().key("type").string("array").key("items");
-      write_ref(out, "Closure");
-      out.end_object();
-    });
+  auto const schema = schema::ref(r.schema);
+  if (r.body == body_kind::raw) write_content(out, "application/octet-stream", {});
+  if (r.body == body_kind::json) write_content(out, "application/json", schema);
+  if (r.body == body_kind::json_or_ndjson) {
+    write_content(out, "application/json", schema::array(schema));
+    write_content(out, "application/x-ndjson", schema::described(schema, "each line"));
   }
-  if (r.body == body_kind::json_or_ndjson)
-    media("application/x-ndjson", [&] {
-      out.key("schema");
-      write_ref(out, "Closure");
-    });
   out.end_object().end_object();
 }
 
+void write_header(json_out& out, std::string_view name, std::string_view words,
+                  std::string const& schema) {
+  out.key("headers").begin_object().key(name).begin_object();
+  out.key("description").string(words).key("schema").raw(schema);
+  out.end_object().end_object();
+}
+
+void write_outcome(json_out& out, route const* r, outcome const& o) {
+  auto const object = out.object();
+  out.key("description").string(o.when);
+  if (o.status == 429 || o.status == 503)
+    write_header(out, "Retry-After", "seconds", schema::integer(1, 3'600));
+  if (o.status == 201 && r->method == "POST")
+    write_header(out, "Location", "where it is", schema::text());
+  bool const problem = o.status >= 400 && o.schema.empty();
+  if (!problem && (!r || r->media.empty())) return;
+  auto const content = out.key("content").object();
+  if (problem) return write_content(out, "application/problem+json", schema::ref("Problem"));
+  for (auto const media : r->media)
+    write_content(out, media, o.schema.empty() ? std::string() : schema::ref(o.schema));
+}
+
+std::string common_name(unsigned status) {
+  return "Status" + std::to_string(status);
+}
+
 void write_responses(json_out& out, route const& r) {
-  out.key("responses").begin_object();
-  out.key(std::to_string(r.success)).begin_object();
-  out.key("description").string(r.summary);
-  if (!r.media.empty())
-    out.key("content").begin_object().key(r.media).begin_object().end_object().end_object();
-  out.end_object();
-  out.key("default").begin_object().key("description").string("What went wrong");
-  out.key("content").begin_object().key("application/problem+json").begin_object();
-  out.key("schema");
-  write_ref(out, "Problem");
-  out.end_object().end_object().end_object().end_object();
+  std::map<unsigned, outcome const*> own;
+  for (auto const& o : r.outcomes) own.emplace(o.status, &o);
+  for (auto const& c : common)
+    if (c.concerns(r)) own.emplace(c.what.status, nullptr);
+  auto const object = out.key("responses").object();
+  for (auto const& [status, o] : own) {
+    out.key(std::to_string(status));
+    if (o)
+      write_outcome(out, &r, *o);
+    else
+      out.raw("{\"$ref\":\"#/components/responses/" + common_name(status) + "\"}");
+  }
 }
 
 void write_operation(json_out& out, route const& r) {
-  out.key(lower(r.method)).begin_object();
+  auto const object = out.key(lower(r.method)).object();
   out.key("operationId").string(r.id);
   out.key("summary").string(r.summary);
   write_parameters(out, r);
   write_body(out, r);
   write_responses(out, r);
-  out.end_object();
 }
 
-constexpr std::string_view schemas = R"({
-"Closure":{"type":"object","required":["function"],"additionalProperties":false,"properties":{
- "function":{"type":"string","maxLength":256},"args":{"type":"array"},"kwargs":{"type":"object"},
- "options":{"$ref":"#/components/schemas/ClosureOptions"}}},
-"ClosureOptions":{"type":"object","additionalProperties":false,"properties":{
- "priority":{"type":"integer","minimum":-1000000,"maximum":1000000},
- "delay":{"type":"string"},"deadline":{"type":"string"},
- "max_retries":{"type":"integer","minimum":0,"maximum":10000},
- "retry_delay":{"type":"string"},"retry_delay_max":{"type":"string"},
- "task":{"type":"string"},"gang":{"type":"string","maxLength":256},"labels":{"type":"object","additionalProperties":{"type":"string"}},
- "resources":{"type":"object","additionalProperties":{"type":"integer","minimum":1}}}},
-"PerWorkerRequest":{"type":"object","required":["function"],"additionalProperties":false,
- "properties":{"function":{"type":"string","maxLength":256},"name":{"type":"string","maxLength":256},
- "args":{"type":"array"},"kwargs":{"type":"object"}}},
-"Submission":{"type":"object","additionalProperties":false,"properties":{
- "name":{"type":"string","maxLength":256},"cluster":{"const":"default"},
- "closures":{"type":"array","items":{"$ref":"#/components/schemas/Closure"}},
- "map":{"type":"object","required":["function","args"],"additionalProperties":false,"properties":{
-  "function":{"type":"string","maxLength":256},"args":{"type":"array","items":{"type":"array"}},
-  "options":{"$ref":"#/components/schemas/ClosureOptions"}}},
- "on_error":{"enum":["fail_fast","continue"]},"open":{"type":"boolean"},
- "options":{"type":"object","additionalProperties":false,"properties":{
-  "require_function":{"type":"boolean"},"max_worker_failures":{"type":"integer","minimum":0},
-  "weight":{"type":"integer","minimum":1,"maximum":1000},"deadline":{"type":"string"}}},
- "metadata":{"type":"object"},"idempotency_key":{"type":"string","maxLength":256}}},
-"Cluster":{"type":"object","required":["name"],"additionalProperties":false,"properties":{
- "name":{"type":"string","pattern":"^[A-Za-z0-9_.-]{1,128}$"},"type":{"type":"string"},
- "jobs":{"type":"object","additionalProperties":{"type":"integer","minimum":1}},
- "heartbeat_timeout":{"type":"string"},"connection_grace":{"type":"string"},
- "register_timeout":{"type":"string"},
- "shutdown_timeout":{"type":"string"},"stuck_after":{"type":"string"},
- "recoverable":{"type":"boolean"},"recoverable_jobs":{"type":"array","items":{"type":"string"}},
- "allow_reconnect":{"type":"boolean"},"register_barrier":{"type":"boolean"},
- "renew":{"type":"boolean"}}},
-"Problem":{"type":"object","required":["status","title","detail","code"],"properties":{
- "status":{"type":"integer"},"title":{"type":"string"},"detail":{"type":"string"},
- "code":{"type":"string"},"field":{"type":"string"},"limit":{"type":"string"}}}})";
+std::vector<schema::named> all_schemas() {
+  auto all = submission_schemas();
+  all.push_back(cluster_schema());
+  for (auto const& some : {argument_schemas(), closure_answer_schemas(), cluster_answer_schemas(),
+                           server_answer_schemas()})
+    all.insert(all.end(), some.begin(), some.end());
+  return all;
+}
 
-std::string describe(web_context& context) {
-  std::map<std::string_view, std::vector<route const*>> paths;
-  for (auto const& r : context.routes.routes()) paths[r.pattern].push_back(&r);
-  return json_line([&](json_out& out) {
-    out.begin_object();
-    out.key("openapi").string("3.1.0");
-    out.key("info").begin_object();
-    out.key("title").string("Muster");
-    out.key("version").string(context.options.version);
-    out.end_object();
-    out.key("paths").begin_object();
-    for (auto const& [path, routes] : paths) {
-      out.key(path_of(path)).begin_object();
-      for (auto const* r : routes) write_operation(out, *r);
-      out.end_object();
-    }
-    out.end_object();
-    out.key("components").begin_object().key("schemas").raw(schemas).end_object();
-    out.end_object();
-  });
+void write_components(json_out& out) {
+  auto const components = out.key("components").object();
+  out.key("schemas").begin_object();
+  for (auto const& s : all_schemas()) out.key(s.name).raw(s.schema);
+  out.end_object();
+  auto const responses = out.key("responses").object();
+  for (auto const& c : common) {
+    out.key(common_name(c.what.status));
+    write_outcome(out, nullptr, c.what);
+  }
+}
+
+// "key*" of the pattern is "key" to readers.
+std::string path_of(std::string_view pattern) {
+  std::string path(pattern);
+  std::erase(path, '*');
+  return path;
 }
 
 }  // namespace
 
+std::string openapi_text(router const& routes, std::string_view version) {
+  std::map<std::string_view, std::vector<route const*>> by_path;
+  for (auto const& r : routes.routes()) by_path[r.pattern].push_back(&r);
+  return json_line([&](json_out& out) {
+    auto const object = out.object();
+    out.key("openapi").string("3.1.0");
+    out.key("info").begin_object();
+    out.key("title").string("Muster");
+    out.key("version").string(version);
+    out.key("description").string(about);
+    out.end_object();
+    out.key("paths").begin_object();
+    for (auto const& [path, here] : by_path) {
+      auto const item = out.key(path_of(path)).object();
+      for (auto const* r : here) write_operation(out, *r);
+    }
+    out.end_object();
+    write_components(out);
+  });
+}
+
 coro::task<response> get_openapi(web_context& context, exchange&) {
-  co_return json_response(describe(context));
+  co_return json_response(openapi_text(context.routes, context.options.version));
 }
 
 }  // namespace muster::web

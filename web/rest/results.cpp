@@ -191,8 +191,6 @@ coro::task<response> stream_results(web_context& context, exchange& ex) {
   query_check query(ex.req);
   bool const follow = query.flag("wait");
   auto const from = query.number("from", 0);
-  if (from > UINT32_MAX) query.fail("from", "expected the index of a closure");
-  if (query.failed()) co_return problem_response(query.failure());
   result_stream stream(context, ex, *id, static_cast<std::uint32_t>(from), follow);
   auto running = stream.run();
   co_return co_await std::move(running);

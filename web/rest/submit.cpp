@@ -8,9 +8,9 @@ namespace muster::web {
 
 namespace {
 
-using outcome = muster::result<scheduled>;
+using schedule_result = muster::result<scheduled>;
 
-outcome result_of(server::hub& h, core::reply const& r) {
+schedule_result result_of(server::hub& h, core::reply const& r) {
   if (!r.status.ok()) return r.status;
   auto const& body = std::get<core::session_reply>(r.body);
   auto job = h.state().job(body.session);
@@ -24,7 +24,7 @@ template <class MakeEvent>
 auto scheduling(server::submission closures, MakeEvent event) {
   auto const shared = std::make_shared<server::submission>(std::move(closures));
   return [shared, event = std::move(event)](server::hub& h,
-                                            answer_handle<outcome> const& slot) mutable {
+                                            answer_handle<schedule_result> const& slot) mutable {
     if (auto bad = shared->learn(h); !bad.ok()) return slot->send(std::move(bad));
     h.ask(event(*shared), [&h, slot](core::reply const& r) { slot->send(result_of(h, r)); });
   };
@@ -46,6 +46,15 @@ response submitted(scheduled const& now) {
 
 }  // namespace
 
+problem submission_problem(muster::status const& s) {
+  auto p = to_problem(s);
+  auto const field = std::string_view(s.message).substr(0, s.message.find(": "));
+  if (field.size() == s.message.size() || field.find(' ') != std::string_view::npos) return p;
+  p.field = field;
+  if (p.status == 400 || p.status == 409) p.status = 422;
+  return p;
+}
+
 void begin_job(json_out& out, core::job_view const& job) {
   out.begin_object();
   out.key("id").string(core::text(job.id));
@@ -64,23 +73,26 @@ void write_closures(json_out& out, std::vector<core::closure_id> const& closures
   out.end_array();
 }
 
-coro::task<outcome> schedule(web_context& context, core::session_id job,
-                             server::submission closures) {
+coro::task<schedule_result> schedule(web_context& context, core::session_id job,
+                                     server::submission closures) {
   auto event = [job](server::submission& s) { return std::move(s.appending(job)); };
-  return context.engine.call<outcome>(scheduling(std::move(closures), std::move(event)),
-                                      context.options.timeouts.engine, nullptr);
+  return context.engine.call<schedule_result>(scheduling(std::move(closures), std::move(event)),
+                                              context.options.timeouts.engine, nullptr);
 }
 
 coro::task<response> submit_job(web_context& context, exchange& ex) {
   json_check check;
   json_ref const body(ex.req.body);
   auto request = read_job(check, body);
-  if (check.failed()) return refused(check.failure());
+  if (check.failed()) co_return problem_response(check.failure());
   auto event = [spec = std::move(request.spec)](server::submission& s) mutable {
     return s.opening(std::move(spec));
   };
-  return ask<scheduled>(context, scheduling(std::move(request.closures), std::move(event)),
-                        submitted);
+  auto asking = context.engine.call<schedule_result>(
+      scheduling(std::move(request.closures), std::move(event)), context.options.timeouts.engine,
+      nullptr);
+  auto const now = co_await std::move(asking);
+  co_return now ? submitted(*now) : problem_response(submission_problem(now.error()));
 }
 
 }  // namespace muster::web

@@ -20,6 +20,10 @@ struct scheduled {
 coro::task<muster::result<scheduled>> schedule(web_context& context, core::session_id job,
                                                server::submission closures);
 
+/// What the core finds wrong with closures begins with the field's name: it fits the description
+/// and cannot be, 422. The rest is about the job or the server.
+problem submission_problem(muster::status const& s);
+
 /// Begins an object with the job's id, state and counts.
 void begin_job(json_out& out, core::job_view const& job);
 /// Adds their ids as "closures".

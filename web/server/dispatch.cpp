@@ -37,6 +37,9 @@ std::optional<problem> check_query(route const& r, request const& req) {
         std::any_of(r.query.begin(), r.query.end(), [&](auto const& p) { return p.name == name; });
     if (!known) return invalid(name, "unknown parameter");
   }
+  query_check check(req);
+  for (auto const& p : r.query) check.check(p);
+  if (check.failed()) return check.failure();
   return {};
 }
 

@@ -1,0 +1,78 @@
+// The kinds that several requests have in common.
+#include "web/json/json_fields.hpp"
+
+#include <algorithm>
+
+#include "base/text.hpp"
+
+namespace muster::web {
+
+namespace {
+
+constexpr std::size_t function_characters_max = 256;  // the core has the same limit, in bytes
+constexpr std::size_t duration_characters_max = 64;
+
+bool is_control(char c) {
+  auto const code = static_cast<unsigned char>(c);
+  return code < 0x20 || code == 0x7f;
+}
+
+// The form is right, so it is only the number that does not fit.
+problem too_long(json_ref const& at, core::duration longest) {
+  auto const days = std::to_string(longest / std::chrono::hours(24)) + " days";
+  return impossible(at.path(), "longer than " + days, days);
+}
+
+}  // namespace
+
+json_kind<bool> a_flag() {
+  return {schema::boolean(), [](json_check& check, json_ref const& at) { return check.flag(at); }};
+}
+
+json_kind<std::int64_t> an_integer(std::int64_t min, std::int64_t max) {
+  return {
+      schema::integer(min, static_cast<std::uint64_t>(max)),
+      [min, max](json_check& check, json_ref const& at) { return check.integer(at, min, max); }};
+}
+
+json_kind<std::string> a_text(std::size_t max) {
+  return {schema::text(0, max),
+          [max](json_check& check, json_ref const& at) { return check.text(at, max); }};
+}
+
+json_kind<std::string> a_function() {
+  constexpr std::string_view missing = "required, the name of a function";
+  auto read = [missing](json_check& check, json_ref const& at) {
+    auto name = check.text(at, function_characters_max);
+    if (name.empty() && !check.failed()) check.fail(at, std::string(missing));
+    if (std::any_of(name.begin(), name.end(), is_control))
+      check.fail(at, "the name contains a control character");
+    return name;
+  };
+  return {schema::with(schema::text(1, function_characters_max),
+                       R"("pattern":"^[^\\u0000-\\u001f\\u007f]*$")"),
+          read, missing};
+}
+
+json_kind<core::duration> a_duration(core::duration longest, bool positive) {
+  auto read = [longest, positive](json_check& check, json_ref const& at) -> core::duration {
+    auto const text = check.text(at, duration_characters_max);
+    if (check.failed()) return {};
+    auto const d = parse_duration(text);
+    if (!d && !is_duration(text))
+      check.fail(at, "expected a duration such as 30s or 250ms, got '" + text + "'");
+    if (d && positive && *d == core::duration{}) check.fail(at, "must be positive");
+    if (!d || *d > longest) check.fail(too_long(at, longest));
+    return d.value_or(std::chrono::microseconds(0));
+  };
+  return {schema::with(schema::duration(positive),
+                       "\"maxLength\":" + std::to_string(duration_characters_max)),
+          read};
+}
+
+json_kind<std::optional<json_ref>> kept(std::string schema, std::string_view missing) {
+  return {std::move(schema),
+          [](json_check&, json_ref const& at) { return std::optional<json_ref>(at); }, missing};
+}
+
+}  // namespace muster::web

@@ -1,0 +1,129 @@
+// One description of a request's body: of each member its name, its schema, and how it is read and
+// put into a struct. The limits stand once, in the kind, and serve the reader, its error texts and
+// /openapi.json. Tables are built once, read only, and may be used by any thread.
+//
+// 400 is for what does not fit the schema. What fits and yet cannot be (a name of few characters
+// and too many bytes, a duration beyond the longest) is 422.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "server/core/api/time.hpp"
+#include "web/json/json_check.hpp"
+#include "web/json/schema.hpp"
+
+namespace muster::web {
+
+/// How a value is read and what it may be.
+template <class V>
+struct json_kind {
+  std::string schema;
+  std::function<V(json_check&, json_ref const&)> read;
+  std::string_view missing = {};  // what is said to who has left it out
+};
+
+json_kind<bool> a_flag();
+json_kind<std::int64_t> an_integer(std::int64_t min, std::int64_t max);
+/// At most `max` characters and as many bytes.
+json_kind<std::string> a_text(std::size_t max);
+/// The name of a function: 1 to 256 characters, none of them a control character.
+json_kind<std::string> a_function();
+/// "30s"; beyond `longest` is 422. `positive`: not 0 either.
+json_kind<core::duration> a_duration(core::duration longest, bool positive = false);
+/// Kept as it stands, to be read when the other members are known.
+json_kind<std::optional<json_ref>> kept(std::string schema, std::string_view missing = {});
+
+template <class T>
+struct json_field {
+  std::string_view name;
+  std::string schema;
+  std::function<void(json_check&, json_ref const&, T&)> read;
+  std::string_view missing = {};  // not empty: required
+};
+
+template <class T, class M, class V>
+json_field<T> field(std::string_view name, M T::*to, json_kind<V> kind) {
+  return {name, std::move(kind.schema),
+          [to, read = std::move(kind.read)](json_check& check, json_ref const& at, T& into) {
+            into.*to = static_cast<M>(read(check, at));
+          }};
+}
+
+template <class T, class M, class V>
+json_field<T> required(std::string_view name, M T::*to, json_kind<V> kind) {
+  auto const words = kind.missing;
+  auto f = field(name, to, std::move(kind));
+  f.missing = words;
+  return f;
+}
+
+/// The field of a struct that is itself a member.
+template <class Outer, class T>
+json_field<Outer> nested(T Outer::*member, json_field<T> f) {
+  return {f.name, std::move(f.schema),
+          [member, read = std::move(f.read)](json_check& check, json_ref const& at, Outer& into) {
+            read(check, at, into.*member);
+          },
+          f.missing};
+}
+
+template <class T>
+class json_object {
+ public:
+  /// `rules`: more keywords of the schema, as JSON members.
+  explicit json_object(std::vector<json_field<T>> fields, std::string_view rules = {})
+      : fields_(std::move(fields)) {
+    std::vector<schema::member> members;
+    for (auto const& f : fields_) members.push_back({f.name, f.schema, !f.missing.empty()});
+    schema_ = schema::closed_object(members);
+    if (!rules.empty()) schema_ = schema::with(schema_, rules);
+  }
+
+  std::string const& schema() const { return schema_; }
+
+  /// Members that are not in the table are refused; of two with one name the second counts.
+  void read(json_check& check, json_ref const& object, T& into) const {
+    if (!check.is(object, json_type::object)) return;
+    std::uint64_t seen = 0;
+    for (json_walk m(object); m.next() && !check.failed();) {
+      auto const at = index_of(m.key());
+      if (at == fields_.size()) return check.unknown(m.value());
+      seen |= std::uint64_t{1} << at;
+      fields_[at].read(check, m.value(), into);
+    }
+    for (std::size_t i = 0; i < fields_.size(); ++i)
+      if (!fields_[i].missing.empty() && !(seen >> i & 1))
+        check.fail(invalid(path_in(object, fields_[i].name), std::string(fields_[i].missing)));
+  }
+
+  /// As the kind of a member.
+  json_kind<T> kind() const {
+    return {schema_, [this](json_check& check, json_ref const& at) {
+              T into;
+              read(check, at, into);
+              return into;
+            }};
+  }
+
+ private:
+  static std::string path_in(json_ref const& object, std::string_view member) {
+    auto const path = object.path();
+    return (path.empty() ? "" : path + ".") + std::string(member);
+  }
+
+  std::size_t index_of(std::string_view name) const {
+    std::size_t i = 0;
+    while (i < fields_.size() && fields_[i].name != name) ++i;
+    return i;
+  }
+
+  std::vector<json_field<T>> const fields_;  // at most 64
+  std::string schema_;
+};
+
+}  // namespace muster::web

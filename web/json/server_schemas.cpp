@@ -1,0 +1,87 @@
+// The server's own numbers, and problems.
+#include "base/status.hpp"
+#include "web/json/answer_schemas.hpp"
+
+namespace muster::web {
+
+namespace {
+
+using namespace schema;
+
+std::string counts_of(std::initializer_list<std::string_view> names) {
+  std::vector<member> members;
+  for (auto const name : names) members.push_back({name, count()});
+  return object(members);
+}
+
+std::string overview() {
+  auto const oldest = object(
+      {{"closure", id("cl_")}, {"function", text()}, {"worker", text()}, {"since_ms", time()}});
+  auto const function = object({{"name", text()},
+                                {"queued", count()},
+                                {"running", count()},
+                                {"succeeded", count()},
+                                {"failed", count()}});
+  return object(
+      {{"uptime_ms", count()},
+       {"tasks", counts_of({"connected", "late", "error", "disconnected", "total"})},
+       {"closures", counts_of({"blocked", "queued", "running", "succeeded", "failed", "cancelled",
+                               "put_back"})},
+       {"rates", object({{"finished", number()}, {"failed", number()}})},
+       {"remote_values", counts_of({"not_ready", "ready", "aborted", "held", "held_bytes"})},
+       {"heartbeat_age_ms", counts_of({"p50", "p99", "max"})},
+       {"jobs", counts_of({"running", "succeeded", "failed", "cancelled"})},
+       {"sessions", count()},
+       {"stalled", object({{"since_ms", time()}, {"oldest", array(oldest)}})},
+       {"functions", array(function)}});
+}
+
+std::string function() {
+  return object({{"name", text()},
+                 {"workers", count()},
+                 {"queued", count()},
+                 {"running", count()},
+                 {"succeeded", count()},
+                 {"failed", count()},
+                 {"cancelled", count()}});
+}
+
+std::string version() {
+  return object({{"name", one_of({"muster"})},
+                 {"version", text()},
+                 {"boot", id("")},
+                 {"api", one_of({"v1"})},
+                 {"websocket", one_of({"muster.v1"})}});
+}
+
+// RFC 9457.
+std::string problem() {
+  std::vector<std::string_view> codes;
+  for (int c = 1; c <= 16; ++c)
+    if (c != 15) codes.push_back(name(static_cast<code>(c)));  // DATA_LOSS is never answered
+  return object(
+      {{"status", integer(400, 599)},
+       {"title", text()},
+       {"detail", text()},
+       {"code", described(one_of(codes), "name of the gRPC status")},
+       {"field", described(text(), "the parameter or member that is wrong: closures[3].args"),
+        optional},
+       {"limit", described(text(), "the limit that was hit, with its unit"), optional},
+       {"line", described(count(), "of NDJSON, the first that was not taken"), optional},
+       {"accepted", described(count(), "how many closures were taken before it"), optional},
+       {"failure", ref("Failure"), optional}});
+}
+
+}  // namespace
+
+std::vector<schema::named> server_answer_schemas() {
+  return {{"Problem", problem()},
+          {"Overview", overview()},
+          {"Version", version()},
+          {"FunctionView", function()},
+          {"FunctionPage", page_schema("functions", "FunctionView")},
+          {"Text", text()},
+          {"OpenApi", map(any())}};
+}
+
+}  // namespace muster::web
