@@ -6,6 +6,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "tests/web/contract/contract.hpp"
+
 namespace muster::web::test {
 
 void web_fixture::start(web_options options, core::config config, std::uint32_t agents,
@@ -43,7 +45,12 @@ worker& web_fixture::add_worker(worker::habit h, std::int64_t index, std::uint32
 
 http_response web_fixture::send(http_request const& r) {
   auto answer = client_.send(r);
-  if (answer) return std::move(*answer);
+  if (answer) {
+    auto const breach = contract::instance().breach(r, *answer);
+    EXPECT_EQ(breach, "") << r.method << " " << r.url << " " << r.body.substr(0, 1000) << "\n"
+                          << answer->status << " " << answer->body.substr(0, 1000);
+    return std::move(*answer);
+  }
   ADD_FAILURE() << r.method << " " << r.url << ": " << answer.error().message;
   return {};
 }
