@@ -37,6 +37,7 @@
 #include "server/rpc/coordination/cluster_ports.hpp"
 #include "server/rpc/coordination/service.hpp"
 #include "server/rpc/health_service.hpp"
+#include "server/rpc/reflection_service.hpp"
 #include "server/rpc/stream_service.hpp"
 #include "web/server/server.hpp"
 
@@ -99,6 +100,7 @@ class app {
   std::unique_ptr<stream_service> const workers_, sessions_;
   coordination_service agents_;
   health_service health_;
+  reflection_service reflection_;
   cluster_following following_;
 
   // any thread
@@ -155,6 +157,16 @@ core::config core_config_from(configuration const& c) {
   return core;
 }
 
+std::vector<std::string> service_names() {
+  return {"muster.v1.WorkerService", "muster.v1.CoordinatorService", coordination_service::name_xla,
+          coordination_service::name_tensorflow};
+}
+
+std::vector<std::string> with_health(std::vector<std::string> names) {
+  names.emplace_back("grpc.health.v1.Health");
+  return names;
+}
+
 app::app(configuration const& c, std::vector<cluster_spec> const& found)
     : config_(c),
       found_(found),
@@ -163,9 +175,8 @@ app::app(configuration const& c, std::vector<cluster_spec> const& found)
       workers_(serve_workers(hub_, grpc_, stream_options_of(incarnation_))),
       sessions_(serve_sessions(hub_, grpc_, stream_options_of(incarnation_))),
       agents_(coordination_, ports_, grpc_),
-      health_(grpc_, {.services = {"muster.v1.WorkerService", "muster.v1.CoordinatorService",
-                                   coordination_service::name_xla,
-                                   coordination_service::name_tensorflow}}),
+      health_(grpc_, {.services = service_names()}),
+      reflection_(grpc_, {.services = with_health(service_names())}),
       following_(c.cluster_sources, coordination_,
                  {.post = [this](std::function<void()> work) { engine_.post(std::move(work)); },
                   .tell = [this](notice const& n) { tell(n); }}),
@@ -308,6 +319,7 @@ void app::run_on_engine(std::function<void()> work) {
 coro::task<void> app::stop_rpc() {
   co_await workers_->stop();
   co_await sessions_->stop();
+  co_await reflection_.stop();
   co_await health_.stop();
   co_await grpc_.stop(grpc_grace);
   engine_.close();

@@ -18,6 +18,11 @@ test_server::test_server(test_server_options o)
   sessions_ = server::serve_sessions(*hub_, server_, o.sessions);
   health_.emplace(server_);
   health_->set_serving(true);
+  server::reflection_service_options reflected;
+  reflected.services = {"muster.v1.WorkerService", "muster.v1.CoordinatorService",
+                        "grpc.health.v1.Health"};
+  reflected.calls_max = reflection_streams_max;
+  reflection_.emplace(server_, std::move(reflected));
   server_.add_port("127.0.0.1:" + std::to_string(o.port));
   auto const started = server_.start();
   if (!started) throw std::runtime_error(started.error);
@@ -36,6 +41,7 @@ void test_server::stop() {
 }
 
 coro::task<void> test_server::stop_all() {
+  co_await reflection_->stop();
   co_await health_->stop();
   co_await sessions_->stop();
   co_await workers_->stop();

@@ -17,6 +17,7 @@
 #include "server/app/clock.hpp"
 #include "server/hub/hub.hpp"
 #include "server/rpc/health_service.hpp"
+#include "server/rpc/reflection_service.hpp"
 #include "server/rpc/stream_service.hpp"
 
 namespace muster::test {
@@ -27,6 +28,8 @@ struct test_server_options {
   server::stream_options sessions;
   int port = 0;
 };
+
+inline constexpr int reflection_streams_max = 5;
 
 class test_server {
  public:
@@ -77,6 +80,7 @@ class test_server {
   std::unique_ptr<server::hub> hub_;
   std::unique_ptr<server::stream_service> workers_, sessions_;
   std::optional<server::health_service> health_;
+  std::optional<server::reflection_service> reflection_;
   std::thread thread_;
   int port_ = 0;
   bool stopped_ = false;

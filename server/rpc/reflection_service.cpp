@@ -1,0 +1,190 @@
+// Two services with the same messages under two names: one loop, made for each.
+#include "server/rpc/reflection_service.hpp"
+
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/descriptor.pb.h>
+
+#include <boost/asio/this_coro.hpp>
+#include <set>
+
+#include "coro/accept.hpp"
+#include "coro/event.hpp"
+#include "coro/server_bidi.hpp"
+#include "coro/timer_queue.hpp"
+#include "grpc/reflection/v1/reflection.grpc.pb.h"
+#include "grpc/reflection/v1alpha/reflection.grpc.pb.h"
+#include "server/rpc/stream_list.hpp"
+
+namespace muster::server {
+namespace {
+
+namespace pb = google::protobuf;
+namespace v1 = grpc::reflection::v1;
+namespace v1alpha = grpc::reflection::v1alpha;
+
+// A caller that asks nothing for this long is let go.
+constexpr auto patience = std::chrono::seconds(60);
+// The last message has to be taken within this.
+constexpr auto finish_patience = std::chrono::seconds(5);
+
+/// The file and all that it imports, each once.
+void collect(pb::FileDescriptor const& file, std::set<pb::FileDescriptor const*>& into) {
+  if (!into.insert(&file).second) return;
+  for (int i = 0; i < file.dependency_count(); ++i) collect(*file.dependency(i), into);
+}
+
+template <class Response>
+void put_file(pb::FileDescriptor const* file, std::string const& asked, Response& answer) {
+  if (!file) {
+    auto& error = *answer.mutable_error_response();
+    error.set_error_code(grpc::StatusCode::NOT_FOUND);
+    error.set_error_message("there is no '" + asked + "'");
+    return;
+  }
+  std::set<pb::FileDescriptor const*> files;
+  collect(*file, files);
+  auto& out = *answer.mutable_file_descriptor_response();
+  auto const put = [&out](pb::FileDescriptor const& f) {
+    pb::FileDescriptorProto text;
+    f.CopyTo(&text);
+    out.add_file_descriptor_proto(text.SerializeAsString());
+  };
+  put(*file);  // what was asked for comes first
+  for (auto const* f : files)
+    if (f != file) put(*f);
+}
+
+// What the program was linked with; extensions are not used here, so none are found.
+template <class Request, class Response>
+void answer_to(Request const& asked, std::vector<std::string> const& services, Response& answer) {
+  auto const& pool = *pb::DescriptorPool::generated_pool();
+  answer.Clear();
+  answer.set_valid_host(asked.host());
+  *answer.mutable_original_request() = asked;
+  switch (asked.message_request_case()) {
+    case Request::kListServices:
+      for (auto const& name : services)
+        answer.mutable_list_services_response()->add_service()->set_name(name);
+      return;
+    case Request::kFileByFilename:
+      return put_file(pool.FindFileByName(asked.file_by_filename()), asked.file_by_filename(),
+                      answer);
+    case Request::kFileContainingSymbol:
+      return put_file(pool.FindFileContainingSymbol(asked.file_containing_symbol()),
+                      asked.file_containing_symbol(), answer);
+    case Request::kAllExtensionNumbersOfType:
+      if (pool.FindMessageTypeByName(asked.all_extension_numbers_of_type())) {
+        answer.mutable_all_extension_numbers_response()->set_base_type_name(
+            asked.all_extension_numbers_of_type());
+        return;
+      }
+      return put_file<Response>(nullptr, asked.all_extension_numbers_of_type(), answer);
+    case Request::kFileContainingExtension:
+      return put_file<Response>(
+          nullptr, "extension of " + asked.file_containing_extension().containing_type(), answer);
+    case Request::MESSAGE_REQUEST_NOT_SET:
+      auto& error = *answer.mutable_error_response();
+      error.set_error_code(grpc::StatusCode::INVALID_ARGUMENT);
+      error.set_error_message("message_request: nothing is asked");
+  }
+}
+
+/// One caller: its questions one after another, each answered before the next is read.
+template <class Request, class Response>
+class reflection_stream {
+ public:
+  using call = coro::server_bidi<Request, Response>;
+
+  reflection_stream(call& c, std::vector<std::string> const& services)
+      : call_(c), services_(services), deadline_(c.engine()) {}
+  reflection_stream(reflection_stream const&) = delete;
+
+  coro::task<void> run() {
+    co_await boost::asio::this_coro::throw_if_cancelled(false);
+    Request asked;
+    Response answer;
+    bool alive = true;
+    while (alive && !stopping_) {
+      cancel_in(patience);
+      alive = co_await call_.read(asked);
+      if (!alive || stopping_) break;
+      answer_to(asked, services_, answer);
+      alive = co_await call_.write(answer);
+    }
+    cancel_in(finish_patience);
+    auto const status =
+        stopping_ ? grpc::Status(grpc::StatusCode::UNAVAILABLE, "the server is shutting down")
+                  : grpc::Status::OK;
+    co_await call_.finish(status);
+  }
+
+  /// A read that is pending is ended with the call: the caller has no question open then.
+  void shut_down() {
+    stopping_ = true;
+    call_.cancel();
+  }
+
+ private:
+  void cancel_in(std::chrono::seconds time) {
+    deadline_.cancel();
+    deadline_.call_at(coro::timer::clock::now() + time, [this] { call_.cancel(); });
+  }
+
+  call& call_;
+  std::vector<std::string> const& services_;
+  coro::timer deadline_;
+  bool stopping_ = false;
+};
+
+template <class Service, class Request, class Response>
+struct version {
+  using stream = reflection_stream<Request, Response>;
+
+  version(coro::grpc_server& server, reflection_service_options const& options)
+      : streams("reflection", server.engine(), options.calls_max) {
+    server.add_service(service);
+    auto serve = [this, &options](std::unique_ptr<typename stream::call> call) {
+      return streams.serve(std::move(call), options.services);
+    };
+    coro::accept_bidi(server, service, &Service::RequestServerReflectionInfo, {"reflection", 2},
+                      streams.tasks(), serve);
+  }
+
+  Service service;
+  stream_list<stream> streams;
+};
+
+reflection_service_options with_own_names(reflection_service_options o) {
+  for (auto const* own :
+       {v1::ServerReflection::service_full_name(), v1alpha::ServerReflection::service_full_name()})
+    o.services.emplace_back(own);
+  return o;
+}
+
+}  // namespace
+
+struct reflection_service::state {
+  state(coro::grpc_server& server, reflection_service_options o)
+      : options(with_own_names(std::move(o))), now(server, options), before(server, options) {}
+
+  reflection_service_options const options;
+  version<v1::ServerReflection::AsyncService, v1::ServerReflectionRequest,
+          v1::ServerReflectionResponse>
+      now;
+  version<v1alpha::ServerReflection::AsyncService, v1alpha::ServerReflectionRequest,
+          v1alpha::ServerReflectionResponse>
+      before;
+};
+
+reflection_service::reflection_service(coro::grpc_server& server,
+                                       reflection_service_options options)
+    : state_(std::make_unique<state>(server, std::move(options))) {}
+
+reflection_service::~reflection_service() = default;
+
+coro::task<void> reflection_service::stop() {
+  co_await state_->now.streams.stop();
+  co_await state_->before.streams.stop();
+}
+
+}  // namespace muster::server
