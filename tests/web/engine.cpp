@@ -92,7 +92,8 @@ void engine::loop() {
 }
 
 worker::worker(engine& e, habit h, std::int64_t index, std::uint32_t slots,
-               std::vector<std::string> functions)
+               std::vector<std::string> functions,
+               std::vector<std::pair<std::string, std::uint32_t>> resources)
     : engine_(e), habit_(h) {
   engine_.run([&](server::hub& hub) {
     stream_ = hub.attach(*this);
@@ -103,6 +104,7 @@ worker::worker(engine& e, habit h, std::int64_t index, std::uint32_t slots,
     w.spec.slots = slots;
     w.spec.credits = 256;
     w.spec.functions = functions;
+    w.spec.resources = resources;
     w.spec.host = "host-a";
     hub.apply(w);
   });

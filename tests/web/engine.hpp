@@ -74,7 +74,8 @@ class worker final : public server::worker_sink {
   enum class habit { hold, echo, fail };
 
   worker(engine& e, habit h, std::int64_t index = -1, std::uint32_t slots = 4,
-         std::vector<std::string> functions = {"muster.echo", "muster.fail"});
+         std::vector<std::string> functions = {"muster.echo", "muster.fail"},
+         std::vector<std::pair<std::string, std::uint32_t>> resources = {});
   ~worker() override;
 
   /// Ends what is held with this value (its own arguments when empty).

@@ -112,8 +112,7 @@ void add_job_routes(std::vector<route>& to) {
           .also(429, full));
   to.push_back(
       post("/api/v1/jobs/{id}/seal", command<core::seal_session>, "sealJob", "No more closures")
-          .tells("JobView")
-          .also(409, "It is a session, which its client ends"));
+          .tells("JobView"));
   to.push_back(post("/api/v1/jobs/{id}/cancel", command<core::cancel_session>, "cancelJob",
                     "Cancel what is left of a job")
                    .tells("JobView"));

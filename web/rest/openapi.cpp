@@ -42,7 +42,6 @@ constexpr common_outcome common[] = {
     {{403, "A page of another origin asks"}, [](route const& r) { return r.method != "GET"; }},
     {{404, "There is no such thing"},
      [](route const& r) { return r.pattern.find('{') != std::string_view::npos; }},
-    {{408, "The body did not come in time"}, has_body},
     {{413, "The body is too large"}, has_body},
     {{415, "The body is of another type"},
      [](route const& r) { return has_body(r) && r.body != body_kind::raw; }},
