@@ -156,9 +156,9 @@ std::string schema_of(query_parameter const& p) {
       return schema::one_of(values);
     }
     case query_kind::page_token:
-      return schema::matching("^[" + std::string(p.pattern) + "][0-9a-f]{16}$");
+      return schema::matching("^([" + std::string(p.pattern) + "][0-9a-f]{16})?$");
     case query_kind::page_text:
-      return schema::matching("^" + std::string(p.pattern) + "([0-9a-f]{2})*$");
+      return schema::matching("^(" + std::string(p.pattern) + "([0-9a-f]{2})*)?$");
     case query_kind::text:
       break;
   }

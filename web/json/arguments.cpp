@@ -54,6 +54,11 @@ std::optional<core::input_ref> input_of(json_check& check, json_ref const& id) {
     auto const [last, error] = std::from_chars(text.data() + 1, end, input.position);
     if (error == std::errc() && last == end) return input;
   } else if (auto const closure = server::parse_value(text)) {
+    // The core takes the id 0 for none, and counts positions then.
+    if (*closure == core::closure_id{}) {
+      check.fail(make_problem(404, muster::code::not_found, id.path() + ": there is no " + text));
+      return {};
+    }
     input.closure = *closure;
     return input;
   }

@@ -40,14 +40,14 @@ std::string generator::id(std::string const& prefix) {
 
 std::string generator::like(std::string const& pattern) {
   static std::regex const id_form(R"(^\^([a-z]*_)\[0-9a-f\]\{16\}\$$)");
-  static std::regex const token_form(R"(^\^\[([a-z]+)\]\[0-9a-f\]\{16\}\$$)");
+  static std::regex const token_form(R"(^\^\(\[([a-z]+)\]\[0-9a-f\]\{16\}\)\?\$$)");
   std::smatch m;
   if (std::regex_match(pattern, m, id_form)) return id(m[1]);
   if (std::regex_match(pattern, m, token_form)) {
     auto const kinds = m[1].str();
     return one_of(kinds) + hex16(below(2) == 0 ? below(5) : random_());
   }
-  if (pattern.starts_with("^k(")) return below(2) == 0 ? "k" : "k612f62ff";
+  if (pattern.starts_with("^(k(")) return below(2) == 0 ? "k" : "k612f62ff";
   if (pattern.find("(us|ms|s|m|h|d)") != std::string::npos) return one_of(durations);
   if (pattern.starts_with("^(rv_"))
     return below(2) == 0 ? id("rv_") : "#" + std::to_string(below(3));
