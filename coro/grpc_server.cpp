@@ -5,17 +5,27 @@
 #include <grpcpp/server_posix.h>
 
 #include <boost/asio/this_coro.hpp>
+#include <charconv>
 #include <utility>
 
 #include "base/check.hpp"
 
 namespace muster::coro {
 
+namespace {
+port_listener_options listener_options(grpc_server_options const& o) {
+  auto options = o.listener;
+  if (options.user_timeout.count() == 0) options.user_timeout = o.keepalive_timeout;
+  return options;
+}
+}  // namespace
+
 grpc_server::grpc_server(engine_context& engine, grpc::ServerBuilder& builder,
                          grpc_server_options options)
     : engine_(engine),
       builder_(builder),
-      options_(options),
+      options_(std::move(options)),
+      listener_(listener_options(options_)),
       shutdown_returned_(engine),
       call_gone_(engine) {}
 
@@ -42,21 +52,42 @@ start_result grpc_server::start() {
   check(server_ == nullptr, "a server starts once");
   configure();
   start_result result;
-  result.ports.resize(ports_.size());
-  for (std::size_t i = 0; i < ports_.size(); ++i)
-    builder_.AddListeningPort(ports_[i].address, ports_[i].credentials, &result.ports[i]);
+  for (auto const& port : ports_) {
+    result.ports.push_back(listen(port));
+    if (result.ports.back() != 0) continue;
+    result.error = "cannot listen on " + port.address;
+    return result;
+  }
   server_ = builder_.BuildAndStart();
   if (server_ == nullptr) {
     result.error = "cannot start the gRPC server";
-    for (std::size_t i = 0; i < ports_.size(); ++i)
-      if (result.ports[i] == 0) {
-        result.error = "cannot listen on " + ports_[i].address;
-        break;  // gRPC gives up at the first
-      }
     return result;
   }
   for (auto& acceptor : acceptors_) acceptor->post_slots();
+  listener_.start();
   return result;
+}
+
+// Gives the port, 0 when there is none. The credentials' handshake, if they have one, is gRPC's.
+int grpc_server::listen(listening_port const& port) {
+  auto const colon = std::min(port.address.rfind(':'), port.address.size());
+  auto host = port.address.substr(0, colon);
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  std::uint16_t number = 0;
+  auto const* const end = port.address.data() + port.address.size();
+  if (colon == port.address.size() ||
+      std::from_chars(port.address.data() + colon + 1, end, number).ptr != end)
+    return 0;
+  using connection_type = grpc::ServerBuilder::experimental_type::ExternalConnectionType;
+  std::shared_ptr<grpc::experimental::ExternalConnectionAcceptor> const gate =
+      builder_.experimental().AddExternalConnectionAcceptor(connection_type::FROM_FD,
+                                                            port.credentials);
+  auto const bound = listener_.listen(host, number, [gate](accepted_socket accepted) {
+    grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
+    connection.fd = accepted.socket.release();
+    gate->HandleNewConnection(&connection);
+  });
+  return bound ? bound->port : 0;
 }
 
 void grpc_server::adopt(int fd) {
@@ -70,6 +101,7 @@ task<void> grpc_server::stop(std::chrono::milliseconds grace) {
   bool const throws = co_await asio::this_coro::throw_if_cancelled();
   co_await asio::this_coro::throw_if_cancelled(false);
   stopping_ = true;
+  listener_.stop();
   // Shutdown blocks until the calls are gone, and they need this thread to go.
   shutdown_thread_ = std::thread([this, grace] {
     server_->Shutdown(std::chrono::system_clock::now() + grace);
@@ -93,7 +125,9 @@ void grpc_server::configure() {
   auto const ms = [](std::chrono::milliseconds span) { return static_cast<int>(span.count()); };
   builder_.SetMaxReceiveMessageSize(options_.request_bytes_max);
   builder_.SetMaxSendMessageSize(options_.response_bytes_max);
-  builder_.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  // The rest of a handshake, which begins once the listener has seen its first words.
+  builder_.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
+                              ms(options_.listener.waiting.speak_timeout));
   builder_.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, ms(options_.keepalive_time));
   builder_.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, ms(options_.keepalive_timeout));
   builder_.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);

@@ -1,6 +1,7 @@
 // The gRPC server of the process, from configuration to the one shutdown order that is clean with
-// live streams. Owned by the composition root, below the engine_context whose queue its calls use.
-// Engine thread, or before run() starts.
+// live streams. Connections are accepted by its port_listener and reach gRPC once they speak. Owned
+// by the composition root, below the engine_context whose queue its calls use. Engine thread, or
+// before run() starts.
 #pragma once
 
 #include <grpcpp/security/server_credentials.h>
@@ -16,6 +17,7 @@
 
 #include "coro/engine_context.hpp"
 #include "coro/event.hpp"
+#include "coro/port_listener.hpp"
 #include "coro/task.hpp"
 
 namespace muster::coro {
@@ -28,6 +30,8 @@ struct grpc_server_options {
   std::chrono::milliseconds keepalive_timeout{30'000};
   // Clients may ping this often without data before they are told off.
   std::chrono::milliseconds client_ping_interval_min{5'000};
+  // Half-open connections. A user_timeout of 0 stands for keepalive_timeout.
+  port_listener_options listener;
 };
 
 struct start_result {
@@ -67,6 +71,10 @@ class grpc_server {
   // use is an error.
   [[nodiscard]] start_result start();
 
+  // For ports that come and go, whose connections their handlers give to adopt(). They are accepted
+  // from start() on.
+  [[nodiscard]] port_listener& listener() noexcept { return listener_; }
+
   // Serves a connected plaintext socket that someone else accepted; takes ownership of `fd`.
   // REQUIRES: started; `fd` is non-blocking.
   void adopt(int fd);
@@ -94,6 +102,7 @@ class grpc_server {
   };
 
   void configure();
+  [[nodiscard]] int listen(listening_port const& port);
 
   engine_context& engine_;
   grpc::ServerBuilder& builder_;
@@ -101,6 +110,7 @@ class grpc_server {
   std::vector<listening_port> ports_;
   std::vector<std::unique_ptr<acceptor_base>> acceptors_;
   std::unique_ptr<grpc::Server> server_;
+  port_listener listener_;  // its thread uses the server
   std::thread shutdown_thread_;
   event shutdown_returned_;
   event call_gone_;

@@ -26,6 +26,7 @@
 #include "coro/timer_queue.hpp"
 #include "server/app/clock.hpp"
 #include "server/app/cluster_following.hpp"
+#include "server/app/descriptor_shortage.hpp"
 #include "server/app/engine_gateway.hpp"
 #include "server/app/logging.hpp"
 #include "server/app/process.hpp"
@@ -47,10 +48,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto* version = MUSTER_VERSION;
-
-// Key-values are as large as gRPC lets them be; streams have limits of their own.
-constexpr coro::grpc_server_options grpc_options{
-    .request_bytes_max = 1 << 30, .response_bytes_max = std::numeric_limits<int>::max()};
 
 // What each step of a stop may take; together less than the default --stop-timeout.
 constexpr auto http_grace = 2s;
@@ -74,6 +71,8 @@ class app {
   void announce();
   void run_on_engine(std::function<void()> work);
   coro::task<void> stop_rpc();
+  coro::grpc_server_options grpc_options();
+  web::web_options web_options();
   hub_environment environment();
   coordination_environment coordination_surroundings();
   void tell(notice const& n);
@@ -84,6 +83,7 @@ class app {
   anchored_clock const clock_;
   std::uint64_t const incarnation_ = random_64();
   std::atomic<bool> failed_ = false;
+  descriptor_shortage shortage_{file_limit()};
 
   // engine thread, once it runs
   grpc::ServerBuilder builder_;
@@ -95,7 +95,7 @@ class app {
   hub hub_;
   coro::timer coordination_deadline_{engine_};
   coordination_hub coordination_{{}, random_64(), coordination_surroundings()};
-  coro::grpc_server grpc_{engine_, builder_, grpc_options};
+  coro::grpc_server grpc_{engine_, builder_, grpc_options()};
   cluster_ports ports_;
   std::unique_ptr<stream_service> const workers_, sessions_;
   coordination_service agents_;
@@ -111,18 +111,39 @@ class app {
   std::thread engine_thread_, web_thread_;
 };
 
-web::web_options web_options_from(configuration const& c, std::uint64_t boot) {
+// Where descriptors are few, neither kind of connection takes them all from the other.
+std::size_t share_of_files(std::size_t wanted, std::size_t divisor) {
+  return std::clamp<std::size_t>(file_limit() / divisor, 8, std::max<std::size_t>(wanted, 8));
+}
+
+coro::grpc_server_options app::grpc_options() {
+  coro::grpc_server_options o;
+  // Key-values are as large as gRPC lets them be; streams have limits of their own.
+  o.request_bytes_max = 1 << 30;
+  o.response_bytes_max = std::numeric_limits<int>::max();
+  auto& waiting = o.listener.waiting;
+  waiting.all_max = share_of_files(waiting.all_max, 4);
+  waiting.per_address_max = share_of_files(waiting.per_address_max, 8);
+  o.listener.out_of_descriptors = [this] { shortage_.noticed(); };
+  return o;
+}
+
+web::web_options app::web_options() {
+  auto const& c = config_;
   web::web_options o;
   o.address = c.http.address;
   o.port = c.http.port;
   o.body_limit_bytes = c.body_limit_bytes;
-  o.connections_max = c.connections_max;
+  o.connections_max = std::min(c.connections_max, share_of_files(c.connections_max, 2));
+  o.half_open_per_address_max = share_of_files(o.half_open_per_address_max, 8);
+  o.out_of_descriptors = [this] { shortage_.noticed(); };
+  o.grpc_connections = [this] { return grpc_.listener().counts(); };
   o.websocket_clients_max = c.websocket_clients_max;
   o.allowed_hosts = c.allowed_hosts;
   o.allowed_origins = c.allowed_origins;
   o.dashboard_dir = c.dashboard_dir;
   o.version = version;
-  o.boot = boot;
+  o.boot = incarnation_;
   return o;
 }
 
@@ -180,7 +201,7 @@ app::app(configuration const& c, std::vector<cluster_spec> const& found)
       following_(c.cluster_sources, coordination_,
                  {.post = [this](std::function<void()> work) { engine_.post(std::move(work)); },
                   .tell = [this](notice const& n) { tell(n); }}),
-      web_(web_options_from(c, incarnation_), gateway_) {
+      web_(web_options(), gateway_) {
   grpc_.add_port(to_string(c.grpc));
 }
 

@@ -26,6 +26,8 @@ void exit_on_next_stop_signal();
 
 /// Raises the soft limit of open files to the hard one (a worker is a file) and gives it.
 std::uint64_t raise_file_limit();
+/// The soft limit as it is.
+std::uint64_t file_limit();
 
 /// Never 0, which means "none" in incarnations.
 std::uint64_t random_64();

@@ -48,10 +48,11 @@ inline task<void> echo_chat(std::unique_ptr<chat_call> call) {
 
 // Server and clients share the engine, so that a test is one thread.
 struct echo_server {
-  explicit echo_server(std::size_t calls_max = 1000, task_group::error_hook hook = fail_test)
+  explicit echo_server(std::size_t calls_max = 1000, task_group::error_hook hook = fail_test,
+                       grpc_server_options options = {})
       : engine(builder.AddCompletionQueue()),
         calls(engine.get_executor(), calls_max, std::move(hook)),
-        server(engine, builder) {
+        server(engine, builder, std::move(options)) {
     server.add_service(service);
     server.add_port("127.0.0.1:0");
   }

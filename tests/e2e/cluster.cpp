@@ -51,7 +51,7 @@ bool cluster::read_ready_file() {
   return true;
 }
 
-process& cluster::serve(words const& flags) {
+process& cluster::serve_behind(words const& before, words const& flags) {
   std::filesystem::remove(file("ready.json"));
   // A restarted server gets the addresses of the one before.
   words all{"serve", "--ready-file", file("ready.json"), "--http",
@@ -59,7 +59,7 @@ process& cluster::serve(words const& flags) {
   if (std::find(flags.begin(), flags.end(), "--grpc") == flags.end())
     all.insert(all.end(), {"--grpc", grpc_.empty() ? "127.0.0.1:0" : grpc_});
   all.insert(all.end(), flags.begin(), flags.end());
-  auto& server = spawn(all);
+  auto& server = spawn_behind(before, all);
   if (!await([&] { return read_ready_file() || !server.running(); }) || !server.running())
     throw std::runtime_error("the server did not start: " + server.errors());
   return server;

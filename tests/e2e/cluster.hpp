@@ -21,7 +21,9 @@ struct finished {
 class cluster {
  public:
   /// Starts `muster serve` with these further flags and waits until it is ready.
-  process& serve(words const& flags = {});
+  process& serve(words const& flags = {}) { return serve_behind({}, flags); }
+  /// The same with words before the program's name.
+  process& serve_behind(words const& before, words const& flags = {});
   /// The same without waiting; `grpc` and `http` as given.
   process& spawn(words const& words_after_muster,
                  std::vector<std::pair<std::string, std::string>> environment = {});

@@ -5,15 +5,20 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
+
+#include "base/connection_counts.hpp"
 
 namespace muster::web {
 
 /// How long the other side may take. Whoever takes longer is disconnected without an answer.
 struct web_timeouts {
-  std::chrono::milliseconds idle = std::chrono::seconds(75);    // between two requests
-  std::chrono::milliseconds header = std::chrono::seconds(10);  // from its first to its last byte
+  std::chrono::milliseconds idle = std::chrono::seconds(75);  // between two requests
+  // From the first byte of a request to the end of its header; of the first request from when the
+  // connection was accepted.
+  std::chrono::milliseconds header = std::chrono::seconds(10);
   std::chrono::milliseconds body = std::chrono::seconds(30);    // for each 64 KiB of it
   std::chrono::milliseconds write = std::chrono::seconds(30);   // for each 64 KiB of an answer
   std::chrono::milliseconds engine = std::chrono::seconds(10);  // an answer from the engine: 503
@@ -28,8 +33,19 @@ struct web_options {
   std::size_t body_limit_bytes = std::size_t{64} << 20;
   /// Longer request headers are answered 431.
   std::uint32_t header_limit_bytes = 16 * 1024;
-  /// Full: the listener stops accepting until a connection ends; the system queues or refuses.
+  /// Full: the next one takes the place of the oldest whose first header is incomplete, else of the
+  /// oldest whose first body is, else of the one that is idle for longest. While all of them are at
+  /// work the listener stops accepting; the system queues or refuses.
   std::size_t connections_max = 1024;
+  /// Connections of one address whose first header is incomplete, and as many whose first body is.
+  /// Full: the oldest makes room.
+  std::size_t half_open_per_address_max = 256;
+  /// Held back for requests that come when the process has no other descriptor left.
+  std::size_t descriptors_reserved = 8;
+  /// What the gRPC ports count, for /metrics.
+  std::function<connection_counts()> grpc_connections = [] { return connection_counts(); };
+  /// Called when a connection could not be accepted for want of a descriptor, which may be often.
+  std::function<void()> out_of_descriptors = [] {};
   /// Full: the handshake is answered 503 with Retry-After.
   std::size_t websocket_clients_max = 64;
   /// Kernel send buffer of a connection; 0 leaves it to the system.

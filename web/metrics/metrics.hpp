@@ -3,6 +3,9 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
+
+#include "base/connection_counts.hpp"
 
 namespace muster::web {
 
@@ -10,6 +13,9 @@ struct web_metrics {
   std::array<std::uint64_t, 600> requests{};  // by status code
   std::uint64_t connections = 0;              // open now
   std::uint64_t connections_total = 0;
+  connection_counts listener;  // without those that wait to say what they want
+  std::function<connection_counts()> http_listener = [] { return connection_counts(); };
+  std::function<connection_counts()> grpc_listener = [] { return connection_counts(); };
   std::uint64_t websocket_clients = 0;  // open now
   std::uint64_t websocket_clients_total = 0;
   std::uint64_t websocket_messages = 0;

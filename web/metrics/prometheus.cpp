@@ -84,6 +84,29 @@ void write_web(metric_text& m, web_metrics const& w) {
             w.websocket_slow);
 }
 
+void write_listeners(metric_text& m, connection_counts const& http, connection_counts const& grpc) {
+  m.family("muster_half_open_connections", "gauge",
+           "Connections whose first request, or whose HTTP/2 preface, is incomplete.")
+      .sample("port", "http", http.half_open)
+      .sample("port", "grpc", grpc.half_open);
+  m.family("muster_connections_dropped_total", "counter",
+           "Connections that were slow, or made room for others, by why.");
+  auto const dropped = [&m](std::string_view port, std::string_view why, std::uint64_t n) {
+    m.sample({"port", port}, {"reason", why}, n);
+  };
+  dropped("http", "header_timeout", http.header_timeout);
+  dropped("http", "body_timeout", http.body_timeout);
+  dropped("http", "address_limit", http.address_limit);
+  dropped("http", "made_room", http.made_room);
+  dropped("grpc", "preface_timeout", grpc.header_timeout);
+  dropped("grpc", "address_limit", grpc.address_limit);
+  dropped("grpc", "made_room", grpc.made_room);
+  m.family("muster_out_of_descriptors_total", "counter",
+           "Times that a connection found no file descriptor left.")
+      .sample("port", "http", http.out_of_descriptors)
+      .sample("port", "grpc", grpc.out_of_descriptors);
+}
+
 }  // namespace
 
 process_facts read_process_facts() {
@@ -126,6 +149,7 @@ std::string prometheus_text(counters const& c, measured_closures const& closures
   write_closures(m, c);
   write_closure_metrics(m, closures);
   write_web(m, w);
+  write_listeners(m, w.http_listener(), w.grpc_listener());
   m.counter("process_cpu_seconds_total", "User and system time.", p.cpu_seconds);
   m.gauge("process_resident_memory_bytes", "Resident memory.", p.resident_bytes);
   m.gauge("process_start_time_seconds", "Start, since the Unix epoch.", p.start_time_s);

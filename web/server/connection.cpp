@@ -22,8 +22,12 @@ namespace {
 constexpr auto awaited = asio::as_tuple(asio::use_awaitable);
 }  // namespace
 
-connection::connection(web_context& context, connection_set& set, asio::ip::tcp::socket socket)
-    : context_(context), set_(set), stream_(std::move(socket)) {
+connection::connection(web_context& context, connection_set& set, asio::ip::tcp::socket socket,
+                       std::uint64_t network)
+    : context_(context),
+      set_(set),
+      stream_(std::move(socket)),
+      half_open_(set.half_open.add(*this, network)) {
   set_.open.insert(this);
   ++context_.metrics.connections;
   ++context_.metrics.connections_total;
@@ -31,6 +35,9 @@ connection::connection(web_context& context, connection_set& set, asio::ip::tcp:
 
 connection::~connection() {
   *alive_ = false;
+  spoke();
+  end_idle();
+  if (leaving_) --set_.leaving;
   set_.open.erase(this);
   --context_.metrics.connections;
 }
@@ -38,6 +45,24 @@ connection::~connection() {
 void connection::close() {
   error_code ignored;
   stream_.socket().close(ignored);
+}
+
+void connection::abort() {
+  if (!std::exchange(leaving_, true)) ++set_.leaving;
+  spoke();
+  end_idle();
+  close();
+}
+
+void connection::begin_idle() {
+  idle_ = true;
+  if (half_open_.number == 0) idle_place_ = set_.idle.insert(set_.idle.end(), this);
+}
+
+void connection::end_idle() {
+  idle_ = false;
+  if (idle_place_) set_.idle.erase(*idle_place_);
+  idle_place_.reset();
 }
 
 coro::task<void> connection::run() {
@@ -67,6 +92,8 @@ coro::task<bool> connection::next_request() {
   parser_->body_limit(boost::none);  // each route has its own
   stream_.expires_after(context_.options.timeouts.header);
   auto [ec, n] = co_await http::async_read_header(stream_, buffer_, *parser_, awaited);
+  if (ec == beast::error::timeout) ++context_.metrics.listener.header_timeout;
+  if (!ec && parser_->is_done()) spoke();
   if (!ec) co_return true;
   auto refusing = refuse(ec);
   co_await std::move(refusing);
@@ -74,10 +101,10 @@ coro::task<bool> connection::next_request() {
 }
 
 coro::task<bool> connection::first_byte() {
-  idle_ = true;
+  begin_idle();
   stream_.expires_after(context_.options.timeouts.idle);
   auto [ec, n] = co_await stream_.async_read_some(buffer_.prepare(4096), awaited);
-  idle_ = false;
+  end_idle();
   buffer_.commit(n);
   co_return !ec;
 }
@@ -145,7 +172,7 @@ coro::task<bool> connection::one_exchange() {
   auto skipping = skip_small_body();
   co_await std::move(skipping);
   bool const unread = !parser_->is_done();
-  bool const keep = parser_->keep_alive() && !r.close && !unread && !set_.stopping;
+  bool const keep = parser_->keep_alive() && !r.close && !unread && !set_.stopping && !set_.scarce;
   if (r.streamed) {
     if (r.close) close();  // cut off: an orderly end would make it look whole
     co_return keep && !req.http_1_0;
@@ -182,8 +209,8 @@ coro::task<bool> connection::upgrade() {
 }
 
 coro::task<void> serve_connection(web_context& context, connection_set& connections,
-                                  asio::ip::tcp::socket socket) {
-  connection c(context, connections, std::move(socket));
+                                  asio::ip::tcp::socket socket, std::uint64_t network) {
+  connection c(context, connections, std::move(socket), network);
   auto running = c.run();
   co_await std::move(running);
 }

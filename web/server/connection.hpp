@@ -4,8 +4,11 @@
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
+#include <cstdint>
+#include <list>
 #include <unordered_set>
 
+#include "base/half_open.hpp"
 #include "coro/task.hpp"
 #include "web/rest/context.hpp"
 
@@ -23,12 +26,24 @@ class open_connection {
 
 /// The connections that are open. REQUIRES: outlives them.
 struct connection_set {
+  explicit connection_set(std::size_t half_open_per_address_max)
+      : half_open(half_open_per_address_max) {}
+
   std::unordered_set<open_connection*> open;
+  /// Those whose first request lacks a part of its body; 64 KiB of it are enough, too.
+  half_open_table<open_connection> half_open;
+  /// Those between two requests, the longest first.
+  std::list<open_connection*> idle;
+  /// Of `open`, those that were aborted and are about to go.
+  std::size_t leaving = 0;
+  /// Places are scarce: connections end after the exchange in flight.
+  bool scarce = false;
   bool stopping = false;
 };
 
-/// Completes when the connection has ended. Errors: none, whatever the peer does.
+/// Completes when the connection has ended. Its first header is there already. `network`: see
+/// peer_network. Errors: none, whatever the peer does.
 coro::task<void> serve_connection(web_context& context, connection_set& connections,
-                                  boost::asio::ip::tcp::socket socket);
+                                  boost::asio::ip::tcp::socket socket, std::uint64_t network);
 
 }  // namespace muster::web

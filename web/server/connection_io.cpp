@@ -7,6 +7,7 @@
 #include <boost/beast/http/read.hpp>
 
 #include "web/http/response_text.hpp"
+#include "web/metrics/metrics.hpp"
 #include "web/server/http_connection.hpp"
 
 namespace muster::web {
@@ -39,10 +40,12 @@ coro::task<muster::result<std::string>> connection::read_some() {
   body.size = piece.size();
   stream_.expires_after(context_.options.timeouts.body);
   auto [ec, n] = co_await http::async_read(stream_, buffer_, *parser_, awaited);
+  if (ec == beast::error::timeout) ++context_.metrics.listener.body_timeout;
   if (ec == beast::error::timeout)
     co_return muster::status{muster::code::deadline_exceeded, "the request's body took too long"};
   if (ec && ec != http::error::need_buffer)
     co_return muster::status{muster::code::invalid_argument, "the body broke off: " + ec.message()};
+  spoke();
   piece.resize(piece.size() - body.size);
   co_return piece;
 }
@@ -91,7 +94,8 @@ coro::task<bool> connection::write_all(std::string_view bytes) {
 coro::task<bool> connection::begin_stream(response head) {
   head.headers.emplace_back(req.http_1_0 ? "Connection" : "Transfer-Encoding",
                             req.http_1_0 ? "close" : "chunked");
-  auto const text = head_text(head, std::nullopt, parser_->keep_alive() && !set_.stopping);
+  bool const keep = parser_->keep_alive() && !set_.stopping && !set_.scarce;
+  auto const text = head_text(head, std::nullopt, keep);
   auto writing = write_all(text);
   bool const written = co_await std::move(writing);
   co_return written && !req.is_head();

@@ -15,7 +15,8 @@ namespace muster::web {
 
 class connection final : public exchange, public peer_watch, public open_connection {
  public:
-  connection(web_context& context, connection_set& set, boost::asio::ip::tcp::socket socket);
+  connection(web_context& context, connection_set& set, boost::asio::ip::tcp::socket socket,
+             std::uint64_t network);
   connection(connection const&) = delete;
   ~connection() override;
 
@@ -34,7 +35,7 @@ class connection final : public exchange, public peer_watch, public open_connect
   void finish() override {
     if (idle_) close();
   }
-  void abort() override { close(); }
+  void abort() override;
 
  private:
   coro::task<bool> next_request();
@@ -48,13 +49,19 @@ class connection final : public exchange, public peer_watch, public open_connect
   coro::task<void> linger();
   std::optional<problem> take_head();
   void close();
+  void spoke() { set_.half_open.remove(half_open_); }
+  void begin_idle();
+  void end_idle();
 
   web_context& context_;
   connection_set& set_;
   boost::beast::tcp_stream stream_;
   boost::beast::flat_buffer buffer_;
   std::optional<boost::beast::http::request_parser<boost::beast::http::buffer_body>> parser_;
-  bool idle_ = false;  // between two requests
+  half_open_table<open_connection>::place half_open_;
+  std::optional<std::list<open_connection*>::iterator> idle_place_;
+  bool idle_ = false;  // nothing of the next request is there
+  bool leaving_ = false;
   bool expects_100_ = false;
   bool wants_websocket_ = false;
   std::uint64_t watch_ = 0;  // counts arm and disarm: late callbacks find another number

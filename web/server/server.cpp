@@ -1,7 +1,9 @@
 // Start and end of the web layer:
 //
 //   listen   socket bound
-//   run      accept loop and websocket hub as tasks of one group, a task for each connection
+//   run      accept loop and websocket hub as tasks of one group; a connection waits as a mere
+//   socket
+//            until the header of its first request is there, then it is a task
 //   stop     acceptor closed, idle connections closed, WebSocket clients told; exchanges in flight
 //            finish; after the grace what is left is cut off; run returns when no task is left
 #include "web/server/server.hpp"
@@ -13,12 +15,15 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <cstdio>
 
+#include "coro/incoming.hpp"
 #include "coro/task_group.hpp"
+#include "coro/waiting_connections.hpp"
 #include "web/live/websocket_hub.hpp"
 #include "web/metrics/metrics.hpp"
 #include "web/rest/context.hpp"
 #include "web/server/assets.hpp"
 #include "web/server/connection.hpp"
+#include "web/server/descriptor_reserve.hpp"
 
 namespace muster::web {
 
@@ -30,6 +35,8 @@ namespace {
 constexpr auto awaited = asio::as_tuple(asio::use_awaitable);
 // After a refused accept (no file descriptor left) or while all connections are taken.
 constexpr std::chrono::milliseconds accept_pause{50};
+// Then those who are there already are heard.
+constexpr int accepts_a_turn = 16;
 // Tasks besides connections: accept loop, websocket hub, end.
 constexpr std::size_t other_tasks = 8;
 
@@ -37,6 +44,15 @@ std::string endpoint_text(tcp::endpoint const& e) {
   auto const address = e.address().to_string();
   auto const port = std::to_string(e.port());
   return e.address().is_v6() ? "[" + address + "]:" + port : address + ":" + port;
+}
+
+// Whatever is as long as a header may be is for the connection to refuse.
+coro::waiting_connections::judge judge_of_headers(std::size_t bytes_max) {
+  auto wanted = [bytes_max](std::string_view said) {
+    bool const whole = said.find("\r\n\r\n") != std::string_view::npos;
+    return whole || said.size() >= bytes_max ? 0 : said.size() + 1;
+  };
+  return {std::move(wanted), bytes_max};
 }
 
 void report(std::string_view task, std::exception_ptr error) {
@@ -60,13 +76,32 @@ struct web_server::impl {
         assets(options.dashboard_dir),
         sockets(context, options, link, metrics),
         shared{options, link, routes, assets, metrics, sockets},
-        group(context.get_executor(), options.connections_max + other_tasks, report) {}
+        connections(options.half_open_per_address_max),
+        waiting(context, waiting_options(), judge_of_headers(options.header_limit_bytes)),
+        spoken(std::make_shared<coro::waiting_connections::handler const>(
+            [this](tcp::socket socket, tcp::endpoint const& peer) {
+              take(std::move(socket), peer);
+            })),
+        reserve(options.descriptors_reserved),
+        group(context.get_executor(), 2 * options.connections_max + other_tasks, report) {
+    metrics.grpc_listener = options.grpc_connections;
+    metrics.http_listener = [this] { return counts(); };
+  }
 
   muster::result<std::string> listen();
   coro::task<void> accept_loop();
   coro::task<void> end(std::chrono::milliseconds grace);
   void begin_stop(std::chrono::milliseconds grace);
-  void prepare(tcp::socket& socket) const;
+  void prepare();
+  coro::waiting_options waiting_options() const;
+  connection_counts counts() const;
+  bool full() const;
+  bool make_room();
+  coro::task<void> wait_for_place();
+  coro::task<void> after_failed_accept(error_code ec);
+  error_code accept_some();
+  void take(tcp::socket socket, tcp::endpoint const& peer);
+  coro::task<void> serve(tcp::socket socket, std::uint64_t network);
   coro::task<void> pause(std::chrono::steady_clock::duration d);
 
   web_options const options;
@@ -78,6 +113,9 @@ struct web_server::impl {
   websocket_hub sockets;
   web_context shared;
   connection_set connections;
+  coro::waiting_connections waiting;
+  std::shared_ptr<coro::waiting_connections::handler const> const spoken;
+  descriptor_reserve reserve;
   coro::task_group group;
   tcp::acceptor acceptor{context};
   bool running = false;
@@ -100,7 +138,9 @@ muster::result<std::string> web_server::impl::listen() {
   acceptor.open(endpoint.protocol(), ec);
   if (!ec) acceptor.set_option(asio::socket_base::reuse_address(true), ec);
   if (!ec) acceptor.bind(endpoint, ec);
+  if (!ec) prepare();
   if (!ec) acceptor.listen(asio::socket_base::max_listen_connections, ec);
+  if (!ec) acceptor.non_blocking(true, ec);
   if (ec) {
     error_code ignored;
     acceptor.close(ignored);
@@ -110,12 +150,13 @@ muster::result<std::string> web_server::impl::listen() {
   return endpoint_text(acceptor.local_endpoint());
 }
 
-void web_server::impl::prepare(tcp::socket& socket) const {
+// Accepted sockets inherit these.
+void web_server::impl::prepare() {
   error_code ignored;
-  socket.set_option(tcp::no_delay(true), ignored);
-  socket.set_option(asio::socket_base::keep_alive(true), ignored);
+  acceptor.set_option(tcp::no_delay(true), ignored);
+  acceptor.set_option(asio::socket_base::keep_alive(true), ignored);
   if (options.send_buffer_bytes > 0)
-    socket.set_option(asio::socket_base::send_buffer_size(options.send_buffer_bytes), ignored);
+    acceptor.set_option(asio::socket_base::send_buffer_size(options.send_buffer_bytes), ignored);
 }
 
 coro::task<void> web_server::impl::pause(std::chrono::steady_clock::duration d) {
@@ -123,23 +164,104 @@ coro::task<void> web_server::impl::pause(std::chrono::steady_clock::duration d) 
   co_await timer.async_wait(awaited);
 }
 
+coro::waiting_options web_server::impl::waiting_options() const {
+  return {.speak_timeout = std::min(options.timeouts.header, options.timeouts.idle),
+          .all_max = options.connections_max,
+          .per_address_max = options.half_open_per_address_max};
+}
+
+connection_counts web_server::impl::counts() const {
+  auto c = waiting.counts();
+  auto const& listener = metrics.listener;
+  c.half_open += connections.half_open.size();
+  c.header_timeout += listener.header_timeout;
+  c.body_timeout += listener.body_timeout;
+  c.address_limit += listener.address_limit;
+  c.made_room += listener.made_room;
+  c.out_of_descriptors += listener.out_of_descriptors;
+  return c;
+}
+
+bool web_server::impl::full() const {
+  auto const open = connections.open.size() - connections.leaving + waiting.size();
+  return open >= options.connections_max;
+}
+
+// False: every connection is at work.
+bool web_server::impl::make_room() {
+  if (waiting.make_room()) return true;
+  auto* out = connections.half_open.oldest();
+  if (out == nullptr && !connections.idle.empty()) out = connections.idle.front();
+  if (out == nullptr) return false;
+  ++metrics.listener.made_room;
+  out->abort();
+  return true;
+}
+
+coro::task<void> web_server::impl::wait_for_place() {
+  while (full() && acceptor.is_open() && !make_room()) {
+    auto pausing = pause(accept_pause);
+    co_await std::move(pausing);
+  }
+}
+
+coro::task<void> web_server::impl::after_failed_accept(error_code ec) {
+  if (coro::gone_again(ec)) co_return;
+  if (coro::out_of_descriptors(ec)) {
+    ++metrics.listener.out_of_descriptors;
+    options.out_of_descriptors();
+    if (make_room()) co_return;
+    bool const lent = reserve.lend();
+    connections.scarce = true;
+    if (lent) co_return;
+  }
+  auto pausing = pause(accept_pause);
+  co_await std::move(pausing);
+}
+
+void web_server::impl::take(tcp::socket socket, tcp::endpoint const& peer) {
+  auto const network = coro::network_of(peer.address());
+  if (auto* const surplus = connections.half_open.surplus(network)) {
+    ++metrics.listener.address_limit;
+    surplus->abort();
+  }
+  group.spawn("connection", serve(std::move(socket), network));
+}
+
+// Takes who is there. Gives the error of the first accept; a later one means that nobody is left,
+// or comes again in the next turn.
+error_code web_server::impl::accept_some() {
+  for (int i = 0; i < accepts_a_turn && (i == 0 || !full()); ++i) {
+    tcp::endpoint peer;
+    error_code ec;
+    auto socket = acceptor.accept(peer, ec);
+    if (ec) return i == 0 ? ec : error_code();
+    waiting.add(std::move(socket), peer, spoken);
+  }
+  return {};
+}
+
 coro::task<void> web_server::impl::accept_loop() {
   while (acceptor.is_open()) {
-    if (connections.open.size() >= options.connections_max) {
-      auto pausing = pause(accept_pause);
-      co_await std::move(pausing);
-      continue;
-    }
-    auto [ec, socket] = co_await acceptor.async_accept(awaited);
+    // Room is made, and a descriptor lent, only for somebody who is there. No deadline: a stop
+    // closes the acceptor.
+    co_await acceptor.async_wait(asio::socket_base::wait_read, awaited);
+    auto waiting_for_place = wait_for_place();
+    co_await std::move(waiting_for_place);
     if (!acceptor.is_open()) break;
-    if (ec) {
-      auto pausing = pause(accept_pause);
-      co_await std::move(pausing);
-      continue;
+    if (auto const ec = accept_some()) {
+      auto recovering = after_failed_accept(ec);
+      co_await std::move(recovering);
     }
-    prepare(socket);
-    group.spawn("connection", serve_connection(shared, connections, std::move(socket)));
   }
+}
+
+coro::task<void> web_server::impl::serve(tcp::socket socket, std::uint64_t network) {
+  auto serving = serve_connection(shared, connections, std::move(socket), network);
+  co_await std::move(serving);
+  // Its descriptor is free now, before anybody else has taken it.
+  reserve.refill();
+  connections.scarce = !reserve.full();
 }
 
 void web_server::impl::begin_stop(std::chrono::milliseconds grace) {
@@ -147,6 +269,7 @@ void web_server::impl::begin_stop(std::chrono::milliseconds grace) {
   connections.stopping = true;
   error_code ignored;
   acceptor.close(ignored);
+  waiting.clear();
   sockets.stop();
   auto const open = connections.open;
   for (auto* c : open) c->finish();

@@ -1,18 +1,45 @@
 // Opens and closes the clusters' ports, and hands accepted sockets to gRPC.
 #include "server/rpc/coordination/cluster_ports.hpp"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <charconv>
 #include <map>
 #include <unordered_map>
 
-#include "base/check.hpp"
-#include "server/rpc/coordination/port_listener.hpp"
-
 namespace muster::server {
 
 namespace coordination = core::coordination;
 using coordination::cluster_id;
+using coro::accepted_socket;
+using coro::unique_fd;
+
+namespace {
+
+// Gives every connection a file number that was not used lately. gRPC tells a call's connection by
+// that number only: with the lowest free one, as the system gives, a call that is still under way
+// from a closed connection would pass for one of the next connection's.
+class file_numbers {
+ public:
+  unique_fd renumber(unique_fd fd) {
+    for (int attempt = 0; attempt < 2; ++attempt) {
+      int const other = ::fcntl(fd.get(), F_DUPFD_CLOEXEC, next_);
+      if (other >= 0) {
+        next_ = other + 1;
+        return unique_fd(other);
+      }
+      next_ = first;  // around once
+    }
+    return fd;
+  }
+
+ private:
+  static constexpr int first = 512;
+  int next_ = first;
+};
+
+}  // namespace
 
 struct cluster_ports::state {
   struct connection {
@@ -23,20 +50,26 @@ struct cluster_ports::state {
     std::string name;
     std::string address;
     std::uint16_t port = 0;
+    std::uint32_t listener = 0;
   };
 
   state(coordination_hub& h, coro::grpc_server& s, cluster_ports_options o)
-      : hub(h), server(s), options(std::move(o)), listener([this](accepted_socket a) {
-          auto& engine = server.engine();
-          engine.post([this, a = std::move(a)]() mutable { adopt(std::move(a)); });
-        }) {}
+      : hub(h), server(s), options(std::move(o)) {}
 
   // Sockets that arrive too late are closed.
-  void adopt(accepted_socket a) {
-    auto const cluster = cluster_id{a.listener};
+  void adopt(cluster_id cluster, accepted_socket a) {
     if (stopped || server.stopping() || !ports.contains(cluster)) return;
-    connections[a.socket.get()] = {cluster, std::move(a.peer)};
-    server.adopt(a.socket.release());
+    auto const fd = numbers.renumber(std::move(a.socket)).release();
+    connections[fd] = {cluster, std::move(a.peer)};
+    server.adopt(fd);
+  }
+
+  muster::result<coro::port_listener::listening> listen(cluster_id cluster, std::uint16_t port) {
+    auto accepted = [this, cluster](accepted_socket a) {
+      auto& engine = server.engine();
+      engine.post([this, cluster, a = std::move(a)]() mutable { adopt(cluster, std::move(a)); });
+    };
+    return server.listener().listen(options.address, port, std::move(accepted));
   }
 
   connection const* connection_of(std::string_view peer) const {
@@ -66,8 +99,8 @@ struct cluster_ports::state {
     return label ? label : main();
   }
 
-  muster::result<std::uint16_t> listen(std::uint32_t key) {
-    if (options.port_first == 0) return listener.listen(key, options.address, 0);
+  muster::result<coro::port_listener::listening> listen(cluster_id cluster) {
+    if (options.port_first == 0) return listen(cluster, 0);
     muster::status last{muster::code::resource_exhausted,
                         "every port of --cluster-ports " + std::to_string(options.port_first) +
                             "-" + std::to_string(options.port_last) +
@@ -76,7 +109,7 @@ struct cluster_ports::state {
       auto const wanted = static_cast<std::uint16_t>(port);
       auto const same_port = [wanted](auto const& p) { return p.second.port == wanted; };
       if (std::any_of(ports.begin(), ports.end(), same_port)) continue;
-      auto bound = listener.listen(key, options.address, wanted);
+      auto bound = listen(cluster, wanted);
       if (bound) return bound;
       last = bound.error();
     }
@@ -90,8 +123,8 @@ struct cluster_ports::state {
   std::map<cluster_id, opened> ports;
   // By file number, replaced when the number is used again: never more than the process may have.
   std::unordered_map<int, connection> connections;
+  file_numbers numbers;
   bool stopped = false;
-  port_listener listener;  // last: its thread uses the rest
 };
 
 cluster_ports::cluster_ports(coordination_hub& hub, coro::grpc_server& server,
@@ -109,18 +142,18 @@ muster::result<std::string> cluster_ports::open(cluster_id cluster) {
   if (name == s.options.main_cluster) return s.main_address;
   if (s.stopped) return muster::status{muster::code::failed_precondition, "the server is stopping"};
   if (auto const it = s.ports.find(cluster); it != s.ports.end()) return it->second.address;
-  auto const port = s.listen(static_cast<std::uint32_t>(cluster));
-  if (!port) return port.error();
+  auto const bound = s.listen(cluster);
+  if (!bound) return bound.error();
   bool const v6 = s.options.address.find(':') != std::string::npos;
   auto const host = v6 ? "[" + s.options.address + "]" : s.options.address;
-  auto address = host + ":" + std::to_string(*port);
-  s.ports[cluster] = {name, address, *port};
+  auto address = host + ":" + std::to_string(bound->port);
+  s.ports[cluster] = {name, address, bound->port, bound->id};
   return address;
 }
 
 void cluster_ports::close(cluster_id cluster) {
   auto& s = *state_;
-  if (s.ports.erase(cluster) != 0) s.listener.close(static_cast<std::uint32_t>(cluster));
+  if (auto const node = s.ports.extract(cluster)) s.server.listener().close(node.mapped().listener);
 }
 
 std::string cluster_ports::address(cluster_id cluster) const {
@@ -137,7 +170,7 @@ cluster_id cluster_ports::main() const {
 
 void cluster_ports::stop() {
   state_->stopped = true;
-  state_->listener.stop();
+  for (auto const& [cluster, port] : state_->ports) state_->server.listener().close(port.listener);
   state_->ports.clear();
 }
 

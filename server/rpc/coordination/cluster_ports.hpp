@@ -4,9 +4,7 @@
 // the connection it comes over. A caller over the main port may also say the cluster in the first
 // label of the host name it dialled.
 //
-// Owned by the composition root, above the grpc_server; engine thread only. Accepts on a thread of
-// its own, which runs once the first port is opened. Limits: connections are files of the process;
-// when there are no more, accepting waits.
+// Owned by the composition root, above the grpc_server, whose listener accepts; engine thread only.
 #pragma once
 
 #include <grpcpp/server_context.h>
@@ -54,7 +52,7 @@ class cluster_ports final : public cluster_endpoints {
   core::coordination::cluster_id main() const override;
   /// Empty when it has no port.
   std::string address(core::coordination::cluster_id cluster) const override;
-  /// Closes every port and ends the thread. Idempotent.
+  /// Closes every port; what is still accepted is closed. Idempotent.
   void stop();
 
   // For calls.

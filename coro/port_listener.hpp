@@ -1,0 +1,77 @@
+// Accepts TCP connections on ports that come and go while the server runs, on a thread of its own,
+// and hands on those whose client has begun to speak: sent its HTTP/2 preface, or something that is
+// none (the start of TLS, say) and that gRPC judges. Clients that say nothing never reach gRPC.
+// Owned by the grpc_server; called by the engine thread, or before that runs by its creator.
+//
+//   accepted --whole preface, or none--> handed on
+//       \--silent for speak_timeout, or made room for another, or closed by the client--> closed
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/connection_counts.hpp"
+#include "base/status.hpp"
+#include "coro/unique_fd.hpp"
+#include "coro/waiting_options.hpp"
+
+namespace muster::coro {
+
+struct port_listener_options {
+  // Connections of all ports whose preface is incomplete.
+  waiting_options waiting;
+  // TCP_USER_TIMEOUT of accepted sockets: what was sent and is not acknowledged for so long means
+  // that the peer is gone. 0: as the system has it.
+  std::chrono::milliseconds user_timeout{0};
+  // Called on the listener's thread when no descriptor was left for a connection. The oldest one
+  // that is incomplete makes room, else accepting pauses for 100 ms and clients wait in the
+  // backlog.
+  std::function<void()> out_of_descriptors = [] {};
+};
+
+// A connected socket, non-blocking, without Nagle's delay, closed on exec.
+struct accepted_socket {
+  unique_fd socket;
+  std::string peer;  // "10.0.0.3:4711"
+};
+
+class port_listener {
+ public:
+  // Called on the listener's thread.
+  using handler = std::function<void(accepted_socket)>;
+  struct listening {
+    std::uint32_t id = 0;
+    std::uint16_t port = 0;
+  };
+
+  explicit port_listener(port_listener_options options);
+  // Stops.
+  ~port_listener();
+  port_listener(port_listener const&) = delete;
+  port_listener& operator=(port_listener const&) = delete;
+
+  // Binds at once and accepts once started. Port 0 lets the system pick one; the IPv4 wildcard
+  // takes IPv6 clients too where the system has IPv6. INVALID_ARGUMENT: no IP address.
+  // FAILED_PRECONDITION: the system's reason.
+  muster::result<listening> listen(std::string const& address, std::uint16_t port,
+                                   handler accepted);
+  // Begins to accept. Once.
+  void start();
+  // Soon, not at once. Harmless when the port is not open.
+  void close(std::uint32_t id);
+  // Closes everything and ends the thread. Idempotent; nothing is handed on afterwards.
+  void stop();
+
+  // Any thread.
+  [[nodiscard]] connection_counts counts() const;
+
+ private:
+  struct state;
+  std::unique_ptr<state> state_;
+};
+
+}  // namespace muster::coro

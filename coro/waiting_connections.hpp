@@ -1,0 +1,79 @@
+// Connections whose client has not yet sent its first words: an HTTP/2 preface, a request's header.
+// Each is a socket and a wait, no more, so that a flood of them costs little; what has come is
+// looked at and left in the socket. Owned by a listener, on the one thread that runs its
+// io_context.
+//
+//   add --whole words--> handed on
+//     \--time is up, or made room for another, or the client closed its side--> closed
+#pragma once
+
+#include <atomic>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/connection_counts.hpp"
+#include "base/half_open.hpp"
+#include "coro/waiting_options.hpp"
+
+namespace muster::coro {
+
+class waiting_connections {
+ public:
+  using tcp = boost::asio::ip::tcp;
+  using handler = std::function<void(tcp::socket, tcp::endpoint const& peer)>;
+
+  // Judges what a client has said so far: 0 when it is to be handed on, else the number of bytes
+  // that must be there before it is looked at again, at most `bytes_max` of which are shown.
+  struct judge {
+    std::function<std::size_t(std::string_view said)> bytes_wanted;
+    std::size_t bytes_max = 0;
+  };
+
+  waiting_connections(boost::asio::io_context& context, waiting_options options, judge of_words);
+  waiting_connections(waiting_connections const&) = delete;
+  waiting_connections& operator=(waiting_connections const&) = delete;
+
+  // Hands it on at once when its words are there.
+  void add(tcp::socket socket, tcp::endpoint const& peer, std::shared_ptr<handler const> spoken);
+  // False: nobody waits.
+  bool make_room();
+  // Closes all.
+  void clear();
+
+  // Any thread. `half_open` are those that wait now.
+  [[nodiscard]] connection_counts counts() const;
+  [[nodiscard]] std::size_t size() const { return table_.size(); }
+
+ private:
+  struct waiting;
+  using counter = std::atomic<std::uint64_t>;
+
+  // Whether it is to be handed on, to be closed, or to wait for so many bytes.
+  enum class verdict { speaks, gone, waits };
+  verdict look(waiting& w);
+  void wait(std::shared_ptr<waiting> w);
+  void hand_on(waiting& w);
+  void leave(waiting& w);
+  void drop(waiting& w, counter& reason);
+  void sweep();
+
+  boost::asio::io_context& context_;
+  waiting_options const options_;
+  judge const judge_;
+  std::string words_;  // room for what is looked at
+  half_open_table<waiting> table_;
+  boost::asio::steady_timer sweep_timer_;
+  bool sweeping_ = false;
+
+  counter now_ = 0, expired_ = 0, address_limit_ = 0, made_room_ = 0;  // any thread reads
+};
+
+}  // namespace muster::coro

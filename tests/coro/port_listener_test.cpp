@@ -1,0 +1,294 @@
+// Which connections are handed on, which are closed, and who makes room, over real sockets.
+#include "coro/port_listener.hpp"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <string_view>
+#include <thread>
+
+namespace muster::coro::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+// What a client sends first: the fixed part and empty settings.
+std::string const preface("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0", 33);
+
+class client {
+ public:
+  client() : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    EXPECT_GE(fd_.get(), 0);
+    timeval const limit{10, 0};
+    ::setsockopt(fd_.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  }
+  explicit client(std::uint16_t port, char const* from = "127.0.0.1") : client() {
+    sockaddr_in own{};
+    own.sin_family = AF_INET;
+    ::inet_pton(AF_INET, from, &own.sin_addr);
+    EXPECT_EQ(::bind(fd_.get(), reinterpret_cast<sockaddr*>(&own), sizeof own), 0);
+    connect(port);
+  }
+  bool reaches(std::uint16_t port) {
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_port = htons(port);
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    return ::connect(fd_.get(), reinterpret_cast<sockaddr*>(&to), sizeof to) == 0;
+  }
+  void connect(std::uint16_t port) { EXPECT_TRUE(reaches(port)); }
+  void send(std::string_view bytes) {
+    EXPECT_EQ(::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(bytes.size()));
+  }
+  // The server closed it, within ten seconds. What it had not read makes that a reset.
+  bool closed() {
+    char byte = 0;
+    auto const n = ::recv(fd_.get(), &byte, 1, 0);
+    return n == 0 || (n < 0 && errno == ECONNRESET);
+  }
+  bool open() {
+    char byte = 0;
+    return ::recv(fd_.get(), &byte, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN;
+  }
+
+ private:
+  unique_fd fd_;
+};
+
+// A listener on a port of 127.0.0.1 and what it has handed on.
+class listening {
+ public:
+  explicit listening(port_listener_options options = {}, char const* address = "127.0.0.1")
+      : listener_(std::move(options)) {
+    auto const bound = listener_.listen(address, 0, [this](accepted_socket a) {
+      std::lock_guard lock(mutex_);
+      accepted_.push_back(std::move(a));
+      changed_.notify_one();
+    });
+    EXPECT_TRUE(bound) << bound.error().message;
+    if (bound) port_ = bound->port;
+    listener_.start();
+  }
+  ~listening() { stop(); }
+  void stop() { listener_.stop(); }
+
+  // The next connection that was handed on; nothing after ten seconds.
+  std::optional<accepted_socket> next() {
+    std::unique_lock lock(mutex_);
+    if (!changed_.wait_for(lock, 10s, [this] { return !accepted_.empty(); })) return {};
+    auto a = std::move(accepted_.front());
+    accepted_.pop_front();
+    return a;
+  }
+  bool nothing_yet() {
+    std::lock_guard lock(mutex_);
+    return accepted_.empty();
+  }
+  // Asked again each millisecond, since a listener announces nothing. False after ten seconds.
+  bool has(std::uint64_t half_open) {
+    for (int i = 0; i < 10'000 && counts().half_open != half_open; ++i)
+      std::this_thread::sleep_for(1ms);
+    return counts().half_open == half_open;
+  }
+  connection_counts counts() const { return listener_.counts(); }
+  std::uint16_t port() const { return port_; }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<accepted_socket> accepted_;
+  std::uint16_t port_ = 0;
+  port_listener listener_;
+};
+
+std::string received(accepted_socket const& a) {
+  std::string bytes(4096, '\0');
+  auto const n = ::recv(a.socket.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
+  bytes.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
+  return bytes;
+}
+
+port_listener_options patient() {
+  port_listener_options o;
+  o.waiting.speak_timeout = 1h;
+  return o;
+}
+
+TEST(port_listener, hands_on_who_has_sent_a_preface_and_takes_nothing_of_it) {
+  listening l(patient());
+  client c(l.port());
+  c.send(preface + "more");
+  auto const a = l.next();
+  ASSERT_TRUE(a);
+  EXPECT_TRUE(a->peer.starts_with("127.0.0.1:")) << a->peer;
+  EXPECT_EQ(received(*a), preface + "more");
+  EXPECT_TRUE(l.has(0));
+}
+
+TEST(port_listener, a_preface_may_come_in_pieces) {
+  listening l(patient());
+  client c(l.port());
+  ASSERT_TRUE(l.has(1));
+  for (auto const byte : preface.substr(0, 32)) c.send({&byte, 1});
+  EXPECT_TRUE(l.nothing_yet());
+  c.send(preface.substr(32));
+  auto const a = l.next();
+  ASSERT_TRUE(a);
+  EXPECT_EQ(received(*a), preface);
+  c.send("x");  // readable at a single byte again
+  int mark = 0;
+  socklen_t size = sizeof mark;
+  ::getsockopt(a->socket.get(), SOL_SOCKET, SO_RCVLOWAT, &mark, &size);
+  EXPECT_EQ(mark, 1);
+}
+
+TEST(port_listener, words_that_are_no_preface_are_gRPCs_to_judge) {
+  listening l(patient());
+  for (std::string const words : {"GET / HTTP/1.1\r\n\r\n", "\x16\x03\x01", "PRI * HTTP/1"}) {
+    client c(l.port());
+    c.send(words);
+    auto const a = l.next();
+    ASSERT_TRUE(a) << words;
+    EXPECT_EQ(received(*a), words);
+  }
+}
+
+TEST(port_listener, who_says_nothing_in_time_is_closed) {
+  port_listener_options o;
+  o.waiting.speak_timeout = 50ms;
+  listening l(o);
+  client silent(l.port()), half(l.port());
+  half.send(preface.substr(0, 20));
+  EXPECT_TRUE(silent.closed());
+  EXPECT_TRUE(half.closed());
+  EXPECT_TRUE(l.has(0));
+  EXPECT_EQ(l.counts().header_timeout, 2u);
+  client next(l.port());
+  next.send(preface);
+  EXPECT_TRUE(l.next());
+}
+
+TEST(port_listener, who_leaves_before_having_spoken_is_forgotten_at_once) {
+  listening l(patient());
+  {
+    client silent(l.port()), half(l.port());
+    half.send(preface.substr(0, 20));
+    ASSERT_TRUE(l.has(2));
+  }
+  EXPECT_TRUE(l.has(0));
+  EXPECT_TRUE(l.nothing_yet());
+}
+
+TEST(port_listener, the_oldest_of_an_address_makes_room_for_its_next) {
+  auto o = patient();
+  o.waiting.per_address_max = 2;
+  listening l(o);
+  client other(l.port(), "127.0.0.2"), a(l.port()), b(l.port());
+  ASSERT_TRUE(l.has(3));
+  client c(l.port());
+  EXPECT_TRUE(a.closed());
+  EXPECT_TRUE(l.has(3));
+  EXPECT_EQ(l.counts().address_limit, 1u);
+  for (auto* stays : {&other, &b, &c}) {
+    EXPECT_TRUE(stays->open());
+    stays->send(preface);
+    EXPECT_TRUE(l.next());
+  }
+}
+
+TEST(port_listener, the_oldest_of_all_makes_room_when_every_place_is_taken) {
+  auto o = patient();
+  o.waiting.all_max = 2;
+  listening l(o);
+  client a(l.port(), "127.0.0.2"), b(l.port(), "127.0.0.3");
+  ASSERT_TRUE(l.has(2));
+  client c(l.port(), "127.0.0.4");
+  EXPECT_TRUE(a.closed());
+  EXPECT_TRUE(b.open());
+  EXPECT_EQ(l.counts().made_room, 1u);
+}
+
+TEST(port_listener, a_stop_closes_who_waits_and_refuses_who_comes) {
+  listening l(patient());
+  client waits(l.port());
+  ASSERT_TRUE(l.has(1));
+  l.stop();
+  EXPECT_TRUE(waits.closed());
+  EXPECT_FALSE(client().reaches(l.port()));
+}
+
+TEST(port_listener, the_wildcard_takes_both_families) {
+  listening l(patient(), "0.0.0.0");
+  client four(l.port());
+  four.send(preface);
+  auto const a = l.next();
+  ASSERT_TRUE(a);
+  EXPECT_TRUE(a->peer.starts_with("127.0.0.1:")) << a->peer;
+  unique_fd six(::socket(AF_INET6, SOCK_STREAM, 0));
+  sockaddr_in6 to{};
+  to.sin6_family = AF_INET6;
+  to.sin6_port = htons(l.port());
+  to.sin6_addr = in6addr_loopback;
+  if (::connect(six.get(), reinterpret_cast<sockaddr*>(&to), sizeof to) != 0)
+    GTEST_SKIP() << "this machine has no IPv6";
+  EXPECT_EQ(::send(six.get(), preface.data(), preface.size(), 0), 33);
+  auto const b = l.next();
+  ASSERT_TRUE(b);
+  EXPECT_TRUE(b->peer.starts_with("[::1]:")) << b->peer;
+}
+
+// Lowers the limit of this process to what it has open, for as long as it lives.
+class no_descriptors {
+ public:
+  no_descriptors() {
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    unique_fd const first_free(::dup(0));
+    auto limit = before_;
+    limit.rlim_cur = static_cast<rlim_t>(first_free.get());
+    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0);
+  }
+  ~no_descriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+TEST(port_listener, goes_on_when_descriptors_are_there_again) {
+  auto o = patient();
+  std::atomic<int> told = 0;
+  o.out_of_descriptors = [&told] { ++told; };
+  listening l(o);
+  client a(l.port());
+  ASSERT_TRUE(l.has(1));
+  client b, c;
+  {
+    no_descriptors const none;
+    b.connect(l.port());
+    EXPECT_TRUE(a.closed()) << "the oldest makes room";
+    b.send(preface);
+    EXPECT_TRUE(l.next().has_value());
+  }
+  EXPECT_GT(told, 0);
+  EXPECT_GT(l.counts().out_of_descriptors, 0u);
+  {
+    no_descriptors const none;
+    c.connect(l.port());
+    c.send(preface);
+    auto const before = told.load();
+    while (told == before) std::this_thread::sleep_for(1ms);
+    EXPECT_TRUE(l.nothing_yet());
+  }
+  EXPECT_TRUE(l.next().has_value());
+}
+
+}  // namespace
+}  // namespace muster::coro::test
