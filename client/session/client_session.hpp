@@ -87,6 +87,7 @@ class client_session : public std::enable_shared_from_this<client_session> {
     open.set_queue_capacity(o.queue_capacity);
     open.set_max_worker_failures(o.max_worker_failures);
     open.set_unlimited_worker_failures(o.unlimited_worker_failures);
+    open.set_require_function(o.require_function);
   }
 
   // All below REQUIRE the mutex, except that async_until takes it.

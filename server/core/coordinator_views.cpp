@@ -267,8 +267,8 @@ result<task_view> coordinator::task(std::string_view job, std::int64_t index) co
 std::vector<function_view> coordinator::functions() const {
   std::vector<function_view> out;
   for (auto const& f : state_->book.functions.all())
-    out.push_back(
-        {f.name, f.workers, f.waiting, f.queued, f.running, f.succeeded, f.failed, f.cancelled});
+    out.push_back({f.name, f.workers, f.ever_had, f.waiting, f.queued, f.running, f.succeeded,
+                   f.failed, f.cancelled});
   return out;
 }
 

@@ -18,6 +18,8 @@ std::string overview() {
   auto const oldest = object(
       {{"closure", id("cl_")}, {"function", text()}, {"worker", text()}, {"since_ms", time()}});
   auto const function = object({{"name", text()},
+                                {"workers", count()},
+                                {"ever_had", boolean()},
                                 {"queued", count()},
                                 {"running", count()},
                                 {"succeeded", count()},
@@ -39,6 +41,7 @@ std::string overview() {
 std::string function() {
   return object({{"name", text()},
                  {"workers", count()},
+                 {"ever_had", boolean()},
                  {"queued", count()},
                  {"running", count()},
                  {"succeeded", count()},

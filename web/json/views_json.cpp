@@ -232,6 +232,7 @@ void write(json_out& out, core::function_view const& f) {
   auto const object = out.object();
   out.key("name").string(f.name);
   out.key("workers").number(f.workers);
+  out.key("ever_had").boolean(f.ever_had);
   out.key("queued").number(f.queued);
   out.key("running").number(f.running);
   out.key("succeeded").number(f.succeeded);

@@ -15,6 +15,8 @@ void write_functions(json_out& out, counters const& c) {
   for (auto const& f : c.functions) {
     auto const object = out.object();
     out.key("name").string(f.name);
+    out.key("workers").number(f.workers);
+    out.key("ever_had").boolean(f.ever_had);
     out.key("queued").number(f.queued);
     out.key("running").number(f.running);
     out.key("succeeded").number(f.succeeded);

@@ -22,6 +22,8 @@ struct coordinator_options {
   /// A closure that loses its worker this often fails. 0: it is tried for ever.
   std::uint32_t max_worker_failures = 0;
   bool unlimited_worker_failures = false;
+  /// Closures whose function no connected worker has fail at once.
+  bool require_function = false;
   /// Share of the workers beside the weights of others that have work: 1 to 1000.
   std::uint32_t weight = 1;
 

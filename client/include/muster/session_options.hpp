@@ -20,6 +20,8 @@ struct session_options {
   /// A closure that loses its worker this often fails. 0: it is tried for ever.
   std::uint32_t max_worker_failures = 0;
   bool unlimited_worker_failures = false;
+  /// Closures whose function no connected worker has fail at once.
+  bool require_function = false;
 
   /// What may wait here to be sent. Full: schedule blocks, try_schedule refuses.
   std::size_t pending_max = 65'536;

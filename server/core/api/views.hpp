@@ -145,6 +145,7 @@ struct per_worker_view {
 struct function_view {
   std::string name;
   std::uint32_t workers = 0;  // connected ones that have it
+  bool ever_had = false;      // by some worker
   std::uint64_t waiting = 0;  // for a time or an input; not among the queued
   std::uint64_t queued = 0, running = 0, succeeded = 0, failed = 0, cancelled = 0;
 };

@@ -16,6 +16,7 @@ namespace muster::core {
 struct function_entry {
   std::string name;
   std::uint32_t workers = 0;  // connected ones that have it
+  bool ever_had = false;      // by some worker
   std::uint64_t waiting = 0;  // for a time or an input; not among the queued
   std::uint64_t queued = 0, running = 0, succeeded = 0, failed = 0, cancelled = 0;
 };

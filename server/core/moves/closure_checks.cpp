@@ -99,9 +99,11 @@ status closure_intake::valid(std::vector<closure_spec> const& specs,
   for (std::size_t i = 0; i < specs.size(); ++i) {
     if (!book_.functions.knows(specs[i].function))
       return {code::invalid_argument, at(i) + "unknown number"};
-    if (session.require_function && book_.functions[specs[i].function].workers == 0)
+    if (auto const& f = book_.functions[specs[i].function];
+        session.require_function && f.workers == 0)
       return {code::failed_precondition,
-              at(i) + "no connected worker has '" + book_.functions[specs[i].function].name + "'"};
+              at(i) + (f.ever_had ? "no connected worker has '" : "no worker has ever had '") +
+                  f.name + "'"};
     if (!specs[i].extras) continue;
     plain = false;
     auto const extras = valid_extras(specs[i], "closures[" + std::to_string(i) + "].", i,

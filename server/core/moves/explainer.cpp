@@ -111,7 +111,11 @@ std::string explainer::explain(slot c, time_point now) const {
                why_gang_waits(*scheduler_.gangs.find(r.details->gang)) + "." + moved;
       std::string const queued = "QUEUED for " + ago(now - r.created) + ": ";
       if (step_.stopping) return queued + "the server is shutting down." + moved;
-      if (connected == 0) return queued + "no worker is connected." + moved;
+      auto const never_had = "has ever had the function '" + f.name + "'.";
+      if (connected == 0)
+        return queued + "no worker is connected" + (f.ever_had ? "." : ", none " + never_had) +
+               moved;
+      if (!f.ever_had) return queued + "no worker " + never_had + " Is its name right?" + moved;
       if (auto const without = not_serving(r.function); f.workers == 0 && !without.empty())
         return queued + without + "." + moved;
       if (f.workers == 0)

@@ -27,6 +27,7 @@ void worker_events::attach(worker_attached& e) {
     auto const id = book_.functions.intern(f);
     if (!id) return refuse(id.error());
     ids.push_back(*id);
+    book_.functions[*id].ever_had = true;
   }
   auto const row = roster_.tasks.admit(step_.now, spec);
   if (!row) return refuse(row.error());

@@ -136,6 +136,7 @@ muster::result<core::session_spec> from_wire(v1::Open const& o) {
   spec.queue_capacity = o.queue_capacity();
   spec.max_worker_failures = o.max_worker_failures();
   spec.unlimited_worker_failures = o.unlimited_worker_failures();
+  spec.require_function = o.require_function();
   spec.delivery = o.hold_values() ? core::delivery::held : core::delivery::stream;
   spec.grace = milliseconds(o.session_grace_ms());
   spec.detached = o.detached();

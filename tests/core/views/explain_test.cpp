@@ -12,9 +12,11 @@ TEST(explain, queued_without_any_worker) {
   cluster c;
   auto const job = c.open({"f"});
   c.wait(1'500ms);
-  EXPECT_EQ(why(c, job[0]), "QUEUED for 1500 ms: no worker is connected.");
+  EXPECT_EQ(why(c, job[0]),
+            "QUEUED for 1500 ms: no worker is connected, none has ever had the function 'f'.");
   c.wait(10s);
-  EXPECT_EQ(why(c, job[0]), "QUEUED for 11 s: no worker is connected.");
+  EXPECT_EQ(why(c, job[0]),
+            "QUEUED for 11 s: no worker is connected, none has ever had the function 'f'.");
 }
 
 TEST(explain, queued_without_a_worker_that_has_the_function) {
@@ -22,10 +24,20 @@ TEST(explain, queued_without_a_worker_that_has_the_function) {
   c.attach({.functions = {"g"}});
   auto const job = c.open({"f"});
   EXPECT_EQ(why(c, job[0]),
-            "QUEUED for 0 ms: none of the 1 connected worker has the function 'f'.");
+            "QUEUED for 0 ms: no worker has ever had the function 'f'. Is its name right?");
   c.attach({.functions = {"g"}});
   EXPECT_EQ(why(c, job[0]),
-            "QUEUED for 0 ms: none of the 2 connected workers has the function 'f'.");
+            "QUEUED for 0 ms: no worker has ever had the function 'f'. Is its name right?");
+}
+
+TEST(explain, queued_after_the_last_worker_with_the_function_has_gone) {
+  cluster c;
+  auto const w = c.attach();
+  c.attach({.functions = {"g"}});
+  c.leave(w);
+  auto const job = c.open({"f"});
+  EXPECT_EQ(why(c, job[0]),
+            "QUEUED for 0 ms: none of the 1 connected worker has the function 'f'.");
 }
 
 TEST(explain, queued_behind_others_also_when_the_workers_are_late) {

@@ -4,7 +4,7 @@ import { attention, type Facts } from '../src/model/attention';
 import type { ClusterRow, Counters, Job, TaskRows } from '../src/model/protocol';
 import { Tasks } from '../src/model/tasks';
 
-function counters(change: Partial<{ queued: number; put_back: number; aborted: number; connected: number }> = {}): Counters {
+function counters(change: Partial<{ queued: number; workers: number; ever_had: boolean; put_back: number; aborted: number; connected: number }> = {}): Counters {
   return {
     uptime_ms: 60_000,
     tasks: { connected: change.connected ?? 1, late: 0, error: 0, disconnected: 0, total: 1 },
@@ -15,7 +15,7 @@ function counters(change: Partial<{ queued: number; put_back: number; aborted: n
     jobs: { running: 0, succeeded: 0, failed: 0, cancelled: 0 },
     sessions: 0,
     stalled: { since_ms: 0, oldest: [] },
-    functions: change.queued ? [{ name: 'f', queued: change.queued, running: 0, succeeded: 0, failed: 0 }] : [],
+    functions: change.queued ? [{ name: 'f', workers: change.workers ?? 1, ever_had: change.ever_had ?? true, queued: change.queued, running: 0, succeeded: 0, failed: 0 }] : [],
   };
 }
 
@@ -42,6 +42,15 @@ function tasksOf(...of: [state: string, host: string, error: string][]): Tasks {
 const facts = (change: Partial<Facts> = {}): Facts => ({ tasks: new Tasks(), counters: counters(), jobs: [], hello: null, now: 10_000_000, ...change });
 const failed = (id: string, finished_ms: number, error = 'boom'): Job => ({
   id, name: '', state: 'FAILED', total: 1, queued: 0, running: 0, succeeded: 0, failed: 1, cancelled: 0, created_ms: 0, finished_ms, error,
+});
+
+test('a function that no connected worker has is named, and whether one ever had it', () => {
+  const only = (change: Parameters<typeof counters>[0]) => attention(facts({ counters: counters({ queued: 3, ...change }) }));
+  assert.deepEqual(only({ workers: 1 }), []);
+  const [never] = only({ workers: 0, ever_had: false });
+  assert.equal(never!.title, '3 closures wait for f, which no connected worker has');
+  assert.match(never!.detail, /ever had it/);
+  assert.match(only({ workers: 0, ever_had: true })[0]!.detail, /have gone/);
 });
 
 test('a healthy cluster needs nothing', () => {

@@ -2,7 +2,7 @@
 
 import { age, count, plural, some, span } from './format';
 import { problemIds } from './order';
-import type { ClusterRow, Counters, Hello, Job } from './protocol';
+import type { ClusterRow, Counters, FunctionCounts, Hello, Job } from './protocol';
 import { TASK_STATES, type TaskState } from './protocol';
 import type { Shape } from '../parts/shape';
 import { SHAPES } from '../parts/shape';
@@ -134,7 +134,7 @@ function failedJobs({ jobs, now }: Facts): Item[] {
 // Work that waits for nobody: the one queue that does not drain by itself.
 function starving({ counters }: Facts): Item[] {
   if (!counters || counters.closures.queued === 0) return [];
-  if (counters.tasks.connected + counters.tasks.late > 0) return [];
+  if (counters.tasks.connected + counters.tasks.late > 0) return counters.functions.filter((f) => f.queued > 0 && f.workers === 0).map(unknown);
   const waiting = counters.functions.filter((f) => f.queued > 0).map((f) => f.name);
   const what = waiting.length > 0 ? `${some(waiting)} will start` : 'They will start';
   return [
@@ -147,6 +147,18 @@ function starving({ counters }: Facts): Item[] {
       row: null,
     },
   ];
+}
+
+// Connected workers have other functions.
+function unknown(f: FunctionCounts): Item {
+  return {
+    kind: 'starving',
+    shape: 'error',
+    title: `${plural(f.queued, 'closure waits', 'closures wait')} for ${f.name}, which no connected worker has`,
+    detail: f.ever_had ? 'The workers that had it have gone' : 'No worker has ever had it: is its name right?',
+    since: null,
+    row: null,
+  };
 }
 
 // The watchdog has spoken and nothing has finished since.

@@ -31,6 +31,8 @@ export interface Hello {
 
 export interface FunctionCounts {
   name: string;
+  workers: number; // connected ones that have it
+  ever_had: boolean; // by some worker
   queued: number;
   running: number;
   succeeded: number;
