@@ -36,6 +36,7 @@ void executor::run(std::shared_ptr<job> j) {
   closure_reporter reporter(reports_, {j->closure, j->attempt});
   context c(*j->worker, j->closure, j->attempt, j->stop.get_token(), &reporter);
   auto const began = std::chrono::steady_clock::now();
+  j->began.store(began, std::memory_order_release);
   run_job(*j, c);
   j->took = std::chrono::steady_clock::now() - began;
   bool first = false;

@@ -58,6 +58,13 @@ held_closures::stopped held_closures::stop(std::uint64_t closure, std::uint32_t 
   return stopped::asked;
 }
 
+bool held_closures::give_back(std::uint64_t closure, std::uint32_t attempt) {
+  auto const it = jobs_.find(closure);
+  if (it == jobs_.end() || it->second->attempt != attempt || !drop(*it->second)) return false;
+  jobs_.erase(it);
+  return true;
+}
+
 void held_closures::drop_unstarted() {
   std::erase_if(jobs_, [](auto const& entry) { return drop(*entry.second); });
 }

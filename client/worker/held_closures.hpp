@@ -35,6 +35,20 @@ class held_closures {
   /// A stop request: `dropped` had not started and is forgotten; `asked` will answer by itself.
   stopped stop(std::uint64_t closure, std::uint32_t attempt);
 
+  /// A recall: true when no thread had started it; it is forgotten.
+  bool give_back(std::uint64_t closure, std::uint32_t attempt);
+  /// Calls `f` with each job that has run for `worth_reporting` by now, once, and for how long.
+  template <class F>
+  void report_started(clock::time_point now, F f) {
+    for (auto& [closure, j] : jobs_) {
+      auto const began = j->began.load(std::memory_order_acquire);
+      if (j->start_reported || began == clock::time_point{} || now - began < worth_reporting)
+        continue;
+      j->start_reported = true;
+      if (!j->finished) f(*j, now - began);
+    }
+  }
+
   /// The stream broke: what no thread has started is void, it is nobody's loss.
   void drop_unstarted();
   /// What the next hello offers.
@@ -54,6 +68,7 @@ class held_closures {
   static constexpr std::size_t answer_bytes_max = std::size_t{8} << 20;  // together
   static constexpr std::chrono::seconds answers_for{60};
   static constexpr std::chrono::milliseconds worth_keeping{100};  // ran for at least this long
+  static constexpr std::chrono::milliseconds worth_reporting{20};
 
  private:
   struct kept_answer {

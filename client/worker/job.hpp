@@ -42,6 +42,7 @@ struct job {
   std::vector<std::uint64_t> uses;   // handles of the values in its arguments
 
   std::atomic<phase> state = phase::queued;
+  std::atomic<std::chrono::steady_clock::time_point> began{};  // epoch: not yet
   std::stop_source stop;
 
   bool ok = false;
@@ -49,7 +50,8 @@ struct job {
   failure why;
   std::chrono::steady_clock::duration took{};
 
-  bool finished = false;  // engine thread: `ok` to `took` can be read
+  bool finished = false;        // engine thread: `ok` to `took` can be read
+  bool start_reported = false;  // engine thread
 };
 
 /// True: `result` is the value. False: `why` says how the closure fails. REQUIRES: `result` is

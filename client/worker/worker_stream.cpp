@@ -23,6 +23,7 @@ worker_stream::worker_stream(resources of_worker, std::string server)
       stream_(worker_.engine, server_, "/muster.v1.WorkerService/Attach", *this),
       deadline_(worker_.engine.context()),
       beats_(worker_.engine.context()),
+      starts_(worker_.engine.context()),
       progress_(worker_.engine.context()) {}
 
 coro::task<stream_end> worker_stream::run() {
@@ -54,6 +55,7 @@ stream_end worker_stream::ending(grpc::Status const& status) {
 void worker_stream::input_ended() {
   input_ended_ = true;
   beats_.cancel();
+  starts_.cancel();
   progress_.cancel();
 }
 

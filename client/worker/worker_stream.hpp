@@ -79,14 +79,22 @@ class worker_stream final : stream_side {
   void run_quick(registered_function const& f, std::uint64_t closure, std::uint32_t attempt,
                  value_view args);
   void take_stops(v1::ServerMessage const& message);
+  void take_recalls(v1::ServerMessage const& message);
+  /// Tells which functions have been running for a while, and looks again while there are any.
+  void report_started();
   void begin_leaving();
   void beat();
 
   void answer(job const& j);
-  void answer(std::uint64_t closure, std::uint32_t attempt, value const& result);
-  void answer(std::uint64_t closure, std::uint32_t attempt, failure const& why);
+  /// Returns the message that it is the last answer of; `took`: executing it.
+  v1::WorkerMessage& answer(std::uint64_t closure, std::uint32_t attempt, value const& result,
+                            std::chrono::steady_clock::duration took);
+  v1::WorkerMessage& answer(std::uint64_t closure, std::uint32_t attempt, failure const& why,
+                            std::chrono::steady_clock::duration took);
   v1::WorkerMessage& add_answer(std::uint64_t closure, std::uint32_t attempt, value_view result,
-                                std::size_t bytes);
+                                std::size_t bytes, std::chrono::steady_clock::duration took);
+  /// To each of the quick functions of a batch its part of the time that all have taken.
+  void time_quick(std::chrono::steady_clock::duration all);
   stream_end ending(grpc::Status const& status);
 
   resources const worker_;
@@ -98,6 +106,7 @@ class worker_stream final : stream_side {
 
   v1::ServerMessage message_;
   std::vector<std::shared_ptr<job>> batch_;
+  std::vector<std::pair<v1::WorkerMessage*, int>> quick_;  // answers of this batch, by position
   value quick_result_;
   failure quick_failure_;
   std::vector<std::shared_ptr<job>> offered_;  // by hello
@@ -115,6 +124,7 @@ class worker_stream final : stream_side {
   bool leaving_ = false;      // the server sends no more closures
   coro::timer deadline_;      // of welcome, then of leaving
   coro::timer beats_;
+  coro::timer starts_;    // when functions are looked at that have begun
   coro::timer progress_;  // when the next progress may go out
 };
 

@@ -8,6 +8,14 @@
 #include "proto/byte_buffer.hpp"
 
 namespace muster {
+namespace {
+
+std::uint64_t in_us(std::chrono::steady_clock::duration d) {
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::microseconds>(d).count());
+}
+
+}  // namespace
 
 std::string worker_stream::take(grpc::ByteBuffer& message) {
   auto& m = message_;
@@ -16,6 +24,7 @@ std::string worker_stream::take(grpc::ByteBuffer& message) {
   if (!identity_) return "something came before welcome";
   if (auto wrong = take_closures(m); !wrong.empty()) return wrong;
   take_stops(m);
+  take_recalls(m);
   for (auto const handle : m.drop_per_worker()) worker_.values.drop(handle);
   if (m.drain()) {
     leaving_ = true;
@@ -64,6 +73,7 @@ void worker_stream::take_welcome(v1::Welcome const& w) {
   log(log_level::info,
       "attached to " + server_ + " as " + identity_->job + ":" + std::to_string(identity_->index));
   take_reports();  // of what went on meanwhile
+  if (!worker_.held.empty()) report_started();
 }
 
 std::string worker_stream::take_closures(v1::ServerMessage& m) {
@@ -75,26 +85,52 @@ std::string worker_stream::take_closures(v1::ServerMessage& m) {
     return "columns of unequal length";
   if (m.workers() != 0) workers_ = m.workers();
   proto::sparse_column per_worker(m.per_worker());
+  std::chrono::steady_clock::time_point quick_since{};
   for (int i = 0; i < n; ++i) {
     auto const* values = per_worker.at(i);
     if (m.function(i) >= worker_.functions.size()) {
       answer(m.closure(i), m.attempt(i),
              failure{failure_kind::stale_handle,
                      {},
-                     "no function has number " + std::to_string(m.function(i))});
+                     "no function has number " + std::to_string(m.function(i))},
+             {});
       continue;
     }
     auto const& f = worker_.functions[m.function(i)];
     if (f.quick && !values) {
+      if (quick_.empty()) quick_since = std::chrono::steady_clock::now();
       run_quick(f, m.closure(i), m.attempt(i), {m.args(i), encoding_at(m.encoding(), i)});
       continue;
     }
     auto j = make_job(m, i, values);
     if (worker_.held.add(j)) batch_.push_back(std::move(j));
   }
-  if (!batch_.empty()) worker_.threads.push(batch_);
+  if (!quick_.empty()) time_quick(std::chrono::steady_clock::now() - quick_since);
+  if (!batch_.empty()) {
+    worker_.threads.push(batch_);
+    if (!starts_.pending()) report_started();
+  }
   batch_.clear();
   return {};
+}
+
+void worker_stream::time_quick(std::chrono::steady_clock::duration all) {
+  auto const each = in_us(all) / quick_.size();
+  for (auto const& [message, position] : quick_) message->set_execution_us(position, each);
+  quick_.clear();
+}
+
+void worker_stream::report_started() {
+  auto const now = std::chrono::steady_clock::now();
+  worker_.held.report_started(now, [this](job const& j, std::chrono::steady_clock::duration ran) {
+    auto& m = out_.tail();
+    m.add_started_closure(j.closure);
+    m.add_started_attempt(j.attempt);
+    m.add_started_for_us(in_us(ran));
+    stream_.wake();
+  });
+  if (!worker_.held.empty())
+    starts_.call_at(now + held_closures::worth_reporting, [this] { report_started(); });
 }
 
 std::shared_ptr<job> worker_stream::make_job(v1::ServerMessage& m, int i,
@@ -123,10 +159,19 @@ void worker_stream::run_quick(registered_function const& f, std::uint64_t closur
   quick_result_.encoding = encoding::json;
   bool const ok = call_function(f, c, args, quick_result_, quick_failure_);
   worker_.reports.finish(of, out_);
-  if (ok)
-    answer(closure, attempt, quick_result_);
-  else
-    answer(closure, attempt, quick_failure_);
+  auto& m = ok ? answer(closure, attempt, quick_result_, {})
+               : answer(closure, attempt, quick_failure_, {});
+  quick_.emplace_back(&m, m.closure_size() - 1);
+}
+
+void worker_stream::take_recalls(v1::ServerMessage const& m) {
+  for (int i = 0; i < std::min(m.recall_closure_size(), m.recall_attempt_size()); ++i) {
+    if (!worker_.held.give_back(m.recall_closure(i), m.recall_attempt(i))) continue;
+    auto& back = out_.tail();
+    back.add_returned_closure(m.recall_closure(i));
+    back.add_returned_attempt(m.recall_attempt(i));
+    stream_.wake();
+  }
 }
 
 void worker_stream::take_stops(v1::ServerMessage const& m) {
@@ -134,7 +179,7 @@ void worker_stream::take_stops(v1::ServerMessage const& m) {
     if (worker_.held.stop(m.stop_closure(i), m.stop_attempt(i)) != held_closures::stopped::dropped)
       continue;
     answer(m.stop_closure(i), m.stop_attempt(i),
-           failure{failure_kind::cancelled, {}, "cancelled before it started"});
+           failure{failure_kind::cancelled, {}, "cancelled before it started"}, {});
   }
 }
 
@@ -147,9 +192,9 @@ void worker_stream::take(job& finished) {
 void worker_stream::answer(job const& j) {
   worker_.reports.finish({j.closure, j.attempt}, out_);
   if (j.ok)
-    answer(j.closure, j.attempt, j.result);
+    answer(j.closure, j.attempt, j.result, j.took);
   else
-    answer(j.closure, j.attempt, j.why);
+    answer(j.closure, j.attempt, j.why, j.took);
   worker_.held.answered(j, std::chrono::steady_clock::now());
   stream_.wake();  // the last answer may be what leaving waited for
 }
@@ -161,26 +206,34 @@ void worker_stream::take_reports() {
 }
 
 v1::WorkerMessage& worker_stream::add_answer(std::uint64_t closure, std::uint32_t attempt,
-                                             value_view result, std::size_t bytes) {
+                                             value_view result, std::size_t bytes,
+                                             std::chrono::steady_clock::duration took) {
   auto& m = out_.add_entry(bytes);
   int const position = m.closure_size();
   m.add_closure(closure);
   m.add_attempt(attempt);
+  m.add_execution_us(in_us(took));
   m.add_value(result.bytes.data(), result.bytes.size());
   proto::add_encoding(*m.mutable_encoding(), position, result.encoding == encoding::bytes);
   if (position == 0) stream_.wake();
   return m;
 }
 
-void worker_stream::answer(std::uint64_t closure, std::uint32_t attempt, value const& result) {
-  add_answer(closure, attempt, {result.bytes, result.encoding}, result.bytes.size() + 20);
+v1::WorkerMessage& worker_stream::answer(std::uint64_t closure, std::uint32_t attempt,
+                                         value const& result,
+                                         std::chrono::steady_clock::duration took) {
+  return add_answer(closure, attempt, {result.bytes, result.encoding}, result.bytes.size() + 20,
+                    took);
 }
 
-void worker_stream::answer(std::uint64_t closure, std::uint32_t attempt, failure const& why) {
-  auto& m = add_answer(closure, attempt, {}, why.message.size() + why.traceback.size() + 40);
+v1::WorkerMessage& worker_stream::answer(std::uint64_t closure, std::uint32_t attempt,
+                                         failure const& why,
+                                         std::chrono::steady_clock::duration took) {
+  auto& m = add_answer(closure, attempt, {}, why.message.size() + why.traceback.size() + 40, took);
   auto& f = *m.add_failure();
   f.set_position(static_cast<std::uint32_t>(m.closure_size() - 1));
   to_wire(why, f);
+  return m;
 }
 
 }  // namespace muster

@@ -83,6 +83,8 @@ void coordinator::state::ring(alarm<alarm_kind> const& a) {
       return scheduler.gangs.now_impatient(a.id);  // what follows from it: hand_out
     case alarm_kind::state_lost:
       return workers.state_lost(a.id);
+    case alarm_kind::recall:
+      return handing.recall();
     case alarm_kind::value_age:
       return ends.age_rang(session_id{a.id});
   }

@@ -50,7 +50,8 @@ task_view view(task_row const& t, seat const* at) {
   v.pid = t.spec.pid;
   v.slots = at ? at->slots : t.spec.slots;
   v.credits = at ? at->credits : t.spec.credits;
-  v.running = at ? at->holds.size : 0;
+  v.running = at ? at->running.size : 0;
+  v.sent_ahead = at ? at->ahead.size : 0;
   v.finished = t.finished;
   v.failed = t.failed;
   v.restarts = t.restarts;
@@ -205,7 +206,9 @@ result<closure_view> coordinator::closure(closure_id id) const {
       v.attempts.push_back(st.attempt_of(a));
       last_lost = a.attempt;
     }
-  if (r.attempt > last_lost) {
+  if (r.sent()) {
+    v.sent_to = st.places[r.place].worker;
+  } else if (r.attempt > last_lost) {
     auto const& p = st.places[r.place];
     std::string outcome = "running";
     if (r.state == closure_state::succeeded) outcome = "succeeded";

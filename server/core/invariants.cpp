@@ -57,8 +57,8 @@ std::string coordinator::state::misplaced_closure() const {
   std::string wrong;
   closures.for_each([&](slot c, closure_record const& r) {
     auto const& s = sessions.of(r.owner);
-    if (s.delivery() == delivery::build && r.state != closure_state::running)
-      wrong = "a build does not run";
+    if (s.delivery() == delivery::build && r.worker == worker_number{})
+      wrong = "a build is with no worker";
     if (ended(r.state) && !s.is_job() && !s.holding())
       wrong = "a finished closure of a session that keeps none is kept";
     if (!s.holding()) return;
@@ -96,6 +96,7 @@ std::string coordinator::state::stray_alarm() const {
     timed += s->age_alarm != never;
   }
   timed += stateful.away();
+  timed += scheduler.idle_noted();
   for (auto const& [id, g] : scheduler.gangs.all())
     timed += g.impatient_at != never && !g.impatient;
   return timed == step.alarms.size() ? std::string() : broken("alarms", step.alarms.size(), timed);
@@ -107,8 +108,8 @@ std::string coordinator::state::mismatch() const {
     auto const& at = scheduler.of(w->number);
     if (at.stream != stream || at.open != w->open() || !at.placed)
       return w->task->name() + " sits on another's seat";
-    if (w->away && (at.holds.size == 0 || at.holds.size > at.slots))
-      return broken("waiting for " + w->task->name(), at.holds.size, at.slots);
+    if (w->away && (at.running.size == 0 || at.held() > at.slots))
+      return broken("waiting for " + w->task->name(), at.held(), at.slots);
   }
   if (scheduler.seats().size() != roster.all().size()) return "a seat is left over";
   std::map<session_id, std::uint64_t> repeating;

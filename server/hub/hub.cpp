@@ -116,6 +116,8 @@ void hub::deliver(core::effects const& fx) {
       sink->on_dispatch(std::span(fx.assignments).subspan(d.first, d.count));
   for (auto const& s : fx.stop_requests)
     if (auto* sink = sink_of(s.stream)) sink->on_stop(s);
+  for (auto const& r : fx.recalls)
+    if (auto* sink = sink_of(r.stream)) sink->on_recall(r);
   for (auto const& d : fx.drop_requests)
     if (auto* sink = sink_of(d.stream)) sink->on_drop(d.value);
   for (auto const& d : fx.drain_requests)

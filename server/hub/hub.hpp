@@ -23,6 +23,7 @@ class worker_sink {
   virtual void on_welcome(core::welcome const& w) = 0;
   virtual void on_dispatch(std::span<core::assignment const> batch) = 0;
   virtual void on_stop(core::stop_request const& s) = 0;
+  virtual void on_recall(core::recall_request const& r) = 0;
   virtual void on_drop(core::per_worker_id value) = 0;
   virtual void on_drain() = 0;
   /// Last call; the hub has forgotten the sink.

@@ -102,6 +102,44 @@ TEST(held_closures, stop_drops_what_has_not_started_and_asks_what_runs) {
   EXPECT_TRUE(held.empty());
 }
 
+TEST(held_closures, gives_back_only_what_has_not_started) {
+  registered_function const f{"f", {}, false};
+  held_closures held;
+  auto const running = make_job(f, 2);
+  running->state = job::phase::running;
+  held.add(make_job(f, 1));
+  held.add(running);
+  EXPECT_FALSE(held.give_back(1, 9));
+  EXPECT_TRUE(held.give_back(1, 1));
+  EXPECT_FALSE(held.give_back(1, 1));
+  EXPECT_FALSE(held.give_back(2, 1));
+  EXPECT_FALSE(running->stop.stop_requested());
+  EXPECT_TRUE(held.holds(*running));
+}
+
+TEST(held_closures, what_has_run_for_a_while_is_reported_once) {
+  registered_function const f{"f", {}, false};
+  held_closures held;
+  held_closures::clock::time_point const began{std::chrono::hours(1)};
+  held.add(make_job(f, 1));  // nobody has started it
+  for (std::uint64_t const closure : {2, 3}) {
+    auto const j = make_job(f, closure);
+    j->began = began;
+    j->finished = closure == 3;  // its answer says more
+    held.add(j);
+  }
+  std::vector<std::pair<std::uint64_t, held_closures::clock::duration>> told;
+  auto const tell = [&](job const& j, auto ran) { told.emplace_back(j.closure, ran); };
+  using std::chrono::milliseconds;
+  held.report_started(began + milliseconds(19), tell);
+  EXPECT_TRUE(told.empty());
+  held.report_started(began + milliseconds(20), tell);
+  held.report_started(began + milliseconds(50), tell);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].first, 2u);
+  EXPECT_EQ(told[0].second, milliseconds(20));
+}
+
 struct after_a_break : testing::Test {
   registered_function const f{"f", {}, false};
   held_closures held;

@@ -41,8 +41,10 @@ std::string cluster::idle_beside_work() const {
   auto const holds_state = [&](std::string const& job) {
     return std::find(stateful.begin(), stateful.end(), job) != stateful.end();
   };
+  std::uint64_t sent_ahead = 0;
+  for (auto const& t : core.tasks(0, ~std::size_t{}, {}).items) sent_ahead += t.sent_ahead;
   for (auto const& f : core.functions()) {
-    if (f.queued == 0 || f.workers == 0) continue;
+    if (f.queued <= sent_ahead || f.workers == 0) continue;
     for (auto const& t : core.tasks(0, ~std::size_t{}, {}).items)
       if ((t.state == task_state::connected || t.state == task_state::late) && !t.draining &&
           !t.away && t.starts_at <= now_ && t.running < t.slots && !holds_state(t.job) &&

@@ -161,13 +161,24 @@ class fuzz_player {
   }
 
   worker_results some_results() {
-    worker_results e{some_stream(), {}};
+    worker_results e{some_stream(), {}, {}, {}};
     auto const held = c_.held(e.stream);
+    if (one_in(8)) {
+      auto const id = anything(held, closure_id{byte()});
+      auto const ran = core::duration(byte() * 1'000);
+      e.started.push_back({id, c_.watch().attempt(id), ran});
+    }
+    if (one_in(16)) {
+      auto const id = anything(held, closure_id{byte()});
+      e.returned.push_back({id, c_.watch().attempt(id)});
+      if (one_in(40)) ++e.returned.back().attempt;
+    }
     for (auto n = byte() % 3; n >= 0; --n) {
       auto const id = anything(held, closure_id{byte()});
       auto r = one_in(4) ? c_.bad(e.stream, id, "broken", static_cast<failure_kind>(byte() % 7))
                          : c_.good(e.stream, id, std::string(byte() % 12, 'v'));
       if (one_in(40)) ++r.attempt;
+      if (one_in(3)) r.execution = core::duration(byte() * 500);
       e.results.push_back(std::move(r));
     }
     return e;

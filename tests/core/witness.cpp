@@ -48,15 +48,20 @@ void witness::note(worker_detached const& e) {
 void witness::note(worker_results const& e) {
   auto const it = streams_.find(e.stream);
   if (it == streams_.end()) return;
-  for (auto const& r : e.results) {
+  auto const take = [&](auto const& said) {
     auto const found = std::find_if(it->second.begin(), it->second.end(), [&](assignment const& a) {
-      return same(a, r.closure, r.attempt);
+      return same(a, said.closure, said.attempt);
     });
-    if (found == it->second.end()) {
-      at_fault_ = e.stream;
-      return;
-    }
+    if (found == it->second.end()) return false;
     it->second.erase(found);
+    return true;
+  };
+  for (auto const& r : e.results)
+    if (!take(r)) return static_cast<void>(at_fault_ = e.stream);
+  // Given back, it was no attempt. The core takes the newest first.
+  for (auto r = e.returned.rbegin(); r != e.returned.rend(); ++r) {
+    if (!take(*r)) return static_cast<void>(at_fault_ = e.stream);
+    --attempts_[r->closure];
   }
 }
 
@@ -151,6 +156,13 @@ std::string witness::check_kept(welcome const& w) {
 }
 
 std::string witness::check_stops(effects const& fx) const {
+  for (auto const& r : fx.recalls) {
+    auto const it = before_.find(r.stream);
+    if (it == before_.end() ||
+        std::none_of(it->second.begin(), it->second.end(),
+                     [&](assignment const& a) { return same(a, r.closure, r.attempt); }))
+      return about("recalled what it does not hold: stream", raw(r.stream));
+  }
   for (auto const& s : fx.stop_requests) {
     auto const it = before_.find(s.stream);
     if (it == before_.end()) return about("asked to stop and not attached: stream", raw(s.stream));

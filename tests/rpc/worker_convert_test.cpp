@@ -27,8 +27,9 @@ TEST(worker_convert, takes_values_and_failures) {
   f.set_kind(v1::USER);
   f.set_type("ValueError");
   f.set_message("no");
-  std::vector<core::worker_result> results;
-  ASSERT_EQ(from_wire(m, results), "");
+  core::worker_results taken;
+  ASSERT_EQ(from_wire(m, taken), "");
+  auto const& results = taken.results;
   ASSERT_EQ(results.size(), 2u);
   EXPECT_TRUE(results[0].ok);
   EXPECT_EQ(results[0].value, core::blob("\"v\""));
@@ -42,10 +43,37 @@ TEST(worker_convert, takes_bytes) {
   m.add_encoding(v1::JSON);
   m.add_encoding(v1::BYTES);
   m.mutable_value(1)->clear();  // no bytes are a value too
-  std::vector<core::worker_result> results;
-  ASSERT_EQ(from_wire(m, results), "");
+  core::worker_results taken;
+  ASSERT_EQ(from_wire(m, taken), "");
+  auto const& results = taken.results;
   EXPECT_EQ(results[1].value.encoding(), core::encoding::bytes);
   EXPECT_TRUE(results[1].ok);
+}
+
+TEST(worker_convert, takes_times_of_execution_starts_and_what_is_given_back) {
+  auto m = two_answers();
+  m.add_execution_us(1'500);
+  m.add_execution_us(~std::uint64_t{0});
+  m.add_started_closure(13);
+  m.add_started_attempt(2);
+  m.add_started_for_us(20'000);
+  m.add_returned_closure(14);
+  m.add_returned_attempt(3);
+  core::worker_results taken;
+  ASSERT_EQ(from_wire(m, taken), "");
+  EXPECT_EQ(taken.results[0].execution, std::chrono::microseconds(1'500));
+  EXPECT_EQ(taken.results[1].execution, std::chrono::hours(24 * 366)) << "no measurement is longer";
+  ASSERT_EQ(taken.started.size(), 1u);
+  EXPECT_EQ(taken.started[0].closure, core::closure_id{13});
+  EXPECT_EQ(taken.started[0].ran, std::chrono::milliseconds(20));
+  ASSERT_EQ(taken.returned.size(), 1u);
+  EXPECT_EQ(taken.returned[0].attempt, 3u);
+}
+
+TEST(worker_convert, a_worker_need_not_measure) {
+  core::worker_results taken;
+  ASSERT_EQ(from_wire(two_answers(), taken), "");
+  EXPECT_LT(taken.results[0].execution, core::duration{});
 }
 
 TEST(worker_convert, cuts_long_failure_texts_between_characters) {
@@ -53,8 +81,9 @@ TEST(worker_convert, cuts_long_failure_texts_between_characters) {
   m.mutable_value(0)->clear();
   auto& f = *m.add_failure();
   for (int i = 0; i < 20'000; ++i) f.mutable_message()->append("ä");
-  std::vector<core::worker_result> results;
-  ASSERT_EQ(from_wire(m, results), "");
+  core::worker_results taken;
+  ASSERT_EQ(from_wire(m, taken), "");
+  auto const& results = taken.results;
   auto const& text = results[0].failure.message;
   EXPECT_LE(text.size(), failure_message_bytes_max + 3);
   EXPECT_EQ(text.substr(text.size() - 5), "ä…");
@@ -80,6 +109,11 @@ v1::Failure failure_at(std::uint32_t position, int kind = v1::USER) {
 bad_message const bad_messages[] = {
     {"attempt", [](auto& m) { m.add_attempt(1); }, "attempt: 3 entries for 2 closures"},
     {"value", [](auto& m) { m.mutable_value()->RemoveLast(); }, "value: 1 entries for 2 closures"},
+    {"execution", [](auto& m) { m.add_execution_us(1); }, "execution_us: 1 entries for 2 closures"},
+    {"started", [](auto& m) { m.add_started_closure(1); }, "started_attempt: 0 entries for 1"},
+    {"started_for", [](auto& m) { m.add_started_closure(1), m.add_started_attempt(1); },
+     "started_for_us: 0 entries for 1"},
+    {"returned", [](auto& m) { m.add_returned_attempt(1); }, "returned_attempt: 1 entries for 0"},
     {"encoding", [](auto& m) { m.add_encoding(v1::JSON); }, "encoding: 1 entries for 2 closures"},
     {"encoding_number",
      [](auto& m) { m.add_encoding(v1::JSON), m.add_encoding(static_cast<v1::Encoding>(9)); },
@@ -114,8 +148,8 @@ class bad_message_test : public testing::TestWithParam<bad_message> {};
 TEST_P(bad_message_test, names_the_field) {
   auto m = two_answers();
   GetParam().spoil(m);
-  std::vector<core::worker_result> results;
-  auto const wrong = from_wire(m, results);
+  core::worker_results taken;
+  auto const wrong = from_wire(m, taken);
   EXPECT_EQ(wrong.rfind(GetParam().begins, 0), 0u) << wrong;
 }
 

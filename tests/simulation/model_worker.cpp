@@ -23,7 +23,8 @@ model_worker::model_worker(world& w, faults const& f, int number,
       faults_(f),
       number_(number),
       functions_(std::move(functions)),
-      stream_counter_(stream_counter) {}
+      stream_counter_(stream_counter),
+      tells_times_(number % 3 != 0) {}
 
 void model_worker::start() {
   alive_ = true;
@@ -108,7 +109,7 @@ void model_worker::on_dispatch(std::vector<core::assignment> batch) {
     if (link != link_ || !alive_) return;
     for (auto const& a : batch) {
       check_values(a);
-      holds_.push_back({a, false});
+      holds_.push_back({a, false, {}});
     }
     execute_next();
   });
@@ -123,11 +124,16 @@ void model_worker::execute_next() {
     if (h.executing) continue;
     --room;
     h.executing = true;
+    h.began = world_.now();
     auto const took = world_.dice().chance(80) ? world_.dice().between(10, 2'000)
                                                : world_.dice().between(2'000, 900'000);
     auto const wait = std::max(core::duration{}, paused_until_ - world_.now());
     world_.after(wait + core::duration(took), [this, c = h.what.closure, attempt = h.what.attempt,
                                                life = life_] { finish(c, attempt, life); });
+    if (tells_times_)
+      world_.after(20ms, [this, c = h.what.closure, attempt = h.what.attempt, life = life_] {
+        report_start(c, attempt, life);
+      });
   }
 }
 
@@ -138,11 +144,15 @@ void model_worker::finish(core::closure_id c, std::uint32_t attempt, std::uint64
   });
   if (it == holds_.end()) return;  // stopped meanwhile
   auto const what = it->what;
+  auto const ran = world_.now() - it->began;
   ++executed;
   if (behaviour_of(what.args) == behaviour::kill_worker) return crash(true);
   holds_.erase(it);
   if (what.builds != core::per_worker_id{}) kept_.insert(what.builds);
-  core::worker_result r{what.closure, what.attempt, true, {}, {}};
+  core::worker_result r;
+  r.closure = what.closure;
+  r.attempt = what.attempt;
+  if (tells_times_) r.execution = ran;
   switch (behaviour_of(what.args)) {
     case behaviour::fail:
       r.ok = false;
@@ -200,7 +210,7 @@ void model_worker::flush(std::uint64_t link) {
   if (link != link_) return;
   flushing_ = false;
   if (!alive_ || answers_.empty()) return;
-  core::worker_results batch{stream_, std::exchange(answers_, {})};
+  core::worker_results batch{stream_, std::exchange(answers_, {}), {}, {}};
   if (faults_.on && world_.dice().chance(faults_.duplicate_percent)) {
     world_.note("worker " + std::to_string(number_) + " answers twice");
     send(batch);
@@ -212,6 +222,29 @@ void model_worker::flush(std::uint64_t link) {
     });
 }
 
+void model_worker::report_start(core::closure_id c, std::uint32_t attempt, std::uint64_t life) {
+  if (life != life_ || !alive_ || stream_ == core::stream_id{} || !welcomed_) return;
+  auto const it = std::find_if(holds_.begin(), holds_.end(), [&](held const& h) {
+    return h.what.closure == c && h.what.attempt == attempt;
+  });
+  if (it == holds_.end()) return;  // it has finished
+  send(core::worker_results{stream_, {}, {{c, attempt, world_.now() - it->began}}, {}});
+}
+
+// Its answer, if it has been started meanwhile, comes as ever.
+void model_worker::on_recall(core::recall_request const& r) {
+  world_.after(transit(5'000), [this, link = link_, r] {
+    if (link != link_ || !alive_) return;
+    auto const it = std::find_if(holds_.begin(), holds_.end(), [&](held const& h) {
+      return h.what.closure == r.closure && h.what.attempt == r.attempt;
+    });
+    if (it == holds_.end() || it->executing) return;
+    holds_.erase(it);
+    ++gave_back;
+    send(core::worker_results{stream_, {}, {}, {{r.closure, r.attempt}}});
+  });
+}
+
 void model_worker::on_stop(core::stop_request const& s) {
   world_.after(transit(5'000), [this, link = link_, s] {
     if (link != link_ || !alive_) return;
@@ -219,7 +252,10 @@ void model_worker::on_stop(core::stop_request const& s) {
       return h.what.closure == s.closure && h.what.attempt == s.attempt;
     });
     if (it == holds_.end() || (it->executing && world_.dice().chance(50))) return;
-    core::worker_result r{s.closure, s.attempt, false, {}, {}};
+    core::worker_result r;
+    r.closure = s.closure;
+    r.attempt = s.attempt;
+    r.ok = false;
     r.failure.kind = core::failure_kind::cancelled;
     r.failure.message = "stopped";
     holds_.erase(it);

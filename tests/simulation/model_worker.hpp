@@ -42,17 +42,20 @@ class model_worker {
   void on_welcome(core::welcome const& w);
   void on_dispatch(std::vector<core::assignment> batch);
   void on_stop(core::stop_request const& s);
+  void on_recall(core::recall_request const& r);
   void on_disconnect(bool final);
   void on_drain();
   void on_drop(core::per_worker_id v) { kept_.erase(v); }
 
   std::uint64_t executed = 0;
+  std::uint64_t gave_back = 0;
   std::uint64_t went_on = 0;  // closures that survived a broken connection
 
  private:
   struct held {
     core::assignment what;
     bool executing = false;
+    core::time_point began{};
   };
   void attach();
   void beat(std::uint64_t link);
@@ -64,6 +67,7 @@ class model_worker {
   void answer(core::worker_result r);
   void check_values(core::assignment const& a) const;
   void flush(std::uint64_t link);
+  void report_start(core::closure_id c, std::uint32_t attempt, std::uint64_t life);
   void crash(bool noticed);
   void leave();
   void forget_everything();
@@ -86,6 +90,7 @@ class model_worker {
   bool dead_ = false;
   core::time_point paused_until_{};
   std::uint32_t slots_ = 1;
+  bool const tells_times_;  // when what it runs began, and how long it took
   std::vector<held> holds_;
   std::vector<core::worker_result> answers_;
   std::set<core::per_worker_id> kept_;  // built by this process, or the builder's error

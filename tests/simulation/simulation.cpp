@@ -89,6 +89,8 @@ struct cluster {
             {fx.assignments.begin() + d.first, fx.assignments.begin() + d.first + d.count});
     for (auto const& s : fx.stop_requests)
       if (auto* w = of(s.stream)) w->on_stop(s);
+    for (auto const& r : fx.recalls)
+      if (auto* w = of(r.stream)) w->on_recall(r);
     for (auto const& d : fx.drop_requests)
       if (auto* w = of(d.stream)) w->on_drop(d.value);
     for (auto const& d : fx.drain_requests)

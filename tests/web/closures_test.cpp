@@ -43,6 +43,22 @@ TEST_F(closures, one_tells_its_state_and_attempts) {
   EXPECT_NE(text_at(queued, "/attempts/0/outcome").find("cable cut"), std::string::npos);
 }
 
+// Once it answers quickly, a worker is sent more than it has slots.
+TEST_F(closures, one_that_was_sent_ahead_is_queued_and_tells_where) {
+  auto& w = add_worker(worker::habit::hold, 3, 1);
+  json::value last;
+  ASSERT_TRUE(eventually([&] {
+    auto const job = text_at(submit(2), "/id");
+    last = get_json("/api/v1/jobs/" + job + "/closures").at("closures").at(1);
+    if (last.as_object().contains("sent_to")) return true;
+    while (w.held() > 0) w.finish_all();
+    return false;
+  }));
+  EXPECT_EQ(text_at(last, "/state"), "QUEUED");
+  EXPECT_EQ(text_at(last, "/sent_to"), "worker:3");
+  EXPECT_TRUE(last.at("attempts").as_array().empty());
+}
+
 TEST_F(closures, explain_says_why_one_waits) {
   auto const v = submit(1);
   auto const e = get_json("/api/v1/closures/" + text_at(v, "/closures/0/id") + "/explain");

@@ -92,6 +92,7 @@ class worker final : public server::worker_sink {
   void on_welcome(core::welcome const&) override {}
   void on_dispatch(std::span<core::assignment const> batch) override;
   void on_stop(core::stop_request const&) override {}
+  void on_recall(core::recall_request const&) override {}
   void on_drop(core::per_worker_id) override {}
   void on_drain() override {}
   void on_disconnect(muster::status const&, bool) override { attached_ = false; }

@@ -118,6 +118,7 @@ std::string closure() {
                  {"function", text()},
                  {"state", closure_state()},
                  {"cancel_requested", boolean()},
+                 {"sent_to", text(), optional},
                  {"remote_value", id("rv_")},
                  {"value_status", value_state()},
                  {"value_bytes", count(), optional},

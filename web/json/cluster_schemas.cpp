@@ -29,6 +29,7 @@ std::string worker() {
                  {"slots", count()},
                  {"credits", count()},
                  {"running", count()},
+                 {"sent_ahead", count()},
                  {"finished", count()},
                  {"failed", count()},
                  {"restarts", count()},

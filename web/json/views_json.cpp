@@ -140,6 +140,7 @@ void write(json_out& out, core::closure_view const& c, server::closure_progress 
   out.key("function").string(c.function);
   out.key("state").string(core::name(c.state));
   out.key("cancel_requested").boolean(c.cancel_requested);
+  if (!c.sent_to.empty()) out.key("sent_to").string(c.sent_to);
   out.key("remote_value").string(server::value_text(c.id));
   out.key("value_status").string(core::name(c.value));
   if (c.state == core::closure_state::succeeded) out.key("value_bytes").number(c.value_bytes);
@@ -180,6 +181,7 @@ void write(json_out& out, core::task_view const& t, core::time_point now) {
   out.key("slots").number(t.slots);
   out.key("credits").number(t.credits);
   out.key("running").number(t.running);
+  out.key("sent_ahead").number(t.sent_ahead);
   out.key("finished").number(t.finished);
   out.key("failed").number(t.failed);
   out.key("restarts").number(t.restarts);

@@ -7,7 +7,7 @@ namespace {
 
 void write_times(metric_text& m, core::closure_metrics const& c) {
   m.histogram("muster_closure_queue_wait_seconds",
-              "From being ready to run to being sent to a worker, for each attempt.", c.queue_wait);
+              "From being ready to run to being started, for each attempt.", c.queue_wait);
   m.histogram("muster_closure_execution_seconds",
               "From being sent to a worker to its answer, for each attempt.", c.execution);
   m.histogram("muster_closure_total_seconds", "From being scheduled to the end, however it ended.",
@@ -39,8 +39,10 @@ void write_tasks(metric_text& m, measured_closures const& c) {
        [](auto const& t) { return t.finished; });
   each("muster_task_failed_total", "counter", "Of those, the ones that failed.",
        [](auto const& t) { return t.failed; });
-  each("muster_task_running", "gauge", "Closures that a task holds.",
+  each("muster_task_running", "gauge", "Closures that the slots of a task work on.",
        [](auto const& t) { return t.running; });
+  each("muster_task_sent_ahead", "gauge", "Closures that a task holds beyond those; queued.",
+       [](auto const& t) { return t.sent_ahead; });
   m.gauge("muster_tasks_unmeasured", "Tasks beyond those that have lines of their own.",
           c.tasks_more);
 }
@@ -65,6 +67,8 @@ void write_closure_metrics(metric_text& m, measured_closures const& c) {
   m.counter("muster_worker_failures_total",
             "Workers that were lost; what they held went back to the queue.",
             c.metrics.worker_failures);
+  m.counter("muster_closures_recalled_total",
+            "Closures sent ahead to one worker and given back for another.", c.metrics.recalled);
   m.counter("muster_closure_stop_requests_total",
             "Running closures that their workers were asked to stop.", c.metrics.stop_requests);
   auto full = c.metrics.full;

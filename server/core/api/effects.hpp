@@ -55,6 +55,15 @@ struct stop_request {
   bool operator==(stop_request const&) const = default;
 };
 
+/// Ask the worker to give this closure back unless it has started it. No answer but that.
+struct recall_request {
+  stream_id stream{};
+  closure_id closure{};
+  std::uint32_t attempt = 0;
+
+  bool operator==(recall_request const&) const = default;
+};
+
 /// The worker may forget its component.
 struct drop_request {
   stream_id stream{};
@@ -188,6 +197,7 @@ struct effects {
   std::vector<dispatch> dispatches;
   std::vector<assignment> assignments;
   std::vector<stop_request> stop_requests;
+  std::vector<recall_request> recalls;
   std::vector<drop_request> drop_requests;
   std::vector<drain_request> drain_requests;
   std::vector<disconnect> disconnects;

@@ -56,6 +56,7 @@ struct closure_metrics {
   histogram recovery;    // a task was lost → it attached again
   std::uint64_t worker_failures = 0;  // workers that were lost; good-byes are not among them
   std::uint64_t stop_requests = 0;    // closures that workers were asked to stop
+  std::uint64_t recalled = 0;         // sent ahead to one worker, given back for another
   std::uint64_t values_written = 0;   // to the disk
   std::uint64_t values_read = 0;      // back from there
   std::array<std::uint64_t, release_reasons> values_dropped{};  // by reason; with their jobs or not
@@ -65,6 +66,7 @@ struct closure_metrics {
   template <class Archive>
   void walk(Archive& a) {
     a(queue_wait, execution, total, value_wait, recovery, worker_failures, stop_requests);
+    a(recalled);
     a(values_written, values_read, full, full_since);
     for (auto& n : values_dropped) a(n);
   }

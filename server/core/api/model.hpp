@@ -130,14 +130,25 @@ struct worker_result {
   closure_id closure{};
   std::uint32_t attempt = 0;
   bool ok = true;
-  blob value;             // ok
-  core::failure failure;  // !ok
+  blob value;              // ok
+  core::failure failure;   // !ok
+  duration execution{-1};  // as the worker measured it; less than 0: it did not
 };
 
-/// Results of one message. The vector is consumed (its blobs are moved from).
+/// A slot has worked on it for so long.
+struct started_closure {
+  closure_id closure{};
+  std::uint32_t attempt = 0;
+  duration ran{};
+};
+
+/// One message: what has started, what has ended, what is given back without having been started,
+/// oldest first. Consumed (the blobs are moved from).
 struct worker_results {
   stream_id stream{};
   std::vector<worker_result> results;
+  std::vector<started_closure> started{};
+  std::vector<held_closure> returned{};
 };
 
 /// Any other message: a sign of life.

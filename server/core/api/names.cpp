@@ -150,6 +150,7 @@ void effects::clear() {
   dispatches.clear();
   assignments.clear();
   stop_requests.clear();
+  recalls.clear();
   drop_requests.clear();
   drain_requests.clear();
   disconnects.clear();

@@ -14,6 +14,7 @@ namespace muster::core {
 
 struct closure_counts {
   std::uint64_t blocked = 0, queued = 0, running = 0, succeeded = 0, failed = 0, cancelled = 0;
+  std::uint64_t sent = 0;  // ahead to a worker; among the queued
 
   std::uint64_t total() const {
     return blocked + queued + running + succeeded + failed + cancelled;
@@ -64,6 +65,7 @@ struct closure_view {
   std::string function;
   closure_state state{};
   value_state value{};
+  std::string sent_to;  // queued, and sent ahead to this task: "worker:3"
   bool cancel_requested = false;
   closure_options options;
   std::uint32_t retries = 0;  // user errors that were tried again
@@ -105,7 +107,8 @@ struct task_view {
   std::uint32_t pid = 0;
   std::uint32_t slots = 0;
   std::uint32_t credits = 0;
-  std::uint32_t running = 0;  // sent and not answered
+  std::uint32_t running = 0;     // its slots work on them
+  std::uint32_t sent_ahead = 0;  // it holds them as well; they are queued
   std::uint64_t finished = 0;
   std::uint64_t failed = 0;
   std::uint64_t restarts = 0;    // incarnations seen before this one

@@ -32,6 +32,7 @@ void closure_book::count(closure_record const& r, Change change) {
   bool const blocked = r.state == closure_state::blocked;
   change(blocked ? t.counts.blocked : counter(t.counts, r.state));
   change(blocked ? counts_.blocked : counter(counts_, r.state));
+  if (r.sent()) change(t.counts.sent), change(counts_.sent);
   auto& f = functions[r.function];
   change(r.deferred() ? f.waiting : counter(f, r.state));
 }
@@ -44,13 +45,36 @@ void closure_book::enter(closure_record const& r) {
   count(r, [](std::uint64_t& n) { ++n; });
 }
 
-void closure_book::back(slot c, bool retry) {
+void closure_book::start(slot c, time_point at) {
   auto& r = records_[c];
-  auto& t = tallies_[r.owner];
-  check(r.state == closure_state::running, "what comes back has run");
+  check(r.sent(), "what starts was sent");
+  leave(r);
+  r.state = closure_state::running;
+  r.started = at;
+  enter(r);
+}
+
+void closure_book::stop(slot c) {
+  auto& r = records_[c];
   leave(r);
   r.state = closure_state::queued;
   enter(r);
+}
+
+void closure_book::back(slot c, back_for why) {
+  auto& r = records_[c];
+  auto& t = tallies_[r.owner];
+  check(r.worker != worker_number{}, "what comes back was sent");
+  leave(r);
+  r.state = closure_state::queued;
+  r.worker = {};
+  r.reported = r.recalled = false;
+  enter(r);
+  if (why == back_for::recall) {
+    --r.attempt;  // it was none
+    return;
+  }
+  bool const retry = why == back_for::retry;
   ++(retry ? t.retried : t.put_back);
   ++(retry ? retried_ : put_back_);
 }
@@ -98,16 +122,20 @@ std::string closure_book::invalid() const {
       counted->blocked += r.state == closure_state::blocked;
       counted->queued += r.state == closure_state::queued;
       counted->running += r.state == closure_state::running;
+      counted->sent += r.sent();
     }
     if ((r.delayed || r.ganged) && r.state != closure_state::queued)
       wrong = "a closure that waits for its time or its gang is not queued";
     if (r.state == closure_state::blocked && (!r.details || r.details->inputs_missing == 0))
       wrong = text(records_.id_of(c)) + " is blocked and misses no input";
-    if ((r.state == closure_state::running) != (r.worker != worker_number{}))
-      wrong = "a running closure has no worker, or one that does not run has one";
+    if (r.state == closure_state::running ? r.worker == worker_number{}
+                                          : r.worker != worker_number{} && !r.sent())
+      wrong = "a running closure has no worker, or one that neither runs nor was sent has one";
+    if (r.sent() && r.deferred()) wrong = "a closure was sent before its time";
   });
   auto const differ = [](closure_counts const& l, closure_counts const& r) {
-    return l.blocked != r.blocked || l.queued != r.queued || l.running != r.running;
+    return l.blocked != r.blocked || l.queued != r.queued || l.running != r.running ||
+           l.sent != r.sent;
   };
   if (alive != records_.size()) wrong = "closures are counted wrongly";
   if (differ(live, counts_)) wrong = "unfinished closures are counted wrongly";

@@ -1,11 +1,14 @@
 // The states of closures and what is counted of them: in all, by session and by function. A state
 // changes only here, so counts cannot drift from states.
 //
-//   create ──► QUEUED ──start──► RUNNING ──finish──► SUCCEEDED | FAILED | CANCELLED
-//               ▲ │ ▲               │
-//               │ │ └───back────────┘
+//   create ──► QUEUED ──send──► sent ahead ──start──► RUNNING ──finish──► SUCCEEDED | FAILED | …
+//               ▲ │ ▲            │      ▲               │ │
+//               │ │ └───back─────┴──────┼──────back─────┘ │
+//               │ │                     └─────stop────────┘
 //      unblock  │ ▼ block, defer (waits for an input, a time or its gang)
 //               └─ ○
+//
+// Sent ahead is a kind of QUEUED: a worker has it, none of its slots works on it.
 //
 // It knows sessions by number and neither queues nor workers: what follows from a change is for the
 // caller. Owned by the coordinator; engine thread only. Limits: config::closures_max and
@@ -30,13 +33,17 @@ class closure_book {
     bool keeps_order = false;
     std::vector<slot> closures;  // by order; of one that keeps it
 
-    std::uint64_t waiting() const { return counts.queued + counts.blocked; }
-    std::uint64_t unfinished() const { return waiting() + counts.running; }
+    /// With no worker.
+    std::uint64_t waiting() const { return counts.queued - counts.sent + counts.blocked; }
+    std::uint64_t held() const { return counts.running + counts.sent; }
+    std::uint64_t unfinished() const { return waiting() + held(); }
   };
   /// What became of a closure that has ended.
   struct ended {
-    bool was_running = false;
+    bool was_held = false;  // by a worker
   };
+  /// Why a closure comes back from a worker: told apart in what is counted.
+  enum class back_for : std::uint8_t { loss, retry, recall };
 
   closure_book(closure_table& records, config const& c) : functions(c), records_(records) {}
 
@@ -46,9 +53,14 @@ class closure_book {
 
   /// A new one, QUEUED. The spec's arguments are consumed.
   slot create(session_number n, closure_spec& spec, std::uint32_t lane, time_point now);
-  void start(slot c, worker_number w, time_point now);
-  /// From RUNNING. `retry`: for an error of its own rather than its worker's.
-  void back(slot c, bool retry);
+  /// To a worker. `runs`: a slot of it works on it at once.
+  void send(slot c, worker_number w, bool runs, time_point now);
+  /// Sent ahead: a slot works on it, since then.
+  void start(slot c, time_point at);
+  /// RUNNING: none does, since it was sent.
+  void stop(slot c);
+  /// Its worker does not have it any more.
+  void back(slot c, back_for why);
   /// QUEUED: waits for an input.
   void block(slot c);
   void unblock(slot c);
@@ -107,30 +119,35 @@ class closure_book {
   return c;
 }
 
-[[gnu::always_inline]] inline void closure_book::start(slot c, worker_number w, time_point now) {
+[[gnu::always_inline]] inline void closure_book::send(slot c, worker_number w, bool runs,
+                                                      time_point now) {
   auto& r = records_[c];
-  check(r.state == closure_state::queued && !r.deferred(), "only a queued closure is dispatched");
-  auto& t = tallies_[r.owner];
-  auto& f = functions[r.function];
-  --t.counts.queued, --counts_.queued, --f.queued;
-  r.state = closure_state::running;
+  check(r.state == closure_state::queued && !r.deferred() && !r.sent(),
+        "only a queued closure is dispatched");
   r.worker = w;
   r.started = now;
   ++r.attempt;
+  auto& t = tallies_[r.owner];
+  if (!runs) return static_cast<void>((++t.counts.sent, ++counts_.sent));
+  auto& f = functions[r.function];
+  --t.counts.queued, --counts_.queued, --f.queued;
+  r.state = closure_state::running;
   ++t.counts.running, ++counts_.running, ++f.running;
 }
 
 [[gnu::always_inline]] inline closure_book::ended closure_book::finish(slot c, closure_state as,
                                                                        time_point now) {
   auto& r = records_[c];
-  ended const was{r.state == closure_state::running};
+  ended const was{r.worker != worker_number{}};
   auto& t = tallies_[r.owner];
   auto& f = functions[r.function];
-  if (was.was_running)
+  if (r.state == closure_state::running)
     --t.counts.running, --counts_.running, --f.running;
+  else if (was.was_held)
+    --t.counts.sent, --counts_.sent, --t.counts.queued, --counts_.queued, --f.queued;
   else
     leave(r);
-  r.delayed = r.ganged = false;
+  r.delayed = r.ganged = r.reported = r.recalled = false;
   r.worker = {};
   r.state = as;
   r.finished = now;

@@ -31,14 +31,14 @@ void closure_life::finish(slot c, closure_state as) {
   auto& s = sessions_.of(r.owner);
   auto const stream = r.worker == worker_number{} ? stream_id{} : roster_.of(r.worker).stream;
   unlink(c);
-  bool const was_running = book_.finish(c, as, step_.now).was_running;
-  if (was_running) watchdog_.progress();
+  bool const was_held = book_.finish(c, as, step_.now).was_held;
+  if (was_held) watchdog_.progress();
   step_.metrics.total.add(step_.now - r.created);
   if ((s.is_job() || s.holding()) && values_.may_be_lost(r))
     values_.keep_arguments(c);
   else
     r.args = {};
-  if (s.full && !was_running) flow_.relieve(s);
+  if (s.full && !was_held) flow_.relieve(s);
 
   if (r.awaited)
     for (auto const call : step_.waiters.of(closures_.id_of(c))) {

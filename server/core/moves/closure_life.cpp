@@ -10,16 +10,22 @@
 
 namespace muster::core {
 
+namespace {
+// When it could be sent last.
+time_point ready_at(closure_record const& r) {
+  return r.details && r.details->ready_at != time_point{} ? r.details->ready_at : r.created;
+}
+}  // namespace
+
 void closure_life::assign(seat& w, slot c) {
   auto& r = closures_[c];
-  bool const again = r.details && r.details->ready_at != time_point{};
-  step_.metrics.queue_wait.add(step_.now - (again ? r.details->ready_at : r.created));
-  book_.start(c, w.number, step_.now);
+  bool const runs = scheduler_.hold(w, c);
+  book_.send(c, w.number, runs, step_.now);
+  if (runs) step_.metrics.queue_wait.add(step_.now - ready_at(r));
   if (w.by_name_only) stateful_.use(r.owner, {w.job, w.index});
   places_.release(r.place);
   r.place = roster_.of(w.number).place;
   places_.hold(r.place);
-  scheduler_.hold(w, c);
   if (auto& s = sessions_.of(r.owner); s.full) flow_.relieve(s);
   auto& a = step_.fx.assignments.emplace_back();
   a.closure = closures_.id_of(c);
@@ -31,6 +37,27 @@ void closure_life::assign(seat& w, slot c) {
     if (r.details->inputs || !r.details->extras->per_worker.empty()) a.extras = r.details->extras;
   }
   scheduler_.reserve(w, c);
+}
+
+void closure_life::start(seat& w, slot c, time_point at, bool reported) {
+  scheduler_.start(w, c, reported);
+  auto const since = began(c, at);
+  book_.start(c, since);
+}
+
+time_point closure_life::began(slot c, time_point at) {
+  auto& r = closures_[c];
+  r.started = std::max(at, ready_at(r));
+  step_.metrics.queue_wait.add(r.started - ready_at(r));
+  return r.started;
+}
+
+void closure_life::stop(slot c) {
+  book_.stop(c);
+}
+
+void closure_life::start_waiting(seat& w) {
+  while (w.running.size < w.slots && w.ahead.size > 0) start(w, w.ahead.front, step_.now, false);
 }
 
 void closure_life::remember_attempt(slot c, std::string outcome) {
@@ -54,7 +81,8 @@ void closure_life::put_back_closure(worker& w, slot c, bool suspect, loss const&
   auto& s = sessions_.of(r.owner);
   bool const lost = l.reason == loss_reason::worker_lost;
   if (s.delivery() == delivery::build) return lose_build(w, c, suspect, text_of(l));
-  remember_attempt(c, text_of(l));
+  bool const recalled = l.reason == loss_reason::recalled;
+  if (!recalled) remember_attempt(c, text_of(l));
   if (suspect && r.worker_failures < worker_failures_max) ++r.worker_failures;
 
   if (r.timed_out) return expire(c);
@@ -72,10 +100,9 @@ void closure_life::put_back_closure(worker& w, slot c, bool suspect, loss const&
                  "", w.task->name(), r.attempt});
   }
   scheduler_.let_go(scheduler_.of(w.number), c);
-  r.worker = {};
-  book_.back(c, false);
+  book_.back(c, recalled ? closure_book::back_for::recall : closure_book::back_for::loss);
   if (pause == duration{}) {
-    r.details->ready_at = step_.now;
+    if (!recalled) r.details->ready_at = step_.now;
     check_later(c);
     return scheduler_.push_front(c);
   }
@@ -147,8 +174,8 @@ void closure_life::ask_to_stop(slot c) {
   step_.fx.stop_requests.push_back({w.stream, closures_.id_of(c), r.attempt});
 }
 
-// Queued closures end at once; running ones are asked and answer in their own time, so when the
-// session has drained nothing of it executes any more.
+// Queued closures end at once; those that workers hold are asked and answer in their own time, so
+// when the session has drained nothing of it executes any more.
 void closure_life::stop_session(session& s, std::string_view why, core::failure const* with) {
   auto const end = [&](slot c) { with ? fail(c, closure_state::failed, *with) : cancel(c, why); };
   s.stopping = true;
@@ -156,10 +183,11 @@ void closure_life::stop_session(session& s, std::string_view why, core::failure 
   for (auto const& l : q.lanes)
     while (l.queue.size > 0) end(l.queue.front);
   while (q.deferred.size > 0) end(q.deferred.front);
-  if (flow_.of(s).counts.running > 0)
+  if (flow_.of(s).held() > 0)
     for (auto const& [stream, w] : scheduler_.seats())
-      for (slot c = w->holds.front; c != no_slot; c = closures_[c].next)
-        if (closures_[c].owner == s.number) ask_to_stop(c);
+      for (auto const* held : {&w->running, &w->ahead})
+        for (slot c = held->front; c != no_slot; c = closures_[c].next)
+          if (closures_[c].owner == s.number) ask_to_stop(c);
   std::sort(step_.fx.stop_requests.begin(), step_.fx.stop_requests.end(),
             [](auto const& a, auto const& b) { return raw(a.stream) < raw(b.stream); });
   flow_.settle_later(s);

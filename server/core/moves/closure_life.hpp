@@ -2,9 +2,9 @@
 // way to an end goes through `finish`, whose comment says in which order facts are carried on; what
 // could nest (dependents, gangs, queues without a worker) is noted in the step and told at its end.
 //
-//   queued ──assign──► running ──succeed | fail | cancel──► ended
-//     ▲  ▲                │
-//     │  └──put_back──────┘        (at the head; after a pause: enqueue)
+//   queued ──assign──► sent ahead ──start──► running ──succeed | fail | cancel──► ended
+//     ▲  ▲                │                     │
+//     │  └──put_back──────┴─────────────────────┘   (at the head; after a pause: enqueue)
 //   enqueue ◄── blocked, delayed or in a gang
 //
 // Owned by the coordinator, used within a step; engine thread only.
@@ -51,6 +51,15 @@ class closure_life {
         keeping_(keeping) {}
 
   void assign(seat& w, slot c);
+  /// A slot of its worker works on it, since then.
+  void start(seat& w, slot c, time_point at, bool reported);
+  /// Sent ahead, and answered before anybody knew that it ran: only the times are noted. Since
+  /// when.
+  time_point began(slot c, time_point at);
+  /// None does: another runs there.
+  void stop(slot c);
+  /// Slots of the worker may have become free for what it was sent ahead.
+  void start_waiting(seat& w);
   void remember_attempt(slot c, std::string outcome);
   /// `suspect`: the closure may be why. `pause`: before it is queued again.
   void put_back_closure(worker& w, slot c, bool suspect, loss const& l, duration pause = {});

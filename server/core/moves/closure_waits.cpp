@@ -139,8 +139,7 @@ bool closure_life::retry(worker& w, slot c, core::failure const& f) {
   ++d->retries;
   remember_attempt(c, "failed: " + f.message);
   scheduler_.let_go(scheduler_.of(w.number), c);
-  r.worker = {};
-  book_.back(c, true);
+  book_.back(c, closure_book::back_for::retry);
   d->start_at = step_.now + pause_before(o, d->retries, raw(closures_.id_of(c)));
   enqueue(c);
   return true;
@@ -150,7 +149,7 @@ void closure_life::deadline_passed(slot c) {
   auto& r = closures_[c];
   r.details->deadline = never;  // it has rung
   r.timed_out = true;
-  if (r.state == closure_state::running) return ask_to_stop(c);
+  if (r.worker != worker_number{}) return ask_to_stop(c);
   expire(c);
 }
 

@@ -106,6 +106,14 @@ std::string explainer::explain(slot c, time_point now) const {
                           r.details->lost.back().outcome + "."
                     : (r.details->lost.empty() ? ": it was scheduled with a delay."
                                                : " after " + r.details->lost.back().outcome + "."));
+      if (r.sent()) {
+        auto const& at = scheduler_.of(r.worker);
+        return "QUEUED for " + ago(now - r.created) + ": sent ahead to " + places_[r.place].worker +
+               " " + ago(now - r.started) + " ago, whose " + plural(at.slots, "slot") + " " +
+               (at.slots == 1 ? "is" : "are") +
+               " busy; it goes to another worker that can run it once one is idle" +
+               (r.recalled ? ", and was asked for already." : ".") + moved;
+      }
       if (r.ganged)
         return "QUEUED for " + ago(now - r.created) + ": " +
                why_gang_waits(*scheduler_.gangs.find(r.details->gang)) + "." + moved;

@@ -26,6 +26,15 @@ void hand_out::dispatch() {
       step_.fx.dispatches.push_back({w->stream, first, count});
     }
   }
+  if (book_.counts().sent == 0 || scheduler_.idle_noted() || !scheduler_.any_idle()) return;
+  scheduler_.note_idle(step_.now);
+  step_.alarms.set(step_.now + idle_for, alarm_kind::recall, 0);
+}
+
+void hand_out::recall() {
+  for (slot const c : scheduler_.recall())
+    step_.fx.recalls.push_back(
+        {roster_.of(closures_[c].worker).stream, closures_.id_of(c), closures_[c].attempt});
 }
 
 // The oldest of each worker come first in what it holds.
@@ -33,7 +42,7 @@ std::vector<stalled_closure> hand_out::oldest_running() const {
   constexpr std::size_t shown = 5;
   std::vector<slot> oldest;
   for (auto const& [stream, w] : scheduler_.seats()) {
-    slot c = w->holds.front;
+    slot c = w->running.front;
     for (std::size_t i = 0; i < shown && c != no_slot; ++i, c = closures_[c].next)
       oldest.push_back(c);
   }

@@ -35,6 +35,9 @@ class hand_out {
         building_(building) {}
 
   void dispatch();
+  /// Workers with an idle slot have waited for long enough: what was sent ahead to others and they
+  /// can run is asked back.
+  void recall();
   std::vector<stalled_closure> oldest_running() const;
   void report_stall();
 
@@ -52,6 +55,8 @@ class hand_out {
   closure_life& life_;
   build_orders& building_;
   std::vector<slot> run_;  // scratch
+
+  static constexpr duration idle_for = std::chrono::milliseconds(50);  // before a recall
 };
 
 }  // namespace muster::core

@@ -27,13 +27,14 @@ void session_requests::park_join(session& s, join_session const& e) {
 void session_requests::cancel_one(cancel_closure const& e) {
   slot const c = closures_.find(e.closure);
   if (c == no_slot) return step_.answer(e.call, texts_.unknown_value(e.closure));
+  if (closures_[c].worker != worker_number{}) {
+    life_.ask_to_stop(c);
+    return step_.answer(e.call, {});
+  }
   switch (closures_[c].state) {
     case closure_state::blocked:
     case closure_state::queued:
       life_.cancel(c, "cancelled");
-      break;
-    case closure_state::running:
-      life_.ask_to_stop(c);
       break;
     default:
       break;  // ended already; cancelling it again is no error

@@ -28,6 +28,7 @@ enum class alarm_kind : std::uint8_t {
   worker_start,      ///< a worker's staggered start
   gang,              ///< a gang has waited long enough
   state_lost,        ///< a task that holds state has been away for too long
+  recall,            ///< workers with idle slots have waited long enough; id 0
   value_age,         ///< a finished job, or the oldest value a session holds, is too old
 };
 
@@ -48,6 +49,7 @@ enum class loss_reason : std::uint8_t {
   stale_handle,  ///< its worker does not know the function
   dependency,    ///< something that it relies on is gone for a while
   timeout,       ///< it reported a time-out that is borne
+  recalled,      ///< it was only sent ahead, and given back: nobody's loss
 };
 
 struct loss {

@@ -73,31 +73,82 @@ void worker_answers::results(worker_results& e) {
   auto* w = roster_.find(e.stream);
   if (!w || w->away) return;  // disconnected a moment ago; its work is elsewhere by now
   roster_.tasks.seen(step_.now, *w->task);
-  time_point last_started{};
-  for (auto& r : e.results) {
-    if (slot const c = closures_.find(r.closure); c != no_slot) last_started = closures_[c].started;
-    if (auto const wrong = apply_result(*w, r); !wrong.empty())
-      return workers_.disconnect(*w, {code::invalid_argument, wrong}, false, task_state::error);
-  }
+  auto const refuse = [&](std::string wrong) {
+    workers_.disconnect(*w, {code::invalid_argument, std::move(wrong)}, false, task_state::error);
+  };
+  for (auto const& s : e.started) apply_started(*w, s);
   auto& at = scheduler_.of((*w).number);
+  duration wait{};
+  for (auto& r : e.results) {
+    wait = wait_told_by(at, r);
+    if (auto wrong = apply_result(*w, r); !wrong.empty()) return refuse(std::move(wrong));
+  }
+  // To the head of the queue, the oldest last.
+  for (auto it = e.returned.rbegin(); it != e.returned.rend(); ++it)
+    if (auto wrong = apply_returned(*w, *it); !wrong.empty()) return refuse(std::move(wrong));
+  life_.start_waiting(at);
   if (!e.results.empty()) {
-    auto const took = step_.now - last_started;
-    if (took < step_.config.window_grow_below) at.grow();
-    if (took > step_.config.window_shrink_above) at.shrink();
+    if (wait < step_.config.window_grow_below) at.grow();
+    if (wait > step_.config.window_shrink_above) at.shrink();
   }
   scheduler_.update(at);
 }
 
+// Of one that nobody saw starting, it is how long it was there itself.
+duration worker_answers::wait_told_by(seat const& at, worker_result const& r) const {
+  slot const c = closures_.find(r.closure);
+  if (c == no_slot) return {};
+  bool const measured = r.execution >= duration{};
+  auto const took = measured ? r.execution : step_.now - closures_[c].started;
+  return !measured && closures_[c].sent() ? took : took * at.window / at.slots;
+}
+
+std::string worker_answers::unheld(worker const& w, char const* said, closure_id id,
+                                   std::uint32_t attempt) const {
+  slot const c = closures_.find(id);
+  if (c == no_slot || closures_[c].worker != w.number)
+    return w.task->name() + said + text(id) + ", which it does not hold";
+  if (auto const holds = closures_[c].attempt; holds != attempt)
+    return w.task->name() + said + "attempt " + std::to_string(attempt) + " of " + text(id) +
+           ", it holds attempt " + std::to_string(holds);
+  return {};
+}
+
+// What it does not hold any more it may have reported before it knew.
+void worker_answers::apply_started(worker& w, started_closure const& e) {
+  if (!unheld(w, "", e.closure, e.attempt).empty()) return;
+  slot const c = closures_.find(e.closure);
+  auto& r = closures_[c];
+  auto const since = std::max(r.created, step_.now - e.ran);
+  auto& at = scheduler_.of(w.number);
+  if (r.sent()) {
+    life_.start(at, c, since, true);
+    slot const other = at.running.size > at.slots ? scheduler_.stop_one_unreported(at) : no_slot;
+    if (other != no_slot) life_.stop(other);
+  } else {
+    r.started = since;
+  }
+  r.reported = true;
+}
+
+std::string worker_answers::apply_returned(worker& w, held_closure const& e) {
+  if (auto wrong = unheld(w, " gave back ", e.closure, e.attempt); !wrong.empty()) return wrong;
+  ++step_.metrics.recalled;
+  life_.put_back_closure(w, closures_.find(e.closure), false,
+                         {loss_reason::recalled, "it was given back before it started"});
+  return {};
+}
+
 /// Empty when the result was taken, else what is wrong with it.
 std::string worker_answers::apply_result(worker& w, worker_result& r) {
+  if (auto wrong = unheld(w, " answered ", r.closure, r.attempt); !wrong.empty()) return wrong;
   slot const c = closures_.find(r.closure);
-  if (c == no_slot || closures_[c].worker != w.number)
-    return w.task->name() + " answered " + text(r.closure) + ", which it does not hold";
   auto& record = closures_[c];
-  if (record.attempt != r.attempt)
-    return w.task->name() + " answered attempt " + std::to_string(r.attempt) + " of " +
-           text(r.closure) + ", it holds attempt " + std::to_string(record.attempt);
   ++w.task->finished;
+  if (record.sent())
+    life_.began(c, step_.now - std::max(r.execution, duration{}));
+  else if (r.execution >= duration{})
+    record.started = std::max(record.created, step_.now - r.execution);
   step_.metrics.execution.add(step_.now - record.started);
   if (record.timed_out) {
     life_.expire(c);

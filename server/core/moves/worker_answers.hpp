@@ -1,4 +1,4 @@
-// What workers answer: values, errors, and failures that are borne for a while.
+// What workers answer: what runs, values, errors, and failures that are borne for a while.
 //
 // Owned by the coordinator, used within a step; engine thread only.
 #pragma once
@@ -41,6 +41,12 @@ class worker_answers {
   /// Whether a reported time-out was put back.
   bool bear_timeout(worker& w, slot c, failure const& f);
   std::string apply_result(worker& w, worker_result& r);
+  void apply_started(worker& w, started_closure const& e);
+  std::string apply_returned(worker& w, held_closure const& e);
+  /// Empty when the worker holds this attempt, else what is wrong with its saying so.
+  std::string unheld(worker const& w, char const* said, closure_id id, std::uint32_t attempt) const;
+  /// How long the newest of what its worker may be sent waits, by what this answer has taken.
+  duration wait_told_by(seat const& at, worker_result const& r) const;
 
   step_frame& step_;
   closure_table& closures_;

@@ -1,9 +1,8 @@
-// A worker whose connection broke without a good-bye is away: shown LATE, sent nothing, and what it
-// may be executing stays RUNNING. What was only sent ahead, beyond its oldest `slots`, cannot have
-// been executing and goes back at once. A closure waits for a quarter of the time it has run, at
-// most reconnect_grace: whether the worker lives cannot be known, so what is staked on it stays
-// small beside the work that is saved. `holds` is in the order of dispatch, so the newest stops
-// waiting first.
+// A worker whose connection broke without a good-bye is away: shown LATE, sent nothing, and what
+// its slots work on stays RUNNING. What was only sent ahead goes back at once. A closure waits for
+// a quarter of the time it has run, at most reconnect_grace: whether the worker lives cannot be
+// known, so what is staked on it stays small beside the work that is saved. `running` is in the
+// order of dispatch, so the newest stops waiting first.
 #include <algorithm>
 #include <map>
 #include <unordered_map>
@@ -29,19 +28,19 @@ void worker_events::on_connection_lost(worker& w, std::string why) {
   state_gone(t, why, false);
   count(w);
   scheduler_.update(at);
-  while (at.holds.size > at.slots)
-    life_.put_back_closure(w, at.holds.back, false,
+  while (at.ahead.size > 0)
+    life_.put_back_closure(w, at.ahead.back, false,
                            {loss_reason::not_there, "the connection to its worker broke: " + why});
   t.error = std::move(why);
   roster_.tasks.away(step_.now, t);
   step_.fx.remarks.push_back({remark_kind::worker_away, t.name(),
-                              t.error + "; " + std::to_string(at.holds.size) +
+                              t.error + "; " + std::to_string(at.running.size) +
                                   " closures that it may be running wait for it"});
   stop_waiting(w);
 }
 
 void worker_events::stop_waiting(worker& w) {
-  auto& holds = scheduler_.of(w.number).holds;
+  auto& holds = scheduler_.of(w.number).running;
   while (holds.size > 0 && waits_until(w, holds.back) <= step_.now) {
     blame(w, holds.back);
     life_.put_back_closure(w, holds.back, true, {loss_reason::worker_lost, w.task->error});
@@ -81,12 +80,12 @@ void worker_events::hand_over(worker& from, worker& to, std::vector<held_closure
   auto& new_seat = scheduler_.of(to.number);
   old_seat.open = false;
   std::vector<slot> to_stop;
-  while (old_seat.holds.size > 0) {
-    slot const c = old_seat.holds.back;
+  while (old_seat.held() > 0) {
+    slot const c = old_seat.newest();
     auto& r = closures_[c];
     auto const it = position.find(closures_.id_of(c));
     if (it == position.end() || held[it->second].attempt != r.attempt ||
-        new_seat.holds.size >= new_seat.credits || !scheduler_.has_free(new_seat, c)) {
+        new_seat.held() >= new_seat.credits || !scheduler_.has_free(new_seat, c)) {
       life_.put_back_closure(from, c, false,
                              {loss_reason::not_there, "its worker came back without it"});
       continue;
@@ -100,6 +99,11 @@ void worker_events::hand_over(worker& from, worker& to, std::vector<held_closure
     kept.push_back(it->second);
     if (r.stop_requested) to_stop.push_back(c);
   }
+  while (new_seat.running.size > new_seat.slots) {  // it has come back with fewer
+    closures_[new_seat.running.back].reported = false;
+    book_.stop(scheduler_.stop_one_unreported(new_seat));
+  }
+  life_.start_waiting(new_seat);
   std::sort(kept.begin(), kept.end());
   for (slot const c : to_stop)
     step_.fx.stop_requests.push_back({to.stream, closures_.id_of(c), closures_[c].attempt});

@@ -93,7 +93,7 @@ void worker_events::come_back(worker& old, worker& w, std::vector<held_closure> 
   if (!old.away)
     step_.fx.disconnects.push_back(
         {old.stream, {code::aborted, t.name() + " attached again"}, false});
-  auto const had = scheduler_.of(old.number).holds.size;
+  auto const had = scheduler_.of(old.number).held();
   auto& kept = step_.fx.welcomes.back().kept;
   hand_over(old, w, held, kept);
   retire(old);
@@ -113,7 +113,7 @@ void worker_events::replace(worker& old, std::string why) {
 }
 
 // From the newest to the oldest, each to the head: the queue ends up in its old order. Only what
-// the worker can have been executing, its oldest `slots`, counts as a suspect in its death.
+// the worker was executing counts as a suspect in its death.
 void worker_events::lose(worker& w, task_state as, std::string why, bool blamed) {
   auto& t = *w.task;
   bool const clean = as == task_state::disconnected;
@@ -121,9 +121,9 @@ void worker_events::lose(worker& w, task_state as, std::string why, bool blamed)
   bool const was_away = w.away;
   retire(w);  // before anything is queued again
   auto& at = scheduler_.of(w.number);
-  while (at.holds.size > 0) {
-    slot const c = at.holds.back;
-    bool const suspect = blamed && !clean && at.holds.size <= at.slots;
+  while (at.held() > 0) {
+    slot const c = at.newest();
+    bool const suspect = blamed && !clean && !closures_[c].sent();
     if (suspect && was_away) blame(w, c);
     life_.put_back_closure(w, c, suspect, {loss_reason::worker_lost, why});
   }
@@ -207,7 +207,7 @@ void worker_events::detached(worker_detached const& e) {
   auto* w = roster_.find(e.stream);
   if (!w || w->away) return;
   bool const wait = e.may_return && !e.clean && !step_.stopping &&
-                    scheduler_.of((*w).number).holds.size > 0 &&
+                    scheduler_.of((*w).number).held() > 0 &&
                     step_.config.reconnect_grace > duration{};
   if (wait)
     on_connection_lost(*w, e.reason);

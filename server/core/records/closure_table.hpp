@@ -57,13 +57,13 @@ struct release_note {
 
 struct closure_record {
   session_number owner{};  // none: the slot is free
-  worker_number worker{};  // while running
+  worker_number worker{};  // that holds it: it runs, or was sent ahead
   std::unique_ptr<closure_details> details;
   blob args;
   blob value;  // values
   std::uint64_t token = 0;
   time_point created{};
-  time_point started{};   // of the newest attempt
+  time_point started{};   // of the newest attempt; while that is only sent ahead: when it was sent
   time_point finished{};  // when it ended; once the slot is free, when it was released
   std::uint32_t generation = 1;
   slot previous = no_slot;  // of the list that it is in, and…
@@ -81,9 +81,13 @@ struct closure_record {
   bool stop_requested : 1 = false;
   bool awaited : 1 = false;                     // a parked call waits for it
   bool released : 1 = false;                    // of a holding session: nobody wants the value
+  bool reported : 1 = false;                    // while it runs: its worker has said so
+  bool recalled : 1 = false;                    // sent ahead: its worker was asked to give it back
   value_place where : 2 = value_place::memory;  // values
-  release_reason why_released{};                // once the slot is free
+  release_reason why_released : 4 = {};         // once the slot is free
 
+  /// A worker has it and does not work on it yet. It counts, and shows, as queued.
+  bool sent() const { return state == closure_state::queued && worker != worker_number{}; }
   bool deferred() const { return delayed || ganged || state == closure_state::blocked; }
 
   closure_details& with_details() {
@@ -93,16 +97,18 @@ struct closure_record {
 
   template <class Archive>
   void walk(Archive& a) {
-    std::uint8_t bits =
-        static_cast<std::uint8_t>(delayed | ganged << 1 | timed_out << 2 | stop_requested << 3 |
-                                  awaited << 4 | released << 5 | static_cast<unsigned>(where) << 6);
+    auto bits = static_cast<std::uint16_t>(
+        delayed | ganged << 1 | timed_out << 2 | stop_requested << 3 | awaited << 4 |
+        released << 5 | reported << 6 | recalled << 7 | static_cast<unsigned>(where) << 8 |
+        static_cast<unsigned>(why_released) << 10);
     a(owner, worker, details, args, value, token, created, started, finished, generation);
     a(previous, next, order, lane, attempt, place, function, state, worker_failures, bits);
-    a(why_released);
     if constexpr (Archive::loading) {
       delayed = bits & 1, ganged = bits >> 1 & 1, timed_out = bits >> 2 & 1;
       stop_requested = bits >> 3 & 1, awaited = bits >> 4 & 1, released = bits >> 5 & 1;
-      where = static_cast<value_place>(bits >> 6);
+      reported = bits >> 6 & 1, recalled = bits >> 7 & 1;
+      where = static_cast<value_place>(bits >> 8 & 3);
+      why_released = static_cast<release_reason>(bits >> 10 & 15);
     }
   }
 };

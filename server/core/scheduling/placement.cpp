@@ -36,7 +36,7 @@ placement_class& placement::make_class(class_key key, std::uint32_t index) {
 
 void placement::remove(seat& w) {
   auto& c = *w.placed;
-  if (w.ready == readiness::idle) c.idle.remove(w);
+  if (w.ready == readiness::idle) c.idle.remove(w), --idle_;
   if (w.ready == readiness::ahead) c.ahead.remove(w);
   w.ready = readiness::none;
   w.placed = nullptr;
@@ -51,10 +51,11 @@ void placement::remove(seat& w) {
 
 void placement::stand(seat& w, readiness wanted) {
   auto& c = *w.placed;
-  if (w.ready == readiness::idle) c.idle.remove(w);
+  if (w.ready == readiness::idle) c.idle.remove(w), --idle_;
   if (w.ready == readiness::ahead) c.ahead.remove(w);
   w.ready = wanted;
   if (wanted == readiness::none) return;
+  idle_ += wanted == readiness::idle;
   (wanted == readiness::idle ? c.idle : c.ahead).push_back(w);
   mark(c);
 }
@@ -143,7 +144,7 @@ seat* placement::next(std::vector<slot>& run) {
       bool const idle = !c.idle.empty();
       seat& w = idle ? c.idle.front() : c.ahead.front();
       session_queue& s = c.sessions.front();
-      take(s, c, idle ? 1 : std::min(run_max, w.window - w.holds.size), run);
+      take(s, c, idle ? 1 : std::min(run_max, w.window - w.held()), run);
       if (run.empty()) {
         c.sessions.remove(s);
         continue;

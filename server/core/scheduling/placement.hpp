@@ -92,7 +92,8 @@ class placement {
   /// null when nothing can be placed. The caller hands them over and calls `update`.
   seat* next(std::vector<slot>& run);
 
-  /// Workers with an idle slot; `f` must not change them.
+  /// Workers with an idle slot; `f` must not change how they stand.
+  std::size_t idle() const { return idle_; }
   template <class F>
   void for_each_idle(F f) const {
     for (auto const& [key, c] : classes_) c->idle.for_each(f);
@@ -147,6 +148,7 @@ class placement {
   std::map<class_key, std::unique_ptr<placement_class>> classes_;
   std::vector<std::uint32_t> free_indexes_;
   std::uint32_t next_index_ = 0;
+  std::size_t idle_ = 0;                 // in all rings of idle ones
   std::vector<placement_class*> dirty_;  // may have both a worker with room and work
 };
 
@@ -182,6 +184,7 @@ void placement::walk(Archive& a, std::vector<seat*> const& seats, QueueOf queue_
       c.workers = static_cast<std::uint32_t>(s.all.size());
       for (auto const n : s.all) seats[raw(n)]->placed = &c;
       for (auto const n : s.idle) stand(n, readiness::idle, c.idle);
+      idle_ += s.idle.size();
       for (auto const n : s.ahead) stand(n, readiness::ahead, c.ahead);
       for (auto const id : s.sessions) c.sessions.push_back(queue_of(id));
     }

@@ -152,7 +152,7 @@ void scheduler::place(seat& w, std::vector<function_id> functions) {
 }
 
 void scheduler::forget(seat& w) {
-  check(w.holds.size == 0 && !w.placed, "a worker that goes has given back what it held");
+  check(w.held() == 0 && !w.placed, "a worker that goes has given back what it held");
   by_number_[raw(w.number)] = nullptr;
   seats_.erase(w.stream);
 }
@@ -196,10 +196,6 @@ bool scheduler::has_free(seat const& w, slot c) const {
     auto const has = amount_of(w.free, needed.first);
     return has != w.free.end() && has->second >= needed.second;
   });
-}
-
-void scheduler::hold_first(seat& w, slot c) {
-  closures_.push_front(w.holds, c);
 }
 
 void scheduler::take_for_lane(seat& w, lane const& l) {
@@ -272,15 +268,19 @@ std::string scheduler::misplaced(seat const& w) const {
   if (satisfied != w.satisfied || satisfied != w.placed->satisfied)
     return name + " stands in the wrong placement class";
   if (w.ready != w.wanted()) return name + " stands in the wrong ring";
-  if (w.holds.size > w.credits) return name + " holds more than its credits";
+  if (w.held() > w.credits) return name + " holds more than its credits";
+  if (w.running.size < w.slots && w.ahead.size > 0)
+    return name + " has an idle slot and work ahead";
   std::map<std::string, std::uint32_t> taken;
-  for (slot c = w.holds.front; c != no_slot; c = closures_[c].next) {
-    if (closures_[c].worker != w.number) return name + " holds what runs elsewhere";
-    auto const& l = lane_of(c);
-    if (l.single)
-      for (auto const& [resource, amount] : requirements_[l.requirement].resources)
-        taken[resource] += amount;
-  }
+  for (auto const* held : {&w.running, &w.ahead})
+    for (slot c = held->front; c != no_slot; c = closures_[c].next) {
+      if (closures_[c].worker != w.number) return name + " holds what runs elsewhere";
+      if (closures_[c].sent() != (held == &w.ahead)) return name + " works on what it does not run";
+      auto const& l = lane_of(c);
+      if (l.single)
+        for (auto const& [resource, amount] : requirements_[l.requirement].resources)
+          taken[resource] += amount;
+    }
   for (auto const& [resource, amount] : w.free)
     for (auto const& [declared, all] : w.resources)
       if (resource == declared && amount + taken[resource] != all)
@@ -294,7 +294,7 @@ std::string scheduler::invalid(bool handing_out) const {
   std::string wrong;
   closures_.for_each([&](slot, closure_record const& r) {
     if (r.deferred()) ++waiting[r.owner].second;
-    if (r.state == closure_state::queued && !r.deferred()) ++waiting[r.owner].first;
+    if (r.state == closure_state::queued && !r.deferred() && !r.sent()) ++waiting[r.owner].first;
     if (r.ganged && (!r.details || !gangs.find(r.details->gang)))
       wrong = "a closure waits for a gang that is gone";
   });

@@ -3,7 +3,7 @@
 //
 // It knows sessions and workers by their numbers alone and counts nothing: what a move means for
 // counts, records and effects is for the caller. A closure is queued in its lane, deferred (it
-// waits for a time, an input or its gang), held by a seat, or unknown here.
+// waits for a time, an input or its gang), held by a seat (running or sent ahead), or unknown here.
 //
 // Owned by the coordinator; engine thread only. Limits: those of requirement_table and gang_table,
 // lanes_max; sessions, closures and workers are bounded by who brings them.
@@ -80,18 +80,38 @@ class scheduler {
   void reconsider(seat& w);
   void set_built(seat& w, per_worker_id v, bool built);
 
-  /// The worker holds the closure, the newest of its own (or the oldest), and what it needs.
   bool has_free(seat const& w, slot c) const;
-  void hold(seat& w, slot c) { closures_.push_back(w.holds, c); }
-  void hold_first(seat& w, slot c);
+  /// The worker holds the closure, the newest of its own (or the oldest): it runs where a slot is
+  /// free, else it is sent ahead. Says which; the caller tells its book.
+  [[nodiscard]] bool hold(seat& w, slot c) {
+    w.idle_noted = false;
+    bool const runs = w.running.size < w.slots && w.ahead.size == 0;
+    closures_.push_back(runs ? w.running : w.ahead, c);
+    return runs;
+  }
+  /// As its state says.
+  void hold_first(seat& w, slot c) { closures_.push_front(list_of(w, c), c); }
+  /// A slot works on it. REQUIRES: sent ahead, as far as its state says.
+  void start(seat& w, slot c, bool reported);
+  /// None does: the newest of those that run and have not been reported. no_slot: there is none.
+  slot stop_one_unreported(seat& w);
   void reserve(seat& w, slot c) {
     if (auto const& l = lane_of(c); l.single) take_for_lane(w, l);
   }
   /// The worker holds the closure no more: its resources are free again.
   void let_go(seat& w, slot c) {
-    closures_.remove(w.holds, c);
+    closures_.remove(list_of(w, c), c);
     if (auto const& l = lane_of(c); l.single) give_back_for_lane(w, l);
   }
+
+  bool any_idle() const { return placement_.idle() > 0; }
+  /// Notes which workers have an idle slot; recall() is about those that got nothing since.
+  void note_idle(time_point now);
+  bool idle_noted() const { return noted_at_ != never; }
+  /// What they could take from workers that were sent it ahead: all of it where nothing has started
+  /// since they were noted, else the share of the slots that are idle. The window of a worker that
+  /// is asked shrinks to what stays. Nothing is chosen twice.
+  std::vector<slot> recall();
 
   /// One turn; see placement.
   seat* next(std::vector<slot>& run) { return placement_.next(run); }
@@ -114,7 +134,7 @@ class scheduler {
 
   template <class Archive>
   void walk(Archive& a) {
-    a(queues_, in_order_, requirements_, gangs, reserved_);
+    a(queues_, in_order_, requirements_, gangs, reserved_, noted_at_);
     walk_in_order(a, seats_);
     if constexpr (Archive::loading)
       for (auto const& [stream, w] : seats_) enlist(*w);
@@ -131,6 +151,7 @@ class scheduler {
   void enlist(seat& w);
   void release_requirements(session_queue& q);
   std::string misplaced(seat const& w) const;
+  slot_list& list_of(seat& w, slot c) { return closures_[c].sent() ? w.ahead : w.running; }
 
   closure_table& closures_;
   core::placement placement_;
@@ -140,6 +161,7 @@ class scheduler {
   std::unordered_map<stream_id, std::unique_ptr<seat>> seats_;
   std::vector<seat*> by_number_;
   std::vector<stream_id> reserved_;  // for the oldest gang
+  time_point noted_at_ = never;      // when idle workers were
 };
 
 }  // namespace muster::core

@@ -95,7 +95,7 @@ std::vector<std::pair<slot, seat*>> scheduler::plan(gang const& g, bool idle) co
   std::vector<room> rooms;
   auto const add = [&](seat& w) {
     if (!w.open || !w.placed) return;
-    auto const used = idle ? w.holds.size : 0;
+    auto const used = idle ? w.held() : 0;
     if (used < w.slots) rooms.push_back({&w, w.slots - used, idle ? w.free : w.resources});
   };
   if (idle) {

@@ -1,5 +1,9 @@
 // A worker as the scheduler sees it: what it can run, what it holds, how much it may be sent.
 //
+// What it holds, a slot of it works on, or it was sent ahead and waits there. Which, its worker
+// need not say: it starts them in the order in which they came, so the oldest of those sent ahead
+// runs when a slot is free. A worker may correct that by what it reports.
+//
 // `window` is how many closures it may hold just now: between its slots and its credits, doubled
 // while closures come back quickly and halved when they do not. So long closures wait in the shared
 // queue, where any worker can take them, and short ones keep the stream full.
@@ -38,12 +42,14 @@ struct seat {
   std::uint32_t slots = 1;
   std::uint32_t credits = 1;
   std::uint32_t window = 1;
-  bool open = true;                      // neither draining, away nor waiting for its start
-  bool by_name_only = false;             // its job holds state: only what names it goes there
-  bool reserved = false;                 // for a gang that needs it as soon as it is idle
-  slot_list holds;                       // closures sent and not answered, oldest first
-  resource_amounts free;                 // of its resources
-  std::vector<per_worker_id> built;      // PerWorkerValues that it has, sorted
+  bool open = true;                  // neither draining, away nor waiting for its start
+  bool by_name_only = false;         // its job holds state: only what names it goes there
+  bool reserved = false;             // for a gang that needs it as soon as it is idle
+  bool idle_noted = false;           // it had an idle slot when last looked for, and got nothing
+  slot_list running;                 // closures that its slots work on, oldest first
+  slot_list ahead;                   // sent and not started, oldest first
+  resource_amounts free;             // of its resources
+  std::vector<per_worker_id> built;  // PerWorkerValues that it has, sorted
   std::vector<std::uint32_t> satisfied;  // requirements, by number
   placement_class* placed = nullptr;     // null: it has retired
 
@@ -52,10 +58,12 @@ struct seat {
 
   readiness wanted() const {
     if (!open || reserved) return readiness::none;
-    if (holds.size < slots) return readiness::idle;
+    if (held() < slots) return readiness::idle;
     auto const refill_at = ready == readiness::none ? window / 2 : window - 1;
-    return holds.size <= refill_at ? readiness::ahead : readiness::none;
+    return held() <= refill_at ? readiness::ahead : readiness::none;
   }
+  std::uint32_t held() const { return running.size + ahead.size; }
+  slot newest() const { return ahead.size > 0 ? ahead.back : running.back; }
   void grow() { window = std::min(window * 2, credits); }
   void shrink() { window = std::max(window / 2, slots); }
 
@@ -63,7 +71,7 @@ struct seat {
   template <class Archive>
   void walk(Archive& a) {
     a(stream, number, job, index, labels, resources, slots, credits, window, open, by_name_only);
-    a(reserved, holds, free, built, satisfied);
+    a(reserved, idle_noted, running, ahead, free, built, satisfied);
   }
 };
 

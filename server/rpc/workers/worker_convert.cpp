@@ -1,6 +1,7 @@
 // Answers are checked column by column; assignments have their inputs put in as they are encoded.
 #include "server/rpc/workers/worker_convert.hpp"
 
+#include <algorithm>
 #include <span>
 
 #include "proto/columns.hpp"
@@ -15,7 +16,22 @@ std::string check_columns(v1::WorkerMessage const& m) {
   int const n = m.closure_size();
   if (m.attempt_size() != n) return unequal("attempt", m.attempt_size(), n);
   if (m.value_size() != n) return unequal("value", m.value_size(), n);
+  if (m.execution_us_size() != 0 && m.execution_us_size() != n)
+    return unequal("execution_us", m.execution_us_size(), n);
+  int const started = m.started_closure_size();
+  if (m.started_attempt_size() != started)
+    return unequal("started_attempt", m.started_attempt_size(), started);
+  if (m.started_for_us_size() != started)
+    return unequal("started_for_us", m.started_for_us_size(), started);
+  if (m.returned_attempt_size() != m.returned_closure_size())
+    return unequal("returned_attempt", m.returned_attempt_size(), m.returned_closure_size());
   return wrong_encodings(m, n);
+}
+
+// More than a year is no measurement.
+core::duration measured(std::uint64_t us) {
+  constexpr std::uint64_t year_us = 366ull * 24 * 3'600 * 1'000'000;
+  return std::chrono::microseconds(std::min(us, year_us));
 }
 
 // The value of most functions that return nothing: one allocation for all of them.
@@ -39,8 +55,14 @@ std::string take_failure(v1::Failure const& f, std::span<core::worker_result> re
 
 }  // namespace
 
-std::string from_wire(v1::WorkerMessage const& m, std::vector<core::worker_result>& results) {
+std::string from_wire(v1::WorkerMessage const& m, core::worker_results& to) {
   if (auto wrong = check_columns(m); !wrong.empty()) return wrong;
+  auto& results = to.results;
+  for (int i = 0; i < m.started_closure_size(); ++i)
+    to.started.push_back({core::closure_id{m.started_closure(i)}, m.started_attempt(i),
+                          measured(m.started_for_us(i))});
+  for (int i = 0; i < m.returned_closure_size(); ++i)
+    to.returned.push_back({core::closure_id{m.returned_closure(i)}, m.returned_attempt(i)});
   auto const first = results.size();
   results.resize(first + static_cast<std::size_t>(m.closure_size()));
   auto const added = std::span(results).subspan(first);
@@ -49,6 +71,7 @@ std::string from_wire(v1::WorkerMessage const& m, std::vector<core::worker_resul
     auto& r = added[static_cast<std::size_t>(i)];
     r.closure = core::closure_id{m.closure(i)};
     r.attempt = m.attempt(i);
+    if (m.execution_us_size() > 0) r.execution = measured(m.execution_us(i));
     bool const bytes = proto::is_bytes(m.encoding(), i);
     auto const& value = m.value(i);
     empty_json |= value.empty() && !bytes;

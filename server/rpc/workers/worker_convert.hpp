@@ -13,7 +13,7 @@ namespace muster::server {
 
 /// Appends the message's answers to `results`. Empty, or the field and what is wrong with it;
 /// then `results` is not to be used.
-std::string from_wire(v1::WorkerMessage const& message, std::vector<core::worker_result>& results);
+std::string from_wire(v1::WorkerMessage const& message, core::worker_results& to);
 
 /// Appends one closure to what the stream has to send.
 void to_wire(core::assignment const& a, std::uint32_t function_number,

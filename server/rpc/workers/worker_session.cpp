@@ -86,11 +86,14 @@ muster::status worker_session::take_hello(v1::Hello const& hello) {
 muster::status worker_session::take_results(v1::WorkerMessage const& m) {
   if (!attached_) return {};  // refused a moment ago
   results_.results.clear();
-  if (auto problem = from_wire(m, results_.results); !problem.empty()) return invalid(problem);
-  if (results_.results.empty()) {
+  results_.started.clear();
+  results_.returned.clear();
+  if (auto problem = from_wire(m, results_); !problem.empty()) return invalid(problem);
+  auto const gone = results_.results.size() + results_.returned.size();
+  if (gone + results_.started.size() == 0) {
     hub_.apply(core::worker_alive{stream_});
   } else {
-    outstanding_ -= std::min(outstanding_, results_.results.size());
+    outstanding_ -= std::min(outstanding_, gone);
     hub_.apply(results_);
   }
   return {};
@@ -156,11 +159,18 @@ void worker_session::on_dispatch(std::span<core::assignment const> batch) {
   wake();
 }
 
-// In the last message, so that it never overtakes its closure.
+// In the last message, so that it never overtakes its closure. A recall neither.
 void worker_session::on_stop(core::stop_request const& s) {
   auto& last = out_.tail();
   last.add_stop_closure(core::raw(s.closure));
   last.add_stop_attempt(s.attempt);
+  wake();
+}
+
+void worker_session::on_recall(core::recall_request const& r) {
+  auto& last = out_.tail();
+  last.add_recall_closure(core::raw(r.closure));
+  last.add_recall_attempt(r.attempt);
   wake();
 }
 

@@ -37,6 +37,7 @@ class worker_session final : public message_stream<v1::WorkerMessage, v1::Server
   void on_welcome(core::welcome const& w) override;
   void on_dispatch(std::span<core::assignment const> batch) override;
   void on_stop(core::stop_request const& s) override;
+  void on_recall(core::recall_request const& r) override;
   void on_drop(core::per_worker_id value) override;
   void on_drain() override;
   void on_disconnect(muster::status const& why, bool final) override;

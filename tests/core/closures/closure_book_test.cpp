@@ -33,11 +33,16 @@ TEST_F(book_test, a_closure_is_counted_where_it_is_and_nowhere_else) {
   auto const c = create(job);
   EXPECT_EQ(book.counts().queued, 1u);
   EXPECT_EQ(of_f().queued, 1u);
-  book.start(c, worker_number{7}, t0);
+  book.send(c, worker_number{7}, false, t0);
+  EXPECT_EQ(book.of(job).counts.sent, 1u);
+  EXPECT_EQ(book.of(job).counts.queued, 1u) << "people see it queued";
+  EXPECT_EQ(book.of(job).waiting(), 0u);
+  book.start(c, t0);
   EXPECT_EQ(book.of(job).counts.running, 1u);
+  EXPECT_EQ(book.of(job).counts.sent, 0u);
   EXPECT_EQ(of_f().running, 1u);
   EXPECT_EQ(records[c].attempt, 1u);
-  EXPECT_TRUE(book.finish(c, closure_state::succeeded, t0).was_running);
+  EXPECT_TRUE(book.finish(c, closure_state::succeeded, t0).was_held);
   EXPECT_EQ(book.counts(), (closure_counts{0, 0, 0, 1, 0, 0}));
   EXPECT_EQ(records[c].worker, worker_number{});
   EXPECT_EQ(book.invalid(), "");
@@ -56,21 +61,24 @@ TEST_F(book_test, what_waits_for_something_else_is_not_queued_for_a_worker) {
   EXPECT_EQ(book.invalid(), "");
   book.unblock(blocked);
   book.end_deferral(delayed);
-  EXPECT_FALSE(book.finish(ganged, closure_state::cancelled, t0).was_running);
+  EXPECT_FALSE(book.finish(ganged, closure_state::cancelled, t0).was_held);
   EXPECT_EQ(of_f().waiting, 0u);
   EXPECT_EQ(of_f().queued, 2u);
 }
 
 TEST_F(book_test, what_comes_back_is_counted_by_why) {
   auto const c = create(job);
-  for (bool const retry : {false, true}) {
-    book.start(c, worker_number{1}, t0);
-    records[c].worker = {};
-    book.back(c, retry);
+  using enum closure_book::back_for;
+  for (auto const why : {loss, retry, recall}) {
+    book.send(c, worker_number{1}, why != recall, t0);
+    book.back(c, why);
   }
   EXPECT_EQ(book.of(job).put_back, 1u);
   EXPECT_EQ(book.of(job).retried, 1u);
   EXPECT_EQ(book.counts().queued, 1u);
+  EXPECT_EQ(book.counts().sent, 0u);
+  EXPECT_EQ(records[c].attempt, 2u) << "what was only sent ahead was no attempt";
+  EXPECT_EQ(book.invalid(), "");
 }
 
 TEST_F(book_test, only_a_job_keeps_its_closures_in_order) {
@@ -82,7 +90,9 @@ TEST_F(book_test, only_a_job_keeps_its_closures_in_order) {
 }
 
 TEST_F(book_test, is_the_same_after_it_was_saved_and_loaded) {
-  book.start(create(job), worker_number{1}, t0);
+  auto const running = create(job);
+  book.send(running, worker_number{1}, true, t0);
+  book.send(create(job), worker_number{1}, false, t0);
   book.finish(create(stream), closure_state::failed, t0);
   book.count_aborted();
   auto const saved_records = archive::saved(records);

@@ -55,9 +55,8 @@ struct scheduler_test : testing::Test {
     std::vector<slot> run;
     while (auto* w = by.next(run)) {
       for (auto const c : run) {
-        table[c].state = closure_state::running;
         table[c].worker = w->number;
-        by.hold(*w, c);
+        if (by.hold(*w, c)) table[c].state = closure_state::running;
         by.reserve(*w, c);
         out.emplace_back(c, raw(w->number));
       }

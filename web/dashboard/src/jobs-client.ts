@@ -9,6 +9,7 @@ export interface Closure {
   index: number;
   function: string;
   state: 'BLOCKED' | 'QUEUED' | 'RUNNING' | 'SUCCEEDED' | 'FAILED' | 'CANCELLED';
+  sent_to?: string; // queued there, behind what runs
   progress?: LogProgress;
   error?: { kind: string; message: string };
   attempts: { attempt: number; worker: string; started_ms: number; ended_ms: number }[];

@@ -124,7 +124,7 @@ function ClosureRow({ job, c }: { job: string; c: Closure }) {
             <bdi>{c.progress.text}</bdi>
           </span>
         )}
-        {last && <span>{last.worker}</span>}
+        {c.sent_to ? <span>sent ahead to {c.sent_to}</span> : last && <span>{last.worker}</span>}
         {c.attempts.length > 1 && <span>attempt {last!.attempt}</span>}
         {time && <time>{time}</time>}
       </div>
