@@ -1,5 +1,6 @@
 // muster tasks: who is here, who is late, who is gone.
 #include <iostream>
+#include <utility>
 
 #include "cli/actions.hpp"
 #include "cli/rest.hpp"
@@ -24,7 +25,18 @@ bool is_agent(json::value const& task) {
   return text_of(task, "kind") == "agent";
 }
 
-// What there is to say about it: why it is not well, or what it waits for.
+// "8 devices: /job:worker/…/GPU:0, …": names come from agents that tell them.
+std::string devices(json::value const& task) {
+  auto const& count = field_of(task, "devices");
+  if (!count.is_number() || number_of(task, "devices") == 0) return {};
+  auto text = text_of(task, "devices") + " devices";
+  char const* separator = ": ";
+  for (auto const& name : list_of(field_of(task, "device_names"), ""))
+    if (auto const* s = name.if_string()) text += std::exchange(separator, ", ") + std::string(*s);
+  return text;
+}
+
+// What there is to say about it: why it is not well, or what it waits for, or what it brought.
 std::string remark(json::value const& task) {
   auto const is = [&](std::string_view key) {
     auto const& v = field_of(task, key);
@@ -48,7 +60,7 @@ std::string remark(json::value const& task) {
   for (auto const& w : list_of(field_of(task, "waiting_for"), ""))
     if (auto const* s = w.if_string())
       waits += (waits.empty() ? "waits for " : ", ") + std::string(*s);
-  return waits;
+  return waits.empty() ? devices(task) : waits;
 }
 
 // Agents have no closures: those columns are a worker's.

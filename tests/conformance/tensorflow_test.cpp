@@ -151,6 +151,30 @@ TEST_F(tensorflow_jobs, ListClusterDevices_DevicesAreNotAddedTwice) {
   EXPECT_EQ(w.wait_for_all({"gpu0"}).get().devices.size(), 1u);
 }
 
+// Not the original's: what its DeviceAttributes say is shown.
+TEST_F(tensorflow_jobs, DevicesAreShownByName) {
+  serve(two_jobs());
+  auto& w0 = agent("worker", 0);
+  auto& w1 = agent("worker", 1);
+  auto& ps = agent("ps", 0);
+  // DeviceAttributes: 1: name, 2: device_type.
+  auto const gpu = std::string("\n\x0e/job:w/GPU:0 x\x12\x03GPU");
+  auto first = w0.wait_for_all({gpu}, "type.googleapis.com/tensorflow.DeviceAttributes");
+  auto second = w1.wait_for_all({gpu}, "type.googleapis.com/somebody.Else");
+  ASSERT_TRUE(server->parked(2));
+  EXPECT_CODE(ps.wait_for_all({"cpu", "\xff"}).get(), OK);
+  auto const names = server->on_engine([](coordination_server::inside& s) {
+    std::vector<std::vector<std::string>> all;
+    auto const& run = s.hub.state().current(s.hub.state().ids().front());
+    for (auto const& a : run.tasks(s.hub.now(), 0, 10)) all.push_back(a.device_names);
+    return all;
+  });
+  ASSERT_EQ(names.size(), 3u);
+  EXPECT_EQ(std::count(names.begin(), names.end(), std::vector<std::string>{"/job:w/GPU:0 x"}), 1);
+  EXPECT_EQ(std::count(names.begin(), names.end(), std::vector<std::string>{"cpu"}), 1);
+  EXPECT_EQ(std::count(names.begin(), names.end(), std::vector<std::string>{}), 1);
+}
+
 TEST_F(tensorflow_jobs, RecoverableAndNonRecoverableTasks) {
   serve(two_jobs());
   auto& w0 = agent("worker", 0);

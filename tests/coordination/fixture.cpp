@@ -149,7 +149,7 @@ call_id scene::alive(task_index t, std::vector<task_index> who) {
 call_id scene::devices(task_index t, std::vector<std::string> devices) {
   std::vector<blob> blobs;
   for (auto const& d : devices) blobs.emplace_back(d, encoding::bytes);
-  return ask(wait_for_all_tasks{{}, ref(t), std::move(blobs)});
+  return ask(wait_for_all_tasks{{}, ref(t), std::move(blobs), std::move(devices)});
 }
 
 std::optional<muster::code> scene::code_of(call_id c) const {

@@ -150,6 +150,13 @@ TEST(limits, keys_values_and_devices_are_bounded) {
   EXPECT_EQ(s.code_of(s.devices(0, {"abc", "de"})), code::resource_exhausted);
 }
 
+TEST(limits, names_of_devices_are_cut) {
+  scene s({.limits = {.device_names_max = 2, .device_name_bytes_max = 20}});
+  s.devices(0, {"a", std::string(30, 'b'), "c"});
+  EXPECT_EQ(s.agent(0).devices, 3u);
+  EXPECT_EQ(s.agent(0).device_names, (std::vector<std::string>{"a", "bbbb ... [truncated]"}));
+}
+
 TEST(limits, clusters_and_their_tasks_are_bounded) {
   scene s({.limits = {.clusters_max = 2, .tasks_max = 10}});
   cluster_spec spec;

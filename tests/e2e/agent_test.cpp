@@ -47,6 +47,16 @@ TEST(agent, a_killed_process_is_told_to_the_other_by_name) {
   EXPECT_THROW(waiting.get(), agent_error);
 }
 
+TEST(agent, its_devices_are_shown_by_name) {
+  cluster c;
+  c.serve({"--cluster", "train:worker=1"});
+  coordination_agent a(as_task(c, 0));
+  a.connect();
+  EXPECT_EQ(a.wait_for_all({"TPU_0", "TPU_1"}, 20s).size(), 2u);
+  EXPECT_CONTAINS(c.run({"tasks"}).out, "2 devices: TPU_0, TPU_1");
+  a.shutdown();
+}
+
 TEST(agent, after_a_restart_of_the_server_it_connects_again) {
   cluster c;
   auto const flags = words{"--cluster", "train:worker=1;shutdown_timeout=0s"};

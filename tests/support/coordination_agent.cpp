@@ -178,9 +178,14 @@ pending coordination_agent::reset() {
   return start(*t_, &t::CoordinationService::Stub::AsyncResetTask, no_more, nothing, no_deadline);
 }
 
-pending coordination_agent::wait_for_all(std::vector<std::string> const& devices) {
+pending coordination_agent::wait_for_all(std::vector<std::string> const& devices,
+                                         std::string const& type_url) {
   auto const fill = [&](t::WaitForAllTasksRequest& q) {
-    for (auto const& d : devices) q.mutable_device_info()->add_device()->set_value(d);
+    for (auto const& d : devices) {
+      auto& device = *q.mutable_device_info()->add_device();
+      device.set_type_url(type_url);
+      device.set_value(d);
+    }
   };
   auto const read = [](t::WaitForAllTasksResponse const& r, answer& a) {
     for (auto const& d : r.device_info().device()) a.devices.push_back(d.value());

@@ -124,7 +124,7 @@ class coordination_agent {
   pending heartbeat();
   pending shutdown();
   pending reset();
-  pending wait_for_all(std::vector<std::string> const& devices);
+  pending wait_for_all(std::vector<std::string> const& devices, std::string const& type_url = {});
   pending report_error(int code, std::string const& message);
   pending poll_for_error(milliseconds deadline = no_deadline);
   pending watch(std::int64_t version);

@@ -33,6 +33,19 @@ TEST_F(agent_tasks, workers_and_agents_are_in_one_listing) {
   EXPECT_EQ(number_at(cluster, "/generation/agents/missing"), 3);
 }
 
+TEST_F(agent_tasks, devices_have_names_where_they_told_them) {
+  agents a(core_engine());
+  a.join(2);
+  coordination::wait_for_all_tasks r;
+  r.devices = {core::blob("x", core::encoding::bytes), core::blob("y", core::encoding::bytes)};
+  r.names = {"GPU:0"};
+  a.ask(std::move(r));
+  auto const shown = get_json(path + "/worker/0");
+  EXPECT_EQ(number_at(shown, "/devices"), 2);
+  EXPECT_EQ(shown.at("device_names"), boost::json::value({"GPU:0"}));
+  EXPECT_FALSE(get_json(path + "/worker/1").as_object().contains("device_names"));
+}
+
 TEST_F(agent_tasks, sizes_declared_during_a_run_are_the_next_ones) {
   agents a(core_engine());
   a.join(4);

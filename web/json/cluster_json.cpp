@@ -129,6 +129,7 @@ void write(json_out& out, coordination::agent_view const& a, core::time_point no
   time(out, "last_seen_ms", a.last_heartbeat);
   age(out, "heartbeat_age_ms", a.last_heartbeat, now);
   out.key("devices").number(a.devices);
+  if (!a.device_names.empty()) out.key("device_names").strings(a.device_names);
   out.key("recoverable").boolean(a.recoverable);
   if (a.error) {
     out.key("error").begin_object();

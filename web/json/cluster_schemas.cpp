@@ -59,6 +59,7 @@ std::string agent() {
        {"last_seen_ms", time()},
        {"heartbeat_age_ms", nullable(count())},
        {"devices", count()},
+       {"device_names", array(text()), optional},
        {"recoverable", boolean()},
        {"error", error, optional},
        {"late_for", text(), optional},

@@ -140,6 +140,7 @@ std::string agent_row(named_agent const& n) {
     out.key("address").string(a.peer);
     out.key("seen").number(core::to_unix_ms(a.last_heartbeat));
     out.key("devices").number(a.devices);
+    if (!a.device_names.empty()) out.key("device_names").strings(a.device_names);
     if (a.error) {
       out.key("code").string(name(a.error->code));
       out.key("error").string(a.error->message);

@@ -51,6 +51,7 @@ agent_view generation_views::agent_of(task_index t, late_for const& late, time_p
   v.registered_at = a.registered_at;
   v.last_heartbeat = a.last_heartbeat;
   v.devices = devices.count(t);
+  v.device_names = devices.names(t);
   v.error = a.error;
   v.casualty = a.casualty;
   v.health = health_of(t, late, now);

@@ -51,7 +51,7 @@ void service::on(wait_for_all_tasks& r) {
       return refuse(r.from, code::resource_exhausted,
                     "device_info: has " + std::to_string(bytes) + " bytes, the limit is " +
                         std::to_string(limits_.device_bytes_max));
-    devices_.bring(t, std::move(r.devices));
+    devices_.bring(t, std::move(r.devices), std::move(r.names), limits_);
   }
   enter(r.from,
         {.id = own_.devices,

@@ -1,5 +1,8 @@
 // TensorFlow's dialect: tasks are a job and a number. JAX before 0.10.0 uses one job for the whole
 // cluster, named "jax_worker" or not at all, whatever the cluster's jobs are called.
+#include <google/protobuf/wrappers.pb.h>
+
+#include "base/utf8.hpp"
 #include "server/rpc/coordination/dialect_table.hpp"
 #include "tensorflow/coordination_service.pb.h"
 
@@ -44,6 +47,16 @@ void watch_job(coordination_call& c, std::string const& job, coordination::watch
   if (at < c.spec().jobs.size()) q.job = at;
 }
 
+// TensorFlow describes a device by DeviceAttributes, whose first field is its name (StringValue has
+// the same); agents of the C++ library bring bare bytes.
+std::string name_of(google::protobuf::Any const& device) {
+  if (device.type_url().empty()) return is_utf8(device.value()) ? device.value() : std::string();
+  google::protobuf::StringValue described;
+  bool const known =
+      device.type_url().ends_with(".DeviceAttributes") && described.ParseFromString(device.value());
+  return known ? described.value() : std::string();
+}
+
 }  // namespace
 
 // Found by dialect_table.hpp, so outside of the namespace above.
@@ -64,8 +77,10 @@ static std::vector<coordination::task_ref> participants(coordination_call const&
 static void fill(coordination_call& c, wire::WaitForAllTasksRequest& m,
                  coordination::wait_for_all_tasks& q) {
   q.task = task(c, m.source_task());
-  for (auto const& d : m.device_info().device())
+  for (auto const& d : m.device_info().device()) {
     q.devices.push_back(bytes_of(d.SerializeAsString()));
+    if (auto name = name_of(d); !name.empty()) q.names.push_back(std::move(name));
+  }
 }
 static void fill(coordination_call& c, wire::GetTaskStateRequest& m,
                  coordination::get_task_state& q) {

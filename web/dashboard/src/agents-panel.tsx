@@ -29,7 +29,7 @@ const columns: readonly Column<AgentRow>[] = [
     cell: (a) => (a.incarnation === '0' ? <span class="soft">–</span> : <code class="soft" title={a.incarnation}>{shortened(a.incarnation)}</code>),
   },
   { title: 'Heartbeat', width: '70px', right: true, cell: (a) => <span title={a.seen ? moment(a.seen) : ''}>{a.seen ? age(viewNow() - a.seen) : 'never'}</span> },
-  { title: 'Devices', width: '56px', right: true, cell: (a) => (a.devices > 0 ? count(a.devices) : <span class="soft">–</span>) },
+  { title: 'Devices', width: '56px', right: true, cell: (a) => (a.devices > 0 ? <span title={a.device_names?.join('\n')}>{count(a.devices)}</span> : <span class="soft">–</span>) },
   { title: 'Waits for, or reason', width: 'minmax(180px, 3fr)', cell: (a) => <bdi class={plight(a) === 'victim' ? 'text-error' : 'soft'} title={remark(a)}>{remark(a)}</bdi> },
 ];
 

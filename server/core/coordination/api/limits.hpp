@@ -31,6 +31,10 @@ struct limits {
   std::size_t value_bytes_max = std::size_t{8} << 30;
   /// Bytes of device descriptions one task may bring. More: refused.
   std::size_t device_bytes_max = 16u << 20;
+  /// Names of devices kept for views of one task, and the bytes of each. More: the first ones, and
+  /// their beginnings.
+  std::size_t device_names_max = 16;
+  std::size_t device_name_bytes_max = 128;
 
   /// Changes of task states within this time reach watchers as one.
   duration watch_interval = std::chrono::milliseconds(5);

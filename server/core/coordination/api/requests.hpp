@@ -74,6 +74,8 @@ struct wait_for_all_tasks {
   caller from;
   task_ref task;
   std::vector<blob> devices;  ///< encoded descriptions, passed through
+  /// What people call them, of those that say so; views keep device_names_max.
+  std::vector<std::string> names = {};
 };
 
 struct get_task_state {

@@ -43,6 +43,7 @@ struct agent_view {
   time_point registered_at{};   ///< zero: never
   time_point last_heartbeat{};  ///< zero: never
   std::size_t devices = 0;
+  std::vector<std::string> device_names;  ///< of the first that have one
   fault_ptr error;
   /// True: its error is a consequence of another task's.
   bool casualty = false;

@@ -2,24 +2,35 @@
 // everybody has met. Owned by `service`; knows no other part. Pure; engine thread only.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "server/core/api/blob.hpp"
 #include "server/core/coordination/api/fault.hpp"
+#include "server/core/coordination/api/limits.hpp"
 
 namespace muster::core::coordination {
 
 class device_exchange {
  public:
-  explicit device_exchange(task_index tasks) : brought_(tasks) {}
+  explicit device_exchange(task_index tasks) : brought_(tasks), names_(tasks) {}
 
   bool has(task_index t) const { return brought_[t].has_value(); }
   std::size_t count(task_index t) const { return brought_[t] ? brought_[t]->size() : 0; }
+  /// For people; see limits::device_names_max.
+  std::vector<std::string> const& names(task_index t) const { return names_[t]; }
   /// What a task says first holds. REQUIRES: not has(t).
-  void bring(task_index t, std::vector<blob> devices) { brought_[t] = std::move(devices); }
+  void bring(task_index t, std::vector<blob> devices, std::vector<std::string> names = {},
+             limits const& l = {}) {
+    names.resize(std::min(names.size(), l.device_names_max));
+    for (auto& n : names) n = shortened(n, l.device_name_bytes_max);
+    brought_[t] = std::move(devices);
+    names_[t] = std::move(names);
+  }
 
   /// Everybody's, in this order.
   void gather(std::vector<task_index> const& order) {
@@ -33,11 +44,12 @@ class device_exchange {
 
   template <class Archive>
   void walk(Archive& a) {
-    a(brought_, gathered_);
+    a(brought_, names_, gathered_);
   }
 
  private:
   std::vector<std::optional<std::vector<blob>>> brought_;  // by task
+  std::vector<std::vector<std::string>> names_;            // the same
   std::shared_ptr<std::vector<blob> const> gathered_;
 };
 

@@ -135,6 +135,7 @@ export interface AgentRow {
   address: string;
   seen: number;
   devices: number;
+  device_names?: string[]; // of the first
   code?: string;
   error?: string;
   casualty?: boolean; // its error is a consequence of another task's
