@@ -37,6 +37,7 @@ TEST_F(agent_tasks, devices_have_names_where_they_told_them) {
   agents a(core_engine());
   a.join(2);
   coordination::wait_for_all_tasks r;
+  r.task.index = 0;
   r.devices = {core::blob("x", core::encoding::bytes), core::blob("y", core::encoding::bytes)};
   r.names = {"GPU:0"};
   a.ask(std::move(r));
