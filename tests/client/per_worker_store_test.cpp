@@ -145,8 +145,7 @@ TEST(per_worker_objects, may_be_within_structures) {
     return counters[0]->next * by;
   });
   EXPECT_EQ(of(deep, at(R"({"k":[2,[@]]})")), "14");
-  EXPECT_EQ(of(deep, R"({"k":[2,[]]})"),
-            "argument 1: expected an array of 1, got an array");
+  EXPECT_EQ(of(deep, R"({"k":[2,[]]})"), "argument 1: expected an array of 1, got an array");
   EXPECT_EQ(of(deep, at(R"({"k":["2",[@]]})")),
             "argument 1: expected an integer in range, got a string \"2\"");
   EXPECT_EQ(of(deep, "[]"), "argument 1: expected an object, got an array");

@@ -9,16 +9,6 @@ namespace {
 namespace json = boost::json;
 
 struct ahead : testing::Test {
-  json::value post(std::string const& path, std::string body) {
-    muster::http_client client;
-    muster::http_request request;
-    request.method = "POST";
-    request.url = c.url() + path;
-    request.body = std::move(body);
-    auto const answer = client.send(request);
-    EXPECT_TRUE(answer && answer->ok()) << (answer ? answer->body : answer.error().message);
-    return answer ? json::parse(answer->body) : json::value();
-  }
   /// Quick answers open a worker's window.
   void warm() {
     std::string lines;
@@ -32,7 +22,7 @@ struct ahead : testing::Test {
     c.serve();
     c.worker({"--index", "0", "--slots", "1", "--credits", "16"});
     warm();
-    auto const job = post("/api/v1/jobs", R"({"closures":[
+    auto const job = c.post("/api/v1/jobs", R"({"closures":[
         {"function":"muster.sleep","args":["20s"]},
         {"function":"muster.sleep","args":["5ms"]},{"function":"muster.sleep","args":["5ms"]},
         {"function":"muster.sleep","args":["5ms"]},{"function":"muster.sleep","args":["5ms"]},
@@ -71,7 +61,7 @@ TEST_F(ahead, times_are_those_of_execution_however_long_it_was_waited) {
   c.serve();
   c.worker({"--slots", "1", "--credits", "16"});
   warm();
-  auto const made = post("/api/v1/jobs", R"({"closures":[
+  auto const made = c.post("/api/v1/jobs", R"({"closures":[
       {"function":"muster.sleep","args":["300ms"]},{"function":"muster.sleep","args":["300ms"]},
       {"function":"muster.sleep","args":["300ms"]},{"function":"muster.sleep","args":["300ms"]}]})");
   auto const job = json::value_to<std::string>(made.at("id"));

@@ -1,5 +1,7 @@
 #include "tests/e2e/cluster.hpp"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <fstream>
 #include <stdexcept>
@@ -99,6 +101,16 @@ std::string cluster::text(std::string const& path) {
 
 json::value cluster::get(std::string const& path) {
   return json::parse(text(path));
+}
+
+json::value cluster::post(std::string const& path, std::string body) {
+  muster::http_request request;
+  request.method = "POST";
+  request.url = url() + path;
+  request.body = std::move(body);
+  auto const answer = client_.send(request);
+  EXPECT_TRUE(answer && answer->ok()) << (answer ? answer->body : answer.error().message);
+  return answer ? json::parse(answer->body) : json::value();
 }
 
 unsigned cluster::status_of(std::string const& path) {

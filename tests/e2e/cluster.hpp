@@ -40,6 +40,8 @@ class cluster {
   std::string text(std::string const& path);
   boost::json::value get(std::string const& path);
   unsigned status_of(std::string const& path);
+  /// JSON, answered with success.
+  boost::json::value post(std::string const& path, std::string body);
   /// True once as many tasks of the default cluster have this state.
   bool await_tasks(std::size_t count, std::string const& state = "CONNECTED");
   boost::json::array tasks();

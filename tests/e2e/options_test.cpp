@@ -8,17 +8,6 @@ namespace {
 
 namespace json = boost::json;
 
-json::value post(cluster const& c, std::string const& path, std::string body) {
-  muster::http_client client;
-  muster::http_request request;
-  request.method = "POST";
-  request.url = c.url() + path;
-  request.body = std::move(body);
-  auto const answer = client.send(request);
-  EXPECT_TRUE(answer && answer->ok()) << (answer ? answer->body : answer.error().message);
-  return answer ? json::parse(answer->body) : json::value();
-}
-
 std::string id_of(json::value const& job) {
   return json::value_to<std::string>(job.at("id"));
 }
@@ -27,7 +16,7 @@ TEST(options, outputs_become_arguments_of_other_closures) {
   cluster c;
   c.serve();
   c.worker();
-  auto const job = id_of(post(c, "/api/v1/jobs", R"({"closures":[
+  auto const job = id_of(c.post("/api/v1/jobs", R"({"closures":[
       {"function":"muster.echo","args":[{"a":[1,2]}]},
       {"function":"muster.echo","args":["x",{"$remote_value":"#0"}]},
       {"function":"muster.echo","args":[{"deep":{"$remote_value":"#1"}}]}]})"));
@@ -39,7 +28,7 @@ TEST(options, a_failed_input_fails_what_needs_it) {
   cluster c;
   c.serve();
   c.worker();
-  auto const job = id_of(post(c, "/api/v1/jobs", R"({"on_error":"continue","closures":[
+  auto const job = id_of(c.post("/api/v1/jobs", R"({"on_error":"continue","closures":[
       {"function":"muster.fail","args":["no such file"]},
       {"function":"muster.echo","args":[{"$remote_value":"#0"}]}]})"));
   c.run({"fetch", job, "--timeout", "20s"});

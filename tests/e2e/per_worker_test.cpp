@@ -11,20 +11,8 @@ namespace {
 
 namespace json = boost::json;
 
-json::value post(cluster& c, std::string const& path, std::string body) {
-  muster::http_client client;
-  muster::http_request request;
-  request.method = "POST";
-  request.url = c.url() + path;
-  request.body = std::move(body);
-  auto const answer = client.send(request);
-  EXPECT_TRUE(answer && answer->ok()) << (answer ? answer->body : answer.error().message);
-  return answer ? json::parse(answer->body) : json::value();
-}
-
 std::string create(cluster& c, std::string body) {
-  return json::value_to<std::string>(
-      post(c, "/api/v1/per_worker_values", std::move(body)).at("id"));
+  return json::value_to<std::string>(c.post("/api/v1/per_worker_values", std::move(body)).at("id"));
 }
 std::string argument(std::string const& id) {
   return "{\"$per_worker\":\"" + id + "\"}";

@@ -33,6 +33,19 @@ TEST(session_stream, is_opened) {
   EXPECT_EQ(session.opened.server_version(), "3.4");
 }
 
+TEST(session_stream, may_insist_that_somebody_has_the_function) {
+  test_server server;
+  auto open = keep_going();
+  open.set_require_function(true);
+  hand_session session(server.address(), open);
+  session.schedule(1, 1);
+  auto const all = session.read_outcomes(1);
+  ASSERT_EQ(all.size(), 1u);
+  ASSERT_EQ(all[0].failure_size(), 1);
+  EXPECT_EQ(all[0].failure(0).kind(), v1::STALE_HANDLE);
+  EXPECT_EQ(all[0].failure(0).message(), "no worker has ever had 'f'");
+}
+
 TEST(session_stream, protocol_errors_name_the_field) {
   test_server server;
   v1::SessionRequest m;

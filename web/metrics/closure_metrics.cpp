@@ -78,8 +78,7 @@ void write_closure_metrics(metric_text& m, measured_closures const& c) {
   write_values(m, c.metrics);
   write_tasks(m, c);
   m.counter("muster_log_lines_total", "Lines that closures logged and printed.", c.logs.lines);
-  m.counter("muster_log_lines_dropped_total", "Of those, dropped to make room.",
-            c.logs.dropped);
+  m.counter("muster_log_lines_dropped_total", "Of those, dropped to make room.", c.logs.dropped);
   m.counter("muster_log_strays_total",
             "Reports on closures that their worker did not hold (any more).", c.logs.strays);
   m.gauge("muster_log_bytes", "Memory that lines and progress take.", c.logs.bytes);

@@ -47,7 +47,7 @@ inline constexpr std::size_t release_reasons = 10;
 enum class failure_kind : std::uint8_t {
   user,             ///< the function raised
   worker_lost,      ///< its worker was lost, too often
-  stale_handle,     ///< the worker no longer knows the function or handle; retried
+  stale_handle,     ///< the worker no longer knows the function or handle; retried. Or nobody does
   dependency_lost,  ///< something the function relies on is gone
   timeout,
   cancelled,

@@ -45,31 +45,32 @@ void closure_book::enter(closure_record const& r) {
   count(r, [](std::uint64_t& n) { ++n; });
 }
 
-void closure_book::start(slot c, time_point at) {
+template <class Change>
+void closure_book::change(slot c, Change change) {
   auto& r = records_[c];
-  check(r.sent(), "what starts was sent");
   leave(r);
-  r.state = closure_state::running;
-  r.started = at;
+  change(r);
   enter(r);
 }
 
+void closure_book::start(slot c, time_point at) {
+  check(records_[c].sent(), "what starts was sent");
+  change(c, [at](closure_record& r) { r.state = closure_state::running, r.started = at; });
+}
+
 void closure_book::stop(slot c) {
-  auto& r = records_[c];
-  leave(r);
-  r.state = closure_state::queued;
-  enter(r);
+  change(c, [](closure_record& r) { r.state = closure_state::queued; });
 }
 
 void closure_book::back(slot c, back_for why) {
   auto& r = records_[c];
   auto& t = tallies_[r.owner];
   check(r.worker != worker_number{}, "what comes back was sent");
-  leave(r);
-  r.state = closure_state::queued;
-  r.worker = {};
-  r.reported = r.recalled = false;
-  enter(r);
+  change(c, [](closure_record& to) {
+    to.state = closure_state::queued;
+    to.worker = {};
+    to.reported = to.recalled = false;
+  });
   if (why == back_for::recall) {
     --r.attempt;  // it was none
     return;
@@ -80,31 +81,19 @@ void closure_book::back(slot c, back_for why) {
 }
 
 void closure_book::block(slot c) {
-  auto& r = records_[c];
-  leave(r);
-  r.state = closure_state::blocked;
-  enter(r);
+  change(c, [](closure_record& r) { r.state = closure_state::blocked; });
 }
 
 void closure_book::unblock(slot c) {
-  auto& r = records_[c];
-  leave(r);
-  r.state = closure_state::queued;
-  enter(r);
+  change(c, [](closure_record& r) { r.state = closure_state::queued; });
 }
 
 void closure_book::defer(slot c, bool for_gang) {
-  auto& r = records_[c];
-  leave(r);
-  (for_gang ? r.ganged = true : r.delayed = true);
-  enter(r);
+  change(c, [for_gang](closure_record& r) { (for_gang ? r.ganged = true : r.delayed = true); });
 }
 
 void closure_book::end_deferral(slot c) {
-  auto& r = records_[c];
-  leave(r);
-  r.delayed = r.ganged = false;
-  enter(r);
+  change(c, [](closure_record& r) { r.delayed = r.ganged = false; });
 }
 
 std::string closure_book::invalid() const {

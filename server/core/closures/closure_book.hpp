@@ -89,6 +89,8 @@ class closure_book {
   /// Takes it out of the counts of its state, or into them.
   template <class Change>
   void count(closure_record const& r, Change change);
+  template <class Change>
+  void change(slot c, Change change);
   void leave(closure_record const& r);
   void enter(closure_record const& r);
 

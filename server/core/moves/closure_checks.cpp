@@ -99,11 +99,6 @@ status closure_intake::valid(std::vector<closure_spec> const& specs,
   for (std::size_t i = 0; i < specs.size(); ++i) {
     if (!book_.functions.knows(specs[i].function))
       return {code::invalid_argument, at(i) + "unknown number"};
-    if (auto const& f = book_.functions[specs[i].function];
-        session.require_function && f.workers == 0)
-      return {code::failed_precondition,
-              at(i) + (f.ever_had ? "no connected worker has '" : "no worker has ever had '") +
-                  f.name + "'"};
     if (!specs[i].extras) continue;
     plain = false;
     auto const extras = valid_extras(specs[i], "closures[" + std::to_string(i) + "].", i,
@@ -111,6 +106,21 @@ status closure_intake::valid(std::vector<closure_spec> const& specs,
     if (!extras.ok()) return extras;
   }
   return plain ? status{} : core::scheduler::valid_gangs(specs);
+}
+
+std::string closure_intake::unserved(function_id f, session_spec const& session) const {
+  if (!session.require_function || book_.functions[f].workers > 0) return {};
+  auto const& function = book_.functions[f];
+  return (function.ever_had ? "no connected worker has '" : "no worker has ever had '") +
+         function.name + "'";
+}
+
+status closure_intake::served(std::vector<closure_spec> const& specs,
+                              session_spec const& session) const {
+  for (std::size_t i = 0; i < specs.size(); ++i)
+    if (auto const why = unserved(specs[i].function, session); !why.empty())
+      return {code::failed_precondition, "closures[" + std::to_string(i) + "].function: " + why};
+  return {};
 }
 
 status closure_intake::valid(session_spec const& spec) const {

@@ -132,7 +132,10 @@ std::string closure_intake::take_extras(slot c, std::shared_ptr<closure_extras c
 void closure_intake::schedule_closures(session& s, std::vector<closure_spec>& specs,
                                        std::vector<closure_id>* ids) {
   std::vector<slot> request;  // only kept while somebody may refer to it
-  std::vector<std::pair<closure_id, std::string>> unfit;
+  std::vector<std::pair<closure_id, failure>> unfit;
+  auto const note_unfit = [&](slot c, failure_kind kind, std::string why) {
+    unfit.emplace_back(closures_.id_of(c), failure{kind, "", std::move(why), "", "", 0});
+  };
   bool const extras =
       std::any_of(specs.begin(), specs.end(), [](auto const& spec) { return spec.extras; });
   if (extras) form_gangs(s, specs);
@@ -146,16 +149,18 @@ void closure_intake::schedule_closures(session& s, std::vector<closure_spec>& sp
     slot const c = create(s, spec);
     if (ids) ids->push_back(closures_.id_of(c));
     if (extras) request.push_back(c);
+    if (auto why = s.spec.require_function ? unserved(spec.function, s.spec) : std::string();
+        !why.empty())
+      note_unfit(c, failure_kind::stale_handle, std::move(why));
     if (!spec.extras) continue;
     if (auto why = take_extras(c, std::move(spec.extras), request); !why.empty())
-      unfit.emplace_back(closures_.id_of(c), std::move(why));
+      note_unfit(c, failure_kind::input, std::move(why));
   }
   scheduler_.gangs.end_of_request();
   // Last, because a failure may stop the session.
   for (auto& [id, why] : unfit)
-    if (slot const c = closures_.find(id);
-        c != no_slot && closures_[c].state == closure_state::blocked)
-      life_.fail(c, closure_state::failed, {failure_kind::input, "", std::move(why), "", "", 0});
+    if (slot const c = closures_.find(id); c != no_slot && !ended(closures_[c].state))
+      life_.fail(c, closure_state::failed, std::move(why));
   if (!s.full && s.streaming() &&
       (flow_.of(s).waiting() >= s.capacity ||
        (closures_.size() >= step_.config.closures_max && !s.holding())))

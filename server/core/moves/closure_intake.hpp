@@ -55,9 +55,15 @@ class closure_intake {
   void moved(values_moved& e);
   status valid(session_spec const& spec) const;
   status valid(std::vector<closure_spec> const& specs, session_spec const& session) const;
+  /// Whether the session's demand for functions that some worker has is met. Of closures that come
+  /// by a stream, which refuses nothing, those for which it is not fail one by one. REQUIRES:
+  /// valid.
+  status served(std::vector<closure_spec> const& specs, session_spec const& session) const;
 
  private:
   slot create(session& s, closure_spec& spec);
+  /// Why nobody can run it now though the session demands that somebody can; or empty.
+  std::string unserved(function_id f, session_spec const& session) const;
   void form_gangs(session const& s, std::vector<closure_spec> const& specs);
   /// Gives a new closure its options and inputs. `request`: closures of the same request by
   /// position. Empty, or why it fails at once.

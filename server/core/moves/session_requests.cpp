@@ -87,6 +87,8 @@ void session_requests::open(open_session& e) {
     }
   if (auto bad = intake_.valid(e.closures, spec); !bad.ok())
     return step_.answer(e.call, std::move(bad));
+  if (auto bad = intake_.served(e.closures, spec); !bad.ok())
+    return step_.answer(e.call, std::move(bad));
   if (auto bad = intake_.valid(spec); !bad.ok()) return step_.answer(e.call, std::move(bad));
   if (auto full = scheduler_.room_for(nullptr, e.closures); !full.ok())
     return step_.answer(e.call, std::move(full));
@@ -131,6 +133,8 @@ status session_requests::appendable(session const& s, core::schedule const& e) c
   auto const& specs = e.closures;
   if (step_.stopping) return {code::unavailable, "the server is shutting down"};
   if (auto bad = intake_.valid(specs, s.spec); !bad.ok()) return bad;
+  if (e.call != call_id{})
+    if (auto bad = intake_.served(specs, s.spec); !bad.ok()) return bad;
   if (auto full = scheduler_.room_for(&scheduler_.queue(s.number), specs); !full.ok()) return full;
   if (s.streaming()) {
     if (e.generation != 0 && e.generation != s.generation)

@@ -213,5 +213,38 @@ TEST(streaming, a_stream_is_not_deleted) {
   EXPECT_TRUE(c.core.job(s));
 }
 
+// One message may carry a thousand: a misspelt name is an error of its own closure, or a join would
+// pass over it, and no reason to drop the others.
+TEST(streaming, that_insists_on_the_function_fails_those_that_nobody_has_and_no_others) {
+  for (auto const kind : {streaming, holding_values}) {
+    cluster c;
+    auto const w = c.attach();
+    auto spec = kind(continue_all());
+    spec.require_function = true;
+    auto const s = c.open({}, spec).id;
+    auto const tokens = c.schedule(s, {"f", "g"});
+    EXPECT_EQ(c.held(w).size(), 1u);
+    ASSERT_EQ(c.fx().outcomes.size(), 1u);
+    auto const& o = c.fx().outcomes[0];
+    EXPECT_EQ(o.token, tokens[1]);
+    ASSERT_TRUE(o.failure);
+    EXPECT_EQ(o.failure->kind, failure_kind::stale_handle);
+    EXPECT_EQ(o.failure->message, "no worker has ever had 'g'");
+    EXPECT_EQ(c.job(s).counts.failed, 1u);
+  }
+}
+
+TEST(streaming, by_call_refuses_the_call_that_names_what_nobody_has) {
+  cluster c;
+  c.attach();
+  auto spec = by_call();
+  spec.require_function = true;
+  auto const s = c.open({}, spec).id;
+  EXPECT_EQ(
+      c.status_of(schedule{{}, s, c.specs({"f", "g"})}),
+      (status{code::failed_precondition, "closures[1].function: no worker has ever had 'g'"}));
+  EXPECT_EQ(c.job(s).counts.total(), 0u);
+}
+
 }  // namespace
 }  // namespace muster::core

@@ -91,7 +91,7 @@ function Failures({ counters }: { counters: Counters }) {
 }
 
 function queueLine({ closures, rates }: Counters): string {
-  const parts = [`${short(closures.running)} in flight`];
+  const parts = [`${short(closures.running)} running`];
   if (closures.blocked > 0) parts.push(`${short(closures.blocked)} blocked`);
   // Little's law: what is queued, at the rate it leaves.
   if (closures.queued > 0 && rates.finished >= 1) parts.push(`wait ≈ ${age((1000 * closures.queued) / rates.finished)}`);

@@ -53,7 +53,7 @@ export function Queue() {
       legend={true}
       lines={[
         { series: 'queued', token: 'k4', word: 'waiting', filled: true },
-        { series: 'running', token: 'k1', word: 'in flight', filled: false },
+        { series: 'running', token: 'k1', word: 'running', filled: false },
       ]}
     />
   );
