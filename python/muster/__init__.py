@@ -1,0 +1,52 @@
+"""Muster from Python: schedule functions on a cluster of workers, and be a worker.
+
+Names are loaded when they are first used, so that importing the package is cheap and a worker's
+children need no gRPC.
+"""
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from muster.coordinator.cluster_coordinator import ClusterCoordinator
+    from muster.coordinator.options import ClosureOptions, CoordinatorOptions
+    from muster.coordinator.remote_value import (PerWorkerDataset, PerWorkerIterator,
+                                                 PerWorkerValues, RemoteValue, RemoteValueStatus)
+    from muster.coordinator.structure import as_completed
+    from muster.errors import (AbortedError, Cancelled, CancelledError, ClosureError,
+                               DependencyLost, FailureKind, InputError, MusterError,
+                               UnavailableError, WaitTimeout)
+    from muster.worker.context import Context, context
+    from muster.worker.functions import function
+    from muster.worker.options import WorkerOptions
+    from muster.worker.worker import Worker
+
+_HOMES = {
+    "muster.coordinator.cluster_coordinator": "ClusterCoordinator",
+    "muster.coordinator.options": "ClosureOptions CoordinatorOptions",
+    "muster.coordinator.remote_value": ("PerWorkerDataset PerWorkerIterator PerWorkerValues "
+                                        "RemoteValue RemoteValueStatus"),
+    "muster.coordinator.structure": "as_completed",
+    "muster.errors": ("AbortedError Cancelled CancelledError ClosureError DependencyLost "
+                      "FailureKind InputError MusterError UnavailableError WaitTimeout"),
+    "muster.worker.context": "Context context",
+    "muster.worker.functions": "function",
+    "muster.worker.options": "WorkerOptions",
+    "muster.worker.worker": "Worker",
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
+__all__ = sorted(_HOME)
+__version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'muster' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME})

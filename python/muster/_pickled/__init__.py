@@ -1,0 +1,1 @@
+"""How callables, arguments and outputs are written down. Private."""

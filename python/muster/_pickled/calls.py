@@ -1,0 +1,122 @@
+"""A call of a pickled callable, as the argument of the function that Python workers declare.
+
+Bytes:  b"MPY1", length of the callable as 4 bytes (little endian), the pickled callable, and the
+pickled pair of positional arguments and keyword arguments.
+
+Outputs of other closures and PerWorkerValues may stand at any depth of the arguments. While these
+are pickled, each leaves a numbered slot behind; the call is then JSON, as the server fills in values only
+there: ``["<base64 of the bytes>", value of slot 0, value of slot 1, …]``.
+"""
+from __future__ import annotations
+
+import pickle
+import struct
+import sys
+import threading
+from typing import Any, Callable, Optional
+
+import cloudpickle
+
+MAGIC = b"MPY1"
+HEAD = struct.Struct("<4sI")
+FUNCTION = "python:%d.%d" % sys.version_info[:2]
+"""What a worker of this version declares: pickled functions carry the byte code of one version."""
+
+
+class _Filling(threading.local):
+    """What this thread pickles or unpickles right now."""
+
+    found: Optional[list[Any]] = None
+    values: Optional[list[Any]] = None
+
+
+_filling = _Filling()
+
+
+def reduce_to_slot(value: Any, what: str) -> Any:
+    """What `__reduce__` of a RemoteValue or PerWorkerValues returns.
+
+    Raises TypeError unless arguments of a closure are being pickled.
+    """
+    found = _filling.found
+    if found is None:
+        raise TypeError(f"{what} cannot be pickled: pass it as an argument of schedule, at any depth, "
+                        "not within the function itself")
+    for i, other in enumerate(found):
+        if other is value:
+            return slot_value, (i,)
+    found.append(value)
+    return slot_value, (len(found) - 1,)
+
+
+def slot_value(index: int) -> Any:
+    """Called while arguments are unpickled on a worker."""
+    values = _filling.values
+    if values is None or index >= len(values):
+        raise pickle.UnpicklingError(f"value {index} of the arguments is missing")
+    return values[index]
+
+
+def dump(value: Any) -> bytes:
+    """Pickles anything; what ``__main__`` defines goes by value, since workers do not have it."""
+    try:
+        data = pickle.dumps(value, protocol=5)
+        if b"__main__" not in data and not cloudpickle.list_registry_pickle_by_value():
+            return data
+    except (pickle.PicklingError, TypeError, AttributeError):
+        if _filling.found:
+            del _filling.found[:]
+    made: bytes = cloudpickle.dumps(value, protocol=5)
+    return made
+
+
+def dump_callable(function: Callable[..., Any]) -> bytes:
+    """Raises TypeError if it is no callable or cannot be pickled."""
+    if not callable(function):
+        raise TypeError(f"schedule needs a callable, not {type(function).__name__}")
+    try:
+        data: bytes = cloudpickle.dumps(function, protocol=5)
+    except Exception as error:
+        raise TypeError(f"{name_of(function)} cannot be pickled: {error}") from error
+    return data
+
+
+def dump_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[bytes, list[Any]]:
+    """The pickled pair, and what its slots stand for, in their order."""
+    found: list[Any] = []
+    _filling.found = found
+    try:
+        return dump((args, kwargs)), found
+    finally:
+        _filling.found = None
+
+
+def pack(function: bytes, arguments: bytes) -> bytes:
+    return b"".join((HEAD.pack(MAGIC, len(function)), function, arguments))
+
+
+def unpack(call: bytes) -> tuple[bytes, memoryview]:
+    """The callable and the arguments, pickled. Raises ValueError for anything else."""
+    if len(call) < HEAD.size:
+        raise ValueError("this is no pickled call")
+    magic, length = HEAD.unpack_from(call)
+    if magic != MAGIC or len(call) < HEAD.size + length:
+        raise ValueError("this is no pickled call, or one of another version of the package")
+    end = HEAD.size + length
+    return call[HEAD.size:end], memoryview(call)[end:]
+
+
+def load_arguments(arguments: memoryview, values: Optional[list[Any]]) -> Any:
+    """The pair of positional and keyword arguments, with `values` in the slots."""
+    if values is None:
+        return pickle.loads(arguments)
+    _filling.values = values
+    try:
+        return pickle.loads(arguments)
+    finally:
+        _filling.values = None
+
+
+def name_of(function: Any) -> str:
+    """For people."""
+    return getattr(function, "__qualname__", None) or repr(function)

@@ -1,0 +1,98 @@
+"""Outputs of functions as JSON, so that they can be arguments of other closures in any language.
+
+What JSON says exactly (None, bool, str, 64-bit integers, finite floats; small lists and dicts with
+text keys of such) is written as it is: people and other languages can read it. Everything else is
+``{"$pickle": "<base64>"}``.
+"""
+from __future__ import annotations
+
+import base64
+import json
+import math
+import pickle
+from typing import Any, Callable, Optional
+
+from muster._pickled.calls import dump
+
+PICKLED = "$pickle"
+_PREFIX = b'{"$pickle":"'
+NODES_MAX = 256
+"""Larger structures are pickled, which is faster than looking at each of their parts."""
+
+_write_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+
+
+def _nodes(value: Any, left: int) -> int:
+    """How many nodes of `left` remain after this value; negative: it is not exactly JSON."""
+    kind = type(value)
+    left -= 1
+    if kind is str:
+        return left if value.isascii() or _is_utf8(value) else -1
+    if value is None or kind is bool:
+        return left
+    if kind is int:
+        return left if -(1 << 63) <= value < (1 << 63) else -1
+    if kind is float:
+        return left if math.isfinite(value) else -1
+    if kind is list:
+        for item in value:
+            left = _nodes(item, left)
+            if left < 0:
+                return -1
+        return left
+    if kind is dict:
+        for key, item in value.items():
+            if type(key) is not str or key.startswith("$") or not _is_utf8(key):
+                return -1
+            left = _nodes(item, left)
+            if left < 0:
+                return -1
+        return left
+    return -1
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def encode(value: Any) -> bytes:
+    """An output as JSON text. Raises what pickling it raises."""
+    if value is None:
+        return b"null"
+    if type(value) is int and -(1 << 63) <= value < (1 << 63):
+        return b"%d" % value
+    if _nodes(value, NODES_MAX) >= 0:
+        return _write_json(value).encode()
+    return b"".join((_PREFIX, base64.b64encode(dump(value)), b'"}'))
+
+
+def decode(text: bytes) -> Any:
+    """The value of an output's JSON text."""
+    if text.startswith(_PREFIX) and text.endswith(b'"}'):
+        return pickle.loads(base64.b64decode(memoryview(text)[len(_PREFIX):-2]))
+    return json.loads(text, object_hook=unpickled)
+
+
+def unpickled(found: dict[str, Any]) -> Any:
+    """For ``json.loads(object_hook=…)``."""
+    if len(found) == 1 and PICKLED in found:
+        return pickle.loads(base64.b64decode(found[PICKLED]))
+    return found
+
+
+def decoder(per_worker: Optional[Callable[[str], Any]]) -> Callable[[bytes], Any]:
+    """A `decode` that puts kept values in place of ``{"$per_worker": handle}``."""
+    if per_worker is None:
+        return decode
+    kept = per_worker
+
+    def hook(found: dict[str, Any]) -> Any:
+        if len(found) == 1 and "$per_worker" in found:
+            return kept(found["$per_worker"])
+        return unpickled(found)
+
+    return lambda text: json.loads(text, object_hook=hook)

@@ -1,0 +1,1 @@
+"""Messages and streams of the server's protocol. Private."""

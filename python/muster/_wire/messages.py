@@ -1,0 +1,51 @@
+"""Message classes of the protocol, built from the packaged descriptors when this is imported.
+
+Generated code would tie the package to one major version of protobuf; descriptors do not. They live
+in a pool of their own, so they cannot collide with a program's own messages. A test compares
+`descriptors.bin` with the files under `proto/`.
+"""
+from __future__ import annotations
+
+import pathlib
+from typing import Any
+
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
+DESCRIPTORS = pathlib.Path(__file__).with_name("descriptors.bin")
+
+
+def _pool() -> Any:
+    files = descriptor_pb2.FileDescriptorSet.FromString(DESCRIPTORS.read_bytes())
+    pool = descriptor_pool.DescriptorPool()
+    for file in files.file:
+        pool.AddSerializedFile(file.SerializeToString())
+    return pool
+
+
+_messages = _pool()
+
+
+def _class(name: str) -> Any:
+    return message_factory.GetMessageClass(_messages.FindMessageTypeByName("muster.v1." + name))
+
+
+Failure = _class("Failure")
+
+SessionRequest = _class("SessionRequest")
+SessionResponse = _class("SessionResponse")
+ClosureOptions = _class("ClosureOptions")
+Input = _class("Input")
+GetPerWorkerValueRequest = _class("GetPerWorkerValueRequest")
+PerWorkerValue = _class("PerWorkerValue")
+
+WorkerMessage = _class("WorkerMessage")
+ServerMessage = _class("ServerMessage")
+Hello = _class("Hello")
+
+# muster.v1.Encoding
+JSON = 0
+BYTES = 1
+
+# muster.v1.Notice.Kind
+FAILED = 0
+DRAINED = 1

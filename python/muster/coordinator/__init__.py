@@ -1,0 +1,1 @@
+"""The client: schedules closures, holds values, waits."""

@@ -1,0 +1,212 @@
+"""Schedules functions on the cluster's workers, and waits for them.
+
+::
+
+    c = muster.ClusterCoordinator("127.0.0.1:8476")
+    a = c.schedule(load, args=("part-0",))
+    b = c.schedule(train, args=(a,), kwargs={"rate": 0.1})   # an output as an argument
+    c.join()                                                 # raises the first error, if any
+    print(b.fetch())
+
+The semantics are those of TensorFlow's ClusterCoordinator. Closures run at least once and finish
+once, in any order. The first error cancels what is left; it is raised once, by whichever of
+schedule, join and done comes first after nothing that was scheduled before it runs any more. Then
+the coordinator goes on, with the next generation. Every method may be called from any thread.
+"""
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import itertools
+import weakref
+from typing import (Any, Callable, Iterable, Iterator, Mapping, Optional, Sequence, Sized, TypeVar,
+                    Union)
+
+from muster._pickled import calls
+from muster.coordinator.link import Link
+from muster.coordinator.options import ClosureOptions, CoordinatorOptions
+from muster.coordinator.remote_value import (PerWorkerDataset, PerWorkerIterator, PerWorkerValues,
+                                             RemoteValue)
+from muster.coordinator.requests import (Callables, Request, call_of, chunks_of, packed_call,
+                                         plain_call)
+from muster.coordinator.session import Session
+from muster.coordinator.structure import fetch_structure
+from muster.coordinator.work import Chunk, IterateDataset, MakeDataset
+from muster.errors import ClosureError
+
+T = TypeVar("T")
+Function = Union[str, Callable[..., T]]
+
+
+class Scheduling:
+    """A coordinator together with options for what is scheduled through it."""
+
+    def __init__(self, session: Session, callables: Callables,
+                 options: Optional[ClosureOptions]) -> None:
+        self._session = session
+        self._callables = callables
+        self._options = options
+
+    def options(self, **changes: Any) -> Scheduling:
+        """``c.options(resources={"gpu": 1}, retries=2, timeout=60, priority=5, task="worker:3",
+        labels={"zone": "a"}, delay=1)``; see :class:`muster.ClosureOptions`."""
+        base = self._options or ClosureOptions()
+        return Scheduling(self._session, self._callables, dataclasses.replace(base, **changes))
+
+    def schedule(self, fn: Function[T], args: Sequence[Any] = (),
+                 kwargs: Optional[Mapping[str, Any]] = None) -> RemoteValue[T]:
+        """Schedules ``fn(*args, **kwargs)`` on some worker.
+
+        `fn` is any callable, which is pickled (a plain function once: what it has captured when it
+        is first scheduled is what workers see), or the name of a function that workers serve, with
+        JSON arguments. RemoteValues and PerWorkerValues may stand at any depth of the arguments.
+        Waits while the queue is full. Raises the pending error of this generation (nothing is
+        scheduled then), UnavailableError, TypeError (cannot be pickled), ValueError (above 32 MiB).
+        """
+        request = call_of(self._callables, fn, args, kwargs)
+        return RemoteValue(self._session, self._session.put((request,), self._options)[0])
+
+    def schedule_many(self, fn: Function[T], args: Iterable[Sequence[Any]]) -> list[RemoteValue[T]]:
+        """One closure for each element of `args`, a sequence of positional arguments."""
+        values: list[RemoteValue[T]] = []
+        each = iter(args)
+        while True:
+            batch = [call_of(self._callables, fn, a, None) for a in itertools.islice(each, 1000)]
+            if not batch:
+                return values
+            values += [RemoteValue(self._session, r)
+                       for r in self._session.put(batch, self._options)]
+
+    def map(self, fn: Callable[..., T], *iterables: Iterable[Any],
+            chunksize: Optional[int] = None) -> Iterator[T]:
+        """Results of ``fn`` for the elements of the iterables, in order. Everything is scheduled
+        before it returns; iterating waits, and raises the error of the first chunk that failed.
+
+        A closure makes `chunksize` calls; None: one where there are few elements, more where there
+        are thousands.
+        """
+        if not iterables:
+            raise TypeError("map needs at least one iterable")
+        if chunksize is None:
+            sizes = [len(i) for i in iterables if isinstance(i, Sized)]
+            chunksize = chunks_of(min(sizes) if sizes else None)
+        if chunksize < 1:
+            raise ValueError(f"chunksize: {chunksize}, must be at least 1")
+        pickled = calls.dump_callable(Chunk(fn))
+        each = zip(*iterables)
+        values: list[RemoteValue[list[T]]] = []
+        while True:
+            batch: list[Request] = []
+            for _ in range(256):
+                chunk = list(itertools.islice(each, chunksize))
+                if not chunk:
+                    break
+                batch.append(packed_call(pickled, chunk, None))
+            if not batch:
+                return _results(values)
+            values += [RemoteValue(self._session, r)
+                       for r in self._session.put(batch, self._options)]
+
+    async def async_schedule(self, fn: Function[T], args: Sequence[Any] = (),
+                             kwargs: Optional[Mapping[str, Any]] = None) -> RemoteValue[T]:
+        """The same for a coroutine: other coroutines go on while the queue is full. Await the value
+        itself for the result."""
+        return await asyncio.get_running_loop().run_in_executor(
+            None, lambda: self.schedule(fn, args, kwargs))
+
+
+def _results(values: list[RemoteValue[list[T]]]) -> Iterator[T]:
+    values.reverse()
+    while values:
+        yield from values.pop().fetch()
+
+
+class ClusterCoordinator(Scheduling):
+    """See the module. `server` is "host:port", or several, tried in turn. Starts connecting; use it
+    in a ``with`` block, or `close` it, or let it be collected. Further options are those of
+    :class:`muster.CoordinatorOptions`."""
+
+    def __init__(self, server: Union[str, Sequence[str]] = "127.0.0.1:8476",
+                 **options: Any) -> None:
+        servers = [s for s in server.split(",") if s] if isinstance(server, str) else list(server)
+        if not servers:
+            raise ValueError("server: none")
+        session = Session(CoordinatorOptions(**options))
+        super().__init__(session, Callables(), None)
+        self._link = session.link = Link(session, servers)
+        self._close = weakref.finalize(self, self._link.close)
+
+    def join(self, timeout: Optional[float] = None) -> None:
+        """Waits until nothing is left of what was scheduled before the call. Raises the pending
+        error, UnavailableError, or WaitTimeout after `timeout` seconds."""
+        self._session.join(timeout)
+
+    async def async_join(self, timeout: Optional[float] = None) -> None:
+        await asyncio.get_running_loop().run_in_executor(None, self.join, timeout)
+
+    def done(self) -> bool:
+        """Whether nothing is left. Waits only for the drain of an error, which it raises."""
+        return self._session.done()
+
+    def fetch(self, structure: Any, timeout: Optional[float] = None) -> Any:
+        """The same structure (tuples, named tuples, lists, dicts, nested) with every RemoteValue
+        replaced by its value; other leaves stay. Raises as RemoteValue.fetch, the first error met;
+        `timeout` is for all."""
+        return fetch_structure(structure, timeout)
+
+    async def async_fetch(self, structure: Any, timeout: Optional[float] = None) -> Any:
+        return await asyncio.get_running_loop().run_in_executor(
+            None, fetch_structure, structure, timeout)
+
+    def create_per_worker_value(self, fn: Callable[..., Any], args: Sequence[Any] = (),
+                                kwargs: Optional[Mapping[str, Any]] = None, *,
+                                name: str = "") -> PerWorkerValues:
+        """Lets every worker of this Python version, now or later, call `fn` once and keep what it
+        returns, which need not be picklable. Returns when the server has taken it, not when it is
+        built. A builder's error is raised only by closures that use the value (InputError). An error
+        or a cancel of closures does not touch it. Raises InputError (refused: too many),
+        TypeError (the arguments must be plain), UnavailableError."""
+        return PerWorkerValues(self._session, self._build(fn, args, kwargs, name))
+
+    def create_per_worker_dataset(self, dataset: Any, *, name: str = "") -> PerWorkerDataset:
+        """From a function that makes an iterable, or from an iterable that can be pickled. ``iter``
+        of the result is an argument for closures; in them it is an iterator of their worker, which
+        begins at the beginning. ``muster.context()`` has index and num_workers, to shard by."""
+        make = MakeDataset(dataset)
+        named = name or calls.name_of(dataset)
+
+        def iterator() -> PerWorkerIterator:
+            built = self._build(IterateDataset(make), (), None, f"iterator of {named}")
+            return PerWorkerIterator(self._session, built)
+
+        return PerWorkerDataset(self._session, self._build(make, (), None, named), iterator)
+
+    def _build(self, fn: Callable[..., Any], args: Sequence[Any],
+               kwargs: Optional[Mapping[str, Any]], name: str) -> Any:
+        request = plain_call(self._callables, fn, args, kwargs)
+        return self._session.create(request.function, request.args, name or calls.name_of(fn))
+
+    def cancel(self) -> None:
+        """Cancels what is queued and asks what runs to stop. What is scheduled after it waits until
+        they have, and is not concerned. No error is raised for it; each value has its own."""
+        self._session.cancel()
+
+    def failures(self) -> list[ClosureError]:
+        """Errors of closures in the order in which they ended, cancelled ones left out: of this
+        generation, or of the newest that failed. At most the first thousand."""
+        return self._session.failures()
+
+    def wait_open(self) -> str:
+        """Waits until the server has opened the session; not needed before anything else. Returns
+        its id, "job_…", as REST shows it. Raises UnavailableError."""
+        return self._session.wait_open()
+
+    def close(self) -> None:
+        """Cancels what is left and closes the session; values that are here stay readable."""
+        self._close()
+
+    def __enter__(self) -> ClusterCoordinator:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()

@@ -1,0 +1,74 @@
+"""The generation that a coordinator's closures belong to. An error or a cancel makes the server
+drain it, and the next one begins; the error is raised once, after that.
+
+    settled --an error, or cancel()--> draining --drained--> settled, one further
+
+Under the session's lock.
+"""
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from muster._wire.failures import from_wire
+from muster._wire.messages import FAILED
+from muster.errors import ClosureError, FailureKind
+
+FAILURES_MAX = 1000
+
+
+class Generation:
+    def __init__(self) -> None:
+        self.number = 1
+        self.draining = False
+        self.cancelling = False
+        """By the user, and not drained."""
+        self.failures: list[ClosureError] = []
+        """Of this generation, or of the newest that failed; cancelled ones are left out."""
+        self._failures_of = 1
+        self._first: Optional[ClosureError] = None  # until it has drained
+        self._error: Optional[ClosureError] = None  # to be raised
+
+    @property
+    def settled(self) -> bool:
+        return not self.draining
+
+    @property
+    def failed(self) -> bool:
+        """An error is to be raised."""
+        return self._error is not None
+
+    def cancel(self) -> None:
+        self.draining = self.cancelling = True
+
+    def take(self, notice: Any) -> None:
+        """What the server says; again on another stream, it is ignored."""
+        if notice.generation < self.number:
+            return
+        if notice.kind == FAILED:
+            self.draining = True
+            self._first = self._first or from_wire(notice.failure)
+            return
+        self.number = notice.generation + 1
+        self.settle()
+
+    def settle(self) -> None:
+        """Nothing is left, whatever the server would have said."""
+        self.draining = self.cancelling = False
+        self._error = self._error or self._first
+        self._first = None
+
+    def note(self, failure: ClosureError) -> None:
+        """A closure has failed."""
+        if failure.kind is FailureKind.CANCELLED:
+            return
+        if self._failures_of != self.number:
+            self.failures = []
+            self._failures_of = self.number
+        if len(self.failures) < FAILURES_MAX:
+            self.failures.append(failure)
+
+    def raise_error(self) -> None:
+        """Raises the error if there is one, once."""
+        error, self._error = self._error, None
+        if error is not None:
+            raise error.again()

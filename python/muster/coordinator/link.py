@@ -1,0 +1,147 @@
+"""The streams of a session, one after the other: dials, reads, and comes back after a break for as
+long as the server keeps the session."""
+from __future__ import annotations
+
+import random
+import threading
+from typing import Any, Optional
+
+import grpc
+
+from muster._wire import messages
+from muster.coordinator.records import Built
+from muster.coordinator.remote_value import RemoteValueStatus
+from muster.coordinator.session import Session
+from muster.errors import FailureKind, UnavailableError
+
+METHOD = "/muster.v1.CoordinatorService/"
+END_LIMIT = 5.0
+"""Seconds for the server to end the session in order."""
+CHANNEL_OPTIONS = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
+
+# A broken connection or a server that restarts; what else a server says, it will say again.
+_MAY_PASS = {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED, grpc.StatusCode.INTERNAL,
+             grpc.StatusCode.UNKNOWN, grpc.StatusCode.DEADLINE_EXCEEDED}
+
+
+class Link:
+    """Runs on a thread of its own until the session has ended."""
+
+    def __init__(self, session: Session, servers: list[str]) -> None:
+        self._session = session
+        self._servers = servers
+        self._lock = threading.Lock()  # protects _call and _channel
+        self._call: Any = None
+        self._channel: Any = None
+        self._give_up = threading.Event()
+        self._given = session.options.connect_timeout
+        self._deadline: Optional[threading.Timer] = None
+        self._thread = threading.Thread(target=self._run, name="muster-session", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Returns when the session has ended; it has a few seconds for that."""
+        self._session.begin_close()
+        opened = self._session.opened
+        if opened:
+            self._thread.join(END_LIMIT)
+        self._stop()
+        self._thread.join(END_LIMIT)
+
+    def components(self, built: Built, timeout: float) -> dict[str, RemoteValueStatus]:
+        with self._lock:
+            channel = self._channel
+        if channel is None:
+            raise _unavailable("there is no connection to the server")
+        ask = channel.unary_unary(METHOD + "GetPerWorkerValue",
+                                  messages.GetPerWorkerValueRequest.SerializeToString,
+                                  messages.PerWorkerValue.FromString)
+        try:
+            answer = ask(messages.GetPerWorkerValueRequest(value=built.handle), timeout=timeout)
+        except grpc.RpcError as error:
+            raise _unavailable(error.details()) from error
+        states = list(RemoteValueStatus)
+        return {c.task: states[c.state] for c in answer.component}
+
+    def _run(self) -> None:
+        self._give_up_in(self._session.options.connect_timeout)
+        pause = 0.05
+        tried = 0
+        while True:
+            error = self._serve_one_stream(self._servers[tried % len(self._servers)])
+            reason = self._final_reason(error)
+            if reason is not None:
+                break
+            if self._was_open:
+                pause = 0.05
+                self._give_up_in(self._session.grace)
+            tried += 1
+            self._give_up.wait(pause * random.uniform(0.5, 1.0))
+            pause = min(pause * 2, 2.0)
+            if self._give_up.is_set() or self._session.closing:
+                reason = self._final_reason(error)
+                break
+        self._cancel_deadline()
+        self._session.ended(reason or "")
+
+    def _serve_one_stream(self, server: str) -> Any:
+        self._was_open = False
+        channel = grpc.insecure_channel(server, CHANNEL_OPTIONS)
+        number = self._session.connected()
+        call = channel.stream_stream(METHOD + "Session", None, None)(
+            self._session.messages(number))
+        with self._lock:
+            self._call, self._channel = call, channel
+        if self._give_up.is_set():
+            call.cancel()
+        try:
+            for raw in call:
+                m = messages.SessionResponse.FromString(raw)
+                if m.HasField("opened"):
+                    self._was_open = True
+                    self._cancel_deadline()
+                self._session.take(m)
+            return None
+        except grpc.RpcError as error:
+            return error
+        finally:
+            with self._lock:
+                self._call = self._channel = None
+            self._session.disconnected()
+            channel.close()
+
+    def _final_reason(self, error: Any) -> Optional[str]:
+        """Why no other stream is tried; None: one is."""
+        if self._give_up.is_set() and not self._session.closing:
+            where = ",".join(self._servers)
+            if self._session.opened:
+                return (f"the connection to {where} was lost for {self._given:g} s, longer than the "
+                        "session's grace")
+            said = f": {error.details()}" if error is not None and error.details() else ""
+            return f"no answer from {where} within {self._given:g} s{said}"
+        if error is None or self._session.closing:
+            return ""
+        if error.code() in _MAY_PASS:
+            return None
+        return error.details() or str(error.code().name)
+
+    def _give_up_in(self, seconds: float) -> None:
+        self._cancel_deadline()
+        self._given = seconds
+        self._deadline = threading.Timer(seconds, self._stop)
+        self._deadline.daemon = True
+        self._deadline.start()
+
+    def _cancel_deadline(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+
+    def _stop(self) -> None:
+        self._give_up.set()
+        with self._lock:
+            if self._call is not None:
+                self._call.cancel()
+
+
+def _unavailable(reason: str) -> UnavailableError:
+    return UnavailableError(FailureKind.DEPENDENCY_LOST, "muster.ClusterCoordinator", reason)

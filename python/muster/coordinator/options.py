@@ -1,0 +1,81 @@
+"""How a coordinator presents itself, and what a closure may ask for. Times are seconds."""
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Mapping, Optional, Union
+
+from muster._wire import messages
+
+
+@dataclasses.dataclass(frozen=True)
+class CoordinatorOptions:
+    name: str = ""
+    """Shown to operators."""
+    cluster: str = ""
+    """Empty: the default one."""
+    continue_on_error: bool = False
+    """Every closure runs, whatever the others do, and join raises nothing: each value has its own
+    error. Else the first error cancels what is left and is raised."""
+    queue_capacity: int = 0
+    """Closures queued at the server. Full: schedule waits. 0: the server's default."""
+    max_worker_failures: int = 3
+    """A closure that loses its worker this often fails. 0: it is tried for ever."""
+    require_function: bool = False
+    """Closures fail at once while no connected worker has this Python version."""
+    weight: int = 1
+    """Share of the workers beside the weights of others that have work: 1 to 1000."""
+    session_grace: float = 0.0
+    """After a lost connection the session is resumed within this time, or what is not finished
+    fails with UnavailableError. 0: the server's default, a minute."""
+    connect_timeout: float = 10.0
+    pending_max: int = 65_536
+    """Closures that may wait here to be sent. Full: schedule waits."""
+    pending_bytes_max: int = 64 << 20
+
+    def open(self) -> Any:
+        return messages.SessionRequest(open={
+            "name": self.name, "cluster": self.cluster, "hold_values": True,
+            "continue_on_error": self.continue_on_error, "queue_capacity": self.queue_capacity,
+            "max_worker_failures": self.max_worker_failures, "weight": self.weight,
+            "require_function": self.require_function,
+            "session_grace_ms": int(self.session_grace * 1000)}).open
+
+
+@dataclasses.dataclass(frozen=True)
+class ClosureOptions:
+    priority: int = 0
+    """Higher ones of a session are dispatched first."""
+    delay: float = 0.0
+    """Not before this long from now."""
+    timeout: float = 0.0
+    """Not finished this long after it was scheduled: fails with TIMEOUT. 0: none."""
+    retries: int = 0
+    """How often an error of the function is tried again, after 1 s, 2 s, … up to a minute."""
+    task: Optional[str] = None
+    """Only on this task, as "worker:3", or on tasks of this job, as "worker"."""
+    labels: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """Only on workers where all of them match."""
+    resources: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    """Taken from the worker meanwhile, as {"gpu": 1}."""
+
+    def __post_init__(self) -> None:
+        for name in ("delay", "timeout", "retries"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name}: {getattr(self, name)}, must not be negative")
+        if self.task is not None and ":" in self.task and not self.task.partition(":")[2].isdigit():
+            raise ValueError(f"task: {self.task!r}, must be as 'worker' or 'worker:3'")
+
+    def to_wire(self) -> Any:
+        wire = messages.ClosureOptions(
+            priority=self.priority, delay_ms=_ms(self.delay), deadline_ms=_ms(self.timeout),
+            max_retries=self.retries, label=dict(self.labels), resource=dict(self.resources))
+        if self.task is not None:
+            job, _, index = self.task.partition(":")
+            wire.task_job = job
+            if index:
+                wire.task_index = int(index)
+        return wire
+
+
+def _ms(seconds: Union[float, int]) -> int:
+    return int(seconds * 1000 + 0.999)

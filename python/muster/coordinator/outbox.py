@@ -1,0 +1,132 @@
+"""What a session has still to send on its stream, and how it becomes messages.
+
+Closures are sent in the order of their tokens, so everything that names a token waits until that
+closure is on its way. A message takes up to 1000 closures and 256 KiB; one larger closure goes
+alone. Under the session's lock.
+"""
+from __future__ import annotations
+
+import collections
+from typing import Any, Optional
+
+from muster._wire.messages import BYTES, SessionRequest
+from muster.coordinator.options import ClosureOptions
+from muster.coordinator.records import Built, Record
+
+CLOSURES_PER_MESSAGE = 1000
+BYTES_PER_MESSAGE = 256 << 10
+
+
+class Outbox:
+    """Bounded by the session's pending_max, and by what the user holds."""
+
+    def __init__(self) -> None:
+        self.records: collections.deque[Record] = collections.deque()
+        self.bytes = 0
+        self.built: list[Built] = []
+        self.release: list[int] = []
+        self.cancel_one: list[int] = []
+        self.release_built: list[int] = []
+        self.open: Optional[Any] = None
+        self.cancel = False
+        self.close = False
+        self._names_sent = 0
+        self._last_sent = 0
+
+    def add(self, record: Record) -> None:
+        self.records.append(record)
+        self.bytes += len(record.args)
+
+    @property
+    def waiting(self) -> bool:
+        return bool(self.records or self.built or self.release or self.cancel_one or
+                    self.release_built or self.cancel or self.close)
+
+    def next_message(self, names: list[str]) -> Optional[bytes]:
+        """None: there is nothing to say."""
+        m = SessionRequest()
+        said = bool(self.records or self.built or self.open)
+        if self.open is not None:
+            m.open.CopyFrom(self.open)
+            self.open = None
+        if said and self._names_sent < len(names):
+            m.function_name.extend(names[self._names_sent:])
+            self._names_sent = len(names)
+        for b in self.built:
+            m.per_worker.add(token=b.token, function=b.function, args=b.args, encoding=BYTES,
+                             name=b.name)
+        self.built = []
+        if self.records:
+            self._add_closures(m)
+        said |= self._add_rest(m)
+        data: bytes = m.SerializeToString()
+        return data if said else None
+
+    def _add_closures(self, m: Any) -> None:
+        taken: list[Record] = []
+        size = 0
+        generation = self.records[0].generation
+        records = self.records
+        while records and len(taken) < CLOSURES_PER_MESSAGE and size < BYTES_PER_MESSAGE:
+            r = records[0]
+            if r.generation != generation or (taken and size + len(r.args) > BYTES_PER_MESSAGE):
+                break
+            taken.append(records.popleft())
+            size += len(r.args)
+        self.bytes -= size
+        m.generation = generation
+        m.token.extend([r.token for r in taken])
+        m.function.extend([r.function for r in taken])
+        m.args.extend([r.args for r in taken])
+        if any(r.encoding == BYTES for r in taken):
+            m.encoding.extend([r.encoding for r in taken])
+        if any(r.options is not None for r in taken):
+            _add_options(m, taken)
+        for position, r in enumerate(taken):
+            if r.inputs or r.per_worker:
+                _add_inputs(m, position, r)
+        self._last_sent = taken[-1].token
+
+    def _add_rest(self, m: Any) -> bool:
+        said = bool(self.release_built or self.cancel or self.close)
+        if self.release:
+            said |= _move(self.release, m.release_token, self._last_sent)
+        if self.cancel_one:
+            said |= _move(self.cancel_one, m.cancel_token, self._last_sent)
+        m.release_per_worker.extend(self.release_built)
+        self.release_built = []
+        if self.cancel and not self.records:
+            m.cancel, self.cancel = True, False
+        m.close, self.close = self.close, False
+        return said
+
+
+def _move(tokens: list[int], to: Any, last_sent: int) -> bool:
+    """Those whose closure is on its way."""
+    ready = [t for t in tokens if t <= last_sent]
+    tokens[:] = [t for t in tokens if t > last_sent]
+    to.extend(ready)
+    return bool(ready)
+
+
+def _add_options(m: Any, taken: list[Record]) -> None:
+    numbers: dict[int, int] = {}
+    for r in taken:
+        o: Optional[ClosureOptions] = r.options
+        number = 0
+        if o is not None:
+            number = numbers.get(id(o), 0)
+            if number == 0:
+                m.options.append(o.to_wire())
+                number = numbers[id(o)] = len(m.options)
+        m.options_of.append(number)
+
+
+def _add_inputs(m: Any, position: int, r: Record) -> None:
+    for offset, record, closure in r.inputs:
+        if record is not None:
+            m.input.add(position=position, offset=offset, token=record.token)
+        else:
+            m.input.add(position=position, offset=offset, closure=closure)
+    for built in r.per_worker:
+        m.input.add(position=position, per_worker=built.handle)

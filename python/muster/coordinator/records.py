@@ -1,0 +1,55 @@
+"""What a session keeps of a closure, and of a value that workers keep. Under the session's lock,
+but for an ended record, whose output does not change any more."""
+from __future__ import annotations
+
+import threading
+from typing import Any, Callable, Optional
+
+from muster.coordinator.options import ClosureOptions
+from muster.errors import ClosureError
+
+
+class Record:
+    """Fields up to `generation` are what it takes to schedule it again after a broken stream."""
+
+    __slots__ = ("token", "function", "args", "encoding", "inputs", "per_worker", "options",
+                 "generation", "ended", "raw", "value", "error", "closure", "references", "waiters")
+
+    def __init__(self, token: int, function: int, args: bytes, encoding: int,
+                 options: Optional[ClosureOptions], generation: int) -> None:
+        self.token = token
+        self.function = function
+        self.args = args
+        self.encoding = encoding
+        """Of the arguments; once ended of the output, and -1 when that is in `value`."""
+        self.inputs: tuple[tuple[int, Optional[Record], int], ...] = ()
+        """Offset, and a record of this session or the closure's number at the server."""
+        self.per_worker: tuple[Built, ...] = ()
+        self.options = options
+        self.generation = generation
+        self.ended = False
+        self.raw = b""
+        self.value: Any = None
+        self.error: Optional[ClosureError] = None
+        self.closure = 0
+        self.references = 1
+        """The handle, and closures that have not ended and use it."""
+        self.waiters: Optional[list[Callable[[], None]]] = None
+
+
+class Built:
+    """A PerWorkerValue."""
+
+    __slots__ = ("token", "function", "args", "name", "handle", "error", "references", "answered")
+
+    def __init__(self, token: int, function: int, args: bytes, name: str) -> None:
+        self.token = token
+        self.function = function
+        self.args = args
+        self.name = name
+        self.handle = 0
+        """At the server, once it has answered."""
+        self.error: Optional[ClosureError] = None
+        """It refused."""
+        self.references = 1
+        self.answered = threading.Event()

@@ -1,0 +1,174 @@
+"""Handles: what scheduling a closure returns, and what each worker keeps for itself."""
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import enum
+from typing import TYPE_CHECKING, Any, Callable, Generator, Generic, Optional, TypeVar
+
+from muster._pickled import values
+from muster._pickled.calls import reduce_to_slot
+from muster._wire.messages import BYTES
+from muster.errors import FailureKind
+
+if TYPE_CHECKING:
+    from muster.coordinator.records import Built, Record
+    from muster.coordinator.session import Session
+
+T = TypeVar("T")
+
+
+class RemoteValueStatus(enum.Enum):
+    NOT_READY = "NOT_READY"
+    READY = "READY"
+    """With a value, or with the error of the function."""
+    ABORTED = "ABORTED"
+    """Its workers were lost too often."""
+
+
+class RemoteValue(Generic[T]):
+    """The output of a closure, which may not be here yet. An argument of other closures, at any
+    depth; ``await value`` works as well. Goes at the server when the last handle is collected."""
+
+    __slots__ = ("_session", "_record", "__weakref__")
+
+    def __init__(self, session: Session, record: Record) -> None:
+        self._session = session
+        self._record = record
+
+    def __del__(self) -> None:
+        try:
+            self._session.drop(self._record)
+        except AttributeError:  # it was never made whole
+            pass
+
+    def fetch(self, timeout: Optional[float] = None) -> T:
+        """Waits for the value and returns it, always the same object. Raises what the function
+        raised (see :class:`muster.ClosureError`), CancelledError, InputError, AbortedError,
+        UnavailableError, or WaitTimeout after `timeout` seconds."""
+        record = self._record
+        if not record.ended:
+            self._session.wait_for(record, timeout)
+        if record.error is not None:
+            raise record.error.again()
+        if record.encoding >= 0:
+            value = record.raw if record.encoding == BYTES else values.decode(record.raw)
+            self._session.keep_decoded(record, value)
+        return record.value  # type: ignore[no-any-return]
+
+    get = fetch
+
+    def done(self) -> bool:
+        return self._record.ended
+
+    @property
+    def status(self) -> RemoteValueStatus:
+        record = self._record
+        if not record.ended:
+            return RemoteValueStatus.NOT_READY
+        lost = record.error is not None and record.error.kind is FailureKind.WORKER_LOST
+        return RemoteValueStatus.ABORTED if lost else RemoteValueStatus.READY
+
+    def cancel(self) -> None:
+        """This closure alone; no error is raised for it but by its own fetch."""
+        self._session.cancel_one(self._record)
+
+    def add_done_callback(self, f: Callable[[], None]) -> None:
+        """Calls `f` when it has ended, on a thread of the library, or at once; it must be short."""
+        self._session.when_ended(self._record, f)
+
+    def __await__(self) -> Generator[Any, None, T]:
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[None] = loop.create_future()
+
+        def set_result() -> None:
+            if not future.done():
+                future.set_result(None)
+
+        def ended() -> None:
+            try:
+                loop.call_soon_threadsafe(set_result)
+            except RuntimeError:  # the loop was closed
+                pass
+
+        self.add_done_callback(ended)
+        yield from future
+        return self.fetch()
+
+    def future(self) -> concurrent.futures.Future[T]:
+        """The same as a future of the standard library."""
+        made: concurrent.futures.Future[T] = concurrent.futures.Future()
+        made.set_running_or_notify_cancel()
+
+        def ended() -> None:
+            try:
+                made.set_result(self.fetch())
+            except BaseException as error:
+                made.set_exception(error)
+
+        self.add_done_callback(ended)
+        return made
+
+    def __reduce__(self) -> Any:
+        return reduce_to_slot(self, "a RemoteValue")
+
+    def __repr__(self) -> str:
+        return f"<muster.RemoteValue {self._record.token} {self.status.value}>"
+
+
+class PerWorkerValues:
+    """A value that every worker builds for itself and keeps: one of its components each.
+
+    As an argument, at any depth, it is the component of the worker that runs the closure. Goes when
+    it is collected and no closure needs it any more.
+    """
+
+    def __init__(self, session: Session, built: Built) -> None:
+        self._session = session
+        self.built = built
+
+    def __del__(self) -> None:
+        try:
+            self._session.drop(self.built)
+        except AttributeError:  # it was never made whole
+            pass
+
+    @property
+    def handle(self) -> int:
+        """At the server; "pw_" and 16 hexadecimal digits as text."""
+        return self.built.handle
+
+    def components(self, timeout: float = 10.0) -> dict[str, RemoteValueStatus]:
+        """What became of it by task, as ``{"worker:0": READY}``. Raises UnavailableError."""
+        states: dict[str, RemoteValueStatus] = self._session.link.components(self.built, timeout)
+        return states
+
+    def __reduce__(self) -> Any:
+        return reduce_to_slot(self, "PerWorkerValues")
+
+    def __repr__(self) -> str:
+        return f"<muster.{type(self).__name__} {self.built.name}>"
+
+
+class PerWorkerDataset(PerWorkerValues):
+    """Of create_per_worker_dataset. `iter` gives iterators as PerWorkerValues, new ones each time,
+    which begin at the dataset's beginning; a worker that comes back begins anew."""
+
+    def __init__(self, session: Session, built: Built,
+                 make_iterator: Callable[[], PerWorkerIterator]) -> None:
+        super().__init__(session, built)
+        self._make_iterator = make_iterator
+
+    def __iter__(self) -> PerWorkerIterator:
+        return self._make_iterator()
+
+
+class PerWorkerIterator(PerWorkerValues):
+    """In a closure it is an iterator of the worker that runs it."""
+
+    def __next__(self) -> Any:
+        raise TypeError("next() of a per-worker iterator: pass the iterator to a scheduled function "
+                        "and call next() there")
+
+    def __iter__(self) -> PerWorkerIterator:
+        return self

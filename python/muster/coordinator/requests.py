@@ -1,0 +1,134 @@
+"""What the user asks for, as the arguments of a closure."""
+from __future__ import annotations
+
+import base64
+import collections
+import json
+import math
+import types
+import weakref
+from typing import Any, Callable, Mapping, Optional, Sequence, Union
+
+from muster._pickled import calls
+from muster._wire.messages import BYTES, JSON
+from muster.coordinator.records import Record
+from muster.coordinator.remote_value import PerWorkerValues, RemoteValue
+
+ARGUMENT_BYTES_MAX = 32 << 20
+CALLABLES_MAX = 256
+"""Functions whose pickled form is kept."""
+
+
+class Request:
+    __slots__ = ("function", "args", "encoding", "inputs", "per_worker")
+
+    def __init__(self, function: str, args: bytes, encoding: int,
+                 inputs: Sequence[tuple[int, Record]] = (),
+                 per_worker: Sequence[PerWorkerValues] = ()) -> None:
+        if len(args) > ARGUMENT_BYTES_MAX:
+            raise ValueError(f"the arguments have {len(args)} bytes, the limit is "
+                             f"{ARGUMENT_BYTES_MAX}")
+        self.function = function
+        self.args = args
+        self.encoding = encoding
+        self.inputs = inputs
+        """Offsets in `args`, and whose output is inserted there."""
+        self.per_worker = per_worker
+
+
+class Callables:
+    """Pickled callables. A plain function is pickled when it is first scheduled, and what it has
+    captured then is what workers see; anything else is pickled each time. One thread at a time."""
+
+    def __init__(self) -> None:
+        self._known: collections.OrderedDict[
+            int, tuple[weakref.ref[Any], bytes]] = collections.OrderedDict()
+
+    def pickled(self, f: Callable[..., Any]) -> bytes:
+        known = self._known.get(id(f))
+        if known is not None and known[0]() is f:
+            return known[1]
+        data = calls.dump_callable(f)
+        if isinstance(f, types.FunctionType):
+            self._known[id(f)] = (weakref.ref(f), data)
+            while len(self._known) > CALLABLES_MAX:
+                try:
+                    self._known.popitem(last=False)
+                except KeyError:  # another thread has taken it
+                    break
+        return data
+
+
+def call_of(callables: Callables, f: Union[str, Callable[..., Any]], args: Sequence[Any],
+            kwargs: Optional[Mapping[str, Any]]) -> Request:
+    """Raises TypeError: what cannot be pickled, or is no JSON; ValueError: too large."""
+    if isinstance(f, str):
+        return named_call(f, args, kwargs or {})
+    return packed_call(callables.pickled(f), args, kwargs)
+
+
+def packed_call(function: bytes, args: Sequence[Any],
+                kwargs: Optional[Mapping[str, Any]]) -> Request:
+    data, slots = calls.dump_arguments(tuple(args), dict(kwargs) if kwargs else {})
+    packed = calls.pack(function, data)
+    if not slots:
+        return Request(calls.FUNCTION, packed, BYTES)
+    return _with_slots(calls.FUNCTION, b'["' + base64.b64encode(packed) + b'"', slots)
+
+
+def _with_slots(function: str, text: bytes, slots: Sequence[Any]) -> Request:
+    inputs: list[tuple[int, Record]] = []
+    per_worker: list[PerWorkerValues] = []
+    for value in slots:
+        text += b","
+        if isinstance(value, RemoteValue):
+            inputs.append((len(text), value._record))
+        else:
+            per_worker.append(value)
+            text += b'{"$per_worker":"pw_%016x"}' % value.handle
+    return Request(function, text + b"]", JSON, inputs, per_worker)
+
+
+def plain_call(callables: Callables, f: Callable[..., Any], args: Sequence[Any],
+               kwargs: Optional[Mapping[str, Any]]) -> Request:
+    """For builders, which run again when a worker comes back. Raises TypeError: a RemoteValue or
+    PerWorkerValues is among the arguments."""
+    request = packed_call(callables.pickled(f), args, kwargs)
+    if request.encoding != BYTES:
+        raise TypeError("the arguments of a builder are plain values: it runs again when a worker "
+                        "comes back")
+    return request
+
+
+def named_call(function: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Request:
+    """A function that some worker has under a name, with JSON arguments."""
+    slots: list[Any] = []
+    mark = "\x00muster:"
+
+    def slot(value: Any) -> str:
+        if not isinstance(value, (RemoteValue, PerWorkerValues)):
+            raise TypeError(f"{type(value).__name__} is no JSON, which {function!r} takes")
+        slots.append(value)
+        return f"{mark}{len(slots) - 1}"
+
+    text = json.dumps({"args": list(args), "kwargs": dict(kwargs)} if kwargs else list(args),
+                      default=slot, separators=(",", ":"), allow_nan=False).encode()
+    inputs: list[tuple[int, Record]] = []
+    per_worker: list[PerWorkerValues] = []
+    parts: list[bytes] = []
+    size = 0
+    for i, value in enumerate(slots):
+        before, _, text = text.partition(json.dumps(f"{mark}{i}").encode())
+        if isinstance(value, RemoteValue):
+            inputs.append((size + len(before), value._record))
+        else:
+            per_worker.append(value)
+            before += b'{"$per_worker":"pw_%016x"}' % value.handle
+        parts.append(before)
+        size += len(before)
+    return Request(function, b"".join(parts) + text, JSON, inputs, per_worker)
+
+
+def chunks_of(count: Optional[int]) -> int:
+    """Calls in one closure of `map`: one for few, so many that there are some 256 closures."""
+    return 16 if count is None else max(1, min(512, math.ceil(count / 256)))

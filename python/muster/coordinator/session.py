@@ -1,0 +1,157 @@
+"""A coordinator's session as its users see it, from any thread."""
+from __future__ import annotations
+
+import threading
+from typing import Any, Callable, Optional, Sequence
+
+from muster.coordinator.options import ClosureOptions
+from muster.coordinator.records import Built, Record
+from muster.coordinator.requests import Request
+from muster.coordinator.session_state import Cut
+from muster.coordinator.session_streams import SessionStreams
+from muster.errors import ClosureError, WaitTimeout
+
+
+class Session(SessionStreams):
+    # Scheduling.
+
+    def put(self, requests: Sequence[Request], options: Optional[ClosureOptions]) -> list[Record]:
+        """All of them, in order. Waits while there is no room. Raises the pending error of this
+        generation (nothing is scheduled then, or only what fitted before), UnavailableError."""
+        added: list[Record] = []
+        with self._lock:
+            for request in requests:
+                if not self._may_schedule():
+                    self._signal()
+                    self._changed.wait_for(self._may_schedule)  # back-pressure; ends with the session
+                self._raise_pending()
+                added.append(self._add(request, options))
+            self._signal()
+        return added
+
+    def _add(self, request: Request, options: Optional[ClosureOptions]) -> Record:
+        self._last_token = token = self._last_token + 1
+        number = self._numbers.get(request.function)
+        if number is None:
+            number = self._number_of(request.function)
+        r = Record(token, number, request.args, request.encoding, options, self._generation.number)
+        if request.inputs:
+            r.inputs = tuple((offset, record if record.token in self._records and
+                              self._records[record.token] is record else None, record.closure)
+                             for offset, record in request.inputs)
+            for _, record, closure in r.inputs:
+                if record is not None:
+                    record.references += 1
+                elif not closure:
+                    self._last_token -= 1
+                    raise ValueError("an argument is a value of another coordinator and not ready")
+        if request.per_worker:
+            r.per_worker = tuple({v.built.token: v.built for v in request.per_worker}.values())
+            for b in r.per_worker:
+                b.references += 1
+        self._records[token] = r
+        self._unfinished += 1
+        if self._streaming:
+            self._out.add(r)
+        return r
+
+    def _number_of(self, function: str) -> int:
+        self._names.append(function)
+        self._numbers[function] = number = len(self._names) - 1
+        return number
+
+    def create(self, function: str, args: bytes, name: str) -> Built:
+        """Waits until the server has taken it. Raises InputError: it refused."""
+        with self._lock:
+            self._throw_if_over()
+            self._last_token += 1
+            number = self._numbers.get(function)
+            number = self._number_of(function) if number is None else number
+            b = self._built[self._last_token] = Built(self._last_token, number, args, name)
+            if self._streaming:
+                self._out.built.append(b)
+            self._signal()
+        b.answered.wait()  # ends with the session at the latest
+        if b.error is not None:
+            raise b.error
+        return b
+
+    # Waiting.
+
+    def join(self, timeout: Optional[float]) -> None:
+        with self._lock:
+            cut = Cut(self._last_token, self._unfinished)
+            self._cuts.append(cut)
+            try:
+                if not self._changed.wait_for(lambda: self._joined(cut), timeout):
+                    raise WaitTimeout(f"{cut.left} closures have not finished within {timeout:g} s")
+            finally:
+                self._cuts.remove(cut)
+            self._raise_pending()
+
+    def _joined(self, cut: Cut) -> bool:
+        return self._ended or (self._generation.settled and
+                               (self._generation.failed or cut.left == 0))
+
+    def done(self) -> bool:
+        with self._lock:
+            # No deadline: what runs is asked to stop and answers, or its worker is lost.
+            self._changed.wait_for(lambda: self._ended or self._generation.settled)
+            self._raise_pending()
+            return self._unfinished == 0
+
+    def wait_open(self) -> str:
+        with self._lock:
+            self._changed.wait_for(lambda: self._ended or bool(self._id))  # connect_timeout ends it
+            if not self._id:
+                self._throw_if_over()
+            return self._id
+
+    def wait_for(self, record: Record, timeout: Optional[float]) -> None:
+        ended = threading.Event()
+        self.when_ended(record, ended.set)
+        if not ended.wait(timeout):
+            raise WaitTimeout(f"the closure has not finished within {timeout:g} s")
+
+    def when_ended(self, record: Record, f: Callable[[], None]) -> None:
+        with self._lock:
+            if not record.ended:
+                if record.waiters is None:
+                    record.waiters = []
+                record.waiters.append(f)
+                return
+        f()
+
+    def keep_decoded(self, record: Record, value: Any) -> None:
+        with self._lock:
+            if record.encoding >= 0:
+                record.value, record.raw, record.encoding = value, b"", -1
+
+    def cancel(self) -> None:
+        with self._lock:
+            if self._ended or self.closing or not self._generation.settled:
+                return
+            self._generation.cancel()
+            if self._streaming:
+                self._cancel_sent = self._out.cancel = True
+                self._signal()
+
+    def cancel_one(self, record: Record) -> None:
+        with self._lock:
+            if not record.ended and not self._ended and self._streaming:
+                self._out.cancel_one.append(record.token)
+                self._signal()
+
+    def failures(self) -> list[ClosureError]:
+        with self._lock:
+            return list(self._generation.failures)
+
+    def begin_close(self) -> None:
+        """Nothing is taken any more; the server is told."""
+        with self._lock:
+            if self.closing or self._ended:
+                return
+            self.closing = True
+            self._out.close = self._streaming
+            self._signal()
+            self._changed.notify_all()

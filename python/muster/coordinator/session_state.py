@@ -1,0 +1,116 @@
+"""What a session is made of, and its handles: every closure that is not finished, with what it takes
+to schedule it again after a broken stream, and every output that somebody holds.
+
+The lock protects everything. Handles may be collected on any thread, in the midst of anything:
+`drop` only notes that.
+"""
+from __future__ import annotations
+
+import collections
+import queue
+import threading
+from typing import Any, Union
+
+from muster.coordinator.generation import Generation
+from muster.coordinator.options import CoordinatorOptions
+from muster.coordinator.outbox import Outbox
+from muster.coordinator.records import Built, Record
+from muster.errors import FailureKind, UnavailableError
+
+
+class Cut:
+    """What a join waits for: what was scheduled before it, whatever others schedule meanwhile."""
+
+    def __init__(self, last_token: int, left: int) -> None:
+        self.last_token = last_token
+        self.left = left
+
+
+class SessionState:
+    def __init__(self, options: CoordinatorOptions) -> None:
+        self.options = options
+        self.link: Any = None
+        self._lock = threading.Lock()  # protects all below, except _drops and _wake
+        self._changed = threading.Condition(self._lock)
+        self._records: dict[int, Record] = {}
+        self._built: dict[int, Built] = {}
+        self._numbers: dict[str, int] = {}
+        self._names: list[str] = []
+        self._last_token = 0
+        self._unfinished = 0
+        self._cuts: list[Cut] = []
+        self._out = Outbox()
+        self._generation = Generation()
+        self._cancel_sent = False
+        self._streaming = False
+        self._stream = 0
+        self._id = ""
+        self._incarnation = 0
+        self.grace = 0.0
+        self.closing = False
+        self._ended = False
+        self._reason = ""
+        self._signalled = False
+        self._drops: collections.deque[Union[Record, Built]] = collections.deque()
+        self._drops_told = False
+        self._wake: queue.SimpleQueue[bool] = queue.SimpleQueue()
+
+    def _may_schedule(self) -> bool:
+        if self._ended or self.closing:
+            return True
+        o, out = self.options, self._out
+        full = len(out.records) >= o.pending_max or out.bytes >= o.pending_bytes_max
+        full |= not self._streaming and self._unfinished >= o.pending_max
+        return self._generation.settled and (self._generation.failed or not full)
+
+    def _throw_if_over(self) -> None:
+        if self._ended or self.closing:
+            if not self._reason:
+                raise RuntimeError("the coordinator is closed")
+            raise unavailable(self._reason)
+
+    def _raise_pending(self) -> None:
+        self._generation.raise_error()
+        self._throw_if_over()
+
+    # Handles.
+
+    def drop(self, record: Union[Record, Built]) -> None:
+        """A handle is gone. Takes no lock: the collector calls it anywhere."""
+        self._drops.append(record)
+        if not self._drops_told:
+            self._drops_told = True
+            self._wake.put(True)
+
+    def _take_drops(self) -> None:
+        self._drops_told = False
+        while self._drops:
+            dropped = self._drops.popleft()
+            if isinstance(dropped, Record):
+                self._unreference(dropped)
+            else:
+                self._unreference_built(dropped)
+
+    def _unreference(self, r: Record) -> None:
+        r.references -= 1
+        if r.references == 0:
+            if r.ended:
+                self._records.pop(r.token, None)
+            if not self._ended and self._streaming:
+                self._out.release.append(r.token)
+
+    def _unreference_built(self, b: Built) -> None:
+        b.references -= 1
+        if b.references == 0:
+            self._built.pop(b.token, None)
+            if b.handle and self._streaming and not self._ended:
+                self._out.release_built.append(b.handle)
+
+    def _signal(self) -> None:
+        if not self._signalled:
+            self._signalled = True
+            self._wake.put(False)
+
+
+def unavailable(reason: str) -> UnavailableError:
+    return UnavailableError(FailureKind.DEPENDENCY_LOST, "muster.ClusterCoordinator", reason)

@@ -1,0 +1,197 @@
+"""A session's side of its streams: `messages` runs on the thread that writes one, the rest on the
+thread that reads it."""
+from __future__ import annotations
+
+import queue
+from typing import Any, Callable, Iterator
+
+from muster._wire.failures import from_wire
+from muster._wire.messages import FAILED, JSON
+from muster.coordinator.outbox import Outbox
+from muster.coordinator.records import Record
+from muster.coordinator.session_state import SessionState, unavailable
+from muster.errors import CancelledError, FailureKind
+
+DROPS_WAIT = 0.05
+"""Seconds that released values may wait for others to go along with."""
+
+
+class SessionStreams(SessionState):
+    # The thread that writes.
+
+    def messages(self, stream: int) -> Iterator[bytes]:
+        """Of one stream, until it is no longer the session's."""
+        while True:
+            with self._lock:
+                if stream != self._stream:
+                    return
+                wake = self._wake
+                self._take_drops()
+                full = not self._may_schedule()
+                data = self._out.next_message(self._names)
+                if data is None:
+                    self._signalled = False
+                elif full:
+                    self._changed.notify_all()
+            if data is not None:
+                yield data
+            elif wake.get():  # only values were dropped: more of them will follow
+                try:
+                    wake.get(timeout=DROPS_WAIT)
+                except queue.Empty:
+                    pass
+
+    # The thread that reads.
+
+    def connected(self) -> int:
+        """A new stream takes messages from now on; its number."""
+        with self._lock:
+            self._take_drops()
+            self._out = out = Outbox()
+            out.open = self.options.open()
+            if self._id:
+                out.open.resume = self._id
+                out.open.resume_incarnation = self._incarnation
+                out.open.resume_token.extend(self._records)
+                out.open.resume_per_worker.extend(self._built)
+            out.built = [b for b in self._built.values() if not b.answered.is_set()]
+            for token in sorted(t for t, r in self._records.items() if not r.ended):
+                out.add(self._records[token])
+                if self._records[token].references == 0:
+                    out.release.append(token)
+            out.close = self.closing
+            self._stream += 1
+            self._streaming = True
+            self._cancel_sent = False
+            self._renew_wake()
+            self._signalled = True
+            return self._stream
+
+    def disconnected(self) -> None:
+        with self._lock:
+            self._stream += 1
+            self._renew_wake()
+
+    def _renew_wake(self) -> None:
+        old, self._wake = self._wake, queue.SimpleQueue()
+        old.put(False)
+
+    @property
+    def opened(self) -> bool:
+        return bool(self._id)
+
+    def take(self, m: Any) -> None:
+        ready: list[Callable[[], None]] = []
+        with self._lock:
+            unsettled = m.HasField("opened") or bool(m.notice)
+            if m.HasField("opened"):
+                self._take_opened(m.opened)
+            self._take_notices(m, False)
+            for p in m.per_worker:
+                self._take_created(p)
+            cut_ended = self._take_outcomes(m, ready)
+            self._take_notices(m, True)
+            if self._out.waiting:
+                self._signal()
+            if unsettled or cut_ended:
+                self._changed.notify_all()
+        for f in ready:
+            f()
+
+    def _take_opened(self, o: Any) -> None:
+        self._id = o.session
+        self._incarnation = o.server_incarnation
+        self.grace = o.session_grace_ms / 1000
+        # The cancel may have been lost with the old stream; else the generation has moved on.
+        g = self._generation
+        if g.cancelling and not self._cancel_sent and o.generation == g.number:
+            self._cancel_sent = self._out.cancel = True
+
+    def _take_notices(self, m: Any, drained: bool) -> None:
+        for notice in m.notice:
+            if (notice.kind != FAILED) == drained:
+                self._generation.take(notice)
+
+    def _take_created(self, p: Any) -> None:
+        b = self._built.get(p.token)
+        if b is None:
+            if p.value:
+                self._out.release_built.append(p.value)  # dropped before it was answered
+        elif not b.answered.is_set():
+            if p.HasField("failure"):
+                b.error = from_wire(p.failure)
+            else:
+                b.handle = p.value
+            b.answered.set()
+
+    def _take_outcomes(self, m: Any, ready: list[Callable[[], None]]) -> bool:
+        failures = {f.position: f for f in m.failure} if m.failure else None
+        records = self._records
+        cut_ended = False
+        encodings = m.encoding or [JSON] * len(m.token)
+        for i, (token, raw, encoding, closure) in enumerate(
+                zip(m.token, m.value, encodings, m.closure)):
+            r = records.get(token)
+            if r is None or r.ended:
+                continue  # repeated
+            r.closure = closure
+            if failures is not None and i in failures:
+                r.error = from_wire(failures[i])
+                self._generation.note(r.error)
+            else:
+                r.raw = raw
+            r.encoding = encoding
+            cut_ended |= self._end(r, ready)
+        return cut_ended
+
+    def _end(self, r: Record, ready: list[Callable[[], None]]) -> bool:
+        """True: somebody's join is over."""
+        r.ended = True
+        self._unfinished -= 1
+        cut_ended = False
+        for c in self._cuts:
+            if r.token <= c.last_token:
+                c.left -= 1
+                cut_ended |= c.left == 0
+        if r.waiters:
+            ready += r.waiters
+            r.waiters = None
+        r.args = b""
+        r.options = None
+        inputs, r.inputs = r.inputs, ()
+        per_worker, r.per_worker = r.per_worker, ()
+        if r.references == 0:
+            self._records.pop(r.token, None)
+            if self._streaming and not self._ended:
+                self._out.release.append(r.token)  # it may have come before the server knew it
+        for _, used, _ in inputs:
+            if used is not None:
+                self._unreference(used)
+        for b in per_worker:
+            self._unreference_built(b)
+        return cut_ended
+
+    def ended(self, reason: str) -> None:
+        """No stream will come any more; empty after an orderly end."""
+        ready: list[Callable[[], None]] = []
+        with self._lock:
+            self._streaming = False
+            self._ended = True
+            closed = self.closing
+            self._reason = "" if closed else reason or "the server ended the session"
+            for r in [r for r in self._records.values() if not r.ended]:
+                r.error = (CancelledError(FailureKind.CANCELLED, "muster.ClusterCoordinator",
+                                          "the coordinator was closed")
+                           if closed else unavailable(self._reason))
+                self._end(r, ready)
+            for b in self._built.values():
+                if not b.answered.is_set():
+                    b.error = unavailable(self._reason or "the coordinator was closed")
+                    b.answered.set()
+            self._generation.settle()
+            self._out = Outbox()
+            self._stream += 1
+            self._renew_wake()
+            self._changed.notify_all()
+        for f in ready:
+            f()

@@ -1,0 +1,62 @@
+"""Nested structures of values."""
+from __future__ import annotations
+
+import asyncio
+import queue
+import time
+from typing import Any, Iterable, Iterator, Optional
+
+from muster.coordinator.remote_value import RemoteValue
+from muster.errors import WaitTimeout
+
+
+def fetch_structure(structure: Any, timeout: Optional[float]) -> Any:
+    end = None if timeout is None else time.monotonic() + timeout
+    return _fetch(structure, end)
+
+
+def _fetch(s: Any, end: Optional[float]) -> Any:
+    if isinstance(s, RemoteValue):
+        return s.fetch(None if end is None else max(0.0, end - time.monotonic()))
+    if isinstance(s, tuple):
+        items = [_fetch(item, end) for item in s]
+        return type(s)(*items) if hasattr(s, "_fields") else type(s)(items)
+    if isinstance(s, list):
+        return [_fetch(item, end) for item in s]
+    if isinstance(s, dict):
+        return {key: _fetch(item, end) for key, item in s.items()}
+    return s
+
+
+class as_completed:
+    """Iterates over values in the order in which they end, with ``for`` or ``async for``. Raises
+    WaitTimeout when `timeout` seconds after the call some have not ended."""
+
+    def __init__(self, values: Iterable[RemoteValue[Any]], timeout: Optional[float] = None) -> None:
+        self._ended: queue.SimpleQueue[RemoteValue[Any]] = queue.SimpleQueue()
+        self._end = None if timeout is None else time.monotonic() + timeout
+        self._left = 0
+        for value in values:
+            self._left += 1
+            value.add_done_callback(lambda value=value: self._ended.put(value))  # type: ignore[misc]
+
+    def __iter__(self) -> Iterator[RemoteValue[Any]]:
+        while self._left:
+            yield self._next()
+
+    def _next(self) -> RemoteValue[Any]:
+        left = None if self._end is None else max(0.0, self._end - time.monotonic())
+        try:
+            value = self._ended.get(timeout=left)
+        except queue.Empty:
+            raise WaitTimeout(f"{self._left} closures have not finished in time") from None
+        self._left -= 1
+        return value
+
+    def __aiter__(self) -> as_completed:
+        return self
+
+    async def __anext__(self) -> RemoteValue[Any]:
+        if not self._left:
+            raise StopAsyncIteration
+        return await asyncio.get_running_loop().run_in_executor(None, self._next)

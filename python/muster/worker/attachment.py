@@ -1,0 +1,338 @@
+"""Keeps one task attached to the server: streams one after the other, and the link that executes.
+
+    dialling --welcome--> attached --leave() or the server's drain--> leaving --> over
+        └--------------------┴-- broken: backoff, dial again (with what is held)
+    the child dies, or is killed: the stream is broken off, another child, another incarnation
+
+`run` lives on a thread of its own; the link calls from its thread; `beat` comes from the worker's.
+"""
+from __future__ import annotations
+
+import logging
+import queue
+import random
+import socket
+import threading
+import time
+from typing import Any, Callable, Iterator, Optional
+
+import grpc
+
+from muster._wire.messages import Hello, ServerMessage, WorkerMessage
+from muster.errors import FailureKind
+from muster.worker.held import Held
+from muster.worker.link import Link, StartError
+from muster.worker.options import WorkerOptions
+
+log = logging.getLogger("muster.worker")
+
+METHOD = "/muster.v1.WorkerService/Attach"
+OUT_BYTES_MAX = 8 << 20
+"""Bytes that wait to be written. Full: the child's messages wait, and with them what it prints."""
+LAST_WORDS = 5.0
+"""Seconds for the server to end the stream after it was half-closed."""
+MakeLink = Callable[["Attachment", Callable[[bytes], None]], Link]
+
+
+class _Out:
+    """Serialized messages on their way into one stream."""
+
+    def __init__(self) -> None:
+        self._queue: queue.SimpleQueue[Optional[bytes]] = queue.SimpleQueue()
+        self._room = threading.Condition()
+        self._bytes = 0
+        self._closed = False
+        self.written_at = time.monotonic()
+
+    def put(self, data: bytes) -> None:
+        with self._room:
+            self._bytes += len(data)
+        self._queue.put(data)
+
+    def put_when_room(self, data: bytes) -> None:
+        with self._room:
+            # Ends with the stream at the latest.
+            self._room.wait_for(lambda: self._closed or self._bytes < OUT_BYTES_MAX)
+        self.put(data)
+
+    def half_close(self) -> None:
+        self._queue.put(None)
+
+    def close(self) -> None:
+        with self._room:
+            self._closed = True
+            self._room.notify_all()
+        self._queue.put(None)
+
+    def __iter__(self) -> Iterator[bytes]:
+        while True:
+            data = self._queue.get()
+            if data is None:
+                return
+            with self._room:
+                was_full = self._bytes >= OUT_BYTES_MAX
+                self._bytes -= len(data)
+                if was_full:
+                    self._room.notify_all()
+            self.written_at = time.monotonic()
+            yield data
+
+
+class Attachment:
+    """One task. `final` says why it must not come back; empty after an orderly end."""
+
+    def __init__(self, number: int, options: WorkerOptions, make_link: MakeLink) -> None:
+        self._number = number
+        self._options = options
+        self._make_link = make_link
+        self.index: Optional[int] = options.index_of(number)
+        self.final = ""
+        self._lock = threading.RLock()  # protects all below
+        self._link: Optional[Link] = None
+        self._held = Held()
+        self._incarnation = 0
+        self._killed = False  # the child, by us
+        self._job = options.job
+        self._out: Optional[_Out] = None  # of an open stream
+        self._call: Any = None
+        self._welcomed = False
+        self._beat_every = 5.0
+        self._leaving = False  # asked for
+        self._drained = False  # the server sends no more
+        self._leave_by = 0.0
+        self._gone = threading.Event()  # ends pauses
+
+    # The attachment's thread.
+
+    def run(self) -> None:
+        pause = self._options.backoff_min
+        servers = self._options.servers
+        attempt = 0
+        while not self._leaving or self._held.attempts:
+            began = time.monotonic()
+            try:
+                self._start_link()
+                self._stream(servers[attempt % len(servers)])
+            except StartError as error:
+                said = f"the functions cannot be served: {error}"
+                if not self._incarnation:
+                    self.final = said
+                log.error("%s: %s", self._name(), said)
+            except OSError as error:
+                log.error("%s: %s", self._name(), error)
+            if self.final or self._drained:
+                break
+            attempt += 1
+            if time.monotonic() - began > self._options.backoff_reset_after:
+                pause = self._options.backoff_min
+            if self._gone.wait(pause * random.uniform(0.5, 1.0)):
+                time.sleep(self._options.backoff_min)  # leaving: once more, to give answers back
+            pause = min(pause * 2, self._options.backoff_max)
+        with self._lock:
+            link, self._link = self._link, None
+        if link:
+            link.close()
+
+    def _start_link(self) -> None:
+        with self._lock:
+            if self._link:
+                return
+            self._held = Held()
+            self._killed = False
+        link = self._make_link(self, self._from_child)  # takes a while: not under the lock
+        with self._lock:
+            self._link = link
+            self._incarnation = random.SystemRandom().randrange(1, 1 << 64)
+
+    def _stream(self, server: str) -> None:
+        out = _Out()
+        channel = grpc.insecure_channel(server, self._options.channel_options)
+        method = channel.stream_stream(METHOD, None, None)
+        with self._lock:
+            out.put(self._hello().SerializeToString())
+            offered = list(self._held.attempts)
+            self._welcomed = False
+            self._call = call = method(iter(out))
+        dialling = threading.Timer(self._options.connect_timeout, self._cancel_unwelcome, [call])
+        dialling.daemon = True
+        dialling.start()
+        try:
+            for raw in call:
+                message = ServerMessage.FromString(raw)
+                if message.HasField("welcome"):
+                    dialling.cancel()
+                    self._take_welcome(message.welcome, out, offered, server)
+                self._take(raw, message)
+            log.info("%s left %s", self._name(), server)
+        except grpc.RpcError as error:
+            self._ended(error, server)
+        finally:
+            dialling.cancel()
+            with self._lock:
+                self._out = self._call = None
+            out.close()
+            channel.close()
+            self._drop_unstarted()
+
+    def _cancel_unwelcome(self, call: Any) -> None:
+        with self._lock:
+            if not self._welcomed:
+                call.cancel()
+
+    def _hello(self) -> Any:
+        assert self._link
+        o = self._options
+        hello = Hello(cluster=o.cluster, job=o.job, incarnation=self._incarnation, slots=o.slots,
+                      credits=o.credits, function=self._link.names, label=o.labels,
+                      resource=o.resources, host=o.host or socket.gethostname(), version=o.version,
+                      pid=self._link.pid, per_worker=sorted(self._held.per_worker))
+        if self.index is not None:
+            hello.index = self.index
+        for closure, attempt in self._held.attempts.items():
+            hello.held_closure.append(closure)
+            hello.held_attempt.append(attempt)
+        return WorkerMessage(hello=hello)
+
+    def _take_welcome(self, w: Any, out: _Out, offered: list[int], server: str) -> None:
+        with self._lock:
+            self._welcomed = True
+            self.index = w.index
+            self._beat_every = max(w.heartbeat_interval_ms, 1) / 1000
+            self._job = w.job
+            answers, stop = self._held.void({offered[i] for i in w.kept})
+            for one in answers:
+                out.put(one.SerializeToString())
+            self._out = out
+            if self._leaving:
+                out.put(WorkerMessage(drain=True).SerializeToString())
+        if stop:
+            self._deliver(ServerMessage(stop_closure=[c for c, _ in stop],
+                                        stop_attempt=[a for _, a in stop]))
+        log.info("attached to %s as %s:%d", server, w.job, w.index)
+
+    def _take(self, raw: bytes, message: Any) -> None:
+        with self._lock:
+            self._held.sent(message)
+        self._deliver(message, raw)  # may wait until the child reads: not under the lock
+        with self._lock:
+            if message.drain:
+                self._leaving = self._drained = True
+                self._leave_by = self._leave_by or time.monotonic() + self._options.drain_timeout
+            self._leave_if_done()
+
+    def _deliver(self, message: Any, raw: Optional[bytes] = None) -> None:
+        link = self._link
+        if link is None:
+            return  # the child died: the stream is being broken off
+        try:
+            link.deliver(message.SerializeToString() if raw is None else raw, message)
+        except OSError:
+            pass  # its reader says so
+
+    def _ended(self, error: Any, server: str) -> None:
+        text = error.details() or error.code().name
+        trailers = dict(error.trailing_metadata() or ())
+        invalid = error.code() == grpc.StatusCode.INVALID_ARGUMENT and not self._welcomed
+        if "muster-final" in trailers or invalid:
+            self.final = text
+        elif not self._leaving and self._link:
+            log.warning("%s: the connection to %s broke: %s", self._name(), server, text)
+
+    def _drop_unstarted(self) -> None:
+        """The stream broke: what has not begun is void, it is nobody's loss."""
+        with self._lock:
+            held = dict(self._held.attempts)
+        if held:
+            self._deliver(ServerMessage(recall_closure=list(held), recall_attempt=held.values()))
+
+    # The link's thread.
+
+    def _from_child(self, data: bytes) -> None:
+        m = WorkerMessage.FromString(data)
+        with self._lock:
+            out = self._out
+            if out is None:
+                self._held.keep(m)
+                return
+            self._held.answered(m)
+        out.put_when_room(data)
+        with self._lock:
+            self._leave_if_done()
+
+    def child_gone(self, link: Link, how: str) -> None:
+        with self._lock:
+            if link is not self._link:
+                return
+            self._link = None
+            if not self._leaving or self._held.attempts:
+                log.error("%s: its process %d %s; %d closures go back", self._name(), link.pid, how,
+                          len(self._held.attempts))
+            if self._killed and self._out:
+                # What it had not begun goes back without being counted as lost.
+                self._half_close()
+            elif self._call:
+                self._call.cancel()
+
+    # The worker's thread.
+
+    def beat(self, now: float) -> None:
+        """Every now and then: a sign of life if there was none, and what has waited too long."""
+        with self._lock:
+            out = self._out
+            if out and now - out.written_at >= self._beat_every / 2:
+                out.put(b"")
+            stuck = self._held.overdue(self._options.stop_grace)
+            if stuck is not None and out and self._link:
+                self._kill(stuck, out)
+            if self._leave_by and now >= self._leave_by and self._held.attempts:
+                log.warning("%s gives %d closures back: not done within the drain time-out",
+                            self._name(), len(self._held.attempts))
+                self._held.attempts.clear()
+                self._drained = True
+                self._leave_if_done()
+
+    def leave(self, at_once: bool = False) -> None:
+        """Takes no more closures and leaves when what is held is answered."""
+        with self._lock:
+            asked, self._leaving = self._leaving, True
+            limit = 0.0 if at_once else self._options.drain_timeout
+            self._leave_by = min(self._leave_by or float("inf"), time.monotonic() + limit)
+            self._gone.set()
+            if self._out and not asked:
+                self._out.put(WorkerMessage(drain=True).SerializeToString())
+            elif self._call and not self._welcomed:
+                self._call.cancel()
+            if at_once and self._out:
+                self._drained = True
+                self._held.attempts.clear()
+                self._leave_if_done()
+
+    def _leave_if_done(self) -> None:
+        if self._leaving and self._drained and not self._held.attempts and self._out:
+            self._half_close()
+
+    def _half_close(self) -> None:
+        assert self._out
+        self._out.half_close()
+        self._out = None
+        timer = threading.Timer(LAST_WORDS, self._call.cancel)
+        timer.daemon = True
+        timer.start()
+
+    def _kill(self, closure: int, out: _Out) -> None:
+        """A closure does not listen to its stop: it is answered, and its process is killed."""
+        assert self._link
+        attempt = self._held.attempts[closure]
+        said = f"killed: it did not stop within {self._options.stop_grace:g} s"
+        if not self._link.kill():
+            return  # a thread cannot be
+        self._killed = True
+        answer = WorkerMessage(closure=[closure], attempt=[attempt], value=[b""],
+                               execution_us=[0])
+        answer.failure.add(kind=int(FailureKind.CANCELLED), message=said)
+        self._held.answered(answer)
+        out.put(answer.SerializeToString())
+        log.warning("%s: closure %d %s", self._name(), closure, said)
+
+    def _name(self) -> str:
+        return f"{self._job}:{self._number if self.index is None else self.index}"

@@ -1,0 +1,106 @@
+"""The process that runs the closures of one attachment. Never imports grpc.
+
+Its main thread executes; another one reads from the worker, tells what has begun, and interrupts
+what does not stop. When the worker is gone, so is the child.
+"""
+from __future__ import annotations
+
+import importlib
+import os
+import pickle
+import select
+import signal
+import socket
+import sys
+import threading
+import time
+from typing import Any, Optional
+
+from muster._wire.messages import ServerMessage
+from muster.errors import Cancelled
+from muster.worker import context, functions, output
+from muster.worker.frames import Frames
+from muster.worker.runner import WORTH_REPORTING, Job, Runner
+
+INTERRUPT_AFTER = 1.0
+"""Seconds between a stop request and Cancelled being raised in the function."""
+INTERRUPT = signal.SIGINT
+
+
+def main(over: socket.socket) -> None:
+    """The first frame says what to serve; the answer is the names, or why there are none."""
+    frames = Frames(over)
+    first = frames.receive()
+    if first is None:
+        return
+    start: dict[str, Any] = pickle.loads(first)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the worker decides when it is over
+    os.environ.update(start["environment"])
+    sys.path[:0] = [p for p in start["path"] if p not in sys.path]
+    try:
+        table = _table(start)
+    except BaseException as error:
+        frames.send(pickle.dumps({"error": f"{type(error).__name__}: {error}"}))
+        return
+    frames.send(pickle.dumps({"names": table.names}))
+    runner = Runner(table, frames.send)
+    signal.signal(INTERRUPT, _on_interrupt)
+    output.capture()
+    threading.Thread(target=_read, args=(frames, runner), name="muster-read", daemon=True).start()
+    while True:
+        try:
+            return runner.work()
+        except Cancelled:
+            continue  # it came when the function had just returned
+        except OSError:
+            return
+
+
+def _table(start: dict[str, Any]) -> functions.FunctionTable:
+    for module in start["modules"]:
+        importlib.import_module(module)
+    for name, f in pickle.loads(start["functions"]).items():
+        functions.register(name, f)
+    return functions.FunctionTable(functions.registered(), start["pickled"])
+
+
+def _on_interrupt(number: int, frame: Any) -> None:
+    """In the main thread. Ctrl-C in a terminal comes here, too, and does nothing."""
+    running = context.current()
+    if running is not None and running.cancelled():
+        raise Cancelled(f"closure {running.closure} was asked to stop")
+
+
+def _read(frames: Frames, runner: Runner) -> None:
+    poll = select.poll()
+    poll.register(frames.socket, select.POLLIN)
+    main_thread = threading.main_thread().ident or 0
+    asked: dict[int, float] = {}
+    while True:
+        try:
+            if runner.busy() and not poll.poll(WORTH_REPORTING * 1000):
+                runner.tick()
+                _interrupt(runner.stopping(), asked, main_thread)
+                continue
+            message = _next(frames)
+            if message is None:
+                os._exit(0)
+            runner.take(message)
+        except OSError:
+            os._exit(0)
+
+
+def _next(frames: Frames) -> Optional[Any]:
+    data = frames.receive()
+    return None if data is None else ServerMessage.FromString(data)
+
+
+def _interrupt(stopping: list[Job], asked: dict[int, float], main_thread: int) -> None:
+    now = time.monotonic()
+    for job in stopping:
+        due = asked.setdefault(job.closure, now + INTERRUPT_AFTER)
+        if now >= due:
+            asked[job.closure] = now + INTERRUPT_AFTER
+            signal.pthread_kill(main_thread, INTERRUPT)
+    for closure in set(asked) - {job.closure for job in stopping}:
+        del asked[closure]

@@ -1,0 +1,77 @@
+"""``python -m muster worker``."""
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import re
+import sys
+from typing import Optional, Sequence
+
+
+def _seconds(text: str) -> float:
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m|h)", text)
+    if not found:
+        raise argparse.ArgumentTypeError(f"{text!r} is no duration, as 30s or 250ms")
+    return float(found[1]) * {"ms": 0.001, "s": 1, "m": 60, "h": 3600}[found[2]]
+
+
+def _pairs(words: Sequence[str]) -> dict[str, str]:
+    for word in words:
+        if "=" not in word:
+            raise ValueError(f"{word!r}: KEY=VALUE is expected")
+    return dict(word.split("=", 1) for word in words)
+
+
+def parser() -> argparse.ArgumentParser:
+    p = argparse.ArgumentParser(
+        prog="python -m muster worker",
+        description="Runs functions of the modules, and any that clients of this Python version "
+                    "schedule. Exit status: 0 left in order, 1 failed, 2 wrong usage.")
+    p.add_argument("modules", nargs="*", metavar="MODULE",
+                   help="imported for its @muster.function functions")
+    p.add_argument("--server", action="append", metavar="HOST:PORT",
+                   help="tried in turn; default: MUSTER_SERVER or 127.0.0.1:8476")
+    how = p.add_mutually_exclusive_group()
+    how.add_argument("--processes", type=int, metavar="N",
+                     help="tasks, each with a process of its own; default: one per processor")
+    how.add_argument("--threads", type=int, metavar="N", help="one task with this many slots")
+    p.add_argument("--job", default="worker", help="of its tasks")
+    p.add_argument("--index", type=int, help="of its first task; default: the server picks")
+    p.add_argument("--cluster", default="", help="default: the main one")
+    p.add_argument("--label", action="append", default=[], metavar="KEY=VALUE")
+    p.add_argument("--resource", action="append", default=[], metavar="NAME=N",
+                   help="of each task, for closures that ask for some")
+    p.add_argument("--gpus", metavar="N[,N…]",
+                   help="shared out among the processes; default: CUDA_VISIBLE_DEVICES")
+    p.add_argument("--no-pickled", action="store_true", help="serve functions with names only")
+    p.add_argument("--drain-timeout", type=_seconds, default=30.0, metavar="TIME",
+                   help="for what runs when it is asked to leave (30s)")
+    p.add_argument("--stop-grace", type=_seconds, default=10.0, metavar="TIME",
+                   help="a cancelled closure's process is killed after this (10s)")
+    return p
+
+
+def main(words: Optional[Sequence[str]] = None) -> int:
+    p = parser()
+    given = p.parse_args(words)
+    logging.basicConfig(stream=sys.__stderr__, level=logging.INFO,
+                        format="%(asctime)s %(levelname)s %(message)s")
+    sys.path.insert(0, os.getcwd())
+    from muster.worker.worker import Worker
+
+    processes = given.processes
+    if processes is None and given.threads is None:
+        processes = os.cpu_count() or 1
+    try:
+        worker = Worker(
+            given.server or [os.environ.get("MUSTER_SERVER", "127.0.0.1:8476")],
+            processes=processes, threads=given.threads, modules=given.modules,
+            pickled=not given.no_pickled, gpus=given.gpus.split(",") if given.gpus else None,
+            job=given.job, index=given.index, cluster=given.cluster, labels=_pairs(given.label),
+            resources={k: int(v) for k, v in _pairs(given.resource).items()},
+            drain_timeout=given.drain_timeout, stop_grace=given.stop_grace)
+    except ValueError as error:
+        p.error(str(error))
+    worker.stop_on_signals()
+    return worker.run()

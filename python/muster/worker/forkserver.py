@@ -1,0 +1,85 @@
+"""A process that forks children for a worker: it has one thread and never imports grpc.
+
+Over its control socket (standard input): a byte with a socket asks for a child that talks over it,
+answered by "started PID"; "kill PID"; and it says "exited PID STATUS" by itself, the status as
+`os.waitstatus_to_exitcode` has it: negative for a signal. It ends, with all children, when the
+control socket is closed.
+"""
+from __future__ import annotations
+
+import gc
+import os
+import select
+import signal
+import socket
+
+from muster.worker import child
+
+
+def _fork(control: socket.socket, over: socket.socket, waker: tuple[socket.socket, socket.socket],
+          children: set[int]) -> None:
+    pid = os.fork()
+    if pid:
+        over.close()
+        children.add(pid)
+        control.sendall(b"started %d\n" % pid)
+        return
+    status = 1
+    try:
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        control.close()
+        for end in waker:
+            end.close()
+        child.main(over)
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def _reap(control: socket.socket, children: set[int]) -> None:
+    while children:
+        pid, status = os.waitpid(-1, os.WNOHANG)
+        if pid == 0:
+            return
+        children.discard(pid)
+        control.sendall(b"exited %d %d\n" % (pid, os.waitstatus_to_exitcode(status)))
+
+
+def serve(control: socket.socket) -> None:
+    children: set[int] = set()
+    waker = socket.socketpair()
+    for end in waker:
+        end.setblocking(False)
+    signal.signal(signal.SIGCHLD, lambda number, frame: None)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    signal.set_wakeup_fd(waker[1].fileno())
+    gc.collect()
+    gc.freeze()  # children share what is here
+    begun = b""
+    while True:
+        select.select([control, waker[0]], [], [])
+        try:
+            waker[0].recv(4096)
+        except BlockingIOError:
+            pass
+        _reap(control, children)
+        if not select.select([control], [], [], 0)[0]:
+            continue
+        data, given, _, _ = socket.recv_fds(control, 4096, 64)
+        if not data:
+            break
+        for fd in given:
+            _fork(control, socket.socket(fileno=fd), waker, children)
+        *lines, begun = (begun + data.replace(b"F", b"")).split(b"\n")
+        for line in lines:
+            pid = int(line.split()[1])
+            if pid in children:
+                os.kill(pid, signal.SIGKILL)
+    for pid in children:
+        os.kill(pid, signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    serve(socket.socket(fileno=0))

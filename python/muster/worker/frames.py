@@ -1,0 +1,50 @@
+"""Messages over a socket between a worker and its child: 4 bytes of length, then the bytes."""
+from __future__ import annotations
+
+import socket
+import struct
+import threading
+from typing import Optional
+
+_LENGTH = struct.Struct("<I")
+
+
+class Frames:
+    """One reader, any number of writers."""
+
+    def __init__(self, over: socket.socket) -> None:
+        self.socket = over
+        self._writing = threading.Lock()  # whole frames
+
+    def send(self, data: bytes) -> None:
+        """Waits while the other side does not read. Raises OSError when it is gone."""
+        with self._writing:
+            if len(data) < 65536:
+                self.socket.sendall(_LENGTH.pack(len(data)) + data)
+            else:
+                self.socket.sendall(_LENGTH.pack(len(data)))
+                self.socket.sendall(data)
+
+    def receive(self) -> Optional[bytes]:
+        """None: the other side is gone."""
+        head = self._exactly(_LENGTH.size)
+        return None if head is None else self._exactly(_LENGTH.unpack(head)[0])
+
+    def _exactly(self, size: int) -> Optional[bytes]:
+        if size == 0:
+            return b""
+        try:
+            data = self.socket.recv(size)
+            if len(data) == size:
+                return data
+            if not data:
+                return None
+            whole = bytearray(data)
+            while len(whole) < size:
+                data = self.socket.recv(min(size - len(whole), 1 << 20))
+                if not data:
+                    return None
+                whole += data
+            return bytes(whole)
+        except OSError:
+            return None

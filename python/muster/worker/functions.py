@@ -1,0 +1,195 @@
+"""Functions by name, and how closures of them are called."""
+from __future__ import annotations
+
+import base64
+import collections
+import json
+import pickle
+import threading
+from typing import Any, Callable, Optional, TypeVar, overload
+
+from muster._pickled import calls, values
+from muster._wire.messages import BYTES, JSON
+from muster.errors import FailureKind
+
+F = TypeVar("F", bound=Callable[..., Any])
+Output = tuple[bytes, int]
+"""Bytes and their encoding."""
+
+CALLABLES_MAX = 1024
+"""Unpickled callables that a worker keeps; the one that was not used for longest goes."""
+
+_registered: dict[str, Callable[..., Any]] = {}
+
+
+class Refused(Exception):
+    """A closure cannot be called as it was asked for."""
+
+    def __init__(self, message: str, type: str = "muster.InputError",
+                 kind: FailureKind = FailureKind.INPUT) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.type = type
+
+
+@overload
+def function(name: str) -> Callable[[F], F]: ...
+@overload
+def function(name: F) -> F: ...
+def function(name: Any) -> Any:
+    """Registers a function that workers of this process serve: ``@muster.function("text.count")``,
+    or ``@muster.function`` for its own name.
+
+    Arguments and result are JSON, so that any client can call it; it may return bytes, too. Called
+    with raw bytes it gets them as its one argument. What it raises is the closure's failure.
+    """
+    if callable(name):
+        register(name.__name__, name)
+        return name
+
+    def with_name(f: F) -> F:
+        register(name, f)
+        return f
+
+    return with_name
+
+
+def register(name: str, f: Callable[..., Any]) -> None:
+    """Raises ValueError: the name is taken, empty, or longer than 256 bytes."""
+    if not name or len(name.encode()) > 256:
+        raise ValueError(f"a function's name has 1 to 256 bytes: {name!r}")
+    if _registered.get(name, f) is not f:
+        raise ValueError(f"there is a function named {name!r} already")
+    _registered[name] = f
+
+
+def registered() -> dict[str, Callable[..., Any]]:
+    return dict(_registered)
+
+
+class Kept:
+    """PerWorkerValues by handle: a value, or the error of its builder. Any thread."""
+
+    def __init__(self) -> None:
+        self._values: dict[int, tuple[bool, Any]] = {}
+
+    def keep(self, handle: int, value: Any) -> None:
+        self._values[handle] = (True, value)
+
+    def keep_error(self, handle: int, error: str) -> None:
+        self._values[handle] = (False, error)
+
+    def drop(self, handle: int) -> None:
+        self._values.pop(handle, None)
+
+    def find(self, text: str) -> Any:
+        handle = int(text.rpartition("_")[2], 16)
+        if handle not in self._values:
+            raise Refused(f"the per-worker value {text} is not here", kind=FailureKind.STALE_HANDLE)
+        good, value = self._values[handle]
+        if not good:
+            raise Refused(f"the per-worker value {text} could not be built: {value}")
+        return value
+
+
+class Callables:
+    """The pickled function's side of a worker: unpickles each callable once."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()  # protects _known
+        self._known: collections.OrderedDict[bytes, Callable[..., Any]] = collections.OrderedDict()
+
+    def _load(self, pickled: bytes) -> Callable[..., Any]:
+        found = self._known.get(pickled)
+        if found is None:
+            found = pickle.loads(pickled)
+            with self._lock:
+                self._known[pickled] = found
+                while len(self._known) > CALLABLES_MAX:
+                    self._known.popitem(last=False)
+        elif len(self._known) > CALLABLES_MAX // 2:
+            with self._lock:
+                if pickled in self._known:
+                    self._known.move_to_end(pickled)
+        return found
+
+    def call(self, args: bytes, encoding: int, kept: Kept) -> Any:
+        slots: Optional[list[Any]] = None
+        try:
+            if encoding == JSON:
+                packed, *slots = values.decoder(kept.find)(args)
+                args = base64.b64decode(packed)
+            pickled, arguments = calls.unpack(args)
+            f = self._load(pickled)
+            positional, named = calls.load_arguments(arguments, slots)
+        except Refused:
+            raise
+        except ModuleNotFoundError as error:
+            raise Refused(
+                f"this worker has no module {error.name!r}, which the function or its arguments need: "
+                "install it there, or send it along by "
+                f"cloudpickle.register_pickle_by_value({error.name})", "ModuleNotFoundError") from error
+        except Exception as error:
+            raise Refused(f"the call could not be unpickled: {type(error).__name__}: {error}"
+                          ) from error
+        return f(*positional, **named)
+
+
+def call_json(f: Callable[..., Any], args: bytes, encoding: int, kept: Kept) -> Any:
+    """Calls a function that takes JSON."""
+    if encoding == BYTES:
+        return f(args)
+
+    def hook(found: dict[str, Any]) -> Any:
+        if len(found) == 1:
+            if "$per_worker" in found:
+                return kept.find(found["$per_worker"])
+            if values.PICKLED in found:
+                raise Refused("an argument is a pickled Python value, which a function of JSON "
+                              "cannot take")
+        return found
+
+    try:
+        given = json.loads(args, object_hook=hook)
+    except ValueError as error:
+        raise Refused(f"the arguments are no JSON: {error}") from error
+    if isinstance(given, list):
+        return f(*given)
+    if not isinstance(given, dict) or not set(given) <= {"args", "kwargs"}:
+        raise Refused("arguments must be an array, or an object with args and kwargs")
+    return f(*given.get("args", ()), **given.get("kwargs", {}))
+
+
+def json_output(value: Any, name: str) -> Output:
+    """Raises TypeError if it is neither JSON nor bytes."""
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return bytes(value), BYTES
+    try:
+        return values._write_json(value).encode(), JSON
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name} returns what is no JSON: {error}") from error
+
+
+class FunctionTable:
+    """What a worker serves: its registered functions, and pickled ones of this Python."""
+
+    def __init__(self, functions: dict[str, Callable[..., Any]], pickled: bool = True) -> None:
+        self.names = list(functions)
+        self._functions: list[Optional[Callable[..., Any]]] = list(functions.values())
+        self._callables = Callables()
+        if pickled:
+            self.names.append(calls.FUNCTION)
+            self._functions.append(None)
+
+    def call(self, number: int, args: bytes, encoding: int, kept: Kept) -> Any:
+        if number >= len(self._functions):
+            raise Refused(f"no function has number {number}", kind=FailureKind.STALE_HANDLE)
+        f = self._functions[number]
+        if f is None:
+            return self._callables.call(args, encoding, kept)
+        return call_json(f, args, encoding, kept)
+
+    def output(self, number: int, value: Any) -> Output:
+        if self._functions[number] is None:
+            return values.encode(value), JSON
+        return json_output(value, self.names[number])

@@ -1,0 +1,86 @@
+"""What an attachment has from the server and has not answered. One lock, that of the attachment."""
+from __future__ import annotations
+
+import time
+from typing import Any, Optional
+
+from muster._wire.messages import JSON, WorkerMessage
+
+
+class Held:
+    """Closures by number, and answers that no stream could take. Limit: the credits."""
+
+    def __init__(self) -> None:
+        self.attempts: dict[int, int] = {}
+        self.per_worker: set[int] = set()
+        """Handles that the child keeps."""
+        self._builds: dict[int, int] = {}
+        self._stops: dict[int, float] = {}
+        self._kept: dict[int, Any] = {}
+
+    def sent(self, m: Any) -> None:
+        """A ServerMessage is on its way to the child."""
+        if m.closure:
+            self.attempts.update(zip(m.closure, m.attempt))
+            for p in m.per_worker:
+                if p.builds:
+                    self._builds[m.closure[p.position]] = p.builds
+        if m.stop_closure:
+            now = time.monotonic()
+            for closure in m.stop_closure:
+                if closure in self.attempts:
+                    self._stops.setdefault(closure, now)
+        self.per_worker.difference_update(m.drop_per_worker)
+
+    def answered(self, m: Any) -> None:
+        """A WorkerMessage is on its way to the server."""
+        failed = {f.position for f in m.failure} if self._builds else ()
+        for i, closure in enumerate(m.closure):
+            self._forget(closure)
+            if self._builds and closure in self._builds:
+                handle = self._builds.pop(closure)
+                if i not in failed:
+                    self.per_worker.add(handle)
+        for closure in m.returned_closure:
+            self._forget(closure)
+
+    def _forget(self, closure: int) -> None:
+        self.attempts.pop(closure, None)
+        if self._stops:
+            self._stops.pop(closure, None)
+
+    def keep(self, m: Any) -> None:
+        """There is no stream: the answers wait for the next one, all else is dropped."""
+        failures = {f.position: f for f in m.failure}
+        for i, closure in enumerate(m.closure):
+            if self.attempts.get(closure) != m.attempt[i]:
+                continue
+            one = WorkerMessage(closure=[closure], attempt=[m.attempt[i]], value=[m.value[i]],
+                                execution_us=[m.execution_us[i]],
+                                encoding=[m.encoding[i] if m.encoding else JSON])
+            if i in failures:
+                one.failure.add().CopyFrom(failures[i])
+                one.failure[0].position = 0
+            self._kept[closure] = one
+        for closure in m.returned_closure:
+            self._forget(closure)
+
+    def void(self, wanted: set[int]) -> tuple[list[Any], list[tuple[int, int]]]:
+        """The server goes on with these only. Returns answers that wait for it, and closures that
+        are to be stopped, with their attempts."""
+        answers = [one for closure, one in self._kept.items() if closure in wanted]
+        stop = [(closure, attempt) for closure, attempt in self.attempts.items()
+                if closure not in wanted and closure not in self._kept]
+        for closure, _ in stop:
+            self._forget(closure)
+        for closure in list(self._kept):
+            self._forget(closure)
+        self._kept.clear()
+        return answers, stop
+
+    def overdue(self, grace: float) -> Optional[int]:
+        """A closure that was asked to stop longer than `grace` seconds ago."""
+        if not self._stops:
+            return None
+        before = time.monotonic() - grace
+        return next((closure for closure, at in self._stops.items() if at < before), None)

@@ -1,0 +1,107 @@
+"""What an attachment hands closures to: a child process, or threads of this one."""
+from __future__ import annotations
+
+import pickle
+import threading
+import time
+from typing import Any, Callable, Protocol
+
+from muster.worker.children import Child, Children
+from muster.worker.functions import FunctionTable
+from muster.worker.runner import WORTH_REPORTING, Runner
+
+
+class StartError(Exception):
+    """What serves closures cannot be started; another try would end alike."""
+
+
+class Link(Protocol):
+    names: list[str]
+    """Of its functions, in the order of their numbers."""
+    pid: int
+
+    def deliver(self, raw: bytes, message: Any) -> None:
+        """A ServerMessage. Raises OSError when the other side is gone."""
+
+    def kill(self) -> bool:
+        """False: it cannot be killed."""
+
+    def close(self) -> None:
+        """Orderly, once nothing is held."""
+
+
+class ProcessLink:
+    """One child. `on_message` gets its WorkerMessages, then `on_gone` how it ended; both from a
+    thread of the link."""
+
+    def __init__(self, children: Children, start: dict[str, Any],
+                 on_message: Callable[[bytes], None], on_gone: Callable[[ProcessLink, str], None]
+                 ) -> None:
+        self._child: Child = children.start()
+        self._on_message = on_message
+        self._on_gone = on_gone
+        self.pid = self._child.pid
+        self._child.frames.send(pickle.dumps(start))
+        answer = self._child.frames.receive()
+        if answer is None:
+            raise StartError(f"its process {self._child.how(2.0)} while it was started")
+        said: dict[str, Any] = pickle.loads(answer)
+        if "error" in said:
+            raise StartError(said["error"])
+        self.names: list[str] = said["names"]
+        threading.Thread(target=self._read, name="muster-child", daemon=True).start()
+
+    def _read(self) -> None:
+        while True:
+            data = self._child.frames.receive()
+            if data is None:
+                break
+            self._on_message(data)
+        self._on_gone(self, self._child.how(2.0))
+
+    def deliver(self, raw: bytes, message: Any) -> None:
+        self._child.frames.send(raw)
+
+    def kill(self) -> bool:
+        self._child.kill()
+        return True
+
+    def close(self) -> None:
+        self._child.frames.socket.close()
+        self._child.kill()
+
+
+class ThreadLink:
+    """Threads of this process."""
+
+    def __init__(self, table: FunctionTable, threads: int, pid: int,
+                 on_message: Callable[[bytes], None]) -> None:
+        self.names = table.names
+        self.pid = pid
+        self._runner = Runner(table, on_message)
+        self._busy = threading.Event()
+        self._closed = False
+        for i in range(threads):
+            threading.Thread(target=self._runner.work, name=f"muster-{i}", daemon=True).start()
+        threading.Thread(target=self._tick, name="muster-tick", daemon=True).start()
+
+    def _tick(self) -> None:
+        while not self._closed:
+            self._busy.wait()  # no deadline: set by closures, and by close
+            time.sleep(WORTH_REPORTING)
+            if not self._runner.busy():
+                self._busy.clear()
+            self._runner.tick()
+
+    def deliver(self, raw: bytes, message: Any) -> None:
+        self._runner.take(message)
+        if self._runner.busy() and not self._busy.is_set():
+            self._busy.set()
+
+    def kill(self) -> bool:
+        return False
+
+    def close(self) -> None:
+        self._closed = True
+        self._runner.finish()
+        self._busy.set()

@@ -1,0 +1,52 @@
+"""How a worker presents itself, and its limits and times."""
+from __future__ import annotations
+
+import dataclasses
+import platform
+from typing import Optional
+
+
+@dataclasses.dataclass
+class WorkerOptions:
+    """Times are seconds. Raises ValueError for what cannot be."""
+
+    servers: list[str]
+    """"host:port", tried in turn."""
+    cluster: str = ""
+    job: str = "worker"
+    index: Optional[int] = None
+    """Of the first attachment, the others follow; None: the server picks."""
+    slots: int = 1
+    """Of each attachment."""
+    credits: int = 0
+    """Closures that each may hold unanswered; 0: 256, or twice the slots if that is more."""
+    labels: dict[str, str] = dataclasses.field(default_factory=dict)
+    resources: dict[str, int] = dataclasses.field(default_factory=dict)
+    """Of each attachment, as {"gpu": 1}."""
+    host: str = ""
+    version: str = "python " + platform.python_version()
+    backoff_min: float = 0.1
+    backoff_max: float = 5.0
+    backoff_reset_after: float = 5.0
+    connect_timeout: float = 10.0
+    drain_timeout: float = 30.0
+    """For what runs when the worker is asked to leave; then it is given back."""
+    stop_grace: float = 10.0
+    """For a closure that was asked to stop; then its process is killed. It is told at once by
+    `context().cancelled()`, and after a second by muster.Cancelled being raised."""
+
+    def __post_init__(self) -> None:
+        if not self.servers:
+            raise ValueError("servers: none")
+        if self.slots < 1:
+            raise ValueError(f"slots: {self.slots}, must be at least 1")
+        self.credits = self.credits or max(256, 2 * self.slots)
+        if self.credits < self.slots:
+            raise ValueError(f"credits: {self.credits}, must be at least slots, {self.slots}")
+
+    def index_of(self, number: int) -> Optional[int]:
+        return None if self.index is None else self.index + number
+
+    @property
+    def channel_options(self) -> list[tuple[str, int]]:
+        return [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]

@@ -1,0 +1,91 @@
+"""Lines and progress of running functions, on their way into messages.
+
+Nobody waits here: lines that find no room (1 MiB waiting) are dropped, and a line says how many.
+"""
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+from muster.worker.context import Context
+
+LINE_BYTES_MAX = 8 << 10
+WAITING_BYTES_MAX = 1 << 20
+PROGRESS_EVERY = 0.1
+"""Seconds."""
+PROGRESS_TEXT_MAX = 200
+DROPPED = 6
+
+
+class Reports:
+    """Filled by any thread; emptied by whoever sends."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()  # protects all below
+        self._lines: list[tuple[int, int, int, int, str]] = []
+        self._bytes = 0
+        self._dropped: dict[tuple[int, int], int] = {}
+        self._progress: dict[int, tuple[int, float, str]] = {}
+        self._progress_due = 0.0
+        self.waiting = False
+        """Something is here; may be read without the lock."""
+
+    def log(self, context: Context, level: int, text: str) -> None:
+        now = int(time.time() * 1000)
+        with self._lock:
+            for line in text.splitlines() or [""]:
+                size = len(line) + 64
+                if self._bytes + size > WAITING_BYTES_MAX:
+                    key = (context.closure, context.attempt)
+                    self._dropped[key] = self._dropped.get(key, 0) + 1
+                    continue
+                self._bytes += size
+                self._lines.append((context.closure, context.attempt, level, now, _clean(line)))
+            self.waiting = True
+
+    def progress(self, context: Context, fraction: float, text: str) -> None:
+        within = min(max(float(fraction), 0.0), 1.0) if fraction == fraction else 0.0
+        first = _clean((text.splitlines() or [""])[0][:PROGRESS_TEXT_MAX])
+        with self._lock:
+            self._progress[context.closure] = (context.attempt, within, first)
+            self.waiting = True
+
+    def drain(self, to: Any, now: float, ending: bool) -> None:
+        """Moves all into a WorkerMessage; progress only when it is due, or with an answer."""
+        if not self.waiting:
+            return
+        with self._lock:
+            for closure, attempt, level, at, text in self._lines:
+                _add_line(to, closure, attempt, level, at, text)
+            for (closure, attempt), count in self._dropped.items():
+                lines = "line" if count == 1 else "lines"
+                _add_line(to, closure, attempt, DROPPED, 0, f"… {count} {lines} dropped")
+            self._lines.clear()
+            self._dropped.clear()
+            self._bytes = 0
+            if self._progress and (ending or now >= self._progress_due):
+                for closure, (attempt, fraction, text) in self._progress.items():
+                    to.progress_closure.append(closure)
+                    to.progress_attempt.append(attempt)
+                    to.progress_fraction.append(fraction)
+                    to.progress_text.append(text)
+                self._progress.clear()
+                self._progress_due = now + PROGRESS_EVERY
+            self.waiting = bool(self._progress)
+
+
+def _add_line(to: Any, closure: int, attempt: int, level: int, at: int, text: str) -> None:
+    to.log_closure.append(closure)
+    to.log_attempt.append(attempt)
+    to.log_level.append(level)
+    to.log_time_ms.append(at)
+    to.log_text.append(text)
+
+
+def _clean(line: str) -> str:
+    """UTF-8 without newlines, cut to the limit."""
+    data = line.encode("utf-8", "replace")
+    if len(data) <= LINE_BYTES_MAX:
+        return data.decode()
+    return data[:LINE_BYTES_MAX].decode("utf-8", "ignore") + f" … {len(data) - LINE_BYTES_MAX} bytes cut"

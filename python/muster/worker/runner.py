@@ -1,0 +1,286 @@
+"""Runs closures: messages of the server in, messages to the server out.
+
+A runner lives in a child process, where the main thread executes, or in the worker's own process
+with several threads. `take` and `tick` are called by the thread that reads; `work` by each thread
+that executes. `send` gets serialized WorkerMessages, from any of these threads, one at a time.
+"""
+from __future__ import annotations
+
+import collections
+import threading
+import time
+import traceback
+from typing import Any, Callable, Optional
+
+from muster._wire.messages import BYTES, JSON, WorkerMessage
+from muster.errors import Cancelled, DependencyLost, FailureKind
+from muster.worker import context as contexts
+from muster.worker import output
+from muster.worker.functions import FunctionTable, Kept, Refused
+from muster.worker.reports import Reports
+
+RESULT_BYTES_MAX = 32 << 20
+TEXT_MAX = 64 << 10
+WORTH_REPORTING = 0.02
+"""Seconds that a closure has run when the server is told that it has begun."""
+ANSWERS_WAIT = 0.001
+"""Seconds that an answer may wait for others to go along with."""
+
+
+class Job:
+    """One closure that is held here."""
+
+    __slots__ = ("closure", "attempt", "function", "args", "encoding", "builds", "stop", "began",
+                 "reported", "thread")
+
+    def __init__(self, closure: int, attempt: int, function: int, args: bytes,
+                 encoding: int) -> None:
+        self.closure = closure
+        self.attempt = attempt
+        self.function = function
+        self.args = args
+        self.encoding = encoding
+        self.builds = 0
+        self.stop = threading.Event()
+        self.began = 0.0
+        self.reported = False
+        self.thread = 0
+
+
+class Runner:
+    """See the module. `work` returns when `finish` was called."""
+
+    def __init__(self, table: FunctionTable, send: Callable[[bytes], None]) -> None:
+        self._table = table
+        self._send = send
+        self._reports = Reports()
+        self._kept = Kept()
+        self._identity: tuple[str, int, str] = ("", 0, "")
+        self._workers = 0
+        self._out_lock = threading.Lock()  # protects _out, _answers_since; held while sending
+        self._out: Any = WorkerMessage()
+        self._answers_since = 0.0
+        self._changed = threading.Condition()  # protects all below
+        self._queue: collections.deque[Job] = collections.deque()
+        self._held: dict[int, Job] = {}
+        self._finishing = False
+
+    # The thread that reads.
+
+    def take(self, message: Any) -> None:
+        """A ServerMessage."""
+        if message.HasField("welcome"):
+            w = message.welcome
+            self._identity = (w.job, w.index, w.server_version)
+        if message.workers:
+            self._workers = message.workers
+        if message.closure:
+            self._take_closures(message)
+        for closure, attempt in zip(message.stop_closure, message.stop_attempt):
+            self._stop(closure, attempt)
+        if message.recall_closure:
+            self._give_back(message)
+        for handle in message.drop_per_worker:
+            self._kept.drop(handle)
+
+    def _take_closures(self, m: Any) -> None:
+        jobs = list(map(Job, m.closure, m.attempt, m.function, m.args,
+                        m.encoding or [JSON] * len(m.closure)))
+        for per_worker in m.per_worker:
+            jobs[per_worker.position].builds = per_worker.builds
+        with self._changed:
+            for job in jobs:
+                self._held[job.closure] = job
+            self._queue.extend(jobs)
+            self._changed.notify(len(jobs))
+
+    def _stop(self, closure: int, attempt: int) -> None:
+        with self._changed:
+            job = self._held.get(closure)
+            if job is None or job.attempt != attempt:
+                return
+            job.stop.set()
+            if not self._forget_queued(job):
+                return
+        self._answer_failure(job, FailureKind.CANCELLED, "", "cancelled before it started", "", 0)
+        self.flush()
+
+    def _give_back(self, m: Any) -> None:
+        with self._changed:
+            back = [job for closure, attempt in zip(m.recall_closure, m.recall_attempt)
+                    if (job := self._held.get(closure)) and job.attempt == attempt
+                    and self._forget_queued(job)]
+        if back:
+            with self._out_lock:
+                self._out.returned_closure.extend(job.closure for job in back)
+                self._out.returned_attempt.extend(job.attempt for job in back)
+            self.flush()
+
+    def _forget_queued(self, job: Job) -> bool:
+        """Under _changed. False: it has begun."""
+        try:
+            self._queue.remove(job)
+        except ValueError:
+            return False
+        del self._held[job.closure]
+        return True
+
+    def busy(self) -> bool:
+        return bool(self._held)
+
+    def stopping(self) -> list[Job]:
+        """Those that execute though they were asked to stop."""
+        with self._changed:
+            return [job for job in self._held.values() if job.began and job.stop.is_set()]
+
+    def tick(self) -> None:
+        """Every 20 ms or so while busy: tells what has begun, and what waits to be said."""
+        now = time.monotonic()
+        with self._changed:
+            begun = [job for job in self._held.values()
+                     if job.began and not job.reported and now - job.began >= WORTH_REPORTING]
+        with self._out_lock:
+            for job in begun:
+                job.reported = True
+                self._out.started_closure.append(job.closure)
+                self._out.started_attempt.append(job.attempt)
+                self._out.started_for_us.append(int((now - job.began) * 1e6))
+            self._reports.drain(self._out, now, False)
+        self.flush()
+
+    def finish(self) -> None:
+        """Threads return when they are through with what they execute."""
+        with self._changed:
+            self._finishing = True
+            self._queue.clear()
+            self._changed.notify_all()
+
+    # Threads that execute.
+
+    def work(self) -> None:
+        while True:
+            job = self._next()
+            if job is None:
+                return
+            self._run(job)
+
+    def _next(self) -> Optional[Job]:
+        try:
+            with self._changed:
+                job = self._queue.popleft()
+        except IndexError:
+            self.flush()
+            with self._changed:
+                while not self._queue:
+                    if self._finishing:
+                        return None
+                    self._changed.wait()  # no deadline: closures come, or the end
+                job = self._queue.popleft()
+        job.thread = threading.get_ident()
+        job.began = time.monotonic()
+        return job
+
+    def _run(self, job: Job) -> None:
+        entered = contexts.Context(job.closure, job.attempt, self._identity[0], self._identity[1],
+                                   self._workers, self._identity[2], job.stop, self._reports)
+        try:
+            try:
+                contexts.enter(entered)
+                value = self._table.call(job.function, job.args, job.encoding, self._kept)
+                if job.builds:
+                    self._kept.keep(job.builds, value)
+                    made, encoding = b"null", JSON
+                else:
+                    made, encoding = self._table.output(job.function, value)
+                if len(made) > RESULT_BYTES_MAX:
+                    raise Refused(f"the result has {len(made)} bytes, the limit is "
+                                  f"{RESULT_BYTES_MAX}", "muster.ResultTooLarge", FailureKind.USER)
+            finally:
+                contexts.enter(None)
+                output.end_lines(entered)
+        except BaseException as error:
+            contexts.enter(None)  # an interrupt may have come before the first time
+            self._fail(job, error)
+        else:
+            self._answer(job, made, encoding)
+
+    def _fail(self, job: Job, error: BaseException) -> None:
+        kind, type_name, message, trace = FailureKind.USER, _type_name(error), str(error), ""
+        dependency: tuple[str, ...] = ()
+        if isinstance(error, Refused):
+            kind, type_name = error.kind, error.type
+        else:
+            trace = _trace(error)
+            if isinstance(error, DependencyLost):
+                kind, dependency = FailureKind.DEPENDENCY_LOST, error.tasks
+            elif job.stop.is_set() or isinstance(error, Cancelled):
+                kind = FailureKind.CANCELLED
+        if job.builds:
+            self._kept.keep_error(job.builds, f"{type_name}: {message}")
+        self._answer_failure(job, kind, type_name, message, trace, _us(job), dependency)
+
+    def _answer(self, job: Job, value: bytes, encoding: int) -> None:
+        with self._out_lock:
+            out = self._out
+            self._add_answer(out, job, value, encoding, _us(job))
+
+    def _add_answer(self, out: Any, job: Job, value: bytes, encoding: int, us: int) -> None:
+        """Under _out_lock."""
+        now = time.monotonic()
+        self._held.pop(job.closure, None)
+        self._reports.drain(out, now, True)
+        position = len(out.closure)
+        out.closure.append(job.closure)
+        out.attempt.append(job.attempt)
+        out.value.append(value)
+        out.execution_us.append(us)
+        if encoding == BYTES or out.encoding:
+            out.encoding.extend([JSON] * (position - len(out.encoding)))
+            out.encoding.append(encoding)
+        if position == 0:
+            self._answers_since = now
+        elif now - self._answers_since > ANSWERS_WAIT or len(value) > 65536:
+            self._flush()
+
+    def _answer_failure(self, job: Job, kind: FailureKind, type: str, message: str, trace: str,
+                        us: int, dependency: tuple[str, ...] = ()) -> None:
+        with self._out_lock:
+            f = self._out.failure.add(position=len(self._out.closure), kind=int(kind),
+                                      type=_text(type), message=_text(message),
+                                      traceback=_text(trace))
+            f.dependency.extend(dependency)
+            self._add_answer(self._out, job, b"", JSON, us)
+
+    def flush(self) -> None:
+        """Sends what waits."""
+        with self._out_lock:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._out.ByteSize() == 0:
+            return
+        data, self._out = self._out.SerializeToString(), WorkerMessage()
+        self._send(data)
+
+
+def _us(job: Job) -> int:
+    return int((time.monotonic() - job.began) * 1e6) if job.began else 0
+
+
+def _text(text: str) -> str:
+    return text[:TEXT_MAX].encode("utf-8", "replace").decode()
+
+
+def _type_name(error: BaseException) -> str:
+    kind = type(error)
+    return kind.__qualname__ if kind.__module__ == "builtins" else (
+        f"{kind.__module__}.{kind.__qualname__}")
+
+
+def _trace(error: BaseException) -> str:
+    """Without the frames of this package that lead to the function."""
+    tb = error.__traceback__
+    while tb is not None and tb.tb_next is not None and (
+            __package__ in tb.tb_frame.f_globals.get("__name__", "")):
+        tb = tb.tb_next
+    return "".join(traceback.format_exception(type(error), error, tb))

@@ -1,0 +1,148 @@
+"""A worker: serves functions to whoever schedules closures of them."""
+from __future__ import annotations
+
+import dataclasses
+import os
+import signal
+import sys
+import threading
+import time
+from typing import Any, Callable, Optional, Sequence, Union
+
+import cloudpickle
+
+from muster.worker import functions
+from muster.worker.attachment import Attachment
+from muster.worker.children import Children
+from muster.worker.link import Link, ProcessLink, ThreadLink
+from muster.worker.options import WorkerOptions
+from muster.worker.output import capture
+
+BEAT_EVERY = 0.1
+"""Seconds between looks at heartbeats and limits."""
+
+
+class Worker:
+    """Attaches to a server and runs closures until it is told to stop.
+
+    ::
+
+        worker = muster.Worker("127.0.0.1:8476", processes=4)
+        worker.function("mean", lambda numbers: sum(numbers) / len(numbers))
+        worker.run()
+
+    `processes` N: N tasks of one slot each, with a child process each, so that a function that
+    crashes takes down nothing else. `threads` N instead: one task with N slots, in this process.
+    It serves what ``@muster.function`` has registered in `modules` (imported in the children), what
+    `function` adds, and, unless ``pickled=False``, any callable that a client of the same Python
+    version schedules: whoever may reach the server may run code here.
+
+    `gpus`: numbers that CUDA_VISIBLE_DEVICES shows the children, shared out among them, and the
+    resource ``gpu`` that closures may ask for; None: what CUDA_VISIBLE_DEVICES of this process names.
+    Further options are those of :class:`muster.WorkerOptions`. Raises ValueError for options that
+    cannot be.
+    """
+
+    def __init__(self, servers: Union[str, Sequence[str]] = "127.0.0.1:8476", *,
+                 processes: Optional[int] = None, threads: Optional[int] = None,
+                 modules: Sequence[str] = (), pickled: bool = True,
+                 gpus: Optional[Sequence[Union[int, str]]] = None, **options: Any) -> None:
+        if processes is not None and threads is not None:
+            raise ValueError("either processes or threads")
+        self._processes = 0 if threads is not None else processes if processes else 1
+        if self._processes < 0 or (threads is not None and threads < 1) or processes == 0:
+            raise ValueError("processes, threads: must be at least 1")
+        if isinstance(servers, str):
+            servers = [s for s in servers.split(",") if s]
+        self._options = WorkerOptions(list(servers), slots=threads or 1, **options)
+        self._modules = list(modules)
+        self._pickled = pickled
+        self._gpus = _visible_gpus() if gpus is None else [str(g) for g in gpus]
+        self._functions: dict[str, Callable[..., Any]] = {}
+        self._children = Children()
+        self._attachments: list[Attachment] = []
+        self._stops = 0
+        self._stop = threading.Event()
+
+    def function(self, name: str, f: Callable[..., Any]) -> None:
+        """Adds a function of JSON; see :func:`muster.function`. Before `run`."""
+        if name in self._functions:
+            raise ValueError(f"there is a function named {name!r} already")
+        self._functions[name] = f
+
+    def run(self) -> int:
+        """Serves until `stop`, the server's drain, or a status that forbids coming back. Returns 0
+        after an orderly end and 1 otherwise, with the reason in the log (``muster.worker``)."""
+        make = self._thread_link() if not self._processes else self._process_link
+        self._attachments = [Attachment(i, self._options_of(i), make)
+                             for i in range(self._processes or 1)]
+        runs = [threading.Thread(target=a.run, name=f"muster-attach-{i}", daemon=True)
+                for i, a in enumerate(self._attachments)]
+        try:
+            for thread in runs:
+                thread.start()
+            told = 0
+            while any(thread.is_alive() for thread in runs):
+                self._stop.wait(BEAT_EVERY)
+                if self._stops > told:
+                    told = self._stops
+                    self._stop.clear()
+                    for a in self._attachments:
+                        a.leave(at_once=told > 1)
+                now = time.monotonic()
+                for a in self._attachments:
+                    a.beat(now)
+        finally:
+            self._children.close()
+        return 1 if any(a.final for a in self._attachments) else 0
+
+    def stop(self) -> None:
+        """Asks `run` to finish what is held and return; the second time, at once. From any thread
+        or signal handler."""
+        self._stops += 1
+        self._stop.set()
+
+    def stop_on_signals(self) -> None:
+        """SIGTERM and SIGINT call `stop`. The main thread only."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: self.stop())
+
+    def _options_of(self, i: int) -> WorkerOptions:
+        gpus = self._gpus_of(i)
+        if not gpus or "gpu" in self._options.resources:
+            return self._options
+        return dataclasses.replace(self._options,
+                                   resources={**self._options.resources, "gpu": len(gpus)})
+
+    def _gpus_of(self, i: int) -> list[str]:
+        """Those that attachment i has for itself."""
+        return self._gpus if not self._processes else self._gpus[i::self._processes]
+
+    def _process_link(self, attachment: Attachment, on_message: Callable[[bytes], None]) -> Link:
+        number = self._attachments.index(attachment)
+        environment = {}
+        if self._gpus:
+            environment["CUDA_VISIBLE_DEVICES"] = ",".join(self._gpus_of(number))
+        start = {"modules": self._modules, "functions": cloudpickle.dumps(self._functions),
+                 "pickled": self._pickled, "environment": environment,
+                 "path": [os.path.abspath(p) for p in sys.path if os.path.isdir(p or ".")]}
+        return ProcessLink(self._children, start, on_message, attachment.child_gone)
+
+    def _thread_link(self) -> Callable[[Attachment, Callable[[bytes], None]], Link]:
+        import importlib
+
+        for module in self._modules:
+            importlib.import_module(module)
+        served = {**functions.registered(), **self._functions}
+        table = functions.FunctionTable(served, self._pickled)
+        capture()
+
+        def make(attachment: Attachment, on_message: Callable[[bytes], None]) -> Link:
+            return ThreadLink(table, self._options.slots, os.getpid(), on_message)
+
+        return make
+
+
+def _visible_gpus() -> list[str]:
+    named = os.environ.get("CUDA_VISIBLE_DEVICES", "")
+    return [g.strip() for g in named.split(",") if g.strip() and g.strip() != "-1"]

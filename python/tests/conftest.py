@@ -1,0 +1,186 @@
+"""Real servers and real workers. MUSTER_BINARY names the program, else it is found in PATH."""
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from typing import Any, Callable, Iterator
+
+import pytest
+
+import muster
+
+HERE = pathlib.Path(__file__).parent
+DEADLINE = 20.0
+"""Seconds for anything that is waited for."""
+
+
+def binary() -> str:
+    found = os.environ.get("MUSTER_BINARY") or shutil.which("muster")
+    if not found:
+        pytest.exit("set MUSTER_BINARY, or put the program muster into PATH", 2)
+    return found
+
+
+def until(what: Callable[[], Any], said: str = "it") -> Any:
+    """The first true result."""
+    end = time.monotonic() + DEADLINE
+    while time.monotonic() < end:
+        result = what()
+        if result:
+            return result
+        time.sleep(0.01)
+    raise AssertionError(f"{said}: not within {DEADLINE:g} s")
+
+
+class Server:
+    def __init__(self, folder: pathlib.Path, *words: str) -> None:
+        self.ready = folder / "ready.json"
+        self.log = folder / "serve.log"
+        self.words = words
+        self.start("127.0.0.1:0", "127.0.0.1:0")
+
+    def start(self, grpc: str, http: str) -> None:
+        self.ready.unlink(missing_ok=True)
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [binary(), "serve", "--grpc", grpc, "--http", http, "--ready-file", str(self.ready),
+                 *self.words], stderr=log, stdout=log)
+        until(lambda: self.ready.exists() and self.ready.stat().st_size, "the server starts")
+        said = json.loads(self.ready.read_text())
+        self.grpc, self.http = said["grpc"], "http://" + said["http"]
+
+    def get(self, path: str) -> Any:
+        with urllib.request.urlopen(self.http + path, timeout=10) as answer:
+            return json.loads(answer.read())
+
+    def post(self, path: str, body: Any) -> Any:
+        asked = urllib.request.Request(self.http + path, json.dumps(body).encode(),
+                                       {"Content-Type": "application/json"})
+        with urllib.request.urlopen(asked, timeout=10) as answer:
+            return json.loads(answer.read())
+
+    def tasks(self) -> list[Any]:
+        listed: list[Any] = self.get("/api/v1/clusters/default/tasks")["tasks"]
+        return listed
+
+    def running(self) -> int:
+        return sum(t["running"] for t in self.tasks())
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self) -> None:
+        self.process.terminate()
+        self.process.wait(15)
+
+
+class WorkerProcess:
+    """``python -m muster worker``."""
+
+    def __init__(self, folder: pathlib.Path, number: int, server: str, words: tuple[str, ...]
+                 ) -> None:
+        self.log = folder / f"worker-{number}.log"
+        environment = {**os.environ, "PYTHONPATH": f"{HERE}{os.pathsep}{HERE.parent}",
+                       "PYTHONUNBUFFERED": "1"}
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "muster", "worker", "served", "--server", server, *words],
+                stderr=log, stdout=log, env=environment, cwd=folder)
+
+    def stop(self) -> int:
+        self.process.terminate()
+        return self.process.wait(DEADLINE)
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+    def text(self) -> str:
+        return self.log.read_text()
+
+
+class Cluster:
+    def __init__(self, folder: pathlib.Path, *words: str) -> None:
+        self.folder = folder
+        self.server = Server(folder, *words)
+        self.workers: list[WorkerProcess] = []
+        self._coordinators: list[muster.ClusterCoordinator] = []
+
+    def add(self, *words: str) -> WorkerProcess:
+        """Waits until it is attached: `--processes` tasks more."""
+        before = self.connected()
+        worker = WorkerProcess(self.folder, len(self.workers), self.server.grpc, words)
+        self.workers.append(worker)
+        found = re.search(r"--processes (\d+)", " ".join(words))
+        self.wait_connected(before + (int(found[1]) if found else 1))
+        return worker
+
+    def connected(self) -> int:
+        return sum(t["state"] == "CONNECTED" for t in self.server.tasks())
+
+    def wait_connected(self, count: int) -> None:
+        until(lambda: self.connected() >= count, f"{count} tasks are connected")
+
+    def coordinator(self, **options: Any) -> muster.ClusterCoordinator:
+        made = muster.ClusterCoordinator(self.server.grpc, **options)
+        self._coordinators.append(made)
+        return made
+
+    def close_coordinators(self) -> None:
+        while self._coordinators:
+            self._coordinators.pop().close()
+
+    def close(self) -> None:
+        self.close_coordinators()
+        for worker in self.workers:
+            if worker.process.poll() is None:
+                worker.process.send_signal(signal.SIGTERM)
+                worker.process.send_signal(signal.SIGTERM)
+        for worker in self.workers:
+            try:
+                worker.process.wait(5)
+            except subprocess.TimeoutExpired:
+                worker.kill()
+        if self.server.process.poll() is None:
+            self.server.stop()
+
+
+@pytest.fixture(scope="session")
+def _shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    made = Cluster(tmp_path_factory.mktemp("cluster"))
+    made.add("--processes", "3", "--index", "0")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def cluster(_shared: Cluster) -> Iterator[Cluster]:
+    """One for all tests: three workers with a process each."""
+    _shared.wait_connected(3)
+    yield _shared
+    _shared.close_coordinators()
+
+
+@pytest.fixture
+def make_cluster(tmp_path: pathlib.Path) -> Iterator[Callable[..., Cluster]]:
+    """Clusters of a test's own: words for the server, workers are added."""
+    made: list[Cluster] = []
+
+    def make(*words: str) -> Cluster:
+        folder = tmp_path / str(len(made))
+        folder.mkdir()
+        made.append(Cluster(folder, *words))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close()

@@ -1,0 +1,59 @@
+"""Functions with names, as a user's module has them."""
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import time
+from typing import Any
+
+import muster
+
+
+@muster.function("mean")
+def mean(numbers: list[float], offset: float = 0) -> float:
+    print("mean of", len(numbers))
+    logging.getLogger("served").warning("a warning")
+    return sum(numbers) / len(numbers) + offset
+
+
+@muster.function
+def fail(message: str) -> None:
+    raise ValueError(message)
+
+
+@muster.function
+def die(how: str = "exit") -> None:
+    if how == "exit":
+        os._exit(3)
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+@muster.function
+def progress(seconds: float) -> Any:
+    c = muster.context()
+    c.progress(0.25, "a quarter")
+    c.log("a line")
+    c.wait_cancelled(seconds)
+    return c.cancelled()
+
+
+@muster.function
+def deaf(seconds: float) -> None:
+    """Does not listen to anything."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        try:
+            time.sleep(0.05)
+        except muster.Cancelled:
+            pass
+
+
+@muster.function
+def reverse(data: bytes) -> bytes:
+    return data[::-1]
+
+
+@muster.function
+def no_json() -> Any:
+    return {1, 2}

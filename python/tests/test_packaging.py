@@ -1,0 +1,67 @@
+"""What the package is made of."""
+from __future__ import annotations
+
+import pathlib
+import shutil
+import subprocess
+import sys
+import zipfile
+
+import pytest
+from google.protobuf import descriptor_pb2
+
+from muster._wire import messages
+
+PACKAGE = pathlib.Path(__file__).parents[1]
+PROTO = PACKAGE.parent / "proto"
+
+
+def parsed(data: bytes) -> dict[str, descriptor_pb2.FileDescriptorProto]:
+    return {f.name: f for f in descriptor_pb2.FileDescriptorSet.FromString(data).file}
+
+
+@pytest.mark.skipif(not PROTO.is_dir(), reason="only beside the protocol's files")
+def test_the_packaged_descriptors_are_those_of_the_protocol(tmp_path: pathlib.Path) -> None:
+    protoc = shutil.which("protoc")
+    assert protoc, "protoc is needed to compare"
+    out = tmp_path / "descriptors.bin"
+    words = ["--include_imports", f"--descriptor_set_out={out}", "muster/v1/worker.proto",
+             "muster/v1/coordinator.proto"]
+    subprocess.run([protoc, f"-I{PROTO}", *words], check=True)
+    assert parsed(out.read_bytes()) == parsed(messages.DESCRIPTORS.read_bytes()), (
+        "make them again: protoc -Iproto --include_imports "
+        "--descriptor_set_out=python/muster/_wire/descriptors.bin muster/v1/worker.proto "
+        "muster/v1/coordinator.proto")
+
+
+def test_one_wheel_holds_everything(tmp_path: pathlib.Path) -> None:
+    source = tmp_path / "python"
+    shutil.copytree(PACKAGE, source, ignore=shutil.ignore_patterns("tests", "__pycache__", "*.egg-info"))
+    subprocess.run([sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps",
+                    "--no-build-isolation", "--wheel-dir", str(tmp_path), str(source)], check=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    assert wheel.name.endswith("-py3-none-any.whl")
+    names = set(zipfile.ZipFile(wheel).namelist())
+    for path in (PACKAGE / "muster").rglob("*"):
+        if path.suffix in (".py", ".bin", ".typed"):
+            assert str(path.relative_to(PACKAGE)) in names
+
+
+def test_importing_it_is_cheap_and_needs_no_grpc() -> None:
+    code = ("import sys, time; t = time.monotonic(); import muster; "
+            "assert time.monotonic() - t < 0.3; assert 'grpc' not in sys.modules")
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=PACKAGE)
+
+
+def test_a_child_never_imports_grpc() -> None:
+    code = "import sys, muster.worker.forkserver; assert 'grpc' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=PACKAGE)
+
+
+def test_every_public_name_can_be_loaded() -> None:
+    import muster
+
+    for name in muster.__all__:
+        assert getattr(muster, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        muster.nothing  # noqa: B018

@@ -1,0 +1,243 @@
+"""Connections that break, options, batches, handles that are collected, and asyncio."""
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import subprocess
+import sys
+import time
+from typing import Any, Callable
+
+import pytest
+
+import muster
+from conftest import Cluster, until
+
+MakeCluster = Callable[..., Cluster]
+
+
+def square(x: int) -> int:
+    return x * x
+
+
+def test_map_gives_results_in_order(cluster: Cluster) -> None:
+    c = cluster.coordinator()
+    assert list(c.map(square, range(5000))) == [x * x for x in range(5000)]
+    assert list(c.map(lambda a, b: a + b, [1, 2], [10, 20], chunksize=1)) == [11, 22]
+    assert list(c.map(square, [])) == []
+    with pytest.raises(ZeroDivisionError):
+        list(c.map(lambda x: 1 // x, [1, 0]))
+    with pytest.raises(ZeroDivisionError):
+        c.join()
+
+
+def test_schedule_many_gives_a_value_for_each(cluster: Cluster) -> None:
+    c = cluster.coordinator()
+    values = c.schedule_many(square, ((i,) for i in range(2500)))
+    assert c.fetch(values) == [i * i for i in range(2500)]
+
+
+def test_retries_are_made(cluster: Cluster) -> None:
+    c = cluster.coordinator()
+    kept = c.create_per_worker_value(lambda: [])
+
+    def flaky(tried: list[int]) -> int:
+        tried.append(1)
+        if len(tried) < 2:
+            raise RuntimeError("not yet")
+        return len(tried)
+
+    assert c.options(retries=2, task="worker:0").schedule(flaky, args=(kept,)).fetch(20) == 2
+
+
+def test_a_timeout_ends_a_closure(cluster: Cluster) -> None:
+    c = cluster.coordinator(continue_on_error=True)
+    value = c.options(timeout=0.2).schedule(time.sleep, args=(60,))
+    with pytest.raises(muster.ClosureError) as caught:
+        value.fetch(20)
+    assert caught.value.kind is muster.FailureKind.TIMEOUT
+
+
+def test_waits_have_timeouts(cluster: Cluster) -> None:
+    c = cluster.coordinator()
+    value = c.schedule(time.sleep, args=(60,))
+    for wait in (lambda: value.fetch(0.05), lambda: c.join(0.05), lambda: c.fetch([value], 0.05)):
+        with pytest.raises(muster.WaitTimeout):
+            wait()
+    c.cancel()
+    with pytest.raises(muster.CancelledError):
+        value.fetch(20)
+    c.join(20)  # a cancel is no error
+
+
+def test_closing_cancels_and_values_stay_readable(cluster: Cluster) -> None:
+    with muster.ClusterCoordinator(cluster.server.grpc) as c:
+        done = c.schedule(square, args=(3,))
+        assert done.fetch() == 9
+        running = c.schedule(time.sleep, args=(60,))
+    with pytest.raises(muster.CancelledError):
+        running.fetch(20)
+    assert done.fetch() == 9
+    with pytest.raises(RuntimeError, match="closed"):
+        c.schedule(square, args=(1,))
+
+
+def test_nobody_answers() -> None:
+    c = muster.ClusterCoordinator("127.0.0.1:1", connect_timeout=0.3)
+    with pytest.raises(muster.UnavailableError, match="no answer from 127.0.0.1:1 within 0.3 s"):
+        c.wait_open()
+    with pytest.raises(muster.UnavailableError):
+        c.schedule(square, args=(1,))
+
+
+def test_several_addresses_are_tried(cluster: Cluster) -> None:
+    with muster.ClusterCoordinator(["127.0.0.1:1", cluster.server.grpc]) as c:
+        assert c.schedule(square, args=(2,)).fetch(20) == 4
+
+
+def test_a_broken_connection_is_resumed(cluster: Cluster) -> None:
+    c = cluster.coordinator()
+    session = c.wait_open()
+    kept = c.create_per_worker_value(lambda: [7])
+    before = c.schedule(square, args=(5,))
+    before.fetch()
+    slow = c.schedule(lambda: time.sleep(0.5) or 1)
+    until(cluster.server.running, "it runs")
+    c._link._call.cancel()
+    after = c.schedule(lambda a, b, k: a + b + k[0], args=(before, slow, kept))
+    assert after.fetch(20) == 33
+    assert c.wait_open() == session
+    c.join(20)
+
+
+def test_a_server_that_is_gone_ends_the_session(make_cluster: MakeCluster) -> None:
+    cluster = make_cluster()
+    c = cluster.coordinator(session_grace=0.5)
+    c.wait_open()
+    value = c.schedule(square, args=(5,))
+    cluster.server.kill()
+    with pytest.raises(muster.UnavailableError, match="longer than the session's grace"):
+        value.fetch(20)
+    with pytest.raises(muster.UnavailableError):
+        c.join()
+
+
+def test_values_go_when_their_handles_are_collected(cluster: Cluster) -> None:
+    c = cluster.coordinator()
+    session = c.wait_open()
+
+    values = [c.schedule(square, args=(i,)) for i in range(100)]
+    c.join()
+    assert len(c._session._records) == 100
+    del values
+    gc.collect()
+    until(lambda: not c._session._records, "the records are gone")
+    again = c.schedule(square, args=(3,))
+    chained = c.schedule(square, args=(again,))
+    del again  # still needed as an input
+    assert chained.fetch(20) == 81
+    until(lambda: len(c._session._records) == 1, "only one is held")
+
+
+def test_a_value_of_another_coordinator_is_an_argument_once_it_is_ready(cluster: Cluster) -> None:
+    a, b = cluster.coordinator(), cluster.coordinator()
+    value = a.schedule(square, args=(3,))
+    value.fetch()
+    assert b.schedule(square, args=(value,)).fetch(20) == 81
+    pending = a.schedule(time.sleep, args=(60,))
+    with pytest.raises(ValueError, match="another coordinator and not ready"):
+        b.schedule(square, args=(pending,))
+    pending.cancel()
+
+
+def test_a_python_value_as_argument_of_a_named_function(cluster: Cluster) -> None:
+    c = cluster.coordinator(continue_on_error=True)
+    numbers = c.schedule(lambda: [1, 2, 6])
+    assert c.schedule("mean", args=(numbers,)).fetch(20) == 3
+    assert c.schedule(square, args=(c.schedule("mean", args=([4],)),)).fetch(20) == 16
+    pickled = c.schedule(lambda: {1, 2})
+    with pytest.raises(muster.InputError, match="pickled Python value"):
+        c.schedule("mean", args=(pickled,)).fetch(20)
+
+
+def test_what_a_main_program_defines_goes_along(cluster: Cluster, tmp_path: Any) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(f"""
+import dataclasses, muster
+
+@dataclasses.dataclass
+class Point:
+    x: int
+
+def right(p):
+    return Point(p.x + 1)
+
+with muster.ClusterCoordinator({cluster.server.grpc!r}) as c:
+    print(c.schedule(right, args=(c.schedule(right, args=(Point(3),)),)).fetch(20))
+""")
+    made = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, timeout=60,
+                          env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+    assert made.stdout == "Point(x=5)\n", made.stderr
+
+
+def test_a_module_that_workers_lack_is_named(cluster: Cluster, tmp_path: Any, monkeypatch: Any
+                                             ) -> None:
+    (tmp_path / "only_here.py").write_text("def f():\n    return 1\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    import only_here  # type: ignore[import-not-found]
+
+    c = cluster.coordinator()
+    with pytest.raises(muster.InputError, match="no module 'only_here'"):
+        c.schedule(only_here.f).fetch(20)
+
+
+def test_large_arguments_and_values_come_whole(cluster: Cluster) -> None:
+    c = cluster.coordinator()
+    data = bytes(range(256)) * (8 << 12)
+    value = c.schedule(lambda d: d + b"!", args=(data,))
+    assert value.fetch(60) == data + b"!"
+    assert c.schedule(len, args=(value,)).fetch(60) == len(data) + 1
+    with pytest.raises(ValueError, match="the limit is 33554432"):
+        c.schedule(len, args=(bytes(33 << 20),))
+
+
+def test_as_completed_gives_the_first_first(cluster: Cluster) -> None:
+    c = cluster.coordinator()
+    slow = c.schedule(lambda: time.sleep(0.5) or "slow")
+    fast = c.schedule(lambda: "fast")
+    assert [v.fetch() for v in muster.as_completed([slow, fast], 20)] == ["fast", "slow"]
+
+
+def test_values_can_be_awaited(cluster: Cluster) -> None:
+    c = cluster.coordinator()
+
+    async def main() -> Any:
+        a = c.schedule(square, args=(3,))
+        b = await c.async_schedule(square, (a,))
+        got = [await asyncio.gather(a, b)]
+        async for value in muster.as_completed([a, b], 20):
+            got.append(value.fetch())
+        await c.async_join()
+        got.append(await c.async_fetch({"a": a}))
+        failed = c.schedule(lambda: 1 // 0)
+        with pytest.raises(ZeroDivisionError):
+            await failed
+        return got
+
+    assert asyncio.run(main())[0] == [9, 81]
+
+
+def test_a_value_is_a_future_if_need_be(cluster: Cluster) -> None:
+    c = cluster.coordinator(continue_on_error=True)
+    assert c.schedule(square, args=(3,)).future().result(20) == 9
+    assert isinstance(c.schedule(lambda: 1 // 0).future().exception(20), ZeroDivisionError)
+
+
+def test_options_that_cannot_be_are_told(cluster: Cluster) -> None:
+    c = cluster.coordinator()
+    for wrong in ({"retries": -1}, {"timeout": -1.0}, {"task": "worker:x"}):
+        with pytest.raises(ValueError):
+            c.options(**wrong)
+    with pytest.raises(TypeError):
+        c.options(nothing=1)
