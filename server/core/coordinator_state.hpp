@@ -72,6 +72,7 @@ struct coordinator::state {
 
   closure_book::tally const& of(session const& s) const { return flow.of(s); }
   attempt_view attempt_of(attempt_record const& a) const;
+  lone_closure alone_of(closure_id id) const;
   job_view view_of(session const& s) const;
   task_view view_of(task_row const& t) const;
 

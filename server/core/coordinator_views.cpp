@@ -148,6 +148,7 @@ closure_view view_of(coordinator const& c, closure_table const& closures, sessio
   v.function = c.function_name(r.function);
   v.state = r.state;
   v.cancel_requested = r.stop_requested;
+  v.alone = r.alone;
   if (auto const* d = r.details.get()) {
     if (d->extras) {
       v.options = d->extras->options;
@@ -279,6 +280,16 @@ closure_metrics const& coordinator::metrics() const {
   return state_->step.metrics;
 }
 
+lone_closure coordinator::state::alone_of(closure_id id) const {
+  auto const& r = closures[closures.find(id)];
+  return {id,
+          sessions.of(r.owner).id,
+          book.functions[r.function].name,
+          r.details->workers_lost,
+          r.worker == worker_number{} ? std::string() : places[r.place].worker,
+          r.details->alone_since};
+}
+
 overview_view coordinator::overview(time_point now) const {
   auto const& st = *state_;
   overview_view v;
@@ -308,6 +319,10 @@ overview_view coordinator::overview(time_point now) const {
     v.quiet_since = st.watchdog.quiet_since();
     v.oldest_running = st.handing.oldest_running();
   }
+  auto const& alone = st.scheduler.lone.all();
+  v.closures_alone = alone.size();
+  for (auto it = alone.begin(); it != alone.end() && v.alone.size() < v.alone_max; ++it)
+    v.alone.push_back(st.alone_of(it->second));
 
   std::vector<duration> ages;
   for (auto const& [key, t] : st.roster.tasks.rows())

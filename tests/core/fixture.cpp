@@ -37,6 +37,7 @@ session_spec by_call(session_spec s) {
 
 std::string cluster::idle_beside_work() const {
   if (stopped_ || choosy_) return {};  // the core's invariants look closer
+  if (core.overview(now_).closures_alone > 0) return {};
   auto const& stateful = core.configuration().stateful_jobs;
   auto const holds_state = [&](std::string const& job) {
     return std::find(stateful.begin(), stateful.end(), job) != stateful.end();

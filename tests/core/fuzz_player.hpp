@@ -195,7 +195,7 @@ class fuzz_player {
     if (one_in(2)) s.grace = std::chrono::seconds(byte());
     s.on_error = one_in(2) ? on_error::fail_fast : on_error::continue_all;
     s.queue_capacity = byte() % 14u;
-    s.max_worker_failures = byte() % 4u;
+    s.max_worker_failures = byte() % 6u;
     s.require_function = one_in(6);
     if (one_in(6)) s.idempotency_key = std::string(1, "xyz"[byte() % 3]);
     c_.ask(open_session{{}, std::move(s), some_closures()});

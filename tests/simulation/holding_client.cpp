@@ -19,7 +19,8 @@ void holding_client::start() {
   core::open_session e;
   e.spec.open = true;
   e.spec.delivery = by_call_ ? core::delivery::calls : core::delivery::held;
-  e.spec.max_worker_failures = 3;  // some closures kill whoever runs them
+  // Some closures kill whoever runs them.
+  e.spec.max_worker_failures = world_.server().configuration().max_worker_failures;
   e.spec.grace = grace_;
   e.spec.on_error = dice.chance(80) ? core::on_error::fail_fast : core::on_error::continue_all;
   e.spec.queue_capacity = static_cast<std::size_t>(dice.between(20, 200));
@@ -33,9 +34,11 @@ void holding_client::start() {
 
 core::closure_spec holding_client::some_closure() {
   auto& dice = world_.dice();
+  bool const patient = world_.server().configuration().max_worker_failures > core::alone_after;
   auto b = behaviour::succeed;
   if (failing_ && dice.chance(2)) b = behaviour::fail;
   if (failing_ && dice.chance(1)) b = behaviour::kill_worker;
+  if (failing_ && patient && dice.chance(1)) b = behaviour::kill_five;
   core::closure_spec c;
   c.token = ++last_token_;
   c.function = functions_[static_cast<std::size_t>(

@@ -100,6 +100,7 @@ std::shared_ptr<core::closure_extras const> model_client::extras(std::size_t pos
 std::vector<core::closure_spec> model_client::batch() {
   auto& dice = world_.dice();
   std::vector<core::closure_spec> out(static_cast<std::size_t>(dice.between(1, 40)));
+  bool const patient = world_.server().configuration().max_worker_failures > core::alone_after;
   for (auto& c : out) {
     auto b = behaviour::succeed;
     if (failing_ && dice.chance(3)) b = behaviour::fail;
@@ -107,6 +108,7 @@ std::vector<core::closure_spec> model_client::batch() {
     if (failing_ && dice.chance(2)) b = behaviour::fail_stale;
     if (failing_ && dice.chance(2)) b = behaviour::lose_ps;
     if (failing_ && dice.chance(2)) b = behaviour::time_out;
+    if (failing_ && patient && dice.chance(2)) b = behaviour::kill_five;
     c.token = ++last_token_;
     c.function = functions_[static_cast<std::size_t>(
         dice.between(0, static_cast<std::int64_t>(functions_.size()) - 1))];
@@ -120,7 +122,8 @@ std::vector<core::closure_spec> model_client::batch() {
 void model_client::open_stream() {
   core::open_session e;
   e.spec.delivery = core::delivery::stream;
-  e.spec.max_worker_failures = 3;  // some closures kill whoever runs them
+  // Some closures kill whoever runs them.
+  e.spec.max_worker_failures = world_.server().configuration().max_worker_failures;
   e.spec.open = true;
   e.spec.on_error =
       world_.dice().chance(50) ? core::on_error::fail_fast : core::on_error::continue_all;

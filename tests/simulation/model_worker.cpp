@@ -146,14 +146,16 @@ void model_worker::finish(core::closure_id c, std::uint32_t attempt, std::uint64
   auto const what = it->what;
   auto const ran = world_.now() - it->began;
   ++executed;
-  if (behaviour_of(what.args) == behaviour::kill_worker) return crash(true);
+  auto const b = behaviour_of(what.args);
+  if (b == behaviour::kill_worker || (b == behaviour::kill_five && what.attempt <= 5))
+    return crash(true);
   holds_.erase(it);
   if (what.builds != core::per_worker_id{}) kept_.insert(what.builds);
   core::worker_result r;
   r.closure = what.closure;
   r.attempt = what.attempt;
   if (tells_times_) r.execution = ran;
-  switch (behaviour_of(what.args)) {
+  switch (b) {
     case behaviour::fail:
       r.ok = false;
       r.failure.message = "as told";

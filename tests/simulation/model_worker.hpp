@@ -13,7 +13,15 @@
 namespace muster::simulation {
 
 /// What a closure does when executed; its arguments say so.
-enum class behaviour : std::uint8_t { succeed, fail, kill_worker, fail_stale, lose_ps, time_out };
+enum class behaviour : std::uint8_t {
+  succeed,
+  fail,
+  kill_worker,
+  fail_stale,
+  lose_ps,
+  time_out,
+  kill_five,  // workers, then it succeeds
+};
 
 struct faults {
   bool on = true;

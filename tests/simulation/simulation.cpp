@@ -28,6 +28,7 @@ core::config settings(std::uint64_t seed) {
   if (seed % 5 == 1) c.session_values_max = 30;
   if (seed % 5 == 2) c.session_value_bytes_max = 200;
   if (seed % 5 == 3) c.finished_jobs_max = 5;
+  if (seed % 5 == 4) c.max_worker_failures = 8;
   if (seed % 3 == 1) {
     c.reconnect_grace = {};
     c.transient_dependency_failures = 0;
@@ -197,6 +198,7 @@ report simulate(std::uint64_t seed, recording* into, last_look const& look) {
   r.disk_faults = c.disk.failed;
   r.made_again = c.earth.made_again();
   r.dropped = c.earth.dropped();
+  r.alone = c.earth.sent_alone();
   for (auto const& w : c.workers) r.executed += w->executed, r.went_on += w->went_on;
   for (auto const& client : c.clients) {
     r.succeeded += client->succeeded;

@@ -35,6 +35,7 @@ TEST(simulation, every_invariant_holds_and_everything_finishes_for_200_seeds) {
     total.disk_faults += r.disk_faults;
     total.dropped += r.dropped;
     total.made_again += r.made_again;
+    total.alone += r.alone;
     if (!r.violation.empty()) expect_clean(seed);
   }
   // The seeds must reach the interesting places, or they prove nothing.
@@ -53,6 +54,7 @@ TEST(simulation, every_invariant_holds_and_everything_finishes_for_200_seeds) {
   EXPECT_GT(total.disk_faults, 500u);
   EXPECT_GT(total.dropped, 5'000u);
   EXPECT_GT(total.made_again, 50u);
+  EXPECT_GT(total.alone, 200u);
 }
 
 TEST(simulation, seeds_that_once_failed_stay_clean) {

@@ -55,6 +55,7 @@ void world::apply(core::event e) {
     throw violation("step " + std::to_string(steps_) + ": " + broken);
   if (auto const broken = server_->violated_invariant(); !broken.empty())
     throw violation("after step " + std::to_string(steps_) + ": " + broken);
+  check_lone_ones(fx);
   learn_what_runs_again(fx);
   arm();
   perform(fx);
@@ -78,6 +79,21 @@ void world::arm() {
     armed_ = core::never;
     apply(core::tick{});
   });
+}
+
+// What was sent, as seen from outside: nothing stands beside one that is listed as to run alone.
+void world::check_lone_ones(core::effects const& fx) {
+  for (auto const& lone : server_->overview(now_).alone) {
+    auto const is_it = [&](core::assignment const& a) { return a.closure == lone.closure; };
+    sent_alone_ += static_cast<std::uint64_t>(
+        std::count_if(fx.assignments.begin(), fx.assignments.end(), is_it));
+    for (auto const stream : witness_.streams()) {
+      auto const& held = witness_.held(stream);
+      if (held.size() > 1 && std::any_of(held.begin(), held.end(), is_it))
+        throw violation("closure " + std::to_string(core::raw(lone.closure)) +
+                        " is to run alone and shares its worker");
+    }
+  }
 }
 
 // No view lists them: they belong to no session.

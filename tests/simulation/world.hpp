@@ -68,6 +68,8 @@ class world {
   std::size_t made_again() const { return again_.size(); }
   /// Whether one of them has not ended and needs the value.
   bool needed_again(core::per_worker_id v) const;
+  /// How often a closure was sent that runs alone.
+  std::uint64_t sent_alone() const { return sent_alone_; }
 
   /// The other side of the effects; set before the first step.
   std::function<void(core::effects const&)> perform;
@@ -83,6 +85,7 @@ class world {
   core::effects step(core::event e);
   void fold(std::uint64_t value);
   void fold(core::effects const& fx);
+  void check_lone_ones(core::effects const& fx);
   void learn_what_runs_again(core::effects const& fx);
   void arm();
 
@@ -100,6 +103,7 @@ class world {
   std::uint64_t hash_ = 14695981039346656037ull;
   std::deque<std::string> notes_;
   std::uint64_t steps_ = 0;
+  std::uint64_t sent_alone_ = 0;
 };
 
 }  // namespace muster::simulation

@@ -14,6 +14,9 @@ namespace muster::core {
 /// A closure counts lost workers this far.
 inline constexpr std::uint32_t worker_failures_max = 255;
 
+/// From this many lost workers on that it is blamed for, a closure runs alone on its worker.
+inline constexpr std::uint32_t alone_after = 3;
+
 struct config {
   /// Silent for this long: the task is lost and its closures go back. A worker is told to beat
   /// three times as often; it is LATE at 2.5 of those intervals.

@@ -105,6 +105,8 @@ std::string_view name(remark_kind k) {
       return "worker_given_up";
     case remark_kind::dependency_lost:
       return "dependency_lost";
+    case remark_kind::closure_alone:
+      return "closure_alone";
     case remark_kind::no_progress:
       return "no_progress";
     case remark_kind::spill_failed:

@@ -67,6 +67,7 @@ struct closure_view {
   value_state value{};
   std::string sent_to;  // queued, and sent ahead to this task: "worker:3"
   bool cancel_requested = false;
+  bool alone = false;  // it has lost worker after worker: the one it runs on does nothing else
   closure_options options;
   std::uint32_t retries = 0;  // user errors that were tried again
   time_point start_at{};      // epoch: at once
@@ -160,6 +161,16 @@ struct stalled_closure {
   time_point since{};
 };
 
+/// One that has lost worker after worker, and has not ended.
+struct lone_closure {
+  closure_id closure{};
+  session_id job{};  // none: the server's own, which makes a lost value again
+  std::string function;
+  std::uint32_t workers_lost = 0;
+  std::string worker;  // that it runs on; empty: it waits
+  time_point since{};  // when it lost the one that made it run alone
+};
+
 struct overview_view {
   std::uint32_t tasks_connected = 0, tasks_late = 0, tasks_error = 0, tasks_disconnected = 0;
   closure_counts closures;  // since the server started; blocked, queued, running: now
@@ -172,7 +183,10 @@ struct overview_view {
   std::uint64_t sessions = 0;  // gRPC sessions open now
   std::uint64_t parked_calls = 0;
   time_point quiet_since{};  // the watchdog: nothing has finished since then; epoch: all is well
-  std::vector<stalled_closure> oldest_running;                 // then; at most five
+  std::vector<stalled_closure> oldest_running;  // then; at most five
+  std::uint64_t closures_alone = 0;  // that have lost worker after worker, and have not ended
+  static constexpr std::size_t alone_max = 20;
+  std::vector<lone_closure> alone;                             // of them the oldest
   duration heartbeat_p50{}, heartbeat_p99{}, heartbeat_max{};  // age over connected tasks
 };
 

@@ -74,6 +74,7 @@ enum class remark_kind : std::uint8_t {
   worker_lost,      ///< one that was away did not come back
   worker_given_up,  ///< lost for longer than recovery_timeout
   dependency_lost,  ///< a function says that something it relies on is gone
+  closure_alone,    ///< a closure has lost worker after worker; from now on it runs alone
   no_progress,      ///< nothing has finished for as long as the watchdog waits
   spill_failed,     ///< values cannot be written to, or read from, --spill-dir
   values_dropped,   ///< values were released to stay within a limit

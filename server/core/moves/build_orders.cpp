@@ -108,7 +108,7 @@ void build_orders::send_builds() {
     auto& at = scheduler_.of((*w).number);
     auto& pending = builds_.to_build(stream);
     std::size_t sent = 0;
-    for (; sent < pending.size() && at.held() < at.credits; ++sent)
+    for (; sent < pending.size() && at.held() < at.credits && !(at.shut & seat::by_lone); ++sent)
       if (auto* v = builds_.find(pending[sent])) send_build(*w, *v);
     pending.erase(pending.begin(), pending.begin() + static_cast<std::ptrdiff_t>(sent));
     if (!pending.empty()) builds_.look_at(stream);

@@ -15,6 +15,8 @@ void closure_life::unlink(slot c) {
     auto& w = scheduler_.of(r.worker);
     scheduler_.let_go(w, c);
     scheduler_.update(w);
+  } else if (r.alone && r.ganged) {
+    scheduler_.end_lone_wait(c, step_.now);
   } else if (r.deferred()) {
     scheduler_.end_deferral(c);
     if (r.delayed)
@@ -51,6 +53,7 @@ void closure_life::finish(slot c, closure_state as) {
     if (d->deadline != never)
       step_.alarms.clear(d->deadline, alarm_kind::closure_deadline, raw(closures_.id_of(c)));
     d->inputs.reset();
+    if (r.alone) stop_being_alone(c);
     if (d->gang != 0) scheduler_.gangs.member_ended(std::exchange(d->gang, 0), closures_.id_of(c));
     if (d->extras) unuse_per_worker(*d->extras);
     if (!d->dependents.empty())

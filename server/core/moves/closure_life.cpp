@@ -99,12 +99,13 @@ void closure_life::put_back_closure(worker& w, slot c, bool suspect, loss const&
                      w.task->name() + " (" + l.why + ")",
                  "", w.task->name(), r.attempt});
   }
+  if (suspect && lost) count_lost_worker(c, w.task->name());
   scheduler_.let_go(scheduler_.of(w.number), c);
   book_.back(c, recalled ? closure_book::back_for::recall : closure_book::back_for::loss);
   if (pause == duration{}) {
     if (!recalled) r.details->ready_at = step_.now;
     check_later(c);
-    return scheduler_.push_front(c);
+    return r.alone ? wait_for_others(c) : scheduler_.push_front(c);
   }
   r.details->start_at = step_.now + pause;
   enqueue(c);

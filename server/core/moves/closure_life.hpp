@@ -99,6 +99,10 @@ class closure_life {
   bool retry(worker& w, slot c, core::failure const& f);
   void deadline_passed(slot c);
   void waits_no_more(slot c);
+  /// A worker is lost and it is blamed: from the third on it runs alone.
+  void count_lost_worker(slot c, std::string const& worker);
+  /// The worker lives after all. Where it was the third, the closure runs with others again.
+  void forgive_lost_worker(slot c);
 
  private:
   /// What the attempt's history says.
@@ -111,8 +115,10 @@ class closure_life {
   void unuse_per_worker(closure_extras const& x);
   void built(slot c, stream_id on);
   void lose_build(worker& w, slot c, bool suspect, std::string const& why);
-  /// The closure waits for nothing else any more.
-  void wait_for_gang(slot c);
+  /// It has ended, or need not run alone any more.
+  void stop_being_alone(slot c);
+  /// The closure waits for nothing but its gang, or a worker of its own.
+  void wait_for_others(slot c);
 
   step_frame& step_;
   closure_table& closures_;

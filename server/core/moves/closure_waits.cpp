@@ -24,9 +24,10 @@ duration pause_before(closure_options const& o, std::uint32_t retry, std::uint64
 
 }  // namespace
 
-void closure_life::wait_for_gang(slot c) {
+void closure_life::wait_for_others(slot c) {
   auto const id = closures_[c].details->gang;
   book_.defer(c, true);
+  if (closures_[c].alone) return scheduler_.wait_alone(c, step_.now);
   scheduler_.defer(c);
   if (scheduler_.gangs.member_ready(id, step_.now))
     step_.alarms.set(scheduler_.gangs.find(id)->impatient_at, alarm_kind::gang, id);
@@ -121,7 +122,7 @@ void closure_life::enqueue(slot c) {
   check_later(c);
   if (!r.details || r.details->start_at <= step_.now) {
     if (r.details) r.details->ready_at = step_.now;
-    if (r.details && r.details->gang != 0) return wait_for_gang(c);
+    if (r.details && (r.details->gang != 0 || r.alone)) return wait_for_others(c);
     return scheduler_.push_back(c);
   }
   book_.defer(c, false);
@@ -158,7 +159,7 @@ void closure_life::waits_no_more(slot c) {
   scheduler_.end_deferral(c);
   book_.end_deferral(c);
   r.details->ready_at = step_.now;
-  if (r.details->gang != 0) return wait_for_gang(c);
+  if (r.details->gang != 0 || r.alone) return wait_for_others(c);
   scheduler_.push_back(c);
 }
 

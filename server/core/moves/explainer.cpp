@@ -68,19 +68,51 @@ std::string explainer::why_gang_waits(gang const& g) const {
   return "the " + of + " wait until as many slots are idle at one time";
 }
 
+std::string explainer::without_worker(slot c) const {
+  auto const function = closures_[c].function;
+  auto const& f = book_.functions[function];
+  auto const connected =
+      roster_.tasks.count(task_state::connected) + roster_.tasks.count(task_state::late);
+  if (step_.stopping) return "the server is shutting down.";
+  auto const never_had = "has ever had the function '" + f.name + "'.";
+  if (connected == 0) return "no worker is connected" + (f.ever_had ? "." : ", none " + never_had);
+  if (!f.ever_had) return "no worker " + never_had + " Is its name right?";
+  if (auto const without = not_serving(function); f.workers == 0 && !without.empty())
+    return without + ".";
+  if (f.workers == 0)
+    return "none of the " + plural(connected, "connected worker") + " has the function '" + f.name +
+           "'.";
+  if (auto const later = starting(function); !later.empty()) return later + ".";
+  auto const requirement = scheduler_.lane_of(c).requirement;
+  auto const needs = requirement == 0 ? core::requirement{} : scheduler_.required(requirement);
+  auto const why = scheduler_.unmet(f.name, function, needs);
+  return why.empty() ? why : why + ".";
+}
+
+std::string explainer::why_it_waits_alone(slot c) const {
+  auto const& keeps = scheduler_.lone.keeps;
+  auto const* w = keeps.by == closures_.id_of(c) ? roster_.find(keeps.worker) : nullptr;
+  std::string const waits = "it waits for a worker that does nothing else";
+  if (!w) return waits + ".";
+  return waits + "; " + w->task->name() + " is being emptied for it and still holds " +
+         plural(scheduler_.of(w->number).held(), "closure") + ".";
+}
+
 std::string explainer::explain(slot c, time_point now) const {
   auto const id = closures_.id_of(c);
   auto const& r = closures_[c];
   auto const& f = book_.functions[r.function];
-  auto const connected =
-      roster_.tasks.count(task_state::connected) + roster_.tasks.count(task_state::late);
-  std::string moved;
+  std::string lone;
+  if (r.alone)
+    lone = " It lost its worker " + std::to_string(r.details->workers_lost) +
+           " times, so it runs alone: its worker does nothing else meanwhile.";
+  auto moved = lone;
   if (r.details && !r.details->lost.empty()) {
     auto const& last = r.details->lost.back();
     bool const again = last.outcome.starts_with("succeeded; ");
-    moved = again ? " Attempt " + std::to_string(last.attempt) + " " + last.outcome + "."
-                  : " It was put back " + ago(now - last.ended) + " ago from " +
-                        places_[last.place].worker + " (" + last.outcome + ").";
+    moved += again ? " Attempt " + std::to_string(last.attempt) + " " + last.outcome + "."
+                   : " It was put back " + ago(now - last.ended) + " ago from " +
+                         places_[last.place].worker + " (" + last.outcome + ").";
   }
   switch (r.state) {
     case closure_state::blocked: {
@@ -98,14 +130,16 @@ std::string explainer::explain(slot c, time_point now) const {
              ", among them " + first + "." + moved;
     }
     case closure_state::queued: {
-      if (r.delayed)
-        return "QUEUED, starts in " + ago(r.details->start_at - now) +
-               (r.details->retries > 0
-                    ? ": retry " + std::to_string(r.details->retries) + " of " +
-                          std::to_string(r.details->extras->options.max_retries) + " after " +
-                          r.details->lost.back().outcome + "."
-                    : (r.details->lost.empty() ? ": it was scheduled with a delay."
-                                               : " after " + r.details->lost.back().outcome + "."));
+      if (r.delayed) {
+        auto const& d = *r.details;
+        auto const after = d.lost.empty() ? std::string() : " after " + d.lost.back().outcome;
+        auto const retry = ": retry " + std::to_string(d.retries) + " of ";
+        auto const starts = "QUEUED, starts in " + ago(d.start_at - now);
+        if (d.retries > 0)
+          return starts + retry + std::to_string(d.extras->options.max_retries) + after + "." +
+                 lone;
+        return starts + (after.empty() ? ": it was scheduled with a delay" : after) + "." + lone;
+      }
       if (r.sent()) {
         auto const& at = scheduler_.of(r.worker);
         return "QUEUED for " + ago(now - r.created) + ": sent ahead to " + places_[r.place].worker +
@@ -114,27 +148,12 @@ std::string explainer::explain(slot c, time_point now) const {
                " busy; it goes to another worker that can run it once one is idle" +
                (r.recalled ? ", and was asked for already." : ".") + moved;
       }
-      if (r.ganged)
-        return "QUEUED for " + ago(now - r.created) + ": " +
-               why_gang_waits(*scheduler_.gangs.find(r.details->gang)) + "." + moved;
       std::string const queued = "QUEUED for " + ago(now - r.created) + ": ";
-      if (step_.stopping) return queued + "the server is shutting down." + moved;
-      auto const never_had = "has ever had the function '" + f.name + "'.";
-      if (connected == 0)
-        return queued + "no worker is connected" + (f.ever_had ? "." : ", none " + never_had) +
-               moved;
-      if (!f.ever_had) return queued + "no worker " + never_had + " Is its name right?" + moved;
-      if (auto const without = not_serving(r.function); f.workers == 0 && !without.empty())
-        return queued + without + "." + moved;
-      if (f.workers == 0)
-        return queued + "none of the " + plural(connected, "connected worker") +
-               " has the function '" + f.name + "'." + moved;
-      if (auto const later = starting(r.function); !later.empty())
-        return queued + later + "." + moved;
-      auto const requirement = scheduler_.lane_of(c).requirement;
-      auto const needs = requirement == 0 ? core::requirement{} : scheduler_.required(requirement);
-      if (auto const why = scheduler_.unmet(f.name, r.function, needs); !why.empty())
-        return queued + why + "." + moved;
+      if (r.ganged && !r.alone)
+        return queued + why_gang_waits(*scheduler_.gangs.find(r.details->gang)) + "." + moved;
+      bool const kept = scheduler_.lone.keeps.by == id;
+      if (auto const why = without_worker(c); !why.empty() && !kept) return queued + why + moved;
+      if (r.alone) return queued + why_it_waits_alone(c) + moved;
       return queued + plural(f.workers, "worker") + " with '" + f.name +
              "' are busy or about to be served; the function has " + plural(f.queued, "closure") +
              " queued and " + std::to_string(f.running) + " running." + moved;

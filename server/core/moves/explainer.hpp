@@ -34,6 +34,9 @@ class explainer {
   std::string not_serving(function_id f) const;
   std::string awaited_input(closure_details const& d) const;
   std::string why_gang_waits(gang const& g) const;
+  /// Why no worker can have it just now, though it waits for nothing else; empty when one may.
+  std::string without_worker(slot c) const;
+  std::string why_it_waits_alone(slot c) const;
 
   step_frame const& step_;
   closure_table const& closures_;

@@ -1,4 +1,5 @@
-// Gangs first, then turn by turn; and what is said when nothing finishes.
+// Gangs and closures that run alone first, then turn by turn; and what is said when nothing
+// finishes.
 #include "server/core/moves/hand_out.hpp"
 
 #include <algorithm>
@@ -15,6 +16,7 @@ namespace muster::core {
 void hand_out::dispatch() {
   if (builds_.any_waits()) building_.send_builds();
   if (scheduler_.gangs.any_waits()) start_gangs();
+  if (scheduler_.lone.any_waits()) start_lone_ones();
   while (seat* w = scheduler_.next(run_)) {
     auto const first = static_cast<std::uint32_t>(step_.fx.assignments.size());
     for (slot const c : run_) life_.assign(*w, c);
@@ -89,7 +91,10 @@ void hand_out::start_gangs() {
     auto const chosen = scheduler_.plan(g, true);
     if (!chosen.empty()) {
       life_.forget_gang(id);
-      for (auto const& [c, w] : chosen) start_member(*w, c);
+      for (auto const& [c, w] : chosen) {
+        scheduler_.end_deferral(c);
+        start_member(*w, c);
+      }
     } else if (scheduler_.gangs.oldest(id) && g.impatient) {
       std::vector<stream_id> wanted;
       for (auto const& [c, w] : scheduler_.plan(g, false)) wanted.push_back(w->stream);
@@ -100,8 +105,31 @@ void hand_out::start_gangs() {
   }
 }
 
+void hand_out::start_lone_ones() {
+  auto& lone = scheduler_.lone;
+  auto left = lone.waiting().size();
+  for (std::size_t tries = 0; left > 0 && tries < lone_table::tries_max; --left) {
+    slot const c = closures_.find(lone.next());
+    auto* w = scheduler_.empty_worker_for(c);
+    if (!w) {
+      ++tries;
+      continue;
+    }
+    scheduler_.end_lone_wait(c, step_.now);
+    scheduler_.run_alone_on(*w);
+    start_member(*w, c);
+  }
+}
+
+void hand_out::keep_a_worker_empty() {
+  auto& lone = scheduler_.lone;
+  auto const tries = std::min(lone.waiting().size(), lone_table::tries_max);
+  for (std::size_t i = 0; i < tries; ++i)
+    if (scheduler_.keep_one_empty_for(closures_.find(lone.next()))) break;
+  lone.wait_longer(step_.now);
+}
+
 void hand_out::start_member(seat& w, slot c) {
-  scheduler_.end_deferral(c);
   book_.end_deferral(c);
   closures_[c].details->gang = 0;
   auto const first = static_cast<std::uint32_t>(step_.fx.assignments.size());

@@ -40,9 +40,12 @@ class hand_out {
   void recall();
   std::vector<stalled_closure> oldest_running() const;
   void report_stall();
+  /// Closures that run alone have waited for long enough: a worker is kept empty for one of them.
+  void keep_a_worker_empty();
 
  private:
   void start_gangs();
+  void start_lone_ones();
   void start_member(seat& w, slot c);
 
   step_frame& step_;

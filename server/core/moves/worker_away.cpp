@@ -62,9 +62,7 @@ void worker_events::blame(worker& w, slot c) {
 // Its process lives, so nothing that it ran has killed it.
 void worker_events::forgive(task_row& t) {
   for (auto const id : t.suspects)
-    if (slot const c = closures_.find(id); c != no_slot && closures_[c].worker_failures > 0 &&
-                                           closures_[c].worker_failures < worker_failures_max)
-      --closures_[c].worker_failures;
+    if (slot const c = closures_.find(id); c != no_slot) life_.forgive_lost_worker(c);
   t.suspects.clear();
 }
 

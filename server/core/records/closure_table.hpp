@@ -39,11 +39,13 @@ struct closure_details {
   std::vector<closure_id> input_ids;          // by position
   std::vector<closure_id> dependents;         // closures that wait for this one; may be gone
   std::uint32_t inputs_missing = 0;
-  std::uint64_t gang = 0;     // in the gang_table, until it starts; 0: none
-  std::uint32_t retries = 0;  // user errors that were tried again
-  time_point start_at{};      // not dispatched before
+  std::uint64_t gang = 0;          // in the gang_table, until it starts; 0: none
+  std::uint32_t retries = 0;       // user errors that were tried again
+  time_point start_at{};           // not dispatched before
+  std::uint32_t workers_lost = 0;  // that it is blamed for
   time_point deadline = never;
-  time_point ready_at{};  // when it could be dispatched last; epoch: when it was created
+  time_point alone_since{};  // once it is to run alone
+  time_point ready_at{};     // when it could be dispatched last; epoch: when it was created
 };
 
 /// Where the value of an ended closure is; see value_store.hpp.
@@ -76,13 +78,14 @@ struct closure_record {
   closure_state state = closure_state::queued;
   std::uint8_t worker_failures = 0;
   bool delayed : 1 = false;    // queued, and waits for its start rather than for a worker
-  bool ganged : 1 = false;     // queued, and waits for its gang to start
+  bool ganged : 1 = false;     // queued, and waits for its gang, or for a worker of its own
   bool timed_out : 1 = false;  // its deadline has passed while it ran
   bool stop_requested : 1 = false;
   bool awaited : 1 = false;                     // a parked call waits for it
   bool released : 1 = false;                    // of a holding session: nobody wants the value
   bool reported : 1 = false;                    // while it runs: its worker has said so
   bool recalled : 1 = false;                    // sent ahead: its worker was asked to give it back
+  bool alone : 1 = false;                       // its worker does nothing else; see lone_table.hpp
   value_place where : 2 = value_place::memory;  // values
   release_reason why_released : 4 = {};         // once the slot is free
 
@@ -100,7 +103,7 @@ struct closure_record {
     auto bits = static_cast<std::uint16_t>(
         delayed | ganged << 1 | timed_out << 2 | stop_requested << 3 | awaited << 4 |
         released << 5 | reported << 6 | recalled << 7 | static_cast<unsigned>(where) << 8 |
-        static_cast<unsigned>(why_released) << 10);
+        static_cast<unsigned>(why_released) << 10 | alone << 14);
     a(owner, worker, details, args, value, token, created, started, finished, generation);
     a(previous, next, order, lane, attempt, place, function, state, worker_failures, bits);
     if constexpr (Archive::loading) {
@@ -109,6 +112,7 @@ struct closure_record {
       reported = bits >> 6 & 1, recalled = bits >> 7 & 1;
       where = static_cast<value_place>(bits >> 8 & 3);
       why_released = static_cast<release_reason>(bits >> 10 & 15);
+      alone = bits >> 14 & 1;
     }
   }
 };

@@ -164,6 +164,14 @@ seat* placement::next(std::vector<slot>& run) {
   return nullptr;
 }
 
+seat* placement::empty_worker(lane const& l) const {
+  if (raw(l.function) >= classes_of_.size()) return nullptr;
+  for (auto const* c : classes_of_[raw(l.function)])
+    if (c->can_run(l))
+      if (seat* w = c->idle.find([](seat const& at) { return at.held() == 0; })) return w;
+  return nullptr;
+}
+
 std::string placement::violated_invariant() const {
   for (auto const& [key, c] : classes_) {
     if (c->workers == 0) return "a placement class without workers is kept";

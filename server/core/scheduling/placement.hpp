@@ -99,6 +99,9 @@ class placement {
     for (auto const& [key, c] : classes_) c->idle.for_each(f);
   }
 
+  /// One that holds nothing, stands in its ring and can run what is in the lane.
+  seat* empty_worker(lane const& l) const;
+
   /// Kinds of workers that have the function.
   std::size_t classes_with(function_id f) const {
     return raw(f) < classes_of_.size() ? classes_of_[raw(f)].size() : 0;

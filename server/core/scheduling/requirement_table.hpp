@@ -26,6 +26,7 @@ struct requirement {
   bool empty() const {
     return job.empty() && labels.empty() && resources.empty() && per_worker.empty();
   }
+  requirement besides_resources() const { return {job, index, labels, {}, per_worker}; }
   auto operator<=>(requirement const&) const = default;
 };
 

@@ -45,6 +45,14 @@ class ring {
     for (T* t = front_; t; t = link_of_(*t).next) f(*t);
   }
 
+  /// The first that meets it, or null.
+  template <class Predicate>
+  T* find(Predicate meets) const {
+    for (T* t = front_; t; t = link_of_(*t).next)
+      if (meets(*t)) return t;
+    return nullptr;
+  }
+
   void rotate() {
     if (front_ == back_) return;
     T& t = *front_;

@@ -157,15 +157,19 @@ void scheduler::forget(seat& w) {
   seats_.erase(w.stream);
 }
 
+bool scheduler::enough(resource_amounts const& of, requirement const& r) {
+  return std::all_of(r.resources.begin(), r.resources.end(), [&](auto const& needed) {
+    auto const has = amount_of(of, needed.first);
+    return has != of.end() && has->second >= needed.second;
+  });
+}
+
 bool scheduler::satisfies(seat const& w, requirement const& r) const {
   if (w.by_name_only && r.job.empty()) return false;
   if (!r.job.empty() && (w.job != r.job || (r.index >= 0 && w.index != r.index))) return false;
   for (auto const& l : r.labels)
     if (std::find(w.labels.begin(), w.labels.end(), l) == w.labels.end()) return false;
-  for (auto const& [name, amount] : r.resources) {
-    auto const has = amount_of(w.free, name);
-    if (has == w.free.end() || has->second < amount) return false;
-  }
+  if (!enough(w.free, r)) return false;
   return std::all_of(r.per_worker.begin(), r.per_worker.end(), [&](per_worker_id v) {
     return std::binary_search(w.built.begin(), w.built.end(), v);
   });
@@ -190,12 +194,7 @@ void scheduler::set_built(seat& w, per_worker_id v, bool built) {
 
 bool scheduler::has_free(seat const& w, slot c) const {
   auto const& l = lane_of(c);
-  if (!l.single) return true;
-  auto const& wanted = requirements_[l.requirement].resources;
-  return std::all_of(wanted.begin(), wanted.end(), [&](auto const& needed) {
-    auto const has = amount_of(w.free, needed.first);
-    return has != w.free.end() && has->second >= needed.second;
-  });
+  return !l.single || enough(w.free, requirements_[l.requirement]);
 }
 
 void scheduler::take_for_lane(seat& w, lane const& l) {
@@ -295,7 +294,7 @@ std::string scheduler::invalid(bool handing_out) const {
   closures_.for_each([&](slot, closure_record const& r) {
     if (r.deferred()) ++waiting[r.owner].second;
     if (r.state == closure_state::queued && !r.deferred() && !r.sent()) ++waiting[r.owner].first;
-    if (r.ganged && (!r.details || !gangs.find(r.details->gang)))
+    if (r.ganged && !r.alone && (!r.details || !gangs.find(r.details->gang)))
       wrong = "a closure waits for a gang that is gone";
   });
   queues_.for_each([&](session_number n, session_queue const& q) {
@@ -316,6 +315,7 @@ std::string scheduler::invalid(bool handing_out) const {
   }
   if (!wrong.empty()) return wrong;
   if (auto broken = gangs.invalid(); !broken.empty()) return broken;
+  if (auto broken = invalid_lone(handing_out); !broken.empty()) return broken;
   return placement_.violated_invariant();
 }
 

@@ -1,9 +1,11 @@
 // What waits for workers, and which worker gets it: the lanes of sessions, the seats of workers,
-// what closures require of them, and gangs. Placement brings both sides together; see there.
+// what closures require of them, gangs, and closures that run alone. Placement brings both sides
+// together; see there.
 //
 // It knows sessions and workers by their numbers alone and counts nothing: what a move means for
 // counts, records and effects is for the caller. A closure is queued in its lane, deferred (it
-// waits for a time, an input or its gang), held by a seat (running or sent ahead), or unknown here.
+// waits for a time, an input, its gang or a worker of its own), held by a seat (running or sent
+// ahead), or unknown here.
 //
 // Owned by the coordinator; engine thread only. Limits: those of requirement_table and gang_table,
 // lanes_max; sessions, closures and workers are bounded by who brings them.
@@ -17,6 +19,7 @@
 #include "server/core/common/numbered.hpp"
 #include "server/core/common/walk_in_order.hpp"
 #include "server/core/scheduling/gang_table.hpp"
+#include "server/core/scheduling/lone_table.hpp"
 #include "server/core/scheduling/placement.hpp"
 #include "server/core/scheduling/requirement_table.hpp"
 
@@ -90,7 +93,10 @@ class scheduler {
     return runs;
   }
   /// As its state says.
-  void hold_first(seat& w, slot c) { closures_.push_front(list_of(w, c), c); }
+  void hold_first(seat& w, slot c) {
+    closures_.push_front(list_of(w, c), c);
+    if (closures_[c].alone) w.shut |= seat::by_lone;
+  }
   /// A slot works on it. REQUIRES: sent ahead, as far as its state says.
   void start(seat& w, slot c, bool reported);
   /// None does: the newest of those that run and have not been reported. no_slot: there is none.
@@ -101,6 +107,7 @@ class scheduler {
   /// The worker holds the closure no more: its resources are free again.
   void let_go(seat& w, slot c) {
     closures_.remove(list_of(w, c), c);
+    w.shut &= static_cast<std::uint8_t>(~seat::by_lone);  // it held nothing else
     if (auto const& l = lane_of(c); l.single) give_back_for_lane(w, l);
   }
 
@@ -124,6 +131,21 @@ class scheduler {
   /// These workers get nothing new until a gang has started; instead of those before.
   void keep_free(std::vector<stream_id> wanted);
 
+  lone_table lone;
+  /// Apart, until a worker does nothing else.
+  void wait_alone(slot c, time_point now);
+  /// It has one, or has ended, or need not run alone any more. REQUIRES: it waits alone.
+  void end_lone_wait(slot c, time_point now);
+  /// It need not, or has ended. REQUIRES: it does not wait alone.
+  void not_alone(slot c);
+  /// A worker that does nothing and can run it at once; null when there is none.
+  seat* empty_worker_for(slot c);
+  /// A worker that could run it gets nothing new until it does, instead of the one before; null
+  /// when there is none.
+  seat* keep_one_empty_for(slot c);
+  /// What the worker will hold runs alone. REQUIRES: it holds nothing.
+  void run_alone_on(seat& w) { w.shut |= seat::by_lone; }
+
   /// By and by less strict: the first demand that no worker with the function meets, in words;
   /// empty when one meets all.
   std::string unmet(std::string const& function, function_id f, requirement const& r) const;
@@ -134,7 +156,7 @@ class scheduler {
 
   template <class Archive>
   void walk(Archive& a) {
-    a(queues_, in_order_, requirements_, gangs, reserved_, noted_at_);
+    a(queues_, in_order_, requirements_, gangs, lone, reserved_, noted_at_);
     walk_in_order(a, seats_);
     if constexpr (Archive::loading)
       for (auto const& [stream, w] : seats_) enlist(*w);
@@ -151,6 +173,10 @@ class scheduler {
   void enlist(seat& w);
   void release_requirements(session_queue& q);
   std::string misplaced(seat const& w) const;
+  std::string invalid_lone(bool handing_out) const;
+  bool could_run(seat const& w, lane const& l) const;
+  static bool enough(resource_amounts const& of, requirement const& r);
+  void keep_none_empty();
   slot_list& list_of(seat& w, slot c) { return closures_[c].sent() ? w.ahead : w.running; }
 
   closure_table& closures_;

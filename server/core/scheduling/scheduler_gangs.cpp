@@ -94,7 +94,7 @@ status scheduler::valid_gangs(std::vector<closure_spec> const& specs) {
 std::vector<std::pair<slot, seat*>> scheduler::plan(gang const& g, bool idle) const {
   std::vector<room> rooms;
   auto const add = [&](seat& w) {
-    if (!w.open || !w.placed) return;
+    if (!w.open || !w.placed || (idle && (w.shut & (seat::for_lone | seat::by_lone)))) return;
     auto const used = idle ? w.held() : 0;
     if (used < w.slots) rooms.push_back({&w, w.slots - used, idle ? w.free : w.resources});
   };
@@ -114,8 +114,7 @@ std::vector<std::pair<slot, seat*>> scheduler::plan(gang const& g, bool idle) co
     auto const& l = lane_of(c);
     requirement needs;
     if (l.requirement != 0) needs = requirements_[l.requirement];
-    auto const besides_resources =
-        requirement{needs.job, needs.index, needs.labels, {}, needs.per_worker};
+    auto const besides_resources = needs.besides_resources();
     room* best = nullptr;
     for (auto& r : rooms) {
       if (r.slots == 0 || (best && r.slots <= best->slots)) continue;
@@ -136,7 +135,10 @@ void scheduler::keep_free(std::vector<stream_id> wanted) {
   auto const mark = [this](std::vector<stream_id> const& streams, bool reserved) {
     for (auto const stream : streams)
       if (auto* w = find(stream)) {
-        w->reserved = reserved;
+        if (reserved)
+          w->shut |= seat::for_gang;
+        else
+          w->shut &= static_cast<std::uint8_t>(~seat::for_gang);
         update(*w);
       }
   };

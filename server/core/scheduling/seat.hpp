@@ -25,7 +25,7 @@ namespace muster::core {
 struct placement_class;
 
 enum class readiness : std::uint8_t {
-  none,   ///< full, kept free for a gang, or not open
+  none,   ///< full, shut, or not open
   idle,   ///< has an idle slot: served first, one closure a turn
   ahead,  ///< may be sent more than it can run at once
 };
@@ -44,7 +44,7 @@ struct seat {
   std::uint32_t window = 1;
   bool open = true;                  // neither draining, away nor waiting for its start
   bool by_name_only = false;         // its job holds state: only what names it goes there
-  bool reserved = false;             // for a gang that needs it as soon as it is idle
+  std::uint8_t shut = 0;             // why it gets nothing in turns: bits, see below
   bool idle_noted = false;           // it had an idle slot when last looked for, and got nothing
   slot_list running;                 // closures that its slots work on, oldest first
   slot_list ahead;                   // sent and not started, oldest first
@@ -56,8 +56,12 @@ struct seat {
   readiness ready = readiness::none;
   ring_link<seat> turn;
 
+  static constexpr std::uint8_t for_gang = 1;  // a gang needs it as soon as it is idle
+  static constexpr std::uint8_t for_lone = 2;  // so does a closure that runs alone
+  static constexpr std::uint8_t by_lone = 4;   // what it holds runs alone
+
   readiness wanted() const {
-    if (!open || reserved) return readiness::none;
+    if (!open || shut != 0) return readiness::none;
     if (held() < slots) return readiness::idle;
     auto const refill_at = ready == readiness::none ? window / 2 : window - 1;
     return held() <= refill_at ? readiness::ahead : readiness::none;
@@ -71,7 +75,7 @@ struct seat {
   template <class Archive>
   void walk(Archive& a) {
     a(stream, number, job, index, labels, resources, slots, credits, window, open, by_name_only);
-    a(reserved, idle_noted, running, ahead, free, built, satisfied);
+    a(shut, idle_noted, running, ahead, free, built, satisfied);
   }
 };
 
