@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from muster.errors import (AbortedError, Cancelled, CancelledError, ClosureError,
                                DependencyLost, FailureKind, InputError, MusterError,
                                UnavailableError, WaitTimeout)
+    from muster.executor import Executor
+    from muster.local.cluster import LocalCluster
+    from muster.rest.client import Client, Job
+    from muster.rest.coordination import CoordinationClient
+    from muster.rest.http import NoServer, ServerError
     from muster.worker.context import Context, context
     from muster.worker.functions import function
     from muster.worker.options import WorkerOptions
@@ -30,6 +35,11 @@ _HOMES = {
     "muster.coordinator.structure": "as_completed",
     "muster.errors": ("AbortedError Cancelled CancelledError ClosureError DependencyLost "
                       "FailureKind InputError MusterError UnavailableError WaitTimeout"),
+    "muster.executor": "Executor",
+    "muster.local.cluster": "LocalCluster",
+    "muster.rest.client": "Client Job",
+    "muster.rest.coordination": "CoordinationClient",
+    "muster.rest.http": "NoServer ServerError",
     "muster.worker.context": "Context context",
     "muster.worker.functions": "function",
     "muster.worker.options": "WorkerOptions",
@@ -41,6 +51,8 @@ __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
+    if name in ("jax", "tensorflow"):
+        return importlib.import_module("muster." + name)
     if name not in _HOME:
         raise AttributeError(f"module 'muster' has no attribute {name!r}")
     value = getattr(importlib.import_module(_HOME[name]), name)

@@ -18,6 +18,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import itertools
+import time
 import weakref
 from typing import (Any, Callable, Iterable, Iterator, Mapping, Optional, Sequence, Sized, TypeVar,
                     Union)
@@ -78,9 +79,11 @@ class Scheduling:
                        for r in self._session.put(batch, self._options)]
 
     def map(self, fn: Callable[..., T], *iterables: Iterable[Any],
-            chunksize: Optional[int] = None) -> Iterator[T]:
+            chunksize: Optional[int] = None, timeout: Optional[float] = None) -> Iterator[T]:
         """Results of ``fn`` for the elements of the iterables, in order. Everything is scheduled
-        before it returns; iterating waits, and raises the error of the first chunk that failed.
+        before it returns; iterating waits, and raises the error of the first chunk that failed, or
+        WaitTimeout `timeout` seconds after the call. What is left is cancelled when the iteration
+        ends early.
 
         A closure makes `chunksize` calls; None: one where there are few elements, more where there
         are thousands.
@@ -103,7 +106,7 @@ class Scheduling:
                     break
                 batch.append(packed_call(pickled, chunk, None))
             if not batch:
-                return _results(values)
+                return _results(values, timeout)
             values += [RemoteValue(self._session, r)
                        for r in self._session.put(batch, self._options)]
 
@@ -115,10 +118,22 @@ class Scheduling:
             None, lambda: self.schedule(fn, args, kwargs))
 
 
-def _results(values: list[RemoteValue[list[T]]]) -> Iterator[T]:
+def _results(values: list[RemoteValue[list[T]]], timeout: Optional[float]) -> Iterator[T]:
+    end = None if timeout is None else time.monotonic() + timeout
     values.reverse()
-    while values:
-        yield from values.pop().fetch()
+
+    def each() -> Iterator[T]:
+        try:
+            while values:
+                left = None if end is None else max(0.0, end - time.monotonic())
+                results = values[-1].fetch(left)
+                values.pop()
+                yield from results
+        finally:
+            for value in values:
+                value.cancel()
+
+    return each()
 
 
 class ClusterCoordinator(Scheduling):

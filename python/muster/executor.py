@@ -1,0 +1,98 @@
+"""The standard library's interface: a concurrent.futures.Executor whose pool is the cluster."""
+from __future__ import annotations
+
+import concurrent.futures
+import threading
+from typing import Any, Callable, Iterable, Iterator, Optional, Sequence, Union
+
+from muster.coordinator.cluster_coordinator import ClusterCoordinator
+from muster.coordinator.remote_value import RemoteValue
+from muster.errors import CancelledError, UnavailableError
+
+
+class _Future(concurrent.futures.Future):  # type: ignore[type-arg]
+    """Pending until its closure has ended, so that it can be cancelled until then."""
+
+    value: Optional[RemoteValue[Any]] = None
+
+    def cancel(self) -> bool:
+        cancelled = super().cancel()
+        if cancelled and self.value is not None:
+            self.value.cancel()
+        return cancelled
+
+
+class Executor(concurrent.futures.Executor):
+    """``with muster.Executor("127.0.0.1:8476") as executor: executor.submit(f, 1).result()``
+
+    `options` are those of :class:`muster.CoordinatorOptions`. Each future has its own error; a
+    future can be cancelled until it is done. Any thread."""
+
+    def __init__(self, server: Union[str, Sequence[str]] = "127.0.0.1:8476",
+                 **options: Any) -> None:
+        self._coordinator = ClusterCoordinator(server, continue_on_error=True, **options)
+        self._lock = threading.Lock()  # protects the following
+        self._shut_down = False
+        self._futures: set[_Future] = set()
+        self._finishing: Optional[threading.Thread] = None
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        """A Future of ``fn(*args, **kwargs)``. Waits while the queue is full."""
+        future = _Future()
+        with self._lock:
+            self._check()
+            self._futures.add(future)
+        try:
+            value = future.value = self._coordinator.schedule(fn, args, kwargs)
+        except BaseException:
+            self._futures.discard(future)
+            raise
+        value.add_done_callback(lambda: self._ended(future, value))
+        return future
+
+    def _ended(self, future: _Future, value: RemoteValue[Any]) -> None:
+        self._futures.discard(future)
+        if not future.set_running_or_notify_cancel():
+            return
+        try:
+            result = value.fetch()
+        except CancelledError:
+            future.set_exception(concurrent.futures.CancelledError())
+        except BaseException as error:
+            future.set_exception(error)
+        else:
+            future.set_result(result)
+
+    def map(self, fn: Callable[..., Any], *iterables: Iterable[Any],
+            timeout: Optional[float] = None, chunksize: Optional[int] = None,
+            **_: Any) -> Iterator[Any]:
+        """Results in order. `chunksize` calls go into one closure; None: few calls one each,
+        thousands in chunks. `timeout` seconds from now end the iteration with WaitTimeout."""
+        with self._lock:
+            self._check()
+        return self._coordinator.map(fn, *iterables, chunksize=chunksize, timeout=timeout)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        with self._lock:
+            self._shut_down = True
+            futures = list(self._futures) if cancel_futures else []
+        for future in futures:
+            future.cancel()
+        with self._lock:
+            if self._finishing is None:
+                self._finishing = threading.Thread(target=self._finish, name="muster-shutdown",
+                                                   daemon=True)
+                self._finishing.start()
+        if wait:
+            self._finishing.join()
+
+    def _finish(self) -> None:
+        try:
+            self._coordinator.join()
+        except UnavailableError:
+            pass  # the futures say so
+        self._coordinator.close()
+
+    def _check(self) -> None:
+        if self._shut_down:
+            raise RuntimeError("cannot schedule new futures after shutdown")

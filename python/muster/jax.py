@@ -1,0 +1,31 @@
+"""JAX processes that `muster run` has started."""
+from __future__ import annotations
+
+import os
+from typing import Any, Mapping, Optional
+
+
+def settings(environment: Optional[Mapping[str, str]] = None) -> dict[str, Any]:
+    """Arguments for ``jax.distributed.initialize`` from the variables that `muster run` sets. Raises
+    RuntimeError: one of them is missing, which it names."""
+    given = os.environ if environment is None else environment
+    wanted = ("JAX_COORDINATOR_ADDRESS", "JAX_NUM_PROCESSES", "JAX_PROCESS_ID")
+    missing = [name for name in wanted if not given.get(name)]
+    if missing:
+        raise RuntimeError(f"{', '.join(missing)}: not set; is this program started by 'muster run'?")
+    made: dict[str, Any] = {"coordinator_address": given["JAX_COORDINATOR_ADDRESS"],
+                            "num_processes": int(given["JAX_NUM_PROCESSES"]),
+                            "process_id": int(given["JAX_PROCESS_ID"])}
+    if given.get("JAX_COORDINATOR_BIND_ADDRESS"):
+        made["coordinator_bind_address"] = given["JAX_COORDINATOR_BIND_ADDRESS"]
+    return made
+
+
+def initialize(**more: Any) -> None:
+    """``jax.distributed.initialize`` with what `muster run` says; `more` goes on top. On CPUs the
+    processes need collectives: ``jax.config.update('jax_cpu_collectives_implementation', 'gloo')``
+    before jax 0.5."""
+    found = {**settings(), **more}  # before jax, which takes a while
+    import jax
+
+    jax.distributed.initialize(**found)

@@ -1,0 +1,79 @@
+"""joblib on the cluster, and with it scikit-learn::
+
+    import muster.joblib
+    with joblib.parallel_config(backend="muster", server="127.0.0.1:8476"):
+        GridSearchCV(…).fit(x, y)
+
+Importing this registers the backend.
+"""
+from __future__ import annotations
+
+from typing import Any, Callable, Optional
+
+import joblib
+from joblib.parallel import ParallelBackendBase
+
+from muster.executor import Executor
+
+
+class MusterBackend(ParallelBackendBase):  # type: ignore[misc]
+    """`n_jobs=-1` is as many as the server has connected tasks."""
+
+    supports_retrieve_callback = True
+    supports_return_generator = True
+    supports_timeout = True
+    default_n_jobs = -1
+
+    def __init__(self, server: str = "127.0.0.1:8476", **options: Any) -> None:
+        super().__init__(**{k: options.pop(k) for k in ("nesting_level",) if k in options})
+        self._server = server
+        self._options = options
+        self._executor: Optional[Executor] = None
+
+    def _pool(self) -> Executor:
+        if self._executor is None:
+            self._executor = Executor(self._server, name="joblib", **self._options)
+        return self._executor
+
+    def effective_n_jobs(self, n_jobs: Optional[int]) -> int:
+        if n_jobs == 0:
+            raise ValueError("n_jobs == 0 in Parallel has no meaning")
+        if n_jobs is not None and n_jobs > 0:
+            return n_jobs
+        connected: int = self._pool().submit(connected_tasks).result()
+        return max(1, connected)
+
+    def configure(self, n_jobs: int = 1, parallel: Any = None, **_: Any) -> int:
+        self.parallel = parallel
+        return self.effective_n_jobs(n_jobs)
+
+    def submit(self, func: Callable[[], Any], callback: Optional[Callable[[Any], None]] = None
+               ) -> Any:
+        future = self._pool().submit(func)
+        future.get = future.result  # as joblib before 1.4 has it
+        if callback is not None:
+            future.add_done_callback(callback)
+        return future
+
+    apply_async = submit
+
+    def retrieve_result_callback(self, out: Any) -> Any:
+        return out.result()
+
+    def abort_everything(self, ensure_ready: bool = True) -> None:
+        self.terminate(cancel=True)
+
+    def terminate(self, cancel: bool = False) -> None:
+        executor, self._executor = self._executor, None
+        if executor is not None:
+            executor.shutdown(wait=not cancel, cancel_futures=cancel)
+
+
+def connected_tasks() -> int:
+    """Runs on a worker."""
+    from muster.worker.context import context
+
+    return context().num_workers
+
+
+joblib.register_parallel_backend("muster", MusterBackend)

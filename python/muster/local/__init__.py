@@ -1,0 +1,1 @@
+"""A server and workers on this machine, for as long as the program lives."""

@@ -1,0 +1,98 @@
+"""A cluster on this machine."""
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+import weakref
+from typing import Any, Optional, Sequence
+
+from muster.coordinator.cluster_coordinator import ClusterCoordinator
+from muster.errors import MusterError
+from muster.rest.client import Client
+
+START_TIMEOUT = 30.0
+"""Seconds for the workers to attach."""
+
+
+def find_binary() -> str:
+    """MUSTER_BINARY, else `muster` in PATH. Raises FileNotFoundError."""
+    found = os.environ.get("MUSTER_BINARY") or shutil.which("muster")
+    if not found:
+        raise FileNotFoundError("the program muster is not in PATH, and MUSTER_BINARY is not set; "
+                                "scripts/build makes it, as build/release/bin/muster")
+    return found
+
+
+class LocalCluster:
+    """``with muster.LocalCluster(workers=4) as cluster: cluster.coordinator().schedule(f)``
+
+    A server on free ports and `workers` tasks with a process each (``threads=4``: one task with that
+    many threads). Gone when it is closed, collected, or when the program ends, however it does.
+    `modules` are imported for their functions; `server` are further words for ``muster serve``;
+    `options` are those of :class:`muster.Worker`. Attributes: ``address``, "host:port" of gRPC;
+    ``url`` of REST and the dashboard. Raises FileNotFoundError: no program muster; MusterError: it
+    did not start.
+    """
+
+    def __init__(self, workers: int = 4, *, threads: Optional[int] = None,
+                 modules: Sequence[str] = (), server: Sequence[str] = (),
+                 **options: Any) -> None:
+        count = {"threads": threads} if threads else {"processes": workers}
+        asked = {"binary": find_binary(), "server": list(server),
+                 "worker": {**count, "modules": list(modules), **options}}
+        package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+        path = os.pathsep.join([package, *(p for p in sys.path if p)])
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "muster.local.supervisor", json.dumps(asked)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            env={**os.environ, "PYTHONPATH": path})
+        self._close = weakref.finalize(self, _stop, self._process)
+        assert self._process.stdout
+        said = json.loads(self._process.stdout.readline() or "{}")
+        if "grpc" not in said:
+            self._close()
+            raise MusterError("the local cluster has not started: " +
+                              said.get("error", "its process ended"))
+        self.address: str = said["grpc"]
+        self.url: str = said["http"]
+        self._wait_for(1 if threads else workers)
+
+    def _wait_for(self, count: int) -> None:
+        end = time.monotonic() + START_TIMEOUT
+        client = self.client()
+        while sum(t["state"] == "CONNECTED" for t in client.tasks()) < count:
+            if self._process.poll() is not None or time.monotonic() > end:
+                self._close()
+                raise MusterError(f"the local cluster's {count} workers have not attached")
+            time.sleep(0.01)
+
+    def coordinator(self, **options: Any) -> ClusterCoordinator:
+        """Options are those of :class:`muster.CoordinatorOptions`."""
+        return ClusterCoordinator(self.address, **options)
+
+    def client(self) -> Client:
+        return Client(self.url)
+
+    def close(self) -> None:
+        self._close()
+
+    def __enter__(self) -> LocalCluster:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+def _stop(process: subprocess.Popen[str]) -> None:
+    assert process.stdin and process.stdout
+    process.stdin.close()
+    try:
+        process.wait(10)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    process.stdout.close()

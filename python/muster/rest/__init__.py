@@ -1,0 +1,1 @@
+"""Clients of the server's HTTP side: jobs and listings, keys and barriers. Standard library only."""

@@ -1,0 +1,154 @@
+"""Jobs and listings over REST: what a notebook needs beside the program that schedules."""
+from __future__ import annotations
+
+import html
+import json
+import time
+from typing import Any, Iterator, Optional, Sequence
+
+from muster.errors import ClosureError, FailureKind, WaitTimeout, failure_error
+from muster.rest.http import Http, segment
+
+POLL = 30.0
+"""Seconds that one request waits; longer waits are several."""
+
+
+class Client:
+    """``muster.Client("http://127.0.0.1:8477")``; without an address MUSTER_URL, else that one."""
+
+    def __init__(self, url: Optional[str] = None) -> None:
+        self._http = Http(url)
+
+    def submit(self, function: str, *args: Any, name: str = "", **options: Any) -> Job:
+        """A job of one closure of a named function. `options` are those of a closure in REST
+        (``max_retries``, ``deadline``, ``kwargs``, …)."""
+        closure = {"function": function, "args": list(args), **options}
+        return self._post({"closures": [closure]}, name)
+
+    def map(self, function: str, args: Sequence[Sequence[Any]], *, name: str = "",
+            **body: Any) -> Job:
+        """A job of one closure for each element of `args`, a sequence of arguments."""
+        return self._post({"map": {"function": function, "args": [list(a) for a in args]}, **body},
+                          name)
+
+    def _post(self, body: dict[str, Any], name: str) -> Job:
+        if name:
+            body["name"] = name
+        return Job(self._http, self._http.json("POST", "/api/v1/jobs", body)["id"])
+
+    def job(self, id: str) -> Job:
+        """Raises ServerError: there is none."""
+        found = Job(self._http, id)
+        found.refresh()
+        return found
+
+    def jobs(self, limit: int = 100) -> list[dict[str, Any]]:
+        """Newest first."""
+        return self._list("/api/v1/jobs", "jobs", limit)
+
+    def tasks(self, cluster: str = "default", limit: int = 1000) -> list[dict[str, Any]]:
+        return self._list(f"/api/v1/clusters/{segment(cluster)}/tasks", "tasks", limit)
+
+    def functions(self, limit: int = 1000) -> list[dict[str, Any]]:
+        return self._list("/api/v1/functions", "functions", limit)
+
+    def clusters(self) -> list[dict[str, Any]]:
+        return self._list("/api/v1/clusters", "clusters", 1000)
+
+    def events(self, after: Optional[int] = None, limit: int = 100) -> list[dict[str, Any]]:
+        return self._list("/api/v1/events", "events", limit, after=after)
+
+    def explain(self, closure: str) -> dict[str, Any]:
+        """Why it waits, moved or failed."""
+        told: dict[str, Any] = self._http.json("GET", f"/api/v1/closures/{segment(closure)}/explain")
+        return told
+
+    def overview(self) -> dict[str, Any]:
+        told: dict[str, Any] = self._http.json("GET", "/api/v1/overview")
+        return told
+
+    def version(self) -> str:
+        return str(self._http.json("GET", "/api/v1/version")["version"])
+
+    def _list(self, path: str, member: str, limit: int, **query: Any) -> list[dict[str, Any]]:
+        page: list[dict[str, Any]] = self._http.json("GET", path, limit=limit, **query)[member]
+        return page
+
+
+class Job:
+    """One job. `view` is what the server said last; in a notebook it shows its progress."""
+
+    def __init__(self, http: Http, id: str) -> None:
+        self._http = http
+        self.id = id
+        self.view: dict[str, Any] = {}
+
+    def refresh(self) -> dict[str, Any]:
+        self.view = self._http.json("GET", self._path())
+        return self.view
+
+    @property
+    def state(self) -> str:
+        return str(self.refresh()["state"])
+
+    def join(self, timeout: Optional[float] = None) -> Job:
+        """Waits until nothing of it is left. Raises the error that it failed with, or WaitTimeout."""
+        end = None if timeout is None else time.monotonic() + timeout
+        while True:
+            left = POLL if end is None else min(POLL, max(0.0, end - time.monotonic()))
+            said = self._http.json("GET", self._path("/join"), timeout=left, wait=left)
+            if said["done"]:
+                self.view = said
+                if said.get("error"):
+                    raise _failure(said["error"])
+                return self
+            if end is not None and time.monotonic() >= end:
+                raise WaitTimeout(f"{self.id} has not finished within {timeout:g} s")
+
+    def results(self) -> Iterator[Any]:
+        """Values in the order of scheduling, as far as they are there. Raises a failed closure's
+        error at its place."""
+        for line in self._http.raw("GET", self._path("/results")).splitlines():
+            found = json.loads(line)
+            if found.get("error"):
+                raise _failure(found["error"])
+            yield found.get("value")
+
+    def logs(self) -> list[str]:
+        """What its closures printed and logged, the newest lines."""
+        said = self._http.json("GET", self._path("/logs"), tail=1000)
+        return [line["text"] for line in said["lines"]]
+
+    def cancel(self) -> None:
+        self._http.json("POST", self._path("/cancel"), {})
+
+    def _path(self, rest: str = "") -> str:
+        return f"/api/v1/jobs/{segment(self.id)}{rest}"
+
+    def __repr__(self) -> str:
+        counts = self.view.get("counts", {})
+        return (f"<muster.Job {self.id} {self.view.get('state', '')} "
+                f"{_ended(counts)} of {counts.get('total', '?')}>")
+
+    def _repr_html_(self) -> str:
+        view = self.refresh()
+        counts = view["counts"]
+        total = max(1, counts["total"])
+        parts = "".join(
+            f'<div style="width:{100 * counts[state] / total:.2f}%;background:{colour}"></div>'
+            for state, colour in (("succeeded", "#2e7d32"), ("failed", "#c62828"),
+                                  ("cancelled", "#757575"), ("running", "#1565c0")))
+        name = html.escape(view.get("name") or self.id)
+        return (f"<div><b>{name}</b> {html.escape(view['state'])}: {_ended(counts)} of "
+                f"{counts['total']}, {counts['failed']} failed"
+                f'<div style="display:flex;height:8px;background:#ddd;width:24em">{parts}</div></div>')
+
+
+def _ended(counts: dict[str, int]) -> int:
+    return sum(counts.get(state, 0) for state in ("succeeded", "failed", "cancelled"))
+
+
+def _failure(told: dict[str, Any]) -> ClosureError:
+    kind = FailureKind.__members__.get(told.get("kind", ""), FailureKind.USER)
+    return failure_error(kind, told.get("type", ""), told.get("message", ""),
+                         told.get("traceback", ""), told.get("worker", ""), told.get("attempt", 0))

@@ -1,0 +1,131 @@
+"""Keys, barriers and tasks of a cluster for a program without an agent of JAX or TensorFlow."""
+from __future__ import annotations
+
+import base64
+import time
+import urllib.parse
+from typing import Any, Iterable, List, Optional, Union
+
+from muster.errors import WaitTimeout
+from muster.rest.http import Http, ServerError, segment
+
+POLL = 30.0
+"""Seconds that one request waits; longer waits for a key are several."""
+
+
+class CoordinationClient:
+    """``muster.CoordinationClient("http://127.0.0.1:8477", cluster="train", task="worker:3")``.
+
+    Asks over REST, and registers nothing: it takes the place of `task` at barriers and reads what
+    agents say. Keys are text with slashes, values bytes. Any thread.
+    """
+
+    def __init__(self, url: Optional[str] = None, *, cluster: str = "default",
+                 task: Optional[str] = None) -> None:
+        self._http = Http(url)
+        self._at = f"/api/v1/clusters/{segment(cluster)}"
+        self.task = task
+
+    # Keys.
+
+    def set(self, key: str, value: Union[bytes, str]) -> None:
+        self._put(key, value, {})
+
+    def set_if_absent(self, key: str, value: Union[bytes, str]) -> bool:
+        """False: it is there already."""
+        try:
+            self._put(key, value, {"If-None-Match": "*"})
+        except ServerError as error:
+            if error.status != 412:
+                raise
+            return False
+        return True
+
+    def _put(self, key: str, value: Union[bytes, str], headers: dict[str, str]) -> None:
+        data = value.encode() if isinstance(value, str) else value
+        self._http.raw("PUT", self._key(key), data,
+                       {"Content-Type": "application/octet-stream", **headers})
+
+    def get(self, key: str, timeout: Optional[float] = None) -> bytes:
+        """Waits for the key. Raises WaitTimeout after `timeout` seconds; None: for ever."""
+        end = None if timeout is None else time.monotonic() + timeout
+        while True:
+            left = POLL if end is None else min(POLL, max(0.001, end - time.monotonic()))
+            try:
+                return self._http.raw("GET", self._key(key), timeout=left, wait=left)
+            except ServerError as error:
+                if error.status != 504:
+                    raise
+            if end is not None and time.monotonic() >= end:
+                raise WaitTimeout(f"nobody has set {key!r} within {timeout:g} s")
+
+    def try_get(self, key: str) -> Optional[bytes]:
+        """None: it is not there."""
+        try:
+            return self._http.raw("GET", self._key(key))
+        except ServerError as error:
+            if error.status != 404:
+                raise
+            return None
+
+    def list(self, prefix: str = "") -> dict[str, bytes]:
+        """All keys below a folder, with their values."""
+        found: dict[str, bytes] = {}
+        token = None
+        while True:
+            page = self._http.json("GET", self._at + "/kv", prefix=prefix, page_token=token)
+            for k in page["keys"]:
+                found[k["key"]] = (base64.b64decode(k["value_base64"]) if "value_base64" in k
+                                   else k["value"].encode())
+            token = page.get("next_page_token")
+            if not token:
+                return found
+
+    def delete(self, key: str, recursive: bool = False) -> None:
+        """Refuses a key that has others below it (409) unless `recursive`."""
+        self._http.raw("DELETE", self._key(key), recursive=recursive or None)
+
+    def _key(self, key: str) -> str:
+        return f"{self._at}/kv/{urllib.parse.quote(key, safe='/')}"
+
+    # Barriers.
+
+    def barrier(self, id: str, timeout: float, *,
+                participants: Optional[Iterable[str]] = None) -> int:
+        """Meets the others; `timeout` in seconds. Returns which use of the barrier it was. Raises
+        WaitTimeout, which names who is missing; ServerError: cancelled, or others name different
+        participants. `participants` as ["worker:0"]; None: all tasks."""
+        if self.task is None:
+            raise ValueError("barrier: the client was made without a task")
+        named = None if participants is None else ",".join(participants)
+        try:
+            passed = self._http.json("POST", f"{self._at}/barriers/{segment(id)}/wait", {},
+                                     task=self.task, timeout=float(timeout), participants=named,
+                                     wait=float(timeout))
+        except ServerError as error:
+            if error.status == 504:
+                raise WaitTimeout(error.detail) from None
+            raise
+        return int(passed["counter"])
+
+    def cancel_barrier(self, id: str) -> None:
+        self._http.json("POST", f"{self._at}/barriers/{segment(id)}/cancel", {})
+
+    def barriers(self) -> List[dict[str, Any]]:
+        page: List[dict[str, Any]] = self._http.json("GET", self._at + "/barriers")["barriers"]
+        return page
+
+    # Tasks.
+
+    def tasks(self) -> List[dict[str, Any]]:
+        """With their states, devices and errors."""
+        page: List[dict[str, Any]] = self._http.json("GET", self._at + "/tasks", limit=1000)["tasks"]
+        return page
+
+    def live_tasks(self) -> List[str]:
+        """Names of connected ones, as "worker:3"."""
+        return [f"{t['job']}:{t['index']}" for t in self.tasks() if t["state"] == "CONNECTED"]
+
+    def errors(self) -> dict[str, Any]:
+        """What tasks have reported, by name."""
+        return {f"{t['job']}:{t['index']}": t["error"] for t in self.tasks() if t.get("error")}

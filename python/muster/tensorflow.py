@@ -1,0 +1,52 @@
+"""TensorFlow processes that `muster run` has started."""
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from typing import Any, Mapping, Optional
+
+
+@dataclasses.dataclass(frozen=True)
+class Cluster:
+    """Which cluster this process belongs to, and who it is there."""
+
+    jobs: dict[str, list[str]]
+    """Addresses by job, as {"worker": ["host:port"]}."""
+    task_type: Optional[str]
+    task_index: Optional[int]
+    coordinator: str
+    """Address of the coordination service; empty: none is told."""
+    is_chief: bool
+    num_workers: int
+    restart_count: int
+
+    def cluster_spec(self) -> Any:
+        """A ``tf.train.ClusterSpec``."""
+        import tensorflow as tf
+
+        return tf.train.ClusterSpec(self.jobs)
+
+
+def cluster(environment: Optional[Mapping[str, str]] = None) -> Cluster:
+    """From TF_CONFIG and what else `muster run` sets. Raises RuntimeError: TF_CONFIG is not set;
+    ValueError: it is no JSON object with a cluster."""
+    given = os.environ if environment is None else environment
+    text = given.get("TF_CONFIG")
+    if not text:
+        raise RuntimeError("TF_CONFIG: not set; is this program started by 'muster run'?")
+    try:
+        config = json.loads(text)
+        jobs = {job: list(tasks.values() if isinstance(tasks, dict) else tasks)
+                for job, tasks in config["cluster"].items()}
+    except (ValueError, KeyError, AttributeError, TypeError) as error:
+        raise ValueError(f"TF_CONFIG: no JSON object with a cluster: {error!r}") from error
+    task = config.get("task") or {}
+    kind = task.get("type")
+    index = int(task["index"]) if "index" in task else None
+    chief = kind == "chief" or (kind == "worker" and index == 0 and "chief" not in jobs)
+    return Cluster(jobs, kind, index, given.get("MUSTER_COORDINATOR", ""),
+                   given.get("MUSTER_IS_CHIEF", "1" if chief else "0") == "1",
+                   int(given.get("MUSTER_NUM_WORKERS",
+                                 len(jobs.get("chief", [])) + len(jobs.get("worker", [])))),
+                   int(given.get("MUSTER_RESTART_COUNT", "0")))

@@ -1,0 +1,198 @@
+"""Where people already are: executors, joblib, a local cluster, REST, keys and barriers, JAX and
+TensorFlow under `muster run`."""
+from __future__ import annotations
+
+import concurrent.futures
+import os
+import subprocess
+import sys
+import threading
+import time
+import types
+from typing import Any
+
+import pytest
+
+import muster
+from conftest import Cluster, until
+
+
+def square(x: int) -> int:
+    return x * x
+
+
+def test_an_executor_is_one_of_the_standard_library(cluster: Cluster) -> None:
+    with muster.Executor(cluster.server.grpc) as executor:
+        assert isinstance(executor, concurrent.futures.Executor)
+        futures = [executor.submit(square, i) for i in range(20)]
+        assert sorted(f.result(20) for f in concurrent.futures.as_completed(futures)) == sorted(
+            i * i for i in range(20))
+        assert list(executor.map(square, range(600))) == [i * i for i in range(600)]
+        failed = executor.submit(lambda: 1 // 0)
+        assert isinstance(failed.exception(20), ZeroDivisionError)
+        assert executor.submit(square, 3).result(20) == 9  # errors are of their futures alone
+        with pytest.raises(muster.WaitTimeout):
+            next(executor.map(time.sleep, [60], timeout=0.1))
+        executor.shutdown(cancel_futures=True, wait=False)
+        with pytest.raises(RuntimeError, match="after shutdown"):
+            executor.submit(square, 1)
+
+
+def test_a_future_that_runs_can_be_cancelled(cluster: Cluster) -> None:
+    with muster.Executor(cluster.server.grpc) as executor:
+        running = executor.submit(time.sleep, 60)
+        until(cluster.server.running, "it runs")
+        assert running.cancel() and running.cancelled()
+        until(lambda: not cluster.server.running(), "its worker is free again")
+
+
+def test_joblib_runs_on_the_cluster(cluster: Cluster) -> None:
+    joblib = pytest.importorskip("joblib")
+    import muster.joblib  # noqa: F401
+
+    def who(i: int) -> tuple[int, int]:
+        return i, os.getpid()
+
+    with joblib.parallel_config(backend="muster", server=cluster.server.grpc):
+        found = joblib.Parallel(n_jobs=-1)(joblib.delayed(who)(i) for i in range(50))
+        with pytest.raises(ZeroDivisionError):
+            joblib.Parallel(n_jobs=2)(joblib.delayed(lambda x: 1 // x)(i) for i in (1, 0))
+    assert [i for i, _ in found] == list(range(50))
+    assert os.getpid() not in {pid for _, pid in found}
+
+
+def test_a_local_cluster_goes_with_its_block() -> None:
+    with muster.LocalCluster(workers=2) as local:
+        with local.coordinator() as c:
+            assert c.fetch([c.schedule(square, args=(i,)) for i in range(5)]) == [0, 1, 4, 9, 16]
+        assert len(local.client().tasks()) == 2
+        url = local.url
+    with pytest.raises(muster.NoServer):
+        muster.Client(url).version()
+
+
+def test_a_local_cluster_goes_when_its_program_is_killed() -> None:
+    program = ("import muster, os, signal\n"
+               "local = muster.LocalCluster(threads=1)\n"
+               "print(local.url, flush=True)\n"
+               "os.kill(os.getpid(), signal.SIGKILL)\n")
+    made = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True,
+                          timeout=60, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+    client = muster.Client(made.stdout.strip())
+
+    def gone() -> bool:
+        try:
+            client.version()
+            return False
+        except muster.NoServer:
+            return True
+
+    until(gone, "the server is gone")
+
+
+def test_a_local_cluster_says_what_is_missing(monkeypatch: Any) -> None:
+    monkeypatch.setenv("MUSTER_BINARY", "/nowhere/muster")
+    with pytest.raises(muster.MusterError, match="nowhere"):
+        muster.LocalCluster(workers=1)
+    monkeypatch.delenv("MUSTER_BINARY")
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(FileNotFoundError, match="MUSTER_BINARY is not set"):
+        muster.LocalCluster(workers=1)
+
+
+def test_jobs_over_rest(cluster: Cluster) -> None:
+    client = muster.Client(cluster.server.http)
+    job = client.map("mean", [[[1, 2]], [[3]]], name="two <means>").join(20)
+    assert list(job.results()) == [1.5, 3.0]
+    assert "2 of 2" in repr(job)
+    shown = client.job(job.id)._repr_html_()
+    assert "two &lt;means&gt;" in shown and "2 of 2" in shown
+    assert "mean of 1" in job.logs()
+    failed = client.submit("fail", "too few")
+    with pytest.raises(muster.ClosureError, match="too few"):
+        failed.join(20)
+    with pytest.raises(muster.ClosureError, match="too few"):
+        list(failed.results())
+    waiting = client.submit("nobody.has.this")
+    with pytest.raises(muster.WaitTimeout):
+        waiting.join(0.1)
+    waiting.cancel()
+    until(lambda: waiting.state == "CANCELLED", "it is cancelled")
+    assert any(f["name"] == "mean" for f in client.functions())
+    assert client.jobs(1) and client.events(limit=1) and client.overview() and client.clusters()
+
+
+def test_problems_of_rest_are_told(cluster: Cluster) -> None:
+    client = muster.Client(cluster.server.http)
+    with pytest.raises(muster.ServerError) as caught:
+        client.job("job_ffffffffffffffff")
+    assert caught.value.status == 404 and caught.value.code == "NOT_FOUND"
+    with pytest.raises(muster.NoServer, match="does not answer"):
+        muster.Client("127.0.0.1:1").version()
+
+
+def test_keys_and_barriers(make_cluster: Any) -> None:
+    server = make_cluster("--cluster", "train:worker=2;register_barrier=false").server
+    ours, other = (muster.CoordinationClient(server.http, cluster="train", task=f"worker:{i}")
+                   for i in range(2))
+    ours.set("a/b c", b"\xff\x00")
+    ours.set("a/text", "text")
+    assert other.get("a/b c") == b"\xff\x00" and other.try_get("a/none") is None
+    assert other.list("a") == {"a/b c": b"\xff\x00", "a/text": b"text"}
+    assert not other.set_if_absent("a/text", "other") and other.set_if_absent("a/new", "n")
+    with pytest.raises(muster.WaitTimeout):
+        ours.get("late", timeout=0.1)
+    later = threading.Timer(0.1, other.set, ["late", "now"])
+    later.start()
+    assert ours.get("late", timeout=20) == b"now"
+    with pytest.raises(muster.ServerError):
+        ours.delete("a")
+    ours.delete("a", recursive=True)
+    assert ours.list("a") == {}
+
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        uses = [pool.submit(c.barrier, "meet", 20.0) for c in (ours, other)]
+        assert uses[0].result() == uses[1].result()
+    with pytest.raises(muster.WaitTimeout, match="worker/task:1"):
+        ours.barrier("alone", 0.1)
+    with pytest.raises(ValueError, match="without a task"):
+        muster.CoordinationClient(server.http, cluster="train").barrier("x", 1)
+    assert len(ours.tasks()) == 2 and ours.live_tasks() == [] and ours.errors() == {}
+
+
+def test_jax_is_told_what_muster_run_says(monkeypatch: Any) -> None:
+    import muster.jax
+
+    asked: dict[str, Any] = {}
+    fake = types.SimpleNamespace(
+        distributed=types.SimpleNamespace(initialize=lambda **words: asked.update(words)))
+    monkeypatch.setitem(sys.modules, "jax", fake)
+    for name in ("JAX_COORDINATOR_ADDRESS", "JAX_NUM_PROCESSES", "JAX_PROCESS_ID"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(RuntimeError, match="JAX_COORDINATOR_ADDRESS, JAX_NUM_PROCESSES"):
+        muster.jax.initialize()
+    monkeypatch.setenv("JAX_COORDINATOR_ADDRESS", "10.0.0.1:99")
+    monkeypatch.setenv("JAX_NUM_PROCESSES", "4")
+    monkeypatch.setenv("JAX_PROCESS_ID", "3")
+    muster.jax.initialize(initialization_timeout=7)
+    assert asked == {"coordinator_address": "10.0.0.1:99", "num_processes": 4, "process_id": 3,
+                     "initialization_timeout": 7}
+
+
+def test_a_process_of_muster_run_knows_its_cluster() -> None:
+    from conftest import binary
+
+    program = ("import muster.tensorflow, muster.jax\n"
+               "c = muster.tensorflow.cluster()\n"
+               "print(c.task_type, c.task_index, c.num_workers, c.is_chief, sorted(c.jobs), "
+               "muster.jax.settings()['process_id'])\n")
+    made = subprocess.run([binary(), "run", "--nproc", "2", "--", sys.executable, "-c", program],
+                          stdout=subprocess.PIPE, text=True, timeout=60,
+                          env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+    assert made.returncode == 0
+    for said in ("worker 0 2 True ['worker'] 0", "worker 1 2 False ['worker'] 1"):
+        assert said in made.stdout
+    with pytest.raises(RuntimeError, match="TF_CONFIG: not set"):
+        muster.tensorflow.cluster({})
+    with pytest.raises(ValueError, match="no JSON object with a cluster"):
+        muster.tensorflow.cluster({"TF_CONFIG": "[]"})
