@@ -2,7 +2,7 @@
 //
 // The figure of a barrier is the time from the last arrival to the last release: what the slowest
 // of N waits for after it came. All agents live in one process, over up to 64 connections.
-#include <thread>
+#include <unistd.h>
 
 #include "bench/agents.hpp"
 #include "bench/coordination.hpp"
@@ -20,10 +20,12 @@ double milliseconds(clock::duration d) {
 
 struct rounds {
   std::vector<double> last_to_last, whole;
+  // Of the releases alone, by the server and by this process, which plays all agents.
+  std::chrono::microseconds server_cpu{}, client_cpu{};
 };
 
 // All but one arrive and settle; then the last one comes. A round where all come at once follows.
-rounds pass_barriers(agents& all, int count) {
+rounds pass_barriers(agents& all, coordination_target const& target, int count) {
   rounds r;
   auto const n = all.count();
   for (int round = 0; round < count; ++round) {
@@ -31,10 +33,13 @@ rounds pass_barriers(agents& all, int count) {
     int released = 0;
     all.enter(id, 0, n - 1, released);
     all.run_for(std::chrono::milliseconds(40 + n / 10));
+    auto const server_cpu = target.cpu_time(), client_cpu = cpu_time_of(getpid());
     auto const last = clock::now();
     all.enter(id, n - 1, n, released);
     all.run([&] { return released == n; }, 60s);
     r.last_to_last.push_back(milliseconds(clock::now() - last));
+    r.server_cpu += target.cpu_time() - server_cpu;
+    r.client_cpu += cpu_time_of(getpid()) - client_cpu;
 
     released = 0;
     auto const begin = clock::now();
@@ -93,13 +98,18 @@ void barrier(options const& o, report& r) {
     boost::json::object row{
         {"bench", "barrier"}, {"agents", n}, {"register_ms", milliseconds(clock::now() - begin)}};
     auto const cpu = target.cpu_time();
-    auto const passed = pass_barriers(all, o.rounds);
+    auto const passed = pass_barriers(all, target, o.rounds);
     row["last_arrival_to_last_release_ms"] = quantile_of(passed.last_to_last, 0.5);
     row["last_arrival_to_last_release_p99_ms"] = quantile_of(passed.last_to_last, 0.99);
     row["whole_round_ms"] = quantile_of(passed.whole, 0.5);
-    if (target.measured())
+    if (target.measured()) {
       row["server_cpu_us_per_call"] =
           static_cast<double>((target.cpu_time() - cpu).count()) / (2.0 * o.rounds * n);
+      row["release_server_cpu_us_per_agent"] =
+          static_cast<double>(passed.server_cpu.count()) / (1.0 * o.rounds * n);
+    }
+    row["release_client_cpu_us_per_agent"] =
+        static_cast<double>(passed.client_cpu.count()) / (1.0 * o.rounds * n);
     watch_storm(all, target, row);
     r.add(std::move(row));
   }

@@ -5,11 +5,11 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <stdexcept>
 #include <thread>
@@ -77,18 +77,13 @@ std::size_t resident_bytes_of(pid_t pid) {
   return resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
-// The scheduler's own account of each thread, in nanoseconds; /proc/PID/stat counts in hundredths
-// of a second.
+// The process's own clock, in nanoseconds; /proc/PID/stat counts in hundredths of a second.
 std::chrono::microseconds cpu_time_of(pid_t pid) {
-  std::chrono::nanoseconds sum{};
-  std::error_code gone;
-  for (auto const& thread :
-       std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task", gone)) {
-    std::ifstream file(thread.path() / "schedstat");
-    long long on_cpu = 0;
-    if (file >> on_cpu) sum += std::chrono::nanoseconds(on_cpu);
-  }
-  return std::chrono::duration_cast<std::chrono::microseconds>(sum);
+  clockid_t clock{};
+  timespec used{};
+  if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) != 0) return {};
+  return std::chrono::duration_cast<std::chrono::microseconds>(
+      std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec));
 }
 
 std::string this_program() {

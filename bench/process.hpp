@@ -33,7 +33,7 @@ class process {
   pid_t pid_ = -1;
 };
 
-/// Of any process; 0 when it is gone. The time is that of the threads alive now.
+/// Of any process; 0 when it is gone.
 std::size_t resident_bytes_of(pid_t pid);
 std::chrono::microseconds cpu_time_of(pid_t pid);
 
