@@ -1,4 +1,6 @@
 // The `muster` program: declares the verbs, reads the command line, runs the chosen one.
+#include <absl/synchronization/mutex.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
@@ -27,6 +29,9 @@ int misunderstood(CLI::App const& app, std::string const& what) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // Debian's absl looks for a cycle whenever gRPC locks a mutex, all threads behind one lock. No
+  // mutex of ours is absl's.
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   CLI::App app("Muster: calls the roll of a cluster and hands functions out to it.", "muster");
   app.require_subcommand(0, 1);
   app.footer(
