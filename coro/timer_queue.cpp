@@ -18,7 +18,9 @@ namespace {
 constexpr std::size_t fired_per_turn_max = 256;
 constexpr auto sleep_max = std::chrono::hours(24);  // beyond that, wake and look again
 
+// gRPC counts in milliseconds and rounds up: only the past is due at once.
 gpr_timespec alarm_time(timer_queue::clock::duration from_now) {
+  if (from_now <= timer_queue::clock::duration{}) return gpr_inf_past(GPR_CLOCK_MONOTONIC);
   auto const span = std::clamp<timer_queue::clock::duration>(from_now, {}, sleep_max);
   auto const nanos = std::chrono::duration_cast<std::chrono::nanoseconds>(span).count();
   return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_nanos(nanos, GPR_TIMESPAN));

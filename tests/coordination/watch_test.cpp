@@ -69,15 +69,37 @@ TEST(watch, who_comes_back_for_more_waits_for_the_interval_too) {
   scene s({.tasks = 5, .spec = {.shutdown_timeout = 0s}});
   s.enlist_all();
   auto const a = s.watch(s.version());
+  s.advance(1s);
   s.leave(0);
-  s.advance(5ms);
+  s.advance(1ms);
   auto const seen = s.states_of(a)->version;
   s.leave(1);
   auto const again = s.watch(seen);
   EXPECT_TRUE(s.parked(again));
   s.leave(2);
-  s.advance(5ms);
+  s.advance(3ms);
+  EXPECT_TRUE(s.parked(again)) << "4 ms after the change that was told at once";
+  s.advance(1ms);
   EXPECT_EQ(s.states_of(again)->version, seen + 2);
+}
+
+TEST(watch, of_few_is_answered_at_once_of_many_when_the_interval_is_over) {
+  scene s({.tasks = 5, .spec = {.shutdown_timeout = 0s}, .limits = {.few_watchers = 2}});
+  s.enlist_all();
+  auto version = s.version();
+  std::vector<call_id> few{s.watch(version), s.watch(version)};
+  s.advance(1s);
+  s.leave(0);
+  s.advance(0ms);
+  for (auto const w : few) EXPECT_EQ(s.states_of(w)->version, version + 1);
+  version = s.version();
+  std::vector<call_id> many{s.watch(version), s.watch(version), s.watch(version)};
+  s.advance(1s);
+  s.leave(1);
+  s.advance(4ms);
+  for (auto const w : many) EXPECT_TRUE(s.parked(w));
+  s.advance(1ms);
+  for (auto const w : many) EXPECT_EQ(s.states_of(w)->version, version + 1);
 }
 
 TEST(watch, of_a_job_shows_that_job) {

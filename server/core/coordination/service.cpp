@@ -27,7 +27,7 @@ service::service(cluster_spec const& spec, limits const& l, generation g)
       roster_(spec),
       barriers_(spec.size(), spec.stuck_after, limits_),
       store_(limits_),
-      watches_(spec.jobs.size() + 1, l.watch_interval),
+      watches_(spec.jobs.size() + 1, l.watch_interval, l.few_watchers),
       devices_(spec.size()),
       polls_(spec.size()),
       closed_(spec.size()),

@@ -15,7 +15,8 @@
 //      poll ends.
 //   3. A barrier ends: it is forgotten or remembered; what that means to the tasks is carried on (1
 //      or 2, for the service's own barriers); its callers are answered, in order of their tasks.
-//   4. A task connects, fails, leaves or is replaced: watchers are told some milliseconds later.
+//   4. A task connects, fails, leaves or is replaced: watchers are told by the next tick that is
+//      due, at once when they are few, else some milliseconds later.
 // A tick looks at heartbeats and closed connections, then barriers, then waiting calls, then
 // watchers.
 #pragma once

@@ -27,6 +27,23 @@ TEST(task_watches, changes_within_the_interval_are_told_as_one) {
   EXPECT_EQ(watches.due(), never);
 }
 
+TEST(task_watches, few_are_told_at_once_unless_they_were_told_just_now) {
+  task_watches watches(1, 5ms, 1);
+  watches.add(call_id{1}, false);
+  watches.note_change(start);
+  EXPECT_EQ(watches.due(), start);
+  watches.take();
+  watches.snapshot(0, 3, start, one_task);
+  watches.add(call_id{2}, false);
+  watches.note_change(start + 1ms);
+  EXPECT_EQ(watches.due(), start + 5ms);
+  watches.take();
+  watches.add(call_id{3}, false);
+  watches.add(call_id{4}, false);
+  watches.note_change(start + 9ms);
+  EXPECT_EQ(watches.due(), start + 14ms) << "two are not few";
+}
+
 TEST(task_watches, one_snapshot_for_all_who_ask_at_one_version) {
   task_watches watches(2, 5ms);
   auto const first = watches.snapshot(0, 3, start, one_task);

@@ -36,8 +36,10 @@ struct limits {
   std::size_t device_names_max = 16;
   std::size_t device_name_bytes_max = 128;
 
-  /// Changes of task states within this time reach watchers as one.
+  /// Changes of task states within this time reach watchers as one. The first change after such a
+  /// time is told at once when no more than these wait, when more do it is collected for, too.
   duration watch_interval = std::chrono::milliseconds(5);
+  std::size_t few_watchers = 256;
   /// A parked call is answered this long before its caller's own deadline: a twentieth of the time
   /// it had, between these.
   duration answer_margin_min = std::chrono::milliseconds(50);

@@ -1,6 +1,7 @@
 // Who waits for the states of tasks to change, and the last states that were given out: one object
-// for all who ask at one version. Changes within a short time are told as one. Owned by `service`,
-// which knows the states; pure; engine thread only.
+// for all who ask at one version. Changes within a short time are told as one: many watchers are
+// told when it is over, few at once unless they were told within it. Owned by `service`, which
+// knows the states; pure; engine thread only.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +16,10 @@ namespace muster::core::coordination {
 
 class task_watches {
  public:
-  /// `lists`: how many lists of tasks there are to watch. `interval`: see limits::watch_interval.
-  task_watches(std::size_t lists, duration interval) : snapshots_(lists), interval_(interval) {}
+  /// `lists`: how many lists of tasks there are to watch. `interval`, `few`: see
+  /// limits::watch_interval and limits::few_watchers.
+  task_watches(std::size_t lists, duration interval, std::size_t few = 0)
+      : snapshots_(lists), interval_(interval), few_(few) {}
 
   /// The states of a list at this version, made by `make()` unless they were given out before.
   template <class Make>
@@ -44,7 +47,9 @@ class task_watches {
   void remove(call_id call) { watchers_.erase(call); }
   /// A state has changed.
   void note_change(time_point now) {
-    if (!watchers_.empty() && due_ == never) due_ = now + interval_;
+    if (watchers_.empty() || due_ != never) return;
+    bool const few = watchers_.size() <= few_;
+    due_ = few ? std::max(now, snapshot_at_ + interval_) : now + interval_;
   }
 
   /// When the watchers are to be answered.
@@ -67,6 +72,7 @@ class task_watches {
   time_point snapshot_at_{};
   time_point due_ = never;
   duration const interval_;
+  std::size_t const few_;
 };
 
 }  // namespace muster::core::coordination
