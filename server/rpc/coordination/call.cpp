@@ -135,7 +135,7 @@ void coordination_call::finish(grpc::Status const& status, grpc::ByteBuffer cons
   else
     answer_->ServerSendStatus(&no_metadata, status);
   home_.server.engine().op_started();
-  call_.PerformOps(answer_.get());
+  home_.writers.add(call_, *answer_, !status.ok());
 }
 
 // gRPC is through with the call: its answer is out, or nobody waits for one any more. In that case

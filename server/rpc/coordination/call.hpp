@@ -17,6 +17,7 @@
 #include "coro/grpc_server.hpp"
 #include "coro/rpc_tag.hpp"
 #include "server/hub/coordination_hub.hpp"
+#include "server/rpc/coordination/answer_writers.hpp"
 #include "server/rpc/coordination/method.hpp"
 
 namespace muster::server {
@@ -42,6 +43,10 @@ class raw_service final : public grpc::Service {
 
 /// What the calls share. Owned by coordination_service.
 struct coordination_calls {
+  coordination_calls(coordination_hub& h, cluster_ports& p, coro::grpc_server& s, std::size_t max,
+                     unsigned writing_threads)
+      : hub(h), ports(p), server(s), calls_max(max), writers(s.engine(), writing_threads - 1) {}
+
   coordination_hub& hub;
   cluster_ports& ports;
   coro::grpc_server& server;
@@ -49,6 +54,7 @@ struct coordination_calls {
   std::size_t live = 0;  // arrived and not freed
   encoding_cache<grpc::ByteBuffer> encoded;
   encoding_cache<grpc::Status> statuses;
+  answer_writers writers;
 };
 
 class coordination_call final : private coro::rpc_tag,

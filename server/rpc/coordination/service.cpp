@@ -1,6 +1,9 @@
 // Registers the methods of both dialects' tables as raw methods.
 #include "server/rpc/coordination/service.hpp"
 
+#include <algorithm>
+#include <thread>
+
 #include "server/rpc/coordination/call.hpp"
 
 namespace muster::server {
@@ -20,18 +23,17 @@ class slots final : public coro::acceptor_base {
   raw_service& service_;
 };
 
+// The kernel's part of a write is most of it, and that is done on each core by itself.
+unsigned writing_threads() {
+  return std::clamp(std::thread::hardware_concurrency(), 1u, 4u);
+}
+
 }  // namespace
 
 struct coordination_service::state {
   state(coordination_hub& hub, cluster_ports& ports, coro::grpc_server& server,
         coordination_service_options const& o)
-      : calls{.hub = hub,
-              .ports = ports,
-              .server = server,
-              .calls_max = o.calls_max,
-              .live = 0,
-              .encoded = {},
-              .statuses = {}} {
+      : calls(hub, ports, server, o.calls_max, writing_threads()) {
     for (auto* service : {&xla, &tensorflow}) {
       server.add_service(*service);
       server.add_acceptor(std::make_unique<slots>(calls, *service));
