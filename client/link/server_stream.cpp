@@ -4,7 +4,9 @@
 #include <grpcpp/generic/generic_stub.h>
 
 #include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 namespace muster {
 
@@ -39,6 +41,8 @@ coro::task<void> server_stream::read_all() {
     if (!got) break;
     if (violation_.empty()) violation_ = side_.take(read_);
     if (!violation_.empty()) call_.cancel();
+    // What follows from the message is written before gRPC is asked for more.
+    co_await boost::asio::post(boost::asio::use_awaitable);
   }
   input_ended_ = true;
   side_.input_ended();

@@ -12,7 +12,9 @@
 #include <grpcpp/support/byte_buffer.h>
 
 #include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <chrono>
 #include <string>
 #include <utility>
@@ -105,10 +107,14 @@ class message_stream {
         input_ended();
         break;
       }
-      auto const problem = take_read();
-      if (problem.ok()) continue;
-      refused(problem);
-      end(to_grpc(problem));
+      if (auto const problem = take_read(); !problem.ok()) {
+        refused(problem);
+        end(to_grpc(problem));
+        break;
+      }
+      // What follows from the message is written, on whatever stream, before gRPC is asked for
+      // more.
+      co_await boost::asio::post(boost::asio::use_awaitable);
     }
   }
 
