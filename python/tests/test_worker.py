@@ -1,16 +1,20 @@
 """Workers: functions with names, what they report, how they and their closures end."""
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
-from typing import Any, Callable
+from typing import Any, Callable, Iterator
 
 import pytest
 
 import muster
 from conftest import Cluster, until
+from muster._wire.messages import ServerMessage, WorkerMessage
+from muster.worker.held import Held
 
 MakeCluster = Callable[..., Cluster]
 
@@ -191,17 +195,50 @@ def test_resources_and_gpus_are_shared_out(make_cluster: MakeCluster) -> None:
     assert sorted(v.fetch(20) for v in [c.schedule(visible), c.schedule(visible)]) == ["4", "5"]
 
 
-def test_a_worker_object_serves_functions_of_its_own(cluster: Cluster) -> None:
-    import threading
-
-    worker = muster.Worker(cluster.server.grpc, threads=1, job="own")
+@contextlib.contextmanager
+def own_worker(cluster: Cluster, **options: Any) -> Iterator[muster.Worker]:
+    """One of this process, of the job "own"."""
+    worker = muster.Worker(cluster.server.grpc, job="own", **options)
     worker.function("twice", lambda x: 2 * x)
     ended: list[int] = []
     thread = threading.Thread(target=lambda: ended.append(worker.run()))
     thread.start()
     try:
-        assert cluster.coordinator().schedule("twice", args=(21,)).fetch(20) == 42
+        yield worker
     finally:
         worker.stop()
         thread.join(20)
     assert ended == [0]
+
+
+def test_a_worker_object_serves_functions_of_its_own(cluster: Cluster) -> None:
+    with own_worker(cluster, threads=1):
+        assert cluster.coordinator().schedule("twice", args=(21,)).fetch(20) == 42
+
+
+def test_what_runs_goes_on_when_the_connection_breaks(cluster: Cluster) -> None:
+    def slow() -> int:
+        time.sleep(3)
+        return muster.context().attempt
+
+    with own_worker(cluster, processes=1) as worker:
+        value = cluster.coordinator().options(task="own").schedule(slow)
+        until(cluster.server.running, "it runs")
+        time.sleep(2)  # the server waits for a quarter of the time that it has run
+        worker._attachments[0]._call.cancel()
+        assert value.fetch(20) == 1
+
+
+def test_answers_that_nobody_waits_for_are_left_out() -> None:
+    held = Held()
+    held.sent(ServerMessage(closure=[1, 2], attempt=[1, 4]))
+    said = WorkerMessage(closure=[1, 2, 3], attempt=[1, 3, 1], value=[b"a", b"", b"c"],
+                         execution_us=[1, 2, 3], returned_closure=[2], returned_attempt=[3],
+                         log_closure=[1], log_text=["kept"])
+    said.failure.add(position=1)
+    assert not held.wanted(said)
+    left = held.only_wanted(said)
+    assert (list(left.closure), list(left.value), len(left.failure)) == ([1], [b"a"], 0)
+    assert not left.returned_closure and list(left.log_text) == ["kept"]
+    held.answered(left)
+    assert held.attempts == {2: 4}

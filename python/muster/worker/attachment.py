@@ -29,6 +29,8 @@ log = logging.getLogger("muster.worker")
 METHOD = "/muster.v1.WorkerService/Attach"
 OUT_BYTES_MAX = 8 << 20
 """Bytes that wait to be written. Full: the child's messages wait, and with them what it prints."""
+QUICK_PAUSE = 0.004
+"""Seconds before the first try after a connection broke while something ran."""
 LAST_WORDS = 5.0
 """Seconds for the server to end the stream after it was half-closed."""
 MakeLink = Callable[["Attachment", Callable[[bytes], None]], Link]
@@ -125,9 +127,12 @@ class Attachment:
             attempt += 1
             if time.monotonic() - began > self._options.backoff_reset_after:
                 pause = self._options.backoff_min
-            if self._gone.wait(pause * random.uniform(0.5, 1.0)):
+            # The server waits for what runs, but not for long.
+            quick = self._welcomed and bool(self._held.attempts)
+            if self._gone.wait((QUICK_PAUSE if quick else pause) * random.uniform(0.5, 1.0)):
                 time.sleep(self._options.backoff_min)  # leaving: once more, to give answers back
-            pause = min(pause * 2, self._options.backoff_max)
+            if not quick:
+                pause = min(pause * 2, self._options.backoff_max)
         with self._lock:
             link, self._link = self._link, None
         if link:
@@ -254,6 +259,9 @@ class Attachment:
             if out is None:
                 self._held.keep(m)
                 return
+            if not self._held.wanted(m):
+                m = self._held.only_wanted(m)
+                data = m.SerializeToString()
             self._held.answered(m)
         out.put_when_room(data)
         with self._lock:

@@ -32,6 +32,40 @@ class Held:
                     self._stops.setdefault(closure, now)
         self.per_worker.difference_update(m.drop_per_worker)
 
+    def wanted(self, m: Any) -> bool:
+        """Whether all that a WorkerMessage answers is held. What was given up on a broken stream is
+        not, and may come with another attempt meanwhile."""
+        attempts = self.attempts
+        for closure, attempt in zip(m.closure, m.attempt):
+            if attempts.get(closure) != attempt:
+                return False
+        return all(attempts.get(closure) == attempt
+                   for closure, attempt in zip(m.returned_closure, m.returned_attempt))
+
+    def only_wanted(self, m: Any) -> Any:
+        """The message without the other answers."""
+        failures = {f.position: f for f in m.failure}
+        kept = type(m)()
+        kept.CopyFrom(m)
+        for column in ("closure", "attempt", "value", "encoding", "failure", "execution_us",
+                       "returned_closure", "returned_attempt"):
+            kept.ClearField(column)
+        for i, (closure, attempt) in enumerate(zip(m.closure, m.attempt)):
+            if self.attempts.get(closure) == attempt:
+                if i in failures:
+                    kept.failure.add().CopyFrom(failures[i])
+                    kept.failure[-1].position = len(kept.closure)
+                kept.closure.append(closure)
+                kept.attempt.append(attempt)
+                kept.value.append(m.value[i])
+                kept.execution_us.append(m.execution_us[i])
+                kept.encoding.append(m.encoding[i] if m.encoding else JSON)
+        for closure, attempt in zip(m.returned_closure, m.returned_attempt):
+            if self.attempts.get(closure) == attempt:
+                kept.returned_closure.append(closure)
+                kept.returned_attempt.append(attempt)
+        return kept
+
     def answered(self, m: Any) -> None:
         """A WorkerMessage is on its way to the server."""
         failed = {f.position for f in m.failure} if self._builds else ()
@@ -62,8 +96,9 @@ class Held:
                 one.failure.add().CopyFrom(failures[i])
                 one.failure[0].position = 0
             self._kept[closure] = one
-        for closure in m.returned_closure:
-            self._forget(closure)
+        for closure, attempt in zip(m.returned_closure, m.returned_attempt):
+            if self.attempts.get(closure) == attempt:
+                self._forget(closure)
 
     def void(self, wanted: set[int]) -> tuple[list[Any], list[tuple[int, int]]]:
         """The server goes on with these only. Returns answers that wait for it, and closures that

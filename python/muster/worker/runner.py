@@ -62,7 +62,9 @@ class Runner:
         self._answers_since = 0.0
         self._changed = threading.Condition()  # protects all below
         self._queue: collections.deque[Job] = collections.deque()
-        self._held: dict[int, Job] = {}
+        # By closure and attempt. Executing threads remove what they have answered without the lock,
+        # so it is copied before it is looked through.
+        self._held: dict[tuple[int, int], Job] = {}
         self._finishing = False
 
     # The thread that reads.
@@ -90,14 +92,14 @@ class Runner:
             jobs[per_worker.position].builds = per_worker.builds
         with self._changed:
             for job in jobs:
-                self._held[job.closure] = job
+                self._held[job.closure, job.attempt] = job
             self._queue.extend(jobs)
             self._changed.notify(len(jobs))
 
     def _stop(self, closure: int, attempt: int) -> None:
         with self._changed:
-            job = self._held.get(closure)
-            if job is None or job.attempt != attempt:
+            job = self._held.get((closure, attempt))
+            if job is None:
                 return
             job.stop.set()
             if not self._forget_queued(job):
@@ -108,8 +110,7 @@ class Runner:
     def _give_back(self, m: Any) -> None:
         with self._changed:
             back = [job for closure, attempt in zip(m.recall_closure, m.recall_attempt)
-                    if (job := self._held.get(closure)) and job.attempt == attempt
-                    and self._forget_queued(job)]
+                    if (job := self._held.get((closure, attempt))) and self._forget_queued(job)]
         if back:
             with self._out_lock:
                 self._out.returned_closure.extend(job.closure for job in back)
@@ -122,7 +123,7 @@ class Runner:
             self._queue.remove(job)
         except ValueError:
             return False
-        del self._held[job.closure]
+        del self._held[job.closure, job.attempt]
         return True
 
     def busy(self) -> bool:
@@ -131,13 +132,13 @@ class Runner:
     def stopping(self) -> list[Job]:
         """Those that execute though they were asked to stop."""
         with self._changed:
-            return [job for job in self._held.values() if job.began and job.stop.is_set()]
+            return [job for job in list(self._held.values()) if job.began and job.stop.is_set()]
 
     def tick(self) -> None:
         """Every 20 ms or so while busy: tells what has begun, and what waits to be said."""
         now = time.monotonic()
         with self._changed:
-            begun = [job for job in self._held.values()
+            begun = [job for job in list(self._held.values())
                      if job.began and not job.reported and now - job.began >= WORTH_REPORTING]
         with self._out_lock:
             for job in begun:
@@ -227,7 +228,7 @@ class Runner:
     def _add_answer(self, out: Any, job: Job, value: bytes, encoding: int, us: int) -> None:
         """Under _out_lock."""
         now = time.monotonic()
-        self._held.pop(job.closure, None)
+        self._held.pop((job.closure, job.attempt), None)
         self._reports.drain(out, now, True)
         position = len(out.closure)
         out.closure.append(job.closure)
