@@ -118,6 +118,9 @@ std::string closure() {
                  {"function", text()},
                  {"state", closure_state()},
                  {"cancel_requested", boolean()},
+                 {"alone", described(boolean(),
+                                     "it has lost worker after worker: the one it runs "
+                                     "on does nothing else meanwhile")},
                  {"sent_to", text(), optional},
                  {"remote_value", id("rv_")},
                  {"value_status", value_state()},

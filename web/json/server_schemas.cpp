@@ -17,6 +17,13 @@ std::string counts_of(std::initializer_list<std::string_view> names) {
 std::string overview() {
   auto const oldest = object(
       {{"closure", id("cl_")}, {"function", text()}, {"worker", text()}, {"since_ms", time()}});
+  auto const alone =
+      object({{"closure", id("cl_")},
+              {"job", described(id("job_"), "none: it makes a lost value again"), optional},
+              {"function", text()},
+              {"workers_lost", count()},
+              {"worker", described(text(), "that it runs on; none: it waits for one"), optional},
+              {"since_ms", time()}});
   auto const function = object({{"name", text()},
                                 {"workers", count()},
                                 {"ever_had", boolean()},
@@ -35,6 +42,9 @@ std::string overview() {
        {"jobs", counts_of({"running", "succeeded", "failed", "cancelled"})},
        {"sessions", count()},
        {"stalled", object({{"since_ms", time()}, {"oldest", array(oldest)}})},
+       {"alone", described(object({{"count", count()}, {"oldest", array(alone)}}),
+                           "closures that have lost worker after worker and run alone on the next; "
+                           "at most 20 are listed")},
        {"functions", array(function)}});
 }
 

@@ -140,6 +140,7 @@ void write(json_out& out, core::closure_view const& c, server::closure_progress 
   out.key("function").string(c.function);
   out.key("state").string(core::name(c.state));
   out.key("cancel_requested").boolean(c.cancel_requested);
+  out.key("alone").boolean(c.alone);
   if (!c.sent_to.empty()) out.key("sent_to").string(c.sent_to);
   out.key("remote_value").string(server::value_text(c.id));
   out.key("value_status").string(core::name(c.value));

@@ -24,6 +24,23 @@ void write_functions(json_out& out, counters const& c) {
   }
   out.end_array();
 }
+
+void write_alone(json_out& out, core::overview_view const& o) {
+  out.key("alone").begin_object();
+  out.key("count").number(o.closures_alone);
+  out.key("oldest").begin_array();
+  for (auto const& a : o.alone) {
+    auto const entry = out.object();
+    out.key("closure").string(core::text(a.closure));
+    if (a.job != core::session_id{}) out.key("job").string(core::text(a.job));
+    out.key("function").string(a.function);
+    out.key("workers_lost").number(a.workers_lost);
+    if (!a.worker.empty()) out.key("worker").string(a.worker);
+    out.key("since_ms").number(core::to_unix_ms(a.since));
+  }
+  out.end_array();
+  out.end_object();
+}
 }  // namespace
 
 counters collect_counters(server::hub& h) {
@@ -90,6 +107,7 @@ void write(json_out& out, counters const& c) {
   }
   out.end_array();
   out.end_object();
+  write_alone(out, o);
   write_functions(out, c);
 }
 

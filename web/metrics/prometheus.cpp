@@ -67,6 +67,9 @@ void write_cluster(metric_text& m, counters const& c) {
       .sample("state", "succeeded", o.jobs_succeeded)
       .sample("state", "failed", o.jobs_failed)
       .sample("state", "cancelled", o.jobs_cancelled);
+  m.gauge("muster_closures_alone",
+          "Closures that have lost worker after worker and run alone on the next.",
+          o.closures_alone);
   m.gauge("muster_sessions", "gRPC sessions that are open.", o.sessions);
   m.gauge("muster_parked_calls", "Calls that wait for a job or a value.", o.parked_calls);
 }

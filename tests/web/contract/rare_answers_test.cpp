@@ -143,6 +143,33 @@ TEST_F(rare_answers, closures_that_do_not_end) {
   }));
 }
 
+TEST_F(rare_answers, closures_that_lose_worker_after_worker) {
+  start();
+  auto const job = post_json("/api/v1/jobs", R"({"options":{"max_worker_failures":0},"closures":[
+      {"function":"muster.echo"}]})",
+                             201);
+  auto const id = text_at(job, "/closures/0/id");
+  for (int i = 0; i < 3; ++i) {
+    auto& w = add_worker(worker::habit::hold);
+    ASSERT_TRUE(eventually([&] { return w.held() == 1; }));
+    w.lose("killed");
+  }
+  auto const waits = get_json("/api/v1/overview");
+  EXPECT_EQ(number_at(waits, "/alone/count"), 1);
+  EXPECT_EQ(text_at(waits, "/alone/oldest/0/closure"), id);
+  EXPECT_EQ(text_at(waits, "/alone/oldest/0/job"), text_at(job, "/id"));
+  EXPECT_EQ(number_at(waits, "/alone/oldest/0/workers_lost"), 3);
+  EXPECT_FALSE(waits.at_pointer("/alone/oldest/0").as_object().contains("worker"));
+  auto& last = add_worker(worker::habit::hold);
+  ASSERT_TRUE(eventually([&] { return last.held() == 1; }));
+  EXPECT_TRUE(get_json("/api/v1/closures/" + id).at("alone").as_bool());
+  EXPECT_FALSE(text_at(get_json("/api/v1/overview"), "/alone/oldest/0/worker").empty());
+  last.finish_all("1");
+  EXPECT_TRUE(
+      eventually([&] { return number_at(get_json("/api/v1/overview"), "/alone/count") == 0; }));
+  EXPECT_FALSE(get_json("/api/v1/closures/" + id).at("alone").as_bool());
+}
+
 TEST_F(rare_answers, a_task_that_others_wait_for) {
   start();
   post_json("/api/v1/clusters", R"({"name":"c","jobs":{"worker":2},"stuck_after":"1ms"})", 201);

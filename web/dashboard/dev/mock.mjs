@@ -236,6 +236,7 @@ class Cluster {
       jobs: { running: this.jobs.filter((j) => j.state === 'RUNNING').length, succeeded: this.jobs.filter((j) => j.state === 'SUCCEEDED').length, failed: this.jobs.filter((j) => j.state === 'FAILED').length, cancelled: 0 },
       sessions: full ? 3 : 0,
       stalled: { since_ms: 0, oldest: [] },
+      alone: { count: 0, oldest: [] },
       functions,
     };
   }

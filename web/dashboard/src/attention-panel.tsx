@@ -1,8 +1,9 @@
-import { attention } from './model/attention';
+import { attention, type Item } from './model/attention';
 import { age, count, moment } from './model/format';
 import { fast, frozen, selected, slow, store, viewNow } from './page';
 import { Panel } from './parts/panel';
 import { Mark } from './parts/shape';
+import { follow, jobAddress } from './route';
 
 export function Attention() {
   slow.value;
@@ -18,7 +19,7 @@ export function Attention() {
             <Mark shape={item.shape} />
             <div>
               <div class="attention-title">
-                {item.row === null ? <b>{item.title}</b> : <Show row={item.row}>{item.title}</Show>}
+                <Title item={item} />
                 {item.since !== null && <time title={moment(item.since)}>{age(now - item.since)}</time>}
               </div>
               {item.detail && <p title={item.detail}>{item.detail}</p>}
@@ -35,6 +36,16 @@ export function Attention() {
         </p>
       )}
     </Panel>
+  );
+}
+
+function Title({ item }: { item: Item }) {
+  if (item.row !== null) return <Show row={item.row}>{item.title}</Show>;
+  if (!item.closure) return <b>{item.title}</b>;
+  return (
+    <a href={jobAddress(item.closure.job, { closure: item.closure.id })} onClick={follow}>
+      {item.title}
+    </a>
   );
 }
 

@@ -15,6 +15,7 @@ function counters(change: Partial<{ queued: number; workers: number; ever_had: b
     jobs: { running: 0, succeeded: 0, failed: 0, cancelled: 0 },
     sessions: 0,
     stalled: { since_ms: 0, oldest: [] },
+    alone: { count: 0, oldest: [] },
     functions: change.queued ? [{ name: 'f', workers: change.workers ?? 1, ever_had: change.ever_had ?? true, queued: change.queued, running: 0, succeeded: 0, failed: 0 }] : [],
   };
 }
@@ -110,6 +111,29 @@ test('a cluster that failed says where it began', () => {
     items.map((i) => [i.kind, i.title, i.detail, i.since]),
     [['cluster-failed', 'Cluster train failed', 'it began at /job:worker/task:7: out of memory', 5]],
   );
+});
+
+test('closures that lose worker after worker are listed with where they run, and more of them are counted', () => {
+  const now = counters();
+  assert.deepEqual(attention(facts({ counters: now })), []);
+  now.alone = {
+    count: 3,
+    oldest: [
+      { closure: 'cl_1', job: 'job_2', function: 'train', workers_lost: 4, worker: 'worker:2', since_ms: 50 },
+      { closure: 'cl_3', function: 'again', workers_lost: 3, since_ms: 60 },
+    ],
+  };
+  const items = attention(facts({ counters: now }));
+  assert.deepEqual(
+    items.map((i) => [i.kind, i.title, i.detail, i.since, i.closure]),
+    [
+      ['closure-alone', 'train has lost 4 workers', 'cl_1 runs alone on worker:2', 50, { job: 'job_2', id: 'cl_1' }],
+      ['closure-alone', 'again has lost 3 workers', 'cl_3 waits for a worker of its own', 60, undefined],
+      ['closure-alone', '1 more closure lost worker after worker', '', null, undefined],
+    ],
+  );
+  now.alone = { count: 0, oldest: [] };
+  assert.deepEqual(attention(facts({ counters: now })), []);
 });
 
 test('nothing finishes: since when, and what runs the longest', () => {

@@ -15,6 +15,7 @@ export interface Item {
   detail: string;
   since: number | null; // server time
   row: number | null; // a task to show
+  closure?: { job: string; id: string }; // to show
 }
 
 export interface Facts {
@@ -43,6 +44,7 @@ export function attention(facts: Facts): Item[] {
     ...failedJobs(facts),
     ...starving(facts),
     ...stalled(facts),
+    ...alone(facts),
     ...aborted(facts),
     ...taskItem(facts, 'DISCONNECTED'),
     ...taskItem(facts, 'LATE'),
@@ -179,6 +181,24 @@ function stalled({ counters, now }: Facts): Item[] {
       row: null,
     },
   ];
+}
+
+// Closures that may be what kills their workers; they run alone until they end.
+function alone({ counters }: Facts): Item[] {
+  if (!counters) return [];
+  const { count: all, oldest } = counters.alone;
+  const items = oldest.map((c): Item => ({
+    kind: 'closure-alone',
+    shape: 'error',
+    title: `${c.function} has lost ${plural(c.workers_lost, 'worker')}`,
+    detail: `${c.closure} ${c.worker ? `runs alone on ${c.worker}` : 'waits for a worker of its own'}`,
+    since: c.since_ms,
+    row: null,
+    ...(c.job ? { closure: { job: c.job, id: c.closure } } : {}),
+  }));
+  const rest = all - oldest.length;
+  if (rest > 0) items.push({ kind: 'closure-alone', shape: 'error', title: `${plural(rest, 'more closure')} lost worker after worker`, detail: '', since: null, row: null });
+  return items;
 }
 
 function aborted({ counters }: Facts): Item[] {

@@ -3,7 +3,10 @@
 // The server sends state, not events: a `snap` has everything of a topic, a `d` (delta) what changed since `from`.
 // The same shapes are written by the C++ side; test/golden/ holds one message of each kind, and both sides test against it.
 
+import type { Counters } from './counters-protocol';
 import { isLog, type LogBody, type LogTopic } from './log-protocol';
+
+export type { Counters, FunctionCounts } from './counters-protocol';
 
 export const SUBPROTOCOL = 'muster.v1';
 
@@ -27,43 +30,6 @@ export interface Hello {
   late_ms: number;
   timeout_ms: number;
   limits: { message_bytes: number; subscriptions: number; logs?: number };
-}
-
-export interface FunctionCounts {
-  name: string;
-  workers: number; // connected ones that have it
-  ever_had: boolean; // by some worker
-  queued: number;
-  running: number;
-  succeeded: number;
-  failed: number;
-}
-
-export interface Counters {
-  uptime_ms: number;
-  tasks: { connected: number; late: number; error: number; disconnected: number; total: number };
-  closures: {
-    blocked: number;
-    queued: number;
-    running: number;
-    succeeded: number;
-    failed: number;
-    cancelled: number;
-    put_back: number;
-  };
-  rates: { finished: number; failed: number };
-  remote_values: { not_ready: number; ready: number; aborted: number; held: number; held_bytes: number };
-  heartbeat_age_ms: { p50: number; p99: number; max: number };
-  jobs: { running: number; succeeded: number; failed: number; cancelled: number };
-  sessions: number;
-  stalled: Stalled;
-  functions: FunctionCounts[];
-}
-
-// The server's watchdog: nothing has finished since then; 0 when all is well, or nobody watches.
-export interface Stalled {
-  since_ms: number;
-  oldest: { closure: string; function: string; worker: string; since_ms: number }[];
 }
 
 export interface HistoryPoints {

@@ -1,0 +1,45 @@
+// The numbers of the whole server, as the topic `counters` and GET /api/v1/overview tell them.
+
+export interface FunctionCounts {
+  name: string;
+  workers: number; // connected ones that have it
+  ever_had: boolean; // by some worker
+  queued: number;
+  running: number;
+  succeeded: number;
+  failed: number;
+}
+
+export interface Counters {
+  uptime_ms: number;
+  tasks: { connected: number; late: number; error: number; disconnected: number; total: number };
+  closures: {
+    blocked: number;
+    queued: number;
+    running: number;
+    succeeded: number;
+    failed: number;
+    cancelled: number;
+    put_back: number;
+  };
+  rates: { finished: number; failed: number };
+  remote_values: { not_ready: number; ready: number; aborted: number; held: number; held_bytes: number };
+  heartbeat_age_ms: { p50: number; p99: number; max: number };
+  jobs: { running: number; succeeded: number; failed: number; cancelled: number };
+  sessions: number;
+  stalled: Stalled;
+  alone: Alone;
+  functions: FunctionCounts[];
+}
+
+// The server's watchdog: nothing has finished since then; 0 when all is well, or nobody watches.
+export interface Stalled {
+  since_ms: number;
+  oldest: { closure: string; function: string; worker: string; since_ms: number }[];
+}
+
+// Closures that have lost worker after worker: the next one does nothing else meanwhile. At most 20 are listed.
+export interface Alone {
+  count: number;
+  oldest: { closure: string; job?: string; function: string; workers_lost: number; worker?: string; since_ms: number }[];
+}
