@@ -48,8 +48,8 @@ def test_one_wheel_holds_everything(tmp_path: pathlib.Path) -> None:
 
 
 def test_importing_it_is_cheap_and_needs_no_grpc() -> None:
-    code = ("import sys, time; t = time.monotonic(); import muster; "
-            "assert time.monotonic() - t < 0.3; assert 'grpc' not in sys.modules")
+    code = ("import sys, time; t = time.process_time(); import muster; "
+            "assert time.process_time() - t < 0.3; assert 'grpc' not in sys.modules")
     subprocess.run([sys.executable, "-c", code], check=True, cwd=PACKAGE)
 
 

@@ -38,6 +38,13 @@ def test_schedule_many_gives_a_value_for_each(cluster: Cluster) -> None:
     assert c.fetch(values) == [i * i for i in range(2500)]
 
 
+def test_a_value_can_be_put_for_many_closures(cluster: Cluster) -> None:
+    c = cluster.coordinator()
+    table = c.put({i: i * i for i in range(1000)})
+    assert c.fetch([c.schedule(dict.get, args=(table, i)) for i in range(20)]) == [
+        i * i for i in range(20)]
+
+
 def test_retries_are_made(cluster: Cluster) -> None:
     c = cluster.coordinator()
     kept = c.create_per_worker_value(lambda: [])

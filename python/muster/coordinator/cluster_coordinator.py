@@ -32,7 +32,7 @@ from muster.coordinator.requests import (Callables, Request, call_of, chunks_of,
                                          plain_call)
 from muster.coordinator.session import Session
 from muster.coordinator.structure import fetch_structure
-from muster.coordinator.work import Chunk, IterateDataset, MakeDataset
+from muster.coordinator.work import Chunk, IterateDataset, MakeDataset, identity
 from muster.errors import ClosureError
 
 T = TypeVar("T")
@@ -66,6 +66,11 @@ class Scheduling:
         """
         request = call_of(self._callables, fn, args, kwargs)
         return RemoteValue(self._session, self._session.put((request,), self._options)[0])
+
+    def put(self, value: T) -> RemoteValue[T]:
+        """Takes a value to the cluster once, as an argument of many closures: a closure that returns
+        it. `schedule` would send it with each of them."""
+        return self.schedule(identity, args=(value,))
 
     def schedule_many(self, fn: Function[T], args: Iterable[Sequence[Any]]) -> list[RemoteValue[T]]:
         """One closure for each element of `args`, a sequence of positional arguments."""

@@ -15,6 +15,10 @@ class Chunk:
         return [fn(*args) for args in calls]
 
 
+def identity(value: Any) -> Any:
+    return value
+
+
 class MakeDataset:
     """Of a function, what it returns; of anything else, itself."""
 
