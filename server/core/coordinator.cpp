@@ -58,7 +58,7 @@ effects const& coordinator::state::end() {
   watchdog.observe(n.running > 0 || (n.queued > 0 && !roster.empty()), step.now);
   step.fx.value_moves = values.take_moves();
   due = std::min({roster.tasks.next_sweep(), step.waiters.next_deadline(), step.alarms.next(),
-                  watchdog.due(), scheduler.lone.due()});
+                  watchdog.due(), scheduler.lone.due(), builds.due()});
   return step.fx;
 }
 
@@ -125,6 +125,7 @@ effects const& coordinator::step(time_point now, tick const&) {
   if (now >= st.roster.tasks.next_sweep() || stalled > duration{}) st.workers.sweep(stalled);
   while (st.step.alarms.next() <= now) st.ring(st.step.alarms.pop());
   st.expire_calls();
+  st.builds.build_what_is_due(now);
   if (st.scheduler.lone.due() <= now) st.handing.keep_a_worker_empty();
   if (st.watchdog.due() <= now && !st.step.stopping) st.handing.report_stall();
   return st.end();

@@ -51,8 +51,8 @@ struct coordinator::state {
                             flow, keeping,  life, building,  intake,   ends};
   worker_events workers{step,   closures, places,   book, scheduler, roster,
                         builds, sessions, stateful, life, building};
-  worker_answers answers{step,     closures, scheduler, roster, sessions,
-                         failures, stateful, life,      workers};
+  worker_answers answers{step,     closures, scheduler, roster, builds,
+                         sessions, failures, stateful,  life,   workers};
   hand_out handing{step, closures, book, scheduler, roster, builds, watchdog, life, building};
   explainer explain{step, closures, places, book, scheduler, roster, values, texts, workers};
 

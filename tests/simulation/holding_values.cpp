@@ -24,7 +24,7 @@ void holding_client::own_values() {
     e.function = functions_.front();
     e.owner = session_;
     e.token = ++last_token_;
-    e.args = args_for(dice.chance(20) ? behaviour::fail : behaviour::succeed, e.token);
+    e.args = args_for(some_builder(world_), e.token);
     auto again = e;
     auto const token = e.token;
     world_.ask(std::move(e), [this, token](core::reply const& r) {

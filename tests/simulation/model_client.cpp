@@ -28,7 +28,7 @@ void model_client::create_value() {
   only_doomed_builds_ =
       doomed && doomed->state == core::task_state::connected && world_.dice().chance(30);
   e.function = only_doomed_builds_ ? doomed_builder_ : functions_.front();
-  e.args = args_for(world_.dice().chance(20) ? behaviour::fail : behaviour::succeed, ++last_token_);
+  e.args = args_for(some_builder(world_), ++last_token_);
   world_.ask(std::move(e), [this](core::reply const& r) {
     if (!r.status.ok()) throw violation("a per-worker value was refused: " + r.status.message);
     value_ = std::get<core::per_worker_reply>(r.body).id;

@@ -9,6 +9,12 @@ using namespace std::chrono_literals;
 behaviour behaviour_of(core::blob const& args) {
   return static_cast<behaviour>(args.view().front() - '0');
 }
+behaviour some_builder(world& w) {
+  if (w.dice().chance(20)) return behaviour::fail;
+  bool const patient = w.server().configuration().max_worker_failures > core::alone_after;
+  if (!patient || w.dice().chance(50)) return behaviour::succeed;
+  return w.dice().chance(50) ? behaviour::lose_ps : behaviour::time_out;
+}
 core::blob args_for(behaviour b, std::uint64_t token) {
   return core::blob(std::string(1, static_cast<char>('0' + static_cast<int>(b))) +
                     std::to_string(token));
@@ -32,6 +38,7 @@ void model_worker::start() {
   slots_ = static_cast<std::uint32_t>(world_.dice().between(number_ == 0 ? 2 : 1, 4));
   draining_ = false;
   kept_.clear();
+  builds_.clear();
   attach();
 }
 
@@ -144,13 +151,16 @@ void model_worker::finish(core::closure_id c, std::uint32_t attempt, std::uint64
   });
   if (it == holds_.end()) return;  // stopped meanwhile
   auto const what = it->what;
+  bool const builds = what.builds != core::per_worker_id{};
+  // Builders fail up to four times: the third may be fatal.
+  auto const tried = builds ? ++builds_[what.builds] : what.attempt;
+  auto const fails = builds ? core::raw(what.builds) % 5 : 0;
   auto const ran = world_.now() - it->began;
   ++executed;
   auto const b = behaviour_of(what.args);
   if (b == behaviour::kill_worker || (b == behaviour::kill_five && what.attempt <= 5))
     return crash(true);
   holds_.erase(it);
-  if (what.builds != core::per_worker_id{}) kept_.insert(what.builds);
   core::worker_result r;
   r.closure = what.closure;
   r.attempt = what.attempt;
@@ -166,31 +176,33 @@ void model_worker::finish(core::closure_id c, std::uint32_t attempt, std::uint64
       r.value = core::blob(value_for(what.args));
       break;
     case behaviour::lose_ps:  // gone for a while: a session that asks too often fails
-      r.ok = what.attempt > 2;
+      r.ok = builds ? tried > fails : tried > 2;
       r.failure.kind = core::failure_kind::dependency_lost;
-      r.failure.dependencies = {what.attempt == 1 ? "ps:0" : "ps:1"};
+      r.failure.dependencies = {builds || tried == 1 ? "ps:0" : "ps:1"};
       r.value = core::blob(value_for(what.args));
       break;
     case behaviour::time_out:
-      r.ok = what.attempt > 1;
+      r.ok = builds ? tried > fails : tried > 1;
       r.failure.kind = core::failure_kind::timeout;
       r.value = core::blob(value_for(what.args));
       break;
     default:
       r.value = core::blob(value_for(what.args));
   }
+  if (builds && (r.ok || b == behaviour::fail)) kept_.insert(what.builds);
   answer(std::move(r));
   execute_next();
 }
 
-// Of a value that was given up, since its builds killed their workers, no worker knows anything.
+// Of a value that was given up, since its builds killed their workers or failed too often in what
+// is borne for a while, no worker knows anything.
 void model_worker::check_values(core::assignment const& a) const {
   if (!a.extras) return;
   auto const given_up = [this](core::per_worker_id v) {
     auto const view = world_.server().per_worker(v);
     return view && std::any_of(view->components.begin(), view->components.end(), [](auto& part) {
              return part.state == core::value_state::ready && part.error &&
-                    part.error->kind == core::failure_kind::worker_lost;
+                    part.error->kind != core::failure_kind::user;
            });
   };
   for (auto const v : a.extras->per_worker)

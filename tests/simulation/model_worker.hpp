@@ -102,11 +102,14 @@ class model_worker {
   std::vector<held> holds_;
   std::vector<core::worker_result> answers_;
   std::set<core::per_worker_id> kept_;  // built by this process, or the builder's error
+  std::map<core::per_worker_id, std::uint64_t> builds_;  // by this process, of those that fail
   bool flushing_ = false;
   bool draining_ = false;
 };
 
 behaviour behaviour_of(core::blob const& args);
+/// Of a per-worker value.
+behaviour some_builder(world& w);
 core::blob args_for(behaviour b, std::uint64_t token);
 std::string value_for(core::blob const& args);
 

@@ -196,7 +196,8 @@ void closure_life::release(per_worker_entry& v) {
     auto* w = scheduler_.find(part.stream);
     if (!w) continue;
     keepers.push_back(w);
-    if (builds_.do_not_build(part.stream, v.id)) continue;
+    // Of one that failed its worker keeps the failure.
+    if (builds_.do_not_build(part.stream, v.id) && part.built_again == 0) continue;
     if (slot const c = closures_.find(part.build); c != no_slot) ask_to_stop(c);
     step_.fx.drop_requests.push_back({part.stream, v.id});
   }
@@ -229,14 +230,35 @@ void closure_life::built(slot c, stream_id on) {
   auto& part = v->components.at({w->task->job, w->task->index});
   if (part.build != closures_.id_of(c)) return;
   part.build = {};
-  part.losses = 0;
+  part.losses = part.built_again = 0;
+  part.reports.reset();
   part.state = value_state::ready;
   part.since = step_.now;
+  part.error.reset();
   if (r.state != closure_state::succeeded) part.error = r.details->failure;
   if (auto* owner = sessions_.find(v->owner))
     stateful_.use(owner->number, {w->task->job, w->task->index});
   scheduler_.set_built(scheduler_.of((*w).number), v->id, true);
   scheduler_.reconsider(scheduler_.of((*w).number));
+}
+
+per_worker_component* closure_life::component_of(worker const& w, slot c) {
+  auto* v = builds_.find(per_worker_id{closures_[c].token});
+  return v ? &v->components.at({w.task->job, w.task->index}) : nullptr;
+}
+
+void closure_life::build_again(worker& w, slot c, core::failure why) {
+  constexpr duration first = std::chrono::seconds(1);
+  constexpr duration most = std::chrono::minutes(1);
+  auto& part = *component_of(w, c);
+  auto pause = first;
+  for (std::uint32_t i = 0; i < part.built_again && pause < most; ++i) pause *= 2;
+  ++part.built_again;
+  part.build = {};
+  part.error = why;
+  builds_.build_again(step_.now + std::min(pause, most), w.stream,
+                      per_worker_id{closures_[c].token});
+  fail(c, closure_state::failed, std::move(why));
 }
 
 void closure_life::lose_build(worker& w, slot c, bool suspect, std::string const& why) {

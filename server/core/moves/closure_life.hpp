@@ -84,6 +84,10 @@ class closure_life {
   std::string ended_as_input(slot c) const;
   void tell_dependents();
   void release(per_worker_entry& v);
+  /// What the closure of a build makes; null when its value was released meanwhile.
+  per_worker_component* component_of(worker const& w, slot c);
+  /// The build has failed and that is borne: another one after a pause. REQUIRES: component_of.
+  void build_again(worker& w, slot c, core::failure why);
   void use_per_worker(closure_extras const& x);
   gang forget_gang(std::uint64_t id);
   void tell_gangs();

@@ -19,7 +19,22 @@ std::string in_minutes(duration d) {
 
 }  // namespace
 
+transient_reports* worker_answers::reports_of(worker const& w, slot c) {
+  if (!builds(c)) return &failures_.of(closures_[c].owner);
+  auto* part = life_.component_of(w, c);
+  if (!part) return nullptr;
+  return part->reports ? &*part->reports : &part->reports.emplace();
+}
+
+session* worker_answers::owner_of(slot c) {
+  if (!builds(c)) return &sessions_.of(closures_[c].owner);
+  auto const* v = builds_.find(per_worker_id{closures_[c].token});
+  return v ? sessions_.find(v->owner) : nullptr;
+}
+
 void worker_answers::dependency_lost(worker& w, slot c, failure f) {
+  auto* const reports = reports_of(w, c);
+  if (!reports) return life_.fail(c, closure_state::failed, std::move(f));
   auto const known = [this](std::string const& job, std::int64_t index) {
     return roster_.tasks.find(job, index) != nullptr;
   };
@@ -35,19 +50,21 @@ void worker_answers::dependency_lost(worker& w, slot c, failure f) {
   auto const limit = failures_.dependency_limit();
   auto const window = in_minutes(step_.config.transient_window);
   auto const by = w.task->name();
-  auto verdict = failures_.dependencies_lost(closures_[c].owner, f, step_.now);
+  auto verdict = failures_.dependencies_lost(*reports, f, step_.now);
   auto const list = [](std::string all, std::string const& name) {
     return all + (all.empty() ? "" : ", ") + name;
   };
   std::string names;
-  for (auto const& [name, reports] : verdict.counts) {
+  auto const* owner = owner_of(c);
+  for (auto const& [name, times] : verdict.counts) {
     names = list(std::move(names), name);
-    stateful_.use(closures_[c].owner, name);
+    if (owner) stateful_.use(owner->number, name);
     step_.fx.remarks.push_back({remark_kind::dependency_lost, name,
-                                "reported by " + by + ", " + std::to_string(reports) + " of " +
+                                "reported by " + by + ", " + std::to_string(times) + " of " +
                                     std::to_string(limit) + " times within " + window + ": " +
                                     f.message});
   }
+  if (verdict.fatal.empty() && builds(c)) return life_.build_again(w, c, std::move(f));
   if (verdict.fatal.empty())
     return life_.put_back_closure(
         w, c, false, {loss_reason::dependency, "lost " + names + ": " + f.message}, verdict.pause);
@@ -64,8 +81,12 @@ void worker_answers::dependency_lost(worker& w, slot c, failure f) {
 bool worker_answers::bear_timeout(worker& w, slot c, failure const& f) {
   auto const present =
       roster_.tasks.count(task_state::connected) + roster_.tasks.count(task_state::late);
-  if (!failures_.bears_timeout(closures_[c].owner, present, step_.now)) return false;
-  life_.put_back_closure(w, c, false, {loss_reason::timeout, "timed out: " + f.message});
+  auto* const reports = reports_of(w, c);
+  if (!reports || !failures_.bears_timeout(*reports, present, step_.now)) return false;
+  if (builds(c))
+    life_.build_again(w, c, f);
+  else
+    life_.put_back_closure(w, c, false, {loss_reason::timeout, "timed out: " + f.message});
   return true;
 }
 
@@ -160,8 +181,7 @@ std::string worker_answers::apply_result(worker& w, worker_result& r) {
   }
   r.failure.worker = w.task->name();
   r.failure.attempt = record.attempt;
-  bool const builds_component = sessions_.of(closures_[c].owner).delivery() == delivery::build;
-  if (r.failure.kind == failure_kind::stale_handle && !builds_component) {
+  if (r.failure.kind == failure_kind::stale_handle && !builds(c)) {
     // At once for the first time, as another worker may know it; then less and less often.
     auto const before = std::min<unsigned>(record.worker_failures, 6);
     auto const pause = std::chrono::milliseconds(before == 0 ? 0 : 50 << before);
@@ -171,12 +191,11 @@ std::string worker_answers::apply_result(worker& w, worker_result& r) {
                            pause);
     return {};
   }
-  if (!builds_component && r.failure.kind == failure_kind::dependency_lost) {
+  if (r.failure.kind == failure_kind::dependency_lost) {
     dependency_lost(w, c, std::move(r.failure));
     return {};
   }
-  if (!builds_component && r.failure.kind == failure_kind::timeout && bear_timeout(w, c, r.failure))
-    return {};
+  if (r.failure.kind == failure_kind::timeout && bear_timeout(w, c, r.failure)) return {};
   ++w.task->failed;
   if (r.failure.kind == failure_kind::user && life_.retry(w, c, r.failure)) return {};
   bool const stopped = r.failure.kind == failure_kind::cancelled && record.stop_requested;

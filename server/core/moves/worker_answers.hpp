@@ -21,12 +21,14 @@ namespace muster::core {
 class worker_answers {
  public:
   worker_answers(step_frame& step, closure_table& closures, core::scheduler& scheduler,
-                 worker_roster& roster, session_table& sessions, transient_failures& failures,
-                 stateful_tasks& stateful, closure_life& life, worker_events& workers)
+                 worker_roster& roster, component_builds& all_builds, session_table& sessions,
+                 transient_failures& failures, stateful_tasks& stateful, closure_life& life,
+                 worker_events& workers)
       : step_(step),
         closures_(closures),
         scheduler_(scheduler),
         roster_(roster),
+        builds_(all_builds),
         sessions_(sessions),
         failures_(failures),
         stateful_(stateful),
@@ -36,8 +38,16 @@ class worker_answers {
   void results(worker_results& e);
 
  private:
-  /// Put back, or the end of the closure when it was reported too often, or badly.
+  /// Put back, or the end of the closure when it was reported too often, or badly. A build that is
+  /// put back is one that is made again.
   void dependency_lost(worker& w, slot c, failure f);
+  /// Where the failure is counted; null: nowhere, it is of a build that nobody wants any more.
+  transient_reports* reports_of(worker const& w, slot c);
+  /// The session that asked for it; of a build the value's owner, null: none.
+  session* owner_of(slot c);
+  bool builds(slot c) const {
+    return sessions_.of(closures_[c].owner).delivery() == delivery::build;
+  }
   /// Whether a reported time-out was put back.
   bool bear_timeout(worker& w, slot c, failure const& f);
   std::string apply_result(worker& w, worker_result& r);
@@ -52,6 +62,7 @@ class worker_answers {
   closure_table& closures_;
   core::scheduler& scheduler_;
   worker_roster& roster_;
+  component_builds& builds_;
   session_table& sessions_;
   transient_failures& failures_;
   stateful_tasks& stateful_;

@@ -6,6 +6,7 @@
 //            ▲                                                     │ worker lost
 //            └───────────── next incarnation ───────────── ABORTED ◄
 //
+// A builder's failure that is borne leaves it NOT_READY: it is built again after a pause.
 // The values themselves never come here; workers drop theirs when they are told or end. Builds that
 // are to be sent wait here by stream. Knows no worker but by task and stream. Owned by the
 // coordinator; engine thread only. Limit: config::per_worker_values_max.
@@ -14,6 +15,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,6 +23,7 @@
 #include "server/core/api/blob.hpp"
 #include "server/core/api/id_text.hpp"
 #include "server/core/api/model.hpp"
+#include "server/core/api/transient_reports.hpp"
 
 namespace muster::core {
 
@@ -28,10 +31,12 @@ namespace muster::core {
 struct per_worker_component {
   stream_id stream{};  // that builds or holds it; none when aborted
   value_state state = value_state::not_ready;
-  std::optional<failure> error;  // READY and failed, or why it was aborted
-  closure_id build{};            // while it is sent
-  std::uint32_t losses = 0;      // workers that died while they built it, in a row
-  core::incarnation suspect{};   // lost while it built it; it has died if another one comes
+  std::optional<failure> error;   // READY and failed, why it was aborted, or why it is built again
+  closure_id build{};             // while it is sent
+  std::uint32_t losses = 0;       // workers that died while they built it, in a row
+  core::incarnation suspect{};    // lost while it built it; it has died if another one comes
+  std::uint32_t built_again = 0;  // failures that were borne, since it was built last
+  std::optional<transient_reports> reports;  // of its builders, since then
   time_point since{};
 };
 
@@ -91,12 +96,24 @@ class component_builds {
   void look_at(stream_id s) { waiting_.push_back(s); }
   bool any_waits() const { return !waiting_.empty(); }
   std::vector<stream_id> take_waiting() { return std::exchange(waiting_, {}); }
+  /// Not before that time.
+  void build_again(time_point at, stream_id s, per_worker_id v) { again_.insert({at, s, v}); }
+  time_point due() const { return again_.empty() ? never : again_.begin()->at; }
+  void build_what_is_due(time_point now) {
+    for (; due() <= now; again_.erase(again_.begin()))
+      build_later(again_.begin()->stream, again_.begin()->value);
+  }
   /// True: it was about to be built there.
   bool do_not_build(stream_id s, per_worker_id v) {
+    auto const same = [&](delayed const& a) { return a.stream == s && a.value == v; };
+    if (std::erase_if(again_, same) > 0) return true;
     auto const it = to_build_.find(s);
     return it != to_build_.end() && std::erase(it->second, v) > 0;
   }
-  void forget(stream_id s) { to_build_.erase(s); }
+  void forget(stream_id s) {
+    to_build_.erase(s);
+    std::erase_if(again_, [s](delayed const& a) { return a.stream == s; });
+  }
 
   /// Every component of it was on a task that is lost.
   static bool lost_everywhere(per_worker_entry const& v) {
@@ -127,16 +144,35 @@ class component_builds {
         if ((c.state == value_state::aborted) != (c.stream == stream_id{}))
           return text(id) + " is aborted beside a stream, or the other way round";
     }
+    for (auto const& [at, stream, id] : again_) {
+      auto const it = entries_.find(id);
+      if (it == entries_.end()) return text(id) + " is gone and will be built again";
+      auto const waits = [s = stream](auto const& part) {
+        return part.second.stream == s && part.second.state == value_state::not_ready &&
+               part.second.build == closure_id{} && part.second.built_again > 0;
+      };
+      auto const& parts = it->second.components;
+      if (std::none_of(parts.begin(), parts.end(), waits))
+        return text(id) + " will be built again where it is not missing";
+    }
     return {};
   }
   template <class Archive>
   void walk(Archive& a) {
-    a(entries_, first_, last_, to_build_, waiting_);
+    a(entries_, first_, last_, to_build_, again_, waiting_);
   }
 
  private:
+  struct delayed {
+    time_point at{};
+    stream_id stream{};
+    per_worker_id value{};
+
+    auto operator<=>(delayed const&) const = default;
+  };
   std::map<per_worker_id, per_worker_entry> entries_;
   std::map<stream_id, std::vector<per_worker_id>> to_build_;
+  std::set<delayed> again_;
   std::vector<stream_id> waiting_;
   std::uint64_t first_;
   std::uint64_t last_;

@@ -66,7 +66,7 @@ std::size_t transient_failures::dependency_limit() const {
 }
 
 // Every named one is counted.
-std::size_t transient_failures::count(session_reports& of, std::string const& dependency,
+std::size_t transient_failures::count(transient_reports& of, std::string const& dependency,
                                       time_point now) {
   auto& all = of.dependencies;
   if (!all.contains(dependency) && all.size() >= config_.dependencies_max) {
@@ -83,13 +83,13 @@ std::size_t transient_failures::count(session_reports& of, std::string const& de
   return reports.size();
 }
 
-transient_failures::verdict transient_failures::dependencies_lost(session_number s,
+transient_failures::verdict transient_failures::dependencies_lost(transient_reports& all,
                                                                   failure const& f,
                                                                   time_point now) {
   verdict v;
   std::size_t most = 0;
   for (auto const& name : std::set<std::string>(f.dependencies.begin(), f.dependencies.end())) {
-    auto const n = count(sessions_[s], name, now);
+    auto const n = count(all, name, now);
     most = std::max(most, n);
     if (n >= dependency_limit()) v.fatal.push_back(name);
     v.counts.push_back({name, n});
@@ -100,12 +100,13 @@ transient_failures::verdict transient_failures::dependencies_lost(session_number
   return v;
 }
 
-bool transient_failures::bears_timeout(session_number s, std::uint32_t workers, time_point now) {
+bool transient_failures::bears_timeout(transient_reports& all, std::uint32_t workers,
+                                       time_point now) {
   auto const limit = config_.transient_timeouts == config::timeouts_by_workers
                          ? workers / 10
                          : config_.transient_timeouts;
   if (limit == 0) return false;
-  auto& reports = sessions_[s].timeouts;
+  auto& reports = all.timeouts;
   forget_before(reports, now - config_.transient_window);
   reports.push_back(now);
   while (reports.size() > limit) reports.pop_front();

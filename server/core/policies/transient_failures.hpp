@@ -1,18 +1,19 @@
 // Failures that a function reports and that are borne for a while: a lost dependency, such as a
-// parameter server that restarts, and time-outs. Each session counts its own in a sliding window;
-// the report that makes the number full is fatal, the ones before it put the closure back.
+// parameter server that restarts, and time-outs. Each session counts its own in a sliding window,
+// and so does each component that a worker builds; the report that makes the number full is fatal,
+// the ones before it put the closure back.
 //
 // Knows sessions by number and decides; it moves nothing. Owned by the coordinator; engine thread
 // only. Limits: config::dependencies_max names a session, of each the times up to the fatal one.
 #pragma once
 
-#include <deque>
 #include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "server/core/api/config.hpp"
+#include "server/core/api/transient_reports.hpp"
 #include "server/core/api/vocabulary.hpp"
 #include "server/core/records/numbers.hpp"
 
@@ -33,7 +34,7 @@ class transient_failures {
     duration pause{};                // …and the closure runs again after this
   };
   /// REQUIRES: f is not wrong.
-  verdict dependencies_lost(session_number s, failure const& f, time_point now);
+  verdict dependencies_lost(transient_reports& all, failure const& f, time_point now);
   /// Why the failure cannot be taken; empty when it can. `exists`: a task that is not declared
   /// does.
   using known_task = std::function<bool(std::string const& job, std::int64_t index)>;
@@ -42,7 +43,9 @@ class transient_failures {
   std::size_t dependency_limit() const;
 
   /// Whether a reported time-out is put back. `workers`: that are present.
-  bool bears_timeout(session_number s, std::uint32_t workers, time_point now);
+  bool bears_timeout(transient_reports& all, std::uint32_t workers, time_point now);
+
+  transient_reports& of(session_number s) { return sessions_[s]; }
 
   /// The session is gone.
   void forget(session_number s) { sessions_.erase(s); }
@@ -55,15 +58,10 @@ class transient_failures {
   }
 
  private:
-  using report_times = std::deque<time_point>;  // oldest first
-  struct session_reports {
-    std::map<std::string, report_times> dependencies;
-    report_times timeouts;  // at most as many as are borne
-  };
-  std::size_t count(session_reports& of, std::string const& dependency, time_point now);
+  std::size_t count(transient_reports& of, std::string const& dependency, time_point now);
 
   config const& config_;
-  std::map<session_number, session_reports> sessions_;  // that have reported anything
+  std::map<session_number, transient_reports> sessions_;  // that have reported anything
 };
 
 }  // namespace muster::core

@@ -50,14 +50,15 @@ TEST(transient_failures, the_third_report_within_the_window_is_fatal_for_its_ses
   config c;
   transient_failures t(c);
   auto const f = lost({"ps:1", "ps:0"});
-  EXPECT_TRUE(t.dependencies_lost(s1, f, t0).fatal.empty());
-  EXPECT_GT(t.dependencies_lost(s1, f, t0).pause, 100ms) << "longer each time";
-  EXPECT_TRUE(t.dependencies_lost(s2, f, t0).fatal.empty());
-  EXPECT_EQ(t.dependencies_lost(s1, lost({"ps:1"}), t0).fatal, std::vector<std::string>{"ps:1"});
-  EXPECT_TRUE(t.dependencies_lost(s1, f, t0 + c.transient_window + 1s).fatal.empty());
+  EXPECT_TRUE(t.dependencies_lost(t.of(s1), f, t0).fatal.empty());
+  EXPECT_GT(t.dependencies_lost(t.of(s1), f, t0).pause, 100ms) << "longer each time";
+  EXPECT_TRUE(t.dependencies_lost(t.of(s2), f, t0).fatal.empty());
+  EXPECT_EQ(t.dependencies_lost(t.of(s1), lost({"ps:1"}), t0).fatal,
+            std::vector<std::string>{"ps:1"});
+  EXPECT_TRUE(t.dependencies_lost(t.of(s1), f, t0 + c.transient_window + 1s).fatal.empty());
   EXPECT_EQ(t.invalid(), "");
   t.forget(s1);
-  EXPECT_TRUE(t.dependencies_lost(s1, f, t0).fatal.empty());
+  EXPECT_TRUE(t.dependencies_lost(t.of(s1), f, t0).fatal.empty());
 }
 
 TEST(transient_failures, a_failure_names_tasks_that_there_can_be) {
@@ -75,13 +76,13 @@ TEST(transient_failures, are_the_same_after_they_were_saved_and_loaded) {
   config c;
   c.transient_timeouts = 2;
   transient_failures t(c), other(c);
-  t.dependencies_lost(s1, lost({"ps:1"}), t0);
-  EXPECT_TRUE(t.bears_timeout(s1, 1, t0));
+  t.dependencies_lost(t.of(s1), lost({"ps:1"}), t0);
+  EXPECT_TRUE(t.bears_timeout(t.of(s1), 1, t0));
   auto const bytes = archive::saved(t);
   ASSERT_TRUE(archive::load(other, bytes));
   EXPECT_EQ(archive::saved(other), bytes);
   EXPECT_EQ(other.invalid(), "");
-  EXPECT_FALSE(other.bears_timeout(s1, 1, t0)) << "the second one";
+  EXPECT_FALSE(other.bears_timeout(other.of(s1), 1, t0)) << "the second one";
 }
 
 }  // namespace
