@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/text.hpp"
 #include "cli/submission.hpp"
 
 namespace muster::cli {
@@ -58,6 +59,15 @@ std::map<std::string, std::string> named_values(std::string const& flag, std::st
     all[text.substr(0, equals)] = text.substr(equals + 1);
   }
   return all;
+}
+
+void add_pool_option(CLI::App& verb, std::string& cluster) {
+  verb.add_option("--cluster", cluster, "Of this cluster's workers; without it the main one's")
+      ->type_name("NAME");
+}
+
+std::string of_cluster(std::string const& name) {
+  return name.empty() ? name : "cluster=" + percent_encoded(name);
 }
 
 void add_cluster_option(CLI::App& verb, std::string& cluster) {

@@ -38,6 +38,9 @@ void add_action_words(CLI::App& verb, std::vector<std::string>& words, std::stri
 /// would take "[1, 2]" apart and "-5" for a flag. command_error (usage) names an unknown flag.
 std::vector<std::string> leftover_words(CLI::App const& verb,
                                         std::vector<std::string> const& literal);
+/// `--cluster` of verbs about closures, and the name as a parameter of a listing.
+void add_pool_option(CLI::App& verb, std::string& cluster);
+std::string of_cluster(std::string const& name);
 void add_cluster_option(CLI::App& verb, std::string& cluster);
 
 }  // namespace muster::cli

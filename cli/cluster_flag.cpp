@@ -63,6 +63,13 @@ muster::status set_recoverable_jobs(cluster_spec& spec, std::string_view part,
   return {};
 }
 
+// Empty: none.
+void set_stateful_jobs(cluster_spec& spec, std::string_view names) {
+  auto& jobs = spec.stateful_jobs.emplace();
+  if (names.empty()) return;
+  for (auto const name : split(names, '+')) jobs.emplace_back(name);
+}
+
 muster::status set_key(cluster_spec& spec, std::string_view part) {
   auto const equals = part.find('=');
   auto const key = part.substr(0, equals);
@@ -87,10 +94,14 @@ muster::status set_key(cluster_spec& spec, std::string_view part) {
     spec.service_type = std::string(value);
     return {};
   }
+  if (key == "stateful" && equals != std::string_view::npos) {
+    set_stateful_jobs(spec, value);
+    return {};
+  }
   return wrong(part,
                "known keys are heartbeat_timeout, connection_grace, register_timeout, "
                "shutdown_timeout, stuck_after, "
-               "recoverable, allow_reconnect, register_barrier, renew, type");
+               "recoverable, allow_reconnect, register_barrier, renew, stateful, type");
 }
 
 }  // namespace
@@ -124,6 +135,11 @@ std::string to_string(cluster_spec const& spec) {
     if (spec.*k.field != fallback.*k.field)
       text += ";" + std::string(k.name) + (spec.*k.field ? "=true" : "=false");
   if (!spec.recoverable && !recoverable.empty()) text += ";recoverable=" + recoverable;
+  if (spec.stateful_jobs) {
+    text += ";stateful=";
+    for (auto const& job : *spec.stateful_jobs)
+      text += (&job == &spec.stateful_jobs->front() ? "" : "+") + job;
+  }
   if (spec.service_type != fallback.service_type) text += ";type=" + spec.service_type;
   return text;
 }

@@ -79,7 +79,9 @@ json::array rest::all(std::string const& path_and_query, std::string_view key) {
 json::array rest::some(std::string const& path_and_query, std::string_view key, std::size_t limit,
                        bool* more) {
   constexpr std::size_t page_max = 1000;
-  auto const path = path_and_query + (path_and_query.find('?') == std::string::npos ? "?" : "&");
+  auto const question = path_and_query.find('?');
+  bool const follows = question == std::string::npos || question + 1 == path_and_query.size();
+  auto const path = path_and_query + (question == std::string::npos ? "?" : follows ? "" : "&");
   json::array entries;
   std::string page;
   do {

@@ -33,7 +33,8 @@ run_declaration::run_declaration(rest_options options, std::string name, cluster
 
 run_declaration::~run_declaration() {
   try {
-    auto const done = server_.send("DELETE", "/api/v1/clusters/" + percent_encoded(name_));
+    auto const done =
+        server_.send("DELETE", "/api/v1/clusters/" + percent_encoded(name_) + "?force=true");
     if (!done.ok()) throw rest::problem(done);
   } catch (std::exception const& e) {
     std::cerr << "muster run: the cluster " << name_ << " stays declared: " << e.what() << '\n';

@@ -4,6 +4,7 @@
 #include "cli/actions.hpp"
 #include "cli/rest.hpp"
 #include "cli/table.hpp"
+#include "cluster/text.hpp"
 
 namespace muster::cli {
 namespace {
@@ -13,6 +14,8 @@ struct options : server_options {
   std::optional<duration> heartbeat_timeout, connection_grace, register_timeout, shutdown_timeout,
       stuck_after;
   std::vector<std::string> recoverable_jobs;
+  std::optional<std::string> stateful_jobs;
+  bool force = false;
   bool recoverable = false, allow_reconnect = false, no_renew = false, no_register_barrier = false;
 };
 
@@ -93,7 +96,6 @@ void take_job(action_words const& words, std::string const& text, json::object& 
 std::string declaration(action_words const& words, options const& o) {
   json::object body{{"name", words.need(0, "NAME")}};
   json::object jobs;
-  words.need(1, "JOB=N");
   for (std::size_t i = 1; i < words.rest().size(); ++i) take_job(words, words.rest()[i], jobs);
   body["jobs"] = std::move(jobs);
   auto const time = [&](char const* field, std::optional<duration> const& d) {
@@ -107,6 +109,11 @@ std::string declaration(action_words const& words, options const& o) {
   if (!o.recoverable_jobs.empty()) {
     auto& names = body["recoverable_jobs"].emplace_array();
     for (auto const& name : o.recoverable_jobs) names.emplace_back(name);
+  }
+  if (o.stateful_jobs) {
+    auto& names = body["stateful"].emplace_array();
+    if (!o.stateful_jobs->empty())
+      for (auto const name : cluster::split(*o.stateful_jobs, ',')) names.emplace_back(name);
   }
   if (o.recoverable) body["recoverable"] = true;
   if (o.allow_reconnect) body["allow_reconnect"] = true;
@@ -136,7 +143,7 @@ int run(options& o) {
     print(server.get(path()), o.output);
   } else {
     words.at_most(1);
-    server.remove(path());
+    server.remove(path() + (o.force ? "?force=true" : ""));
     std::cout << words.rest()[0] << " is forgotten\n";
   }
   return exit_ok;
@@ -147,7 +154,7 @@ int run(options& o) {
 void add_clusters(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
       add_verb(app, chosen, "clusters", "List, declare, show or forget clusters of agents", run);
-  add_action_words(*verb, o->words, "list | create NAME JOB=N… | show NAME | delete NAME",
+  add_action_words(*verb, o->words, "list | create NAME [JOB=N…] | show NAME | delete NAME",
                    "What to do; without it: list");
   add_duration(*verb, "--heartbeat-timeout", o->heartbeat_timeout,
                "create: silent for longer, an agent is in error (100s)");
@@ -160,6 +167,12 @@ void add_clusters(CLI::App& app, choice& chosen) {
                "create: the same when they leave; 0: they do not wait (5m)");
   add_duration(*verb, "--stuck-after", o->stuck_after,
                "create: whoever keeps a barrier waiting for longer is shown LATE (60s)");
+  verb->add_option("--stateful-jobs", o->stateful_jobs,
+                   "create: jobs of its workers that hold state, such as ps; empty: none (those of "
+                   "the server)")
+      ->type_name("JOB,…");
+  verb->add_flag("--force", o->force,
+                 "delete: although it has workers, which are sent away, or jobs, which are lost");
   verb->add_option("--recoverable-job", o->recoverable_jobs,
                    "create: tasks of this job may come and go; repeatable")
       ->type_name("JOB");

@@ -1,6 +1,7 @@
 // muster jobs: the jobs of the server, or one of them in detail.
 #include <iostream>
 
+#include "cli/actions.hpp"
 #include "cli/command.hpp"
 #include "cli/progress.hpp"
 #include "cli/results.hpp"
@@ -10,7 +11,7 @@ namespace muster::cli {
 namespace {
 
 struct options : server_options {
-  std::string id;
+  std::string id, cluster;
   std::size_t limit = 50;
 };
 
@@ -83,7 +84,7 @@ int run(options& o) {
     return exit_ok;
   }
   bool more = false;
-  auto const jobs = server.some("/api/v1/jobs", "jobs", o.limit, &more);
+  auto const jobs = server.some("/api/v1/jobs?" + of_cluster(o.cluster), "jobs", o.limit, &more);
   if (printed_as_json(o.output, jobs)) return exit_ok;
   print_list(jobs);
   if (more) std::cerr << "there are more; --limit shows them\n";
@@ -99,6 +100,7 @@ void add_jobs(CLI::App& app, choice& chosen) {
       ->type_name("N")
       ->check(CLI::PositiveNumber.description(""))
       ->capture_default_str();
+  add_pool_option(*verb, o->cluster);
   add_server_options(*verb, *o);
   verb->footer("Examples:\n  muster jobs\n  muster jobs job_0000000000000001 --output json");
 }

@@ -14,7 +14,7 @@ struct options : server_options {
   CLI::App* verb = nullptr;
   std::vector<std::string> const* literal = nullptr;
   std::string action;
-  std::string name;
+  std::string name, cluster;
 };
 
 std::string const values = "/api/v1/per_worker_values";
@@ -34,7 +34,7 @@ std::string in_short_of(json::value const& v) {
 }
 
 void list(rest& server, options const& o) {
-  auto const all = server.all(values + "?", "per_worker_values");
+  auto const all = server.all(values + "?" + of_cluster(o.cluster), "per_worker_values");
   if (printed_as_json(o.output, all)) return;
   table rows({{"ID"}, {"NAME"}, {"FUNCTION"}, {"USERS", true}, {"WORKERS"}});
   for (auto const& v : all)
@@ -65,6 +65,7 @@ void print(json::value const& v, output_format output) {
 void create(rest& server, action_words const& words, options const& o) {
   json::object body{{"function", words.need(0, "FUNCTION")}};
   if (!o.name.empty()) body["name"] = o.name;
+  if (!o.cluster.empty()) body["cluster"] = o.cluster;
   auto& args = body["args"].emplace_array();
   for (std::size_t i = 1; i < words.rest().size(); ++i) args.push_back(argument(words.rest()[i]));
   auto const v = server.post(values, json::serialize(body));
@@ -104,6 +105,7 @@ void add_per_worker(CLI::App& app, choice& chosen) {
   verb->add_option("action", o->action, "What to do; without it: list")
       ->type_name("list | create FUNCTION [ARG…] | show ID | release ID");
   verb->add_option("--name", o->name, "create: shown in listings")->type_name("NAME");
+  add_pool_option(*verb, o->cluster);
   add_server_options(*verb, *o);
   verb->footer(
       "Every worker with FUNCTION calls it once and keeps the result, also those that come later.\n"

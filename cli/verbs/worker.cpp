@@ -21,7 +21,7 @@ struct options {
   std::uint32_t credits = 0;
   std::vector<std::string> labels;
   std::vector<std::string> resources;
-  bool allow_exec = false;
+  bool wait_for_cluster = false, allow_exec = false;
 };
 
 std::atomic<muster::worker*> running = nullptr;
@@ -48,6 +48,7 @@ worker_options to_worker_options(options const& o) {
   worker_options w;
   w.servers = o.servers;
   w.cluster = o.cluster;
+  w.wait_for_cluster = o.wait_for_cluster;
   w.job = o.job;
   if (o.index >= 0) w.index = static_cast<std::uint32_t>(o.index);
   w.slots = o.slots;
@@ -88,8 +89,10 @@ void add_worker(CLI::App& app, choice& chosen) {
       ->type_name("HOST:PORT")
       ->delimiter(',')
       ->default_str("127.0.0.1:8476");
-  verb->add_option("--cluster", o->cluster, "Cluster to join; without it the default one")
+  verb->add_option("--cluster", o->cluster, "Cluster to join; without it that of the server's port")
       ->type_name("NAME");
+  verb->add_flag("--wait-for-cluster", o->wait_for_cluster,
+                 "Wait until the server has the cluster, instead of ending when it has not");
   verb->add_option("--job", o->job, "Its role")->type_name("JOB")->capture_default_str();
   verb->add_option("--index", o->index, "Its number in the job; without it the server picks")
       ->type_name("N")

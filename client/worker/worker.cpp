@@ -175,7 +175,8 @@ bool worker::runtime::comes_back(stream_end const& end, std::string const& serve
     log(log_level::info, "left " + server);
     return false;
   }
-  if (end.final) {
+  was_welcome_ |= end.welcomed;
+  if (end.final || (end.no_cluster && !was_welcome_ && !options_.wait_for_cluster)) {
     log(log_level::error, server + " refuses this worker: " + end.reason);
     exit_status_ = 1;
     return false;

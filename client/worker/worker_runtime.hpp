@@ -68,6 +68,7 @@ class worker::runtime {
   std::map<std::string, unreached> unreached_;
   backoff backoff_;
   backoff quick_;  // for the first try after a connection broke while something ran
+  bool was_welcome_ = false;
   int exit_status_ = 0;
 };
 

@@ -41,6 +41,7 @@ stream_end worker_stream::ending(grpc::Status const& status) {
   auto const& trailers = stream_.context().GetServerTrailingMetadata();
   end.final = trailers.find("muster-final") != trailers.end() ||
               (!end.welcomed && status.error_code() == grpc::StatusCode::INVALID_ARGUMENT);
+  end.no_cluster = !end.welcomed && status.error_code() == grpc::StatusCode::NOT_FOUND;
   if (auto const& violation = stream_.violation(); !violation.empty())
     end.reason = "the server broke the protocol: " + violation;
   else if (!status.ok())

@@ -28,8 +28,9 @@ namespace muster {
 
 struct stream_end {
   bool welcomed = false;
-  bool left = false;   // in order: everything answered or given back, status OK
-  bool final = false;  // coming back is forbidden or pointless
+  bool left = false;        // in order: everything answered or given back, status OK
+  bool final = false;       // coming back is forbidden or pointless
+  bool no_cluster = false;  // the server has none of the name that we say
   std::string reason;
   std::chrono::steady_clock::duration lived{};  // since welcome
   std::chrono::milliseconds hold{};             // how long the server may want what runs

@@ -25,6 +25,7 @@
 #include "coro/task_group.hpp"
 #include "coro/timer_queue.hpp"
 #include "server/app/clock.hpp"
+#include "server/app/closure_hubs.hpp"
 #include "server/app/cluster_following.hpp"
 #include "server/app/descriptor_shortage.hpp"
 #include "server/app/engine_gateway.hpp"
@@ -33,7 +34,6 @@
 #include "server/app/ready_file.hpp"
 #include "server/hub/coordination_hub.hpp"
 #include "server/hub/event_log.hpp"
-#include "server/hub/hub.hpp"
 #include "server/hub/spill_store.hpp"
 #include "server/rpc/coordination/cluster_ports.hpp"
 #include "server/rpc/coordination/service.hpp"
@@ -73,7 +73,8 @@ class app {
   coro::task<void> stop_rpc();
   coro::grpc_server_options grpc_options();
   web::web_options web_options();
-  hub_environment environment();
+  closure_hubs::environment surroundings_of_hubs();
+  stream_options streams();
   coordination_environment coordination_surroundings();
   void tell(notice const& n);
   coro::task_group::error_hook on_task_error();
@@ -89,12 +90,11 @@ class app {
   grpc::ServerBuilder builder_;
   coro::engine_context engine_{builder_.AddCompletionQueue()};
   event_log events_;
-  coro::timer deadline_{engine_};
   coro::task_group stopping_{engine_.get_executor(), 1, on_task_error()};
   spill_store spill_;  // has a thread of its own
-  hub hub_;
   coro::timer coordination_deadline_{engine_};
   coordination_hub coordination_{{}, random_64(), coordination_surroundings()};
+  closure_hubs hubs_;
   coro::grpc_server grpc_{engine_, builder_, grpc_options()};
   cluster_ports ports_;
   std::unique_ptr<stream_service> const workers_, sessions_;
@@ -104,7 +104,7 @@ class app {
   cluster_following following_;
 
   // any thread
-  gateway gateway_{engine_, {hub_, coordination_, events_, ports_}};
+  gateway gateway_{engine_, {hubs_.pools(), coordination_, events_, ports_}};
   web::web_server web_;
 
   endpoint grpc_bound_, http_bound_;
@@ -156,26 +156,18 @@ cluster_ports_options ports_options_from(configuration const& c) {
   return o;
 }
 
-stream_options stream_options_of(std::uint64_t incarnation) {
-  return {
-      .finish_grace = stream_grace, .server_incarnation = incarnation, .server_version = version};
-}
-
-// A default grace gives way to a short heartbeat timeout. What functions may name as lost: the
-// tasks of the first cluster, or any while a resolver may change those.
-core::config core_config_from(configuration const& c) {
-  auto core = c.core;
-  core.spill = !c.spill_dir.empty();
-  if (core.reconnect_grace >= core.heartbeat_timeout)
-    core.reconnect_grace = core.heartbeat_timeout / 2;
-  auto const followed = [&](cluster_source const& source) {
-    return source.declaration.name == c.clusters.front().name;
+// Over the main port a call is the main cluster's, whether that is declared or not.
+stream_options app::streams() {
+  stream_options o;
+  o.finish_grace = stream_grace;
+  o.server_incarnation = incarnation_;
+  o.server_version = version;
+  o.cluster_of_port = [this](grpc::ServerContext const& context) {
+    auto const c = ports_.cluster_of(context);
+    bool const own_port = context.peer().starts_with("fd:");
+    return c || own_port ? c : muster::result<core::coordination::cluster_id>(ports_.main());
   };
-  auto const& sources = c.cluster_sources;
-  if (!c.clusters.empty() && std::none_of(sources.begin(), sources.end(), followed))
-    for (auto const& job : c.clusters.front().jobs)
-      core.declared_jobs.emplace_back(job.name, job.tasks);
-  return core;
+  return o;
 }
 
 std::vector<std::string> service_names() {
@@ -191,10 +183,10 @@ std::vector<std::string> with_health(std::vector<std::string> names) {
 app::app(configuration const& c, std::vector<cluster_spec> const& found)
     : config_(c),
       found_(found),
-      hub_(core_config_from(c), environment()),
+      hubs_(c, engine_, clock_, coordination_, surroundings_of_hubs()),
       ports_(coordination_, grpc_, ports_options_from(c)),
-      workers_(serve_workers(hub_, grpc_, stream_options_of(incarnation_))),
-      sessions_(serve_sessions(hub_, grpc_, stream_options_of(incarnation_))),
+      workers_(serve_workers(hubs_.pools(), grpc_, streams())),
+      sessions_(serve_sessions(hubs_.pools(), grpc_, streams())),
       agents_(coordination_, ports_, grpc_),
       health_(grpc_, {.services = service_names()}),
       reflection_(grpc_, {.services = with_health(service_names())}),
@@ -205,15 +197,8 @@ app::app(configuration const& c, std::vector<cluster_spec> const& found)
   grpc_.add_port(to_string(c.grpc));
 }
 
-hub_environment app::environment() {
+closure_hubs::environment app::surroundings_of_hubs() {
   return {
-      .now = [this] { return clock_.now(); },
-      .arm =
-          [this](core::time_point at) {
-            deadline_.cancel();
-            if (at != core::never)
-              deadline_.call_at(clock_.to_steady(at), [this] { hub_.on_deadline(); });
-          },
       .tell = [this](notice const& n) { events_.add(clock_.now(), n); },
       .remark = [this](notice const& n) { tell(n); },
       .move_values = [this](std::vector<core::value_move> moves) { spill_.ask(std::move(moves)); }};
@@ -283,7 +268,8 @@ void app::open_cluster_ports() {
 void app::open_spill_dir() {
   if (config_.spill_dir.empty()) return;
   auto const opened = spill_.start(config_.spill_dir, [this](core::values_moved moved) {
-    engine_.post([this, moved = std::move(moved)]() mutable { hub_.apply(moved); });
+    engine_.post(
+        [this, moved = std::move(moved)]() mutable { hubs_.pools().moved(std::move(moved)); });
   });
   if (!opened.ok()) throw start_error("--spill-dir " + opened.message);
 }
@@ -355,7 +341,7 @@ void app::stop() {
   watchdog.enter("answering parked calls");
   run_on_engine([this] {
     health_.set_serving(false);
-    hub_.apply(core::stop{});
+    hubs_.pools().stop();
     coordination_.stop();
     ports_.stop();
   });

@@ -9,12 +9,15 @@
 namespace muster::core {
 
 coordinator::coordinator(config c, time_point start)
-    : state_(std::make_unique<state>(std::move(c), start)) {}
+    : own_wide_(std::make_unique<server_wide>(start)),
+      state_(std::make_unique<state>(std::move(c), start, *own_wide_)) {}
+coordinator::coordinator(config c, time_point start, server_wide& wide)
+    : state_(std::make_unique<state>(std::move(c), start, wide)) {}
 coordinator::~coordinator() = default;
 
-coordinator::state::state(core::config c, time_point start)
-    : step(std::move(c), start),
-      builds(static_cast<std::uint64_t>(start.time_since_epoch().count())) {
+coordinator::state::state(core::config c, time_point start, server_wide& w)
+    : wide(w), step(std::move(c), start) {
+  ++wide.coordinators;
   rebuilders.capacity = step.config.closures_max;
   rebuilders.max_worker_failures = step.config.max_worker_failures;
   for (auto const* own : {&rebuilders, &builders}) {
@@ -131,7 +134,7 @@ effects const& coordinator::step(time_point now, tick const&) {
   return st.end();
 }
 
-effects const& coordinator::step(time_point now, core::stop const&) {
+effects const& coordinator::step(time_point now, core::stop const& e) {
   auto& st = *state_;
   st.begin(now);
   st.step.stopping = true;
@@ -140,7 +143,7 @@ effects const& coordinator::step(time_point now, core::stop const&) {
     waiter w;
     st.step.waiters.remove(call, &w);
     if (auto* s = st.sessions.find(w.session)) std::erase(s->joins, call);
-    st.step.answer(call, {code::unavailable, "the server is shutting down"});
+    st.step.answer(call, {code::unavailable, e.why});
   }
   return st.end();
 }

@@ -22,10 +22,13 @@
 namespace muster::core {
 
 struct closure_metrics;  // metrics.hpp
+struct server_wide;      // api/server_wide.hpp
 
 class coordinator {
  public:
   explicit coordinator(config c, time_point start);
+  /// One of several in a server; `wide` outlives it and is not walked with it.
+  coordinator(config c, time_point start, server_wide& wide);
   ~coordinator();
   coordinator(coordinator const&) = delete;
 
@@ -75,6 +78,17 @@ class coordinator {
   /// the builder of a per-worker value, which belongs to no session.
   std::optional<holding> held(stream_id stream, closure_id closure, std::uint32_t attempt) const;
 
+  /// Whether an id is, or lately was, of this one; see server_wide.
+  bool knows(session_id id) const;
+  bool knows(closure_id id) const;
+  bool knows(per_worker_id id) const;
+  /// It is one of several, and they keep more bytes of values than config::value_bytes_max.
+  bool server_keeps_too_much() const;
+  /// It keeps more of them than its share; see shared_budget.
+  bool keeps_too_much() const;
+  /// For one that goes: what the shell is to forget of its values.
+  std::vector<value_move> forget_spilled() const;
+
   // Views. NOT_FOUND names the id; everything is copied.
   result<job_view> job(session_id id) const;
   /// Newest first, ids below `before` (0: from the newest), REST jobs and streams alike.
@@ -122,6 +136,7 @@ class coordinator {
 
  private:
   struct state;
+  std::unique_ptr<server_wide> own_wide_;  // of one that is alone
   std::unique_ptr<state> state_;
 };
 

@@ -19,19 +19,21 @@
 namespace muster::core {
 
 struct coordinator::state {
-  state(core::config c, time_point start);
+  state(core::config c, time_point start, server_wide& wide);
+  ~state() { --wide.coordinators; }
 
+  server_wide& wide;
   step_frame step;
-  closure_table closures;
+  closure_table closures{wide};
   place_table places;
   closure_book book{closures, step.config};
   core::scheduler scheduler{closures};
-  worker_roster roster{step.config};
-  component_builds builds;
-  session_table sessions;
+  worker_roster roster{step.config, wide};
+  component_builds builds{wide};
+  session_table sessions{wide};
   session& builders{sessions.open_own(delivery::build)};      // owns the closures of builds
   session& rebuilders{sessions.open_own(delivery::rebuild)};  // and those that run again
-  value_store values{closures, step.config};
+  value_store values{closures, step.config, wide};
   core::watchdog watchdog{step.config.watchdog};
   transient_failures failures{step.config};
   stateful_tasks stateful{step.config};
@@ -87,6 +89,7 @@ struct coordinator::state {
 template <class Archive>
 void coordinator::walk(Archive& a) {
   auto& st = *state_;
+  if (own_wide_) a(*own_wide_);
   a(st.step, st.closures, st.places, st.book, st.sessions, st.scheduler, st.roster, st.builds);
   a(st.values, st.watchdog, st.failures, st.stateful, st.keeping, st.due);
 }

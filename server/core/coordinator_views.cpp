@@ -5,11 +5,38 @@
 
 namespace muster::core {
 
+bool coordinator::knows(session_id id) const {
+  return state_->sessions.find(id) || state_->sessions.note_of(id);
+}
+
+bool coordinator::knows(closure_id id) const {
+  return state_->closures.is_mine(closure_table::slot_of(id));
+}
+
+bool coordinator::knows(per_worker_id id) const {
+  return state_->builds.find(id) != nullptr;
+}
+
+bool coordinator::server_keeps_too_much() const {
+  auto const& wide = state_->wide;
+  return wide.coordinators > 1 && wide.value_bytes.used() > state_->step.config.value_bytes_max;
+}
+
+bool coordinator::keeps_too_much() const {
+  return state_->values.full();
+}
+
+std::vector<value_move> coordinator::forget_spilled() const {
+  return state_->values.forget_all();
+}
+
 namespace {
 
-job_view view(session const& s, closure_book::tally const& t, value_store::holder const& h) {
+job_view view(std::string const& cluster, session const& s, closure_book::tally const& t,
+              value_store::holder const& h) {
   job_view v;
   v.id = s.id;
+  v.cluster = cluster;
   v.name = s.spec.name;
   v.state = s.state;
   v.open = !s.sealed;
@@ -36,9 +63,10 @@ job_view view(session const& s, closure_book::tally const& t, value_store::holde
 }
 
 // `at`: where its worker sits; null without one.
-task_view view(task_row const& t, seat const* at) {
+task_view view(std::string const& cluster, task_row const& t, seat const* at) {
   task_view v;
   v.row = t.row;
+  v.cluster = cluster;
   v.job = t.job;
   v.index = t.index;
   v.state = t.state;
@@ -69,9 +97,11 @@ task_view view(task_row const& t, seat const* at) {
   return v;
 }
 
-per_worker_view view(per_worker_entry const& e, function_table const& functions) {
+per_worker_view view(std::string const& cluster, per_worker_entry const& e,
+                     function_table const& functions) {
   per_worker_view v;
   v.id = e.id;
+  v.cluster = cluster;
   v.name = e.name;
   v.function = functions[e.function].name;
   v.args = e.args;
@@ -86,7 +116,8 @@ per_worker_view view(per_worker_entry const& e, function_table const& functions)
 }  // namespace
 
 result<per_worker_view> coordinator::per_worker(per_worker_id id) const {
-  if (auto const* e = state_->builds.find(id)) return view(*e, state_->book.functions);
+  if (auto const* e = state_->builds.find(id))
+    return view(configuration().cluster, *e, state_->book.functions);
   return state_->texts.unknown_per_worker(id);
 }
 
@@ -99,7 +130,7 @@ page<per_worker_view, per_worker_id> coordinator::per_worker_values(per_worker_i
       out.next = out.items.empty() ? after : out.items.back().id;
       break;
     }
-    out.items.push_back(view(it->second, state_->book.functions));
+    out.items.push_back(view(configuration().cluster, it->second, state_->book.functions));
   }
   return out;
 }
@@ -110,11 +141,11 @@ attempt_view coordinator::state::attempt_of(attempt_record const& a) const {
 }
 
 job_view coordinator::state::view_of(session const& s) const {
-  return view(s, of(s), values.of(s.number));
+  return view(step.config.cluster, s, of(s), values.of(s.number));
 }
 
 task_view coordinator::state::view_of(task_row const& t) const {
-  return view(t, t.worker ? &scheduler.of(t.worker->number) : nullptr);
+  return view(step.config.cluster, t, t.worker ? &scheduler.of(t.worker->number) : nullptr);
 }
 
 result<job_view> coordinator::job(session_id id) const {

@@ -6,7 +6,20 @@
 namespace muster::server {
 
 hub::hub(core::config config, hub_environment environment, log_limits limits)
-    : environment_(std::move(environment)), core_(config, environment_.now()), logs_(limits) {}
+    : environment_(std::move(environment)),
+      core_(environment_.pool.wide
+                ? core::coordinator(config, environment_.now(), *environment_.pool.wide)
+                : core::coordinator(config, environment_.now())),
+      logs_(limits, environment_.pool.calls_above),
+      calls_(environment_.pool.calls_above) {}
+
+void hub::close(std::string const& why) {
+  muster::status const gone{muster::code::not_found, why};
+  if (environment_.move_values) environment_.move_values(core_.forget_spilled());
+  apply(core::stop{why});
+  for (auto const& [stream, sink] : std::exchange(workers_, {})) sink->on_disconnect(gone, true);
+  for (auto const& [session, sink] : std::exchange(sessions_, {})) sink->on_gone(gone);
+}
 
 void hub::report(core::stream_id stream, log_line line) {
   auto const held = core_.held(stream, line.closure, line.attempt);
@@ -44,7 +57,8 @@ void hub::tell_attached(core::welcome const& w) {
   if (!environment_.tell) return;
   auto const& name =
       names_.insert_or_assign(w.stream, w.job + ":" + std::to_string(w.index)).first->second;
-  environment_.tell({core::coordination::severity::info, "worker_attached", {}, name, "attached"});
+  environment_.tell({core::coordination::severity::info, "worker_attached", environment_.cluster,
+                     name, "attached"});
 }
 
 // A worker that is away, or is back already, is the core's to speak of.
@@ -56,9 +70,7 @@ void hub::tell_gone(core::stream_id stream, bool clean, std::string const& reaso
     if (r.about == node.mapped()) return;
   using core::coordination::severity;
   environment_.tell({clean ? severity::info : severity::warning,
-                     clean ? "worker_left" : "worker_lost",
-                     {},
-                     node.mapped(),
+                     clean ? "worker_left" : "worker_lost", environment_.cluster, node.mapped(),
                      reason});
 }
 
@@ -67,7 +79,8 @@ void hub::pass_on(core::remark const& r) {
   using core::coordination::severity;
   auto const level =
       r.kind == core::remark_kind::worker_returned ? severity::info : severity::warning;
-  environment_.remark({level, std::string(core::name(r.kind)), {}, r.about, r.text});
+  environment_.remark(
+      {level, std::string(core::name(r.kind)), environment_.cluster, r.about, r.text});
 }
 
 void hub::attach(core::session_id session, session_sink& sink) {
@@ -134,6 +147,8 @@ void hub::deliver(core::effects const& fx) {
   deliver_notices(fx, false);
 
   alarm_.follow(core_.next_deadline(), environment_.arm);
+  if (environment_.pool.over_budget && core_.server_keeps_too_much())
+    environment_.pool.over_budget();
   if (!fx.replies.empty()) calls_.deliver(fx.replies);
 }
 

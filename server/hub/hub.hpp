@@ -38,6 +38,16 @@ class session_sink {
   virtual void on_notice(core::session_notice const& n) = 0;
   /// Last call: another sink serves the session now.
   virtual void on_taken_over() = 0;
+  /// Last call: the session is gone with its cluster.
+  virtual void on_gone(muster::status const& why) = 0;
+};
+
+/// What a hub shares with the others of its server.
+struct pool_surroundings {
+  core::server_wide* wide = nullptr;  // null: it is alone
+  std::uint64_t calls_above = 0;      // its calls have greater numbers, up to the next hub's
+  /// More values are kept than the server may: the others are to make room. Not from inside.
+  std::function<void()> over_budget = {};
 };
 
 /// What the hub needs from its surroundings; real in the engine, by hand in tests.
@@ -53,6 +63,8 @@ struct hub_environment {
   /// Move these values to the disk or back, and answer each with a core::values_moved, later. Empty
   /// where the core was configured without `spill`.
   std::function<void(std::vector<core::value_move>)> move_values = {};
+  std::string cluster = {};  // its name in notices; empty: the main one
+  pool_surroundings pool = {};
 };
 
 class hub {
@@ -107,6 +119,9 @@ class hub {
   log_store const& logs() const { return logs_; }
 
   void on_deadline() { apply(core::tick{}); }
+  /// Everything ends, with this reason; afterwards nobody may come.
+  void close(std::string const& why);
+  std::string const& cluster() const { return environment_.cluster; }
 
   core::coordinator const& state() const { return core_; }
   core::time_point now() const { return environment_.now(); }

@@ -95,6 +95,11 @@ void log_store::drop_oldest(closure_log& c) {
 
 // Each closure has two turns: it loses its lines and goes to the end, so that it is known for a
 // while longer how many they were; then it goes.
+void log_store::limit_bytes(std::size_t bytes_max) {
+  limits_.bytes_max = bytes_max;
+  make_room();
+}
+
 void log_store::make_room() {
   while (counts_.bytes > limits_.bytes_max && ages_.size() > 1) {
     auto const oldest = ages_.front();

@@ -82,7 +82,9 @@ struct log_page {
 
 class log_store {
  public:
-  explicit log_store(log_limits limits = {}) : limits_(limits) {}
+  /// `above`: waits have greater numbers.
+  explicit log_store(log_limits limits = {}, std::uint64_t above = 0)
+      : limits_(limits), last_wait_(above) {}
 
   /// Takes a line of a closure of this job; `seq` is set here.
   void add(core::session_id job, log_line line);
@@ -116,6 +118,8 @@ class log_store {
   };
   counts count() const;
   log_limits const& limits() const { return limits_; }
+  /// From now on `bytes_max` is this; the oldest make room at once.
+  void limit_bytes(std::size_t bytes_max);
 
  private:
   struct job_log {
@@ -143,13 +147,13 @@ class log_store {
   void erase(core::closure_id closure);
   void wake(log_target of);
 
-  log_limits const limits_;
+  log_limits limits_;
   std::map<core::session_id, job_log> jobs_;
   std::unordered_map<core::closure_id, closure_log> closures_;
   std::list<core::closure_id> ages_;  // silent for longest first
   std::unordered_map<core::session_id, std::vector<waiter>> waiters_;
   counts counts_;
-  std::uint64_t last_wait_ = 0;
+  std::uint64_t last_wait_;
 };
 
 }  // namespace muster::server

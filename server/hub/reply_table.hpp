@@ -18,6 +18,9 @@ class reply_table {
  public:
   using handler = std::function<void(Reply&)>;
 
+  /// `above`: calls have greater numbers.
+  explicit reply_table(std::uint64_t above = 0) : last_call_(above) {}
+
   /// Mints the call's id; `done` gets the reply exactly once unless the call is forgotten.
   core::call_id expect(handler done) {
     auto const call = core::call_id{++last_call_};
@@ -36,7 +39,7 @@ class reply_table {
 
  private:
   std::unordered_map<core::call_id, handler> calls_;
-  std::uint64_t last_call_ = 0;
+  std::uint64_t last_call_;
 };
 
 /// Arranges for a tick at the core's next deadline, and only when that has moved.

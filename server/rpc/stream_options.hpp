@@ -1,10 +1,16 @@
 // Limits and times of the streams of a service, and what they are told of the server. Plain data.
 #pragma once
 
+#include <grpcpp/server_context.h>
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
+
+#include "base/status.hpp"
+#include "server/core/coordination/api/effects.hpp"
 
 namespace muster::server {
 
@@ -18,6 +24,10 @@ struct stream_options {
   /// Told to workers in welcome and to clients in opened.
   std::uint64_t server_incarnation = 0;
   std::string server_version;
+  /// Whose closures a call is about that names no cluster: those of the port that it came over.
+  /// Empty: of the main one.
+  std::function<muster::result<core::coordination::cluster_id>(grpc::ServerContext const&)>
+      cluster_of_port = {};
 };
 
 }  // namespace muster::server

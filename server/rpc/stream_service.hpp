@@ -8,7 +8,7 @@
 
 #include "coro/grpc_server.hpp"
 #include "coro/task.hpp"
-#include "server/hub/hub.hpp"
+#include "server/hub/pools.hpp"
 #include "server/rpc/stream_options.hpp"
 
 namespace muster::server {
@@ -26,11 +26,11 @@ class stream_service {
   [[nodiscard]] virtual coro::task<void> stop() = 0;
 };
 
-// They add themselves to `server`. REQUIRES: before server.start(); hub and server outlive the
-// service.
-std::unique_ptr<stream_service> serve_workers(hub& hub, coro::grpc_server& server,
+// They add themselves to `server`. REQUIRES: before server.start(); pools and server outlive
+// the service.
+std::unique_ptr<stream_service> serve_workers(pools& all, coro::grpc_server& server,
                                               stream_options options = {});
-std::unique_ptr<stream_service> serve_sessions(hub& hub, coro::grpc_server& server,
+std::unique_ptr<stream_service> serve_sessions(pools& all, coro::grpc_server& server,
                                                stream_options options = {});
 
 }  // namespace muster::server

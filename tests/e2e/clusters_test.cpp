@@ -81,7 +81,6 @@ TEST(clusters, what_is_wrong_is_said_in_one_line) {
   } const all[] = {
       {{"clusters", "destroy"}, 2, "none of list, create, show, delete"},
       {{"clusters", "create"}, 2, "NAME is missing"},
-      {{"clusters", "create", "x"}, 2, "JOB=N is missing"},
       {{"clusters", "create", "x", "worker"}, 2, "not JOB=N"},
       {{"clusters", "create", "x y", "worker=1"}, 1, "name: 'x y' is not"},
       {{"clusters", "delete", "default"}, 1, "main port"},

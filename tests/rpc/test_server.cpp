@@ -14,8 +14,9 @@ test_server::test_server(test_server_options o)
     tick_.call_at(clock_.to_steady(at), [this] { hub_->on_deadline(); });
   };
   hub_ = std::make_unique<server::hub>(o.core, std::move(environment));
-  workers_ = server::serve_workers(*hub_, server_, o.workers);
-  sessions_ = server::serve_sessions(*hub_, server_, o.sessions);
+  pools_ = std::make_unique<server::pools>(*hub_, wide_);
+  workers_ = server::serve_workers(*pools_, server_, o.workers);
+  sessions_ = server::serve_sessions(*pools_, server_, o.sessions);
   health_.emplace(server_);
   health_->set_serving(true);
   server::reflection_service_options reflected;

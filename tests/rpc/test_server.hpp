@@ -77,7 +77,9 @@ class test_server {
   coro::grpc_server server_;
   coro::timer tick_;
   coro::task_group tasks_;
+  core::server_wide wide_{core::time_point{}};
   std::unique_ptr<server::hub> hub_;
+  std::unique_ptr<server::pools> pools_;
   std::unique_ptr<server::stream_service> workers_, sessions_;
   std::optional<server::health_service> health_;
   std::optional<server::reflection_service> reflection_;

@@ -21,8 +21,6 @@ void PrintTo(bad_hello const& b, std::ostream* out) {
 }
 
 bad_hello const bad_hellos[] = {
-    {"cluster", [](auto& h) { h.set_cluster("elsewhere"); }, muster::code::not_found,
-     "hello.cluster: there is no cluster 'elsewhere'"},
     {"job_long", [](auto& h) { h.set_job(std::string(65, 'a')); }, muster::code::invalid_argument,
      "hello.job: 65 bytes"},
     {"job_letters", [](auto& h) { h.set_job("a b"); }, muster::code::invalid_argument,

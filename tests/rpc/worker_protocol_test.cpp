@@ -30,7 +30,9 @@ TEST(worker_protocol, unknown_cluster_is_not_found) {
   test_server server;
   auto hello = make_hello();
   hello.set_cluster("nowhere");
-  EXPECT_EQ(status_of_hello(server, hello).error_code(), grpc::StatusCode::NOT_FOUND);
+  auto const status = status_of_hello(server, hello);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_EQ(status.error_message(), "hello.cluster: there is no cluster 'nowhere'");
 }
 
 TEST(worker_protocol, too_many_tasks_are_refused) {

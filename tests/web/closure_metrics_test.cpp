@@ -66,7 +66,7 @@ TEST(closure_metrics, of_many_tasks_the_first_have_lines) {
   std::vector<std::unique_ptr<worker>> workers;
   for (std::size_t i = 0; i < tasks_measured + 7; ++i)
     workers.push_back(std::make_unique<worker>(e, worker::habit::hold));
-  auto const c = e.run([](server::hub& h) { return measure_closures(h); });
+  auto const c = e.run([](engine_services& s) { return measure_closures(s.pools); });
   auto const text = text_of(c);
   EXPECT_TRUE(has(text, "muster_task_running{task=\"worker:0\"} 0\n"));
   EXPECT_TRUE(has(text, "muster_task_finished_total{task=\"worker:99\"} 0\n"));

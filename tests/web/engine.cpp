@@ -18,16 +18,34 @@ engine::engine(core::config config, std::uint32_t agents, core::coordination::li
   environment.now = clock_now;
   environment.arm = [this](core::time_point t) { deadline_ = t; };
   environment.tell = tell;
+  environment.pool.wide = &wide_;
   hub_ = std::make_unique<server::hub>(config, environment);
   server::coordination_environment around;
   around.now = clock_now;
   around.arm = [this](core::time_point t) { coordination_deadline_ = t; };
   around.tell = tell;
   coordination_ = std::make_unique<server::coordination_hub>(limits, 42, around);
+  pools_ = std::make_unique<server::pools>(*hub_, wide_, surroundings_of_pools(config));
   core::coordination::cluster_spec spec;
   if (agents > 0) spec.jobs.push_back({"worker", agents});
   if (coordination_->create(spec)) (void)endpoints_.open(endpoints_.main());
   thread_ = std::thread([this] { loop(); });
+}
+
+// Hubs of other clusters have no timer here: what they do by themselves is tested elsewhere.
+server::pools_environment engine::surroundings_of_pools(core::config config) {
+  return {.find = [this](std::string_view name) { return coordination_->state().find(name); },
+          .main = [this] { return endpoints_.main(); },
+          .make =
+              [this, config](core::coordination::cluster_id c, server::pool_surroundings pool) {
+                server::hub_environment environment;
+                environment.now = clock_now;
+                environment.arm = [](core::time_point) {};
+                environment.pool = std::move(pool);
+                auto of_it = config;
+                of_it.cluster = coordination_->state().spec(c).name;
+                return std::make_shared<server::hub>(of_it, std::move(environment));
+              }};
 }
 
 engine::~engine() {
@@ -50,7 +68,7 @@ void engine::stop() {
     std::lock_guard lock(mutex_);
     if (stopping_) return;
     queue_.push_back([](engine_services& services) {
-      services.hub.apply(core::stop{});
+      services.pools.stop();
       services.coordination.stop();
     });
     stopping_ = true;
@@ -65,7 +83,7 @@ void engine::on_deadline() {
 }
 
 void engine::loop() {
-  engine_services services{*hub_, *coordination_, events_, endpoints_};
+  engine_services services{*pools_, *coordination_, events_, endpoints_};
   std::unique_lock lock(mutex_);
   while (!queue_.empty() || !stopping_) {
     auto const ready = [this] { return !queue_.empty() || stopping_; };

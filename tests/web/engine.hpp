@@ -28,7 +28,8 @@ class engine final : public engine_gateway {
 
   bool post(std::function<void(engine_services&)> work) override;
   bool post(std::function<void(server::hub&)> work) {
-    return post([work = std::move(work)](engine_services& services) { work(services.hub); });
+    return post(
+        [work = std::move(work)](engine_services& services) { work(services.pools.main()); });
   }
 
   /// Runs `f(hub&)` or `f(engine_services&)` on the engine thread and gives what it returned.
@@ -54,6 +55,7 @@ class engine final : public engine_gateway {
  private:
   void loop();
   void on_deadline();
+  server::pools_environment surroundings_of_pools(core::config config);
 
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -63,8 +65,10 @@ class engine final : public engine_gateway {
   core::time_point deadline_ = core::never, coordination_deadline_ = core::never;
   server::event_log events_{16};
   endpoints endpoints_;
-  std::unique_ptr<server::hub> hub_;
+  core::server_wide wide_{core::time_point{}};
   std::unique_ptr<server::coordination_hub> coordination_;
+  std::unique_ptr<server::hub> hub_;
+  std::unique_ptr<server::pools> pools_;
   std::thread thread_;
 };
 

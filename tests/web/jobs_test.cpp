@@ -29,6 +29,42 @@ TEST_F(jobs, a_job_is_created_with_its_closures) {
   EXPECT_EQ(job.at("metadata"), (json::value{{"k", {1}}}));
 }
 
+TEST_F(jobs, a_closure_shows_what_it_asked_for) {
+  auto const r = post("/api/v1/jobs", R"({"closures":[{"function":"muster.echo",
+      "options":{"priority":7,"delay":"1m"}}]})");
+  auto const v = get_json("/api/v1/closures/" + text_at(json::parse(r.body), "/closures/0/id"));
+  EXPECT_EQ(number_at(v, "/priority"), 7);
+  EXPECT_GT(number_at(v, "/start_ms"), number_at(v, "/created_ms"));
+}
+
+TEST_F(jobs, a_cluster_has_jobs_of_its_own) {
+  auto const none = post("/api/v1/jobs", R"({"cluster":"train","closures":[{"function":"f"}]})");
+  EXPECT_EQ(none.status, 404u) << none.body;
+  EXPECT_EQ(text_at(json::parse(none.body), "/field"), "cluster");
+  ASSERT_EQ(post("/api/v1/clusters", R"({"name":"train"})").status, 201u);
+  auto const r = post("/api/v1/jobs", R"({"cluster":"train","closures":[{"function":"f"}]})");
+  ASSERT_EQ(r.status, 201u) << r.body;
+  auto const id = text_at(json::parse(r.body), "/id");
+  EXPECT_EQ(text_at(get_json("/api/v1/jobs/" + id), "/cluster"), "train");
+  EXPECT_EQ(get_json("/api/v1/jobs").at("jobs").as_array().size(), 0u);
+  EXPECT_EQ(text_at(get_json("/api/v1/jobs?cluster=train"), "/jobs/0/id"), id);
+  EXPECT_EQ(number_at(get_json("/api/v1/overview?cluster=train"), "/closures/queued"), 1);
+  EXPECT_EQ(number_at(get_json("/api/v1/overview?cluster=default"), "/closures/queued"), 0);
+  EXPECT_EQ(number_at(get_json("/api/v1/overview"), "/closures/queued"), 1) << "of the server";
+  EXPECT_EQ(get("/api/v1/jobs?cluster=moon").status, 404u);
+
+  auto const kept = post("/api/v1/per_worker_values", R"({"function":"f","cluster":"train"})");
+  EXPECT_EQ(text_at(json::parse(kept.body), "/cluster"), "train");
+  EXPECT_EQ(get_json("/api/v1/per_worker_values").at("per_worker_values").as_array().size(), 0u);
+  EXPECT_EQ(text_at(get_json("/api/v1/functions?cluster=train"), "/functions/0/name"), "f");
+
+  auto const refused = send("DELETE", "/api/v1/clusters/train");
+  EXPECT_EQ(refused.status, 409u);
+  EXPECT_NE(refused.body.find("1 jobs"), std::string::npos) << refused.body;
+  EXPECT_EQ(send("DELETE", "/api/v1/clusters/train?force=true").status, 204u);
+  EXPECT_EQ(get("/api/v1/jobs/" + id).status, 404u);
+}
+
 TEST_F(jobs, a_second_submission_with_the_same_key_finds_the_first) {
   auto const body = R"({"closures":[{"function":"muster.echo"}],"idempotency_key":"once"})";
   auto const first = post("/api/v1/jobs", body), second = post("/api/v1/jobs", body);

@@ -48,11 +48,12 @@ TEST(submission_json, a_map_names_its_function_once) {
 
 TEST(submission_json, job_fields_are_taken_over) {
   json_check check;
-  auto const s = parse(R"({"name":"n","cluster":"default","on_error":"continue","open":true,
+  auto const s = parse(R"({"name":"n","cluster":"train","on_error":"continue","open":true,
       "options":{"require_function":true,"max_worker_failures":0},"metadata":{"a":[1]},
       "idempotency_key":"k"})",
                        check);
   ASSERT_FALSE(check.failed()) << check.failure().detail;
+  EXPECT_EQ(s.cluster, "train");
   EXPECT_EQ(s.spec.name, "n");
   EXPECT_EQ(s.spec.on_error, core::on_error::continue_all);
   EXPECT_TRUE(s.spec.open);
@@ -106,7 +107,6 @@ TEST(submission_json, what_is_wrong_is_named) {
       {R"({"open":true,"on_error":"stop"})", "on_error: expected \"fail_fast\" or \"continue\""},
       {R"({"open":true,"metadata":"x"})", "metadata: expected an object, got string"},
       {R"({"open":true,"clozures":[]})", "clozures: unknown field"},
-      {R"({"open":true,"cluster":"other"})", "cluster: there is no cluster 'other'", 404},
       {long_name.c_str(), "name: has 300 bytes, the limit is 256"},
       {R"({"closures":[{"function":"f","args":[{"$remote_value":"rv_1"}]}]})",
        "closures[0].args[0].$remote_value: expected a RemoteValue's id"},

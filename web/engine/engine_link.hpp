@@ -17,7 +17,7 @@
 
 #include "coro/mailbox.hpp"
 #include "coro/task.hpp"
-#include "server/hub/hub.hpp"
+#include "server/hub/pools.hpp"
 #include "web/engine/gateway.hpp"
 #include "web/http/peer.hpp"
 
@@ -69,7 +69,7 @@ class answer_promise {
   void send(R value) { deliver(std::optional<R>(std::move(value))); }
   /// Engine thread: this call is parked in the core of the closures.
   void parked_as(core::call_id call) {
-    when_left([call](engine_services& services) { services.hub.forget(call); });
+    when_left([call](engine_services& services) { services.pools.forget(call); });
   }
   /// Engine thread: to be run there when the client goes away before the answer.
   void when_left(std::function<void(engine_services&)> forget) {
@@ -110,11 +110,19 @@ struct answer_of<muster::status> {
 template <class R>
 using answer = typename answer_of<R>::type;
 
-/// Runs work with what it asks for: the closures' hub, or everything.
+/// Work with the closures' hub of the cluster that an id is of.
+template <class Id, class F>
+auto in_pool_of(Id id, F work) {
+  return [id, work = std::move(work)](engine_services& services, auto&&... args) mutable {
+    return work(services.pools.of(id), std::forward<decltype(args)>(args)...);
+  };
+}
+
+/// Runs work with what it asks for: the closures' hub of the main cluster, or everything.
 template <class F, class... Args>
 decltype(auto) enter(engine_services& services, F& work, Args&&... args) {
   if constexpr (std::is_invocable_v<F&, server::hub&, Args...>)
-    return work(services.hub, std::forward<Args>(args)...);
+    return work(services.pools.main(), std::forward<Args>(args)...);
   else
     return work(services, std::forward<Args>(args)...);
 }

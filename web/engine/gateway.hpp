@@ -9,14 +9,14 @@ namespace muster::server {
 class cluster_endpoints;
 class coordination_hub;
 class event_log;
-class hub;
+class pools;
 }  // namespace muster::server
 
 namespace muster::web {
 
 /// What work finds on the engine thread.
 struct engine_services {
-  server::hub& hub;
+  server::pools& pools;
   server::coordination_hub& coordination;
   server::event_log& events;
   server::cluster_endpoints& endpoints;

@@ -50,6 +50,8 @@ struct query_parameter {
 inline constexpr std::uint64_t page_default = 100, page_max = 1000;
 
 /// What every listing takes.
+inline constexpr query_parameter cluster_parameter{"cluster", query_kind::text,
+                                                   "of this cluster; of the main one unless told"};
 inline constexpr query_parameter limit_parameter{
     "limit", query_kind::number, "entries of the page, 100 unless told", 1, page_max};
 /// `kinds`: of this listing's tokens.

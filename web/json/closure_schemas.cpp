@@ -48,6 +48,7 @@ std::string holding() {
 
 std::string job() {
   return object({{"id", id("job_")},
+                 {"cluster", text()},
                  {"name", text()},
                  {"state", job_state()},
                  {"open", boolean()},
@@ -179,6 +180,7 @@ std::string per_worker() {
                                  {"since_ms", time()},
                                  {"error", ref("Failure"), optional}});
   return object({{"id", id("pw_")},
+                 {"cluster", text()},
                  {"name", text()},
                  {"function", text()},
                  {"args", any(), optional},

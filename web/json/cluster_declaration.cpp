@@ -14,7 +14,7 @@ constexpr core::duration longest = std::chrono::hours(24 * 365 * 10);
 
 struct declaration {
   coordination::cluster_spec spec;
-  std::optional<json_ref> jobs, recoverable_jobs;
+  std::optional<json_ref> jobs, recoverable_jobs, stateful;
 };
 
 void read_jobs(json_check& check, json_ref const& at, coordination::cluster_spec& into) {
@@ -41,6 +41,14 @@ void mark_recoverable(json_check& check, json_ref const& at, coordination::clust
     if (!found && !check.failed())
       check.fail(impossible(names.value().path(), "'" + name + "' is none of the cluster's jobs"));
   }
+}
+
+// Any names: closure workers are not declared.
+void read_stateful(json_check& check, json_ref const& at, coordination::cluster_spec& into) {
+  if (!check.is(at, json_type::array)) return;
+  auto& jobs = into.stateful_jobs.emplace();
+  for (json_walk names(at); names.next() && !check.failed();)
+    jobs.push_back(check.text(names.value(), name_bytes_max));
 }
 
 json_kind<std::string> a_name() {
@@ -73,6 +81,7 @@ json_object<declaration> const& table() {
        setting("type", &s::service_type, a_type()), field("jobs", &d::jobs, kept(jobs)),
        field("recoverable_jobs", &d::recoverable_jobs,
              kept(schema::array(schema::text(0, name_bytes_max)))),
+       field("stateful", &d::stateful, kept(schema::array(schema::matching(name_pattern)))),
        setting("heartbeat_timeout", &s::heartbeat_timeout, a_duration(longest, true)),
        setting("connection_grace", &s::connection_grace, a_duration(longest)),
        setting("register_timeout", &s::register_timeout, a_duration(longest, true)),
@@ -96,6 +105,7 @@ coordination::cluster_spec read_cluster(json_check& check, json_ref const& body)
   table().read(check, body, d);
   if (d.jobs && !check.failed()) read_jobs(check, *d.jobs, d.spec);
   if (d.recoverable_jobs && !check.failed()) mark_recoverable(check, *d.recoverable_jobs, d.spec);
+  if (d.stateful && !check.failed()) read_stateful(check, *d.stateful, d.spec);
   return std::move(d.spec);
 }
 

@@ -71,6 +71,11 @@ void write_fields(json_out& out, coordination::cluster_spec const& spec) {
   for (auto const& j : spec.jobs)
     if (j.recoverable) out.string(j.name);
   out.end_array();
+  if (spec.stateful_jobs) {
+    out.key("stateful").begin_array();
+    for (auto const& job : *spec.stateful_jobs) out.string(job);
+    out.end_array();
+  }
   milliseconds(out, "heartbeat_timeout_ms", spec.heartbeat_timeout);
   milliseconds(out, "connection_grace_ms", spec.connection_grace);
   milliseconds(out, "register_timeout_ms", spec.register_timeout);

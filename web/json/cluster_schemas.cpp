@@ -15,6 +15,7 @@ std::string decimal() {
 std::string worker() {
   auto const resource = object({{"total", count()}, {"free", count(), optional}});
   return object({{"kind", one_of({"worker"})},
+                 {"cluster", text()},
                  {"row", count()},
                  {"job", text()},
                  {"index", count()},
@@ -98,6 +99,7 @@ std::string cluster() {
                  {"type", text()},
                  {"jobs", map(count())},
                  {"recoverable_jobs", array(text())},
+                 {"stateful", array(text()), optional},
                  {"heartbeat_timeout_ms", count()},
                  {"connection_grace_ms", count()},
                  {"register_timeout_ms", count()},

@@ -61,6 +61,7 @@ void read_map(json_check& check, json_ref const& at, server::submission& into) {
 }
 
 struct job_members {
+  std::string cluster;
   core::session_spec spec;
   std::optional<json_ref> closures, map;
 };
@@ -74,18 +75,6 @@ json_field<job_members> on_error_field() {
       check.fail(at, "expected \"fail_fast\" or \"continue\"");
   };
   return {"on_error", schema::one_of({"fail_fast", "continue"}), read};
-}
-
-json_field<job_members> cluster_field() {
-  auto read = [](json_check& check, json_ref const& at, job_members&) {
-    auto const name = check.text(at, name_bytes_max);
-    if (check.failed() || name == "default") return;
-    auto p =
-        make_problem(404, muster::code::not_found, "cluster: there is no cluster '" + name + "'");
-    p.field = at.path();
-    check.fail(std::move(p));
-  };
-  return {"cluster", schema::text(0, name_bytes_max), read};
 }
 
 json_field<job_members> metadata_field() {
@@ -110,7 +99,7 @@ json_object<job_members> const& job_table() {
   };
   static json_object<j> const table(
       {nested(&j::spec, field("name", &s::name, a_text(name_bytes_max))),
-       cluster_field(),
+       field("cluster", &j::cluster, a_text(name_bytes_max)),
        field("closures", &j::closures, kept(schema::array(schema::ref("Closure")))),
        field("map", &j::map, kept(map_table().schema())),
        on_error_field(),
@@ -134,6 +123,7 @@ json_object<per_worker_members> const& per_worker_table() {
   static json_object<p> const table(
       {nested(&p::request, required("function", &r::function, a_function())),
        nested(&p::request, field("name", &r::name, a_text(name_bytes_max))),
+       nested(&p::request, field("cluster", &r::cluster, a_text(name_bytes_max))),
        field("args", &p::args, kept(arguments_schema("PlainArgument"))),
        field("kwargs", &p::kwargs, kept(named_arguments_schema("PlainArgument")))});
   return table;
@@ -166,7 +156,7 @@ void read_closures(json_check& check, json_ref const& list, server::submission& 
 job_request read_job(json_check& check, json_ref const& body) {
   job_members members;
   job_table().read(check, body, members);
-  job_request job{std::move(members.spec), {}};
+  job_request job{std::move(members.cluster), std::move(members.spec), {}};
   if (check.failed()) return job;
   if (members.closures && members.map)
     check.fail(*members.map, "'closures' and 'map' exclude each other");

@@ -8,6 +8,7 @@
 namespace muster::web {
 
 struct job_request {
+  std::string cluster;  // empty: the main one
   core::session_spec spec;
   server::submission closures;
 };
@@ -22,6 +23,7 @@ void read_closure(json_check& check, json_ref const& item, server::submission& i
 void read_closures(json_check& check, json_ref const& list, server::submission& into);
 
 struct per_worker_request {
+  std::string cluster;  // empty: the main one
   std::string function;
   std::string name;
   core::blob args;

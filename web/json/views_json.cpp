@@ -54,6 +54,7 @@ void write(json_out& out, core::closure_counts const& c) {
 void write(json_out& out, core::job_view const& j) {
   auto const object = out.object();
   out.key("id").string(core::text(j.id));
+  out.key("cluster").string(j.cluster);
   out.key("name").string(j.name);
   out.key("state").string(core::name(j.state));
   out.key("open").boolean(j.open);
@@ -167,6 +168,7 @@ void write(json_out& out, core::closure_view const& c, server::closure_progress 
 void write(json_out& out, core::task_view const& t, core::time_point now) {
   auto const object = out.object();
   out.key("kind").string("worker");
+  out.key("cluster").string(t.cluster);
   out.key("row").number(t.row);
   out.key("job").string(t.job);
   out.key("index").number(t.index);
@@ -210,6 +212,7 @@ void write(json_out& out, core::task_view const& t, core::time_point now) {
 void write(json_out& out, core::per_worker_view const& v) {
   auto const object = out.object();
   out.key("id").string(core::text(v.id));
+  out.key("cluster").string(v.cluster);
   out.key("name").string(v.name);
   out.key("function").string(v.function);
   if (v.args) {

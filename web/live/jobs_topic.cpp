@@ -17,6 +17,7 @@ bool looks_same(core::job_view const& a, core::job_view const& b) {
 void write_job(json_out& out, core::job_view const& j) {
   auto const object = out.object();
   out.key("id").string(core::text(j.id));
+  out.key("cluster").string(j.cluster);
   out.key("name").string(j.name);
   out.key("state").string(core::name(j.state));
   out.key("total").number(j.counts.total());

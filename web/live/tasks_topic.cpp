@@ -25,17 +25,10 @@ void tasks_topic::update(std::vector<core::task_view> const& tasks, core::time_p
     if (std::exchange(r.seen, t.last_seen) != t.last_seen) r.seen_at = seq();
     r.present = true;
     r.missing = false;
-    shown now_shown{t.job,
-                    t.host,
-                    t.error,
-                    t.index,
-                    t.state,
-                    t.since,
-                    t.incarnation,
-                    t.slots,
-                    t.running,
-                    t.finished,
-                    age_mark(now - t.last_seen, heartbeat_interval)};
+    shown now_shown{t.cluster, t.job,         t.host,
+                    t.error,   t.index,       t.state,
+                    t.since,   t.incarnation, t.slots,
+                    t.running, t.finished,    age_mark(now - t.last_seen, heartbeat_interval)};
     shown& before = r;
     if (!added && before == now_shown) continue;
     before = std::move(now_shown);
@@ -85,6 +78,7 @@ void tasks_topic::write_rows(json_out& out, std::span<row_entry const* const> ro
   out.key("i").begin_array();
   for (auto const* entry : rows) out.number(entry->first);
   out.end_array();
+  column("cluster", [&](row const& r) { out.string(r.cluster); });
   column("job", [&](row const& r) { out.string(r.job); });
   column("index", [&](row const& r) { out.number(r.index); });
   column("state", [&](row const& r) { out.string(core::name(r.state)); });

@@ -27,7 +27,7 @@ class tasks_topic final : public changing_rows<std::uint32_t> {
  private:
   /// What clients see, but for the last sign of life.
   struct shown {
-    std::string job, host, error;
+    std::string cluster, job, host, error;
     std::int64_t index = 0;
     core::task_state state{};
     core::time_point since{};

@@ -5,6 +5,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include "base/text.hpp"
+#include "web/live/rows_of_pools.hpp"
 #include "web/live/subscriber.hpp"
 #include "web/metrics/metrics.hpp"
 
@@ -13,8 +14,6 @@ namespace muster::web {
 namespace {
 using clock = std::chrono::steady_clock;
 
-// Rows of one look at the engine, so that it is never held up for long.
-constexpr std::size_t rows_a_page = 1000;
 // Ticks that somebody hurries come no closer than this.
 constexpr std::chrono::milliseconds tick_smallest{100};
 constexpr std::chrono::milliseconds sample_every{1000};
@@ -30,7 +29,7 @@ struct websocket_hub::gathered {
   core::duration heartbeat_interval{};
   std::vector<core::job_view> jobs;
   std::vector<core::task_view> tasks;
-  std::optional<std::size_t> more_tasks;
+  std::optional<task_place> more_tasks;
   bool whole = true;  // tasks were read in one go
 };
 
@@ -182,14 +181,15 @@ coro::task<void> websocket_hub::gather_logs() {
 }
 
 coro::task<muster::result<websocket_hub::gathered>> websocket_hub::ask(bool tasks, bool jobs) {
-  auto first = [tasks, jobs](server::hub& h) {
+  auto first = [tasks, jobs](engine_services& services) {
     gathered g;
-    g.numbers = collect_counters(h);
-    g.heartbeat_interval = h.state().configuration().heartbeat_interval();
-    if (jobs) g.jobs = h.state().jobs({}, jobs_topic::jobs_shown).items;
+    auto& main = services.pools.main();
+    g.numbers = collect_all_counters(services.pools);
+    g.heartbeat_interval = main.state().configuration().heartbeat_interval();
+    if (jobs) g.jobs = newest_jobs(services.pools, jobs_topic::jobs_shown);
     if (tasks) {
-      auto page = h.state().tasks(0, rows_a_page, {});
-      g.tasks = std::move(page.items);
+      auto page = tasks_from(services.pools, {});
+      g.tasks = std::move(page.rows);
       g.more_tasks = page.next;
     }
     return g;
@@ -198,13 +198,13 @@ coro::task<muster::result<websocket_hub::gathered>> websocket_hub::ask(bool task
   auto all = co_await std::move(asking);
   while (all && all->more_tasks) {
     all->whole = false;
-    auto more = [from = *all->more_tasks](server::hub& h) {
-      return h.state().tasks(from, rows_a_page, {});
+    auto more = [from = *all->more_tasks](engine_services& services) {
+      return tasks_from(services.pools, from);
     };
     auto asking_more = engine_.on_engine(std::move(more));
     auto page = co_await std::move(asking_more);
     if (!page) co_return page.error();
-    std::move(page->items.begin(), page->items.end(), std::back_inserter(all->tasks));
+    std::move(page->rows.begin(), page->rows.end(), std::back_inserter(all->tasks));
     all->more_tasks = page->next;
   }
   co_return all;

@@ -29,11 +29,21 @@ void write_values(metric_text& m, core::closure_metrics const& c) {
       m.sample("reason", core::name(why), c.values_dropped[i]);
 }
 
+// Those of the main cluster have no label for it, as before there were others.
+template <class Value>
+void write_task(metric_text& m, core::task_view const& t, Value value) {
+  auto const task = t.job + ":" + std::to_string(t.index);
+  if (t.cluster.empty())
+    m.sample("task", task, value);
+  else
+    m.sample({"cluster", t.cluster}, {"task", task}, value);
+}
+
 void write_tasks(metric_text& m, measured_closures const& c) {
   auto const each = [&](std::string_view name, std::string_view type, std::string_view help,
                         auto value) {
     m.family(name, type, help);
-    for (auto const& t : c.tasks) m.sample("task", t.job + ":" + std::to_string(t.index), value(t));
+    for (auto const& t : c.tasks) write_task(m, t, value(t));
   };
   each("muster_task_finished_total", "counter", "Closures that a task answered.",
        [](auto const& t) { return t.finished; });
@@ -47,18 +57,42 @@ void write_tasks(metric_text& m, measured_closures const& c) {
           c.tasks_more);
 }
 
-}  // namespace
-
-measured_closures measure_closures(server::hub& h) {
-  measured_closures c;
-  c.metrics = h.state().metrics();
-  c.now = h.now();
-  c.tasks = h.state().tasks(0, tasks_measured, {}).items;
-  auto const o = h.state().overview(c.now);
+void measure(server::hub& h, bool main, measured_closures& into) {
+  auto const o = h.state().overview(into.now);
+  if (into.pools.size() < pools_measured)
+    into.pools.push_back({h.state().configuration().cluster, o});
+  into.metrics.add(h.state().metrics(), into.now);
+  auto const room = tasks_measured - into.tasks.size();
+  auto some = h.state().tasks(0, room, {}).items;
   auto const all =
       std::size_t{o.tasks_connected} + o.tasks_late + o.tasks_error + o.tasks_disconnected;
-  c.tasks_more = all - std::min(all, c.tasks.size());
-  c.logs = h.logs().count();
+  into.tasks_more += all - std::min(all, some.size());
+  if (main)
+    for (auto& t : some) t.cluster.clear();
+  std::move(some.begin(), some.end(), std::back_inserter(into.tasks));
+  auto const logs = h.logs().count();
+  into.logs.lines += logs.lines, into.logs.dropped += logs.dropped;
+  into.logs.strays += logs.strays, into.logs.bytes += logs.bytes;
+}
+
+void write_pools(metric_text& m, measured_closures const& c) {
+  m.family("muster_cluster_closures", "gauge", "Closures that wait or run, by cluster and state.");
+  for (auto const& p : c.pools) {
+    m.sample({"cluster", p.cluster}, {"state", "blocked"}, p.now.closures.blocked);
+    m.sample({"cluster", p.cluster}, {"state", "queued"}, p.now.closures.queued);
+    m.sample({"cluster", p.cluster}, {"state", "running"}, p.now.closures.running);
+  }
+  m.family("muster_cluster_workers", "gauge", "Closure workers that are connected, by cluster.");
+  for (auto const& p : c.pools)
+    m.sample("cluster", p.cluster, p.now.tasks_connected + p.now.tasks_late);
+}
+
+}  // namespace
+
+measured_closures measure_closures(server::pools& all) {
+  measured_closures c;
+  c.now = all.main().now();
+  all.for_each([&](server::hub& h) { measure(h, &h == &all.main(), c); });
   return c;
 }
 
@@ -76,6 +110,7 @@ void write_closure_metrics(metric_text& m, measured_closures const& c) {
   m.counter("muster_queue_full_seconds_total",
             "Time in which at least one session's queue was full.", seconds(full));
   write_values(m, c.metrics);
+  write_pools(m, c);
   write_tasks(m, c);
   m.counter("muster_log_lines_total", "Lines that closures logged and printed.", c.logs.lines);
   m.counter("muster_log_lines_dropped_total", "Of those, dropped to make room.", c.logs.dropped);

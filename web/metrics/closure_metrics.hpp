@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "server/core/api/metrics.hpp"
-#include "server/hub/hub.hpp"
+#include "server/hub/pools.hpp"
 #include "web/metrics/metric_text.hpp"
 
 namespace muster::web {
@@ -13,7 +13,16 @@ namespace muster::web {
 /// grow without limit; muster_tasks_unmeasured says how many they are.
 inline constexpr std::size_t tasks_measured = 100;
 
+/// Clusters beyond this many have no lines of their own; the sums are of all.
+inline constexpr std::size_t pools_measured = 100;
+
+struct measured_pool {
+  std::string cluster;
+  core::overview_view now;
+};
+
 struct measured_closures {
+  std::vector<measured_pool> pools;  // at most pools_measured
   core::closure_metrics metrics;
   core::time_point now{};
   std::vector<core::task_view> tasks;  // at most tasks_measured
@@ -22,7 +31,7 @@ struct measured_closures {
 };
 
 /// Engine thread.
-measured_closures measure_closures(server::hub& h);
+measured_closures measure_closures(server::pools& all);
 void write_closure_metrics(metric_text& m, measured_closures const& c);
 
 }  // namespace muster::web

@@ -52,6 +52,19 @@ counters collect_counters(server::hub& h) {
   return c;
 }
 
+// The functions shown are those of the main cluster, then those of the others.
+counters collect_all_counters(server::pools& all) {
+  counters c = collect_counters(all.main());
+  all.for_each([&](server::hub& h) {
+    if (&h == &all.main()) return;
+    auto const of_it = collect_counters(h);
+    c.overview += of_it.overview;
+    c.functions.insert(c.functions.end(), of_it.functions.begin(), of_it.functions.end());
+  });
+  if (c.functions.size() > functions_shown) c.functions.resize(functions_shown);
+  return c;
+}
+
 void write(json_out& out, counters const& c) {
   auto const& o = c.overview;
   auto const object = out.object();

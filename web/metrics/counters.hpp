@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "server/hub/hub.hpp"
+#include "server/hub/pools.hpp"
 #include "web/json/json_out.hpp"
 
 namespace muster::web {
@@ -19,8 +19,9 @@ struct counters {
 
 inline constexpr std::size_t functions_shown = 8;
 
-/// Engine thread; uptime and rates are filled in later.
+/// Engine thread; uptime and rates are filled in later. Of one cluster, or of all.
 counters collect_counters(server::hub& h);
+counters collect_all_counters(server::pools& all);
 /// The "data" object.
 void write(json_out& out, counters const& c);
 

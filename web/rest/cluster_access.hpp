@@ -5,8 +5,10 @@
 
 #include "server/hub/cluster_endpoints.hpp"
 #include "server/hub/coordination_hub.hpp"
+#include "web/engine/engine_link.hpp"
 #include "web/engine/gateway.hpp"
 #include "web/http/http.hpp"
+#include "web/http/query.hpp"
 #include "web/rest/context.hpp"
 
 namespace muster::web {
@@ -16,6 +18,11 @@ namespace coordination = core::coordination;
 /// The cluster of that name; `default` is the main port's when no cluster is called so. NOT_FOUND.
 muster::result<coordination::cluster_id> find_cluster(engine_services& services,
                                                       std::string_view name);
+
+/// What a request's member `cluster` names is not there.
+inline muster::status named_cluster_error(muster::status const& s) {
+  return {s.code, "cluster: " + s.message};
+}
 
 /// A fault as the problem it is over REST.
 muster::status to_status(coordination::fault const& f);
@@ -32,6 +39,31 @@ auto in_cluster(exchange const& ex, Then then) {
     auto const c = find_cluster(services, name);
     using value = answer<decltype(then(services, *c))>;
     return c ? value(then(services, *c)) : value(c.error());
+  };
+}
+
+/// Work for the closures' hub of a cluster: `work(hub)`, or NOT_FOUND where there is no cluster of
+/// this name; empty: the main one.
+template <class Work>
+auto in_pool(std::string name, Work work) {
+  return [name = std::move(name), work = std::move(work)](engine_services& services) mutable {
+    auto const pool = services.pools.named(name);
+    using value = answer<decltype(work(**pool))>;
+    return pool ? value(work(**pool)) : value(pool.error());
+  };
+}
+/// The cluster that the query names.
+template <class Work>
+auto in_pool_named(query_check& query, Work work) {
+  return in_pool(std::string(query.text("cluster")), std::move(work));
+}
+/// The same for what is answered later: `work(hub, slot)`.
+template <class Work>
+auto asking_pool(std::string name, Work work) {
+  return [name = std::move(name), work = std::move(work)](engine_services& services,
+                                                          auto const& slot) mutable {
+    auto const pool = services.pools.named(name);
+    pool ? work(**pool, slot) : slot->send(named_cluster_error(pool.error()));
   };
 }
 

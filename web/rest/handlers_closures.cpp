@@ -66,13 +66,14 @@ coro::task<response> list_closures(web_context& context, exchange& ex) {
                  limit, state, function = std::string(query.text("function"))](server::hub& h) {
       return page_of(h, id, from, limit, state, function);
     };
-    return look(context, std::move(work), as_page{"closures", 'c'});
+    return look(context, in_pool_of(id, std::move(work)), as_page{"closures", 'c'});
   });
 }
 
 coro::task<response> get_closure(web_context& context, exchange& ex) {
   return with_id(ex, "closure", server::parse_closure, [&context](core::closure_id id) {
-    return look(context, [id](server::hub& h) { return closure_of(h, id); });
+    auto work = [id](server::hub& h) { return closure_of(h, id); };
+    return look(context, in_pool_of(id, std::move(work)));
   });
 }
 
@@ -98,7 +99,7 @@ coro::task<response> explain_closure(web_context& context, exchange& ex) {
       if (auto c = h.state().closure(id)) e.state = c->state;
       return e;
     };
-    return look(context, std::move(work));
+    return look(context, in_pool_of(id, std::move(work)));
   });
 }
 
@@ -112,7 +113,7 @@ coro::task<response> cancel_closure(web_context& context, exchange& ex) {
         r.status.ok() ? slot->send(closure_of(h, id)) : slot->send(r.status);
       });
     };
-    return ask<reported_closure>(context, std::move(work));
+    return ask<reported_closure>(context, in_pool_of(id, std::move(work)));
   });
 }
 

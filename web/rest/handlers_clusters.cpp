@@ -10,7 +10,8 @@ namespace {
 
 struct cluster_facts {
   coordination::cluster_view view;
-  std::optional<core::overview_view> workers;  // of the main cluster
+  bool main = false;
+  std::optional<core::overview_view> workers;  // once there were any, or jobs
   core::duration worker_timeout{};
 };
 
@@ -18,9 +19,11 @@ cluster_facts facts_of(engine_services& services, coordination::cluster_id id) {
   cluster_facts f;
   f.view = services.coordination.state().view(id, services.coordination.now());
   f.view.address = services.endpoints.address(id);
-  if (id != services.endpoints.main()) return f;
-  f.workers = services.hub.state().overview(services.hub.now());
-  f.worker_timeout = services.hub.state().configuration().heartbeat_timeout;
+  f.main = id == services.endpoints.main();
+  auto* const h = services.pools.existing(id);
+  if (!h) return f;
+  f.workers = h->state().overview(h->now());
+  f.worker_timeout = h->state().configuration().heartbeat_timeout;
   return f;
 }
 
@@ -55,7 +58,7 @@ void write(json_out& out, cluster_facts const& c, bool with_past = false) {
     for (auto const& j : c.view.next->jobs) out.key(j.name).number(j.tasks);
     out.end_object();
   }
-  out.key("main").boolean(c.workers.has_value());
+  out.key("main").boolean(c.main);
   out.key("address").string(c.view.address);
   write_tasks(out, c);
   if (c.workers) {
@@ -138,18 +141,27 @@ coro::task<response> create_cluster(web_context& context, exchange& ex) {
   co_return r;
 }
 
-muster::status forget(engine_services& services, coordination::cluster_id c) {
+muster::status forget(engine_services& services, coordination::cluster_id c, bool force) {
   auto const name = services.coordination.state().spec(c).name;
   if (c == services.endpoints.main())
     return {muster::code::failed_precondition,
             "'" + name + "' is the main port's cluster; it stays until the server stops"};
+  if (auto const use = services.pools.in_use(c); !use.empty() && !force)
+    return {muster::code::failed_precondition,
+            "cluster '" + name + "' has " + use + "; `force=true` ends them"};
   auto const removed = services.coordination.remove(name);
-  if (removed.ok()) services.endpoints.close(c);
-  return removed;
+  if (!removed.ok()) return removed;
+  services.endpoints.close(c);
+  services.pools.remove(c, "cluster '" + name + "' was deleted");
+  return {};
 }
 
 coro::task<response> delete_cluster(web_context& context, exchange& ex) {
-  auto work = in_cluster(ex, forget);
+  query_check query(ex.req);
+  auto work = in_cluster(
+      ex, [force = query.flag("force")](engine_services& services, coordination::cluster_id c) {
+        return forget(services, c, force);
+      });
   return order(context,
                [work](engine_services& services, answer_handle<muster::status> const& slot) {
                  slot->send(work(services));
@@ -174,7 +186,9 @@ void add_cluster_routes(std::vector<route>& to) {
                    .tells("ClusterView"));
   to.push_back(remove("/api/v1/clusters/{cluster}", delete_cluster, "deleteCluster",
                       "Forget a cluster; whoever waits in it is answered")
-                   .also(409, "It is the main port's cluster"));
+                   .with({{"force", query_kind::flag,
+                           "with its workers, which are sent away, and its jobs, which are lost"}})
+                   .also(409, "It is the main port's cluster, or has workers or open jobs"));
 }
 
 }  // namespace muster::web

@@ -1,5 +1,6 @@
 // Functions that workers brought.
 #include "web/rest/answers.hpp"
+#include "web/rest/cluster_access.hpp"
 
 namespace muster::web {
 
@@ -18,7 +19,7 @@ coro::task<response> list_functions(web_context& context, exchange& ex) {
     if (end < all.size()) page.next = end;
     return page;
   };
-  return look(context, std::move(work), as_page{"functions", 'f'});
+  return look(context, in_pool_named(query, std::move(work)), as_page{"functions", 'f'});
 }
 
 }  // namespace
@@ -26,8 +27,9 @@ coro::task<response> list_functions(web_context& context, exchange& ex) {
 void add_function_routes(std::vector<route>& to) {
   to.push_back(
       get("/api/v1/functions", list_functions, "listFunctions", "Functions that were named so far")
-          .with({limit_parameter, page_token_parameter("f")})
-          .tells("FunctionPage"));
+          .with({cluster_parameter, limit_parameter, page_token_parameter("f")})
+          .tells("FunctionPage")
+          .also(404, "No such cluster"));
 }
 
 }  // namespace muster::web

@@ -1,6 +1,7 @@
 // Jobs: list, look, seal, cancel, wait, forget.
 #include "server/hub/id_text.hpp"
 #include "web/rest/answers.hpp"
+#include "web/rest/cluster_access.hpp"
 
 namespace muster::web {
 
@@ -11,12 +12,13 @@ coro::task<response> list_jobs(web_context& context, exchange& ex) {
   auto const limit = query.limit();
   auto const before = core::session_id{query.page_token('j')};
   auto work = [before, limit](server::hub& h) { return h.state().jobs(before, limit); };
-  return look(context, std::move(work), as_page{"jobs", 'j'});
+  return look(context, in_pool_named(query, std::move(work)), as_page{"jobs", 'j'});
 }
 
 coro::task<response> get_job(web_context& context, exchange& ex) {
   return with_id(ex, "job", server::parse_job, [&context](core::session_id id) {
-    return look(context, [id](server::hub& h) { return h.state().job(id); });
+    auto work = [id](server::hub& h) { return h.state().job(id); };
+    return look(context, in_pool_of(id, std::move(work)));
   });
 }
 
@@ -32,7 +34,7 @@ coro::task<response> command(web_context& context, exchange& ex) {
         r.status.ok() ? slot->send(h.state().job(id)) : slot->send(r.status);
       });
     };
-    return ask<core::job_view>(context, std::move(work));
+    return ask<core::job_view>(context, in_pool_of(id, std::move(work)));
   });
 }
 
@@ -63,17 +65,18 @@ coro::task<response> join_job(web_context& context, exchange& ex) {
       });
       slot->parked_as(call);
     };
-    return wait<core::job_view>(context, ex, timeout, std::move(work), joined);
+    return wait<core::job_view>(context, ex, timeout, in_pool_of(id, std::move(work)), joined);
   });
 }
 
 coro::task<response> delete_job(web_context& context, exchange& ex) {
   return with_id(ex, "job", server::parse_job, [&context](core::session_id id) {
-    return order(context, [id](server::hub& h, answer_handle<muster::status> const& slot) {
+    auto work = [id](server::hub& h, answer_handle<muster::status> const& slot) {
       core::delete_session e;
       e.session = id;
       h.ask(e, [slot](core::reply const& r) { slot->send(r.status); });
-    });
+    };
+    return order(context, in_pool_of(id, std::move(work)));
   });
 }
 
@@ -85,6 +88,7 @@ problem unknown_id(std::string_view what, std::string_view text) {
 }
 
 void add_job_routes(std::vector<route>& to) {
+  constexpr std::string_view no_cluster = "No such cluster";
   constexpr std::string_view full = "The server, or the job's queue, is full";
   constexpr std::string_view parked = "The server has reached its limit of waiting calls";
   constexpr std::string_view impossible = "Well-formed, and cannot be; `field` says what";
@@ -97,8 +101,9 @@ void add_job_routes(std::vector<route>& to) {
           .also(422, impossible)
           .also(429, full));
   to.push_back(get("/api/v1/jobs", list_jobs, "listJobs", "Jobs, newest first")
-                   .with({limit_parameter, page_token_parameter("j")})
-                   .tells("JobPage"));
+                   .with({cluster_parameter, limit_parameter, page_token_parameter("j")})
+                   .tells("JobPage")
+                   .also(404, no_cluster));
   to.push_back(get("/api/v1/jobs/{id}", get_job, "getJob", "One job").tells("JobView"));
   to.push_back(
       remove("/api/v1/jobs/{id}", delete_job, "deleteJob", "Forget a finished job and its values")

@@ -46,8 +46,8 @@ void wait_for_line(server::hub& h, server::log_target of, log_query const& q, Ev
     refused ? slot->send(r.status) : slot->send(lines(h, of, q));
   });
   slot->when_left([both](engine_services& services) {
-    services.hub.logs().forget(both->line);
-    services.hub.forget(both->end);
+    services.pools.for_each([line = both->line](server::hub& each) { each.logs().forget(line); });
+    services.pools.forget(both->end);
   });
 }
 
@@ -99,7 +99,7 @@ coro::task<response> list_lines(web_context& context, exchange& ex, Id id) {
     answer_log(h, id, q, slot);
   };
   auto tell = [after = q.after](log_state const& s) { return told(s, after); };
-  return wait<log_state>(context, ex, q.wait, std::move(work), tell);
+  return wait<log_state>(context, ex, q.wait, in_pool_of(id, std::move(work)), tell);
 }
 
 coro::task<response> list_closure_lines(web_context& context, exchange& ex) {

@@ -2,6 +2,7 @@
 #include "server/hub/id_text.hpp"
 #include "web/json/submission_json.hpp"
 #include "web/rest/answers.hpp"
+#include "web/rest/cluster_access.hpp"
 
 namespace muster::web {
 
@@ -31,13 +32,15 @@ coro::task<response> create_value(web_context& context, exchange& ex) {
       slot->send(h.state().per_worker(std::get<core::per_worker_reply>(r.body).id));
     });
   };
-  return ask<core::per_worker_view>(context, std::move(work), created);
+  return ask<core::per_worker_view>(context, asking_pool(parsed->cluster, std::move(work)),
+                                    created);
 }
 
 coro::task<response> get_value(web_context& context, exchange& ex) {
   return with_id(ex, "per-worker value", server::parse_per_worker,
                  [&context](core::per_worker_id id) {
-                   return look(context, [id](server::hub& h) { return h.state().per_worker(id); });
+                   auto work = [id](server::hub& h) { return h.state().per_worker(id); };
+                   return look(context, in_pool_of(id, std::move(work)));
                  });
 }
 
@@ -46,17 +49,18 @@ coro::task<response> list_values(web_context& context, exchange& ex) {
   auto const limit = query.limit();
   auto const after = core::per_worker_id{query.page_token('p')};
   auto work = [after, limit](server::hub& h) { return h.state().per_worker_values(after, limit); };
-  return look(context, std::move(work), as_page{"per_worker_values", 'p'});
+  return look(context, in_pool_named(query, std::move(work)), as_page{"per_worker_values", 'p'});
 }
 
 coro::task<response> delete_value(web_context& context, exchange& ex) {
-  return with_id(
-      ex, "per-worker value", server::parse_per_worker, [&context](core::per_worker_id id) {
-        return order(context, [id](server::hub& h, answer_handle<muster::status> const& slot) {
-          h.ask(core::delete_per_worker{{}, id},
-                [slot](core::reply const& r) { slot->send(r.status); });
-        });
-      });
+  return with_id(ex, "per-worker value", server::parse_per_worker,
+                 [&context](core::per_worker_id id) {
+                   auto work = [id](server::hub& h, answer_handle<muster::status> const& slot) {
+                     h.ask(core::delete_per_worker{{}, id},
+                           [slot](core::reply const& r) { slot->send(r.status); });
+                   };
+                   return order(context, in_pool_of(id, std::move(work)));
+                 });
 }
 
 }  // namespace
@@ -66,12 +70,14 @@ void add_per_worker_routes(std::vector<route>& to) {
                     "Let every worker that has a function build a value and keep it")
                    .takes(body_kind::json, "PerWorkerRequest")
                    .tells("PerWorkerView", 201)
+                   .also(404, "No such cluster")
                    .also(422, "Well-formed, and cannot be; `field` says what")
                    .also(429, "The server has reached its limit of them"));
   to.push_back(get("/api/v1/per_worker_values", list_values, "listPerWorkerValues",
                    "Per-worker values, in order of creation")
-                   .with({limit_parameter, page_token_parameter("p")})
-                   .tells("PerWorkerPage"));
+                   .with({cluster_parameter, limit_parameter, page_token_parameter("p")})
+                   .tells("PerWorkerPage")
+                   .also(404, "No such cluster"));
   to.push_back(get("/api/v1/per_worker_values/{id}", get_value, "getPerWorkerValue",
                    "One of them, with its status on each worker")
                    .tells("PerWorkerView"));

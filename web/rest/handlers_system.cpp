@@ -4,23 +4,33 @@
 #include "web/live/websocket_hub.hpp"
 #include "web/metrics/prometheus.hpp"
 #include "web/rest/answers.hpp"
+#include "web/rest/cluster_access.hpp"
 
 namespace muster::web {
 
 namespace {
 
 coro::task<muster::result<counters>> current_counters(web_context& context) {
-  auto asking = context.engine.on_engine(collect_counters);
+  auto work = [](engine_services& services) { return collect_all_counters(services.pools); };
+  auto asking = context.engine.on_engine(std::move(work));
   auto c = co_await std::move(asking);
   if (c) context.sockets.complete(*c);
   co_return c;
 }
 
-coro::task<response> get_overview(web_context& context, exchange&) {
+coro::task<response> server_overview(web_context& context) {
   auto asking = current_counters(context);
   auto const c = co_await std::move(asking);
   if (!c) co_return problem_response(c.error());
   co_return json_response(to_text(*c));
+}
+
+// Of one cluster without uptime and rates, which are the server's.
+coro::task<response> get_overview(web_context& context, exchange& ex) {
+  query_check query(ex.req);
+  auto const cluster = query.text("cluster");
+  if (cluster.empty()) return server_overview(context);
+  return look(context, in_pool(std::string(cluster), collect_counters));
 }
 
 std::vector<core::coordination::cluster_view> measured_clusters(engine_services& services) {
@@ -67,7 +77,8 @@ coro::task<response> get_metrics(web_context& context, exchange&) {
   auto asking_clusters = context.engine.on_engine(measured_clusters);
   auto const clusters = co_await std::move(asking_clusters);
   if (!clusters) co_return problem_response(clusters.error());
-  auto asking_closures = context.engine.on_engine(measure_closures);
+  auto measure = [](engine_services& services) { return measure_closures(services.pools); };
+  auto asking_closures = context.engine.on_engine(std::move(measure));
   auto const closures = co_await std::move(asking_closures);
   if (!closures) co_return problem_response(closures.error());
   response r;
@@ -78,7 +89,10 @@ coro::task<response> get_metrics(web_context& context, exchange&) {
 
 void add_system_routes(std::vector<route>& to) {
   to.push_back(get("/api/v1/overview", get_overview, "getOverview", "Numbers of the server")
-                   .tells("Overview"));
+                   .with({{"cluster", query_kind::text,
+                           "of this cluster alone, without the server's uptime and rates"}})
+                   .tells("Overview")
+                   .also(404, "No such cluster"));
   to.push_back(
       get("/api/v1/version", get_version, "getVersion", "Version of the server").tells("Version"));
   to.push_back(get("/api/v1/openapi.json", get_openapi, "getOpenapiV1", "This description")

@@ -38,13 +38,13 @@ struct tasks_at {
 };
 
 // Workers come first: kind 't' of the page token counts their rows, 'a' the agents.
-void take_workers(engine_services& services, task_filter const& f, std::size_t after,
-                  std::size_t limit, tasks_at& into) {
+void take_workers(server::hub& h, task_filter const& f, std::size_t after, std::size_t limit,
+                  tasks_at& into) {
   core::coordinator::task_filter filter;
   filter.job = f.job;
   filter.state = worker_state(f.state);
   if (!f.state.empty() && !filter.state) return;  // no worker is ever in that state
-  auto page = services.hub.state().tasks(after, limit, filter);
+  auto page = h.state().tasks(after, limit, filter);
   into.workers = std::move(page.items);
   if (page.next) into.next = page_token('t', *page.next);
 }
@@ -69,11 +69,11 @@ void take_agents(engine_services& services, coordination::cluster_id c, task_fil
 tasks_at collect(engine_services& services, coordination::cluster_id c, task_filter const& f,
                  std::pair<char, std::uint64_t> from, std::size_t limit) {
   tasks_at t;
-  t.now = services.hub.now();
+  t.now = services.pools.main().now();
   t.agents_now = services.coordination.now();
   auto after = static_cast<std::size_t>(from.second);
   if (from.first == 't') {
-    if (c == services.endpoints.main()) take_workers(services, f, after, limit, t);
+    if (auto* const h = services.pools.existing(c)) take_workers(*h, f, after, limit, t);
     if (!t.next.empty()) return t;
     after = 0;
   }
@@ -127,10 +127,11 @@ muster::result<std::string> task_text(engine_services& services, coordination::c
     auto const rows = services.coordination.state().current(c).tasks(now, agent, 1);
     if (!rows.empty()) return to_text(rows.front(), now);
   }
-  if (c != services.endpoints.main() || kind == task_kind::agent) return no_task(services, c, at);
-  auto const t = services.hub.state().task(at.job, at.index);
+  auto* const h = services.pools.existing(c);
+  if (!h || kind == task_kind::agent) return no_task(services, c, at);
+  auto const t = h->state().task(at.job, at.index);
   if (!t) return t.error();
-  return to_text(*t, services.hub.now());
+  return to_text(*t, h->now());
 }
 
 std::optional<task_address> address_of(request const& r) {
@@ -160,11 +161,12 @@ coro::task<response> drain_task(web_context& context, exchange& ex) {
   using handle = answer_handle<muster::result<std::string>>;
   auto drain = [at = *at](engine_services& services, coordination::cluster_id c,
                           handle const& slot) {
-    if (c != services.endpoints.main()) return slot->send(no_task(services, c, at));
+    auto* const h = services.pools.existing(c);
+    if (!h) return slot->send(no_task(services, c, at));
     core::drain_task e;
     e.job = at.job;
     e.index = at.index;
-    services.hub.ask(std::move(e), [&services, slot, c, at](core::reply const& r) {
+    h->ask(std::move(e), [&services, slot, c, at](core::reply const& r) {
       r.status.ok() ? slot->send(task_text(services, c, at, task_kind::worker))
                     : slot->send(r.status);
     });

@@ -31,7 +31,7 @@ response value_status(core::closure_view const& c) {
 coro::task<response> get_remote_value(web_context& context, exchange& ex) {
   return with_id(ex, "remote value", server::parse_value, [&context](core::closure_id id) {
     auto work = [id](server::hub& h) { return h.state().closure(id); };
-    return look(context, std::move(work), value_status);
+    return look(context, in_pool_of(id, std::move(work)), value_status);
   });
 }
 

@@ -91,7 +91,7 @@ class result_stream {
         p.job_ended = view->state != core::job_state::running;
       return p;
     };
-    auto asking = context_.engine.on_engine(std::move(work));
+    auto asking = context_.engine.on_engine(in_pool_of(job_, std::move(work)));
     co_return co_await std::move(asking);
   }
 
@@ -130,7 +130,8 @@ class result_stream {
       await_value(h, id, wait_step, slot);
     };
     auto asking = context_.engine.call<muster::result<core::value_reply>>(
-        std::move(work), wait_step + context_.options.timeouts.engine, &ex_.peer());
+        in_pool_of(c.id, std::move(work)), wait_step + context_.options.timeouts.engine,
+        &ex_.peer());
     auto const v = co_await std::move(asking);
     if (v) {
       c.data = v->data;
@@ -169,7 +170,7 @@ class result_stream {
       slot->parked_as(call);
     };
     auto asking = context_.engine.call<muster::status>(
-        std::move(work), step + context_.options.timeouts.engine, &ex_.peer());
+        in_pool_of(job_, std::move(work)), step + context_.options.timeouts.engine, &ex_.peer());
     auto const status = co_await std::move(asking);
     co_return status.ok() || status.code == muster::code::deadline_exceeded;
   }

@@ -3,6 +3,7 @@
 
 #include "server/hub/id_text.hpp"
 #include "web/rest/answers.hpp"
+#include "web/rest/cluster_access.hpp"
 
 namespace muster::web {
 
@@ -76,8 +77,9 @@ void write_closures(json_out& out, std::vector<core::closure_id> const& closures
 coro::task<schedule_result> schedule(web_context& context, core::session_id job,
                                      server::submission closures) {
   auto event = [job](server::submission& s) { return std::move(s.appending(job)); };
-  return context.engine.call<schedule_result>(scheduling(std::move(closures), std::move(event)),
-                                              context.options.timeouts.engine, nullptr);
+  return context.engine.call<schedule_result>(
+      in_pool_of(job, scheduling(std::move(closures), std::move(event))),
+      context.options.timeouts.engine, nullptr);
 }
 
 coro::task<response> submit_job(web_context& context, exchange& ex) {
@@ -89,8 +91,9 @@ coro::task<response> submit_job(web_context& context, exchange& ex) {
     return s.opening(std::move(spec));
   };
   auto asking = context.engine.call<schedule_result>(
-      scheduling(std::move(request.closures), std::move(event)), context.options.timeouts.engine,
-      nullptr);
+      asking_pool(std::move(request.cluster),
+                  scheduling(std::move(request.closures), std::move(event))),
+      context.options.timeouts.engine, nullptr);
   auto const now = co_await std::move(asking);
   co_return now ? submitted(*now) : problem_response(submission_problem(now.error()));
 }

@@ -13,7 +13,10 @@ namespace muster {
 struct worker_options {
   /// "host:port", tried in turn.
   std::vector<std::string> servers{"127.0.0.1:8476"};
-  std::string cluster{};  // empty: the default cluster
+  std::string cluster{};  // empty: that of the server's port
+  /// Where the server has no such cluster: true, try again until it is declared; false, run()
+  /// returns 1, unless the server has welcomed this worker before.
+  bool wait_for_cluster = false;
   std::string job = "worker";
   std::optional<std::uint32_t> index{};  // unset: the server picks
   /// Closures run at one time, each on a thread of its own. At least 1.

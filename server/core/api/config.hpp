@@ -18,6 +18,9 @@ inline constexpr std::uint32_t worker_failures_max = 255;
 inline constexpr std::uint32_t alone_after = 3;
 
 struct config {
+  /// Whose closures these are, for views and texts.
+  std::string cluster = "default";
+
   /// Silent for this long: the task is lost and its closures go back. A worker is told to beat
   /// three times as often; it is LATE at 2.5 of those intervals.
   duration heartbeat_timeout = std::chrono::seconds(15);

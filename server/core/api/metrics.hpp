@@ -31,6 +31,13 @@ class histogram {
     sum_ += duration(us);
   }
 
+  histogram& operator+=(histogram const& o) {
+    for (std::size_t n = 0; n <= buckets; ++n) counts_[n] += o.counts_[n];
+    count_ += o.count_;
+    sum_ += o.sum_;
+    return *this;
+  }
+
   /// Of one bucket alone; `buckets` for what is longer than all limits.
   std::uint64_t in(std::size_t n) const { return counts_[n]; }
   std::uint64_t count() const { return count_; }
@@ -62,6 +69,19 @@ struct closure_metrics {
   std::array<std::uint64_t, release_reasons> values_dropped{};  // by reason; with their jobs or not
   duration full{};                // while at least one stream's queue was full, up to…
   time_point full_since = never;  // …now, when one is: since then
+
+  /// With another's of the same server, as of `now`.
+  closure_metrics& add(closure_metrics const& o, time_point now) {
+    queue_wait += o.queue_wait, execution += o.execution, total += o.total;
+    value_wait += o.value_wait, recovery += o.recovery;
+    worker_failures += o.worker_failures, stop_requests += o.stop_requests;
+    recalled += o.recalled, values_written += o.values_written, values_read += o.values_read;
+    for (std::size_t n = 0; n < values_dropped.size(); ++n)
+      values_dropped[n] += o.values_dropped[n];
+    full += o.full;
+    if (o.full_since != never) full += now - o.full_since;
+    return *this;
+  }
 
   template <class Archive>
   void walk(Archive& a) {

@@ -311,8 +311,10 @@ struct values_moved {
 
 struct tick {};
 
-/// Shutdown: every parked call is answered UNAVAILABLE, new ones are refused.
-struct stop {};
+/// Shutdown: every parked call is answered UNAVAILABLE with the reason, new ones are refused.
+struct stop {
+  std::string why = "the server is shutting down";
+};
 
 using event =
     std::variant<worker_attached, worker_results, worker_alive, worker_detached, worker_drain,

@@ -24,6 +24,7 @@ struct closure_counts {
 
 struct job_view {
   session_id id{};
+  std::string cluster;
   std::string name;
   job_state state{};
   bool open = false;      // not sealed yet
@@ -96,7 +97,8 @@ struct holding {
 };
 
 struct task_view {
-  std::uint32_t row = 0;  // stable for the life of the server process
+  std::uint32_t row = 0;  // of the whole server; stable for the life of its process
+  std::string cluster;
   std::string job;
   std::int64_t index = 0;
   task_state state{};
@@ -136,6 +138,7 @@ struct per_worker_view {
     time_point since{};
   };
   per_worker_id id{};
+  std::string cluster;
   std::string name;
   std::string function;
   blob args;
@@ -188,6 +191,9 @@ struct overview_view {
   static constexpr std::size_t alone_max = 20;
   std::vector<lone_closure> alone;                             // of them the oldest
   duration heartbeat_p50{}, heartbeat_p99{}, heartbeat_max{};  // age over connected tasks
+
+  /// With another's of the same server; of heartbeats the worse ones.
+  overview_view& operator+=(overview_view const& o);
 };
 
 template <class View, class Cursor>

@@ -19,8 +19,8 @@ std::string in_seconds(duration d) {
 }  // namespace
 
 status release_texts::unknown_per_worker(per_worker_id id) const {
-  return {code::not_found,
-          builds_.was(id) ? text(id) + " was released" : "there is no " + text(id)};
+  return {code::not_found, builds_.was(id) ? text(id) + std::string(builds_.whereabouts())
+                                           : "there is no " + text(id)};
 }
 
 std::string release_texts::when_and_why(release_note const& n) const {
@@ -71,6 +71,7 @@ status release_texts::unknown_value(closure_id id) const {
   if (values_.note_of(id)) return {code::not_found, released_text(id)};
   if (auto const note = closures_.note_of(id))
     return {code::not_found, "the value of " + text(id) + " was released " + when_and_why(*note)};
+  if (closures_.is_elsewhere(id)) return {code::not_found, text(id) + " is of another cluster"};
   return {code::not_found, "there is no " + text(id) + ", or its value was released"};
 }
 

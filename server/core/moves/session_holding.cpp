@@ -34,7 +34,7 @@ void session_requests::release_held(release_values const& e) {
 }
 
 std::string session_requests::no_place_to_hold(session const& s, std::size_t n) const {
-  if (values_.bytes() > step_.config.value_bytes_max)
+  if (values_.full())
     return "held values take " + std::to_string(values_.bytes()) + " bytes (" +
            std::to_string(values_.of(s.number).bytes) + " of them this session's), the limit is " +
            std::to_string(step_.config.value_bytes_max) + ": release RemoteValues";

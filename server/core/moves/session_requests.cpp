@@ -69,7 +69,7 @@ status session_requests::room_for(session const& s, std::uint64_t waiting, std::
     return {code::resource_exhausted, "the server holds " + std::to_string(closures_.size()) +
                                           " closures, its limit is " +
                                           std::to_string(step_.config.closures_max)};
-  if ((s.is_job() || s.holding()) && values_.bytes() > step_.config.value_bytes_max)
+  if ((s.is_job() || s.holding()) && values_.full())
     return {code::resource_exhausted,
             "results of unfinished jobs take " + std::to_string(values_.bytes()) +
                 " bytes, the limit is " + std::to_string(step_.config.value_bytes_max)};

@@ -23,6 +23,7 @@
 #include "server/core/api/blob.hpp"
 #include "server/core/api/id_text.hpp"
 #include "server/core/api/model.hpp"
+#include "server/core/api/server_wide.hpp"
 #include "server/core/api/transient_reports.hpp"
 
 namespace muster::core {
@@ -56,13 +57,13 @@ struct per_worker_entry {
 
 class component_builds {
  public:
-  /// `first`: handles begin above it. The time of the start does: workers outlive a server, and a
-  /// handle of the one before must not pass for one of this.
-  explicit component_builds(std::uint64_t first) : first_(first), last_(first) {}
+  /// `wide` outlives it.
+  explicit component_builds(server_wide& wide) : wide_(wide) {}
 
   per_worker_entry& add() {
-    auto& e = entries_[per_worker_id{++last_}];
-    e.id = per_worker_id{last_};
+    auto const id = per_worker_id{++wide_.last_per_worker};
+    auto& e = entries_[id];
+    e.id = id;
     return e;
   }
   per_worker_entry* find(per_worker_id id) {
@@ -80,7 +81,14 @@ class component_builds {
     return nullptr;
   }
   void erase(per_worker_id id) { entries_.erase(id); }
-  bool was(per_worker_id id) const { return raw(id) > first_ && raw(id) <= last_; }
+  /// Of one that was: what became of it.
+  std::string_view whereabouts() const {
+    return wide_.coordinators > 1 ? " was released, or is of another cluster" : " was released";
+  }
+  /// Here or in another table of the server.
+  bool was(per_worker_id id) const {
+    return raw(id) > wide_.first_per_worker && raw(id) <= wide_.last_per_worker;
+  }
 
   std::map<per_worker_id, per_worker_entry>& all() { return entries_; }
   std::map<per_worker_id, per_worker_entry> const& all() const { return entries_; }
@@ -159,7 +167,7 @@ class component_builds {
   }
   template <class Archive>
   void walk(Archive& a) {
-    a(entries_, first_, last_, to_build_, again_, waiting_);
+    a(entries_, to_build_, again_, waiting_);
   }
 
  private:
@@ -174,8 +182,7 @@ class component_builds {
   std::map<stream_id, std::vector<per_worker_id>> to_build_;
   std::set<delayed> again_;
   std::vector<stream_id> waiting_;
-  std::uint64_t first_;
-  std::uint64_t last_;
+  server_wide& wide_;
 };
 
 }  // namespace muster::core

@@ -3,7 +3,8 @@
 //
 // A closure_id is slot | generation << 32, so look-up is an index and a compare, and an id of a
 // forgotten closure is recognised. Records link themselves into lists by slot number (a lane of a
-// session's queue, or what a worker holds), so moving a closure allocates nothing.
+// session's queue, or what a worker holds), so moving a closure allocates nothing. Slots are the
+// server's: chunks of them are taken from what all tables share.
 //
 // Owned by the coordinator; engine thread only. Bounded by config::closures_max.
 #pragma once
@@ -15,6 +16,7 @@
 #include "base/check.hpp"
 #include "server/core/api/id_text.hpp"
 #include "server/core/api/model.hpp"
+#include "server/core/api/server_wide.hpp"
 #include "server/core/records/numbers.hpp"
 
 namespace muster::core {
@@ -127,6 +129,9 @@ struct slot_list {
 
 class closure_table {
  public:
+  /// `wide` outlives it.
+  explicit closure_table(server_wide& wide) : wide_(wide) {}
+
   closure_record& operator[](slot s) { return chunks_[s / chunk_size][s % chunk_size]; }
   closure_record const& operator[](slot s) const { return chunks_[s / chunk_size][s % chunk_size]; }
 
@@ -135,23 +140,30 @@ class closure_table {
   }
   static slot slot_of(closure_id id) { return static_cast<slot>(raw(id)); }
 
+  /// Whether the slot, which may be free, is of this table.
+  bool is_mine(slot s) const {
+    return s / chunk_size < chunks_.size() && chunks_[s / chunk_size] != nullptr;
+  }
+
+  /// Whether its slot is of another table of the server.
+  bool is_elsewhere(closure_id id) const {
+    return !is_mine(slot_of(id)) && slot_of(id) / chunk_size < wide_.chunks;
+  }
+
   /// Slot of a living closure, or no_slot.
   slot find(closure_id id) const {
     slot const s = slot_of(id);
-    if (s >= used_) return no_slot;
+    if (!is_mine(s)) return no_slot;
     auto const& r = (*this)[s];
     return r.owner != session_number{} && r.generation == raw(id) >> 32 ? s : no_slot;
   }
 
   slot allocate(session_number owner) {
     slot s = free_;
-    if (s != no_slot) {
+    if (s != no_slot)
       free_ = (*this)[s].next;
-    } else {
-      s = used_++;
-      if (s / chunk_size == chunks_.size())
-        chunks_.push_back(std::make_unique<closure_record[]>(chunk_size));
-    }
+    else
+      s = next_fresh();
     auto& r = (*this)[s];
     r.owner = owner;
     r.next = no_slot;
@@ -178,7 +190,7 @@ class closure_table {
   /// Of a released closure whose slot nobody has used since.
   std::optional<release_note> note_of(closure_id id) const {
     slot const s = slot_of(id);
-    if (s >= used_) return {};
+    if (!is_mine(s)) return {};
     auto const& r = (*this)[s];
     if (r.owner != session_number{} ||
         r.generation != next_generation(static_cast<std::uint32_t>(raw(id) >> 32)))
@@ -187,12 +199,14 @@ class closure_table {
   }
 
   std::size_t size() const { return size_; }
-  slot used() const { return used_; }
   /// Every living closure, by slot.
   template <class F>
   void for_each(F f) const {
-    for (slot s = 0; s < used_; ++s)
-      if ((*this)[s].owner != session_number{}) f(s, (*this)[s]);
+    for (std::uint32_t n = 0; n < chunks_.size(); ++n) {
+      if (!chunks_[n]) continue;
+      for (slot i = 0; i < chunk_size; ++i)
+        if (chunks_[n][i].owner != session_number{}) f(n * chunk_size + i, chunks_[n][i]);
+    }
   }
 
   void push_back(slot_list& l, slot s) {
@@ -221,21 +235,41 @@ class closure_table {
 
   template <class Archive>
   void walk(Archive& a) {
-    a(used_, free_, size_);
+    std::vector<std::uint32_t> mine;
+    for (std::uint32_t n = 0; n < chunks_.size(); ++n)
+      if (chunks_[n]) mine.push_back(n);
+    a(mine, fresh_, fresh_end_, free_, size_);
     if constexpr (Archive::loading) {
-      chunks_.resize((used_ + chunk_size - 1) / chunk_size);
-      for (auto& chunk : chunks_) chunk = std::make_unique<closure_record[]>(chunk_size);
+      chunks_.clear();
+      for (auto const n : mine) add_chunk(n);
     }
-    for (slot s = 0; s < used_; ++s) a((*this)[s]);
+    for (auto const n : mine)
+      for (slot i = 0; i < chunk_size; ++i) a(chunks_[n][i]);
   }
 
  private:
-  static constexpr slot chunk_size = 4096;
+  static constexpr slot chunk_size = server_wide::chunk_size;
+
+  void add_chunk(std::uint32_t n) {
+    if (n >= chunks_.size()) chunks_.resize(n + std::size_t{1});
+    chunks_[n] = std::make_unique<closure_record[]>(chunk_size);
+  }
+  slot next_fresh() {
+    if (fresh_ == fresh_end_) {
+      check(wide_.chunks < server_wide::chunks_max, "slots last as long as the server");
+      add_chunk(wide_.chunks);
+      fresh_ = wide_.chunks++ * chunk_size;
+      fresh_end_ = fresh_ + chunk_size;
+    }
+    return fresh_++;
+  }
   static std::uint32_t next_generation(std::uint32_t g) { return g + 1 == 0 ? 1 : g + 1; }
 
-  std::vector<std::unique_ptr<closure_record[]>> chunks_;
+  server_wide& wide_;
+  std::vector<std::unique_ptr<closure_record[]>> chunks_;  // by number; null: another table's
   slot free_ = no_slot;
-  slot used_ = 0;
+  slot fresh_ = 0;      // the next of the newest chunk, and…
+  slot fresh_end_ = 0;  // …behind its last; 2^32 is 0 again
   std::size_t size_ = 0;
 };
 

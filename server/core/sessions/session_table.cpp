@@ -22,7 +22,7 @@ session& session_table::open_own(delivery d) {
 
 session& session_table::add(session s) {
   check(s.id == next_id(), "sessions are numbered one after the other");
-  ++last_;
+  ++wide_.last_session;
   s.number = numbers_.take();
   ++(s.is_job() ? jobs_[static_cast<std::size_t>(job_state::running)] : streams_);
   auto const id = s.id;

@@ -80,13 +80,16 @@ struct session {
 
 class session_table {
  public:
+  /// `wide` outlives it.
+  explicit session_table(server_wide& wide) : wide_(wide) {}
+
   /// Notes of forgotten sessions. More: the oldest is forgotten.
   static constexpr std::size_t notes_max = 10'000;
 
   /// A session of the core's own; in no list.
   session& open_own(delivery d);
   /// The next id, not in the table yet.
-  session_id next_id() const { return session_id{last_ + 1}; }
+  session_id next_id() const { return session_id{wide_.last_session + 1}; }
   /// REQUIRES: s.id is next_id().
   session& add(session s);
   /// Forgets it and keeps a note. REQUIRES: nothing of it is left.
@@ -101,7 +104,8 @@ class session_table {
   session* find_key(std::string const& idempotency_key) const;
   /// In order of their ids.
   std::map<session_id, std::unique_ptr<session>> const& all() const { return sessions_; }
-  bool was(session_id id) const { return raw(id) != 0 && raw(id) <= last_; }
+  /// Here or in another table of the server.
+  bool was(session_id id) const { return raw(id) != 0 && raw(id) <= wide_.last_session; }
   std::optional<release_note> note_of(session_id id) const;
 
   /// Its state is terminal now: it is the newest of the finished ones.
@@ -127,7 +131,7 @@ class session_table {
   template <class Archive>
   void walk(Archive& a) {
     for (auto& s : own_) a(*s);  // in place: they are referred to
-    a(numbers_, sessions_, finished_, finished_count_, streams_, last_, held_back_, notes_);
+    a(numbers_, sessions_, finished_, finished_count_, streams_, held_back_, notes_);
     a(notes_order_);
     for (auto& n : jobs_) a(n);
     if constexpr (Archive::loading) {
@@ -141,6 +145,7 @@ class session_table {
  private:
   void enlist(session& s);
 
+  server_wide& wide_;
   number_pool<session_number> numbers_;
   std::map<session_id, std::unique_ptr<session>> sessions_;
   std::vector<std::unique_ptr<session>> own_;  // of the core
@@ -150,7 +155,6 @@ class session_table {
   std::size_t finished_count_ = 0;
   std::uint64_t jobs_[4] = {};  // by job_state; finished ones since start
   std::uint64_t streams_ = 0;
-  std::uint64_t last_ = 0;
   std::size_t held_back_ = 0;
   std::vector<session_id> unsettled_;
   std::unordered_map<session_id, release_note> notes_;  // of sessions that were forgotten lately

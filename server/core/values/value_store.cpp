@@ -33,7 +33,7 @@ void value_store::keep(slot c) {
   auto& h = holders_[r.owner];
   ++held_;
   h.bytes += r.value.size();
-  bytes_ += r.value.size();
+  add_bytes(r.value.size());
   if (r.state != closure_state::succeeded) return;
   auto const id = records_.id_of(c);
   if (config_.spill && r.value.size() >= config_.spill_value_bytes_min) {
@@ -60,12 +60,13 @@ void value_store::let_go(slot c) {
       [[fallthrough]];
     case value_place::memory:
       h.bytes -= r.value.size();
-      bytes_ -= r.value.size();
+      take_bytes(r.value.size());
       break;
     case value_place::disk: {
       auto const entry = away_.find(id);
       h.spilled_bytes -= entry->second;
       disk_bytes_ -= entry->second;
+      wide_.spilled_bytes.take(entry->second);
       --on_disk_count_;
       away_.erase(entry);
       if (auto* read = find_reading(id))
@@ -113,12 +114,19 @@ std::optional<release_reason> value_store::over_session_limit(session_number n) 
   return {};
 }
 
-std::size_t value_store::spill_above() const {
-  return config_.spill_above > 0 ? config_.spill_above : config_.value_bytes_max / 2;
+std::uint64_t value_store::bytes_max() const {
+  return wide_.value_bytes.share(config_.value_bytes_max, bytes_, wide_.coordinators);
 }
 
-bool value_store::over_memory() const {
-  return bytes_ > (config_.spill ? spill_above() : config_.value_bytes_max);
+std::uint64_t value_store::spill_above() const {
+  return config_.spill_above > 0
+             ? wide_.value_bytes.share(config_.spill_above, bytes_, wide_.coordinators)
+             : bytes_max() / 2;
+}
+
+bool value_store::over_disk() const {
+  return disk_bytes_ >
+         wide_.spilled_bytes.share(config_.spill_bytes_max, disk_bytes_, wide_.coordinators);
 }
 
 slot value_store::pop_oldest_on_disk() {
@@ -138,7 +146,7 @@ slot value_store::pop_oldest_in_memory() {
 // The oldest first. No more is on its way at one time than the memory may hold.
 void value_store::write(time_point now) {
   if (now < retry_at_) return;
-  while (bytes_ - writing_bytes_ > spill_above() && writing_bytes_ < config_.value_bytes_max) {
+  while (bytes_ - writing_bytes_ > spill_above() && writing_bytes_ < bytes_max()) {
     slot const c = pop_oldest_in_memory();
     if (c == no_slot) return;
     auto& r = records_[c];
@@ -170,6 +178,12 @@ value_store::reading const* value_store::find_reading(closure_id id) const {
   return const_cast<value_store*>(this)->find_reading(id);
 }
 
+std::vector<value_move> value_store::forget_all() const {
+  std::vector<value_move> all;
+  for (auto const& [id, bytes] : away_) all.push_back({move_kind::forget, id, {}});
+  return all;
+}
+
 void value_store::send_reads() {
   while (reads_sent_ < reads_max && !reads_waiting_.empty()) {
     auto const id = reads_waiting_.front();
@@ -197,7 +211,9 @@ value_store::write_result value_store::written(value_moved const& m, time_point 
   }
   r.where = value_place::disk;
   r.value = {};
-  bytes_ -= bytes, h.bytes -= bytes;
+  take_bytes(bytes);
+  h.bytes -= bytes;
+  wide_.spilled_bytes.add(bytes);
   disk_bytes_ += bytes, h.spilled_bytes += bytes;
   ++on_disk_count_;
   on_disk_.push(m.closure);
@@ -275,7 +291,8 @@ value_store::rebuilding value_store::end_rebuilding(closure_id id, blob const* v
     r.where = value_place::memory;
     r.value = *value;
     gone_.erase(id);
-    h.bytes += r.value.size(), bytes_ += r.value.size();
+    h.bytes += r.value.size();
+    add_bytes(r.value.size());
     in_memory_.push(id);
     if (h.holds) ++h.live, h.values.push(id);
   }

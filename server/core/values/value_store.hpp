@@ -60,7 +60,14 @@ class value_store {
     std::vector<closure_id> dependents;
   };
 
-  value_store(closure_table& records, config const& c) : records_(records), config_(c) {}
+  /// `wide`: what all stores of the server have together is within one limit. It outlives this.
+  value_store(closure_table& records, config const& c, server_wide& wide)
+      : records_(records), config_(c), wide_(wide) {}
+  value_store(value_store const&) = delete;
+  ~value_store() {
+    wide_.value_bytes.take(bytes_);
+    wide_.spilled_bytes.take(disk_bytes_);
+  }
 
   void open(session_number n, bool holds) { holders_.open(n).holds = holds; }
   void close(session_number n) { holders_.close(n); }
@@ -84,10 +91,12 @@ class value_store {
   void pop_oldest_of(session_number n) { holders_[n].values.pop(); }
   /// Why the session's oldest value must go; nothing when it may stay.
   std::optional<release_reason> over_session_limit(session_number n) const;
-  bool over_memory() const;
-  bool over_disk() const { return disk_bytes_ > config_.spill_bytes_max; }
+  bool over_memory() const { return bytes_ > (config_.spill ? spill_above() : bytes_max()); }
+  bool over_disk() const;
   /// What is in memory and stays there takes more than it may.
-  bool too_much_in_memory() const { return bytes_ - writing_bytes_ > config_.value_bytes_max; }
+  bool too_much_in_memory() const { return bytes_ - writing_bytes_ > bytes_max(); }
+  /// What is in memory takes more than it may.
+  bool full() const { return bytes_ > bytes_max(); }
   /// Takes the oldest that may be dropped out of its queue; no_slot when there is none.
   slot pop_oldest_on_disk();
   slot pop_oldest_in_memory();
@@ -106,6 +115,8 @@ class value_store {
   write_result written(value_moved const& m, time_point now);
   /// The shell has answered a read. Nothing: it was not asked for.
   std::optional<reading> read_back(value_moved const& m);
+  /// For everything that is on the disk, or on its way.
+  std::vector<value_move> forget_all() const;
   std::vector<value_move> take_moves() { return std::exchange(moves_, {}); }
 
   /// Lineage. The closure has ended with a value that may be lost one day.
@@ -145,10 +156,14 @@ class value_store {
  private:
   bool is_at(closure_id id, value_place where) const;
   void send_reads();
-  std::size_t spill_above() const;
+  std::uint64_t bytes_max() const;
+  std::uint64_t spill_above() const;
+  void add_bytes(std::uint64_t n) { bytes_ += n, wide_.value_bytes.add(n); }
+  void take_bytes(std::uint64_t n) { bytes_ -= n, wide_.value_bytes.take(n); }
 
   closure_table& records_;
   config const& config_;
+  server_wide& wide_;
   std::vector<value_move> moves_;  // of this step
   numbered<session_number, holder> holders_;
   std::unordered_map<closure_id, std::uint64_t> away_;  // bytes of values in writing or on disk

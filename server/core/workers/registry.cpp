@@ -54,7 +54,7 @@ result<task_row*> registry::admit(time_point now, worker_spec const& spec) {
                   "the server has " + std::to_string(rows_.size()) + " tasks, its limit"};
   auto row = std::make_unique<task_row>();
   t = row.get();
-  t->row = ++last_row_;
+  t->row = ++wide_.last_row;
   t->job = spec.job;
   t->index = index;
   t->state = task_state::disconnected;

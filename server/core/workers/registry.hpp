@@ -22,6 +22,7 @@
 
 #include "server/core/api/config.hpp"
 #include "server/core/api/model.hpp"
+#include "server/core/api/server_wide.hpp"
 #include "server/core/workers/worker.hpp"
 
 namespace muster::core {
@@ -60,7 +61,8 @@ struct task_row {
 
 class registry {
  public:
-  explicit registry(config const& c) : config_(c) {}
+  /// `wide` outlives it.
+  registry(config const& c, server_wide& wide) : config_(c), wide_(wide) {}
 
   /// The row for a worker that attaches: by index, by incarnation, or the lowest free index.
   /// Errors: RESOURCE_EXHAUSTED when every row is of a present task.
@@ -101,7 +103,7 @@ class registry {
     std::vector<std::pair<incarnation, key>> newest;
     for (auto const& [i, t] : by_incarnation_) newest.emplace_back(i, key{t->job, t->index});
     std::sort(newest.begin(), newest.end());
-    a(rows_, newest, free_hint_, last_row_, next_sweep_, given_up_, forgot_);
+    a(rows_, newest, free_hint_, next_sweep_, given_up_, forgot_);
     for (auto& n : counts_) a(n);
     if constexpr (Archive::loading) {
       by_incarnation_.clear();
@@ -117,11 +119,11 @@ class registry {
   std::int64_t lowest_free(std::string const& job);
 
   config const& config_;
+  server_wide& wide_;
   std::map<key, std::unique_ptr<task_row>> rows_;
   std::unordered_map<core::incarnation, task_row*> by_incarnation_;
   std::unordered_map<std::string, std::int64_t> free_hint_;  // every lower index has a present task
   std::uint32_t counts_[4] = {};
-  std::uint32_t last_row_ = 0;
   time_point next_sweep_ = never;
   std::uint32_t given_up_ = 0;
   bool forgot_ = false;

@@ -18,7 +18,7 @@ namespace muster::core {
 
 class worker_roster {
  public:
-  explicit worker_roster(config const& c) : tasks(c) {}
+  worker_roster(config const& c, server_wide& wide) : tasks(c, wide) {}
 
   registry tasks;
 

@@ -8,6 +8,7 @@
 
 #include "server/hub/id_text.hpp"
 #include "server/rpc/failure_convert.hpp"
+#include "server/rpc/pool_of_call.hpp"
 #include "server/rpc/sessions/per_worker_convert.hpp"
 #include "server/rpc/sessions/schedule_convert.hpp"
 #include "server/rpc/stream_list.hpp"
@@ -52,11 +53,11 @@ v1::FetchResponse answer_of(core::value_reply const& v) {
 
 }  // namespace
 
-coordinator_calls::coordinator_calls(server::hub& h, coro::engine_context& engine,
+coordinator_calls::coordinator_calls(pools& all, coro::engine_context& engine,
                                      stream_options const& options)
-    : hub_(h),
+    : pools_(all),
       options_(options),
-      waiting_(h, engine),
+      waiting_(all, engine),
       tasks_(engine.get_executor(), calls_max, report_exception) {}
 
 coro::task<void> coordinator_calls::stop() {
@@ -69,41 +70,46 @@ core::time_point coordinator_calls::until(std::uint64_t timeout_ms) const {
                          ? wait_default
                          : std::chrono::milliseconds(std::min<std::uint64_t>(
                                timeout_ms, static_cast<std::uint64_t>(wait_max.count())));
-  return hub_.now() + asked;
+  return pools_.main().now() + asked;
 }
 
 template <class Call>
 coro::task<core::reply> coordinator_calls::settle(Call& of, core::session_id s,
                                                   std::uint64_t timeout_ms, core::join_mode mode) {
   core::join_session event{{}, s, until(timeout_ms), mode};
-  return waiting_.ask(of, std::move(event));
+  return waiting_.ask(pools_.of(s), of, std::move(event));
 }
 
-muster::result<v1::Opened> coordinator_calls::open(v1::OpenSessionRequest const& r) {
+auto coordinator_calls::open(call<v1::OpenSessionRequest, v1::Opened>& c) -> answered<v1::Opened> {
+  auto const& r = c.request();
   auto spec = from_wire(r.open());
-  if (!spec) return spec.error();
-  if (!r.open().resume().empty()) return invalid("open.resume: only streams are resumed");
-  if (r.open().detached()) return invalid("open.detached: only streams are detached");
+  if (!spec) co_return spec.error();
+  if (!r.open().resume().empty()) co_return invalid("open.resume: only streams are resumed");
+  if (r.open().detached()) co_return invalid("open.detached: only streams are detached");
+  auto const found = pool_of_call(pools_, options_, c.context(), r.open().cluster());
+  if (!found)
+    co_return muster::status{found.error().code, "open.cluster: " + found.error().message};
+  auto& h = **found;
   core::open_session event;
   event.spec = std::move(*spec);
   event.spec.delivery = core::delivery::calls;
-  auto const answer = hub_.ask_now(std::move(event));
-  if (!answer.status.ok()) return answer.status;
-  auto const view = hub_.state().job(std::get<core::session_reply>(answer.body).session).value();
-  auto opened = to_wire(view, r.open(), hub_.state().configuration());
+  auto const answer = h.ask_now(std::move(event));
+  if (!answer.status.ok()) co_return answer.status;
+  auto const view = h.state().job(std::get<core::session_reply>(answer.body).session).value();
+  auto opened = to_wire(view, r.open(), h.state().configuration());
   opened.set_server_incarnation(options_.server_incarnation);
   opened.set_server_version(options_.server_version);
   spdlog::info("session opened by call session={} name=\"{}\"", opened.session(), view.name);
-  return opened;
+  co_return opened;
 }
 
-muster::status coordinator_calls::read(v1::ScheduleRequest const& r, core::session_id session,
-                                       submission& into) {
-  auto const [wrong, functions] = hub_.learn({r.function().begin(), r.function().end()});
+muster::status coordinator_calls::read(v1::ScheduleRequest const& r, hub& h,
+                                       core::session_id session, submission& into) {
+  auto const [wrong, functions] = h.learn({r.function().begin(), r.function().end()});
   if (!wrong.ok())
     return {wrong.code, "function[" + std::to_string(functions.size()) + "]: " + wrong.message};
-  auto const held = [this, session](std::uint64_t token) {
-    return hub_.state().closure_of(session, token);
+  auto const held = [&h, session](std::uint64_t token) {
+    return h.state().closure_of(session, token);
   };
   auto bad = from_wire(r, functions, held, into);
   return bad.empty() ? muster::status{} : invalid(std::move(bad));
@@ -114,7 +120,8 @@ auto coordinator_calls::schedule(call<v1::ScheduleRequest, v1::ScheduleResponse>
   auto const session = session_of(c.request().session());
   if (!session) co_return session.error();
   submission closures;
-  if (auto wrong = read(c.request(), *session, closures); !wrong.ok()) co_return wrong;
+  if (auto wrong = read(c.request(), pools_.of(*session), *session, closures); !wrong.ok())
+    co_return wrong;
   // First the error of what came before, once nothing of it runs any more.
   auto settling = settle(c, *session, c.request().timeout_ms(), core::join_mode::settle);
   auto const before = co_await std::move(settling);
@@ -126,7 +133,8 @@ auto coordinator_calls::schedule(call<v1::ScheduleRequest, v1::ScheduleResponse>
     to_wire(j.error, *response.mutable_error());
     co_return response;
   }
-  auto const answer = hub_.ask_now(std::move(closures.appending(*session)));
+  // Asked for again: the cluster may have gone meanwhile.
+  auto const answer = pools_.of(*session).ask_now(std::move(closures.appending(*session)));
   if (!answer.status.ok()) co_return answer.status;
   for (auto const id : std::get<core::session_reply>(answer.body).closures)
     response.add_closure(core::raw(id));
@@ -160,7 +168,7 @@ auto coordinator_calls::fetch(call<v1::FetchRequest, v1::FetchResponse>& c)
     -> answered<v1::FetchResponse> {
   core::await_value event{
       {}, core::closure_id{c.request().closure()}, until(c.request().timeout_ms())};
-  auto asking = waiting_.ask(c, std::move(event));
+  auto asking = waiting_.ask(pools_.of(event.closure), c, std::move(event));
   auto const answer = co_await std::move(asking);
   if (!in_time_or_late(answer)) co_return answer.status;
   auto const* body = std::get_if<core::value_reply>(&answer.body);
@@ -170,13 +178,14 @@ auto coordinator_calls::fetch(call<v1::FetchRequest, v1::FetchResponse>& c)
 muster::result<v1::CancelResponse> coordinator_calls::cancel(v1::CancelRequest const& r) {
   auto const session = session_of(r.session());
   if (!session) return session.error();
+  auto& h = pools_.of(*session);
   for (auto const id : r.closure()) {
-    auto const view = hub_.state().closure(core::closure_id{id});
+    auto const view = h.state().closure(core::closure_id{id});
     if (!view || view->job != *session) continue;  // released, or none of this session's
-    hub_.apply(core::cancel_closure{{}, core::closure_id{id}});
+    h.apply(core::cancel_closure{{}, core::closure_id{id}});
   }
   if (r.closure_size() > 0) return v1::CancelResponse();
-  auto const answer = hub_.ask_now(core::cancel_session{{}, *session});
+  auto const answer = h.ask_now(core::cancel_session{{}, *session});
   if (!answer.status.ok()) return answer.status;
   return v1::CancelResponse();
 }
@@ -184,9 +193,10 @@ muster::result<v1::CancelResponse> coordinator_calls::cancel(v1::CancelRequest c
 muster::result<v1::ReleaseResponse> coordinator_calls::release(v1::ReleaseRequest const& r) {
   auto const session = session_of(r.session());
   if (!session) return session.error();
+  auto& h = pools_.of(*session);
   core::release_values event{{}, *session, {}, {}};
   for (auto const id : r.closure()) event.closures.push_back(core::closure_id{id});
-  auto const answer = hub_.ask_now(std::move(event));
+  auto const answer = h.ask_now(std::move(event));
   if (!answer.status.ok()) return answer.status;
   return v1::ReleaseResponse();
 }
@@ -195,20 +205,22 @@ muster::result<v1::PerWorkerValue> coordinator_calls::create_per_worker(
     v1::CreatePerWorkerValueRequest const& r) {
   auto const session = session_of(r.session());
   if (!session) return session.error();
+  auto& h = pools_.of(*session);
   auto event = from_wire(r);
   if (!event) return event.error();
-  auto const [wrong, functions] = hub_.learn({r.function()});
+  auto const [wrong, functions] = h.learn({r.function()});
   if (!wrong.ok()) return muster::status{wrong.code, "function: " + wrong.message};
   event->function = functions.front();
   event->owner = *session;
-  auto const answer = hub_.ask_now(std::move(*event));
+  auto const answer = h.ask_now(std::move(*event));
   if (!answer.status.ok()) return answer.status;
-  return to_wire(hub_.state().per_worker(std::get<core::per_worker_reply>(answer.body).id).value());
+  return to_wire(h.state().per_worker(std::get<core::per_worker_reply>(answer.body).id).value());
 }
 
 muster::result<v1::PerWorkerValue> coordinator_calls::get_per_worker(
     v1::GetPerWorkerValueRequest const& r) {
-  auto const found = hub_.state().per_worker(core::per_worker_id{r.value()});
+  auto const id = core::per_worker_id{r.value()};
+  auto const found = pools_.of(id).state().per_worker(id);
   if (!found) return found.error();
   return to_wire(*found);
 }
@@ -217,8 +229,9 @@ muster::result<v1::ReleaseResponse> coordinator_calls::release_per_worker(
     v1::ReleasePerWorkerValueRequest const& r) {
   auto const session = session_of(r.session());
   if (!session) return session.error();
+  auto& h = pools_.of(*session);
   auto const answer =
-      hub_.ask_now(core::delete_per_worker{{}, core::per_worker_id{r.value()}, *session});
+      h.ask_now(core::delete_per_worker{{}, core::per_worker_id{r.value()}, *session});
   if (!answer.status.ok()) return answer.status;
   return v1::ReleaseResponse();
 }
@@ -227,12 +240,13 @@ muster::result<v1::CloseSessionResponse> coordinator_calls::close(
     v1::CloseSessionRequest const& r) {
   auto const session = session_of(r.session());
   if (!session) return session.error();
-  auto const view = hub_.state().job(*session);
+  auto& h = pools_.of(*session);
+  auto const view = h.state().job(*session);
   if (!view) return view.error();
   if (!view->holding)
     return muster::status{muster::code::failed_precondition,
                           r.session() + " was not opened by call"};
-  hub_.apply(core::close_session{*session});
+  h.apply(core::close_session{*session});
   return v1::CloseSessionResponse();
 }
 

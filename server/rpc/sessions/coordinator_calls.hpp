@@ -10,7 +10,7 @@
 #include "coro/accept.hpp"
 #include "coro/task_group.hpp"
 #include "muster/v1/coordinator.grpc.pb.h"
-#include "server/hub/hub.hpp"
+#include "server/hub/pools.hpp"
 #include "server/hub/submission.hpp"
 #include "server/rpc/sessions/hub_calls.hpp"
 #include "server/rpc/status_convert.hpp"
@@ -20,7 +20,7 @@ namespace muster::server {
 
 class coordinator_calls {
  public:
-  coordinator_calls(server::hub& h, coro::engine_context& engine, stream_options const& options);
+  coordinator_calls(pools& all, coro::engine_context& engine, stream_options const& options);
   coordinator_calls(coordinator_calls const&) = delete;
 
   /// Serves the unary methods of `service`. REQUIRES: before server.start().
@@ -79,7 +79,7 @@ class coordinator_calls {
     return got ? c.finish(*got, grpc::Status::OK) : c.finish(to_grpc(got.error()));
   }
 
-  muster::result<v1::Opened> open(v1::OpenSessionRequest const& r);
+  answered<v1::Opened> open(call<v1::OpenSessionRequest, v1::Opened>& c);
   answered<v1::ScheduleResponse> schedule(call<v1::ScheduleRequest, v1::ScheduleResponse>& c);
   answered<v1::JoinResponse> join(call<v1::JoinRequest, v1::JoinResponse>& c);
   answered<v1::JoinResponse> done(call<v1::DoneRequest, v1::JoinResponse>& c);
@@ -92,13 +92,14 @@ class coordinator_calls {
   muster::result<v1::CloseSessionResponse> close(v1::CloseSessionRequest const& r);
 
   /// The closures of the request. Errors name the field.
-  muster::status read(v1::ScheduleRequest const& r, core::session_id session, submission& into);
+  static muster::status read(v1::ScheduleRequest const& r, hub& h, core::session_id session,
+                             submission& into);
   template <class Call>
   [[nodiscard]] coro::task<core::reply> settle(Call& of, core::session_id s,
                                                std::uint64_t timeout_ms, core::join_mode mode);
   core::time_point until(std::uint64_t timeout_ms) const;
 
-  server::hub& hub_;
+  pools& pools_;
   stream_options const& options_;
   hub_calls waiting_;
   coro::task_group tasks_;

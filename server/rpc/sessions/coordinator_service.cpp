@@ -11,14 +11,14 @@ namespace {
 
 class coordinator_service final : public stream_service {
  public:
-  coordinator_service(server::hub& h, coro::grpc_server& server, stream_options o)
-      : hub_(h),
+  coordinator_service(pools& all, coro::grpc_server& server, stream_options o)
+      : pools_(all),
         options_(std::move(o)),
         streams_("session stream", server.engine(), options_.streams_max),
-        calls_(hub_, server.engine(), options_) {
+        calls_(pools_, server.engine(), options_) {
     server.add_service(service_);
     auto serve_call = [this](std::unique_ptr<session_stream::call> call) {
-      return streams_.serve(std::move(call), hub_, options_);
+      return streams_.serve(std::move(call), pools_, options_);
     };
     coro::accept_bidi(server, service_, &method::RequestSession, {"session stream", 16},
                       streams_.tasks(), serve_call);
@@ -35,7 +35,7 @@ class coordinator_service final : public stream_service {
   using method =
       v1::CoordinatorService::WithRawMethod_Session<v1::CoordinatorService::AsyncService>;
 
-  server::hub& hub_;
+  pools& pools_;
   stream_options const options_;
   method service_;
   stream_list<session_stream> streams_;
@@ -44,9 +44,9 @@ class coordinator_service final : public stream_service {
 
 }  // namespace
 
-std::unique_ptr<stream_service> serve_sessions(hub& hub, coro::grpc_server& server,
+std::unique_ptr<stream_service> serve_sessions(pools& all, coro::grpc_server& server,
                                                stream_options options) {
-  return std::make_unique<coordinator_service>(hub, server, std::move(options));
+  return std::make_unique<coordinator_service>(all, server, std::move(options));
 }
 
 }  // namespace muster::server

@@ -8,22 +8,23 @@
 
 #include "coro/event.hpp"
 #include "coro/task.hpp"
-#include "server/hub/hub.hpp"
+#include "server/hub/pools.hpp"
 
 namespace muster::server {
 
 /// Holds at most as many as the coordinator's calls there can be at one time.
 class hub_calls {
  public:
-  hub_calls(server::hub& h, coro::engine_context& engine) : hub_(h), engine_(engine) {}
+  hub_calls(pools& all, coro::engine_context& engine) : pools_(all), engine_(engine) {}
   hub_calls(hub_calls const&) = delete;
 
-  /// Asks the hub and waits for its reply. CANCELLED: the caller of `of`, a server_unary, is gone;
-  /// UNAVAILABLE: stopped. No deadline of its own: each event that the core parks carries one.
+  /// Asks the hub, which may be gone afterwards, and waits for its reply. CANCELLED: the caller of
+  /// `of`, a server_unary, is gone; UNAVAILABLE: stopped. No deadline of its own: each event that
+  /// the core parks carries one.
   template <class Call, class Event>
-  [[nodiscard]] coro::task<core::reply> ask(Call& of, Event event) {
+  [[nodiscard]] coro::task<core::reply> ask(server::hub& h, Call& of, Event event) {
     waiting call(engine_);
-    call.id = hub_.ask(std::move(event), [&call](core::reply const& r) {
+    call.id = h.ask(std::move(event), [&call](core::reply const& r) {
       call.answer = r;
       call.there = true;
       call.answered.set();
@@ -57,7 +58,7 @@ class hub_calls {
   };
 
   void give_up(waiting& call, muster::status why) {
-    hub_.forget(call.id);
+    pools_.forget(call.id);
     call.answer.status = std::move(why);
     call.answered.set();
   }
@@ -65,7 +66,7 @@ class hub_calls {
     return {muster::code::unavailable, "the server is shutting down"};
   }
 
-  server::hub& hub_;
+  pools& pools_;
   coro::engine_context& engine_;
   std::unordered_set<waiting*> waiting_;
   bool stopped_ = false;

@@ -123,9 +123,6 @@ std::string add_closures(Message const& m, int n, Function function, token_looku
 }  // namespace
 
 muster::result<core::session_spec> from_wire(v1::Open const& o) {
-  if (!o.cluster().empty() && o.cluster() != "default")
-    return muster::status{muster::code::not_found,
-                          "open.cluster: there is no cluster '" + o.cluster() + "'"};
   if (o.name().size() > session_name_bytes_max)
     return invalid("open.name: " + std::to_string(o.name().size()) + " bytes, the limit is " +
                    std::to_string(session_name_bytes_max));

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "server/hub/id_text.hpp"
+#include "server/rpc/pool_of_call.hpp"
 #include "server/rpc/sessions/outcome_convert.hpp"
 #include "server/rpc/sessions/per_worker_convert.hpp"
 #include "server/rpc/sessions/schedule_convert.hpp"
@@ -17,8 +18,8 @@ constexpr std::size_t created_bytes = 64;  // of one PerWorkerCreated, about
 
 }  // namespace
 
-session_stream::session_stream(call& c, server::hub& h, stream_options const& options)
-    : message_stream(c, options.finish_grace), hub_(h), options_(options) {}
+session_stream::session_stream(call& c, pools& all, stream_options const& options)
+    : message_stream(c, options.finish_grace), pools_(all), options_(options) {}
 
 coro::task<void> session_stream::run() {
   // While the stream is not read, this is how a vanished client is noticed.
@@ -31,7 +32,7 @@ void session_stream::shut_down() {
 }
 
 bool session_stream::may_read() const {
-  return !open_ || (hub_.state().has_room(session_) && out_.entries() < outcomes_max_);
+  return !open_ || (hub_->state().has_room(session_) && out_.entries() < outcomes_max_);
 }
 
 muster::status session_stream::take(v1::SessionRequest const& m) {
@@ -45,28 +46,28 @@ muster::status session_stream::take(v1::SessionRequest const& m) {
   if (auto problem = take_per_worker(m); !problem.ok()) return problem;
   batch_.clear();
   auto const held = [this](std::uint64_t token) {
-    return hub_.state().closure_of(session_, token);
+    return hub_->state().closure_of(session_, token);
   };
   if (auto problem = from_wire(m, functions_, held, batch_); !problem.empty())
     return invalid(problem);
   if (holding_)
     for (int i = 0; i < m.token_size(); ++i)
       if (m.token(i) == 0) return invalid("token[" + std::to_string(i) + "]: 0 is none");
-  if (!batch_.closures().empty()) hub_.apply(batch_.appending(session_, m.generation()));
+  if (!batch_.closures().empty()) hub_->apply(batch_.appending(session_, m.generation()));
   take_requests(m);
   return {};
 }
 
 void session_stream::take_requests(v1::SessionRequest const& m) {
   for (auto const token : m.cancel_token())
-    if (auto const id = hub_.state().closure_of(session_, token); id != core::closure_id{})
-      hub_.apply(core::cancel_closure{{}, id});
-  if (m.cancel()) hub_.apply(core::cancel_session{{}, session_});
+    if (auto const id = hub_->state().closure_of(session_, token); id != core::closure_id{})
+      hub_->apply(core::cancel_closure{{}, id});
+  if (m.cancel()) hub_->apply(core::cancel_session{{}, session_});
   if (m.release_token_size() > 0)
-    hub_.apply(core::release_values{
+    hub_->apply(core::release_values{
         {}, session_, {m.release_token().begin(), m.release_token().end()}, {}});
   for (auto const value : m.release_per_worker())
-    hub_.apply(core::delete_per_worker{{}, core::per_worker_id{value}, session_});
+    hub_->apply(core::delete_per_worker{{}, core::per_worker_id{value}, session_});
   if (!m.close()) return;
   forget_ = true;
   end(grpc::Status::OK);
@@ -76,9 +77,9 @@ muster::status session_stream::take_open(v1::Open const& open) {
   core::resume_reply resumed;
   auto const problem = open.resume().empty() ? open_new(open) : resume(open, resumed);
   if (!problem.ok()) return problem;
-  auto const view = hub_.state().job(session_).value();
+  auto const view = hub_->state().job(session_).value();
   auto& opened = *out_.tail().mutable_opened();
-  opened = to_wire(view, open, hub_.state().configuration());
+  opened = to_wire(view, open, hub_->state().configuration());
   opened.set_server_incarnation(options_.server_incarnation);
   opened.set_server_version(options_.server_version);
   outcomes_max_ = opened.queue_capacity();
@@ -97,12 +98,15 @@ muster::status session_stream::take_open(v1::Open const& open) {
 muster::status session_stream::open_new(v1::Open const& open) {
   auto spec = from_wire(open);
   if (!spec) return spec.error();
+  auto const found = pool_of_call(pools_, options_, call_.context(), open.cluster());
+  if (!found) return {found.error().code, "open.cluster: " + found.error().message};
+  hub_ = *found;
   core::open_session event;
   event.spec = std::move(*spec);
-  auto const answer = hub_.ask_now(std::move(event));
+  auto const answer = hub_->ask_now(std::move(event));
   if (!answer.status.ok()) return answer.status;
   session_ = std::get<core::session_reply>(answer.body).session;
-  hub_.attach(session_, *this);
+  hub_->attach(session_, *this);
   return {};
 }
 
@@ -113,14 +117,15 @@ muster::status session_stream::resume(v1::Open const& open, core::resume_reply& 
   if (open.resume_incarnation() != options_.server_incarnation)
     return {muster::code::not_found,
             "open.resume: the server has restarted since, and sessions are in memory"};
+  hub_ = &pools_.of(*session);
   core::resume_session event{{},
                              *session,
                              {open.resume_token().begin(), open.resume_token().end()},
                              {open.resume_per_worker().begin(), open.resume_per_worker().end()}};
-  auto const answer = hub_.ask_now(std::move(event));
+  auto const answer = hub_->ask_now(std::move(event));
   if (!answer.status.ok()) return {answer.status.code, "open.resume: " + answer.status.message};
   session_ = *session;
-  hub_.attach(session_, *this);
+  hub_->attach(session_, *this);
   resumed = std::get<core::resume_reply>(answer.body);
   return {};
 }
@@ -136,9 +141,9 @@ void session_stream::tell_missed(core::resume_reply const& r) {
 muster::status session_stream::take_names(v1::SessionRequest const& m) {
   if (m.function_name_size() == 0) return {};
   auto const at = [](std::size_t i) { return "function_name[" + std::to_string(i) + "]: "; };
-  auto const [wrong, ids] = hub_.learn({m.function_name().begin(), m.function_name().end()});
+  auto const [wrong, ids] = hub_->learn({m.function_name().begin(), m.function_name().end()});
   if (!wrong.ok()) return {wrong.code, at(ids.size()) + wrong.message};
-  auto const room = hub_.state().configuration().functions_max - functions_.size();
+  auto const room = hub_->state().configuration().functions_max - functions_.size();
   if (ids.size() > room)
     return {muster::code::resource_exhausted, at(room) + "too many on this stream"};
   functions_.insert(functions_.end(), ids.begin(), ids.end());
@@ -150,7 +155,7 @@ muster::status session_stream::take_per_worker(v1::SessionRequest const& m) {
     auto event = from_wire(m.per_worker(i), functions_);
     if (!event) return invalid("per_worker[" + std::to_string(i) + "]." + event.error().message);
     event->owner = session_;
-    auto const answer = hub_.ask_now(std::move(*event));
+    auto const answer = hub_->ask_now(std::move(*event));
     auto& created = *out_.add_entry(created_bytes).add_per_worker();
     created.set_token(m.per_worker(i).token());
     to_wire(answer, created);
@@ -164,20 +169,20 @@ void session_stream::input_ended() {
   if (call_.cancelled()) return end(grpc::Status::CANCELLED);
   if (holding_) return end(grpc::Status::OK);  // it leaves the session, which waits for its return
   sealed_ = true;                              // if it was a break after all, on_cancel comes next
-  hub_.apply(core::seal_session{{}, session_});
+  hub_->apply(core::seal_session{{}, session_});
   wake();
 }
 
 void session_stream::leave_session() {
   if (!std::exchange(open_, false)) return;
-  hub_.detach(session_);
+  hub_->detach(session_);
   bool const stays = holding_ && !forget_;
   spdlog::info("session {} session={} complete={}", stays ? "waits for its client" : "closed",
                core::text(session_), sealed_ && drained_);
   if (stays)
-    hub_.apply(core::suspend_session{session_});
+    hub_->apply(core::suspend_session{session_});
   else
-    hub_.apply(core::close_session{session_});
+    hub_->apply(core::close_session{session_});
 }
 
 void session_stream::on_outcome(core::outcome const& o) {
@@ -194,6 +199,11 @@ void session_stream::on_notice(core::session_notice const& n) {
     if (drained) out_.seal();  // what comes later belongs to the next generation
   }
   wake();
+}
+
+void session_stream::on_gone(muster::status const& why) {
+  open_ = false;
+  end(to_grpc(why));
 }
 
 void session_stream::on_taken_over() {

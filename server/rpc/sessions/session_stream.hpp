@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "muster/v1/coordinator.pb.h"
-#include "server/hub/hub.hpp"
+#include "server/hub/pools.hpp"
 #include "server/hub/submission.hpp"
 #include "server/rpc/message_stream.hpp"
 #include "server/rpc/stream_options.hpp"
@@ -22,7 +22,7 @@ namespace muster::server {
 class session_stream final : public message_stream<v1::SessionRequest, v1::SessionResponse>,
                              public session_sink {
  public:
-  session_stream(call& c, server::hub& h, stream_options const& options);
+  session_stream(call& c, pools& all, stream_options const& options);
 
   /// Serves the stream from open to status. Completion: the call is finished and the session is
   /// closed. Errors: none. Cancellation: `terminal` cancels the call.
@@ -35,6 +35,7 @@ class session_stream final : public message_stream<v1::SessionRequest, v1::Sessi
   void on_outcome(core::outcome const& o) override;
   void on_notice(core::session_notice const& n) override;
   void on_taken_over() override;
+  void on_gone(muster::status const& why) override;
 
  private:
   // message_stream
@@ -56,7 +57,8 @@ class session_stream final : public message_stream<v1::SessionRequest, v1::Sessi
   /// The stream is going: the session goes with it, or waits for its client's return.
   void leave_session();
 
-  hub& hub_;
+  pools& pools_;
+  hub* hub_ = nullptr;  // of its cluster, since open
   stream_options const& options_;
 
   core::session_id session_{};

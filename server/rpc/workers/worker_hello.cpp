@@ -37,8 +37,6 @@ bool has_control(std::string_view text) {
 }
 
 muster::status check_names(v1::Hello const& h) {
-  if (!h.cluster().empty() && h.cluster() != "default")
-    return {muster::code::not_found, "hello.cluster: there is no cluster '" + h.cluster() + "'"};
   if (h.job().size() > job_bytes_max)
     return wrong("job", longer_than(h.job().size(), job_bytes_max));
   if (!is_name(h.job())) return wrong("job", "'" + h.job() + "' is not of A-Z a-z 0-9 _ . -");

@@ -7,7 +7,7 @@
 
 namespace muster::server {
 
-/// Errors, each naming the field and what it held: INVALID_ARGUMENT; NOT_FOUND (cluster);
+/// Errors, each naming the field and what it held: INVALID_ARGUMENT;
 /// RESOURCE_EXHAUSTED (too many functions).
 muster::result<core::worker_spec> from_wire(v1::Hello const& hello, core::config const& limits);
 

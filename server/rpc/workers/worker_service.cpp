@@ -10,13 +10,13 @@ namespace {
 
 class worker_service final : public stream_service {
  public:
-  worker_service(server::hub& h, coro::grpc_server& server, stream_options o)
-      : hub_(h),
+  worker_service(pools& all, coro::grpc_server& server, stream_options o)
+      : pools_(all),
         options_(std::move(o)),
         streams_("worker stream", server.engine(), options_.streams_max) {
     server.add_service(service_);
     auto serve_call = [this](std::unique_ptr<worker_session::call> call) {
-      return streams_.serve(std::move(call), hub_, options_);
+      return streams_.serve(std::move(call), pools_, options_);
     };
     coro::accept_bidi(server, service_, &method::RequestAttach, {"worker stream", 64},
                       streams_.tasks(), serve_call);
@@ -27,7 +27,7 @@ class worker_service final : public stream_service {
  private:
   using method = v1::WorkerService::WithRawMethod_Attach<v1::WorkerService::Service>;
 
-  server::hub& hub_;
+  pools& pools_;
   stream_options const options_;
   method service_;
   stream_list<worker_session> streams_;
@@ -35,9 +35,9 @@ class worker_service final : public stream_service {
 
 }  // namespace
 
-std::unique_ptr<stream_service> serve_workers(hub& hub, coro::grpc_server& server,
+std::unique_ptr<stream_service> serve_workers(pools& all, coro::grpc_server& server,
                                               stream_options options) {
-  return std::make_unique<worker_service>(hub, server, std::move(options));
+  return std::make_unique<worker_service>(all, server, std::move(options));
 }
 
 }  // namespace muster::server

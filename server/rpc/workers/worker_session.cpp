@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/rpc/pool_of_call.hpp"
 #include "server/rpc/workers/worker_convert.hpp"
 #include "server/rpc/workers/worker_hello.hpp"
 #include "server/rpc/workers/worker_reports.hpp"
@@ -17,9 +18,9 @@ constexpr std::uint32_t no_number = ~std::uint32_t{0};
 
 }  // namespace
 
-worker_session::worker_session(call& c, server::hub& h, stream_options const& options)
+worker_session::worker_session(call& c, pools& all, stream_options const& options)
     : message_stream(c, options.finish_grace),
-      hub_(h),
+      pools_(all),
       options_(options),
       task_(std::make_shared<std::string const>()) {}
 
@@ -46,23 +47,26 @@ muster::status worker_session::take(v1::WorkerMessage const& m) {
   }
   // Reports come first: an answer ends the closure that they are of.
   if (attached_)
-    if (auto problem = take_reports(m, stream_, task_, hub_); !problem.empty())
+    if (auto problem = take_reports(m, stream_, task_, *hub_); !problem.empty())
       return invalid(problem);
   if (auto problem = take_results(m); !problem.ok()) return problem;
   // Told back: whatever was sent before it had been on its way.
   if (m.drain() && attached_) {
     leave_asked_ = true;
-    hub_.apply(core::worker_drain{stream_, true});
+    hub_->apply(core::worker_drain{stream_, true});
   }
   return {};
 }
 
 muster::status worker_session::take_hello(v1::Hello const& hello) {
-  auto spec = from_wire(hello, hub_.state().configuration());
+  auto const found = pool_of_call(pools_, options_, call_.context(), hello.cluster());
+  if (!found) return {found.error().code, "hello.cluster: " + found.error().message};
+  hub_ = *found;
+  auto spec = from_wire(hello, hub_->state().configuration());
   if (!spec) return spec.error();
   auto held = held_from_wire(hello);
   if (!held) return held.error();
-  auto const [wrong, ids] = hub_.learn(spec->functions);
+  auto const [wrong, ids] = hub_->learn(spec->functions);
   if (!wrong.ok())
     return {wrong.code, "hello.function[" + std::to_string(ids.size()) + "]: " + wrong.message};
   for (std::uint32_t i = 0; i < ids.size(); ++i) {
@@ -73,13 +77,13 @@ muster::status worker_session::take_hello(v1::Hello const& hello) {
   greeted_ = true;
   greeted();
   attached_ = true;
-  stream_ = hub_.attach(*this);
+  stream_ = hub_->attach(*this);
   results_.stream = stream_;
   spdlog::debug("worker says hello peer={} host={} pid={} slots={} credits={} functions={}",
                 call_.context().peer(), spec->host, spec->pid, spec->slots, spec->credits,
                 spec->functions.size());
   core::worker_attached event{stream_, std::move(*spec), std::move(*held)};
-  hub_.apply(event);
+  hub_->apply(event);
   return {};
 }
 
@@ -91,10 +95,10 @@ muster::status worker_session::take_results(v1::WorkerMessage const& m) {
   if (auto problem = from_wire(m, results_); !problem.empty()) return invalid(problem);
   auto const gone = results_.results.size() + results_.returned.size();
   if (gone + results_.started.size() == 0) {
-    hub_.apply(core::worker_alive{stream_});
+    hub_->apply(core::worker_alive{stream_});
   } else {
     outstanding_ -= std::min(outstanding_, gone);
-    hub_.apply(results_);
+    hub_->apply(results_);
   }
   return {};
 }
@@ -118,10 +122,10 @@ void worker_session::finished(bool sent) {
 
 void worker_session::leave_hub(bool clean, std::string reason, bool may_return) {
   if (!std::exchange(attached_, false)) return;
-  hub_.detach(stream_);
+  hub_->detach(stream_);
   spdlog::log(clean ? spdlog::level::info : spdlog::level::warn,
               "worker gone task={} clean={} reason=\"{}\"", *task_, clean, reason);
-  hub_.apply(core::worker_detached{stream_, clean, std::move(reason), may_return});
+  hub_->apply(core::worker_detached{stream_, clean, std::move(reason), may_return});
 }
 
 void worker_session::connection_lost() {
@@ -151,7 +155,7 @@ void worker_session::on_welcome(core::welcome const& w) {
 
 void worker_session::on_dispatch(std::span<core::assignment const> batch) {
   outstanding_ += batch.size();
-  if (auto const now = hub_.state().connected_workers(); now != workers_told_) {
+  if (auto const now = hub_->state().connected_workers(); now != workers_told_) {
     out_.tail().set_workers(now);
     workers_told_ = now;
   }

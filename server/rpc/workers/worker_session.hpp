@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "muster/v1/worker.pb.h"
-#include "server/hub/hub.hpp"
+#include "server/hub/pools.hpp"
 #include "server/rpc/message_stream.hpp"
 #include "server/rpc/stream_options.hpp"
 
@@ -24,7 +24,7 @@ namespace muster::server {
 class worker_session final : public message_stream<v1::WorkerMessage, v1::ServerMessage>,
                              public worker_sink {
  public:
-  worker_session(call& c, server::hub& h, stream_options const& options);
+  worker_session(call& c, pools& all, stream_options const& options);
 
   /// Serves the stream from hello to status. Completion: the call is finished and the hub has
   /// forgotten the worker. Errors: none. Cancellation: `terminal` cancels the call.
@@ -56,7 +56,8 @@ class worker_session final : public message_stream<v1::WorkerMessage, v1::Server
   void leave_hub(bool clean, std::string reason, bool may_return = false);
   void connection_lost();
 
-  hub& hub_;
+  pools& pools_;
+  hub* hub_ = nullptr;  // of its cluster, since hello
   stream_options const& options_;
 
   core::stream_id stream_{};

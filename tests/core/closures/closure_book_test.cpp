@@ -13,7 +13,8 @@ constexpr time_point t0{std::chrono::seconds(100)};
 
 struct book_test : testing::Test {
   config limits;
-  closure_table records;
+  server_wide wide{time_point{}};
+  closure_table records{wide};
   closure_book book{records, limits};
   function_id f = *book.functions.intern("f");
 
@@ -97,7 +98,8 @@ TEST_F(book_test, is_the_same_after_it_was_saved_and_loaded) {
   book.count_aborted();
   auto const saved_records = archive::saved(records);
   auto const saved_book = archive::saved(book);
-  closure_table other_records;
+  server_wide other_wide{time_point{}};
+  closure_table other_records{other_wide};
   closure_book other(other_records, limits);
   ASSERT_TRUE(archive::load(other_records, saved_records));
   ASSERT_TRUE(archive::load(other, saved_book));

@@ -9,9 +9,11 @@ namespace muster::core {
 namespace {
 
 constexpr stream_id s1{1}, s2{2};
+constexpr time_point start{std::chrono::microseconds(100)};
 
 TEST(component_builds, a_stream_is_looked_at_once_for_all_that_it_builds) {
-  component_builds builds(100);
+  server_wide wide(start);
+  component_builds builds(wide);
   builds.build_later(s1, per_worker_id{1});
   builds.build_later(s1, per_worker_id{2});
   EXPECT_EQ(builds.take_waiting(), std::vector{s1});
@@ -22,7 +24,8 @@ TEST(component_builds, a_stream_is_looked_at_once_for_all_that_it_builds) {
 }
 
 TEST(component_builds, only_the_stream_that_holds_a_component_can_lose_it) {
-  component_builds builds(100);
+  server_wide wide(start);
+  component_builds builds(wide);
   auto& v = builds.add();
   auto& c = v.components[{"worker", 0}];
   c.stream = s2;
@@ -37,20 +40,23 @@ TEST(component_builds, only_the_stream_that_holds_a_component_can_lose_it) {
 }
 
 TEST(component_builds, a_handle_of_another_start_is_not_of_this_one) {
-  component_builds builds(100);
+  server_wide wide(start);
+  component_builds builds(wide);
   auto const id = builds.add().id;
   EXPECT_TRUE(builds.was(id));
   EXPECT_FALSE(builds.was(per_worker_id{100}));
 }
 
 TEST(component_builds, are_the_same_after_they_were_saved_and_loaded) {
-  component_builds builds(100), other(0);
+  server_wide wide(start), other_wide(start);
+  component_builds builds(wide), other(other_wide);
   auto& v = builds.add();
   v.name = "model";
   v.components[{"worker", 0}].stream = s1;
   builds.build_later(s1, v.id);
   auto const bytes = archive::saved(builds);
   ASSERT_TRUE(archive::load(other, bytes));
+  ASSERT_TRUE(archive::load(other_wide, archive::saved(wide)));
   EXPECT_EQ(archive::saved(other), bytes);
   EXPECT_EQ(other.invalid(), "");
   EXPECT_EQ(other.add().id, builds.add().id);

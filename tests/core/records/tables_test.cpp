@@ -8,7 +8,8 @@ namespace muster::core {
 namespace {
 
 TEST(closure_table, an_id_of_a_released_slot_is_not_found_again) {
-  closure_table table;
+  server_wide wide{time_point{}};
+  closure_table table{wide};
   session_number const owner{1};
   auto const s = table.allocate(owner);
   auto const id = table.id_of(s);
@@ -22,7 +23,8 @@ TEST(closure_table, an_id_of_a_released_slot_is_not_found_again) {
 }
 
 TEST(closure_table, ids_are_never_zero_even_when_a_generation_wraps) {
-  closure_table table;
+  server_wide wide{time_point{}};
+  closure_table table{wide};
   session_number const owner{1};
   auto const s = table.allocate(owner);
   EXPECT_NE(table.id_of(s), closure_id{});
@@ -33,27 +35,46 @@ TEST(closure_table, ids_are_never_zero_even_when_a_generation_wraps) {
 }
 
 TEST(closure_table, unknown_ids_are_not_found) {
-  closure_table table;
+  server_wide wide{time_point{}};
+  closure_table table{wide};
   EXPECT_EQ(table.find(closure_id{}), no_slot);
   EXPECT_EQ(table.find(closure_id{~std::uint64_t{}}), no_slot);
 }
 
 TEST(closure_table, records_stay_in_place_and_count_over_several_chunks) {
-  closure_table table;
+  server_wide wide{time_point{}};
+  closure_table table{wide};
   session_number const owner{1};
   auto const first = table.allocate(owner);
   auto const* address = &table[first];
   for (int i = 1; i < 10'000; ++i) table.allocate(owner);
   EXPECT_EQ(&table[first], address);
   EXPECT_EQ(table.size(), 10'000u);
-  EXPECT_EQ(table.used(), 10'000u);
+  EXPECT_EQ(wide.chunks, 3u);
   table.release(first, {});
   EXPECT_EQ(table.size(), 9'999u);
-  EXPECT_EQ(table.used(), 10'000u);
+  EXPECT_EQ(wide.chunks, 3u);
+}
+
+TEST(closure_table, two_of_a_server_give_no_id_twice_and_do_not_know_those_of_the_other) {
+  server_wide wide{time_point{}};
+  closure_table one{wide}, two{wide};
+  session_number const owner{1};
+  auto const first = one.allocate(owner), second = two.allocate(owner);
+  for (int i = 1; i < 5'000; ++i) one.allocate(owner);
+  EXPECT_NE(one.id_of(first), two.id_of(second));
+  EXPECT_EQ(one.find(two.id_of(second)), no_slot);
+  EXPECT_EQ(two.find(one.id_of(first)), no_slot);
+  EXPECT_EQ(two.note_of(one.id_of(first)), std::nullopt);
+  EXPECT_EQ(wide.chunks, 3u);
+  std::size_t seen = 0;
+  two.for_each([&](slot s, closure_record const&) { seen += s == second; });
+  EXPECT_EQ(seen, 1u);
 }
 
 TEST(closure_table, a_list_gives_up_its_front_middle_and_back) {
-  closure_table table;
+  server_wide wide{time_point{}};
+  closure_table table{wide};
   session_number const owner{1};
   slot_list list;
   slot s[4];

@@ -13,7 +13,8 @@ constexpr session_number one{1}, other{2};
 
 struct bench {
   config limits;
-  closure_table closures;
+  server_wide wide{time_point{}};
+  closure_table closures{wide};
   function_table functions{limits};
   core::placement placement{closures};
   session_queue first, second;

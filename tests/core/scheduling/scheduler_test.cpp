@@ -13,7 +13,8 @@ constexpr function_id f{0};
 constexpr time_point t0{std::chrono::seconds(100)};
 
 struct scheduler_test : testing::Test {
-  closure_table records;
+  server_wide wide{time_point{}};
+  closure_table records{wide};
   core::scheduler scheduler{records};
   std::uint32_t order = 0;
 
@@ -135,7 +136,8 @@ TEST_F(scheduler_test, goes_on_as_before_after_it_was_saved_and_loaded) {
   for (int i = 0; i < 9; ++i) queue(two), queue(one, gpu);
   auto const saved_records = archive::saved(records);
   auto const saved_scheduler = archive::saved(scheduler);
-  closure_table other_records;
+  server_wide other_wide{time_point{}};
+  closure_table other_records{other_wide};
   core::scheduler other(other_records);
   ASSERT_TRUE(archive::load(other_records, saved_records));
   ASSERT_TRUE(archive::load(other, saved_scheduler));

@@ -20,7 +20,8 @@ session& open(session_table& table, delivery d, std::string key = {}) {
 }
 
 TEST(session_table, knows_a_session_by_id_number_and_key) {
-  session_table table;
+  server_wide wide{time_point{}};
+  session_table table{wide};
   auto& s = open(table, delivery::job, "k");
   EXPECT_EQ(table.find(s.id), &s);
   EXPECT_EQ(&table.of(s.number), &s);
@@ -30,7 +31,8 @@ TEST(session_table, knows_a_session_by_id_number_and_key) {
 }
 
 TEST(session_table, remembers_why_a_session_went_and_uses_its_number_again) {
-  session_table table;
+  server_wide wide{time_point{}};
+  session_table table{wide};
   auto& s = open(table, delivery::job, "k");
   auto const id = s.id;
   auto const number = s.number;
@@ -49,7 +51,8 @@ TEST(session_table, remembers_why_a_session_went_and_uses_its_number_again) {
 }
 
 TEST(session_table, the_oldest_finished_job_goes_first) {
-  session_table table;
+  server_wide wide{time_point{}};
+  session_table table{wide};
   auto& a = open(table, delivery::job);
   auto& b = open(table, delivery::job);
   for (auto* s : {&b, &a}) {
@@ -62,7 +65,8 @@ TEST(session_table, the_oldest_finished_job_goes_first) {
 }
 
 TEST(session_table, a_session_is_settled_once_a_step) {
-  session_table table;
+  server_wide wide{time_point{}};
+  session_table table{wide};
   auto& s = open(table, delivery::stream);
   table.settle_later(s);
   table.settle_later(s);
@@ -71,7 +75,8 @@ TEST(session_table, a_session_is_settled_once_a_step) {
 }
 
 TEST(session_table, is_the_same_after_it_was_saved_and_loaded) {
-  session_table table, other;
+  server_wide wide{time_point{}}, other_wide{time_point{}};
+  session_table table{wide}, other{other_wide};
   for (auto* t : {&table, &other}) t->open_own(delivery::rebuild);
   open(table, delivery::job, "k").first_error = failure{};
   auto& held = open(table, delivery::held);
@@ -84,6 +89,7 @@ TEST(session_table, is_the_same_after_it_was_saved_and_loaded) {
   EXPECT_EQ(other.invalid(), "");
   EXPECT_EQ(archive::saved(other), bytes);
   EXPECT_EQ(other.find_key("k")->id, session_id{1});
+  ASSERT_TRUE(archive::load(other_wide, archive::saved(wide)));
   EXPECT_EQ(open(other, delivery::job).number, open(table, delivery::job).number);
 }
 

@@ -23,8 +23,9 @@ config small() {
 
 struct store_test : testing::Test {
   config limits = small();
-  closure_table records;
-  value_store store{records, limits};
+  server_wide wide{time_point{}};
+  closure_table records{wide};
+  value_store store{records, limits, wide};
 
   store_test() {
     store.open(holder, true);
@@ -127,8 +128,9 @@ TEST_F(store_test, is_the_same_after_it_was_saved_and_loaded) {
   store.take_moves();
   auto const saved_records = archive::saved(records);
   auto const saved_store = archive::saved(store);
-  closure_table other_records;
-  value_store other(other_records, limits);
+  server_wide other_wide{time_point{}};
+  closure_table other_records{other_wide};
+  value_store other(other_records, limits, other_wide);
   ASSERT_TRUE(archive::load(other_records, saved_records));
   ASSERT_TRUE(archive::load(other, saved_store));
   EXPECT_EQ(other.invalid(), "");

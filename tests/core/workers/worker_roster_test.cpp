@@ -12,7 +12,8 @@ constexpr time_point t0{std::chrono::seconds(100)};
 
 struct roster_test : testing::Test {
   config limits;
-  worker_roster roster{limits};
+  server_wide wide{time_point{}}, other_wide{time_point{}};
+  worker_roster roster{limits, wide};
 
   worker& attach(std::uint64_t stream, std::int64_t index) {
     worker_spec spec;
@@ -54,7 +55,7 @@ TEST_F(roster_test, is_the_same_after_it_was_saved_and_loaded) {
     roster.erase(w);
   }
   auto const bytes = archive::saved(roster);
-  worker_roster other(limits);
+  worker_roster other(limits, other_wide);
   ASSERT_TRUE(archive::load(other, bytes));
   EXPECT_EQ(other.invalid(), "");
   EXPECT_EQ(archive::saved(other), bytes);

@@ -6,11 +6,11 @@ import { age, count, percent } from './model/format';
 import { readClosures, readJob, type Closure } from './jobs-client';
 import { LogPanel } from './parts/log-panel';
 import { useLooked } from './looked';
-import { shownJob, slow, store, viewNow } from './page';
+import { cluster, poolOf, shownJob, slow, store, viewNow } from './page';
 import { Panel } from './parts/panel';
 import { JobRow } from './parts/progress';
 import type { Job } from './model/protocol';
-import { address, follow, jobAddress, pickedClosure, pickedJob } from './route';
+import { address, follow, jobAddress, picked, pickedClosure, pickedJob } from './route';
 import { Mark, type Shape } from './parts/shape';
 
 const SHAPES: Record<Closure['state'], Shape> = {
@@ -24,7 +24,8 @@ const SHAPES: Record<Closure['state'], Shape> = {
 
 export function JobsPage() {
   slow.value;
-  const jobs = store.jobs();
+  const of = picked.value && cluster();
+  const jobs = store.jobs().filter((j) => !of || (j.cluster ?? '') === poolOf(of));
   const { job, other, problem, gone } = useShown(jobs);
   return (
     <div class="panels">
@@ -38,7 +39,7 @@ export function JobsPage() {
           </div>
           {jobs.length === 0 && store.jobsVersion > 0 && (
             <p class="calm">
-              No job yet. Try <code class="wrap">muster submit muster.echo hello --url {location.origin}</code>
+              No job yet. Try <code class="wrap">muster submit muster.echo hello {of && !of.main && `--cluster ${of.name} `}--url {location.origin}</code>
             </p>
           )}
         </Panel>

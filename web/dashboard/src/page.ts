@@ -94,6 +94,7 @@ let drawnRows = -1;
 let drawnAt = -Infinity;
 let sortedState = -1;
 let sortedAt = -Infinity;
+let sortedOf: string | undefined;
 let groupedRows = -1;
 
 function requestFrame(): void {
@@ -120,15 +121,23 @@ function onFrame(): void {
   ++fast.value;
 }
 
+// The overview lists the workers of all clusters, the page of tasks those of the cluster that is looked at.
+function ofCluster(): string | undefined {
+  const of = cluster();
+  return page.value.path === '/tasks' && of ? poolOf(of) : undefined;
+}
+
 // Rows that jump about cannot be read, and sorting is the dearest step: once a second is enough.
 function sortIfDue(): void {
-  if (store.tasks.stateVersion !== sortedState && performance.now() - sortedAt >= SORT_MS) sort();
+  const stale = store.tasks.stateVersion !== sortedState || ofCluster() !== sortedOf;
+  if (stale && performance.now() - sortedAt >= SORT_MS) sort();
 }
 
 function sort(): void {
   sortedState = store.tasks.stateVersion;
   sortedAt = performance.now();
-  order.value = listOrder(store.tasks, query.value);
+  sortedOf = ofCluster();
+  order.value = listOrder(store.tasks, query.value, sortedOf);
 }
 
 function onSlow(): void {
@@ -171,9 +180,18 @@ export function cluster(): ClusterRow | undefined {
   return all.find((row) => row.name === picked.value) ?? all.find((row) => row.main) ?? all[0];
 }
 
+// How rows name it: the main one has no name there.
+export function poolOf(of: ClusterRow): string {
+  return of.main ? '' : of.name;
+}
+
 export function start(): void {
   startRouting();
   effect(() => want(topics()));
+  effect(() => {
+    void [page.value, picked.value];
+    sort();
+  });
   socket.connect();
   setInterval(onSlow, SLOW_MS);
   let hiding: ReturnType<typeof setTimeout> | undefined;

@@ -1,10 +1,11 @@
 import { Agents } from './agents-panel';
-import { cluster, slow } from './page';
+import { cluster, order, slow } from './page';
 import { TaskList } from './parts/task-list';
 
 export function TasksPage() {
   slow.value;
-  const workers = cluster()?.main ?? true; // they are tasks of the main port's cluster
+  const of = cluster();
+  const workers = !of || of.main || order.value.length > 0 || of.tasks === 0; // a cluster of agents alone has no list of them
   return (
     <div class="panels tall">
       <Agents />

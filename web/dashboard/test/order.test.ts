@@ -4,10 +4,11 @@ import { listOrder, mapGroups } from '../src/model/order';
 import { TASK_STATES, type TaskRows } from '../src/model/protocol';
 import { Tasks } from '../src/model/tasks';
 
-function cluster(of: { job: string; index: number; state?: string; host?: string }[]): Tasks {
+function cluster(of: { job: string; index: number; state?: string; host?: string; cluster?: string }[]): Tasks {
   const tasks = new Tasks();
   const columns: TaskRows = {
     i: of.map((_, n) => n + 1),
+    cluster: of.map((t) => t.cluster ?? ''),
     job: of.map((t) => t.job),
     index: of.map((t) => t.index),
     state: of.map((t) => t.state ?? 'CONNECTED'),
@@ -68,4 +69,13 @@ test('the map groups by job in order of first sight and folds the smallest beyon
   assert.equal(groups.length, 10);
   assert.equal(groups.at(-1)!.label, '6 other jobs');
   assert.equal(groups.reduce((n, g) => n + g.ids.length, 0), 129);
+});
+
+test('the list of one cluster has its workers only, and names say whose they are', () => {
+  const tasks = cluster([{ job: 'worker', index: 0 }, { job: 'worker', index: 0, cluster: 'train' }, { job: 'worker', index: 1 }]);
+  const names = (of?: string): string[] => [...listOrder(tasks, '', of)].map((id) => tasks.view(id)!.name);
+  assert.deepEqual(names('train'), ['train/worker:0']);
+  assert.deepEqual(names(''), ['worker:0', 'worker:1']);
+  assert.equal(names().length, 3);
+  assert.deepEqual(mapGroups(tasks).map((g) => g.label), ['worker', 'train/worker']);
 });

@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::string_view jax_job = "jax_worker";
 constexpr std::size_t name_bytes_max = 128;
+constexpr std::size_t stateful_jobs_max = 64;
 
 bool is_name(std::string_view s) {
   auto const allowed = [](char c) {
@@ -20,6 +21,16 @@ bool is_name(std::string_view s) {
 
 status bad(std::string message) {
   return {code::invalid_argument, std::move(message)};
+}
+
+status valid_stateful(std::vector<std::string> const& jobs) {
+  if (jobs.size() > stateful_jobs_max)
+    return bad("stateful: " + std::to_string(jobs.size()) + " names, the limit is " +
+               std::to_string(stateful_jobs_max));
+  for (auto const& job : jobs)
+    if (!is_name(job))
+      return bad("stateful: '" + job + "' is not 1 to 128 letters, digits, '_', '-' or '.'");
+  return {};
 }
 
 }  // namespace
@@ -85,7 +96,7 @@ status validate(cluster_spec const& spec) {
   if (spec.shutdown_timeout < duration::zero())
     return bad("shutdown_timeout: must not be negative");
   if (spec.stuck_after <= duration::zero()) return bad("stuck_after: must be positive");
-  return {};
+  return spec.stateful_jobs ? valid_stateful(*spec.stateful_jobs) : status();
 }
 
 }  // namespace muster::core::coordination

@@ -45,6 +45,10 @@ struct cluster_spec {
   /// A task that beats but keeps a barrier waiting for longer is shown LATE.
   duration stuck_after = std::chrono::seconds(60);
 
+  /// Of its closures: jobs whose workers hold state, see config::stateful_jobs. Unset: the
+  /// server's.
+  std::optional<std::vector<std::string>> stateful_jobs = {};
+
   task_index size() const;
   /// Dense index of job:id; `no_task` when there is none. An empty job means the whole cluster
   /// counted through, as JAX does; so does "jax_worker" unless a job has that name.

@@ -20,12 +20,13 @@ export function matches(tasks: Tasks, slot: number, query: string): boolean {
   );
 }
 
-// Row ids for the task list.
-export function listOrder(tasks: Tasks, query = ''): Float64Array {
+// Row ids for the task list; of one cluster (empty: the main one), or of all when none is named.
+export function listOrder(tasks: Tasks, query = '', cluster?: string): Float64Array {
   const wanted = query.trim().toLowerCase();
   const key = new Float64Array(tasks.size);
   const slots: number[] = [];
   for (let slot = 0; slot < tasks.size; ++slot) {
+    if (cluster !== undefined && tasks.clusterAt(slot) !== cluster) continue;
     if (wanted !== '' && !matches(tasks, slot, wanted)) continue;
     // The most severe state has the highest number and comes first.
     key[slot] = place(tasks, slot) - tasks.stateAt(slot) * 2 ** 49;

@@ -45,6 +45,7 @@ export interface HistoryPoints {
 // Columns of equal length, one entry a task.
 export interface TaskRows {
   i: number[];
+  cluster?: string[]; // whose workers they are; empty, or no column: the main one's
   job: string[];
   index: number[];
   state: string[];
@@ -60,6 +61,7 @@ export interface TaskRows {
 
 export interface Job {
   id: string;
+  cluster?: string; // empty: the main one
   name: string;
   state: JobState;
   total: number;

@@ -17,6 +17,7 @@ type Columns = ReturnType<typeof columns>;
 function columns(capacity: number) {
   return {
     id: new Float64Array(capacity),
+    cluster: new Array<string>(capacity).fill(''),
     job: new Uint32Array(capacity),
     index: new Float64Array(capacity),
     state: new Uint8Array(capacity),
@@ -34,6 +35,7 @@ function columns(capacity: number) {
 
 export interface TaskView {
   id: number;
+  cluster: string; // empty: the main one
   name: string;
   job: string;
   index: number;
@@ -53,7 +55,7 @@ export class Tasks {
   version = 0; // any change
   stateVersion = 0; // a state changed, or the rows did: the map and the order of the list depend on it
   rowsVersion = 0; // rows came, went or were renamed: the layout of the map depends on it
-  jobNames: string[] = [];
+  jobNames: string[] = []; // with their cluster, unless that is the main one
   readonly counts = new Array<number>(TASK_STATES.length).fill(0);
   readonly problems = new Set<number>(); // ids of the rows that are not CONNECTED
 
@@ -93,6 +95,9 @@ export class Tasks {
   sinceAt(slot: number): number {
     return this.at.since[slot]!;
   }
+  clusterAt(slot: number): string {
+    return this.at.cluster[slot]!;
+  }
   hostAt(slot: number): string {
     return this.at.host[slot]!;
   }
@@ -124,6 +129,7 @@ export class Tasks {
     const { at } = this;
     return {
       id,
+      cluster: at.cluster[slot]!,
       name: this.nameAt(slot),
       job: this.jobNames[at.job[slot]!]!,
       index: at.index[slot]!,
@@ -141,7 +147,8 @@ export class Tasks {
 
   private put(rows: TaskRows, n: number, now: number, heartbeatMs: number): void {
     const id = rows.i[n]!;
-    const job = this.jobNumber(rows.job[n]!);
+    const cluster = rows.cluster?.[n] ?? '';
+    const job = this.jobNumber(cluster ? `${cluster}/${rows.job[n]!}` : rows.job[n]!);
     const index = rows.index[n]!;
     const state = stateNumbers.get(rows.state[n]!) ?? UNKNOWN;
     const known = this.slotOf.get(id);
@@ -156,6 +163,7 @@ export class Tasks {
     else this.problems.add(id);
 
     at.id[slot] = id;
+    at.cluster[slot] = cluster;
     at.job[slot] = job;
     at.index[slot] = index;
     at.state[slot] = state;

@@ -56,6 +56,11 @@ export function JobRow({ job, chosen }: { job: Job; chosen?: boolean }) {
         <a class="mono clip" href={jobAddress(job.id)} aria-current={chosen ? 'true' : undefined} onClick={follow} title={job.name ? `${job.name} (${job.id})` : job.id}>
           <bdi>{job.name || job.id}</bdi>
         </a>
+        {job.cluster && (
+          <span class="soft clip" title="cluster">
+            <bdi>{job.cluster}</bdi>
+          </span>
+        )}
         <span>{fraction(done, job.total)}</span>
       </div>
       <Bar parts={parts('done', done, job.running, waiting, job.failed, job.cancelled)} total={job.total} />

@@ -1,0 +1,101 @@
+// Which hub is whose, and what goes with a cluster that is deleted.
+#include "server/hub/pools.hpp"
+
+#include <unordered_map>
+#include <utility>
+
+namespace muster::server {
+namespace {
+
+// Calls that one hub can make before its numbers reach those of the next.
+constexpr unsigned call_bits = 40;
+
+// Chunks of ids that one cluster may need.
+constexpr std::uint32_t spare_chunks = 8'192;
+
+}  // namespace
+
+pools::pools(hub& main, core::server_wide& wide, pools_environment e)
+    : main_(main),
+      wide_(wide),
+      environment_(std::move(e)),
+      log_bytes_max_(main.logs().limits().bytes_max) {}
+
+muster::result<hub*> pools::of(cluster_id c) {
+  if (!environment_.main || c == environment_.main()) return &main_;
+  if (auto* known = existing(c)) return known;
+  if (stopped_) return muster::status{muster::code::unavailable, "the server is shutting down"};
+  if (wide_.chunks + spare_chunks > core::server_wide::chunks_max)
+    return muster::status{muster::code::resource_exhausted,
+                          "cluster: the server has no ids left for the closures of another one"};
+  auto made = environment_.make(c, {&wide_, ++made_ << call_bits});
+  auto* const raw = made.get();
+  others_.emplace(c, std::move(made));
+  share_logs();
+  return raw;
+}
+
+muster::result<hub*> pools::named(std::string_view cluster) {
+  if (cluster.empty()) return &main_;
+  if (environment_.find) {
+    auto const c = environment_.find(cluster);
+    if (c) return of(*c);
+  }
+  if (cluster == "default") return &main_;
+  return muster::status{muster::code::not_found,
+                        "there is no cluster '" + std::string(cluster) + "'"};
+}
+
+hub* pools::existing(cluster_id c) {
+  if (!environment_.main || c == environment_.main()) return &main_;
+  auto const it = others_.find(c);
+  return it == others_.end() ? nullptr : it->second.get();
+}
+
+void pools::forget(core::call_id call) {
+  for_each([call](hub& h) { h.forget(call); });  // numbers are of one hub only
+}
+
+void pools::moved(core::values_moved m) {
+  if (others_.empty()) return main_.apply(m);
+  std::unordered_map<hub*, core::values_moved> by_hub;
+  for (auto& one : m.moves) by_hub[&of(one.closure)].moves.push_back(std::move(one));
+  for (auto& [h, some] : by_hub) h->apply(some);
+}
+
+void pools::make_room() {
+  for_each([](hub& h) {
+    if (h.state().keeps_too_much()) h.on_deadline();
+  });
+}
+
+std::string pools::in_use(cluster_id c) {
+  auto* const h = existing(c);
+  if (!h || h == &main_) return {};
+  auto const now = h->state().overview(h->now());
+  auto const workers = h->state().connected_workers();
+  auto const jobs = now.jobs_running + now.sessions;
+  if (workers == 0 && jobs == 0) return {};
+  return std::to_string(workers) + " workers and " + std::to_string(jobs) +
+         " jobs or sessions that have not ended";
+}
+
+void pools::remove(cluster_id c, std::string const& why) {
+  auto const node = others_.extract(c);
+  if (!node) return;
+  node.mapped()->close(why);
+  share_logs();
+}
+
+void pools::stop() {
+  stopped_ = true;
+  for_each([](hub& h) { h.apply(core::stop{}); });
+}
+
+// Lines are kept within one limit for all: each cluster has an even share.
+void pools::share_logs() {
+  auto const share = log_bytes_max_ / (others_.size() + 1);
+  for_each([share](hub& h) { h.logs().limit_bytes(share); });
+}
+
+}  // namespace muster::server

@@ -1,0 +1,88 @@
+// Two coordinators of one server: no id stands for two things, and their values share one limit.
+#include "server/core/api/server_wide.hpp"
+#include "tests/core/fixture.hpp"
+
+namespace muster::core {
+namespace {
+
+struct two : testing::Test {
+  server_wide wide{start};
+  config limits{.value_bytes_max = 1000};
+  coordinator a{limits, start, wide}, b{limits, start, wide};
+  std::uint64_t last_call = 0;
+
+  reply ask(coordinator& c, auto e) {
+    e.call = call_id{++last_call};
+    auto const& fx = c.step(start, e);
+    return fx.replies.at(0);
+  }
+  session_reply open(coordinator& c, std::size_t closures) {
+    auto const learned = ask(c, learn_functions{{}, {"f"}});
+    open_session e;
+    for (std::size_t i = 0; i < closures; ++i) {
+      closure_spec spec;
+      spec.function = std::get<functions_reply>(learned.body).ids.at(0);
+      spec.args = blob("[]");
+      e.closures.push_back(spec);
+    }
+    auto const answer = ask(c, std::move(e));
+    EXPECT_TRUE(answer.status.ok()) << answer.status.message;
+    auto const* opened = std::get_if<session_reply>(&answer.body);
+    return opened ? *opened : session_reply{};
+  }
+  void attach(coordinator& c) {
+    worker_attached e{stream_id{1}, {}};
+    e.spec.incarnation = incarnation{7};
+    e.spec.functions = {"f"};
+    c.step(start, e);
+  }
+  /// A job with one closure that has ended with so many bytes.
+  session_id kept(coordinator& c, std::size_t bytes) {
+    auto const job = open(c, 1);
+    worker_results e{stream_id{1}, {}};
+    e.results.push_back({job.closures.at(0), 1, true, blob(std::string(bytes, '1')), {}});
+    c.step(start, e);
+    return job.session;
+  }
+};
+
+TEST_F(two, an_id_is_of_one_of_them) {
+  auto const first = open(a, 1), second = open(b, 1), third = open(a, 1);
+  EXPECT_EQ(raw(first.session) + 1, raw(second.session));
+  EXPECT_EQ(raw(second.session) + 1, raw(third.session));
+  EXPECT_FALSE(a.job(second.session));
+  EXPECT_TRUE(b.job(second.session));
+  EXPECT_NE(first.closures, second.closures);
+  EXPECT_FALSE(a.closure(second.closures.at(0)));
+  EXPECT_FALSE(b.closure(first.closures.at(0)));
+}
+
+TEST_F(two, each_may_have_what_the_other_leaves_and_half_of_all) {
+  attach(a);
+  attach(b);
+  auto const old = kept(a, 450), young = kept(a, 450);
+  EXPECT_TRUE(a.job(old)) << "the other has nothing";
+  auto const mine = kept(b, 450);
+  EXPECT_TRUE(b.job(mine)) << "less than its half";
+  a.step(start, tick{});
+  EXPECT_FALSE(a.job(old)) << "the oldest makes room for the other";
+  EXPECT_TRUE(a.job(young));
+  EXPECT_TRUE(b.job(mine));
+  EXPECT_EQ(wide.value_bytes.used(), 900u);
+  EXPECT_EQ(a.violated_invariant(), "");
+  EXPECT_EQ(b.violated_invariant(), "");
+}
+
+TEST_F(two, one_that_goes_leaves_all_to_the_other) {
+  {
+    coordinator c{limits, start, wide};
+    attach(c);
+    kept(c, 900);
+    EXPECT_EQ(wide.value_bytes.used(), 900u);
+  }
+  EXPECT_EQ(wide.value_bytes.used(), 0u);
+  EXPECT_EQ(wide.coordinators, 2u);
+}
+
+}  // namespace
+}  // namespace muster::core

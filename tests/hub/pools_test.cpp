@@ -1,0 +1,212 @@
+// Hubs of two clusters beside each other: what is shared, what is not, and how one goes.
+#include "server/hub/pools.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/hub/recording_sinks.hpp"
+
+namespace muster::server {
+namespace {
+
+using namespace std::chrono_literals;
+using core::coordination::cluster_id;
+
+constexpr cluster_id the_main{1}, train{2};
+
+struct pools_test : testing::Test {
+  core::time_point clock{1s};
+  core::server_wide wide{clock};
+  std::vector<core::value_move> moved;
+  int room_asked = 0;
+  core::config limits = [] {
+    core::config c;
+    c.value_bytes_max = 1000;
+    return c;
+  }();
+  hub main{limits, surroundings({&wide, 0, [this] { ++room_asked; }})};
+  pools all{main, wide, environment()};
+
+  hub_environment surroundings(pool_surroundings pool) {
+    hub_environment e;
+    e.now = [this] { return clock; };
+    e.arm = [](core::time_point) {};
+    e.pool = std::move(pool);
+    e.move_values = [this](std::vector<core::value_move> moves) {
+      moved.insert(moved.end(), moves.begin(), moves.end());
+    };
+    return e;
+  }
+  pools_environment environment() {
+    return {.find = [](std::string_view name) -> muster::result<cluster_id> {
+              if (name == "main") return the_main;
+              if (name == "train") return train;
+              return muster::status{muster::code::not_found, "no"};
+            },
+            .main = [] { return the_main; },
+            .make =
+                [this](cluster_id c, pool_surroundings pool) {
+                  auto config = limits;
+                  config.spill = c == train;
+                  config.spill_above = 10;
+                  config.spill_value_bytes_min = 1;
+                  return std::make_shared<hub>(config, surroundings(std::move(pool)));
+                }};
+  }
+  core::stream_id attach(hub& h, recording_worker& w) {
+    auto const stream = h.attach(w);
+    core::worker_attached e{stream, {}};
+    e.spec.incarnation = core::incarnation{raw(stream)};
+    e.spec.functions = {"f"};
+    h.apply(e);
+    return stream;
+  }
+  core::session_reply open(hub& h) {
+    core::open_session e;
+    e.closures.push_back({h.learn({"f"}).ids.at(0), 0, 0, core::blob("[]")});
+    auto const answer = h.ask_now(std::move(e));
+    return std::get<core::session_reply>(answer.body);
+  }
+  void succeed(hub& h, core::stream_id stream, core::closure_id closure, std::size_t bytes) {
+    core::worker_results e{stream, {}};
+    e.results.push_back({closure, 1, true, core::blob(std::string(bytes, '1')), {}});
+    h.apply(e);
+  }
+};
+
+TEST_F(pools_test, a_cluster_is_found_by_name_and_the_main_one_without) {
+  EXPECT_EQ(*all.named(""), &main);
+  EXPECT_EQ(*all.named("main"), &main);
+  EXPECT_EQ(*all.named("default"), &main) << "as long as no cluster is called so";
+  EXPECT_EQ(all.existing(train), nullptr);
+  auto* const of_train = *all.named("train");
+  EXPECT_NE(of_train, &main);
+  EXPECT_EQ(*all.named("train"), of_train);
+  EXPECT_EQ(all.existing(train), of_train);
+  EXPECT_EQ(all.named("moon").error().code, muster::code::not_found);
+}
+
+TEST_F(pools_test, workers_of_one_cluster_get_nothing_of_another) {
+  auto& of_train = **all.named("train");
+  recording_worker there, here;
+  attach(of_train, there);
+  EXPECT_EQ(open(main).closures.size(), 1u);
+  EXPECT_TRUE(there.held.empty());
+  attach(main, here);
+  EXPECT_EQ(here.held.size(), 1u);
+  EXPECT_EQ(here.index, 0);
+  EXPECT_EQ(there.index, 0) << "names are by cluster";
+}
+
+TEST_F(pools_test, what_exists_is_found_by_its_id) {
+  auto& of_train = **all.named("train");
+  auto const mine = open(of_train), other = open(main);
+  EXPECT_EQ(&all.of(mine.session), &of_train);
+  EXPECT_EQ(&all.of(mine.closures.at(0)), &of_train);
+  EXPECT_EQ(&all.of(other.session), &main);
+  EXPECT_EQ(&all.of(other.closures.at(0)), &main);
+  EXPECT_EQ(&all.of(core::session_id{999}), &main) << "which says that there is none";
+  of_train.apply(core::cancel_session{{}, mine.session});
+  of_train.apply(core::delete_session{{}, mine.session});
+  EXPECT_EQ(&all.of(mine.session), &of_train) << "remembered for a while";
+}
+
+TEST_F(pools_test, an_input_of_another_cluster_is_refused) {
+  auto& of_train = **all.named("train");
+  auto const other = open(main);
+  core::open_session e;
+  auto extras = std::make_shared<core::closure_extras>();
+  extras->inputs.push_back({other.closures.at(0), 0, 1});
+  e.closures.push_back({of_train.learn({"f"}).ids.at(0), 0, 0, core::blob("[]"), extras});
+  auto const answer = of_train.ask_now(std::move(e));
+  EXPECT_EQ(answer.status.code, muster::code::not_found);
+}
+
+TEST_F(pools_test, a_caller_that_leaves_is_forgotten_where_it_waits) {
+  auto& of_train = **all.named("train");
+  auto const job = open(of_train);
+  int answers = 0;
+  auto const call =
+      of_train.ask(core::join_session{{}, job.session}, [&](core::reply const&) { ++answers; });
+  auto const unlike =
+      main.ask(core::join_session{{}, open(main).session}, [&](core::reply const&) { ++answers; });
+  EXPECT_NE(call, unlike);
+  all.forget(call);
+  EXPECT_EQ(of_train.state().overview(clock).parked_calls, 0u);
+  EXPECT_EQ(main.state().overview(clock).parked_calls, 1u);
+  EXPECT_EQ(answers, 0);
+}
+
+TEST_F(pools_test, a_cluster_that_goes_ends_what_is_in_it_and_nothing_else) {
+  auto& of_train = **all.named("train");
+  recording_worker w, other;
+  recording_session s;
+  attach(of_train, w);
+  attach(main, other);
+  auto const job = open(of_train);
+  of_train.attach(job.session, s);
+  std::string told;
+  of_train.ask(core::join_session{{}, job.session},
+               [&](core::reply const& r) { told = r.status.message; });
+  EXPECT_EQ(all.in_use(train), "1 workers and 1 jobs or sessions that have not ended");
+  all.remove(train, "gone");
+  EXPECT_EQ(told, "gone");
+  EXPECT_EQ(w.ended.message, "gone");
+  EXPECT_TRUE(w.final);
+  EXPECT_EQ(s.gone, "gone");
+  EXPECT_TRUE(other.ended.ok());
+  EXPECT_EQ(all.existing(train), nullptr);
+  EXPECT_EQ(all.in_use(train), "");
+  EXPECT_EQ(&all.of(job.session), &main);
+  auto& again = **all.named("train");
+  EXPECT_EQ(again.state().connected_workers(), 0u);
+  EXPECT_NE(open(again).closures, job.closures) << "ids are never used again";
+}
+
+TEST_F(pools_test, values_on_the_disk_go_with_their_cluster_and_answers_find_theirs) {
+  auto& of_train = **all.named("train");
+  recording_worker w;
+  auto const stream = attach(of_train, w);
+  auto const job = open(of_train);
+  succeed(of_train, stream, job.closures.at(0), 50);
+  ASSERT_EQ(moved.size(), 1u);
+  EXPECT_EQ(moved.at(0).kind, core::move_kind::write);
+  all.moved({{{core::move_kind::write, job.closures.at(0), true, {}, {}}}});
+  EXPECT_EQ(of_train.state().overview(clock).values_spilled, 1u);
+  all.remove(train, "gone");
+  ASSERT_EQ(moved.size(), 2u);
+  EXPECT_EQ(moved.at(1).kind, core::move_kind::forget);
+  EXPECT_EQ(wide.spilled_bytes.used(), 0u);
+  all.moved({{{core::move_kind::write, job.closures.at(0), true, {}, {}}}});  // too late: harmless
+}
+
+TEST_F(pools_test, one_that_has_more_than_its_share_makes_room_for_the_other) {
+  auto& of_train = **all.named("train");
+  recording_worker here, there;
+  auto const stream = attach(main, here), stream_there = attach(of_train, there);
+  for (int i = 0; i < 2; ++i) succeed(main, stream, open(main).closures.at(0), 450);
+  EXPECT_EQ(room_asked, 0);
+  auto const mine = open(of_train);
+  limits.spill = false;
+  succeed(of_train, stream_there, mine.closures.at(0), 450);
+  EXPECT_GT(wide.value_bytes.used(), 1000u);
+  all.make_room();
+  EXPECT_LE(wide.value_bytes.used(), 1000u);
+  EXPECT_TRUE(of_train.state().job(mine.session));
+}
+
+TEST_F(pools_test, lines_of_logs_are_kept_within_one_limit) {
+  auto const whole = main.logs().limits().bytes_max;
+  auto& of_train = **all.named("train");
+  EXPECT_EQ(main.logs().limits().bytes_max, whole / 2);
+  EXPECT_EQ(of_train.logs().limits().bytes_max, whole / 2);
+  all.remove(train, "gone");
+  EXPECT_EQ(main.logs().limits().bytes_max, whole);
+}
+
+TEST_F(pools_test, a_server_that_stops_makes_no_further_ones) {
+  all.stop();
+  EXPECT_EQ(all.named("train").error().code, muster::code::unavailable);
+}
+
+}  // namespace
+}  // namespace muster::server
