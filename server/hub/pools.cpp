@@ -13,6 +13,10 @@ constexpr unsigned call_bits = 40;
 // Chunks of ids that one cluster may need.
 constexpr std::uint32_t spare_chunks = 8'192;
 
+std::string counted(std::uint64_t n, std::string const& one, std::string const& many) {
+  return std::to_string(n) + " " + (n == 1 ? one : many);
+}
+
 }  // namespace
 
 pools::pools(hub& main, core::server_wide& wide, pools_environment e)
@@ -75,9 +79,12 @@ std::string pools::in_use(cluster_id c) {
   auto const now = h->state().overview(h->now());
   auto const workers = h->state().connected_workers();
   auto const jobs = now.jobs_running + now.sessions;
-  if (workers == 0 && jobs == 0) return {};
-  return std::to_string(workers) + " workers and " + std::to_string(jobs) +
-         " jobs or sessions that have not ended";
+  std::string text;
+  if (workers > 0) text = counted(workers, "worker", "workers");
+  if (jobs > 0)
+    text += (text.empty() ? "" : " and ") +
+            counted(jobs, "unfinished job or session", "unfinished jobs or sessions");
+  return text;
 }
 
 void pools::remove(cluster_id c, std::string const& why) {

@@ -78,7 +78,7 @@ TEST_F(clusters_as_pools, one_in_use_is_deleted_by_force_only) {
   ASSERT_TRUE(await([&] { return connected("train") == 1; }));
   auto const refused = c.run({"clusters", "delete", "train"});
   EXPECT_EQ(refused.status, 1);
-  EXPECT_NE(refused.err.find("1 workers"), std::string::npos) << refused.err;
+  EXPECT_NE(refused.err.find("cluster 'train' has 1 worker;"), std::string::npos) << refused.err;
   EXPECT_EQ(connected("train"), 1u);
   EXPECT_EQ(c.run({"clusters", "delete", "train", "--force"}).status, 0);
   EXPECT_EQ(w.wait(), 1);

@@ -147,7 +147,7 @@ TEST_F(pools_test, a_cluster_that_goes_ends_what_is_in_it_and_nothing_else) {
   std::string told;
   of_train.ask(core::join_session{{}, job.session},
                [&](core::reply const& r) { told = r.status.message; });
-  EXPECT_EQ(all.in_use(train), "1 workers and 1 jobs or sessions that have not ended");
+  EXPECT_EQ(all.in_use(train), "1 worker and 1 unfinished job or session");
   all.remove(train, "gone");
   EXPECT_EQ(told, "gone");
   EXPECT_EQ(w.ended.message, "gone");

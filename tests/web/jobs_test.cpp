@@ -60,7 +60,8 @@ TEST_F(jobs, a_cluster_has_jobs_of_its_own) {
 
   auto const refused = send("DELETE", "/api/v1/clusters/train");
   EXPECT_EQ(refused.status, 409u);
-  EXPECT_NE(refused.body.find("1 jobs"), std::string::npos) << refused.body;
+  EXPECT_NE(refused.body.find("has 1 unfinished job or session;"), std::string::npos)
+      << refused.body;
   EXPECT_EQ(send("DELETE", "/api/v1/clusters/train?force=true").status, 204u);
   EXPECT_EQ(get("/api/v1/jobs/" + id).status, 404u);
 }
