@@ -6,13 +6,15 @@ the same scenarios run against jaxlib's own coordination service, without those 
 it names nobody who is missing at registration, it serves one run only, and it knows no TensorFlow.
 """
 import argparse
+import collections
+import os
 import pathlib
 import shutil
 import signal
 import sys
 import time
 
-from driver.deadline import Failure
+from driver.deadline import CannotRun, Failure
 from driver.trial import Settings, Trial
 from scenarios import jax_failures, jax_work, tensorflow
 
@@ -58,7 +60,7 @@ def parts(name):
 
 
 def perform(given, name, scenario):
-    """The seconds it took and why it failed, if it did."""
+    """PASS, FAIL or SKIP, the seconds it took, and what there is to say."""
     folder = given.environments.absolute() / 'logs' / name / scenario.name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -67,16 +69,20 @@ def perform(given, name, scenario):
     _, version = parts(name)
     began = time.monotonic()
     trial = Trial(Settings(python, version, muster), folder, scenario.seconds)
-    trouble = None
+    outcome, said = 'PASS', ''
     try:
         scenario.run(trial)
         trial.server.stop()
+    except CannotRun as error:
+        outcome, said = 'SKIP', str(error)
+        if os.environ.get('CI') == 'true':  # there absence must not look like success
+            outcome, said = 'FAIL', f'CI cannot run it: {said}'
     except Exception as error:  # whatever went wrong with one, the others are performed
         said = str(error) if isinstance(error, Failure) else repr(error)
-        trouble = '\n'.join([said, *tails(trial)])
+        outcome, said = 'FAIL', '\n'.join([said, *tails(trial)])
     finally:
         trial.close()
-    return time.monotonic() - began, trouble
+    return outcome, time.monotonic() - began, said
 
 
 def tails(trial):
@@ -85,23 +91,23 @@ def tails(trial):
         yield from process.tail(TAIL_LINES)
 
 
-def report(name, scenario, seconds, trouble):
-    outcome = 'FAIL' if trouble else 'PASS'
-    print(f'{name:<16} {scenario.name:<16} {outcome}  {seconds:5.1f} s', flush=True)
-    if trouble:
-        print('    ' + trouble.replace('\n', '\n    '), flush=True)
+def report(name, scenario, outcome, seconds, said):
+    print(f'{name:<16} {scenario.name:<19} {outcome}  {seconds:5.1f} s', flush=True)
+    if said:
+        print('    ' + said.replace('\n', '\n    '), flush=True)
 
 
 def main():
     given = words()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that trials are closed
-    passed = failed = 0
+    count = collections.Counter()
     for name, scenario in selected(given):
-        seconds, trouble = perform(given, name, scenario)
-        report(name, scenario, seconds, trouble)
-        failed, passed = (failed + 1, passed) if trouble else (failed, passed + 1)
-    print(f'{passed} passed, {failed} failed')
-    sys.exit(1 if failed or not passed else 0)
+        outcome, seconds, said = perform(given, name, scenario)
+        report(name, scenario, outcome, seconds, said)
+        count[outcome] += 1
+    skipped = f', {count["SKIP"]} skipped' if count['SKIP'] else ''
+    print(f'{count["PASS"]} passed, {count["FAIL"]} failed{skipped}')
+    sys.exit(1 if count['FAIL'] or not count else 0)
 
 
 main()

@@ -7,7 +7,8 @@ def words():
     parser = argparse.ArgumentParser()
     parser.add_argument('--index', type=int, required=True)
     parser.add_argument('--tasks', type=int, required=True)
-    parser.add_argument('--heartbeat-timeout', type=int, required=True, help='seconds')
+    parser.add_argument('--heartbeat-timeout', type=int,
+                        help="seconds; without it the library's own default")
     parser.add_argument('--initialization-timeout', type=int, default=60, help='seconds')
     parser.add_argument('--stay', action='store_true', help='wait to be killed')
     parser.add_argument('--workers', help="HOST:PORT,HOST:PORT… of TensorFlow's own servers")

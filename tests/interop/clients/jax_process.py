@@ -24,7 +24,9 @@ def initialize(given):
     arguments = {'num_processes': given.tasks, 'process_id': given.index,
                  'initialization_timeout': given.initialization_timeout}
     known = inspect.signature(jax.distributed.initialize).parameters
-    if 'heartbeat_timeout_seconds' in known:
+    if given.heartbeat_timeout is None:
+        jax.distributed.initialize(**arguments)
+    elif 'heartbeat_timeout_seconds' in known:
         jax.distributed.initialize(heartbeat_timeout_seconds=given.heartbeat_timeout, **arguments)
     else:  # before 0.7: not part of the public call
         distributed.global_state.initialize(

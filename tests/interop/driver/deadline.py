@@ -1,9 +1,13 @@
-"""The one time limit of a scenario, and how a scenario says that it failed."""
+"""The one time limit of a scenario, and how a scenario says that it failed or cannot run."""
 import time
 
 
 class Failure(Exception):
     """What was expected and what came instead."""
+
+
+class CannotRun(Exception):
+    """What the scenario needs and this machine lacks."""
 
 
 class Deadline:

@@ -11,6 +11,7 @@ from driver.process import Process
 
 REFERENCE_SERVICE = pathlib.Path(__file__).with_name('reference_service.py')
 STOP_SECONDS = 20
+LOCAL = '127.0.0.1'
 DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # never through a proxy
 
 
@@ -44,24 +45,26 @@ class Server:
         check(status == 0, f'the server stopped with {self.process.status_text()}')
 
 
-def muster(binary, cluster, folder, environment, deadline):
+def muster(binary, cluster, host, folder, environment, deadline):
     ready = folder / 'ready.json'
-    argv = [binary, 'serve', '--grpc', '127.0.0.1:0', '--http', '127.0.0.1:0',
+    argv = [binary, 'serve', '--grpc', f'{host}:0', '--http', f'{LOCAL}:0',
             '--ready-file', ready, '--cluster', cluster.words()]
+    if host != LOCAL:
+        argv.append('--insecure')
     return Server(Process('server', argv, environment, folder), ready, deadline)
 
 
-def reference(python, cluster, folder, environment, deadline):
+def reference(python, cluster, host, folder, environment, deadline):
     ready = folder / 'ready.json'
-    argv = [python, REFERENCE_SERVICE, '--address', free_address(), '--ready-file', ready,
+    argv = [python, REFERENCE_SERVICE, '--address', free_address(host), '--ready-file', ready,
             '--tasks', cluster.tasks, '--heartbeat-timeout', cluster.heartbeat_timeout]
     if cluster.recoverable:
         argv.append('--recoverable')
     return Server(Process('server', argv, environment, folder), ready, deadline)
 
 
-def free_address():
+def free_address(host=LOCAL):
     """For programs that cannot pick a port themselves and tell which."""
     with socket.socket() as probe:
-        probe.bind(('127.0.0.1', 0))
-        return '127.0.0.1:%d' % probe.getsockname()[1]
+        probe.bind((host, 0))
+        return '%s:%d' % probe.getsockname()

@@ -6,6 +6,7 @@ import signal
 
 from driver import server
 from driver.deadline import Deadline, check
+from driver.network import Network
 from driver.process import Process
 
 CLIENTS = pathlib.Path(__file__).parent.parent / 'clients'
@@ -16,7 +17,7 @@ class Cluster:
     """As `muster serve --cluster` declares it."""
     tasks: int
     job: str = 'worker'
-    heartbeat_timeout: int = 100
+    heartbeat_timeout: int = 100  # as in JAX
     recoverable: bool = False
 
     def words(self):
@@ -37,22 +38,30 @@ class Trial:
         self.version = settings.version
         self.deadline = Deadline(seconds)
         self.processes = []
-        self.server = None
+        self.server = self.network = None
 
-    def serve(self, **cluster):
+    def second_network(self):
+        """At most one a trial. Raises CannotRun where there can be none."""
+        self.network = Network()
+        return self.network
+
+    def serve(self, host=server.LOCAL, **cluster):
         self.cluster = Cluster(**cluster)
         make, program = ((server.muster, self.settings.muster) if self.settings.muster
                          else (server.reference, self.settings.python))
-        self.server = make(program, self.cluster, self.folder, self._environment(), self.deadline)
+        self.server = make(program, self.cluster, host, self.folder, self._environment(),
+                           self.deadline)
         self.processes.append(self.server.process)
 
-    def start(self, program, index, *words, run='', address=None):
+    def start(self, program, index, *words, run='', address=None, network=None):
         """A client program as task `index`; `run` tells runs of one job apart. Another `address`
-        than the server's: that of a further cluster."""
+        than the server's: that of a further cluster. On the far side of a `network`, if given.
+        With the default time-out the program is told none: the library's own default counts."""
         environment = self._environment(SERVER=address or self.server.address)
-        argv = [self.settings.python, '-u', CLIENTS / program, '--index', index,
-                '--tasks', self.cluster.tasks, '--heartbeat-timeout',
-                self.cluster.heartbeat_timeout, *words]
+        argv = [*(network.words() if network else []), self.settings.python, '-u',
+                CLIENTS / program, '--index', index, '--tasks', self.cluster.tasks, *words]
+        if self.cluster.heartbeat_timeout != Cluster.heartbeat_timeout:
+            argv += ['--heartbeat-timeout', self.cluster.heartbeat_timeout]
         process = Process(f'{run}_task{index}'.lstrip('_'), argv, environment, self.folder)
         self.processes.append(process)
         return process
@@ -78,3 +87,5 @@ class Trial:
         """Nothing outlives a trial."""
         for process in reversed(self.processes):
             process.kill()
+        if self.network:
+            self.network.close()

@@ -1,14 +1,15 @@
-"""JAX processes that fail: killed, never there, and the same job started again."""
+"""JAX processes that fail: killed, cut off, never there, and the same job started again."""
 import signal
 import time
 
 from driver.deadline import check
 from scenarios import Scenario
-from scenarios.jax_work import TASKS, names_task, start_all
+from scenarios.jax_work import TASKS, names_task, same_for_all, start_all
 
 HEARTBEAT_TIMEOUT = 6
 INITIALIZATION_TIMEOUT = 8
 CLIENT_GRACE = 5  # the client adds it to the time that it was given
+CUT = 2
 
 
 def killed(trial):
@@ -55,6 +56,29 @@ def stopped_for_a_while(trial):
     for process in processes:
         check(process.running(), f'{process.name} ended: {process.status_text()}')
     trial.kill(*processes)
+
+
+def cut_off_for_a_while(trial):
+    """One of three loses its network for 2 s: its calls wait, nobody is told of an error, and
+    afterwards all meet."""
+    network = trial.second_network()
+    trial.serve(host=network.address, tasks=3)
+    near = [trial.start('meet_again.py', i) for i in (0, 2)]
+    far = trial.start('meet_again.py', 1, network=network)
+    for process in (far, *near):
+        process.event('ready', trial.deadline)
+    network.unplug()
+    time.sleep(CUT)
+    network.plug_in()
+    time.sleep(5)  # three seconds after its connection was closed it would be blamed
+    for process in (far, *near):
+        check(process.running(), f'{process.name} ended: {process.status_text()}')
+        process.send(signal.SIGUSR1)
+    longest = far.event('longest_call', trial.deadline)
+    check(longest > CUT / 2, f'no call took more than {longest:.1f} s: it was not cut off')
+    same_for_all(trial, [far, *near], 'met', True)
+    same_for_all(trial, [far, *near], 'finished', True)
+    trial.all_succeed([far, *near])
 
 
 def never_there(trial):
@@ -105,6 +129,7 @@ SCENARIOS = [
     Scenario(killed),
     Scenario(killed_by_default, reference=False),
     Scenario(stopped_for_a_while, since=(0, 10), reference=False),
+    Scenario(cut_off_for_a_while),
     Scenario(never_there, reference=False),
     Scenario(started_again, seconds=150, reference=False),
 ]
