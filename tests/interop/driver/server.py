@@ -37,6 +37,19 @@ class Server:
         with DIRECT.open(request, timeout=10) as response:
             return json.load(response)['address']
 
+    def await_polls(self, cluster, count, deadline):
+        """Until so many agents wait to be told of errors: only then is a closed connection theirs.
+        jaxlib's service does not say."""
+        url = f'http://{self.http}/api/v1/clusters/{cluster}'
+        while self.http:
+            with DIRECT.open(url, timeout=10) as response:
+                polls = json.load(response)['generation']['parked_calls']['polls']
+            if polls >= count:
+                return
+            if deadline.passed():
+                raise Failure(f'{polls} of {count} agents polled for errors in time')
+            time.sleep(0.02)
+
     def stop(self):
         """An orderly stop: whatever the clients did, the server lives until it is told to end."""
         check(self.process.running(), f'the server ended by itself: {self.process.status_text()}')

@@ -31,6 +31,7 @@ def kill_one(trial, victim_index, limit):
                  for i in range(TASKS)]
     for process in processes:
         process.event('ready', trial.deadline)
+    trial.server.await_polls('interop', TASKS, trial.deadline)
     victim = processes.pop(victim_index)
     began = time.monotonic()
     trial.kill(victim)
