@@ -1,0 +1,36 @@
+// Events that repeat become one line: of the same kind about the same subject, with nothing else in between but other
+// repeated ones. What counts is what a reader learns from the second one, which is only that it happened again.
+
+import type { EventRow } from './protocol';
+
+export interface FoldedEvent extends EventRow {
+  times: number;
+  first_ms: number; // when the oldest of them was
+}
+
+// Within this time of one another repeats belong together, whatever happened in between.
+const NEAR_MS = 300_000;
+
+// Texts that differ in their numbers only ("for 40 s", "for 60 s") tell the same.
+function sameness(e: EventRow): string {
+  return [e.severity, e.kind, e.cluster, e.subject, e.text.replace(/\d+(\.\d+)?/g, '#')].join('\u0000');
+}
+
+// Newest first in, newest first out; the newest of a fold stands for it.
+export function foldEvents(events: readonly EventRow[]): FoldedEvent[] {
+  const folded: FoldedEvent[] = [];
+  const open = new Map<string, FoldedEvent>();
+  for (const event of events) {
+    const key = sameness(event);
+    const held = open.get(key);
+    if (held && held.first_ms - event.time_ms <= NEAR_MS) {
+      ++held.times;
+      held.first_ms = event.time_ms;
+      continue;
+    }
+    const line: FoldedEvent = { ...event, times: 1, first_ms: event.time_ms };
+    open.set(key, line);
+    folded.push(line);
+  }
+  return folded;
+}

@@ -1,0 +1,24 @@
+// What GET /api/v1/jobs/{id}/graph answers: each closure up to 2,000 of them, above that one group a function.
+
+export interface GraphCounts {
+  total: number;
+  blocked: number;
+  queued: number;
+  running: number;
+  succeeded: number;
+  failed: number;
+  cancelled: number;
+}
+export interface NodesBody {
+  grouped: false;
+  nodes: { index: number[]; closure: string[]; function: number[]; state: number[] };
+  functions: string[];
+  states: string[];
+  edges: [number, number][]; // positions in nodes: the second needs the first
+}
+export interface GroupsBody {
+  grouped: true;
+  groups: { function: string; counts: GraphCounts }[];
+  edges: [number, number, number][]; // positions in groups, and how many
+}
+export type GraphBody = NodesBody | GroupsBody;

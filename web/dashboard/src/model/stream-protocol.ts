@@ -1,0 +1,20 @@
+// What GET /api/v1/stream answers: bars in columns of equal length. Times of bars are microseconds after base_ms.
+
+export interface StreamBody {
+  now_ms: number;
+  base_ms: number;
+  since_ms: number; // bars are complete since then; before that there are minutes only
+  next: number; // ask again with ?after=
+  more: boolean;
+  lanes: { lane: number; task: string; cluster: string }[];
+  functions: string[];
+  bars: { lane: number[]; start_us: number[]; duration_us: number[]; function: number[]; state: number[]; count: number[]; closure: string[] };
+  running: { lane: number[]; start_us: number[]; function: number[]; closure: string[] };
+  minutes?: { lane: number[]; start_ms: number[]; count: number[]; failed: number[]; busy_ms: number[]; function: number[] };
+}
+
+export const STATES = ['succeeded', 'failed', 'cancelled', 'lost'] as const;
+export const SUCCEEDED = 0;
+export const FAILED = 1;
+export const CANCELLED = 2;
+export const LOST = 3;

@@ -1,0 +1,248 @@
+// What each worker did and does: bars in columns, and for each lane which of them are its own. Plain data.
+//
+// A worker of several slots runs closures side by side: its lane has rows, and a bar takes the first row that is free.
+// Bars arrive in the order in which they ended, which is what makes that choice a comparison with the row's last end.
+
+import type { StreamBody } from './stream-protocol';
+
+const MAX_ROWS = 4; // of a lane; what runs beside more than three others shares the last
+
+export interface Running {
+  start: number;
+  function: number;
+  closure: string;
+  row: number;
+}
+export interface Minute {
+  start: number;
+  count: number;
+  failed: number;
+  busy: number; // ms
+  function: number;
+}
+export interface Lane {
+  number: number; // what the column `lane` counts
+  task: string;
+  cluster: string;
+  bars: number[]; // positions in the columns
+  rows: number;
+  rowEnds: number[];
+  running: Running[];
+  minutes: Minute[];
+}
+
+type Columns = ReturnType<typeof columns>;
+
+function columns(capacity: number) {
+  return {
+    start: new Float64Array(capacity), // Unix ms
+    end: new Float64Array(capacity),
+    lane: new Uint32Array(capacity),
+    function: new Uint16Array(capacity),
+    state: new Uint8Array(capacity),
+    row: new Uint8Array(capacity),
+    count: new Uint32Array(capacity), // above 1: the sum of short ones
+  };
+}
+
+export class Stream {
+  static readonly capacity = 120_000; // bars; beyond that the oldest go
+  size = 0;
+  version = 0;
+  since = 0; // bars are complete since then
+  now = 0; // the server's clock of the newest answer
+  next = 0; // the sequence number after the newest bar
+  lanes: Lane[] = []; // by cluster, job and index
+  readonly functions: string[] = [];
+  at: Columns = columns(1024);
+  closures: string[] = [];
+
+  private byKey = new Map<string, Lane>();
+  private laneList: Lane[] = []; // by number
+  private functionNumbers = new Map<string, number>();
+
+  laneOf(bar: number): Lane {
+    return this.laneList[this.at.lane[bar]!]!;
+  }
+
+  // `fresh`: the answer to a question without ?after=; what was held before goes.
+  apply(body: StreamBody, fresh: boolean): void {
+    if (fresh) this.clear();
+    const lanes = new Map(body.lanes.map(({ lane, task, cluster }) => [lane, this.lane(cluster, task)]));
+    if (this.lanes.length !== this.laneList.length) this.lanes = [...this.laneList].sort(byPlace);
+    const functions = body.functions.map((name) => this.functionNumber(name));
+    const { bars, running, minutes, base_ms } = body;
+    for (let n = 0; n < bars.lane.length; ++n) {
+      const lane = lanes.get(bars.lane[n]!);
+      if (lane === undefined) continue;
+      const start = base_ms + bars.start_us[n]! / 1000;
+      this.append(lane, start, start + bars.duration_us[n]! / 1000, functions[bars.function[n]!] ?? 0, bars.state[n]!, bars.count[n]!, bars.closure[n] ?? '');
+    }
+    for (const lane of this.laneList) lane.running = [];
+    for (let n = 0; n < running.lane.length; ++n) {
+      const number = lanes.get(running.lane[n]!);
+      if (number === undefined) continue;
+      const lane = this.laneList[number]!;
+      const start = base_ms + running.start_us[n]! / 1000;
+      const row = freeRow(lane, start, new Set(lane.running.map((r) => r.row)));
+      lane.running.push({ start, function: functions[running.function[n]!] ?? 0, closure: running.closure[n] ?? '', row });
+    }
+    for (let n = 0; n < (minutes?.lane.length ?? 0); ++n) {
+      const number = lanes.get(minutes!.lane[n]!);
+      if (number === undefined) continue;
+      const { start_ms, count, failed, busy_ms, function: of } = minutes!;
+      this.laneList[number]!.minutes.push({ start: start_ms[n]!, count: count[n]!, failed: failed[n]!, busy: busy_ms[n]!, function: functions[of[n]!] ?? 0 });
+    }
+    this.since = body.since_ms;
+    this.now = body.now_ms;
+    this.next = body.next;
+    if (this.size > Stream.capacity) this.forgetOldest();
+    ++this.version;
+  }
+
+  clear(): void {
+    this.size = 0;
+    this.closures = [];
+    this.byKey.clear();
+    this.laneList = [];
+    this.lanes = [];
+    ++this.version;
+  }
+
+  private lane(cluster: string, task: string): number {
+    const key = `${cluster}/${task}`;
+    let lane = this.byKey.get(key);
+    if (!lane) {
+      lane = { number: this.laneList.length, task, cluster, bars: [], rows: 1, rowEnds: [-Infinity], running: [], minutes: [] };
+      this.byKey.set(key, lane);
+      this.laneList.push(lane);
+    }
+    return lane.number;
+  }
+
+  private functionNumbers = new Map<string, number>();
+
+  laneOf(bar: number): Lane {
+    return this.laneList[this.at.lane[bar]!]!;
+  }
+
+  // `fresh`: the answer to a question without ?after=; what was held before goes.
+  apply(body: StreamBody, fresh: boolean): void {
+    if (fresh) this.clear();
+    const lanes = new Map(body.lanes.map(({ lane, task, cluster }) => [lane, this.lane(cluster, task)]));
+    if (this.lanes.length !== this.laneList.length) this.lanes = [...this.laneList].sort(byPlace);
+    const functions = body.functions.map((name) => this.functionNumber(name));
+    const { bars, running, minutes, base_ms } = body;
+    for (let n = 0; n < bars.lane.length; ++n) {
+      const lane = lanes.get(bars.lane[n]!);
+      if (lane === undefined) continue;
+      const start = base_ms + bars.start_us[n]! / 1000;
+      this.append(lane, start, start + bars.duration_us[n]! / 1000, functions[bars.function[n]!] ?? 0, bars.state[n]!, bars.count[n]!, bars.closure[n] ?? '');
+    }
+    for (const lane of this.laneList) lane.running = [];
+    for (let n = 0; n < running.lane.length; ++n) {
+      const number = lanes.get(running.lane[n]!);
+      if (number === undefined) continue;
+      const lane = this.laneList[number]!;
+      const start = base_ms + running.start_us[n]! / 1000;
+      const row = freeRow(lane, start, new Set(lane.running.map((r) => r.row)));
+      lane.running.push({ start, function: functions[running.function[n]!] ?? 0, closure: running.closure[n] ?? '', row });
+    }
+    for (let n = 0; n < (minutes?.lane.length ?? 0); ++n) {
+      const number = lanes.get(minutes!.lane[n]!);
+      if (number === undefined) continue;
+      const { start_ms, count, failed, busy_ms, function: of } = minutes!;
+      this.laneList[number]!.minutes.push({ start: start_ms[n]!, count: count[n]!, failed: failed[n]!, busy: busy_ms[n]!, function: functions[of[n]!] ?? 0 });
+    }
+    this.since = body.since_ms;
+    this.now = body.now_ms;
+    this.next = body.next;
+    if (this.size > Stream.capacity) this.forgetOldest();
+    ++this.version;
+  }
+
+  clear(): void {
+    this.size = 0;
+    this.closures = [];
+    this.byKey.clear();
+    this.laneList = [];
+    this.lanes = [];
+    ++this.version;
+  }
+
+  private lane(cluster: string, task: string): number {
+    const key = `${cluster}/${task}`;
+    let lane = this.byKey.get(key);
+    if (!lane) {
+      lane = { key, task, cluster, bars: [], rows: 1, rowEnds: [-Infinity], running: [], minutes: [] };
+      this.byKey.set(key, lane);
+      this.laneList.push(lane);
+      this.lanes = [...this.laneList].sort(byPlace);
+      return this.laneList.length - 1;
+    }
+    return this.laneList.indexOf(lane);
+  }
+
+  private functionNumber(name: string): number {
+    let number = this.functionNumbers.get(name);
+    if (number === undefined) {
+      number = this.functions.push(name) - 1;
+      this.functionNumbers.set(name, number);
+    }
+    return number;
+  }
+
+  private append(lane: number, start: number, end: number, of: number, state: number, count: number, closure: string): void {
+    if (this.size === this.at.start.length) this.at = grown(this.at, this.size * 2);
+    const { at } = this;
+    const bar = this.size++;
+    const mine = this.laneList[lane]!;
+    at.start[bar] = start;
+    at.end[bar] = end;
+    at.lane[bar] = lane;
+    at.function[bar] = of;
+    at.state[bar] = state;
+    at.count[bar] = count;
+    this.closures[bar] = closure;
+    const row = freeRow(mine, start);
+    at.row[bar] = row;
+    mine.rowEnds[row] = Math.max(mine.rowEnds[row]!, end);
+    mine.bars.push(bar);
+  }
+
+  // A fifth at once, so that it is rare.
+  private forgetOldest(): void {
+    const first = this.size - Math.floor(Stream.capacity * 0.8);
+    for (const column of Object.values(this.at)) column.copyWithin(0, first, this.size);
+    this.closures = this.closures.slice(first);
+    this.size -= first;
+    for (const lane of this.laneList) lane.bars = lane.bars.filter((bar) => bar >= first).map((bar) => bar - first);
+    this.since = Math.max(this.since, this.at.end[0] ?? 0);
+  }
+}
+
+function freeRow(lane: Lane, start: number, taken?: ReadonlySet<number>): number {
+  const slack = 0.5; // ms; clocks are not finer than that
+  for (let row = 0; row < lane.rows; ++row) if (lane.rowEnds[row]! <= start + slack && !taken?.has(row)) return row;
+  if (lane.rows === MAX_ROWS) return MAX_ROWS - 1;
+  lane.rowEnds.push(-Infinity);
+  return lane.rows++;
+}
+
+function grown(old: Columns, capacity: number): Columns {
+  const next = columns(capacity);
+  for (const key of Object.keys(old) as (keyof Columns)[]) next[key].set(old[key]);
+  return next;
+}
+
+function byPlace(a: Lane, b: Lane): number {
+  if (a.cluster !== b.cluster) return a.cluster < b.cluster ? -1 : 1;
+  const [aJob, aIndex] = apart(a.task);
+  const [bJob, bIndex] = apart(b.task);
+  return aJob < bJob ? -1 : aJob > bJob ? 1 : aIndex - bIndex;
+}
+
+function apart(task: string): [string, number] {
+  const at = task.lastIndexOf(':');
+  return at < 0 ? [task, 0] : [task.slice(0, at), Number(task.slice(at + 1))];
+}

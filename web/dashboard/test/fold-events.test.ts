@@ -1,0 +1,20 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { foldEvents } from '../src/model/fold-events';
+import type { EventRow } from '../src/model/protocol';
+
+const event = (number: number, time_ms: number, subject: string, text = 'lost'): EventRow => ({ number, time_ms, severity: 'WARNING', kind: 'worker_lost', cluster: '', subject, text });
+
+test('repeats are one line with how often and since when', () => {
+  const folded = foldEvents([event(9, 60_000, 'a'), event(8, 40_000, 'a'), event(7, 30_000, 'b'), event(6, 20_000, 'a')]);
+  assert.deepEqual(folded.map((e) => [e.number, e.subject, e.times, e.first_ms]), [[9, 'a', 3, 20_000], [7, 'b', 1, 30_000]]);
+});
+
+test('texts that differ in numbers only repeat; others do not', () => {
+  assert.equal(foldEvents([event(2, 40_000, '', 'nothing finished for 40 s'), event(1, 20_000, '', 'nothing finished for 20.5 s')]).length, 1);
+  assert.equal(foldEvents([event(2, 40_000, '', 'a'), event(1, 20_000, '', 'b')]).length, 2);
+});
+
+test('what is long ago is a line of its own', () => {
+  assert.equal(foldEvents([event(2, 1_000_000, 'a'), event(1, 1, 'a')]).length, 2);
+});

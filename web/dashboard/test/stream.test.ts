@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { hueNumbers } from '../src/model/function-hue';
+import { Stream } from '../src/model/stream';
+import { hitAt, nextHit, sums } from '../src/model/stream-look';
+import type { StreamBody } from '../src/model/stream-protocol';
+import { BAD_FAILED, eachRun, fillRow, hueOf, kindOf } from '../src/model/stream-runs';
+
+type Row = [lane: number, startMs: number, ms: number, state?: number, count?: number];
+
+function body(rows: Row[], more: Partial<StreamBody> = {}): StreamBody {
+  return {
+    now_ms: 10_000,
+    base_ms: 1000,
+    since_ms: 0,
+    next: rows.length,
+    more: false,
+    lanes: [{ lane: 7, task: 'worker:10', cluster: '' }, { lane: 3, task: 'worker:2', cluster: '' }],
+    functions: ['f', 'g'],
+    bars: {
+      lane: rows.map((r) => r[0]),
+      start_us: rows.map((r) => (r[1] - 1000) * 1000),
+      duration_us: rows.map((r) => r[2] * 1000),
+      function: rows.map((_, n) => n % 2),
+      state: rows.map((r) => r[3] ?? 0),
+      count: rows.map((r) => r[4] ?? 1),
+      closure: rows.map((_, n) => `cl_${n}`),
+    },
+    running: { lane: [], start_us: [], function: [], closure: [] },
+    ...more,
+  };
+}
+
+function filled(rows: Row[], more: Partial<StreamBody> = {}): Stream {
+  const stream = new Stream();
+  stream.apply(body(rows, more), true);
+  return stream;
+}
+
+function runsOf(stream: Stream, lane: number, row: number, view: { from: number; to: number }, width: number): string[] {
+  const codes = new Uint8Array(width);
+  fillRow(stream, stream.lanes[lane]!, row, view, stream.now, Uint8Array.of(0, 1), codes);
+  const runs: string[] = [];
+  eachRun(codes, (code, from, to) => runs.push(`${kindOf(code)}${hueOf(code)} ${from}-${to}`));
+  return runs;
+}
+
+test('lanes are in order of their index, and bars know their lane and true start', () => {
+  const stream = filled([[7, 2000, 500], [3, 1500, 2000]]);
+  assert.deepEqual(stream.lanes.map((l) => l.task), ['worker:2', 'worker:10']);
+  assert.equal(stream.laneOf(0).task, 'worker:10');
+  assert.equal(stream.at.start[0], 2000);
+  assert.equal(stream.at.end[1], 3500);
+});
+
+test('closures side by side have rows of their own', () => {
+  const stream = filled([[3, 1000, 100], [3, 1050, 100], [3, 1160, 50]]);
+  assert.equal(stream.lanes[0]!.rows, 2);
+  assert.deepEqual([...stream.at.row.subarray(0, 3)], [0, 1, 0]);
+});
+
+test('another answer adds; a fresh one replaces', () => {
+  const stream = filled([[3, 1000, 100]]);
+  stream.apply(body([[3, 2000, 100]]), false);
+  assert.equal(stream.size, 2);
+  stream.apply(body([[3, 3000, 100]]), true);
+  assert.equal(stream.size, 1);
+  assert.equal(stream.lanes[0]!.bars.length, 1);
+});
+
+test('beyond the capacity the oldest bars go', () => {
+  const stream = new Stream();
+  const many: Row[] = Array.from({ length: 50_000 }, (_, n) => [n % 2 ? 3 : 7, 1000 + n, 0.5]);
+  for (let n = 0; n < 4; ++n) stream.apply(body(many), false);
+  assert.ok(stream.size <= Stream.capacity);
+  assert.equal(stream.lanes[0]!.bars.length + stream.lanes[1]!.bars.length, stream.size);
+  for (const lane of stream.lanes) for (const bar of lane.bars) assert.equal(stream.laneOf(bar), lane);
+});
+
+test('runs: bars of their width with a gap, sums lighter, what runs grows to now', () => {
+  const running = { lane: [3], start_us: [8_000_000], function: [1], closure: ['cl_9'] };
+  const stream = filled([[3, 1000, 1000], [3, 3000, 2000, 0, 40]], { running });
+  assert.deepEqual(runsOf(stream, 0, 0, { from: 0, to: 10_000 }, 100), ['bar0 10-19', 'sum1 30-49', 'running1 90-99']);
+});
+
+test('runs: thousands of bars are at most as many as there are pixels, and a failure among them shows', () => {
+  const many: Row[] = Array.from({ length: 20_000 }, (_, n) => [3, 1000 + n * 0.1, 0.1, n === 7777 ? 1 : 0]);
+  const stream = filled(many);
+  const runs = runsOf(stream, 0, 0, { from: 1000, to: 3000 }, 50);
+  assert.ok(runs.length <= 50);
+  assert.ok(runs.some((run) => run.startsWith('failed')));
+  assert.equal(kindOf(BAD_FAILED), 'failed');
+});
+
+test('runs: failed, lost and cancelled are told apart, and nothing outside the view is drawn', () => {
+  const stream = filled([[3, 1000, 500, 1], [3, 2000, 500, 2], [3, 3000, 500, 3], [3, 20_000, 10]]);
+  assert.deepEqual(runsOf(stream, 0, 0, { from: 0, to: 10_000 }, 100).map((r) => r.split(' ')[0]), ['failed-1', 'cancelled-1', 'lost-1']);
+});
+
+test('what is under the pointer: the failed one first, then what runs, then a minute of older times', () => {
+  const running = { lane: [3], start_us: [8_000_000], function: [1], closure: ['cl_9'] };
+  const minutes = { lane: [3], start_ms: [-120_000], count: [40], failed: [1], busy_ms: [30_000], function: [0] };
+  const stream = filled([[3, 1000, 500], [3, 1500.2, 3, 1]], { running, minutes });
+  const lane = stream.lanes[0]!;
+  const hit = hitAt(stream, lane, 0, 1500, 5, 10_000);
+  assert.ok(hit?.kind === 'bar' && stream.at.state[hit.bar] === 1);
+  assert.equal(hitAt(stream, lane, 0, 9500, 5, 10_000)?.kind, 'running');
+  assert.equal(hitAt(stream, lane, 0, -100_000, 5, 10_000)?.kind, 'minute');
+  assert.equal(hitAt(stream, lane, 0, 5000, 5, 10_000), null);
+  assert.equal(nextHit(stream, lane, 1000, true, 10_000)?.start, 1500.2);
+  assert.equal(nextHit(stream, lane, 1500.2, false, 10_000)?.start, 1000);
+  assert.equal(nextHit(stream, lane, 2000, true, 10_000)?.kind, 'running');
+});
+
+test('the table: worker, function, closures, busy time inside the view', () => {
+  const stream = filled([[3, 1000, 1000], [3, 2000, 100, 1], [7, 1500, 1000, 0, 50]]);
+  const rows = sums(stream, stream.lanes, { from: 1500, to: 2050 }, stream.now);
+  const texts = rows.map((r) => `${r.lane.task} ${stream.functions[r.function]} ${r.count} ${r.failed} ${Math.round(r.busy)}`);
+  assert.deepEqual(texts, ['worker:10 f 50 0 550', 'worker:2 f 1 0 500', 'worker:2 g 1 1 50']);
+});
+
+test('the first five functions have a colour of their own', () => {
+  const hues = hueNumbers('abcdefg'.split('').map((name) => ({ name })));
+  assert.deepEqual([...hues.values()], [0, 1, 2, 3, 4, 5, 5]);
+});
