@@ -120,69 +120,6 @@ export class Stream {
     return lane.number;
   }
 
-  private functionNumbers = new Map<string, number>();
-
-  laneOf(bar: number): Lane {
-    return this.laneList[this.at.lane[bar]!]!;
-  }
-
-  // `fresh`: the answer to a question without ?after=; what was held before goes.
-  apply(body: StreamBody, fresh: boolean): void {
-    if (fresh) this.clear();
-    const lanes = new Map(body.lanes.map(({ lane, task, cluster }) => [lane, this.lane(cluster, task)]));
-    if (this.lanes.length !== this.laneList.length) this.lanes = [...this.laneList].sort(byPlace);
-    const functions = body.functions.map((name) => this.functionNumber(name));
-    const { bars, running, minutes, base_ms } = body;
-    for (let n = 0; n < bars.lane.length; ++n) {
-      const lane = lanes.get(bars.lane[n]!);
-      if (lane === undefined) continue;
-      const start = base_ms + bars.start_us[n]! / 1000;
-      this.append(lane, start, start + bars.duration_us[n]! / 1000, functions[bars.function[n]!] ?? 0, bars.state[n]!, bars.count[n]!, bars.closure[n] ?? '');
-    }
-    for (const lane of this.laneList) lane.running = [];
-    for (let n = 0; n < running.lane.length; ++n) {
-      const number = lanes.get(running.lane[n]!);
-      if (number === undefined) continue;
-      const lane = this.laneList[number]!;
-      const start = base_ms + running.start_us[n]! / 1000;
-      const row = freeRow(lane, start, new Set(lane.running.map((r) => r.row)));
-      lane.running.push({ start, function: functions[running.function[n]!] ?? 0, closure: running.closure[n] ?? '', row });
-    }
-    for (let n = 0; n < (minutes?.lane.length ?? 0); ++n) {
-      const number = lanes.get(minutes!.lane[n]!);
-      if (number === undefined) continue;
-      const { start_ms, count, failed, busy_ms, function: of } = minutes!;
-      this.laneList[number]!.minutes.push({ start: start_ms[n]!, count: count[n]!, failed: failed[n]!, busy: busy_ms[n]!, function: functions[of[n]!] ?? 0 });
-    }
-    this.since = body.since_ms;
-    this.now = body.now_ms;
-    this.next = body.next;
-    if (this.size > Stream.capacity) this.forgetOldest();
-    ++this.version;
-  }
-
-  clear(): void {
-    this.size = 0;
-    this.closures = [];
-    this.byKey.clear();
-    this.laneList = [];
-    this.lanes = [];
-    ++this.version;
-  }
-
-  private lane(cluster: string, task: string): number {
-    const key = `${cluster}/${task}`;
-    let lane = this.byKey.get(key);
-    if (!lane) {
-      lane = { key, task, cluster, bars: [], rows: 1, rowEnds: [-Infinity], running: [], minutes: [] };
-      this.byKey.set(key, lane);
-      this.laneList.push(lane);
-      this.lanes = [...this.laneList].sort(byPlace);
-      return this.laneList.length - 1;
-    }
-    return this.laneList.indexOf(lane);
-  }
-
   private functionNumber(name: string): number {
     let number = this.functionNumbers.get(name);
     if (number === undefined) {
