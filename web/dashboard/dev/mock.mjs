@@ -313,7 +313,7 @@ export function startMock({ tasks = 10_000, port = 0, scenario = 'full', rate = 
     if (keys?.raw !== undefined) return send(200, 'text/plain; charset=utf-8', keys.raw);
     if (keys) return send(200, 'application/json', JSON.stringify(keys));
     const manifest = JSON.parse(readFileSync(join(dist, 'manifest.json'), 'utf8'));
-    const asset = manifest.find((entry) => entry.path === (/^\/(tasks|jobs|barriers|kv|events)/.test(url.pathname) ? '/' : url.pathname));
+    const asset = manifest.find((entry) => entry.path === (/^\/[a-z-]+(\/|$)/.test(url.pathname) && !url.pathname.startsWith('/api/') ? '/' : url.pathname));
     if (!asset || !existsSync(join(dist, asset.file))) return send(404, 'text/plain', 'not found');
     return send(200, asset.type, readFileSync(join(dist, `${asset.file}.gz`)), {
       'Content-Encoding': 'gzip',

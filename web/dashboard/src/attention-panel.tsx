@@ -3,7 +3,7 @@ import { age, count, moment } from './model/format';
 import { fast, frozen, selected, slow, store, viewNow } from './page';
 import { Panel } from './parts/panel';
 import { Mark } from './parts/shape';
-import { follow, jobAddress } from './route';
+import { closureAddress, follow } from './route';
 
 export function Attention() {
   slow.value;
@@ -43,7 +43,7 @@ function Title({ item }: { item: Item }) {
   if (item.row !== null) return <Show row={item.row}>{item.title}</Show>;
   if (!item.closure) return <b>{item.title}</b>;
   return (
-    <a href={jobAddress(item.closure.job, { closure: item.closure.id })} onClick={follow}>
+    <a href={closureAddress(item.closure.id, item.closure.job)} onClick={follow}>
       {item.title}
     </a>
   );

@@ -2,40 +2,32 @@ import { useEffect, useRef } from 'preact/hooks';
 import { ClusterPicker } from './cluster-picker';
 import { age, moment } from './model/format';
 import { frozen, helpOpen, paused, query, setPaused, setQuery, shortcuts, slow, store, viewNow } from './page';
-import { address, go, page, PAGES } from './route';
-
-const FIND = {
-  '/': 'Find a task, host or incarnation',
-  '/tasks': 'Find a task, host or incarnation',
-  '/jobs': 'Find in the log',
-  '/barriers': 'Find a barrier',
-  '/kv': 'Find a key in this folder',
-  '/events': 'Find in the events',
-} as const;
+import { PAGES, tabTitle } from './model/pages';
+import { address, go, page } from './route';
+import { heading } from './heading';
 
 export function Header() {
   const find = useRef<HTMLInputElement>(null);
   useShortcuts(find);
+  const { path, title, find: wanted, cluster } = page.value;
+  useEffect(() => {
+    document.title = tabTitle(page.value, heading.value);
+  }, [path, heading.value]);
   return (
     <header class="top">
-      <h1>{page.value.title}</h1>
-      {page.value.path === '/' ? <Uptime /> : !['/events', '/jobs'].includes(page.value.path) && <ClusterPicker />}
-      <label class="find">
-        <span class="unseen">{FIND[page.value.path]}</span>
-        <input
-          ref={find}
-          type="search"
-          placeholder={FIND[page.value.path]}
-          value={query.value}
-          onInput={(event) => setQuery(event.currentTarget.value)}
-          onKeyDown={(event) => {
-            if (event.key !== 'Escape') return;
-            setQuery('');
-            event.currentTarget.blur();
-          }}
-        />
-        {shortcuts.value && <kbd aria-hidden="true">/</kbd>}
-      </label>
+      <h1>
+        {title}
+        {heading.value && (
+          <>
+            {' '}
+            <bdi class="clip" title={heading.value}>
+              {heading.value}
+            </bdi>
+          </>
+        )}
+      </h1>
+      {path === '/' ? <Uptime /> : cluster && <ClusterPicker />}
+      {wanted ? <Find input={find} words={wanted} /> : <span class="find" />}
       <button type="button" data-testid="pause" aria-pressed={paused.value} onClick={() => setPaused(!paused.value)}>
         {paused.value ? 'Resume' : 'Pause'} {shortcuts.value && <kbd aria-hidden="true">p</kbd>}
       </button>
@@ -43,6 +35,27 @@ export function Header() {
         ?
       </button>
     </header>
+  );
+}
+
+function Find({ input, words }: { input: { current: HTMLInputElement | null }; words: string }) {
+  return (
+    <label class="find">
+      <span class="unseen">{words}</span>
+      <input
+        ref={input}
+        type="search"
+        placeholder={words}
+        value={query.value}
+        onInput={(event) => setQuery(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key !== 'Escape') return;
+          setQuery('');
+          event.currentTarget.blur();
+        }}
+      />
+      {shortcuts.value && <kbd aria-hidden="true">/</kbd>}
+    </label>
   );
 }
 
@@ -65,8 +78,8 @@ function useShortcuts(find: { current: HTMLInputElement | null }): void {
     let going = -Infinity; // when "g" was pressed: the next letter names a page
     const onKey = (event: KeyboardEvent) => {
       if (!shortcuts.value || event.ctrlKey || event.metaKey || event.altKey) return;
-      if (event.target instanceof HTMLInputElement || helpOpen.value) return;
-      const to = PAGES.find((p) => p.key === event.key);
+      if (isTyping(event.target) || document.querySelector('dialog[open]')) return;
+      const to = PAGES.find((p) => 'key' in p && p.key === event.key);
       if (to && performance.now() - going < 1000) go(address(to.path));
       else if (event.key === 'g') going = performance.now();
       else if (event.key === '/') find.current?.focus();
@@ -78,4 +91,8 @@ function useShortcuts(find: { current: HTMLInputElement | null }): void {
     addEventListener('keydown', onKey);
     return () => removeEventListener('keydown', onKey);
   }, []);
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  return target instanceof HTMLInputElement || target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement;
 }

@@ -1,15 +1,17 @@
 import { useEffect, useRef } from 'preact/hooks';
+import { PAGES } from './model/pages';
 import { helpOpen, setShortcuts, shortcuts } from './page';
 
 const KEYS = [
-  ['/', 'find a task, host or incarnation'],
+  ['/', 'find on this page'],
   ['p', 'pause and resume'],
-  ['g then o t b k e', 'go to a page: overview, tasks, barriers, keys, events'],
   ['?', 'this help'],
   ['Esc', 'close, clear, let go'],
   ['↑ ↓ PgUp PgDn Home End', 'in a list: choose a row'],
+  ['Enter', 'in a list: open the chosen row'],
   ['← → ↑ ↓ Enter', 'in the cluster map: go to a cell, show its task'],
-];
+] as const;
+const GO = PAGES.flatMap((p) => ('key' in p ? [[`g ${p.key}`, p.rail] as const] : []));
 
 export function Help() {
   const dialog = useRef<HTMLDialogElement>(null);
@@ -21,16 +23,9 @@ export function Help() {
   return (
     <dialog ref={dialog} class="help" aria-labelledby="help-title" onClose={() => (helpOpen.value = false)}>
       <h2 id="help-title">Keys</h2>
-      <dl>
-        {KEYS.map(([key, what]) => (
-          <div key={key}>
-            <dt>
-              <kbd>{key}</kbd>
-            </dt>
-            <dd>{what}</dd>
-          </div>
-        ))}
-      </dl>
+      <Keys list={KEYS} />
+      <h3>Go to a page</h3>
+      <Keys list={GO} />
       <label>
         <input type="checkbox" checked={shortcuts.value} onChange={(event) => setShortcuts(event.currentTarget.checked)} /> Single-letter keys
       </label>
@@ -38,5 +33,20 @@ export function Help() {
         Close
       </button>
     </dialog>
+  );
+}
+
+function Keys({ list }: { list: readonly (readonly [key: string, what: string])[] }) {
+  return (
+    <dl>
+      {list.map(([key, what]) => (
+        <div key={key}>
+          <dt>
+            <kbd>{key}</kbd>
+          </dt>
+          <dd>{what}</dd>
+        </div>
+      ))}
+    </dl>
   );
 }

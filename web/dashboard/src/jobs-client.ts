@@ -3,6 +3,7 @@
 
 import type { LogProgress } from './model/log-protocol';
 import type { Job, JobState } from './model/protocol';
+import { get } from './rest';
 
 export interface Closure {
   id: string;
@@ -19,19 +20,6 @@ export interface Closures {
   more: boolean;
 }
 
-const PAGE = 200;
-
-// The server has no such job; the message says in its words whether there was one.
-export class Gone extends Error {}
-
-async function get<Body>(job: string, more = ''): Promise<Body> {
-  const response = await fetch(`/api/v1/jobs/${encodeURIComponent(job)}${more}`, { headers: { Accept: 'application/json' } });
-  const body = (await response.json().catch(() => null)) as (Body & { detail?: string }) | null;
-  if (response.ok && body) return body;
-  const why = body?.detail ?? `HTTP ${response.status}`;
-  throw response.status === 404 ? new Gone(why) : new Error(why);
-}
-
 interface JobBody {
   id: string;
   name: string;
@@ -43,13 +31,13 @@ interface JobBody {
 }
 
 // In the form in which the list has it.
-export async function readJob(job: string): Promise<Job> {
-  const { id, name, state, counts, created_ms, finished_ms, error } = await get<JobBody>(job);
+export async function readJob(path: string): Promise<Job> {
+  const { id, name, state, counts, created_ms, finished_ms, error } = await get<JobBody>(path);
   const { total, blocked, queued, running, succeeded, failed, cancelled } = counts;
   return { id, name, state, total, queued: queued + blocked, running, succeeded, failed, cancelled, created_ms, finished_ms, error: error?.message ?? '' };
 }
 
-export async function readClosures(job: string): Promise<Closures> {
-  const body = await get<{ closures: Closure[]; next_page_token?: string }>(job, `/closures?limit=${PAGE}`);
+export async function readClosures(path: string): Promise<Closures> {
+  const body = await get<{ closures: Closure[]; next_page_token?: string }>(path);
   return { closures: body.closures, more: body.next_page_token !== undefined };
 }

@@ -6,11 +6,12 @@ import { age, count, percent } from './model/format';
 import { readClosures, readJob, type Closure } from './jobs-client';
 import { LogPanel } from './parts/log-panel';
 import { useLooked } from './looked';
-import { cluster, poolOf, shownJob, slow, store, viewNow } from './page';
+import { cluster, poolOf, slow, store, viewNow } from './page';
 import { Panel } from './parts/panel';
 import { JobRow } from './parts/progress';
 import type { Job } from './model/protocol';
-import { address, follow, jobAddress, picked, pickedClosure, pickedJob } from './route';
+import { api } from './rest';
+import { address, closureAddress, follow, picked, subject } from './route';
 import { Mark, type Shape } from './parts/shape';
 
 const SHAPES: Record<Closure['state'], Shape> = {
@@ -45,7 +46,7 @@ export function JobsPage() {
         </Panel>
         {job && <ClosureList key={job.id} job={job.id} />}
       </div>
-      {job && <LogPanel key={pickedClosure.value || job.id} id={pickedClosure.value || job.id} note={pickedClosure.value ? `closure ${pickedClosure.value}` : `all closures of ${job.name || job.id}`} />}
+      {job && <LogPanel key={job.id} id={job.id} note={`all closures of ${job.name || job.id}`} />}
       {!job && problem && <NoJob why={problem} gone={gone} />}
     </div>
   );
@@ -53,13 +54,13 @@ export function JobsPage() {
 
 // Also one that the list has no room for is shown, at its end: it is older than those.
 function useShown(jobs: readonly Job[]): { job: Job | null; other: Job | null; problem: string; gone: boolean } {
-  const id = shownJob.value;
+  const id = subject.value || (jobs.find((job) => job.state === 'RUNNING') ?? jobs[0])?.id || '';
   const listed = jobs.find((j) => j.id === id) ?? null;
-  const looked = useLooked(listed || store.jobsVersion === 0 ? '' : id, readJob);
+  const looked = useLooked(listed || store.jobsVersion === 0 || !id ? '' : api(`jobs/${encodeURIComponent(id)}`), { read: readJob });
   const job = listed ?? looked.value;
   useEffect(() => {
-    if (pickedJob.value) document.querySelector('#jobs .is-chosen')?.scrollIntoView({ block: 'nearest' });
-  }, [pickedJob.value, job === null]);
+    if (subject.value) document.querySelector('#jobs .is-chosen')?.scrollIntoView({ block: 'nearest' });
+  }, [subject.value, job === null]);
   return { job, other: looked.value, problem: looked.problem, gone: looked.gone };
 }
 
@@ -80,15 +81,10 @@ function NoJob({ why, gone }: { why: string; gone: boolean }) {
 
 // Asked for over REST while anything of the job can change.
 function ClosureList({ job }: { job: string }) {
-  const { value: read, problem } = useLooked(job, readClosures);
+  const { value: read, problem } = useLooked(api(`jobs/${encodeURIComponent(job)}/closures`, { limit: 200 }), { read: readClosures });
   const closures = read?.closures ?? [];
-  const all = pickedClosure.value !== '' && (
-    <a href={jobAddress(job)} onClick={follow} data-testid="all-closures">
-      log of all
-    </a>
-  );
   return (
-    <Panel id="closures" title="Closures" note={closures.length > 0 && 'in schedule order'} span={12} aside={all}>
+    <Panel id="closures" title="Closures" note={closures.length > 0 && 'in schedule order'} span={12}>
       <div class="jobs-list">
         {closures.map((c) => (
           <ClosureRow key={c.id} job={job} c={c} />
@@ -106,9 +102,9 @@ function ClosureRow({ job, c }: { job: string; c: Closure }) {
   const fraction = c.state === 'SUCCEEDED' ? 1 : (c.progress?.fraction ?? 0);
   const time = last ? age((last.ended_ms || viewNow()) - last.started_ms) : '';
   return (
-    <div class={`progress${pickedClosure.value === c.id ? ' is-chosen' : ''}`} data-testid="closure-row" data-closure={c.id} data-state={c.state}>
+    <div class={`progress`} data-testid="closure-row" data-closure={c.id} data-state={c.state}>
       <div class="progress-head">
-        <a class="mono clip" href={jobAddress(job, { closure: c.id })} aria-current={pickedClosure.value === c.id ? 'true' : undefined} onClick={follow}>
+        <a class="mono clip" href={closureAddress(c.id, job)} onClick={follow}>
           <bdi>
             #{c.index} {c.function}
           </bdi>

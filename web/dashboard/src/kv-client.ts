@@ -1,5 +1,7 @@
 // Keys over REST, on demand: millions of them are never sent to a page that shows a folder.
 
+import { ask } from './rest';
+
 export interface KeyEntry {
   key: string;
   size: number;
@@ -23,28 +25,21 @@ export interface KeyValue {
 
 const PAGE = 200;
 
-async function get(path: string): Promise<Response> {
-  const response = await fetch(path, { headers: { Accept: 'application/json' } });
-  if (response.ok) return response;
-  const problem = (await response.json().catch(() => ({}))) as { detail?: string };
-  throw new Error(problem.detail ?? `HTTP ${response.status}`);
-}
-
 const base = (cluster: string): string => `/api/v1/clusters/${encodeURIComponent(cluster)}`;
 
 export async function readFolder(cluster: string, prefix: string, token = ''): Promise<Folder> {
   const query = new URLSearchParams({ prefix, delimiter: '/', include_values: 'false', limit: String(PAGE) });
   if (token) query.set('page_token', token);
-  const json = await (await get(`${base(cluster)}/kv?${query}`)).json();
+  const json = await (await ask(`${base(cluster)}/kv?${query}`)).json();
   return { folders: json.folders, keys: json.keys, next: json.next_page_token ?? '' };
 }
 
 export async function readWaits(cluster: string): Promise<Waits> {
-  return (await get(`${base(cluster)}/kv_waits?limit=100`)).json();
+  return (await ask(`${base(cluster)}/kv_waits?limit=100`)).json();
 }
 
 export async function readValue(cluster: string, key: string): Promise<KeyValue> {
-  const response = await get(`${base(cluster)}/kv/${encodeURIComponent(key)}`);
+  const response = await ask(`${base(cluster)}/kv/${encodeURIComponent(key)}`);
   const bytes = new Uint8Array(await response.arrayBuffer());
   const is_text = response.headers.get('Content-Type')?.startsWith('text/') ?? false;
   return { size: bytes.length, text: is_text ? new TextDecoder().decode(bytes) : null, bytes };

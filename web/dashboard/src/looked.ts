@@ -1,47 +1,61 @@
-// What REST says of a job, asked again while the page shows it. No question after the answer that there is none.
+// What REST says of something, asked again while the page shows it and it can change. What has ended is asked for once;
+// while the connection is lost or the page paused nothing is asked and the last answer stays.
 
 import { useSignal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
-import { Gone } from './jobs-client';
-import { frozen, store } from './page';
+import { useEffect, useRef } from 'preact/hooks';
+import { answered, asked, failed, nextLook, nothing, type Look } from './model/look';
+import { frozen, link, store } from './page';
+import { get, Gone } from './rest';
 
-const LOOK_MS = 1000;
-
-export interface Looked<T> {
-  job: string;
-  value: T | null; // the newest, also when reading it again failed
-  problem: string; // why the last reading failed
-  gone: boolean; // there is no such job
+export interface Looked<T> extends Look<T> {
+  again(): void; // ask at once: something was just changed from here
 }
 
-// An empty `job` asks nothing.
-export function useLooked<T>(job: string, read: (job: string) => Promise<T>): Looked<T> {
-  const nothing: Looked<T> = { job, value: null, problem: '', gone: false };
-  const looked = useSignal(nothing);
-  const boot = store.hello?.boot; // another run of the server may know it
+interface Options<T> {
+  every?: number; // ms between an answer and the next question
+  over?(value: T): boolean; // it cannot change any more
+  keep?: boolean; // show the old answer until a changed question is answered: for lists with filters
+  read?(path: string): Promise<T>; // when one answer of JSON is not all
+}
+
+// `path` is what is asked, see rest.ts:api; an empty one asks nothing.
+export function useLooked<T>(path: string, { every = 2000, over = () => false, keep = false, read = get }: Options<T> = {}): Looked<T> {
+  const looked = useSignal<Look<T>>(nothing());
+  const wake = useRef<() => void>(() => {});
+  const held = asked(looked.value, path, keep);
+  const boot = store.hello?.boot; // another run of the server may know other things
+  const still = frozen.value && link.value !== 'connecting'; // the first answer need not wait for the socket
+
   useEffect(() => {
-    if (!job) return;
+    looked.value = asked(looked.peek(), path, keep);
+    if (!path) return;
     let left = false;
+    let asking = false;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const look = async () => {
-      let next: Looked<T> | null = null;
-      if (!frozen.value && !document.hidden)
+      clearTimeout(timer);
+      if (asking) return;
+      asking = true;
+      if (!document.hidden || looked.peek().value === null) {
         try {
-          next = { job, value: await read(job), problem: '', gone: false };
+          const value = await read(path);
+          if (!left) looked.value = answered(looked.peek(), value);
         } catch (error) {
-          const gone = error instanceof Gone;
-          const held = looked.peek();
-          next = { job, value: gone || held.job !== job ? null : held.value, problem: error instanceof Error ? error.message : String(error), gone };
+          if (!left) looked.value = failed(looked.peek(), error instanceof Error ? error.message : String(error), error instanceof Gone);
         }
-      if (left) return;
-      if (next) looked.value = next;
-      if (!next?.gone) timer = setTimeout(look, LOOK_MS);
+      }
+      asking = false;
+      const wait = nextLook(looked.peek(), every, over);
+      if (!left && !still && wait !== null) timer = setTimeout(look, wait);
     };
-    void look();
+    wake.current = () => void look();
+    if (!still || looked.peek().value === null) void look();
     return () => {
       left = true;
+      wake.current = () => {};
       clearTimeout(timer);
     };
-  }, [job, boot]);
-  return looked.value.job === job ? looked.value : nothing;
+  }, [path, boot, still]);
+
+  return { ...held, again: () => wake.current() };
 }

@@ -3,15 +3,10 @@ import { startAnnouncing } from './announce';
 import { Announcer, Banners, connectionState } from './connection';
 import { Header } from './header';
 import { Help } from './help';
-import { Overview } from './overview';
-import { Barriers } from './barriers';
-import { Events } from './events';
-import { JobsPage } from './jobs-page';
-import { KeyValues } from './kv';
-import { start } from './page';
+import { NoCluster } from './cluster-picker';
+import { start, unknownCluster } from './page';
+import { Content } from './pages';
 import { Rail } from './rail';
-import { page } from './route';
-import { TasksPage } from './tasks-page';
 import { startTheme } from './theme';
 
 function App() {
@@ -24,29 +19,12 @@ function App() {
       <main id="main" tabIndex={-1} data-conn={connectionState()}>
         <Header />
         <Banners />
-        <Content />
+        {unknownCluster.value ? <NoCluster /> : <Content />}
       </main>
       <Help />
       <Announcer />
     </>
   );
-}
-
-function Content() {
-  switch (page.value.path) {
-    case '/':
-      return <Overview />;
-    case '/tasks':
-      return <TasksPage />;
-    case '/jobs':
-      return <JobsPage />;
-    case '/barriers':
-      return <Barriers />;
-    case '/kv':
-      return <KeyValues />;
-    case '/events':
-      return <Events />;
-  }
 }
 
 startTheme();

@@ -9,7 +9,7 @@ import { computed, effect, signal } from '@preact/signals';
 import { mayLog } from './model/log-protocol';
 import { listOrder, mapGroups, type MapGroup } from './model/order';
 import type { ClusterRow, Topic } from './model/protocol';
-import { page, picked, pickedClosure, pickedJob, startRouting } from './route';
+import { choose, chosen, page, picked, startRouting, subject } from './route';
 import { Socket, type Link, type Wire } from './socket';
 import { Store } from './model/store';
 
@@ -23,8 +23,7 @@ export const slow = signal(0);
 export const fast = signal(0);
 export const link = signal<Link>('connecting');
 export const paused = signal(false);
-export const query = signal(new URLSearchParams(location.search).get('q') ?? '');
-export const selected = signal<number | null>(null); // a task's row id
+export const query = chosen('q'); // what is looked for on this page
 export const rebooted = signal(false); // until the user has read it
 export const shortcuts = signal(localStorage.getItem('muster.shortcuts') !== 'off');
 export const helpOpen = signal(false);
@@ -70,14 +69,7 @@ export function setPaused(next: boolean): void {
   socket.freeze(next);
 }
 
-export function setQuery(next: string): void {
-  query.value = next;
-  const url = new URL(location.href);
-  if (next) url.searchParams.set('q', next);
-  else url.searchParams.delete('q');
-  history.replaceState(null, '', url);
-  sort();
-}
+export const setQuery = (next: string): void => choose({ q: next }, 'replace');
 
 export function setShortcuts(on: boolean): void {
   shortcuts.value = on;
@@ -155,10 +147,11 @@ function onVisibility(hidden: boolean): void {
   }
 }
 
-// What the page shows, with the log that is looked at. Without a choice in the address that is the job that runs.
+// What the page shows, with the log that is looked at.
 function topics(): readonly Topic[] {
-  const of = page.value.path === '/jobs' ? pickedClosure.value || shownJob.value : '';
-  return mayLog(of) ? [...page.value.topics, `logs:${of}`] : page.value.topics;
+  const { path, topics } = page.value;
+  const of = path === '/jobs/*' || path === '/closures/*' ? subject.value : '';
+  return mayLog(of) ? [...topics, `logs:${of}`] : topics;
 }
 
 function want(topics: readonly Topic[]): void {
@@ -166,18 +159,49 @@ function want(topics: readonly Topic[]): void {
   socket.want(topics);
 }
 
-// The job that is looked at: the one in the address, else the newest that runs, else the newest.
-export const shownJob = computed(() => {
-  slow.value;
-  if (pickedJob.value) return pickedJob.value;
-  const jobs = store.jobs();
-  return (jobs.find((job) => job.state === 'RUNNING') ?? jobs[0])?.id ?? '';
-});
-
 // The cluster that is looked at: the one in the address, else the main port's.
 export function cluster(): ClusterRow | undefined {
   const all = store.clusters.all();
-  return all.find((row) => row.name === picked.value) ?? all.find((row) => row.main) ?? all[0];
+  if (picked.value) return all.find((row) => row.name === picked.value);
+  return all.find((row) => row.main) ?? all[0];
+}
+
+// The address names one that there is not. Not known before the clusters are.
+export const unknownCluster = computed(() => {
+  slow.value;
+  return picked.value !== '' && store.clusters.all().length > 0 && !cluster();
+});
+
+// As REST wants it: the name of the cluster, empty for the main one.
+export const clusterQuery = computed(() => {
+  slow.value;
+  return cluster()?.main ? '' : picked.value;
+});
+
+// The chosen task, as the id of its row. The address has its name; names of other clusters' workers are not told apart.
+export const selected = {
+  get value(): number | null {
+    void [fast.value, picked.value];
+    return rowNamed(chosen('task').value);
+  },
+  set value(id: number | null) {
+    const slot = id === null ? undefined : store.tasks.slot(id);
+    choose({ task: slot === undefined ? '' : store.tasks.nameAt(slot) }, 'replace');
+  },
+};
+
+let named = { of: '', rows: -1, id: null as number | null };
+function rowNamed(name: string): number | null {
+  const { tasks } = store;
+  const of = cluster();
+  const pool = of ? poolOf(of) : '';
+  const key = `${pool} ${name}`;
+  if (named.of === key && named.rows === tasks.rowsVersion) return named.id;
+  let id: number | null = null;
+  if (name)
+    for (let slot = 0; slot < tasks.size && id === null; ++slot) if (tasks.nameAt(slot) === name && (tasks.clusterAt(slot) === pool || page.peek().path === '/')) id = tasks.idAt(slot);
+  named = { of: key, rows: tasks.rowsVersion, id };
+  return id;
 }
 
 // How rows name it: the main one has no name there.
@@ -189,7 +213,7 @@ export function start(): void {
   startRouting();
   effect(() => want(topics()));
   effect(() => {
-    void [page.value, picked.value];
+    void [page.value, picked.value, query.value];
     sort();
   });
   socket.connect();

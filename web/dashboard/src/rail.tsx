@@ -1,11 +1,12 @@
 import { clock, count, short } from './model/format';
 import { ConnectionLine } from './connection';
 import { cluster, paused, slow, store } from './page';
-import { address, follow, page, PAGES, type Page } from './route';
+import { PAGES, railOf, type Path } from './model/pages';
+import { address, follow, page, picked } from './route';
 import { setTheme, theme, THEMES } from './theme';
 
 // How many there are; red what is in error, amber what waits.
-function Badge({ path }: { path: Page['path'] }) {
+function Badge({ path }: { path: Path }) {
   const of = cluster();
   const errors = (of?.agents.error ?? 0) + (store.counters?.tasks.error ?? 0);
   if (path === '/tasks' && errors > 0) return <b class="badge is-bad">{short(errors)}</b>;
@@ -19,7 +20,7 @@ function Badge({ path }: { path: Page['path'] }) {
 
 export function Rail() {
   slow.value;
-  const cluster = store.hello?.cluster;
+  const lit = railOf(page.value);
   return (
     <nav class="rail" aria-label="Pages">
       <div class="rail-in">
@@ -27,17 +28,22 @@ export function Rail() {
         <img src="/icon.svg" alt="" width="26" height="26" />
         <div>
           <b>Muster</b>
-          <span>{cluster ?? 'cluster coordinator'}</span>
+          <span class="clip">
+            <bdi>{picked.value || store.hello?.cluster || 'cluster coordinator'}</bdi>
+          </span>
         </div>
       </div>
       <ul>
-        {PAGES.map(({ path, title }) => (
-          <li key={path}>
-            <a href={address(path)} aria-current={page.value.path === path ? 'page' : undefined} onClick={follow}>
-              {title} <Badge path={path} />
-            </a>
-          </li>
-        ))}
+        {PAGES.map(
+          (p) =>
+            'rail' in p && (
+              <li key={p.path}>
+                <a href={address(p.path)} aria-current={lit !== p.path ? undefined : page.value.path === p.path ? 'page' : 'true'} onClick={follow}>
+                  {p.rail} <Badge path={p.path} />
+                </a>
+              </li>
+            ),
+        )}
       </ul>
       <div class="rail-foot">
         <ConnectionLine />

@@ -1,79 +1,83 @@
-// Which page is shown, and which cluster and job are looked at. All are in the address, so that a view can be pasted in
-// a chat.
+// Which page is shown, of what, and how: all of it is in the address, so that any view can be pasted in a chat. The path
+// says the page and its subject, the query every filter and choice. Nothing else holds them: who reads `chosen(name)`
+// reads the address, so what the page shows and what the address says cannot differ.
 
-import { signal } from '@preact/signals';
-import type { Topic } from './model/protocol';
+import { computed, signal, type ReadonlySignal } from '@preact/signals';
+import { normal, pageOf, subjectOf, type Page } from './model/pages';
 
-export const PAGES = [
-  { path: '/', title: 'Overview', key: 'o', topics: ['counters', 'clusters', 'tasks', 'jobs'] },
-  { path: '/tasks', title: 'Tasks', key: 't', topics: ['counters', 'clusters', 'tasks', 'agents'] },
-  { path: '/jobs', title: 'Jobs', key: 'j', topics: ['counters', 'clusters', 'jobs'] },
-  { path: '/barriers', title: 'Barriers', key: 'b', topics: ['counters', 'clusters', 'barriers'] },
-  { path: '/kv', title: 'Key-values', key: 'k', topics: ['counters', 'clusters'] },
-  { path: '/events', title: 'Events', key: 'e', topics: ['counters', 'clusters', 'events'] },
-] as const satisfies readonly { path: string; title: string; key: string; topics: readonly Topic[] }[];
-export type Page = (typeof PAGES)[number];
+const here = () => ({ pathname: location.pathname, search: location.search });
+const at = signal(normal(here()));
 
-// A path that has no page of its own shows the overview.
-export function pageOf(path: string): Page {
-  const first = '/' + (path.split('/')[1] ?? '');
-  return PAGES.find((page) => page.path === first) ?? PAGES[0];
+export const page: ReadonlySignal<Page> = computed(() => pageOf(at.value.pathname));
+// What the page is about, /jobs/JOB_ID; empty on pages that are about everything.
+export const subject = computed(() => subjectOf(at.value.pathname));
+
+const query = computed(() => new URLSearchParams(at.value.search));
+const choices = new Map<string, ReadonlySignal<string>>();
+
+// A choice of the user, by its name in the address; empty when nothing was chosen.
+export function chosen(name: string): ReadonlySignal<string> {
+  let choice = choices.get(name);
+  if (!choice) choices.set(name, (choice = computed(() => query.value.get(name) ?? '')));
+  return choice;
 }
 
-// The job is a part of the path, /jobs/JOB_ID; it was a parameter once, and such addresses are still about.
-export function jobOf(at: { pathname: string; search: string }): string {
-  const [, first, id] = at.pathname.split('/');
-  return (first === 'jobs' && id && unescaped(id)) || (new URLSearchParams(at.search).get('job') ?? '');
-}
-
-function unescaped(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text; // typed by hand: the server will say that there is none
+// Changes choices; an empty one leaves the address. 'replace' while one types or moves about in a list, so that "back"
+// leads to the view before.
+export function choose(changes: Readonly<Record<string, string>>, how: 'push' | 'replace' = 'push'): void {
+  const next = new URLSearchParams(query.peek());
+  for (const [name, value] of Object.entries(changes)) {
+    if (value) next.set(name, value);
+    else next.delete(name);
   }
+  const text = next.toString();
+  const to = at.peek().pathname + (text ? `?${text}` : '');
+  if (to !== at.peek().pathname + at.peek().search) move(to, how);
 }
 
-const parameter = (name: string): string => new URLSearchParams(location.search).get(name) ?? '';
-
-export const page = signal<Page>(pageOf(location.pathname));
-export const picked = signal(parameter('cluster')); // empty: the main port's cluster
-export const prefix = signal(parameter('prefix')); // of the keys
-export const pickedJob = signal(jobOf(location)); // whose closures and lines are shown; empty: the one that runs
-export const pickedClosure = signal(parameter('closure')); // empty: the lines of the whole job
+export const picked = chosen('cluster'); // empty: the main port's cluster
+export const prefix = chosen('prefix'); // of the keys
 
 function take(): void {
-  page.value = pageOf(location.pathname);
-  picked.value = parameter('cluster');
-  prefix.value = parameter('prefix');
-  pickedJob.value = jobOf(location);
-  pickedClosure.value = parameter('closure');
+  const url = normal(here());
+  if (url.pathname !== location.pathname || url.search !== location.search) history.replaceState(null, '', url.pathname + url.search);
+  at.value = url;
+}
+
+function move(to: string, how: 'push' | 'replace'): void {
+  if (how === 'push') history.pushState(null, '', to);
+  else history.replaceState(null, '', to);
+  take();
 }
 
 export function startRouting(): void {
+  take();
   addEventListener('popstate', take);
 }
 
 // Where a link leads: the cluster goes along, what belongs to one page does not.
-export function address(path: string, more: Record<string, string> = {}): string {
-  const query = new URLSearchParams();
-  for (const [name, value] of Object.entries({ cluster: picked.value, ...more })) if (value) query.set(name, value);
-  const text = query.toString();
+export function address(path: string, more: Readonly<Record<string, string>> = {}): string {
+  const next = new URLSearchParams();
+  for (const [name, value] of Object.entries({ cluster: picked.value, ...more })) if (value) next.set(name, value);
+  const text = next.toString();
   return path + (text ? `?${text}` : '');
 }
 
-export function jobAddress(job: string, more: Record<string, string> = {}): string {
-  return address(`/jobs/${encodeURIComponent(job)}`, more);
-}
+const one = (path: string, id: string, more: Readonly<Record<string, string>> = {}): string => address(`${path}/${encodeURIComponent(id)}`, more);
+
+export const jobAddress = (job: string, more: Readonly<Record<string, string>> = {}): string => one('/jobs', job, more);
+// The server finds some closures only by the job that had them.
+export const closureAddress = (closure: string, job = ''): string => one('/closures', closure, { job });
+// Tasks are named "worker:3"; the cluster tells those of several apart.
+export const workerAddress = (task: string, cluster = picked.value): string => one('/workers', task, { cluster });
 
 export function go(to: string): void {
-  history.pushState(null, '', to);
-  take();
+  move(to, 'push');
 }
 
 // A plain click stays in this page; with a modifier the browser does what it always does.
 export function follow(event: MouseEvent): void {
-  if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+  if (event.defaultPrevented || event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
   event.preventDefault();
   go((event.currentTarget as HTMLAnchorElement).getAttribute('href')!);
 }

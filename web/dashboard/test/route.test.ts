@@ -15,7 +15,10 @@ Object.assign(globalThis, {
       return address_of().search;
     },
   },
-  history: { pushState: (_state: unknown, _title: string, to: string) => (visited.splice(++at), visited.push(to)) },
+  history: {
+    pushState: (_state: unknown, _title: string, to: string) => (visited.splice(++at), visited.push(to)),
+    replaceState: (_state: unknown, _title: string, to: string) => (visited[at] = to),
+  },
   addEventListener: (event: string, call: () => void) => event === 'popstate' && heard.push(call),
 });
 const step = (by: number): void => {
@@ -25,32 +28,49 @@ const step = (by: number): void => {
 
 const route = await import('../src/route');
 
-test('the path says which job', () => {
-  const job = (pathname: string, search = ''): string => route.jobOf({ pathname, search });
-  assert.equal(job('/jobs/job_0000000000000001'), 'job_0000000000000001');
-  assert.equal(job('/jobs/job_0000000000000001/'), 'job_0000000000000001');
-  assert.equal(job('/jobs/a%20b'), 'a b');
-  assert.equal(job('/jobs/%zz'), '%zz'); // no escape: taken as it is
-  assert.equal(job('/jobs'), '');
-  assert.equal(job('/jobs/'), '');
-  assert.equal(job('/tasks/worker'), '');
-  assert.equal(job('/jobs', '?job=job_2'), 'job_2'); // as addresses were once
-  assert.equal(job('/jobs/job_1', '?job=job_2'), 'job_1');
-});
-
-test('a job is chosen by its address, and back and forward choose again', () => {
+test('the path says the subject, the query every choice, and back and forward lead through both', () => {
   route.startRouting();
-  assert.equal(route.page.value.path, '/jobs');
-  assert.equal(route.pickedJob.value, 'job_0000000000000001');
+  assert.equal(route.page.value.path, '/jobs/*');
+  assert.equal(route.subject.value, 'job_0000000000000001');
   assert.equal(route.picked.value, 'train');
   assert.equal(route.jobAddress('job_2'), '/jobs/job_2?cluster=train');
-  route.go(route.jobAddress('job_2', { closure: 'cl_1' }));
-  assert.equal(visited[at], '/jobs/job_2?cluster=train&closure=cl_1');
-  assert.equal(route.pickedJob.value, 'job_2');
-  assert.equal(route.pickedClosure.value, 'cl_1');
+  route.go(route.jobAddress('job_2', { state: 'FAILED' }));
+  assert.equal(visited[at], '/jobs/job_2?cluster=train&state=FAILED');
+  assert.equal(route.subject.value, 'job_2');
+  assert.equal(route.chosen('state').value, 'FAILED');
   step(-1);
-  assert.equal(route.pickedJob.value, 'job_0000000000000001');
-  assert.equal(route.pickedClosure.value, '');
+  assert.equal(route.subject.value, 'job_0000000000000001');
+  assert.equal(route.chosen('state').value, '');
   step(1);
-  assert.equal(route.pickedJob.value, 'job_2');
+  assert.equal(route.subject.value, 'job_2');
+});
+
+test('a choice changes the address and nothing else; typing leaves one step in the history', () => {
+  const before = visited.length;
+  route.choose({ q: 'l' }, 'replace');
+  route.choose({ q: 'load' }, 'replace');
+  assert.equal(visited.length, before);
+  assert.equal(visited[at], '/jobs/job_2?cluster=train&state=FAILED&q=load');
+  assert.equal(route.chosen('q').value, 'load');
+  route.choose({ state: '', q: '' });
+  assert.equal(visited.length, before + 1);
+  assert.equal(visited[at], '/jobs/job_2?cluster=train');
+  route.choose({ state: '' }); // as it was: no step
+  assert.equal(visited.length, before + 1);
+});
+
+test('what is looked for stays on its page, the cluster goes along', () => {
+  route.choose({ q: 'worker:3' });
+  route.go(route.address('/tasks'));
+  assert.equal(visited[at], '/tasks?cluster=train');
+  assert.equal(route.chosen('q').value, '');
+  step(-1);
+  assert.equal(route.chosen('q').value, 'worker:3');
+});
+
+test('an address of old days leads where it led', () => {
+  route.go('/jobs/job_2?closure=cl_1');
+  assert.equal(visited[at], '/closures/cl_1?job=job_2');
+  assert.equal(route.page.value.path, '/closures/*');
+  assert.equal(route.subject.value, 'cl_1');
 });

@@ -1,0 +1,104 @@
+// The pages: their paths, what the tab and the rail call them, what they listen to. Pure; route.ts applies it to the address.
+
+import type { Topic } from './protocol';
+
+interface PageRow {
+  path: string; // '*' stands for one part of the path, the subject
+  title: string;
+  rail?: string; // how the rail calls it; pages without are reached through others
+  key?: string; // after "g"
+  find?: string; // what the search field of the header looks for; none: it has no such field
+  cluster?: boolean; // it is about one cluster, so one may be picked
+  topics: readonly Topic[];
+}
+
+const always = ['counters', 'clusters'] as const satisfies readonly Topic[];
+
+// In the order of the rail.
+export const PAGES = [
+  { path: '/', title: 'Overview', rail: 'Overview', key: 'o', find: 'Find a task, host or incarnation', topics: [...always, 'tasks', 'jobs'] },
+  { path: '/tasks', title: 'Tasks', rail: 'Tasks', key: 't', find: 'Find a task, host or incarnation', cluster: true, topics: [...always, 'tasks', 'agents'] },
+  { path: '/workers/*', title: 'Worker', cluster: true, topics: [...always, 'tasks', 'events'] },
+  { path: '/jobs', title: 'Jobs', rail: 'Jobs', key: 'j', find: 'Find a job by name or id', cluster: true, topics: [...always, 'jobs'] },
+  { path: '/jobs/*', title: 'Job', find: 'Find a closure by function, error or id', topics: [...always, 'jobs'] },
+  { path: '/jobs/*/graph', title: 'Graph', topics: always },
+  { path: '/closures/*', title: 'Closure', topics: always },
+  { path: '/stream', title: 'Task stream', rail: 'Task stream', key: 's', cluster: true, topics: [...always, 'tasks'] },
+  { path: '/values', title: 'Remote values', rail: 'Remote values', key: 'v', cluster: true, topics: always },
+  { path: '/per-worker', title: 'Per-worker values', rail: 'Per-worker values', key: 'w', find: 'Find a per-worker value by function', cluster: true, topics: always },
+  { path: '/gangs', title: 'Gangs', rail: 'Gangs', key: 'n', cluster: true, topics: always },
+  { path: '/sessions', title: 'Sessions', rail: 'Sessions', key: 'i', find: 'Find a session by name or id', cluster: true, topics: [...always, 'jobs'] },
+  { path: '/barriers', title: 'Barriers', rail: 'Barriers', key: 'b', find: 'Find a barrier', cluster: true, topics: [...always, 'barriers'] },
+  { path: '/stragglers', title: 'Stragglers', rail: 'Stragglers', key: 'l', cluster: true, topics: always },
+  { path: '/kv', title: 'Key-values', rail: 'Key-values', key: 'k', find: 'Find a key in this folder', cluster: true, topics: always },
+  { path: '/events', title: 'Events', rail: 'Events', key: 'e', find: 'Find in the events', topics: [...always, 'events'] },
+] as const satisfies readonly PageRow[];
+export type Path = (typeof PAGES)[number]['path'];
+export interface Page extends PageRow {
+  path: Path;
+}
+
+export interface Place {
+  pathname: string;
+  search: string;
+}
+
+const parts = (path: string): string[] => path.split('/').filter((part) => part !== '');
+
+function fits(pattern: string, path: readonly string[]): boolean {
+  const wanted = parts(pattern);
+  return wanted.length === path.length && wanted.every((part, n) => part === '*' || part === path[n]);
+}
+
+// A path that has no page of its own shows the page above it, at last the overview.
+export function pageOf(path: string): Page {
+  for (let names = parts(path); names.length > 0; names = names.slice(0, -1)) {
+    const found = PAGES.find((page) => fits(page.path, names));
+    if (found) return found;
+  }
+  return PAGES[0];
+}
+
+// "/jobs/a%20b/graph" -> "a b"
+export function subjectOf(path: string): string {
+  const at = parts(pageOf(path).path).indexOf('*');
+  return at < 0 ? '' : unescaped(parts(path)[at]!);
+}
+
+function unescaped(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text; // typed by hand: the server will say that there is none
+  }
+}
+
+// Which entry of the rail is lit: that of the page, or of the one it is reached from.
+export function railOf(page: Page): Path {
+  if (page.rail) return page.path;
+  return page.path.startsWith('/workers') ? '/tasks' : '/jobs';
+}
+
+// Addresses as they were once lead where they led: a job was a parameter, and a closure a choice on the page of its job.
+export function normal({ pathname, search }: Place): Place {
+  const query = new URLSearchParams(search);
+  const [first, id, ...rest] = parts(pathname);
+  if (first === 'jobs' && !id && query.get('job')) return moved(`/jobs/${encodeURIComponent(query.get('job')!)}`, query, 'job');
+  const closure = query.get('closure');
+  if (first === 'jobs' && id && rest.length === 0 && closure) {
+    query.set('job', unescaped(id));
+    return moved(`/closures/${encodeURIComponent(closure)}`, query, 'closure');
+  }
+  return { pathname, search };
+}
+
+function moved(pathname: string, query: URLSearchParams, without: string): Place {
+  query.delete(without);
+  const text = query.toString();
+  return { pathname, search: text ? `?${text}` : '' };
+}
+
+// What the tab says: what it is about first, since tabs are narrow.
+export function tabTitle(page: Page, name: string): string {
+  return `${name ? `${name} · ` : ''}${page.title} · Muster`;
+}

@@ -1,0 +1,71 @@
+// The page of an address. Each comes with its own part of the script when it is first looked at, so that what is seen
+// first has little to wait for.
+
+import { signal } from '@preact/signals';
+import type { ComponentType } from 'preact';
+import type { Path } from './model/pages';
+import { Panel } from './parts/panel';
+import { page } from './route';
+
+const LOADERS: Record<Path, () => Promise<ComponentType>> = {
+  '/': async () => (await import('./overview')).Overview,
+  '/tasks': async () => (await import('./tasks-page')).TasksPage,
+  '/workers/*': async () => (await import('./soon')).Soon,
+  '/jobs': async () => (await import('./jobs-page')).JobsPage,
+  '/jobs/*': async () => (await import('./jobs-page')).JobsPage,
+  '/jobs/*/graph': async () => (await import('./soon')).Soon,
+  '/closures/*': async () => (await import('./soon')).Soon,
+  '/stream': async () => (await import('./soon')).Soon,
+  '/values': async () => (await import('./soon')).Soon,
+  '/per-worker': async () => (await import('./soon')).Soon,
+  '/gangs': async () => (await import('./soon')).Soon,
+  '/sessions': async () => (await import('./soon')).Soon,
+  '/barriers': async () => (await import('./barriers')).Barriers,
+  '/stragglers': async () => (await import('./soon')).Soon,
+  '/kv': async () => (await import('./kv')).KeyValues,
+  '/events': async () => (await import('./events')).Events,
+};
+
+const loaded = new Map<Path, ComponentType>();
+const asked = new Set<Path>();
+const news = signal(0);
+const failed = signal<Path | null>(null);
+
+function load(path: Path): void {
+  if (asked.has(path)) return;
+  asked.add(path);
+  LOADERS[path]().then(
+    (component) => loaded.set(path, component),
+    () => {
+      asked.delete(path);
+      failed.value = path;
+    },
+  ).finally(() => ++news.value);
+}
+
+load(page.peek().path); // before the first drawing: it is on its way meanwhile
+
+export function Content() {
+  news.value;
+  const { path, title } = page.value;
+  const Shown = loaded.get(path);
+  if (Shown) return <Shown />;
+  if (failed.value !== path) {
+    load(path);
+    return <p class="calm">Loading…</p>;
+  }
+  return (
+    <div class="panels">
+      <Panel id="not-loaded" title={title} span={12}>
+        <p class="calm text-error" role="alert">
+          This part of the page could not be loaded: the server does not answer, or is of another version now.
+        </p>
+        <p>
+          <button type="button" onClick={() => location.reload()}>
+            Load the page again
+          </button>
+        </p>
+      </Panel>
+    </div>
+  );
+}
