@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { WebSocketServer } from 'ws';
 import { MockClusters } from './mock-clusters.mjs';
+import { MockStream } from './mock-stream.mjs';
 
 const dist = process.env.MUSTER_WEB_OUT || fileURLToPath(new URL('../dist', import.meta.url));
 
@@ -291,7 +292,8 @@ class MockLog {
 
 const NAMED = ['clusters', 'agents', 'barriers', 'events'];
 
-export function startMock({ tasks = 10_000, port = 0, scenario = 'full', rate = 10, all = false } = {}) {
+export function startMock({ tasks = 10_000, port = 0, scenario = 'full', rate = 10, all = false, bars = 6000 } = {}) {
+  const stream = new MockStream({ scenario, bars });
   const named = new MockClusters({ scenario });
   let cluster = new Cluster({ tasks, scenario });
   const log = new MockLog();
@@ -309,6 +311,8 @@ export function startMock({ tasks = 10_000, port = 0, scenario = 'full', rate = 
     if (job) return send(404, 'application/problem+json', JSON.stringify({ status: 404, detail: `there is no ${decodeURIComponent(job)}` }));
     if (/^\/api\/v1\/jobs\/[^/]+\/closures$/.test(url.pathname)) return send(200, 'application/json', JSON.stringify({ closures: log.closures }));
     if (url.pathname.startsWith('/mock/') && request.method === 'POST') return send(200, 'text/plain', control(url));
+    const ran = stream.rest(url);
+    if (ran) return send(200, 'application/json', JSON.stringify(ran));
     const keys = named.rest(url);
     if (keys?.raw !== undefined) return send(200, 'text/plain; charset=utf-8', keys.raw);
     if (keys) return send(200, 'application/json', JSON.stringify(keys));

@@ -15,7 +15,7 @@ const LOADERS: Record<Path, () => Promise<ComponentType>> = {
   '/jobs/*': async () => (await import('./jobs-page')).JobsPage,
   '/jobs/*/graph': async () => (await import('./soon')).Soon,
   '/closures/*': async () => (await import('./soon')).Soon,
-  '/stream': async () => (await import('./soon')).Soon,
+  '/stream': async () => (await import('./stream-page')).StreamPage,
   '/values': async () => (await import('./soon')).Soon,
   '/per-worker': async () => (await import('./soon')).Soon,
   '/gangs': async () => (await import('./soon')).Soon,

@@ -23,7 +23,7 @@ export const PAGES = [
   { path: '/jobs/*', title: 'Job', find: 'Find a closure by function, error or id', topics: [...always, 'jobs'] },
   { path: '/jobs/*/graph', title: 'Graph', topics: always },
   { path: '/closures/*', title: 'Closure', topics: always },
-  { path: '/stream', title: 'Task stream', rail: 'Task stream', key: 's', cluster: true, topics: [...always, 'tasks'] },
+  { path: '/stream', title: 'Task stream', rail: 'Task stream', key: 's', find: 'Find a worker', cluster: true, topics: [...always, 'jobs'] },
   { path: '/values', title: 'Remote values', rail: 'Remote values', key: 'v', cluster: true, topics: always },
   { path: '/per-worker', title: 'Per-worker values', rail: 'Per-worker values', key: 'w', find: 'Find a per-worker value by function', cluster: true, topics: always },
   { path: '/gangs', title: 'Gangs', rail: 'Gangs', key: 'n', cluster: true, topics: always },

@@ -49,6 +49,7 @@ export class Stream {
   static readonly capacity = 120_000; // bars; beyond that the oldest go
   size = 0;
   version = 0;
+  epoch = 0; // positions of bars from before another epoch mean nothing
   since = 0; // bars are complete since then
   now = 0; // the server's clock of the newest answer
   next = 0; // the sequence number after the newest bar
@@ -102,6 +103,7 @@ export class Stream {
 
   clear(): void {
     this.size = 0;
+    ++this.epoch;
     this.closures = [];
     this.byKey.clear();
     this.laneList = [];
@@ -151,6 +153,7 @@ export class Stream {
   private forgetOldest(): void {
     const first = this.size - Math.floor(Stream.capacity * 0.8);
     for (const column of Object.values(this.at)) column.copyWithin(0, first, this.size);
+    ++this.epoch;
     this.closures = this.closures.slice(first);
     this.size -= first;
     for (const lane of this.laneList) lane.bars = lane.bars.filter((bar) => bar >= first).map((bar) => bar - first);

@@ -1,0 +1,71 @@
+// Bars over REST. One question for a stretch of time, then only for what is newer.
+
+import type { StreamBody } from './model/stream-protocol';
+import { Stream } from './model/stream';
+import { spanOf, type View } from './model/time-view';
+import { get } from './rest';
+
+const PAGES = 3; // asked for in a row before the picture is drawn
+
+export interface Wanted {
+  view: View;
+  now: number;
+  tasks: string;
+  job: string;
+  cluster: string;
+}
+
+export type Ask = (query: URLSearchParams) => Promise<StreamBody>;
+
+// Keeps a stream filled for what is looked at. `ask` is the only door to the server.
+export class StreamFeed {
+  readonly stream = new Stream();
+  private held: { from: number; to: number; filter: string } | null = null;
+  private round = 0;
+
+  constructor(private readonly ask: Ask) {}
+
+  forget(): void {
+    this.held = null;
+  }
+
+  // Whether what is held does not cover what is wanted.
+  missing(wanted: Wanted): boolean {
+    const { held } = this;
+    return held === null || held.filter !== filterOf(wanted) || wanted.view.from < held.from || Math.min(wanted.view.to, wanted.now) > held.to;
+  }
+
+  // Asks for what is missing, or for what is new. Returns whether the stream changed; a newer call makes an older one moot.
+  async look(wanted: Wanted): Promise<boolean> {
+    const round = ++this.round;
+    let fresh = this.missing(wanted);
+    if (!fresh && this.held!.to !== Infinity) return false; // the past does not change
+    const { view, now } = wanted;
+    const from = fresh ? Math.max(0, Math.floor(view.from - spanOf(view))) : this.held!.from;
+    // With what lies beside it, so that panning finds it there; up to now it goes on growing.
+    const to = view.to + spanOf(view) >= now ? Infinity : Math.ceil(view.to + spanOf(view));
+    for (let page = 0; page < PAGES; ++page) {
+      const query = new URLSearchParams(filterOf(wanted));
+      query.set('limit', '50000');
+      query.set('from_ms', String(from));
+      const end = fresh ? to : this.held!.to;
+      if (end !== Infinity) query.set('to_ms', String(end));
+      if (!fresh) query.set('after', String(this.stream.next));
+      const body = await this.ask(query);
+      if (round !== this.round) return false;
+      if (fresh) this.held = { from, to, filter: filterOf(wanted) };
+      this.stream.apply(body, fresh);
+      fresh = false;
+      if (!body.more) break;
+    }
+    return true;
+  }
+}
+
+function filterOf({ tasks, job, cluster }: Wanted): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries({ tasks, job, cluster })) if (value) query.set(name, value);
+  return query.toString();
+}
+
+export const askStream: Ask = (query) => get<StreamBody>(`/api/v1/stream?${query}`);

@@ -1,0 +1,282 @@
+// What the workers really did: one lane a worker, a bar where a closure ran.
+
+import { signal, useSignal } from '@preact/signals';
+import { useEffect, useMemo } from 'preact/hooks';
+import { HUES, hueNumbers, OTHER } from './model/function-hue';
+import { age, clock, count, moment, plural } from './model/format';
+import type { Lane, Stream } from './model/stream';
+import { sums, type Sum } from './model/stream-look';
+import { spanOf } from './model/time-view';
+import { clusterQuery, frozen, query, slow, store, viewNow } from './page';
+import { Grid, type Column } from './parts/grid';
+import { Panel } from './parts/panel';
+import { StreamCanvas } from './parts/stream-canvas';
+import { api } from './rest';
+import { choose, chosen, follow as followLink, workerAddress } from './route';
+import { askStream, StreamFeed } from './stream-client';
+import { currentView, liveEnd, looking, setFollow, setSpan, useLooking, zoom } from './stream-state';
+
+const LOOK_MS = 1000;
+const SETTLE_MS = 150; // after a move, before what it uncovered is asked for
+const ROWS = 500;
+const SPANS: [number, string][] = [
+  [10_000, '10 s'],
+  [60_000, '1 min'],
+  [300_000, '5 min'],
+  [3_600_000, '1 h'],
+];
+
+const feed = new StreamFeed(askStream);
+const version = signal(0);
+const problem = signal('');
+
+export function StreamPage() {
+  slow.value;
+  version.value;
+  useLooking();
+  useFeed();
+  const { stream } = feed;
+  const wanted = query.value.trim().toLowerCase();
+  const lanes = useMemo(() => stream.lanes.filter((lane) => !wanted || lane.task.toLowerCase().includes(wanted)), [stream.lanes, wanted]);
+  const known = store.counters?.functions ?? [];
+  const hues = useMemo(() => {
+    const numbers = hueNumbers(known);
+    return Uint8Array.from(stream.functions, (name) => numbers.get(name) ?? OTHER);
+  }, [known.map((f) => f.name).join('\n'), stream.functions.length]);
+  const job = chosen('job').value;
+  const rows = useSums(stream, lanes);
+  return (
+    <div class="panels">
+      <Panel id="stream" title="Task stream" note={note(stream, lanes)} span={12} aside={<Download job={job} />}>
+        <Toolbar />
+        {problem.value && (
+          <p class="calm text-error" role="alert">
+            <bdi>{problem.value}</bdi>
+          </p>
+        )}
+        {lanes.length > 0 ? (
+          <StreamCanvas stream={stream} version={version.value} lanes={lanes} hues={hues} job={job} sentence={sentence(lanes, rows)} />
+        ) : (
+          <p class="calm" data-testid="stream-empty">
+            {version.value === 0 ? 'Loading…' : wanted ? `No worker has “${query.value}” in its name.` : 'No closure ran in this time.'}
+          </p>
+        )}
+        <Coarse stream={stream} />
+        <Legend stream={stream} hues={hues} />
+      </Panel>
+      <Table stream={stream} rows={rows} />
+    </div>
+  );
+}
+
+// Asks for what the view lacks, and while it follows for what is new.
+function useFeed(): void {
+  const filter = { tasks: chosen('tasks').value, job: chosen('job').value, cluster: clusterQuery.value };
+  const key = JSON.stringify(filter);
+  const boot = store.hello?.boot;
+  useEffect(() => feed.forget(), [boot]);
+  useEffect(() => {
+    let left = false;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const look = async () => {
+      clearTimeout(timer);
+      if (store.serverNow > 0 && !frozen.value && !document.hidden)
+        try {
+          if (await feed.look({ view: currentView(), now: viewNow(), ...filter })) ++version.value;
+          if (!left) problem.value = '';
+        } catch (error) {
+          if (!left) problem.value = error instanceof Error ? error.message : String(error);
+        }
+      clearTimeout(timer);
+      if (!left) timer = setTimeout(look, store.serverNow > 0 ? LOOK_MS : 50);
+    };
+    const stop = looking.subscribe(() => {
+      clearTimeout(timer);
+      timer = setTimeout(look, SETTLE_MS);
+    });
+    void look();
+    return () => {
+      left = true;
+      stop();
+      clearTimeout(timer);
+    };
+  }, [key, boot]);
+}
+
+// Once a second is enough for a table, and at once after a move.
+function useSums(stream: Stream, lanes: readonly Lane[]): Sum[] {
+  const second = Math.floor(slow.value / 2);
+  return useMemo(() => sums(stream, lanes, currentView(), liveEnd(stream)), [second, lanes, looking.value]);
+}
+
+function note(stream: Stream, lanes: readonly Lane[]) {
+  const view = currentView();
+  return lanes.length > 0 && `${plural(lanes.length, 'worker')}, ${age(spanOf(view))}${looking.value.follow ? ' up to now' : ` from ${clock(view.from)}`}${stream.size > 0 ? ` · ${plural(stream.size, 'bar')} held` : ''}`;
+}
+
+function Toolbar() {
+  slow.value;
+  const at = looking.value;
+  const span = at.follow ? at.span : spanOf(at.view);
+  return (
+    <div class="toolbar">
+      <div class="segments" role="group" aria-label="Time span">
+        {SPANS.map(([ms, word]) => (
+          <button key={ms} type="button" aria-pressed={Math.abs(span - ms) < 1} onClick={() => setSpan(ms)}>
+            {word}
+          </button>
+        ))}
+      </div>
+      <div class="segments" role="group" aria-label="Zoom">
+        <button type="button" aria-label="Look closer" title="Look closer (+, ctrl and wheel)" onClick={() => zoom(0.5)}>
+          +
+        </button>
+        <button type="button" aria-label="See more" title="See more (−, ctrl and wheel)" onClick={() => zoom(2)}>
+          −
+        </button>
+      </div>
+      <button type="button" data-testid="stream-follow" aria-pressed={at.follow} title="Follow what happens now (f)" onClick={() => setFollow(!at.follow)}>
+        {at.follow ? 'Following' : 'Follow'}
+      </button>
+      <JobChoice />
+      <Workers />
+    </div>
+  );
+}
+
+function JobChoice() {
+  const job = chosen('job').value;
+  const jobs = store.jobs();
+  return (
+    <label>
+      <span class="soft">job</span>
+      <select data-testid="stream-job" value={job} onChange={(event) => choose({ job: event.currentTarget.value })}>
+        <option value="">all</option>
+        {job && !jobs.some((j) => j.id === job) && <option value={job}>{job}</option>}
+        {jobs.map((j) => (
+          <option key={j.id} value={j.id}>
+            {j.name || j.id}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+function Workers() {
+  const tasks = chosen('tasks').value;
+  const take = (text: string) => choose({ tasks: text.split(/[\s,]+/).filter(Boolean).join(',') });
+  return (
+    <label>
+      <span class="soft">only workers</span>
+      <input
+        type="search"
+        class="mono"
+        placeholder="worker:0,worker:3"
+        data-testid="stream-tasks"
+        value={tasks}
+        onChange={(event) => take(event.currentTarget.value)}
+        onKeyDown={(event) => event.key === 'Enter' && take(event.currentTarget.value)}
+      />
+    </label>
+  );
+}
+
+function Download({ job }: { job: string }) {
+  slow.value;
+  looking.value;
+  const view = currentView();
+  const path = job ? api(`jobs/${encodeURIComponent(job)}/trace`) : api('stream/trace', { from_ms: Math.floor(view.from), to_ms: Math.ceil(view.to), cluster: clusterQuery.value });
+  return (
+    <a href={path} download data-testid="stream-trace" title="Opens in ui.perfetto.dev and in chrome://tracing">
+      Perfetto trace{job && ' of the job'}
+    </a>
+  );
+}
+
+// How far back single bars go, when the view begins before that.
+function Coarse({ stream }: { stream: Stream }) {
+  looking.value;
+  if (stream.since === 0 || currentView().from >= stream.since) return null;
+  return (
+    <p class="foot" data-testid="stream-coarse">
+      Bars since <time title={moment(stream.since)}>{clock(stream.since)}</time>; before that minutes: as high as the worker was busy.
+    </p>
+  );
+}
+
+const SHAPES = [
+  ['sum', 'sum of short ones'],
+  ['running', 'running'],
+  ['failed', 'failed'],
+  ['lost', 'lost with its worker'],
+  ['cancelled', 'cancelled'],
+] as const;
+
+function Legend({ stream, hues }: { stream: Stream; hues: Uint8Array }) {
+  const named = stream.functions.map((name, n) => [name, hues[n] ?? OTHER] as const).filter(([, hue]) => hue !== OTHER);
+  const others = stream.functions.length - named.length;
+  return (
+    <ul class="legend" data-testid="stream-legend">
+      {named
+        .sort(([, a], [, b]) => a - b)
+        .map(([name, hue]) => (
+          <li key={name}>
+            <i class={`swatch part-${HUES[hue]}`} /> <bdi class="mono">{name}</bdi>
+          </li>
+        ))}
+      {others > 0 && (
+        <li>
+          <i class="swatch part-other" /> {named.length > 0 ? `${count(others)} other` : plural(others, 'function')}
+        </li>
+      )}
+      {SHAPES.map(([shape, word]) => (
+        <li key={shape} class="soft">
+          <i class={`swatch-shape shape-${shape}`} /> {word}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function sentence(lanes: readonly Lane[], rows: readonly Sum[]): string {
+  const view = currentView();
+  const total = (of: (row: Sum) => number) => rows.reduce((sum, row) => sum + of(row), 0);
+  const facts = [plural(total((r) => r.count), 'closure'), `${count(total((r) => r.failed))} failed`, `${count(total((r) => r.running))} running`];
+  return `Task stream of ${plural(lanes.length, 'worker')} from ${clock(view.from)} to ${clock(view.to)}: ${facts.join(', ')}. Arrow keys move in time and between workers, shift and arrows from bar to bar, Enter opens. The table below has the same facts.`;
+}
+
+function Table({ stream, rows }: { stream: Stream; rows: readonly Sum[] }) {
+  const columns: readonly Column<Sum>[] = [
+    {
+      title: 'Worker',
+      width: 'minmax(110px, 1fr)',
+      cell: (r) => (
+        <a class="mono" href={workerAddress(r.lane.task, r.lane.cluster)} onClick={followLink}>
+          <bdi>{r.lane.task}</bdi>
+        </a>
+      ),
+    },
+    { title: 'Function', width: 'minmax(140px, 2fr)', cell: (r) => <bdi class="mono">{stream.functions[r.function]}</bdi> },
+    { title: 'Closures', width: '84px', right: true, cell: (r) => count(r.count) },
+    { title: 'Failed, lost', width: '84px', right: true, cell: (r) => (r.failed > 0 ? <b class="text-error">{count(r.failed)}</b> : <span class="soft">–</span>) },
+    { title: 'Running', width: '72px', right: true, cell: (r) => (r.running > 0 ? count(r.running) : <span class="soft">–</span>) },
+    { title: 'Busy', width: '84px', right: true, cell: (r) => age(r.busy) },
+  ];
+  const chosenRow = useSignal<string | null>(null);
+  return (
+    <Panel id="sums" title="Visible bars" note="by worker and function, the busiest first" span={12}>
+      <Grid
+        id="sums"
+        columns={columns}
+        rows={rows.slice(0, ROWS)}
+        name={(r) => `${r.lane.number}/${r.function}`}
+        data={(r) => ({ 'data-task': r.lane.task, 'data-function': stream.functions[r.function] ?? '' })}
+        chosen={chosenRow.value}
+        choose={(name) => (chosenRow.value = name)}
+        empty="No closure ran in this time."
+      />
+      {rows.length > ROWS && <p class="foot">The first {count(ROWS)} of {count(rows.length)} rows.</p>}
+    </Panel>
+  );
+}

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { StreamFeed } from '../src/stream-client';
+import type { StreamBody } from '../src/model/stream-protocol';
+
+const NOW = 1_000_000;
+
+function answer(next: number, more = false): StreamBody {
+  return {
+    now_ms: NOW, base_ms: NOW - 1000, since_ms: 0, next, more, lanes: [{ lane: 0, task: 'worker:0', cluster: '' }], functions: ['f'],
+    bars: { lane: [0], start_us: [next], duration_us: [1], function: [0], state: [0], count: [1], closure: ['cl_1'] },
+    running: { lane: [], start_us: [], function: [], closure: [] },
+  };
+}
+
+function feed(more: boolean[] = []) {
+  const asked: Record<string, string>[] = [];
+  const of = new StreamFeed(async (query) => {
+    asked.push(Object.fromEntries(query));
+    return answer(asked.length, more[asked.length - 1] ?? false);
+  });
+  return { of, asked };
+}
+
+const wanted = (from: number, to: number, more = {}) => ({ view: { from, to }, now: NOW, tasks: '', job: '', cluster: '', ...more });
+
+test('asks for what is seen and what lies before it, then only for what is newer', async () => {
+  const { of, asked } = feed();
+  assert.equal(await of.look(wanted(NOW - 60_000, NOW)), true);
+  await of.look(wanted(NOW - 59_000, NOW + 1000));
+  assert.deepEqual(asked, [{ limit: '50000', from_ms: String(NOW - 120_000) }, { limit: '50000', from_ms: String(NOW - 120_000), after: '1' }]);
+  assert.equal(of.stream.size, 2);
+});
+
+test('the past is asked for once; moving out of it asks again', async () => {
+  const { of, asked } = feed();
+  await of.look(wanted(NOW - 600_000, NOW - 590_000));
+  assert.equal(asked[0]!.to_ms, String(NOW - 580_000));
+  assert.equal(await of.look(wanted(NOW - 605_000, NOW - 595_000)), false);
+  await of.look(wanted(NOW - 615_000, NOW - 605_000));
+  assert.equal(asked.length, 2);
+});
+
+test('another filter is another question, and so is another run of the server', async () => {
+  const { of, asked } = feed();
+  await of.look(wanted(NOW - 60_000, NOW));
+  await of.look(wanted(NOW - 60_000, NOW, { job: 'job_1' }));
+  assert.equal(asked[1]!.job, 'job_1');
+  assert.equal(asked[1]!.after, undefined);
+  of.forget();
+  await of.look(wanted(NOW - 60_000, NOW, { job: 'job_1' }));
+  assert.equal(asked[2]!.after, undefined);
+});
+
+test('what does not fit one answer is asked for page by page, of which there are few', async () => {
+  const { of, asked } = feed([true, true, true, true, true]);
+  await of.look(wanted(NOW - 600_000, NOW - 590_000));
+  assert.deepEqual(asked.map((q) => q.after), [undefined, '1', '2']);
+  assert.ok(asked.every((q) => q.to_ms !== undefined));
+});
+
+test('an answer that was overtaken changes nothing', async () => {
+  const waiting: ((body: StreamBody) => void)[] = [];
+  const of = new StreamFeed(() => new Promise((done) => waiting.push(done)));
+  const first = of.look(wanted(NOW - 60_000, NOW));
+  const second = of.look(wanted(NOW - 60_000, NOW));
+  waiting[1]!(answer(2));
+  waiting[0]!(answer(1));
+  assert.deepEqual([await first, await second], [false, true]);
+  assert.equal(of.stream.size, 1);
+});
