@@ -14,7 +14,7 @@ import { StreamCanvas } from './parts/stream-canvas';
 import { api } from './rest';
 import { choose, chosen, follow as followLink, workerAddress } from './route';
 import { askStream, StreamFeed } from './stream-client';
-import { currentView, liveEnd, looking, setFollow, setSpan, useLooking, zoom } from './stream-state';
+import { currentView, liveEnd, looking, setFollow, setSpan, settled, useLooking, zoom } from './stream-state';
 
 const LOOK_MS = 1000;
 const SETTLE_MS = 150; // after a move, before what it uncovered is asked for
@@ -106,17 +106,17 @@ function useFeed(): void {
 // Once a second is enough for a table, and at once after a move.
 function useSums(stream: Stream, lanes: readonly Lane[]): Sum[] {
   const second = Math.floor(slow.value / 2);
-  return useMemo(() => sums(stream, lanes, currentView(), liveEnd(stream)), [second, lanes, looking.value]);
+  return useMemo(() => sums(stream, lanes, currentView(), liveEnd(stream)), [second, lanes, settled.value]);
 }
 
 function note(stream: Stream, lanes: readonly Lane[]) {
   const view = currentView();
-  return lanes.length > 0 && `${plural(lanes.length, 'worker')}, ${age(spanOf(view))}${looking.value.follow ? ' up to now' : ` from ${clock(view.from)}`}${stream.size > 0 ? ` · ${plural(stream.size, 'bar')} held` : ''}`;
+  return lanes.length > 0 && `${plural(lanes.length, 'worker')}, ${age(spanOf(view))}${settled.value.follow ? ' up to now' : ` from ${clock(view.from)}`}${stream.size > 0 ? ` · ${plural(stream.size, 'bar')} held` : ''}`;
 }
 
 function Toolbar() {
   slow.value;
-  const at = looking.value;
+  const at = settled.value;
   const span = at.follow ? at.span : spanOf(at.view);
   return (
     <div class="toolbar">
@@ -135,7 +135,7 @@ function Toolbar() {
           −
         </button>
       </div>
-      <button type="button" data-testid="stream-follow" aria-pressed={at.follow} title="Follow what happens now (f)" onClick={() => setFollow(!at.follow)}>
+      <button type="button" data-testid="stream-follow" aria-pressed={at.follow} title="Follow what happens now (f)" onClick={() => setFollow(!looking.peek().follow)}>
         {at.follow ? 'Following' : 'Follow'}
       </button>
       <JobChoice />
@@ -184,7 +184,7 @@ function Workers() {
 
 function Download({ job }: { job: string }) {
   slow.value;
-  looking.value;
+  settled.value;
   const view = currentView();
   const path = job ? api(`jobs/${encodeURIComponent(job)}/trace`) : api('stream/trace', { from_ms: Math.floor(view.from), to_ms: Math.ceil(view.to), cluster: clusterQuery.value });
   return (
@@ -196,7 +196,7 @@ function Download({ job }: { job: string }) {
 
 // How far back single bars go, when the view begins before that.
 function Coarse({ stream }: { stream: Stream }) {
-  looking.value;
+  settled.value;
   if (stream.since === 0 || currentView().from >= stream.since) return null;
   return (
     <p class="foot" data-testid="stream-coarse">

@@ -15,6 +15,9 @@ const AHEAD = 0.03; // of the span: room at the right of now
 export type Looking = { follow: true; span: number } | { follow: false; view: View };
 export const looking = signal<Looking>({ follow: true, span: SPAN_MS });
 
+// The same a moment later, once a move has come to rest: for what need not follow each frame.
+export const settled = signal<Looking>(looking.peek());
+
 export function currentView(): View {
   const at = looking.peek();
   if (!at.follow) return at.view;
@@ -34,6 +37,7 @@ function set(next: Looking): void {
   looking.value = next;
   clearTimeout(timer);
   timer = setTimeout(() => {
+    settled.value = next;
     const says = inAddress(next);
     written = JSON.stringify(says);
     choose(says, 'replace');
@@ -57,7 +61,7 @@ export function useLooking(): void {
   const says = { from: chosen('from').value, to: chosen('to').value, span: chosen('span').value };
   const text = JSON.stringify(says);
   useEffect(() => {
-    if (text !== written) looking.value = fromAddress(says.from, says.to, says.span);
+    if (text !== written) settled.value = looking.value = fromAddress(says.from, says.to, says.span);
     written = '';
   }, [text]);
   useEffect(() => () => clearTimeout(timer), []);

@@ -4,6 +4,7 @@ import { hueNumbers } from '../src/model/function-hue';
 import { Stream } from '../src/model/stream';
 import { hitAt, nextHit, sums } from '../src/model/stream-look';
 import type { StreamBody } from '../src/model/stream-protocol';
+import { emptyPalette, fillPixels, packed } from '../src/model/stream-pixels';
 import { BAD_FAILED, eachRun, fillRow, hueOf, kindOf } from '../src/model/stream-runs';
 
 type Row = [lane: number, startMs: number, ms: number, state?: number, count?: number];
@@ -122,4 +123,22 @@ test('the table: worker, function, closures, busy time inside the view', () => {
 test('the first five functions have a colour of their own', () => {
   const hues = hueNumbers('abcdefg'.split('').map((name) => ({ name })));
   assert.deepEqual([...hues.values()], [0, 1, 2, 3, 4, 5, 5]);
+});
+
+test('pixels: a bar has its colour over the height of its lane, and bad ones are left to be drawn', () => {
+  const stream = filled([[3, 1000, 1000], [3, 3000, 1000, 1], [7, 1000, 1000]]);
+  const width = 100;
+  const pixels = new Uint32Array(width * 20);
+  const palette = emptyPalette();
+  palette.bars.fill(9);
+  palette.line = 5;
+  const picture = { stream, lanes: stream.lanes, hues: Uint8Array.of(0, 1), view: { from: 0, to: 10_000 }, now: 10_000, width, height: 20, laneHeight: 10, top: 0, scale: 1 };
+  const { bad, runs } = fillPixels(pixels, picture, [50], palette);
+  assert.equal(runs, 3);
+  assert.deepEqual(bad.map(({ code, x, y, w, h }) => [code, x, y, w, h]), [[BAD_FAILED, 30, 3, 10, 4]]);
+  const column = (x: number) => Array.from({ length: 20 }, (_, y) => pixels[y * width + x]).join('');
+  assert.equal(column(12), '00099990050009999005');
+  assert.equal(column(35), '00000000050000000005');
+  assert.equal(column(50), '55555555555555555555');
+  assert.equal(packed('rgb(1, 2, 3)', 1).toString(16), 'ff030201');
 });

@@ -158,6 +158,7 @@ function useFrames(canvas: { current: HTMLCanvasElement | null }, latest: { curr
         element.width = w;
         element.height = h;
       }
+      const began = performance.now();
       const runs = paintStream(element.getContext('2d')!, {
         stream, lanes, hues, view, scale, width: w, height: h,
         now: liveEnd(stream),
@@ -166,6 +167,7 @@ function useFrames(canvas: { current: HTMLCanvasElement | null }, latest: { curr
         focus: focus.peek(),
       });
       element.dataset.runs = String(runs);
+      element.dataset.ms = (performance.now() - began).toFixed(1);
     };
     draw();
     return () => cancelAnimationFrame(frame);

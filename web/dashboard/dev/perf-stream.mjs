@@ -1,0 +1,69 @@
+// Measures the task stream with 50,000 bars (--bars N) in ten minutes on 24 workers: frames while it is dragged to and
+// fro, and while it is zoomed. Prints one line a measure; fails below 30 frames a second.
+
+import { launch, watched } from './browser.mjs';
+import { startMock } from './mock.mjs';
+
+const option = (name, otherwise) => (process.argv.includes(`--${name}`) ? Number(process.argv[process.argv.indexOf(`--${name}`) + 1]) : otherwise);
+const bars = option('bars', 50_000);
+const mock = await startMock({ tasks: 24, bars });
+const browser = await launch();
+const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
+const now = Date.now();
+const { page, faults } = await watched(context, `${mock.url}/stream?from=${now - 580_000}&to=${now - 20_000}`);
+await page.waitForFunction(() => Number(document.querySelector('[data-testid=stream-canvas]')?.dataset.runs) > 1000);
+await page.waitForTimeout(1500);
+const canvas = await page.locator('[data-testid=stream-canvas]').boundingBox();
+const held = await page.locator('#stream .note').first().textContent();
+
+async function frames(name, act) {
+  await page.evaluate(() => {
+    globalThis.gaps = [];
+    let last = performance.now();
+    const step = (at) => {
+      globalThis.gaps.push(at - last);
+      last = at;
+      globalThis.watching = requestAnimationFrame(step);
+    };
+    globalThis.watching = requestAnimationFrame(step);
+  });
+  const began = Date.now();
+  const costs = [];
+  while (Date.now() - began < 5000) {
+    await act();
+    costs.push(Number(await page.evaluate(() => document.querySelector('[data-testid=stream-canvas]').dataset.ms)));
+  }
+  costs.sort((a, b) => a - b);
+  const gaps = await page.evaluate(() => {
+    cancelAnimationFrame(globalThis.watching);
+    return globalThis.gaps.slice(1).sort((a, b) => a - b);
+  });
+  const at = (share) => gaps[Math.min(gaps.length - 1, Math.floor(gaps.length * share))];
+  const fps = (1000 * gaps.length) / gaps.reduce((sum, gap) => sum + gap, 0);
+  console.log(`${name.padEnd(12)} ${fps.toFixed(1)} frames/s, p50 ${at(0.5).toFixed(1)} p95 ${at(0.95).toFixed(1)} p99 ${at(0.99).toFixed(1)} max ${at(1).toFixed(1)} ms; painting took ${costs[costs.length >> 1]} ms`);
+  return fps;
+}
+
+console.log(held);
+const runs = await page.evaluate(() => document.querySelector('[data-testid=stream-canvas]').dataset.runs);
+console.log(`runs of pixels in the first picture: ${runs}`);
+const y = canvas.y + canvas.height / 2;
+const x = canvas.x + canvas.width / 2;
+let way = 1;
+await frames('at rest', () => page.waitForTimeout(500)); // what the machine has to give now
+const pan = await frames('dragging', async () => {
+  await page.mouse.move(x, y);
+  await page.mouse.down();
+  for (let n = 0; n < 30; ++n) await page.mouse.move(x + way * n * 4, y);
+  await page.mouse.up();
+  way = -way;
+});
+await page.keyboard.down('Control');
+const zoom = await frames('zooming', async () => {
+  for (const by of [-40, -40, -40, 40, 40, 40]) await page.mouse.wheel(0, by);
+});
+await page.keyboard.up('Control');
+for (const fault of faults) console.log(fault);
+await browser.close();
+await mock.close();
+process.exit(pan < 30 || zoom < 30 || faults.length > 0 ? 1 : 0);
