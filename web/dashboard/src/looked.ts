@@ -7,6 +7,8 @@ import { answered, asked, failed, nextLook, nothing, type Look } from './model/l
 import { frozen, link, store } from './page';
 import { get, Gone } from './rest';
 
+const TYPING_MS = 200;
+
 export interface Looked<T> extends Look<T> {
   again(): void; // ask at once: something was just changed from here
 }
@@ -49,7 +51,9 @@ export function useLooked<T>(path: string, { every = 2000, over = () => false, k
       if (!left && !still && wait !== null) timer = setTimeout(look, wait);
     };
     wake.current = () => void look();
-    if (!still || looked.peek().value === null) void look();
+    // While one types, each letter is another question; the last one is asked.
+    if (looked.peek().stale) timer = setTimeout(look, TYPING_MS);
+    else if (!still || looked.peek().value === null) void look();
     return () => {
       left = true;
       wake.current = () => {};

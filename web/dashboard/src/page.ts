@@ -69,7 +69,8 @@ export function setPaused(next: boolean): void {
   socket.freeze(next);
 }
 
-export const setQuery = (next: string): void => choose({ q: next }, 'replace');
+// What fits begins at its first page.
+export const setQuery = (next: string): void => choose({ q: next, page: '', at: '' }, 'replace');
 
 export function setShortcuts(on: boolean): void {
   shortcuts.value = on;

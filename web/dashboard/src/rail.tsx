@@ -10,7 +10,8 @@ function Badge({ path }: { path: Path }) {
   const of = cluster();
   const errors = (of?.agents.error ?? 0) + (store.counters?.tasks.error ?? 0);
   if (path === '/tasks' && errors > 0) return <b class="badge is-bad">{short(errors)}</b>;
-  if (path === '/tasks') return <span class="badge">{short((of?.tasks ?? 0) + (store.counters?.tasks.total ?? 0))}</span>;
+  const tasks = (of?.tasks ?? 0) + (store.counters?.tasks.total ?? 0);
+  if (path === '/tasks' && tasks > 0) return <span class="badge">{short(tasks)}</span>;
   const running = store.counters?.jobs.running ?? 0;
   if (path === '/jobs' && running > 0) return <span class="badge">{short(running)}</span>;
   if (path === '/barriers' && of && of.barriers > 0) return <b class="badge is-late">{short(of.barriers)}</b>;

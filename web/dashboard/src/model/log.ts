@@ -1,5 +1,6 @@
 // The lines of one log as the server sent them, newest last, no more than fit on a page. Plain data.
 
+import { bare } from './ansi';
 import type { LogBody, LogLine, LogProgress } from './log-protocol';
 
 export const LINES_KEPT = 2000;
@@ -30,7 +31,7 @@ export class Log {
 // Lines that hold the words, and whether their writers must be told apart.
 export function shownLines(log: Log, wanted: string): { lines: readonly LogLine[]; several: boolean } {
   const words = wanted.trim().toLowerCase();
-  const lines = words ? log.lines.filter((l) => l.text.toLowerCase().includes(words) || l.worker.includes(words)) : log.lines;
+  const lines = words ? log.lines.filter((l) => bare(l.text).toLowerCase().includes(words) || l.worker.includes(words)) : log.lines;
   const first = log.lines[0];
   return { lines, several: log.lines.some((l) => l.closure !== first!.closure || l.attempt !== first!.attempt || l.worker !== first!.worker) };
 }

@@ -1,76 +1,108 @@
-// A list of any number of rows, of which only those on screen exist. Arrows move the chosen row.
+// A list of any number of rows, of which only those on screen exist. Arrows move the chosen row, Enter opens it.
+//
+// On a telephone a row is as high as two lines of cells and the text that explains it: nothing scrolls sideways.
 
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { useRef } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
+import { go } from '../route';
+import { useNarrow } from './narrow';
 import { useSize } from './size';
 
 const ROW = 30; // height of a row and of the header; the CSS has the same number
+const NARROW_ROW = { plain: 56, long: 92 }; // two lines; and a text of two
 const SPARE = 3; // rows kept beyond each edge
 
 export interface Column<Row> {
   title: string;
   width: string; // of a CSS grid
   right?: boolean;
+  narrow?: 'hide' | 'long'; // on a telephone: left out, or below the others over two lines
+  sort?: string; // its name for the server, if rows can be ordered by it
   cell(row: Row): ComponentChildren;
+}
+
+export interface Sorting {
+  by: string;
+  descending: boolean;
+  sort(by: string, descending: boolean): void;
 }
 
 interface Props<Row> {
   id: string; // of the panel whose title names the list
   columns: readonly Column<Row>[];
-  rows: readonly Row[];
+  rows: ArrayLike<Row>;
   name(row: Row): string;
   kind?(row: Row): string; // class of the row
   data?(row: Row): Record<`data-${string}`, string>;
+  href?(row: Row): string; // what Enter and a click lead to; else a click chooses
   chosen: string | null;
   choose(name: string | null): void;
+  seen?(rows: Row[]): void; // which are on screen
+  sorting?: Sorting;
+  old?: boolean; // the rows answer an older question
+  least?: number; // width in px below which the list scrolls sideways; not on a telephone
   empty: ComponentChildren;
 }
 
-export function Grid<Row>({ id, columns, rows, name, kind, data, chosen, choose, empty }: Props<Row>) {
+export function Grid<Row>(props: Props<Row>) {
+  const { id, columns, rows, name, chosen, choose, sorting } = props;
   const box = useRef<HTMLDivElement>(null);
   const { height } = useSize(box);
+  const narrow = useNarrow();
   const top = useSignal(0);
-  const first = Math.max(0, Math.floor(top.value / ROW) - SPARE);
-  const last = Math.min(rows.length, Math.ceil((top.value + Math.max(height, ROW)) / ROW) + SPARE);
-  const at = chosen === null ? -1 : rows.findIndex((row) => name(row) === chosen);
+  const shown = narrow ? columns.filter((column) => column.narrow !== 'hide') : columns;
+  const row = !narrow ? ROW : shown.some((column) => column.narrow === 'long') ? NARROW_ROW.long : NARROW_ROW.plain;
+  const first = Math.max(0, Math.floor(top.value / row) - SPARE);
+  const last = Math.min(rows.length, Math.ceil((top.value + Math.max(height, row)) / row) + SPARE);
+  const at = chosen === null ? -1 : placeOf(rows, (other) => name(other) === chosen);
   const mounted = Array.from({ length: Math.max(0, last - first) }, (_, n) => first + n);
+  const visible = mounted.map((n) => rows[n]!);
   // The chosen row stays mounted wherever one scrolls: aria-activedescendant must name something that exists.
   if (at >= 0 && (at < first || at >= last)) mounted.push(at);
-  const template = { gridTemplateColumns: columns.map((column) => column.width).join(' ') };
+  const template = narrow ? undefined : { gridTemplateColumns: columns.map((column) => column.width).join(' ') };
+  const least = narrow || !props.least ? undefined : { minWidth: `${props.least}px` };
+
+  useEffect(() => {
+    const timer = setTimeout(() => props.seen?.(visible), 200);
+    return () => clearTimeout(timer);
+  }, [visible.map(name).join()]);
+  // Whoever chooses a row, here or elsewhere on the page, sees it.
+  useEffect(() => {
+    if (at >= 0) reveal(box.current!, at, row, narrow ? 0 : ROW);
+  }, [chosen]);
 
   const onKey = (event: KeyboardEvent) => {
-    const page = Math.max(1, Math.floor(height / ROW) - 2);
+    if (event.target !== box.current) return; // a link or a button of its own
+    const page = Math.max(1, Math.floor(height / row) - 2);
     const steps: Record<string, number> = { ArrowDown: at + 1, ArrowUp: at - 1, PageDown: at + page, PageUp: at - page, Home: 0, End: rows.length - 1 };
     if (event.key === 'Escape') choose(null);
+    if (event.key === 'Enter' && at >= 0 && props.href) go(props.href(rows[at]!));
     const step = steps[event.key];
     if (step === undefined || rows.length === 0) return;
     event.preventDefault();
-    const to = Math.max(0, Math.min(rows.length - 1, step));
-    choose(name(rows[to]!));
-    reveal(box.current!, to);
+    choose(name(rows[Math.max(0, Math.min(rows.length - 1, step))]!));
   };
 
   return (
     <div
       ref={box}
-      class="grid"
+      class={`grid${narrow ? ' is-narrow' : ''}${props.old ? ' is-old' : ''}`}
       role="grid"
       tabIndex={0}
       aria-labelledby={`${id}-title`}
       aria-rowcount={rows.length + 1}
-      aria-colcount={columns.length}
+      aria-colcount={shown.length}
+      aria-busy={props.old}
       aria-activedescendant={at >= 0 ? `${id}-row-${at}` : undefined}
       data-testid={`${id}-list`}
       onScroll={(event) => (top.value = event.currentTarget.scrollTop)}
       onKeyDown={onKey}
     >
-      <div role="rowgroup" class="grid-head">
+      <div role="rowgroup" class={narrow ? 'unseen' : 'grid-head'} style={least}>
         <div role="row" class="grid-row" aria-rowindex={1} style={template}>
-          {columns.map((column) => (
-            <span key={column.title} role="columnheader" class={column.right ? 'right' : ''}>
-              {column.title}
-            </span>
+          {shown.map((column) => (
+            <Head key={column.title} column={column} sorting={narrow ? undefined : sorting} />
           ))}
         </div>
       </div>
@@ -78,45 +110,76 @@ export function Grid<Row>({ id, columns, rows, name, kind, data, chosen, choose,
         <div role="rowgroup">
           <div role="row">
             <div role="gridcell" class="calm">
-              {empty}
+              {props.empty}
             </div>
           </div>
         </div>
       ) : (
-        <div role="rowgroup" class="grid-body" style={{ height: `${rows.length * ROW}px` }}>
-          {mounted.map((n) => {
-            const row = rows[n]!;
-            const mine = name(row);
-            return (
-              <div
-                key={mine}
-                id={`${id}-row-${n}`}
-                class={`grid-row is-row ${kind?.(row) ?? ''}`}
-                role="row"
-                aria-rowindex={n + 2}
-                aria-selected={n === at}
-                data-testid={`${id}-row`}
-                {...data?.(row)}
-                style={{ ...template, transform: `translateY(${n * ROW}px)` }}
-                onClick={() => choose(n === at ? null : mine)}
-              >
-                {columns.map((column) => (
-                  <span key={column.title} role="gridcell" class={column.right ? 'right clip' : 'clip'}>
-                    {column.cell(row)}
-                  </span>
-                ))}
-              </div>
-            );
-          })}
+        <div role="rowgroup" class="grid-body" style={{ height: `${rows.length * row}px`, ...least }}>
+          {mounted.map((n) => (
+            <Line key={name(rows[n]!)} {...props} columns={shown} row={rows[n]!} n={n} selected={n === at} style={{ ...template, height: `${row}px`, transform: `translateY(${n * row}px)` }} />
+          ))}
         </div>
       )}
     </div>
   );
 }
 
-function reveal(box: HTMLElement, at: number): void {
-  const top = at * ROW;
-  const room = box.clientHeight - ROW; // the header covers one row
+function Head<Row>({ column, sorting }: { column: Column<Row>; sorting: Sorting | undefined }) {
+  if (!sorting || !column.sort)
+    return (
+      <span role="columnheader" class={column.right ? 'right' : ''}>
+        {column.title}
+      </span>
+    );
+  const { sort: by } = column;
+  const mine = sorting.by === by;
+  return (
+    <span role="columnheader" class={column.right ? 'right' : ''} aria-sort={!mine ? 'none' : sorting.descending ? 'descending' : 'ascending'}>
+      <button type="button" class="plain" data-testid={`sort-${by}`} onClick={() => sorting.sort(by, mine && !sorting.descending)}>
+        {column.title} <span aria-hidden="true">{!mine ? '↕' : sorting.descending ? '↓' : '↑'}</span>
+      </button>
+    </span>
+  );
+}
+
+type LineProps<Row> = Props<Row> & { row: Row; n: number; selected: boolean; style: Record<string, string> };
+
+function Line<Row>({ id, columns, name, kind, data, href, choose, row, n, selected, style }: LineProps<Row>) {
+  const onClick = (event: MouseEvent) => {
+    if (event.defaultPrevented || (event.target as Element).closest('a, button, summary')) return;
+    if (!href) choose(selected ? null : name(row));
+    else if (!getSelection()?.toString()) go(href(row));
+  };
+  return (
+    <div
+      id={`${id}-row-${n}`}
+      class={`grid-row is-row ${href ? 'leads ' : ''}${kind?.(row) ?? ''}`}
+      role="row"
+      aria-rowindex={n + 2}
+      aria-selected={selected}
+      data-testid={`${id}-row`}
+      {...data?.(row)}
+      style={style}
+      onClick={onClick}
+    >
+      {columns.map((column) => (
+        <span key={column.title} role="gridcell" class={`${column.right ? 'right ' : ''}${column.narrow === 'long' ? 'clip long' : 'clip'}`}>
+          {column.cell(row)}
+        </span>
+      ))}
+    </div>
+  );
+}
+
+function placeOf<Row>(rows: ArrayLike<Row>, is: (row: Row) => boolean): number {
+  for (let n = 0; n < rows.length; ++n) if (is(rows[n]!)) return n;
+  return -1;
+}
+
+function reveal(box: HTMLElement, at: number, row: number, head: number): void {
+  const top = at * row;
+  const room = box.clientHeight - head; // the header covers one row
   if (top < box.scrollTop) box.scrollTop = top;
-  else if (top + ROW > box.scrollTop + room) box.scrollTop = top + ROW - room;
+  else if (top + row > box.scrollTop + room) box.scrollTop = top + row - room;
 }

@@ -4,7 +4,9 @@ import { useSignal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { clock, count, moment, plural } from '../model/format';
 import { shownLines } from '../model/log';
-import { query, slow, store } from '../page';
+import { slow, store } from '../page';
+import { choose, chosen } from '../route';
+import { Ansi } from './ansi';
 import { Panel } from './panel';
 import type { LogLine, LogTopic } from '../model/log-protocol';
 
@@ -15,14 +17,16 @@ export function LogPanel({ id, note }: { id: string; note: string }) {
   slow.value;
   const box = useRef<HTMLDivElement>(null);
   const follow = useSignal(true);
+  const wanted = chosen('log').value;
   const log = store.log(`logs:${id}` satisfies LogTopic);
-  const { lines, several } = log ? shownLines(log, query.value) : { lines: [], several: false };
+  const { lines, several } = log ? shownLines(log, wanted) : { lines: [], several: false };
   useLayoutEffect(() => {
     if (follow.value && box.current) box.current.scrollTop = box.current.scrollHeight;
   });
   const state = !log ? 'waiting for the server' : log.ended ? 'ended' : 'live';
   const aside = (
     <>
+      <input type="search" aria-label="Find in the log" placeholder="Find in the log" value={wanted} data-testid="log-find" onInput={({ currentTarget }) => choose({ log: currentTarget.value }, 'replace')} />
       <span class="note" data-testid="log-state">
         {state}
       </span>
@@ -32,7 +36,7 @@ export function LogPanel({ id, note }: { id: string; note: string }) {
     </>
   );
   return (
-    <Panel id="log" title="Log" note={note} span={8} aside={aside}>
+    <Panel id="log" title="Log" note={note} span={12} aside={aside}>
       {log?.earlier && (
         <p class="foot log-earlier">
           Earlier lines: <code class="wrap">muster logs {id}</code>
@@ -71,7 +75,7 @@ function Line({ line, several }: { line: LogLine; several: boolean }) {
           {who}
         </bdi>
       )}
-      <bdi class="log-text">{line.text || ' '}</bdi>
+      <bdi class="log-text">{line.text ? <Ansi text={line.text} /> : ' '}</bdi>
     </div>
   );
 }

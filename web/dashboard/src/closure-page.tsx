@@ -1,0 +1,289 @@
+// A closure: why it is as it is, what was tried, what it was given, what came out, and what it logged.
+
+import { closureCommands } from './model/commands';
+import { failureLine, hasEnded, ran, waited } from './model/closures';
+import { count, moment, percent, plural } from './model/format';
+import { closureOf, type ClosureView, type Failure } from './model/views';
+import { ENDED } from './model/views';
+import { Action } from './parts/action';
+import { Ansi } from './parts/ansi';
+import { Bar } from './parts/bar';
+import { Commands, Copy } from './parts/copy';
+import { Fact } from './parts/fact';
+import { Gone } from './parts/gone';
+import { Linked } from './parts/linked';
+import { LogPanel } from './parts/log-panel';
+import { Panel } from './parts/panel';
+import { ClosureChip } from './parts/state';
+import { ValuePanel } from './parts/value-panel';
+import { Ago, Span } from './parts/when';
+import { useHeading } from './heading';
+import { useLooked } from './looked';
+import { api, get, Gone as NotThere, send } from './rest';
+import { chosen, closureAddress, follow, jobAddress, subject, workerAddress } from './route';
+
+const over = (c: { state: string }): boolean => ENDED.includes(c.state);
+
+// A closure that has ended in a session is found only through its session.
+async function hinted<T>(path: string, job: string): Promise<T> {
+  try {
+    return await get<T>(path);
+  } catch (error) {
+    if (!job || !(error instanceof NotThere)) throw error;
+    return get<T>(`${path}?${new URLSearchParams({ job })}`);
+  }
+}
+
+export function ClosurePage() {
+  const id = subject.value;
+  const job = chosen('job').value;
+  const path = `closures/${encodeURIComponent(id)}`;
+  const looked = useLooked<ClosureView>(api(path), { every: 1000, over, read: (from) => hinted(from, job) });
+  const why = useLooked<{ state: string; explanation: string }>(api(`${path}/explain`), { every: 2000, over, read: (from) => hinted(from, job) });
+  const closure = looked.value;
+  useHeading(closure ? `${closure.function} #${closure.index}` : id);
+  return (
+    <div class="panels">
+      {looked.problem && <Gone id="no-closure" what="closure" looked={looked} />}
+      {!closure && !looked.problem && <p class="calm">Loading…</p>}
+      {closure && (
+        <>
+          <Summary c={closure} why={why.value?.explanation ?? ''} again={() => (looked.again(), why.again())} />
+          {closure.error && <Wrong error={closure.error} />}
+          <Attempts c={closure} />
+          <Given c={closure} />
+          {!closure.history && <ValuePanel key={closure.id} c={closure} />}
+          <LogPanel key={closure.id} id={closure.id} note="of this closure" />
+        </>
+      )}
+    </div>
+  );
+}
+
+function Summary({ c, why, again }: { c: ClosureView; why: string; again(): void }) {
+  const tasks = [...c.attempts.map((a) => a.worker), c.sent_to ?? '', c.task ?? ''];
+  const aside = (
+    <div class="actions">
+      {!hasEnded(c) && (
+        <Action
+          testid="cancel-closure"
+          label="Cancel closure"
+          title="Cancel this closure?"
+          yes="Cancel the closure"
+          danger
+          disabled={c.cancel_requested}
+          run={async () => {
+            await send('POST', api(`closures/${encodeURIComponent(c.id)}/cancel`));
+            again();
+          }}
+          done="The closure was cancelled."
+        >
+          <p>{c.state === 'RUNNING' ? 'It is asked to stop; what it has done so far is lost.' : 'It will never run.'} Closures that need its value fail.</p>
+        </Action>
+      )}
+      <Commands lines={closureCommands(c, location.origin)} />
+    </div>
+  );
+  return (
+    <Panel id="closure" title={`${c.function} #${count(c.index)}`} note={<ClosureChip state={c.state} />} span={12} aside={aside}>
+      <div data-testid="closure" data-closure={c.id} data-state={c.state}>
+        {why && (
+          <p class="why" data-testid="why">
+            <Linked text={why} tasks={tasks} job={c.job} />
+          </p>
+        )}
+        {c.progress && (
+          <div class="progress">
+            <Bar parts={[{ kind: 'done', n: c.progress.fraction }]} total={1} />
+            <p class="progress-foot">
+              <span data-testid="closure-progress">{percent(c.progress.fraction, 1)}</span>
+              <bdi>{c.progress.text}</bdi>
+            </p>
+          </div>
+        )}
+        {c.history && <p class="foot">Its session keeps this row of it only: no arguments, no value.</p>}
+        <dl class="facts-line">
+          <Fact name="job">
+            <a href={jobAddress(c.job)} onClick={follow} class="mono">
+              {c.job}
+            </a>
+          </Fact>
+          <Fact name="id">
+            <code>{c.id}</code>
+          </Fact>
+          <Fact name="submitted">
+            <Ago ms={c.created_ms} />
+          </Fact>
+          <Fact name="waited">
+            <Span {...waited(c)} />
+          </Fact>
+          <Fact name="ran">
+            <Span {...ran(c)} />
+          </Fact>
+          {c.finished_ms > 0 && (
+            <Fact name="ended">
+              <Ago ms={c.finished_ms} />
+            </Fact>
+          )}
+          {c.sent_to && (
+            <Fact name="sent ahead to">
+              <Worker name={c.sent_to} />
+            </Fact>
+          )}
+          {c.alone && <Fact name="runs">alone on its worker, for it has lost several</Fact>}
+          {c.priority !== undefined && <Fact name="priority">{count(c.priority)}</Fact>}
+          {c.max_retries !== undefined && (
+            <Fact name="retries">
+              {count(c.retries ?? 0)} of {count(c.max_retries)}
+            </Fact>
+          )}
+          {!!c.start_ms && !hasEnded(c) && (
+            <Fact name="starts">
+              <Ago ms={c.start_ms} />
+            </Fact>
+          )}
+          {!!c.deadline_ms && (
+            <Fact name="deadline">
+              <Ago ms={c.deadline_ms} />
+            </Fact>
+          )}
+          {c.task && <Fact name="only on">{c.task.includes(':') ? <Worker name={c.task} /> : <bdi class="mono">{c.task}</bdi>}</Fact>}
+          {c.gang && (
+            <Fact name="gang">
+              <bdi class="mono">{c.gang}</bdi>
+            </Fact>
+          )}
+          {c.labels && <Fact name="labels">{pairs(c.labels)}</Fact>}
+          {c.resources && <Fact name="takes">{pairs(c.resources)}</Fact>}
+        </dl>
+      </div>
+    </Panel>
+  );
+}
+
+const pairs = (of: Record<string, string | number>) => <bdi class="mono wrap">{Object.entries(of).map(([name, value]) => `${name}=${value}`).join(', ')}</bdi>;
+
+const Worker = ({ name }: { name: string }) => (
+  <a class="mono" href={workerAddress(name)} onClick={follow}>
+    <bdi>{name}</bdi>
+  </a>
+);
+
+function Wrong({ error }: { error: Failure }) {
+  const whole = error.traceback || error.message;
+  return (
+    <Panel id="error" title="Error" note={<span class="text-error">{error.kind.toLowerCase().replaceAll('_', ' ')}</span>} span={12} aside={<Copy text={whole} what="the whole error" />}>
+      <p class="why text-error" data-testid="error-line">
+        <bdi class="wrap">
+          <Ansi text={failureLine(error)} />
+        </bdi>
+      </p>
+      {error.worker && (
+        <p class="foot">
+          on <Worker name={error.worker} />
+          {error.attempt ? `, attempt ${error.attempt}` : ''}
+        </p>
+      )}
+      {(error.traceback || error.message.includes('\n')) && (
+        <pre class="value" tabIndex={0} data-testid="traceback" aria-label="Traceback">
+          <Ansi text={whole} />
+        </pre>
+      )}
+      {!!error.dependencies?.length && (
+        <p class="foot">
+          Because of <Linked text={error.dependencies.join(', ')} />
+        </p>
+      )}
+    </Panel>
+  );
+}
+
+function Attempts({ c }: { c: ClosureView }) {
+  return (
+    <Panel id="attempts" title="Attempts" note={c.attempts.length > 1 && plural(c.attempts.length, 'attempt')} span={12}>
+      {c.attempts.length === 0 ? (
+        <p class="calm">It has not run yet.</p>
+      ) : (
+        <table class="table" data-testid="attempts">
+          <thead>
+            <tr>
+              {['#', 'Worker', 'Host', 'Started', 'Ran', 'Outcome'].map((word) => (
+                <th key={word} scope="col">
+                  {word}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {c.attempts.map((a) => (
+              <tr key={a.attempt}>
+                <td>{a.attempt}</td>
+                <td>
+                  <Worker name={a.worker} />
+                </td>
+                <td class="wrap soft">
+                  <bdi>{a.host}</bdi>
+                </td>
+                <td>{a.started_ms ? <time title={moment(a.started_ms)}><Ago ms={a.started_ms} /></time> : '–'}</td>
+                <td>
+                  <Span from={a.started_ms} to={a.ended_ms || (hasEnded(c) ? c.finished_ms : 0)} />
+                </td>
+                <td class="wrap">
+                  <bdi>{a.outcome || (a.ended_ms ? '' : 'runs')}</bdi>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </Panel>
+  );
+}
+
+function Given({ c }: { c: ClosureView }) {
+  const args = c.args === undefined ? '' : JSON.stringify(c.args, null, 2);
+  return (
+    <Panel id="given" title="Arguments and inputs" span={4} aside={args && <Copy text={args} what="the arguments" />}>
+      {args ? (
+        <pre class="value" tabIndex={0} data-testid="args" aria-label="Arguments">
+          {args}
+        </pre>
+      ) : (
+        <p class="calm">{c.history || hasEnded(c) ? 'No arguments are kept of it.' : 'It was given nothing.'}</p>
+      )}
+      <Others title={c.inputs_missing ? `Inputs, ${count(c.inputs_missing)} still missing` : 'Inputs'} ids={c.inputs ?? []} job={c.job} testid="inputs" />
+      <Others title="Needed by" ids={c.dependents ?? []} more={c.dependents_more} job={c.job} testid="dependents" />
+      {!!c.per_worker?.length && (
+        <>
+          <h3>Per-worker values</h3>
+          <ul class="names">
+            {c.per_worker.map((id) => (
+              <li key={id}>
+                <code>{id}</code>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </Panel>
+  );
+}
+
+function Others({ title, ids, more = 0, job, testid }: { title: string; ids: readonly string[]; more?: number; job: string; testid: string }) {
+  if (ids.length === 0) return null;
+  return (
+    <>
+      <h3>{title}</h3>
+      <ul class="names" data-testid={testid}>
+        {ids.map((id) => (
+          <li key={id}>
+            <a class="mono" href={closureAddress(closureOf(id), job)} onClick={follow}>
+              {id}
+            </a>
+          </li>
+        ))}
+        {more > 0 && <li class="rest soft">and {count(more)} more</li>}
+      </ul>
+    </>
+  );
+}

@@ -1,0 +1,186 @@
+// A job: how far it is, its closures, what they log, and what can be done about it.
+
+import { useRef } from 'preact/hooks';
+import { Ago, Span } from './parts/when';
+import { Action } from './parts/action';
+import { Bar } from './parts/bar';
+import { ClosureList } from './parts/closure-list';
+import { Commands } from './parts/copy';
+import { Fact } from './parts/fact';
+import { Gone } from './parts/gone';
+import { bytes, count, percent, plural } from './model/format';
+import { jobCommands } from './model/commands';
+import { LogPanel } from './parts/log-panel';
+import { Panel } from './parts/panel';
+import { doneOf, pace, rateOf, sampled, type Sample } from './model/rate';
+import { JobChip } from './parts/state';
+import { ENDED, type JobView } from './model/views';
+import { useHeading } from './heading';
+import { useLooked } from './looked';
+import { api, send } from './rest';
+import { address, follow, go, jobAddress, subject } from './route';
+import { viewNow } from './page';
+
+export function JobPage() {
+  const id = subject.value;
+  const path = api(`jobs/${encodeURIComponent(id)}`);
+  const looked = useLooked<JobView>(path, { every: 1000, over: (job) => ENDED.includes(job.state) });
+  const job = looked.value;
+  useHeading(job ? job.name || job.id : id);
+  return (
+    <div class="panels">
+      {looked.problem && <Gone id="no-job" what="job" looked={looked} />}
+      {!job && !looked.problem && <p class="calm">Loading…</p>}
+      {job && (
+        <>
+          <Summary job={job} again={looked.again} />
+          <ClosureList key={job.id} job={job} />
+          <LogPanel key={job.id} id={job.id} note={`all closures of ${job.name || job.id}`} />
+        </>
+      )}
+    </div>
+  );
+}
+
+function Summary({ job, again }: { job: JobView; again(): void }) {
+  const { counts } = job;
+  const samples = useRef<{ of: string; list: Sample[] }>({ of: '', list: [] });
+  if (samples.current.of !== job.id) samples.current = { of: job.id, list: [] };
+  samples.current.list = sampled(samples.current.list, { at: viewNow(), done: doneOf(counts) });
+  const running = job.state === 'RUNNING';
+  const what = job.streaming ? 'session' : 'job';
+  const aside = (
+    <div class="actions">
+      {running && (
+        <Action
+          testid="cancel-job"
+          label={`Cancel ${what}`}
+          title={`Cancel this ${what}?`}
+          yes={`Cancel the ${what}`}
+          danger
+          run={async () => {
+            await send('POST', api(`jobs/${encodeURIComponent(job.id)}/cancel`));
+            again();
+          }}
+          done={`The ${what} was cancelled.`}
+        >
+          <p>
+            {plural(counts.blocked + counts.queued, 'closure')} that wait will never run; {count(counts.running)} that run are asked to stop. What has succeeded stays.
+          </p>
+        </Action>
+      )}
+      {!running && !job.streaming && counts.failed + counts.cancelled > 0 && <Retry job={job} />}
+      <a class="button" href={`${jobAddress(job.id).replace(/\?.*/, '')}/graph`} onClick={follow} data-testid="job-graph">
+        Graph
+      </a>
+      <a class="button" href={address('/stream', { job: job.id })} onClick={follow}>
+        Task stream
+      </a>
+      <Commands lines={jobCommands(job, location.origin)} />
+    </div>
+  );
+  return (
+    <Panel id="job" title={job.name || job.id} note={<JobChip job={job} />} span={12} aside={aside}>
+      <div data-testid="job" data-job={job.id} data-state={job.state}>
+        <Bar
+          parts={[
+            { kind: 'done', n: counts.succeeded },
+            { kind: 'running', n: counts.running },
+            { kind: 'failed', n: counts.failed },
+            { kind: 'cancelled', n: counts.cancelled },
+            { kind: 'queued', n: counts.queued + counts.blocked },
+          ]}
+          total={counts.total}
+        />
+        <p class="job-line" data-testid="job-progress">
+          <b>{counts.total === 0 ? 'no closures yet' : `${count(doneOf(counts))} of ${count(counts.total)} ended · ${percent(doneOf(counts), counts.total)}`}</b>
+          {counts.succeeded > 0 && <span class="text-connected">{count(counts.succeeded)} succeeded</span>}
+          {counts.failed > 0 && <b class="text-error">{count(counts.failed)} failed</b>}
+          {counts.cancelled > 0 && <span>{count(counts.cancelled)} cancelled</span>}
+          {running && <span data-testid="job-pace">{pace(counts, rateOf(samples.current.list, job.created_ms))}</span>}
+        </p>
+        {job.error && (
+          <p class="wrap text-error">
+            <bdi>{job.error.message}</bdi>
+          </p>
+        )}
+        <dl class="facts-line">
+          <Fact name="id">
+            <code>{job.id}</code>
+          </Fact>
+          <Fact name="began">
+            <Ago ms={job.created_ms} />
+          </Fact>
+          <Fact name={running ? 'runs for' : 'took'}>
+            <Span from={job.created_ms} to={job.finished_ms} />
+          </Fact>
+          {job.finished_ms > 0 && (
+            <Fact name="ended">
+              <Ago ms={job.finished_ms} />
+            </Fact>
+          )}
+          {job.cluster && (
+            <Fact name="cluster">
+              <bdi>{job.cluster}</bdi>
+            </Fact>
+          )}
+          {job.retry_of && (
+            <Fact name="retry of">
+              <a href={jobAddress(job.retry_of)} onClick={follow}>
+                {job.retry_of}
+              </a>
+            </Fact>
+          )}
+          {!!job.put_back && <Fact name="put back">{plural(job.put_back, 'closure')}</Fact>}
+          {!!job.retried && <Fact name="retried">{plural(job.retried, 'time')}</Fact>}
+          {!!job.deadline_ms && (
+            <Fact name="deadline">
+              <Ago ms={job.deadline_ms} />
+            </Fact>
+          )}
+          {job.value_bytes !== undefined && (
+            <Fact name="holds">
+              <a href={address('/values', { job: job.id })} onClick={follow}>
+                {plural(job.values ?? 0, 'value')}, {bytes(job.value_bytes)}
+              </a>
+            </Fact>
+          )}
+          {job.client && (
+            <Fact name="client">
+              <bdi class="mono">{job.client}</bdi>
+            </Fact>
+          )}
+          {Object.entries(job.metadata ?? {}).map(([name, value]) => (
+            <Fact key={name} name={name}>
+              <bdi class="wrap">{typeof value === 'string' ? value : JSON.stringify(value)}</bdi>
+            </Fact>
+          ))}
+        </dl>
+      </div>
+    </Panel>
+  );
+}
+
+function Retry({ job }: { job: JobView }) {
+  const { failed, cancelled } = job.counts;
+  return (
+    <Action
+      testid="retry-job"
+      label="Retry"
+      title="Retry what did not succeed?"
+      yes="Submit a new job"
+      disabled={job.retryable === false}
+      run={async () => {
+        const next = await send<{ id: string }>('POST', api(`jobs/${encodeURIComponent(job.id)}/retry`));
+        if (next) go(jobAddress(next.id));
+      }}
+      done="A new job was submitted."
+    >
+      <p>
+        A new job runs {failed > 0 && `the ${plural(failed, 'closure')} that failed`}
+        {failed > 0 && cancelled > 0 && ' and '}
+        {cancelled > 0 && `the ${count(cancelled)} that were cancelled`} again, with the same arguments and options. What has succeeded is not run again.
+      </p>
+    </Action>
+  );
+}

@@ -1,0 +1,68 @@
+// What a row says of a closure.
+
+import { age, percent } from './format';
+import type { ClosureState, ClosureView, Counts, Failure } from './views';
+import type { Shape } from '../parts/shape';
+
+export const CLOSURE_SHAPES: Record<ClosureState, Shape> = {
+  BLOCKED: 'waiting',
+  QUEUED: 'waiting',
+  RUNNING: 'restarting',
+  SUCCEEDED: 'connected',
+  FAILED: 'error',
+  CANCELLED: 'disconnected',
+};
+
+export const hasEnded = (c: ClosureView): boolean => c.finished_ms > 0 || c.state === 'SUCCEEDED' || c.state === 'FAILED' || c.state === 'CANCELLED';
+
+// Where it runs, ran last, or waits for its turn.
+export function whereOf(c: ClosureView): string {
+  return c.sent_to ?? c.attempts.at(-1)?.worker ?? c.error?.worker ?? '';
+}
+
+// From when it was submitted until it first ran; to now while it waits.
+export function waited(c: ClosureView): { from: number; to: number } {
+  return { from: c.created_ms, to: c.attempts[0]?.started_ms || c.finished_ms };
+}
+
+export function ran(c: ClosureView): { from: number; to: number } {
+  const last = c.attempts.at(-1);
+  return last ? { from: last.started_ms, to: last.ended_ms || (hasEnded(c) ? c.finished_ms : 0) } : { from: 0, to: 0 };
+}
+
+// The first line of why it failed.
+export function failureLine(error: Failure): string {
+  const type = error.type && !error.message.startsWith(error.type) ? `${error.type}: ` : '';
+  return type + (error.message.split('\n').find((line) => line.trim() !== '') ?? error.kind);
+}
+
+// What there is to say in one line, worst first.
+export function remark(c: ClosureView): string {
+  if (c.error) return failureLine(c.error);
+  if (c.cancel_requested && !hasEnded(c)) return 'asked to stop';
+  if (c.progress && !hasEnded(c)) return `${percent(c.progress.fraction, 1)} ${c.progress.text}`.trim();
+  if (c.sent_to) return `sent ahead to ${c.sent_to}, waits for its turn there`;
+  if (c.state === 'BLOCKED') return `waits for ${c.inputs_missing ?? ''} inputs`.replace('  ', ' ');
+  if (c.gang && c.state === 'QUEUED') return `waits with its gang ${c.gang}`;
+  return c.value_released ? `value released: ${c.value_released}` : '';
+}
+
+const FILTERS = [
+  ['', 'all', (c: Counts) => c.total],
+  ['UNFINISHED', 'unfinished', (c: Counts) => c.blocked + c.queued + c.running],
+  ['BLOCKED', 'blocked', (c: Counts) => c.blocked],
+  ['QUEUED', 'queued', (c: Counts) => c.queued],
+  ['RUNNING', 'running', (c: Counts) => c.running],
+  ['SUCCEEDED', 'succeeded', (c: Counts) => c.succeeded],
+  ['FAILED', 'failed', (c: Counts) => c.failed],
+  ['CANCELLED', 'cancelled', (c: Counts) => c.cancelled],
+] as const;
+
+// The filters by state that fit something, with how many; the chosen one stays.
+export function stateFilters(counts: Counts, now: string): [value: string, word: string, n: number][] {
+  const found = FILTERS.map(([value, word, n]) => [value, word, n(counts)] as [string, string, number]);
+  if (now === 'ENDED_BADLY') found.push(['ENDED_BADLY', 'ended badly', counts.failed + counts.cancelled]);
+  return found.filter(([value, , n]) => n > 0 || value === '' || value === now);
+}
+
+export const tookText = ({ from, to }: { from: number; to: number }): string => (from && to ? age(to - from) : '');

@@ -1,0 +1,53 @@
+// Lines for a terminal that do what the page does.
+
+import { ENDED, type ClosureView, type JobView } from './views';
+
+type Lines = [what: string, line: string][];
+
+// Safe between the single quotes of a shell.
+export const quoted = (text: string): string => (/^[\w.,:/@=+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
+
+export function jobCommands(job: JobView, origin: string): Lines {
+  const url = ` --url ${quoted(origin)}`;
+  const of = `${origin}/api/v1/jobs/${encodeURIComponent(job.id)}`;
+  const lines: Lines = [
+    ['look', `muster jobs ${quoted(job.id)}${url}`],
+    ['its log', `muster logs ${quoted(job.id)}${url}`],
+    ['its results', `muster fetch ${quoted(job.id)}${url}`],
+    ['what failed, as JSON', `curl ${quoted(`${of}/closures?state=FAILED`)}`],
+  ];
+  if (job.state === 'RUNNING') lines.push(['cancel', `muster cancel ${quoted(job.id)}${url}`]);
+  else if (!job.streaming && job.counts.failed + job.counts.cancelled > 0) lines.push(['retry', `muster retry ${quoted(job.id)}${url}`]);
+  return lines;
+}
+
+export function closureCommands(closure: ClosureView, origin: string): Lines {
+  const id = quoted(closure.id);
+  const of = `${origin}/api/v1/closures/${encodeURIComponent(closure.id)}`;
+  const hint = closure.history ? `?job=${encodeURIComponent(closure.job)}` : '';
+  const lines: Lines = [
+    ['why', `muster explain ${id} --url ${quoted(origin)}`],
+    ['its log', `muster logs ${id} --url ${quoted(origin)}`],
+    ['all of it, as JSON', `curl ${quoted(of + hint)}`],
+  ];
+  if (!ENDED.includes(closure.state)) lines.push(['cancel', `muster cancel ${id} --url ${quoted(origin)}`]);
+  if (closure.remote_value && closure.value_status === 'READY' && closure.state === 'SUCCEEDED' && !closure.value_released) lines.push(['its value', `curl ${quoted(`${origin}/api/v1/remote_values/${closure.remote_value}/value`)}`]);
+  return lines;
+}
+
+export function workerCommands(task: string, cluster: string, main: boolean, origin: string): Lines {
+  const more = `${main ? '' : ` --cluster ${quoted(cluster)}`} --url ${quoted(origin)}`;
+  const [job = '', index = ''] = splitTask(task);
+  return [
+    ['look, as JSON', `curl ${quoted(`${origin}/api/v1/clusters/${encodeURIComponent(cluster)}/tasks/${encodeURIComponent(job)}/${index}`)}`],
+    ['no new closures', `muster cordon ${quoted(task)}${more}`],
+    ['new closures again', `muster uncordon ${quoted(task)}${more}`],
+    ['finish and leave', `muster drain ${quoted(task)}${more}`],
+  ];
+}
+
+// "worker:3" -> ["worker", "3"]; names may hold colons.
+export function splitTask(task: string): [job: string, index: string] {
+  const at = task.lastIndexOf(':');
+  return at < 0 ? [task, ''] : [task.slice(0, at), task.slice(at + 1)];
+}

@@ -1,0 +1,46 @@
+// Lists that come in pages. A page may be short, or even empty, and still have a next one: the server looks at so many
+// rows at a time, and a filter may fit none of them.
+
+import { count } from './format';
+
+export interface Page<Row> {
+  rows: readonly Row[];
+  next: string; // token of the next page; empty at the end
+  lookedAt: number; // rows that were looked at for it; 0: the server does not say
+  of: number; // rows there are, whatever the filter
+}
+
+export interface Listing<Row> extends Page<Row> {
+  more: boolean; // it stopped before the page was full; the next one goes on
+}
+
+const ROUNDS = 12;
+
+// Reads on until a page is full, the end is reached, or it has taken long enough for somebody who waits.
+export async function readOn<Row>(limit: number, from: string, read: (token: string) => Promise<Page<Row>>): Promise<Listing<Row>> {
+  const rows: Row[] = [];
+  let token = from;
+  let lookedAt = 0;
+  for (let round = 1; ; ++round) {
+    const page = await read(token);
+    // A full page may bring more than there is room for only if the server minds no limit; the token is behind them all.
+    rows.push(...page.rows);
+    lookedAt += page.lookedAt;
+    token = page.next;
+    const full = rows.length >= limit;
+    if (full || !token || round === ROUNDS || (round > 1 && rows.length * 2 >= limit)) return { rows, next: token, lookedAt, of: page.of, more: !full && token !== '' };
+  }
+}
+
+// "1 to 100 of 50,000 closures", "3 closures fit", "12 closures fit among the 9,000 looked at so far; Next looks on"
+export function countLine<Row>({ rows, next, lookedAt, of, more }: Listing<Row>, at: number, what: string, filtered: boolean): string {
+  const n = rows.length;
+  if (!filtered) {
+    if (n === 0) return at === 0 ? `no ${what}` : `no more ${what}`;
+    const range = at === 0 && !next ? count(n) : `${count(at + 1)} to ${count(at + n)}`;
+    return of > n ? `${range} of ${count(of)} ${what}` : `${range} ${what}`;
+  }
+  const fit = n === 0 ? `no ${at > 0 ? 'more ' : ''}${what} fit` : at === 0 && !next ? `${count(n)} ${what} fit` : `${what} ${count(at + 1)} to ${count(at + n)} that fit`;
+  const among = of > 0 ? `, of ${count(of)}` : '';
+  return more ? `${fit} among the ${lookedAt > 0 ? count(lookedAt) : 'ones'} looked at; Next looks on${among && ` (${count(of)} in all)`}` : fit + among;
+}

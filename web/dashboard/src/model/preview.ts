@@ -1,0 +1,48 @@
+// How the beginning of a value is shown.
+
+import { bytes } from './format';
+
+export interface Preview {
+  status: string;
+  bytes: number;
+  encoding?: 'json' | 'bytes';
+  text?: string; // bytes as hexadecimal digits
+  truncated?: boolean;
+  place?: string;
+  error?: string | { message: string };
+}
+
+export interface Shown {
+  text: string;
+  note: string; // in place of the text
+  truncated: boolean;
+  shown: number; // bytes
+}
+
+export function previewText(p: Preview): Shown {
+  const nothing = { text: '', truncated: false, shown: 0 };
+  if (p.error) return { ...nothing, note: typeof p.error === 'string' ? p.error : p.error.message };
+  if (p.text === undefined) return { ...nothing, note: p.place === 'disk' ? `${bytes(p.bytes)} on disk: Download reads them.` : 'It is not here.' };
+  const truncated = p.truncated ?? false;
+  if (p.encoding === 'bytes') return { text: dump(p.text), note: p.bytes === 0 ? 'The value is empty.' : '', truncated, shown: p.text.length / 2 };
+  return { text: truncated ? p.text : pretty(p.text), note: '', truncated, shown: new TextEncoder().encode(p.text).length };
+}
+
+function pretty(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}
+
+// "00000000  68 65 6c 6c 6f  hello"
+function dump(hex: string): string {
+  const lines = [];
+  for (let at = 0; at < hex.length; at += 32) {
+    const row = hex.slice(at, at + 32).match(/../g) ?? [];
+    const letters = row.map((two) => (/^[2-6][0-9a-f]$|^7[0-9a-e]$/i.test(two) ? String.fromCharCode(parseInt(two, 16)) : '.')).join('');
+    lines.push(`${(at / 2).toString(16).padStart(8, '0')}  ${row.join(' ').padEnd(47)}  ${letters}`);
+  }
+  return lines.join('\n');
+}

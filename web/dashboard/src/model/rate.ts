@@ -1,0 +1,39 @@
+// How fast a job goes, and when it will be done, from its counts.
+
+import type { Counts } from './views';
+import { age, short } from './format';
+
+export interface Sample {
+  at: number; // ms
+  done: number;
+}
+
+const WINDOW_MS = 30_000;
+const LEAST_MS = 3000; // over less one sees bursts
+
+export const doneOf = (counts: Counts): number => counts.succeeded + counts.failed + counts.cancelled;
+
+// The samples of the last half minute, with one more.
+export function sampled(samples: readonly Sample[], next: Sample): Sample[] {
+  const last = samples.at(-1);
+  if (last && (next.at <= last.at || next.done < last.done)) return next.done < (last?.done ?? 0) ? [next] : [...samples];
+  return [...samples.filter((s) => s.at >= next.at - WINDOW_MS), next];
+}
+
+// Closures a second: lately if it was watched long enough, else since the job began; null: nobody can tell yet.
+export function rateOf(samples: readonly Sample[], created: number): number | null {
+  const first = samples[0];
+  const last = samples.at(-1);
+  if (!first || !last) return null;
+  if (last.at - first.at >= LEAST_MS) return ((last.done - first.done) * 1000) / (last.at - first.at);
+  return last.at - created >= LEAST_MS ? (last.done * 1000) / (last.at - created) : null;
+}
+
+// "1.2 k a second · about 4m 10s left"
+export function pace(counts: Counts, rate: number | null): string {
+  const left = counts.total - doneOf(counts);
+  if (left <= 0 || rate === null) return '';
+  if (rate === 0) return 'none has finished lately';
+  const speed = rate >= 1 ? `${short(rate)} a second` : rate * 60 >= 1 ? `${short(rate * 60)} a minute` : `${short(rate * 3600)} an hour`;
+  return `${speed} · about ${age((left / rate) * 1000)} left`;
+}

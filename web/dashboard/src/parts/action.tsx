@@ -1,0 +1,70 @@
+// A button that changes something: asks first, then shows that it is under way, and why it failed.
+
+import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { useEffect, useId, useRef } from 'preact/hooks';
+import { announcement } from '../connection';
+
+interface Props {
+  label: string; // of the button: "Cancel job"
+  title: string; // the question: "Cancel this job?"
+  children: ComponentChildren; // what will happen
+  yes: string; // the answer that does it: "Cancel the job"
+  danger?: boolean;
+  disabled?: boolean;
+  run(): Promise<unknown>;
+  done?: string; // said when it is: "The job was cancelled."
+  testid: string;
+}
+
+export function Action(props: Props) {
+  const open = useSignal(false);
+  return (
+    <>
+      <button type="button" class={props.danger ? 'danger' : ''} disabled={props.disabled} data-testid={props.testid} aria-haspopup="dialog" onClick={() => (open.value = true)}>
+        {props.label}
+      </button>
+      {open.value && <Question {...props} close={() => (open.value = false)} />}
+    </>
+  );
+}
+
+// The browser's own dialog: it keeps the focus inside, closes with Esc and gives the focus back.
+function Question({ title, children, yes, danger, run, done, close }: Props & { close(): void }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const under = useSignal(false);
+  const problem = useSignal('');
+  const id = useId();
+  useEffect(() => dialog.current!.showModal(), []);
+  const answer = async () => {
+    under.value = true;
+    problem.value = '';
+    try {
+      await run();
+      if (done) announcement.value = done;
+      dialog.current?.close();
+    } catch (error) {
+      problem.value = error instanceof Error ? error.message : String(error);
+    }
+    under.value = false;
+  };
+  return (
+    <dialog ref={dialog} class="help question" aria-labelledby={id} data-testid="question" onClose={close}>
+      <h2 id={id}>{title}</h2>
+      <div class="question-text">{children}</div>
+      {problem.value && (
+        <p class="text-error" role="alert" data-testid="question-problem">
+          <bdi>{problem.value}</bdi>
+        </p>
+      )}
+      <div class="question-answers">
+        <button type="button" autoFocus onClick={() => dialog.current?.close()}>
+          Leave it
+        </button>
+        <button type="button" class={danger ? 'danger' : 'primary'} disabled={under.value} data-testid="question-yes" onClick={answer}>
+          {under.value ? 'Asking the server…' : yes}
+        </button>
+      </div>
+    </dialog>
+  );
+}

@@ -1,0 +1,19 @@
+import { closureIn, pieces } from '../model/links';
+import { closureAddress, follow, jobAddress, workerAddress } from '../route';
+
+// A sentence of the server whose closures, jobs and workers are links. `job` helps to find closures that have ended.
+export function Linked({ text, tasks, job }: { text: string; tasks?: readonly string[]; job?: string }) {
+  return (
+    <bdi class="wrap">
+      {pieces(text, tasks).map((piece, n) => {
+        if (piece.kind === 'text') return piece.text;
+        const href = piece.kind === 'job' ? jobAddress(piece.text) : piece.kind === 'task' ? workerAddress(piece.text) : closureAddress(closureIn(piece), job);
+        return (
+          <a key={n} class="mono" href={href} onClick={follow}>
+            {piece.text}
+          </a>
+        );
+      })}
+    </bdi>
+  );
+}

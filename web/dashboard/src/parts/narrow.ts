@@ -1,0 +1,9 @@
+// Whether the window is as narrow as a telephone; the CSS has the same number.
+
+import { signal } from '@preact/signals';
+
+const media = matchMedia('(max-width: 600px)');
+const narrow = signal(media.matches);
+media.addEventListener('change', () => (narrow.value = media.matches));
+
+export const useNarrow = (): boolean => narrow.value;

@@ -1,0 +1,43 @@
+// The value of a closure: where it is, how large, and how it begins.
+
+import { bytes, count } from '../model/format';
+import { previewText, type Preview } from '../model/preview';
+import type { ClosureView } from '../model/views';
+import { useLooked } from '../looked';
+import { api } from '../rest';
+import { Copy } from './copy';
+import { Panel } from './panel';
+
+export function ValuePanel({ c }: { c: ClosureView }) {
+  const id = c.remote_value ?? c.id.replace(/^cl_/, 'rv_');
+  const there = c.value_status === 'READY' && c.state === 'SUCCEEDED' && !c.value_released;
+  const looked = useLooked<Preview>(there ? api(`remote_values/${encodeURIComponent(id)}/preview`, { bytes: 4096 }) : '', { over: () => true });
+  const shown = looked.value ? previewText(looked.value) : null;
+  const size = looked.value?.bytes ?? c.value_bytes;
+  const aside = there && (
+    <div class="actions">
+      {shown?.text && !shown.truncated && <Copy text={shown.text} what="the value" />}
+      <a class="button" href={api(`remote_values/${encodeURIComponent(id)}/value`)} download={id}>
+        Download
+      </a>
+    </div>
+  );
+  return (
+    <Panel id="value" title="Value" note={size !== undefined && there && bytes(size)} span={8} aside={aside}>
+      <p class="foot">
+        <code>{id}</code> {c.error ? 'holds the error' : c.value_status?.toLowerCase().replaceAll('_', ' ')}
+        {c.value_spilled ? ', on disk' : ''}
+        {c.value_released ? `, released: ${c.value_released}` : ''}
+      </p>
+      {looked.problem && <p class="calm soft">{looked.problem}</p>}
+      {shown?.note && <p class="calm">{shown.note}</p>}
+      {shown?.text && (
+        <pre class="value" tabIndex={0} data-testid="value" aria-label="Value">
+          {shown.text}
+        </pre>
+      )}
+      {shown?.truncated && <p class="foot">The first {count(shown.shown)} bytes; Download has all.</p>}
+      {!there && !c.value_released && <p class="calm">{c.value_status === 'ABORTED' || c.error ? 'There will be none.' : 'There is none yet.'}</p>}
+    </Panel>
+  );
+}

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { countLine, readOn, type Listing } from '../src/model/listing';
+
+const from = (pages: Record<string, [rows: number[], next: string]>) => {
+  const asked: string[] = [];
+  const read = async (token: string) => {
+    asked.push(token);
+    const [rows, next] = pages[token]!;
+    return { rows, next, lookedAt: 100, of: 1000 };
+  };
+  return { asked, read };
+};
+
+test('a full page is enough', async () => {
+  const { asked, read } = from({ '': [[1, 2], 'b'] });
+  assert.deepEqual(await readOn(2, '', read), { rows: [1, 2], next: 'b', lookedAt: 100, of: 1000, more: false });
+  assert.deepEqual(asked, ['']);
+});
+
+test('short and empty pages are read over, to the end', async () => {
+  const { asked, read } = from({ a: [[], 'b'], b: [[1], 'c'], c: [[], ''] });
+  assert.deepEqual(await readOn(10, 'a', read), { rows: [1], next: '', lookedAt: 300, of: 1000, more: false });
+  assert.deepEqual(asked, ['a', 'b', 'c']);
+});
+
+test('nobody waits for ever: it stops, and says that there may be more', async () => {
+  const listing = await readOn<number>(10, '', async (token) => ({ rows: [], next: `${token}x`, lookedAt: 5, of: 1000 }));
+  assert.equal(listing.more, true);
+  assert.equal(listing.next.length, 12);
+  assert.equal(listing.lookedAt, 60);
+});
+
+test('the line says which rows are shown of how many', () => {
+  const listing = (n: number, more: Partial<Listing<number>> = {}): Listing<number> => ({ rows: Array<number>(n).fill(0), next: '', lookedAt: 0, of: 0, more: false, ...more });
+  for (const [line, ...of] of [
+    ['no closures', listing(0), 0, false],
+    ['12 closures', listing(12), 0, false],
+    ['1 to 100 of 50,000 closures', listing(100, { next: 'x', of: 50_000 }), 0, false],
+    ['101 to 150 of 150 closures', listing(50, { of: 150 }), 100, false],
+    ['3 closures fit, of 50,000', listing(3, { of: 50_000 }), 0, true],
+    ['closures 1 to 100 that fit', listing(100, { next: 'x' }), 0, true],
+    ['no closures fit, of 50,000', listing(0, { of: 50_000 }), 0, true],
+    ['no closures fit among the 31,000 looked at; Next looks on (50,000 in all)', listing(0, { next: 'x', more: true, lookedAt: 31_000, of: 50_000 }), 0, true],
+  ] as const)
+    assert.equal(countLine(of[0], of[1], 'closures', of[2]), line);
+});
