@@ -1,5 +1,7 @@
-// muster barriers: who waits for whom; and waiting there from a script.
+// muster barriers: who waits for whom, who is usually late; and waiting there from a script.
 #include <algorithm>
+#include <cmath>
+#include <cstdio>
 #include <iostream>
 
 #include "base/text.hpp"
@@ -78,6 +80,50 @@ void show(json::value const& b, output_format output) {
   rows.print(std::cout);
 }
 
+// "0.4 ms" is as good an answer as "12 s": one decimal below ten.
+std::string ms_exact(json::value const& of, std::string_view key) {
+  auto const& v = field_of(of, key);
+  auto const ms = v.is_double() ? v.get_double() : static_cast<double>(number_of(of, key));
+  if (ms >= 10) return rounded(std::chrono::milliseconds(std::llround(ms)));
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f ms", ms);
+  return text;
+}
+
+void show_stragglers(json::value const& s, output_format output) {
+  if (printed_as_json(output, s)) return;
+  auto const& barriers = list_of(field_of(s, "barriers"), "");
+  if (barriers.empty()) {
+    std::cerr << "no barrier of two or more tasks has passed in this run yet\n";
+    return;
+  }
+  std::cout << "Over the newest " << barriers.size()
+            << (barriers.size() == 1 ? " barrier" : " barriers") << " of run "
+            << text_of(s, "generation") << "; late means after half of them were there.\n\n";
+  table tasks({{"TASK"},
+               {"HOST"},
+               {"LAST", true},
+               {"OF", true},
+               {"LATE, MEAN", true},
+               {"LATE, MOST", true}});
+  std::size_t rows = 0;
+  for (auto const& t : list_of(field_of(s, "tasks"), "")) {
+    if (++rows > 20) break;  // all are in --output json
+    tasks.add({text_of(t, "task"), text_of(t, "host"), text_of(t, "last"), text_of(t, "barriers"),
+               ms_exact(t, "late_mean_ms"), ms_exact(t, "late_max_ms")});
+  }
+  tasks.print(std::cout);
+  std::cout << '\n';
+  table newest({{"BARRIER"}, {"LAST"}, {"HOST"}, {"LATE", true}, {"FIRST TO LAST", true}});
+  rows = 0;
+  for (auto const& b : barriers) {
+    if (++rows > 10) break;
+    newest.add({for_terminal(text_of(b, "id"), 48), text_of(b, "last"), text_of(b, "host"),
+                ms_exact(b, "late_ms"), ms_exact(b, "spread_ms")});
+  }
+  newest.print(std::cout);
+}
+
 int wait(rest& server, std::string const& path, std::string const& id, options const& o) {
   using steady = std::chrono::steady_clock;
   auto const end = steady::now() + o.timeout;
@@ -104,11 +150,17 @@ int wait(rest& server, std::string const& path, std::string const& id, options c
 }
 
 int run(options& o) {
-  action_words const words("barriers", o.words, {"list", "show", "cancel", "wait"});
+  action_words const words("barriers", o.words, {"list", "show", "cancel", "wait", "stragglers"});
   rest server(o.rest);
   if (words.action() == "list") {
     words.at_most(0);
     list(server, o);
+    return exit_ok;
+  }
+  if (words.action() == "stragglers") {
+    words.at_most(0);
+    show_stragglers(server.get("/api/v1/clusters/" + percent_encoded(o.cluster) + "/stragglers"),
+                    o.output);
     return exit_ok;
   }
   words.at_most(1);
@@ -130,9 +182,10 @@ int run(options& o) {
 }  // namespace
 
 void add_barriers(CLI::App& app, choice& chosen) {
-  auto const [verb, o] = add_verb(
-      app, chosen, "barriers", "List barriers, show who is missing, wait at one, cancel it", run);
-  add_action_words(*verb, o->words, "list | show ID | cancel ID | wait ID",
+  auto const [verb, o] =
+      add_verb(app, chosen, "barriers",
+               "List barriers, show who is missing or usually late, wait at one, cancel it", run);
+  add_action_words(*verb, o->words, "list | show ID | cancel ID | wait ID | stragglers",
                    "What to do; without it: list");
   add_cluster_option(*verb, o->cluster);
   verb->add_option("--limit", o->limit, "How many to list, running ones first")
@@ -149,6 +202,7 @@ void add_barriers(CLI::App& app, choice& chosen) {
   add_server_options(*verb, *o);
   verb->footer(
       "Examples:\n  muster barriers\n  muster barriers show step_12 --cluster train\n"
+      "  muster barriers stragglers --cluster train\n"
       "  muster barriers wait data_ready --cluster train --task worker:3 --timeout 60s");
 }
 

@@ -17,6 +17,7 @@
 
 #include "server/core/api/config.hpp"
 #include "server/core/api/effects.hpp"
+#include "server/core/api/job_lists.hpp"
 #include "server/core/api/views.hpp"
 
 namespace muster::core {
@@ -93,6 +94,14 @@ class coordinator {
   result<job_view> job(session_id id) const;
   /// Newest first, ids below `before` (0: from the newest), REST jobs and streams alike.
   page<job_view, session_id> jobs(session_id before, std::size_t limit) const;
+  /// REST jobs that ended in failure since then; more than `limit` are counted.
+  failed_jobs failed_since(time_point since, std::size_t limit) const;
+  /// The running ones, the newest ended ones, and those that failed lately; see live_jobs.
+  std::vector<job_view> watched_jobs(time_point now) const;
+  /// Since when something has waited for a worker, and none has left; never: nothing waits.
+  time_point waits_since() const;
+  /// Since when values cannot be written to the disk; never: they can.
+  time_point disk_fails_since() const;
   result<closure_view> closure(closure_id id) const;
   struct closure_filter {
     std::optional<closure_state> state;

@@ -2,6 +2,7 @@
 // thread beside the hubs that feed it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <vector>
@@ -28,6 +29,17 @@ class event_log {
   std::uint64_t last() const { return last_; }
   /// Those with a greater number, oldest first.
   std::vector<event> after(std::uint64_t number, std::size_t limit) const;
+  /// The newest `limit` of those with a greater number that fit, oldest first.
+  template <class Fits>
+  std::vector<event> newest(std::uint64_t number, std::size_t limit, Fits const& fits) const {
+    std::vector<event> found;
+    for (auto it = events_.rbegin(); it != events_.rend(); ++it) {
+      if (it->number <= number || found.size() == limit) break;
+      if (fits(*it)) found.push_back(*it);
+    }
+    std::reverse(found.begin(), found.end());
+    return found;
+  }
 
  private:
   std::size_t const size_max_;

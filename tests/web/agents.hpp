@@ -42,6 +42,12 @@ class agents {
     r.peer = "10.0.0." + std::to_string(task + 1) + ":4711";
     return ask(std::move(r));
   }
+  call beat(std::uint32_t task) {
+    coordination::heartbeat r;
+    r.task.index = task;
+    r.incarnation = core::incarnation{1000 + task};
+    return ask(std::move(r));
+  }
   call enter(std::uint32_t task, std::string const& barrier,
              core::duration timeout = std::chrono::minutes(1)) {
     coordination::enter_barrier r;

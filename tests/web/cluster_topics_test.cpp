@@ -88,5 +88,51 @@ TEST_F(cluster_topics, agents_clusters_and_events_are_told) {
   EXPECT_FALSE(later.receive("snap", "events").at("rows").as_object().empty());
 }
 
+TEST_F(cluster_topics, heartbeats_are_a_column_of_ages_and_no_rows) {
+  socket s(port());
+  s.receive("hello");
+  s.send(sub("agents"));
+  EXPECT_EQ(text_at(s.receive("snap", "agents"), "/ages/default/jobs/worker"), "---");
+  agents a(core_engine());
+  a.join(3);
+  json::value delta;
+  do {
+    delta = s.receive("d", "agents");
+    ASSERT_TRUE(delta.is_object());
+  } while (!delta.as_object().contains("ages"));
+  auto const ages = text_at(delta, "/ages/default/jobs/worker");
+  EXPECT_EQ(ages.size(), 3u);
+  EXPECT_EQ(ages.find('-'), std::string::npos) << ages;
+  EXPECT_GT(delta.at_pointer("/ages/default/unit_ms").to_number<int>(), 0);
+  a.beat(1);
+  do {
+    delta = s.receive("d", "agents");
+    ASSERT_TRUE(delta.is_object());
+  } while (!delta.as_object().contains("ages"));
+  EXPECT_TRUE(delta.at("rows").as_object().empty()) << json::serialize(delta);
+}
+
+TEST_F(cluster_topics, what_needs_attention_comes_and_goes) {
+  socket s(port());
+  s.receive("hello");
+  s.send(sub("attention"));
+  EXPECT_TRUE(s.receive("snap", "attention").at("rows").as_object().empty());
+  auto const job = text_at(
+      post_json("/api/v1/jobs", R"({"closures":[{"function":"nobody.has"}]})", 201), "/id");
+  auto const delta = s.receive("d", "attention");
+  ASSERT_TRUE(delta.at("rows").as_object().contains("no-worker ")) << json::serialize(delta);
+  EXPECT_EQ(text_at(delta, "/rows/no-worker /title"),
+            "1 closure queued and no worker is connected");
+  auto const items = get_json("/api/v1/attention").at("items").as_array();
+  ASSERT_EQ(items.size(), 1u);
+  EXPECT_EQ(text_at(items[0], "/rule"), "no-worker");
+  EXPECT_GT(items[0].at("since_ms").to_number<std::int64_t>(), 0);
+  EXPECT_EQ(get("/api/v1/attention?cluster=nope").status, 404u);
+  EXPECT_EQ(get("/api/v1/attention?nonsense=1").status, 400u);
+  EXPECT_EQ(post("/api/v1/jobs/" + job + "/cancel").status, 200u);
+  auto const over = s.receive("d", "attention");
+  EXPECT_EQ(over.at("gone"), (json::array{"no-worker "}));
+}
+
 }  // namespace
 }  // namespace muster::web::test

@@ -139,6 +139,16 @@ TEST_P(golden_rows, have_the_same_shape) {
 INSTANTIATE_TEST_SUITE_P(topics, golden_rows,
                          ::testing::Values("clusters", "agents", "barriers", "events"));
 
+TEST_F(golden_hello, attention) {
+  start();
+  post_json("/api/v1/jobs", R"({"closures":[{"function":"f"}]})", 201);
+  test::socket s(port());
+  s.send(R"({"t":"sub","topic":"attention"})");
+  auto const got = s.receive("snap", "attention");
+  expect_same_shape(golden("attention_snap").at("rows").at("no-worker "),
+                    got.at("rows").at("no-worker "), "attention");
+}
+
 TEST_F(golden_hello, hello) {
   start();
   test::socket s(port());

@@ -50,11 +50,11 @@ void write(json_out& out, coordination::missing_task const& t, core::time_point 
   age(out, "silent_ms", t.last_heartbeat, now);
 }
 
-std::string_view name(severity s) {
+}  // namespace
+
+std::string_view severity_name(severity s) {
   return s == severity::info ? "INFO" : s == severity::warning ? "WARNING" : "ERROR";
 }
-
-}  // namespace
 
 std::int64_t ms_since(core::time_point then, core::time_point now) {
   auto const ms = std::chrono::duration_cast<std::chrono::milliseconds>(now - then).count();
@@ -201,7 +201,7 @@ void write(json_out& out, server::event const& e) {
   auto const object = out.object();
   out.key("number").number(e.number);
   time(out, "time_ms", e.at);
-  out.key("severity").string(name(e.what.severity));
+  out.key("severity").string(severity_name(e.what.severity));
   out.key("kind").string(e.what.kind);
   out.key("cluster").string(e.what.cluster);
   out.key("subject").string(e.what.subject);

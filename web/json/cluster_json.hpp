@@ -2,6 +2,7 @@
 // JSON. Pure functions.
 #pragma once
 
+#include "server/core/coordination/api/straggler_view.hpp"
 #include "server/core/coordination/api/views.hpp"
 #include "server/hub/event_log.hpp"
 #include "web/json/json_check.hpp"
@@ -26,8 +27,11 @@ void write(json_out& out, coordination::agent_view const& a, core::time_point no
 /// `with_tasks`: who arrived and who is missing, by name.
 void write(json_out& out, coordination::barrier_view const& b, core::time_point now,
            bool with_tasks);
+void write(json_out& out, coordination::straggler_view const& v);
 void write(json_out& out, coordination::key_view const& k, bool with_value);
 void write(json_out& out, server::event const& e);
+
+std::string_view severity_name(coordination::severity s);  // "INFO", "WARNING", "ERROR"
 
 /// The key "value" with text when the bytes are UTF-8, else "value_base64".
 void write_bytes(json_out& out, std::string_view bytes);

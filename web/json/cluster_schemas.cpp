@@ -138,6 +138,32 @@ std::string barrier() {
                  {"missing", described(array(missing), "not in listings"), optional}});
 }
 
+std::string stragglers() {
+  auto const barrier = object({{"id", text()},
+                               {"counter", count()},
+                               {"ended_ms", time()},
+                               {"participants", count()},
+                               {"last", described(text(), "the task that came last")},
+                               {"host", text()},
+                               {"late_ms", described(number(), "after half of them were there")},
+                               {"spread_ms", described(number(), "from the first to the last")}});
+  auto const task = object({{"task", text()},
+                            {"host", text()},
+                            {"last", described(count(), "how often it was the last")},
+                            {"barriers", described(count(), "that it took part in")},
+                            {"late_mean_ms", number()},
+                            {"late_max_ms", number()}});
+  auto const host = object({{"host", text()},
+                            {"tasks", count()},
+                            {"last", count()},
+                            {"late_mean_ms", number()},
+                            {"late_max_ms", number()}});
+  return object({{"generation", count()},
+                 {"barriers", array(barrier)},
+                 {"tasks", array(task)},
+                 {"hosts", array(host)}});
+}
+
 std::string key() {
   return object({{"key", text()},
                  {"size", count()},
@@ -181,6 +207,7 @@ std::vector<schema::named> cluster_answer_schemas() {
           {"BarrierPage", page_schema("barriers", "BarrierView")},
           {"BarrierPassed",
            object({{"id", text()}, {"counter", count()}, {"state", one_of({"PASSED"})}})},
+          {"Stragglers", stragglers()},
           {"KeyView", key()},
           {"KeyPage", object({{"folders", array(text()), optional},
                               {"keys", array(ref("KeyView"))},

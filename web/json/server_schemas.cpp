@@ -59,6 +59,20 @@ std::string function() {
                  {"cancelled", count()}});
 }
 
+std::string attention() {
+  auto const item = object(
+      {{"rule", text()},
+       {"severity", one_of({"error", "warning"})},
+       {"title", text()},
+       {"detail", text()},
+       {"since_ms", time()},
+       {"count", count()},
+       {"link", described(text(), "a path of the page, with its query")},
+       {"command", described(text(), "that helps or tells more; HOST stands for the server's name"),
+        optional}});
+  return object({{"items", array(item)}});
+}
+
 std::string version() {
   return object({{"name", one_of({"muster"})},
                  {"version", text()},
@@ -91,6 +105,7 @@ std::vector<schema::named> server_answer_schemas() {
   return {{"Problem", problem()},
           {"Overview", overview()},
           {"Version", version()},
+          {"Attention", attention()},
           {"FunctionView", function()},
           {"FunctionPage", page_schema("functions", "FunctionView")},
           {"Text", text()},

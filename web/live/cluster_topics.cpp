@@ -5,6 +5,7 @@
 #include "server/hub/coordination_hub.hpp"
 #include "server/hub/event_log.hpp"
 #include "web/json/cluster_json.hpp"
+#include "web/live/heartbeat_ages.hpp"
 
 namespace muster::web {
 
@@ -18,7 +19,11 @@ constexpr std::size_t agents_a_step = 1000;
 struct named_agent {
   std::string cluster;
   coordination::agent_view view;
+  core::duration heartbeat_timeout{};
 };
+
+// What comes and goes with each step of a training is not worth a row.
+constexpr core::duration wait_is_news = std::chrono::seconds(2);
 struct named_barrier {
   std::string cluster;
   coordination::barrier_view view;
@@ -95,7 +100,8 @@ std::vector<named_agent> copy_agents(engine_services& services, std::vector<clus
       continue;
     }
     at.task += some.size();
-    for (auto& a : some) rows.push_back({all.spec(id).name, std::move(a)});
+    auto const& spec = all.spec(id);
+    for (auto& a : some) rows.push_back({spec.name, std::move(a), spec.heartbeat_timeout});
   }
   return rows;
 }
@@ -128,8 +134,9 @@ std::string cluster_row(coordination::cluster_view const& c, bool main) {
   });
 }
 
-std::string agent_row(named_agent const& n) {
+std::string agent_row(named_agent const& n, core::time_point now) {
   auto const& a = n.view;
+  bool const waits = a.waits_since != core::never && a.waits_since + wait_is_news <= now;
   return json_text([&](json_out& out) {
     auto const object = out.object();
     out.key("cluster").string(n.cluster);
@@ -138,7 +145,7 @@ std::string agent_row(named_agent const& n) {
     out.key("state").string(coordination::name(a.health));
     out.key("incarnation").string(std::to_string(core::raw(a.incarnation)));
     out.key("address").string(a.peer);
-    out.key("seen").number(core::to_unix_ms(a.last_heartbeat));
+    out.key("registered").number(core::to_unix_ms(a.registered_at));
     out.key("devices").number(a.devices);
     if (!a.device_names.empty()) out.key("device_names").strings(a.device_names);
     if (a.error) {
@@ -150,7 +157,7 @@ std::string agent_row(named_agent const& n) {
       out.key("late_for").string(a.late_for);
       out.key("late_since").number(core::to_unix_ms(a.late_since));
     }
-    out.key("waits").strings(a.waiting_for);
+    out.key("waits").strings(waits ? a.waiting_for : std::vector<std::string>());
   });
 }
 
@@ -207,6 +214,7 @@ coro::task<muster::result<cluster_rows>> collect_clusters(engine_link& engine,
   if (!c) co_return c.error();
   auto rows = to_rows(*c);
   agent_cursor at;
+  heartbeat_ages ages;
   while (wishes.agents && at.cluster < c->ids.size()) {
     if (rows.agents.rows.size() >= agents_shown) {
       rows.agents.more = 1;
@@ -221,10 +229,13 @@ coro::task<muster::result<cluster_rows>> collect_clusters(engine_link& engine,
     auto const page = co_await std::move(asking_more);
     if (!page) co_return page.error();
     at = page->second;
-    for (auto const& a : page->first)
+    for (auto const& a : page->first) {
       rows.agents.rows.emplace_back(
-          a.cluster + "/" + a.view.job + ":" + std::to_string(a.view.index), agent_row(a));
+          a.cluster + "/" + a.view.job + ":" + std::to_string(a.view.index), agent_row(a, rows.now));
+      ages.add(a.cluster, a.view.job, a.view.last_heartbeat, rows.now, a.heartbeat_timeout);
+    }
   }
+  rows.ages = ages.json();
   co_return rows;
 }
 

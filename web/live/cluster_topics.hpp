@@ -20,6 +20,7 @@ struct topic_rows {
 
 struct cluster_rows {
   topic_rows clusters, agents, barriers, events;
+  std::string ages;  // of the agents' heartbeats, as JSON
   core::time_point now{};
 };
 

@@ -1,4 +1,5 @@
-// The `jobs` topic: the newest fifty jobs, newest first. Web thread.
+// The `jobs` topic: jobs that run, those that ended or failed lately (core::live_jobs), newest
+// first. Web thread.
 #pragma once
 
 #include <vector>
@@ -10,11 +11,9 @@ namespace muster::web {
 
 class jobs_topic final : public changing_rows<core::session_id> {
  public:
-  static constexpr std::size_t jobs_shown = 50;
-
   jobs_topic() : changing_rows(topic_name::jobs) {}
 
-  /// REQUIRES: at most jobs_shown, newest first.
+  /// REQUIRES: newest first, by id.
   void update(std::vector<core::job_view> jobs, core::time_point now);
 
  private:

@@ -42,15 +42,14 @@ task_page tasks_from(server::pools& all, task_place from) {
   return page;
 }
 
-std::vector<core::job_view> newest_jobs(server::pools& all, std::size_t limit) {
+std::vector<core::job_view> watched_jobs(server::pools& all) {
   std::vector<core::job_view> jobs;
   all.for_each([&](server::hub& h) {
-    auto some = h.state().jobs({}, limit).items;
+    auto some = h.state().watched_jobs(h.now());
     name_cluster(h, some);
     append(jobs, std::move(some));
   });
   std::sort(jobs.begin(), jobs.end(), [](auto const& a, auto const& b) { return a.id > b.id; });
-  if (jobs.size() > limit) jobs.resize(limit);
   return jobs;
 }
 

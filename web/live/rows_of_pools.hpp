@@ -21,7 +21,7 @@ struct task_page {
 /// At most 1,000 rows, so that the engine is never held up for long.
 task_page tasks_from(server::pools& all, task_place from);
 
-/// Newest first.
-std::vector<core::job_view> newest_jobs(server::pools& all, std::size_t limit);
+/// Those that run, that ended and that failed lately, of each cluster; newest first.
+std::vector<core::job_view> watched_jobs(server::pools& all);
 
 }  // namespace muster::web

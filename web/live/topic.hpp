@@ -17,10 +17,19 @@
 
 namespace muster::web {
 
-enum class topic_name : std::uint8_t { counters, tasks, jobs, clusters, agents, barriers, events };
+enum class topic_name : std::uint8_t {
+  counters,
+  tasks,
+  jobs,
+  clusters,
+  agents,
+  barriers,
+  events,
+  attention
+};
 inline constexpr std::array topic_names{
-    topic_name::counters, topic_name::tasks,    topic_name::jobs,  topic_name::clusters,
-    topic_name::agents,   topic_name::barriers, topic_name::events};
+    topic_name::counters, topic_name::tasks,    topic_name::jobs,   topic_name::clusters,
+    topic_name::agents,   topic_name::barriers, topic_name::events, topic_name::attention};
 std::string_view name(topic_name t);
 
 using shared_text = std::shared_ptr<std::string const>;

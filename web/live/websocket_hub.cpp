@@ -5,6 +5,8 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include "base/text.hpp"
+#include "web/attention/collect.hpp"
+#include "web/live/heartbeat_ages.hpp"
 #include "web/live/rows_of_pools.hpp"
 #include "web/live/subscriber.hpp"
 #include "web/metrics/metrics.hpp"
@@ -54,6 +56,8 @@ rows_topic* websocket_hub::rows_of(topic_name t) {
       return &barriers_;
     case topic_name::events:
       return &events_;
+    case topic_name::attention:
+      return &attention_;
     default:
       return nullptr;
   }
@@ -81,6 +85,8 @@ coro::task<void> websocket_hub::run() {
     co_await std::move(gathering);
     auto gathering_clusters = gather_clusters();
     co_await std::move(gathering_clusters);
+    auto gathering_attention = gather_attention();
+    co_await std::move(gathering_attention);
     auto gathering_logs = gather_logs();
     co_await std::move(gathering_logs);
     check_clients();
@@ -138,7 +144,13 @@ coro::task<void> websocket_hub::gather_clusters() {
       if (wish) topic.update(std::move(rows.rows), rows.more, all->now);
     };
     take(wishes.clusters, cluster_rows_, all->clusters);
-    take(wishes.agents, agents_, all->agents);
+    if (wishes.agents) {
+      if (!agents_.live || all->now - ages_at_ >= heartbeat_ages::every) {
+        ages_at_ = all->now;
+        ages_ = std::move(all->ages);
+      }
+      agents_.update(std::move(all->agents.rows), all->agents.more, all->now, ages_);
+    }
     take(wishes.barriers, barriers_, all->barriers);
     take(wishes.events, events_, all->events);
   }
@@ -146,6 +158,23 @@ coro::task<void> websocket_hub::gather_clusters() {
   agents_.live = wishes.agents;
   barriers_.live = wishes.barriers;
   events_.live = wishes.events;
+}
+
+// Once a second is enough for people.
+coro::task<void> websocket_hub::gather_attention() {
+  bool const wish = wanted(topic_name::attention);
+  auto const due = !attention_.live || clock::now() - attention_at_ >= sample_every;
+  if (wish && due) {
+    attention_at_ = clock::now();
+    auto collecting = collect_attention(engine_, {});
+    auto const facts = co_await std::move(collecting);
+    if (!facts) co_return;
+    named_rows rows;
+    for (auto const& item : attention(*facts))
+      rows.emplace_back(key_of(item), json_text([&item](json_out& out) { write(out, item); }));
+    attention_.update(std::move(rows), 0, facts->now);
+  }
+  attention_.live = wish;
 }
 
 log_topic* websocket_hub::log_of(std::string const& name) {
@@ -186,7 +215,7 @@ coro::task<muster::result<websocket_hub::gathered>> websocket_hub::ask(bool task
     auto& main = services.pools.main();
     g.numbers = collect_all_counters(services.pools);
     g.heartbeat_interval = main.state().configuration().heartbeat_interval();
-    if (jobs) g.jobs = newest_jobs(services.pools, jobs_topic::jobs_shown);
+    if (jobs) g.jobs = watched_jobs(services.pools);
     if (tasks) {
       auto page = tasks_from(services.pools, {});
       g.tasks = std::move(page.rows);

@@ -67,6 +67,7 @@ class websocket_hub {
   bool wanted(topic_name t) const;
   coro::task<bool> gather();
   coro::task<void> gather_clusters();
+  coro::task<void> gather_attention();
   coro::task<void> gather_logs();
   void hurry();
   rows_topic* rows_of(topic_name t);
@@ -82,7 +83,11 @@ class websocket_hub {
   tasks_topic tasks_;
   jobs_topic jobs_;
   rows_topic cluster_rows_{topic_name::clusters}, agents_{topic_name::agents},
-      barriers_{topic_name::barriers}, events_{topic_name::events};
+      barriers_{topic_name::barriers}, events_{topic_name::events},
+      attention_{topic_name::attention};
+  std::chrono::steady_clock::time_point attention_at_{};
+  std::string ages_;  // of agents' heartbeats, and when they were taken
+  core::time_point ages_at_{};
   /// Bounded by the clients and websocket_logs_max.
   std::map<std::string, std::unique_ptr<log_topic>> logs_;
   std::uint64_t log_seq_ = 0;  // at least that of any topic that was in logs_

@@ -15,6 +15,7 @@ void add_task_routes(std::vector<route>& to);
 void add_barrier_routes(std::vector<route>& to);
 void add_key_value_routes(std::vector<route>& to);
 void add_event_routes(std::vector<route>& to);
+void add_attention_routes(std::vector<route>& to);
 void add_log_routes(std::vector<route>& to);
 void add_function_routes(std::vector<route>& to);
 void add_system_routes(std::vector<route>& to);

@@ -58,6 +58,13 @@ coro::task<response> get_barrier(web_context& context, exchange& ex) {
   return look(context, in_cluster(ex, std::move(text)), as_it_is());
 }
 
+coro::task<response> get_stragglers(web_context& context, exchange& ex) {
+  auto work = [](engine_services& services, cluster_id c) {
+    return services.coordination.state().current(c).stragglers();
+  };
+  return look(context, in_cluster(ex, std::move(work)));
+}
+
 // An agent may cancel a barrier before it begins; here that is taken for a misspelt id.
 muster::status may_cancel(engine_services& services, cluster_id c, std::string const& id) {
   auto const b = services.coordination.state().current(c).barrier(id);
@@ -184,6 +191,9 @@ void add_barrier_routes(std::vector<route>& to) {
   to.push_back(get("/api/v1/clusters/{cluster}/barriers/{id}", get_barrier, "getBarrier",
                    "One barrier with everyone who arrived and everyone who is missing")
                    .tells("BarrierView"));
+  to.push_back(get("/api/v1/clusters/{cluster}/stragglers", get_stragglers, "getStragglers",
+                   "Who came late to the newest barriers of this run that have passed")
+                   .tells("Stragglers"));
   to.push_back(post("/api/v1/clusters/{cluster}/barriers/{id}/cancel", cancel_barrier,
                     "cancelBarrier", "End a running barrier; all its callers get CANCELLED")
                    .tells("BarrierView")

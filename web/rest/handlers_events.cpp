@@ -1,4 +1,5 @@
 // The event feed: what happened lately, by number.
+#include "base/text.hpp"
 #include "server/hub/event_log.hpp"
 #include "web/json/cluster_json.hpp"
 #include "web/rest/answers.hpp"
@@ -27,13 +28,24 @@ coro::task<response> list_events(web_context& context, exchange& ex) {
   // Without `after` the newest ones are wanted.
   constexpr auto newest = UINT64_MAX;
   auto const after = query.number("after", newest);
-  return look(context, [after, limit](engine_services& services) {
+  auto const subject = std::string(query.text("subject"));
+  auto const severity = std::string(query.text("severity"));
+  return look(context, [after, limit, subject, severity](engine_services& services) {
     auto const& log = services.events;
     events_at e;
     e.first = log.first();
     e.last = log.last();
     auto const from = after != newest ? after : e.last - std::min<std::uint64_t>(limit, e.last);
-    e.events = log.after(from, limit);
+    if (subject.empty() && severity.empty()) {
+      e.events = log.after(from, limit);
+      return e;
+    }
+    // The newest of those that fit; all are looked at, which are 10,000 at most.
+    auto const fits = [&](server::event const& one) {
+      return (subject.empty() || one.what.subject == subject) &&
+             (severity.empty() || equal_ignoring_case(severity, severity_name(one.what.severity)));
+    };
+    e.events = log.newest(after != newest ? after : 0, limit, fits);
     return e;
   });
 }
@@ -41,10 +53,16 @@ coro::task<response> list_events(web_context& context, exchange& ex) {
 }  // namespace
 
 void add_event_routes(std::vector<route>& to) {
+  static constexpr std::string_view severities[] = {"INFO", "WARNING", "ERROR"};
   to.push_back(get("/api/v1/events", list_events, "listEvents",
                    "What happened, oldest first; what came before `first` is forgotten")
                    .with({{"after", query_kind::number,
                            "only events with a greater number; without it the newest ones"},
+                          {"subject", query_kind::text, "only about this task, barrier or worker"},
+                          {.name = "severity",
+                           .kind = query_kind::choice,
+                           .meaning = "only of this severity",
+                           .choices = severities},
                           limit_parameter})
                    .tells("Events"));
 }

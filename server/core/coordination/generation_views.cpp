@@ -77,10 +77,12 @@ std::vector<agent_view> generation_views::tasks(time_point now, std::size_t afte
 
 // What each of these tasks waits for; `after` is the first one's index.
 void generation_views::add_waits(std::vector<agent_view>& views, std::size_t after) const {
-  auto const note = [&](task_index t, char const* what, std::string const& which) {
+  auto const note = [&](task_index t, char const* what, std::string const& which,
+                        time_point since) {
     if (t < after || t - after >= views.size()) return;
-    auto& list = views[t - after].waiting_for;
-    if (list.size() < waits_shown) list.push_back(what + which);
+    auto& v = views[t - after];
+    v.waits_since = std::min(v.waits_since, since);
+    if (v.waiting_for.size() < waits_shown) v.waiting_for.push_back(what + which);
   };
   for (auto const n : barriers.running()) {
     auto const* b = barriers.find(n);
@@ -88,10 +90,11 @@ void generation_views::add_waits(std::vector<agent_view>& views, std::size_t aft
     auto const first = std::lower_bound(who.begin(), who.end(), after) - who.begin();
     for (auto i = static_cast<std::size_t>(first); i < who.size() && who[i] - after < views.size();
          ++i)
-      if (b->calls[i] != call_id{}) note(who[i], "barrier ", b->id);
+      if (b->calls[i] != call_id{}) note(who[i], "barrier ", b->id, b->came[i]);
   }
   for (auto const& [key, id] : store.waiting())
-    for (auto const& [call, w] : store.waiting_at(id)) note(calls.find(call)->task, "key ", key);
+    for (auto const& [call, w] : store.waiting_at(id))
+      note(calls.find(call)->task, "key ", key, calls.find(call)->since);
 }
 
 barrier_view generation_views::view_of(coordination::barrier const& b, bool with_tasks) const {

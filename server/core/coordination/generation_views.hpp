@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "server/core/coordination/api/straggler_view.hpp"
 #include "server/core/coordination/api/views.hpp"
 #include "server/core/coordination/barriers/barrier_table.hpp"
 #include "server/core/coordination/groups/device_exchange.hpp"
@@ -29,6 +30,8 @@ class generation_views {
   std::vector<barrier_view> listed_barriers(std::size_t after, std::size_t limit) const;
   /// With everyone who arrived and everyone who is missing.
   std::optional<barrier_view> barrier(std::string_view id) const;
+  /// Who came late to the newest barriers that have passed.
+  straggler_view stragglers(std::uint64_t generation) const;
   /// Keys that start with `prefix` and are greater than `after`, in byte order.
   std::vector<key_view> keys(std::string_view prefix, std::string_view after,
                              std::size_t limit) const;

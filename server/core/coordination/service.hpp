@@ -77,6 +77,7 @@ class service {
     return views().listed_barriers(after, limit);
   }
   std::optional<barrier_view> barrier(std::string_view id) const { return views().barrier(id); }
+  straggler_view stragglers() const { return views().stragglers(generation_.number); }
   std::vector<key_view> keys(std::string_view prefix, std::string_view after,
                              std::size_t limit) const {
     return views().keys(prefix, after, limit);

@@ -207,8 +207,10 @@ value_store::write_result value_store::written(value_moved const& m, time_point 
     in_memory_.push_front(m.closure);
     bool const first = now >= retry_at_;
     retry_at_ = now + config_.spill_retry;
+    if (failing_since_ == never) failing_since_ = now;
     return {true, first};
   }
+  failing_since_ = never;
   r.where = value_place::disk;
   r.value = {};
   take_bytes(bytes);

@@ -142,6 +142,9 @@ class value_store {
   std::uint64_t disk_bytes() const { return disk_bytes_; }
   std::uint64_t on_disk_count() const { return on_disk_count_; }
 
+  /// Since when the disk takes nothing, while there is something for it; never: all is well.
+  time_point disk_fails_since() const { return bytes_ > spill_above() ? failing_since_ : never; }
+
   /// Whether sessions wait for as many repeated outcomes as are read back for them.
   bool repeats(std::map<session_id, std::uint64_t> const& expected) const;
   /// Empty when the books match the records, else what does not.
@@ -149,7 +152,7 @@ class value_store {
   template <class Archive>
   void walk(Archive& a) {
     a(holders_, away_, gone_, reads_, reads_waiting_, reads_sent_, in_memory_, on_disk_);
-    a(held_, bytes_, writing_bytes_, disk_bytes_, on_disk_count_, retry_at_);
+    a(held_, bytes_, writing_bytes_, disk_bytes_, on_disk_count_, retry_at_, failing_since_);
     a(rebuilds_, runs_, with_arguments_, arguments_bytes_);
   }
 
@@ -178,7 +181,8 @@ class value_store {
   std::uint64_t writing_bytes_ = 0;
   std::uint64_t disk_bytes_ = 0;
   std::uint64_t on_disk_count_ = 0;
-  time_point retry_at_{};  // after a write that failed: none before
+  time_point retry_at_{};             // after a write that failed: none before
+  time_point failing_since_ = never;  // the first of the writes that failed in a row
 
   std::map<closure_id, rebuilding> rebuilds_;           // by the closure whose value was lost
   std::unordered_map<closure_id, std::uint32_t> runs_;  // again; of closures that have a record

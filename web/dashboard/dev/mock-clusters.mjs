@@ -52,19 +52,19 @@ export class MockClusters {
     for (let n = 0; n < this.agents; ++n) {
       const row = {
         cluster: 'default', job: n < this.agents - 20 ? 'worker' : LONG, index: n < this.agents - 20 ? n : n - this.agents + 20, state: 'CONNECTED',
-        incarnation: String(4_611_686_018_427n * 1000n + BigInt(n * 7919)), address: `10.4.${n >> 8}.${n & 255}:4711`, seen: now - ((n * 37) % 48_000), devices: 8, waits: n % 3 ? ['barrier step_81920'] : ['key RECEIVED_PREEMPTION_NOTICE'],
+        incarnation: String(4_611_686_018_427n * 1000n + BigInt(n * 7919)), address: `10.4.${n >> 8}.${n & 255}:4711`, registered: now - ((n * 37) % 48_000), devices: 8, waits: n % 3 ? ['barrier step_81920'] : ['key RECEIVED_PREEMPTION_NOTICE'],
       };
-      if (n === 41) Object.assign(row, { state: 'ERROR', code: 'UNAVAILABLE', error: 'Task /job:worker/task:41 heartbeat timeout. This indicates that the task has failed or was preempted.', casualty: false, waits: [], seen: t(140_000) });
+      if (n === 41) Object.assign(row, { state: 'ERROR', code: 'UNAVAILABLE', error: 'Task /job:worker/task:41 heartbeat timeout. This indicates that the task has failed or was preempted.', casualty: false, waits: [], registered: t(140_000) });
       else if (n > 41 && n < 49) Object.assign(row, { state: 'ERROR', code: 'INTERNAL', error: 'Barrier failed because: Task /job:worker/task:41 heartbeat timeout. Barrier Id: step_81919::0', casualty: true, waits: [] });
       else if (n > 60 && n < 64) Object.assign(row, { state: 'LATE', late_for: 'step_81920', late_since: t(61_000), waits: [] });
-      else if (n === 70 || n === 71) Object.assign(row, { state: 'MISSING', incarnation: '0', address: '', seen: 0, devices: 0, waits: [] });
+      else if (n === 70 || n === 71) Object.assign(row, { state: 'MISSING', incarnation: '0', address: '', registered: 0, devices: 0, waits: [] });
       else if (n === 72) Object.assign(row, { state: 'REGISTERING' });
       else if (n === 73) Object.assign(row, { state: 'DISCONNECTED', waits: [] });
       yield row;
     }
     if (this.empty) return;
     for (let n = 0; n < 12; ++n)
-      yield { cluster: 'prod-east.llm-70b', job: 'trainer', index: n, state: 'ERROR', incarnation: '7', address: `10.9.0.${n}:80`, seen: t(50_000), devices: 8, code: 'INTERNAL', error: n === 7 ? 'CUDA error 700' : 'another task failed', casualty: n !== 7, waits: [] };
+      yield { cluster: 'prod-east.llm-70b', job: 'trainer', index: n, state: 'ERROR', incarnation: '7', address: `10.9.0.${n}:80`, registered: t(50_000), devices: 8, code: 'INTERNAL', error: n === 7 ? 'CUDA error 700' : 'another task failed', casualty: n !== 7, waits: [] };
   }
 
   barriers(now, t) {

@@ -97,7 +97,7 @@ function requestFrame(): void {
 function onFrame(): void {
   frame = 0;
   const { tasks } = store;
-  const fill = store.clusters.version + store.agents.version + store.barriers.version + store.events.version + store.logsVersion;
+  const fill = store.clusters.version + store.agents.version + store.barriers.version + store.events.version + store.attention.version + store.logsVersion;
   if ((!filled && store.counters) || (fill !== drawnRows && performance.now() - drawnAt > SLOW_MS / 4)) {
     filled = true; // the first picture does not wait for the next half second
     drawnRows = fill;

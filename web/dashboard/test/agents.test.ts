@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { agentName, countPlights, hostOf, listAgents, remark } from '../src/model/agents';
+import { agentName, countPlights, hostOf, listAgents, remark, keepSeen, takeAges } from '../src/model/agents';
 import { parse, type AgentRow, type AgentsMessage } from '../src/model/protocol';
 
 const snap = parse(readFileSync(new URL('../test/golden/agents_snap.json', import.meta.url), 'utf8')) as AgentsMessage;
@@ -44,4 +44,14 @@ test('the port is no part of the host', () => {
   assert.equal(hostOf('10.0.0.1:4711'), '10.0.0.1');
   assert.equal(hostOf('[::1]:80'), '[::1]');
   assert.equal(hostOf(''), '');
+});
+
+test('the column of ages says when each was heard of, also for rows that are told anew', () => {
+  const rows = new Map([0, 1, 2].map((index) => [`c/w:${index}`, { index, registered: 5_000, seen: -1 } as AgentRow]));
+  takeAges({ c: { unit_ms: 100, jobs: { w: 'AB-/' } } }, 10_000, (name) => rows.get(name));
+  assert.deepEqual([...rows.values()].map((row) => row.seen), [10_000, 9_900, 0]);
+  const again = { 'c/w:1': { index: 1, registered: 5_000 } as AgentRow, 'c/w:9': { index: 9, registered: 7_000 } as AgentRow };
+  keepSeen(again, (name) => rows.get(name));
+  assert.equal(again['c/w:1'].seen, 9_900);
+  assert.equal(again['c/w:9'].seen, 7_000, 'a new one was heard of when it registered');
 });

@@ -67,7 +67,7 @@ test('rows by name: snapshot, then delta with a changed and a gone row', () => {
 
 test('clusters, barriers and events', () => {
   const store = greeted();
-  for (const name of ['clusters_snap', 'barriers_snap', 'events_snap']) assert.equal(store.apply(message(name)), 'applied');
+  for (const name of ['clusters_snap', 'barriers_snap', 'events_snap', 'attention_snap']) assert.equal(store.apply(message(name)), 'applied');
   assert.equal(store.clusters.get('train')!.cause!.task, '/job:worker/task:1');
   assert.equal(store.barriers.get('default/step_12')!.missing[0]!.task, '/job:worker/task:3');
   assert.equal(store.events.all().length, 2);

@@ -52,6 +52,8 @@ struct agent_view {
   time_point late_since{};
   /// Barriers and keys it waits for now, at most 8: "barrier step_12", "key a/b".
   std::vector<std::string> waiting_for;
+  /// Since when it waits for the first of them; never: for nothing.
+  time_point waits_since = never;
 };
 
 struct missing_task {

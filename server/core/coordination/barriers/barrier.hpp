@@ -42,6 +42,8 @@ struct barrier {
   std::shared_ptr<participants const> who;
   // By position in `who`, while running: the parked call, 0 when it has not come.
   std::vector<call_id> calls;
+  // By position, of those that have come.
+  std::vector<time_point> came;
   // By position: came, and was answered shortly before its own deadline. Not missing, therefore.
   std::vector<bool> gave_up;
   std::size_t gave_up_count = 0;
@@ -66,7 +68,7 @@ struct barrier {
   void walk(Archive& a) {
     a(number, id, counter, purpose, whole_cluster, running, told_stuck, missing_stale, result,
       result_before, first, arrived_count, started, waiting_since, deadline, ended, due, who, calls,
-      gave_up, gave_up_count, missing, missing_at);
+      came, gave_up, gave_up_count, missing, missing_at);
   }
 };
 

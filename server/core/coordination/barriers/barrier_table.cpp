@@ -27,7 +27,7 @@ time_point after(time_point now, duration timeout) {
 }  // namespace
 
 barrier_table::barrier_table(task_index tasks, duration stuck_after, limits const& l)
-    : limits_(l), stuck_after_(stuck_after), everybody_(all_of(tasks)) {}
+    : limits_(l), stuck_after_(stuck_after), everybody_(all_of(tasks)), late_(tasks) {}
 
 barrier const* barrier_table::find(std::string_view id) const {
   auto const it = by_id_.find(id);
@@ -73,6 +73,7 @@ barrier& barrier_table::start(arrival const& a, std::int64_t counter, time_point
   b.missing_stale = true;
   b.ended = {};
   b.calls.assign(b.who->size(), {});
+  b.came.assign(b.who->size(), {});
   b.gave_up.assign(b.who->size(), false);
   b.started = b.waiting_since = now;
   b.deadline = a.visits ? never : after(now, a.timeout);
@@ -107,6 +108,7 @@ bool barrier_table::arrive(barrier_number n, arrival const& a, call_id call, tim
   auto& b = all_.at(n);
   auto const at = b.position(a.task);
   b.calls[at] = call;
+  b.came[at] = now;
   b.missing_stale = true;
   if (b.gave_up[at]) --b.gave_up_count;
   b.gave_up[at] = false;
@@ -141,6 +143,8 @@ barrier_end barrier_table::end(barrier_number n, fault_ptr result, time_point no
   auto& b = all_.at(n);
   check(b.running, "a barrier ends once");
   b.result = std::move(result);
+  if (!b.result && b.purpose == barrier_purpose::user && b.who->size() > 1)
+    late_.note(b, b.came, now);
   barrier_end e{b.instance(), b.purpose, b.result, b.who, {}};
   e.waiters.reserve(b.arrived_count);
   for (std::size_t i = 0; i < b.calls.size(); ++i)
@@ -166,6 +170,7 @@ void barrier_table::finish(barrier& b, time_point now) {
   b.ended = now;
   b.running = false;
   std::vector<call_id>().swap(b.calls);
+  std::vector<time_point>().swap(b.came);
   std::vector<bool>().swap(b.gave_up);
   std::string().swap(b.missing);
   finished_.splice(finished_.end(), running_, b.place);
@@ -224,7 +229,7 @@ std::string barrier_table::violated_invariant() const {
     return "more finished barriers are remembered than allowed";
   if (by_id_.size() != running_.size() + finished_.size() || by_id_.size() != all_.size())
     return "a barrier is neither running nor finished";
-  return {};
+  return late_.violated_invariant();
 }
 
 void barrier_table::rebuild() {

@@ -1,6 +1,6 @@
 // Which agents are listed and in which order: who caused the trouble first, then who suffers from it.
 
-import type { AgentRow } from './protocol';
+import type { AgentRow, HeartbeatAges } from './protocol';
 import type { Shape } from '../parts/shape';
 
 export type Plight = 'victim' | 'late' | 'casualty' | 'missing' | 'registering' | 'disconnected' | 'connected';
@@ -72,4 +72,22 @@ export function remark(agent: AgentRow): string {
   if (agent.error) return agent.error;
   if (agent.late_for) return `others wait for it at barrier ${agent.late_for}`;
   return agent.waits.length > 0 ? `waits for ${agent.waits.join(', ')}` : '';
+}
+
+const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
+
+// A row that is told anew says nothing of heartbeats: what the column of ages said still holds.
+export function keepSeen(rows: Record<string, AgentRow>, before: (name: string) => AgentRow | undefined): void {
+  for (const [name, row] of Object.entries(rows)) row.seen = before(name)?.seen ?? row.registered;
+}
+
+// One character a task, by index; '-' for one that was never heard of.
+export function takeAges(ages: HeartbeatAges, now: number, row: (name: string) => AgentRow | undefined): void {
+  for (const [cluster, of] of Object.entries(ages))
+    for (const [job, column] of Object.entries(of.jobs))
+      for (let index = 0; index < column.length; ++index) {
+        const agent = row(`${cluster}/${job}:${index}`);
+        const units = DIGITS.indexOf(column[index]!);
+        if (agent) agent.seen = units < 0 ? 0 : now - units * of.unit_ms;
+      }
 }

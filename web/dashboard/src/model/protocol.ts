@@ -10,7 +10,7 @@ export type { Counters, FunctionCounts } from './counters-protocol';
 
 export const SUBPROTOCOL = 'muster.v1';
 
-export const TOPICS = ['counters', 'tasks', 'jobs', 'clusters', 'agents', 'barriers', 'events'] as const;
+export const TOPICS = ['counters', 'tasks', 'jobs', 'clusters', 'agents', 'barriers', 'events', 'attention'] as const;
 export type Topic = (typeof TOPICS)[number] | LogTopic;
 
 // The order is the order of severity: the task list and the attention panel sort by it.
@@ -94,6 +94,9 @@ export interface ClusterRow {
   cause?: { task: string; message: string; at: number };
 }
 
+// Of heartbeats, by cluster and job: a character a task, see takeAges.
+export type HeartbeatAges = Record<string, { unit_ms: number; jobs: Record<string, string> }>;
+
 export interface AgentRow {
   cluster: string;
   job: string;
@@ -101,7 +104,8 @@ export interface AgentRow {
   state: AgentState;
   incarnation: string;
   address: string;
-  seen: number;
+  registered: number;
+  seen: number; // from the column of ages, to a 48th of the heartbeat's time-out
   devices: number;
   device_names?: string[]; // of the first
   code?: string;
@@ -125,6 +129,18 @@ export interface BarrierRow {
   first: string;
   error: string;
   missing: { task: string; address: string; seen: number }[]; // the first of them
+}
+
+// What needs a person; it goes when its cause is over.
+export interface AttentionRow {
+  rule: string;
+  severity: 'error' | 'warning';
+  title: string;
+  detail: string;
+  since_ms: number;
+  count: number;
+  link: string; // a path of the page
+  command?: string; // HOST stands for the server's name
 }
 
 export interface EventRow {
@@ -154,11 +170,12 @@ export interface NamedRows<Row> {
   more: number; // rows that were left out
 }
 export type ClustersMessage = Both<'clusters', NamedRows<ClusterRow>>;
-export type AgentsMessage = Both<'agents', NamedRows<AgentRow>>;
+export type AgentsMessage = Both<'agents', NamedRows<AgentRow> & { ages?: HeartbeatAges }>;
 export type BarriersMessage = Both<'barriers', NamedRows<BarrierRow>>;
 export type EventsMessage = Both<'events', NamedRows<EventRow>>;
+export type AttentionMessage = Both<'attention', NamedRows<AttentionRow>>;
 export type LogMessage = Both<LogTopic, LogBody>;
-export type TopicMessage = CountersMessage | TasksMessage | JobsMessage | ClustersMessage | AgentsMessage | BarriersMessage | EventsMessage | LogMessage;
+export type TopicMessage = CountersMessage | TasksMessage | JobsMessage | ClustersMessage | AgentsMessage | BarriersMessage | EventsMessage | AttentionMessage | LogMessage;
 
 export interface ErrorMessage {
   t: 'err';

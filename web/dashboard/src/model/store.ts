@@ -3,8 +3,9 @@
 import { History } from './history';
 import { Log } from './log';
 import { RowSet } from './named-rows';
+import { keepSeen, takeAges } from './agents';
 import { isLog } from './log-protocol';
-import type { AgentRow, BarrierRow, ClusterRow, Counters, EventRow, Hello, Job, LogMessage, Topic, TopicMessage } from './protocol';
+import type { AgentRow, AttentionRow, BarrierRow, ClusterRow, Counters, EventRow, Hello, Job, LogMessage, Topic, TopicMessage } from './protocol';
 import { Tasks } from './tasks';
 
 // applied; old: we have it already; gap: something before it is missing, ask again.
@@ -22,6 +23,7 @@ export class Store {
   readonly agents = new RowSet<AgentRow>();
   readonly barriers = new RowSet<BarrierRow>();
   readonly events = new RowSet<EventRow>();
+  readonly attention = new RowSet<AttentionRow>();
   logsVersion = 0;
   private logs = new Map<Topic, Log>();
   private jobsById = new Map<string, Job>();
@@ -102,13 +104,18 @@ export class Store {
         this.clusters.apply(message, message.t === 'snap');
         break;
       case 'agents':
+        keepSeen(message.rows, (name) => this.agents.get(name));
         this.agents.apply(message, message.t === 'snap');
+        if (message.ages) takeAges(message.ages, message.now, (name) => this.agents.get(name));
         break;
       case 'barriers':
         this.barriers.apply(message, message.t === 'snap');
         break;
       case 'events':
         this.events.apply(message, message.t === 'snap');
+        break;
+      case 'attention':
+        this.attention.apply(message, message.t === 'snap');
         break;
     }
   }

@@ -1,0 +1,100 @@
+#include "server/core/coordination/barriers/lateness.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/check.hpp"
+
+namespace muster::core::coordination {
+namespace {
+
+std::uint32_t microseconds(duration d) {
+  auto const us = std::chrono::duration_cast<std::chrono::microseconds>(d).count();
+  return static_cast<std::uint32_t>(
+      std::clamp<std::int64_t>(us, 0, std::numeric_limits<std::uint32_t>::max()));
+}
+
+}  // namespace
+
+void lateness::note(barrier const& b, std::span<time_point const> came, time_point ended) {
+  check(came.size() == b.who->size() && came.size() > 1, "a meeting has everybody's time");
+  if (meetings_.size() == meetings_max) forget_oldest();
+  std::vector<time_point> sorted(came.begin(), came.end());
+  auto const half = sorted.begin() + static_cast<std::ptrdiff_t>((sorted.size() - 1) / 2);
+  std::nth_element(sorted.begin(), half, sorted.end());
+  auto const median = *half;
+  auto const [first, last] = std::minmax_element(came.begin(), came.end());
+  meeting m{.which = b.instance(),
+            .ended = ended,
+            .who = b.who,
+            .late_us = {},
+            .last = (*b.who)[static_cast<std::size_t>(last - came.begin())],
+            .late = *last - median,
+            .spread = *last - *first,
+            .whole_cluster = b.whole_cluster};
+  m.late_us.reserve(came.size());
+  for (auto const at : came) m.late_us.push_back(at > median ? microseconds(at - median) : 0);
+  add(m);
+  meetings_.push_back(std::move(m));
+}
+
+void lateness::add(meeting const& m) {
+  for (std::size_t i = 0; i < m.who->size(); ++i) {
+    auto& s = by_task_[(*m.who)[i]];
+    ++s.meetings;
+    s.late_us += m.late_us[i];
+  }
+  ++by_task_[m.last].last;
+}
+
+void lateness::forget_oldest() {
+  auto const& m = meetings_.front();
+  for (std::size_t i = 0; i < m.who->size(); ++i) {
+    auto& s = by_task_[(*m.who)[i]];
+    --s.meetings;
+    s.late_us -= m.late_us[i];
+  }
+  --by_task_[m.last].last;
+  meetings_.pop_front();
+}
+
+std::vector<task_index> lateness::worst(std::size_t limit) const {
+  std::vector<task_index> tasks;
+  for (task_index t = 0; t < by_task_.size(); ++t)
+    if (by_task_[t].last > 0 || by_task_[t].late_us > 0) tasks.push_back(t);
+  auto const worse = [this](task_index a, task_index b) {
+    auto const &x = by_task_[a], &y = by_task_[b];
+    if (x.last != y.last) return x.last > y.last;
+    return x.late_us != y.late_us ? x.late_us > y.late_us : a < b;
+  };
+  auto const shown = std::min(limit, tasks.size());
+  std::partial_sort(tasks.begin(), tasks.begin() + static_cast<std::ptrdiff_t>(shown), tasks.end(),
+                    worse);
+  tasks.resize(shown);
+  return tasks;
+}
+
+duration lateness::latest(task_index t) const {
+  std::uint32_t most = 0;
+  for (auto const& m : meetings_) {
+    auto const it = std::lower_bound(m.who->begin(), m.who->end(), t);
+    if (it != m.who->end() && *it == t)
+      most = std::max(most, m.late_us[static_cast<std::size_t>(it - m.who->begin())]);
+  }
+  return std::chrono::microseconds(most);
+}
+
+std::string lateness::violated_invariant() const {
+  if (meetings_.size() > meetings_max) return "more meetings are remembered than allowed";
+  std::vector<sums> again(by_task_.size());
+  for (auto const& m : meetings_) {
+    for (std::size_t i = 0; i < m.who->size(); ++i) {
+      ++again[(*m.who)[i]].meetings;
+      again[(*m.who)[i]].late_us += m.late_us[i];
+    }
+    ++again[m.last].last;
+  }
+  return again == by_task_ ? std::string() : "the lateness of a task is added up wrongly";
+}
+
+}  // namespace muster::core::coordination

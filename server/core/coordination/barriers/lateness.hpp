@@ -1,0 +1,77 @@
+// Who came late to the barriers of one generation that have passed: each of the newest ones with
+// everybody's time behind the median, and sums of them by task: the question of everybody who
+// trains on many hosts is which one is usually the last. Owned by barrier_table, which tells
+// it of each end; engine thread only; pure. Bounded: meetings_max, with 4 bytes a participant, so
+// 25 MB for the greatest cluster; one more takes the place of the oldest.
+#pragma once
+
+#include <deque>
+#include <span>
+#include <vector>
+
+#include "server/core/coordination/api/straggler_view.hpp"
+#include "server/core/coordination/barriers/barrier.hpp"
+
+namespace muster::core::coordination {
+
+class lateness {
+ public:
+  static constexpr std::size_t meetings_max = 64;
+
+  struct meeting {
+    barrier_instance which;
+    time_point ended{};
+    std::shared_ptr<participants const> who;
+    std::vector<std::uint32_t> late_us;  // by position in `who`; 0: not after the median
+    task_index last = no_task;
+    duration late{};    // of the last one
+    duration spread{};  // from the first to the last
+    bool whole_cluster = false;
+
+    template <class Archive>
+    void walk(Archive& a) {
+      a(which, ended, who, late_us, last, late, spread, whole_cluster);
+    }
+  };
+  /// Over the meetings that are remembered.
+  struct sums {
+    std::uint32_t meetings = 0;
+    std::uint32_t last = 0;
+    std::uint64_t late_us = 0;
+
+    bool operator==(sums const&) const = default;
+  };
+
+  explicit lateness(task_index tasks) : by_task_(tasks) {}
+
+  /// Everybody has come. REQUIRES: two or more, came[i] is when who[i] did.
+  void note(barrier const& b, std::span<time_point const> came, time_point ended);
+
+  std::deque<meeting> const& meetings() const { return meetings_; }  // oldest first
+  sums const& of(task_index t) const { return by_task_[t]; }
+  /// The tasks that were ever last or late, those that most often were first; at most `limit`.
+  std::vector<task_index> worst(std::size_t limit) const;
+  duration latest(task_index t) const;
+
+  std::string violated_invariant() const;
+  template <class Archive>
+  void walk(Archive& a, std::shared_ptr<participants const> const& everybody) {
+    a(meetings_);
+    if constexpr (Archive::loading) {
+      by_task_.assign(by_task_.size(), {});
+      for (auto& m : meetings_) {
+        if (m.whole_cluster) m.who = everybody;
+        if (m.who && m.who->size() == m.late_us.size() && m.last < by_task_.size()) add(m);
+      }
+    }
+  }
+
+ private:
+  void add(meeting const& m);
+  void forget_oldest();
+
+  std::deque<meeting> meetings_;
+  std::vector<sums> by_task_;
+};
+
+}  // namespace muster::core::coordination

@@ -1,0 +1,108 @@
+// Who came late, by barrier and by task, over a window of barriers.
+#include "server/core/coordination/barriers/lateness.hpp"
+
+#include <numeric>
+
+#include "server/core/coordination/barriers/barrier_table.hpp"
+#include "server/core/coordination/errors/faults.hpp"
+#include "tests/coordination/parts/saving.hpp"
+
+namespace muster::core::coordination {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr time_point start{std::chrono::seconds(1'000)};
+
+struct lateness_of_five : testing::Test {
+  void meet(std::vector<duration> after, std::int64_t counter = 0) {
+    barrier b;
+    b.id = "step";
+    b.counter = counter;
+    b.who = who;
+    b.whole_cluster = true;
+    std::vector<time_point> came;
+    for (auto const d : after) came.push_back(start + d);
+    late.note(b, came, *std::max_element(came.begin(), came.end()));
+  }
+  std::shared_ptr<participants const> who =
+      std::make_shared<participants>(participants{0, 1, 2, 3, 4});
+  lateness late{5};
+};
+
+TEST_F(lateness_of_five, is_measured_from_the_median) {
+  meet({10ms, 0ms, 20ms, 50ms, 11ms});
+  auto const& m = late.meetings().front();
+  EXPECT_EQ(m.last, 3u);
+  EXPECT_EQ(m.late, 39ms) << "the third of five came at 11 ms";
+  EXPECT_EQ(m.spread, 50ms);
+  EXPECT_EQ(late.of(2).late_us, 9'000u);
+  EXPECT_EQ(late.of(1).late_us, 0u) << "who is early is not early on account";
+  EXPECT_EQ(late.of(1).meetings, 1u);
+  EXPECT_EQ(late.latest(3), 39ms);
+  EXPECT_EQ(late.worst(10), (std::vector<task_index>{3, 2}));
+  EXPECT_EQ(late.violated_invariant(), "");
+}
+
+TEST_F(lateness_of_five, who_is_last_most_often_comes_first) {
+  meet({0ms, 0ms, 0ms, 0ms, 900ms}, 0);
+  meet({0ms, 5ms, 0ms, 0ms, 0ms}, 1);
+  meet({0ms, 5ms, 0ms, 0ms, 0ms}, 2);
+  EXPECT_EQ(late.worst(10), (std::vector<task_index>{1, 4}));
+  EXPECT_EQ(late.worst(1), (std::vector<task_index>{1}));
+}
+
+TEST_F(lateness_of_five, forgets_the_oldest) {
+  meet({0ms, 0ms, 0ms, 0ms, 7ms});
+  for (std::size_t i = 0; i < lateness::meetings_max; ++i)
+    meet({3ms, 0ms, 0ms, 0ms, 0ms}, std::int64_t(i) + 1);
+  EXPECT_EQ(late.meetings().size(), lateness::meetings_max);
+  EXPECT_EQ(late.of(4), (lateness::sums{64, 0, 0}));
+  EXPECT_EQ(late.latest(4), 0ms);
+  EXPECT_EQ(late.of(0).last, 64u);
+  EXPECT_EQ(late.violated_invariant(), "");
+}
+
+struct late_at_a_table : testing::Test {
+  arrival by(task_index t, barrier_purpose purpose = barrier_purpose::user) {
+    return {.id = "b", .timeout = 60s, .task = t, .purpose = purpose};
+  }
+  void meet(duration second, fault_ptr result, barrier_purpose purpose = barrier_purpose::user) {
+    auto const n = table.instance_for(by(0, purpose), start).number;
+    table.arrive(n, by(0, purpose), call_id{1}, start);
+    table.arrive(n, by(1, purpose), call_id{2}, start + second);
+    table.end(n, std::move(result), start + second);
+  }
+  limits some;
+  barrier_table table{2, 10s, some};
+};
+
+TEST_F(late_at_a_table, counts_users_barriers_that_have_passed) {
+  meet(30ms, nullptr);
+  ASSERT_EQ(table.late().meetings().size(), 1u);
+  EXPECT_EQ(table.late().meetings()[0].late, 30ms);
+  EXPECT_EQ(table.late().of(1).last, 1u);
+  EXPECT_EQ(table.violated_invariant(), "");
+}
+
+TEST_F(late_at_a_table, passes_over_failed_ones_and_the_services_own) {
+  meet(30ms, barrier_fault({"b", 0}, code::cancelled, "cancelled"));
+  EXPECT_TRUE(table.late().meetings().empty());
+  barrier_table other{2, 10s, some};
+  auto const n = other.instance_for(by(0, barrier_purpose::shutdown), start).number;
+  other.arrive(n, by(0, barrier_purpose::shutdown), call_id{1}, start);
+  other.arrive(n, by(1, barrier_purpose::shutdown), call_id{2}, start + 1s);
+  other.end(n, nullptr, start + 1s);
+  EXPECT_TRUE(other.late().meetings().empty());
+}
+
+TEST_F(late_at_a_table, is_saved_with_it) {
+  meet(30ms, nullptr);
+  barrier_table fresh{2, 10s, some};
+  expect_saved_whole(table, fresh);
+  EXPECT_EQ(fresh.late().of(1), table.late().of(1));
+  EXPECT_EQ(fresh.violated_invariant(), "");
+}
+
+}  // namespace
+}  // namespace muster::core::coordination

@@ -1,0 +1,268 @@
+// Each rule of "needs attention": when it speaks, what it says, and that it falls silent.
+#include "web/attention/attention.hpp"
+
+#include <gtest/gtest.h>
+
+#include "web/attention/words.hpp"
+
+namespace muster::web {
+namespace {
+
+using namespace std::chrono_literals;
+using coordination::agent_health;
+
+core::time_point const now{std::chrono::hours(490'000)};
+
+core::task_view task(std::int64_t index, std::string error = {}, std::string host = {}) {
+  core::task_view t;
+  t.job = "worker";
+  t.index = index;
+  t.since = now - std::chrono::seconds(60 + index);
+  t.error = std::move(error);
+  t.host = std::move(host);
+  return t;
+}
+
+struct attention_rules : testing::Test {
+  attention_rules() {
+    facts.now = now;
+    facts.late_after = 8s;
+    facts.pools.resize(1);
+    facts.agents.resize(1);
+    auto& spec = facts.agents[0].view.spec;
+    spec.name = "train";
+    spec.jobs = {{"worker", 8}};
+    spec.stuck_after = 10s;
+    facts.agents[0].view.generation.state = coordination::generation_state::running;
+  }
+  /// All there is, "rule: title".
+  std::vector<std::string> said() const {
+    std::vector<std::string> texts;
+    for (auto const& i : attention(facts)) texts.push_back(i.rule + ": " + i.title);
+    return texts;
+  }
+  attention_item only() const {
+    auto const items = attention(facts);
+    EXPECT_EQ(items.size(), 1u);
+    return items.empty() ? attention_item{} : items[0];
+  }
+  std::size_t& agents_in(agent_health h) {
+    return facts.agents[0].view.generation.by_health[static_cast<std::size_t>(h)];
+  }
+  coordination::agent_view agent(std::uint32_t index, agent_health h) {
+    coordination::agent_view a;
+    a.job = "worker";
+    a.index = index;
+    a.health = h;
+    a.last_heartbeat = now - 20s;
+    return a;
+  }
+  pool_facts& pool() { return facts.pools[0]; }
+  attention_facts facts;
+};
+
+TEST_F(attention_rules, nothing_is_said_of_a_healthy_server) {
+  pool().overview.tasks_connected = 3;
+  pool().overview.closures.queued = 9;
+  pool().overview.put_back = 12;
+  pool().overview.values_aborted = 3;
+  pool().overview.tasks_disconnected = 2;
+  EXPECT_TRUE(said().empty()) << "what is over, or was drained, needs nobody";
+}
+
+TEST_F(attention_rules, one_lost_worker_is_named_with_its_cause_and_link) {
+  pool().overview.tasks_error = 1;
+  pool().lost = {task(3, "no heartbeat for 15 s", "node-a")};
+  auto const i = only();
+  EXPECT_EQ(i.rule, "worker-lost");
+  EXPECT_EQ(i.title, "worker:3 is lost");
+  EXPECT_EQ(i.detail, "no heartbeat for 15 s; on node-a");
+  EXPECT_EQ(i.since, now - 63s);
+  EXPECT_EQ(i.link, "/workers/worker:3");
+}
+
+TEST_F(attention_rules, many_lost_workers_are_one_line_with_what_they_share) {
+  pool().cluster = "two";
+  pool().overview.tasks_error = 1'200;
+  for (int n = 0; n < 5; ++n) pool().lost.push_back(task(n, "connection reset", "rack-7"));
+  pool().lost[2].host = "rack-8";
+  auto const i = only();
+  EXPECT_EQ(i.title, "1,200 workers are lost");
+  EXPECT_EQ(i.detail,
+            "worker:0, worker:1, worker:2 and 1197 more; connection reset; most of them on rack-7");
+  EXPECT_EQ(i.since, now - 64s) << "the first of them";
+  EXPECT_EQ(i.link, "/tasks?state=ERROR&cluster=two");
+  EXPECT_EQ(i.count, 1'200u);
+}
+
+TEST_F(attention_rules, a_late_worker_is_a_warning_after_the_errors) {
+  pool().overview.tasks_late = 1;
+  pool().late = {task(0)};
+  pool().overview.tasks_error = 1;
+  pool().lost = {task(1)};
+  auto const items = attention(facts);
+  ASSERT_EQ(items.size(), 2u);
+  EXPECT_EQ(items[1].rule, "worker-late");
+  EXPECT_EQ(items[1].severity, attention_severity::warning);
+  EXPECT_EQ(items[1].detail, "no heartbeat for more than 8.0 s");
+}
+
+core::job_view failed_job(std::uint64_t id, core::time_point at) {
+  core::job_view j;
+  j.id = core::session_id{id};
+  j.name = "night";
+  j.finished = at;
+  j.counts.failed = 2;
+  j.error = core::failure{core::failure_kind::user, "", "no such file", "", "", 1};
+  return j;
+}
+
+TEST_F(attention_rules, failed_jobs_are_named_or_counted) {
+  pool().failed.newest = {failed_job(9, now - 5s)};
+  pool().failed.count = 1;
+  auto const one = only();
+  EXPECT_EQ(one.title, "Job night failed");
+  EXPECT_EQ(one.detail, "no such file");
+  EXPECT_EQ(one.link, "/jobs/job_0000000000000009?state=ENDED_BADLY");
+  EXPECT_EQ(one.command, "muster retry job_0000000000000009");
+  for (std::uint64_t n = 1; n < 4; ++n)
+    pool().failed.newest.push_back(failed_job(n, now - std::chrono::seconds(10 * n)));
+  pool().failed.count = 30;
+  auto const many = only();
+  EXPECT_EQ(many.title, "30 jobs failed within an hour");
+  EXPECT_EQ(many.since, now - 5s);
+  EXPECT_EQ(many.link, "/jobs?state=FAILED");
+}
+
+TEST_F(attention_rules, work_without_a_worker_says_how_to_start_one) {
+  pool().overview.closures.queued = 5;
+  pool().waits_since = now - 30s;
+  facts.worker_address = "10.0.0.1:9000";
+  auto const i = only();
+  EXPECT_EQ(i.rule, "no-worker");
+  EXPECT_EQ(i.title, "5 closures queued and no worker is connected");
+  EXPECT_EQ(i.since, now - 30s);
+  EXPECT_EQ(i.command, "muster worker --server 10.0.0.1:9000");
+  pool().overview.tasks_connected = 1;
+  EXPECT_TRUE(said().empty());
+}
+
+TEST_F(attention_rules, a_function_that_nobody_has_is_named) {
+  pool().overview.closures.queued = 5;
+  pool().overview.tasks_connected = 1;
+  core::function_view f;
+  f.name = "trian";
+  f.queued = 2;
+  pool().unserved = {f};
+  EXPECT_EQ(only().title, "2 closures of trian queued, no worker has it");
+  EXPECT_EQ(only().detail, "no worker has ever had it: is its name right?");
+  pool().unserved[0].ever_had = true;
+  EXPECT_EQ(only().detail, "the workers that had it have gone");
+}
+
+TEST_F(attention_rules, the_watchdog_speaks_while_it_is_quiet) {
+  auto& o = pool().overview;
+  o.tasks_connected = 1;
+  o.closures.running = 2;
+  o.quiet_since = now - 5min;
+  o.oldest_running = {{core::closure_id{7}, "train", "worker:1", now - 6min}};
+  auto const i = only();
+  EXPECT_EQ(i.rule, "nothing-finishes");
+  EXPECT_EQ(i.since, now - 5min);
+  EXPECT_NE(i.detail.find("train on worker:1"), std::string::npos);
+  EXPECT_EQ(i.link, "/closures/cl_0000000000000007");
+  o.quiet_since = {};
+  EXPECT_TRUE(said().empty());
+}
+
+TEST_F(attention_rules, closures_that_lose_worker_after_worker) {
+  auto& o = pool().overview;
+  o.closures_alone = 3;
+  o.alone = {{core::closure_id{7}, core::session_id{2}, "poison", 3, "worker:0", now - 9s}};
+  auto const items = attention(facts);
+  ASSERT_EQ(items.size(), 2u);
+  EXPECT_EQ(items[0].title, "poison has lost 3 workers");
+  EXPECT_EQ(items[0].detail, "it runs alone on worker:0");
+  EXPECT_EQ(items[0].link, "/closures/cl_0000000000000007?job=job_0000000000000002");
+  EXPECT_EQ(items[1].title, "2 more closures lost worker after worker");
+}
+
+TEST_F(attention_rules, limits_that_are_near) {
+  pool().closures_max = 100;
+  pool().closures = 89;
+  EXPECT_TRUE(said().empty());
+  pool().closures = 90;
+  EXPECT_EQ(only().rule, "closures-full");
+}
+
+TEST_F(attention_rules, a_disk_that_takes_nothing) {
+  pool().disk_fails_since = now - 1min;
+  EXPECT_EQ(only().rule, "disk-fails");
+  EXPECT_EQ(only().since, now - 1min);
+}
+
+TEST_F(attention_rules, a_failed_run_says_where_it_began_and_nothing_of_its_victims) {
+  auto& g = facts.agents[0].view.generation;
+  g.number = 2;
+  g.state = coordination::generation_state::failed;
+  g.cause = coordination::first_cause{"worker:5", "10.0.0.5:1", "out of memory", now - 40s};
+  agents_in(agent_health::error) = 8;
+  facts.agents[0].troubled = {agent(5, agent_health::error)};
+  auto const i = only();
+  EXPECT_EQ(i.title, "Run 2 of cluster train failed");
+  EXPECT_EQ(i.detail, "it began at worker:5: out of memory");
+  EXPECT_EQ(i.since, now - 40s);
+}
+
+TEST_F(attention_rules, agents_that_do_not_come_once_others_wait_for_them) {
+  auto& g = facts.agents[0].view.generation;
+  g.state = coordination::generation_state::registering;
+  g.started = now - 9s;
+  agents_in(agent_health::missing) = 2;
+  facts.agents[0].troubled = {agent(3, agent_health::missing), agent(6, agent_health::missing)};
+  EXPECT_TRUE(said().empty()) << "not for as long as a barrier may take";
+  g.started = now - 11s;
+  auto const i = only();
+  EXPECT_EQ(i.title, "2 tasks of cluster train not there yet");
+  EXPECT_EQ(i.detail, "worker:3, worker:6; the first of 8 registered then and waits");
+  EXPECT_EQ(i.link, "/tasks?state=MISSING&cluster=train");
+}
+
+TEST_F(attention_rules, an_agent_in_error_and_one_whose_heartbeat_is_late) {
+  agents_in(agent_health::error) = 1;
+  agents_in(agent_health::late) = 2;
+  auto late = agent(1, agent_health::late), waited_for = agent(2, agent_health::late);
+  waited_for.late_for = "step";
+  facts.agents[0].troubled = {agent(0, agent_health::error), late, waited_for};
+  EXPECT_EQ(said(),
+            (std::vector<std::string>{"agents-in-error: worker:0 of cluster train is in error",
+                                      "agents-late: worker:1 of cluster train is late"}))
+      << "who is late for a barrier is named with that";
+}
+
+TEST_F(attention_rules, a_barrier_that_waits_for_somebody) {
+  stuck_barrier b{"train", {}};
+  b.view.id = "step 12; rm -rf /";
+  b.view.participants = 8;
+  b.view.arrived_count = 6;
+  b.view.started = now - 20s;
+  b.view.missing = {{3, "worker:3", "10.0.0.3:1", now}, {6, "worker:6", "", {}}};
+  facts.agents[0].stuck = {b};
+  auto const i = only();
+  EXPECT_EQ(i.title, "2 tasks missing at barrier step 12; rm -rf /");
+  EXPECT_EQ(i.detail, "worker:3, worker:6 (never came); 6 of 8 wait in cluster train");
+  EXPECT_EQ(i.command, "muster barriers show 'step 12; rm -rf /' --cluster train");
+  EXPECT_EQ(i.link, "/barriers?id=step%2012%3B%20rm%20-rf%20%2F&cluster=train");
+}
+
+TEST(shell_word, is_one_word_whatever_is_in_it) {
+  EXPECT_EQ(shell_word("step_12"), "step_12");
+  EXPECT_EQ(shell_word("it's"), "'it'\\''s'");
+  EXPECT_EQ(shell_word("$(reboot)"), "'$(reboot)'");
+  EXPECT_EQ(shell_word("-rf"), "'-rf'") << "still an option to who reads it, but quoted";
+  EXPECT_EQ(shell_word(""), "''");
+  EXPECT_EQ(shell_word("a\nb"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace muster::web

@@ -1,0 +1,99 @@
+// What needs a person: one item for one cause, each with since when it lasts and where to look. An
+// item is there for as long as its cause is; what is over, or normal (a worker that was drained, a
+// closure that was put back and ran elsewhere), is none. Rules are pure functions of facts that
+// were copied from the engine; any thread.
+//
+// Bounded: no list of facts has more than its _max, and rules name at most three of many.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "server/core/api/job_lists.hpp"
+#include "server/core/coordination/api/views.hpp"
+#include "web/json/json_out.hpp"
+
+namespace muster::web {
+
+namespace coordination = core::coordination;
+
+enum class attention_severity : std::uint8_t { error, warning };
+std::string_view name(attention_severity s);  // "error", "warning"
+
+struct attention_item {
+  std::string rule{};     ///< "task-lost"
+  std::string subject{};  ///< tells items of one rule apart; with it the name of a row
+  attention_severity severity = attention_severity::error;
+  std::string title{};   ///< what is wrong
+  std::string detail{};  ///< the cause, as far as it is known
+  core::time_point since{};
+  std::uint64_t count = 1;  ///< of what the title is about
+  std::string link{};         ///< of the page: a path with its query
+  std::string command{};      ///< that helps, or tells more; may be empty
+};
+
+/// A barrier that waits for somebody.
+struct stuck_barrier {
+  std::string cluster;
+  coordination::barrier_view view;  ///< with who is missing
+};
+
+/// What the rules look at, of one cluster's closures.
+struct pool_facts {
+  static constexpr std::size_t tasks_max = 200;
+  static constexpr std::size_t failed_jobs_max = 20;
+  static constexpr std::size_t functions_max = 50;
+
+  std::string cluster;  ///< empty: the main one
+  core::overview_view overview;
+  std::vector<core::function_view> unserved;   ///< have closures queued, no worker has them
+  std::vector<core::task_view> lost, late;     ///< the first tasks_max
+  core::failed_jobs failed;                    ///< of the last hour
+  core::time_point waits_since = core::never;  ///< something has, for a worker
+  std::uint64_t closures = 0, closures_max = 0;
+  core::time_point disk_fails_since = core::never;
+};
+
+/// The same of its agents.
+struct agents_facts {
+  static constexpr std::size_t agents_max = 200;
+  static constexpr std::size_t barriers_max = 20;
+
+  coordination::cluster_view view;
+  std::vector<coordination::agent_view> troubled;  ///< missing, late or in error; the first
+  std::vector<stuck_barrier> stuck;
+};
+
+struct attention_facts {
+  core::time_point now{};
+  core::duration late_after{};
+  std::string worker_address;  ///< "HOST:PORT" for the command that starts a worker; may be empty
+  std::vector<pool_facts> pools;
+  std::vector<agents_facts> agents;
+};
+
+/// Tells items apart: rows of the topic are named so.
+std::string key_of(attention_item const& i);
+void write(json_out& out, attention_item const& i);
+
+/// Errors first, then the newest.
+std::vector<attention_item> attention(attention_facts const& f);
+
+// The rules, one for one kind of cause.
+using attention_items = std::vector<attention_item>;
+void lost_tasks(pool_facts const& p, attention_items& out);
+void late_tasks(pool_facts const& p, attention_facts const& f, attention_items& out);
+void failed_jobs(pool_facts const& p, attention_items& out);
+void without_worker(pool_facts const& p, attention_facts const& f, attention_items& out);
+void nothing_finishes(pool_facts const& p, attention_items& out);
+void closures_alone(pool_facts const& p, attention_items& out);
+void nearly_full(pool_facts const& p, attention_facts const& f, attention_items& out);
+void disk_fails(pool_facts const& p, attention_items& out);
+void failed_run(agents_facts const& a, attention_items& out);
+void missing_agents(agents_facts const& a, attention_facts const& f, attention_items& out);
+void agents_in_error(agents_facts const& a, attention_items& out);
+void late_agents(agents_facts const& a, attention_facts const& f, attention_items& out);
+void stuck_barriers(agents_facts const& a, attention_items& out);
+
+}  // namespace muster::web

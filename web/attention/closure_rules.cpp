@@ -1,0 +1,193 @@
+// What can be wrong with closures and their workers.
+#include "server/hub/id_text.hpp"
+#include "web/attention/attention.hpp"
+#include "web/attention/words.hpp"
+
+namespace muster::web {
+namespace {
+
+std::string name_of(core::task_view const& t) {
+  return t.job + ":" + std::to_string(t.index);
+}
+
+std::string worker_page(core::task_view const& t, pool_facts const& p) {
+  return page_link("/workers/" + name_of(t), {{"cluster", p.cluster}});
+}
+
+// What most of them have in common; empty when it is not more than half.
+template <class Of>
+std::string common(std::vector<core::task_view> const& tasks, Of const& of) {
+  for (auto const& candidate : tasks) {
+    auto const& text = of(candidate);
+    if (text.empty()) continue;
+    std::size_t same = 0;
+    for (auto const& t : tasks) same += of(t) == text;
+    if (same * 2 > tasks.size()) return text;
+  }
+  return {};
+}
+
+void about_tasks(attention_item item, std::vector<core::task_view> const& tasks,
+                 std::uint64_t count, std::string const& is, std::string const& state,
+                 pool_facts const& p, attention_items& out) {
+  if (count == 0 || tasks.empty()) return;
+  std::vector<std::string> names;
+  item.since = tasks[0].since;
+  for (auto const& t : tasks) {
+    if (names.size() < 3) names.push_back(name_of(t));
+    item.since = std::min(item.since, t.since);
+  }
+  auto const why = common(tasks, [](auto const& t) { return t.error; });
+  auto const host = common(tasks, [](auto const& t) { return t.host; });
+  item.subject = p.cluster;
+  item.count = count;
+  item.title = count == 1 ? names[0] + " is " + is : plural(count, "worker") + " are " + is;
+  if (count > 1) item.detail = some_of(names, count);
+  auto const add = [&item](std::string const& text) {
+    if (!text.empty()) item.detail += (item.detail.empty() ? "" : "; ") + text;
+  };
+  add(why);
+  if (!host.empty()) add(count == 1 ? "on " + host : "most of them on " + host);
+  item.link = count == 1 ? worker_page(tasks[0], p)
+                         : page_link("/tasks", {{"state", state}, {"cluster", p.cluster}});
+  out.push_back(std::move(item));
+}
+
+}  // namespace
+
+void lost_tasks(pool_facts const& p, attention_items& out) {
+  about_tasks({.rule = "worker-lost"}, p.lost, p.overview.tasks_error, "lost", "ERROR", p, out);
+}
+
+void late_tasks(pool_facts const& p, attention_facts const& f, attention_items& out) {
+  attention_item item{.rule = "worker-late", .severity = attention_severity::warning};
+  item.detail = "no heartbeat for more than " + length_of(f.late_after);
+  about_tasks(std::move(item), p.late, p.overview.tasks_late, "late", "LATE", p, out);
+}
+
+void failed_jobs(pool_facts const& p, attention_items& out) {
+  auto const label = [](core::job_view const& j) {
+    return j.name.empty() ? core::text(j.id) : j.name;
+  };
+  constexpr std::size_t singly = 3;
+  if (p.failed.count > singly) {
+    std::vector<std::string> names;
+    for (auto const& j : p.failed.newest) names.push_back(label(j));
+    auto const& newest = p.failed.newest.front();
+    attention_item item{.rule = "jobs-failed", .subject = p.cluster, .count = p.failed.count};
+    item.title = plural(p.failed.count, "job") + " failed within an hour";
+    item.detail = some_of(names, p.failed.count);
+    if (newest.error) item.detail += "; the newest: " + newest.error->message;
+    item.since = newest.finished;
+    item.link = page_link("/jobs", {{"state", "FAILED"}, {"cluster", p.cluster}});
+    out.push_back(std::move(item));
+    return;
+  }
+  for (auto const& j : p.failed.newest) {
+    attention_item item{.rule = "job-failed", .subject = core::text(j.id)};
+    item.title = "Job " + label(j) + " failed";
+    item.detail = j.error ? j.error->message : plural(j.counts.failed, "closure") + " failed";
+    item.since = j.finished;
+    item.count = j.counts.failed;
+    item.link =
+        page_link("/jobs/" + core::text(j.id), {{"state", "ENDED_BADLY"}, {"cluster", p.cluster}});
+    item.command = "muster retry " + core::text(j.id);
+    out.push_back(std::move(item));
+  }
+}
+
+void without_worker(pool_facts const& p, attention_facts const& f, attention_items& out) {
+  auto const queued = p.overview.closures.queued;
+  if (queued == 0) return;
+  auto const connected = p.overview.tasks_connected + p.overview.tasks_late;
+  auto const all = page_link("/jobs", {{"state", "RUNNING"}, {"cluster", p.cluster}});
+  if (connected == 0) {
+    attention_item item{.rule = "no-worker", .subject = p.cluster, .count = queued};
+    item.title = plural(queued, "closure") + " queued and no worker is connected";
+    item.detail = p.cluster.empty() ? "They start when a worker joins"
+                                    : "They start when a worker joins cluster " + p.cluster;
+    item.since = p.waits_since;
+    item.link = all;
+    item.command = "muster worker --server " +
+                   (f.worker_address.empty() ? "HOST:8476" : f.worker_address) +
+                   cluster_flag(p.cluster);
+    out.push_back(std::move(item));
+    return;
+  }
+  for (auto const& fn : p.unserved) {
+    attention_item item{.rule = "no-function", .subject = p.cluster + "/" + fn.name};
+    item.count = fn.queued;
+    item.title = plural(fn.queued, "closure") + " of " + fn.name + " queued, no worker has it";
+    item.detail = fn.ever_had ? "the workers that had it have gone"
+                              : "no worker has ever had it: is its name right?";
+    item.since = p.waits_since;
+    item.link = page_link("/jobs", {{"state", "RUNNING"}, {"cluster", p.cluster}});
+    out.push_back(std::move(item));
+  }
+}
+
+void nothing_finishes(pool_facts const& p, attention_items& out) {
+  auto const& o = p.overview;
+  if (o.quiet_since == core::time_point{}) return;
+  attention_item item{.rule = "nothing-finishes", .subject = p.cluster};
+  item.title = "Nothing has finished since the time beside this";
+  item.count = o.closures.running;
+  item.detail = plural(o.closures.running, "closure") + " running, " +
+                plural(o.closures.queued, "closure") + " queued";
+  item.since = o.quiet_since;
+  item.link = page_link("/jobs", {{"state", "RUNNING"}, {"cluster", p.cluster}});
+  if (!o.oldest_running.empty()) {
+    auto const& oldest = o.oldest_running.front();
+    item.detail += "; the oldest: " + oldest.function + " on " + oldest.worker;
+    item.link = page_link("/closures/" + core::text(oldest.closure), {{"cluster", p.cluster}});
+    item.command = "muster explain " + core::text(oldest.closure);
+  }
+  out.push_back(std::move(item));
+}
+
+void closures_alone(pool_facts const& p, attention_items& out) {
+  for (auto const& c : p.overview.alone) {
+    attention_item item{.rule = "closure-alone", .subject = core::text(c.closure)};
+    item.title = c.function + " has lost " + plural(c.workers_lost, "worker");
+    item.detail =
+        c.worker.empty() ? "it waits for a worker of its own" : "it runs alone on " + c.worker;
+    item.since = c.since;
+    auto const job = c.job == core::session_id{} ? std::string() : core::text(c.job);
+    item.link =
+        page_link("/closures/" + core::text(c.closure), {{"job", job}, {"cluster", p.cluster}});
+    item.command = "muster cancel " + core::text(c.closure);
+    out.push_back(std::move(item));
+  }
+  auto const rest = p.overview.closures_alone - p.overview.alone.size();
+  if (rest == 0) return;
+  attention_item item{.rule = "closures-alone", .subject = p.cluster, .count = rest};
+  item.title = plural(rest, "more closure") + " lost worker after worker";
+  item.since = p.overview.alone.back().since;
+  out.push_back(std::move(item));
+}
+
+void nearly_full(pool_facts const& p, attention_facts const& f, attention_items& out) {
+  if (p.closures_max == 0 || p.closures * 10 < p.closures_max * 9) return;
+  attention_item item{.rule = "closures-full", .subject = p.cluster};
+  item.severity = attention_severity::warning;
+  item.title = plural(p.closures, "closure") + " of at most " + std::to_string(p.closures_max);
+  item.detail = "full, submissions are refused: finished jobs that nobody needs can be deleted";
+  item.since = f.now;
+  item.count = p.closures;
+  item.link = page_link("/jobs", {{"cluster", p.cluster}});
+  out.push_back(std::move(item));
+}
+
+void disk_fails(pool_facts const& p, attention_items& out) {
+  if (p.disk_fails_since == core::never) return;
+  attention_item item{.rule = "disk-fails", .subject = p.cluster};
+  item.title = "Values cannot be written to --spill-dir";
+  item.detail =
+      "they stay in memory, and the oldest are dropped when that is full; the events "
+      "say why";
+  item.since = p.disk_fails_since;
+  item.link = page_link("/events", {{"q", "spill"}});
+  out.push_back(std::move(item));
+}
+
+}  // namespace muster::web
