@@ -4,6 +4,7 @@ import type { ComponentChildren } from 'preact';
 import { Bar } from './parts/bar';
 import { age, count, short, span } from './model/format';
 import type { Series } from './model/history';
+import { taskTotals, type TaskTotals } from './model/map-groups';
 import { slow, store } from './page';
 import type { Counters } from './model/protocol';
 import { Mark, type Shape } from './parts/shape';
@@ -12,10 +13,11 @@ import { Spark } from './parts/spark';
 export function KeyNumbers() {
   slow.value;
   const { counters, hello } = store;
+  const totals = counters && taskTotals(counters.tasks, store.clusters.all());
   return (
     <section class="panel keys span-12" aria-label="Key numbers">
-      <Key label="Tasks connected" testid="key-tasks" value={counters && count(counters.tasks.connected)} of={counters && `of ${count(counters.tasks.total)}`}>
-        {counters && <TaskStates tasks={counters.tasks} />}
+      <Key label="Tasks connected" testid="key-tasks" value={totals && count(totals.connected)} of={totals && `of ${count(totals.total)}`}>
+        {totals && <TaskStates tasks={totals} />}
       </Key>
       <Key label="Closures per second" testid="key-throughput" value={counters && short(counters.rates.finished)} spark="finished" token="k0">
         {counters && <Failures counters={counters} />}
@@ -63,13 +65,12 @@ function heartbeat({ tasks, heartbeat_age_ms }: Counters): string {
   return tasks.total === 0 ? '–' : age(heartbeat_age_ms.p99);
 }
 
-function TaskStates({ tasks }: { tasks: Counters['tasks'] }) {
-  const restarting = Math.max(0, tasks.total - tasks.connected - tasks.late - tasks.error - tasks.disconnected);
+function TaskStates({ tasks }: { tasks: TaskTotals }) {
   const parts: [Shape, number, string][] = [
     ['error', tasks.error, 'error'],
-    ['disconnected', tasks.disconnected, 'lost'],
+    ['disconnected', tasks.gone, 'lost'],
     ['late', tasks.late, 'late'],
-    ['restarting', restarting, 'restart'],
+    ['waiting', tasks.missing, 'not here yet'],
   ];
   const shown = parts.filter(([, n]) => n > 0);
   if (shown.length === 0) return <>{tasks.total === 0 ? 'none has joined yet' : 'all of them'}</>;

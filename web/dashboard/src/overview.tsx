@@ -1,33 +1,38 @@
 import { Attention } from './attention-panel';
+import { Charts } from './charts';
+import { Clusters } from './clusters-panel';
 import { KeyNumbers } from './key-numbers';
-import { lazy } from './parts/lazy';
+import { slow, store } from './page';
 import { ClusterMap } from './parts/map';
-import { Panel } from './parts/panel';
-import { Progress } from './parts/progress';
+import { Functions, Jobs } from './parts/progress';
 import { TaskList } from './parts/task-list';
 import { Values } from './values';
 
-// The drawing of charts is a third of all script: it may come after the numbers.
-const place = (id: string, title: string) => () => (
-  <Panel id={id} title={title} span={4}>
-    <div class="chart" />
-  </Panel>
-);
-const charts = () => import('./parts/chart');
-const Throughput = lazy(async () => (await charts()).Throughput, place('throughput', 'Throughput'));
-const Queue = lazy(async () => (await charts()).Queue, place('queue', 'Queue'));
-
 export function Overview() {
   return (
-    <div class="panels">
+    <div class="panels overview">
       <KeyNumbers />
-      <ClusterMap />
-      <Attention />
-      <Throughput />
-      <Queue />
-      <Values />
-      <TaskList />
-      <Progress />
+      <div class="stack span-8">
+        <ClusterMap />
+        <Charts />
+        <Workers />
+        <div class="side-by-side">
+          <Functions />
+          <Values />
+        </div>
+      </div>
+      <div class="stack span-4">
+        <Attention />
+        <Clusters />
+        <Jobs />
+      </div>
     </div>
   );
+}
+
+// A server of agents alone has no closure workers to list; while nobody is here at all the list says what will be there.
+function Workers() {
+  slow.value;
+  const agents = store.clusters.all().some((c) => c.tasks > 0);
+  return store.tasks.size > 0 || !agents ? <TaskList /> : null;
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { age, bytes, count, percent, plural, short, some, span, tick } from '../src/model/format';
+import { age, bytes, count, outOf, percent, plural, short, some, span, tick } from '../src/model/format';
 
 const table = (name: string, of: (n: number) => string, cases: [number, string][]) =>
   test(name, () => {
@@ -59,4 +59,10 @@ test('words', () => {
   assert.equal(some(['a', 'b', 'c']), 'a, b and c');
   assert.equal(some(['a', 'b', 'c', 'd', 'e']), 'a, b, c and 2 more');
   assert.equal(some(['a', 'b', 'c'], 3, 1003), 'a, b, c and 1,000 more');
+});
+
+test('not all are all', () => {
+  assert.equal(outOf(49_999, 50_000), '49,999 of 50,000');
+  assert.equal(outOf(50_000, 50_000), '50.0 k of 50.0 k');
+  assert.equal(outOf(1200, 98_000), '1,200 of 98.0 k');
 });

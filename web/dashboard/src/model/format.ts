@@ -20,6 +20,12 @@ export function short(n: number): string {
   return (n / 1e9).toFixed(2) + ' G';
 }
 
+// "12.4 k of 98.0 k"; exact where rounding would say that all are done.
+export function outOf(part: number, whole: number): string {
+  const rounded = short(part) === short(whole) && part !== whole;
+  return rounded ? `${count(part)} of ${count(whole)}` : `${short(part)} of ${short(whole)}`;
+}
+
 // Chart ticks: "0", "20k", "1.5M".
 export function tick(n: number): string {
   const [unit, size] = n >= 1e9 ? ['G', 1e9] : n >= 1e6 ? ['M', 1e6] : n >= 1e3 ? ['k', 1e3] : ['', 1];

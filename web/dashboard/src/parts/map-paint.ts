@@ -2,8 +2,8 @@
 // A cell that needs attention is larger, strong in colour, and stands off by a halo of the surface.
 
 import { cellPlace, type CellRef, type Layout } from '../model/map-layout';
-import type { MapGroup } from '../model/order';
-import { TASK_STATES } from '../model/protocol';
+import { agentState, type CellGroup } from '../model/map-groups';
+import { TASK_STATES, type AgentRow } from '../model/protocol';
 import { CONNECTED, type Tasks } from '../model/tasks';
 import { color } from '../theme';
 
@@ -11,7 +11,7 @@ export type MapMode = 'state' | 'age' | 'load';
 
 export interface Picture {
   map: Layout;
-  groups: readonly MapGroup[];
+  groups: readonly CellGroup[];
   tasks: Tasks;
   mode: MapMode;
   now: number;
@@ -29,16 +29,16 @@ const SHADES: Record<MapMode, readonly string[]> = {
   load: ['heat0', 'heat1', 'heat2', 'heat3'],
 };
 
-function shade({ mode, tasks, now, heartbeatMs, lateMs }: Picture, slot: number): number {
+function shade({ mode, tasks, now, heartbeatMs, lateMs }: Picture, slot: number, agent: AgentRow | undefined): number {
   switch (mode) {
     case 'state':
       return 0;
     case 'age': {
-      const { ms } = tasks.heartbeatAge(slot, now);
+      const ms = agent ? now - agent.seen : tasks.heartbeatAge(slot, now).ms;
       return ms <= heartbeatMs ? 0 : ms <= 2 * heartbeatMs ? 1 : ms <= lateMs ? 2 : 3;
     }
     case 'load': {
-      const load = tasks.loadAt(slot);
+      const load = agent ? 0 : tasks.loadAt(slot);
       return load === 0 ? 0 : load <= 0.5 ? 1 : load < 1 ? 2 : 3;
     }
   }
@@ -50,15 +50,17 @@ export function paint(pen: CanvasRenderingContext2D, picture: Picture): void {
   const paths = SHADES[picture.mode].map(() => new Path2D());
   const loud: { x: number; y: number; state: number }[] = [];
 
-  for (const [group, { ids }] of groups.entries()) {
+  for (const [group, { ids, agents }] of groups.entries()) {
     const block = map.blocks[group];
     if (!block) return; // the layout is one frame behind; another frame is on its way
     for (let n = 0; n < ids.length; ++n) {
-      const slot = tasks.slot(ids[n]!);
+      if (n >= block.count) break; // the layout is one frame behind
+      const agent = agents?.[n];
+      const slot = agent ? 0 : tasks.slot(ids[n]!);
       if (slot === undefined) continue;
       const { x, y } = cellPlace(map, { group, n });
-      const state = tasks.stateAt(slot);
-      if (state === CONNECTED) paths[shade(picture, slot)]!.rect(x, y, map.cell, map.cell);
+      const state = agent ? agentState(agent) : tasks.stateAt(slot);
+      if (state === CONNECTED) paths[shade(picture, slot, agent)]!.rect(x, y, map.cell, map.cell);
       else loud.push({ x, y, state });
     }
   }

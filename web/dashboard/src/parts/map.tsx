@@ -1,12 +1,16 @@
 // The cluster map: one cell a task, grouped by job. The only view in which 10,000 tasks and one bad host are both visible.
 
-import { signal, useSignal, useSignalEffect } from '@preact/signals';
+import { computed, signal, useSignal, useSignalEffect } from '@preact/signals';
 import { useMemo, useRef } from 'preact/hooks';
 import { joinAddress } from '../model/attention';
+import { agentName } from '../model/agents';
 import { age, count, plural } from '../model/format';
+import { cellGroups, countStates, type CellGroup } from '../model/map-groups';
 import { cellAt, cellBeside, cellPlace, layout, type CellRef, type Layout } from '../model/map-layout';
 import { paint, type MapMode } from './map-paint';
-import { fast, groups, selected, slow, store, viewNow } from '../page';
+import { AgentFacts, WorkerFacts } from './map-tip';
+import { cluster, fast, groups, selected, slow, store, viewNow } from '../page';
+import { address, choose, go, picked } from '../route';
 import { Panel } from './panel';
 import { TASK_STATES } from '../model/protocol';
 import { Mark, SHAPES, WORDS } from './shape';
@@ -22,14 +26,45 @@ const MAP_HEIGHT = 340; // CSS pixels
 
 const mode = signal<MapMode>('state');
 
+// What is shown: closure workers and agents, of all clusters or of the one in the address.
+let held: { key: string; groups: readonly CellGroup[] } = { key: '', groups: [] };
+const shown = computed(() => {
+  void [slow.value, fast.value];
+  const workers = groups.value;
+  const key = [store.agents.version, store.clusters.version, store.tasks.rowsVersion, picked.value].join();
+  if (key !== held.key) held = { key, groups: cellGroups(store.tasks, workers, store.agents.all(), store.clusters.all(), picked.value ? cluster() : undefined) };
+  return held.groups;
+});
+
 export function ClusterMap() {
   fast.value;
-  const empty = store.counters !== null && store.tasks.size === 0;
+  slow.value;
+  const all = store.clusters.all();
+  const empty = store.counters !== null && store.tasks.size === 0 && all.every((c) => c.tasks === 0);
+  const aside = (
+    <div class="map-aside">
+      {(all.length > 1 || picked.value !== '') && <WhichClusters />}
+      {!empty && <Modes />}
+    </div>
+  );
   return (
-    <Panel id="map" title="Cluster map" note={empty ? 'no task yet' : 'one cell per task'} span={8} aside={!empty && <Modes />}>
+    <Panel id="map" title="Cluster map" note={empty ? 'no task yet' : 'one cell per task'} span={12} aside={aside}>
       {empty ? <Join /> : <Canvas />}
       {!empty && <Legend />}
     </Panel>
+  );
+}
+
+function WhichClusters() {
+  return (
+    <select aria-label="Clusters on the map" data-testid="map-cluster" value={picked.value} onChange={(event) => choose({ cluster: event.currentTarget.value })}>
+      <option value="">all clusters</option>
+      {store.clusters.all().map((c) => (
+        <option key={c.name} value={c.name}>
+          {c.name}
+        </option>
+      ))}
+    </select>
   );
 }
 
@@ -64,7 +99,7 @@ function Canvas() {
   const { width } = useSize(box);
   const cell = useSignal<CellRef | null>(null);
   const scale = devicePixelRatio;
-  const grouped = groups.value;
+  const grouped = shown.value;
   const map = useMemo<Layout>(
     () =>
       layout(
@@ -81,6 +116,7 @@ function Canvas() {
   useSignalEffect(() => {
     fast.value;
     repaint.value;
+    const cells = shown.value;
     if (mode.value !== 'state') slow.value;
     const element = canvas.current;
     const now = latest.value;
@@ -91,7 +127,7 @@ function Canvas() {
     }
     paint(element.getContext('2d')!, {
       map: now,
-      groups: groups.value,
+      groups: cells,
       tasks: store.tasks,
       mode: mode.value,
       now: viewNow(),
@@ -107,8 +143,11 @@ function Canvas() {
   };
   const open = () => {
     const at = cell.value;
-    const id = at && groups.value[at.group]?.ids[at.n];
-    if (id === null || id === undefined) return;
+    const group = at ? shown.value[at.group] : undefined;
+    const agent = group?.agents?.[at!.n];
+    if (agent) return go(address('/tasks', { cluster: agent.cluster, q: agentName(agent) }));
+    const id = group?.ids[at!.n];
+    if (id === undefined) return;
     selected.value = id;
     document.getElementById('tasks')?.scrollIntoView({ block: 'nearest' });
   };
@@ -129,6 +168,7 @@ function Canvas() {
             <bdi>{grouped[n]?.label}</bdi>
           </b>{' '}
           {plural(block.count, 'task')}
+          {(grouped[n]?.devices ?? 0) > 0 && `, ${plural(grouped[n]!.devices, 'device')}`}
         </div>
       ))}
       <canvas
@@ -152,10 +192,10 @@ function Canvas() {
 
 function Tip({ at, map, scale }: { at: CellRef; map: Layout; scale: number }) {
   slow.value;
-  const id = groups.value[at.group]?.ids[at.n];
-  const task = id === undefined ? undefined : store.tasks.view(id);
-  if (!task) return null;
-  const heartbeat = store.tasks.heartbeatAge(store.tasks.slot(task.id)!, viewNow());
+  const group = shown.value[at.group];
+  const agent = group?.agents?.[at.n];
+  const id = group?.ids[at.n];
+  if (!agent && (id === undefined || store.tasks.slot(id) === undefined)) return null;
   const { x, y } = cellPlace(map, at);
   const right = x > map.width / 2;
   const style = {
@@ -163,30 +203,17 @@ function Tip({ at, map, scale }: { at: CellRef; map: Layout; scale: number }) {
   };
   return (
     <div class="tip" role="tooltip" id="map-tip" style={style}>
-      <b class="mono">
-        <bdi>{task.name}</bdi>
-      </b>
-      <span class={`chip text-${SHAPES[task.state]}`}>
-        <Mark shape={SHAPES[task.state]} /> {WORDS[task.state]} for {age(viewNow() - task.since)}
-      </span>
-      <span>
-        <bdi>{task.host}</bdi> · heartbeat {heartbeat.exact ? '' : '< '}
-        {age(heartbeat.ms)} · {task.running}/{task.slots} slots
-      </span>
-      {task.error && (
-        <span class="text-error tip-error">
-          <bdi>{task.error}</bdi>
-        </span>
-      )}
+      {agent ? <AgentFacts agent={agent} /> : <WorkerFacts id={id!} />}
     </div>
   );
 }
 
 // The picture in words and numbers.
 function sentence(): string {
-  const { tasks } = store;
-  const parts = TASK_STATES.map((state, n) => `${count(tasks.counts[n]!)} ${WORDS[state].toLowerCase()}`);
-  return `Cluster map of ${plural(tasks.size, 'task')}: ${parts.join(', ')}. The task list below has the same facts.`;
+  const counts = countStates(store.tasks, shown.value);
+  const parts = TASK_STATES.map((state, n) => `${count(counts[n]!)} ${WORDS[state].toLowerCase()}`);
+  const total = counts.reduce((sum, n) => sum + n, 0);
+  return `Cluster map of ${plural(total, 'task')}: ${parts.join(', ')}. The list below and the page of tasks have the same facts.`;
 }
 
 const LEGEND = ['CONNECTED', 'LATE', 'RESTARTING', 'ERROR', 'DISCONNECTED'] as const;
@@ -194,12 +221,13 @@ const LEGEND = ['CONNECTED', 'LATE', 'RESTARTING', 'ERROR', 'DISCONNECTED'] as c
 function Legend() {
   slow.value;
   fast.value;
+  const counts = countStates(store.tasks, shown.value);
   const steps = mode.value === 'age' ? ageSteps() : mode.value === 'load' ? LOAD_STEPS : null;
   return (
     <ul class="legend" data-testid="map-legend">
       {LEGEND.map((state) => {
         if (state === 'CONNECTED' && steps) return steps.map((word, n) => <Step key={word} n={n} word={word} />);
-        const n = store.tasks.counts[TASK_STATES.indexOf(state)]!;
+        const n = counts[TASK_STATES.indexOf(state)]!;
         return (
           <li key={state} data-state={state}>
             <Mark shape={SHAPES[state]} /> {WORDS[state]} <b>{count(n)}</b>

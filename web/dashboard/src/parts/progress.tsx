@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from 'preact';
 import { Bar, type Part } from './bar';
-import { age, count, moment, percent, plural, short } from '../model/format';
+import { age, count, moment, outOf, percent, plural, short } from '../model/format';
 import { slow, store, viewNow } from '../page';
 import { Panel } from './panel';
 import type { FunctionCounts, Job } from '../model/protocol';
@@ -11,16 +11,7 @@ import { Mark } from './shape';
 
 const JOBS_SHOWN = 6;
 
-export function Progress() {
-  return (
-    <div class="stack span-4">
-      <Jobs />
-      <Functions />
-    </div>
-  );
-}
-
-function Jobs() {
+export function Jobs() {
   slow.value;
   const jobs = store.jobs();
   // What still runs is what one looks for; among equals the newest.
@@ -105,7 +96,7 @@ function Outcome({ job }: { job: Job }) {
   }
 }
 
-function Functions() {
+export function Functions() {
   slow.value;
   const functions = store.counters?.functions ?? [];
   return (
@@ -149,7 +140,7 @@ function parts(hue: string, done: number, running: number, waiting: number, fail
 }
 
 function fraction(done: number, total: number): ComponentChildren {
-  return total === 0 ? 'empty' : `${short(done)} of ${short(total)} · ${percent(done, total)}`;
+  return total === 0 ? 'empty' : `${outOf(done, total)} · ${percent(done, total)}`;
 }
 
 function Failed({ n }: { n: number }) {

@@ -1,0 +1,150 @@
+// Throughput, queue and latency over five minutes, an hour or a day. The five minutes come with the live numbers; what
+// is older, and latency, is asked for.
+
+import { useSignal } from '@preact/signals';
+import { useMemo } from 'preact/hooks';
+import { useLooked } from './looked';
+import { age, clock, short } from './model/format';
+import { extremes, fromSamples, live, notable, SPANS, SPAN_S, SPAN_WORDS, spanOf, type ColumnName, type Points, type SamplesBody, type Span } from './model/points';
+import { slow, store } from './page';
+import type { ChartProps } from './parts/chart';
+import { lazy } from './parts/lazy';
+import { Panel } from './parts/panel';
+import { api } from './rest';
+import { choose, chosen } from './route';
+
+interface Row {
+  column: ColumnName;
+  token: string;
+  word: string;
+  filled: boolean;
+  dashed?: boolean;
+}
+interface Shown {
+  id: string;
+  title: string;
+  unit: string;
+  rows: readonly Row[];
+  text(value: number): string;
+}
+
+const CHARTS: readonly Shown[] = [
+  {
+    id: 'throughput',
+    title: 'Throughput',
+    unit: 'closures/s',
+    text: short,
+    rows: [
+      { column: 'finished', token: 'k0', word: 'finished', filled: true },
+      { column: 'failed', token: 'error', word: 'failed', filled: false },
+    ],
+  },
+  {
+    id: 'queue',
+    title: 'Queue',
+    unit: 'closures',
+    text: short,
+    rows: [
+      { column: 'queued', token: 'k4', word: 'waiting', filled: true },
+      { column: 'running', token: 'k1', word: 'running', filled: false },
+    ],
+  },
+  {
+    id: 'latency',
+    title: 'Latency',
+    unit: 'ms',
+    text: age,
+    rows: [
+      { column: 'wait_p50_ms', token: 'k4', word: 'wait p50', filled: false },
+      { column: 'wait_p99_ms', token: 'k4', word: 'p99', filled: false, dashed: true },
+      { column: 'run_p50_ms', token: 'k1', word: 'run p50', filled: false },
+      { column: 'run_p99_ms', token: 'k1', word: 'p99', filled: false, dashed: true },
+    ],
+  },
+];
+
+const EVERY_MS: Record<Span, number> = { '5m': 5000, '1h': 10_000, '24h': 60_000 };
+
+// Larger than all that is needed before; until it is there nobody misses a chart.
+const Drawn = lazy<ChartProps>(async () => (await import('./parts/chart')).Chart, () => null);
+
+export function Charts() {
+  slow.value;
+  const span = spanOf(chosen('span').value);
+  const looked = useLooked<SamplesBody>(api('samples', { span }), { every: EVERY_MS[span], keep: true });
+  const samples = useMemo(() => (looked.value ? fromSamples(looked.value) : null), [looked.value]);
+  const { version } = store.history;
+  const recent = useMemo(() => live(store.history), [version]);
+  return (
+    <Panel id="charts" title="Trends" span={12} aside={<SpanChoice span={span} />}>
+      <div class="charts">
+        {CHARTS.map((chart) => {
+          const points = chart.id === 'latency' || span !== '5m' ? samples : recent;
+          return <One key={`${chart.id}${span}`} chart={chart} span={span} points={points} missing={looked.gone || looked.problem !== ''} />;
+        })}
+      </div>
+    </Panel>
+  );
+}
+
+function SpanChoice({ span }: { span: Span }) {
+  return (
+    <div class="segments" role="group" aria-label="Time span of the charts">
+      {SPANS.map((each) => (
+        <button key={each} type="button" aria-pressed={each === span} data-testid={`span-${each}`} onClick={() => choose({ span: each === '5m' ? '' : each })}>
+          {SPAN_WORDS[each]}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+function One({ chart, span, points, missing }: { chart: Shown; span: Span; points: Points | null; missing: boolean }) {
+  const at = useSignal<number | null>(null);
+  const values = chart.rows.map(({ column }) => points?.columns[column] ?? []);
+  const complete = points !== null && values.every((column) => column.length === points.seconds.length);
+  const data = useMemo(() => {
+    if (!points || !complete) return null;
+    const drawn = chart.rows.map(({ column }, n) => (column === 'failed' ? notable(values[n]!, points.columns.finished ?? []) : values[n]!));
+    return [points.seconds, ...drawn] as ChartProps['data'];
+  }, [points]);
+  const end = points?.seconds.at(-1) ?? (store.serverNow || Date.now()) / 1000;
+  return (
+    <div id={chart.id}>
+      <h3>
+        {chart.title} <span class="note">{chart.unit}</span>
+      </h3>
+      <Readout chart={chart} points={points} at={at.value} />
+      <div class="chart" role="img" aria-label={sentence(chart, span, values)} data-testid={`chart-${chart.id}`}>
+        {data && <Drawn lines={chart.rows} data={data} end={end} span={SPAN_S[span]} onCursor={(n) => (at.value = n)} />}
+        {missing && !points && <p class="calm">The server keeps no samples of this.</p>}
+      </div>
+    </div>
+  );
+}
+
+// Under the cursor the values there, else the legend.
+function Readout({ chart, points, at }: { chart: Shown; points: Points | null; at: number | null }) {
+  const second = at === null ? undefined : points?.seconds[at];
+  return (
+    <p class="readout">
+      {second !== undefined && <span class="note">{clock(second * 1000)}</span>}
+      {chart.rows.map(({ column, token, word, dashed }) => {
+        const value = second === undefined ? undefined : points?.columns[column]?.[at!];
+        return (
+          <span key={column}>
+            <i class={`swatch part-${token}${dashed ? ' is-dashed' : ''}`} /> {value === undefined || value === null ? word : `${chart.text(value)} ${word}`}
+          </span>
+        );
+      })}
+    </p>
+  );
+}
+
+function sentence(chart: Shown, span: Span, values: readonly (readonly (number | null)[])[]): string {
+  const facts = chart.rows.map(({ word }, n) => {
+    const { last, most } = extremes(values[n]!);
+    return `${word} ${last === null ? 'unknown' : chart.text(last)} now, at most ${chart.text(most)}`;
+  });
+  return `${chart.title} over ${SPAN_WORDS[span]} in ${chart.unit}: ${facts.join('; ')}.`;
+}

@@ -1,0 +1,84 @@
+// The groups of the cluster map: closure workers by job, and agents by cluster and job, of all clusters or of one. Pure.
+
+import { plight, type Plight } from './agents';
+import type { MapGroup } from './order';
+import { TASK_STATES, type AgentRow, type ClusterRow, type TaskState } from './protocol';
+import type { Tasks } from './tasks';
+
+// A cell is a closure worker (a row of Tasks) or an agent.
+export interface CellGroup extends MapGroup {
+  agents?: readonly AgentRow[]; // then ids are their positions
+  devices: number;
+}
+
+const STATE_OF: Record<Plight, TaskState> = {
+  victim: 'ERROR',
+  late: 'LATE',
+  casualty: 'DISCONNECTED',
+  missing: 'DISCONNECTED',
+  registering: 'RESTARTING',
+  disconnected: 'DISCONNECTED',
+  connected: 'CONNECTED',
+};
+
+// As closure workers have them: the map has one shape for each.
+export const agentState = (agent: AgentRow): number => TASK_STATES.indexOf(STATE_OF[plight(agent)]);
+
+// `of`: one cluster only. Labels name the cluster where there are several.
+export function cellGroups(tasks: Tasks, workers: readonly MapGroup[], agents: readonly AgentRow[], clusters: readonly ClusterRow[], of: ClusterRow | undefined): CellGroup[] {
+  const mine = (group: MapGroup): MapGroup => {
+    if (!of) return group;
+    const pool = of.main ? '' : of.name;
+    return { label: group.label, ids: group.ids.filter((id) => tasks.clusterAt(tasks.slot(id) ?? -1) === pool) };
+  };
+  const groups: CellGroup[] = workers.map((group) => ({ ...mine(group), devices: 0 })).filter((group) => group.ids.length > 0);
+  const several = clusters.length > 1;
+  const byJob = new Map<string, AgentRow[]>();
+  for (const agent of agents) {
+    if (of && agent.cluster !== of.name) continue;
+    const key = several ? `${agent.cluster}/${agent.job}` : agent.job;
+    const list = byJob.get(key);
+    if (list) list.push(agent);
+    else byJob.set(key, [agent]);
+  }
+  for (const [label, list] of [...byJob].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    list.sort((a, b) => a.index - b.index);
+    groups.push({ label, ids: Float64Array.from(list, (_, n) => n), agents: list, devices: list.reduce((sum, agent) => sum + agent.devices, 0) });
+  }
+  return groups;
+}
+
+// How many cells there are of each state, in the order of TASK_STATES.
+export function countStates(tasks: Tasks, groups: readonly CellGroup[]): number[] {
+  const counts = new Array<number>(TASK_STATES.length).fill(0);
+  for (const { ids, agents } of groups)
+    for (let n = 0; n < ids.length; ++n) {
+      const slot = agents ? 0 : tasks.slot(ids[n]!);
+      if (slot !== undefined) ++counts[agents ? agentState(agents[n]!) : tasks.stateAt(slot)]!;
+    }
+  return counts;
+}
+
+// Who is a task of the server: closure workers and agents of all clusters, by what matters first.
+export interface TaskTotals {
+  total: number;
+  connected: number;
+  late: number;
+  error: number;
+  gone: number;
+  missing: number; // not yet here, or on their way
+}
+
+export function taskTotals(workers: { connected: number; late: number; error: number; disconnected: number; total: number }, clusters: readonly ClusterRow[]): TaskTotals {
+  const { connected, late, error, disconnected, total } = workers;
+  const sum = { total, connected, late, error, gone: disconnected, missing: Math.max(0, total - connected - late - error - disconnected) };
+  for (const { tasks, agents } of clusters) {
+    sum.total += tasks;
+    sum.connected += agents.connected;
+    sum.late += agents.late;
+    sum.error += agents.error;
+    sum.gone += agents.disconnected;
+    sum.missing += agents.missing + agents.registering;
+  }
+  return sum;
+}

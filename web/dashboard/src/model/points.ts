@@ -1,0 +1,58 @@
+// What a chart is drawn of: columns over time, from the live five minutes or from GET /api/v1/samples. Pure.
+
+import type { History } from './history';
+
+export const SPANS = ['5m', '1h', '24h'] as const;
+export type Span = (typeof SPANS)[number];
+export const SPAN_S: Record<Span, number> = { '5m': 300, '1h': 3600, '24h': 86_400 };
+export const SPAN_WORDS: Record<Span, string> = { '5m': '5 min', '1h': '1 h', '24h': '24 h' };
+
+const COLUMNS = ['queued', 'running', 'finished', 'failed', 'wait_p50_ms', 'wait_p99_ms', 'run_p50_ms', 'run_p99_ms'] as const;
+export type ColumnName = (typeof COLUMNS)[number];
+
+export type SamplesBody = { step_ms: number; t: number[] } & Partial<Record<ColumnName, (number | null)[]>>;
+
+export interface Points {
+  seconds: number[];
+  columns: Partial<Record<ColumnName, (number | null)[]>>;
+}
+
+export function spanOf(text: string): Span {
+  return SPANS.find((span) => span === text) ?? '5m';
+}
+
+export function live(history: History): Points {
+  const { queued, running, finished, failed } = history.series;
+  return { seconds: history.seconds.slice(), columns: { queued: queued.slice(), running: running.slice(), finished: finished.slice(), failed: failed.slice() } };
+}
+
+// Where samples are missing (the server was down) the line breaks instead of bridging the gap.
+export function fromSamples(body: SamplesBody): Points {
+  const seconds: number[] = [];
+  const columns: Points['columns'] = {};
+  const present = COLUMNS.filter((name) => body[name]);
+  for (const name of present) columns[name] = [];
+  for (let n = 0; n < body.t.length; ++n) {
+    const last = seconds.at(-1);
+    const at = body.t[n]! / 1000;
+    if (last !== undefined && at - last > (2.5 * body.step_ms) / 1000) {
+      seconds.push(last + body.step_ms / 1000);
+      for (const name of present) columns[name]!.push(null);
+    }
+    seconds.push(at);
+    for (const name of present) columns[name]!.push(body[name]![n] ?? null);
+  }
+  return { seconds, columns };
+}
+
+export function extremes(values: readonly (number | null)[]): { last: number | null; most: number } {
+  let most = 0;
+  for (const value of values) if (value !== null && value > most) most = value;
+  return { last: values.at(-1) ?? null, most };
+}
+
+// A red line along the axis would alarm without telling anything: failures are drawn from one in a hundred on.
+export function notable(failed: readonly (number | null)[], finished: readonly (number | null)[]): (number | null)[] {
+  const most = extremes(failed).most;
+  return most > 0 && most * 100 >= extremes(finished).most ? [...failed] : failed.map(() => null);
+}

@@ -1,0 +1,62 @@
+// What the map says of the cell under the pointer: a closure worker or an agent.
+
+import { agentName, hostOf, plight, PLIGHT_SHAPES, PLIGHT_WORDS, remark } from '../model/agents';
+import { age, plural } from '../model/format';
+import type { AgentRow } from '../model/protocol';
+import { store, viewNow } from '../page';
+import { Mark, SHAPES, WORDS } from './shape';
+
+export function WorkerFacts({ id }: { id: number }) {
+  const task = store.tasks.view(id)!;
+  const heartbeat = store.tasks.heartbeatAge(store.tasks.slot(id)!, viewNow());
+  return (
+    <>
+      <b class="mono">
+        <bdi>{task.name}</bdi>
+      </b>
+      <span class={`chip text-${SHAPES[task.state]}`}>
+        <Mark shape={SHAPES[task.state]} /> {WORDS[task.state]} for {age(viewNow() - task.since)}
+      </span>
+      <span>
+        <bdi>{task.host}</bdi> · heartbeat {heartbeat.exact ? '' : '< '}
+        {age(heartbeat.ms)} · {task.running}/{task.slots} slots
+      </span>
+      {task.error && (
+        <span class="text-error tip-error">
+          <bdi>{task.error}</bdi>
+        </span>
+      )}
+    </>
+  );
+}
+
+// Devices are as the agent declared them when it registered.
+export function AgentFacts({ agent }: { agent: AgentRow }) {
+  const state = plight(agent);
+  const said = remark(agent);
+  return (
+    <>
+      <b class="mono">
+        <bdi>{agentName(agent)}</bdi> <span class="soft">{agent.cluster}</span>
+      </b>
+      <span class={`chip text-${PLIGHT_SHAPES[state]}`}>
+        <Mark shape={PLIGHT_SHAPES[state]} /> {PLIGHT_WORDS[state]}
+      </span>
+      <span>
+        <bdi>{hostOf(agent.address) || 'no address yet'}</bdi>
+        {agent.seen > 0 && ` · heartbeat ${age(viewNow() - agent.seen)}`}
+      </span>
+      {agent.devices > 0 && (
+        <span>
+          {plural(agent.devices, 'device')}
+          {agent.device_names && agent.device_names.length > 0 && `: ${agent.device_names.slice(0, 2).join(', ')}`}
+        </span>
+      )}
+      {said && (
+        <span class={`tip-error ${state === 'victim' ? 'text-error' : 'soft'}`}>
+          <bdi>{said}</bdi>
+        </span>
+      )}
+    </>
+  );
+}

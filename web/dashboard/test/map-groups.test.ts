@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { agentState, cellGroups, countStates, taskTotals } from '../src/model/map-groups';
+import { mapGroups } from '../src/model/order';
+import { TASK_STATES, type AgentRow, type ClusterRow, type TaskRows } from '../src/model/protocol';
+import { Tasks } from '../src/model/tasks';
+
+const agent = (cluster: string, index: number, more: Partial<AgentRow> = {}): AgentRow => ({ cluster, job: 'trainer', index, state: 'CONNECTED', incarnation: '1', address: '', seen: 0, devices: 8, waits: [], ...more });
+const cluster = (name: string, tasks: number, main = false): ClusterRow => ({
+  name, main, tasks, address: '', state: 'RUNNING', generation: 1, started: 0, barriers: 0, keys: 0, key_waits: 0,
+  agents: { connected: Math.max(0, tasks - 2), registering: tasks > 0 ? 1 : 0, missing: tasks > 0 ? 1 : 0, disconnected: 0, late: 0, error: 0 },
+});
+
+function workers(clusters: string[]): Tasks {
+  const n = clusters.length;
+  const rows: TaskRows = {
+    i: clusters.map((_, k) => k + 1), cluster: clusters, job: Array(n).fill('worker'), index: clusters.map((_, k) => k), state: Array(n).fill('CONNECTED'), seen: Array(n).fill(0), since: Array(n).fill(0),
+    incarnation: Array(n).fill('a'), host: Array(n).fill('h'), slots: Array(n).fill(1), running: Array(n).fill(0), finished: Array(n).fill(0), error: Array(n).fill(''),
+  };
+  const tasks = new Tasks();
+  tasks.apply(rows, [], 0, 5000);
+  return tasks;
+}
+
+test('workers and agents of all clusters, or of the chosen one', () => {
+  const tasks = workers(['', '', 'train']);
+  const clusters = [cluster('default', 0, true), cluster('train', 3)];
+  const agents = [agent('train', 1), agent('train', 0)];
+  const all = cellGroups(tasks, mapGroups(tasks), agents, clusters, undefined);
+  assert.deepEqual(all.map((g) => [g.label, g.ids.length, g.devices]), [['worker', 2, 0], ['train/worker', 1, 0], ['train/trainer', 2, 16]]);
+  assert.deepEqual(all[2]!.agents!.map((a) => a.index), [0, 1]);
+  assert.deepEqual(cellGroups(tasks, mapGroups(tasks), agents, clusters, clusters[0]).map((g) => g.label), ['worker']);
+  assert.deepEqual(cellGroups(tasks, mapGroups(tasks), agents, clusters, clusters[1]).map((g) => g.label), ['train/worker', 'train/trainer']);
+});
+
+test('states of agents are those of the map', () => {
+  const states = [agent('a', 0, { state: 'ERROR', casualty: false }), agent('a', 1, { state: 'ERROR', casualty: true }), agent('a', 2, { state: 'LATE' }), agent('a', 3, { state: 'REGISTERING' })].map((a) => TASK_STATES[agentState(a)]);
+  assert.deepEqual(states, ['ERROR', 'DISCONNECTED', 'LATE', 'RESTARTING']);
+  const tasks = workers(['']);
+  const counts = countStates(tasks, cellGroups(tasks, mapGroups(tasks), [agent('a', 0, { state: 'ERROR' })], [], undefined));
+  assert.equal(counts[TASK_STATES.indexOf('CONNECTED')], 1);
+  assert.equal(counts[TASK_STATES.indexOf('ERROR')], 1);
+});
+
+test('a cluster of agents alone has tasks', () => {
+  const totals = taskTotals({ connected: 0, late: 0, error: 0, disconnected: 0, total: 0 }, [cluster('default', 0, true), cluster('jax', 10)]);
+  assert.equal(totals.total, 10);
+  assert.equal(totals.missing, 2);
+});

@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { History } from '../src/model/history';
+import { extremes, fromSamples, live, notable, spanOf } from '../src/model/points';
+
+test('samples become columns, and a gap breaks the line', () => {
+  const points = fromSamples({ step_ms: 1000, t: [1000, 2000, 9000], queued: [1, 2, 3] });
+  assert.deepEqual(points.seconds, [1, 2, 3, 9]);
+  assert.deepEqual(points.columns.queued, [1, 2, null, 3]);
+  assert.equal(points.columns.wait_p50_ms, undefined);
+});
+
+test('the live minutes are copied: the ring goes on', () => {
+  const history = new History();
+  history.append({ step_ms: 1000, t: [1000], queued: [4], running: [1], finished: [2], failed: [0], hb_p99: [9] });
+  const points = live(history);
+  history.clear();
+  assert.deepEqual(points.columns.queued, [4]);
+});
+
+test('failures are drawn from one in a hundred on', () => {
+  assert.deepEqual(notable([1], [1000]), [null]);
+  assert.deepEqual(notable([10], [1000]), [10]);
+  assert.deepEqual(notable([0], [0]), [null]);
+});
+
+test('the span is one that there is', () => {
+  assert.equal(spanOf('1h'), '1h');
+  assert.equal(spanOf('9y'), '5m');
+  assert.deepEqual(extremes([3, null, 7, 2]), { last: 2, most: 7 });
+});
