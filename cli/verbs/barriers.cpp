@@ -90,6 +90,11 @@ std::string ms_exact(json::value const& of, std::string_view key) {
   return text;
 }
 
+std::string host_text(json::value const& of) {
+  auto host = text_of(of, "host");
+  return host.empty() ? "-" : for_terminal(host, 40);
+}
+
 void show_stragglers(json::value const& s, output_format output) {
   if (printed_as_json(output, s)) return;
   auto const& barriers = list_of(field_of(s, "barriers"), "");
@@ -109,7 +114,7 @@ void show_stragglers(json::value const& s, output_format output) {
   std::size_t rows = 0;
   for (auto const& t : list_of(field_of(s, "tasks"), "")) {
     if (++rows > 20) break;  // all are in --output json
-    tasks.add({text_of(t, "task"), text_of(t, "host"), text_of(t, "last"), text_of(t, "barriers"),
+    tasks.add({text_of(t, "task"), host_text(t), text_of(t, "last"), text_of(t, "barriers"),
                ms_exact(t, "late_mean_ms"), ms_exact(t, "late_max_ms")});
   }
   tasks.print(std::cout);
@@ -118,7 +123,7 @@ void show_stragglers(json::value const& s, output_format output) {
   rows = 0;
   for (auto const& b : barriers) {
     if (++rows > 10) break;
-    newest.add({for_terminal(text_of(b, "id"), 48), text_of(b, "last"), text_of(b, "host"),
+    newest.add({for_terminal(text_of(b, "id"), 48), text_of(b, "last"), host_text(b),
                 ms_exact(b, "late_ms"), ms_exact(b, "spread_ms")});
   }
   newest.print(std::cout);

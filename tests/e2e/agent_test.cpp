@@ -100,6 +100,33 @@ TEST(agent, a_shell_script_takes_part_in_a_barrier) {
   EXPECT_EQ(shell.output(), "barrier data/ready has passed\n42") << shell.errors();
 }
 
+TEST(agent, who_is_usually_late_is_named) {
+  cluster c;
+  c.serve({"--cluster", "train:worker=2;register_barrier=false;shutdown_timeout=0s"});
+  EXPECT_EQ(c.run({"barriers", "stragglers"}).out, "");
+  coordination_agent zero(as_task(c, 0)), one(as_task(c, 1));
+  zero.connect();
+  one.connect();
+  auto const arrived = [&](std::string const& step) {
+    return await([&] {
+      return c.run({"barriers", "show", step}).out.find("arrived   1 of 2") != std::string::npos;
+    });
+  };
+  for (std::string const step : {"step_1", "step_2"}) {
+    auto first = beside([&] { return zero.barrier(step, 30s); });
+    ASSERT_TRUE(arrived(step));
+    EXPECT_EQ(one.barrier(step, 30s), 0);
+    EXPECT_EQ(first.get(), 0);
+  }
+  auto const shown = c.run({"barriers", "stragglers"}).out;
+  EXPECT_NE(shown.find("Over the newest 2 barriers of run 1"), std::string::npos) << shown;
+  auto const line = shown.substr(shown.find("worker:1"));
+  EXPECT_NE(line.substr(0, line.find('\n')).find("127.0.0.1"), std::string::npos) << shown;
+  EXPECT_EQ(shown.find("worker:0"), std::string::npos) << shown;
+  EXPECT_NE(c.run({"barriers", "stragglers", "--output", "json"}).out.find("late_mean_ms"),
+            std::string::npos);
+}
+
 TEST(agent, a_script_that_is_killed_takes_its_place_back) {
   cluster c;
   c.serve({"--cluster", "train:worker=2;register_barrier=false;shutdown_timeout=0s"});
