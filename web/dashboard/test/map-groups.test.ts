@@ -5,7 +5,7 @@ import { mapGroups } from '../src/model/order';
 import { TASK_STATES, type AgentRow, type ClusterRow, type TaskRows } from '../src/model/protocol';
 import { Tasks } from '../src/model/tasks';
 
-const agent = (cluster: string, index: number, more: Partial<AgentRow> = {}): AgentRow => ({ cluster, job: 'trainer', index, state: 'CONNECTED', incarnation: '1', address: '', seen: 0, devices: 8, waits: [], ...more });
+const agent = (cluster: string, index: number, more: Partial<AgentRow> = {}): AgentRow => ({ cluster, job: 'trainer', index, state: 'CONNECTED', incarnation: '1', address: '', registered: 0, seen: 0, devices: 8, waits: [], ...more });
 const cluster = (name: string, tasks: number, main = false): ClusterRow => ({
   name, main, tasks, address: '', state: 'RUNNING', generation: 1, started: 0, barriers: 0, keys: 0, key_waits: 0,
   agents: { connected: Math.max(0, tasks - 2), registering: tasks > 0 ? 1 : 0, missing: tasks > 0 ? 1 : 0, disconnected: 0, late: 0, error: 0 },
