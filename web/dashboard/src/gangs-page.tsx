@@ -1,0 +1,91 @@
+// Closures that wait for something that may never come: gangs for room at one time, others for a worker that meets their
+// wishes.
+
+import { count, plural } from './model/format';
+import { needsText, type Gang, type Wish } from './model/wishes';
+import { Linked } from './parts/linked';
+import { Panel } from './parts/panel';
+import { Ago } from './parts/when';
+import { useLooked } from './looked';
+import { clusterQuery, slow } from './page';
+import { api } from './rest';
+import { closureAddress, follow, jobAddress } from './route';
+
+export function GangsPage() {
+  slow.value;
+  return (
+    <div class="panels">
+      <Gangs />
+      <Wishes />
+    </div>
+  );
+}
+
+function Gangs() {
+  const looked = useLooked<{ gangs: Gang[] }>(api('gangs', { cluster: clusterQuery.value }));
+  const gangs = looked.value?.gangs ?? [];
+  return (
+    <Panel id="gangs" title="Gangs that wait" note="closures that start together or not at all" span={12} aside={gangs.length > 0 && <span class="note">{plural(gangs.length, 'gang')}</span>}>
+      {looked.problem && <p class="calm text-error">{looked.problem}</p>}
+      {looked.value && gangs.length === 0 && <p class="calm">No gang waits.</p>}
+      <ul class="reasons">
+        {gangs.map((g) => (
+          <li key={`${g.job} ${g.gang}`} data-testid="gang" data-gang={g.gang}>
+            <p>
+              <a class="mono" href={closureAddress(g.first, g.job)} onClick={follow}>
+                <bdi>{g.gang}</bdi>
+              </a>{' '}
+              <span class="soft">
+                {count(g.here)} of {count(g.size)} closures of <bdi class="mono">{g.function}</bdi> in{' '}
+                <a href={jobAddress(g.job)} onClick={follow}>
+                  {g.job}
+                </a>{' '}
+                wait, since <Ago ms={g.since_ms} />
+              </span>
+            </p>
+            <p class="why">
+              <Linked text={g.why} job={g.job} />
+            </p>
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}
+
+function Wishes() {
+  const looked = useLooked<{ wishes: Wish[] }>(api('wishes', { cluster: clusterQuery.value }));
+  const wishes = looked.value?.wishes ?? [];
+  return (
+    <Panel id="wishes" title="Wishes that no worker meets" note="by what the closures need" span={12}>
+      {looked.problem && <p class="calm text-error">{looked.problem}</p>}
+      {looked.value && wishes.length === 0 && <p class="calm">Every closure that waits could run on some connected worker.</p>}
+      <ul class="reasons">
+        {wishes.map((w) => (
+          <li key={needsText(w.needs) + w.first} data-testid="wish">
+            <p>
+              <bdi class="mono wrap">{needsText(w.needs)}</bdi>{' '}
+              <span class="soft">
+                {plural(w.queued, 'closure')} of <bdi class="mono wrap">{w.functions.join(', ')}</bdi> queued, since <Ago ms={w.since_ms} />;{' '}
+                {w.workers > 0 ? `${plural(w.workers, 'worker')} could meet it when idle` : 'no connected worker could, even when idle'}
+              </span>
+            </p>
+            <p class="why">
+              <Linked text={w.why} job={w.job} />
+            </p>
+            <p class="foot">
+              First of them:{' '}
+              <a class="mono" href={closureAddress(w.first, w.job)} onClick={follow}>
+                {w.first}
+              </a>{' '}
+              of{' '}
+              <a class="mono" href={jobAddress(w.job)} onClick={follow}>
+                {w.job}
+              </a>
+            </p>
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}

@@ -1,0 +1,37 @@
+// Per-worker values by worker, and the troubled parts first.
+
+import { failureLine } from './closures';
+import type { PerWorkerView, ValueStatus } from './views';
+
+type Part = PerWorkerView['components'][number];
+const RANK: Record<ValueStatus, number> = { ABORTED: 0, NOT_READY: 1, READY: 2 };
+
+// "worker:2" before "worker:10"
+function inOrder(a: string, b: string): number {
+  return a.localeCompare(b, 'en', { numeric: true });
+}
+
+export function worstFirst(parts: readonly Part[]): Part[] {
+  return [...parts].sort((a, b) => RANK[a.status] - RANK[b.status] || inOrder(a.task, b.task));
+}
+
+export const ready = (v: PerWorkerView): number => v.components.filter((c) => c.status === 'READY').length;
+
+export interface WorkerParts {
+  task: string;
+  has: string[];
+  lacks: { name: string; status: ValueStatus; why: string }[];
+}
+
+export function byWorker(values: readonly PerWorkerView[]): WorkerParts[] {
+  const found = new Map<string, WorkerParts>();
+  for (const v of values)
+    for (const c of v.components) {
+      let worker = found.get(c.task);
+      if (!worker) found.set(c.task, (worker = { task: c.task, has: [], lacks: [] }));
+      const name = v.name || v.function;
+      if (c.status === 'READY') worker.has.push(name);
+      else worker.lacks.push({ name, status: c.status, why: c.error ? failureLine(c.error) : '' });
+    }
+  return [...found.values()].sort((a, b) => Number(b.lacks.length > 0) - Number(a.lacks.length > 0) || inOrder(a.task, b.task));
+}

@@ -1,0 +1,14 @@
+// Who holds a session, in words.
+
+import { age } from './format';
+import { ENDED, type JobView } from './views';
+
+export function heldBy(j: JobView, now: number): { text: string; loose: boolean } {
+  if (ENDED.includes(j.state)) return { text: 'ended', loose: false };
+  const who = j.client ? j.client.replace(/^ipv[46]:/, '') : '';
+  const held = j.holding;
+  if (held?.attached || (!held && who)) return { text: who || 'a connected client', loose: false };
+  const until = held?.kept_until_ms ? `, kept for another ${age(held.kept_until_ms - now)}` : '';
+  if (held?.detached) return { text: `nobody: its client left it to run on${until}`, loose: false };
+  return { text: `nobody: its client is gone${until}${who ? ` (was ${who})` : ''}`, loose: true };
+}

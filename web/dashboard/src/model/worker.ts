@@ -1,0 +1,61 @@
+// What a worker has, and what it did in the last hour.
+
+import { age, clock, count, plural } from './format';
+import type { WorkerView } from './views';
+
+export interface Use {
+  name: string;
+  used: number;
+  total: number;
+}
+
+// Slots first, then what closures ask for by name.
+export function uses(w: WorkerView): Use[] {
+  const slots = { name: 'slots', used: Math.min(w.running, w.slots), total: w.slots };
+  const named = Object.entries(w.resources ?? {}).map(([name, { total, free }]) => ({ name, used: free === undefined ? 0 : total - free, total }));
+  return [slots, ...named.sort((a, b) => (a.name < b.name ? -1 : 1))];
+}
+
+// Why it gets no closures, or is about to get none; worst first.
+export function standing(w: WorkerView): { word: string; why: string; kind: 'error' | 'late' | 'disconnected' }[] {
+  const all: { word: string; why: string; kind: 'error' | 'late' | 'disconnected' }[] = [];
+  if (w.error) all.push({ word: w.state === 'ERROR' ? 'in error' : 'was in trouble', why: w.error, kind: w.state === 'ERROR' ? 'error' : 'disconnected' });
+  if (w.away) all.push({ word: 'away', why: 'its connection broke; unless it comes back soon, what it runs is put back', kind: 'late' });
+  if (w.draining) all.push({ word: 'draining', why: 'it finishes what it runs, and then leaves', kind: 'late' });
+  if (w.cordoned) all.push({ word: 'cordoned', why: 'it gets no new closures until it is uncordoned, also after a restart', kind: 'late' });
+  return all;
+}
+
+export interface TaskHistory {
+  step_ms: number;
+  t: number[];
+  finished: number[];
+  failed: number[];
+  busy_ms: number[];
+}
+
+export interface MinuteBar {
+  finished: number; // height, 0…1 of the tallest
+  failed: number;
+  busy: number; // share of all its slots
+  title: string;
+}
+
+export function minuteBars(h: TaskHistory, slots: number): { bars: MinuteBar[]; most: number; sentence: string } {
+  const ended = h.t.map((_, n) => (h.finished[n] ?? 0) + (h.failed[n] ?? 0));
+  const most = Math.max(1, ...ended);
+  const bars = h.t.map((t, n) => {
+    const busy = Math.min(1, (h.busy_ms[n] ?? 0) / Math.max(1, h.step_ms * Math.max(1, slots)));
+    const failed = h.failed[n] ?? 0;
+    return {
+      finished: (ended[n]! - failed) / most,
+      failed: failed / most,
+      busy,
+      title: `${clock(t).slice(0, 5)}: ${count(h.finished[n] ?? 0)} finished${failed ? `, ${count(failed)} failed` : ''}, ${Math.round(busy * 100)}% busy`,
+    };
+  });
+  const total = ended.reduce((a, b) => a + b, 0);
+  const busy = bars.length > 0 ? bars.reduce((a, b) => a + b.busy, 0) / bars.length : 0;
+  const failed = h.failed.reduce((a, b) => a + b, 0);
+  return { bars, most, sentence: `${plural(total, 'closure')} ended in the last ${age(h.t.length * h.step_ms)}, ${count(failed)} of them failed; busy ${Math.round(busy * 100)}% of the time.` };
+}

@@ -1,0 +1,30 @@
+// What a worker did in the last hour, a bar a minute.
+
+import { count } from '../model/format';
+import { minuteBars, type TaskHistory } from '../model/worker';
+import { useLooked } from '../looked';
+import { api } from '../rest';
+import { Panel } from './panel';
+
+export function LastHour({ path, slots }: { path: string; slots: number }) {
+  const looked = useLooked<TaskHistory>(api(`${path}/history`), { every: 20_000 });
+  if (!looked.value || looked.value.t.length === 0) return null;
+  const { bars, most, sentence } = minuteBars(looked.value, slots);
+  const width = 10;
+  return (
+    <Panel id="hour" title="Last hour" note="a bar a minute: finished and failed; the line below: how busy" span={12} aside={<span class="note">at most {count(most)} a minute</span>}>
+      <svg class="minutes" viewBox={`0 0 ${bars.length * width} 100`} preserveAspectRatio="none" role="img" aria-label={sentence} data-testid="hour-chart">
+        {bars.map((bar, n) => (
+          <g key={n}>
+            <title>{bar.title}</title>
+            <rect x={n * width} y={0} width={width} height={100} fill="transparent" />
+            <rect x={n * width + 1} y={80 - 80 * (bar.finished + bar.failed)} width={width - 2} height={80 * bar.finished} class="fill-k0" />
+            <rect x={n * width + 1} y={80 - 80 * bar.failed} width={width - 2} height={80 * bar.failed} class="fill-error" />
+            <rect x={n * width + 1} y={100 - 16 * bar.busy} width={width - 2} height={16 * bar.busy} class="fill-k1" />
+          </g>
+        ))}
+      </svg>
+      <p class="foot">{sentence}</p>
+    </Panel>
+  );
+}

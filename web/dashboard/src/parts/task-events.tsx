@@ -1,0 +1,38 @@
+// What happened to one task, newest first.
+
+import { clock, moment } from '../model/format';
+import { store } from '../page';
+import { Panel } from './panel';
+
+export function TaskEvents({ task, main, name }: { task: string; main: boolean; name: string }) {
+  const mine = store.events
+    .all()
+    .filter((e) => (e.cluster === name || (main && !e.cluster)) && (e.subject === task || e.text.includes(`${task} `)))
+    .sort((a, b) => b.number - a.number)
+    .slice(0, 50);
+  return (
+    <Panel id="its-events" title="Its events" note={mine.length > 0 && 'newest first'} span={12}>
+      {mine.length === 0 ? (
+        <p class="calm">Nothing was recorded of it lately.</p>
+      ) : (
+        <table class="table" data-testid="its-events">
+          <tbody>
+            {mine.map((e) => (
+              <tr key={e.number}>
+                <td>
+                  <time class="mono" title={moment(e.time_ms)}>
+                    {clock(e.time_ms)}
+                  </time>
+                </td>
+                <td class={e.severity === 'ERROR' ? 'text-error' : e.severity === 'WARNING' ? 'text-late' : 'soft'}>{e.kind.replaceAll('_', ' ')}</td>
+                <td class="wrap">
+                  <bdi>{e.text}</bdi>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </Panel>
+  );
+}

@@ -1,0 +1,95 @@
+// Sessions: who holds them, what they hold, and how to end one.
+
+import { useSignal } from '@preact/signals';
+import { bytes, count, short } from './model/format';
+import { heldBy } from './model/sessions';
+import type { JobView } from './model/views';
+import { Grid, type Column } from './parts/grid';
+import { Choices, filter, Pages, useListing } from './parts/listing';
+import { Panel } from './parts/panel';
+import { JobChip } from './parts/state';
+import { Ago } from './parts/when';
+import { clusterQuery, query, slow, viewNow } from './page';
+import { api } from './rest';
+import { chosen, follow, jobAddress } from './route';
+
+const LIMIT = 50;
+
+const columns: readonly Column<JobView>[] = [
+  { title: 'State', width: '104px', cell: (j) => <JobChip job={j} /> },
+  {
+    title: 'Session',
+    width: 'minmax(150px, 1.6fr)',
+    cell: (j) => (
+      <a class="mono" href={jobAddress(j.id)} onClick={follow} tabIndex={-1} title={`${j.name} (${j.id})`}>
+        <bdi>{j.name || j.id}</bdi>
+      </a>
+    ),
+  },
+  { title: 'Values', width: '70px', right: true, cell: (j) => short(j.values ?? j.holding?.values ?? 0) },
+  { title: 'Memory', width: '84px', right: true, cell: (j) => bytes(j.value_bytes ?? j.holding?.value_bytes ?? 0) },
+  { title: 'Unfinished', width: '80px', right: true, narrow: 'hide', cell: ({ counts }) => count(counts.blocked + counts.queued + counts.running) },
+  { title: 'Finished', width: '80px', right: true, narrow: 'hide', cell: ({ counts }) => short(counts.succeeded) },
+  { title: 'Failed', width: '60px', right: true, narrow: 'hide', cell: ({ counts }) => (counts.failed > 0 ? <b class="text-error">{short(counts.failed)}</b> : 0) },
+  { title: 'Began', width: '100px', right: true, cell: (j) => <Ago ms={j.created_ms} /> },
+  { title: 'Held by', width: 'minmax(170px, 2fr)', narrow: 'long', cell: (j) => <Held j={j} /> },
+];
+
+function Held({ j }: { j: JobView }) {
+  const { text, loose } = heldBy(j, viewNow());
+  return (
+    <bdi class={loose ? 'text-late' : ''} title={text}>
+      {text}
+    </bdi>
+  );
+}
+
+const STATES = [
+  ['', 'all'],
+  ['RUNNING', 'open'],
+  ['SUCCEEDED', 'closed'],
+  ['FAILED', 'failed'],
+  ['CANCELLED', 'cancelled'],
+] as const;
+
+export function SessionsPage() {
+  slow.value;
+  const now = useSignal<string | null>(null);
+  const wanted = query.value.trim();
+  const state = chosen('state').value;
+  const filtered = !!(wanted || state);
+  const looked = useListing<JobView>(api('jobs', { streaming: 'true', cluster: clusterQuery.value, state, q: wanted }), LIMIT, { rows: (body: { jobs: JobView[] }) => body.jobs });
+  return (
+    <div class="panels tall listed">
+      <Panel id="sessions" title="Sessions" note="newest first" span={12}>
+        <div class="filters">
+          <Choices name="state" label="State" options={STATES} />
+          {filtered && (
+            <button type="button" data-testid="clear-filters" onClick={() => filter({ q: '', state: '' })}>
+              Clear filters
+            </button>
+          )}
+        </div>
+        {looked.problem && (
+          <p class="calm text-error" role="alert">
+            <bdi>{looked.problem}</bdi>
+          </p>
+        )}
+        <Grid
+          id="sessions"
+          columns={columns}
+          rows={looked.value?.rows ?? []}
+          name={(j) => j.id}
+          data={(j) => ({ 'data-job': j.id, 'data-state': j.state })}
+          href={(j) => jobAddress(j.id)}
+          chosen={now.value}
+          choose={(name) => (now.value = name)}
+          old={looked.stale}
+          least={840}
+          empty={!looked.value ? (looked.problem ? '–' : 'Loading…') : filtered ? 'No session fits.' : 'No session. A program opens one with muster.Client() and keeps it while it is connected.'}
+        />
+        <Pages looked={looked} what="sessions" filtered={filtered} />
+      </Panel>
+    </div>
+  );
+}

@@ -1,0 +1,156 @@
+// RemoteValues: who holds the most memory, and each value by status, place, age and size.
+
+import { useSignal } from '@preact/signals';
+import { bytes, count, plural, short } from './model/format';
+import type { Holder, ValueRow } from './model/views';
+import { Bar } from './parts/bar';
+import { Grid, type Column } from './parts/grid';
+import { Choices, filter, FilterField, Pages, useListing, useSorting } from './parts/listing';
+import { Panel } from './parts/panel';
+import { Mark, type Shape } from './parts/shape';
+import { Ago } from './parts/when';
+import { useLooked } from './looked';
+import { clusterQuery, slow, store } from './page';
+import { api } from './rest';
+import { chosen, closureAddress, follow, jobAddress } from './route';
+
+const LIMIT = 100;
+const SHAPES: Record<string, Shape> = { READY: 'connected', NOT_READY: 'waiting', ABORTED: 'error' };
+const WORDS: Record<string, string> = { READY: 'Ready', NOT_READY: 'Not ready', ABORTED: 'Aborted' };
+
+const columns: readonly Column<ValueRow>[] = [
+  {
+    title: 'Status',
+    width: '98px',
+    cell: (v) => (
+      <span class={`chip ${v.status === 'ABORTED' ? 'text-error' : ''}`}>
+        <Mark shape={SHAPES[v.status] ?? 'waiting'} /> {WORDS[v.status] ?? v.status}
+      </span>
+    ),
+  },
+  {
+    title: 'Value of',
+    width: 'minmax(150px, 2fr)',
+    cell: (v) => (
+      <a class="mono" href={closureAddress(v.closure, v.job)} onClick={follow} tabIndex={-1} title={v.id}>
+        <bdi>
+          {v.function} #{count(v.index)}
+        </bdi>
+      </a>
+    ),
+  },
+  {
+    title: 'Job',
+    width: 'minmax(150px, 1.3fr)',
+    narrow: 'hide',
+    cell: (v) => (
+      <a class="mono" href={jobAddress(v.job)} onClick={follow} tabIndex={-1}>
+        {v.job}
+      </a>
+    ),
+  },
+  { title: 'Place', width: '90px', cell: (v) => (v.place === 'none' ? <span class="soft">–</span> : v.place) },
+  { title: 'Size', width: '90px', right: true, sort: 'size', cell: (v) => (v.place === 'none' ? <span class="soft">–</span> : bytes(v.bytes)) },
+  { title: 'Made', width: '110px', right: true, sort: 'age', cell: (v) => <Ago ms={v.finished_ms || v.created_ms} /> },
+  { title: 'Why released', width: 'minmax(120px, 2fr)', narrow: 'long', cell: (v) => <bdi class="soft" title={v.released}>{v.released}</bdi> },
+];
+
+export function ValuesPage() {
+  slow.value;
+  return (
+    <div class="panels listed">
+      <Holders />
+      <List />
+    </div>
+  );
+}
+
+function Holders() {
+  const looked = useLooked<{ holders: Holder[] }>(api('remote_values/holders', { limit: 20, cluster: clusterQuery.value }), { every: 3000 });
+  const holders = looked.value?.holders ?? [];
+  const most = Math.max(1, ...holders.map((h) => h.value_bytes + h.spilled_bytes));
+  const held = store.counters?.remote_values;
+  return (
+    <Panel id="holders" title="Who holds the most" note="jobs and sessions by the bytes of their values" span={12} aside={held && <span class="note">{plural(held.held, 'value')} in memory, {bytes(held.held_bytes)}</span>}>
+      {looked.problem && <p class="calm text-error">{looked.problem}</p>}
+      {looked.value && holders.length === 0 && <p class="calm">Nobody holds a value.</p>}
+      <ol class="holders" data-testid="holders">
+        {holders.map((h) => (
+          <li key={h.job} class="meter" data-testid="holder" data-job={h.job}>
+            <a class="mono clip" href={jobAddress(h.job)} onClick={follow} title={h.job}>
+              <bdi>{h.name || h.job}</bdi>
+            </a>
+            <Bar parts={[{ kind: 'k0', n: h.value_bytes }, { kind: 'k4', n: h.spilled_bytes }]} total={most} />
+            <span>
+              <b>{bytes(h.value_bytes)}</b>
+              {h.spilled_bytes > 0 && ` + ${bytes(h.spilled_bytes)} on disk`} <span class="soft">· {short(h.values)} values{h.streaming ? ' · session' : ''} ·</span>{' '}
+              <button type="button" class="plain" onClick={() => filter({ job: h.job, sort: 'size', order: 'desc' })} data-testid="holder-values">
+                show
+              </button>
+            </span>
+          </li>
+        ))}
+      </ol>
+    </Panel>
+  );
+}
+
+const STATUSES = [
+  ['', 'all'],
+  ['READY', 'ready'],
+  ['NOT_READY', 'not ready'],
+  ['ABORTED', 'aborted'],
+] as const;
+const PLACES = [
+  ['', 'any place'],
+  ['memory', 'in memory'],
+  ['disk', 'on disk'],
+  ['released', 'released'],
+] as const;
+
+function List() {
+  const now = useSignal<string | null>(null);
+  const status = chosen('status').value;
+  const place = chosen('place').value;
+  const job = chosen('job').value;
+  const sorting = useSorting('age');
+  const sorted = sorting.by !== 'age' || sorting.descending;
+  const filtered = !!(status || place || job);
+  const path = api('remote_values', { cluster: clusterQuery.value, status, place, job, ...(sorted && { sort: sorting.by, order: sorting.order }) });
+  const looked = useListing<ValueRow>(path, LIMIT, { every: 3000, rows: (body: { remote_values: ValueRow[] }) => body.remote_values });
+  return (
+    <Panel id="values" title="Values" span={12}>
+      <div class="filters">
+        <Choices name="status" label="Status" options={STATUSES} />
+        <Choices name="place" label="Place" options={PLACES} />
+        <FilterField name="job" label="Job" />
+        {filtered && (
+          <button type="button" data-testid="clear-filters" onClick={() => filter({ status: '', place: '', job: '' })}>
+            Clear filters
+          </button>
+        )}
+      </div>
+      {looked.problem && (
+        <p class="calm text-error" role="alert">
+          <bdi>{looked.problem}</bdi>
+        </p>
+      )}
+      <Grid
+        id="values"
+        columns={columns}
+        rows={looked.value?.rows ?? []}
+        name={(v) => v.id}
+        kind={(v) => (v.status === 'ABORTED' ? 'row-error' : '')}
+        data={(v) => ({ 'data-value': v.id, 'data-status': v.status })}
+        href={(v) => closureAddress(v.closure, v.job)}
+        chosen={now.value}
+        choose={(name) => (now.value = name)}
+        sorting={sorting}
+        old={looked.stale}
+        least={820}
+        empty={!looked.value ? (looked.problem ? '–' : 'Loading…') : filtered ? 'No value fits.' : 'There is no value. One appears when a closure is scheduled.'}
+      />
+      <Pages looked={looked} what="values" filtered={filtered} />
+    </Panel>
+  );
+}

@@ -1,0 +1,250 @@
+// A worker: what it has and what of it is free, what it runs, what it did in the last hour, and what can be done with it.
+
+import { workerCommands, splitTask } from './model/commands';
+import { hostOf } from './model/agents';
+import { age, count, moment, plural } from './model/format';
+import { standing, uses } from './model/worker';
+import type { WorkerView } from './model/views';
+import { Action } from './parts/action';
+import { Bar } from './parts/bar';
+import { Commands } from './parts/copy';
+import { Fact } from './parts/fact';
+import { Gone } from './parts/gone';
+import { LastHour } from './parts/last-hour';
+import { Panel } from './parts/panel';
+import { TaskEvents } from './parts/task-events';
+import { Mark, SHAPES, WORDS } from './parts/shape';
+import { Ago } from './parts/when';
+import { useHeading } from './heading';
+import { useLooked } from './looked';
+import { cluster, slow, store } from './page';
+import { api, get, Gone as NotThere, send } from './rest';
+import { address, closureAddress, follow, jobAddress, subject } from './route';
+
+interface AgentView {
+  kind: 'agent';
+  state: string;
+  address?: string;
+  incarnation?: string;
+  error?: { code: string; message: string };
+}
+interface Held {
+  id: string;
+  job: string;
+  index: number;
+  function: string;
+  since_ms: number;
+}
+
+// A task may be both; this page is about the worker.
+async function workerOrAgent(path: string): Promise<WorkerView | AgentView> {
+  try {
+    return await get<WorkerView>(`${path}?kind=worker`);
+  } catch (error) {
+    if (error instanceof NotThere) return get<AgentView>(path);
+    throw error;
+  }
+}
+
+export function WorkerPage() {
+  slow.value;
+  const task = subject.value;
+  const of = cluster();
+  const [job, index] = splitTask(task);
+  const path = of ? `clusters/${encodeURIComponent(of.name)}/tasks/${encodeURIComponent(job)}/${encodeURIComponent(index || '0')}` : '';
+  const looked = useLooked<WorkerView | AgentView>(path && api(path), { every: 1500, read: workerOrAgent });
+  const it = looked.value;
+  useHeading(task);
+  return (
+    <div class="panels">
+      {looked.problem && <Gone id="no-worker" what="task" looked={looked} to="/tasks" others="All tasks" />}
+      {!it && !looked.problem && <p class="calm">Loading…</p>}
+      {it?.kind === 'agent' && <AgentOnly task={task} agent={it} />}
+      {it?.kind === 'worker' && (
+        <>
+          <Summary task={task} w={it} path={path} again={looked.again} />
+          <Runs key={task} path={path} />
+          <Resources w={it} />
+          <LastHour key={`${task} hour`} path={path} slots={it.slots} />
+          <TaskEvents task={task} main={!!of?.main} name={of?.name ?? ''} />
+        </>
+      )}
+    </div>
+  );
+}
+
+function AgentOnly({ task, agent }: { task: string; agent: AgentView }) {
+  return (
+    <Panel id="agent" title={task} span={12} note={agent.state.toLowerCase()}>
+      <p class="calm">It is an agent, not a closure worker.</p>
+      {agent.error && (
+        <p class="wrap text-error">
+          <bdi>{agent.error.message}</bdi>
+        </p>
+      )}
+      <p>
+        <a href={address('/tasks', { q: task })} onClick={follow}>
+          Among the agents of its cluster
+        </a>
+      </p>
+    </Panel>
+  );
+}
+
+function Summary({ task, w, path, again }: { task: string; w: WorkerView; path: string; again(): void }) {
+  const of = cluster()!;
+  const order = (what: string) => async () => {
+    await send('POST', api(`${path}/${what}`));
+    again();
+  };
+  const here = w.state === 'CONNECTED' || w.state === 'LATE';
+  const shape = SHAPES[w.state];
+  const aside = (
+    <div class="actions">
+      {w.cordoned ? (
+        <Action testid="uncordon" label="Uncordon" title={`Give ${task} closures again?`} yes="Uncordon" run={order('uncordon')} done={`${task} is uncordoned.`}>
+          <p>It gets new closures at once.</p>
+        </Action>
+      ) : (
+        <Action testid="cordon" label="Cordon" title={`Give ${task} no new closures?`} yes="Cordon" run={order('cordon')} done={`${task} is cordoned.`}>
+          <p>
+            {w.running > 0 ? `${plural(w.running, 'closure')} that it runs go on` : 'It runs nothing now'}; what was sent ahead goes to others. It stays connected, and stays cordoned until it is uncordoned.
+          </p>
+        </Action>
+      )}
+      {here && !w.draining && (
+        <Action testid="drain" label="Drain" title={`Let ${task} finish and leave?`} yes="Drain" danger run={order('drain')} done={`${task} is draining.`}>
+          <p>It finishes what it runs and gets nothing new. Then its process ends, and it has to be started again to come back.</p>
+        </Action>
+      )}
+      <a class="button" href={address('/stream', { tasks: task })} onClick={follow}>
+        Task stream
+      </a>
+      <Commands lines={workerCommands(task, of.name, of.main, location.origin)} />
+    </div>
+  );
+  return (
+    <Panel
+      id="worker"
+      title={task}
+      note={
+        <span class={`chip text-${shape}`} data-testid="worker-state" data-state={w.state}>
+          <Mark shape={shape} /> {WORDS[w.state]}
+        </span>
+      }
+      span={12}
+      aside={aside}
+    >
+      <ul class="standing" data-testid="standing">
+        {standing(w).map(({ word, why, kind }) => (
+          <li key={word}>
+            <b class={`text-${kind}`}>{word}</b>: <bdi class="wrap">{why}</bdi>
+          </li>
+        ))}
+      </ul>
+      <dl class="facts-line">
+        <Fact name="since">
+          <Ago ms={w.since_ms} />
+        </Fact>
+        <Fact name="last heartbeat">{w.last_seen_ms ? <span title={moment(w.last_seen_ms)}>{age(w.heartbeat_age_ms)} ago</span> : 'never'}</Fact>
+        <Fact name="host">
+          <bdi title={w.host}>{hostOf(w.host)}</bdi>
+        </Fact>
+        <Fact name="process">{w.pid || '–'}</Fact>
+        <Fact name="version">
+          <bdi>{w.version || '–'}</bdi>
+        </Fact>
+        <Fact name="incarnation">
+          <code>{w.incarnation}</code>
+        </Fact>
+        <Fact name="finished">{count(w.finished)}</Fact>
+        <Fact name="failed">{w.failed > 0 ? <b class="text-error">{count(w.failed)}</b> : 0}</Fact>
+        <Fact name="restarts">{count(w.restarts)}</Fact>
+        <Fact name="reconnects">{count(w.reconnects)}</Fact>
+        {Object.entries(w.labels ?? {}).map(([name, value]) => (
+          <Fact key={name} name={`label ${name}`}>
+            <bdi class="mono">{value}</bdi>
+          </Fact>
+        ))}
+      </dl>
+    </Panel>
+  );
+}
+
+function Resources({ w }: { w: WorkerView }) {
+  return (
+    <Panel id="resources" title="Resources" note="used of all" span={4}>
+      <ul class="uses" data-testid="resources">
+        {uses(w).map(({ name, used, total }) => (
+          <li key={name} class="meter">
+            <bdi class="mono">{name}</bdi>
+            <Bar parts={[{ kind: 'done', n: used }]} total={total} />
+            <span>
+              {count(used)} of {count(total)} <span class="soft">· {count(total - used)} free</span>
+            </span>
+          </li>
+        ))}
+      </ul>
+      <h3>Functions</h3>
+      <ul class="names" data-testid="functions">
+        {w.functions.map((f) => (
+          <li key={f}>
+            <code>
+              <bdi>{f}</bdi>
+            </code>
+          </li>
+        ))}
+        {w.functions.length === 0 && <li class="rest soft">none</li>}
+      </ul>
+    </Panel>
+  );
+}
+
+function Runs({ path }: { path: string }) {
+  const looked = useLooked<{ running: Held[]; sent_ahead: Held[]; more?: number }>(api(`${path}/closures`), { every: 1000 });
+  const held = looked.value;
+  return (
+    <Panel id="runs" title="What it runs" note={held && plural(held.running.length, 'closure')} span={8}>
+      {looked.problem && <p class="calm soft">{looked.problem}</p>}
+      {held && <Closures list={held.running} word="running for" none="It runs nothing." testid="running" />}
+      {held && held.sent_ahead.length > 0 && (
+        <>
+          <h3>Sent ahead, {count(held.sent_ahead.length)}: next on this worker, or on one that is idle sooner</h3>
+          <Closures list={held.sent_ahead} word="there for" none="" testid="sent-ahead" />
+        </>
+      )}
+      {!!held?.more && <p class="foot">and {count(held.more)} more</p>}
+    </Panel>
+  );
+}
+
+function Closures({ list, word, none, testid }: { list: readonly Held[]; word: string; none: string; testid: string }) {
+  if (list.length === 0) return <p class="calm">{none}</p>;
+  return (
+    <table class="table" data-testid={testid}>
+      <tbody>
+        {list.map((c) => (
+          <tr key={c.id}>
+            <td class="wrap">
+              <a class="mono" href={closureAddress(c.id, c.job)} onClick={follow}>
+                <bdi>
+                  {c.function} #{count(c.index)}
+                </bdi>
+              </a>
+            </td>
+            <td>
+              <a class="mono" href={jobAddress(c.job)} onClick={follow}>
+                {c.job}
+              </a>
+            </td>
+            <td class="soft">
+              {word} <Since ms={c.since_ms} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+const Since = ({ ms }: { ms: number }) => <time title={moment(ms)}>{age(store.serverNow - ms)}</time>;
