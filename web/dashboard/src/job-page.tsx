@@ -1,6 +1,6 @@
 // A job: how far it is, its closures, what they log, and what can be done about it.
 
-import { useRef } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { Ago, Span } from './parts/when';
 import { Action } from './parts/action';
 import { Bar } from './parts/bar';
@@ -18,8 +18,8 @@ import { ENDED, type JobView } from './model/views';
 import { useHeading } from './heading';
 import { useLooked } from './looked';
 import { api, send } from './rest';
-import { address, follow, go, jobAddress, subject } from './route';
-import { viewNow } from './page';
+import { address, choose, follow, go, jobAddress, picked, subject } from './route';
+import { store, viewNow } from './page';
 
 export function JobPage() {
   const id = subject.value;
@@ -27,6 +27,11 @@ export function JobPage() {
   const looked = useLooked<JobView>(path, { every: 1000, over: (job) => ENDED.includes(job.state) });
   const job = looked.value;
   useHeading(job ? job.name || job.id : id);
+  // Its workers are those of its cluster: links to them have to say which.
+  const home = job?.cluster && store.clusters.all().find((c) => c.name === job.cluster && !c.main) ? job.cluster : '';
+  useEffect(() => {
+    if (home && !picked.value) choose({ cluster: home }, 'replace');
+  }, [home]);
   return (
     <div class="panels">
       {looked.problem && <Gone id="no-job" what="job" looked={looked} />}

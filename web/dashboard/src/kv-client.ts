@@ -1,6 +1,6 @@
 // Keys over REST, on demand: millions of them are never sent to a page that shows a folder.
 
-import { ask } from './rest';
+import { ask, Gone } from './rest';
 
 export interface KeyEntry {
   key: string;
@@ -27,20 +27,28 @@ const PAGE = 200;
 
 const base = (cluster: string): string => `/api/v1/clusters/${encodeURIComponent(cluster)}`;
 
-export async function readFolder(cluster: string, prefix: string, token = ''): Promise<Folder> {
+export const folderPath = (cluster: string, prefix: string, token = ''): string => {
   const query = new URLSearchParams({ prefix, delimiter: '/', include_values: 'false', limit: String(PAGE) });
   if (token) query.set('page_token', token);
-  const json = await (await ask(`${base(cluster)}/kv?${query}`)).json();
+  return `${base(cluster)}/kv?${query}`;
+};
+export const waitsPath = (cluster: string): string => `${base(cluster)}/kv_waits?limit=100`;
+export const valuePath = (cluster: string, key: string): string => `${base(cluster)}/kv/${encodeURIComponent(key)}`;
+
+export async function readFolder(path: string): Promise<Folder> {
+  const json = await (await ask(path)).json();
   return { folders: json.folders, keys: json.keys, next: json.next_page_token ?? '' };
 }
 
-export async function readWaits(cluster: string): Promise<Waits> {
-  return (await ask(`${base(cluster)}/kv_waits?limit=100`)).json();
-}
-
-export async function readValue(cluster: string, key: string): Promise<KeyValue> {
-  const response = await ask(`${base(cluster)}/kv/${encodeURIComponent(key)}`);
-  const bytes = new Uint8Array(await response.arrayBuffer());
-  const is_text = response.headers.get('Content-Type')?.startsWith('text/') ?? false;
-  return { size: bytes.length, text: is_text ? new TextDecoder().decode(bytes) : null, bytes };
+// A key that is gone is an answer, not the end of asking: it may be put again.
+export async function readValue(path: string): Promise<KeyValue | 'gone'> {
+  try {
+    const response = await ask(path);
+    const bytes = new Uint8Array(await response.arrayBuffer());
+    const is_text = response.headers.get('Content-Type')?.startsWith('text/') ?? false;
+    return { size: bytes.length, text: is_text ? new TextDecoder().decode(bytes) : null, bytes };
+  } catch (error) {
+    if (error instanceof Gone) return 'gone';
+    throw error;
+  }
 }

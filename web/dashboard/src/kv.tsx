@@ -1,68 +1,52 @@
 // Keys like folders, a value in the form that suits it, and who waits for keys that are not there.
 
 import { useSignal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
 import { age, bytes, count, moment } from './model/format';
-import { readFolder, readValue, readWaits, type Folder, type KeyValue, type Waits } from './kv-client';
+import { folderPath, readFolder, readValue, valuePath, waitsPath, type Folder, type KeyValue, type Waits } from './kv-client';
 import { asHex, asJson, asText, crumbs, looks, type Look } from './model/kv-value';
 import { KeyWaits } from './kv-waits';
-import { cluster, frozen, query, slow, viewNow } from './page';
+import { useLooked } from './looked';
+import { cluster, query, slow, viewNow } from './page';
 import { Panel } from './parts/panel';
-import { address, follow, prefix } from './route';
+import { address, choose, chosen, follow, prefix } from './route';
 
-const AGAIN_MS = 2000;
+const LARGE = 64 * 1024; // bytes: such values are looked at less often
 
 export function KeyValues() {
   slow.value;
   const of = cluster()?.name ?? '';
-  const folder = useSignal<Folder | null>(null);
-  const waits = useSignal<Waits | null>(null);
-  const failed = useSignal('');
-  const chosen = useSignal<string | null>(null);
-  const held = frozen.value;
-
-  // The first page and the waits are looked at again every two seconds; pages that were asked for by hand stay.
-  useEffect(() => {
-    if (!of) return;
-    let left = false;
-    folder.value = null;
-    const look = async () => {
-      if (document.hidden || (folder.peek()?.keys.length ?? 0) > 200) return;
-      try {
-        const [f, w] = await Promise.all([readFolder(of, prefix.peek()), readWaits(of)]);
-        if (left) return;
-        folder.value = f;
-        waits.value = w;
-        failed.value = '';
-      } catch (error) {
-        if (!left) failed.value = String((error as Error).message);
-      }
-    };
-    void look();
-    const timer = held ? undefined : setInterval(look, AGAIN_MS);
-    return () => {
-      left = true;
-      clearInterval(timer);
-    };
-  }, [of, prefix.value, held]);
+  const at = prefix.value;
+  const first = useLooked<Folder>(of && folderPath(of, at), { read: readFolder });
+  const waits = useLooked<Waits>(of && waitsPath(of));
+  // Pages that were asked for by hand stay as they were; the first one is looked at again.
+  const later = useSignal<{ of: string; pages: Folder[]; problem: string }>({ of: '', pages: [], problem: '' });
+  const here = `${of} ${at}`;
+  const pages = later.value.of === here ? later.value.pages : [];
+  const folder = first.value && joined([first.value, ...pages]);
+  const name = chosen('key').value || null;
 
   const more = async () => {
-    const f = folder.value!;
-    const next = await readFolder(of, prefix.value, f.next);
-    folder.value = { folders: [...f.folders, ...next.folders], keys: [...f.keys, ...next.keys], next: next.next };
+    try {
+      later.value = { of: here, pages: [...pages, await readFolder(folderPath(of, at, folder!.next))], problem: '' };
+    } catch (error) {
+      later.value = { of: here, pages, problem: String((error as Error).message) };
+    }
   };
+  const problem = first.problem || later.value.problem;
 
   return (
     <div class="panels">
-      <Panel id="keys" title="Keys" note={<Crumbs />} span={4} aside={folder.value && <span class="note">{count(cluster()?.keys ?? 0)} in all</span>}>
-        {failed.value && <p class="calm text-error">{failed.value}</p>}
-        {folder.value ? <Entries folder={folder.value} chosen={chosen.value} choose={(key) => (chosen.value = key)} more={more} /> : <p class="calm">Loading…</p>}
+      <Panel id="keys" title="Keys" note={<Crumbs />} span={4} aside={folder && <span class="note">{count(cluster()?.keys ?? 0)} in all</span>}>
+        {problem && <p class="calm text-error">{problem}</p>}
+        {folder ? <Entries folder={folder} chosen={name} choose={(key) => choose({ key })} more={more} /> : !problem && <p class="calm">Loading…</p>}
       </Panel>
-      <Value of={of} name={chosen.value} />
+      <Value of={of} name={name} />
       <KeyWaits waits={waits.value} />
     </div>
   );
 }
+
+const joined = (pages: readonly Folder[]): Folder => ({ folders: pages.flatMap((p) => p.folders), keys: pages.flatMap((p) => p.keys), next: pages.at(-1)!.next });
 
 function Crumbs() {
   return (
@@ -79,7 +63,7 @@ function Crumbs() {
   );
 }
 
-function Entries({ folder, chosen, choose, more }: { folder: Folder; chosen: string | null; choose(key: string): void; more(): void }) {
+function Entries({ folder, chosen: now, choose: open, more }: { folder: Folder; chosen: string | null; choose(key: string): void; more(): void }) {
   const wanted = query.value.trim().toLowerCase();
   const name = (key: string) => key.slice(prefix.value.length);
   const fits = (key: string) => !wanted || name(key).toLowerCase().includes(wanted);
@@ -100,7 +84,7 @@ function Entries({ folder, chosen, choose, more }: { folder: Folder; chosen: str
       ))}
       {keys.map((k) => (
         <li key={k.key}>
-          <button type="button" class="entry" aria-pressed={k.key === chosen} onClick={() => choose(k.key)} data-testid="key" data-key={k.key}>
+          <button type="button" class="entry" aria-pressed={k.key === now} onClick={() => open(k.key)} data-testid="key" data-key={k.key}>
             <span class="mono clip" title={k.key}>
               <bdi>{name(k.key) || k.key}</bdi>
             </span>
@@ -124,34 +108,17 @@ function Entries({ folder, chosen, choose, more }: { folder: Folder; chosen: str
 const LOOKS: Record<Look, string> = { json: 'JSON', text: 'Text', hex: 'Hex' };
 
 function Value({ of, name }: { of: string; name: string | null }) {
-  const value = useSignal<KeyValue | null>(null);
-  const failed = useSignal('');
-  const look = useSignal<Look | null>(null);
-  useEffect(() => {
-    let left = false;
-    value.value = null;
-    failed.value = '';
-    if (name === null) return;
-    const load = async () => {
-      try {
-        const v = await readValue(of, name);
-        if (!left) value.value = v;
-      } catch (error) {
-        if (!left) failed.value = String((error as Error).message);
-      }
-    };
-    void load();
-    return () => {
-      left = true;
-    };
-  }, [of, name]);
-  const v = value.value;
+  const large = useSignal(false);
+  const looked = useLooked<KeyValue | 'gone'>(of && name !== null ? valuePath(of, name) : '', { every: large.value ? 10_000 : 2000, read: readValue });
+  const v = looked.value === 'gone' ? null : looked.value;
+  large.value = v !== null && v.size > LARGE;
   const there = v ? looks(v.text) : [];
-  const shown = look.value && there.includes(look.value) ? look.value : there[0];
+  const look = chosen('as').value as Look;
+  const shown = there.includes(look) ? look : there[0];
   const aside = v && (
     <div class="segments" role="group" aria-label="Show as">
       {there.map((l) => (
-        <button key={l} type="button" aria-pressed={l === shown} data-testid={`look-${l}`} onClick={() => (look.value = l)}>
+        <button key={l} type="button" aria-pressed={l === shown} data-testid={`look-${l}`} onClick={() => choose({ as: l === there[0] ? '' : l })}>
           {LOOKS[l]}
         </button>
       ))}
@@ -165,7 +132,12 @@ function Value({ of, name }: { of: string; name: string | null }) {
           <bdi>{name}</bdi>
         </b>
       )}
-      {failed.value && <p class="calm text-error">{failed.value}</p>}
+      {looked.problem && <p class="calm text-error">{looked.problem}</p>}
+      {looked.value === 'gone' && (
+        <p class="calm" data-testid="value-gone">
+          There is no such key now.
+        </p>
+      )}
       {v && v.size === 0 && <p class="calm">The value is empty.</p>}
       {v && v.size > 0 && (
         <pre class="value" tabIndex={0} data-testid="value">

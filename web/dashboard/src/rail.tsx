@@ -7,6 +7,7 @@ import { setTheme, theme, THEMES } from './theme';
 
 // How many there are; red what is in error, amber what waits.
 function Badge({ path }: { path: Path }) {
+  slow.value;
   const of = cluster();
   const errors = (of?.agents.error ?? 0) + (store.counters?.tasks.error ?? 0);
   if (path === '/tasks' && errors > 0) return <b class="badge is-bad">{short(errors)}</b>;

@@ -36,6 +36,7 @@ const columns: readonly Column<JobView>[] = [
 ];
 
 function Held({ j }: { j: JobView }) {
+  slow.value;
   const { text, loose } = heldBy(j, viewNow());
   return (
     <bdi class={loose ? 'text-late' : ''} title={text}>

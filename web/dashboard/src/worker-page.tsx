@@ -17,7 +17,7 @@ import { Mark, SHAPES, WORDS } from './parts/shape';
 import { Ago } from './parts/when';
 import { useHeading } from './heading';
 import { useLooked } from './looked';
-import { cluster, slow, store } from './page';
+import { cluster, slow, viewNow } from './page';
 import { api, get, Gone as NotThere, send } from './rest';
 import { address, closureAddress, follow, jobAddress, subject } from './route';
 
@@ -247,4 +247,7 @@ function Closures({ list, word, none, testid }: { list: readonly Held[]; word: s
   );
 }
 
-const Since = ({ ms }: { ms: number }) => <time title={moment(ms)}>{age(store.serverNow - ms)}</time>;
+function Since({ ms }: { ms: number }) {
+  slow.value;
+  return <time title={moment(ms)}>{age(viewNow() - ms)}</time>;
+}

@@ -36,6 +36,7 @@ test('the line says which rows are shown of how many', () => {
   for (const [line, ...of] of [
     ['no closures', listing(0), 0, false],
     ['12 closures', listing(12), 0, false],
+    ['1 closure', listing(1), 0, false],
     ['1 to 100 of 50,000 closures', listing(100, { next: 'x', of: 50_000 }), 0, false],
     ['101 to 150 of 150 closures', listing(50, { of: 150 }), 100, false],
     ['3 closures fit, of 50,000', listing(3, { of: 50_000 }), 0, true],

@@ -33,8 +33,9 @@ export async function readOn<Row>(limit: number, from: string, read: (token: str
 }
 
 // "1 to 100 of 50,000 closures", "3 closures fit", "12 closures fit among the 9,000 looked at so far; Next looks on"
-export function countLine<Row>({ rows, next, lookedAt, of, more }: Listing<Row>, at: number, what: string, filtered: boolean): string {
+export function countLine<Row>({ rows, next, lookedAt, of, more }: Listing<Row>, at: number, many: string, filtered: boolean): string {
   const n = rows.length;
+  const what = n === 1 && of <= 1 && at === 0 ? many.replace(/s$/, '') : many;
   if (!filtered) {
     if (n === 0) return at === 0 ? `no ${what}` : `no more ${what}`;
     const range = at === 0 && !next ? count(n) : `${count(at + 1)} to ${count(at + n)}`;

@@ -10,7 +10,7 @@ import { useNarrow } from './narrow';
 import { useSize } from './size';
 
 const ROW = 30; // height of a row and of the header; the CSS has the same number
-const NARROW_ROW = { plain: 56, long: 92 }; // two lines; and a text of two
+const NARROW_ROW = { plain: 54, long: 84 }; // two lines; and a text of two
 const SPARE = 3; // rows kept beyond each edge
 
 export interface Column<Row> {
@@ -30,12 +30,14 @@ export interface Sorting {
 
 interface Props<Row> {
   id: string; // of the panel whose title names the list
+  testid?: string; // where tests know it by another name
   columns: readonly Column<Row>[];
   rows: ArrayLike<Row>;
   name(row: Row): string;
   kind?(row: Row): string; // class of the row
   data?(row: Row): Record<`data-${string}`, string>;
-  href?(row: Row): string; // what Enter and a click lead to; else a click chooses
+  href?(row: Row): string; // what Enter and a click lead to
+  open?(row: Row): string; // what only Enter leads to: a click chooses
   chosen: string | null;
   choose(name: string | null): void;
   seen?(rows: Row[]): void; // which are on screen
@@ -77,7 +79,8 @@ export function Grid<Row>(props: Props<Row>) {
     const page = Math.max(1, Math.floor(height / row) - 2);
     const steps: Record<string, number> = { ArrowDown: at + 1, ArrowUp: at - 1, PageDown: at + page, PageUp: at - page, Home: 0, End: rows.length - 1 };
     if (event.key === 'Escape') choose(null);
-    if (event.key === 'Enter' && at >= 0 && props.href) go(props.href(rows[at]!));
+    const lead = props.href ?? props.open;
+    if (event.key === 'Enter' && at >= 0 && lead) go(lead(rows[at]!));
     const step = steps[event.key];
     if (step === undefined || rows.length === 0) return;
     event.preventDefault();
@@ -95,7 +98,7 @@ export function Grid<Row>(props: Props<Row>) {
       aria-colcount={shown.length}
       aria-busy={props.old}
       aria-activedescendant={at >= 0 ? `${id}-row-${at}` : undefined}
-      data-testid={`${id}-list`}
+      data-testid={`${props.testid ?? id}-list`}
       onScroll={(event) => (top.value = event.currentTarget.scrollTop)}
       onKeyDown={onKey}
     >
@@ -145,7 +148,7 @@ function Head<Row>({ column, sorting }: { column: Column<Row>; sorting: Sorting 
 
 type LineProps<Row> = Props<Row> & { row: Row; n: number; selected: boolean; style: Record<string, string> };
 
-function Line<Row>({ id, columns, name, kind, data, href, choose, row, n, selected, style }: LineProps<Row>) {
+function Line<Row>({ id, testid, columns, name, kind, data, href, choose, row, n, selected, style }: LineProps<Row>) {
   const onClick = (event: MouseEvent) => {
     if (event.defaultPrevented || (event.target as Element).closest('a, button, summary')) return;
     if (!href) choose(selected ? null : name(row));
@@ -158,7 +161,7 @@ function Line<Row>({ id, columns, name, kind, data, href, choose, row, n, select
       role="row"
       aria-rowindex={n + 2}
       aria-selected={selected}
-      data-testid={`${id}-row`}
+      data-testid={`${testid ?? id}-row`}
       {...data?.(row)}
       style={style}
       onClick={onClick}

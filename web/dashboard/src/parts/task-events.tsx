@@ -1,10 +1,11 @@
 // What happened to one task, newest first.
 
 import { clock, moment } from '../model/format';
-import { store } from '../page';
+import { slow, store } from '../page';
 import { Panel } from './panel';
 
 export function TaskEvents({ task, main, name }: { task: string; main: boolean; name: string }) {
+  slow.value;
   const mine = store.events
     .all()
     .filter((e) => (e.cluster === name || (main && !e.cluster)) && (e.subject === task || e.text.includes(`${task} `)))
