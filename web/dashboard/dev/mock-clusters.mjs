@@ -22,6 +22,8 @@ export class MockClusters {
         return Object.fromEntries([...this.list(now, t)].map((a) => [`${a.cluster}/${a.job}:${a.index}`, a]));
       case 'barriers':
         return Object.fromEntries(this.barriers(now, t).map((b) => [`${b.cluster}/${b.id}`, b]));
+      case 'attention':
+        return Object.fromEntries(this.attention().map((a) => [`${a.rule} `, a]));
       case 'events':
         return Object.fromEntries(this.events(t).map((e) => [e.number, e]));
     }
@@ -65,6 +67,19 @@ export class MockClusters {
     if (this.empty) return;
     for (let n = 0; n < 12; ++n)
       yield { cluster: 'prod-east.llm-70b', job: 'trainer', index: n, state: 'ERROR', incarnation: '7', address: `10.9.0.${n}:80`, registered: t(50_000), devices: 8, code: 'INTERNAL', error: n === 7 ? 'CUDA error 700' : 'another task failed', casualty: n !== 7, waits: [] };
+  }
+
+  // A lost worker of the mock is its own item.
+  attention() {
+    if (this.empty) return [];
+    const now = this.start;
+    const lost = (this.lost ?? []).map((name) => ({ rule: 'worker-lost', severity: 'error', title: `${name} is lost`, detail: 'connection closed by the worker', since_ms: now, count: 1, link: `/workers/${name}` }));
+    return [
+      ...lost,
+      { rule: 'unmeetable', severity: 'error', title: '40 closures of train_step want a label that no worker has', detail: 'gpu=h200: no connected worker has it', since_ms: now - 1_140_000, count: 40, link: '/gangs', command: 'muster worker --server HOST:8476 --label gpu=h200' },
+      { rule: 'job-failed', severity: 'error', title: 'Job tokenize nightly failed', detail: 'tokenize: UnicodeDecodeError: byte 0xff at 10418', since_ms: now - 640_000, count: 1, link: '/jobs/job_0000000000000007?state=FAILED', command: 'muster retry job_0000000000000007' },
+      { rule: 'barrier-stuck', severity: 'warning', title: '5 tasks missing at barrier step_81920', detail: 'worker:60, worker:61 and 3 more; 995 of 1000 wait in cluster default', since_ms: now - 61_000, count: 5, link: '/barriers?cluster=default' },
+    ];
   }
 
   barriers(now, t) {

@@ -1,4 +1,4 @@
-// Made-up answers of the routes that draw what ran: bars, minutes, samples, the graph of a job, stragglers, attention.
+// Made-up answers of the routes that draw what ran: bars, minutes, samples, the graph of a job, stragglers.
 // `bars`: how many bars there are in the last ten minutes; perf.mjs draws 50,000.
 
 const FUNCTIONS = ['train_step', 'load_shard', 'push_gradients', 'eval_step', 'checkpoint', 'report'];
@@ -128,25 +128,11 @@ export class MockStream {
     };
   }
 
-  attention() {
-    if (this.empty) return { items: [] };
-    const now = Date.now();
-    return {
-      items: [
-        { rule: 'task-lost', severity: 'error', title: '5 tasks are lost', detail: 'trainer:1207, trainer:1208, trainer:1209 and 2 more: heartbeat timeout after 15.0 s', since_ms: now - 43_000, count: 5, link: '/tasks?q=trainer:12' },
-        { rule: 'unmeetable', severity: 'error', title: '40 closures of train_step want a label that no worker has', detail: 'gpu=h200: no connected worker has it', since_ms: now - 1_140_000, count: 40, link: '/gangs', command: 'muster worker --server 127.0.0.1:8476 --label gpu=h200' },
-        { rule: 'jobs-failed', severity: 'error', title: 'Job tokenize nightly failed', detail: 'tokenize: UnicodeDecodeError: byte 0xff at 10418', since_ms: now - 640_000, count: 1, link: '/jobs/job_0000000000000007?state=FAILED', command: 'muster retry job_0000000000000007' },
-        { rule: 'barrier-stuck', severity: 'warning', title: 'Barrier step_81920 waits for 5 tasks', detail: 'worker:60, worker:61 and 3 more; 59 s left', since_ms: now - 61_000, count: 5, link: '/barriers?cluster=default' },
-      ],
-    };
-  }
-
   // The answer as JSON; null: not ours.
   rest(url) {
     const { pathname, searchParams } = url;
     if (pathname === '/api/v1/stream') return this.stream(searchParams);
     if (pathname === '/api/v1/samples') return this.samples(searchParams);
-    if (pathname === '/api/v1/attention') return this.attention();
     if (/^\/api\/v1\/clusters\/[^/]+\/stragglers$/.test(pathname)) return this.stragglers();
     const job = /^\/api\/v1\/jobs\/([^/]+)\/graph$/.exec(pathname)?.[1];
     return job ? this.graph(job) : null;

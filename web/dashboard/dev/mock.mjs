@@ -290,7 +290,7 @@ class MockLog {
   }
 }
 
-const NAMED = ['clusters', 'agents', 'barriers', 'events'];
+const NAMED = ['clusters', 'agents', 'barriers', 'events', 'attention'];
 
 export function startMock({ tasks = 10_000, port = 0, scenario = 'full', rate = 10, all = false, bars = 6000 } = {}) {
   const stream = new MockStream({ scenario, bars });
@@ -328,10 +328,12 @@ export function startMock({ tasks = 10_000, port = 0, scenario = 'full', rate = 
     const row = cluster.find(url.searchParams.get('task'));
     switch (url.pathname) {
       case '/mock/kill':
+        named.lost = [url.searchParams.get('task')];
         cluster.set(row, 'ERROR', 0, 'connection closed by the worker; 3 closures were put back');
         cluster.putBack += 3;
         return 'killed';
       case '/mock/revive':
+        named.lost = [];
         cluster.set(row, 'CONNECTED', 0, '');
         row.incarnation = cluster.hex();
         return 'revived';

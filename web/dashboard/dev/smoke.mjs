@@ -25,9 +25,9 @@ await step('a killed worker turns red, with its reason, and needs attention', as
   mock.post('/mock/kill?task=worker:7');
   const element = await row('worker:7', 'ERROR');
   assert.match(await element.textContent(), /connection closed by the worker/);
-  await page.waitForSelector('[data-testid=attention-item][data-kind=tasks-error]');
+  await page.waitForSelector('[data-testid=attention-item][data-kind=worker-lost]');
   mock.post('/mock/revive?task=worker:7');
-  await page.waitForSelector('[data-testid=attention-item][data-kind=tasks-error]', { state: 'detached' });
+  await page.waitForSelector('[data-testid=attention-item][data-kind=worker-lost]', { state: 'detached' });
 });
 await step('hostile strings are text', async () => {
   mock.post(`/mock/error?task=worker:3&text=${encodeURIComponent(HOSTILE)}`);

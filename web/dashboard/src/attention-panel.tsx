@@ -1,63 +1,57 @@
-import { attention, type Item } from './model/attention';
-import { age, count, moment } from './model/format';
-import { fast, frozen, selected, slow, store, viewNow } from './page';
+// What needs a person, by the server's rules; an item goes when its cause is over.
+
+import { joinAddress, typed, worstFirst } from './model/attention-list';
+import { age, moment } from './model/format';
+import { frozen, slow, store, viewNow } from './page';
+import { Copy } from './parts/copy';
 import { Panel } from './parts/panel';
 import { Mark } from './parts/shape';
-import { closureAddress, follow } from './route';
+import { follow } from './route';
+
+export const join = (): string => joinAddress(store.clusters.all(), location.hostname);
 
 export function Attention() {
   slow.value;
-  fast.value;
-  const now = viewNow();
-  const facts = { tasks: store.tasks, counters: store.counters, jobs: store.jobs(), hello: store.hello, clusters: store.clusters.all(), now };
-  const items = attention(facts);
+  const items = worstFirst(store.attention.all());
+  const known = store.seq('attention') !== null;
   return (
     <Panel id="attention" title="Needs attention" span={4} aside={items.length > 1 && <span class="note">worst first</span>}>
       <ul class="attention" data-testid="attention" data-count={items.length}>
-        {items.map((item, n) => (
-          <li key={`${item.kind}${n}`} data-testid="attention-item" data-kind={item.kind}>
-            <Mark shape={item.shape} />
+        {items.map((item) => (
+          <li key={`${item.rule} ${item.title}`} data-testid="attention-item" data-kind={item.rule} data-severity={item.severity}>
+            <Mark shape={item.severity === 'error' ? 'error' : 'late'} />
             <div>
               <div class="attention-title">
-                <Title item={item} />
-                {item.since !== null && <time title={moment(item.since)}>{age(now - item.since)}</time>}
+                {item.link ? (
+                  <a href={item.link} onClick={follow}>
+                    <bdi>{item.title}</bdi>
+                  </a>
+                ) : (
+                  <b>
+                    <bdi>{item.title}</bdi>
+                  </b>
+                )}
+                {item.since_ms > 0 && <time title={moment(item.since_ms)}>{age(viewNow() - item.since_ms)}</time>}
               </div>
-              {item.detail && <p title={item.detail}>{item.detail}</p>}
+              {item.detail && (
+                <p title={item.detail}>
+                  <bdi>{item.detail}</bdi>
+                </p>
+              )}
+              {item.command && (
+                <div class="attention-command">
+                  <code class="clip" title={typed(item.command, location.hostname)}>
+                    <bdi>{typed(item.command, location.hostname)}</bdi>
+                  </code>
+                  <Copy text={typed(item.command, location.hostname)} what="the command" />
+                </div>
+              )}
             </div>
           </li>
         ))}
       </ul>
-      {items.length === 0 && store.counters && (
-        <p class="calm">
-          {store.tasks.size === 0
-            ? 'Nothing. No task has joined yet.'
-            : `Nothing. ${store.tasks.size === 1 ? 'The only task is' : `All ${count(store.tasks.size)} tasks are`} connected, and no job has failed.`}
-          {frozen.value ? ' (as of the last update)' : ''}
-        </p>
-      )}
+      {store.attention.more > 0 && <p class="foot">and {store.attention.more} more</p>}
+      {items.length === 0 && known && <p class="calm">Nothing needs you.{frozen.value ? ' (as of the last update)' : ''}</p>}
     </Panel>
-  );
-}
-
-function Title({ item }: { item: Item }) {
-  if (item.row !== null) return <Show row={item.row}>{item.title}</Show>;
-  if (!item.closure) return <b>{item.title}</b>;
-  return (
-    <a href={closureAddress(item.closure.id, item.closure.job)} onClick={follow}>
-      {item.title}
-    </a>
-  );
-}
-
-// Shows the task in the list below.
-function Show({ row, children }: { row: number; children: string }) {
-  const show = () => {
-    selected.value = row;
-    document.getElementById('tasks')?.scrollIntoView({ block: 'nearest' });
-  };
-  return (
-    <button type="button" class="plain" onClick={show}>
-      {children}
-    </button>
   );
 }

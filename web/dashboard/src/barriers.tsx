@@ -4,11 +4,14 @@ import { useSignal } from '@preact/signals';
 import { hostOf } from './model/agents';
 import { Bar } from './parts/bar';
 import { age, count, moment, plural } from './model/format';
+import { Action } from './parts/action';
 import { Grid, type Column } from './parts/grid';
 import { cluster, query, slow, store, viewNow } from './page';
 import { Panel } from './parts/panel';
 import type { BarrierRow } from './model/protocol';
 import { Mark } from './parts/shape';
+import { api, send } from './rest';
+import { address, choose, chosen, follow } from './route';
 
 const NAMES_SHOWN = 24;
 
@@ -20,8 +23,9 @@ export function Barriers() {
   const of = cluster();
   const wanted = query.value.trim().toLowerCase();
   const all = store.barriers.all().filter((b) => b.cluster === of?.name && (!wanted || b.id.toLowerCase().includes(wanted)));
+  const named = chosen('id').value; // a link led to this one
   // The one whose time is over first needs a person first.
-  const running = all.filter((b) => b.state === 'RUNNING').sort((a, b) => (a.deadline || Infinity) - (b.deadline || Infinity));
+  const running = all.filter((b) => b.state === 'RUNNING').sort((a, b) => Number(b.id === named) - Number(a.id === named) || (a.deadline || Infinity) - (b.deadline || Infinity));
   const ended = all.filter((b) => b.state !== 'RUNNING').sort((a, b) => b.ended - a.ended);
   return (
     <div class="panels">
@@ -31,6 +35,9 @@ export function Barriers() {
         ))}
         {running.length === 0 && <p class="calm">{wanted ? `No running barrier has “${query.value}” in its name.` : 'Nobody waits at a barrier.'}</p>}
       </Panel>
+      <p class="foot span-12">
+        Who comes last, and how often: <a href={address('/stragglers')} onClick={follow}>stragglers</a> of the last barriers that passed.
+      </p>
       <Ended rows={ended} />
     </div>
   );
@@ -44,7 +51,7 @@ function Running({ barrier: b }: { barrier: BarrierRow }) {
   const left = b.deadline > 0 ? b.deadline - now : Infinity;
   const hurried = left < 0.25 * (b.deadline - b.started);
   return (
-    <div class="progress barrier" data-testid="barrier" data-barrier={b.id}>
+    <div class={`progress barrier${chosen('id').value === b.id ? ' is-chosen' : ''}`} data-testid="barrier" data-barrier={b.id}>
       <div class="progress-head">
         <b class="mono wrap">
           <bdi>{b.id}</bdi>
@@ -77,14 +84,35 @@ function Running({ barrier: b }: { barrier: BarrierRow }) {
           </li>
         )}
       </ul>
-      {b.first && (
-        <p class="progress-foot">
+      <div class="progress-foot">
+        {b.first && (
           <span>
             first: <bdi>{short(b.first)}</bdi>
           </span>
-        </p>
-      )}
+        )}
+        <span class="push">
+          <Cancel barrier={b} />
+        </span>
+      </div>
     </div>
+  );
+}
+
+function Cancel({ barrier: b }: { barrier: BarrierRow }) {
+  return (
+    <Action
+      label="Cancel barrier"
+      title={`Cancel barrier ${b.id}?`}
+      yes="Cancel the barrier"
+      danger
+      testid="barrier-cancel"
+      done={`Barrier ${b.id} was cancelled.`}
+      run={() => send('POST', api(`clusters/${encodeURIComponent(b.cluster)}/barriers/${encodeURIComponent(b.id)}/cancel`))}
+    >
+      <p>
+        The {plural(b.arrived, 'task')} that {b.arrived === 1 ? 'waits' : 'wait'} there in cluster <bdi>{b.cluster}</bdi> {b.arrived === 1 ? 'gets' : 'get'} an error at once, and so does whoever comes later. What a program makes of it is its own affair: most end.
+      </p>
+    </Action>
   );
 }
 
@@ -120,8 +148,8 @@ const columns: readonly Column<BarrierRow>[] = [
 ];
 
 function Ended({ rows }: { rows: BarrierRow[] }) {
-  const chosen = useSignal<string | null>(null);
-  const row = rows.find((b) => nameOf(b) === chosen.value);
+  const picked = chosen('barrier').value || null;
+  const row = rows.find((b) => nameOf(b) === picked);
   return (
     <Panel id="ended" title="Finished" note={rows.length > 0 && 'newest first'} span={12} aside={store.barriers.more > 0 && <span class="note">the newest of many</span>}>
       <Grid
@@ -131,8 +159,8 @@ function Ended({ rows }: { rows: BarrierRow[] }) {
         name={nameOf}
         kind={(b) => (b.state === 'FAILED' ? 'row-error' : '')}
         data={(b) => ({ 'data-barrier': b.id, 'data-state': b.state })}
-        chosen={chosen.value}
-        choose={(name) => (chosen.value = name)}
+        chosen={picked}
+        choose={(name) => choose({ barrier: name ?? '' }, 'replace')}
         empty="No barrier has ended yet."
       />
       {row?.error ? (

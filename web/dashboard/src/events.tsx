@@ -1,12 +1,13 @@
 // What happened, newest first.
 
-import { useSignal } from '@preact/signals';
-import { clock, count, moment } from './model/format';
+import { foldEvents, type FoldedEvent } from './model/fold-events';
+import { age, clock, count, moment } from './model/format';
 import { Grid, type Column } from './parts/grid';
 import { query, slow, store } from './page';
 import { Panel } from './parts/panel';
 import type { EventRow } from './model/protocol';
 import { Mark, type Shape } from './parts/shape';
+import { choose, chosen } from './route';
 
 type Severity = EventRow['severity'];
 const SHAPES: Record<Severity, Shape> = { INFO: 'waiting', WARNING: 'late', ERROR: 'error' };
@@ -14,7 +15,7 @@ const WORDS: Record<Severity, string> = { INFO: 'info', WARNING: 'warn', ERROR: 
 const COLOURS: Record<Severity, string> = { INFO: 'soft', WARNING: 'text-late', ERROR: 'text-error' };
 const FILTERS = ['all', 'warnings', 'errors'] as const;
 
-const columns: readonly Column<EventRow>[] = [
+const columns: readonly Column<FoldedEvent>[] = [
   { title: 'Time', width: '70px', cell: (e) => <time class="mono" title={moment(e.time_ms)}>{clock(e.time_ms)}</time> },
   {
     title: 'Severity',
@@ -28,8 +29,22 @@ const columns: readonly Column<EventRow>[] = [
   { title: 'Cluster', width: 'minmax(70px, 0.7fr)', cell: (e) => <bdi class="soft">{e.cluster || '–'}</bdi> },
   { title: 'What', width: 'minmax(110px, 1fr)', cell: (e) => e.kind.replaceAll('_', ' ') },
   { title: 'Subject', width: 'minmax(120px, 1.4fr)', cell: (e) => <bdi class="mono" title={e.subject}>{e.subject}</bdi> },
-  { title: 'Text', width: 'minmax(200px, 4fr)', cell: (e) => <bdi title={e.text}>{e.text}</bdi> },
+  { title: 'Text', width: 'minmax(200px, 4fr)', cell: (e) => <Text event={e} /> },
 ];
+
+// How often it happened stands first: it is what a fold hides.
+function Text({ event: e }: { event: FoldedEvent }) {
+  return (
+    <bdi title={e.text}>
+      {e.times > 1 && (
+        <b class="times" data-testid="times" title={`since ${moment(e.first_ms)}`}>
+          ×{count(e.times)}
+        </b>
+      )}
+      {e.text}
+    </bdi>
+  );
+}
 
 function fits(e: EventRow, filter: (typeof FILTERS)[number], wanted: string): boolean {
   if (filter === 'errors' && e.severity !== 'ERROR') return false;
@@ -39,17 +54,17 @@ function fits(e: EventRow, filter: (typeof FILTERS)[number], wanted: string): bo
 
 export function Events() {
   slow.value;
-  const filter = useSignal<(typeof FILTERS)[number]>('all');
-  const chosen = useSignal<string | null>(null);
+  const severity = FILTERS.find((f) => f === chosen('severity').value) ?? 'all';
+  const number = chosen('event').value;
   const wanted = query.value.trim().toLowerCase();
   const all = store.events.all();
-  const rows = all.filter((e) => fits(e, filter.value, wanted)).sort((a, b) => b.number - a.number);
-  const row = chosen.value === null ? undefined : store.events.get(chosen.value);
+  const rows = foldEvents(all.filter((e) => fits(e, severity, wanted)).sort((a, b) => b.number - a.number));
+  const row = rows.find((e) => String(e.first) === number);
   const oldest = rows.at(-1)?.number ?? 1;
   const aside = (
     <div class="segments" role="group" aria-label="Severity">
       {FILTERS.map((f) => (
-        <button key={f} type="button" aria-pressed={filter.value === f} data-testid={`events-${f}`} onClick={() => (filter.value = f)}>
+        <button key={f} type="button" aria-pressed={severity === f} data-testid={`events-${f}`} onClick={() => choose({ severity: f === 'all' ? '' : f })}>
           {f}
         </button>
       ))}
@@ -62,11 +77,11 @@ export function Events() {
           id="events"
           columns={columns}
           rows={rows}
-          name={(e) => String(e.number)}
+          name={(e) => String(e.first)}
           kind={(e) => (e.severity === 'ERROR' ? 'row-error' : '')}
-          data={(e) => ({ 'data-kind': e.kind, 'data-severity': e.severity })}
-          chosen={chosen.value}
-          choose={(name) => (chosen.value = name)}
+          data={(e) => ({ 'data-kind': e.kind, 'data-severity': e.severity, 'data-times': String(e.times) })}
+          chosen={number || null}
+          choose={(name) => choose({ event: name ?? '' }, 'replace')}
           empty={all.length > 0 ? 'No event fits.' : 'Nothing has happened yet.'}
         />
         {row ? (
@@ -76,13 +91,14 @@ export function Events() {
             </b>
             <span>
               number {count(row.number)}, {moment(row.time_ms)}
+              {row.times > 1 && `; ${count(row.times)} times in ${age(row.time_ms - row.first_ms)}, since ${moment(row.first_ms)}`}
             </span>
             <span class="reason">
               <bdi>{row.text}</bdi>
             </span>
           </div>
         ) : (
-          oldest > 1 && filter.value === 'all' && !wanted && <p class="foot">Events before number {count(oldest)}: muster events --after 0</p>
+          oldest > 1 && severity === 'all' && !wanted && <p class="foot">Events before number {count(oldest)}: muster events --after 0</p>
         )}
       </Panel>
     </div>

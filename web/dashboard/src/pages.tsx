@@ -21,7 +21,7 @@ const LOADERS: Record<Path, () => Promise<ComponentType>> = {
   '/gangs': async () => (await import('./gangs-page')).GangsPage,
   '/sessions': async () => (await import('./sessions-page')).SessionsPage,
   '/barriers': async () => (await import('./barriers')).Barriers,
-  '/stragglers': async () => (await import('./soon')).Soon,
+  '/stragglers': async () => (await import('./stragglers-page')).StragglersPage,
   '/kv': async () => (await import('./kv')).KeyValues,
   '/events': async () => (await import('./events')).Events,
 };

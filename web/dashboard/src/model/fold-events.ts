@@ -5,7 +5,8 @@ import type { EventRow } from './protocol';
 
 export interface FoldedEvent extends EventRow {
   times: number;
-  first_ms: number; // when the oldest of them was
+  first: number; // the number of the oldest of them: stays while the fold grows
+  first_ms: number;
 }
 
 // Within this time of one another repeats belong together, whatever happened in between.
@@ -25,10 +26,11 @@ export function foldEvents(events: readonly EventRow[]): FoldedEvent[] {
     const held = open.get(key);
     if (held && held.first_ms - event.time_ms <= NEAR_MS) {
       ++held.times;
+      held.first = event.number;
       held.first_ms = event.time_ms;
       continue;
     }
-    const line: FoldedEvent = { ...event, times: 1, first_ms: event.time_ms };
+    const line: FoldedEvent = { ...event, times: 1, first: event.number, first_ms: event.time_ms };
     open.set(key, line);
     folded.push(line);
   }

@@ -16,7 +16,7 @@ const always = ['counters', 'clusters'] as const satisfies readonly Topic[];
 
 // In the order of the rail.
 export const PAGES = [
-  { path: '/', title: 'Overview', rail: 'Overview', key: 'o', find: 'Find a task, host or incarnation', topics: [...always, 'tasks', 'agents', 'jobs'] },
+  { path: '/', title: 'Overview', rail: 'Overview', key: 'o', find: 'Find a task, host or incarnation', topics: [...always, 'tasks', 'agents', 'jobs', 'attention'] },
   { path: '/tasks', title: 'Tasks', rail: 'Tasks', key: 't', find: 'Find a task, host or incarnation', cluster: true, topics: [...always, 'tasks', 'agents'] },
   { path: '/workers/*', title: 'Worker', cluster: true, topics: [...always, 'tasks', 'events'] },
   { path: '/jobs', title: 'Jobs', rail: 'Jobs', key: 'j', find: 'Find a job by name or id', cluster: true, topics: [...always, 'jobs'] },

@@ -2,7 +2,7 @@
 
 import { computed, signal, useSignal, useSignalEffect } from '@preact/signals';
 import { useMemo, useRef } from 'preact/hooks';
-import { joinAddress } from '../model/attention';
+import { join } from '../attention-panel';
 import { agentName } from '../model/agents';
 import { age, count, plural } from '../model/format';
 import { cellGroups, countStates, type CellGroup } from '../model/map-groups';
@@ -87,7 +87,7 @@ function Join() {
       <p>
         <b>No task has joined yet.</b> Start a worker on any machine that reaches this one:
       </p>
-      <code>muster worker --server {joinAddress()}</code>
+      <code>muster worker --server {join()}</code>
       <p class="note">It appears here within a second. JAX and TensorFlow tasks join with the same address as their coordinator.</p>
     </div>
   );

@@ -1,0 +1,45 @@
+// What GET /api/v1/clusters/{c}/stragglers answers: who came last to the newest barriers that passed.
+
+export interface PassedBarrier {
+  id: string;
+  counter: number;
+  ended_ms: number;
+  participants: number;
+  last: string;
+  host: string;
+  late_ms: number; // after the median arrival
+  spread_ms: number; // from the first to the last
+}
+export interface LateTask {
+  task: string;
+  host: string;
+  last: number; // how often it came last
+  barriers: number; // of those it took part in
+  late_mean_ms: number;
+  late_max_ms: number;
+}
+export interface LateHost {
+  host: string;
+  tasks: number;
+  last: number;
+  late_mean_ms: number;
+  late_max_ms: number;
+}
+export interface Stragglers {
+  generation: number;
+  barriers: PassedBarrier[];
+  tasks: LateTask[];
+  hosts: LateHost[];
+}
+
+// One sentence, if one host or task is last far more often than chance has it; empty if nobody stands out.
+export function verdict({ barriers, tasks, hosts }: Stragglers): string {
+  const all = barriers.length;
+  if (all < 4) return '';
+  const [host] = [...hosts].sort((a, b) => b.last - a.last);
+  const [task] = [...tasks].sort((a, b) => b.last - a.last);
+  const share = (n: number) => `${n} of the last ${all} barriers`;
+  if (task && task.last * 2 > all) return `${task.task}${task.host ? ` on ${task.host}` : ''} came last to ${share(task.last)}.`;
+  if (host && hosts.length > 1 && host.last * 2 > all) return `A task on ${host.host} came last to ${share(host.last)}.`;
+  return '';
+}

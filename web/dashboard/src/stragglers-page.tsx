@@ -1,0 +1,124 @@
+// Who comes late to barriers: of the newest ones that passed, who was last and how long the others waited for it.
+
+import { age, count, moment, plural } from './model/format';
+import { verdict, type LateHost, type LateTask, type PassedBarrier, type Stragglers } from './model/straggler-protocol';
+import { useLooked } from './looked';
+import { cluster, slow, viewNow } from './page';
+import { Bar } from './parts/bar';
+import { Grid, type Column } from './parts/grid';
+import { Panel } from './parts/panel';
+import { api } from './rest';
+import { address, choose, chosen, follow } from './route';
+
+const short = (task: string): string => task.replace(/^\/job:(.*)\/task:(\d+)$/, '$1:$2');
+// A late task is an agent: the page of tasks has its row.
+const taskAddress = (task: string): string => address('/tasks', { q: short(task) });
+
+function Share({ n, of }: { n: number; of: number }) {
+  return (
+    <span class="share-bar">
+      <span>{count(n)}</span>
+      <Bar parts={[{ kind: 'late', n }]} total={of} />
+    </span>
+  );
+}
+
+export function StragglersPage() {
+  slow.value;
+  const of = cluster();
+  const looked = useLooked<Stragglers>(of ? api(`clusters/${encodeURIComponent(of.name)}/stragglers`) : '', { every: 2000 });
+  const found = looked.value;
+  const all = found?.barriers.length ?? 0;
+  const said = found ? verdict(found) : '';
+  const row = chosen('row').value;
+  const pick = (name: string | null) => choose({ row: name ?? '' }, 'replace');
+  return (
+    <div class="panels tall">
+      {said && (
+        <p class="banner banner-late span-12" data-testid="verdict">
+          <bdi>{said}</bdi>
+        </p>
+      )}
+      <Panel id="late-hosts" title="Hosts" note={all > 0 && `of the last ${plural(all, 'barrier')}, most often last first`} span={4}>
+        {found && (
+          <Grid id="late-hosts" columns={hostColumns(all)} rows={found.hosts} name={(h) => `host ${h.host}`} data={(h) => ({ 'data-host': h.host })} chosen={row} choose={pick} empty="No barrier has passed yet." />
+        )}
+      </Panel>
+      <Panel id="late-tasks" title="Tasks" note={all > 0 && 'late: after the median arrival'} span={8}>
+        {found && (
+          <Grid id="late-tasks" columns={taskColumns(all)} rows={found.tasks} name={(t) => `task ${t.task}`} data={(t) => ({ 'data-task': short(t.task) })} chosen={row} choose={pick} empty="No barrier has passed yet." />
+        )}
+        {looked.problem && <p class="calm text-error">{looked.problem}</p>}
+      </Panel>
+      <Panel id="late-barriers" title="Barriers" note={all > 0 && 'newest first'} span={12}>
+        {found && (
+          <Grid
+            id="late-barriers"
+            columns={barrierColumns}
+            rows={found.barriers}
+            name={(b) => `barrier ${b.id}#${b.counter}#${b.ended_ms}`}
+            data={(b) => ({ 'data-barrier': b.id })}
+            chosen={row}
+            choose={pick}
+            empty="No barrier of this run has passed yet. Those that failed are on the page of barriers, with who was missing."
+          />
+        )}
+      </Panel>
+    </div>
+  );
+}
+
+function hostColumns(all: number): readonly Column<LateHost>[] {
+  return [
+    { title: 'Host', width: 'minmax(100px, 1.4fr)', cell: (h) => <bdi class="mono">{h.host || '–'}</bdi> },
+    { title: 'Last', width: 'minmax(70px, 1fr)', cell: (h) => <Share n={h.last} of={all} /> },
+    { title: 'Mean late', width: '74px', right: true, cell: (h) => age(h.late_mean_ms) },
+    { title: 'Most', width: '64px', right: true, cell: (h) => age(h.late_max_ms) },
+  ];
+}
+
+function taskColumns(all: number): readonly Column<LateTask>[] {
+  return [
+    {
+      title: 'Task',
+      width: 'minmax(110px, 1.2fr)',
+      cell: (t) => (
+        <a class="mono" href={taskAddress(t.task)} onClick={follow}>
+          <bdi>{short(t.task)}</bdi>
+        </a>
+      ),
+    },
+    { title: 'Host', width: 'minmax(100px, 1.2fr)', cell: (t) => <bdi class="soft">{t.host || '–'}</bdi> },
+    { title: 'Last', width: 'minmax(90px, 1fr)', cell: (t) => <Share n={t.last} of={all} /> },
+    { title: 'Took part', width: '80px', right: true, cell: (t) => count(t.barriers) },
+    { title: 'Mean late', width: '84px', right: true, cell: (t) => age(t.late_mean_ms) },
+    { title: 'Most late', width: '84px', right: true, cell: (t) => age(t.late_max_ms) },
+  ];
+}
+
+const barrierColumns: readonly Column<PassedBarrier>[] = [
+  {
+    title: 'Barrier',
+    width: 'minmax(160px, 2fr)',
+    cell: (b) => (
+      <bdi class="mono" title={b.id}>
+        {b.id}
+        {b.counter > 0 && <span class="soft"> #{b.counter}</span>}
+      </bdi>
+    ),
+  },
+  {
+    title: 'Came last',
+    width: 'minmax(110px, 1fr)',
+    cell: (b) => (
+      <a class="mono" href={taskAddress(b.last)} onClick={follow}>
+        <bdi>{short(b.last)}</bdi>
+      </a>
+    ),
+  },
+  { title: 'Host', width: 'minmax(100px, 1fr)', cell: (b) => <bdi class="soft">{b.host || '–'}</bdi> },
+  { title: 'Late by', width: '84px', right: true, cell: (b) => age(b.late_ms) },
+  { title: 'First to last', width: '92px', right: true, cell: (b) => age(b.spread_ms) },
+  { title: 'Tasks', width: '64px', right: true, cell: (b) => count(b.participants) },
+  { title: 'Passed', width: '90px', right: true, cell: (b) => <time title={moment(b.ended_ms)}>{age(viewNow() - b.ended_ms)} ago</time> },
+];

@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { verdict, type Stragglers } from '../src/model/straggler-protocol';
+
+function found(lasts: [task: string, host: string, last: number][], barriers: number): Stragglers {
+  const hosts = [...new Set(lasts.map(([, host]) => host))];
+  return {
+    generation: 1,
+    barriers: Array.from({ length: barriers }, (_, n) => ({ id: `b${n}`, counter: 0, ended_ms: 0, participants: 4, last: '', host: '', late_ms: 0, spread_ms: 0 })),
+    tasks: lasts.map(([task, host, last]) => ({ task, host, last, barriers, late_mean_ms: 1, late_max_ms: 2 })),
+    hosts: hosts.map((host) => ({ host, tasks: 2, last: lasts.filter(([, h]) => h === host).reduce((sum, [, , n]) => sum + n, 0), late_mean_ms: 1, late_max_ms: 2 })),
+  };
+}
+
+test('one task is always last', () => {
+  assert.equal(verdict(found([['worker:3', 'n1', 9], ['worker:0', 'n2', 1]], 10)), 'worker:3 on n1 came last to 9 of the last 10 barriers.');
+});
+
+test('two tasks of one host take turns', () => {
+  assert.equal(verdict(found([['worker:3', 'n1', 4], ['worker:2', 'n1', 4], ['worker:0', 'n2', 2]], 10)), 'A task on n1 came last to 8 of the last 10 barriers.');
+});
+
+test('nobody stands out, or too little is known', () => {
+  assert.equal(verdict(found([['worker:3', 'n1', 5], ['worker:0', 'n2', 5]], 10)), '');
+  assert.equal(verdict(found([['worker:3', 'n1', 2]], 2)), '');
+});
