@@ -13,7 +13,7 @@ const LOADERS: Record<Path, () => Promise<ComponentType>> = {
   '/workers/*': async () => (await import('./worker-page')).WorkerPage,
   '/jobs': async () => (await import('./jobs-page')).JobsPage,
   '/jobs/*': async () => (await import('./job-page')).JobPage,
-  '/jobs/*/graph': async () => (await import('./soon')).Soon,
+  '/jobs/*/graph': async () => (await import('./graph-page')).GraphPage,
   '/closures/*': async () => (await import('./closure-page')).ClosurePage,
   '/stream': async () => (await import('./stream-page')).StreamPage,
   '/values': async () => (await import('./values-page')).ValuesPage,

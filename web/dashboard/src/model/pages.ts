@@ -21,7 +21,7 @@ export const PAGES = [
   { path: '/workers/*', title: 'Worker', cluster: true, topics: [...always, 'tasks', 'events'] },
   { path: '/jobs', title: 'Jobs', rail: 'Jobs', key: 'j', find: 'Find a job by name or id', cluster: true, topics: [...always, 'jobs'] },
   { path: '/jobs/*', title: 'Job', find: 'Find a closure by function, error or id', topics: [...always, 'jobs'] },
-  { path: '/jobs/*/graph', title: 'Graph', topics: always },
+  { path: '/jobs/*/graph', title: 'Graph', topics: [...always, 'jobs'] },
   { path: '/closures/*', title: 'Closure', topics: always },
   { path: '/stream', title: 'Task stream', rail: 'Task stream', key: 's', find: 'Find a worker', cluster: true, topics: [...always, 'jobs'] },
   { path: '/values', title: 'Remote values', rail: 'Remote values', key: 'v', cluster: true, topics: always },
