@@ -63,6 +63,22 @@ export class Cluster {
     return (await response.json()).id;
   }
 
+  /** Submits these closures as a job; resolves with its id. */
+  async submitAll(name, closures, more = {}) {
+    const answer = await this.#send('POST', '/api/v1/jobs', JSON.stringify({ name, closures, ...more }), 'application/json');
+    return answer.id;
+  }
+
+  async get(path) {
+    const response = await fetch(this.url + path);
+    if (!response.ok) throw new Error(await response.text());
+    return response.json();
+  }
+
+  async cancel(id) {
+    return this.#send('POST', `/api/v1/jobs/${id}/cancel`, undefined, 'application/json');
+  }
+
   /** Deletes a finished job. */
   async forget(id) {
     const response = await fetch(`${this.url}/api/v1/jobs/${id}`, { method: 'DELETE' });

@@ -18,4 +18,4 @@ command -v node >/dev/null || missing 'Node is missing'
 [[ -n $MUSTER_CHROMIUM ]] || missing 'Chromium is missing'
 [[ -d $MUSTER_DASHBOARD/node_modules/playwright-core ]] ||
   (cd "$MUSTER_DASHBOARD" && npm ci --no-audit --no-fund) || missing 'playwright-core is missing'
-exec node --test "$(dirname "$0")"/{dashboard,clusters,jobs}.test.mjs
+exec node --test "$(dirname "$0")"/*.test.mjs

@@ -1,0 +1,154 @@
+// What people come for, counted in clicks from the overview: why it waits, what failed among many, who holds the memory,
+// cancel it, retry it.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+
+import { Cluster } from './cluster.mjs';
+import { launch, WatchedPage } from './page.mjs';
+
+const MANY = 50_000;
+const FAILED = 43_217;
+let browser;
+let cluster;
+
+before(async () => {
+  browser = await launch();
+  cluster = new Cluster();
+  await cluster.serve();
+  for (const index of [0, 1]) cluster.worker(index, '--slots', '2');
+});
+after(async () => {
+  cluster?.end();
+  await browser?.close();
+});
+
+/** A page that counts. */
+async function visitor(path = '/') {
+  const seen = await WatchedPage.open(browser, cluster.url + path);
+  let clicks = 0;
+  const click = async (locator) => {
+    await locator.click();
+    ++clicks;
+  };
+  return { seen, click, clicks: () => clicks };
+}
+
+// What a page was refused it says itself.
+const faultsOf = (seen) => seen.faults.filter((fault) => !/status of 404/.test(fault));
+const jobOnOverview = (seen, id) => seen.at('job-row', `[data-job="${id}"]`).locator('a');
+const reading = (seen, id) => seen.page.locator(`[data-testid="job"][data-job="${id}"]`).waitFor();
+
+test('why a closure waits: two clicks', async () => {
+  const id = await cluster.submitAll('nobody has it', [{ function: 'muster.echo', args: [1], options: { labels: { zone: 'mars' } } }]);
+  const { seen, click, clicks } = await visitor();
+  await click(jobOnOverview(seen, id));
+  await click(seen.at('closures-row').first());
+  await seen.reads('why', /QUEUED for .*zone=mars/);
+  assert.equal(clicks(), 2);
+  await cluster.cancel(id);
+  await seen.at('closure', '[data-state="CANCELLED"]').waitFor();
+});
+
+test('the failed one of 50,000: three clicks to its whole error', async () => {
+  const closures = Array.from({ length: MANY }, (_, n) => (n === FAILED ? { function: 'muster.fail', args: ['no such column: price\nat row 7'] } : { function: 'muster.noop' }));
+  const id = await cluster.submitAll('many', closures, { on_error: 'continue' });
+  const { seen, click, clicks } = await visitor();
+  await click(jobOnOverview(seen, id));
+  await seen.at('job', '[data-state="FAILED"]').waitFor();
+  await click(seen.at('state-FAILED'));
+  await seen.page.waitForFunction(() => document.querySelectorAll('[data-testid="closures-row"]').length === 1);
+  await click(seen.at('closures-row'));
+  await seen.page.waitForFunction((n) => document.title.startsWith(`muster.fail #${n}`), FAILED);
+  await seen.reads('traceback', /at row 7/);
+  assert.equal(clicks(), 3);
+  await seen.page.goBack();
+  await seen.page.waitForURL(/state=FAILED/);
+  assert.deepEqual(faultsOf(seen), []);
+});
+
+test('the filter of a job is in its address, the depth too', async () => {
+  const id = await cluster.submit('muster.noop', [], 1000, 'deep');
+  const { seen } = await visitor(`/jobs/${id}`);
+  await seen.reads('count-line', /1 to 100/);
+  for (const range of [/101 to 200/, /201 to 300/]) {
+    await seen.at('next-page').click();
+    await seen.reads('count-line', range);
+  }
+  await seen.page.reload();
+  await seen.reads('count-line', /201 to 300/);
+  await seen.page.locator('#closures-row-0', { hasText: '200' }).waitFor();
+  await seen.at('first-page').click();
+  await seen.reads('count-line', /1 to 100/);
+  assert.deepEqual(faultsOf(seen), []);
+});
+
+test('cancel: two clicks on the page of the job, and Esc leaves it alone', async () => {
+  const id = await cluster.submit('muster.sleep', [600_000], 3, 'too long');
+  const { seen, click, clicks } = await visitor(`/jobs/${id}`);
+  await reading(seen, id);
+  await seen.at('cancel-job').focus();
+  await seen.page.keyboard.press('Enter');
+  await seen.at('question').waitFor();
+  await seen.page.keyboard.press('Escape');
+  await seen.at('question').waitFor({ state: 'detached' });
+  assert.equal(await seen.page.evaluate(() => document.activeElement?.dataset.testid), 'cancel-job');
+  await click(seen.at('cancel-job'));
+  await click(seen.at('question-yes'));
+  await seen.at('job', '[data-state="CANCELLED"]').waitFor();
+  assert.equal(clicks(), 2);
+  assert.deepEqual(faultsOf(seen), []);
+});
+
+test('by keys alone: to a job, to its third closure, and back', async () => {
+  const id = await cluster.submit('muster.noop', [], 5, 'keys');
+  const { seen } = await visitor();
+  await seen.reads('conn-state', /live/i);
+  await seen.page.keyboard.press('g');
+  await seen.page.keyboard.press('j');
+  await seen.at('jobs-row', `[data-job="${id}"]`).waitFor();
+  await seen.at('jobs-list').focus();
+  await seen.page.keyboard.press('ArrowDown'); // the newest
+  await seen.page.keyboard.press('Enter');
+  await reading(seen, id);
+  await seen.at('closures-row').first().waitFor();
+  await seen.at('closures-list').focus();
+  for (let n = 0; n < 3; ++n) await seen.page.keyboard.press('ArrowDown');
+  await seen.page.keyboard.press('Enter');
+  await seen.page.waitForFunction(() => /^muster\.noop #2/.test(document.title));
+  await seen.page.goBack();
+  await reading(seen, id);
+});
+
+test('what is looked for on one page does not filter another', async () => {
+  const { seen } = await visitor('/tasks');
+  await seen.at('task-row', '[data-task="worker:1"]').waitFor();
+  await seen.page.locator('.find input').fill('worker:1');
+  await seen.at('task-row', '[data-task="worker:0"]').waitFor({ state: 'detached' });
+  await seen.page.waitForURL(/\?q=worker/);
+  await seen.page.locator('.rail a', { hasText: 'Events' }).click();
+  assert.equal(await seen.page.locator('.find input').inputValue(), '');
+  await seen.page.goBack();
+  assert.equal(await seen.page.locator('.find input').inputValue(), 'worker:1');
+  assert.equal(await seen.at('task-row').count(), 1);
+  assert.deepEqual(faultsOf(seen), []);
+});
+
+test('a cluster that there is not is said so', async () => {
+  const { seen } = await visitor('/tasks?cluster=nowhere');
+  await seen.page.locator('#no-cluster', { hasText: 'There is no cluster nowhere' }).waitFor();
+  await seen.at('clusters').locator('a').first().click();
+  await seen.at('task-row').first().waitFor();
+  assert.deepEqual(faultsOf(seen), []);
+});
+
+test('what has ended is not asked for again', async () => {
+  const id = await cluster.submit('muster.noop', [], 3, 'over');
+  const { seen } = await visitor(`/jobs/${id}`);
+  await seen.at('job', '[data-state="SUCCEEDED"]').waitFor();
+  await seen.at('closures-row').first().waitFor();
+  await seen.page.waitForTimeout(2500); // the last question may still be on its way
+  const asked = [];
+  seen.page.on('request', (request) => asked.push(request.url()));
+  await seen.page.waitForTimeout(4000);
+  assert.deepEqual(asked, []);
+});
