@@ -22,6 +22,11 @@
 
 namespace muster::core {
 
+struct activity_filter;  // api/activity.hpp, with what its views give
+struct bar_page;
+struct minute_page;
+struct running_page;
+using lane_key = std::pair<std::string, std::int64_t>;
 struct closure_metrics;  // metrics.hpp
 struct server_wide;      // api/server_wide.hpp
 
@@ -130,6 +135,14 @@ class coordinator {
   result<task_view> task(std::string_view job, std::int64_t index) const;
   std::vector<function_view> functions() const;
   overview_view overview(time_point now) const;
+  /// What workers did, from bar number `from` on: up to `limit` bars; looks at 20,000 a call.
+  bar_page bars(activity_filter const& f, std::uint64_t from, std::size_t limit,
+                time_point now) const;
+  /// The minutes of the last hour, by lane, of up to 200 lanes a call, with what runs now.
+  minute_page minutes(activity_filter const& f, std::optional<lane_key> const& after,
+                      time_point now) const;
+  /// What runs now, by lane, of up to 2,000 lanes a call.
+  running_page running(activity_filter const& f, std::optional<lane_key> const& after) const;
   /// Times and counts since the start. The reference stays valid; its content changes with steps.
   closure_metrics const& metrics() const;
   config const& configuration() const;

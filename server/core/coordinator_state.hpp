@@ -7,6 +7,7 @@
 //                    closure_intake  build_orders  closure_life  value_keeping  session_flow
 //                    (each may use those after it)
 //   sub-models       closures/ scheduling/ workers/ sessions/ values/ per_worker/ policies/
+//                    activity/
 //   below them       records/ common/ api/
 #pragma once
 
@@ -37,12 +38,13 @@ struct coordinator::state {
   core::watchdog watchdog{step.config.watchdog};
   transient_failures failures{step.config};
   stateful_tasks stateful{step.config};
+  activity_log activity{step.config, wide, step.now};
 
   release_texts texts{step, closures, builds, sessions, values};
   session_flow flow{step, closures, book, sessions};
   value_keeping keeping{step, closures, sessions, values, texts, flow};
   closure_life life{step,     closures, places,   book,     scheduler, roster, builds,
-                    sessions, values,   watchdog, stateful, flow,      keeping};
+                    sessions, values,   watchdog, stateful, activity,  flow,   keeping};
   build_orders building{step,     closures, book,  scheduler, roster, builds,
                         sessions, builders, texts, flow,      life};
   closure_intake intake{step,   closures, book,  scheduler, builds,  rebuilders,
@@ -51,10 +53,10 @@ struct coordinator::state {
                     stateful, texts,    flow, keeping,   life,     building};
   session_requests requests{step, closures, book, scheduler, sessions, values, texts,
                             flow, keeping,  life, building,  intake,   ends};
-  worker_events workers{step,   closures, places,   book, scheduler, roster,
-                        builds, sessions, stateful, life, building};
-  worker_answers answers{step,     closures, scheduler, roster, builds,
-                         sessions, failures, stateful,  life,   workers};
+  worker_events workers{step,   closures, places,   book,     scheduler, roster,
+                        builds, sessions, stateful, activity, life,      building};
+  worker_answers answers{step,     closures, scheduler, roster, builds, sessions,
+                         failures, stateful, activity,  life,   workers};
   hand_out handing{step, closures, book, scheduler, roster, builds, watchdog, life, building};
   explainer explain{step, closures, places, book, scheduler, roster, values, texts, workers};
 
@@ -91,7 +93,7 @@ void coordinator::walk(Archive& a) {
   auto& st = *state_;
   if (own_wide_) a(*own_wide_);
   a(st.step, st.closures, st.places, st.book, st.sessions, st.scheduler, st.roster, st.builds);
-  a(st.values, st.watchdog, st.failures, st.stateful, st.keeping, st.due);
+  a(st.values, st.watchdog, st.failures, st.stateful, st.activity, st.keeping, st.due);
 }
 
 }  // namespace muster::core

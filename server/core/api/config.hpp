@@ -118,6 +118,10 @@ struct config {
   std::size_t per_worker_values_max = 10'000;
   /// Calls parked on a join or a value. Full: refused at once.
   std::size_t parked_calls_max = 100'000;
+  /// Bytes of bars of what workers did in the last hour, of all clusters together. Full: the oldest
+  /// 4,096 of the cluster that writes go; readers are told since when bars are complete. The sums
+  /// of each task's minutes stay: 2 KiB each, so 40 MiB more for tasks_max of them.
+  std::size_t activity_bytes_max = std::size_t{88} << 20;
   /// A closure that loses its worker this often is quarantined; 0 = no limit. At most
   /// worker_failures_max, as far as a closure counts.
   std::uint32_t max_worker_failures = 3;

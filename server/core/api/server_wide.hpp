@@ -24,7 +24,8 @@ struct server_wide {
 
   std::uint32_t coordinators = 0;
   std::uint32_t chunks = 0;
-  std::uint32_t last_row = 0;  // of a task
+  std::uint32_t last_row = 0;         // of a task
+  std::uint32_t activity_chunks = 0;  // of bars; see activity_log, which does not save them
   std::uint64_t last_session = 0;
   std::uint64_t first_per_worker;
   std::uint64_t last_per_worker;

@@ -80,6 +80,9 @@ void closure_life::put_back_closure(worker& w, slot c, bool suspect, loss const&
   auto& r = closures_[c];
   auto& s = sessions_.of(r.owner);
   bool const lost = l.reason == loss_reason::worker_lost;
+  if ((lost || l.reason == loss_reason::not_there) && !r.sent())
+    activity_.add(w.number,
+                  {closures_.id_of(c), s.id, r.function, bar_state::lost, r.started, step_.now});
   if (s.delivery() == delivery::build) return lose_build(w, c, suspect, text_of(l));
   bool const recalled = l.reason == loss_reason::recalled;
   if (!recalled) remember_attempt(c, text_of(l));

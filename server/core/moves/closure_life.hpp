@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "server/core/activity/activity_log.hpp"
 #include "server/core/closures/closure_book.hpp"
 #include "server/core/moves/session_flow.hpp"
 #include "server/core/moves/step_frame.hpp"
@@ -35,7 +36,8 @@ class closure_life {
   closure_life(step_frame& step, closure_table& closures, place_table& places, closure_book& book,
                core::scheduler& scheduler, worker_roster& roster, component_builds& builds,
                session_table& sessions, value_store& values, core::watchdog& watchdog,
-               stateful_tasks& stateful, session_flow& flow, value_keeping& keeping)
+               stateful_tasks& stateful, activity_log& activity, session_flow& flow,
+               value_keeping& keeping)
       : step_(step),
         closures_(closures),
         places_(places),
@@ -47,6 +49,7 @@ class closure_life {
         values_(values),
         watchdog_(watchdog),
         stateful_(stateful),
+        activity_(activity),
         flow_(flow),
         keeping_(keeping) {}
 
@@ -135,6 +138,7 @@ class closure_life {
   value_store& values_;
   core::watchdog& watchdog_;
   stateful_tasks& stateful_;
+  activity_log& activity_;
   session_flow& flow_;
   value_keeping& keeping_;
 };

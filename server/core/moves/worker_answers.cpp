@@ -160,6 +160,18 @@ std::string worker_answers::apply_returned(worker& w, held_closure const& e) {
   return {};
 }
 
+void worker_answers::note(worker const& w, slot c, worker_result const& r) {
+  auto const& record = closures_[c];
+  bool const ok = r.ok && !record.timed_out;
+  if (activity_.add_short(w.number, record.function, record.started, step_.now, !ok)) return;
+  bool const stopped = !ok && r.failure.kind == failure_kind::cancelled && record.stop_requested;
+  activity_.add(w.number, {closures_.id_of(c), sessions_.of(record.owner).id, record.function,
+                           ok        ? bar_state::succeeded
+                           : stopped ? bar_state::cancelled
+                                     : bar_state::failed,
+                           record.started, step_.now});
+}
+
 /// Empty when the result was taken, else what is wrong with it.
 std::string worker_answers::apply_result(worker& w, worker_result& r) {
   if (auto wrong = unheld(w, " answered ", r.closure, r.attempt); !wrong.empty()) return wrong;
@@ -171,6 +183,7 @@ std::string worker_answers::apply_result(worker& w, worker_result& r) {
   else if (r.execution >= duration{})
     record.started = std::max(record.created, step_.now - r.execution);
   step_.metrics.execution.add(step_.now - record.started);
+  note(w, c, r);
   if (record.timed_out) {
     life_.expire(c);
     return {};

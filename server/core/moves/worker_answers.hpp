@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "server/core/activity/activity_log.hpp"
 #include "server/core/moves/closure_life.hpp"
 #include "server/core/moves/step_frame.hpp"
 #include "server/core/moves/worker_events.hpp"
@@ -22,8 +23,8 @@ class worker_answers {
  public:
   worker_answers(step_frame& step, closure_table& closures, core::scheduler& scheduler,
                  worker_roster& roster, component_builds& all_builds, session_table& sessions,
-                 transient_failures& failures, stateful_tasks& stateful, closure_life& life,
-                 worker_events& workers)
+                 transient_failures& failures, stateful_tasks& stateful, activity_log& activity,
+                 closure_life& life, worker_events& workers)
       : step_(step),
         closures_(closures),
         scheduler_(scheduler),
@@ -32,6 +33,7 @@ class worker_answers {
         sessions_(sessions),
         failures_(failures),
         stateful_(stateful),
+        activity_(activity),
         life_(life),
         workers_(workers) {}
 
@@ -50,6 +52,8 @@ class worker_answers {
   }
   /// Whether a reported time-out was put back.
   bool bear_timeout(worker& w, slot c, failure const& f);
+  /// The answer is noted among what its worker did.
+  void note(worker const& w, slot c, worker_result const& r);
   std::string apply_result(worker& w, worker_result& r);
   void apply_started(worker& w, started_closure const& e);
   std::string apply_returned(worker& w, held_closure const& e);
@@ -66,6 +70,7 @@ class worker_answers {
   session_table& sessions_;
   transient_failures& failures_;
   stateful_tasks& stateful_;
+  activity_log& activity_;
   closure_life& life_;
   worker_events& workers_;
 };

@@ -57,6 +57,7 @@ void worker_events::attach(worker_attached& e) {
   roster_.tasks.arrived(step_.now, t, std::move(spec));
   state_came(t);
   roster_.serve(w);
+  activity_.open(w.number, t.job, t.index, step_.now);
   t.functions = ids;
 
   seat at;
@@ -147,6 +148,7 @@ void worker_events::dismiss(worker& w) {
   if (w.alarm != never) step_.alarms.clear(w.alarm, alarm_kind::worker_return, raw(w.stream));
   if (w.waiting) step_.alarms.clear(w.starts_at, alarm_kind::worker_start, raw(w.stream));
   places_.release(w.place);
+  activity_.close(w.number, step_.now);
   builds_.forget(w.stream);
   scheduler_.forget(scheduler_.of(w.number));
   roster_.erase(w);

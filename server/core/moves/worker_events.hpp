@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "server/core/activity/activity_log.hpp"
 #include "server/core/closures/closure_book.hpp"
 #include "server/core/moves/build_orders.hpp"
 #include "server/core/moves/closure_life.hpp"
@@ -30,8 +31,8 @@ class worker_events {
  public:
   worker_events(step_frame& step, closure_table& closures, place_table& places, closure_book& book,
                 core::scheduler& scheduler, worker_roster& roster, component_builds& builds,
-                session_table& sessions, stateful_tasks& stateful, closure_life& life,
-                build_orders& building)
+                session_table& sessions, stateful_tasks& stateful, activity_log& activity,
+                closure_life& life, build_orders& building)
       : step_(step),
         closures_(closures),
         places_(places),
@@ -41,6 +42,7 @@ class worker_events {
         builds_(builds),
         sessions_(sessions),
         stateful_(stateful),
+        activity_(activity),
         life_(life),
         building_(building) {}
 
@@ -100,6 +102,7 @@ class worker_events {
   component_builds& builds_;
   session_table& sessions_;
   stateful_tasks& stateful_;
+  activity_log& activity_;
   closure_life& life_;
   build_orders& building_;
 };

@@ -1,0 +1,210 @@
+// Bars are begun, grow and go; minutes take what is over.
+#include "server/core/activity/activity_log.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.hpp"
+
+namespace muster::core {
+
+namespace {
+
+constexpr auto minute_long = std::chrono::minutes(1);
+
+time_point end_of_span(time_point t) {
+  auto const since = t.time_since_epoch();
+  return time_point((since / activity_log::sum_span + 1) * activity_log::sum_span);
+}
+
+std::uint32_t minute_number(time_point t) {
+  return static_cast<std::uint32_t>(t.time_since_epoch() / minute_long);
+}
+
+}  // namespace
+
+activity_log::~activity_log() {
+  wide_.activity_chunks -= static_cast<std::uint32_t>(chunks_.size());
+}
+
+void activity_log::open(worker_number w, std::string const& job, std::int64_t index,
+                        time_point now) {
+  if (raw(w) >= seats_.size()) seats_.resize(raw(w) + std::size_t{1});
+  auto& s = seats_[raw(w)];
+  check(!s.at, "a worker has one lane");
+  auto it = lanes_.find({job, index});
+  if (it == lanes_.end()) {
+    forget_lanes(now);
+    it = lanes_.emplace(lane_key{job, index}, lane{}).first;
+    it->second.number = ++last_lane_;
+    by_number_.emplace(last_lane_, &*it);
+  }
+  s = {};
+  s.at = &it->second;
+  if (s.at->workers++ == 0) closed_.erase({s.at->closed, s.at->number});
+}
+
+void activity_log::close(worker_number w, time_point now) {
+  auto& s = seats_[raw(w)];
+  fold(s);
+  auto& l = *s.at;
+  s = {};
+  if (--l.workers > 0) return;
+  l.closed = now;
+  closed_.emplace(now, l.number);
+}
+
+// Those that nobody sits on and that have nothing to show any more; one more where there is no
+// room.
+void activity_log::forget_lanes(time_point now) {
+  while (!closed_.empty() &&
+         (closed_.begin()->first + kept_for < now || lanes_.size() >= config_.tasks_max)) {
+    auto const it = by_number_.find(closed_.begin()->second);
+    lanes_.erase(lane_key(it->second->first));
+    by_number_.erase(it);
+    closed_.erase(closed_.begin());
+  }
+}
+
+void activity_log::add(worker_number w, execution const& e) {
+  bool const bad = e.state != bar_state::succeeded;
+  if (add_short(w, e.function, e.started, e.ended, bad)) return;
+  auto& s = seats_[raw(w)];
+  if (e.ended >= s.until) fold(s);
+  auto& l = *s.at;
+  auto& b = append(e.started, e.ended, e.ended);
+  auto lasted = static_cast<std::uint64_t>((e.ended - e.started).count());
+  std::uint64_t coarse = 0;
+  for (; lasted > ~std::uint32_t{0}; lasted >>= 1) ++coarse;
+  b.closure = raw(e.closure);
+  b.started =
+      static_cast<std::uint64_t>(std::max<std::int64_t>(0, e.started.time_since_epoch().count()));
+  b.state = static_cast<std::uint64_t>(e.state);
+  b.sum = 0;
+  b.coarse = coarse;
+  b.lasted = static_cast<std::uint32_t>(lasted);
+  b.lane = l.number;
+  b.function = raw(e.function);
+  b.job = static_cast<std::uint32_t>(raw(e.job));
+  // Each minute gets what ran in it, the last one the closure.
+  auto at = std::max(e.started, e.ended - kept_for + minute_long);
+  while (at < e.ended) {
+    auto& m = minute_at(l, at);
+    auto const until = std::min(e.ended, time_point((m.number + std::int64_t{1}) * minute_long));
+    m.busy += until - at;
+    vote(m.function, m.lead, raw(e.function), until - at);
+    at = until;
+  }
+  auto& last = minute_at(l, e.ended);
+  ++last.count;
+  last.failed += bad;
+}
+
+void activity_log::begin_sum(seat& s, function_id f, time_point started, time_point now) {
+  fold(s);
+  auto const until = end_of_span(now);
+  auto& b = append(started, until, now);
+  b = {};
+  b.started =
+      static_cast<std::uint64_t>(std::max<std::int64_t>(0, started.time_since_epoch().count()));
+  b.sum = 1;
+  b.lane = s.at->number;
+  b.function = raw(f);
+  s.until = until;
+  s.sum = &b;
+  s.lead = {};
+  s.begin = started;
+  s.number = next_ - 1;
+}
+
+void activity_log::fold(seat& s) {
+  if (!s.sum) return;
+  auto const& b = *std::exchange(s.sum, nullptr);
+  auto& m = minute_at(*s.at, s.until - sum_span);
+  s.until = {};
+  m.count += static_cast<std::uint32_t>(b.closure);
+  m.failed += static_cast<std::uint32_t>(b.closure >> 32);
+  m.busy += duration(b.job);
+  vote(m.function, m.lead, b.function, duration(b.job));
+}
+
+activity_log::minute& activity_log::minute_at(lane& l, time_point t) {
+  if (!l.minutes) l.minutes = std::make_unique<std::array<minute, minutes_kept>>();
+  auto const number = minute_number(t);
+  // Of two workers of a lane the one that goes may be an hour behind: then the newer minute has it.
+  auto& m = (*l.minutes)[number % minutes_kept];
+  if (m.number < number) m = {}, m.number = number;
+  return m;
+}
+
+activity_log::bar& activity_log::append(time_point begin, time_point end, time_point now) {
+  if (now >= settled_at_) {
+    settled_ = next_;
+    settled_at_ = end_of_span(now);
+  }
+  if (chunks_.empty() || chunks_.back().used == bars_a_chunk) add_chunk(now);
+  auto& c = chunks_.back();
+  c.begin = std::min(c.begin, begin);
+  c.end = std::max(c.end, end);
+  ++next_;
+  return c.bars[c.used++];
+}
+
+void activity_log::add_chunk(time_point now) {
+  while (!chunks_.empty() && chunks_.front().end + kept_for < now) drop_oldest_chunk();
+  auto const most = config_.activity_bytes_max / chunk_bytes;
+  while (chunks_.size() > 1 && wide_.activity_chunks >= most) drop_oldest_chunk();
+  ++wide_.activity_chunks;
+  auto& c = chunks_.emplace_back();
+  c.bars.reset(new bar[bars_a_chunk]);  // not touched before it is used
+  c.first = next_;
+}
+
+void activity_log::drop_oldest_chunk() {
+  auto const& c = chunks_.front();
+  for (auto& s : seats_)
+    if (s.sum && s.number < c.first + c.used) fold(s);
+  complete_since_ = std::max(complete_since_, c.end);
+  chunks_.pop_front();
+  --wide_.activity_chunks;
+}
+
+// The bars are gone: complete from the end of the span in which the newest one was begun.
+void activity_log::load(std::vector<std::uint32_t> const& seated) {
+  by_number_.clear();
+  closed_.clear();
+  std::unordered_map<std::uint32_t, lane*> found;
+  for (auto& l : lanes_) {
+    by_number_.emplace(l.second.number, &l);
+    found.emplace(l.second.number, &l.second);
+    if (l.second.workers == 0) closed_.emplace(l.second.closed, l.second.number);
+  }
+  seats_.assign(seated.size(), {});
+  for (std::size_t i = 0; i < seated.size(); ++i)
+    if (seated[i] != 0) seats_[i].at = found.at(seated[i]);
+  complete_since_ = std::max(complete_since_, settled_at_);
+}
+
+std::string activity_log::invalid() const {
+  std::unordered_map<lane const*, std::uint32_t> workers;
+  for (auto const& s : seats_) {
+    if (s.at) ++workers[s.at];
+    if (s.sum && (!s.at || chunks_.empty() || s.number < chunks_.front().first))
+      return "a sum grows in a bar that is gone";
+  }
+  for (auto const& l : lanes_)
+    if (workers[&l.second] != l.second.workers) return "workers of a lane are counted wrongly";
+  for (auto const& [since, number] : closed_)
+    if (auto const it = by_number_.find(number);
+        it == by_number_.end() || it->second->second.workers > 0)
+      return "a lane that is served is to be forgotten";
+  if (by_number_.size() != lanes_.size()) return "a lane has no number, or two";
+  auto at = chunks_.empty() ? next_ : chunks_.front().first;
+  for (auto const& c : chunks_) {
+    if (c.first != at) return "bars are missing between chunks";
+    at += c.used;
+  }
+  return at == next_ ? std::string() : "bars are counted wrongly";
+}
+
+}  // namespace muster::core

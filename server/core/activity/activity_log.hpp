@@ -1,0 +1,213 @@
+// What workers did lately: a bar for each execution of a millisecond and more, the shorter ones as
+// sums of a lane and 100 ms, and of each lane its last hour by minutes. A lane is a task: its
+// workers come and go.
+//
+//   ended ──short──► the seat's open sum, a bar that grows ──next 100 ms──► the lane's minutes
+//         └─long───► a bar of its own ──────────────────────────────────► the lane's minutes
+//
+// Bars are numbered in the order in which they were begun and live in chunks; a reader goes on at a
+// number. Those begun in the current 100 ms may still grow and are not shown yet.
+//
+// Short closures come by millions a second: for one, its seat and its sum are added to, and nothing
+// is looked up or allocated.
+//
+// Owned by the coordinator; engine thread only. Limits: bars of the last hour, as far as they fit
+// into config::activity_bytes_max in the whole server (then the oldest chunk of this cluster goes,
+// though its two newest stay); config::tasks_max lanes of 2 KiB (then the one whose worker left
+// longest ago goes). The past is no state of the cluster: it is not saved, only who sits where
+// is.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "server/core/api/activity.hpp"
+#include "server/core/api/config.hpp"
+#include "server/core/api/server_wide.hpp"
+#include "server/core/records/numbers.hpp"
+
+namespace muster::core {
+
+/// The first of a map by lane_key behind `after`, of those that are asked for (sorted; none: all).
+template <class Map>
+auto behind(Map const& all, std::vector<lane_key> const& only,
+            std::optional<lane_key> const& after) {
+  if (only.empty()) return after ? all.upper_bound(*after) : all.begin();
+  auto it = after ? std::upper_bound(only.begin(), only.end(), *after) : only.begin();
+  for (; it != only.end(); ++it)
+    if (auto const found = all.find(*it); found != all.end()) return found;
+  return all.end();
+}
+
+class activity_log {
+ public:
+  static constexpr duration short_below = std::chrono::milliseconds(1);
+  static constexpr duration sum_span = std::chrono::milliseconds(100);
+  static constexpr std::uint32_t minutes_kept = 60;
+  static constexpr duration kept_for = std::chrono::minutes(minutes_kept);
+  static constexpr std::uint32_t bars_a_chunk = 4096;
+  static constexpr std::size_t bar_bytes = 32;
+  static constexpr std::size_t chunk_bytes = bars_a_chunk * bar_bytes;
+
+  /// `c` and `wide` outlive it. Bars are complete since `start`.
+  activity_log(config const& c, server_wide& wide, time_point start)
+      : config_(c), wide_(wide), recorded_since_(start), complete_since_(start) {}
+  ~activity_log();
+  activity_log(activity_log const&) = delete;
+
+  /// The worker executes for this task. REQUIRES: its number is not open.
+  void open(worker_number w, std::string const& job, std::int64_t index, time_point now);
+  void close(worker_number w, time_point now);
+
+  /// Takes one that was short; false: it was not. REQUIRES: the worker is open.
+  bool add_short(worker_number w, function_id f, time_point started, time_point now, bool failed);
+  /// Takes any. The same holds.
+  void add(worker_number w, execution const& e);
+
+  struct bounds {
+    std::size_t limit = ~std::size_t{};  // bars of the page, and…
+    std::size_t looks = ~std::size_t{};  // …those that are looked at
+  };
+  /// Bars from number `from` on that overlap the filter's span.
+  bar_page bars(activity_filter const& f, std::uint64_t from, bounds most, time_point now) const;
+  /// Minutes of the lanes behind `after`, of at most `lanes` of them; names all that were looked
+  /// at.
+  minute_page minutes(activity_filter const& f, std::optional<lane_key> const& after,
+                      std::size_t lanes) const;
+  /// The lane of a worker that is here.
+  lane_view lane_of(worker_number w) const;
+  bool is_open(worker_number w) const {
+    return raw(w) < seats_.size() && seats_[raw(w)].at != nullptr;
+  }
+  std::size_t chunks() const { return chunks_.size(); }
+  std::size_t lanes() const { return lanes_.size(); }
+
+  /// Empty when all is in order between two steps.
+  std::string invalid() const;
+  template <class Archive>
+  void walk(Archive& a) {
+    std::vector<std::uint32_t> seated;
+    for (auto const& s : seats_) seated.push_back(s.at ? s.at->number : 0);
+    a(lanes_, last_lane_, settled_at_, seated);
+    if constexpr (Archive::loading) load(seated);
+  }
+
+ private:
+  /// 32 bytes. Of a sum, `closure` is how many there were and, above 32 bits, how many failed.
+  struct bar {
+    std::uint64_t closure;
+    std::uint64_t started : 53;  // µs
+    std::uint64_t state : 2;
+    std::uint64_t sum : 1;
+    std::uint64_t coarse : 6;  // what is shifted out of `lasted`
+    std::uint32_t lasted;      // µs
+    std::uint32_t lane;
+    std::uint32_t function;
+    std::uint32_t job;  // low half of its number; of a sum: µs of work
+  };
+  static_assert(sizeof(bar) == bar_bytes);
+
+  struct chunk {
+    std::unique_ptr<bar[]> bars;
+    std::uint64_t first = 0;  // number of its first bar
+    std::uint32_t used = 0;
+    time_point begin = never;  // of what is in it, and…
+    time_point end{};          // …its end; of sums that may still grow their latest
+  };
+
+  struct minute {
+    std::uint32_t number = 0;  // since the epoch
+    std::uint32_t count = 0;
+    std::uint32_t failed = 0;
+    std::uint32_t function = 0;  // by majority of time, and by how much
+    duration lead{};
+    duration busy{};
+  };
+
+  struct lane {
+    std::uint32_t number = 0;
+    std::uint32_t workers = 0;                                  // that are here
+    time_point closed{};                                        // when the last one left
+    std::unique_ptr<std::array<minute, minutes_kept>> minutes;  // by number; from the first on
+
+    template <class Archive>
+    void walk(Archive& a) {
+      a(number, workers, closed);
+    }
+  };
+  using lane_map = std::map<lane_key, lane>;
+
+  /// Of a worker, by its number.
+  struct seat {
+    time_point until{};  // when its sum ends; epoch: it has none
+    bar* sum = nullptr;
+    duration lead{};           // of the sum's function over all others
+    time_point begin{};        // of the sum
+    lane* at = nullptr;        // null: not open
+    std::uint64_t number = 0;  // of the sum
+  };
+
+  void load(std::vector<std::uint32_t> const& seated);
+  static void vote(std::uint32_t& function, duration& lead, std::uint32_t f, duration d) {
+    if (function == f)
+      lead += d;
+    else if (lead >= d)
+      lead -= d;
+    else
+      function = f, lead = d - lead;
+  }
+  bar& append(time_point begin, time_point end, time_point now);
+  void add_chunk(time_point now);
+  void drop_oldest_chunk();
+  void begin_sum(seat& s, function_id f, time_point started, time_point now);
+  /// The sum is over: its minute takes it.
+  void fold(seat& s);
+  minute& minute_at(lane& l, time_point t);
+  void forget_lanes(time_point now);
+  /// Bars before this number do not change any more.
+  std::uint64_t settled(time_point now) const { return now >= settled_at_ ? next_ : settled_; }
+  static bar_view view_of(bar const& b);
+  static std::vector<minute_view> minutes_of(lane const& l, seat const* growing);
+  lane_view view_of(lane_map::value_type const& l) const {
+    return {l.second.number, l.first.first, l.first.second};
+  }
+
+  config const& config_;
+  server_wide& wide_;
+  std::vector<seat> seats_;
+  lane_map lanes_;
+  std::unordered_map<std::uint32_t, lane_map::value_type const*> by_number_;
+  std::set<std::pair<time_point, std::uint32_t>> closed_;  // lanes without a worker, since when
+  std::uint32_t last_lane_ = 0;
+  std::deque<chunk> chunks_;
+  std::uint64_t next_ = 0;     // number of the next bar
+  std::uint64_t settled_ = 0;  // of the first bar of the newest sum_span that has any
+  time_point settled_at_{};    // end of that span
+  time_point const recorded_since_;
+  time_point complete_since_;
+};
+
+// What every short closure goes through is inline.
+[[gnu::always_inline]] inline bool activity_log::add_short(worker_number w, function_id f,
+                                                           time_point started, time_point now,
+                                                           bool failed) {
+  auto const took = now - started;
+  if (took >= short_below) return false;
+  auto& s = seats_[raw(w)];
+  if (now >= s.until) begin_sum(s, f, started, now);
+  auto& b = *s.sum;
+  b.closure += 1 | std::uint64_t{failed} << 32;
+  b.job += static_cast<std::uint32_t>(took.count());
+  b.lasted = static_cast<std::uint32_t>((now - s.begin).count());
+  vote(b.function, s.lead, raw(f), took);
+  return true;
+}
+
+}  // namespace muster::core

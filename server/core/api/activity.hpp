@@ -1,0 +1,103 @@
+// What workers did, as readers see it: bars of executions and sums of minutes. Plain data.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/core/api/ids.hpp"
+#include "server/core/api/time.hpp"
+
+namespace muster::core {
+
+/// How one execution ended; LOST with its worker.
+enum class bar_state : std::uint8_t { succeeded, failed, cancelled, lost };
+
+/// One execution that has ended.
+struct execution {
+  closure_id closure{};
+  session_id job{};  // none: the core's own
+  function_id function{};
+  bar_state state{};
+  time_point started{};
+  time_point ended{};
+};
+
+/// A task that executes, or has executed. Its number stays with its name as long as it is known.
+struct lane_view {
+  std::uint32_t lane = 0;
+  std::string job;
+  std::int64_t index = 0;
+};
+
+/// One execution, or the short ones of a lane within activity_log::sum_span.
+struct bar_view {
+  std::uint32_t lane = 0;
+  function_id function{};  // of a sum: that took most of its time, if any took half of it
+  bar_state state{};       // of a sum: FAILED when one has
+  time_point started{};
+  duration lasted{};        // of a sum: from the first start to the last end
+  duration busy{};          // of a sum: what its executions took together
+  std::uint32_t count = 1;  // of a sum: how many
+  std::uint32_t failed = 0;
+  closure_id closure{};  // of a sum: none
+  bool operator==(bar_view const&) const = default;
+};
+
+struct running_view {
+  std::uint32_t lane = 0;
+  function_id function{};
+  time_point started{};
+  closure_id closure{};
+};
+
+/// What a lane did in a minute.
+struct minute_view {
+  std::uint32_t lane = 0;
+  function_id function{};
+  time_point begin{};
+  std::uint32_t count = 0;  // that ended then
+  std::uint32_t failed = 0;
+  duration busy{};  // of all that ran then, ended or not
+};
+
+/// A lane by its name. Pages by lane go on behind one.
+using lane_key = std::pair<std::string, std::int64_t>;
+
+/// What of it somebody wants to see. Sums are of no job.
+struct activity_filter {
+  time_point from{}, to = never;
+  session_id job{};                  // none: any
+  std::vector<lane_key> lanes = {};  // sorted; empty: all
+};
+
+/// Names for the numbers of a page.
+struct activity_names {
+  std::vector<lane_view> lanes;  // by number
+  std::vector<std::pair<function_id, std::string>> functions;
+};
+
+struct bar_page {
+  std::vector<bar_view> bars;
+  std::uint64_t next = 0;  // where to go on
+  bool more = false;
+  time_point complete_since{};  // what ended before may be missing…
+  bool all = true;              // …or would, if anything had been recorded then
+  activity_names names;
+};
+
+struct running_page {
+  std::vector<running_view> running;
+  std::optional<lane_key> next;
+  activity_names names;
+};
+
+struct minute_page {
+  std::vector<minute_view> minutes;
+  std::optional<lane_key> next;
+  activity_names names;
+};
+
+}  // namespace muster::core

@@ -1,0 +1,298 @@
+// The record by itself: sums, chunks, minutes, lanes, and what of it is saved.
+#include "server/core/activity/activity_log.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/archive.hpp"
+
+namespace muster::core {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr time_point t0{std::chrono::hours(500'000)};
+constexpr worker_number w1{1}, w2{2};
+constexpr function_id f{0}, g{1};
+
+struct activity_log_test : testing::Test {
+  config limits;
+  server_wide wide{time_point{}};
+  activity_log log{limits, wide, t0};
+
+  activity_log_test() { log.open(w1, "worker", 0, t0); }
+
+  void add(worker_number w, time_point ended, duration took, function_id what = f,
+           bar_state state = bar_state::succeeded) {
+    log.add(w, {closure_id{7}, session_id{3}, what, state, ended - took, ended});
+  }
+  std::vector<bar_view> all(time_point now, activity_filter const& filter = {}) const {
+    return log.bars(filter, 0, {}, now).bars;
+  }
+  std::vector<minute_view> minutes(activity_filter const& filter = {}) const {
+    return log.minutes(filter, {}, ~std::size_t{}).minutes;
+  }
+};
+
+TEST_F(activity_log_test, one_of_a_millisecond_is_a_bar_of_its_own) {
+  add(w1, t0 + 5ms, 1ms, g, bar_state::cancelled);
+  bar_view bar;
+  bar.lane = 1;
+  bar.function = g;
+  bar.state = bar_state::cancelled;
+  bar.started = t0 + 4ms;
+  bar.lasted = bar.busy = 1ms;
+  bar.failed = 1;
+  bar.closure = closure_id{7};
+  EXPECT_EQ(all(t0 + 1s), std::vector{bar});
+}
+
+TEST_F(activity_log_test, what_lasts_for_weeks_keeps_its_length_to_a_thousandth) {
+  add(w1, t0 + 24h * 40, 24h * 40);
+  auto const lasted = all(t0 + 24h * 41).at(0).lasted;
+  EXPECT_GT(lasted, 24h * 40 * 999 / 1000);
+  EXPECT_LE(lasted, 24h * 40);
+}
+
+TEST_F(activity_log_test, short_ones_are_a_sum_for_a_lane_and_100_ms) {
+  log.open(w2, "worker", 1, t0);
+  for (int i = 1; i <= 10; ++i) {
+    add(w1, t0 + i * 1ms, 300us, i < 8 ? f : g, i == 3 ? bar_state::failed : bar_state::succeeded);
+    add(w2, t0 + i * 1ms, 100us);
+  }
+  add(w1, t0 + 100ms, 300us);  // of the next
+  auto const bars = all(t0 + 1s);
+  ASSERT_EQ(bars.size(), 3u);
+  EXPECT_EQ(bars[0].count, 10u);
+  EXPECT_EQ(bars[0].failed, 1u);
+  EXPECT_EQ(bars[0].state, bar_state::failed);
+  EXPECT_EQ(bars[0].function, f);
+  EXPECT_EQ(bars[0].started, t0 + 700us);
+  EXPECT_EQ(bars[0].lasted, 9300us);
+  EXPECT_EQ(bars[0].busy, 3ms);
+  EXPECT_EQ(bars[0].closure, closure_id{});
+  EXPECT_EQ(bars[1].lane, 2u);
+  EXPECT_EQ(bars[1].busy, 1ms);
+  EXPECT_EQ(bars[2].count, 1u);
+  EXPECT_EQ(bars[2].started, t0 + 99'700us);
+}
+
+TEST_F(activity_log_test, the_function_of_a_sum_took_most_of_its_time_not_most_of_its_closures) {
+  for (int i = 0; i < 9; ++i) add(w1, t0 + i * 1ms, 50us, f);
+  add(w1, t0 + 10ms, 900us, g);
+  EXPECT_EQ(all(t0 + 1s).at(0).function, g);
+}
+
+TEST_F(activity_log_test, what_may_still_grow_is_not_shown) {
+  add(w1, t0 + 10ms, 5ms);
+  add(w1, t0 + 110ms, 10us);
+  add(w1, t0 + 120ms, 5ms);
+  EXPECT_EQ(all(t0 + 150ms).size(), 1u);
+  auto const page = log.bars({}, 0, {}, t0 + 150ms);
+  EXPECT_FALSE(page.more);
+  EXPECT_EQ(page.next, 1u);
+  EXPECT_EQ(log.bars({}, page.next, {}, t0 + 200ms).bars.size(), 2u);
+}
+
+TEST_F(activity_log_test, a_reader_goes_on_where_it_was_and_looks_at_few_at_a_time) {
+  for (int i = 0; i < 10; ++i) add(w1, t0 + i * 200ms + 5ms, 5ms);
+  std::uint64_t from = 0;
+  std::size_t seen = 0, pages = 0;
+  for (bool more = true; more; ++pages) {
+    auto const page = log.bars({}, from, {.looks = 3}, t0 + 1h);
+    EXPECT_LE(page.bars.size(), 3u);
+    seen += page.bars.size();
+    from = page.next;
+    more = page.more;
+  }
+  EXPECT_EQ(seen, 10u);
+  EXPECT_EQ(pages, 4u);
+  auto const limited = log.bars({}, 2, {.limit = 5}, t0 + 1h);
+  EXPECT_EQ(limited.bars.size(), 5u);
+  EXPECT_EQ(limited.next, 7u);
+  EXPECT_TRUE(limited.more);
+}
+
+TEST_F(activity_log_test, is_filtered_by_time_lane_and_job) {
+  log.open(w2, "ps", 5, t0);
+  add(w1, t0 + 1s, 500ms);
+  add(w2, t0 + 2s, 500ms);
+  log.add(w2, {closure_id{8}, session_id{4}, g, bar_state::succeeded, t0 + 2s, t0 + 3s});
+  add(w2, t0 + 4s, 10us);
+  activity_filter filter;
+  filter.from = t0 + 1600ms;
+  filter.to = t0 + 1700ms;
+  EXPECT_EQ(all(t0 + 9s, filter).size(), 1u);
+  filter = {};
+  filter.lanes = {{"ps", 5}};
+  EXPECT_EQ(all(t0 + 9s, filter).size(), 3u);
+  filter.job = session_id{4};
+  EXPECT_EQ(all(t0 + 9s, filter).size(), 1u);
+  filter = {};
+  filter.lanes = {{"ps", 6}};
+  EXPECT_EQ(all(t0 + 9s, filter).size(), 0u);
+}
+
+TEST_F(activity_log_test, the_oldest_chunk_goes_when_its_bytes_are_used_up) {
+  limits.activity_bytes_max = 2 * activity_log::chunk_bytes;
+  EXPECT_EQ(log.bars({}, 0, {}, t0).complete_since, t0);
+  for (std::uint32_t i = 0; i < 2 * activity_log::bars_a_chunk; ++i) add(w1, t0 + i * 1ms, 1ms);
+  EXPECT_EQ(log.chunks(), 2u);
+  add(w1, t0 + 2 * 4096ms, 1ms);
+  EXPECT_EQ(log.chunks(), 2u);
+  EXPECT_EQ(wide.activity_chunks, 2u);
+  auto const page = log.bars({}, 0, {}, t0 + 1h);
+  EXPECT_EQ(page.complete_since, t0 + 4095ms);
+  EXPECT_FALSE(page.all);
+  EXPECT_EQ(page.bars.size(), 4097u);
+  EXPECT_EQ(page.bars.front().started, t0 + 4095ms);
+  EXPECT_EQ(log.invalid(), "");
+  std::uint64_t counted = 0;
+  for (auto const& m : minutes()) counted += m.count;
+  EXPECT_EQ(counted, 2 * 4096u + 1) << "minutes remain";
+}
+
+TEST_F(activity_log_test, a_sum_that_grows_may_lose_its_bar) {
+  limits.activity_bytes_max = activity_log::chunk_bytes;
+  add(w1, t0, 10us);
+  log.open(w2, "worker", 1, t0);
+  for (int i = 0; i < 4096 * 2; ++i) add(w2, t0 + 1ms, 1ms);
+  EXPECT_EQ(log.invalid(), "");
+  add(w1, t0 + 2ms, 20us);
+  auto const bars = all(t0 + 1s, {.lanes = {{"worker", 0}}});
+  ASSERT_EQ(bars.size(), 1u);
+  EXPECT_EQ(bars[0].busy, 20us);
+  EXPECT_EQ(minutes({.lanes = {{"worker", 0}}}).at(0).busy, 30us);
+}
+
+TEST_F(activity_log_test, clusters_share_the_bytes_and_each_keeps_its_two_newest_chunks) {
+  limits.activity_bytes_max = 3 * activity_log::chunk_bytes;
+  {
+    activity_log other(limits, wide, t0);
+    other.open(w1, "worker", 0, t0);
+    for (int i = 0; i < 3 * 4096; ++i) add(w1, t0 + 1ms, 1ms);
+    EXPECT_EQ(log.chunks(), 3u);
+    for (int i = 0; i < 4 * 4096; ++i)
+      other.add(w1, {closure_id{1}, {}, f, bar_state::succeeded, t0, t0 + 1ms});
+    EXPECT_EQ(other.chunks(), 2u);
+  }
+  EXPECT_EQ(wide.activity_chunks, 3u);
+}
+
+TEST_F(activity_log_test, chunks_older_than_an_hour_go) {
+  for (int i = 0; i < 4096; ++i) add(w1, t0 + 1ms, 1ms);
+  EXPECT_EQ(log.chunks(), 1u);
+  add(w1, t0 + 62min, 1ms);
+  EXPECT_EQ(log.chunks(), 1u);
+  EXPECT_EQ(all(t0 + 63min).size(), 1u);
+}
+
+TEST_F(activity_log_test, an_hour_of_minutes_is_kept) {
+  for (int i = 0; i < 90; ++i) {
+    add(w1, t0 + i * 1min + 1s, 500us);
+    add(w1, t0 + i * 1min + 2s, 250ms, g, i == 89 ? bar_state::failed : bar_state::succeeded);
+  }
+  auto const all = minutes();
+  ASSERT_EQ(all.size(), 60u);
+  EXPECT_EQ(all.front().begin, t0 + 30min);
+  EXPECT_EQ(all.front().count, 2u);
+  EXPECT_EQ(all.front().busy, 250'500us);
+  EXPECT_EQ(all.front().function, g);
+  EXPECT_EQ(all.front().failed, 0u);
+  EXPECT_EQ(all.back().begin, t0 + 89min);
+  EXPECT_EQ(all.back().failed, 1u);
+  EXPECT_EQ(minutes({.from = t0 + 80min, .to = t0 + 81min}).size(), 2u);
+}
+
+TEST_F(activity_log_test, a_long_one_fills_the_minutes_in_which_it_ran_and_counts_in_its_last) {
+  add(w1, t0 + 3min + 30s, 2min);
+  auto const all = minutes();
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_EQ(all[0].busy, 30s);
+  EXPECT_EQ(all[0].count, 0u);
+  EXPECT_EQ(all[1].busy, 60s);
+  EXPECT_EQ(all[2].busy, 30s);
+  EXPECT_EQ(all[2].count, 1u);
+}
+
+TEST_F(activity_log_test, what_ran_for_days_fills_an_hour) {
+  add(w1, t0 + 50h + 10s, 50h);
+  auto const all = minutes();
+  ASSERT_EQ(all.size(), 60u);
+  for (std::size_t i = 1; i + 1 < all.size(); ++i) EXPECT_EQ(all[i].busy, 60s) << i;
+  EXPECT_EQ(all.back().busy, 10s);
+}
+
+TEST_F(activity_log_test, a_minute_has_a_sum_that_still_grows) {
+  add(w1, t0 + 1ms, 400us);
+  ASSERT_EQ(minutes().size(), 1u);
+  EXPECT_EQ(minutes()[0].busy, 400us);
+  EXPECT_EQ(minutes()[0].function, f);
+  log.close(w1, t0 + 1s);
+  EXPECT_EQ(minutes()[0].busy, 400us);
+}
+
+TEST_F(activity_log_test, a_lane_is_a_task_whoever_serves_it) {
+  log.open(w2, "worker", 0, t0);  // before the old one has gone
+  add(w2, t0 + 5ms, 5ms);
+  log.close(w1, t0 + 1s);
+  log.close(w2, t0 + 2s);
+  log.open(w1, "worker", 0, t0 + 3s);
+  add(w1, t0 + 4s, 5ms);
+  EXPECT_EQ(log.invalid(), "");
+  auto const bars = all(t0 + 5s);
+  ASSERT_EQ(bars.size(), 2u);
+  EXPECT_EQ(bars[0].lane, bars[1].lane);
+  EXPECT_EQ(log.lane_of(w1).job, "worker");
+}
+
+TEST_F(activity_log_test, a_lane_that_nobody_serves_goes_after_an_hour_or_when_there_are_too_many) {
+  limits.tasks_max = 3;
+  add(w1, t0 + 5ms, 5ms);
+  log.close(w1, t0);
+  log.open(w1, "a", 0, t0 + 1s);
+  log.close(w1, t0 + 1s);
+  log.open(w1, "a", 1, t0 + 2s);
+  EXPECT_EQ(log.lanes(), 3u);
+  EXPECT_EQ(all(t0 + 3s).size(), 1u);
+  log.open(w2, "a", 2, t0 + 3s);
+  EXPECT_EQ(log.lanes(), 3u);
+  EXPECT_EQ(all(t0 + 3s).size(), 0u) << "nobody knows whose they are";
+  log.close(w2, t0 + 4s);
+  log.open(w2, "a", 3, t0 + 2h);
+  EXPECT_EQ(log.lanes(), 2u);
+  EXPECT_EQ(log.invalid(), "");
+}
+
+TEST_F(activity_log_test, pages_of_minutes_go_on_behind_a_lane) {
+  log.open(w2, "worker", 1, t0);
+  add(w1, t0 + 5ms, 5ms);
+  add(w2, t0 + 5ms, 5ms);
+  auto const first = log.minutes({}, {}, 1);
+  ASSERT_TRUE(first.next);
+  EXPECT_EQ(first.minutes.size(), 1u);
+  auto const second = log.minutes({}, first.next, 1);
+  EXPECT_FALSE(second.next);
+  EXPECT_EQ(second.minutes.at(0).lane, 2u);
+  EXPECT_EQ(log.minutes({.lanes = {{"worker", 1}}}, {}, 9).minutes.size(), 1u);
+}
+
+TEST_F(activity_log_test, who_sits_where_is_saved_and_the_past_is_not) {
+  log.open(w2, "worker", 1, t0);
+  for (int i = 0; i < 50; ++i) add(i % 2 ? w1 : w2, t0 + i * 30ms, i % 3 * 1ms);
+  log.close(w1, t0 + 2s);
+  auto const bytes = archive::saved(log);
+  activity_log other(limits, wide, t0);
+  ASSERT_TRUE(archive::load(other, bytes));
+  EXPECT_EQ(other.invalid(), "");
+  EXPECT_EQ(archive::saved(other), bytes);
+  EXPECT_TRUE(other.is_open(w2));
+  EXPECT_FALSE(other.is_open(w1));
+  auto const page = other.bars({}, 0, {}, t0 + 1h);
+  EXPECT_TRUE(page.bars.empty());
+  EXPECT_GT(page.complete_since, t0 + 1s);
+  other.add(w2, {closure_id{1}, {}, f, bar_state::lost, t0 + 3s, t0 + 4s});
+  EXPECT_EQ(other.bars({}, 0, {}, t0 + 1h).bars.at(0).lane, 2u);
+}
+
+}  // namespace
+}  // namespace muster::core

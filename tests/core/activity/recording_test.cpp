@@ -1,0 +1,154 @@
+// What is recorded of what happens to closures: events in, bars out.
+#include <gtest/gtest.h>
+
+#include "server/core/api/activity.hpp"
+#include "tests/core/fixture.hpp"
+
+namespace muster::core {
+namespace {
+
+using states = std::vector<bar_state>;
+
+std::vector<bar_view> bars(cluster& c, activity_filter const& f = {}) {
+  return c.core.bars(f, 0, 1'000, c.now() + 1s).bars;
+}
+states states_of(cluster& c) {
+  states all;
+  for (auto const& b : bars(c)) all.push_back(b.state);
+  return all;
+}
+
+TEST(recording, an_answer_is_a_bar_from_its_true_start) {
+  cluster c;
+  auto const w = c.attach();
+  auto const job = c.open({"f"});
+  c.wait(500ms);
+  auto r = c.good(w, job[0]);
+  r.execution = 200ms;
+  c.answer(w, {r});
+  auto const page = c.core.bars({}, 0, 1'000, c.now() + 1s);
+  ASSERT_EQ(page.bars.size(), 1u);
+  EXPECT_EQ(page.bars[0].started, c.now() - 200ms);
+  EXPECT_EQ(page.bars[0].lasted, 200ms);
+  EXPECT_EQ(page.bars[0].closure, job[0]);
+  EXPECT_EQ(page.bars[0].state, bar_state::succeeded);
+  ASSERT_EQ(page.names.lanes.size(), 1u);
+  EXPECT_EQ(page.names.lanes[0].job, "worker");
+  EXPECT_EQ(page.names.lanes[0].index, 0);
+  ASSERT_EQ(page.names.functions.size(), 1u);
+  EXPECT_EQ(page.names.functions[0].second, "f");
+  EXPECT_EQ(page.complete_since, start);
+  EXPECT_TRUE(page.all);
+}
+
+TEST(recording, failed_and_cancelled_ones_say_so) {
+  cluster c;
+  auto const w = c.attach({.slots = 2, .credits = 2});
+  auto const job = c.open({"f", "f"}, continue_all());
+  c.wait(10ms);
+  c.fail(w, job[0]);
+  cancel_session stop;
+  stop.session = job.id;
+  c.ask(stop);
+  c.fail(w, job[1], "stopped", failure_kind::cancelled);
+  EXPECT_EQ(states_of(c), (states{bar_state::failed, bar_state::cancelled}));
+}
+
+TEST(recording, each_attempt_is_a_bar) {
+  cluster c;
+  auto const w = c.attach();
+  auto work = c.specs({"f"});
+  closure_extras x;
+  x.options.max_retries = 1;
+  work[0].extras = std::make_shared<closure_extras const>(x);
+  auto const job = c.open_with(std::move(work));
+  c.wait(10ms);
+  c.fail(w, job[0]);
+  c.wait(5s);
+  c.tick();
+  c.wait(10ms);
+  c.succeed(w, job[0]);
+  EXPECT_EQ(states_of(c), (states{bar_state::failed, bar_state::succeeded}));
+}
+
+TEST(recording, what_runs_when_its_worker_is_lost_is_lost_and_what_was_sent_ahead_is_nothing) {
+  cluster c;
+  auto const w = c.attach({.slots = 1, .credits = 4, .incarnation = 5});
+  auto const job = c.open({"f", "f", "f"});
+  c.wait(10ms);
+  ASSERT_FALSE(c.held(w).empty());
+  c.lose(w);
+  EXPECT_EQ(states_of(c), (states{bar_state::lost}));
+  EXPECT_EQ(bars(c).at(0).closure, job[0]);
+}
+
+TEST(recording, short_ones_of_any_number_are_one_bar) {
+  cluster c;
+  auto const w = c.attach({.slots = 4, .credits = 4});
+  auto const job = c.open({"f", "f", "f"}, continue_all());
+  c.wait(50us);
+  c.answer(w, {c.good(w, job[0]), c.good(w, job[1]), c.bad(w, job[2])});
+  auto const all = bars(c);
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].count, 3u);
+  EXPECT_EQ(all[0].failed, 1u);
+  EXPECT_EQ(all[0].busy, 150us);
+}
+
+TEST(recording, builders_of_per_worker_values_execute_too) {
+  cluster c;
+  auto const w = c.attach();
+  create_per_worker e;
+  e.function = c.function("f");
+  auto const made = c.ask(e);
+  c.wait(10ms);
+  auto const held = c.held(w);
+  ASSERT_EQ(held.size(), 1u);
+  c.succeed(w, held[0]);
+  EXPECT_EQ(bars(c).size(), 1u);
+}
+
+TEST(recording, running_ones_are_shown_with_their_lane_and_by_job) {
+  cluster c;
+  c.attach({.index = 3});
+  c.attach({.index = 4});
+  auto const one = c.open({"f"});
+  c.wait(1s);
+  auto const other = c.open({"f"});
+  auto const page = c.core.running({}, {});
+  EXPECT_FALSE(page.next);
+  ASSERT_EQ(page.running.size(), 2u);
+  EXPECT_EQ(page.names.lanes.size(), 2u);
+  EXPECT_EQ(page.names.functions.at(0).second, "f");
+  activity_filter f;
+  f.job = other.id;
+  auto const its = c.core.running(f, {});
+  ASSERT_EQ(its.running.size(), 1u);
+  EXPECT_EQ(its.running[0].closure, other[0]);
+  EXPECT_EQ(its.running[0].started, c.now());
+  f = {};
+  f.lanes = {{"worker", 4}, {"worker", 9}};
+  EXPECT_EQ(c.core.running(f, {}).running.size(), 1u);
+}
+
+TEST(recording, minutes_have_what_still_runs) {
+  cluster c;
+  auto const w = c.attach();
+  c.open({"f"});
+  for (int i = 0; i < 9; ++i) {
+    c.wait(10s);
+    c.alive(w);
+  }
+  auto const page = c.core.minutes({}, {}, c.now());
+  duration busy{};
+  for (auto const& m : page.minutes) {
+    busy += m.busy;
+    EXPECT_LE(m.busy, 60s);
+    EXPECT_EQ(m.count, 0u);
+  }
+  EXPECT_EQ(busy, 90s);
+  EXPECT_EQ(page.names.lanes.size(), 1u);
+}
+
+}  // namespace
+}  // namespace muster::core
