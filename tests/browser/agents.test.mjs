@@ -1,0 +1,97 @@
+// What agents do together, seen in a real browser: a server of agents alone, and who is always last.
+import assert from 'node:assert/strict';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+
+import { Agent } from './agent.mjs';
+import { Cluster } from './cluster.mjs';
+import { launch, WatchedPage } from './page.mjs';
+
+const shots = process.env.MUSTER_SCREENSHOTS;
+let browser;
+
+before(async () => {
+  mkdirSync(shots, { recursive: true });
+  browser = await launch();
+});
+after(() => browser.close());
+
+async function withAgents(count, body) {
+  const server = new Cluster();
+  const agents = [];
+  try {
+    await server.serve();
+    const { address } = await server.declare('train', { worker: count });
+    for (let task = 0; task < count; ++task) agents.push(new Agent(address, task));
+    await Promise.all(agents.map((agent) => agent.register()));
+    await body(server, agents);
+  } finally {
+    for (const agent of agents) agent.end();
+    server.end();
+  }
+}
+
+test('a server of agents alone is not a server of nothing', async () => {
+  await withAgents(3, async (server) => {
+    const seen = await WatchedPage.open(browser, `${server.url}/`);
+    await seen.counts('key-tasks', 3);
+    await seen.reads('key-tasks', /of 3/);
+    await seen.at('cluster-row', '[data-cluster="train"][data-state="RUNNING"]').waitFor();
+    await seen.reads('map-legend', /Connected 3/);
+    assert.equal(await seen.at('empty').count(), 0, 'no word of nobody having joined');
+    await seen.at('cluster-map').focus();
+    await seen.page.keyboard.press('ArrowRight');
+    await seen.page.getByRole('tooltip').filter({ hasText: 'worker:0' }).waitFor();
+    await seen.at('map-cluster').selectOption('default');
+    await seen.page.waitForURL(/cluster=default/);
+    await seen.reads('map-legend', /Connected 0/);
+    await seen.page.goBack();
+    await seen.reads('map-legend', /Connected 3/);
+    await seen.page.screenshot({ path: join(shots, 'overview-agents.png') });
+    assert.deepEqual(seen.faults, []);
+  });
+});
+
+test('who is always last is said', async () => {
+  await withAgents(3, async (server, agents) => {
+    for (let step = 0; step < 5; ++step) {
+      const first = [agents[0], agents[1]].map((agent) => agent.barrier(`step/${step}`, 60_000));
+      await arrive(server, `step/${step}`, 2);
+      await Promise.all([...first, agents[2].barrier(`step/${step}`, 60_000)]);
+    }
+    const seen = await WatchedPage.open(browser, `${server.url}/stragglers?cluster=train`);
+    await seen.reads('verdict', /worker.*2.* came last to 5 of the last 5 barriers/);
+    assert.equal(await seen.at('late-barriers-row').count(), 5);
+    assert.match(await seen.at('late-tasks-row').first().textContent(), /^worker:2/);
+    await seen.page.screenshot({ path: join(shots, 'stragglers.png') });
+    assert.deepEqual(seen.faults, []);
+  });
+});
+
+test('a barrier is cancelled after a question', async () => {
+  await withAgents(3, async (server, agents) => {
+    const ended = agents[0].barrier('stuck', 60_000).then(
+      () => 'passed',
+      () => 'failed',
+    );
+    const seen = await WatchedPage.open(browser, `${server.url}/barriers?cluster=train`);
+    await seen.at('barrier-cancel').click();
+    await seen.page.keyboard.press('Escape');
+    await seen.at('question').waitFor({ state: 'detached' });
+    await seen.at('barrier', '[data-barrier="stuck"]').waitFor();
+    await seen.at('barrier-cancel').click();
+    await seen.at('question-yes').click();
+    await seen.at('ended-row', '[data-barrier="stuck"][data-state="FAILED"]').waitFor();
+    assert.equal(await ended, 'failed');
+    assert.deepEqual(seen.faults, []);
+  });
+});
+
+/** Waits until `arrived` tasks wait at the barrier. */
+async function arrive(server, id, arrived) {
+  for (;;) {
+    const response = await fetch(`${server.url}/api/v1/clusters/train/barriers/${encodeURIComponent(id)}`);
+    if (response.ok && (await response.json()).arrived_count >= arrived) return;
+  }
+}
