@@ -36,6 +36,11 @@ after(async () => {
 
 const ROUTES = {
   tasks: () => '/tasks',
+  stream: () => '/stream',
+  graph: () => `/jobs/${ids.job}/graph`,
+  barriers: () => '/barriers',
+  stragglers: () => '/stragglers',
+  events: () => '/events?severity=warnings',
   worker: () => '/workers/worker:1',
   jobs: () => '/jobs',
   job: () => `/jobs/${ids.job}`,

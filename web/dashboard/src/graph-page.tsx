@@ -33,7 +33,7 @@ export function GraphPage() {
   const body = looked.value;
   return (
     <div class="panels">
-      <p class="calm span-12">
+      <p class="calm span-12 wrap">
         <a href={jobAddress(job)} onClick={follow}>
           ← job <bdi>{name}</bdi>
         </a>
