@@ -1,7 +1,7 @@
-// Compares the newest jobs with those of the update before.
+// Compares jobs with those of the update before.
 #include "web/live/jobs_topic.hpp"
 
-#include <algorithm>
+#include <utility>
 
 #include "server/hub/id_text.hpp"
 
@@ -35,31 +35,24 @@ void write_job(json_out& out, core::job_view const& j) {
 
 void jobs_topic::update(std::vector<core::job_view> jobs, core::time_point now) {
   advance(now);
-  std::vector<entry> next;
-  next.reserve(jobs.size());
+  auto before = std::exchange(jobs_, {});
   for (auto& j : jobs) {
-    auto const known =
-        std::find_if(jobs_.begin(), jobs_.end(), [&](entry const& e) { return e.view.id == j.id; });
-    bool const same = known != jobs_.end() && looks_same(known->view, j);
-    auto const changed = same ? known->changed : change();
-    next.push_back({std::move(j), changed});
+    auto const id = j.id;
+    auto const known = before.find(id);
+    bool const same = known != before.end() && looks_same(known->second.view, j);
+    auto const changed = same ? known->second.changed : change();
+    jobs_.emplace(id, entry{std::move(j), changed});
   }
-  for (auto const& old : jobs_) {
-    auto const kept = std::any_of(next.begin(), next.end(),
-                                  [&](entry const& e) { return e.view.id == old.view.id; });
-    if (!kept) forget(old.view.id);
-  }
-  jobs_ = std::move(next);
+  for (auto const& [id, old] : before)
+    if (!jobs_.contains(id)) forget(id);
 }
 
 void jobs_topic::write_body(json_out& out, std::uint64_t const* from) const {
   out.key("jobs").begin_array();
-  for (auto const& e : jobs_)
+  for (auto const& [id, e] : jobs_)
     if (!from || e.changed > *from) write_job(out, e.view);
   out.end_array();
-  auto const shown = [this](core::session_id id) {  // again, after newer ones were deleted
-    return std::any_of(jobs_.begin(), jobs_.end(), [&](entry const& e) { return e.view.id == id; });
-  };
+  auto const shown = [this](core::session_id id) { return jobs_.contains(id); };
   write_gone(out, from, shown, [&out](core::session_id id) { out.string(core::text(id)); });
 }
 

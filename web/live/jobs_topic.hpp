@@ -2,6 +2,8 @@
 // first. Web thread.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <vector>
 
 #include "server/core/api/views.hpp"
@@ -13,7 +15,7 @@ class jobs_topic final : public changing_rows<core::session_id> {
  public:
   jobs_topic() : changing_rows(topic_name::jobs) {}
 
-  /// REQUIRES: newest first, by id.
+  /// Each once.
   void update(std::vector<core::job_view> jobs, core::time_point now);
 
  private:
@@ -24,7 +26,7 @@ class jobs_topic final : public changing_rows<core::session_id> {
 
   void write_body(json_out& out, std::uint64_t const* from) const override;
 
-  std::vector<entry> jobs_;
+  std::map<core::session_id, entry, std::greater<>> jobs_;  // newest first
 };
 
 }  // namespace muster::web
