@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { WebSocketServer } from 'ws';
 import { MockClusters } from './mock-clusters.mjs';
+import { MockRest } from './mock-rest.mjs';
 import { MockStream } from './mock-stream.mjs';
 
 const dist = process.env.MUSTER_WEB_OUT || fileURLToPath(new URL('../dist', import.meta.url));
@@ -297,6 +298,7 @@ export function startMock({ tasks = 10_000, port = 0, scenario = 'full', rate = 
   const named = new MockClusters({ scenario });
   let cluster = new Cluster({ tasks, scenario });
   const log = new MockLog();
+  const things = new MockRest();
   for (let n = 0; n < 60; ++n) log.say();
   const clients = new Set();
 
@@ -307,9 +309,10 @@ export function startMock({ tasks = 10_000, port = 0, scenario = 'full', rate = 
       response.end(body);
     };
     if (url.pathname === '/api/v1/overview') return send(200, 'application/json', JSON.stringify(cluster.data()));
+    const one = things.answer(url);
+    if (one) return send(200, 'application/json', JSON.stringify(one));
     const job = /^\/api\/v1\/jobs\/([^/]+)$/.exec(url.pathname)?.[1]; // asked for when the list has it not
     if (job) return send(404, 'application/problem+json', JSON.stringify({ status: 404, detail: `there is no ${decodeURIComponent(job)}` }));
-    if (/^\/api\/v1\/jobs\/[^/]+\/closures$/.test(url.pathname)) return send(200, 'application/json', JSON.stringify({ closures: log.closures }));
     if (url.pathname.startsWith('/mock/') && request.method === 'POST') return send(200, 'text/plain', control(url));
     const ran = stream.rest(url);
     if (ran) return send(200, 'application/json', JSON.stringify(ran));

@@ -10,6 +10,7 @@ export interface Sample {
 
 const WINDOW_MS = 30_000;
 const LEAST_MS = 3000; // over less one sees bursts
+const LEAST_DONE = 3;
 
 export const doneOf = (counts: Counts): number => counts.succeeded + counts.failed + counts.cancelled;
 
@@ -26,7 +27,7 @@ export function rateOf(samples: readonly Sample[], created: number): number | nu
   const last = samples.at(-1);
   if (!first || !last) return null;
   if (last.at - first.at >= LEAST_MS) return ((last.done - first.done) * 1000) / (last.at - first.at);
-  return last.at - created >= LEAST_MS ? (last.done * 1000) / (last.at - created) : null;
+  return last.at - created >= LEAST_MS && last.done >= LEAST_DONE ? (last.done * 1000) / (last.at - created) : null;
 }
 
 // "1.2 k a second · about 4m 10s left"

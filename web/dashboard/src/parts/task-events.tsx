@@ -2,23 +2,26 @@
 
 import { clock, moment } from '../model/format';
 import { slow, store } from '../page';
+import { address, follow } from '../route';
 import { Panel } from './panel';
+
+const SHOWN = 12;
 
 export function TaskEvents({ task, main, name }: { task: string; main: boolean; name: string }) {
   slow.value;
   const mine = store.events
     .all()
     .filter((e) => (e.cluster === name || (main && !e.cluster)) && (e.subject === task || e.text.includes(`${task} `)))
-    .sort((a, b) => b.number - a.number)
-    .slice(0, 50);
+    .sort((a, b) => b.number - a.number);
+  const shown = mine.slice(0, SHOWN);
   return (
-    <Panel id="its-events" title="Its events" note={mine.length > 0 && 'newest first'} span={12}>
+    <Panel id="its-events" title="Its events" note={mine.length > 0 && 'newest first'} span={12} aside={<a href={address('/events', { q: task })} onClick={follow}>all events of it</a>}>
       {mine.length === 0 ? (
         <p class="calm">Nothing was recorded of it lately.</p>
       ) : (
         <table class="table" data-testid="its-events">
           <tbody>
-            {mine.map((e) => (
+            {shown.map((e) => (
               <tr key={e.number}>
                 <td>
                   <time class="mono" title={moment(e.time_ms)}>

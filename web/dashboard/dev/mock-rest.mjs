@@ -1,0 +1,129 @@
+// The made-up answers of REST for the pages of one thing: jobs, closures, values, workers, gangs, sessions.
+
+const JOB = 'job_0000000000000005';
+const FUNCTIONS = ['train_step', 'load_shard', 'eval_step'];
+const TOTAL = 50_000;
+const FAILED = 43_217;
+const TRACEBACK = `Traceback (most recent call last):
+  File "/srv/train/step.py", line 217, in train_step
+    batch = table["price"]
+  File "/srv/train/table.py", line 40, in __getitem__
+    raise KeyError(f"no such column: {name}")
+KeyError: 'no such column: price'`;
+const two = (n) => n.toString(16).padStart(8, '0');
+const closureId = (index) => `cl_00000005${two(index)}`;
+
+function stateOf(index) {
+  if (index === FAILED) return 'FAILED';
+  return index < 44_000 ? 'SUCCEEDED' : index < 44_016 ? 'RUNNING' : index < 49_000 ? 'QUEUED' : 'BLOCKED';
+}
+
+function closure(index, began) {
+  const state = stateOf(index);
+  const ran = state === 'SUCCEEDED' || state === 'FAILED' || state === 'RUNNING';
+  const started = began + Math.floor(index / 16) * 900;
+  const worker = `worker:${index % 8}`;
+  return {
+    id: closureId(index), job: JOB, index, function: FUNCTIONS[index % 3], state, cancel_requested: false, alone: false,
+    remote_value: closureId(index).replace('cl_', 'rv_'), value_status: state === 'SUCCEEDED' || state === 'FAILED' ? 'READY' : 'NOT_READY',
+    args: ['s3://data/part-0017', { lr: 0.001, batch: 256 }], ...(state === 'SUCCEEDED' && { value_bytes: 1200 + (index % 900) }),
+    ...(state === 'QUEUED' && index < 44_032 && { sent_to: worker }),
+    ...(state === 'BLOCKED' && { inputs_missing: 2, inputs: [closureId(44_001).replace('cl_', 'rv_'), closureId(44_002).replace('cl_', 'rv_')] }),
+    ...(state === 'RUNNING' && { progress: { fraction: 0.31, text: 'step 31 of 100', attempt: 1, time_ms: Date.now() }, dependents: [closureId(49_000).replace('cl_', 'rv_')] }),
+    ...(state === 'FAILED' && { error: { kind: 'USER', type: 'KeyError', message: 'no such column: price', traceback: TRACEBACK, worker, attempt: 2 } }),
+    created_ms: began, finished_ms: state === 'SUCCEEDED' || state === 'FAILED' ? started + 850 : 0,
+    attempts: ran ? [
+      ...(state === 'FAILED' ? [{ attempt: 1, worker: 'worker:3', host: 'rack07-node02', started_ms: started - 9000, ended_ms: started - 4000, outcome: 'worker lost: heartbeat timeout after 15.0 s' }] : []),
+      { attempt: state === 'FAILED' ? 2 : 1, worker, host: `rack0${index % 8}-node01`, started_ms: started, ended_ms: state === 'RUNNING' ? 0 : started + 850, outcome: state === 'RUNNING' ? '' : state.toLowerCase() },
+    ] : [],
+  };
+}
+
+const WHY = {
+  BLOCKED: 'it waits for 2 inputs of 2, among them cl_000000050000abe1, which is RUNNING.',
+  QUEUED: "8 workers with 'train_step' are busy or about to be served; the function has 5000 queued and 16 running.",
+};
+
+export class MockRest {
+  began = Date.now() - 5_400_000;
+
+  counts() {
+    return { total: TOTAL, blocked: 1000, queued: 4984, running: 16, succeeded: 43_999, failed: 1, cancelled: 0 };
+  }
+
+  job(id, name, state, more = {}) {
+    return { id, cluster: 'llm-70b', name, state, open: false, stopping: false, streaming: false, on_error: 'continue', counts: this.counts(), put_back: 4, retried: 0, created_ms: this.began, finished_ms: 0, ...more };
+  }
+
+  jobs() {
+    const done = { total: 8192, blocked: 0, queued: 0, running: 0, succeeded: 8192, failed: 0, cancelled: 0 };
+    const holding = { attached: true, detached: false, values: 41_000, value_bytes: 3.1e9 };
+    const bad = { finished_ms: this.began + 900_000, retryable: true, error: { kind: 'USER', message: 'tokenize: UnicodeDecodeError: byte 0xff at 10418 of s3-part-0093' } };
+    return [
+      this.job(JOB, 'eval', 'RUNNING', { values: 44_000, value_bytes: 5.2e7 }),
+      this.job('job_0000000000000007', 'tokenize nightly', 'FAILED', { ...bad, counts: { ...done, total: 98_000, succeeded: 57_999, failed: 1, cancelled: 40_000 } }),
+      this.job('job_0000000000000008', 'warm-up', 'SUCCEEDED', { finished_ms: this.began + 400_000, counts: done }),
+      this.job('job_0000000000000009', 'smoke', 'SUCCEEDED', { finished_ms: this.began + 4000, counts: { ...done, total: 16, succeeded: 16 }, retry_of: 'job_0000000000000007' }),
+      this.job('job_000000000000000a', 'notebook of ada', 'RUNNING', { streaming: true, client: 'ipv4:10.0.0.7:51234', holding, values: 41_000, value_bytes: 3.1e9 }),
+      this.job('job_000000000000000b', 'left overnight', 'RUNNING', { streaming: true, holding: { ...holding, attached: false, kept_until_ms: Date.now() + 40_000, values: 12, value_bytes: 8e6 } }),
+    ];
+  }
+
+  closures(query) {
+    const limit = Number(query.get('limit') ?? 100);
+    const [state, name, worker, q] = ['state', 'function', 'worker', 'q'].map((key) => query.get(key) ?? '');
+    const from = Number(query.get('page_token') ?? 0);
+    const rows = [];
+    let at = from;
+    for (; at < TOTAL && rows.length < limit && at - from < 20_000; ++at) {
+      const s = stateOf(at);
+      if (state && s !== state && !(state === 'UNFINISHED' && ['BLOCKED', 'QUEUED', 'RUNNING'].includes(s))) continue;
+      const c = closure(at, this.began);
+      if ((name && c.function !== name) || (worker && c.attempts.at(-1)?.worker !== worker)) continue;
+      if (q && ![c.function, c.id, c.error?.message ?? ''].some((text) => text.toLowerCase().includes(q.toLowerCase()))) continue;
+      rows.push(c);
+    }
+    return { closures: rows, ...(at < TOTAL && { next_page_token: String(at) }), looked_at: at - from, of: TOTAL };
+  }
+
+  worker(index) {
+    return {
+      kind: 'worker', cluster: 'llm-70b', row: index, job: 'worker', index, state: 'CONNECTED', since_ms: this.began, last_seen_ms: Date.now() - 900, heartbeat_age_ms: 900, incarnation: '9f27c0de01020304', host: 'rack07-node02:41002',
+      pid: 4711, version: '0.1.0', slots: 4, credits: 8, running: 3, sent_ahead: 2, finished: 12_345, failed: 1, restarts: 1, reconnects: 2, draining: false, away: false, cordoned: index === 3,
+      functions: FUNCTIONS, labels: { zone: 'a', disk: 'nvme' }, resources: { gpu: { total: 8, free: 2 } }, error: '',
+    };
+  }
+
+  // The answer, or null if it is somebody else's question.
+  answer(url) {
+    const { pathname: path, searchParams: query } = url;
+    const is = (pattern) => pattern.exec(path);
+    if (path === '/api/v1/jobs') {
+      const q = (query.get('q') ?? '').toLowerCase();
+      const fits = (j) => (!query.get('state') || j.state === query.get('state')) && (!query.get('streaming') || String(j.streaming) === query.get('streaming')) && (!q || j.name.includes(q) || j.id.includes(q));
+      return { jobs: this.jobs().filter(fits) };
+    }
+    const job = is(/^\/api\/v1\/jobs\/([^/]+)$/)?.[1];
+    if (job) return this.jobs().find((j) => j.id === job) ?? null;
+    if (is(/^\/api\/v1\/jobs\/[^/]+\/closures$/)) return this.closures(query);
+    const [, id, what] = is(/^\/api\/v1\/closures\/cl_00000005([0-9a-f]{8})(\/explain)?$/) ?? [];
+    if (id) {
+      const c = closure(parseInt(id, 16), this.began);
+      return what ? { id: c.id, state: c.state, explanation: `${c.state} ${WHY[c.state] ? `for 3m 10s: ${WHY[c.state]}` : c.error ? `(USER) on ${c.error.worker}: ${c.error.message}. It was put back 2m ago from worker:3 (worker lost).` : `on ${c.attempts.at(-1)?.worker}, attempt 1.`}` } : c;
+    }
+    if (is(/\/preview$/)) return { id: '', status: 'READY', bytes: 48, encoding: 'json', text: '{"loss":0.3121,"rows":256,"part":"s3://data/17"}', truncated: false };
+    if (path === '/api/v1/remote_values/holders') return { holders: this.jobs().filter((j) => j.values).map((j) => ({ job: j.id, name: j.name, streaming: j.streaming, state: j.state, values: j.values, value_bytes: j.value_bytes, spilled_bytes: j.streaming ? 4e8 : 0 })).sort((a, b) => b.value_bytes - a.value_bytes) };
+    if (path === '/api/v1/remote_values') return { remote_values: Array.from({ length: 60 }, (_, n) => ({ id: `rv_00000005${two(n)}`, closure: closureId(n), job: JOB, function: FUNCTIONS[n % 3], index: n, status: n === 7 ? 'ABORTED' : 'READY', place: n % 9 === 4 ? 'disk' : n === 7 ? 'none' : n === 11 ? 'released' : 'memory', bytes: 9e6 / (n + 1), created_ms: this.began, finished_ms: this.began + n * 900, ...(n === 11 && { released: 'its job was the oldest that holds values' }) })), looked_at: 60, of: 60 };
+    if (path === '/api/v1/per_worker_values') return { per_worker_values: [{ id: 'pw_0000000000000001', name: 'tokenizer', function: 'load_tokenizer', created_ms: this.began, released: false, users: 16, components: Array.from({ length: 8 }, (_, n) => ({ task: `worker:${n}`, status: n === 3 ? 'ABORTED' : n === 5 ? 'NOT_READY' : 'READY', since_ms: Date.now() - 41_000, ...(n === 3 && { error: { kind: 'USER', message: 'OSError: no space left on device' } }) })) }] };
+    if (path === '/api/v1/gangs') return { gangs: [{ job: JOB, gang: 'allreduce', size: 8, here: 8, first: closureId(44_100), function: 'train_step', since_ms: Date.now() - 1_140_000, why: "the connected workers have no room for the 8 closures of gang 'allreduce' at one time, even when idle" }] };
+    if (path === '/api/v1/wishes') return { wishes: [{ needs: { labels: { zone: 'mars' }, resources: { gpu: 9 } }, functions: ['train_step'], queued: 12, workers: 0, first: closureId(44_200), job: JOB, since_ms: Date.now() - 1_140_000, why: 'no connected worker has the label zone=mars' }] };
+    const [, index, more] = is(/^\/api\/v1\/clusters\/[^/]+\/tasks\/worker\/(\d+)(\/\w+)?$/) ?? [];
+    if (index === undefined) return null;
+    if (more === '/closures') return { running: [44_000, 44_008, 44_009].map((n) => ({ id: closureId(n), job: JOB, index: n, function: FUNCTIONS[n % 3], since_ms: Date.now() - 43_000 })), sent_ahead: [44_016, 44_024].map((n) => ({ id: closureId(n), job: JOB, index: n, function: FUNCTIONS[n % 3], since_ms: Date.now() - 3000 })), more: 0 };
+    if (more === '/history') {
+      const at = (f) => Array.from({ length: 60 }, (_, n) => Math.round(f(n)));
+      return { step_ms: 60_000, t: at((n) => Date.now() - (60 - n) * 60_000), finished: at((n) => 200 + 60 * Math.sin(n / 5)), failed: at((n) => (n === 41 ? 30 : 0)), busy_ms: at((n) => 180_000 + 50_000 * Math.sin(n / 9)) };
+    }
+    return this.worker(Number(index));
+  }
+}
