@@ -5,7 +5,7 @@ import { Stream } from './model/stream';
 import { spanOf, type View } from './model/time-view';
 import { get } from './rest';
 
-const PAGES = 3; // asked for in a row before the picture is drawn
+const PAGES = 8; // asked for in a row before the picture is drawn; the rest a moment later
 
 export interface Wanted {
   view: View;
@@ -20,7 +20,7 @@ export type Ask = (query: URLSearchParams) => Promise<StreamBody>;
 // Keeps a stream filled for what is looked at. `ask` is the only door to the server.
 export class StreamFeed {
   readonly stream = new Stream();
-  private held: { from: number; to: number; filter: string } | null = null;
+  private held: { from: number; to: number; filter: string; more: boolean } | null = null;
   private round = 0;
 
   constructor(private readonly ask: Ask) {}
@@ -39,7 +39,7 @@ export class StreamFeed {
   async look(wanted: Wanted): Promise<boolean> {
     const round = ++this.round;
     let fresh = this.missing(wanted);
-    if (!fresh && this.held!.to !== Infinity) return false; // the past does not change
+    if (!fresh && this.held!.to !== Infinity && !this.held!.more) return false; // the past does not change
     const { view, now } = wanted;
     const from = fresh ? Math.max(0, Math.floor(view.from - spanOf(view))) : this.held!.from;
     // With what lies beside it, so that panning finds it there; up to now it goes on growing.
@@ -53,7 +53,7 @@ export class StreamFeed {
       if (!fresh) query.set('after', String(this.stream.next));
       const body = await this.ask(query);
       if (round !== this.round) return false;
-      if (fresh) this.held = { from, to, filter: filterOf(wanted) };
+      this.held = { from, to: end, filter: filterOf(wanted), more: body.more };
       this.stream.apply(body, fresh);
       fresh = false;
       if (!body.more) break;

@@ -52,11 +52,14 @@ test('another filter is another question, and so is another run of the server', 
   assert.equal(asked[2]!.after, undefined);
 });
 
-test('what does not fit one answer is asked for page by page, of which there are few', async () => {
-  const { of, asked } = feed([true, true, true, true, true]);
+test('what does not fit one answer is asked for page by page, and the rest a moment later', async () => {
+  const { of, asked } = feed(Array.from({ length: 9 }, () => true));
   await of.look(wanted(NOW - 600_000, NOW - 590_000));
-  assert.deepEqual(asked.map((q) => q.after), [undefined, '1', '2']);
+  assert.deepEqual(asked.map((q) => q.after), [undefined, '1', '2', '3', '4', '5', '6', '7']);
+  assert.equal(await of.look(wanted(NOW - 600_000, NOW - 590_000)), true);
+  assert.equal(asked.length, 10);
   assert.ok(asked.every((q) => q.to_ms !== undefined));
+  assert.equal(await of.look(wanted(NOW - 600_000, NOW - 590_000)), false);
 });
 
 test('an answer that was overtaken changes nothing', async () => {

@@ -5,6 +5,9 @@
 
 import type { StreamBody } from './stream-protocol';
 
+// A sum in which no function took most of the time has none of its own.
+export const SEVERAL = 'several functions';
+
 const MAX_ROWS = 4; // of a lane; what runs beside more than three others shares the last
 
 export interface Running {
@@ -72,12 +75,13 @@ export class Stream {
     const lanes = new Map(body.lanes.map(({ lane, task, cluster }) => [lane, this.lane(cluster, task)]));
     if (this.lanes.length !== this.laneList.length) this.lanes = [...this.laneList].sort(byPlace);
     const functions = body.functions.map((name) => this.functionNumber(name));
+    const numberOf = (at: number): number => functions[at] ?? this.functionNumber(SEVERAL);
     const { bars, running, minutes, base_ms } = body;
     for (let n = 0; n < bars.lane.length; ++n) {
       const lane = lanes.get(bars.lane[n]!);
       if (lane === undefined) continue;
       const start = base_ms + bars.start_us[n]! / 1000;
-      this.append(lane, start, start + bars.duration_us[n]! / 1000, functions[bars.function[n]!] ?? 0, bars.state[n]!, bars.count[n]!, bars.closure[n] ?? '');
+      this.append(lane, start, start + bars.duration_us[n]! / 1000, numberOf(bars.function[n]!), bars.state[n]!, bars.count[n]!, bars.closure[n] ?? '');
     }
     for (const lane of this.laneList) lane.running = [];
     for (let n = 0; n < running.lane.length; ++n) {
@@ -86,13 +90,13 @@ export class Stream {
       const lane = this.laneList[number]!;
       const start = base_ms + running.start_us[n]! / 1000;
       const row = freeRow(lane, start, new Set(lane.running.map((r) => r.row)));
-      lane.running.push({ start, function: functions[running.function[n]!] ?? 0, closure: running.closure[n] ?? '', row });
+      lane.running.push({ start, function: numberOf(running.function[n]!), closure: running.closure[n] ?? '', row });
     }
     for (let n = 0; n < (minutes?.lane.length ?? 0); ++n) {
       const number = lanes.get(minutes!.lane[n]!);
       if (number === undefined) continue;
       const { start_ms, count, failed, busy_ms, function: of } = minutes!;
-      this.laneList[number]!.minutes.push({ start: start_ms[n]!, count: count[n]!, failed: failed[n]!, busy: busy_ms[n]!, function: functions[of[n]!] ?? 0 });
+      this.laneList[number]!.minutes.push({ start: start_ms[n]!, count: count[n]!, failed: failed[n]!, busy: busy_ms[n]!, function: numberOf(of[n]!) });
     }
     this.since = body.since_ms;
     this.now = body.now_ms;
