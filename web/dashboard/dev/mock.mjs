@@ -112,7 +112,6 @@ class Cluster {
       for (let n = 0; n < 19; ++n) this.set(this.pick(), 'LATE', 14_000, '');
       for (let n = 2560; n < 2568 && n < this.rows.length; ++n) this.set(this.rows[n], 'LATE', 14_000, '');
       for (const n of [1207, 1208, 1209, 1210, 4471]) if (this.rows[n]) this.set(this.rows[n], 'ERROR', 43_000, 'heartbeat timeout after 15.0 s; 4 closures were put back');
-      for (let n = 0; n < 5; ++n) this.set(this.pick(), 'RESTARTING', 6000, '');
     }
     for (const row of this.rows) this.changed.set(row, this.seq.tasks);
     for (const job of this.jobs) this.jobsChanged.set(job, this.seq.jobs);

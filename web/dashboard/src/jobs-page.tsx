@@ -1,6 +1,6 @@
 // The jobs of a cluster, all of them: by state, by words, a page at a time.
 
-import { count, percent, short } from './model/format';
+import { count, outOf, percent, short } from './model/format';
 import { doneOf } from './model/rate';
 import { failureLine } from './model/closures';
 import { ENDED, type JobView } from './model/views';
@@ -42,7 +42,7 @@ const columns: readonly Column<JobView>[] = [
           ]}
           total={counts.total}
         />
-        {counts.total === 0 ? 'empty' : `${short(doneOf(counts))} of ${short(counts.total)} · ${percent(doneOf(counts), counts.total)}`}
+        {counts.total === 0 ? 'empty' : `${outOf(doneOf(counts), counts.total)} · ${percent(doneOf(counts), counts.total)}`}
       </span>
     ),
   },

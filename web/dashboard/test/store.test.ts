@@ -196,5 +196,5 @@ test('a state that this page does not know is marked, not an alarm and not healt
   const odd = rows([row(1)]);
   odd.state[0] = 'MEDITATING';
   tasks.apply(odd, [], 0, 5000);
-  assert.equal(tasks.view(1)!.state, 'RESTARTING');
+  assert.equal(tasks.view(1)!.state, 'REGISTERING');
 });

@@ -16,7 +16,7 @@ const STATE_OF: Record<Plight, TaskState> = {
   late: 'LATE',
   casualty: 'DISCONNECTED',
   missing: 'DISCONNECTED',
-  registering: 'RESTARTING',
+  registering: 'REGISTERING',
   disconnected: 'DISCONNECTED',
   connected: 'CONNECTED',
 };

@@ -13,8 +13,9 @@ export const SUBPROTOCOL = 'muster.v1';
 export const TOPICS = ['counters', 'tasks', 'jobs', 'clusters', 'agents', 'barriers', 'events', 'attention'] as const;
 export type Topic = (typeof TOPICS)[number] | LogTopic;
 
-// The order is the order of severity: the task list and the attention panel sort by it.
-export const TASK_STATES = ['CONNECTED', 'RESTARTING', 'LATE', 'DISCONNECTED', 'ERROR'] as const;
+// The order is the order of severity: the task list and the map sort by it. Workers are never REGISTERING; agents are,
+// which the map shows beside them.
+export const TASK_STATES = ['CONNECTED', 'REGISTERING', 'LATE', 'DISCONNECTED', 'ERROR'] as const;
 export type TaskState = (typeof TASK_STATES)[number];
 
 export type JobState = 'RUNNING' | 'SUCCEEDED' | 'FAILED' | 'CANCELLED';

@@ -6,7 +6,7 @@
 import { TASK_STATES, type TaskRows, type TaskState } from './protocol';
 
 export const CONNECTED = TASK_STATES.indexOf('CONNECTED');
-const UNKNOWN = TASK_STATES.indexOf('RESTARTING'); // a state this page does not know yet: marked, but not an alarm
+const UNKNOWN = TASK_STATES.indexOf('REGISTERING'); // a state this page does not know yet: marked, but not an alarm
 const stateNumbers = new Map<string, number>(TASK_STATES.map((name, at) => [name, at]));
 
 // A healthy task's row is resent only when its heartbeat age crosses one of these limits (in intervals).

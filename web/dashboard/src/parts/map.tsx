@@ -216,7 +216,7 @@ function sentence(): string {
   return `Cluster map of ${plural(total, 'task')}: ${parts.join(', ')}. The list below and the page of tasks have the same facts.`;
 }
 
-const LEGEND = ['CONNECTED', 'LATE', 'RESTARTING', 'ERROR', 'DISCONNECTED'] as const;
+const LEGEND = ['CONNECTED', 'LATE', 'REGISTERING', 'ERROR', 'DISCONNECTED'] as const;
 
 function Legend() {
   slow.value;

@@ -7,7 +7,7 @@ export type Shape = 'connected' | 'late' | 'restarting' | 'error' | 'disconnecte
 
 export const SHAPES: Record<TaskState, Shape> = {
   CONNECTED: 'connected',
-  RESTARTING: 'restarting',
+  REGISTERING: 'restarting',
   LATE: 'late',
   DISCONNECTED: 'disconnected',
   ERROR: 'error',
@@ -15,7 +15,7 @@ export const SHAPES: Record<TaskState, Shape> = {
 
 export const WORDS: Record<TaskState, string> = {
   CONNECTED: 'Connected',
-  RESTARTING: 'Restarting',
+  REGISTERING: 'Registering',
   LATE: 'Late',
   DISCONNECTED: 'Disconnected',
   ERROR: 'Error',
