@@ -404,11 +404,12 @@ export function startMock({ tasks = 10_000, port = 0, scenario = 'full', rate = 
     const sent = from === null ? {} : (client.named.get(topic) ?? {});
     const texts = Object.fromEntries(Object.entries(rows).map(([name, row]) => [name, JSON.stringify(row)]));
     const changed = Object.fromEntries(Object.entries(rows).filter(([name]) => texts[name] !== sent[name]));
-    if (from !== null && Object.keys(changed).length === 0) return;
+    const gone = Object.keys(sent).filter((name) => !(name in rows));
+    if (from !== null && Object.keys(changed).length + gone.length === 0) return;
     client.named.set(topic, texts);
     const seq = (from ?? 0) + 1;
     const head = from === null ? { t: 'snap', topic, seq } : { t: 'd', topic, seq, from };
-    client.socket.send(JSON.stringify({ ...head, now: Date.now(), rows: changed, gone: [], more: 0 }));
+    client.socket.send(JSON.stringify({ ...head, now: Date.now(), rows: changed, gone, more: 0 }));
     client.topics.set(topic, seq);
   };
 
