@@ -22,7 +22,7 @@ export function GangsPage() {
 }
 
 function Gangs() {
-  const looked = useLooked<{ gangs: Gang[] }>(api('gangs', { cluster: clusterQuery.value }));
+  const looked = useLooked<{ gangs: Gang[]; more?: number }>(api('gangs', { cluster: clusterQuery.value }));
   const gangs = looked.value?.gangs ?? [];
   return (
     <Panel id="gangs" title="Gangs that wait" note="closures that start together or not at all" span={12} aside={gangs.length > 0 && <span class="note">{plural(gangs.length, 'gang')}</span>}>
@@ -43,18 +43,19 @@ function Gangs() {
                 wait, since <Ago ms={g.since_ms} />
               </span>
             </p>
-            <p class="why">
+            <p class={g.possible === false ? 'why text-error' : 'why'}>
               <Linked text={g.why} job={g.job} />
             </p>
           </li>
         ))}
       </ul>
+      {!!looked.value?.more && <p class="foot">and {count(looked.value.more)} more</p>}
     </Panel>
   );
 }
 
 function Wishes() {
-  const looked = useLooked<{ wishes: Wish[] }>(api('wishes', { cluster: clusterQuery.value }));
+  const looked = useLooked<{ wishes: Wish[]; complete?: boolean }>(api('wishes', { cluster: clusterQuery.value }));
   const wishes = looked.value?.wishes ?? [];
   return (
     <Panel id="wishes" title="Wishes that no worker meets" note="by what the closures need" span={12}>
@@ -67,7 +68,7 @@ function Wishes() {
               <bdi class="mono wrap">{needsText(w.needs)}</bdi>{' '}
               <span class="soft">
                 {plural(w.queued, 'closure')} of <bdi class="mono wrap">{w.functions.join(', ')}</bdi> queued, since <Ago ms={w.since_ms} />;{' '}
-                {w.workers > 0 ? `${plural(w.workers, 'worker')} could meet it when idle` : 'no connected worker could, even when idle'}
+                {w.workers > 0 ? `${plural(w.workers, 'worker')} would do, but draining or cordoned` : 'no connected worker would do, even when idle'}
               </span>
             </p>
             <p class="why">
@@ -86,6 +87,7 @@ function Wishes() {
           </li>
         ))}
       </ul>
+      {looked.value?.complete === false && <p class="foot">There is more that was not looked at.</p>}
     </Panel>
   );
 }

@@ -175,6 +175,7 @@ function Retry({ job }: { job: JobView }) {
       title="Retry what did not succeed?"
       yes="Submit a new job"
       disabled={job.retryable === false}
+      why={job.retryable === false ? 'The arguments of what did not succeed are no longer kept.' : undefined}
       run={async () => {
         const next = await send<{ id: string }>('POST', api(`jobs/${encodeURIComponent(job.id)}/retry`));
         if (next) go(jobAddress(next.id));

@@ -30,7 +30,7 @@ interface AgentView {
 }
 interface Held {
   id: string;
-  job: string;
+  job?: string; // its job may be forgotten
   index: number;
   function: string;
   since_ms: number;
@@ -233,9 +233,11 @@ function Closures({ list, word, none, testid }: { list: readonly Held[]; word: s
               </a>
             </td>
             <td>
-              <a class="mono" href={jobAddress(c.job)} onClick={follow}>
-                {c.job}
-              </a>
+              {c.job && (
+                <a class="mono" href={jobAddress(c.job)} onClick={follow}>
+                  {c.job}
+                </a>
+              )}
             </td>
             <td class="soft">
               {word} <Since ms={c.since_ms} />

@@ -8,6 +8,7 @@ export interface Gang {
   first: string;
   function: string;
   since_ms: number;
+  possible?: boolean; // the connected workers could hold it
   why: string;
 }
 
@@ -21,7 +22,7 @@ export interface Wish {
   needs: Needs;
   functions: string[];
   queued: number;
-  workers: number; // that could meet it when idle
+  workers: number; // that would do, but are draining or cordoned
   first: string;
   job: string;
   since_ms: number;

@@ -12,6 +12,7 @@ interface Props {
   yes: string; // the answer that does it: "Cancel the job"
   danger?: boolean;
   disabled?: boolean;
+  why?: string; // it is disabled
   run(): Promise<unknown>;
   done?: string; // said when it is: "The job was cancelled."
   testid: string;
@@ -21,7 +22,7 @@ export function Action(props: Props) {
   const open = useSignal(false);
   return (
     <>
-      <button type="button" class={props.danger ? 'danger' : ''} disabled={props.disabled} data-testid={props.testid} aria-haspopup="dialog" onClick={() => (open.value = true)}>
+      <button type="button" class={props.danger ? 'danger' : ''} disabled={props.disabled} title={props.why} data-testid={props.testid} aria-haspopup="dialog" onClick={() => (open.value = true)}>
         {props.label}
       </button>
       {open.value && <Question {...props} close={() => (open.value = false)} />}
