@@ -1,10 +1,10 @@
 // The agents of the picked cluster: victims apart from casualties, who is late, who never came.
 
-import { useSignal } from '@preact/signals';
 import { agentName, countPlights, hostOf, listAgents, plight, PLIGHT_SHAPES, PLIGHT_WORDS, PLIGHTS, remark, type Plight } from './model/agents';
 import { age, clock, count, moment } from './model/format';
 import { Grid, type Column } from './parts/grid';
 import { cluster, query, slow, store, viewNow } from './page';
+import { choose, chosen } from './route';
 import { Panel } from './parts/panel';
 import type { AgentRow, ClusterRow } from './model/protocol';
 import { Mark } from './parts/shape';
@@ -26,26 +26,27 @@ const columns: readonly Column<AgentRow>[] = [
   {
     title: 'Incarnation',
     width: '92px',
+    narrow: 'hide',
     cell: (a) => (a.incarnation === '0' ? <span class="soft">–</span> : <code class="soft" title={a.incarnation}>{shortened(a.incarnation)}</code>),
   },
   { title: 'Heartbeat', width: '70px', right: true, cell: (a) => <span title={a.seen ? moment(a.seen) : ''}>{a.seen ? age(viewNow() - a.seen) : 'never'}</span> },
-  { title: 'Devices', width: '56px', right: true, cell: (a) => (a.devices > 0 ? <span title={a.device_names?.join('\n')}>{count(a.devices)}</span> : <span class="soft">–</span>) },
-  { title: 'Waits for, or reason', width: 'minmax(180px, 3fr)', cell: (a) => <bdi class={plight(a) === 'victim' ? 'text-error' : 'soft'} title={remark(a)}>{remark(a)}</bdi> },
+  { title: 'Devices', width: '56px', right: true, narrow: 'hide', cell: (a) => (a.devices > 0 ? <span title={a.device_names?.join('\n')}>{count(a.devices)}</span> : <span class="soft">–</span>) },
+  { title: 'Waits for, or reason', width: 'minmax(180px, 3fr)', narrow: 'long', cell: (a) => <bdi class={plight(a) === 'victim' ? 'text-error' : 'soft'} title={remark(a)}>{remark(a)}</bdi> },
 ];
 
 export function Agents() {
   slow.value;
   const of = cluster();
-  const chosen = useSignal<string | null>(null);
-  const only = useSignal<Plight | null>(null);
+  const at = chosen('agent').value || null;
   if (!of || of.tasks === 0) return null;
   const all = store.agents.all().filter((a) => a.cluster === of.name);
   const counts = countPlights(all);
-  if (only.value && counts[only.value] === 0) only.value = null;
-  const rows = listAgents(all, query.value, only.value);
-  const row = rows.find((a) => agentName(a) === chosen.value);
+  const asked = chosen('state').value as Plight;
+  const only = PLIGHTS.includes(asked) && counts[asked] > 0 ? asked : null;
+  const rows = listAgents(all, query.value, only);
+  const row = rows.find((a) => agentName(a) === at);
   return (
-    <Panel id="agents" title="Agents" note={<Whence of={of} />} span={12} aside={<Filter counts={counts} only={only.value} choose={(p) => (only.value = p)} />}>
+    <Panel id="agents" title="Agents" note={<Whence of={of} />} span={12} aside={<Filter counts={counts} only={only} choose={(p) => choose({ state: p ?? '' })} />}>
       <Cause of={of} />
       <Grid
         id="agents"
@@ -54,8 +55,9 @@ export function Agents() {
         name={agentName}
         kind={(a) => (plight(a) === 'victim' ? 'row-error' : '')}
         data={(a) => ({ 'data-task': agentName(a), 'data-state': plight(a) })}
-        chosen={chosen.value}
-        choose={(name) => (chosen.value = name)}
+        chosen={at}
+        choose={(name) => choose({ agent: name ?? '' }, 'replace')}
+        least={760}
         empty={query.value ? `No agent has “${query.value}” in its name, address or incarnation.` : 'Loading…'}
       />
       {row && <Detail agent={row} />}

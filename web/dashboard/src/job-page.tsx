@@ -10,15 +10,16 @@ import { Fact } from './parts/fact';
 import { Gone } from './parts/gone';
 import { bytes, count, percent, plural } from './model/format';
 import { jobCommands } from './model/commands';
+import { Linked } from './parts/linked';
 import { LogPanel } from './parts/log-panel';
 import { Panel } from './parts/panel';
 import { doneOf, pace, rateOf, sampled, type Sample } from './model/rate';
 import { JobChip } from './parts/state';
-import { ENDED, type JobView } from './model/views';
+import { ENDED, type ClosureView, type JobView } from './model/views';
 import { useHeading } from './heading';
 import { useLooked } from './looked';
 import { api, send } from './rest';
-import { address, choose, follow, go, jobAddress, picked, subject } from './route';
+import { address, choose, closureAddress, follow, go, jobAddress, picked, subject } from './route';
 import { store, viewNow } from './page';
 
 export function JobPage() {
@@ -104,6 +105,7 @@ function Summary({ job, again }: { job: JobView; again(): void }) {
           {counts.cancelled > 0 && <span>{count(counts.cancelled)} cancelled</span>}
           {running && <span data-testid="job-pace">{pace(counts, rateOf(samples.current.list, job.created_ms))}</span>}
         </p>
+        {running && counts.running === 0 && counts.queued + counts.blocked > 0 && <Waits key={job.id} job={job} />}
         {job.error && (
           <p class="wrap text-error">
             <bdi>{job.error.message}</bdi>
@@ -163,6 +165,22 @@ function Summary({ job, again }: { job: JobView; again(): void }) {
         </dl>
       </div>
     </Panel>
+  );
+}
+
+// Nothing of it runs: why its first closure waits.
+function Waits({ job }: { job: JobView }) {
+  const first = useLooked<{ closures: ClosureView[] }>(api(`jobs/${encodeURIComponent(job.id)}/closures`, { state: job.counts.queued > 0 ? 'QUEUED' : 'BLOCKED', limit: 1 }));
+  const id = first.value?.closures[0]?.id ?? '';
+  const why = useLooked<{ explanation: string }>(id && api(`closures/${encodeURIComponent(id)}/explain`));
+  if (!why.value) return null;
+  return (
+    <p class="why" data-testid="job-waits">
+      <a class="mono" href={closureAddress(id, job.id)} onClick={follow}>
+        {id}
+      </a>{' '}
+      is <Linked text={why.value.explanation} job={job.id} />
+    </p>
   );
 }
 

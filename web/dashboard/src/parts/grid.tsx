@@ -53,7 +53,7 @@ export function Grid<Row>(props: Props<Row>) {
   const { height } = useSize(box);
   const narrow = useNarrow();
   const top = useSignal(0);
-  const shown = narrow ? columns.filter((column) => column.narrow !== 'hide') : columns;
+  const shown = narrow ? narrowed(columns) : columns;
   const row = !narrow ? ROW : shown.some((column) => column.narrow === 'long') ? NARROW_ROW.long : NARROW_ROW.plain;
   const first = Math.max(0, Math.floor(top.value / row) - SPARE);
   const last = Math.min(rows.length, Math.ceil((top.value + Math.max(height, row)) / row) + SPARE);
@@ -173,6 +173,14 @@ function Line<Row>({ id, testid, columns, name, kind, data, href, choose, row, n
       ))}
     </div>
   );
+}
+
+// The last column explains the row, where no other is said to.
+function narrowed<Row>(columns: readonly Column<Row>[]): readonly Column<Row>[] {
+  const left = columns.filter((column) => column.narrow !== 'hide');
+  const last = left.at(-1);
+  if (!last || last.right || left.some((column) => column.narrow === 'long')) return left;
+  return [...left.slice(0, -1), { ...last, narrow: 'long' }];
 }
 
 function placeOf<Row>(rows: ArrayLike<Row>, is: (row: Row) => boolean): number {
