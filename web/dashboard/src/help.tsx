@@ -10,6 +10,9 @@ const KEYS = [
   ['↑ ↓ PgUp PgDn Home End', 'in a list: choose a row'],
   ['Enter', 'in a list: open the chosen row'],
   ['← → ↑ ↓ Enter', 'in the cluster map: go to a cell, show its task'],
+  ['← → + − f', 'in the task stream: move in time, look closer, see more, follow now'],
+  ['↑ ↓ Shift ← → Enter', 'in the task stream: go from worker to worker and from bar to bar, open'],
+  ['← → ↑ ↓ + − 0', 'in a graph: follow dependencies, look closer, see more, see all'],
 ] as const;
 const GO = PAGES.flatMap((p) => ('key' in p ? [[`g ${p.key}`, p.rail] as const] : []));
 

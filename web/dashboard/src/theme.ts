@@ -20,6 +20,7 @@ export function color(token: string): string {
     if (!probe) {
       probe = document.createElement('i');
       probe.hidden = true;
+      probe.style.forcedColorAdjust = 'none'; // pictures keep their colours; shapes carry the states too
       document.body.append(probe);
     }
     probe.style.color = `var(--${token})`;

@@ -20,7 +20,7 @@ interface Props {
 }
 
 // Few nodes have room for words.
-const pitchOf = ({ columns, places }: GraphLayout): Pitch => (columns <= 9 && places.length <= 60 ? { x: 176, y: 50, box: 150 } : { x: 40, y: 26, box: 0 });
+const pitchOf = ({ columns, places }: GraphLayout): Pitch => (columns <= 9 && places.length <= 60 ? { x: 200, y: 50, box: 172 } : { x: 40, y: 26, box: 0 });
 
 export function GraphCanvas({ graph, nodes, edges, chosen, choose, open, sentence }: Props) {
   const box = useRef<HTMLDivElement>(null);
