@@ -24,6 +24,7 @@ from typing import (Any, Callable, Iterable, Iterator, Mapping, Optional, Sequen
                     Union)
 
 from muster._pickled import calls
+from muster._pickled.uploads import Upload, Uploadable, collect
 from muster.coordinator.link import Link
 from muster.coordinator.options import ClosureOptions, CoordinatorOptions
 from muster.coordinator.remote_value import (PerWorkerDataset, PerWorkerIterator, PerWorkerValues,
@@ -32,7 +33,9 @@ from muster.coordinator.requests import (Callables, Request, call_of, chunks_of,
                                          plain_call)
 from muster.coordinator.session import Session
 from muster.coordinator.structure import fetch_structure
-from muster.coordinator.work import Chunk, IterateDataset, MakeDataset, identity
+from muster.coordinator.uploads import Uploads
+from muster.coordinator.work import (Chunk, InstallUpload, IterateDataset, MakeDataset, WithUploads,
+                                     identity)
 from muster.errors import ClosureError
 
 T = TypeVar("T")
@@ -42,17 +45,30 @@ Function = Union[str, Callable[..., T]]
 class Scheduling:
     """A coordinator together with options for what is scheduled through it."""
 
-    def __init__(self, session: Session, callables: Callables,
-                 options: Optional[ClosureOptions]) -> None:
+    def __init__(self, session: Session, callables: Callables, options: Optional[ClosureOptions],
+                 sent: Uploads, uploads: tuple[Upload, ...]) -> None:
         self._session = session
         self._callables = callables
         self._options = options
+        self._sent = sent
+        self._uploads = uploads
 
-    def options(self, **changes: Any) -> Scheduling:
+    def options(self, *, upload: Sequence[Uploadable] = (), **changes: Any) -> Scheduling:
         """``c.options(resources={"gpu": 1}, retries=2, timeout=60, priority=5, task="worker:3",
-        labels={"zone": "a"}, delay=1)``; see :class:`muster.ClosureOptions`."""
-        base = self._options or ClosureOptions()
-        return Scheduling(self._session, self._callables, dataclasses.replace(base, **changes))
+        labels={"zone": "a"}, delay=1)``; see :class:`muster.ClosureOptions`.
+
+        `upload` are modules of the client, or paths of a file.py, a package or a directory with
+        modules, as they are now: workers import these before their own. They are sent to each worker
+        once; on top of what this object uploads already. Raises TypeError (no module, no path),
+        FileNotFoundError, ValueError (above 31 MiB as a zip)."""
+        options = self._options
+        if changes:
+            options = dataclasses.replace(options or ClosureOptions(), **changes)
+        uploads = (collect(upload), *self._uploads) if upload else self._uploads
+        return Scheduling(self._session, self._callables, options, self._sent, uploads)
+
+    def _brought(self) -> Sequence[PerWorkerValues]:
+        return [self._sent.value(u) for u in self._uploads] if self._uploads else ()
 
     def schedule(self, fn: Function[T], args: Sequence[Any] = (),
                  kwargs: Optional[Mapping[str, Any]] = None) -> RemoteValue[T]:
@@ -64,7 +80,7 @@ class Scheduling:
         Waits while the queue is full. Raises the pending error of this generation (nothing is
         scheduled then), UnavailableError, TypeError (cannot be pickled), ValueError (above 32 MiB).
         """
-        request = call_of(self._callables, fn, args, kwargs)
+        request = call_of(self._callables, fn, args, kwargs, self._brought())
         return RemoteValue(self._session, self._session.put((request,), self._options)[0])
 
     def put(self, value: T) -> RemoteValue[T]:
@@ -76,8 +92,9 @@ class Scheduling:
         """One closure for each element of `args`, a sequence of positional arguments."""
         values: list[RemoteValue[T]] = []
         each = iter(args)
+        uploads = self._brought()
         while True:
-            batch = [call_of(self._callables, fn, a, None) for a in itertools.islice(each, 1000)]
+            batch = [call_of(self._callables, fn, a, None, uploads) for a in itertools.islice(each, 1000)]
             if not batch:
                 return values
             values += [RemoteValue(self._session, r)
@@ -102,6 +119,7 @@ class Scheduling:
             raise ValueError(f"chunksize: {chunksize}, must be at least 1")
         pickled = calls.dump_callable(Chunk(fn))
         each = zip(*iterables)
+        uploads = self._brought()
         values: list[RemoteValue[list[T]]] = []
         while True:
             batch: list[Request] = []
@@ -109,7 +127,7 @@ class Scheduling:
                 chunk = list(itertools.islice(each, chunksize))
                 if not chunk:
                     break
-                batch.append(packed_call(pickled, chunk, None))
+                batch.append(packed_call(pickled, chunk, None, uploads))
             if not batch:
                 return _results(values, timeout)
             values += [RemoteValue(self._session, r)
@@ -143,16 +161,24 @@ def _results(values: list[RemoteValue[list[T]]], timeout: Optional[float]) -> It
 
 class ClusterCoordinator(Scheduling):
     """See the module. `server` is "host:port", or several, tried in turn. Starts connecting; use it
-    in a ``with`` block, or `close` it, or let it be collected. Further options are those of
-    :class:`muster.CoordinatorOptions`."""
+    in a ``with`` block, or `close` it, or let it be collected. `upload`: for all that is scheduled
+    through it, see `options`. Further options are those of :class:`muster.CoordinatorOptions`."""
 
-    def __init__(self, server: Union[str, Sequence[str]] = "127.0.0.1:8476",
-                 **options: Any) -> None:
+    def __init__(self, server: Union[str, Sequence[str]] = "127.0.0.1:8476", *,
+                 upload: Sequence[Uploadable] = (), **options: Any) -> None:
         servers = [s for s in server.split(",") if s] if isinstance(server, str) else list(server)
         if not servers:
             raise ValueError("server: none")
+        uploads = (collect(upload),) if upload else ()
         session = Session(CoordinatorOptions(**options))
-        super().__init__(session, Callables(), None)
+        callables = Callables()
+
+        def install(upload: Upload) -> PerWorkerValues:
+            call = plain_call(callables, InstallUpload(upload.digest, upload.data), (), None)
+            name = f"upload of {upload.names}"[:200]
+            return PerWorkerValues(session, session.create(call.function, call.args, name))
+
+        super().__init__(session, callables, None, Uploads(install), uploads)
         self._link = session.link = Link(session, servers)
         self._close = weakref.finalize(self, self._link.close)
 
@@ -203,6 +229,14 @@ class ClusterCoordinator(Scheduling):
 
     def _build(self, fn: Callable[..., Any], args: Sequence[Any],
                kwargs: Optional[Mapping[str, Any]], name: str) -> Any:
+        if self._uploads:
+            self._brought()  # before it, so that their modules are those of later calls
+            arguments, slots = calls.dump_arguments(tuple(args), dict(kwargs or {}))
+            if not slots:  # else it is refused below
+                name = name or calls.name_of(fn)
+                fn = WithUploads([InstallUpload(u.digest, u.data) for u in self._uploads],
+                                 self._callables.pickled(fn), arguments)
+                args, kwargs = (), None
         request = plain_call(self._callables, fn, args, kwargs)
         return self._session.create(request.function, request.args, name or calls.name_of(fn))
 

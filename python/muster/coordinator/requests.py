@@ -60,16 +60,19 @@ class Callables:
 
 
 def call_of(callables: Callables, f: Union[str, Callable[..., Any]], args: Sequence[Any],
-            kwargs: Optional[Mapping[str, Any]]) -> Request:
+            kwargs: Optional[Mapping[str, Any]],
+            uploads: Sequence[PerWorkerValues] = ()) -> Request:
     """Raises TypeError: what cannot be pickled, or is no JSON; ValueError: too large."""
     if isinstance(f, str):
         return named_call(f, args, kwargs or {})
-    return packed_call(callables.pickled(f), args, kwargs)
+    return packed_call(callables.pickled(f), args, kwargs, uploads)
 
 
 def packed_call(function: bytes, args: Sequence[Any],
-                kwargs: Optional[Mapping[str, Any]]) -> Request:
+                kwargs: Optional[Mapping[str, Any]],
+                uploads: Sequence[PerWorkerValues] = ()) -> Request:
     data, slots = calls.dump_arguments(tuple(args), dict(kwargs) if kwargs else {})
+    slots += uploads  # no argument names them: that they are there makes the worker use them
     packed = calls.pack(function, data)
     if not slots:
         return Request(calls.FUNCTION, packed, BYTES)

@@ -1,6 +1,7 @@
 """Callables that run on workers on behalf of the coordinator."""
 from __future__ import annotations
 
+import pickle
 from typing import Any, Callable, Iterator
 
 
@@ -17,6 +18,34 @@ class Chunk:
 
 def identity(value: Any) -> Any:
     return value
+
+
+class InstallUpload:
+    """What it returns, as a per-worker value, stands for the upload in calls."""
+
+    def __init__(self, digest: str, data: bytes) -> None:
+        self.upload = (digest, data)
+
+    def __call__(self) -> Any:
+        from muster.worker import uploads
+
+        return uploads.install(*self.upload)
+
+
+class WithUploads:
+    """A builder, pickled, whose modules come along: it has no arguments that could bring them."""
+
+    def __init__(self, install: list[InstallUpload], function: bytes, arguments: bytes) -> None:
+        self.install = install
+        self.function = function
+        self.arguments = arguments
+
+    def __call__(self) -> Any:
+        from muster.worker import uploads
+
+        uploads.activate([install() for install in self.install])
+        args, kwargs = pickle.loads(self.arguments)
+        return pickle.loads(self.function)(*args, **kwargs)
 
 
 class MakeDataset:

@@ -18,7 +18,7 @@ from typing import Any, Optional
 
 from muster._wire.messages import ServerMessage
 from muster.errors import Cancelled
-from muster.worker import context, functions, output
+from muster.worker import context, functions, output, uploads
 from muster.worker.frames import Frames
 from muster.worker.runner import WORTH_REPORTING, Job, Runner
 
@@ -36,6 +36,7 @@ def main(over: socket.socket) -> None:
     start: dict[str, Any] = pickle.loads(first)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the worker decides when it is over
     os.environ.update(start["environment"])
+    uploads.use_folder(start["uploads"])
     sys.path[:0] = [p for p in start["path"] if p not in sys.path]
     try:
         table = _table(start)

@@ -11,6 +11,7 @@ from typing import Any, Callable, Optional, TypeVar, overload
 from muster._pickled import calls, values
 from muster._wire.messages import BYTES, JSON
 from muster.errors import FailureKind
+from muster.worker import uploads
 
 F = TypeVar("F", bound=Callable[..., Any])
 Output = tuple[bytes, int]
@@ -97,38 +98,44 @@ class Callables:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()  # protects _known
-        self._known: collections.OrderedDict[bytes, Callable[..., Any]] = collections.OrderedDict()
+        self._known: collections.OrderedDict[Any, Callable[..., Any]] = collections.OrderedDict()
 
-    def _load(self, pickled: bytes) -> Callable[..., Any]:
-        found = self._known.get(pickled)
+    def _load(self, pickled: bytes, installed: list[uploads.Installed]) -> Callable[..., Any]:
+        # The same bytes are another function where another module has its name.
+        key = (pickled, *(i.number for i in installed)) if installed else pickled
+        found = self._known.get(key)
         if found is None:
             found = pickle.loads(pickled)
             with self._lock:
-                self._known[pickled] = found
+                self._known[key] = found
                 while len(self._known) > CALLABLES_MAX:
                     self._known.popitem(last=False)
         elif len(self._known) > CALLABLES_MAX // 2:
             with self._lock:
-                if pickled in self._known:
-                    self._known.move_to_end(pickled)
+                if key in self._known:
+                    self._known.move_to_end(key)
         return found
 
     def call(self, args: bytes, encoding: int, kept: Kept) -> Any:
         slots: Optional[list[Any]] = None
+        installed: list[uploads.Installed] = []
         try:
             if encoding == JSON:
                 packed, *slots = values.decoder(kept.find)(args)
                 args = base64.b64decode(packed)
+                installed = [s for s in slots if isinstance(s, uploads.Installed)]
+            if installed or uploads.active():
+                uploads.activate(installed)
             pickled, arguments = calls.unpack(args)
-            f = self._load(pickled)
+            f = self._load(pickled, installed)
             positional, named = calls.load_arguments(arguments, slots)
         except Refused:
             raise
         except ModuleNotFoundError as error:
             raise Refused(
                 f"this worker has no module {error.name!r}, which the function or its arguments need: "
-                "install it there, or send it along by "
-                f"cloudpickle.register_pickle_by_value({error.name})", "ModuleNotFoundError") from error
+                f"install it there, or send it along: upload=[{(error.name or '').partition('.')[0]}]",
+                "ModuleNotFoundError") from error
         except Exception as error:
             raise Refused(f"the call could not be unpickled: {type(error).__name__}: {error}"
                           ) from error

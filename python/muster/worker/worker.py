@@ -3,8 +3,10 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import shutil
 import signal
 import sys
+import tempfile
 import threading
 import time
 from typing import Any, Callable, Optional, Sequence, Union
@@ -58,6 +60,7 @@ class Worker:
         self._modules = list(modules)
         self._pickled = pickled
         self._gpus = _visible_gpus() if gpus is None else [str(g) for g in gpus]
+        self._uploads = ""  # a folder, while it runs
         self._functions: dict[str, Callable[..., Any]] = {}
         self._children = Children()
         self._attachments: list[Attachment] = []
@@ -73,6 +76,7 @@ class Worker:
     def run(self) -> int:
         """Serves until `stop`, the server's drain, or a status that forbids coming back. Returns 0
         after an orderly end and 1 otherwise, with the reason in the log (``muster.worker``)."""
+        self._uploads = tempfile.mkdtemp(prefix="muster-uploads-")
         make = self._thread_link() if not self._processes else self._process_link
         self._attachments = [Attachment(i, self._options_of(i), make)
                              for i in range(self._processes or 1)]
@@ -94,6 +98,7 @@ class Worker:
                     a.beat(now)
         finally:
             self._children.close()
+            shutil.rmtree(self._uploads, ignore_errors=True)
         return 1 if any(a.final for a in self._attachments) else 0
 
     def stop(self) -> None:
@@ -124,7 +129,7 @@ class Worker:
         if self._gpus:
             environment["CUDA_VISIBLE_DEVICES"] = ",".join(self._gpus_of(number))
         start = {"modules": self._modules, "functions": cloudpickle.dumps(self._functions),
-                 "pickled": self._pickled, "environment": environment,
+                 "pickled": self._pickled, "environment": environment, "uploads": self._uploads,
                  "path": [os.path.abspath(p) for p in sys.path if os.path.isdir(p or ".")]}
         return ProcessLink(self._children, start, on_message, attachment.child_gone)
 

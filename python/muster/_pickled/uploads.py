@@ -1,0 +1,111 @@
+"""A client's own modules and packages as a zip that workers import from. Private.
+
+The zip is the same for the same files, wherever and whenever it is made: names are sorted, and all
+times are that of the oldest zip. The digest is of names and contents.
+"""
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import io
+import os
+import pathlib
+import sys
+import types
+import zipfile
+from typing import Iterator, Sequence, Union
+
+Uploadable = Union[types.ModuleType, str, "os.PathLike[str]"]
+"""A module, or the path of a file.py, of a package, or of a directory with modules in it."""
+
+UPLOAD_BYTES_MAX = 31 << 20
+"""Zipped. What builds it on the workers is an argument, and that has 32 MiB."""
+CONTENT_BYTES_MAX = 256 << 20
+"""Before it is zipped."""
+FILES_MAX = 20_000
+_TIME = (1980, 1, 1, 0, 0, 0)
+
+
+@dataclasses.dataclass(frozen=True)
+class Upload:
+    digest: str
+    """SHA-256 of names and contents, as hexadecimal digits."""
+    data: bytes
+    """The zip: its top is what goes into sys.path."""
+    names: str
+    """For people."""
+
+
+def collect(what: Sequence[Uploadable]) -> Upload:
+    """Raises TypeError: no module and no path, or a module that has no files; ValueError: too large;
+    FileNotFoundError."""
+    if isinstance(what, (str, os.PathLike, types.ModuleType)):
+        what = [what]
+    files: dict[str, pathlib.Path] = {}
+    for one in what:
+        for name, path in _files_of(one):
+            files.setdefault(name, path)
+            if len(files) > FILES_MAX:
+                raise ValueError(f"upload: {_name(one)} has more than {FILES_MAX} files")
+    names = ", ".join(map(_name, what))
+    digest, zipped, size = hashlib.sha256(), io.BytesIO(), 0
+    with zipfile.ZipFile(zipped, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in sorted(files):
+            size += files[name].stat().st_size
+            if size > CONTENT_BYTES_MAX:
+                raise ValueError(f"upload: {names} has more than {CONTENT_BYTES_MAX} bytes: leave data "
+                                 "out, or install it on the workers")
+            content = files[name].read_bytes()
+            digest.update(b"%d %d " % (len(name.encode()), len(content)) + name.encode() + content)
+            entry = zipfile.ZipInfo(name, _TIME)
+            entry.external_attr = 0o644 << 16
+            archive.writestr(entry, content, zipfile.ZIP_DEFLATED)
+    data = zipped.getvalue()
+    if len(data) > UPLOAD_BYTES_MAX:
+        raise ValueError(f"upload: {names} has {len(data)} bytes as a zip, the limit is "
+                         f"{UPLOAD_BYTES_MAX}: leave data out, or install it on the workers")
+    return Upload(digest.hexdigest(), data, names)
+
+
+def _name(what: Uploadable) -> str:
+    return what.__name__ if isinstance(what, types.ModuleType) else os.fspath(what)
+
+
+def _files_of(what: Uploadable) -> Iterator[tuple[str, pathlib.Path]]:
+    if isinstance(what, types.ModuleType):
+        yield from _files_of_module(what)
+        return
+    if not isinstance(what, (str, os.PathLike)):
+        raise TypeError(f"upload: a module or a path, not {type(what).__name__}")
+    path = pathlib.Path(what).resolve()
+    if path.is_dir():
+        is_package = (path / "__init__.py").exists()
+        yield from _below(path, path.name + "/" if is_package else "")
+    elif path.suffix == ".py" and path.exists():
+        yield path.name, path
+    else:
+        raise FileNotFoundError(f"upload: {what} is no directory and no file.py")
+
+
+def _files_of_module(module: types.ModuleType) -> Iterator[tuple[str, pathlib.Path]]:
+    """Of a module within a package, the whole package: it could not be imported without."""
+    top = sys.modules.get(module.__name__.partition(".")[0], module)
+    folders = list(getattr(top, "__path__", ()))
+    for folder in folders:
+        yield from _below(pathlib.Path(folder), top.__name__ + "/")
+    if folders:
+        return
+    file = getattr(top, "__file__", None)
+    if top.__name__ == "__main__" or not file or not os.path.exists(file):
+        raise TypeError(f"upload: the module {top.__name__} has no files; what __main__ defines goes "
+                        "along by itself")
+    yield os.path.basename(file), pathlib.Path(file)
+
+
+def _below(folder: pathlib.Path, prefix: str) -> Iterator[tuple[str, pathlib.Path]]:
+    for place, folders, files in os.walk(folder):
+        folders[:] = sorted(f for f in folders if f != "__pycache__" and not f.startswith("."))
+        for file in files:
+            path = pathlib.Path(place, file)
+            if not file.startswith(".") and path.suffix != ".pyc" and path.is_file():
+                yield prefix + path.relative_to(folder).as_posix(), path

@@ -1,0 +1,134 @@
+"""The clients' own modules on a worker: where they lie, and whose are imported.
+
+An upload is unpacked once for all processes of a worker, below one folder, under its digest. A
+process that has it as a per-worker value holds a lock on it; beyond UPLOADS_MAX the ones that were
+not used for longest and that nobody holds go.
+
+Two sessions may bring different modules of one name, or an edited one of what the worker has
+installed. So a call makes its uploads the ones that ``import`` finds, and their modules those of
+sys.modules; what was there before is set aside and comes back with the next call that wants it. In a
+worker of threads, calls of sessions with different uploads get in each other's way.
+"""
+from __future__ import annotations
+
+import atexit
+import fcntl
+import importlib
+import io
+import itertools
+import os
+import shutil
+import sys
+import tempfile
+import threading
+import types
+import weakref
+import zipfile
+from typing import Optional, Sequence
+
+UPLOADS_MAX = 32
+"""Uploads of a worker on its disk; more only while they are all in use."""
+
+_lock = threading.RLock()  # protects all below
+_folder: Optional[str] = None
+_numbers = itertools.count(1)
+
+
+class Installed:
+    """An upload in this process; the value of the per-worker value that brought it. Others of the
+    same digest are the same object, so that their modules are."""
+
+    def __init__(self, digest: str, place: str, held: int) -> None:
+        self._held = held  # a descriptor with a shared lock
+        self.number = next(_numbers)
+        self.digest = digest
+        self.place = place
+        self.tops = frozenset(name.partition(".")[0] for name in os.listdir(place))
+        self.modules: dict[str, types.ModuleType] = {}
+        """Its imported ones, while it is not active."""
+
+    def __del__(self) -> None:
+        os.close(self._held)
+
+
+_known: weakref.WeakValueDictionary[str, Installed] = weakref.WeakValueDictionary()
+_active: tuple[Installed, ...] = ()
+_aside: dict[str, types.ModuleType] = {}  # the worker's own modules, shadowed by what is active
+
+
+def use_folder(folder: str) -> None:
+    """Once, before the first upload: the folder that the worker's processes share."""
+    global _folder
+    _folder = folder
+
+
+def install(digest: str, data: bytes) -> Installed:
+    """Runs on a worker, as the builder of a per-worker value."""
+    with _lock:
+        global _folder
+        known = _known.get(digest)
+        if known is not None:
+            return known
+        if _folder is None:
+            _folder = tempfile.mkdtemp(prefix="muster-uploads-")
+            atexit.register(shutil.rmtree, _folder, ignore_errors=True)
+        place = os.path.join(_folder, digest)
+        held = os.open(place + ".lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        fcntl.flock(held, fcntl.LOCK_SH)
+        if not os.path.isdir(place):
+            unpacked = tempfile.mkdtemp(dir=_folder, prefix="unpack-")
+            with zipfile.ZipFile(io.BytesIO(data)) as archive:
+                archive.extractall(unpacked)
+            try:
+                os.rename(unpacked, place)
+            except OSError:  # another process was faster
+                shutil.rmtree(unpacked, ignore_errors=True)
+        os.utime(place)
+        _make_room(_folder)
+        _known[digest] = made = Installed(digest, place, held)
+        return made
+
+
+def _make_room(folder: str) -> None:
+    there = [e for e in os.scandir(folder) if e.is_dir() and not e.name.startswith("unpack-")]
+    there.sort(key=lambda e: e.stat().st_mtime)
+    for entry in there[:max(0, len(there) - UPLOADS_MAX)]:
+        lock = os.open(entry.path + ".lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(entry.path, ignore_errors=True)
+        except BlockingIOError:
+            pass  # in use
+        finally:
+            os.close(lock)
+
+
+def activate(wanted: Sequence[Installed]) -> None:
+    """Before a call is unpickled: its uploads, and only these, are found by ``import``."""
+    global _active
+    if tuple(wanted) == _active:
+        return
+    with _lock:
+        for old in _active:
+            old.modules = _take_modules(old.tops)
+            if old.place in sys.path:
+                sys.path.remove(old.place)
+        sys.modules.update(_aside)
+        _aside.clear()
+        for new in reversed(wanted):
+            _aside.update({k: v for k, v in _take_modules(new.tops).items()
+                           if k not in _aside})
+            sys.path.insert(0, new.place)
+        for new in reversed(wanted):
+            sys.modules.update(new.modules)
+        _active = tuple(wanted)
+        importlib.invalidate_caches()
+
+
+def active() -> bool:
+    return bool(_active)
+
+
+def _take_modules(tops: frozenset[str]) -> dict[str, types.ModuleType]:
+    return {name: sys.modules.pop(name) for name in list(sys.modules)
+            if name.partition(".")[0] in tops}

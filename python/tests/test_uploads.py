@@ -1,0 +1,177 @@
+"""The client's own modules on workers that do not have them."""
+from __future__ import annotations
+
+import importlib
+import os
+import pathlib
+import sys
+import types
+from typing import Any, Iterator
+
+import pytest
+
+import muster
+from conftest import Cluster
+from muster._pickled import uploads as zipped
+from muster.worker import uploads as unpacked
+
+
+@pytest.fixture
+def here(tmp_path: pathlib.Path, monkeypatch: Any) -> Iterator[pathlib.Path]:
+    """A folder of which the client alone imports; what comes from it is forgotten afterwards."""
+    folder = tmp_path / "client"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(str(folder))
+    yield folder
+    forget(folder)
+
+
+def forget(folder: pathlib.Path) -> None:
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None) or str(getattr(module, "__path__", ""))
+        if str(folder) in file:
+            del sys.modules[name]
+    importlib.invalidate_caches()
+
+
+def write(folder: pathlib.Path, **files: str) -> None:
+    for name, text in files.items():
+        path = folder.joinpath(*name.split("__"))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.with_name(path.name + ".py").write_text(text)
+
+
+def package(folder: pathlib.Path) -> None:
+    write(folder, outer__init="", outer__inner__deep="from outer.other import SHIFT\n"
+          "def f(x):\n    return x + SHIFT\n", outer__other="SHIFT = 100\n")
+    (folder / "outer" / "init.py").rename(folder / "outer" / "__init__.py")
+    (folder / "outer" / "inner" / "__init__.py").write_text("")
+    (folder / "outer" / "table.txt").write_text("data")
+
+
+def test_a_module_goes_along(cluster: Cluster, here: pathlib.Path) -> None:
+    write(here, sent_one="def f(x):\n    return x * 3\n")
+    module = importlib.import_module("sent_one")
+    c = cluster.coordinator(upload=[module])
+    assert c.schedule(module.f, args=(2,)).fetch(20) == 6
+    assert list(c.map(module.f, range(600))) == [3 * x for x in range(600)]
+    assert c.fetch(c.schedule_many(module.f, [(i,) for i in range(9)])) == list(range(0, 27, 3))
+    first = c.schedule(module.f, args=(1,))
+    assert c.schedule(module.f, args=(first,)).fetch(20) == 9
+    kept = c.create_per_worker_value(module.f, args=(5,))
+    assert c.schedule(lambda k, x: k + x, args=(kept, 1)).fetch(20) == 16
+
+
+def test_nested_packages_go_along_with_their_files(cluster: Cluster, here: pathlib.Path) -> None:
+    package(here)
+    deep = importlib.import_module("outer.inner.deep")
+
+    def table() -> str:
+        import pathlib
+
+        import outer  # type: ignore[import-not-found]
+
+        return pathlib.Path(outer.__file__).with_name("table.txt").read_text()
+
+    c = cluster.coordinator()
+    for upload in ([deep], [here / "outer"], [str(here)]):
+        with_it = c.options(upload=upload)
+        assert with_it.schedule(deep.f, args=(1,)).fetch(20) == 101
+        assert with_it.schedule(table).fetch(20) == "data"
+
+
+def test_an_edited_module_is_the_new_one(cluster: Cluster, here: pathlib.Path) -> None:
+    """Sessions at the same time each have their own, on the same worker."""
+    sessions = []
+    for text in ("VERSION = 1\ndef f():\n    return VERSION\n",
+                 "VERSION = 22\ndef f():\n    return VERSION\n"):
+        write(here, edited=text)
+        module = importlib.import_module("edited")
+        sessions.append((cluster.coordinator(upload=[module]).options(task="worker:0"), module.f))
+        forget(here)
+        sys.modules["edited"] = module
+        sessions[-1][0].schedule(module.f).fetch(20)
+    for _ in range(2):
+        assert [fetched(c, f) for c, f in sessions] == [1, 22]
+
+
+def fetched(c: Any, f: Any) -> Any:
+    sys.modules["edited"] = types.ModuleType("edited")  # its function is pickled by name
+    sys.modules["edited"].f = f  # type: ignore[attr-defined]
+    return c.schedule(f).fetch(20)
+
+
+def test_what_is_not_uploaded_is_named(cluster: Cluster, here: pathlib.Path) -> None:
+    write(here, not_sent="def f():\n    return 1\n")
+    module = importlib.import_module("not_sent")
+    c = cluster.coordinator(continue_on_error=True)
+    with pytest.raises(muster.InputError, match=r"no module 'not_sent'.*upload=\[not_sent\]"):
+        c.schedule(module.f).fetch(20)
+    assert c.options(upload=[module]).schedule(module.f).fetch(20) == 1
+    with pytest.raises(muster.InputError, match="no module 'not_sent'"):
+        c.options(task="worker:0").schedule(module.f).fetch(20)  # it is of the others alone
+
+
+def test_a_worker_that_comes_back_gets_it_again(make_cluster: Any, here: pathlib.Path) -> None:
+    write(here, sent_again="import os\ndef f(once):\n    import muster\n"
+          "    if once and muster.context().attempt == 1:\n        os._exit(3)\n    return os.getpid()\n")
+    module = importlib.import_module("sent_again")
+    cluster = make_cluster()
+    cluster.add("--processes", "1")
+    c = cluster.coordinator(upload=[here / "sent_again.py"])
+    before = c.schedule(module.f, args=(False,)).fetch(20)
+    assert c.schedule(module.f, args=(True,)).fetch(20) != before
+
+
+def test_the_zip_is_of_the_contents_alone(here: pathlib.Path) -> None:
+    package(here)
+    made = zipped.collect([here / "outer"])
+    os.utime(here / "outer" / "other.py", (1, 1))
+    (here / "outer" / "__pycache__").mkdir()
+    (here / "outer" / "__pycache__" / "other.cpython-311.pyc").write_bytes(b"x")
+    (here / "outer" / ".hidden").write_bytes(b"x")
+    assert zipped.collect([here / "outer"]) == made
+    write(here, outer__other="SHIFT = 101\n")
+    assert zipped.collect([here / "outer"]).digest != made.digest
+
+
+def test_uploads_that_cannot_be_are_told(here: pathlib.Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(zipped, "UPLOAD_BYTES_MAX", 1000)
+    (here / "large.py").write_bytes(os.urandom(5000))
+    with pytest.raises(ValueError, match="as a zip, the limit is 1000: leave data out"):
+        zipped.collect([here / "large.py"])
+    monkeypatch.setattr(zipped, "CONTENT_BYTES_MAX", 4000)
+    with pytest.raises(ValueError, match="more than 4000 bytes"):
+        zipped.collect([here])
+    monkeypatch.setattr(zipped, "FILES_MAX", 0)
+    with pytest.raises(ValueError, match="more than 0 files"):
+        zipped.collect([here])
+    for wrong, kind in ((here / "none.py", FileNotFoundError), (3, TypeError), (sys, TypeError)):
+        with pytest.raises(kind):
+            zipped.collect([wrong])  # type: ignore[list-item]
+
+
+def test_a_worker_keeps_so_many_and_those_in_use(here: pathlib.Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(unpacked, "UPLOADS_MAX", 2)
+    monkeypatch.setattr(unpacked, "_folder", str(here / "uploads"))
+    (here / "uploads").mkdir()
+    held = []
+    for i in range(5):
+        write(here, limited=f"X = {i}\n")
+        upload = zipped.collect([here / "limited.py"])
+        held.append(unpacked.install(upload.digest, upload.data))
+        os.utime(held[-1].place, (i, i))
+    assert held[-1] is unpacked.install(upload.digest, upload.data)
+    assert all(os.path.isdir(one.place) for one in held)
+    places = [one.place for one in held]
+    del held[:-1]
+    write(here, limited="X = 'last'\n")
+    upload = zipped.collect([here / "limited.py"])
+    last = unpacked.install(upload.digest, upload.data)
+    assert [p for p in places if os.path.isdir(p)] == [held[0].place]
+    unpacked.activate([last])
+    assert importlib.import_module("limited").X == "last"
+    unpacked.activate([held[0]])
+    assert importlib.import_module("limited").X == 4
+    unpacked.activate([])
+    assert "limited" not in sys.modules and not unpacked.active()
