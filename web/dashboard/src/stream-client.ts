@@ -58,6 +58,11 @@ export class StreamFeed {
       fresh = false;
       if (!body.more) break;
     }
+    if (this.held!.to !== Infinity) {
+      const body = await this.ask(new URLSearchParams([...new URLSearchParams(filterOf(wanted)), ['from_ms', String(Math.floor(now))], ['limit', '1']]));
+      if (round !== this.round) return false;
+      this.stream.takeRunning(body);
+    }
     return true;
   }
 }

@@ -200,7 +200,8 @@ function Coarse({ stream }: { stream: Stream }) {
   if (stream.since === 0 || currentView().from >= stream.since) return null;
   return (
     <p class="foot" data-testid="stream-coarse">
-      Bars since <time title={moment(stream.since)}>{clock(stream.since)}</time>; before that minutes: as high as the worker was busy.
+      Bars since <time title={moment(stream.since)}>{clock(stream.since)}</time>
+      {stream.lanes.some((lane) => lane.minutes.length > 0) ? '; before that minutes: as high as the worker was busy.' : '; of before nothing is recorded.'}
     </p>
   );
 }

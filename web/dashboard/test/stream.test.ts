@@ -142,3 +142,19 @@ test('pixels: a bar has its colour over the height of its lane, and bad ones are
   assert.equal(column(50), '55555555555555555555');
   assert.equal(packed('rgb(1, 2, 3)', 1).toString(16), 'ff030201');
 });
+
+test('a sum is busy for what its closures took, and knows how many failed', () => {
+  const one = body([[3, 1000, 100, 1, 40]]);
+  const stream = new Stream();
+  stream.apply({ ...one, bars: { ...one.bars, busy_us: [60_000], failed: [3] } }, true);
+  const [row] = sums(stream, stream.lanes, { from: 1050, to: 2000 }, stream.now);
+  assert.deepEqual([row!.count, row!.failed, Math.round(row!.busy)], [40, 3, 30]);
+});
+
+test('what runs is known also of a stretch of the past, and of lanes that have no bar', () => {
+  const stream = filled([[3, 1000, 100]]);
+  stream.takeRunning(body([], { lanes: [{ lane: 9, task: 'worker:11', cluster: '' }], running: { lane: [9], start_us: [500_000], function: [5], closure: ['cl_7'] } }));
+  assert.deepEqual(stream.lanes.map((lane) => [lane.task, lane.running.length]), [['worker:2', 0], ['worker:10', 0], ['worker:11', 1]]);
+  assert.equal(stream.functions[stream.lanes[2]!.running[0]!.function], 'several functions');
+  assert.equal(stream.size, 1);
+});

@@ -1,6 +1,6 @@
 // Questions about the bars in view: which one is under the pointer, which comes next, and all of them in a table.
 
-import { FAILED, LOST, SUCCEEDED } from './stream-protocol';
+import { SUCCEEDED } from './stream-protocol';
 import type { Lane, Minute, Stream } from './stream';
 import type { View } from './time-view';
 
@@ -47,7 +47,7 @@ export interface Sum {
 
 // One row for each worker and function that has a bar in view, the busiest first.
 export function sums(stream: Stream, lanes: readonly Lane[], view: View, now: number): Sum[] {
-  const { start, end, state, count, function: of } = stream.at;
+  const { start, end, count, failed, busy, function: of } = stream.at;
   const rows: Sum[] = [];
   for (const lane of lanes) {
     const mine = new Map<number, Sum>();
@@ -61,8 +61,10 @@ export function sums(stream: Stream, lanes: readonly Lane[], view: View, now: nu
       if (end[bar]! < view.from || start[bar]! > view.to) continue;
       const sum = row(of[bar]!);
       sum.count += count[bar]!;
-      if (state[bar] === FAILED || state[bar] === LOST) sum.failed += count[bar]!;
-      sum.busy += within(start[bar]!, end[bar]!);
+      sum.failed += failed[bar]!;
+      // Of a sum it is not known when within it they ran: as if evenly.
+      const length = end[bar]! - start[bar]!;
+      sum.busy += length > 0 ? (busy[bar]! * within(start[bar]!, end[bar]!)) / length : 0;
     }
     for (const r of lane.running) {
       if (r.start > view.to || now < view.from) continue;

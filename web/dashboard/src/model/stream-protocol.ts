@@ -1,4 +1,5 @@
-// What GET /api/v1/stream answers: bars in columns of equal length. Times of bars are microseconds after base_ms.
+// What GET /api/v1/stream answers: bars in columns of equal length. Times of bars are microseconds after base_ms. A sum of
+// short ones lasts from the first start to the last end; busy_us is what they took together.
 
 export interface StreamBody {
   now_ms: number;
@@ -8,7 +9,7 @@ export interface StreamBody {
   more: boolean;
   lanes: { lane: number; task: string; cluster: string }[];
   functions: string[];
-  bars: { lane: number[]; start_us: number[]; duration_us: number[]; function: number[]; state: number[]; count: number[]; closure: string[] };
+  bars: { lane: number[]; start_us: number[]; duration_us: number[]; function: number[]; state: number[]; count: number[]; closure: string[]; busy_us?: number[]; failed?: number[] };
   running: { lane: number[]; start_us: number[]; function: number[]; closure: string[] };
   minutes?: { lane: number[]; start_ms: number[]; count: number[]; failed: number[]; busy_ms: number[]; function: number[] };
 }

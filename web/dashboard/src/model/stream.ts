@@ -3,7 +3,7 @@
 // A worker of several slots runs closures side by side: its lane has rows, and a bar takes the first row that is free.
 // Bars arrive in the order in which they ended, which is what makes that choice a comparison with the row's last end.
 
-import type { StreamBody } from './stream-protocol';
+import { FAILED, LOST, type StreamBody } from './stream-protocol';
 
 // A sum in which no function took most of the time has none of its own.
 export const SEVERAL = 'several functions';
@@ -45,6 +45,8 @@ function columns(capacity: number) {
     state: new Uint8Array(capacity),
     row: new Uint8Array(capacity),
     count: new Uint32Array(capacity), // above 1: the sum of short ones
+    failed: new Uint32Array(capacity), // of those, also lost ones
+    busy: new Float32Array(capacity), // ms
   };
 }
 
@@ -76,22 +78,17 @@ export class Stream {
     if (this.lanes.length !== this.laneList.length) this.lanes = [...this.laneList].sort(byPlace);
     const functions = body.functions.map((name) => this.functionNumber(name));
     const numberOf = (at: number): number => functions[at] ?? this.functionNumber(SEVERAL);
-    const { bars, running, minutes, base_ms } = body;
+    const { bars, minutes, base_ms } = body;
     for (let n = 0; n < bars.lane.length; ++n) {
       const lane = lanes.get(bars.lane[n]!);
       if (lane === undefined) continue;
       const start = base_ms + bars.start_us[n]! / 1000;
-      this.append(lane, start, start + bars.duration_us[n]! / 1000, numberOf(bars.function[n]!), bars.state[n]!, bars.count[n]!, bars.closure[n] ?? '');
+      const bar = this.append(lane, start, start + bars.duration_us[n]! / 1000, numberOf(bars.function[n]!), bars.state[n]!, bars.count[n]!, bars.closure[n] ?? '');
+      const bad = bars.state[n] === FAILED || bars.state[n] === LOST;
+      this.at.failed[bar] = bars.failed?.[n] ?? (bad ? bars.count[n]! : 0);
+      this.at.busy[bar] = (bars.busy_us?.[n] ?? bars.duration_us[n]!) / 1000;
     }
-    for (const lane of this.laneList) lane.running = [];
-    for (let n = 0; n < running.lane.length; ++n) {
-      const number = lanes.get(running.lane[n]!);
-      if (number === undefined) continue;
-      const lane = this.laneList[number]!;
-      const start = base_ms + running.start_us[n]! / 1000;
-      const row = freeRow(lane, start, new Set(lane.running.map((r) => r.row)));
-      lane.running.push({ start, function: numberOf(running.function[n]!), closure: running.closure[n] ?? '', row });
-    }
+    this.takeRunning(body);
     for (let n = 0; n < (minutes?.lane.length ?? 0); ++n) {
       const number = lanes.get(minutes!.lane[n]!);
       if (number === undefined) continue;
@@ -102,6 +99,25 @@ export class Stream {
     this.now = body.now_ms;
     this.next = body.next;
     if (this.size > Stream.capacity) this.forgetOldest();
+    ++this.version;
+  }
+
+  // Also for its own: a stretch of the past lacks what began there and runs still.
+  takeRunning(body: StreamBody): void {
+    const { running, base_ms } = body;
+    const lanes = new Map(body.lanes.map((each) => [each.lane, each]));
+    for (const lane of this.laneList) lane.running = [];
+    for (let n = 0; n < running.lane.length; ++n) {
+      const named = lanes.get(running.lane[n]!);
+      if (named === undefined) continue;
+      const lane = this.laneList[this.lane(named.cluster, named.task)]!;
+      const start = base_ms + running.start_us[n]! / 1000;
+      const row = freeRow(lane, start, new Set(lane.running.map((r) => r.row)));
+      const name = body.functions[running.function[n]!] ?? SEVERAL;
+      lane.running.push({ start, function: this.functionNumber(name), closure: running.closure[n] ?? '', row });
+    }
+    if (this.lanes.length !== this.laneList.length) this.lanes = [...this.laneList].sort(byPlace);
+    this.now = body.now_ms;
     ++this.version;
   }
 
@@ -135,7 +151,7 @@ export class Stream {
     return number;
   }
 
-  private append(lane: number, start: number, end: number, of: number, state: number, count: number, closure: string): void {
+  private append(lane: number, start: number, end: number, of: number, state: number, count: number, closure: string): number {
     if (this.size === this.at.start.length) this.at = grown(this.at, this.size * 2);
     const { at } = this;
     const bar = this.size++;
@@ -151,6 +167,7 @@ export class Stream {
     at.row[bar] = row;
     mine.rowEnds[row] = Math.max(mine.rowEnds[row]!, end);
     mine.bars.push(bar);
+    return bar;
   }
 
   // A fifth at once, so that it is rare.

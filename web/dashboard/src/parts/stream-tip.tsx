@@ -50,7 +50,7 @@ function Facts({ stream, hit }: { stream: Stream; hit: Hit }) {
   return (
     <span class={`chip ${state === SUCCEEDED ? '' : `text-${shape === 'waiting' ? 'disconnected' : shape}`}`}>
       <Mark shape={shape} /> {n > 1 ? `${plural(n, 'short closure')}, ` : ''}
-      {STATES[state] ?? 'ended'} {n > 1 ? 'within' : 'after'} {length(hit.end - hit.start)}
+      {n > 1 && state !== SUCCEEDED ? `${count(stream.at.failed[hit.bar]!)} failed` : (STATES[state] ?? 'ended')} {n > 1 ? 'within' : 'after'} {length(hit.end - hit.start)}
     </span>
   );
 }
