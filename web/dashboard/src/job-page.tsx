@@ -13,7 +13,7 @@ import { jobCommands } from './model/commands';
 import { Linked } from './parts/linked';
 import { LogPanel } from './parts/log-panel';
 import { Panel } from './parts/panel';
-import { doneOf, pace, rateOf, sampled, type Sample } from './model/rate';
+import { cancelText, doneOf, pace, rateOf, sampled, type Sample } from './model/rate';
 import { JobChip } from './parts/state';
 import { ENDED, type ClosureView, type JobView } from './model/views';
 import { useHeading } from './heading';
@@ -71,7 +71,7 @@ function Summary({ job, again }: { job: JobView; again(): void }) {
           done={`The ${what} was cancelled.`}
         >
           <p>
-            {plural(counts.blocked + counts.queued, 'closure')} that wait will never run; {count(counts.running)} that run are asked to stop. What has succeeded stays.
+            {cancelText(counts)} What has succeeded stays.
           </p>
         </Action>
       )}

@@ -4,7 +4,7 @@ import { failureLine, ran, remark, stateFilters, waited, whereOf } from '../src/
 import { closureCommands, jobCommands, quoted, splitTask, workerCommands } from '../src/model/commands';
 import { pieces } from '../src/model/links';
 import { previewText } from '../src/model/preview';
-import { pace, rateOf, sampled } from '../src/model/rate';
+import { cancelText, pace, rateOf, sampled } from '../src/model/rate';
 import type { ClosureView, Counts, JobView } from '../src/model/views';
 
 const closure = (more: Partial<ClosureView> = {}): ClosureView => ({
@@ -85,4 +85,10 @@ test('how a value begins', () => {
   assert.equal(previewText({ status: 'READY', bytes: 3, encoding: 'bytes', text: '41ff42' }).text, `00000000  ${'41 ff 42'.padEnd(47)}  A.B`);
   assert.match(previewText({ status: 'READY', bytes: 2e6, place: 'disk' }).note, /2.0 MB on disk/);
   assert.equal(previewText({ status: 'READY', bytes: 0, error: 'boom' }).note, 'boom');
+});
+
+test('what cancelling does', () => {
+  assert.equal(cancelText(counts({ queued: 2, running: 1 })), '2 closures that wait will never run; 1 that runs is asked to stop.');
+  assert.equal(cancelText(counts({ running: 3 })), '3 that run are asked to stop.');
+  assert.equal(cancelText(counts()), 'It takes no more closures.');
 });

@@ -1,7 +1,7 @@
 // How fast a job goes, and when it will be done, from its counts.
 
 import type { Counts } from './views';
-import { age, short } from './format';
+import { age, count, plural, short } from './format';
 
 export interface Sample {
   at: number; // ms
@@ -37,4 +37,14 @@ export function pace(counts: Counts, rate: number | null): string {
   if (rate === 0) return 'none has finished lately';
   const speed = rate >= 1 ? `${short(rate)} a second` : rate * 60 >= 1 ? `${short(rate * 60)} a minute` : `${short(rate * 3600)} an hour`;
   return `${speed} · about ${age((left / rate) * 1000)} left`;
+}
+
+// What cancelling does to the closures that have not ended.
+export function cancelText({ blocked, queued, running }: Counts): string {
+  const waits = blocked + queued;
+  const said = [
+    ...(waits > 0 ? [`${plural(waits, 'closure')} that ${waits === 1 ? 'waits' : 'wait'} will never run`] : []),
+    ...(running > 0 ? [`${count(running)} that ${running === 1 ? 'runs is' : 'run are'} asked to stop`] : []),
+  ];
+  return said.length > 0 ? `${said.join('; ')}.` : 'It takes no more closures.';
 }

@@ -51,7 +51,17 @@ export function Copy({ text, what = '', label = 'Copy' }: { text: string | (() =
 // Lines that do the same from a terminal.
 export function Commands({ lines }: { lines: readonly (readonly [what: string, line: string])[] }) {
   return (
-    <details class="menu">
+    <details
+      class="menu"
+      onKeyDown={(event) => {
+        if (event.key !== 'Escape' || !event.currentTarget.open) return;
+        event.currentTarget.open = false;
+        event.currentTarget.querySelector('summary')?.focus();
+      }}
+      onFocusOut={({ currentTarget, relatedTarget }) => {
+        if (relatedTarget instanceof Node && !currentTarget.contains(relatedTarget)) currentTarget.open = false;
+      }}
+    >
       <summary data-testid="commands">Commands</summary>
       <ul class="commands">
         {lines.map(([what, line]) => (
