@@ -3,7 +3,7 @@
 
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import { answered, asked, failed, nextLook, nothing, type Look } from './model/look';
+import { answered, asked, failed, nextLook, nothing, type Look } from './model/rest/look';
 import { frozen, link, store } from './page';
 import { get, Gone } from './rest';
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { failureLine, ran, remark, stateFilters, waited, whereOf } from '../src/model/closures';
-import { closureCommands, jobCommands, quoted, splitTask, workerCommands } from '../src/model/commands';
-import { pieces } from '../src/model/links';
-import { previewText } from '../src/model/preview';
-import { cancelText, pace, rateOf, sampled } from '../src/model/rate';
-import type { ClosureView, Counts, JobView } from '../src/model/views';
+import { failureLine, ran, remark, stateFilters, waited, whereOf } from '../src/model/rest/closures';
+import { closureCommands, jobCommands, quoted, splitTask, workerCommands } from '../src/model/rest/commands';
+import { pieces } from '../src/model/rest/links';
+import { previewText } from '../src/model/rest/preview';
+import { cancelText, pace, rateOf, sampled } from '../src/model/rest/rate';
+import type { ClosureView, Counts, JobView } from '../src/model/rest/views';
 
 const closure = (more: Partial<ClosureView> = {}): ClosureView => ({
   id: 'cl_0000000100000001', job: 'job_0000000000000001', index: 1, function: 'f', state: 'QUEUED', created_ms: 1000, finished_ms: 0, attempts: [], ...more,

@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 
 const root = new URL('../', import.meta.url);
-const files = ['', 'model/', 'parts/'].flatMap((folder) =>
+const files = ['', 'model/', 'model/rest/', 'parts/', 'things/'].flatMap((folder) =>
   readdirSync(new URL(`src/${folder}`, root), { withFileTypes: true }).flatMap((entry) => (entry.isFile() ? [folder + entry.name] : [])),
 );
 const sources = files.map((name) => [name, readFileSync(new URL(`src/${name}`, root), 'utf8')] as const);

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { byWorker, ready, worstFirst } from '../src/model/per-worker';
-import { heldBy } from '../src/model/sessions';
-import { minuteBars, standing, uses } from '../src/model/worker';
-import { needsText } from '../src/model/wishes';
-import type { JobView, PerWorkerView, WorkerView } from '../src/model/views';
+import { byWorker, ready, worstFirst } from '../src/model/rest/per-worker';
+import { heldBy } from '../src/model/rest/sessions';
+import { minuteBars, standing, uses } from '../src/model/rest/worker';
+import { needsText } from '../src/model/rest/wishes';
+import type { JobView, PerWorkerView, WorkerView } from '../src/model/rest/views';
 
 const worker = (more: Partial<WorkerView> = {}): WorkerView => ({
   kind: 'worker', job: 'worker', index: 3, state: 'CONNECTED', since_ms: 0, last_seen_ms: 0, heartbeat_age_ms: 0, incarnation: '', host: '', pid: 1, version: '', slots: 4, credits: 8, running: 3,

@@ -1,10 +1,10 @@
 // The closures of a job: any of a million, by state, function, worker and words.
 
 import { useSignal } from '@preact/signals';
-import { CLOSURE_SHAPES, ran, remark, stateFilters, waited, whereOf } from '../model/closures';
+import { CLOSURE_SHAPES, ran, remark, stateFilters, waited, whereOf } from '../model/rest/closures';
 import { count } from '../model/format';
-import type { ClosureView, JobView } from '../model/views';
-import { ENDED } from '../model/views';
+import type { ClosureView, JobView } from '../model/rest/views';
+import { ENDED } from '../model/rest/views';
 import { query, slow, store } from '../page';
 import { api } from '../rest';
 import { chosen, closureAddress, follow, workerAddress } from '../route';

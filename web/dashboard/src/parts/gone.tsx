@@ -1,4 +1,4 @@
-import type { Look } from '../model/look';
+import type { Look } from '../model/rest/look';
 import { address, follow } from '../route';
 import { Panel } from './panel';
 

@@ -1,7 +1,7 @@
 // What a worker did in the last hour, a bar a minute.
 
 import { count } from '../model/format';
-import { minuteBars, type TaskHistory } from '../model/worker';
+import { minuteBars, type TaskHistory } from '../model/rest/worker';
 import { useLooked } from '../looked';
 import { api } from '../rest';
 import { Panel } from './panel';

@@ -1,4 +1,4 @@
-import { closureIn, pieces } from '../model/links';
+import { closureIn, pieces } from '../model/rest/links';
 import { closureAddress, follow, jobAddress, workerAddress } from '../route';
 
 // A sentence of the server whose closures, jobs and workers are links. `job` helps to find closures that have ended.

@@ -2,7 +2,7 @@
 
 import { useEffect, useRef } from 'preact/hooks';
 import { useLooked, type Looked } from '../looked';
-import { countLine, readOn, type Listing, type Page } from '../model/listing';
+import { countLine, readOn, type Listing, type Page } from '../model/rest/listing';
 import { get } from '../rest';
 import { choose, chosen } from '../route';
 import type { Sorting } from './grid';

@@ -1,5 +1,5 @@
-import { CLOSURE_SHAPES } from '../model/closures';
-import type { ClosureState, JobView } from '../model/views';
+import { CLOSURE_SHAPES } from '../model/rest/closures';
+import type { ClosureState, JobView } from '../model/rest/views';
 import { JOB_SHAPES, Mark } from './shape';
 
 const COLOURS: Partial<Record<string, string>> = { SUCCEEDED: 'text-connected', FAILED: 'text-error' };

@@ -1,8 +1,8 @@
 // The value of a closure: where it is, how large, and how it begins.
 
 import { bytes, count } from '../model/format';
-import { previewText, type Preview } from '../model/preview';
-import type { ClosureView } from '../model/views';
+import { previewText, type Preview } from '../model/rest/preview';
+import type { ClosureView } from '../model/rest/views';
 import { useLooked } from '../looked';
 import { api } from '../rest';
 import { Copy } from './copy';

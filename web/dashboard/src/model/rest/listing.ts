@@ -1,7 +1,7 @@
 // Lists that come in pages. A page may be short, or even empty, and still have a next one: the server looks at so many
 // rows at a time, and a filter may fit none of them.
 
-import { count } from './format';
+import { count } from '../format';
 
 export interface Page<Row> {
   rows: readonly Row[];

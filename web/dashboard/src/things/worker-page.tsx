@@ -1,25 +1,25 @@
 // A worker: what it has and what of it is free, what it runs, what it did in the last hour, and what can be done with it.
 
-import { workerCommands, splitTask } from './model/commands';
-import { hostOf } from './model/agents';
-import { age, count, moment, plural } from './model/format';
-import { standing, uses } from './model/worker';
-import type { WorkerView } from './model/views';
-import { Action } from './parts/action';
-import { Bar } from './parts/bar';
-import { Commands } from './parts/copy';
-import { Fact } from './parts/fact';
-import { Gone } from './parts/gone';
-import { LastHour } from './parts/last-hour';
-import { Panel } from './parts/panel';
-import { TaskEvents } from './parts/task-events';
-import { Mark, SHAPES, WORDS } from './parts/shape';
-import { Ago } from './parts/when';
-import { useHeading } from './heading';
-import { useLooked } from './looked';
-import { cluster, slow, viewNow } from './page';
-import { api, get, Gone as NotThere, send } from './rest';
-import { address, closureAddress, follow, jobAddress, subject } from './route';
+import { workerCommands, splitTask } from '../model/rest/commands';
+import { hostOf } from '../model/agents';
+import { age, count, moment, plural } from '../model/format';
+import { standing, uses } from '../model/rest/worker';
+import type { WorkerView } from '../model/rest/views';
+import { Action } from '../parts/action';
+import { Bar } from '../parts/bar';
+import { Commands } from '../parts/copy';
+import { Fact } from '../parts/fact';
+import { Gone } from '../parts/gone';
+import { LastHour } from '../parts/last-hour';
+import { Panel } from '../parts/panel';
+import { TaskEvents } from '../parts/task-events';
+import { Mark, SHAPES, WORDS } from '../parts/shape';
+import { Ago } from '../parts/when';
+import { useHeading } from '../heading';
+import { useLooked } from '../looked';
+import { cluster, slow, viewNow } from '../page';
+import { api, get, Gone as NotThere, send } from '../rest';
+import { address, closureAddress, follow, jobAddress, subject } from '../route';
 
 interface AgentView {
   kind: 'agent';

@@ -1,26 +1,26 @@
 // A job: how far it is, its closures, what they log, and what can be done about it.
 
 import { useEffect, useRef } from 'preact/hooks';
-import { Ago, Span } from './parts/when';
-import { Action } from './parts/action';
-import { Bar } from './parts/bar';
-import { ClosureList } from './parts/closure-list';
-import { Commands } from './parts/copy';
-import { Fact } from './parts/fact';
-import { Gone } from './parts/gone';
-import { bytes, count, percent, plural } from './model/format';
-import { jobCommands } from './model/commands';
-import { Linked } from './parts/linked';
-import { LogPanel } from './parts/log-panel';
-import { Panel } from './parts/panel';
-import { cancelText, doneOf, pace, rateOf, sampled, type Sample } from './model/rate';
-import { JobChip } from './parts/state';
-import { ENDED, type ClosureView, type JobView } from './model/views';
-import { useHeading } from './heading';
-import { useLooked } from './looked';
-import { api, send } from './rest';
-import { address, choose, closureAddress, follow, go, jobAddress, picked, subject } from './route';
-import { store, viewNow } from './page';
+import { Ago, Span } from '../parts/when';
+import { Action } from '../parts/action';
+import { Bar } from '../parts/bar';
+import { ClosureList } from '../parts/closure-list';
+import { Commands } from '../parts/copy';
+import { Fact } from '../parts/fact';
+import { Gone } from '../parts/gone';
+import { bytes, count, percent, plural } from '../model/format';
+import { jobCommands } from '../model/rest/commands';
+import { Linked } from '../parts/linked';
+import { LogPanel } from '../parts/log-panel';
+import { Panel } from '../parts/panel';
+import { cancelText, doneOf, pace, rateOf, sampled, type Sample } from '../model/rest/rate';
+import { JobChip } from '../parts/state';
+import { ENDED, type ClosureView, type JobView } from '../model/rest/views';
+import { useHeading } from '../heading';
+import { useLooked } from '../looked';
+import { api, send } from '../rest';
+import { address, choose, closureAddress, follow, go, jobAddress, picked, subject } from '../route';
+import { store, viewNow } from '../page';
 
 export function JobPage() {
   const id = subject.value;
@@ -76,7 +76,7 @@ function Summary({ job, again }: { job: JobView; again(): void }) {
         </Action>
       )}
       {!running && !job.streaming && counts.failed + counts.cancelled > 0 && <Retry job={job} />}
-      <a class="button" href={`${jobAddress(job.id).replace(/\?.*/, '')}/graph`} onClick={follow} data-testid="job-graph">
+      <a class="button" href={address(`/jobs/${encodeURIComponent(job.id)}/graph`)} onClick={follow} data-testid="job-graph">
         Graph
       </a>
       <a class="button" href={address('/stream', { job: job.id })} onClick={follow}>

@@ -1,6 +1,6 @@
 // What a worker has, and what it did in the last hour.
 
-import { age, clock, count, plural } from './format';
+import { age, clock, count, plural } from '../format';
 import type { WorkerView } from './views';
 
 export interface Use {

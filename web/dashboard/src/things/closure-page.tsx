@@ -1,26 +1,26 @@
 // A closure: why it is as it is, what was tried, what it was given, what came out, and what it logged.
 
-import { closureCommands } from './model/commands';
-import { failureLine, hasEnded, ran, waited } from './model/closures';
-import { count, moment, percent, plural } from './model/format';
-import { closureOf, type ClosureView, type Failure } from './model/views';
-import { ENDED } from './model/views';
-import { Action } from './parts/action';
-import { Ansi } from './parts/ansi';
-import { Bar } from './parts/bar';
-import { Commands, Copy } from './parts/copy';
-import { Fact } from './parts/fact';
-import { Gone } from './parts/gone';
-import { Linked } from './parts/linked';
-import { LogPanel } from './parts/log-panel';
-import { Panel } from './parts/panel';
-import { ClosureChip } from './parts/state';
-import { ValuePanel } from './parts/value-panel';
-import { Ago, Span } from './parts/when';
-import { useHeading } from './heading';
-import { useLooked } from './looked';
-import { api, get, Gone as NotThere, send } from './rest';
-import { chosen, closureAddress, follow, jobAddress, subject, workerAddress } from './route';
+import { closureCommands } from '../model/rest/commands';
+import { failureLine, hasEnded, ran, waited } from '../model/rest/closures';
+import { count, moment, percent, plural } from '../model/format';
+import { closureOf, type ClosureView, type Failure } from '../model/rest/views';
+import { ENDED } from '../model/rest/views';
+import { Action } from '../parts/action';
+import { Ansi } from '../parts/ansi';
+import { Bar } from '../parts/bar';
+import { Commands, Copy } from '../parts/copy';
+import { Fact } from '../parts/fact';
+import { Gone } from '../parts/gone';
+import { Linked } from '../parts/linked';
+import { LogPanel } from '../parts/log-panel';
+import { Panel } from '../parts/panel';
+import { ClosureChip } from '../parts/state';
+import { ValuePanel } from '../parts/value-panel';
+import { Ago, Span } from '../parts/when';
+import { useHeading } from '../heading';
+import { useLooked } from '../looked';
+import { api, get, Gone as NotThere, send } from '../rest';
+import { chosen, closureAddress, follow, jobAddress, subject, workerAddress } from '../route';
 
 const over = (c: { state: string }): boolean => ENDED.includes(c.state);
 

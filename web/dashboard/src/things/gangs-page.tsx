@@ -1,15 +1,15 @@
 // Closures that wait for something that may never come: gangs for room at one time, others for a worker that meets their
 // wishes.
 
-import { count, plural } from './model/format';
-import { needsText, type Gang, type Wish } from './model/wishes';
-import { Linked } from './parts/linked';
-import { Panel } from './parts/panel';
-import { Ago } from './parts/when';
-import { useLooked } from './looked';
-import { clusterQuery, slow } from './page';
-import { api } from './rest';
-import { closureAddress, follow, jobAddress } from './route';
+import { count, plural } from '../model/format';
+import { needsText, type Gang, type Wish } from '../model/rest/wishes';
+import { Linked } from '../parts/linked';
+import { Panel } from '../parts/panel';
+import { Ago } from '../parts/when';
+import { useLooked } from '../looked';
+import { clusterQuery, slow } from '../page';
+import { api } from '../rest';
+import { closureAddress, follow, jobAddress } from '../route';
 
 export function GangsPage() {
   slow.value;

@@ -1,8 +1,8 @@
 // What REST answers about jobs, closures, values and workers, as far as the page reads it. Times are Unix ms, 0: it has
 // not happened. A member with a question mark may be missing: it does not apply, or the server is of an older version.
 
-import type { LogProgress } from './log-protocol';
-import type { JobState } from './protocol';
+import type { LogProgress } from '../log-protocol';
+import type { JobState } from '../protocol';
 
 export type ClosureState = 'BLOCKED' | 'QUEUED' | 'RUNNING' | 'SUCCEEDED' | 'FAILED' | 'CANCELLED';
 export type ValueStatus = 'NOT_READY' | 'READY' | 'ABORTED';

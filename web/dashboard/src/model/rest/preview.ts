@@ -1,6 +1,6 @@
 // How the beginning of a value is shown.
 
-import { bytes } from './format';
+import { bytes } from '../format';
 
 export interface Preview {
   status: string;

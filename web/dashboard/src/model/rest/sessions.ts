@@ -1,6 +1,6 @@
 // Who holds a session, in words.
 
-import { age } from './format';
+import { age } from '../format';
 import { ENDED, type JobView } from './views';
 
 export function heldBy(j: JobView, now: number): { text: string; loose: boolean } {

@@ -1,19 +1,19 @@
 // The jobs of a cluster, all of them: by state, by words, a page at a time.
 
-import { count, outOf, percent, short } from './model/format';
-import { doneOf } from './model/rate';
-import { failureLine } from './model/closures';
-import { ENDED, type JobView } from './model/views';
+import { count, outOf, percent, short } from '../model/format';
+import { doneOf } from '../model/rest/rate';
+import { failureLine } from '../model/rest/closures';
+import { ENDED, type JobView } from '../model/rest/views';
 import { useSignal } from '@preact/signals';
-import { Bar } from './parts/bar';
-import { Grid, type Column } from './parts/grid';
-import { Choices, filter, Pages, useListing } from './parts/listing';
-import { Panel } from './parts/panel';
-import { JobChip } from './parts/state';
-import { Ago, Span } from './parts/when';
-import { cluster, clusterQuery, query, slow, store } from './page';
-import { api } from './rest';
-import { chosen, follow, jobAddress } from './route';
+import { Bar } from '../parts/bar';
+import { Grid, type Column } from '../parts/grid';
+import { Choices, filter, Pages, useListing } from '../parts/listing';
+import { Panel } from '../parts/panel';
+import { JobChip } from '../parts/state';
+import { Ago, Span } from '../parts/when';
+import { cluster, clusterQuery, query, slow, store } from '../page';
+import { api } from '../rest';
+import { chosen, follow, jobAddress } from '../route';
 
 const LIMIT = 50;
 

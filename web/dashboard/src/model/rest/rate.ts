@@ -1,7 +1,7 @@
 // How fast a job goes, and when it will be done, from its counts.
 
 import type { Counts } from './views';
-import { age, count, plural, short } from './format';
+import { age, count, plural, short } from '../format';
 
 export interface Sample {
   at: number; // ms

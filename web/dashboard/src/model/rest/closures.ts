@@ -1,8 +1,8 @@
 // What a row says of a closure.
 
-import { age, percent } from './format';
+import { age, percent } from '../format';
 import type { ClosureState, ClosureView, Counts, Failure } from './views';
-import type { Shape } from '../parts/shape';
+import type { Shape } from '../../parts/shape';
 
 export const CLOSURE_SHAPES: Record<ClosureState, Shape> = {
   BLOCKED: 'waiting',

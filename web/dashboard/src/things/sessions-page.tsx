@@ -1,17 +1,17 @@
 // Sessions: who holds them, what they hold, and how to end one.
 
 import { useSignal } from '@preact/signals';
-import { bytes, count, short } from './model/format';
-import { heldBy } from './model/sessions';
-import type { JobView } from './model/views';
-import { Grid, type Column } from './parts/grid';
-import { Choices, filter, Pages, useListing } from './parts/listing';
-import { Panel } from './parts/panel';
-import { JobChip } from './parts/state';
-import { Ago } from './parts/when';
-import { clusterQuery, query, slow, viewNow } from './page';
-import { api } from './rest';
-import { chosen, follow, jobAddress } from './route';
+import { bytes, count, short } from '../model/format';
+import { heldBy } from '../model/rest/sessions';
+import type { JobView } from '../model/rest/views';
+import { Grid, type Column } from '../parts/grid';
+import { Choices, filter, Pages, useListing } from '../parts/listing';
+import { Panel } from '../parts/panel';
+import { JobChip } from '../parts/state';
+import { Ago } from '../parts/when';
+import { clusterQuery, query, slow, viewNow } from '../page';
+import { api } from '../rest';
+import { chosen, follow, jobAddress } from '../route';
 
 const LIMIT = 50;
 

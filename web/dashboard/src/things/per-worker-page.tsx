@@ -1,19 +1,19 @@
 // Per-worker values: which worker has its part, which has none, and why; by value or by worker.
 
 import { useSignal } from '@preact/signals';
-import { age, count, plural } from './model/format';
-import { byWorker, ready, worstFirst } from './model/per-worker';
-import { failureLine } from './model/closures';
-import type { PerWorkerView } from './model/views';
-import { Action } from './parts/action';
-import { Bar } from './parts/bar';
-import { Pages, useListing } from './parts/listing';
-import { Panel } from './parts/panel';
-import { Mark } from './parts/shape';
-import { Ago } from './parts/when';
-import { clusterQuery, query, slow, viewNow } from './page';
-import { api, send } from './rest';
-import { choose, chosen, follow, jobAddress, workerAddress } from './route';
+import { age, count, plural } from '../model/format';
+import { byWorker, ready, worstFirst } from '../model/rest/per-worker';
+import { failureLine } from '../model/rest/closures';
+import type { PerWorkerView } from '../model/rest/views';
+import { Action } from '../parts/action';
+import { Bar } from '../parts/bar';
+import { Pages, useListing } from '../parts/listing';
+import { Panel } from '../parts/panel';
+import { Mark } from '../parts/shape';
+import { Ago } from '../parts/when';
+import { clusterQuery, query, slow, viewNow } from '../page';
+import { api, send } from '../rest';
+import { choose, chosen, follow, jobAddress, workerAddress } from '../route';
 
 const SHOWN = 24;
 const WORDS = { READY: 'ready', NOT_READY: 'being built', ABORTED: 'failed' } as const;

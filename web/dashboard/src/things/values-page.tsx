@@ -1,18 +1,18 @@
 // RemoteValues: who holds the most memory, and each value by status, place, age and size.
 
 import { useSignal } from '@preact/signals';
-import { bytes, count, plural, short } from './model/format';
-import type { Holder, ValueRow } from './model/views';
-import { Bar } from './parts/bar';
-import { Grid, type Column } from './parts/grid';
-import { Choices, filter, FilterField, Pages, useListing, useSorting } from './parts/listing';
-import { Panel } from './parts/panel';
-import { Mark, type Shape } from './parts/shape';
-import { Ago } from './parts/when';
-import { useLooked } from './looked';
-import { clusterQuery, slow, store } from './page';
-import { api } from './rest';
-import { chosen, closureAddress, follow, jobAddress } from './route';
+import { bytes, count, plural, short } from '../model/format';
+import type { Holder, ValueRow } from '../model/rest/views';
+import { Bar } from '../parts/bar';
+import { Grid, type Column } from '../parts/grid';
+import { Choices, filter, FilterField, Pages, useListing, useSorting } from '../parts/listing';
+import { Panel } from '../parts/panel';
+import { Mark, type Shape } from '../parts/shape';
+import { Ago } from '../parts/when';
+import { useLooked } from '../looked';
+import { clusterQuery, slow, store } from '../page';
+import { api } from '../rest';
+import { chosen, closureAddress, follow, jobAddress } from '../route';
 
 const LIMIT = 100;
 const SHAPES: Record<string, Shape> = { READY: 'connected', NOT_READY: 'waiting', ABORTED: 'error' };
