@@ -47,3 +47,14 @@ test('a cluster of agents alone has tasks', () => {
   assert.equal(totals.total, 10);
   assert.equal(totals.missing, 2);
 });
+
+test('agents that nobody waits for are not counted beside closure workers', () => {
+  const tasks = workers(['']);
+  const unused: ClusterRow = { ...cluster('default', 4, true), state: 'WAITING', agents: { connected: 0, registering: 0, missing: 4, disconnected: 0, late: 0, error: 0 } };
+  const agents = [agent('default', 0, { state: 'MISSING' })];
+  assert.deepEqual(cellGroups(tasks, mapGroups(tasks), agents, [unused], undefined).map((g) => g.label), ['worker']);
+  const numbers = { connected: 1, late: 0, error: 0, disconnected: 0, total: 1 };
+  assert.equal(taskTotals(numbers, [unused]).total, 1);
+  assert.equal(taskTotals({ ...numbers, connected: 0, total: 0 }, [unused]).missing, 4, 'without workers they are who is awaited');
+  assert.equal(taskTotals(numbers, [{ ...unused, state: 'REGISTERING' }]).total, 5);
+});

@@ -24,6 +24,12 @@ const STATE_OF: Record<Plight, TaskState> = {
 // As closure workers have them: the map has one shape for each.
 export const agentState = (agent: AgentRow): number => TASK_STATES.indexOf(STATE_OF[plight(agent)]);
 
+// Of a cluster that closure workers have and no agent ever came to, the agents are nobody's concern: it is declared for
+// its port and its size.
+export function hasAgents(cluster: ClusterRow | undefined, workers: boolean): boolean {
+  return cluster?.state !== 'WAITING' || !workers;
+}
+
 // `of`: one cluster only. Labels name the cluster where there are several.
 export function cellGroups(tasks: Tasks, workers: readonly MapGroup[], agents: readonly AgentRow[], clusters: readonly ClusterRow[], of: ClusterRow | undefined): CellGroup[] {
   const mine = (group: MapGroup): MapGroup => {
@@ -34,8 +40,12 @@ export function cellGroups(tasks: Tasks, workers: readonly MapGroup[], agents: r
   const groups: CellGroup[] = workers.map((group) => ({ ...mine(group), devices: 0 })).filter((group) => group.ids.length > 0);
   const several = clusters.length > 1;
   const byJob = new Map<string, AgentRow[]>();
+  const byName = new Map(clusters.map((cluster) => [cluster.name, cluster]));
+  const worked = clustersWithWorkers(tasks, workers);
   for (const agent of agents) {
     if (of && agent.cluster !== of.name) continue;
+    const cluster = byName.get(agent.cluster);
+    if (!hasAgents(cluster, worked.has(cluster?.main ? '' : agent.cluster))) continue;
     const key = several ? `${agent.cluster}/${agent.job}` : agent.job;
     const list = byJob.get(key);
     if (list) list.push(agent);
@@ -46,6 +56,13 @@ export function cellGroups(tasks: Tasks, workers: readonly MapGroup[], agents: r
     groups.push({ label, ids: Float64Array.from(list, (_, n) => n), agents: list, devices: list.reduce((sum, agent) => sum + agent.devices, 0) });
   }
   return groups;
+}
+
+// As rows of workers name them: the main one is empty.
+function clustersWithWorkers(tasks: Tasks, workers: readonly MapGroup[]): Set<string> {
+  const found = new Set<string>();
+  for (const { ids } of workers) for (const id of ids) found.add(tasks.clusterAt(tasks.slot(id) ?? -1));
+  return found;
 }
 
 // How many cells there are of each state, in the order of TASK_STATES.
@@ -72,7 +89,9 @@ export interface TaskTotals {
 export function taskTotals(workers: { connected: number; late: number; error: number; disconnected: number; total: number }, clusters: readonly ClusterRow[]): TaskTotals {
   const { connected, late, error, disconnected, total } = workers;
   const sum = { total, connected, late, error, gone: disconnected, missing: Math.max(0, total - connected - late - error - disconnected) };
-  for (const { tasks, agents } of clusters) {
+  for (const cluster of clusters) {
+    const { tasks, agents, main } = cluster;
+    if (!hasAgents(cluster, main && total > 0)) continue;
     sum.total += tasks;
     sum.connected += agents.connected;
     sum.late += agents.late;
