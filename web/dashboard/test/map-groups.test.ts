@@ -37,7 +37,7 @@ test('states of agents are those of the map', () => {
   const states = [agent('a', 0, { state: 'ERROR', casualty: false }), agent('a', 1, { state: 'ERROR', casualty: true }), agent('a', 2, { state: 'LATE' }), agent('a', 3, { state: 'REGISTERING' })].map((a) => TASK_STATES[agentState(a)]);
   assert.deepEqual(states, ['ERROR', 'DISCONNECTED', 'LATE', 'REGISTERING']);
   const tasks = workers(['']);
-  const counts = countStates(tasks, cellGroups(tasks, mapGroups(tasks), [agent('a', 0, { state: 'ERROR' })], [], undefined));
+  const counts = countStates(tasks, cellGroups(tasks, mapGroups(tasks), [agent('a', 0, { state: 'ERROR' })], [], undefined), undefined);
   assert.equal(counts[TASK_STATES.indexOf('CONNECTED')], 1);
   assert.equal(counts[TASK_STATES.indexOf('ERROR')], 1);
 });

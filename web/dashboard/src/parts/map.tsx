@@ -210,7 +210,7 @@ function Tip({ at, map, scale }: { at: CellRef; map: Layout; scale: number }) {
 
 // The picture in words and numbers.
 function sentence(): string {
-  const counts = countStates(store.tasks, shown.value);
+  const counts = countStates(store.tasks, shown.value, picked.value ? cluster() : undefined);
   const parts = TASK_STATES.map((state, n) => `${count(counts[n]!)} ${WORDS[state].toLowerCase()}`);
   const total = counts.reduce((sum, n) => sum + n, 0);
   return `Cluster map of ${plural(total, 'task')}: ${parts.join(', ')}. The list below and the page of tasks have the same facts.`;
@@ -221,7 +221,7 @@ const LEGEND = ['CONNECTED', 'LATE', 'REGISTERING', 'ERROR', 'DISCONNECTED'] as 
 function Legend() {
   slow.value;
   fast.value;
-  const counts = countStates(store.tasks, shown.value);
+  const counts = countStates(store.tasks, shown.value, picked.value ? cluster() : undefined);
   const steps = mode.value === 'age' ? ageSteps() : mode.value === 'load' ? LOAD_STEPS : null;
   return (
     <ul class="legend" data-testid="map-legend">
