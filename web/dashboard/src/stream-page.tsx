@@ -186,7 +186,7 @@ function Download({ job }: { job: string }) {
   slow.value;
   settled.value;
   const view = currentView();
-  const path = job ? api(`jobs/${encodeURIComponent(job)}/trace`) : api('stream/trace', { from_ms: Math.floor(view.from), to_ms: Math.ceil(view.to), cluster: clusterQuery.value });
+  const path = job ? api(`jobs/${encodeURIComponent(job)}/trace`) : api('stream/trace', { from_ms: Math.floor(view.from), to_ms: Math.ceil(view.to), tasks: chosen('tasks').value, cluster: clusterQuery.value });
   return (
     <a href={path} download data-testid="stream-trace" title="Opens in ui.perfetto.dev and in chrome://tracing">
       Perfetto trace{job && ' of the job'}
