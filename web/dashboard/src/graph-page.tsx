@@ -123,7 +123,7 @@ function columnsOf(nodes: readonly Node[], body: GraphBody, job: string): readon
         </span>
       ),
     },
-    { title: 'Needs', width: 'minmax(150px, 3fr)', cell: (r) => <bdi class="soft">{r.needs.length > 0 ? some(r.needs.slice(0, 4).map(short), 4, r.needs.length) : '–'}</bdi> },
-    { title: 'Needed by', width: '84px', right: true, cell: (r) => (r.neededBy > 0 ? count(r.neededBy) : <span class="soft">–</span>) },
+    { title: 'Needs', width: 'minmax(150px, 3fr)', narrow: 'long', cell: (r) => <bdi class="soft">{r.needs.length > 0 ? `needs ${some(r.needs.slice(0, 4).map(short), 4, r.needs.length)}` : 'needs nothing'}</bdi> },
+    { title: 'Needed by', width: '84px', right: true, narrow: 'hide', cell: (r) => (r.neededBy > 0 ? count(r.neededBy) : <span class="soft">–</span>) },
   ];
 }

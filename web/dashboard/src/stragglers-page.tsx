@@ -90,8 +90,8 @@ function taskColumns(all: number): readonly Column<LateTask>[] {
     },
     { title: 'Host', width: 'minmax(100px, 1.2fr)', cell: (t) => <bdi class="soft">{t.host || '–'}</bdi> },
     { title: 'Last', width: 'minmax(90px, 1fr)', cell: (t) => <Share n={t.last} of={all} /> },
-    { title: 'Took part', width: '80px', right: true, cell: (t) => count(t.barriers) },
-    { title: 'Mean late', width: '84px', right: true, cell: (t) => age(t.late_mean_ms) },
+    { title: 'Took part', width: '80px', right: true, narrow: 'hide', cell: (t) => count(t.barriers) },
+    { title: 'Mean late', width: '84px', right: true, cell: (t) => <span title="mean">{age(t.late_mean_ms)}</span> },
     { title: 'Most late', width: '84px', right: true, cell: (t) => age(t.late_max_ms) },
   ];
 }
@@ -118,7 +118,7 @@ const barrierColumns: readonly Column<PassedBarrier>[] = [
   },
   { title: 'Host', width: 'minmax(100px, 1fr)', cell: (b) => <bdi class="soft">{b.host || '–'}</bdi> },
   { title: 'Late by', width: '84px', right: true, cell: (b) => age(b.late_ms) },
-  { title: 'First to last', width: '92px', right: true, cell: (b) => age(b.spread_ms) },
-  { title: 'Tasks', width: '64px', right: true, cell: (b) => count(b.participants) },
+  { title: 'First to last', width: '92px', right: true, narrow: 'hide', cell: (b) => age(b.spread_ms) },
+  { title: 'Tasks', width: '64px', right: true, narrow: 'hide', cell: (b) => count(b.participants) },
   { title: 'Passed', width: '90px', right: true, cell: (b) => <time title={moment(b.ended_ms)}>{age(viewNow() - b.ended_ms)} ago</time> },
 ];

@@ -261,7 +261,7 @@ function Table({ stream, rows }: { stream: Stream; rows: readonly Sum[] }) {
     { title: 'Function', width: 'minmax(140px, 2fr)', cell: (r) => <bdi class="mono">{stream.functions[r.function]}</bdi> },
     { title: 'Closures', width: '84px', right: true, cell: (r) => count(r.count) },
     { title: 'Failed, lost', width: '84px', right: true, cell: (r) => (r.failed > 0 ? <b class="text-error">{count(r.failed)}</b> : <span class="soft">–</span>) },
-    { title: 'Running', width: '72px', right: true, cell: (r) => (r.running > 0 ? count(r.running) : <span class="soft">–</span>) },
+    { title: 'Running', width: '72px', right: true, narrow: 'hide', cell: (r) => (r.running > 0 ? count(r.running) : <span class="soft">–</span>) },
     { title: 'Busy', width: '84px', right: true, cell: (r) => age(r.busy) },
   ];
   const chosenRow = useSignal<string | null>(null);
