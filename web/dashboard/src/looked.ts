@@ -25,7 +25,10 @@ export function useLooked<T>(path: string, { every = 2000, over = () => false, k
   const looked = useSignal<Look<T>>(nothing());
   const wake = useRef<() => void>(() => {});
   const held = asked(looked.value, path, keep);
-  const boot = store.hello?.boot; // another run of the server may know other things
+  // Another run of the server may know other things. The first one is no news.
+  const boot = store.hello?.boot;
+  const run = useRef({ boot, n: 0 });
+  if (boot && run.current.boot !== boot) run.current = { boot, n: run.current.n + (run.current.boot ? 1 : 0) };
   const still = frozen.value && link.value !== 'connecting'; // the first answer need not wait for the socket
 
   useEffect(() => {
@@ -59,7 +62,7 @@ export function useLooked<T>(path: string, { every = 2000, over = () => false, k
       wake.current = () => {};
       clearTimeout(timer);
     };
-  }, [path, boot, still]);
+  }, [path, run.current.n, still]);
 
   return { ...held, again: () => wake.current() };
 }

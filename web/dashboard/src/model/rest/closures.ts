@@ -1,6 +1,6 @@
 // What a row says of a closure.
 
-import { age, percent } from '../format';
+import { percent } from '../format';
 import type { ClosureState, ClosureView, Counts, Failure } from './views';
 import type { Shape } from '../../parts/shape';
 
@@ -64,5 +64,3 @@ export function stateFilters(counts: Counts, now: string): [value: string, word:
   if (now === 'ENDED_BADLY') found.push(['ENDED_BADLY', 'ended badly', counts.failed + counts.cancelled]);
   return found.filter(([value, , n]) => n > 0 || value === '' || value === now);
 }
-
-export const tookText = ({ from, to }: { from: number; to: number }): string => (from && to ? age(to - from) : '');
