@@ -116,6 +116,8 @@ _CLASSES = {
     FailureKind.WORKER_LOST: AbortedError,
     FailureKind.DEPENDENCY_LOST: UnavailableError,
 }
+LOST = "muster.AbortedError"
+"""The type of a failure by which a worker says that a closure has ended the last process it may."""
 _combined: dict[tuple[type, type], type] = {}
 
 
@@ -123,6 +125,8 @@ def failure_error(kind: int, type: str, message: str, remote_traceback: str = ""
                   attempt: int = 0, dependency: Optional[list[str]] = None) -> ClosureError:
     """The exception for a failure as it came over the wire."""
     known = FailureKind(kind) if kind in FailureKind._value2member_map_ else FailureKind.USER
+    if known is FailureKind.USER and type == LOST:
+        known = FailureKind.WORKER_LOST  # which is the server's to say
     base: Any = _CLASSES.get(known, ClosureError)
     if known is FailureKind.USER:
         base = _with_original(base, type)

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+import types
 from typing import Any, Callable
 
 import pytest
@@ -214,6 +215,40 @@ def test_as_completed_gives_the_first_first(cluster: Cluster) -> None:
     slow = c.schedule(lambda: time.sleep(0.5) or "slow")
     fast = c.schedule(lambda: "fast")
     assert [v.fetch() for v in muster.as_completed([slow, fast], 20)] == ["fast", "slow"]
+
+
+def test_bars_show_progress_where_there_is_tqdm(cluster: Cluster, monkeypatch: Any) -> None:
+    bars: list[Any] = []
+
+    class Tqdm:
+        def __init__(self, total: Any) -> None:
+            self.total, self.n, self.closed = total, 0, False
+            bars.append(self)
+
+        def update(self, n: int) -> None:
+            self.n += n
+
+        def close(self) -> None:
+            self.closed = True
+
+    monkeypatch.setitem(sys.modules, "tqdm", types.ModuleType("tqdm"))
+    monkeypatch.setitem(sys.modules, "tqdm.auto", types.SimpleNamespace(tqdm=Tqdm))
+    c = cluster.coordinator()
+    assert len(list(c.map(square, range(600), progress=True))) == 600
+    values = [c.schedule(square, args=(i,)) for i in range(5)]
+    assert len(list(muster.as_completed(values, 20, progress=True))) == 5
+    assert [(b.total, b.n, b.closed) for b in bars] == [(600, 600, True), (5, 5, True)]
+    list(c.map(square, range(3)))
+    assert list(muster.as_completed([], progress=True)) == []
+    assert len(bars) == 3 and bars[2].closed
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)  # it is not installed
+    assert list(c.map(square, range(3), progress=True)) == [0, 1, 4]
+
+
+def test_bars_of_tqdm_itself(cluster: Cluster, capsys: Any) -> None:
+    pytest.importorskip("tqdm")
+    assert len(list(cluster.coordinator().map(square, range(600), progress=True))) == 600
+    assert "600/600" in capsys.readouterr().err
 
 
 def test_values_can_be_awaited(cluster: Cluster) -> None:

@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import pathlib
 import subprocess
 import sys
 import threading
@@ -14,6 +16,8 @@ import pytest
 import muster
 from conftest import Cluster, until
 from muster._wire.messages import ServerMessage, WorkerMessage
+from muster.worker import gpus
+from muster.worker.deaths import CLOSURES_MAX, Deaths
 from muster.worker.held import Held
 
 MakeCluster = Callable[..., Cluster]
@@ -85,6 +89,57 @@ def test_a_process_that_dies_is_a_counted_loss_and_comes_back(make_cluster: Make
         c.schedule("die", args=("signal",)).fetch(20)
     assert "was killed by SIGSEGV" in worker.text()
     assert c.schedule("mean", args=([4],)).fetch(20) == 4
+
+
+@pytest.mark.parametrize("number, named", [(9, "SIGKILL, perhaps out of memory"), (11, "SIGSEGV")])
+def test_the_last_failure_names_the_signal(make_cluster: MakeCluster, number: int, named: str
+                                           ) -> None:
+    cluster = make_cluster()
+    cluster.add("--processes", "2")
+    c = cluster.coordinator(continue_on_error=True)
+    session = c.wait_open()
+
+    def die(number: int, of: object) -> None:
+        import os
+        import signal
+
+        signal.signal(signal.SIGSEGV, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+
+    value = c.schedule(die, args=(number, c.schedule(int)))
+    behind = [c.schedule(int) for _ in range(20)]
+    with pytest.raises(muster.AbortedError, match=rf"3 workers.*its process \d+ was killed by {named}"
+                       ) as caught:
+        value.fetch(20)
+    assert caught.value.kind is muster.FailureKind.WORKER_LOST and caught.value.attempt >= 3
+    assert value.status is muster.RemoteValueStatus.ABORTED
+    assert c.fetch(behind, 20) == [0] * 20
+    until(lambda: logs_of(cluster, session).count(named) >= 3, "the attempts say it")
+
+
+def test_a_session_that_allows_more_losses_has_them(make_cluster: MakeCluster) -> None:
+    cluster = make_cluster()
+    cluster.add("--processes", "1")
+
+    def die_often() -> int:
+        import os
+
+        if muster.context().attempt < 5:
+            os._exit(7)
+        return muster.context().attempt
+
+    assert cluster.coordinator(max_worker_failures=0).schedule(die_often).fetch(20) == 5
+    with pytest.raises(muster.AbortedError, match="2 workers.*exited with status 7"):
+        cluster.coordinator(max_worker_failures=2).schedule(die_often).fetch(20)
+
+
+def test_deaths_are_counted_by_closure() -> None:
+    deaths = Deaths()
+    assert [deaths.note(1, 1), deaths.note(1, 2), deaths.note(2, 5), deaths.note(1, 4)] == [1, 2, 1, 3]
+    assert deaths.note(1, 1) == 1  # of another server
+    for closure in range(3, 3 + CLOSURES_MAX):
+        deaths.note(closure, 1)
+    assert deaths.note(1, 9) == 1
 
 
 def test_a_closure_that_loses_its_process_once_is_run_again(make_cluster: MakeCluster) -> None:
@@ -195,6 +250,43 @@ def test_resources_and_gpus_are_shared_out(make_cluster: MakeCluster) -> None:
     assert sorted(v.fetch(20) for v in [c.schedule(visible), c.schedule(visible)]) == ["4", "5"]
 
 
+def fake_nvidia_smi(folder: pathlib.Path, monkeypatch: Any, text: str) -> None:
+    program = folder / "nvidia-smi"
+    program.write_text(f"#!/bin/sh\n{text}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+
+
+def test_gpus_are_found(make_cluster: MakeCluster, tmp_path: pathlib.Path, monkeypatch: Any) -> None:
+    fake_nvidia_smi(tmp_path, monkeypatch, "[ $1 = -L ] && for i in 0 1 2; do "
+                    "echo \"GPU $i: NVIDIA A100 (UUID: GPU-$i)\"; done")
+    cluster = make_cluster()
+    cluster.add("--processes", "4", "--index", "0")
+    c = cluster.coordinator()
+    values = [c.options(task=f"worker:{i}").schedule(os.getenv, args=("CUDA_VISIBLE_DEVICES",))
+              for i in range(4)]
+    assert c.fetch(values, 20) == ["0", "1", "2", ""]
+    with_one = c.options(resources={"gpu": 1}).schedule(os.getenv, args=("CUDA_VISIBLE_DEVICES",))
+    assert with_one.fetch(20) in ("0", "1", "2")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    other = make_cluster()
+    other.add("--processes", "1")
+    assert other.server.tasks()[0].get("resources", {}) == {}
+
+
+def test_gpus_by_what_there_is(tmp_path: pathlib.Path, monkeypatch: Any) -> None:
+    fake_nvidia_smi(tmp_path, monkeypatch, "echo 'driver not loaded'; exit 9")
+    monkeypatch.setattr(gpus, "DRIVER", str(tmp_path / "none"))
+    assert gpus.visible() == []
+    (tmp_path / "none" / "0000:01:00.0").mkdir(parents=True)
+    monkeypatch.setattr(gpus.os.path, "exists", lambda path: path == "/dev/nvidia0")
+    assert gpus.visible() == ["0"]
+    for named, found in (("", []), ("-1", []), ("2, 5", ["2", "5"]), ("GPU-a,-1,3", ["GPU-a"])):
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", named)
+        assert gpus.visible() == found
+
+
 @contextlib.contextmanager
 def own_worker(cluster: Cluster, **options: Any) -> Iterator[muster.Worker]:
     """One of this process, of the job "own"."""
@@ -231,7 +323,7 @@ def test_what_runs_goes_on_when_the_connection_breaks(cluster: Cluster) -> None:
 
 def test_answers_that_nobody_waits_for_are_left_out() -> None:
     held = Held()
-    held.sent(ServerMessage(closure=[1, 2], attempt=[1, 4]))
+    held.sent(ServerMessage(closure=[1, 2], attempt=[1, 4], args=[b"", b""]))
     said = WorkerMessage(closure=[1, 2, 3], attempt=[1, 3, 1], value=[b"a", b"", b"c"],
                          execution_us=[1, 2, 3], returned_closure=[2], returned_attempt=[3],
                          log_closure=[1], log_text=["kept"])

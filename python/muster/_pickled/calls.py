@@ -1,7 +1,8 @@
 """A call of a pickled callable, as the argument of the function that Python workers declare.
 
-Bytes:  b"MPY1", length of the callable as 4 bytes (little endian), the pickled callable, and the
-pickled pair of positional arguments and keyword arguments.
+Bytes:  b"MPY2", length of the callable as 4 bytes (little endian), how many workers the closure may
+lose before it fails as one byte (0: any number, or not known), the pickled callable, and the pickled
+pair of positional arguments and keyword arguments.
 
 Outputs of other closures and PerWorkerValues may stand at any depth of the arguments. While these
 are pickled, each leaves a numbered slot behind; the call is then JSON, as the server fills in values only
@@ -9,6 +10,7 @@ there: ``["<base64 of the bytes>", value of slot 0, value of slot 1, …]``.
 """
 from __future__ import annotations
 
+import base64
 import pickle
 import struct
 import sys
@@ -17,8 +19,8 @@ from typing import Any, Callable, Optional
 
 import cloudpickle
 
-MAGIC = b"MPY1"
-HEAD = struct.Struct("<4sI")
+MAGIC = b"MPY2"
+HEAD = struct.Struct("<4sIB")
 FUNCTION = "python:%d.%d" % sys.version_info[:2]
 """What a worker of this version declares: pickled functions carry the byte code of one version."""
 
@@ -91,19 +93,31 @@ def dump_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[bytes
         _filling.found = None
 
 
-def pack(function: bytes, arguments: bytes) -> bytes:
-    return b"".join((HEAD.pack(MAGIC, len(function)), function, arguments))
+def pack(function: bytes, arguments: bytes, losses_max: int = 0) -> bytes:
+    losses = losses_max if losses_max < 256 else 0
+    return b"".join((HEAD.pack(MAGIC, len(function), losses), function, arguments))
 
 
 def unpack(call: bytes) -> tuple[bytes, memoryview]:
     """The callable and the arguments, pickled. Raises ValueError for anything else."""
     if len(call) < HEAD.size:
         raise ValueError("this is no pickled call")
-    magic, length = HEAD.unpack_from(call)
+    magic, length, _ = HEAD.unpack_from(call)
     if magic != MAGIC or len(call) < HEAD.size + length:
         raise ValueError("this is no pickled call, or one of another version of the package")
     end = HEAD.size + length
     return call[HEAD.size:end], memoryview(call)[end:]
+
+
+def losses_max(call: bytes, in_json: bool) -> int:
+    """How many workers a call, as it was sent, may lose; 0: any number, not known, or no such call."""
+    if in_json:
+        if not call.startswith(b'["' + base64.b64encode(MAGIC[:3])):
+            return 0
+        call = base64.b64decode(call[2:2 + 4 * HEAD.size // 3])
+    if len(call) < HEAD.size or not call.startswith(MAGIC):
+        return 0
+    return int(HEAD.unpack_from(call)[2])
 
 
 def load_arguments(arguments: memoryview, values: Optional[list[Any]]) -> Any:

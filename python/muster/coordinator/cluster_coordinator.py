@@ -27,10 +27,11 @@ from muster._pickled import calls
 from muster._pickled.uploads import Upload, Uploadable, collect
 from muster.coordinator.link import Link
 from muster.coordinator.options import ClosureOptions, CoordinatorOptions
+from muster.coordinator.progress import Bar
 from muster.coordinator.remote_value import (PerWorkerDataset, PerWorkerIterator, PerWorkerValues,
                                              RemoteValue)
-from muster.coordinator.requests import (Callables, Request, call_of, chunks_of, packed_call,
-                                         plain_call)
+from muster.coordinator.requests import (Along, Callables, Request, call_of, chunks_of,
+                                         packed_call, plain_call)
 from muster.coordinator.session import Session
 from muster.coordinator.structure import fetch_structure
 from muster.coordinator.uploads import Uploads
@@ -52,6 +53,8 @@ class Scheduling:
         self._options = options
         self._sent = sent
         self._uploads = uploads
+        retried = options is not None and options.retries > 0
+        self._plain_along = Along((), 0 if retried else session.options.max_worker_failures)
 
     def options(self, *, upload: Sequence[Uploadable] = (), **changes: Any) -> Scheduling:
         """``c.options(resources={"gpu": 1}, retries=2, timeout=60, priority=5, task="worker:3",
@@ -67,8 +70,10 @@ class Scheduling:
         uploads = (collect(upload), *self._uploads) if upload else self._uploads
         return Scheduling(self._session, self._callables, options, self._sent, uploads)
 
-    def _brought(self) -> Sequence[PerWorkerValues]:
-        return [self._sent.value(u) for u in self._uploads] if self._uploads else ()
+    def _along(self) -> Along:
+        if self._uploads:
+            return self._plain_along._replace(uploads=[self._sent.value(u) for u in self._uploads])
+        return self._plain_along
 
     def schedule(self, fn: Function[T], args: Sequence[Any] = (),
                  kwargs: Optional[Mapping[str, Any]] = None) -> RemoteValue[T]:
@@ -80,7 +85,7 @@ class Scheduling:
         Waits while the queue is full. Raises the pending error of this generation (nothing is
         scheduled then), UnavailableError, TypeError (cannot be pickled), ValueError (above 32 MiB).
         """
-        request = call_of(self._callables, fn, args, kwargs, self._brought())
+        request = call_of(self._callables, fn, args, kwargs, self._along())
         return RemoteValue(self._session, self._session.put((request,), self._options)[0])
 
     def put(self, value: T) -> RemoteValue[T]:
@@ -92,23 +97,26 @@ class Scheduling:
         """One closure for each element of `args`, a sequence of positional arguments."""
         values: list[RemoteValue[T]] = []
         each = iter(args)
-        uploads = self._brought()
+        along = self._along()
         while True:
-            batch = [call_of(self._callables, fn, a, None, uploads) for a in itertools.islice(each, 1000)]
+            batch = [call_of(self._callables, fn, a, None, along)
+                     for a in itertools.islice(each, 1000)]
             if not batch:
                 return values
             values += [RemoteValue(self._session, r)
                        for r in self._session.put(batch, self._options)]
 
     def map(self, fn: Callable[..., T], *iterables: Iterable[Any],
-            chunksize: Optional[int] = None, timeout: Optional[float] = None) -> Iterator[T]:
+            chunksize: Optional[int] = None, timeout: Optional[float] = None,
+            progress: bool = False) -> Iterator[T]:
         """Results of ``fn`` for the elements of the iterables, in order. Everything is scheduled
         before it returns; iterating waits, and raises the error of the first chunk that failed, or
         WaitTimeout `timeout` seconds after the call. What is left is cancelled when the iteration
         ends early.
 
         A closure makes `chunksize` calls; None: one where there are few elements, more where there
-        are thousands.
+        are thousands. `progress`: a bar of tqdm, where that is installed, goes on with the results
+        that are taken.
         """
         if not iterables:
             raise TypeError("map needs at least one iterable")
@@ -119,7 +127,8 @@ class Scheduling:
             raise ValueError(f"chunksize: {chunksize}, must be at least 1")
         pickled = calls.dump_callable(Chunk(fn))
         each = zip(*iterables)
-        uploads = self._brought()
+        along = self._along()
+        count = 0
         values: list[RemoteValue[list[T]]] = []
         while True:
             batch: list[Request] = []
@@ -127,9 +136,10 @@ class Scheduling:
                 chunk = list(itertools.islice(each, chunksize))
                 if not chunk:
                     break
-                batch.append(packed_call(pickled, chunk, None, uploads))
+                count += len(chunk)
+                batch.append(packed_call(pickled, chunk, None, along))
             if not batch:
-                return _results(values, timeout)
+                return _results(values, timeout, count if progress else None)
             values += [RemoteValue(self._session, r)
                        for r in self._session.put(batch, self._options)]
 
@@ -141,7 +151,10 @@ class Scheduling:
             None, lambda: self.schedule(fn, args, kwargs))
 
 
-def _results(values: list[RemoteValue[list[T]]], timeout: Optional[float]) -> Iterator[T]:
+def _results(values: list[RemoteValue[list[T]]], timeout: Optional[float],
+             shown: Optional[int]) -> Iterator[T]:
+    """`shown`: how many results there will be, where a bar shows them."""
+    bar = Bar(shown is not None, shown)
     end = None if timeout is None else time.monotonic() + timeout
     values.reverse()
 
@@ -151,8 +164,10 @@ def _results(values: list[RemoteValue[list[T]]], timeout: Optional[float]) -> It
                 left = None if end is None else max(0.0, end - time.monotonic())
                 results = values[-1].fetch(left)
                 values.pop()
+                bar.add(len(results))
                 yield from results
         finally:
+            bar.close()
             for value in values:
                 value.cancel()
 
@@ -230,7 +245,7 @@ class ClusterCoordinator(Scheduling):
     def _build(self, fn: Callable[..., Any], args: Sequence[Any],
                kwargs: Optional[Mapping[str, Any]], name: str) -> Any:
         if self._uploads:
-            self._brought()  # before it, so that their modules are those of later calls
+            self._along()  # before it, so that their modules are those of later calls
             arguments, slots = calls.dump_arguments(tuple(args), dict(kwargs or {}))
             if not slots:  # else it is refused below
                 name = name or calls.name_of(fn)

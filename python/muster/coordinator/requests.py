@@ -7,7 +7,7 @@ import json
 import math
 import types
 import weakref
-from typing import Any, Callable, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, Mapping, NamedTuple, Optional, Sequence, Union
 
 from muster._pickled import calls
 from muster._wire.messages import BYTES, JSON
@@ -36,6 +36,17 @@ class Request:
         self.per_worker = per_worker
 
 
+class Along(NamedTuple):
+    """What goes along with every call of a pickled callable."""
+
+    uploads: Sequence[PerWorkerValues] = ()
+    losses_max: int = 0
+    """How many workers it may lose before it fails; 0: any number, or that is not all."""
+
+
+NOTHING = Along()
+
+
 class Callables:
     """Pickled callables. A plain function is pickled when it is first scheduled, and what it has
     captured then is what workers see; anything else is pickled each time. One thread at a time."""
@@ -60,20 +71,18 @@ class Callables:
 
 
 def call_of(callables: Callables, f: Union[str, Callable[..., Any]], args: Sequence[Any],
-            kwargs: Optional[Mapping[str, Any]],
-            uploads: Sequence[PerWorkerValues] = ()) -> Request:
+            kwargs: Optional[Mapping[str, Any]], along: Along = NOTHING) -> Request:
     """Raises TypeError: what cannot be pickled, or is no JSON; ValueError: too large."""
     if isinstance(f, str):
         return named_call(f, args, kwargs or {})
-    return packed_call(callables.pickled(f), args, kwargs, uploads)
+    return packed_call(callables.pickled(f), args, kwargs, along)
 
 
 def packed_call(function: bytes, args: Sequence[Any],
-                kwargs: Optional[Mapping[str, Any]],
-                uploads: Sequence[PerWorkerValues] = ()) -> Request:
+                kwargs: Optional[Mapping[str, Any]], along: Along = NOTHING) -> Request:
     data, slots = calls.dump_arguments(tuple(args), dict(kwargs) if kwargs else {})
-    slots += uploads  # no argument names them: that they are there makes the worker use them
-    packed = calls.pack(function, data)
+    slots += along.uploads  # no argument names them: that they are there makes the worker use them
+    packed = calls.pack(function, data, along.losses_max)
     if not slots:
         return Request(calls.FUNCTION, packed, BYTES)
     return _with_slots(calls.FUNCTION, b'["' + base64.b64encode(packed) + b'"', slots)

@@ -6,6 +6,7 @@ import queue
 import time
 from typing import Any, Iterable, Iterator, Optional
 
+from muster.coordinator.progress import Bar
 from muster.coordinator.remote_value import RemoteValue
 from muster.errors import WaitTimeout
 
@@ -30,15 +31,20 @@ def _fetch(s: Any, end: Optional[float]) -> Any:
 
 class as_completed:
     """Iterates over values in the order in which they end, with ``for`` or ``async for``. Raises
-    WaitTimeout when `timeout` seconds after the call some have not ended."""
+    WaitTimeout when `timeout` seconds after the call some have not ended. `progress`: a bar of tqdm,
+    where that is installed."""
 
-    def __init__(self, values: Iterable[RemoteValue[Any]], timeout: Optional[float] = None) -> None:
+    def __init__(self, values: Iterable[RemoteValue[Any]], timeout: Optional[float] = None, *,
+                 progress: bool = False) -> None:
         self._ended: queue.SimpleQueue[RemoteValue[Any]] = queue.SimpleQueue()
         self._end = None if timeout is None else time.monotonic() + timeout
         self._left = 0
         for value in values:
             self._left += 1
             value.add_done_callback(lambda value=value: self._ended.put(value))  # type: ignore[misc]
+        self._bar = Bar(progress, self._left)
+        if not self._left:
+            self._bar.close()
 
     def __iter__(self) -> Iterator[RemoteValue[Any]]:
         while self._left:
@@ -49,8 +55,12 @@ class as_completed:
         try:
             value = self._ended.get(timeout=left)
         except queue.Empty:
+            self._bar.close()
             raise WaitTimeout(f"{self._left} closures have not finished in time") from None
         self._left -= 1
+        self._bar.add(1)
+        if not self._left:
+            self._bar.close()
         return value
 
     def __aiter__(self) -> as_completed:

@@ -19,7 +19,9 @@ from typing import Any, Callable, Iterator, Optional
 import grpc
 
 from muster._wire.messages import Hello, ServerMessage, WorkerMessage
-from muster.errors import FailureKind
+from muster.errors import LOST, FailureKind
+from muster.worker.context import LEVELS
+from muster.worker.deaths import Deaths
 from muster.worker.held import Held
 from muster.worker.link import Link, StartError
 from muster.worker.options import WorkerOptions
@@ -33,6 +35,8 @@ QUICK_PAUSE = 0.004
 """Seconds before the first try after a connection broke while something ran."""
 LAST_WORDS = 5.0
 """Seconds for the server to end the stream after it was half-closed."""
+LAST_LINES = 0.05
+"""Seconds for what a dead process leaves behind to be written, before its stream is broken off."""
 MakeLink = Callable[["Attachment", Callable[[bytes], None]], Link]
 
 
@@ -83,10 +87,12 @@ class _Out:
 class Attachment:
     """One task. `final` says why it must not come back; empty after an orderly end."""
 
-    def __init__(self, number: int, options: WorkerOptions, make_link: MakeLink) -> None:
+    def __init__(self, number: int, options: WorkerOptions, make_link: MakeLink,
+                 deaths: Deaths) -> None:
         self._number = number
         self._options = options
         self._make_link = make_link
+        self._deaths = deaths
         self.index: Optional[int] = options.index_of(number)
         self.final = ""
         self._lock = threading.RLock()  # protects all below
@@ -278,8 +284,40 @@ class Attachment:
             if self._killed and self._out:
                 # What it had not begun goes back without being counted as lost.
                 self._half_close()
+            elif self._out and self._call:
+                self._tell_death(link, how, self._out)
             elif self._call:
                 self._call.cancel()
+
+    def _tell_death(self, link: Link, how: str, out: _Out) -> None:
+        """A line for the closure that did it. It fails when that was the last process it may end, so
+        that its failure says how; else the broken stream makes it a counted loss, and it is tried
+        again. What was only waiting behind it is not blamed either way."""
+        suspect = self._held.suspect()
+        if suspect is None:
+            self._call.cancel()
+            return
+        closure, attempt, losses_max = suspect
+        said = f"its process {link.pid} {how}"
+        count = self._deaths.note(closure, attempt)
+        last = WorkerMessage(log_closure=[closure], log_attempt=[attempt],
+                             log_level=[LEVELS["error"]], log_time_ms=[int(time.time() * 1000)],
+                             log_text=[said])
+        if 0 < losses_max <= count:
+            last.MergeFrom(WorkerMessage(closure=[closure], attempt=[attempt], value=[b""],
+                                         execution_us=[0]))
+            last.failure.add(kind=int(FailureKind.USER), type=LOST, message=(
+                f"quarantined: {count} workers were lost while they ran it, the last was "
+                f"{self._name()} ({said})"))
+            self._held.answered(last)
+            out.put(last.SerializeToString())
+            self._half_close()
+            return
+        out.put(last.SerializeToString())
+        self._out = None
+        breaking = threading.Timer(LAST_LINES, self._call.cancel)
+        breaking.daemon = True
+        breaking.start()
 
     # The worker's thread.
 

@@ -39,7 +39,8 @@ class Child:
             return "closed its connection"
         if self._status < 0:
             try:
-                return "was killed by " + signal.Signals(-self._status).name
+                name = signal.Signals(-self._status).name
+                return f"was killed by {name}" + (", perhaps out of memory" if name == "SIGKILL" else "")
             except ValueError:
                 return f"was killed by signal {-self._status}"
         return f"exited with status {self._status}"

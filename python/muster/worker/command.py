@@ -43,7 +43,8 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--resource", action="append", default=[], metavar="NAME=N",
                    help="of each task, for closures that ask for some")
     p.add_argument("--gpus", metavar="N[,N…]",
-                   help="shared out among the processes; default: CUDA_VISIBLE_DEVICES")
+                   help="shared out among the processes; default: CUDA_VISIBLE_DEVICES, else "
+                                           "all that there are; an empty text: none")
     p.add_argument("--no-pickled", action="store_true", help="serve functions with names only")
     p.add_argument("--drain-timeout", type=_seconds, default=30.0, metavar="TIME",
                    help="for what runs when it is asked to leave (30s)")
@@ -63,11 +64,12 @@ def main(words: Optional[Sequence[str]] = None) -> int:
     processes = given.processes
     if processes is None and given.threads is None:
         processes = os.cpu_count() or 1
+    gpus = None if given.gpus is None else [g for g in given.gpus.split(",") if g]
     try:
         worker = Worker(
             given.server or [os.environ.get("MUSTER_SERVER", "127.0.0.1:8476")],
             processes=processes, threads=given.threads, modules=given.modules,
-            pickled=not given.no_pickled, gpus=given.gpus.split(",") if given.gpus else None,
+            pickled=not given.no_pickled, gpus=gpus,
             job=given.job, index=given.index, cluster=given.cluster, labels=_pairs(given.label),
             resources={k: int(v) for k, v in _pairs(given.resource).items()},
             drain_timeout=given.drain_timeout, stop_grace=given.stop_grace)

@@ -4,6 +4,7 @@ from __future__ import annotations
 import time
 from typing import Any, Optional
 
+from muster._pickled import calls
 from muster._wire.messages import JSON, WorkerMessage
 
 
@@ -14,6 +15,7 @@ class Held:
         self.attempts: dict[int, int] = {}
         self.per_worker: set[int] = set()
         """Handles that the child keeps."""
+        self._losses_max: dict[int, int] = {}  # of those that may have lost a worker already
         self._builds: dict[int, int] = {}
         self._stops: dict[int, float] = {}
         self._kept: dict[int, Any] = {}
@@ -22,6 +24,10 @@ class Held:
         """A ServerMessage is on its way to the child."""
         if m.closure:
             self.attempts.update(zip(m.closure, m.attempt))
+            for i, attempt in enumerate(m.attempt):
+                if attempt > 1:
+                    in_json = not m.encoding or m.encoding[i] == JSON
+                    self._losses_max[m.closure[i]] = calls.losses_max(m.args[i], in_json)
             for p in m.per_worker:
                 if p.builds:
                     self._builds[m.closure[p.position]] = p.builds
@@ -82,6 +88,16 @@ class Held:
         self.attempts.pop(closure, None)
         if self._stops:
             self._stops.pop(closure, None)
+        if self._losses_max:
+            self._losses_max.pop(closure, None)
+
+    def suspect(self) -> Optional[tuple[int, int, int]]:
+        """The closure that was executed when the process died, as the server sees it: the oldest;
+        its attempt, and how many workers it may lose, 0 if it is not to fail here."""
+        for closure, attempt in self.attempts.items():
+            spared = closure in self._stops or closure in self._builds
+            return closure, attempt, 0 if spared else self._losses_max.get(closure, 0)
+        return None
 
     def keep(self, m: Any) -> None:
         """There is no stream: the answers wait for the next one, all else is dropped."""

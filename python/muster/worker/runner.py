@@ -186,6 +186,8 @@ class Runner:
                                    self._workers, self._identity[2], job.stop, self._reports)
         try:
             try:
+                if job.attempt > 1:
+                    self.flush()  # it may end this process: others' answers are not to go with it
                 contexts.enter(entered)
                 value = self._table.call(job.function, job.args, job.encoding, self._kept)
                 if job.builds:

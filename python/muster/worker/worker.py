@@ -16,6 +16,8 @@ import cloudpickle
 from muster.worker import functions
 from muster.worker.attachment import Attachment
 from muster.worker.children import Children
+from muster.worker.deaths import Deaths
+from muster.worker.gpus import visible as visible_gpus
 from muster.worker.link import Link, ProcessLink, ThreadLink
 from muster.worker.options import WorkerOptions
 from muster.worker.output import capture
@@ -40,7 +42,8 @@ class Worker:
     version schedules: whoever may reach the server may run code here.
 
     `gpus`: numbers that CUDA_VISIBLE_DEVICES shows the children, shared out among them, and the
-    resource ``gpu`` that closures may ask for; None: what CUDA_VISIBLE_DEVICES of this process names.
+    resource ``gpu`` that closures may ask for; None: what CUDA_VISIBLE_DEVICES of this process names,
+    and all that are found where it is not set.
     Further options are those of :class:`muster.WorkerOptions`. Raises ValueError for options that
     cannot be.
     """
@@ -59,7 +62,7 @@ class Worker:
         self._options = WorkerOptions(list(servers), slots=threads or 1, **options)
         self._modules = list(modules)
         self._pickled = pickled
-        self._gpus = _visible_gpus() if gpus is None else [str(g) for g in gpus]
+        self._gpus = visible_gpus() if gpus is None else [str(g) for g in gpus]
         self._uploads = ""  # a folder, while it runs
         self._functions: dict[str, Callable[..., Any]] = {}
         self._children = Children()
@@ -78,7 +81,8 @@ class Worker:
         after an orderly end and 1 otherwise, with the reason in the log (``muster.worker``)."""
         self._uploads = tempfile.mkdtemp(prefix="muster-uploads-")
         make = self._thread_link() if not self._processes else self._process_link
-        self._attachments = [Attachment(i, self._options_of(i), make)
+        deaths = Deaths()
+        self._attachments = [Attachment(i, self._options_of(i), make, deaths)
                              for i in range(self._processes or 1)]
         runs = [threading.Thread(target=a.run, name=f"muster-attach-{i}", daemon=True)
                 for i, a in enumerate(self._attachments)]
@@ -146,8 +150,3 @@ class Worker:
             return ThreadLink(table, self._options.slots, os.getpid(), on_message)
 
         return make
-
-
-def _visible_gpus() -> list[str]:
-    named = os.environ.get("CUDA_VISIBLE_DEVICES", "")
-    return [g.strip() for g in named.split(",") if g.strip() and g.strip() != "-1"]
