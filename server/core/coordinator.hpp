@@ -29,6 +29,14 @@ struct running_page;
 using lane_key = std::pair<std::string, std::int64_t>;
 struct closure_metrics;  // metrics.hpp
 struct server_wide;      // api/server_wide.hpp
+struct closure_query;    // api/listings.hpp, as all down to…
+struct closure_cursor;
+struct closure_bounds;
+struct closure_look;
+struct closure_groups;
+struct graph_nodes;
+struct value_holder;
+struct worker_hands;  // …here
 
 class coordinator {
  public:
@@ -107,18 +115,29 @@ class coordinator {
   time_point waits_since() const;
   /// Since when values cannot be written to the disk; never: they can.
   time_point disk_fails_since() const;
-  result<closure_view> closure(closure_id id) const;
-  struct closure_filter {
-    std::optional<closure_state> state;
-    std::optional<function_id> function;
-  };
-  /// In schedule order from index `from`. Looks at up to 100,000 records a call; a page may
-  /// therefore be short and still have a `next`.
+  /// `of`: a session that may have a row of it, when its record is gone.
+  result<closure_view> closure(closure_id id, session_id of = {}) const;
+  /// Of a job, in schedule order from index `from`.
   result<page<closure_view, std::uint32_t>> closures(session_id id, std::uint32_t from,
-                                                     std::size_t limit,
-                                                     closure_filter const& filter) const;
+                                                     std::size_t limit) const;
   /// One sentence: why the closure waits, moved or failed, with the facts.
-  result<std::string> explain(closure_id id, time_point now) const;
+  result<std::string> explain(closure_id id, time_point now, session_id of = {}) const;
+
+  // Listings go over everything in steps of about a millisecond; see api/listings.hpp.
+  /// Looks on from `from`, as far as one step goes.
+  result<closure_look> look(closure_query const& q, closure_cursor from,
+                            closure_bounds const& within) const;
+  /// Those of `ids` that are known yet, in the same order.
+  std::vector<closure_view> closures(session_id of, std::vector<closure_id> const& ids) const;
+  /// Goes on with the groups of a session's closures; they say when nothing is left.
+  status group(session_id id, closure_groups& into) const;
+  /// The same for single closures and what they wait for.
+  status graph(session_id id, graph_nodes& into) const;
+  /// Of sessions with ids above `after`: those that keep values. Looks at 2,000 a step.
+  page<value_holder, session_id> value_holders(session_id after) const;
+  /// What a worker runs and was sent ahead, oldest first; at most `limit` of each.
+  result<worker_hands> in_hands_of(std::string_view job, std::int64_t index,
+                                   std::size_t limit) const;
 
   result<per_worker_view> per_worker(per_worker_id id) const;
   /// In order of creation, ids above `after`.

@@ -34,6 +34,7 @@ struct coordinator::state {
   session_table sessions{wide};
   session& builders{sessions.open_own(delivery::build)};      // owns the closures of builds
   session& rebuilders{sessions.open_own(delivery::rebuild)};  // and those that run again
+  ended_rows rows{step.config, places, wide};
   value_store values{closures, step.config, wide};
   core::watchdog watchdog{step.config.watchdog};
   transient_failures failures{step.config};
@@ -43,16 +44,16 @@ struct coordinator::state {
   release_texts texts{step, closures, builds, sessions, values};
   session_flow flow{step, closures, book, sessions};
   value_keeping keeping{step, closures, sessions, values, texts, flow};
-  closure_life life{step,     closures, places,   book,     scheduler, roster, builds,
-                    sessions, values,   watchdog, stateful, activity,  flow,   keeping};
+  closure_life life{step, closures, places,   book,     scheduler, roster, builds, sessions,
+                    rows, values,   watchdog, stateful, activity,  flow,   keeping};
   build_orders building{step,     closures, book,  scheduler, roster, builds,
                         sessions, builders, texts, flow,      life};
   closure_intake intake{step,   closures, book,  scheduler, builds,  rebuilders,
                         values, stateful, texts, flow,      keeping, life};
-  session_ends ends{step,     closures, book, scheduler, sessions, values,  failures,
-                    stateful, texts,    flow, keeping,   life,     building};
-  session_requests requests{step, closures, book, scheduler, sessions, values, texts,
-                            flow, keeping,  life, building,  intake,   ends};
+  session_ends ends{step,     closures, book,  scheduler, sessions, rows, values,
+                    failures, stateful, texts, flow,      keeping,  life, building};
+  session_requests requests{step,  closures, book,    scheduler, sessions, rows,   values,
+                            texts, flow,     keeping, life,      building, intake, ends};
   worker_events workers{step,   closures, places,   book,     scheduler, roster,
                         builds, sessions, stateful, activity, life,      building};
   worker_answers answers{step,     closures, scheduler, roster, builds, sessions,
@@ -79,6 +80,9 @@ struct coordinator::state {
   lone_closure alone_of(closure_id id) const;
   job_view view_of(session const& s) const;
   task_view view_of(task_row const& t) const;
+  closure_view view_of(session const& s, ended_row const& r, core::failure const* f) const;
+  /// Of a closure that has no record any more.
+  std::optional<closure_view> row_of(session_id of, closure_id c) const;
 
   // What one sub-model says of another; see violated_invariant.
   std::string leaked_place() const;
@@ -93,7 +97,7 @@ void coordinator::walk(Archive& a) {
   auto& st = *state_;
   if (own_wide_) a(*own_wide_);
   a(st.step, st.closures, st.places, st.book, st.sessions, st.scheduler, st.roster, st.builds);
-  a(st.values, st.watchdog, st.failures, st.stateful, st.activity, st.keeping, st.due);
+  a(st.rows, st.values, st.watchdog, st.failures, st.stateful, st.activity, st.keeping, st.due);
 }
 
 }  // namespace muster::core

@@ -57,7 +57,8 @@ job_view view(std::string const& cluster, session const& s, closure_book::tally 
   v.attached = s.attached;
   v.detached = s.spec.detached;
   v.lease_until = s.lease_until;
-  v.values = s.held.size;
+  v.held = s.held.size;
+  v.values = h.live;
   v.value_bytes = h.bytes + h.spilled_bytes;
   return v;
 }
@@ -191,6 +192,9 @@ closure_view view_of(coordinator const& c, closure_table const& closures, sessio
     if (!d->input_ids.empty()) v.extras = d->extras;
     v.inputs = d->input_ids;
     v.inputs_missing = d->inputs_missing;
+    auto const shown = std::min(d->dependents.size(), v.dependents_max);
+    v.dependents.assign(d->dependents.begin(), d->dependents.begin() + static_cast<long>(shown));
+    v.dependents_more = d->dependents.size() - shown;
   }
   if (!ended(r.state)) v.args = r.args;  // else kept for lineage only
   v.created = r.created;
@@ -213,10 +217,13 @@ std::optional<holding> coordinator::held(stream_id stream, closure_id closure,
   return holding{s.id, r.order};
 }
 
-result<closure_view> coordinator::closure(closure_id id) const {
+result<closure_view> coordinator::closure(closure_id id, session_id of) const {
   auto const& st = *state_;
   slot const c = st.closures.find(id);
-  if (c == no_slot) return st.texts.unknown_value(id);
+  if (c == no_slot) {
+    if (auto row = st.row_of(of, id)) return std::move(*row);
+    return st.texts.unknown_value(id);
+  }
   auto const& r = st.closures[c];
   auto v = view_of(*this, st.closures, st.sessions.of(r.owner).id, c);
   if (ended(r.state)) {
@@ -252,27 +259,36 @@ result<closure_view> coordinator::closure(closure_id id) const {
   return v;
 }
 
-result<std::string> coordinator::explain(closure_id id, time_point now) const {
+namespace {
+std::string explain_row(closure_view const& v) {
+  auto const ran = v.attempts.empty() ? attempt_view{} : v.attempts.back();
+  auto const on = ran.worker.empty() ? std::string() : " on " + ran.worker;
+  auto const ms = std::chrono::duration_cast<std::chrono::milliseconds>(ran.ended - ran.started);
+  auto const what =
+      v.error ? " (" + std::string(name(v.error->kind)) + ")" + on + ": " + v.error->message
+              : on + " after " + std::to_string(ms.count()) + " ms, attempt " +
+                    std::to_string(ran.attempt);
+  return std::string(name(v.state)) + what + ". Its session remembers no more of it.";
+}
+}  // namespace
+
+result<std::string> coordinator::explain(closure_id id, time_point now, session_id of) const {
   slot const c = state_->closures.find(id);
-  if (c == no_slot) return state_->texts.unknown_value(id);
-  return state_->explain.explain(c, now);
+  if (c != no_slot) return state_->explain.explain(c, now);
+  if (auto const row = state_->row_of(of, id)) return explain_row(*row);
+  return state_->texts.unknown_value(id);
 }
 
-result<page<closure_view, std::uint32_t>> coordinator::closures(
-    session_id id, std::uint32_t from, std::size_t limit, closure_filter const& filter) const {
+result<page<closure_view, std::uint32_t>> coordinator::closures(session_id id, std::uint32_t from,
+                                                                std::size_t limit) const {
   auto const& st = *state_;
-  auto const* s = state_->sessions.find(id);
+  auto const* s = st.sessions.find(id);
   if (!s) return st.texts.unknown_session(id);
   page<closure_view, std::uint32_t> out;
   auto const& all = st.of(*s).closures;
-  auto const scan_end = std::min<std::size_t>(all.size(), std::size_t{from} + 100'000);
   std::size_t i = from;
-  for (; i < scan_end && out.items.size() < limit; ++i) {
-    auto const& r = st.closures[all[i]];
-    if (filter.state && r.state != *filter.state) continue;
-    if (filter.function && r.function != *filter.function) continue;
+  for (; i < all.size() && out.items.size() < limit; ++i)
     out.items.push_back(std::move(*closure(st.closures.id_of(all[i]))));
-  }
   if (i < all.size()) out.next = static_cast<std::uint32_t>(i);
   return out;
 }

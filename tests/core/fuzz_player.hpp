@@ -261,7 +261,7 @@ class fuzz_player {
   void look(closure_id closure, session_id session) const {
     auto const before = c_.core.overview(c_.now()).closures;
     EXPECT_EQ(c_.core.closure(closure).has_value(), c_.core.explain(closure, c_.now()).has_value());
-    EXPECT_EQ(c_.core.job(session).has_value(), c_.core.closures(session, 1, 2, {}).has_value());
+    EXPECT_EQ(c_.core.job(session).has_value(), c_.core.closures(session, 1, 2).has_value());
     EXPECT_EQ(c_.core.overview(c_.now()).closures, before);
   }
 

@@ -80,7 +80,7 @@ TEST(worker_loss, killed_worker_is_seen_at_once_and_its_closures_run_elsewhere) 
   EXPECT_EQ(lost.state, core::task_state::error);
   EXPECT_EQ(lost.error, "connection lost");
   auto const page =
-      server.on_engine([&](server::hub& h) { return *h.state().closures(job, 0, 1, {}); });
+      server.on_engine([&](server::hub& h) { return *h.state().closures(job, 0, 1); });
   ASSERT_EQ(page.items.at(0).attempts.size(), 2u);
   auto const& attempts = page.items[0].attempts;
   EXPECT_LE(attempts[1].started - attempts[0].ended, std::chrono::milliseconds(10));

@@ -64,6 +64,7 @@ router::match router::find(std::string_view method, std::string_view path) const
       m.found = &r;
       m.captures = captures;
     }
+    if (m.allow.find(r.method) != std::string::npos) continue;  // of a more general pattern
     if (!m.allow.empty()) m.allow += ", ";
     m.allow += r.method;
     if (get) m.allow += ", HEAD";

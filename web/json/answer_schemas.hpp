@@ -10,6 +10,8 @@ namespace muster::web {
 
 /// Jobs, closures, values and what they report.
 std::vector<schema::named> closure_answer_schemas();
+/// Listings of values, graphs, what a worker holds.
+std::vector<schema::named> listing_answer_schemas();
 /// Workers, agents, clusters and what is in them.
 std::vector<schema::named> cluster_answer_schemas();
 /// The server itself, and problems.

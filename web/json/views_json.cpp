@@ -66,13 +66,15 @@ void write(json_out& out, core::job_view const& j) {
     out.key("attached").boolean(j.attached);
     out.key("detached").boolean(j.detached);
     if (j.lease_until != core::never) time(out, "kept_until_ms", j.lease_until);
-    out.key("values").number(j.values);
+    out.key("values").number(j.held);
     out.key("value_bytes").number(j.value_bytes);
     out.end_object();
   }
   out.key("on_error").string(core::name(j.on_error));
   out.key("counts");
   write(out, j.counts);
+  out.key("values").number(j.values);
+  out.key("value_bytes").number(j.value_bytes);
   out.key("put_back").number(j.put_back);
   out.key("retried").number(j.retried);
   if (j.weight != 1) out.key("weight").number(j.weight);
@@ -126,6 +128,12 @@ void write_options(json_out& out, core::closure_view const& c) {
     for (auto const v : c.per_worker) out.string(core::text(v));
     out.end_array();
   }
+  if (!c.dependents.empty()) {
+    out.key("dependents").begin_array();
+    for (auto const d : c.dependents) out.string(server::value_text(d));
+    out.end_array();
+    if (c.dependents_more > 0) out.key("dependents_more").number(c.dependents_more);
+  }
   if (c.inputs.empty()) return;
   out.key("inputs_missing").number(c.inputs_missing);
   out.key("inputs").begin_array();
@@ -142,6 +150,7 @@ void write(json_out& out, core::closure_view const& c, server::closure_progress 
   out.key("state").string(core::name(c.state));
   out.key("cancel_requested").boolean(c.cancel_requested);
   out.key("alone").boolean(c.alone);
+  if (c.history) out.key("history").boolean(true);
   if (!c.sent_to.empty()) out.key("sent_to").string(c.sent_to);
   out.key("remote_value").string(server::value_text(c.id));
   out.key("value_status").string(core::name(c.value));

@@ -9,6 +9,9 @@ namespace muster::web {
 void add_job_routes(std::vector<route>& to);
 void add_closure_routes(std::vector<route>& to);
 void add_value_routes(std::vector<route>& to);
+void add_value_list_routes(std::vector<route>& to);
+void add_graph_routes(std::vector<route>& to);
+void add_worker_closure_routes(std::vector<route>& to);
 void add_per_worker_routes(std::vector<route>& to);
 void add_cluster_routes(std::vector<route>& to);
 void add_task_routes(std::vector<route>& to);

@@ -3,77 +3,97 @@
 #include "server/hub/id_text.hpp"
 #include "web/json/log_json.hpp"
 #include "web/rest/answers.hpp"
+#include "web/rest/closure_listing.hpp"
 
 namespace muster::web {
 
 namespace {
 
-using closure_page = core::page<reported_closure, std::uint32_t>;
-
-muster::result<reported_closure> closure_of(server::hub& h, core::closure_id id) {
-  auto c = h.state().closure(id);
+muster::result<reported_closure> closure_of(server::hub& h, core::closure_id id,
+                                            core::session_id of = {}) {
+  auto c = h.state().closure(id, of);
   if (!c) return c.error();
   return reported_closure{std::move(*c), h.logs().progress(id)};
 }
 
-std::optional<core::closure_state> closure_state_named(std::string_view text) {
+core::closure_states states_named(std::string_view text) {
   using enum core::closure_state;
+  if (text.empty()) return core::any_state;
+  if (equal_ignoring_case(text, "UNFINISHED")) return core::unfinished_states;
+  if (equal_ignoring_case(text, "ENDED_BADLY")) return core::ended_badly_states;
   for (auto const s : {blocked, queued, running, succeeded, failed, cancelled})
-    if (equal_ignoring_case(text, core::name(s))) return s;
-  return {};
+    if (equal_ignoring_case(text, core::name(s))) return core::bit(s);
+  return 0;
 }
 
-// The ids of functions are their positions; nothing when nobody has ever named it.
-std::optional<core::function_id> find_function(core::coordinator const& core,
-                                               std::string_view name) {
-  auto const all = core.functions();
-  for (std::size_t i = 0; i < all.size(); ++i)
-    if (all[i].name == name) return core::function_id{static_cast<std::uint32_t>(i)};
-  return {};
+core::listing_order order_named(std::string_view text) {
+  if (equal_ignoring_case(text, "started")) return core::listing_order::by_start;
+  if (equal_ignoring_case(text, "duration")) return core::listing_order::by_duration;
+  return core::listing_order::by_index;
 }
 
-muster::result<closure_page> page_of(server::hub& h, core::session_id job, std::uint32_t from,
-                                     std::size_t limit, std::optional<core::closure_state> state,
-                                     std::string const& function) {
-  auto const& core = h.state();
-  core::coordinator::closure_filter filter;
-  filter.state = state;
-  if (!function.empty()) {
-    filter.function = find_function(core, function);
-    if (!filter.function) {
-      if (auto known = core.job(job); !known) return known.error();
-      return closure_page{};
-    }
-  }
-  auto found = core.closures(job, from, limit, filter);
-  if (!found) return found.error();
-  closure_page page;
-  page.next = found->next;
-  for (auto& c : found->items) {
-    auto progress = h.logs().progress(c.id);
-    page.items.push_back({std::move(c), std::move(progress)});
-  }
-  return page;
+response closure_page(listing_page const& page, core::closure_query const& q) {
+  return json_response(json_line([&](json_out& out) {
+    auto const object = out.object();
+    out.key("closures").begin_array();
+    for (auto const& c : page.closures) write(out, c);
+    out.end_array();
+    if (page.next) out.key("next_page_token").string(listing_token('c', *page.next, q));
+    out.key("looked_at").number(page.looked_at);
+    out.key("of").number(page.of);
+  }));
 }
 
 coro::task<response> list_closures(web_context& context, exchange& ex) {
-  return with_id(ex, "job", server::parse_job, [&](core::session_id id) {
-    query_check query(ex.req);
-    auto const limit = query.limit();
-    auto const token = query.page_token('c');
-    auto const state = closure_state_named(query.text("state"));
-    auto work = [id, from = static_cast<std::uint32_t>(std::min<std::uint64_t>(token, UINT32_MAX)),
-                 limit, state, function = std::string(query.text("function"))](server::hub& h) {
-      return page_of(h, id, from, limit, state, function);
-    };
-    return look(context, in_pool_of(id, std::move(work)), as_page{"closures", 'c'});
-  });
+  auto const id = server::parse_job(ex.req.capture("id"));
+  if (!id) co_return problem_response(unknown_id("job", ex.req.capture("id")));
+  query_check query(ex.req);
+  listing_request r;
+  r.query.session = *id;
+  r.query.states = states_named(query.text("state"));
+  r.query.function = query.text("function");
+  r.query.worker = query.text("worker");
+  r.query.text = lower(query.text("q"));
+  r.query.order = order_named(query.text("sort"));
+  r.query.descending = equal_ignoring_case(query.text("order"), "desc");
+  r.limit = query.limit();
+  auto const place = listing_place_of(query, 'c', r.query);
+  if (query.failed()) co_return problem_response(query.failure());
+  if (!place) co_return problem_response(impossible("page_token", place.error().message));
+  r.from = *place;
+  auto const asked = r.query;
+  auto listing = list(context, std::move(r));
+  auto const page = co_await std::move(listing);
+  co_return page ? closure_page(*page, asked) : problem_response(page.error());
+}
+
+// With the session that may remember a closure whose record is gone.
+template <class Work>
+auto in_pool_with(core::closure_id id, std::optional<core::session_id> of, Work work) {
+  return [id, of, work = std::move(work)](engine_services& services) {
+    return work(of ? services.pools.of(*of) : services.pools.of(id),
+                of.value_or(core::session_id{}));
+  };
+}
+
+// The session that the query names; a problem when that is no id.
+std::optional<core::session_id> job_hint(query_check& query) {
+  auto const text = query.text("job");
+  if (text.empty()) return {};
+  auto const id = server::parse_job(text);
+  if (!id) query.fail("job", "expected the id of a job, got '" + std::string(text) + "'");
+  return id;
 }
 
 coro::task<response> get_closure(web_context& context, exchange& ex) {
-  return with_id(ex, "closure", server::parse_closure, [&context](core::closure_id id) {
-    auto work = [id](server::hub& h) { return closure_of(h, id); };
-    return look(context, in_pool_of(id, std::move(work)));
+  return with_id(ex, "closure", server::parse_closure, [&](core::closure_id id) {
+    query_check query(ex.req);
+    auto const of = job_hint(query);
+    if (query.failed()) return refused(query.failure());
+    auto work = [id](server::hub& h, core::session_id session) {
+      return closure_of(h, id, session);
+    };
+    return look(context, in_pool_with(id, of, std::move(work)));
   });
 }
 
@@ -91,15 +111,18 @@ void write(json_out& out, explained const& e) {
 }
 
 coro::task<response> explain_closure(web_context& context, exchange& ex) {
-  return with_id(ex, "closure", server::parse_closure, [&context](core::closure_id id) {
-    auto work = [id](server::hub& h) -> muster::result<explained> {
-      auto why = h.state().explain(id, h.now());
+  return with_id(ex, "closure", server::parse_closure, [&](core::closure_id id) {
+    query_check query(ex.req);
+    auto const of = job_hint(query);
+    if (query.failed()) return refused(query.failure());
+    auto work = [id](server::hub& h, core::session_id session) -> muster::result<explained> {
+      auto why = h.state().explain(id, h.now(), session);
       if (!why) return why.error();
       explained e{id, {}, std::move(*why)};
-      if (auto c = h.state().closure(id)) e.state = c->state;
+      if (auto c = h.state().closure(id, session)) e.state = c->state;
       return e;
     };
-    return look(context, in_pool_of(id, std::move(work)));
+    return look(context, in_pool_with(id, of, std::move(work)));
   });
 }
 
@@ -120,23 +143,46 @@ coro::task<response> cancel_closure(web_context& context, exchange& ex) {
 }  // namespace
 
 void add_closure_routes(std::vector<route>& to) {
-  static constexpr std::string_view states[] = {"BLOCKED",   "QUEUED", "RUNNING",
-                                                "SUCCEEDED", "FAILED", "CANCELLED"};
+  static constexpr std::string_view states[] = {"BLOCKED",    "QUEUED",     "RUNNING",
+                                                "SUCCEEDED",  "FAILED",     "CANCELLED",
+                                                "UNFINISHED", "ENDED_BADLY"};
+  static constexpr std::string_view sorts[] = {"index", "started", "duration"};
+  constexpr query_parameter job_of{"job",
+                                   query_kind::text,
+                                   "its session, which may remember it when its record is gone",
+                                   0,
+                                   UINT64_MAX,
+                                   {},
+                                   "^(job_[0-9a-f]{16})?$"};
   to.push_back(get("/api/v1/jobs/{id}/closures", list_closures, "listClosures",
-                   "Closures of a job in schedule order")
+                   "Closures of a job, or of a session: what it has, and rows of what has ended")
                    .with({{.name = "state",
                            .kind = query_kind::choice,
-                           .meaning = "only closures in this state",
+                           .meaning = "only closures in this state; UNFINISHED, ENDED_BADLY: in "
+                                      "one of several",
                            .choices = states},
                           {"function", query_kind::text, "only closures of this function"},
+                          {"worker", query_kind::text,
+                           "only closures whose newest attempt is, or was, there: worker:3"},
+                          {"q", query_kind::text,
+                           "only closures with this in the function, the error or the id; "
+                           "in upper or lower case"},
+                          {.name = "sort",
+                           .kind = query_kind::choice,
+                           .meaning = "by what; index unless told",
+                           .choices = sorts},
+                          listing_order_parameter,
                           limit_parameter,
-                          page_token_parameter("c")})
-                   .tells("ClosurePage"));
+                          listing_token_parameter("c")})
+                   .tells("ClosurePage")
+                   .also(422, another_order));
   to.push_back(
       get("/api/v1/closures/{id}", get_closure, "getClosure", "One closure with its attempts")
+          .with({job_of})
           .tells("ClosureView"));
   to.push_back(get("/api/v1/closures/{id}/explain", explain_closure, "explainClosure",
                    "Why it waits, moved or failed")
+                   .with({job_of})
                    .tells("Explanation"));
   to.push_back(
       post("/api/v1/closures/{id}/cancel", cancel_closure, "cancelClosure", "Cancel one closure")

@@ -115,7 +115,10 @@ std::vector<route> all_routes() {
   add_system_routes(all);
   add_job_routes(all);
   add_closure_routes(all);
+  add_value_list_routes(all);  // before "{id}"
   add_value_routes(all);
+  add_graph_routes(all);
+  add_worker_closure_routes(all);
   add_per_worker_routes(all);
   add_cluster_routes(all);
   add_task_routes(all);

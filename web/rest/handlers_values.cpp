@@ -1,4 +1,4 @@
-// RemoteValues: what is known of one, and its content.
+// RemoteValues: what is known of one, and its content; listings are in handlers_value_lists.cpp.
 #include "server/hub/id_text.hpp"
 #include "web/rest/answers.hpp"
 

@@ -83,7 +83,7 @@ class result_stream {
   coro::task<muster::result<result_page>> next_page() {
     auto work = [job = job_, from = next_,
                  limit = limit_](server::hub& h) -> muster::result<result_page> {
-      auto page = h.state().closures(job, from, limit, {});
+      auto page = h.state().closures(job, from, limit);
       if (!page) return page.error();
       result_page p;
       p.page = std::move(*page);

@@ -97,6 +97,13 @@ struct config {
   /// Values one session may hold, and their bytes. More: its oldest is dropped. 0: no limit.
   std::size_t session_values_max = 1'000'000;
   std::size_t session_value_bytes_max = 0;
+  /// A gRPC session's closures leave a row, without value, when their record goes: of each session
+  /// that is known at least as many of the newest, and beyond them as many of the newest that
+  /// failed. 0: none.
+  std::size_t session_rows_max = 10'000;
+  std::size_t session_failures_max = 1'000;
+  /// Bytes of the rows of all sessions, with what their failures say. More: the oldest go.
+  std::size_t session_rows_bytes_max = std::size_t{64} << 20;
   /// The shell can keep values on a disk: beyond `spill_above` bytes in memory (0: half of
   /// value_bytes_max) the oldest are written there, as far as they have spill_value_bytes_min.
   bool spill = false;

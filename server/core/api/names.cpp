@@ -2,6 +2,7 @@
 #include "base/text.hpp"
 #include "server/core/api/effects.hpp"
 #include "server/core/api/id_text.hpp"
+#include "server/core/api/listings.hpp"
 
 namespace muster::core {
 
@@ -141,6 +142,11 @@ std::string_view name(release_reason r) {
       return "unreadable";
   }
   return "?";
+}
+
+std::string_view name(value_whereabouts w) {
+  constexpr std::string_view names[] = {"none", "memory", "disk", "released"};
+  return names[static_cast<std::size_t>(w)];
 }
 
 std::string_view name(on_error e) {

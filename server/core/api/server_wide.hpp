@@ -29,12 +29,12 @@ struct server_wide {
   std::uint64_t last_session = 0;
   std::uint64_t first_per_worker;
   std::uint64_t last_per_worker;
-  shared_budget value_bytes, spilled_bytes;
+  shared_budget value_bytes, spilled_bytes, row_bytes;
 
   template <class Archive>
   void walk(Archive& a) {
     a(chunks, last_row, last_session, first_per_worker, last_per_worker, value_bytes,
-      spilled_bytes);
+      spilled_bytes, row_bytes);
   }
 };
 

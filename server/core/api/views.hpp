@@ -45,7 +45,8 @@ struct job_view {
   bool attached = false;           // of a holding one: its client is there
   bool detached = false;           // of a holding one: finishes its work without its client
   time_point lease_until = never;  // of a holding one without its client: kept until then
-  std::uint64_t values = 0;        // of a holding one: held, and their bytes
+  std::uint64_t held = 0;          // of a holding one: records that stay
+  std::uint64_t values = 0;        // that are kept, and their bytes, in memory and on the disk
   std::uint64_t value_bytes = 0;
 };
 
@@ -76,7 +77,10 @@ struct closure_view {
   std::shared_ptr<closure_extras const> extras;  // with inputs: the gaps in `args`
   std::vector<closure_id> inputs;                // whose outputs are arguments, by position
   std::uint32_t inputs_missing = 0;              // of those, not there yet
-  std::vector<per_worker_id> per_worker;         // that the arguments name
+  static constexpr std::size_t dependents_max = 100;
+  std::vector<closure_id> dependents;     // some that wait, or waited, for its value
+  std::uint64_t dependents_more = 0;      // and how many others
+  std::vector<per_worker_id> per_worker;  // that the arguments name
   blob args;
   blob data;  // when succeeded, unless…
   std::uint64_t value_bytes = 0;
@@ -86,6 +90,7 @@ struct closure_view {
   std::vector<attempt_view> attempts;
   time_point created{};
   time_point finished{};  // epoch: not yet
+  bool history = false;   // only a row of its session is left: no arguments, no value
 };
 
 /// A closure in a worker's hands.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <deque>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -48,6 +49,11 @@ class function_table {
 
   function_entry& operator[](function_id f) { return *by_id_[raw(f)]; }
   function_entry const& operator[](function_id f) const { return *by_id_[raw(f)]; }
+  /// Nothing when nobody has ever named it.
+  std::optional<function_id> find(std::string_view name) const {
+    auto const it = ids_.find(name);
+    return it == ids_.end() ? std::nullopt : std::optional(it->second);
+  }
   bool knows(function_id f) const { return raw(f) < entries_.size(); }
   std::deque<function_entry> const& all() const { return entries_; }
 

@@ -73,6 +73,7 @@ void closure_life::finish(slot c, closure_state as) {
   } else if (s.holding()) {
     hold(c);
   } else {
+    leave_row(s, c);
     auto& o = step_.fx.outcomes.emplace_back();  // in place: most have no failure to move
     o.session = s.id;
     o.token = r.token;
@@ -82,6 +83,15 @@ void closure_life::finish(slot c, closure_state as) {
     forget(c, release_reason::client);
   }
   flow_.settle_later(s);
+}
+
+void closure_life::leave_row(session const& s, slot c) {
+  if (s.closed) return;
+  auto const& r = closures_[c];
+  rows_.add(s.number,
+            {closures_.id_of(c), r.created, r.started, r.finished, r.order, r.place, r.function,
+             r.attempt & 0xffffff, static_cast<std::uint32_t>(r.state)},
+            r.state == closure_state::succeeded ? nullptr : &r.details->failure);
 }
 
 void closure_life::forget(slot c, release_reason why) {
@@ -111,6 +121,7 @@ void closure_life::forget_held(slot c, release_reason why) {
   closures_.remove(s.held, c);
   values_.let_go(c);
   s.by_token.erase(r.token);
+  leave_row(s, c);
   forget(c, why);
 }
 
@@ -160,7 +171,7 @@ std::string closure_life::ended_as_input(slot c) const {
 
 void closure_life::tell_dependents() {
   while (!step_.ended_inputs.empty()) {
-    auto const ended = std::move(step_.ended_inputs.front());
+    auto ended = std::move(step_.ended_inputs.front());
     step_.ended_inputs.pop_front();
     for (auto const id : ended.dependents) {
       slot const c = closures_.find(id);
@@ -185,6 +196,11 @@ void closure_life::tell_dependents() {
       book_.unblock(c);
       enqueue(c);
     }
+    // For readers, as long as the record stays.
+    slot const input = closures_.find(ended.id);
+    if (input != no_slot && closures_[input].details &&
+        closures_[input].details->dependents.empty())
+      closures_[input].details->dependents = std::move(ended.dependents);
   }
 }
 

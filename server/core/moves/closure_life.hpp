@@ -25,6 +25,7 @@
 #include "server/core/records/closure_table.hpp"
 #include "server/core/records/place_table.hpp"
 #include "server/core/scheduling/scheduler.hpp"
+#include "server/core/sessions/ended_rows.hpp"
 #include "server/core/sessions/session_table.hpp"
 #include "server/core/values/value_store.hpp"
 #include "server/core/workers/worker_roster.hpp"
@@ -35,9 +36,9 @@ class closure_life {
  public:
   closure_life(step_frame& step, closure_table& closures, place_table& places, closure_book& book,
                core::scheduler& scheduler, worker_roster& roster, component_builds& builds,
-               session_table& sessions, value_store& values, core::watchdog& watchdog,
-               stateful_tasks& stateful, activity_log& activity, session_flow& flow,
-               value_keeping& keeping)
+               session_table& sessions, ended_rows& rows, value_store& values,
+               core::watchdog& watchdog, stateful_tasks& stateful, activity_log& activity,
+               session_flow& flow, value_keeping& keeping)
       : step_(step),
         closures_(closures),
         places_(places),
@@ -46,6 +47,7 @@ class closure_life {
         roster_(roster),
         builds_(builds),
         sessions_(sessions),
+        rows_(rows),
         values_(values),
         watchdog_(watchdog),
         stateful_(stateful),
@@ -117,6 +119,8 @@ class closure_life {
   /// Takes the closure out of its queue or off its worker.
   void unlink(slot c);
   void finish(slot c, closure_state as);
+  /// Its record is about to go: its session remembers a row.
+  void leave_row(session const& s, slot c);
   /// An ended closure of a holding session: its outcome goes out, its record stays.
   void hold(slot c);
   void unuse_per_worker(closure_extras const& x);
@@ -135,6 +139,7 @@ class closure_life {
   worker_roster& roster_;
   component_builds& builds_;
   session_table& sessions_;
+  ended_rows& rows_;
   value_store& values_;
   core::watchdog& watchdog_;
   stateful_tasks& stateful_;

@@ -143,6 +143,7 @@ void session_ends::release_session(session& s, release_reason why) {
   step_.fx.released.push_back(s.id);
   scheduler_.close(s.number);
   values_.close(s.number);
+  rows_.close(s.number);
   book_.close(s.number);
   failures_.forget(s.number);
   stateful_.forget(s.number);

@@ -17,6 +17,7 @@
 #include "server/core/policies/transient_failures.hpp"
 #include "server/core/records/closure_table.hpp"
 #include "server/core/scheduling/scheduler.hpp"
+#include "server/core/sessions/ended_rows.hpp"
 #include "server/core/sessions/session_table.hpp"
 #include "server/core/values/value_store.hpp"
 
@@ -25,15 +26,16 @@ namespace muster::core {
 class session_ends {
  public:
   session_ends(step_frame& step, closure_table& closures, closure_book& book,
-               core::scheduler& scheduler, session_table& sessions, value_store& values,
-               transient_failures& failures, stateful_tasks& stateful, release_texts& texts,
-               session_flow& flow, value_keeping& keeping, closure_life& life,
+               core::scheduler& scheduler, session_table& sessions, ended_rows& rows,
+               value_store& values, transient_failures& failures, stateful_tasks& stateful,
+               release_texts& texts, session_flow& flow, value_keeping& keeping, closure_life& life,
                build_orders& building)
       : step_(step),
         closures_(closures),
         book_(book),
         scheduler_(scheduler),
         sessions_(sessions),
+        rows_(rows),
         values_(values),
         failures_(failures),
         stateful_(stateful),
@@ -65,6 +67,7 @@ class session_ends {
   closure_book& book_;
   core::scheduler& scheduler_;
   session_table& sessions_;
+  ended_rows& rows_;
   value_store& values_;
   transient_failures& failures_;
   stateful_tasks& stateful_;

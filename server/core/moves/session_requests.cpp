@@ -114,6 +114,7 @@ void session_requests::open(open_session& e) {
   auto& s = sessions_.add(std::move(fresh));
   book_.open(s.number, s.is_job());
   values_.open(s.number, s.holding());
+  if (s.streaming()) rows_.open(s.number);
   scheduler_.open(s.number, s.id, s.spec.weight);
   s.attached = s.holding() && !s.by_calls();
   if (s.by_calls()) flow_.renew_lease(s, step_.now);

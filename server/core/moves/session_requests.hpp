@@ -26,6 +26,7 @@
 #include "server/core/moves/value_keeping.hpp"
 #include "server/core/records/closure_table.hpp"
 #include "server/core/scheduling/scheduler.hpp"
+#include "server/core/sessions/ended_rows.hpp"
 #include "server/core/sessions/session_table.hpp"
 #include "server/core/values/value_store.hpp"
 
@@ -34,15 +35,16 @@ namespace muster::core {
 class session_requests {
  public:
   session_requests(step_frame& step, closure_table& closures, closure_book& book,
-                   core::scheduler& scheduler, session_table& sessions, value_store& values,
-                   release_texts& texts, session_flow& flow, value_keeping& keeping,
-                   closure_life& life, build_orders& building, closure_intake& intake,
-                   session_ends& ends)
+                   core::scheduler& scheduler, session_table& sessions, ended_rows& rows,
+                   value_store& values, release_texts& texts, session_flow& flow,
+                   value_keeping& keeping, closure_life& life, build_orders& building,
+                   closure_intake& intake, session_ends& ends)
       : step_(step),
         closures_(closures),
         book_(book),
         scheduler_(scheduler),
         sessions_(sessions),
+        rows_(rows),
         values_(values),
         texts_(texts),
         flow_(flow),
@@ -79,6 +81,7 @@ class session_requests {
   closure_book& book_;
   core::scheduler& scheduler_;
   session_table& sessions_;
+  ended_rows& rows_;
   value_store& values_;
   release_texts& texts_;
   session_flow& flow_;

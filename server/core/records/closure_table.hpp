@@ -9,6 +9,7 @@
 // Owned by the coordinator; engine thread only. Bounded by config::closures_max.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -39,7 +40,7 @@ struct closure_details {
   std::shared_ptr<closure_extras const> extras;
   std::shared_ptr<std::vector<blob>> inputs;  // values so far, by position
   std::vector<closure_id> input_ids;          // by position
-  std::vector<closure_id> dependents;         // closures that wait for this one; may be gone
+  std::vector<closure_id> dependents;         // closures that wait(ed) for this one; may be gone
   std::uint32_t inputs_missing = 0;
   std::uint64_t gang = 0;          // in the gang_table, until it starts; 0: none
   std::uint32_t retries = 0;       // user errors that were tried again
@@ -199,6 +200,26 @@ class closure_table {
   }
 
   std::size_t size() const { return size_; }
+  /// Slots in use begin and end below it.
+  std::uint64_t slots_end() const { return std::uint64_t{chunks_.size()} * chunk_size; }
+  /// From slot `from` on, as long as `units` last: going past one costs 1; `f(slot, record)` says
+  /// what a living one costs beyond that, or nothing to end behind it. Where to go on.
+  template <class F>
+  std::uint64_t walk_from(std::uint64_t from, std::size_t units, F f) const {
+    for (; from < slots_end() && units > 0; --units) {
+      auto const* chunk = chunks_[from / chunk_size].get();
+      if (!chunk) {
+        from = (from / chunk_size + 1) * chunk_size;
+        continue;
+      }
+      auto const& r = chunk[from++ % chunk_size];
+      if (r.owner == session_number{}) continue;
+      std::optional<std::size_t> const cost = f(static_cast<slot>(from - 1), r);
+      if (!cost) break;
+      units -= std::min(units - 1, *cost);
+    }
+    return from;
+  }
   /// Every living closure, by slot.
   template <class F>
   void for_each(F f) const {

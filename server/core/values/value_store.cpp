@@ -35,13 +35,13 @@ void value_store::keep(slot c) {
   h.bytes += r.value.size();
   add_bytes(r.value.size());
   if (r.state != closure_state::succeeded) return;
+  ++h.live;
   auto const id = records_.id_of(c);
   if (config_.spill && r.value.size() >= config_.spill_value_bytes_min) {
     in_memory_.push(id);
     in_memory_.sweep_if_long([this](closure_id i) { return is_at(i, value_place::memory); });
   }
   if (!h.holds) return;
-  ++h.live;
   h.values.push(id);
   h.values.sweep_if_long([this](closure_id i) { return has_value(i); });
 }
@@ -51,7 +51,7 @@ void value_store::let_go(slot c) {
   auto& h = holders_[r.owner];
   auto const id = records_.id_of(c);
   --held_;
-  if (h.holds && r.state == closure_state::succeeded && r.where != value_place::gone) --h.live;
+  if (r.state == closure_state::succeeded && r.where != value_place::gone) --h.live;
   switch (r.where) {
     case value_place::writing:
       writing_bytes_ -= r.value.size();
@@ -296,7 +296,8 @@ value_store::rebuilding value_store::end_rebuilding(closure_id id, blob const* v
     h.bytes += r.value.size();
     add_bytes(r.value.size());
     in_memory_.push(id);
-    if (h.holds) ++h.live, h.values.push(id);
+    ++h.live;
+    if (h.holds) h.values.push(id);
   }
   return std::move(node.mapped());
 }
@@ -353,7 +354,7 @@ std::string value_store::invalid() const {
     return "a value waits to be read and its turn has come";
   holders_.for_each([&](session_number n, holder const& h) {
     auto const& b = books[n];
-    if (b.memory != h.bytes || b.disk != h.spilled_bytes || (h.holds && b.live != h.live))
+    if (b.memory != h.bytes || b.disk != h.spilled_bytes || b.live != h.live)
       wrong = "a session counts other values than it has";
   });
   return wrong;

@@ -40,7 +40,7 @@ class value_store {
   struct holder {
     bool holds = false;               // until its client releases them: each counts by itself
     id_queue values;                  // of one that holds, oldest first
-    std::uint64_t live = 0;           // of those, neither released nor dropped
+    std::uint64_t live = 0;           // values, neither released nor dropped
     std::uint64_t bytes = 0;          // in memory
     std::uint64_t spilled_bytes = 0;  // on the disk
   };

@@ -83,7 +83,7 @@ TEST(job, unknown_ids_are_told_from_forgotten_ones) {
     EXPECT_EQ(c.status_of(delete_session{{}, id}), expected);
     EXPECT_EQ(c.status_of(join_session{{}, id, never}), expected);
     EXPECT_EQ(c.core.job(id).error(), expected);
-    EXPECT_EQ(c.core.closures(id, 0, 10, {}).error(), expected);
+    EXPECT_EQ(c.core.closures(id, 0, 10).error(), expected);
   }
   EXPECT_EQ(c.core.job(session_id{}).error().message, "there is no job_0000000000000000");
 }

@@ -76,53 +76,14 @@ TEST(view_closures, the_last_attempt_ends_as_the_closure_does) {
 TEST(view_closures, are_listed_in_schedule_order_page_by_page) {
   cluster c;
   auto const job = c.open(names(5, "f"));
-  auto const first = c.core.closures(job.id, 0, 2, {}).value();
+  auto const first = c.core.closures(job.id, 0, 2).value();
   EXPECT_EQ(indexes(first), (list{0, 1}));
   EXPECT_EQ(first.next, 2u);
-  auto const last = c.core.closures(job.id, 2, 3, {}).value();
+  auto const last = c.core.closures(job.id, 2, 3).value();
   EXPECT_EQ(indexes(last), (list{2, 3, 4}));
   EXPECT_FALSE(last.next);
-  EXPECT_TRUE(c.core.closures(job.id, 99, 3, {})->items.empty());
-  EXPECT_FALSE(c.core.closures(job.id, 99, 3, {})->next);
-}
-
-TEST(view_closures, may_be_filtered_by_state_and_function) {
-  cluster c;
-  auto const w = c.attach();
-  auto const job = c.open({"f", "g", "f", "g", "f"});
-  c.wait(20ms);
-  c.succeed(w, job[0]);
-  coordinator::closure_filter filter;
-  filter.state = closure_state::queued;
-  EXPECT_EQ(indexes(*c.core.closures(job.id, 0, 10, filter)), (list{1, 3, 4}));
-  filter.function = c.function("f");
-  EXPECT_EQ(indexes(*c.core.closures(job.id, 0, 10, filter)), (list{4}));
-  filter.state.reset();
-  EXPECT_EQ(indexes(*c.core.closures(job.id, 0, 10, filter)), (list{0, 2, 4}));
-  auto const page = c.core.closures(job.id, 0, 2, filter).value();
-  EXPECT_EQ(indexes(page), (list{0, 2}));
-  EXPECT_EQ(indexes(*c.core.closures(job.id, *page.next, 2, filter)), (list{4}));
-}
-
-TEST(view_closures, a_filter_that_finds_little_looks_at_a_bounded_number_of_records) {
-  cluster c;
-  auto const spec = closure_spec{c.function("f"), 0, 0, {}};
-  auto const reply =
-      c.reply_to_event(open_session{{}, {}, std::vector<closure_spec>(100'001, spec)});
-  auto const id = std::get<session_reply>(reply.body).session;
-  coordinator::closure_filter filter;
-  filter.state = closure_state::failed;
-  auto const page = c.core.closures(id, 0, 10, filter).value();
-  EXPECT_TRUE(page.items.empty());
-  EXPECT_EQ(page.next, 100'000u);
-  EXPECT_FALSE(c.core.closures(id, *page.next, 10, filter)->next);
-}
-
-TEST(view_closures, those_of_a_stream_are_not_listed) {
-  cluster c;
-  auto const s = c.stream();
-  c.schedule(s, {"f"});
-  EXPECT_TRUE(c.core.closures(s, 0, 10, {})->items.empty());
+  EXPECT_TRUE(c.core.closures(job.id, 99, 3)->items.empty());
+  EXPECT_FALSE(c.core.closures(job.id, 99, 3)->next);
 }
 
 }  // namespace

@@ -1,0 +1,113 @@
+// Who waits for whom, who keeps values, what a worker holds. Nothing here changes anything.
+#include <algorithm>
+
+#include "server/core/coordinator_state.hpp"
+#include "server/core/record_walk.hpp"
+
+namespace muster::core {
+
+namespace {
+constexpr std::size_t holders_a_step = 2'000;
+}  // namespace
+
+status coordinator::group(session_id id, closure_groups& into) const {
+  auto const& st = *state_;
+  auto const* s = st.sessions.find(id);
+  if (!s) return st.texts.unknown_session(id);
+  auto const place = [&](function_id f) {
+    auto const [at, fresh] = into.place_of.try_emplace(
+        raw(f),
+        static_cast<std::uint32_t>(std::min(into.groups.size(), closure_groups::groups_max)));
+    if (fresh && at->second == into.groups.size())
+      into.groups.emplace_back(
+          at->second < closure_groups::groups_max ? st.book.functions[f].name : std::string(),
+          closure_counts{});
+    return at->second;
+  };
+  auto const* list = s->is_job() ? &st.of(*s).closures : nullptr;
+  into.of = list ? list->size() : st.of(*s).unfinished() + s->held.size;
+  into.done = walk_records(
+      st.closures, list, s->number, into.next,
+      [&](slot, closure_record const& r) -> std::optional<std::size_t> {
+        ++into.looked_at;
+        auto const to = place(r.function);
+        auto& n = into.groups[to].second;
+        std::uint64_t* const counts[] = {&n.blocked,   &n.queued, &n.running,
+                                         &n.succeeded, &n.failed, &n.cancelled};
+        ++*counts[static_cast<std::size_t>(r.state)];
+        if (!r.details) return 0;
+        for (auto const i : r.details->input_ids) {
+          slot const input = st.closures.find(i);
+          if (input == no_slot || st.closures[input].owner != s->number) continue;
+          std::pair const edge{place(st.closures[input].function), to};
+          if (into.edges.size() < closure_groups::edges_max || into.edges.contains(edge))
+            ++into.edges[edge];
+        }
+        return r.details->input_ids.size() * look_units;
+      });
+  return {};
+}
+
+status coordinator::graph(session_id id, graph_nodes& into) const {
+  auto const& st = *state_;
+  auto const* s = st.sessions.find(id);
+  if (!s) return st.texts.unknown_session(id);
+  auto const* list = s->is_job() ? &st.of(*s).closures : nullptr;
+  into.of = list ? list->size() : st.of(*s).unfinished() + s->held.size;
+  if (into.of > graph_nodes::nodes_max) return {};  // see group
+  into.done =
+      walk_records(st.closures, list, s->number, into.next,
+                   [&](slot c, closure_record const& r) -> std::optional<std::size_t> {
+                     auto const [at, fresh] = into.place_of.try_emplace(
+                         raw(r.function), static_cast<std::uint32_t>(into.functions.size()));
+                     if (fresh) into.functions.push_back(st.book.functions[r.function].name);
+                     into.nodes.push_back({st.closures.id_of(c), r.order, at->second, r.state, {}});
+                     if (r.details) into.nodes.back().inputs = r.details->input_ids;
+                     return look_units * (1 + into.nodes.back().inputs.size());
+                   });
+  return {};
+}
+
+page<value_holder, session_id> coordinator::value_holders(session_id after) const {
+  auto const& st = *state_;
+  page<value_holder, session_id> out;
+  auto const& all = st.sessions.all();
+  std::size_t looked_at = 0;
+  auto last = after;
+  for (auto it = all.upper_bound(after); it != all.end(); ++it) {
+    if (looked_at++ == holders_a_step) {
+      out.next = last;
+      break;
+    }
+    last = it->first;
+    auto const& s = *it->second;
+    auto const& h = st.values.of(s.number);
+    if (h.live == 0) continue;
+    out.items.push_back(
+        {s.id, s.spec.name, s.streaming(), s.state, h.live, h.bytes, h.spilled_bytes});
+  }
+  return out;
+}
+
+result<worker_hands> coordinator::in_hands_of(std::string_view job, std::int64_t index,
+                                              std::size_t limit) const {
+  auto const& st = *state_;
+  auto const* t = st.roster.tasks.find(job, index);
+  if (!t) return task(job, index).error();
+  worker_hands out;
+  if (!t->worker) return out;
+  auto const& seat = st.scheduler.of(t->worker->number);
+  auto const take = [&](slot_list const& from, std::vector<worker_hands::held>& to) {
+    for (slot c = from.front; c != no_slot && to.size() < limit; c = st.closures[c].next) {
+      auto const& r = st.closures[c];
+      to.push_back({st.closures.id_of(c), st.sessions.of(r.owner).id, r.order,
+                    st.book.functions[r.function].name, r.started});
+    }
+    out.more += from.size - to.size();
+  };
+  take(seat.running, out.running);
+  take(seat.ahead, out.sent_ahead);
+  return out;
+}
+
+}  // namespace muster::core

@@ -1,0 +1,191 @@
+// Chunks: begun, moved on, dropped.
+#include "server/core/sessions/ended_rows.hpp"
+
+#include <map>
+
+namespace muster::core {
+
+namespace {
+
+// Its end says most of a traceback.
+std::string last_of(std::string const& text) {
+  return text.size() <= ended_rows::text_max
+             ? text
+             : "…" + text.substr(text.size() - ended_rows::text_max);
+}
+std::string first_of(std::string const& text) {
+  return text.size() <= ended_rows::text_max ? text : text.substr(0, ended_rows::text_max) + "…";
+}
+
+std::uint64_t bytes_of(failure const& f) {
+  return sizeof f + f.type.size() + f.message.size() + f.traceback.size() + f.worker.size();
+}
+
+}  // namespace
+
+void ended_rows::link(chunk_number at, ring& r) {
+  auto& c = *chunks_[at];
+  c.previous = r.back, c.next = none;
+  (r.back == none ? r.front : chunks_[r.back]->next) = at;
+  r.back = at;
+  ++r.chunks;
+  c.older = newest_, c.newer = none;
+  (newest_ == none ? oldest_ : chunks_[newest_]->newer) = at;
+  newest_ = at;
+}
+
+void ended_rows::unlink(chunk_number at) {
+  auto& c = *chunks_[at];
+  auto& s = sessions_[c.owner];
+  auto& r = s.rings[c.in];
+  if (c.in == newest && r.back == at) s.free = 0;
+  (c.previous == none ? r.front : chunks_[c.previous]->next) = c.next;
+  (c.next == none ? r.back : chunks_[c.next]->previous) = c.previous;
+  --r.chunks;
+  (c.older == none ? oldest_ : chunks_[c.older]->newer) = c.newer;
+  (c.newer == none ? newest_ : chunks_[c.newer]->older) = c.older;
+}
+
+void ended_rows::empty(chunk& c) {
+  for (std::uint32_t i = 0; i < c.used; ++i) places_.release(c.rows[i].place);
+  uncount(c.text_bytes);
+  c.failures.clear();
+  c.text_bytes = 0;
+  c.used = 0;
+}
+
+void ended_rows::drop(chunk_number at) {
+  unlink(at);
+  empty(*chunks_[at]);
+  uncount(sizeof(chunk) + chunk_rows * sizeof(ended_row));
+  chunks_[at] = nullptr;
+  unused_.push_back(at);
+}
+
+void ended_rows::close(session_number n) {
+  if (!sessions_.contains(n)) return;
+  for (auto const& r : sessions_[n].rings)
+    while (r.front != none) drop(r.front);
+  sessions_.close(n);
+}
+
+ended_rows::chunk& ended_rows::append(session_number n, part p) {
+  auto& r = sessions_[n].rings[p];
+  auto const most =
+      chunks_for(p == newest ? config_.session_rows_max : config_.session_failures_max);
+  chunk_number at;
+  if (r.chunks >= most) {  // round and round
+    at = r.front;
+    if (p == newest) keep_failures(*chunks_[at]);
+    unlink(at);
+    empty(*chunks_[at]);
+  } else {
+    if (unused_.empty()) {
+      at = static_cast<chunk_number>(chunks_.size());
+      chunks_.emplace_back();
+    } else {
+      at = unused_.back();
+      unused_.pop_back();
+    }
+    chunks_[at] = std::make_unique<chunk>();
+    count(sizeof(chunk) + chunk_rows * sizeof(ended_row));
+  }
+  auto& c = *chunks_[at];
+  c.owner = n, c.in = p;
+  c.first = r.rows;
+  r.rows += chunk_rows;
+  link(at, r);
+  return c;
+}
+
+bool ended_rows::begin_chunk(session_number n, of_session& s) {
+  if (config_.session_rows_max == 0) return false;
+  append(n, newest);
+  s.free = chunk_rows;
+  keep_within_bytes();
+  return s.free > 0;
+}
+
+// The chunk is about to go: those of its rows that failed stay for longer.
+void ended_rows::keep_failures(chunk& from) {
+  if (config_.session_failures_max == 0) return;
+  auto const owner = from.owner;
+  std::size_t next = 0;
+  for (std::uint32_t i = 0; i < from.used; ++i) {
+    auto const& r = from.rows[i];
+    if (r.ended_as() == closure_state::succeeded) continue;
+    auto& why = from.failures[next++];
+    if (r.ended_as() != closure_state::failed) continue;
+    auto const back = sessions_[owner].rings[failures].back;
+    auto& to =
+        back != none && chunks_[back]->used < chunk_rows ? *chunks_[back] : append(owner, failures);
+    to.rows[to.used++] = r;
+    places_.hold(r.place);
+    auto const bytes = bytes_of(why);
+    from.text_bytes -= bytes, to.text_bytes += bytes;
+    to.failures.push_back(std::move(why));
+    why = {};
+    from.text_bytes += bytes_of(why), count(bytes_of(why));
+  }
+}
+
+void ended_rows::keep(chunk& c, failure const& f) {
+  c.failures.push_back({f.kind,
+                        first_of(f.type),
+                        first_of(f.message),
+                        last_of(f.traceback),
+                        first_of(f.worker),
+                        f.attempt,
+                        {}});
+  auto const bytes = bytes_of(c.failures.back());
+  c.text_bytes += bytes;
+  count(bytes);
+  if (bytes_ > bytes_max()) keep_within_bytes();
+}
+
+void ended_rows::keep_within_bytes() {
+  while (bytes_ > bytes_max() && oldest_ != none) drop(oldest_);
+}
+
+std::uint64_t ended_rows::size(session_number n) const {
+  std::uint64_t rows = 0;
+  if (!sessions_.contains(n)) return rows;
+  for (auto const& r : sessions_[n].rings)
+    for (auto at = r.front; at != none; at = chunks_[at]->next) rows += chunks_[at]->used;
+  return rows;
+}
+
+std::string ended_rows::invalid() const {
+  std::uint64_t bytes = 0;
+  std::size_t chunks = 0, linked = 0;
+  for (auto const& c : chunks_) {
+    if (!c) continue;
+    ++chunks;
+    std::uint64_t texts = 0, failed = 0;
+    for (auto const& f : c->failures) texts += bytes_of(f);
+    for (std::uint32_t i = 0; i < c->used; ++i)
+      failed += c->rows[i].ended_as() != closure_state::succeeded;
+    if (texts != c->text_bytes || failed != c->failures.size())
+      return "the failures of rows are counted wrongly";
+    bytes += sizeof(chunk) + chunk_rows * sizeof(ended_row) + texts;
+  }
+  if (bytes != bytes_) return "the bytes of rows are counted wrongly";
+  if (bytes > bytes_max()) return "rows take too many bytes";
+  std::string wrong;
+  sessions_.for_each([&](session_number n, of_session const& s) {
+    for (auto const p : {newest, failures}) {
+      std::uint32_t in_ring = 0;
+      for (auto at = s.rings[p].front; at != none; at = chunks_[at]->next, ++in_ring)
+        if (chunks_[at]->owner != n || chunks_[at]->in != p) wrong = "a chunk of rows is astray";
+      if (in_ring != s.rings[p].chunks) wrong = "the chunks of a session are counted wrongly";
+      linked += in_ring;
+    }
+    auto const back = s.rings[newest].back;
+    if (s.free != (back == none ? 0 : chunk_rows - chunks_[back]->used))
+      wrong = "the room for rows is counted wrongly";
+  });
+  if (linked != chunks) return "a chunk of rows belongs to nobody";
+  return wrong;
+}
+
+}  // namespace muster::core

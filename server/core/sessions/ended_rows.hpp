@@ -1,0 +1,185 @@
+// What is remembered of closures that left no record: a row each, without its value, for every gRPC
+// session as long as that is known. Of each session the newest, and beyond them the newest that
+// failed.
+//
+//   add ──► newest chunk ─ … ─ oldest chunk ──failed ones──► failures ─ … ─► gone
+//             (session_rows_max)              (session_failures_max)
+//
+// Every closure of a stream passes through here, so a row is written behind the one before, into
+// chunks that a session uses round and round: nothing is allocated once it has its chunks. Where
+// all of them together take more than session_rows_bytes_max, the chunk that was begun first goes,
+// whosesoever it is.
+//
+// Knows sessions by number; holds the places of its rows. Owned by the coordinator; engine thread
+// only.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "server/core/api/config.hpp"
+#include "server/core/common/numbered.hpp"
+#include "server/core/records/closure_table.hpp"
+#include "server/core/records/place_table.hpp"
+
+namespace muster::core {
+
+struct ended_row {
+  closure_id id{};
+  time_point created{};
+  time_point started{};  // of the last attempt
+  time_point finished{};
+  std::uint32_t order = 0;  // in its session
+  std::uint32_t place = place_table::none;
+  function_id function{};
+  std::uint32_t attempt : 24 = 0;  // 0: it never ran
+  std::uint32_t state : 8 = 0;
+
+  closure_state ended_as() const { return static_cast<closure_state>(state); }
+  template <class Archive>
+  void walk(Archive& a) {
+    std::uint32_t both = attempt << 8 | state;
+    a(id, created, started, finished, order, place, function, both);
+    if constexpr (Archive::loading) attempt = both >> 8, state = both & 0xff;
+  }
+};
+static_assert(sizeof(ended_row) == 48, "millions a second are written");
+
+class ended_rows {
+ public:
+  static constexpr std::size_t chunk_rows = 128;
+  /// Texts of a failure are cut to this.
+  static constexpr std::size_t text_max = 4096;
+
+  enum part : std::uint8_t { newest, failures };
+
+  /// All outlive it.
+  ended_rows(config const& c, place_table& places, server_wide& wide)
+      : config_(c), places_(places), wide_(wide) {}
+  ended_rows(ended_rows const&) = delete;
+  ~ended_rows() { wide_.row_bytes.take(bytes_); }
+
+  void open(session_number n) { sessions_.open(n); }
+  /// Forgets its rows. Nothing when it was not opened.
+  void close(session_number n);
+
+  /// The newest of its session. `f`: of one that did not succeed.
+  void add(session_number n, ended_row const& r, failure const* f) {
+    auto& s = sessions_[n];
+    if (s.free == 0 && !begin_chunk(n, s)) return;
+    --s.free;
+    auto& c = *chunks_[s.rings[newest].back];
+    c.rows[c.used++] = r;
+    if (r.place != place_table::none) places_.hold(r.place);
+    if (f) keep(c, *f);
+  }
+
+  std::uint64_t size(session_number n) const;
+  std::uint64_t bytes() const { return bytes_; }
+
+  /// `f(row, failure or null)` for rows of the part from number `from` on, oldest first, at most
+  /// `count`; where to go on, or nothing behind the last.
+  template <class F>
+  std::optional<std::uint64_t> look(session_number n, part p, std::uint64_t from, std::size_t count,
+                                    F f) const {
+    if (!sessions_.contains(n)) return {};
+    for (auto at = sessions_[n].rings[p].front; at != none; at = chunks_[at]->next) {
+      auto const& c = *chunks_[at];
+      std::size_t failure = 0;
+      for (std::uint32_t i = 0; i < c.used; ++i) {
+        auto const* why =
+            c.rows[i].ended_as() == closure_state::succeeded ? nullptr : &c.failures[failure++];
+        if (c.first + i < from) continue;
+        if (count-- == 0) return c.first + i;
+        f(c.rows[i], why);
+      }
+    }
+    return {};
+  }
+  template <class F>
+  void for_each(F f) const {
+    for (auto const& c : chunks_)
+      if (c)
+        for (std::uint32_t i = 0; i < c->used; ++i) f(c->rows[i]);
+  }
+
+  /// Empty when all is in order, else what is not.
+  std::string invalid() const;
+  template <class Archive>
+  void walk(Archive& a) {
+    a(sessions_, chunks_, unused_, oldest_, newest_, bytes_);
+  }
+
+ private:
+  using chunk_number = std::uint32_t;
+  static constexpr chunk_number none = ~chunk_number{0};
+
+  struct chunk {
+    std::vector<ended_row> rows = std::vector<ended_row>(chunk_rows);
+    std::vector<core::failure> failures;  // of those that did not succeed, in their order
+    session_number owner{};
+    part in = newest;
+    std::uint32_t used = 0;
+    std::uint64_t first = 0;                    // number of its first row
+    std::uint64_t text_bytes = 0;               // of the failures
+    chunk_number previous = none, next = none;  // of its ring, and…
+    chunk_number older = none, newer = none;    // …of all
+
+    template <class Archive>
+    void walk(Archive& a) {
+      a(rows, failures, owner, in, used, first, text_bytes, previous, next, older, newer);
+    }
+  };
+  struct ring {
+    chunk_number front = none, back = none;
+    std::uint32_t chunks = 0;
+    std::uint64_t rows = 0;  // ever begun, by chunks: numbers
+
+    template <class Archive>
+    void walk(Archive& a) {
+      a(front, back, chunks, rows);
+    }
+  };
+  struct of_session {
+    std::uint32_t free = 0;  // rows of the newest chunk
+    ring rings[2];
+
+    template <class Archive>
+    void walk(Archive& a) {
+      a(free, rings[newest], rings[failures]);
+    }
+  };
+
+  static std::uint32_t chunks_for(std::size_t rows) {
+    return rows == 0 ? 0 : static_cast<std::uint32_t>((rows + chunk_rows - 1) / chunk_rows) + 1;
+  }
+  std::uint64_t bytes_max() const {
+    return wide_.row_bytes.share(config_.session_rows_bytes_max, bytes_, wide_.coordinators);
+  }
+  void count(std::uint64_t more) { bytes_ += more, wide_.row_bytes.add(more); }
+  void uncount(std::uint64_t less) { bytes_ -= less, wide_.row_bytes.take(less); }
+
+  bool begin_chunk(session_number n, of_session& s);
+  /// An empty one at the end of the ring.
+  chunk& append(session_number n, part p);
+  void keep(chunk& c, core::failure const& f);
+  void keep_failures(chunk& c);
+  /// Its rows go.
+  void empty(chunk& c);
+  void unlink(chunk_number at);
+  void drop(chunk_number at);
+  void link(chunk_number at, ring& r);
+  void keep_within_bytes();
+
+  config const& config_;
+  place_table& places_;
+  server_wide& wide_;
+  numbered<session_number, of_session> sessions_;
+  std::vector<std::unique_ptr<chunk>> chunks_;  // null: the number is unused
+  std::vector<chunk_number> unused_;
+  chunk_number oldest_ = none, newest_ = none;  // as they were begun
+  std::uint64_t bytes_ = 0;
+};
+
+}  // namespace muster::core

@@ -1,0 +1,114 @@
+// What a gRPC session's closures leave behind.
+#include "server/core/api/listings.hpp"
+#include "tests/core/fixture.hpp"
+
+namespace muster::core {
+namespace {
+
+closure_look look_at(cluster& c, session_id s, closure_query q = {}) {
+  q.session = s;
+  closure_look all;
+  closure_cursor at;
+  while (at.part != closure_cursor::end) {
+    auto const step = c.core.look(q, at, {}).value();
+    all.found.insert(all.found.end(), step.found.begin(), step.found.end());
+    all.of = step.of;
+    at = step.next;
+  }
+  return all;
+}
+std::vector<closure_id> ids(closure_look const& l) {
+  std::vector<closure_id> out;
+  for (auto const& f : l.found) out.push_back(f.id);
+  return out;
+}
+
+TEST(session_rows, a_streams_closure_leaves_a_row) {
+  cluster c;
+  auto const w = c.attach();
+  auto const s = c.stream();
+  c.schedule(s, {"f", "f"});
+  auto const first = c.held(w).at(0);
+  EXPECT_EQ(look_at(c, s).of, 2u);
+  c.wait(1s);
+  c.succeed(w, first);
+  auto const all = look_at(c, s);
+  EXPECT_EQ(all.of, 2u);
+  EXPECT_EQ(all.found.size(), 2u);
+  EXPECT_FALSE(c.core.closure(first));
+  auto const v = c.core.closure(first, s).value();
+  EXPECT_TRUE(v.history);
+  EXPECT_EQ(v.job, s);
+  EXPECT_EQ(v.index, 0u);
+  EXPECT_EQ(v.function, "f");
+  EXPECT_EQ(v.state, closure_state::succeeded);
+  EXPECT_FALSE(v.args);
+  EXPECT_FALSE(v.data);
+  EXPECT_EQ(v.finished, start + 1s);
+  ASSERT_EQ(v.attempts.size(), 1u);
+  EXPECT_EQ(v.attempts[0].worker, "worker:0");
+  EXPECT_EQ(c.core.explain(first, c.now(), s).value(),
+            "SUCCEEDED on worker:0 after 1000 ms, attempt 1. Its session remembers no more of it.");
+}
+
+TEST(session_rows, a_failure_keeps_what_it_said) {
+  cluster c;
+  auto const w = c.attach();
+  auto const s = c.stream(continue_all());
+  c.schedule(s, {"f"});
+  auto const id = c.held(w).at(0);
+  c.fail(w, id, "no such file");
+  auto const v = c.core.closure(id, s).value();
+  EXPECT_EQ(v.error->message, "no such file");
+  EXPECT_EQ(c.core.explain(id, c.now(), s).value(),
+            "FAILED (USER) on worker:0: no such file. Its session remembers no more of it.");
+  closure_query failed;
+  failed.states = ended_badly_states;
+  EXPECT_EQ(ids(look_at(c, s, failed)), closures{id});
+  failed.text = "such FILE";
+  EXPECT_TRUE(look_at(c, s, failed).found.empty()) << "texts come in lower case";
+  failed.text = "o such";
+  EXPECT_EQ(ids(look_at(c, s, failed)), closures{id});
+}
+
+TEST(session_rows, a_held_one_is_listed_once) {
+  cluster c;
+  auto const w = c.attach();
+  auto const s = c.open({}, holding_values()).id;
+  auto const tokens = c.schedule(s, {"f"});
+  auto const id = c.held(w).at(0);
+  c.succeed(w, id);
+  EXPECT_EQ(ids(look_at(c, s)), closures{id});
+  EXPECT_FALSE(c.core.closure(id)->history);
+  c.step(release_values{{}, s, tokens, {}});
+  EXPECT_EQ(ids(look_at(c, s)), closures{id});
+  EXPECT_TRUE(c.core.closure(id, s)->history);
+}
+
+TEST(session_rows, go_with_their_session) {
+  cluster c;
+  auto const w = c.attach();
+  auto const s = c.stream();
+  c.schedule(s, {"f"});
+  auto const id = c.held(w).at(0);
+  c.succeed(w, id);
+  c.step(close_session{s});
+  EXPECT_FALSE(c.core.closure(id, s));
+  EXPECT_FALSE(c.core.look({.session = s}, {}, {}));
+}
+
+TEST(session_rows, cancelled_ones_that_never_ran_tell_no_attempt) {
+  cluster c;
+  auto const s = c.stream();
+  c.schedule(s, {"f"});
+  auto const id = look_at(c, s).found.at(0).id;
+  c.ask(cancel_closure{{}, id});
+  auto const v = c.core.closure(id, s).value();
+  EXPECT_EQ(v.state, closure_state::cancelled);
+  EXPECT_TRUE(v.attempts.empty());
+  EXPECT_NE(c.core.explain(id, c.now(), s)->find("CANCELLED (CANCELLED): cancelled"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace muster::core

@@ -1,0 +1,239 @@
+// Listings of closures and values, graphs, what a worker holds: each route with its filters, bad
+// input and unknown ids.
+#include <algorithm>
+
+#include "server/hub/id_text.hpp"
+#include "tests/web/fixture.hpp"
+
+namespace muster::web::test {
+namespace {
+
+class listings : public web_fixture {
+ protected:
+  void SetUp() override { start(); }
+
+  std::vector<std::int64_t> indexes(std::string const& path) {
+    std::vector<std::int64_t> out;
+    for (auto const& c : get_json(path).at("closures").as_array())
+      out.push_back(number_at(c, "/index"));
+    return out;
+  }
+  // Every page until there is no more.
+  std::vector<std::int64_t> all_indexes(std::string const& path, std::string const& list) {
+    std::vector<std::int64_t> out;
+    std::string token;
+    do {
+      auto const page = get_json(path + "&page_token=" + token);
+      for (auto const& c : page.at(list).as_array()) out.push_back(number_at(c, "/index"));
+      auto const* next = page.as_object().if_contains("next_page_token");
+      token = next ? std::string(next->as_string()) : std::string();
+    } while (!token.empty() && out.size() < 10'000);
+    return out;
+  }
+  /// A gRPC session.
+  std::string open_session() {
+    return core::text(core_engine().run([](server::hub& h) {
+      core::open_session e;
+      e.spec.delivery = core::delivery::stream;
+      e.spec.on_error = core::on_error::continue_all;
+      return std::get<core::session_reply>(h.ask_now(std::move(e)).body).session;
+    }));
+  }
+  void schedule(std::string const& session, std::size_t n) {
+    auto const id = *server::parse_job(session);
+    core_engine().run([id, n](server::hub& h) {
+      auto const f = h.learn({"echo"}).ids.at(0);
+      core::schedule e;
+      e.session = id;
+      for (std::size_t i = 0; i < n; ++i) e.closures.push_back({f, 0, i + 1, core::blob("1")});
+      h.apply(std::move(e));
+      return 0;
+    });
+  }
+};
+using list = std::vector<std::int64_t>;
+
+TEST_F(listings, closures_are_filtered_by_what_became_of_them) {
+  auto& w = add_worker(worker::habit::hold, 3, 1);
+  auto const job = submit(3, R"(,"options":{"on_error":"continue"})");
+  auto const path = "/api/v1/jobs/" + text_at(job, "/id") + "/closures";
+  w.fail_all("Disk full");
+  EXPECT_EQ(indexes(path + "?state=ended_badly"), list{0});
+  EXPECT_EQ(indexes(path + "?state=UNFINISHED"), (list{1, 2}));
+  EXPECT_EQ(indexes(path + "?q=disk%20FULL"), list{0});
+  EXPECT_EQ(indexes(path + "?q=" + text_at(job, "/closures/2/id")), list{2});
+  EXPECT_EQ(indexes(path + "?worker=worker:3&state=FAILED"), list{0});
+  EXPECT_EQ(indexes(path + "?worker=worker:4"), list{});
+  auto const all = get_json(path);
+  EXPECT_EQ(number_at(all, "/of"), 3);
+  EXPECT_EQ(number_at(all, "/looked_at"), 3);
+}
+
+TEST_F(listings, closures_are_sorted_and_paged_to_the_end) {
+  auto& w = add_worker(worker::habit::hold, 0, 1);
+  auto const job = submit(25);
+  for (int i = 0; i < 10; ++i) w.finish_all();
+  auto const path = "/api/v1/jobs/" + text_at(job, "/id") + "/closures?limit=4";
+  list up, down;
+  for (int i = 0; i < 25; ++i) up.push_back(i), down.push_back(24 - i);
+  EXPECT_EQ(all_indexes(path, "closures"), up);
+  EXPECT_EQ(all_indexes(path + "&sort=index&order=desc", "closures"), down);
+  for (auto const* sort : {"started", "duration"})
+    for (auto const* order : {"asc", "desc"}) {
+      auto found = all_indexes(path + "&sort=" + sort + "&order=" + order, "closures");
+      std::sort(found.begin(), found.end());
+      EXPECT_EQ(found, up) << sort << " " << order;
+    }
+}
+
+TEST_F(listings, what_does_not_fit_is_refused) {
+  auto const job = "/api/v1/jobs/" + text_at(submit(3), "/id") + "/closures";
+  for (auto const* query : {"?state=LOST", "?sort=name", "?order=up", "?limit=0", "?limit=1001",
+                            "?page_token=x", "?page_token=c1"})
+    EXPECT_EQ(get(job + query).status, 400u) << query;
+  for (auto const* query : {"?page_token=c12", "?sort=duration&page_token=c0000000000000001"})
+    EXPECT_EQ(get(job + query).status, 422u) << query;
+  auto const page = get_json(job + "?sort=started&limit=1");
+  auto const token = text_at(page, "/next_page_token");
+  auto const other = get(job + "?sort=duration&page_token=" + token);
+  EXPECT_EQ(other.status, 422u);
+  EXPECT_EQ(text_at(json::parse(other.body), "/field"), "page_token");
+  EXPECT_EQ(get("/api/v1/jobs/job_00000000000000ff/closures").status, 404u);
+  EXPECT_EQ(get("/api/v1/jobs/job_x/closures").status, 404u);
+  EXPECT_EQ(get("/api/v1/remote_values?page_token=v12").status, 422u);
+  EXPECT_EQ(get("/api/v1/remote_values?status=NEW").status, 400u);
+  EXPECT_EQ(get("/api/v1/remote_values?place=tape").status, 400u);
+  EXPECT_EQ(get("/api/v1/remote_values?job=7").status, 400u);
+  EXPECT_EQ(get("/api/v1/remote_values?job=job_00000000000000ff").status, 404u);
+  EXPECT_EQ(get("/api/v1/remote_values?cluster=none").status, 404u);
+  EXPECT_EQ(get("/api/v1/remote_values/holders?cluster=none").status, 404u);
+  EXPECT_EQ(get("/api/v1/remote_values/holders?limit=0").status, 400u);
+  EXPECT_EQ(get("/api/v1/remote_values/rv_00000000000000ff/preview").status, 404u);
+  EXPECT_EQ(get("/api/v1/remote_values/rv_0/preview?bytes=0").status, 400u);
+  EXPECT_EQ(get("/api/v1/jobs/job_00000000000000ff/graph").status, 404u);
+  EXPECT_EQ(get("/api/v1/jobs/x/graph").status, 404u);
+  EXPECT_EQ(get("/api/v1/clusters/default/tasks/worker/9/closures").status, 404u);
+  EXPECT_EQ(get("/api/v1/clusters/default/tasks/worker/x/closures").status, 404u);
+  EXPECT_EQ(get("/api/v1/clusters/none/tasks/worker/0/closures").status, 404u);
+}
+
+TEST_F(listings, a_session_lists_what_it_has_and_rows_of_what_has_ended) {
+  auto& w = add_worker(worker::habit::hold, 0, 1);
+  auto const session = open_session();
+  schedule(session, 1);
+  auto const path = "/api/v1/jobs/" + session + "/closures";
+  EXPECT_EQ(indexes(path), list{0});
+  w.finish_all();
+  schedule(session, 1);
+  w.fail_all("broken");
+  schedule(session, 1);
+  EXPECT_EQ(indexes(path), (list{0, 1, 2}));
+  EXPECT_EQ(indexes(path + "?state=UNFINISHED"), list{2});
+  auto const failed = get_json(path + "?state=FAILED").at("closures").at(0);
+  EXPECT_TRUE(failed.at("history").as_bool());
+  EXPECT_EQ(text_at(failed, "/error/message"), "broken");
+  EXPECT_EQ(text_at(failed, "/attempts/0/worker"), "worker:0");
+  auto const one = "/api/v1/closures/" + text_at(failed, "/id");
+  EXPECT_EQ(get(one).status, 404u);
+  EXPECT_EQ(get(one + "?job=job_1").status, 400u);
+  EXPECT_EQ(text_at(get_json(one + "?job=" + session), "/state"), "FAILED");
+  EXPECT_EQ(get(one + "/explain").status, 404u);
+  auto const why = get_json(one + "/explain?job=" + session);
+  EXPECT_EQ(text_at(why, "/state"), "FAILED");
+  EXPECT_NE(text_at(why, "/explanation").find("broken"), std::string::npos);
+  EXPECT_EQ(get(one + "/explain?job=job_1").status, 400u);
+}
+
+TEST_F(listings, dependents_are_told) {
+  auto const job = post_json("/api/v1/jobs",
+                             R"({"closures":[{"function":"a"},
+                             {"function":"b","args":[{"$remote_value":"#0"}]}]})",
+                             201);
+  auto const v = get_json("/api/v1/closures/" + text_at(job, "/closures/0/id"));
+  EXPECT_EQ(v.at("dependents"), (json::value{text_at(job, "/closures/1/remote_value")}));
+}
+
+TEST_F(listings, values_are_listed_with_place_and_size) {
+  auto& w = add_worker(worker::habit::hold, 0, 1);
+  auto const job = post_json("/api/v1/jobs",
+                             R"({"closures":[{"function":"echo"},{"function":"echo"},
+                             {"function":"nobody's"}]})",
+                             201);
+  w.finish_all("12345");
+  w.finish_all("1");
+  auto const all = get_json("/api/v1/remote_values?limit=2&order=desc");
+  ASSERT_EQ(all.at("remote_values").as_array().size(), 2u);
+  auto const first = all.at("remote_values").at(1);
+  EXPECT_EQ(text_at(first, "/id"), text_at(job, "/closures/0/remote_value"));
+  EXPECT_EQ(text_at(first, "/closure"), text_at(job, "/closures/0/id"));
+  EXPECT_EQ(text_at(first, "/job"), text_at(job, "/id"));
+  EXPECT_EQ(text_at(first, "/place"), "memory");
+  EXPECT_EQ(number_at(first, "/bytes"), 5);
+  EXPECT_EQ(text_at(first, "/status"), "READY");
+  EXPECT_EQ(all_indexes("/api/v1/remote_values?limit=2", "remote_values"), (list{1, 0, 2}));
+  auto const of_job = "/api/v1/remote_values?limit=1&job=" + text_at(job, "/id");
+  EXPECT_EQ(all_indexes(of_job + "&sort=size&place=memory", "remote_values"), (list{1, 0}));
+  EXPECT_EQ(all_indexes(of_job + "&sort=age&order=desc&status=READY", "remote_values"),
+            (list{0, 1}));
+  EXPECT_EQ(all_indexes(of_job + "&place=none", "remote_values"), list{2});
+  auto const view = get_json("/api/v1/jobs/" + text_at(job, "/id"));
+  EXPECT_EQ(number_at(view, "/values"), 2);
+  EXPECT_EQ(number_at(view, "/value_bytes"), 6);
+  auto const holders = get_json("/api/v1/remote_values/holders");
+  EXPECT_EQ(text_at(holders, "/holders/0/job"), text_at(job, "/id"));
+  EXPECT_EQ(number_at(holders, "/holders/0/values"), 2);
+  EXPECT_EQ(number_at(holders, "/holders/0/value_bytes"), 6);
+}
+
+TEST_F(listings, a_preview_is_the_beginning_of_a_value) {
+  auto& w = add_worker(worker::habit::hold, 0, 1);
+  auto const next = [&] { return text_at(submit(1), "/closures/0/remote_value"); };
+  auto const preview = [&](std::string const& id, std::string const& bytes = "4096") {
+    return get_json("/api/v1/remote_values/" + id + "/preview?bytes=" + bytes);
+  };
+  auto const first = next();
+  EXPECT_EQ(text_at(preview(first), "/place"), "none");
+  w.finish_all("\"a\xc3\xa4\xc3\xa4\"");
+  auto const json = preview(first, "3");
+  EXPECT_EQ(text_at(json, "/text"), "\"a") << "no half characters";
+  EXPECT_EQ(text_at(json, "/encoding"), "json");
+  EXPECT_TRUE(json.at("truncated").as_bool());
+  EXPECT_EQ(number_at(json, "/bytes"), 7);
+  auto const second = next();
+  w.finish_all(std::string("\0\xff", 2), core::encoding::bytes);
+  auto const raw = preview(second);
+  EXPECT_EQ(text_at(raw, "/text"), "00ff");
+  EXPECT_FALSE(raw.at("truncated").as_bool());
+  auto const third = next();
+  w.fail_all("broken");
+  EXPECT_EQ(text_at(preview(third), "/error/message"), "broken");
+}
+
+TEST_F(listings, a_worker_tells_what_it_runs) {
+  add_worker(worker::habit::hold, 3, 1);
+  auto const job = submit(2);
+  auto const hands = get_json("/api/v1/clusters/default/tasks/worker/3/closures");
+  EXPECT_EQ(text_at(hands, "/running/0/id"), text_at(job, "/closures/0/id"));
+  EXPECT_EQ(text_at(hands, "/running/0/job"), text_at(job, "/id"));
+  EXPECT_EQ(text_at(hands, "/running/0/function"), "echo");
+  EXPECT_EQ(number_at(hands, "/more"), 0);
+}
+
+TEST_F(listings, the_graph_of_few_has_closures_and_of_many_functions) {
+  auto const job = post_json("/api/v1/jobs",
+                             R"({"closures":[{"function":"a"},
+                             {"function":"b","args":[{"$remote_value":"#0"}]}]})",
+                             201);
+  auto const g = get_json("/api/v1/jobs/" + text_at(job, "/id") + "/graph");
+  EXPECT_FALSE(g.at("grouped").as_bool());
+  EXPECT_EQ(g.at("edges"), json::parse("[[0,1]]"));
+  EXPECT_EQ(text_at(g, "/nodes/closure/1"), text_at(job, "/closures/1/id"));
+  EXPECT_EQ(text_at(g, "/functions/1"), "b");
+  EXPECT_EQ(text_at(g, "/states/" + std::to_string(number_at(g, "/nodes/state/1"))), "BLOCKED");
+  auto const many = get_json("/api/v1/jobs/" + text_at(submit(2'001), "/id") + "/graph");
+  EXPECT_TRUE(many.at("grouped").as_bool());
+  EXPECT_EQ(number_at(many, "/groups/0/counts/total"), 2'001);
+}
+
+}  // namespace
+}  // namespace muster::web::test

@@ -1,0 +1,72 @@
+// Listings of closures and of their values, page by page: the engine looks at records in steps, and
+// what is best of them is kept here. Web thread.
+//
+// A page token says where to go on: behind the last entry, and, where the time of a request was
+// over before everything had been looked at, with what was found so far. So a page may be short, or
+// empty, and have a next one; whoever asks on gets to the end.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "server/core/api/listings.hpp"
+#include "web/http/query.hpp"
+#include "web/json/log_json.hpp"
+#include "web/rest/context.hpp"
+
+namespace muster::web {
+
+/// A request looks for at most about this long.
+inline constexpr std::chrono::milliseconds listing_time{250};
+
+struct listing_place {
+  /// Found entries that a token carries. From one on that does, pages have one less at most.
+  static constexpr std::size_t carried_max = 51;
+
+  core::closure_cursor from;
+  core::found_closure after{};
+  core::time_point at{};  // see closure_query
+  std::vector<core::found_closure> best;
+};
+
+struct listing_request {
+  core::closure_query query;
+  std::string cluster;  // of a query for all: whose
+  std::size_t limit = 0;
+  listing_place from;
+  std::chrono::milliseconds time = listing_time;
+};
+
+struct listing_page {
+  std::vector<reported_closure> closures;
+  std::optional<listing_place> next;
+  std::uint64_t looked_at = 0, of = 0;
+};
+
+/// NOT_FOUND: the session, or the cluster.
+coro::task<muster::result<listing_page>> list(web_context& context, listing_request r);
+
+/// `kind`: of the listing's tokens; order and direction of the query must be the token's.
+std::string listing_token(char kind, listing_place const& p, core::closure_query const& q);
+/// The place of the request's token, the start without one. INVALID_ARGUMENT: it is of another
+/// order, or of none.
+muster::result<listing_place> listing_place_of(query_check& query, char kind,
+                                               core::closure_query const& q);
+inline constexpr std::string_view another_order = "The page token is of another order";
+
+inline constexpr std::string_view listing_directions[] = {"asc", "desc"};
+inline constexpr query_parameter listing_order_parameter{
+    .name = "order",
+    .kind = query_kind::choice,
+    .meaning = "asc unless told; what lacks what is sorted by comes last either way",
+    .choices = listing_directions};
+constexpr query_parameter listing_token_parameter(std::string_view kind) {
+  return {.name = "page_token",
+          .kind = query_kind::page_text,
+          .meaning = "next_page_token of the page before, which may have been short, or empty",
+          .pattern = kind};
+}
+
+}  // namespace muster::web
