@@ -115,8 +115,9 @@ function List() {
   const job = chosen('job').value;
   const sorting = useSorting('age');
   const sorted = sorting.by !== 'age' || sorting.descending;
+  const typing = job !== '' && !/^job_[0-9a-f]{16}$/.test(job);
   const filtered = !!(status || place || job);
-  const path = api('remote_values', { cluster: clusterQuery.value, status, place, job, ...(sorted && { sort: sorting.by, order: sorting.order }) });
+  const path = typing ? '' : api('remote_values', { cluster: clusterQuery.value, status, place, job, ...(sorted && { sort: sorting.by, order: sorting.order }) });
   const looked = useListing<ValueRow>(path, LIMIT, { every: 3000, rows: (body: { remote_values: ValueRow[] }) => body.remote_values });
   return (
     <Panel id="values" title="Values" span={12}>
@@ -148,7 +149,7 @@ function List() {
         sorting={sorting}
         old={looked.stale}
         least={820}
-        empty={!looked.value ? (looked.problem ? '–' : 'Loading…') : filtered ? 'No value fits.' : 'There is no value. One appears when a closure is scheduled.'}
+        empty={typing ? 'The id of a job is job_ and 16 hexadecimal digits.' : !looked.value ? (looked.problem ? '–' : 'Loading…') : filtered ? 'No value fits.' : 'There is no value. One appears when a closure is scheduled.'}
       />
       <Pages looked={looked} what="values" filtered={filtered} />
     </Panel>
