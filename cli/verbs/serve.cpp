@@ -206,6 +206,8 @@ void add_limits(CLI::App& verb, server::configuration& c) {
             "Values one session may hold; 0: no limit");
   add_bytes(verb, "--session-value-bytes-max", c.core.session_value_bytes_max,
             "Bytes of values one session may hold; 0: no limit");
+  add_bytes(verb, "--activity-bytes-max", c.core.activity_bytes_max,
+            "Bytes of the record of what workers did in the last hour");
   verb.add_option("--spill-dir", c.spill_dir,
                   "Directory for values that take too much memory, emptied at start and stop")
       ->type_name("DIR");

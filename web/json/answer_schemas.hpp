@@ -14,6 +14,8 @@ std::vector<schema::named> closure_answer_schemas();
 std::vector<schema::named> listing_answer_schemas();
 /// Workers, agents, clusters and what is in them.
 std::vector<schema::named> cluster_answer_schemas();
+/// What workers did, and the server's numbers over time.
+std::vector<schema::named> stream_answer_schemas();
 /// The server itself, and problems.
 std::vector<schema::named> server_answer_schemas();
 

@@ -28,6 +28,7 @@ core::time_point wall_clock() {
 
 struct websocket_hub::gathered {
   counters numbers;
+  closure_times times;
   core::duration heartbeat_interval{};
   std::vector<core::job_view> jobs;
   std::vector<core::task_view> tasks;
@@ -122,6 +123,7 @@ coro::task<bool> websocket_hub::gather() {
   auto all = co_await std::move(asking);
   if (!all) co_return false;
   auto const now = all->numbers.now;
+  samples_.add(all->numbers, all->times);
   counters_.update(std::move(all->numbers));
   if (tasks) tasks_.update(all->tasks, now, all->heartbeat_interval, all->whole);
   if (jobs) jobs_.update(std::move(all->jobs), now);
@@ -214,6 +216,7 @@ coro::task<muster::result<websocket_hub::gathered>> websocket_hub::ask(bool task
     gathered g;
     auto& main = services.pools.main();
     g.numbers = collect_all_counters(services.pools);
+    g.times = collect_times(services.pools);
     g.heartbeat_interval = main.state().configuration().heartbeat_interval();
     if (jobs) g.jobs = watched_jobs(services.pools);
     if (tasks) {

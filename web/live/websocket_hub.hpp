@@ -18,6 +18,7 @@
 #include "web/live/jobs_topic.hpp"
 #include "web/live/log_topic.hpp"
 #include "web/live/tasks_topic.hpp"
+#include "web/metrics/samples.hpp"
 
 namespace muster::web {
 
@@ -42,6 +43,9 @@ class websocket_hub {
   coro::task<muster::result<std::string>> hello();
   /// Fills in what the engine does not know: uptime and rates.
   void complete(counters& c) const { counters_.complete(c); }
+
+  /// The server's numbers over time.
+  sample_history const& samples() const { return samples_; }
 
   std::string const& boot() const { return boot_; }
   topic& topic_of(topic_name t);
@@ -80,6 +84,7 @@ class websocket_hub {
   web_metrics& metrics_;
   std::string const boot_;
   counters_topic counters_;
+  sample_history samples_;
   tasks_topic tasks_;
   jobs_topic jobs_;
   rows_topic cluster_rows_{topic_name::clusters}, agents_{topic_name::agents},

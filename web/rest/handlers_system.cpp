@@ -5,6 +5,7 @@
 #include "web/metrics/prometheus.hpp"
 #include "web/rest/answers.hpp"
 #include "web/rest/cluster_access.hpp"
+#include "web/rest/stream_query.hpp"
 
 namespace muster::web {
 
@@ -128,6 +129,7 @@ std::vector<route> all_routes() {
   add_attention_routes(all);
   add_log_routes(all);
   add_function_routes(all);
+  add_stream_routes(all);
   return all;
 }
 

@@ -172,8 +172,9 @@ void write_operation(json_out& out, route const& r) {
 std::vector<schema::named> all_schemas() {
   auto all = submission_schemas();
   all.push_back(cluster_schema());
-  for (auto const& some : {argument_schemas(), closure_answer_schemas(), listing_answer_schemas(),
-                           cluster_answer_schemas(), server_answer_schemas()})
+  for (auto const& some :
+       {argument_schemas(), closure_answer_schemas(), listing_answer_schemas(),
+        cluster_answer_schemas(), stream_answer_schemas(), server_answer_schemas()})
     all.insert(all.end(), some.begin(), some.end());
   return all;
 }

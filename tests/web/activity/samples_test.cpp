@@ -1,0 +1,101 @@
+// The server's numbers over time, with a clock of our own.
+#include "web/metrics/samples.hpp"
+
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+
+namespace muster::web {
+namespace {
+
+namespace json = boost::json;
+using namespace std::chrono_literals;
+
+constexpr core::time_point t0{std::chrono::seconds(1'795'000'000)};
+
+struct samples : testing::Test {
+  sample_history history;
+  counters c;
+  closure_times t;
+
+  samples() { c.now = t0; }
+  void after(core::duration d) {
+    c.now += d;
+    history.add(c, t);
+  }
+  json::value told(std::string_view span) const {
+    return json::parse(json_text([&](json_out& out) { history.write(out, span); }));
+  }
+  std::vector<double> column(std::string_view span, std::string_view key) const {
+    return json::value_to<std::vector<double>>(told(span).at(key));
+  }
+};
+
+TEST_F(samples, a_point_is_what_happened_since_the_one_before) {
+  after(0s);
+  c.overview.closures.succeeded = 30;
+  c.overview.closures.failed = 10;
+  c.overview.closures.queued = 7;
+  c.overview.heartbeat_p99 = 250ms;
+  after(2s);
+  EXPECT_EQ(column("5m", "t"), std::vector<double>{1'795'000'002'000.0});
+  EXPECT_EQ(column("5m", "finished"), std::vector<double>{20});
+  EXPECT_EQ(column("5m", "failed"), std::vector<double>{5});
+  EXPECT_EQ(column("5m", "queued"), std::vector<double>{7});
+  EXPECT_EQ(column("5m", "hb_p99"), std::vector<double>{250});
+  EXPECT_TRUE(column("1h", "t").empty()) << "its step is not over";
+  after(1s);
+  EXPECT_EQ(column("5m", "finished"), (std::vector<double>{20, 0}));
+}
+
+TEST_F(samples, a_step_has_the_mean_of_what_was_seen) {
+  after(0s);
+  for (int i = 1; i <= 10; ++i) {
+    c.overview.closures.running = static_cast<std::uint64_t>(i);
+    c.overview.closures.succeeded += 5;
+    after(1s);
+  }
+  EXPECT_EQ(column("1h", "running"), std::vector<double>{5.5});
+  EXPECT_EQ(column("1h", "finished"), std::vector<double>{5});
+  EXPECT_EQ(told("1h").at("step_ms"), 10'000);
+}
+
+TEST_F(samples, there_are_no_more_than_fit) {
+  for (int i = 0; i < 24 * 3600 + 600; ++i) after(1s);
+  EXPECT_EQ(column("5m", "t").size(), 300u);
+  EXPECT_EQ(column("1h", "t").size(), 360u);
+  auto const day = column("24h", "t");
+  EXPECT_EQ(day.size(), 1440u);
+  EXPECT_EQ(day.back() - day.front(), 1439 * 60'000.0);
+}
+
+TEST_F(samples, times_are_those_of_the_step) {
+  t.run.add(10h);
+  t.wait.add(10h);
+  after(0s);
+  for (int i = 0; i < 98; ++i) t.run.add(200us);
+  for (int i = 0; i < 2; ++i) t.run.add(3s);
+  after(1s);
+  auto const p50 = column("5m", "run_p50_ms").at(0), p99 = column("5m", "run_p99_ms").at(0);
+  EXPECT_GT(p50, 0.064);
+  EXPECT_LE(p50, 0.256);
+  EXPECT_GT(p99, 1'048);
+  EXPECT_LE(p99, 4'195);
+  EXPECT_EQ(column("5m", "wait_p50_ms").at(0), 0) << "nothing began to run";
+  after(1s);
+  EXPECT_EQ(column("5m", "run_p99_ms").at(1), 0);
+}
+
+TEST_F(samples, a_histogram_that_lost_counts_is_no_trouble) {
+  t.run.add(1s);
+  c.overview.closures.succeeded = 9;
+  after(0s);
+  t = {};
+  c.overview.closures.succeeded = 0;
+  after(1s);
+  EXPECT_EQ(column("5m", "run_p50_ms").at(0), 0);
+  EXPECT_EQ(column("5m", "finished").at(0), 0);
+}
+
+}  // namespace
+}  // namespace muster::web

@@ -1,0 +1,268 @@
+// What workers did, over REST: the stream, traces, a worker's history, samples.
+#include "tests/web/fixture.hpp"
+
+namespace muster::web::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class stream : public web_fixture {
+ protected:
+  void SetUp() override {
+    core::config config;
+    config.activity_bytes_max = 1;  // two chunks
+    start({}, config);
+  }
+
+  core::time_point now() {
+    return core_engine().run([](server::hub& h) { return h.now(); });
+  }
+  /// Work that takes a while on a worker that holds n closures; gives the submission.
+  json::value work(worker& w, std::size_t n) {
+    auto job = submit(n);
+    EXPECT_TRUE(eventually([&] { return w.held() == n; }));
+    pass(2ms);
+    return job;
+  }
+  void pass(core::duration time) {
+    auto const begun = now();
+    EXPECT_TRUE(eventually([&] { return now() - begun > time; }));
+  }
+  /// Bars show when their 100 ms are over.
+  json::value settled(std::string const& path = "/api/v1/stream") {
+    pass(110ms);
+    return get_json(path);
+  }
+};
+
+std::size_t count(json::value const& v, std::string const& pointer) {
+  return v.at_pointer(pointer).as_array().size();
+}
+
+TEST_F(stream, shows_what_was_done_and_what_is_done) {
+  auto& w = add_worker(worker::habit::hold, 3, 4);
+  auto const done = work(w, 2);
+  w.finish_all("1");
+  auto const runs = work(w, 1);
+  auto const v = settled();
+  EXPECT_EQ(count(v, "/bars/lane"), 2u);
+  for (auto const* column :
+       {"start_us", "duration_us", "busy_us", "function", "state", "count", "failed", "closure"})
+    EXPECT_EQ(count(v, std::string("/bars/") + column), 2u) << column;
+  EXPECT_EQ(text_at(v, "/bars/closure/0"), text_at(done, "/closures/0/id"));
+  EXPECT_EQ(number_at(v, "/bars/state/0"), 0);
+  EXPECT_EQ(number_at(v, "/bars/count/0"), 1);
+  EXPECT_GE(number_at(v, "/bars/start_us/0"), 0);
+  EXPECT_GE(number_at(v, "/bars/duration_us/0"), 2'000);
+  EXPECT_EQ(text_at(v, "/lanes/0/task"), "worker:3");
+  EXPECT_EQ(text_at(v, "/lanes/0/cluster"), "");
+  EXPECT_EQ(number_at(v, "/lanes/0/lane"), number_at(v, "/bars/lane/0"));
+  EXPECT_EQ(text_at(v, "/functions/0"), "muster.echo");
+  EXPECT_EQ(text_at(v, "/running/closure/0"), text_at(runs, "/closures/0/id"));
+  EXPECT_FALSE(v.at("more").as_bool());
+  EXPECT_FALSE(v.as_object().contains("minutes"));
+  EXPECT_GT(number_at(v, "/since_ms"), 1'600'000'000'000);
+}
+
+TEST_F(stream, can_be_followed) {
+  auto& w = add_worker(worker::habit::hold, -1, 4);
+  work(w, 3);
+  w.fail_all("broken");
+  auto const first = settled("/api/v1/stream?limit=2");
+  EXPECT_EQ(count(first, "/bars/lane"), 2u);
+  EXPECT_EQ(number_at(first, "/bars/state/0"), 1);
+  EXPECT_TRUE(first.at("more").as_bool());
+  auto const after = std::to_string(number_at(first, "/next"));
+  auto const second = get_json("/api/v1/stream?after=" + after);
+  EXPECT_EQ(count(second, "/bars/lane"), 1u);
+  EXPECT_FALSE(second.at("more").as_bool());
+  auto const next = std::to_string(number_at(second, "/next"));
+  EXPECT_EQ(count(get_json("/api/v1/stream?after=" + next), "/bars/lane"), 0u);
+}
+
+TEST_F(stream, is_filtered_by_time_task_and_job) {
+  auto& w = add_worker(worker::habit::hold, 3, 4);
+  auto const one = work(w, 2);
+  w.finish_all("1");
+  auto const other = work(w, 1);
+  w.finish_all("1");
+  auto const all = settled();
+  EXPECT_EQ(count(all, "/bars/lane"), 3u);
+  auto const bars = [&](std::string const& query) {
+    return count(get_json("/api/v1/stream?" + query), "/bars/lane");
+  };
+  EXPECT_EQ(bars("job=" + text_at(one, "/id")), 2u);
+  EXPECT_EQ(bars("job=" + text_at(other, "/id")), 1u);
+  EXPECT_EQ(bars("tasks=worker:3,worker:4"), 3u);
+  EXPECT_EQ(bars("tasks=worker:4"), 0u);
+  EXPECT_EQ(bars("from_ms=" + std::to_string(number_at(all, "/now_ms") + 1'000)), 0u);
+  EXPECT_EQ(bars("to_ms=1000"), 0u);
+  EXPECT_EQ(count(get_json("/api/v1/stream?to_ms=1000"), "/running/lane"), 0u);
+}
+
+TEST_F(stream, a_cluster_has_its_own) {
+  ASSERT_EQ(post("/api/v1/clusters", R"({"name":"train"})").status, 201u);
+  EXPECT_EQ(count(get_json("/api/v1/stream?cluster=train"), "/bars/lane"), 0u);
+  for (auto const* path : {"/api/v1/stream", "/api/v1/stream/trace"}) {
+    EXPECT_EQ(get(std::string(path) + "?cluster=moon").status, 404u);
+    EXPECT_EQ(get(std::string(path) + "?job=job_00000000000000ff").status, 404u);
+  }
+}
+
+TEST_F(stream, what_is_no_time_task_or_job_is_told_so) {
+  auto const field = [&](std::string const& query, unsigned status = 400) {
+    auto const v = get_json("/api/v1/stream?" + query, status);
+    return v.as_object().contains("field") ? text_at(v, "/field") : std::string();
+  };
+  EXPECT_EQ(field("from_ms=-1"), "from_ms");
+  EXPECT_EQ(field("from_ms=9&to_ms=8", 422), "to_ms");
+  EXPECT_EQ(field("tasks=worker"), "tasks");
+  EXPECT_EQ(field("tasks=worker:x"), "tasks");
+  EXPECT_EQ(field("tasks=:1"), "tasks");
+  EXPECT_EQ(field("tasks=worker:1,,"), "tasks");
+  EXPECT_EQ(field("limit=0"), "limit");
+  EXPECT_EQ(field("limit=50001"), "limit");
+  EXPECT_EQ(field("after=x"), "after");
+  EXPECT_EQ(field("job=7", 404), "");
+  EXPECT_EQ(get("/api/v1/stream/trace?tasks=worker").status, 400u);
+  std::string many = "tasks=worker:0";
+  for (int i = 1; i <= 100; ++i) many += ",worker:" + std::to_string(i);
+  auto const v = get_json("/api/v1/stream?" + many, 422);
+  EXPECT_EQ(text_at(v, "/limit"), "100 tasks");
+  EXPECT_EQ(get("/api/v1/stream/trace?" + many).status, 422u);
+}
+
+TEST_F(stream, minutes_stand_for_bars_that_are_gone) {
+  auto& w = add_worker(worker::habit::hold, 0, 256);
+  submit(8'202);
+  while (w.held() > 0) {
+    pass(2ms);
+    w.finish_all("1");
+  }
+  auto const v = settled();
+  EXPECT_EQ(count(v, "/bars/lane"), 4'106u);
+  ASSERT_GE(count(v, "/minutes/lane"), 1u);
+  std::int64_t finished = 0;
+  for (auto const& n : v.at_pointer("/minutes/count").as_array()) finished += n.to_number<int>();
+  EXPECT_EQ(finished, 8'202);
+  for (auto const* column : {"start_ms", "failed", "busy_ms", "function"})
+    EXPECT_EQ(count(v, std::string("/minutes/") + column), count(v, "/minutes/lane")) << column;
+  auto const since = std::to_string(number_at(v, "/since_ms") + 1);
+  EXPECT_FALSE(get_json("/api/v1/stream?from_ms=" + since).as_object().contains("minutes"));
+}
+
+/// The complete events of a trace, and the names of its threads.
+struct spans {
+  std::vector<json::object> all;
+  std::map<std::int64_t, std::string> threads, processes;
+
+  explicit spans(json::value const& trace) {
+    for (auto const& e : trace.at("traceEvents").as_array()) {
+      if (e.at("ph") == "X") {
+        all.push_back(e.as_object());
+        continue;
+      }
+      bool const process = e.at("name") == "process_name";
+      (process ? processes : threads)[number_at(e, process ? "/pid" : "/tid")] =
+          text_at(e, "/args/name");
+    }
+  }
+};
+
+TEST_F(stream, a_job_can_be_had_as_a_trace) {
+  auto& w = add_worker(worker::habit::hold, 7, 4);
+  auto const job = work(w, 2);
+  w.finish_all("1");
+  auto const path = "/api/v1/jobs/" + text_at(job, "/id") + "/trace";
+  auto const answer = get(path);
+  EXPECT_EQ(answer.header("Content-Disposition"),
+            "attachment; filename=\"" + text_at(job, "/id") + "-trace.json\"");
+  spans const s(json::parse(answer.body));
+  ASSERT_EQ(s.all.size(), 2u);
+  auto const& e = s.all[0];
+  EXPECT_EQ(e.at("name"), "muster.echo");
+  EXPECT_GE(e.at("dur").to_number<int>(), 2'000);
+  EXPECT_EQ(e.at("args").at("closure"), json::string(text_at(job, "/closures/0/id")));
+  EXPECT_EQ(e.at("args").at("state"), "SUCCEEDED");
+  EXPECT_EQ(s.threads.at(e.at("tid").to_number<int>()), "worker:7");
+  EXPECT_EQ(s.threads.at(s.all[1].at("tid").to_number<int>()), "worker:7 #2")
+      << "two at a time need two threads";
+  EXPECT_EQ(s.processes.size(), 1u);
+
+  auto const bad = work(w, 1);
+  auto const bad_path = "/api/v1/jobs/" + text_at(bad, "/id") + "/trace";
+  EXPECT_EQ(spans(get_json(bad_path)).all.at(0).at("args").at("state"), "RUNNING");
+  w.fail_all("broken");
+  auto const failed = spans(get_json(bad_path)).all.at(0);
+  EXPECT_EQ(failed.at("args").at("state"), "FAILED");
+  EXPECT_EQ(failed.at("args").at("error"), "broken");
+  EXPECT_EQ(get("/api/v1/jobs/job_00000000000000ff/trace").status, 404u);
+  EXPECT_EQ(get("/api/v1/jobs/x/trace").status, 404u);
+}
+
+TEST_F(stream, a_trace_of_many_closures_comes_in_pieces) {
+  add_worker(worker::habit::echo, -1, 64);
+  auto const job = submit(3'000);
+  auto const path = "/api/v1/jobs/" + text_at(job, "/id");
+  get_json(path + "/join?timeout=30s");
+  spans const s(get_json(path + "/trace"));
+  EXPECT_EQ(s.all.size(), 3'000u);
+  EXPECT_LE(s.threads.size(), 64u);
+}
+
+TEST_F(stream, all_can_be_had_as_a_trace) {
+  auto& w = add_worker(worker::habit::hold, 7, 4);
+  auto const job = work(w, 2);
+  w.finish_all("1");
+  settled();
+  spans const s(get_json("/api/v1/stream/trace"));
+  ASSERT_EQ(s.all.size(), 2u);
+  EXPECT_EQ(s.processes.begin()->second, "default");
+  EXPECT_EQ(s.threads.begin()->second, "worker:7");
+  EXPECT_EQ(spans(get_json("/api/v1/stream/trace?tasks=worker:8")).all.size(), 0u);
+  EXPECT_EQ(spans(get_json("/api/v1/stream/trace?job=" + text_at(job, "/id"))).all.size(), 2u);
+}
+
+TEST_F(stream, a_worker_has_a_history) {
+  auto& w = add_worker(worker::habit::hold, 7, 4);
+  work(w, 3);
+  w.fail_all("broken");
+  auto const v = get_json("/api/v1/clusters/default/tasks/worker/7/history");
+  EXPECT_EQ(number_at(v, "/step_ms"), 60'000);
+  ASSERT_EQ(count(v, "/t"), 60u);
+  std::int64_t finished = 0, failed = 0;
+  for (std::size_t i = 0; i < 60; ++i) {
+    auto const at = "/" + std::to_string(i);
+    if (i > 0) {
+      EXPECT_EQ(number_at(v, "/t" + at), number_at(v, "/t/0") + 60'000 * std::int64_t(i));
+    }
+    finished += number_at(v, "/finished" + at);
+    failed += number_at(v, "/failed" + at);
+  }
+  EXPECT_EQ(finished, 3);
+  EXPECT_EQ(failed, 3);
+  EXPECT_EQ(count(v, "/busy_ms"), 60u);
+  EXPECT_EQ(get("/api/v1/clusters/default/tasks/worker/8/history").status, 404u);
+  EXPECT_EQ(get("/api/v1/clusters/default/tasks/worker/x/history").status, 404u);
+  EXPECT_EQ(get("/api/v1/clusters/moon/tasks/worker/7/history").status, 404u);
+}
+
+TEST_F(stream, samples_are_taken_though_nobody_looks) {
+  for (auto const* span : {"5m", "1h", "24h"})
+    EXPECT_EQ(number_at(get_json(std::string("/api/v1/samples?span=") + span), "/step_ms"),
+              span[0] == '5'   ? 1'000
+              : span[0] == '1' ? 10'000
+                               : 60'000);
+  EXPECT_EQ(get("/api/v1/samples?span=2h").status, 400u);
+  json::value v;
+  EXPECT_TRUE(eventually([&] {
+    v = get_json("/api/v1/samples");
+    return count(v, "/t") >= 1;
+  }));
+  for (auto const* column : {"queued", "running", "finished", "failed", "hb_p99", "wait_p50_ms",
+                             "wait_p99_ms", "run_p50_ms", "run_p99_ms"})
+    EXPECT_EQ(count(v, std::string("/") + column), count(v, "/t")) << column;
+}
+
+}  // namespace
+}  // namespace muster::web::test

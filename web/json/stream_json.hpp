@@ -1,0 +1,83 @@
+// What workers did, as JSON: the columns of GET /api/v1/stream, and Chrome's trace events. Pure
+// functions and plain collectors; web thread.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "server/core/api/activity.hpp"
+#include "server/core/api/views.hpp"
+#include "web/json/json_out.hpp"
+
+namespace muster::web {
+
+/// Pages of the core, put together for one answer.
+struct stream_answer {
+  core::time_point now{}, since{};
+  std::uint64_t next = 0;
+  bool more = false;
+  std::string cluster;  // empty: the main one
+  std::map<std::uint32_t, core::lane_view> lanes;
+  std::map<core::function_id, std::string> functions;
+  std::vector<core::bar_view> bars;
+  std::vector<core::running_view> running;
+  std::vector<core::minute_view> minutes;
+
+  void take(core::activity_names names);
+};
+void write(json_out& out, stream_answer const& a);
+
+/// The minutes of one lane, the newest last, as `steps` of a minute that end with `now`'s.
+void write_history(json_out& out, std::vector<core::minute_view> const& minutes,
+                   core::time_point now, std::uint32_t steps);
+
+/// Writes trace events (the JSON form of Chrome's, which Perfetto opens) in pieces. A task is a
+/// thread of its host or cluster; what it does at the same time goes to further threads of it.
+class trace_json {
+ public:
+  /// Threads of one task. What would need more lies over others on the last.
+  static constexpr std::size_t threads_max = 64;
+
+  struct span {
+    std::string_view name;
+    std::string_view category = "closure";
+    core::time_point started{};
+    core::duration lasted{};
+    std::string_view state;
+    core::closure_id closure{};  // none: of a sum
+    std::uint32_t count = 1;
+    std::uint32_t failed = 0;
+    std::string_view error = {};
+  };
+
+  /// The head.
+  trace_json();
+  void add(std::string_view process, std::string_view task, span const& s);
+  void end();
+  /// What was written since the last time.
+  std::string take() { return std::exchange(text_, {}); }
+  std::size_t size() const { return text_.size(); }
+
+ private:
+  struct track {
+    std::uint32_t number = 0;
+    core::time_point free{};  // from then on
+  };
+  void tell_name(std::string_view kind, std::uint32_t process, std::uint32_t thread,
+                 std::string_view name);
+  std::uint32_t thread_for(std::uint32_t process, std::string_view task, span const& s);
+  void next();
+
+  std::string text_;
+  bool first_ = true;
+  std::map<std::string, std::uint32_t, std::less<>> processes_;
+  std::map<std::pair<std::uint32_t, std::string>, std::vector<track>> threads_;
+  std::uint32_t last_thread_ = 0;
+};
+
+std::string_view name(core::bar_state s);
+
+}  // namespace muster::web

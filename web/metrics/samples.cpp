@@ -1,0 +1,123 @@
+// Steps end, points are made of them.
+#include "web/metrics/samples.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.hpp"
+
+namespace muster::web {
+
+namespace {
+
+// Updates never come exactly: a point is due a little early rather than late.
+constexpr std::chrono::milliseconds early{100};
+
+double ms(core::duration d) {
+  return std::chrono::duration<double, std::milli>(d).count();
+}
+
+}  // namespace
+
+closure_times collect_times(server::pools& all) {
+  closure_times t;
+  all.for_each([&t](server::hub& h) {
+    t.wait += h.state().metrics().queue_wait;
+    t.run += h.state().metrics().execution;
+  });
+  return t;
+}
+
+double percentile_between(core::histogram const& then, core::histogram const& now, double p) {
+  // A cluster that was deleted takes its counts with it.
+  auto const in = [&](std::size_t n) {
+    return static_cast<double>(now.in(n)-std::min(then.in(n), now.in(n)));
+  };
+  double all = 0;
+  for (std::size_t n = 0; n <= core::histogram::buckets; ++n) all += in(n);
+  if (all == 0) return 0;
+  auto rest = all * p;
+  for (std::size_t n = 0; n < core::histogram::buckets; ++n) {
+    if (in(n) == 0 || rest > in(n)) {
+      rest -= in(n);
+      continue;
+    }
+    auto const share = rest / in(n);
+    auto const end = ms(core::histogram::limit(n));
+    return n == 0 ? end * share : end / 4 * std::pow(4.0, share);
+  }
+  return ms(core::histogram::limit(core::histogram::buckets - 1));
+}
+
+void sample_history::series::add(counters const& c, closure_times const& t) {
+  auto const& n = c.overview.closures;
+  auto const finished = n.succeeded + n.failed + n.cancelled;
+  queued_ += static_cast<double>(n.queued);
+  running_ += static_cast<double>(n.running);
+  heard_ = std::max(heard_, ms(c.overview.heartbeat_p99));
+  ++seen_;
+  bool const first = begun_ == core::time_point{};
+  if (!first && c.now - begun_ < step_ - early) return;
+  if (!first) {
+    auto const seconds = std::chrono::duration<double>(c.now - begun_).count();
+    auto const rate = [seconds](std::uint64_t now, std::uint64_t then) {
+      return static_cast<float>(static_cast<double>(now - std::min(then, now)) / seconds);
+    };
+    auto const time = [](core::histogram const& then, core::histogram const& now, double p) {
+      return static_cast<float>(percentile_between(then, now, p));
+    };
+    point p{};
+    p.t = core::to_unix_ms(c.now);
+    p.queued = static_cast<float>(queued_ / seen_);
+    p.running = static_cast<float>(running_ / seen_);
+    p.finished = rate(finished, finished_then_);
+    p.failed = rate(n.failed, failed_then_);
+    p.hb_p99 = static_cast<float>(heard_);
+    p.wait_p50 = time(then_.wait, t.wait, 0.5), p.wait_p99 = time(then_.wait, t.wait, 0.99);
+    p.run_p50 = time(then_.run, t.run, 0.5), p.run_p99 = time(then_.run, t.run, 0.99);
+    if (points_.size() == points_max_) points_.pop_front();
+    points_.push_back(p);
+  }
+  begun_ = c.now;
+  then_ = t;
+  finished_then_ = finished;
+  failed_then_ = n.failed;
+  queued_ = running_ = heard_ = 0;
+  seen_ = 0;
+}
+
+void sample_history::series::write(json_out& out) const {
+  auto const column = [&](std::string_view key, auto member) {
+    out.key(key).begin_array();
+    for (auto const& p : points_) out.number(p.*member);
+    out.end_array();
+  };
+  auto const object = out.object();
+  out.key("step_ms").number(step_.count());
+  column("t", &point::t);
+  column("queued", &point::queued);
+  column("running", &point::running);
+  column("finished", &point::finished);
+  column("failed", &point::failed);
+  column("hb_p99", &point::hb_p99);
+  column("wait_p50_ms", &point::wait_p50);
+  column("wait_p99_ms", &point::wait_p99);
+  column("run_p50_ms", &point::run_p50);
+  column("run_p99_ms", &point::run_p99);
+}
+
+sample_history::sample_history()
+    : all_{series(std::chrono::seconds(1), 300), series(std::chrono::seconds(10), 360),
+           series(std::chrono::minutes(1), 1440)} {}
+
+void sample_history::add(counters const& c, closure_times const& t) {
+  for (auto& s : all_) s.add(c, t);
+}
+
+void sample_history::write(json_out& out, std::string_view span) const {
+  auto const it = std::find_if(std::begin(spans), std::end(spans),
+                               [span](auto known) { return equal_ignoring_case(known, span); });
+  all_[static_cast<std::size_t>(it - std::begin(spans))].write(out);
+}
+
+}  // namespace muster::web

@@ -1,0 +1,204 @@
+// What workers did: the task stream, and a task's last hour. Large answers are gathered from the
+// engine in steps, for a quarter of a second; who wants more goes on behind `next`.
+#include "base/text.hpp"
+#include "web/rest/answers.hpp"
+#include "web/rest/cluster_access.hpp"
+#include "web/rest/stream_query.hpp"
+
+namespace muster::web {
+
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+constexpr std::uint64_t bars_default = 50'000, bars_max = 50'000;
+constexpr std::size_t running_max = 20'000, minutes_max = 100'000;
+constexpr std::chrono::milliseconds gathered_for{250};
+
+class stream_gathering {
+ public:
+  stream_gathering(web_context& context, stream_query query, std::uint64_t after, std::size_t limit)
+      : context_(context), query_(std::move(query)), limit_(limit) {
+    answer_.next = after;
+  }
+
+  coro::task<response> run() {
+    bool const first = answer_.next == 0;
+    auto gathering = gather_bars();
+    auto done = co_await std::move(gathering);
+    if (done.ok() && query_.filter.to >= answer_.now) {
+      auto running = gather_running();
+      done = co_await std::move(running);
+    }
+    if (done.ok() && first && evicted_ && query_.filter.from < answer_.since) {
+      auto minutes = gather_minutes();
+      done = co_await std::move(minutes);
+    }
+    if (!done.ok()) co_return problem_response(done);
+    co_return json_response(to_text(answer_));
+  }
+
+ private:
+  bool over() const { return clock::now() - begun_ > gathered_for; }
+
+  coro::task<muster::status> gather_bars() {
+    do {
+      struct looked {
+        core::bar_page page;
+        core::time_point now;
+        std::string cluster;
+      };
+      auto work = [f = query_.filter, from = answer_.next,
+                   limit = limit_ - answer_.bars.size()](server::hub& h) {
+        return looked{h.state().bars(f, from, limit, h.now()), h.now(), h.cluster()};
+      };
+      auto asking = query_.ask(context_, std::move(work));
+      auto got = co_await std::move(asking);
+      if (!got) co_return got.error();
+      auto& page = got->page;
+      answer_.now = got->now;
+      answer_.cluster = std::move(got->cluster);
+      answer_.since = page.complete_since;
+      evicted_ = !page.all;
+      answer_.next = page.next;
+      answer_.more = page.more;
+      answer_.take(std::move(page.names));
+      answer_.bars.insert(answer_.bars.end(), page.bars.begin(), page.bars.end());
+    } while (answer_.more && answer_.bars.size() < limit_ && !over());
+    co_return muster::status{};
+  }
+
+  coro::task<muster::status> gather_running() {
+    std::optional<core::lane_key> after;
+    do {
+      auto work = [f = query_.filter, after](server::hub& h) {
+        return h.state().running(f, after);
+      };
+      auto asking = query_.ask(context_, std::move(work));
+      auto page = co_await std::move(asking);
+      if (!page) co_return page.error();
+      after = std::move(page->next);
+      answer_.take(std::move(page->names));
+      answer_.running.insert(answer_.running.end(), page->running.begin(), page->running.end());
+    } while (after && answer_.running.size() < running_max && !over());
+    co_return muster::status{};
+  }
+
+  // Of what is told in bars only in part, or not any more.
+  coro::task<muster::status> gather_minutes() {
+    std::optional<core::lane_key> after;
+    auto filter = query_.filter;
+    filter.job = {};
+    filter.from = std::max(filter.from, answer_.now - stream_history);
+    filter.to = std::min(filter.to, answer_.since);
+    do {
+      auto work = [filter, after](server::hub& h) {
+        return h.state().minutes(filter, after, h.now());
+      };
+      auto asking = query_.ask(context_, std::move(work));
+      auto page = co_await std::move(asking);
+      if (!page) co_return page.error();
+      after = std::move(page->next);
+      answer_.take(std::move(page->names));
+      answer_.minutes.insert(answer_.minutes.end(), page->minutes.begin(), page->minutes.end());
+    } while (after && answer_.minutes.size() < minutes_max && !over());
+    co_return muster::status{};
+  }
+
+  web_context& context_;
+  stream_query const query_;
+  std::size_t const limit_;
+  clock::time_point const begun_ = clock::now();
+  stream_answer answer_;
+  bool evicted_ = false;
+};
+
+coro::task<response> get_stream(web_context& context, exchange& ex) {
+  query_check query(ex.req);
+  stream_query parsed;
+  if (auto const wrong = parse_stream_query(query, parsed)) co_return problem_response(*wrong);
+  auto const after = query.number("after", 0);
+  auto const limit = query.number("limit", bars_default);
+  stream_gathering gathering(context, std::move(parsed), after, limit);
+  auto running = gathering.run();
+  co_return co_await std::move(running);
+}
+
+struct task_history {
+  std::vector<core::minute_view> minutes;
+  core::time_point now{};
+};
+
+coro::task<response> get_history(web_context& context, exchange& ex) {
+  auto const index = parse_number(ex.req.capture("index"));
+  if (!index || *index > INT64_MAX) return refused(unknown_id("task", ex.req.capture("index")));
+  core::lane_key at(ex.req.capture("job"), static_cast<std::int64_t>(*index));
+  auto work =
+      in_cluster(ex,
+                 [at = std::move(at)](engine_services& services,
+                                      coordination::cluster_id c) -> muster::result<task_history> {
+                   auto* const h = services.pools.existing(c);
+                   if (h) {
+                     core::activity_filter f;
+                     f.from = h->now() - stream_history;
+                     f.lanes = {at};
+                     task_history all{h->state().minutes(f, {}, h->now()).minutes, h->now()};
+                     if (!all.minutes.empty() || h->state().task(at.first, at.second)) return all;
+                   }
+                   return muster::status{muster::code::not_found,
+                                         "no worker " + at.first + ":" + std::to_string(at.second) +
+                                             " in cluster '" +
+                                             services.coordination.state().spec(c).name + "'"};
+                 });
+  return look(context, std::move(work), [](task_history const& all) {
+    return json_response(json_line([&all](json_out& out) {
+      write_history(out, all.minutes, all.now, stream_history / std::chrono::minutes(1));
+    }));
+  });
+}
+
+coro::task<response> get_samples(web_context& context, exchange& ex) {
+  query_check query(ex.req);
+  auto const span = query.text("span");
+  return answered(json_response(json_line([&](json_out& out) {
+    context.sockets.samples().write(out, span.empty() ? sample_history::spans[0] : span);
+  })));
+}
+
+}  // namespace
+
+void add_stream_routes(std::vector<route>& to) {
+  constexpr std::string_view unknown = "No such cluster or job";
+  constexpr std::string_view impossible = "It ends before it begins, or names too many tasks";
+  auto stream = stream_parameters();
+  stream.push_back({"after", query_kind::number, "`next` of the answer before"});
+  stream.push_back(
+      {"limit", query_kind::number, "bars of the answer, 50,000 unless told", 1, bars_max});
+  to.push_back(get("/api/v1/stream", get_stream, "getStream",
+                   "What workers did, as bars in columns, and what they do")
+                   .with(std::move(stream))
+                   .tells("Stream")
+                   .also(404, unknown)
+                   .also(422, impossible));
+  to.push_back(get("/api/v1/stream/trace", stream_trace, "getStreamTrace",
+                   "What workers did, as trace events that Perfetto and Chrome open")
+                   .with(stream_parameters())
+                   .tells("Trace")
+                   .also(404, unknown)
+                   .also(422, impossible));
+  to.push_back(get("/api/v1/jobs/{id}/trace", job_trace, "getJobTrace",
+                   "A job's attempts as trace events that Perfetto and Chrome open")
+                   .tells("Trace"));
+  to.push_back(get("/api/v1/clusters/{cluster}/tasks/{job}/{index}/history", get_history,
+                   "getTaskHistory", "A worker's last hour by minutes")
+                   .tells("TaskHistory"));
+  to.push_back(get("/api/v1/samples", get_samples, "getSamples",
+                   "The server's numbers over time: a point each second, 10 s or minute")
+                   .with({{.name = "span",
+                           .kind = query_kind::choice,
+                           .meaning = "how far back; 5m unless told",
+                           .choices = sample_history::spans}})
+                   .tells("Samples"));
+}
+
+}  // namespace muster::web

@@ -1,0 +1,51 @@
+// What the task stream and its trace are asked for.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "server/core/api/activity.hpp"
+#include "web/json/stream_json.hpp"
+#include "web/live/websocket_hub.hpp"
+#include "web/rest/cluster_access.hpp"
+#include "web/rest/handlers.hpp"
+
+namespace muster::web {
+
+/// How far back minutes go.
+inline constexpr auto stream_history = std::chrono::hours(1);
+
+struct stream_query {
+  core::activity_filter filter;
+  std::string cluster;  // where no job is named; empty: the main one
+
+  /// Runs `work(hub)` on the engine, in the job's cluster or the named one.
+  template <class Work>
+  auto ask(web_context& context, Work work) const {
+    auto run = [job = filter.job, cluster = cluster,
+                work = std::move(work)](engine_services& services) mutable {
+      using value = answer<decltype(work(services.pools.main()))>;
+      if (job != core::session_id{}) {
+        auto& h = services.pools.of(job);
+        if (auto const there = h.state().job(job); !there) return value(there.error());
+        return value(work(h));
+      }
+      auto const pool = services.pools.named(cluster);
+      return pool ? value(work(**pool)) : value(pool.error());
+    };
+    return context.engine.on_engine(std::move(run));
+  }
+};
+
+std::vector<query_parameter> stream_parameters();
+/// Names at most 100 tasks. The problem of a text that is none of its kind, or cannot be.
+std::optional<problem> parse_stream_query(query_check& query, stream_query& into);
+
+void add_stream_routes(std::vector<route>& to);
+
+/// GET /api/v1/stream/trace
+coro::task<response> stream_trace(web_context& context, exchange& ex);
+/// GET /api/v1/jobs/{id}/trace
+coro::task<response> job_trace(web_context& context, exchange& ex);
+
+}  // namespace muster::web
