@@ -58,7 +58,7 @@ effects const& coordinator::state::end() {
   if (ends.over_a_limit()) ends.keep_within_limits();
   if (!step.stopping) handing.dispatch();
   auto const& n = book.counts();
-  watchdog.observe(n.running > 0 || (n.queued > 0 && !roster.empty()), step.now);
+  watchdog.observe(n.running > 0 || (book.for_workers() > 0 && !roster.empty()), step.now);
   step.fx.value_moves = values.take_moves();
   due = std::min({roster.tasks.next_sweep(), step.waiters.next_deadline(), step.alarms.next(),
                   watchdog.due(), scheduler.lone.due(), builds.due()});
@@ -238,6 +238,9 @@ effects const& coordinator::step(time_point now, release_values const& e) {
 effects const& coordinator::step(time_point now, delete_session const& e) {
   return state_->perform(now, [&] { state_->requests.delete_job(e); });
 }
+effects const& coordinator::step(time_point now, retry_job& e) {
+  return state_->perform(now, [&] { state_->requests.retry(e); });
+}
 effects const& coordinator::step(time_point now, create_per_worker& e) {
   return state_->perform(now, [&] { state_->building.create_value(e); });
 }
@@ -265,5 +268,8 @@ effects const& coordinator::step(time_point now, worker_drain const& e) {
 }
 effects const& coordinator::step(time_point now, drain_task const& e) {
   return state_->perform(now, [&] { state_->workers.drain_by_name(e); });
+}
+effects const& coordinator::step(time_point now, cordon_task const& e) {
+  return state_->perform(now, [&] { state_->workers.cordon(e); });
 }
 }  // namespace muster::core

@@ -28,6 +28,8 @@ struct minute_page;
 struct running_page;
 using lane_key = std::pair<std::string, std::int64_t>;
 struct closure_metrics;  // metrics.hpp
+struct gangs_view;       // api/waiting_views.hpp
+struct wishes_view;      // the same
 struct server_wide;      // api/server_wide.hpp
 struct closure_query;    // api/listings.hpp, as all down to…
 struct closure_cursor;
@@ -56,6 +58,7 @@ class coordinator {
   effects const& step(time_point now, worker_detached const& e);
   effects const& step(time_point now, worker_drain const& e);
   effects const& step(time_point now, drain_task const& e);
+  effects const& step(time_point now, cordon_task const& e);
   effects const& step(time_point now, learn_functions const& e);
   effects const& step(time_point now, open_session& e);
   effects const& step(time_point now, schedule& e);
@@ -66,6 +69,7 @@ class coordinator {
   effects const& step(time_point now, resume_session const& e);
   effects const& step(time_point now, release_values const& e);
   effects const& step(time_point now, delete_session const& e);
+  effects const& step(time_point now, retry_job& e);
   effects const& step(time_point now, create_per_worker& e);
   effects const& step(time_point now, delete_per_worker const& e);
   effects const& step(time_point now, cancel_closure const& e);
@@ -115,6 +119,15 @@ class coordinator {
   time_point waits_since() const;
   /// Since when values cannot be written to the disk; never: they can.
   time_point disk_fails_since() const;
+  struct job_filter {
+    std::optional<job_state> state;
+    std::optional<bool> streaming;
+    std::string text;  // in the name or the id, whatever the case; empty: any
+  };
+  /// The same, of those that the filter takes. Looks at up to 2,000 a call: a page may be short and
+  /// still have a `next`.
+  page<job_view, session_id> jobs(session_id before, std::size_t limit,
+                                  job_filter const& filter) const;
   /// `of`: a session that may have a row of it, when its record is gone.
   result<closure_view> closure(closure_id id, session_id of = {}) const;
   /// Of a job, in schedule order from index `from`.
@@ -122,6 +135,10 @@ class coordinator {
                                                      std::size_t limit) const;
   /// One sentence: why the closure waits, moved or failed, with the facts.
   result<std::string> explain(closure_id id, time_point now, session_id of = {}) const;
+  /// Gangs that wait, and queued closures that no connected worker could run: the oldest, as many
+  /// as fit into about a millisecond; each says how many more there are.
+  gangs_view gangs() const;
+  wishes_view wishes() const;
 
   // Listings go over everything in steps of about a millisecond; see api/listings.hpp.
   /// Looks on from `from`, as far as one step goes.

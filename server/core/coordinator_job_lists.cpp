@@ -1,5 +1,7 @@
-// Lists of jobs for people. Each looks at every session once: 20,000 at most.
+// Lists of jobs for people. Each looks at every session once, 20,000 at most, but for the listing
+// that goes on where it ended.
 #include <algorithm>
+#include <string_view>
 
 #include "server/core/coordinator_state.hpp"
 
@@ -66,6 +68,41 @@ std::vector<job_view> coordinator::watched_jobs(time_point now) const {
   chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
   std::vector<job_view> out;
   for (auto const* s : chosen) out.push_back(state_->view_of(*s));
+  return out;
+}
+
+page<job_view, session_id> coordinator::jobs(session_id before, std::size_t limit) const {
+  return jobs(before, limit, {});
+}
+
+namespace {
+bool contains(std::string_view text, std::string_view part) {
+  auto const lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+  auto const same = [&](char a, char b) { return lower(a) == lower(b); };
+  return std::search(text.begin(), text.end(), part.begin(), part.end(), same) != text.end();
+}
+bool takes(coordinator::job_filter const& f, session const& s) {
+  if (f.state && s.state != *f.state) return false;
+  if (f.streaming && s.streaming() != *f.streaming) return false;
+  return f.text.empty() || contains(s.spec.name, f.text) || contains(text(s.id), f.text);
+}
+}  // namespace
+
+page<job_view, session_id> coordinator::jobs(session_id before, std::size_t limit,
+                                             job_filter const& filter) const {
+  constexpr std::size_t looks_max = 2'000;
+  page<job_view, session_id> out;
+  if (limit == 0) return out;
+  auto const& all = state_->sessions.all();
+  auto it = before == session_id{} ? all.end() : all.lower_bound(before);
+  for (std::size_t looks = 0; it != all.begin(); ++looks) {
+    if (out.items.size() == limit || looks == looks_max) {
+      out.next = it->first;  // the last that was looked at
+      break;
+    }
+    --it;
+    if (takes(filter, *it->second)) out.items.push_back(state_->view_of(*it->second));
+  }
   return out;
 }
 

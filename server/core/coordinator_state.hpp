@@ -59,7 +59,8 @@ struct coordinator::state {
   worker_answers answers{step,     closures, scheduler, roster, builds, sessions,
                          failures, stateful, activity,  life,   workers};
   hand_out handing{step, closures, book, scheduler, roster, builds, watchdog, life, building};
-  explainer explain{step, closures, places, book, scheduler, roster, values, texts, workers};
+  explainer explain{step,   closures, places, book,  scheduler,
+                    roster, sessions, values, texts, workers};
 
   time_point due = never;  // when the next tick is wanted, as of the last step
 

@@ -1,6 +1,7 @@
 // Copies for readers. Nothing here changes anything.
 #include <algorithm>
 
+#include "server/core/api/waiting_views.hpp"
 #include "server/core/coordinator_state.hpp"
 
 namespace muster::core {
@@ -60,6 +61,10 @@ job_view view(std::string const& cluster, session const& s, closure_book::tally 
   v.held = s.held.size;
   v.values = h.live;
   v.value_bytes = h.bytes + h.spilled_bytes;
+  v.client = s.client;
+  v.retry_of = s.spec.retry_of;
+  v.retryable =
+      s.is_job() && s.terminal() && t.counts.failed + t.counts.cancelled > 0 && !h.arguments_gone;
   return v;
 }
 
@@ -86,6 +91,7 @@ task_view view(std::string const& cluster, task_row const& t, seat const* at) {
   v.restarts = t.restarts;
   v.reconnects = t.reconnects;
   v.draining = t.worker && t.worker->draining;
+  v.cordoned = t.cordoned;
   v.away = t.worker && t.worker->away;
   if (t.worker && t.worker->waiting) v.starts_at = t.worker->starts_at;
   v.lost_since = t.lost_since;
@@ -152,22 +158,6 @@ task_view coordinator::state::view_of(task_row const& t) const {
 result<job_view> coordinator::job(session_id id) const {
   if (auto const* s = state_->sessions.find(id)) return state_->view_of(*s);
   return state_->texts.unknown_session(id);
-}
-
-page<job_view, session_id> coordinator::jobs(session_id before, std::size_t limit) const {
-  page<job_view, session_id> out;
-  if (limit == 0) return out;
-  auto const& all = state_->sessions.all();
-  auto it = before == session_id{} ? all.end() : all.lower_bound(before);
-  while (it != all.begin()) {
-    if (out.items.size() == limit) {
-      out.next = out.items.back().id;
-      break;
-    }
-    --it;
-    out.items.push_back(state_->view_of(*it->second));
-  }
-  return out;
 }
 
 namespace {
@@ -279,6 +269,14 @@ result<std::string> coordinator::explain(closure_id id, time_point now, session_
   return state_->texts.unknown_value(id);
 }
 
+gangs_view coordinator::gangs() const {
+  return state_->explain.gangs();
+}
+
+wishes_view coordinator::wishes() const {
+  return state_->explain.wishes();
+}
+
 result<page<closure_view, std::uint32_t>> coordinator::closures(session_id id, std::uint32_t from,
                                                                 std::size_t limit) const {
   auto const& st = *state_;
@@ -372,8 +370,10 @@ overview_view coordinator::overview(time_point now) const {
     v.alone.push_back(st.alone_of(it->second));
 
   std::vector<duration> ages;
-  for (auto const& [key, t] : st.roster.tasks.rows())
+  for (auto const& [key, t] : st.roster.tasks.rows()) {
+    v.tasks_cordoned += t->cordoned;
     if (t->present()) ages.push_back(now - t->last_seen);
+  }
   if (!ages.empty()) {
     std::sort(ages.begin(), ages.end());
     v.heartbeat_p50 = ages[ages.size() / 2];

@@ -76,9 +76,11 @@ void hub::tell_gone(core::stream_id stream, bool clean, std::string const& reaso
 
 void hub::pass_on(core::remark const& r) {
   if (!environment_.remark) return;
+  using core::remark_kind;
   using core::coordination::severity;
-  auto const level =
-      r.kind == core::remark_kind::worker_returned ? severity::info : severity::warning;
+  bool const good = r.kind == remark_kind::worker_returned ||
+                    r.kind == remark_kind::task_cordoned || r.kind == remark_kind::task_uncordoned;
+  auto const level = good ? severity::info : severity::warning;
   environment_.remark(
       {level, std::string(core::name(r.kind)), environment_.cluster, r.about, r.text});
 }

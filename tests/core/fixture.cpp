@@ -48,7 +48,8 @@ std::string cluster::idle_beside_work() const {
     if (f.queued <= sent_ahead || f.workers == 0) continue;
     for (auto const& t : core.tasks(0, ~std::size_t{}, {}).items)
       if ((t.state == task_state::connected || t.state == task_state::late) && !t.draining &&
-          !t.away && t.starts_at <= now_ && t.running < t.slots && !holds_state(t.job) &&
+          !t.cordoned && !t.away && t.starts_at <= now_ && t.running < t.slots &&
+          !holds_state(t.job) &&
           std::find(t.functions.begin(), t.functions.end(), f.name) != t.functions.end())
         return t.job + ":" + std::to_string(t.index) + " is idle and '" + f.name + "' is queued";
   }

@@ -7,6 +7,7 @@
 
 #include <span>
 
+#include "server/core/api/waiting_views.hpp"
 #include "tests/core/fixture.hpp"
 #include "tests/simulation/random.hpp"
 
@@ -24,6 +25,7 @@ inline config tight() {
   c.sessions_max = 8;
   c.finished_jobs_max = 3;
   c.value_bytes_max = 40;
+  c.retry_bytes_max = 12;
   c.parked_calls_max = 4;
   c.task_retention = 40s;
   return c;
@@ -97,6 +99,21 @@ class fuzz_player {
     return out;
   }
 
+  void operate() {
+    auto const* const job = one_in(5) ? "ps" : "worker";
+    auto const index = byte() % 4;
+    switch (byte() % 4) {
+      case 0:
+        c_.ask(cordon_task{{}, job, index, true});
+        break;
+      case 1:
+        c_.ask(cordon_task{{}, job, index, false});
+        break;
+      default:
+        c_.ask(drain_task{{}, job, index});
+    }
+  }
+
   void step(std::uint8_t kind) {
     switch (kind % 16) {
       case 0: {
@@ -130,7 +147,7 @@ class fuzz_player {
         if (one_in(2))
           c_.step(worker_drain{some_stream(), one_in(2)});
         else
-          c_.ask(drain_task{{}, one_in(5) ? "ps" : "worker", byte() % 4});
+          operate();
         break;
       case 8:
         open();
@@ -218,7 +235,7 @@ class fuzz_player {
     auto const id = some_session();
     auto const v = c_.core.job(id);
     if (!v || !v->streaming)
-      c_.ask(delete_session{{}, id});
+      one_in(3) ? c_.ask(retry_job{{}, id, {}}) : c_.ask(delete_session{{}, id});
     else if (v->holding && !one_in(4))
       disturb(*v);
     else if (one_in(2))
@@ -262,12 +279,16 @@ class fuzz_player {
     auto const before = c_.core.overview(c_.now()).closures;
     EXPECT_EQ(c_.core.closure(closure).has_value(), c_.core.explain(closure, c_.now()).has_value());
     EXPECT_EQ(c_.core.job(session).has_value(), c_.core.closures(session, 1, 2).has_value());
+    EXPECT_LE(c_.core.gangs().items.size(), gangs_view::max);
+    EXPECT_TRUE(c_.core.wishes().complete);
     EXPECT_EQ(c_.core.overview(c_.now()).closures, before);
   }
 
   void finish() {
     for (auto const s : c_.watch().streams()) c_.leave(s);
     c_.advance(c_.core.configuration().reconnect_grace);
+    for (auto const& t : c_.core.tasks(0, 100, {}).items)
+      c_.ask(cordon_task{{}, t.job, t.index, false});
     auto const w = c_.attach({.functions = {"a", "b", "c"}, .slots = 4, .credits = 4});
     while (!c_.held(w).empty() && !testing::Test::HasFailure()) c_.succeed(w, c_.held(w).front());
     auto const v = c_.core.overview(c_.now());

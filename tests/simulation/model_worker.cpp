@@ -350,6 +350,10 @@ void model_worker::turn() {
     // Mostly soon, as the library does; at times after the grace.
     return attach_later(dice.chance(70) ? core::duration(100ms) : core::duration(8s));
   }
+  if (dice.chance(faults_.cordon_percent)) {
+    bool const on = dice.chance(40);  // mostly an end, so that there are workers
+    world_.ask(core::cordon_task{{}, "worker", number_, on}, [](core::reply const&) {});
+  }
   if (stream_ != core::stream_id{} && dice.chance(faults_.drain_percent)) {
     draining_ = true;
     send(core::worker_drain{stream_, false});
@@ -358,6 +362,7 @@ void model_worker::turn() {
 }
 
 void model_worker::heal() {
+  world_.ask(core::cordon_task{{}, "worker", number_, false}, [](core::reply const&) {});
   if (dead_) return;
   paused_until_ = {};
   if (draining_ || !alive_) {

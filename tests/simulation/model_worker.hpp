@@ -30,6 +30,7 @@ struct faults {
   int reconnect_percent = 3;
   int duplicate_percent = 1;  // a batch of answers is sent twice
   int drain_percent = 1;
+  int cordon_percent = 2;      // an operator cordons the task with its number, or ends that
   int unnoticed_percent = 30;  // of the crashes: no FIN reaches the server
 };
 

@@ -104,6 +104,10 @@ struct config {
   std::size_t session_failures_max = 1'000;
   /// Bytes of the rows of all sessions, with what their failures say. More: the oldest go.
   std::size_t session_rows_bytes_max = std::size_t{64} << 20;
+  /// Arguments of closures that ended without a value are kept for this many bytes, so that their
+  /// job can be retried. More: those of the job that ended first are forgotten, and it cannot be
+  /// retried any more.
+  std::size_t retry_bytes_max = std::size_t{64} << 20;
   /// The shell can keep values on a disk: beyond `spill_above` bytes in memory (0: half of
   /// value_bytes_max) the oldest are written there, as far as they have spill_value_bytes_min.
   bool spill = false;

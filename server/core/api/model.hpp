@@ -93,6 +93,7 @@ struct session_spec {
   duration deadline{};       // not finished this long after it was opened: FAILED, TIMEOUT; 0: none
   std::string idempotency_key;  // a second open with the same key returns the first session
   std::string metadata;         // JSON object text, returned as it came
+  session_id retry_of{};        // a job that runs again what this one did not do; see retry_job
 
   bool operator==(session_spec const&) const = default;
 };
@@ -176,6 +177,16 @@ struct drain_task {
   std::int64_t index = 0;
 };
 
+/// No new closures and no builds for this task (`on`), or again. What its worker runs goes on, what
+/// was sent ahead is asked back. Of the task's row: whichever worker serves it. A task that is not
+/// connected can be cordoned.
+struct cordon_task {
+  call_id call{};
+  std::string job;
+  std::int64_t index = 0;
+  bool on = true;
+};
+
 /// Numbers for these names; new ones are given where a name is not known. Names and numbers stay
 /// for good. The first name that cannot be taken ends it; those before it are known from then on.
 struct learn_functions {
@@ -187,6 +198,7 @@ struct open_session {
   call_id call{};
   session_spec spec;
   std::vector<closure_spec> closures;  // consumed
+  std::string client{};                // who has it: "ipv4:10.0.0.7:51234"; shown, never compared
 };
 
 /// Append. With a call the answer is a reply (all or nothing); without one (streams) errors come
@@ -225,6 +237,7 @@ struct resume_session {
   session_id session{};
   std::vector<std::uint64_t> tokens;  // of closures that the client wants or has no outcome of
   std::vector<std::uint64_t> per_worker{};  // tokens of the PerWorkerValues that it wants
+  std::string client{};                     // as open_session's
 };
 
 /// Nobody wants these values of a holding session. One that has not ended still runs, its value is
@@ -241,6 +254,16 @@ struct release_values {
 struct delete_session {
   call_id call{};
   session_id session{};
+};
+
+/// A new job of the closures of an ended one that failed or were cancelled: the same arguments and
+/// options, the values of inputs as they are. Answered as open_session. FAILED_PRECONDITION says
+/// why it cannot be: it has not ended, nothing of it failed, it is a stream, its arguments or the
+/// value of an input are gone.
+struct retry_job {
+  call_id call{};
+  session_id session{};
+  std::string name{};  // of the new job; empty: the old one's
 };
 
 /// A value that every worker with the function builds and keeps; see per_worker_table.hpp.
@@ -318,9 +341,9 @@ struct stop {
 
 using event =
     std::variant<worker_attached, worker_results, worker_alive, worker_detached, worker_drain,
-                 drain_task, learn_functions, open_session, schedule, seal_session, cancel_session,
-                 close_session, suspend_session, resume_session, release_values, delete_session,
-                 create_per_worker, delete_per_worker, cancel_closure, join_session, await_value,
-                 call_gone, values_moved, tick, stop>;
+                 drain_task, cordon_task, learn_functions, open_session, schedule, seal_session,
+                 cancel_session, close_session, suspend_session, resume_session, release_values,
+                 delete_session, retry_job, create_per_worker, delete_per_worker, cancel_closure,
+                 join_session, await_value, call_gone, values_moved, tick, stop>;
 
 }  // namespace muster::core

@@ -104,6 +104,10 @@ std::string_view name(remark_kind k) {
       return "worker_lost";
     case remark_kind::worker_given_up:
       return "worker_given_up";
+    case remark_kind::task_cordoned:
+      return "task_cordoned";
+    case remark_kind::task_uncordoned:
+      return "task_uncordoned";
     case remark_kind::dependency_lost:
       return "dependency_lost";
     case remark_kind::closure_alone:

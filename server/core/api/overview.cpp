@@ -25,6 +25,7 @@ void merge_oldest(std::vector<Entry>& to, std::vector<Entry> const& o, std::size
 overview_view& overview_view::operator+=(overview_view const& o) {
   tasks_connected += o.tasks_connected, tasks_late += o.tasks_late;
   tasks_error += o.tasks_error, tasks_disconnected += o.tasks_disconnected;
+  tasks_cordoned += o.tasks_cordoned;
   add(closures, o.closures);
   put_back += o.put_back, retried += o.retried;
   values_not_ready += o.values_not_ready;

@@ -48,6 +48,9 @@ struct job_view {
   std::uint64_t held = 0;          // of a holding one: records that stay
   std::uint64_t values = 0;        // that are kept, and their bytes, in memory and on the disk
   std::uint64_t value_bytes = 0;
+  std::string client{};    // of a stream: who has it, or had it last; empty: not known
+  session_id retry_of{};   // none: it is not a retry
+  bool retryable = false;  // a retry_job of it would find something to do, with its arguments
 };
 
 struct attempt_view {
@@ -122,6 +125,7 @@ struct task_view {
   std::uint64_t restarts = 0;    // incarnations seen before this one
   std::uint64_t reconnects = 0;  // of the same incarnation, in time to go on
   bool draining = false;
+  bool cordoned = false;   // gets nothing new until an operator says so
   bool away = false;       // its connection broke; it may come back to what it runs
   time_point starts_at{};  // gets closures from then on; epoch: at once
   time_point lost_since = never;
@@ -181,6 +185,7 @@ struct lone_closure {
 
 struct overview_view {
   std::uint32_t tasks_connected = 0, tasks_late = 0, tasks_error = 0, tasks_disconnected = 0;
+  std::uint32_t tasks_cordoned = 0;
   closure_counts closures;  // since the server started; blocked, queued, running: now
   std::uint64_t put_back = 0;
   std::uint64_t retried = 0;

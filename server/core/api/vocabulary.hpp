@@ -73,6 +73,8 @@ enum class remark_kind : std::uint8_t {
   worker_returned,  ///< the same incarnation came back in time
   worker_lost,      ///< one that was away did not come back
   worker_given_up,  ///< lost for longer than recovery_timeout
+  task_cordoned,    ///< an operator wants nothing new to go there
+  task_uncordoned,
   dependency_lost,  ///< a function says that something it relies on is gone
   closure_alone,    ///< a closure has lost worker after worker; from now on it runs alone
   no_progress,      ///< nothing has finished for as long as the watchdog waits

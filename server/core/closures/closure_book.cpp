@@ -33,6 +33,7 @@ void closure_book::count(closure_record const& r, Change change) {
   change(blocked ? t.counts.blocked : counter(t.counts, r.state));
   change(blocked ? counts_.blocked : counter(counts_, r.state));
   if (r.sent()) change(t.counts.sent), change(counts_.sent);
+  if (r.deferred()) change(deferred_);
   auto& f = functions[r.function];
   change(r.deferred() ? f.waiting : counter(f, r.state));
 }
@@ -99,10 +100,10 @@ void closure_book::end_deferral(slot c) {
 std::string closure_book::invalid() const {
   closure_counts live;
   std::map<session_number, closure_counts> by_session;
-  std::size_t alive = 0;
+  std::size_t alive = 0, deferred = 0;
   std::string wrong;
   records_.for_each([&](slot c, closure_record const& r) {
-    ++alive;
+    ++alive, deferred += r.deferred();
     if (!tallies_.contains(r.owner)) {
       wrong = "a closure belongs to a session that is gone";
       return;
@@ -127,6 +128,7 @@ std::string closure_book::invalid() const {
            l.sent != r.sent;
   };
   if (alive != records_.size()) wrong = "closures are counted wrongly";
+  if (deferred != deferred_) wrong = "closures that wait for no worker are counted wrongly";
   if (differ(live, counts_)) wrong = "unfinished closures are counted wrongly";
   tallies_.for_each([&](session_number n, tally const& t) {
     if (differ(by_session[n], t.counts)) wrong = "closures of a session are counted wrongly";

@@ -70,6 +70,8 @@ class closure_book {
   ended finish(slot c, closure_state as, time_point now);
 
   closure_counts const& counts() const { return counts_; }
+  /// Queued, and waiting for nothing but a worker.
+  std::uint64_t for_workers() const { return counts_.queued + counts_.blocked - deferred_; }
   std::uint64_t put_back() const { return put_back_; }
   std::uint64_t retried() const { return retried_; }
   /// One that will never have a value since its worker was lost.
@@ -82,7 +84,7 @@ class closure_book {
   std::string invalid() const;
   template <class Archive>
   void walk(Archive& a) {
-    a(functions, tallies_, counts_, put_back_, retried_, aborted_);
+    a(functions, tallies_, counts_, deferred_, put_back_, retried_, aborted_);
   }
 
  private:
@@ -97,6 +99,7 @@ class closure_book {
   closure_table& records_;
   numbered<session_number, tally> tallies_;
   closure_counts counts_;
+  std::uint64_t deferred_ = 0;  // blocked, or queued and waiting for a time, a gang or to be alone
   std::uint64_t put_back_ = 0;
   std::uint64_t retried_ = 0;
   std::uint64_t aborted_ = 0;

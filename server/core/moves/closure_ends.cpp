@@ -38,6 +38,8 @@ void closure_life::finish(slot c, closure_state as) {
   step_.metrics.total.add(step_.now - r.created);
   if ((s.is_job() || s.holding()) && values_.may_be_lost(r))
     values_.keep_arguments(c);
+  else if (s.is_job() && as != closure_state::succeeded)
+    values_.keep_for_retry(c);
   else
     r.args = {};
   if (s.full && !was_held) flow_.relieve(s);

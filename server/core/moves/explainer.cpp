@@ -18,7 +18,7 @@ std::string plural(std::uint64_t n, std::string const& noun) {
 
 // Who would have the function, did they take closures; empty when nobody would.
 std::string explainer::not_serving(function_id f) const {
-  std::uint64_t draining = 0, away = 0;
+  std::uint64_t draining = 0, cordoned = 0, away = 0;
   for (auto const& [stream, w] : roster_.all()) {
     auto const& has = w->task->functions;
     if (std::find(has.begin(), has.end(), f) == has.end()) continue;
@@ -26,10 +26,13 @@ std::string explainer::not_serving(function_id f) const {
       ++away;
     else if (w->draining)
       ++draining;
+    else if (w->task->cordoned)
+      ++cordoned;
   }
-  if (draining + away == 0) return {};
+  if (draining + cordoned + away == 0) return {};
   return "of the workers with '" + book_.functions[f].name + "' " + std::to_string(draining) +
-         " are draining and " + std::to_string(away) + " have lost their connection";
+         " are draining" + (cordoned > 0 ? ", " + std::to_string(cordoned) + " are cordoned" : "") +
+         " and " + std::to_string(away) + " have lost their connection";
 }
 
 std::string explainer::starting(function_id f) const {
@@ -59,11 +62,11 @@ std::string explainer::awaited_input(closure_details const& d) const {
 }
 
 // The closure waits for its gang.
-std::string explainer::why_gang_waits(gang const& g) const {
+std::string explainer::why_gang_waits(gang const& g, bool fits) const {
   auto const of = std::to_string(g.size) + " closures of gang '" + g.name + "'";
   if (g.ready < g.size)
     return std::to_string(g.size - g.ready) + " of the " + of + " are not ready to start yet";
-  if (scheduler_.plan(g, false).empty())
+  if (!fits)
     return "the connected workers have no room for the " + of + " at one time, even when idle";
   return "the " + of + " wait until as many slots are idle at one time";
 }
@@ -86,7 +89,34 @@ std::string explainer::without_worker(slot c) const {
   auto const requirement = scheduler_.lane_of(c).requirement;
   auto const needs = requirement == 0 ? core::requirement{} : scheduler_.required(requirement);
   auto const why = scheduler_.unmet(f.name, function, needs);
-  return why.empty() ? why : why + ".";
+  if (!why.empty()) return why + ".";
+  return held_back(c);
+}
+
+explainer::takers explainer::takers_of(lane const& l) const {
+  takers found;
+  for (auto const& [stream, w] : roster_.all()) {
+    if (!scheduler_.would_do(scheduler_.of(w->number), l)) continue;
+    if (w->draining) {
+      ++found.draining;
+    } else if (w->task->cordoned) {
+      if (auto name = w->task->name(); found.cordoned++ == 0 || name < found.first_cordoned)
+        found.first_cordoned = std::move(name);
+    } else {
+      ++found.serving;
+    }
+  }
+  return found;
+}
+
+std::string explainer::held_back(slot c) const {
+  auto const found = takers_of(scheduler_.lane_of(c));
+  if (found.serving > 0 || found.cordoned + found.draining == 0) return {};
+  auto text = "of the workers that could run it " + std::to_string(found.draining) +
+              " are draining and " + std::to_string(found.cordoned) + " are cordoned";
+  if (found.cordoned > 0)
+    text += ", such as " + found.first_cordoned + ": muster uncordon " + found.first_cordoned;
+  return text + ".";
 }
 
 std::string explainer::why_it_waits_alone(slot c) const {
@@ -149,8 +179,11 @@ std::string explainer::explain(slot c, time_point now) const {
                (r.recalled ? ", and was asked for already." : ".") + moved;
       }
       std::string const queued = "QUEUED for " + ago(now - r.created) + ": ";
-      if (r.ganged && !r.alone)
-        return queued + why_gang_waits(*scheduler_.gangs.find(r.details->gang)) + "." + moved;
+      if (r.ganged && !r.alone) {
+        auto const& g = *scheduler_.gangs.find(r.details->gang);
+        bool const fits = g.ready < g.size || !scheduler_.plan(g, false).empty();
+        return queued + why_gang_waits(g, fits) + "." + moved;
+      }
       bool const kept = scheduler_.lone.keeps.by == id;
       if (auto const why = without_worker(c); !why.empty() && !kept) return queued + why + moved;
       if (r.alone) return queued + why_it_waits_alone(c) + moved;

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "server/core/api/waiting_views.hpp"
 #include "server/core/moves/release_texts.hpp"
 #include "server/core/moves/worker_events.hpp"
 
@@ -14,13 +15,15 @@ class explainer {
  public:
   explainer(step_frame const& step, closure_table const& closures, place_table const& places,
             closure_book const& book, core::scheduler const& scheduler, worker_roster const& roster,
-            value_store const& values, release_texts const& texts, worker_events const& workers)
+            session_table const& sessions, value_store const& values, release_texts const& texts,
+            worker_events const& workers)
       : step_(step),
         closures_(closures),
         places_(places),
         book_(book),
         scheduler_(scheduler),
         roster_(roster),
+        sessions_(sessions),
         values_(values),
         texts_(texts),
         workers_(workers) {}
@@ -28,12 +31,28 @@ class explainer {
   /// REQUIRES: there is such a closure.
   std::string explain(slot c, time_point now) const;
 
+  /// What waits for workers that are not there, within a budget of looks at workers.
+  gangs_view gangs() const;
+  wishes_view wishes() const;
+
  private:
   /// When every worker that has the function starts later; empty otherwise.
   std::string starting(function_id f) const;
   std::string not_serving(function_id f) const;
   std::string awaited_input(closure_details const& d) const;
-  std::string why_gang_waits(gang const& g) const;
+  /// `fits`: the connected workers could hold it.
+  std::string why_gang_waits(gang const& g, bool fits) const;
+  gang_view view_of(gang const& g, bool fits) const;
+  /// REQUIRES: something is queued in the lane.
+  wish_view wish_of(lane const& l, session_id job) const;
+  /// Workers that could run what is in the lane, by whether they are sent anything.
+  struct takers {
+    std::uint64_t serving = 0, cordoned = 0, draining = 0;
+    std::string first_cordoned;  // "worker:3"
+  };
+  takers takers_of(lane const& l) const;
+  /// Workers there are, but an operator holds them back; empty when others serve.
+  std::string held_back(slot c) const;
   /// Why no worker can have it just now, though it waits for nothing else; empty when one may.
   std::string without_worker(slot c) const;
   std::string why_it_waits_alone(slot c) const;
@@ -44,6 +63,7 @@ class explainer {
   closure_book const& book_;
   core::scheduler const& scheduler_;
   worker_roster const& roster_;
+  session_table const& sessions_;
   value_store const& values_;
   release_texts const& texts_;
   worker_events const& workers_;

@@ -85,24 +85,48 @@ void hand_out::report_stall() {
   step_.fx.remarks.push_back({remark_kind::no_progress, "closures", std::move(text)});
 }
 
-void hand_out::start_gangs() {
-  for (auto const id : scheduler_.gangs.to_try()) {
-    auto const& g = *scheduler_.gangs.find(id);
-    auto const chosen = scheduler_.plan(g, true);
-    if (!chosen.empty()) {
-      life_.forget_gang(id);
-      for (auto const& [c, w] : chosen) {
-        scheduler_.end_deferral(c);
-        start_member(*w, c);
-      }
-    } else if (scheduler_.gangs.oldest(id) && g.impatient) {
-      std::vector<stream_id> wanted;
-      for (auto const& [c, w] : scheduler_.plan(g, false)) wanted.push_back(w->stream);
-      std::sort(wanted.begin(), wanted.end());
-      wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
-      scheduler_.keep_free(std::move(wanted));
-    }
+bool hand_out::start_gang(std::uint64_t id) {
+  auto const chosen = scheduler_.plan(*scheduler_.gangs.find(id), true);
+  if (chosen.empty()) return false;
+  life_.forget_gang(id);
+  for (auto const& [c, w] : chosen) {
+    scheduler_.end_deferral(c);
+    start_member(*w, c);
   }
+  return true;
+}
+
+void hand_out::keep_free_for(gang const& g) {
+  std::vector<stream_id> wanted;
+  for (auto const& [c, w] : scheduler_.plan(g, false)) wanted.push_back(w->stream);
+  std::sort(wanted.begin(), wanted.end());
+  wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
+  scheduler_.keep_free(std::move(wanted));
+}
+
+// Those that are set apart are tried as well, one in a step: the plan is greedy, so what is idle
+// may hold a gang that all workers do not.
+void hand_out::start_gangs() {
+  auto& gangs = scheduler_.gangs;
+  std::uint64_t turn = 0;
+  std::size_t tries = 0;
+  for (std::size_t looks = 0; tries < gang_table::tries_max && looks < gang_table::looks_max;
+       ++looks) {
+    auto const id = gangs.next(turn);
+    if (id == 0) break;
+    if (start_gang(id)) continue;
+    auto const& g = *gangs.find(id);
+    bool const fits = gangs.fits(g) || !scheduler_.plan(g, false).empty();
+    if (!fits) {
+      if (gangs.oldest(id)) scheduler_.keep_free({});
+      gangs.set_apart(id);
+      continue;
+    }
+    gangs.found_to_fit(id);
+    ++tries;
+    if (gangs.oldest(id) && g.impatient) keep_free_for(g);
+  }
+  if (auto const id = gangs.next_apart(); id != 0) start_gang(id);
 }
 
 void hand_out::start_lone_ones() {

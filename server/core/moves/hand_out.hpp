@@ -45,6 +45,9 @@ class hand_out {
 
  private:
   void start_gangs();
+  /// True: it has started.
+  bool start_gang(std::uint64_t id);
+  void keep_free_for(gang const& g);
   void start_lone_ones();
   void start_member(seat& w, slot c);
 

@@ -60,6 +60,7 @@ void session_requests::resume(resume_session const& e) {
   if (!s->holding() || s->by_calls())
     return step_.answer(e.call, {code::failed_precondition, text(s->id) + " cannot be resumed"});
   s->attached = true;
+  s->client = e.client;
   s->lease_until = never;
   if (s->lease_alarm != never)
     step_.alarms.clear(std::exchange(s->lease_alarm, never), alarm_kind::session_lease, raw(s->id));

@@ -104,6 +104,7 @@ void session_requests::open(open_session& e) {
   fresh.spec = std::move(spec);
   fresh.sealed = fresh.is_job() && !fresh.spec.open;
   fresh.created = step_.now;
+  fresh.client = std::move(e.client);
   if (auto full = room_for(fresh, 0, e.closures.size()); !full.ok())
     return step_.answer(e.call, std::move(full));
   if (sessions_.all().size() >= step_.config.sessions_max &&

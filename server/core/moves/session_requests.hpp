@@ -64,6 +64,7 @@ class session_requests {
   void cancel_all(cancel_session const& e);
   void close(close_session const& e);
   void delete_job(delete_session const& e);
+  void retry(retry_job& e);
   void open(open_session& e);
   void append(core::schedule& e);
 
@@ -72,6 +73,12 @@ class session_requests {
   /// Why a holding session cannot keep n more records; empty when it can.
   std::string no_place_to_hold(session const& s, std::size_t n) const;
   void park_join(session& s, join_session const& e);
+  /// Why no job can be made of what did not succeed in this one; empty when one may.
+  std::string why_no_retry(session const& s) const;
+  /// The closure as it was submitted. `position`: of closures of its job in the new one, by their
+  /// order; none for those that are not in it. Empty, or why it cannot be.
+  std::string as_submitted(slot c, std::vector<std::uint32_t> const& position,
+                           closure_spec& into) const;
   status room_for(session const& s, std::uint64_t waiting, std::size_t n) const;
   /// Whether the session takes these closures now.
   status appendable(session const& s, core::schedule const& e) const;

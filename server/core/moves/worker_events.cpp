@@ -101,6 +101,7 @@ void worker_events::come_back(worker& old, worker& w, std::vector<held_closure> 
   dismiss(old);
   ++t.reconnects;
   if (w.draining) step_.fx.drain_requests.push_back({w.stream});
+  if (t.cordoned) recall_ahead(w);
   step_.fx.remarks.push_back({remark_kind::worker_returned, t.name(),
                               "came back after its connection broke: goes on with " +
                                   std::to_string(kept.size()) + " of " + std::to_string(had) +
@@ -165,14 +166,21 @@ duration worker_events::start_delay(std::int64_t index) const {
 
 void worker_events::start(worker& w) {
   w.waiting = false;
-  if (!builds_.to_build(w.stream).empty()) builds_.look_at(w.stream);
+  reopen(w);
+}
+
+void worker_events::reopen(worker& w) {
+  if (w.open() && !builds_.to_build(w.stream).empty()) builds_.look_at(w.stream);
   scheduler_.of(w.number).open = w.open();
+  scheduler_.fleet_changed();
+  count(w);
   scheduler_.update(scheduler_.of(w.number));
 }
 
 void worker_events::count(worker& w) {
   if (w.serves() == w.counted) return;
   w.counted = w.serves();
+  scheduler_.fleet_changed();
   for (auto const f : scheduler_.of(w.number).placed->functions)
     book_.functions[f].workers += w.counted ? 1u : ~0u;
 }
@@ -235,6 +243,32 @@ void worker_events::drain_by_name(drain_task const& e) {
   set_draining(*t->worker);
   if (!t->worker->away) step_.fx.drain_requests.push_back({t->worker->stream});
   step_.answer(e.call, {});
+}
+
+void worker_events::cordon(cordon_task const& e) {
+  auto* t = roster_.tasks.find(e.job, e.index);
+  if (!t)
+    return step_.answer(e.call,
+                        {code::not_found, "no task " + e.job + ":" + std::to_string(e.index)});
+  if (std::exchange(t->cordoned, e.on) != e.on) {
+    step_.fx.remarks.push_back(
+        {e.on ? remark_kind::task_cordoned : remark_kind::task_uncordoned, t->name(),
+         e.on ? "was cordoned: nothing new goes there until it is uncordoned" : "was uncordoned"});
+    if (t->worker) reopen(*t->worker);
+    if (t->worker && e.on) recall_ahead(*t->worker);
+  }
+  step_.answer(e.call, {});
+}
+
+void worker_events::recall_ahead(worker& w) {
+  if (w.away) return;  // it holds nothing that it does not work on
+  auto const& ahead = scheduler_.of(w.number).ahead;
+  for (slot c = ahead.front; c != no_slot; c = closures_[c].next) {
+    auto& r = closures_[c];
+    if (r.recalled || sessions_.of(r.owner).delivery() == delivery::build) continue;
+    r.recalled = true;
+    step_.fx.recalls.push_back({w.stream, closures_.id_of(c), r.attempt});
+  }
 }
 
 }  // namespace muster::core

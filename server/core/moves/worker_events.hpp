@@ -60,6 +60,7 @@ class worker_events {
   void detached(worker_detached const& e);
   void drain(worker_drain const& e);
   void drain_by_name(drain_task const& e);
+  void cordon(cordon_task const& e);
 
  private:
   void on_connection_lost(worker& w, std::string why);
@@ -92,6 +93,10 @@ class worker_events {
   void count(worker& w);
   void lose_silent(task_row& t);
   void set_draining(worker& w);
+  /// After its task was cordoned, or is not any more, or its staggered start has come.
+  void reopen(worker& w);
+  /// What a cordoned worker was sent ahead is asked back.
+  void recall_ahead(worker& w);
 
   step_frame& step_;
   closure_table& closures_;

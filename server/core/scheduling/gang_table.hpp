@@ -1,14 +1,19 @@
 // Gangs: closures of one request that start together or not at all.
 //
 //   forming ──every member is ready──► waiting ──an idle slot for each──► started (forgotten)
+//      │                                 │  ▲
+//      │             too large for what  ▼  │ other workers have come, or can take more
+//      │             is connected:      apart
 //      └────────── a member ended ────────┴──► broken: the others are cancelled
+//
+// One that the connected workers could not hold if they were idle is set apart, so that it does not
+// stand in the way of others: nothing is kept free for it, and it takes none of the tries.
 //
 // Owned by the scheduler. Bounded by the closures, each of which is in one gang at most.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <string>
 #include <vector>
@@ -25,6 +30,8 @@ struct gang {
   std::size_t ready = 0;            // members that wait for nothing but the others and a worker
   time_point impatient_at = never;  // from then on workers are kept free for it
   bool impatient = false;
+  std::uint64_t turn = 0;   // among those that wait: the order in which they were complete; 0: none
+  std::uint64_t fleet = 0;  // the workers could hold it when they were these; see fleet_changed
 };
 
 class gang_table {
@@ -33,8 +40,10 @@ class gang_table {
   static constexpr std::size_t size_max = 1'024;
   /// How long a gang waits for slots to fall free at one time before others are kept from them.
   static constexpr duration patience = std::chrono::seconds(1);
-  /// Waiting gangs that are looked at in a step: the oldest. The others' turn comes.
+  /// Waiting gangs that find no slots in a step: the oldest. The others' turn comes.
   static constexpr std::size_t tries_max = 16;
+  /// The same, with those that turn out to be too large for all workers.
+  static constexpr std::size_t looks_max = 64;
 
   /// A closure of the request that is being scheduled will be a member.
   void expect(std::string const& name) {
@@ -55,7 +64,7 @@ class gang_table {
     auto& g = all_.at(id);
     if (++g.ready < g.size) return false;
     g.impatient_at = now + patience;
-    waiting_.push_back(id);
+    waiting_.emplace(g.turn = ++last_turn_, id);
     return true;
   }
   void now_impatient(std::uint64_t id) { all_.at(id).impatient = true; }
@@ -64,21 +73,48 @@ class gang_table {
     auto const it = all_.find(id);
     return it == all_.end() ? nullptr : &it->second;
   }
-  /// The oldest gangs that wait, as many as are tried in a step.
-  std::vector<std::uint64_t> to_try() const {
-    auto const n = std::min(waiting_.size(), tries_max);
-    return {waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(n)};
+  /// The next that waits after this turn, which becomes its; 0: there is none.
+  std::uint64_t next(std::uint64_t& turn) const {
+    auto const it = waiting_.upper_bound(turn);
+    if (it == waiting_.end()) return 0;
+    turn = it->first;
+    return it->second;
+  }
+  /// One of those that are set apart, another each time; 0: there is none.
+  std::uint64_t next_apart() {
+    if (apart_.empty()) return 0;
+    auto it = apart_.upper_bound(last_apart_);
+    if (it == apart_.end()) it = apart_.begin();
+    last_apart_ = it->first;
+    return it->second;
   }
   bool waits(std::uint64_t id) const {
-    return std::find(waiting_.begin(), waiting_.end(), id) != waiting_.end();
+    auto const turn = all_.at(id).turn;
+    return turn != 0 && waiting_.contains(turn);
   }
-  bool oldest(std::uint64_t id) const { return !waiting_.empty() && waiting_.front() == id; }
-  bool any_waits() const { return !waiting_.empty(); }
+  bool is_apart(std::uint64_t id) const { return all_.at(id).turn != 0 && !waits(id); }
+  bool oldest(std::uint64_t id) const {
+    return !waiting_.empty() && waiting_.begin()->second == id;
+  }
+  bool any_waits() const { return !waiting_.empty() || !apart_.empty(); }
+
+  /// Whether the workers that are there now were found to be able to hold it.
+  bool fits(gang const& g) const { return g.fleet == fleet_; }
+  void found_to_fit(std::uint64_t id) { all_.at(id).fleet = fleet_; }
+  /// REQUIRES: it waits.
+  void set_apart(std::uint64_t id) { apart_.insert(waiting_.extract(all_.at(id).turn)); }
+  /// Workers have come, gone, or can take more or less than before: each gang is looked at anew.
+  void fleet_changed() {
+    ++fleet_;
+    waiting_.merge(apart_);
+  }
 
   /// Returns it as it was. REQUIRES: there is one.
   gang forget(std::uint64_t id) {
-    std::erase(waiting_, id);
-    return std::move(all_.extract(id).mapped());
+    auto g = std::move(all_.extract(id).mapped());
+    waiting_.erase(g.turn);
+    apart_.erase(g.turn);
+    return g;
   }
 
   /// A member has ended before it started; told at the end of the step.
@@ -98,22 +134,26 @@ class gang_table {
   /// Empty when all is in order between two steps.
   std::string invalid() const {
     if (!forming_.empty() || !broken_.empty()) return "a gang was left half-way";
-    for (auto const& [id, g] : all_)
-      if ((g.ready == g.size) != waits(id))
+    std::size_t turns = 0;
+    for (auto const& [id, g] : all_) {
+      turns += g.turn != 0;
+      if ((g.ready == g.size) != (g.turn != 0))
         return "gang '" + g.name + "' is ready and does not wait, or the other way round";
-    return {};
+    }
+    return turns == waiting_.size() + apart_.size() ? "" : "a gang waits that is not known";
   }
   template <class Archive>
   void walk(Archive& a) {
-    a(all_, waiting_, last_);
+    a(all_, waiting_, apart_, last_, last_turn_, last_apart_, fleet_);
   }
 
  private:
   std::map<std::uint64_t, gang> all_;
-  std::deque<std::uint64_t> waiting_;                         // oldest first
+  std::map<std::uint64_t, std::uint64_t> waiting_, apart_;    // by turn: which
   std::map<std::string, std::uint64_t> forming_;              // of the request being scheduled
   std::vector<std::pair<std::uint64_t, closure_id>> broken_;  // in this step
-  std::uint64_t last_ = 0;
+  std::uint64_t last_ = 0, last_turn_ = 0, last_apart_ = 0;
+  std::uint64_t fleet_ = 1;  // counts its changes
 };
 
 }  // namespace muster::core

@@ -190,6 +190,7 @@ void scheduler::set_built(seat& w, per_worker_id v, bool built) {
   bool const there = at != w.built.end() && *at == v;
   if (built && !there) w.built.insert(at, v);
   if (!built && there) w.built.erase(at);
+  if (built != there) fleet_changed();
 }
 
 bool scheduler::has_free(seat const& w, slot c) const {
@@ -210,6 +211,13 @@ void scheduler::give_back_for_lane(seat& w, lane const& l) {
   for (auto const& [name, amount] : requirements_[l.requirement].resources)
     amount_of(w.free, name)->second += amount;
   reconsider(w);
+}
+
+bool scheduler::would_do(seat const& w, lane const& l) const {
+  if (!w.placed || !w.placed->has_function(l.function)) return false;
+  if (l.requirement == 0) return !w.by_name_only;
+  auto const& r = requirements_[l.requirement];
+  return satisfies(w, {r.job, r.index, r.labels, {}, {}}) && enough(w.resources, r);
 }
 
 std::string scheduler::unmet(std::string const& function, function_id f,

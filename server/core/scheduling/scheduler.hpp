@@ -123,6 +123,8 @@ class scheduler {
   /// One turn; see placement.
   seat* next(std::vector<slot>& run) { return placement_.next(run); }
 
+  /// A worker came, or takes closures again, or does not any more.
+  void fleet_changed() { gangs.fleet_changed(); }
   gang_table gangs;
   static status valid_gangs(std::vector<closure_spec> const& specs);
   /// Which worker would run which member, or nothing. `idle`: with what is free now; else with all
@@ -149,6 +151,9 @@ class scheduler {
   /// By and by less strict: the first demand that no worker with the function meets, in words;
   /// empty when one meets all.
   std::string unmet(std::string const& function, function_id f, requirement const& r) const;
+  /// Whether it could run what is in the lane, did it nothing else and were it open. What has to be
+  /// built first does not count.
+  bool would_do(seat const& w, lane const& l) const;
 
   /// Empty when all is in order between two steps. `handing_out`: nothing may wait beside an idle
   /// worker.

@@ -53,6 +53,7 @@ struct session {
   std::uint32_t raised_generation = 0;
   std::uint64_t repeating = 0;     // outcomes that are asked for again, while values are read back
   bool attached = false;           // a stream serves it
+  std::string client;              // who opened it, or came back to it last
   time_point lease_until = never;  // without a sign of its client
   time_point lease_alarm = never;  // set for then or earlier
 
@@ -74,7 +75,7 @@ struct session {
     a(number, id, spec, capacity, max_worker_failures, state, sealed, stopping, user_cancelled);
     a(closed, full, owns_per_worker, generation, first_error, by_token, held, raised);
     a(raised_generation, repeating, attached, lease_until, lease_alarm, deadline, age_alarm);
-    a(created, finished, joins);
+    a(created, finished, joins, client);
   }
 };
 

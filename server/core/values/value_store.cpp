@@ -251,6 +251,32 @@ void value_store::keep_arguments(slot c) {
   }
 }
 
+void value_store::keep_for_retry(slot c) {
+  auto& args = records_[c].args;
+  auto const owner = records_[c].owner;
+  if (auto& h = holders_[owner]; h.arguments_gone) return static_cast<void>(args = {});
+  auto& h = holders_[owner];
+  if (h.retry_turn == 0) retry_order_.emplace(h.retry_turn = ++last_retry_turn_, owner);
+  h.with_arguments.push_back(records_.id_of(c));
+  retry_bytes_ += args.size();
+  while (retry_bytes_ > config_.retry_bytes_max) forget_oldest_arguments();
+}
+
+// One closure of the oldest job at a time: no more goes than has to, though the job cannot be
+// retried any more.
+void value_store::forget_oldest_arguments() {
+  auto const oldest = retry_order_.begin();
+  auto& h = holders_[oldest->second];
+  h.arguments_gone = true;
+  auto& args = records_[records_.find(h.with_arguments.back())].args;
+  retry_bytes_ -= args.size();
+  args = {};
+  h.with_arguments.pop_back();
+  if (!h.with_arguments.empty()) return;
+  h.retry_turn = 0;
+  retry_order_.erase(oldest);
+}
+
 bool value_store::may_be_lost(closure_record const& r) const {
   return config_.spill && r.state == closure_state::succeeded && !r.released &&
          r.value.size() >= config_.spill_value_bytes_min;
@@ -315,12 +341,13 @@ std::string value_store::invalid() const {
     std::uint64_t memory = 0, disk = 0, live = 0;
   };
   std::map<session_number, book> books;
-  std::uint64_t arguments = 0, memory = 0, writing = 0, on_disk = 0, disk = 0, gone = 0, sent = 0;
+  std::uint64_t for_retry = 0, arguments = 0, memory = 0, writing = 0, on_disk = 0, disk = 0,
+                gone = 0, sent = 0;
   std::string wrong;
   records_.for_each([&](slot c, closure_record const& r) {
     if (!ended(r.state)) return;
     auto& b = books[r.owner];
-    arguments += r.args.size();
+    (r.state == closure_state::succeeded ? arguments : for_retry) += r.args.size();
     b.memory += r.value.size(), memory += r.value.size();
     b.live += r.state == closure_state::succeeded && r.where != value_place::gone;
     if (r.where == value_place::memory) return;
@@ -345,6 +372,8 @@ std::string value_store::invalid() const {
   if (memory != bytes_ || writing != writing_bytes_ || disk != disk_bytes_ ||
       on_disk != on_disk_count_ || gone != gone_.size() || sent != reads_sent_)
     return "the books of values do not match the closures";
+  if (for_retry != retry_bytes_ || for_retry > config_.retry_bytes_max)
+    return "arguments that are kept for a retry are counted wrongly";
   if (arguments != arguments_bytes_) return "kept arguments are counted wrongly";
   for (auto const& [id, again] : rebuilds_) {
     slot const b = records_.find(again.by);

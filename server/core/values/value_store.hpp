@@ -43,6 +43,9 @@ class value_store {
     std::uint64_t live = 0;           // values, neither released nor dropped
     std::uint64_t bytes = 0;          // in memory
     std::uint64_t spilled_bytes = 0;  // on the disk
+    std::vector<closure_id> with_arguments{};  // ended without a value, kept for a retry
+    std::uint64_t retry_turn = 0;              // in retry_order_; 0: none are kept
+    bool arguments_gone = false;               // some were to be kept and are not any more
   };
   /// A value that is read back, and who waits for it.
   struct reading {
@@ -70,7 +73,10 @@ class value_store {
   }
 
   void open(session_number n, bool holds) { holders_.open(n).holds = holds; }
-  void close(session_number n) { holders_.close(n); }
+  void close(session_number n) {
+    retry_order_.erase(holders_[n].retry_turn);
+    holders_.close(n);
+  }
   holder const& of(session_number n) const { return holders_[n]; }
 
   /// The closure has ended and its record stays.
@@ -130,9 +136,14 @@ class value_store {
   rebuilding& begin_rebuilding(closure_id id, std::uint32_t depth);
   /// It has ended; the value is back in the books where the closure waits for it.
   rebuilding end_rebuilding(closure_id id, blob const* value);
+  /// The closure of a job has ended without a value: its arguments stay, so that it can be retried,
+  /// within config::retry_bytes_max.
+  void keep_for_retry(slot c);
   /// Its record goes.
   void forget_record(slot c) {
-    if (ended(records_[c].state)) arguments_bytes_ -= records_[c].args.size();
+    auto const& r = records_[c];
+    if (ended(r.state))
+      (r.state == closure_state::succeeded ? arguments_bytes_ : retry_bytes_) -= r.args.size();
     if (!runs_.empty()) runs_.erase(records_.id_of(c));
   }
 
@@ -153,11 +164,13 @@ class value_store {
   void walk(Archive& a) {
     a(holders_, away_, gone_, reads_, reads_waiting_, reads_sent_, in_memory_, on_disk_);
     a(held_, bytes_, writing_bytes_, disk_bytes_, on_disk_count_, retry_at_, failing_since_);
-    a(rebuilds_, runs_, with_arguments_, arguments_bytes_);
+    a(rebuilds_, runs_, with_arguments_, arguments_bytes_, retry_order_, last_retry_turn_);
+    a(retry_bytes_);
   }
 
  private:
   bool is_at(closure_id id, value_place where) const;
+  void forget_oldest_arguments();
   void send_reads();
   std::uint64_t bytes_max() const;
   std::uint64_t spill_above() const;
@@ -188,6 +201,9 @@ class value_store {
   std::unordered_map<closure_id, std::uint32_t> runs_;  // again; of closures that have a record
   id_queue with_arguments_;  // ended closures whose arguments are kept, oldest first
   std::uint64_t arguments_bytes_ = 0;
+  std::map<std::uint64_t, session_number> retry_order_;  // that keep arguments, the oldest first
+  std::uint64_t last_retry_turn_ = 0;
+  std::uint64_t retry_bytes_ = 0;
 };
 
 }  // namespace muster::core

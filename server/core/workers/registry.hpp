@@ -44,6 +44,7 @@ struct task_row {
   std::string error;
   time_point lost_since = never;  // in ERROR: since then
   bool given_up = false;          // lost for longer than recovery_timeout
+  bool cordoned = false;          // nothing new for it, whichever worker serves it
   /// Closures that its last broken connection is blamed for. If the same incarnation comes back,
   /// they did not kill it. At most its slots.
   std::vector<closure_id> suspects;
@@ -55,9 +56,13 @@ struct task_row {
   template <class Archive>
   void walk(Archive& a) {
     a(row, job, index, state, since, last_seen, spec, functions, finished, failed, restarts);
-    a(reconnects, error, lost_since, given_up, suspects);
+    a(reconnects, error, lost_since, given_up, cordoned, suspects);
   }
 };
+
+inline bool worker::serves() const {
+  return !draining && !away && !task->cordoned;
+}
 
 class registry {
  public:

@@ -23,7 +23,7 @@ struct worker {
   time_point alarm = never;  // away: when the next closure stops waiting
 
   /// May be sent closures, now or once it has room.
-  bool serves() const { return !draining && !away; }
+  bool serves() const;
   bool open() const { return serves() && !waiting; }
 
   template <class Archive>

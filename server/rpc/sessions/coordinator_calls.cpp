@@ -93,6 +93,7 @@ auto coordinator_calls::open(call<v1::OpenSessionRequest, v1::Opened>& c) -> ans
   core::open_session event;
   event.spec = std::move(*spec);
   event.spec.delivery = core::delivery::calls;
+  event.client = c.context().peer();
   auto const answer = h.ask_now(std::move(event));
   if (!answer.status.ok()) co_return answer.status;
   auto const view = h.state().job(std::get<core::session_reply>(answer.body).session).value();

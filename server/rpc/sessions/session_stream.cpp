@@ -103,6 +103,7 @@ muster::status session_stream::open_new(v1::Open const& open) {
   hub_ = *found;
   core::open_session event;
   event.spec = std::move(*spec);
+  event.client = call_.context().peer();
   auto const answer = hub_->ask_now(std::move(event));
   if (!answer.status.ok()) return answer.status;
   session_ = std::get<core::session_reply>(answer.body).session;
@@ -121,7 +122,8 @@ muster::status session_stream::resume(v1::Open const& open, core::resume_reply& 
   core::resume_session event{{},
                              *session,
                              {open.resume_token().begin(), open.resume_token().end()},
-                             {open.resume_per_worker().begin(), open.resume_per_worker().end()}};
+                             {open.resume_per_worker().begin(), open.resume_per_worker().end()},
+                             call_.context().peer()};
   auto const answer = hub_->ask_now(std::move(event));
   if (!answer.status.ok()) return {answer.status.code, "open.resume: " + answer.status.message};
   session_ = *session;

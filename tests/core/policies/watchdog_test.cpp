@@ -49,6 +49,23 @@ TEST_F(watchdog, anything_that_finishes_quiets_it) {
   EXPECT_EQ(said(500ms).size(), 1u);
 }
 
+TEST_F(watchdog, what_waits_for_a_time_or_a_gang_does_not_start_the_watch) {
+  auto const asking = [this](closure_options o) {
+    auto spec = c.specs({"f"}).front();
+    spec.extras = std::make_shared<closure_extras>(closure_extras{std::move(o), {}});
+    return spec;
+  };
+  auto const w = c.attach();
+  c.open_with({asking({.delay = 1h})});
+  c.open_with({asking({.gang = "g"}), asking({.gang = "g"})});
+  EXPECT_TRUE(said(20s).empty());
+  auto const job = c.open({"f"});
+  EXPECT_TRUE(said(3'500ms).empty()) << "the watch begins with what can run";
+  EXPECT_EQ(said(500ms).size(), 1u);
+  c.succeed(w, job[0]);
+  EXPECT_TRUE(said(20s).empty());
+}
+
 TEST_F(watchdog, sleeps_when_there_is_nothing_to_do) {
   auto const w = c.attach();
   EXPECT_TRUE(said(20s).empty());

@@ -51,6 +51,56 @@ TEST(view_jobs, a_page_that_ends_with_the_last_one_has_no_next) {
   EXPECT_EQ(c.core.jobs({}, 1).next, session_id{2});
 }
 
+TEST(view_jobs, are_filtered_by_state_kind_and_text) {
+  cluster c;
+  auto const w = c.attach();
+  session_spec named;
+  named.name = "Nightly build";
+  auto const good = c.open({"f"}, named);
+  c.succeed(w, good[0]);
+  auto const bad = c.open({"f"});
+  c.fail(w, bad[0]);
+  auto const stream = c.stream(named);
+  auto const ids = [&](coordinator::job_filter const& f) {
+    std::vector<session_id> out;
+    for (auto const& v : c.core.jobs({}, 10, f).items) out.push_back(v.id);
+    return out;
+  };
+  EXPECT_EQ(ids({}), (std::vector{stream, bad.id, good.id}));
+  EXPECT_EQ(ids({job_state::failed, {}, {}}), (std::vector{bad.id}));
+  EXPECT_EQ(ids({{}, true, {}}), (std::vector{stream}));
+  EXPECT_EQ(ids({{}, false, {}}), (std::vector{bad.id, good.id}));
+  EXPECT_EQ(ids({{}, {}, "nightLY"}), (std::vector{stream, good.id}));
+  EXPECT_EQ(ids({job_state::succeeded, false, "build"}), (std::vector{good.id}));
+  EXPECT_TRUE(ids({{}, {}, "nothing"}).empty());
+}
+
+TEST(view_jobs, a_page_looks_at_two_thousand_and_goes_on_behind_them) {
+  cluster c;
+  auto const first = c.open({"f"}, left_open());
+  for (int i = 0; i < 2'500; ++i) c.open({});
+  coordinator::job_filter const running{job_state::running, {}, {}};
+  auto const none = c.core.jobs({}, 10, running);
+  EXPECT_TRUE(none.items.empty());
+  ASSERT_TRUE(none.next);
+  auto const rest = c.core.jobs(*none.next, 10, running);
+  ASSERT_EQ(rest.items.size(), 1u);
+  EXPECT_EQ(rest.items[0].id, first.id);
+  EXPECT_FALSE(rest.next);
+}
+
+TEST(view_jobs, of_a_session_show_who_has_it) {
+  cluster c;
+  open_session e{{}, holding_values(), {}, "ipv4:10.0.0.7:51234"};
+  auto const r = c.reply_to_event(std::move(e));
+  auto const id = std::get<session_reply>(r.body).session;
+  EXPECT_EQ(c.job(id).client, "ipv4:10.0.0.7:51234");
+  c.step(suspend_session{id});
+  EXPECT_EQ(c.job(id).client, "ipv4:10.0.0.7:51234");
+  c.ask(resume_session{{}, id, {}, {}, "ipv4:10.0.0.8:4711"});
+  EXPECT_EQ(c.job(id).client, "ipv4:10.0.0.8:4711");
+}
+
 TEST(view_jobs, a_page_of_none_is_empty) {
   cluster c;
   c.open({});

@@ -1,0 +1,122 @@
+// Gangs and queued closures that wait for workers which are not there.
+#include <algorithm>
+#include <map>
+
+#include "server/core/moves/explainer.hpp"
+
+namespace muster::core {
+
+namespace {
+
+/// Looks at workers within one call: about a millisecond of them.
+constexpr std::size_t looks_max = 50'000;
+/// Lanes of sessions within one call.
+constexpr std::size_t lanes_max = 20'000;
+
+closure_options needs_of(requirement const& r) {
+  closure_options o;
+  o.task_job = r.job;
+  o.task_index = r.index;
+  o.labels = r.labels;
+  o.resources = r.resources;
+  return o;
+}
+
+}  // namespace
+
+gang_view explainer::view_of(gang const& g, bool fits) const {
+  gang_view v;
+  v.name = g.name;
+  v.size = g.size;
+  v.here = g.ready;
+  v.first = g.members.front();
+  v.possible = fits;
+  v.why = why_gang_waits(g, fits);
+  slot const c = closures_.find(v.first);
+  if (c == no_slot) return v;  // it has ended in this step
+  auto const& r = closures_[c];
+  v.job = sessions_.of(r.owner).id;
+  v.function = book_.functions[r.function].name;
+  v.since = r.created;
+  return v;
+}
+
+gangs_view explainer::gangs() const {
+  gangs_view out;
+  auto const& table = scheduler_.gangs;
+  auto looks = looks_max;
+  for (auto const& [id, g] : table.all()) {
+    if (out.items.size() == gangs_view::max) break;
+    bool const fits = !table.is_apart(id);
+    auto& v = out.items.emplace_back(view_of(g, fits));
+    slot const c = closures_.find(v.first);
+    auto const cost = 4 * roster_.all().size();
+    if (fits || c == no_slot || looks < cost) continue;
+    looks -= cost;
+    if (auto const unmet = without_worker(c); !unmet.empty())
+      v.why += "; " + unmet.substr(0, unmet.size() - 1);
+  }
+  out.more = table.all().size() - out.items.size();
+  return out;
+}
+
+// A lane that some worker could serve costs few looks, one that none can as many as there are
+// workers; what was found of a function and a requirement holds for all sessions.
+wishes_view explainer::wishes() const {
+  wishes_view out;
+  using key = std::pair<std::uint32_t, function_id>;  // requirement, function
+  constexpr std::size_t met = ~std::size_t{0};
+  std::map<key, std::size_t> found;             // a row, or met
+  std::map<std::uint32_t, std::size_t> row_of;  // by requirement
+  auto const workers = roster_.all().size();
+  auto looks = looks_max;
+  auto lanes = lanes_max;
+  for (auto const& [id, s] : sessions_.all()) {
+    for (auto const& l : scheduler_.queue(s->number).lanes) {
+      if (lanes-- == 0) return out.complete = false, out;
+      if (l.queue.size == 0) continue;
+      auto const [at, fresh] = found.try_emplace({l.requirement, l.function}, met);
+      if (fresh) {
+        bool const served = std::any_of(
+            scheduler_.seats().begin(), scheduler_.seats().end(), [&](auto const& seated) {
+              looks -= looks > 0;
+              auto const& w = *seated.second;
+              auto const& of = roster_.of(w.number);
+              return scheduler_.would_do(w, l) && (of.serves() || of.away);
+            });
+        if (served) continue;
+        if (looks < 4 * workers || out.items.size() == wishes_view::max)
+          return out.complete = false, out;
+        looks -= 4 * workers;
+        auto const known = l.requirement == 0 ? row_of.end() : row_of.find(l.requirement);
+        at->second = known == row_of.end() ? out.items.size() : known->second;
+        if (known == row_of.end()) {
+          out.items.push_back(wish_of(l, id));
+          row_of.emplace(l.requirement, at->second);
+        }
+        auto& functions = out.items[at->second].functions;
+        if (functions.size() < wish_view::functions_max)
+          functions.push_back(book_.functions[l.function].name);
+      }
+      if (at->second != met) out.items[at->second].queued += l.queue.size;
+    }
+  }
+  return out;
+}
+
+wish_view explainer::wish_of(lane const& l, session_id job) const {
+  wish_view v;
+  if (l.requirement != 0) v.needs = needs_of(scheduler_.required(l.requirement));
+  slot const c = l.queue.front;
+  auto const found = takers_of(l);
+  v.workers = found.cordoned + found.draining;
+  v.first = closures_.id_of(c);
+  v.job = job;
+  v.since = closures_[c].created;
+  v.why = without_worker(c);
+  if (v.why.empty()) v.why = "no connected worker has all that it asks for.";
+  if (v.why.ends_with('.')) v.why.pop_back();
+  return v;
+}
+
+}  // namespace muster::core

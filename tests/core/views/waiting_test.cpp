@@ -1,0 +1,146 @@
+// What waits for workers that are not there: gangs, and closures nobody can run.
+#include "server/core/api/waiting_views.hpp"
+#include "tests/core/fixture.hpp"
+
+namespace muster::core {
+namespace {
+
+closure_spec asking(cluster& c, std::string const& function, closure_options o) {
+  auto spec = c.specs({function}).front();
+  spec.extras = std::make_shared<closure_extras>(closure_extras{std::move(o), {}});
+  return spec;
+}
+std::vector<closure_spec> gang(cluster& c, std::size_t size) {
+  std::vector<closure_spec> all;
+  for (std::size_t i = 0; i < size; ++i) all.push_back(asking(c, "f", {.gang = "g"}));
+  return all;
+}
+
+TEST(waiting_gangs, are_shown_with_why) {
+  cluster c;
+  c.attach({.slots = 2, .credits = 2});
+  c.open({"f"});
+  auto const fits = c.open_with(gang(c, 2));
+  auto const large = c.open_with(gang(c, 3));
+  auto const v = c.core.gangs();
+  ASSERT_EQ(v.items.size(), 2u);
+  EXPECT_EQ(v.more, 0u);
+  EXPECT_EQ(v.items[0].job, fits.id);
+  EXPECT_EQ(v.items[0].name, "g");
+  EXPECT_EQ(v.items[0].size, 2u);
+  EXPECT_EQ(v.items[0].here, 2u);
+  EXPECT_EQ(v.items[0].first, fits[0]);
+  EXPECT_EQ(v.items[0].function, "f");
+  EXPECT_EQ(v.items[0].since, start);
+  EXPECT_TRUE(v.items[0].possible);
+  EXPECT_EQ(v.items[0].why,
+            "the 2 closures of gang 'g' wait until as many slots are idle at one time");
+  EXPECT_EQ(v.items[1].job, large.id);
+  EXPECT_FALSE(v.items[1].possible);
+  EXPECT_EQ(v.items[1].why,
+            "the connected workers have no room for the 3 closures of gang 'g' at one time, even "
+            "when idle");
+}
+
+TEST(waiting_gangs, no_more_than_a_hundred_are_shown) {
+  cluster c;
+  for (int i = 0; i < 103; ++i) c.open_with(gang(c, 2));
+  EXPECT_EQ(c.core.gangs().items.size(), 100u);
+  EXPECT_EQ(c.core.gangs().more, 3u);
+}
+
+TEST(waiting_gangs, those_that_can_never_start_do_not_stand_in_the_way_of_others) {
+  cluster c;
+  auto const w = c.attach({.slots = 2, .credits = 2});
+  for (int i = 0; i < 40; ++i) c.open_with(gang(c, 3));
+  auto const small = c.open_with(gang(c, 2));
+  EXPECT_EQ(c.held(w), small.closures);
+}
+
+TEST(waiting_gangs, workers_are_kept_free_for_the_oldest_that_can_start) {
+  cluster c;
+  auto const w = c.attach({.slots = 2, .credits = 2});
+  c.open_with(gang(c, 3));
+  auto const first = c.open({"f", "f"});
+  auto const job = c.open_with(gang(c, 2));
+  c.open({"f", "f", "f"});
+  c.advance(1s);
+  c.succeed(w, first[0]);
+  EXPECT_EQ(c.held(w), closures{first[1]}) << "the slot stays free";
+  c.succeed(w, first[1]);
+  EXPECT_EQ(c.held(w), job.closures);
+}
+
+TEST(waiting_gangs, one_that_could_not_start_does_when_a_worker_comes) {
+  cluster c;
+  auto const a = c.attach();
+  auto const large = c.open_with(gang(c, 2));
+  auto const b = c.attach();
+  EXPECT_EQ(c.held(a).size() + c.held(b).size(), 2u);
+  EXPECT_TRUE(c.core.gangs().items.empty());
+  EXPECT_EQ(c.job(large.id).counts.running, 2u);
+}
+
+TEST(wishes, that_no_worker_meets_are_shown_once_for_all_jobs) {
+  cluster c;
+  c.attach({.resources = {{"gpu", 2}}});
+  closure_options const gpus{.resources = {{"gpu", 4}}};
+  auto const job = c.open_with({asking(c, "f", gpus), asking(c, "f", gpus)});
+  c.wait(1s);
+  c.open_with({asking(c, "f", gpus)});
+  auto const v = c.core.wishes();
+  ASSERT_EQ(v.items.size(), 1u);
+  EXPECT_TRUE(v.complete);
+  EXPECT_EQ(v.items[0].needs.resources, gpus.resources);
+  EXPECT_EQ(v.items[0].functions, names{"f"});
+  EXPECT_EQ(v.items[0].queued, 3u);
+  EXPECT_EQ(v.items[0].workers, 0u);
+  EXPECT_EQ(v.items[0].first, job[0]);
+  EXPECT_EQ(v.items[0].job, job.id);
+  EXPECT_EQ(v.items[0].since, start);
+  EXPECT_EQ(v.items[0].why, "of 1 worker with 'f' none has gpu=4");
+}
+
+TEST(wishes, for_what_is_only_busy_are_none) {
+  cluster c;
+  c.attach({.resources = {{"gpu", 2}}});
+  closure_options const gpus{.resources = {{"gpu", 2}}};
+  c.open_with({asking(c, "f", gpus), asking(c, "f", gpus)});
+  c.open({"f"});
+  EXPECT_TRUE(c.core.wishes().items.empty());
+}
+
+TEST(wishes, for_a_function_nobody_has_are_shown) {
+  cluster c;
+  c.attach();
+  c.open({"g"});
+  c.open({"h"});
+  auto const v = c.core.wishes();
+  ASSERT_EQ(v.items.size(), 2u);
+  EXPECT_EQ(v.items[0].functions, names{"g"});
+  EXPECT_EQ(v.items[0].why, "no worker has ever had the function 'g'. Is its name right?");
+  EXPECT_EQ(v.items[1].functions, names{"h"});
+}
+
+TEST(wishes, two_functions_with_the_same_needs_are_one) {
+  cluster c;
+  c.attach({.functions = {"f", "g"}});
+  closure_options const o{.labels = {{"zone", "x"}}};
+  c.open_with({asking(c, "f", o), asking(c, "g", o)});
+  auto const v = c.core.wishes();
+  ASSERT_EQ(v.items.size(), 1u);
+  EXPECT_EQ(v.items[0].functions, (names{"f", "g"}));
+  EXPECT_EQ(v.items[0].queued, 2u);
+}
+
+TEST(wishes, when_there_are_too_many_it_says_so) {
+  cluster c;
+  c.attach();
+  for (std::uint32_t i = 1; i <= 201; ++i)
+    c.open_with({asking(c, "f", {.resources = {{"gpu", i}}})});
+  EXPECT_EQ(c.core.wishes().items.size(), wishes_view::max);
+  EXPECT_FALSE(c.core.wishes().complete);
+}
+
+}  // namespace
+}  // namespace muster::core

@@ -1,0 +1,163 @@
+// A cordoned task gets nothing new, whichever worker serves it, until it is uncordoned.
+#include "server/core/api/waiting_views.hpp"
+#include "tests/core/fixture.hpp"
+
+namespace muster::core {
+namespace {
+
+cordon_task cordon(std::int64_t index = 0) {
+  return {{}, "worker", index, true};
+}
+cordon_task uncordon(std::int64_t index = 0) {
+  return {{}, "worker", index, false};
+}
+std::string why(cluster const& c, closure_id id) {
+  return c.core.explain(id, c.now()).value();
+}
+
+TEST(cordon, what_runs_goes_on_and_nothing_new_comes) {
+  cluster c;
+  auto const w = c.attach();
+  auto const job = c.open({"f", "f"});
+  EXPECT_EQ(c.status_of(cordon()), status{});
+  EXPECT_EQ(c.fx().remarks,
+            (std::vector{remark{remark_kind::task_cordoned, "worker:0",
+                                "was cordoned: nothing new goes there until it is uncordoned"}}));
+  EXPECT_TRUE(c.task(0).cordoned);
+  EXPECT_FALSE(c.task(0).draining);
+  EXPECT_EQ(c.core.overview(c.now()).tasks_cordoned, 1u);
+  c.succeed(w, job[0]);
+  EXPECT_EQ(c.state(job[0]), closure_state::succeeded);
+  EXPECT_EQ(c.state(job[1]), closure_state::queued);
+  EXPECT_EQ(c.status_of(uncordon()), status{});
+  EXPECT_EQ(c.fx().remarks,
+            (std::vector{remark{remark_kind::task_uncordoned, "worker:0", "was uncordoned"}}));
+  EXPECT_EQ(c.held(w), closures{job[1]});
+  EXPECT_EQ(c.core.overview(c.now()).tasks_cordoned, 0u);
+}
+
+TEST(cordon, again_says_nothing) {
+  cluster c;
+  c.attach();
+  c.status_of(uncordon());
+  EXPECT_TRUE(c.fx().remarks.empty());
+  c.status_of(cordon());
+  c.status_of(cordon());
+  EXPECT_TRUE(c.fx().remarks.empty());
+}
+
+TEST(cordon, of_an_unknown_task_is_refused) {
+  cluster c;
+  EXPECT_EQ(c.status_of(cordon()), (status{code::not_found, "no task worker:0"}));
+}
+
+TEST(cordon, what_was_sent_ahead_is_asked_back_and_goes_elsewhere) {
+  cluster c;
+  auto const w = c.attach({.slots = 1, .credits = 8, .index = 0});
+  for (auto const id : c.open(names(20, "f")).closures) c.succeed(w, id);
+  auto const job = c.open(names(3, "f"));
+  ASSERT_EQ(c.held(w).size(), 3u);
+  c.status_of(cordon());
+  EXPECT_EQ(c.fx().recalls,
+            (std::vector{recall_request{w, job[1], 1}, recall_request{w, job[2], 1}}));
+  c.step(worker_results{w, {}, {}, {{job[1], 1}, {job[2], 1}}});
+  EXPECT_EQ(c.held(w), closures{job[0]});
+  auto const other = c.attach({.index = 1});
+  EXPECT_EQ(c.held(other), closures{job[1]});
+}
+
+TEST(cordon, stays_with_the_task_when_its_worker_is_another) {
+  cluster c;
+  auto const first = c.attach({.index = 0, .incarnation = 1});
+  c.status_of(cordon());
+  c.leave(first);
+  auto const second = c.attach({.index = 0, .incarnation = 2});
+  EXPECT_TRUE(c.task(0).cordoned);
+  auto const job = c.open({"f"});
+  EXPECT_TRUE(c.held(second).empty());
+  c.status_of(uncordon());
+  EXPECT_EQ(c.held(second), job.closures);
+}
+
+TEST(cordon, of_a_task_that_is_gone_waits_for_its_return) {
+  cluster c;
+  c.lose(c.attach({.index = 0}));
+  EXPECT_EQ(c.status_of(cordon()), status{});
+  auto const job = c.open({"f"});
+  auto const w = c.attach({.index = 0});
+  EXPECT_TRUE(c.held(w).empty());
+}
+
+TEST(cordon, a_worker_that_comes_back_is_asked_for_what_was_sent_ahead) {
+  cluster c;
+  joining const who{.slots = 1, .credits = 8, .index = 0, .incarnation = 7};
+  auto const w = c.attach(who);
+  for (auto const id : c.open(names(20, "f")).closures) c.succeed(w, id);
+  auto const job = c.open(names(2, "f"));
+  c.status_of(cordon());
+  auto const again = c.come_back(who, {job[0], job[1]});
+  EXPECT_TRUE(c.task(0).cordoned);
+  for (auto const id : job.closures) c.succeed(again, id);
+  EXPECT_EQ(c.job(job.id).state, job_state::succeeded);
+}
+
+TEST(cordon, builds_wait_for_its_end) {
+  cluster c;
+  auto const w = c.attach();
+  c.status_of(cordon());
+  c.ask(create_per_worker{{}, "model", c.function("f"), {}, {}, 0});
+  EXPECT_TRUE(c.fx().assignments.empty());
+  c.status_of(uncordon());
+  EXPECT_EQ(c.fx().assignments.size(), 1u);
+  EXPECT_EQ(c.held(w).size(), 1u);
+}
+
+TEST(cordon, an_idle_worker_is_no_room_for_a_gang) {
+  cluster c;
+  auto const a = c.attach({.index = 0});
+  auto const b = c.attach({.index = 1});
+  c.status_of(cordon(1));
+  auto all = c.specs({"f", "f"});
+  for (auto& spec : all)
+    spec.extras = std::make_shared<closure_extras>(closure_extras{{.gang = "g"}, {}});
+  c.open_with(all);
+  EXPECT_TRUE(c.held(a).empty());
+  auto const gangs = c.core.gangs();
+  ASSERT_EQ(gangs.items.size(), 1u);
+  EXPECT_FALSE(gangs.items[0].possible);
+  c.status_of(uncordon(1));
+  EXPECT_EQ(c.held(a).size() + c.held(b).size(), 2u);
+}
+
+TEST(cordon, explain_and_wishes_say_that_only_cordoned_workers_could) {
+  cluster c;
+  c.attach({.index = 0, .labels = {{"zone", "a"}}});
+  c.attach({.index = 1});
+  c.status_of(cordon(0));
+  auto spec = c.specs({"f"});
+  spec[0].extras =
+      std::make_shared<closure_extras>(closure_extras{{.labels = {{"zone", "a"}}}, {}});
+  auto const job = c.open_with(spec);
+  std::string const reason =
+      "of the workers that could run it 0 are draining and 1 are cordoned, such as worker:0: "
+      "muster "
+      "uncordon worker:0";
+  EXPECT_EQ(why(c, job[0]), "QUEUED for 0 ms: " + reason + ".");
+  auto const wishes = c.core.wishes();
+  ASSERT_EQ(wishes.items.size(), 1u);
+  EXPECT_EQ(wishes.items[0].why, reason);
+  EXPECT_EQ(wishes.items[0].workers, 1u);
+}
+
+TEST(cordon, explain_counts_cordoned_workers_when_no_other_has_the_function) {
+  cluster c;
+  c.attach();
+  c.status_of(cordon());
+  auto const job = c.open({"f"});
+  EXPECT_EQ(why(c, job[0]),
+            "QUEUED for 0 ms: of the workers with 'f' 0 are draining, 1 are cordoned and 0 have "
+            "lost their connection.");
+}
+
+}  // namespace
+}  // namespace muster::core
