@@ -21,6 +21,7 @@ using handler = coro::task<response> (*)(web_context&, exchange&);
 enum class body_kind : std::uint8_t {
   none,            // a body is read past
   json,            // application/json up to the body limit, validated before the handler runs
+  optional_json,   // as above, or no body at all
   json_or_ndjson,  // as above, or application/x-ndjson that the handler reads piece by piece
   raw,             // any bytes of any type up to the body limit
 };

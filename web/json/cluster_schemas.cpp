@@ -36,6 +36,7 @@ std::string worker() {
                  {"restarts", count()},
                  {"reconnects", count()},
                  {"draining", boolean()},
+                 {"cordoned", boolean()},
                  {"away", boolean()},
                  {"starts_ms", time(), optional},
                  {"lost_since_ms", time(), optional},

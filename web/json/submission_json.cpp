@@ -112,6 +112,16 @@ json_object<job_members> const& job_table() {
   return table;
 }
 
+struct retry_members {
+  std::string name;
+};
+
+json_object<retry_members> const& retry_table() {
+  static json_object<retry_members> const table(
+      {field("name", &retry_members::name, a_text(name_bytes_max))});
+  return table;
+}
+
 struct per_worker_members {
   per_worker_request request;
   std::optional<json_ref> args, kwargs;
@@ -135,6 +145,7 @@ std::vector<schema::named> submission_schemas() {
   return {{"Submission", job_table().schema()},
           {"Closure", closure_table().schema()},
           {"ClosureOptions", closure_options_table().schema()},
+          {"Retry", retry_table().schema()},
           {"PerWorkerRequest", per_worker_table().schema()}};
 }
 
@@ -167,6 +178,12 @@ job_request read_job(json_check& check, json_ref const& body) {
   else if (!job.spec.open)
     check.fail(invalid("closures", "required, unless 'map' is given or 'open' is true"));
   return job;
+}
+
+std::string read_retry(json_check& check, json_ref const& body) {
+  retry_members members;
+  retry_table().read(check, body, members);
+  return std::move(members.name);
 }
 
 per_worker_request read_per_worker(json_check& check, json_ref const& body) {

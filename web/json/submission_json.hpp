@@ -22,6 +22,9 @@ void read_closure(json_check& check, json_ref const& item, server::submission& i
 /// A JSON array of closures.
 void read_closures(json_check& check, json_ref const& list, server::submission& into);
 
+/// The body of POST /api/v1/jobs/{id}/retry: the name of the new job; empty: the old one's.
+std::string read_retry(json_check& check, json_ref const& body);
+
 struct per_worker_request {
   std::string cluster;  // empty: the main one
   std::string function;

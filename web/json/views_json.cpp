@@ -77,6 +77,12 @@ void write(json_out& out, core::job_view const& j) {
   out.key("value_bytes").number(j.value_bytes);
   out.key("put_back").number(j.put_back);
   out.key("retried").number(j.retried);
+  out.key("values").number(j.values);
+  out.key("value_bytes").number(j.value_bytes);
+  if (!j.client.empty()) out.key("client").string(j.client);
+  if (j.retry_of != core::session_id{}) out.key("retry_of").string(core::text(j.retry_of));
+  if (!j.streaming && j.state != core::job_state::running)
+    out.key("retryable").boolean(j.retryable);
   if (j.weight != 1) out.key("weight").number(j.weight);
   if (j.deadline != core::never) time(out, "deadline_ms", j.deadline);
   time(out, "created_ms", j.created);
@@ -199,6 +205,7 @@ void write(json_out& out, core::task_view const& t, core::time_point now) {
   out.key("restarts").number(t.restarts);
   out.key("reconnects").number(t.reconnects);
   out.key("draining").boolean(t.draining);
+  out.key("cordoned").boolean(t.cordoned);
   out.key("away").boolean(t.away);
   if (t.starts_at != core::time_point{}) time(out, "starts_ms", t.starts_at);
   if (t.lost_since != core::never) {

@@ -20,6 +20,8 @@ void write(json_out& out, core::closure_view const& c,
 void write(json_out& out, core::task_view const& t, core::time_point now);
 void write(json_out& out, core::function_view const& f);
 void write(json_out& out, core::per_worker_view const& v);
+/// What its worker must have, and its gang: as members of an open object.
+void write_needs(json_out& out, core::closure_options const& o);
 /// The content of a value inside other JSON: itself when it is JSON, else {"$bytes":"base64"}.
 void write_value(json_out& out, core::blob const& b);
 

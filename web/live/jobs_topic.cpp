@@ -29,6 +29,7 @@ void write_job(json_out& out, core::job_view const& j) {
   out.key("created_ms").number(core::to_unix_ms(j.created));
   out.key("finished_ms").number(core::to_unix_ms(j.finished));
   out.key("error").string(j.error ? j.error->message : std::string());
+  if (j.retry_of != core::session_id{}) out.key("retry_of").string(core::text(j.retry_of));
 }
 
 }  // namespace

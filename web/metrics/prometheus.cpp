@@ -70,6 +70,8 @@ void write_cluster(metric_text& m, counters const& c) {
   m.gauge("muster_closures_alone",
           "Closures that have lost worker after worker and run alone on the next.",
           o.closures_alone);
+  m.gauge("muster_tasks_cordoned", "Tasks that get nothing new until they are uncordoned.",
+          o.tasks_cordoned);
   m.gauge("muster_sessions", "gRPC sessions that are open.", o.sessions);
   m.gauge("muster_parked_calls", "Calls that wait for a job or a value.", o.parked_calls);
 }

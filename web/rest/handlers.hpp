@@ -8,6 +8,7 @@ namespace muster::web {
 
 void add_job_routes(std::vector<route>& to);
 void add_closure_routes(std::vector<route>& to);
+void add_waiting_routes(std::vector<route>& to);
 void add_value_routes(std::vector<route>& to);
 void add_value_list_routes(std::vector<route>& to);
 void add_graph_routes(std::vector<route>& to);
@@ -25,6 +26,8 @@ void add_system_routes(std::vector<route>& to);
 
 /// POST /api/v1/jobs
 coro::task<response> submit_job(web_context& context, exchange& ex);
+/// POST /api/v1/jobs/{id}/retry
+coro::task<response> retry_job(web_context& context, exchange& ex);
 /// POST /api/v1/jobs/{id}/closures
 coro::task<response> append_closures(web_context& context, exchange& ex);
 /// GET /api/v1/jobs/{id}/results

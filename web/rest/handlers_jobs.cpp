@@ -1,4 +1,5 @@
 // Jobs: list, look, seal, cancel, wait, forget.
+#include "base/text.hpp"
 #include "server/hub/id_text.hpp"
 #include "web/rest/answers.hpp"
 #include "web/rest/cluster_access.hpp"
@@ -7,12 +8,39 @@ namespace muster::web {
 
 namespace {
 
+constexpr std::string_view job_states[] = {"RUNNING", "SUCCEEDED", "FAILED", "CANCELLED"};
+
+core::coordinator::job_filter filter_of(query_check& query) {
+  using enum core::job_state;
+  core::coordinator::job_filter f;
+  for (auto const s : {running, succeeded, failed, cancelled})
+    if (equal_ignoring_case(query.text("state"), core::name(s))) f.state = s;
+  if (!query.text("streaming").empty()) f.streaming = query.flag("streaming");
+  f.text = query.text("q");
+  return f;
+}
+
+// A step of the engine looks at so many jobs; the next one goes on where it ended.
 coro::task<response> list_jobs(web_context& context, exchange& ex) {
   query_check query(ex.req);
   auto const limit = query.limit();
-  auto const before = core::session_id{query.page_token('j')};
-  auto work = [before, limit](server::hub& h) { return h.state().jobs(before, limit); };
-  return look(context, in_pool_named(query, std::move(work)), as_page{"jobs", 'j'});
+  auto const filter = filter_of(query);
+  std::string const cluster(query.text("cluster"));
+  core::page<core::job_view, core::session_id> found;
+  found.next = core::session_id{query.page_token('j')};
+  do {
+    auto const left = limit - found.items.size();
+    auto work = in_pool(cluster, [before = *found.next, left, filter](server::hub& h) {
+      return h.state().jobs(before, left, filter);
+    });
+    auto asking = context.engine.on_engine(std::move(work));
+    auto page = co_await std::move(asking);
+    if (!page) co_return problem_response(page.error());
+    found.next = page->next;
+    for (auto& job : page->items) found.items.push_back(std::move(job));
+  } while (found.next && found.items.size() < limit);
+  as_page const tell{"jobs", 'j'};
+  co_return tell(found);
 }
 
 coro::task<response> get_job(web_context& context, exchange& ex) {
@@ -101,7 +129,14 @@ void add_job_routes(std::vector<route>& to) {
           .also(422, impossible)
           .also(429, full));
   to.push_back(get("/api/v1/jobs", list_jobs, "listJobs", "Jobs, newest first")
-                   .with({cluster_parameter, limit_parameter, page_token_parameter("j")})
+                   .with({{.name = "state",
+                           .kind = query_kind::choice,
+                           .meaning = "only jobs in this state",
+                           .choices = job_states},
+                          {"streaming", query_kind::flag,
+                           "only gRPC sessions, or only those that are none"},
+                          {"q", query_kind::text, "in the name or the id, whatever the case"},
+                          cluster_parameter, limit_parameter, page_token_parameter("j")})
                    .tells("JobPage")
                    .also(404, no_cluster));
   to.push_back(get("/api/v1/jobs/{id}", get_job, "getJob", "One job").tells("JobView"));
@@ -121,6 +156,14 @@ void add_job_routes(std::vector<route>& to) {
   to.push_back(post("/api/v1/jobs/{id}/cancel", command<core::cancel_session>, "cancelJob",
                     "Cancel what is left of a job")
                    .tells("JobView"));
+  to.push_back(
+      post("/api/v1/jobs/{id}/retry", retry_job, "retryJob",
+           "A new job of what failed or was cancelled, with the same arguments and options")
+          .takes(body_kind::optional_json, "Retry")
+          .tells("Submitted", 201)
+          .also(409, "It has not ended, nothing of it failed, it is a session, or its arguments or "
+                     "the value of an input are gone")
+          .also(429, full));
   to.push_back(get("/api/v1/jobs/{id}/join", join_job, "joinJob", "Wait for a job's end")
                    .with({timeout_parameter})
                    .tells("Joined")

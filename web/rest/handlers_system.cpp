@@ -117,6 +117,7 @@ std::vector<route> all_routes() {
   add_job_routes(all);
   add_closure_routes(all);
   add_value_list_routes(all);  // before "{id}"
+  add_waiting_routes(all);
   add_value_routes(all);
   add_graph_routes(all);
   add_worker_closure_routes(all);

@@ -1,4 +1,5 @@
-// The tasks of a cluster: closure workers and agents in one listing; look at one, drain a worker.
+// The tasks of a cluster: closure workers and agents in one listing; look at one, drain or
+// cordon a worker.
 #include "base/text.hpp"
 #include "web/json/cluster_json.hpp"
 #include "web/rest/answers.hpp"
@@ -155,23 +156,34 @@ coro::task<response> get_task(web_context& context, exchange& ex) {
   return look(context, std::move(work), as_it_is());
 }
 
-coro::task<response> drain_task(web_context& context, exchange& ex) {
+// Carries out an order about a worker and answers with what its task is then.
+template <class Event>
+coro::task<response> command(web_context& context, exchange& ex, Event e) {
   auto const at = address_of(ex.req);
   if (!at) return refused(unknown_id("task", ex.req.capture("index")));
+  e.job = at->job;
+  e.index = at->index;
   using handle = answer_handle<muster::result<std::string>>;
-  auto drain = [at = *at](engine_services& services, coordination::cluster_id c,
-                          handle const& slot) {
+  auto work = [at = *at, e](engine_services& services, coordination::cluster_id c,
+                            handle const& slot) {
     auto* const h = services.pools.existing(c);
     if (!h) return slot->send(no_task(services, c, at));
-    core::drain_task e;
-    e.job = at.job;
-    e.index = at.index;
-    h->ask(std::move(e), [&services, slot, c, at](core::reply const& r) {
+    h->ask(Event(e), [&services, slot, c, at](core::reply const& r) {
       r.status.ok() ? slot->send(task_text(services, c, at, task_kind::worker))
                     : slot->send(r.status);
     });
   };
-  return ask<std::string>(context, asking_cluster<std::string>(ex, std::move(drain)), as_it_is());
+  return ask<std::string>(context, asking_cluster<std::string>(ex, std::move(work)), as_it_is());
+}
+
+coro::task<response> drain_task(web_context& context, exchange& ex) {
+  return command(context, ex, core::drain_task{});
+}
+coro::task<response> cordon_task(web_context& context, exchange& ex) {
+  return command(context, ex, core::cordon_task{{}, {}, 0, true});
+}
+coro::task<response> uncordon_task(web_context& context, exchange& ex) {
+  return command(context, ex, core::cordon_task{{}, {}, 0, false});
 }
 
 }  // namespace
@@ -201,6 +213,12 @@ void add_task_routes(std::vector<route>& to) {
                     "No further closures for this task")
                    .tells("WorkerView")
                    .also(409, "The task is not connected"));
+  to.push_back(post("/api/v1/clusters/{cluster}/tasks/{job}/{index}/cordon", cordon_task,
+                    "cordonTask", "Nothing new for this task, whichever worker serves it")
+                   .tells("WorkerView"));
+  to.push_back(post("/api/v1/clusters/{cluster}/tasks/{job}/{index}/uncordon", uncordon_task,
+                    "uncordonTask", "The end of a cordon")
+                   .tells("WorkerView"));
 }
 
 }  // namespace muster::web

@@ -10,6 +10,7 @@
 #include "web/json/cluster_json.hpp"
 #include "web/json/json_out.hpp"
 #include "web/json/submission_json.hpp"
+#include "web/json/waiting_json.hpp"
 #include "web/rest/handlers.hpp"
 
 namespace muster::web {
@@ -107,11 +108,13 @@ void write_content(json_out& out, std::string_view media, std::string const& sch
 
 void write_body(json_out& out, route const& r) {
   if (r.body == body_kind::none) return;
-  out.key("requestBody").begin_object().key("required").boolean(r.body != body_kind::raw);
+  bool const optional = r.body == body_kind::raw || r.body == body_kind::optional_json;
+  out.key("requestBody").begin_object().key("required").boolean(!optional);
   out.key("content").begin_object();
   auto const schema = schema::ref(r.schema);
   if (r.body == body_kind::raw) write_content(out, "application/octet-stream", {});
-  if (r.body == body_kind::json) write_content(out, "application/json", schema);
+  if (r.body == body_kind::json || r.body == body_kind::optional_json)
+    write_content(out, "application/json", schema);
   if (r.body == body_kind::json_or_ndjson) {
     write_content(out, "application/json", schema::array(schema));
     write_content(out, "application/x-ndjson", schema::described(schema, "each line"));
@@ -172,9 +175,9 @@ void write_operation(json_out& out, route const& r) {
 std::vector<schema::named> all_schemas() {
   auto all = submission_schemas();
   all.push_back(cluster_schema());
-  for (auto const& some :
-       {argument_schemas(), closure_answer_schemas(), listing_answer_schemas(),
-        cluster_answer_schemas(), stream_answer_schemas(), server_answer_schemas()})
+  for (auto const& some : {argument_schemas(), closure_answer_schemas(), listing_answer_schemas(),
+                           cluster_answer_schemas(), stream_answer_schemas(), waiting_schemas(),
+                           server_answer_schemas()})
     all.insert(all.end(), some.begin(), some.end());
   return all;
 }

@@ -98,4 +98,25 @@ coro::task<response> submit_job(web_context& context, exchange& ex) {
   co_return now ? submitted(*now) : problem_response(submission_problem(now.error()));
 }
 
+coro::task<response> retry_job(web_context& context, exchange& ex) {
+  auto const text = ex.req.capture("id");
+  auto const id = server::parse_job(text);
+  if (!id) co_return problem_response(unknown_id("job", text));
+  core::retry_job event{{}, *id, {}};
+  if (!ex.req.body.empty()) {
+    json_check check;
+    json_ref const body(ex.req.body);
+    event.name = read_retry(check, body);
+    if (check.failed()) co_return problem_response(check.failure());
+  }
+  auto work = [event](server::hub& h, answer_handle<schedule_result> const& slot) {
+    h.ask(core::retry_job(event),
+          [&h, slot](core::reply const& r) { slot->send(result_of(h, r)); });
+  };
+  auto asking = context.engine.call<schedule_result>(in_pool_of(*id, std::move(work)),
+                                                     context.options.timeouts.engine, nullptr);
+  auto const now = co_await std::move(asking);
+  co_return now ? submitted(*now) : problem_response(now.error());
+}
+
 }  // namespace muster::web

@@ -76,6 +76,7 @@ coro::task<std::optional<problem>> read_body(web_context& context, exchange& ex,
     ex.req.body += *piece;
   }
   if (kind == body_kind::raw) co_return std::nullopt;
+  if (kind == body_kind::optional_json && ex.req.body.empty()) co_return std::nullopt;
   co_return check_json(ex.req.body);
 }
 

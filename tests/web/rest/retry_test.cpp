@@ -1,0 +1,175 @@
+// What failed in a job runs again over REST; gangs and wishes that wait; orders about a task.
+#include "tests/web/fixture.hpp"
+
+namespace muster::web::test {
+namespace {
+
+struct retry : web_fixture {
+  /// A job of n closures that all have failed.
+  std::string failed_job(std::size_t n, std::string const& extra = {}) {
+    std::string closures;
+    for (std::size_t i = 0; i < n; ++i)
+      closures += (i == 0 ? "" : ",") + std::string(R"({"function":"muster.fail","args":[)") +
+                  std::to_string(i) + "]}";
+    auto const job = post_json(
+        "/api/v1/jobs",
+        R"({"on_error":"continue","name":"n","closures":[)" + closures + "]" + extra + "}", 201);
+    auto const id = text_at(job, "/id");
+    get_json("/api/v1/jobs/" + id + "/join?timeout=10s");
+    return id;
+  }
+};
+
+TEST_F(retry, a_failed_job_becomes_a_new_one_with_the_same_closures) {
+  start();
+  add_worker(worker::habit::fail);
+  auto const id = failed_job(2);
+  EXPECT_TRUE(get_json("/api/v1/jobs/" + id).at("retryable").as_bool());
+  auto const r = post("/api/v1/jobs/" + id + "/retry");
+  ASSERT_EQ(r.status, 201u) << r.body;
+  auto const fresh = json::parse(r.body);
+  EXPECT_EQ(fresh.at("closures").as_array().size(), 2u);
+  auto const path = "/api/v1/jobs/" + text_at(fresh, "/id");
+  EXPECT_EQ(r.header("Location"), path);
+  EXPECT_EQ(text_at(get_json(path), "/retry_of"), id);
+  EXPECT_EQ(text_at(get_json(path), "/name"), "n");
+  auto const named = post_json("/api/v1/jobs/" + id + "/retry", R"({"name":"again"})", 201);
+  EXPECT_EQ(text_at(get_json("/api/v1/jobs/" + text_at(named, "/id")), "/name"), "again");
+}
+
+TEST_F(retry, is_refused_with_the_reason) {
+  start();
+  auto const running = text_at(submit(1), "/id");
+  auto const p = post_json("/api/v1/jobs/" + running + "/retry", "", 409);
+  EXPECT_EQ(text_at(p, "/detail"), running + " has not ended");
+  post_json("/api/v1/jobs/job_00000000000000ff/retry", "", 404);
+  post_json("/api/v1/jobs/nonsense/retry", "", 404);
+  auto const bad = post_json("/api/v1/jobs/" + running + "/retry", R"({"name":1})", 400);
+  EXPECT_EQ(text_at(bad, "/field"), "name");
+}
+
+TEST_F(retry, when_the_arguments_are_gone_it_says_so) {
+  core::config config;
+  config.retry_bytes_max = 4;
+  start({}, config);
+  add_worker(worker::habit::fail);
+  auto const first = failed_job(1);
+  failed_job(1);
+  EXPECT_FALSE(get_json("/api/v1/jobs/" + first).at("retryable").as_bool());
+  auto const p = post_json("/api/v1/jobs/" + first + "/retry", "", 409);
+  EXPECT_NE(text_at(p, "/detail").find("are not kept any more"), std::string::npos);
+}
+
+TEST_F(retry, when_the_server_is_full_it_is_for_later) {
+  core::config config;
+  config.closures_max = 1;
+  start({}, config);
+  add_worker(worker::habit::fail);
+  post_json("/api/v1/jobs/" + failed_job(1) + "/retry", "", 429);
+}
+
+struct job_list : web_fixture {
+  std::size_t found(std::string const& query) {
+    return get_json("/api/v1/jobs?" + query).at("jobs").as_array().size();
+  }
+};
+
+TEST_F(job_list, is_filtered_by_state_kind_and_text) {
+  start();
+  submit(1, R"(,"name":"Nightly")");
+  auto const cancelled = text_at(submit(1), "/id");
+  post_json("/api/v1/jobs/" + cancelled + "/cancel", "");
+  core_engine().run([](server::hub& h) {
+    core::open_session open;
+    open.spec.delivery = core::delivery::calls;
+    open.client = "ipv4:10.0.0.7:51234";
+    h.ask(std::move(open), [](core::reply const& r) { EXPECT_TRUE(r.status.ok()); });
+  });
+  EXPECT_EQ(found(""), 3u);
+  EXPECT_EQ(found("state=RUNNING"), 2u);
+  EXPECT_EQ(found("state=cancelled"), 1u);
+  EXPECT_EQ(found("streaming=true"), 1u);
+  EXPECT_EQ(found("streaming=false"), 2u);
+  EXPECT_EQ(found("q=night"), 1u);
+  EXPECT_EQ(found("q=" + cancelled), 1u);
+  EXPECT_EQ(found("q=nothing"), 0u);
+  EXPECT_EQ(get("/api/v1/jobs?state=ODD").status, 400u);
+  auto const streams = get_json("/api/v1/jobs?streaming=true");
+  EXPECT_EQ(text_at(streams, "/jobs/0/client"), "ipv4:10.0.0.7:51234");
+}
+
+TEST_F(job_list, looks_further_than_one_step_of_the_engine) {
+  start();
+  submit(1, R"(,"name":"the first")");
+  core_engine().run([](server::hub& h) {
+    for (int i = 0; i < 4'500; ++i) {
+      core::open_session open;
+      h.ask(std::move(open), [](core::reply const&) {});
+    }
+  });
+  EXPECT_EQ(found("q=the%20first"), 1u);
+}
+
+struct waiting : web_fixture {};
+
+TEST_F(waiting, gangs_say_why_they_wait) {
+  start();
+  add_worker(worker::habit::hold, 0, 1);
+  auto const job = post_json("/api/v1/jobs", R"({"closures":[
+      {"function":"muster.echo","options":{"gang":"g"}},
+      {"function":"muster.echo","options":{"gang":"g"}}]})",
+                             201);
+  auto const all = get_json("/api/v1/gangs");
+  ASSERT_EQ(all.at("gangs").as_array().size(), 1u);
+  EXPECT_EQ(text_at(all, "/gangs/0/job"), text_at(job, "/id"));
+  EXPECT_EQ(text_at(all, "/gangs/0/gang"), "g");
+  EXPECT_EQ(number_at(all, "/gangs/0/size"), 2);
+  EXPECT_EQ(number_at(all, "/gangs/0/here"), 2);
+  EXPECT_EQ(text_at(all, "/gangs/0/first"), text_at(job, "/closures/0/id"));
+  EXPECT_EQ(text_at(all, "/gangs/0/why"),
+            "the connected workers have no room for the 2 closures of gang 'g' at one time, even "
+            "when idle");
+  EXPECT_EQ(number_at(all, "/more"), 0);
+  EXPECT_EQ(get("/api/v1/gangs?cluster=moon").status, 404u);
+}
+
+TEST_F(waiting, wishes_that_no_worker_meets_are_listed) {
+  start();
+  add_worker(worker::habit::hold, 0, 1);
+  auto const job = post_json("/api/v1/jobs", R"({"closures":[{"function":"muster.echo","options":
+      {"labels":{"zone":"x"},"resources":{"gpu":4},"task":"worker:0"}}]})",
+                             201);
+  auto const all = get_json("/api/v1/wishes");
+  ASSERT_EQ(all.at("wishes").as_array().size(), 1u);
+  EXPECT_EQ(text_at(all, "/wishes/0/needs/labels/zone"), "x");
+  EXPECT_EQ(number_at(all, "/wishes/0/needs/resources/gpu"), 4);
+  EXPECT_EQ(text_at(all, "/wishes/0/needs/task"), "worker:0");
+  EXPECT_EQ(text_at(all, "/wishes/0/functions/0"), "muster.echo");
+  EXPECT_EQ(number_at(all, "/wishes/0/queued"), 1);
+  EXPECT_EQ(number_at(all, "/wishes/0/workers"), 0);
+  EXPECT_EQ(text_at(all, "/wishes/0/job"), text_at(job, "/id"));
+  EXPECT_EQ(text_at(all, "/wishes/0/why"),
+            "of 1 worker with 'muster.echo' none has the label zone=x");
+  EXPECT_TRUE(all.at("complete").as_bool());
+  EXPECT_EQ(get("/api/v1/wishes?cluster=moon").status, 404u);
+}
+
+struct orders : web_fixture {};
+
+TEST_F(orders, a_task_is_cordoned_and_uncordoned) {
+  start();
+  add_worker(worker::habit::echo, 0);
+  std::string const path = "/api/v1/clusters/default/tasks/worker/0";
+  EXPECT_FALSE(get_json(path).at("cordoned").as_bool());
+  EXPECT_TRUE(post_json(path + "/cordon", "").at("cordoned").as_bool());
+  auto const job = "/api/v1/jobs/" + text_at(submit(1), "/id");
+  EXPECT_EQ(number_at(get_json(job), "/counts/queued"), 1);
+  EXPECT_NE(get("/metrics").body.find("muster_tasks_cordoned 1\n"), std::string::npos);
+  EXPECT_FALSE(post_json(path + "/uncordon", "").at("cordoned").as_bool());
+  EXPECT_EQ(text_at(get_json(job + "/join?timeout=10s"), "/state"), "SUCCEEDED");
+  EXPECT_EQ(post("/api/v1/clusters/default/tasks/worker/9/cordon").status, 404u);
+  EXPECT_EQ(post("/api/v1/clusters/default/tasks/worker/x/uncordon").status, 404u);
+}
+
+}  // namespace
+}  // namespace muster::web::test
