@@ -50,8 +50,11 @@ void add_submit(CLI::App& app, choice& chosen);
 void add_jobs(CLI::App& app, choice& chosen);
 void add_fetch(CLI::App& app, choice& chosen);
 void add_cancel(CLI::App& app, choice& chosen);
+void add_retry(CLI::App& app, choice& chosen);
 void add_explain(CLI::App& app, choice& chosen);
 void add_tasks(CLI::App& app, choice& chosen);
+/// cordon, uncordon, drain
+void add_cordon(CLI::App& app, choice& chosen);
 void add_barriers(CLI::App& app, choice& chosen);
 void add_kv(CLI::App& app, choice& chosen);
 void add_clusters(CLI::App& app, choice& chosen);

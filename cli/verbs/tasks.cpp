@@ -45,6 +45,7 @@ std::string remark(json::value const& task) {
   if (is("away")) return "away, may come back: " + text_of(task, "error");
   if (is("given_up")) return "given up: " + text_of(task, "error");
   if (is("draining")) return "draining";
+  if (is("cordoned")) return "cordoned: nothing new until muster uncordon";
   if (!field_of(task, "starts_ms").is_null()) return "starts later (--start-delay)";
   auto const& error = field_of(task, "error");
   if (error.is_string()) return std::string(error.get_string());

@@ -1,0 +1,69 @@
+// muster cordon, uncordon and drain: what an operator says of a task.
+#include <charconv>
+#include <iostream>
+
+#include "cli/actions.hpp"
+#include "cli/rest.hpp"
+
+namespace muster::cli {
+namespace {
+
+struct options : server_options {
+  std::string cluster = "default";
+  std::string task;
+};
+
+/// "worker:3" as a path; a job's name may have a colon in it.
+std::string path_of(std::string const& task) {
+  auto const colon = task.rfind(':');
+  auto const index = colon == std::string::npos ? std::string() : task.substr(colon + 1);
+  std::uint64_t number = 0;
+  auto const [end, error] = std::from_chars(index.data(), index.data() + index.size(), number);
+  bool const whole = error == std::errc() && end == index.data() + index.size();
+  if (!whole || colon == 0)
+    throw command_error(exit_usage, "'" + task + "' is no task; one is JOB:INDEX, as worker:3");
+  return percent_encoded(task.substr(0, colon)) + "/" + std::to_string(number);
+}
+
+int tell(options const& o, std::string const& order, std::string const& done) {
+  auto const path = path_of(o.task);
+  rest server(o.rest);
+  auto const answer = server.post(
+      "/api/v1/clusters/" + percent_encoded(o.cluster) + "/tasks/" + path + "/" + order, {});
+  if (!printed_as_json(o.output, answer)) std::cout << o.task << done << '\n';
+  return exit_ok;
+}
+
+int cordon(options& o) {
+  return tell(o, "cordon", " is cordoned: it gets nothing new until it is uncordoned");
+}
+int uncordon(options& o) {
+  return tell(o, "uncordon", " is not cordoned");
+}
+int drain(options& o) {
+  return tell(o, "drain", " is asked to finish what it has and to leave");
+}
+
+void add(CLI::App& app, choice& chosen, std::string const& name, std::string const& about,
+         int (*run)(options&), std::string const& more) {
+  auto const [verb, o] = add_verb(app, chosen, name, about, run);
+  verb->add_option("task", o->task, "Such as worker:3; muster tasks lists them")
+      ->type_name("TASK")
+      ->required();
+  add_cluster_option(*verb, o->cluster);
+  add_server_options(*verb, *o);
+  verb->footer(more + "\nExample:\n  muster " + name + " worker:3");
+}
+
+}  // namespace
+
+void add_cordon(CLI::App& app, choice& chosen) {
+  add(app, chosen, "cordon", "Send a worker nothing new until it is uncordoned", cordon,
+      "What it runs goes on; what was only sent ahead goes to others. It holds for the task,\n"
+      "whichever worker serves it.");
+  add(app, chosen, "uncordon", "End a cordon", uncordon, "The task gets closures again.");
+  add(app, chosen, "drain", "Let a worker finish what it has, and leave", drain,
+      "A worker that takes its place gets closures; see muster cordon for a task that shall not.");
+}
+
+}  // namespace muster::cli

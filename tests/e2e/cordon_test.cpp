@@ -1,0 +1,84 @@
+// What operators say of tasks, and what failed in a job run again, through the command line.
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include "tests/e2e/cluster.hpp"
+
+namespace muster::e2e {
+namespace {
+
+std::string first_word(std::string const& text) {
+  return text.substr(0, text.find_first_of(" \n"));
+}
+
+TEST(cordon, a_worker_gets_nothing_new_until_it_is_uncordoned) {
+  cluster c;
+  c.serve();
+  c.worker({"--index", "0"});
+  ASSERT_TRUE(c.await_tasks(1));
+  auto const f = c.run({"cordon", "worker:0"});
+  EXPECT_EQ(f.status, 0) << f.err;
+  EXPECT_EQ(f.out, "worker:0 is cordoned: it gets nothing new until it is uncordoned\n");
+  EXPECT_NE(c.run({"tasks"}).out.find("cordoned"), std::string::npos);
+  auto const job = first_word(c.run({"submit", "muster.echo", "1", "--no-wait"}).out);
+  EXPECT_NE(c.run({"explain", job}).out.find("1 are cordoned"), std::string::npos);
+  EXPECT_NE(c.run({"events"}).out.find("was cordoned"), std::string::npos);
+  EXPECT_EQ(c.run({"uncordon", "worker:0"}).status, 0);
+  auto const value = c.run({"fetch", job, "--timeout", "20s"});
+  EXPECT_EQ(value.status, 0) << value.err;
+  EXPECT_EQ(value.out, "1\n");
+}
+
+TEST(cordon, stays_when_the_worker_is_started_anew) {
+  cluster c;
+  c.serve();
+  auto& first = c.worker({"--index", "0"});
+  ASSERT_TRUE(c.await_tasks(1));
+  EXPECT_EQ(c.run({"cordon", "worker:0"}).status, 0);
+  first.signal(SIGTERM);
+  ASSERT_TRUE(c.await_tasks(1, "DISCONNECTED"));
+  c.worker({"--index", "0"});
+  ASSERT_TRUE(c.await_tasks(1));
+  EXPECT_EQ(c.tasks().at(0).at("cordoned"), boost::json::value(true));
+}
+
+TEST(drain, lets_a_worker_leave) {
+  cluster c;
+  c.serve();
+  c.worker({"--index", "0"});
+  ASSERT_TRUE(c.await_tasks(1));
+  auto const f = c.run({"drain", "worker:0"});
+  EXPECT_EQ(f.status, 0) << f.err;
+  EXPECT_TRUE(c.await_tasks(1, "DISCONNECTED"));
+}
+
+TEST(orders, about_what_is_no_task_are_refused) {
+  cluster c;
+  c.serve();
+  EXPECT_EQ(c.run({"cordon", "worker"}).status, 2);
+  EXPECT_EQ(c.run({"cordon", "worker:x"}).status, 2);
+  auto const f = c.run({"drain", "worker:7"});
+  EXPECT_EQ(f.status, 1);
+  EXPECT_NE(f.err.find("no task worker:7"), std::string::npos) << f.err;
+}
+
+TEST(retry, runs_what_failed_as_a_new_job) {
+  cluster c;
+  c.serve();
+  c.worker();
+  auto const job = first_word(c.run({"submit", "muster.fail", "broken", "--no-wait"}).out);
+  EXPECT_EQ(c.run({"fetch", job, "--timeout", "20s"}).status, 1);
+  auto const f = c.run({"retry", job, "--name", "again"});
+  EXPECT_EQ(f.status, 0) << f.err;
+  auto const fresh = first_word(f.out);
+  EXPECT_TRUE(fresh.starts_with("job_")) << f.out;
+  auto const v = c.get("/api/v1/jobs/" + fresh);
+  EXPECT_EQ(v.at("retry_of"), boost::json::value(job));
+  EXPECT_EQ(v.at("name"), "again");
+  auto const refused = c.run({"retry", "job_00000000000000ff"});
+  EXPECT_EQ(refused.status, 1);
+}
+
+}  // namespace
+}  // namespace muster::e2e
