@@ -62,8 +62,6 @@ std::string job() {
                  {"value_bytes", count()},
                  {"put_back", count()},
                  {"retried", count()},
-                 {"values", count()},
-                 {"value_bytes", count()},
                  {"client", described(text(), "who has the session, or had it last"), optional},
                  {"retry_of", id("job_"), optional},
                  {"retryable",

@@ -77,8 +77,6 @@ void write(json_out& out, core::job_view const& j) {
   out.key("value_bytes").number(j.value_bytes);
   out.key("put_back").number(j.put_back);
   out.key("retried").number(j.retried);
-  out.key("values").number(j.values);
-  out.key("value_bytes").number(j.value_bytes);
   if (!j.client.empty()) out.key("client").string(j.client);
   if (j.retry_of != core::session_id{}) out.key("retry_of").string(core::text(j.retry_of));
   if (!j.streaming && j.state != core::job_state::running)
