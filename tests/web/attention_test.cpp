@@ -160,6 +160,47 @@ TEST_F(attention_rules, a_function_that_nobody_has_is_named) {
   EXPECT_EQ(only().detail, "the workers that had it have gone");
 }
 
+TEST_F(attention_rules, wishes_that_no_connected_worker_meets) {
+  core::wish_view w;
+  w.needs.resources = {{"gpu", 8}};
+  w.needs.labels = {{"zone", "a"}};
+  w.queued = 12;
+  w.first = core::closure_id{7};
+  w.job = core::session_id{2};
+  w.since = now - 19min;
+  w.why = "no connected worker with 'train' has gpu=8";
+  pool().wishes.items = {w};
+  EXPECT_TRUE(said().empty()) << "without workers that is the cause";
+  pool().overview.tasks_connected = 4;
+  auto const i = only();
+  EXPECT_EQ(i.title, "12 closures queued for zone=a, gpu=8, which no worker has");
+  EXPECT_EQ(i.detail, w.why);
+  EXPECT_EQ(i.since, now - 19min);
+  EXPECT_EQ(i.link, "/closures/cl_0000000000000007?job=job_0000000000000002");
+  EXPECT_EQ(i.command, "muster explain cl_0000000000000007");
+  pool().wishes.items[0].workers = 1;
+  EXPECT_NE(only().title.find("whose workers take none"), std::string::npos);
+  pool().wishes.items.resize(30, w);
+  auto const many = attention(facts);
+  ASSERT_EQ(many.size(), 4u);
+  EXPECT_EQ(many[3].title, "324 more closures queued for what no worker has");
+}
+
+TEST_F(attention_rules, gangs_that_can_never_start) {
+  pool().overview.tasks_connected = 4;
+  core::gang_view g;
+  g.name = "ring";
+  g.size = 16;
+  g.first = core::closure_id{9};
+  g.since = now - 1min;
+  g.why = "the connected workers have no room for the 16 closures";
+  pool().gangs.items = {g};
+  EXPECT_TRUE(said().empty()) << "one that waits its turn is normal";
+  pool().gangs.items[0].possible = false;
+  EXPECT_EQ(only().title, "Gang ring of 16 closures cannot start");
+  EXPECT_EQ(only().detail, g.why);
+}
+
 TEST_F(attention_rules, the_watchdog_speaks_while_it_is_quiet) {
   auto& o = pool().overview;
   o.tasks_connected = 1;

@@ -14,6 +14,8 @@ std::vector<attention_item> attention(attention_facts const& f) {
     lost_tasks(p, items);
     failed_jobs(p, items);
     without_worker(p, f, items);
+    unmet_wishes(p, items);
+    impossible_gangs(p, items);
     nothing_finishes(p, items);
     closures_alone(p, items);
     late_tasks(p, f, items);

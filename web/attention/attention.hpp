@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "server/core/api/job_lists.hpp"
+#include "server/core/api/waiting_views.hpp"
 #include "server/core/coordination/api/views.hpp"
 #include "web/json/json_out.hpp"
 
@@ -29,8 +30,8 @@ struct attention_item {
   std::string detail{};  ///< the cause, as far as it is known
   core::time_point since{};
   std::uint64_t count = 1;  ///< of what the title is about
-  std::string link{};         ///< of the page: a path with its query
-  std::string command{};      ///< that helps, or tells more; may be empty
+  std::string link{};       ///< of the page: a path with its query
+  std::string command{};    ///< that helps, or tells more; may be empty
 };
 
 /// A barrier that waits for somebody.
@@ -51,6 +52,8 @@ struct pool_facts {
   std::vector<core::task_view> lost, late;     ///< the first tasks_max
   core::failed_jobs failed;                    ///< of the last hour
   core::time_point waits_since = core::never;  ///< something has, for a worker
+  core::wishes_view wishes;
+  core::gangs_view gangs;
   std::uint64_t closures = 0, closures_max = 0;
   core::time_point disk_fails_since = core::never;
 };
@@ -86,6 +89,8 @@ void lost_tasks(pool_facts const& p, attention_items& out);
 void late_tasks(pool_facts const& p, attention_facts const& f, attention_items& out);
 void failed_jobs(pool_facts const& p, attention_items& out);
 void without_worker(pool_facts const& p, attention_facts const& f, attention_items& out);
+void unmet_wishes(pool_facts const& p, attention_items& out);
+void impossible_gangs(pool_facts const& p, attention_items& out);
 void nothing_finishes(pool_facts const& p, attention_items& out);
 void closures_alone(pool_facts const& p, attention_items& out);
 void nearly_full(pool_facts const& p, attention_facts const& f, attention_items& out);

@@ -31,6 +31,10 @@ pool_facts facts_of(server::hub& h) {
   p.late = in_state(core::task_state::late, p.overview.tasks_late);
   p.failed = core.failed_since(now - job_is_news, pool_facts::failed_jobs_max);
   p.waits_since = core.waits_since();
+  if (p.overview.closures.queued > 0) {
+    p.wishes = core.wishes();
+    p.gangs = core.gangs();
+  }
   p.closures_max = core.configuration().closures_max;
   auto const& n = p.overview.closures;
   p.closures = n.blocked + n.queued + n.running;

@@ -1,7 +1,7 @@
 // Member by member in the order of the contract, and their schemas beside them.
 #include "web/json/waiting_json.hpp"
 
-#include "web/json/views_json.hpp"
+#include "server/hub/id_text.hpp"
 
 namespace muster::web {
 
