@@ -2,6 +2,7 @@
 #include "web/json/waiting_json.hpp"
 
 #include "server/hub/id_text.hpp"
+#include "web/json/views_json.hpp"
 
 namespace muster::web {
 
