@@ -62,7 +62,7 @@ test('who is always last is said', async () => {
     }
     const seen = await WatchedPage.open(browser, `${server.url}/stragglers?cluster=train`);
     await seen.reads('verdict', /worker.*2.* came last to 5 of the last 5 barriers/);
-    assert.equal(await seen.at('late-barriers-row').count(), 5);
+    await seen.page.waitForFunction(() => document.querySelectorAll('[data-testid="late-barriers-row"]').length === 5);
     assert.match(await seen.at('late-tasks-row').first().textContent(), /^worker:2/);
     await seen.page.screenshot({ path: join(shots, 'stragglers.png') });
     assert.deepEqual(seen.faults, []);

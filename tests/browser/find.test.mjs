@@ -152,3 +152,54 @@ test('what has ended is not asked for again', async () => {
   await seen.page.waitForTimeout(4000);
   assert.deepEqual(asked, []);
 });
+
+test('who holds the most memory: one click', async () => {
+  const id = await cluster.submitAll('the large one', [{ function: 'muster.echo', args: ['x'.repeat(300_000)] }]);
+  const { seen, click, clicks } = await visitor();
+  await click(seen.page.locator('.rail a', { hasText: 'Remote values' }));
+  await seen.at('holder').first().waitFor();
+  assert.equal(await seen.at('holder').first().getAttribute('data-job'), id);
+  await seen.page.locator('[data-testid="holder"] b', { hasText: '300 KB' }).waitFor();
+  assert.equal(clicks(), 1);
+  await click(seen.at('holder-values').first());
+  await seen.page.waitForURL(new RegExp(`job=${id}.*sort=size`));
+  await seen.at('values-row').first().click();
+  await seen.page.waitForFunction(() => document.title.startsWith('muster.echo #0'));
+  await seen.reads('value', /xxx/);
+  assert.deepEqual(faultsOf(seen), []);
+});
+
+test('retry: two clicks lead to the new job', async () => {
+  const id = await cluster.submitAll('to be retried', [{ function: 'muster.fail', args: ['again'] }, { function: 'muster.noop' }], { on_error: 'continue' });
+  const { seen, click, clicks } = await visitor(`/jobs/${id}`);
+  await seen.at('job', '[data-state="FAILED"]').waitFor();
+  await click(seen.at('retry-job'));
+  await click(seen.at('question-yes'));
+  await seen.page.waitForFunction((old) => document.querySelector('[data-testid="job"]') && document.querySelector('[data-testid="job"]').dataset.job !== old, id);
+  await seen.page.locator('#job', { hasText: 'to be retried' }).waitFor();
+  await seen.page.locator('.facts-line a', { hasText: id }).waitFor();
+  await seen.reads('job-progress', /1 of 1/);
+  assert.equal(clicks(), 2);
+  assert.deepEqual(faultsOf(seen), []);
+});
+
+test('cordon: the worker says so, and is given back', async () => {
+  const { seen, click, clicks } = await visitor('/workers/worker:1');
+  await click(seen.at('cordon'));
+  await click(seen.at('question-yes'));
+  await seen.reads('standing', /cordoned/);
+  assert.equal(clicks(), 2);
+  await seen.at('uncordon').click();
+  await seen.at('question-yes').click();
+  await seen.at('cordon').waitFor();
+  assert.deepEqual(faultsOf(seen), []);
+});
+
+test('a gang that fits nowhere says why', async () => {
+  const id = await cluster.submitAll('gang', [{ function: 'muster.noop', options: { gang: 'g', resources: { gpu: 9 } } }]);
+  const { seen } = await visitor('/gangs');
+  await seen.reads('gang', /no room/);
+  await cluster.cancel(id);
+  await seen.page.getByText('No gang waits.').waitFor();
+  assert.deepEqual(faultsOf(seen), []);
+});

@@ -64,7 +64,8 @@ class stream_writer {
   }
   template <class Row>
   void function(Row const& r) {
-    out_.number(position_.at(r.function));
+    auto const known = position_.find(r.function);
+    out_.number(known == position_.end() ? position_.size() : known->second);
   }
   void closure(core::closure_id id) {
     out_.string(id == core::closure_id{} ? std::string() : core::text(id));

@@ -163,6 +163,7 @@ void add_job_routes(std::vector<route>& to) {
           .tells("Submitted", 201)
           .also(409, "It has not ended, nothing of it failed, it is a session, or its arguments or "
                      "the value of an input are gone")
+          .also(422, impossible)
           .also(429, full));
   to.push_back(get("/api/v1/jobs/{id}/join", join_job, "joinJob", "Wait for a job's end")
                    .with({timeout_parameter})

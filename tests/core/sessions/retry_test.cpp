@@ -18,7 +18,7 @@ closure_spec with_args(cluster& c, std::string_view args, std::vector<input_ref>
   return s;
 }
 
-struct retry : testing::Test {
+struct job_retry : testing::Test {
   cluster c;
   stream_id w = c.attach({.slots = 8, .credits = 8});
 
@@ -39,7 +39,7 @@ struct retry : testing::Test {
   }
 };
 
-TEST_F(retry, failed_and_cancelled_closures_run_again_with_their_arguments) {
+TEST_F(job_retry, failed_and_cancelled_closures_run_again_with_their_arguments) {
   auto spec = continue_all();
   spec.name = "nightly";
   spec.idempotency_key = "once";
@@ -66,7 +66,7 @@ TEST_F(retry, failed_and_cancelled_closures_run_again_with_their_arguments) {
   EXPECT_EQ(c.job(again(job.id, "second").id).name, "second");
 }
 
-TEST_F(retry, says_why_it_cannot_be) {
+TEST_F(job_retry, says_why_it_cannot_be) {
   auto const job = c.open({"f"});
   c.succeed(w, job[0]);
   EXPECT_EQ(refusal(job.id), "nothing of " + text(job.id) + " failed or was cancelled");
@@ -75,7 +75,7 @@ TEST_F(retry, says_why_it_cannot_be) {
   EXPECT_EQ(ask(session_id{77}).status.code, code::not_found);
 }
 
-TEST_F(retry, inputs_are_values_that_are_there_or_closures_that_run_again) {
+TEST_F(job_retry, inputs_are_values_that_are_there_or_closures_that_run_again) {
   auto const job = c.open_with(
       {with_args(c, "[1]"), with_args(c, "[2]"), with_args(c, "[]", {{{}, 0, 1}, {{}, 1, 1}})},
       continue_all());
@@ -92,7 +92,7 @@ TEST_F(retry, inputs_are_values_that_are_there_or_closures_that_run_again) {
   EXPECT_EQ(inputs[1].view(), "20");
 }
 
-TEST_F(retry, an_input_of_another_job_that_failed_or_is_gone_is_named) {
+TEST_F(job_retry, an_input_of_another_job_that_failed_or_is_gone_is_named) {
   auto const source = c.open({"f"});
   c.succeed(w, source[0], "10");
   auto const job = c.open_with({with_args(c, "[]", {{source[0], 0, 1}})});
@@ -102,7 +102,7 @@ TEST_F(retry, an_input_of_another_job_that_failed_or_is_gone_is_named) {
             std::string::npos);
 }
 
-TEST_F(retry, a_retry_can_be_retried) {
+TEST_F(job_retry, a_retry_can_be_retried) {
   auto const job = c.open_with({with_args(c, "[1]")});
   c.fail(w, job[0]);
   auto const second = again(job.id);

@@ -22,6 +22,14 @@ constexpr exception exceptions[] = {
     {"ClosureView.value_released", "value_age.* and spill.*: days pass, or a disk is full"},
     {"RemoteValueView.released", "value_age.* and spill.*"},
     {"ResultLine.released", "value_age.* and spill.*"},
+    {"RemoteValuePage.remote_values.released", "value_age.* and spill.*"},
+    {"ValuePreview.released", "value_age.* and spill.*"},
+    {"ClosureView.dependents_more", "more than 100: listings.* of the core"},
+    {"WorkerClosures.sent_ahead.id", "listings.* of the core: the window of a worker has to grow"},
+    {"WorkerClosures.sent_ahead.job", "the same"},
+    {"WorkerClosures.sent_ahead.index", "the same"},
+    {"WorkerClosures.sent_ahead.function", "the same"},
+    {"WorkerClosures.sent_ahead.since_ms", "the same"},
     {"Failure.dependencies", "fault_tolerance.*, by functions of real workers"},
 };
 

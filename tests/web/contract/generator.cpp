@@ -47,6 +47,13 @@ std::string generator::like(std::string const& pattern) {
     auto const kinds = m[1].str();
     return one_of(kinds) + hex16(below(2) == 0 ? below(5) : random_());
   }
+  if (pattern == "^(job_[0-9a-f]{16})?$") return below(3) == 0 ? "" : id("job_");
+  static std::regex const listing_form(R"(^\^\(([a-z])\(\[0-9a-f\]\{2\}\)\*\)\?\$$)");
+  if (pattern.find("^(k(") != 0 && std::regex_match(pattern, m, listing_form)) {
+    auto token = m[1].str();
+    for (auto n = below(30); n > 0; --n) token += hex16(random_()).substr(0, 2);
+    return below(3) == 0 ? "" : token;
+  }
   if (pattern.starts_with("^(k(")) return below(2) == 0 ? "k" : "k612f62ff";
   if (pattern.find("(us|ms|s|m|h|d)") != std::string::npos) return one_of(durations);
   if (pattern.starts_with("^(rv_"))

@@ -14,8 +14,8 @@ class listings : public web_fixture {
 
   std::vector<std::int64_t> indexes(std::string const& path) {
     std::vector<std::int64_t> out;
-    for (auto const& c : get_json(path).at("closures").as_array())
-      out.push_back(number_at(c, "/index"));
+    auto const page = get_json(path);
+    for (auto const& c : page.at("closures").as_array()) out.push_back(number_at(c, "/index"));
     return out;
   }
   // Every page until there is no more.
@@ -23,7 +23,8 @@ class listings : public web_fixture {
     std::vector<std::int64_t> out;
     std::string token;
     do {
-      auto const page = get_json(path + "&page_token=" + token);
+      auto const page = get_json(path + (path.find('?') == std::string::npos ? "?" : "&") +
+                                 "page_token=" + token);
       for (auto const& c : page.at(list).as_array()) out.push_back(number_at(c, "/index"));
       auto const* next = page.as_object().if_contains("next_page_token");
       token = next ? std::string(next->as_string()) : std::string();
@@ -55,7 +56,7 @@ using list = std::vector<std::int64_t>;
 
 TEST_F(listings, closures_are_filtered_by_what_became_of_them) {
   auto& w = add_worker(worker::habit::hold, 3, 1);
-  auto const job = submit(3, R"(,"options":{"on_error":"continue"})");
+  auto const job = submit(3, R"(,"on_error":"continue")");
   auto const path = "/api/v1/jobs/" + text_at(job, "/id") + "/closures";
   w.fail_all("Disk full");
   EXPECT_EQ(indexes(path + "?state=ended_badly"), list{0});
@@ -156,7 +157,7 @@ TEST_F(listings, dependents_are_told) {
 TEST_F(listings, values_are_listed_with_place_and_size) {
   auto& w = add_worker(worker::habit::hold, 0, 1);
   auto const job = post_json("/api/v1/jobs",
-                             R"({"closures":[{"function":"echo"},{"function":"echo"},
+                             R"({"closures":[{"function":"muster.echo"},{"function":"muster.echo"},
                              {"function":"nobody's"}]})",
                              201);
   w.finish_all("12345");
@@ -215,7 +216,7 @@ TEST_F(listings, a_worker_tells_what_it_runs) {
   auto const hands = get_json("/api/v1/clusters/default/tasks/worker/3/closures");
   EXPECT_EQ(text_at(hands, "/running/0/id"), text_at(job, "/closures/0/id"));
   EXPECT_EQ(text_at(hands, "/running/0/job"), text_at(job, "/id"));
-  EXPECT_EQ(text_at(hands, "/running/0/function"), "echo");
+  EXPECT_EQ(text_at(hands, "/running/0/function"), "muster.echo");
   EXPECT_EQ(number_at(hands, "/more"), 0);
 }
 

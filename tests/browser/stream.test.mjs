@@ -1,0 +1,117 @@
+// What workers did and what waits for what, in a real browser on a real server with real workers.
+import assert from 'node:assert/strict';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+
+import { Cluster } from './cluster.mjs';
+import { launch, WatchedPage } from './page.mjs';
+
+const shots = process.env.MUSTER_SCREENSHOTS;
+let browser;
+let cluster;
+
+before(async () => {
+  mkdirSync(shots, { recursive: true });
+  browser = await launch();
+  cluster = new Cluster();
+  await cluster.serve();
+  for (const index of [0, 1]) cluster.worker(index, '--slots', '1');
+});
+after(async () => {
+  cluster?.end();
+  await browser?.close();
+});
+
+const parameters = (seen) => new URL(seen.page.url()).searchParams;
+
+test('a bar is as long as its closure ran, also behind others', async () => {
+  const job = await cluster.submit('muster.sleep', [300], 12, 'naps');
+  const seen = await WatchedPage.open(browser, `${cluster.url}/stream?job=${job}`);
+  await seen.at('sums-row', '[data-task="worker:0"][data-function="muster.sleep"]').waitFor();
+  await seen.at('sums-row', '[data-task="worker:1"][data-function="muster.sleep"]').waitFor();
+  assert.equal(await seen.at('lane').count(), 2);
+  await cluster.get(`/api/v1/jobs/${job}/join?timeout=60s`);
+  await seen.page.waitForFunction(() => {
+    const finished = [...document.querySelectorAll('[data-testid=sums-row] [role=gridcell]:nth-child(3)')];
+    return finished.reduce((sum, cell) => sum + Number(cell.textContent), 0) === 12;
+  });
+  await seen.at('stream-canvas').focus();
+  await seen.page.keyboard.press('ArrowDown');
+  for (let bar = 0; bar < 3; ++bar) {
+    await seen.page.keyboard.press('Shift+ArrowRight');
+    const said = await seen.at('stream-tip').textContent();
+    const [, ms] = said.match(/succeeded after (\d+) ms/) ?? [];
+    assert.ok(ms >= 295 && ms < 450, said);
+  }
+  await seen.page.screenshot({ path: join(shots, 'stream.png') });
+  await seen.page.keyboard.press('Enter');
+  await seen.page.waitForURL(/\/closures\/cl_[0-9a-f]+\?.*job=/);
+  assert.deepEqual(seen.faults, []);
+});
+
+test('the stretch of time is in the address', async () => {
+  const seen = await WatchedPage.open(browser, `${cluster.url}/stream`);
+  await seen.at('lane').first().waitFor();
+  await seen.at('stream-canvas').focus();
+  await seen.page.keyboard.press('-');
+  await seen.page.waitForURL(/span=120000/);
+  await seen.page.keyboard.press('ArrowLeft');
+  await seen.page.waitForURL(/from=\d+&to=\d+/);
+  const [from, to] = ['from', 'to'].map((name) => Number(parameters(seen).get(name)));
+  assert.ok(Math.abs(to - from - 120_000) <= 1);
+  await seen.page.reload();
+  await seen.at('lane').first().waitFor();
+  assert.equal(await seen.at('stream-follow').getAttribute('aria-pressed'), 'false');
+  assert.equal(Number(parameters(seen).get('from')), from);
+  await seen.at('stream-follow').click();
+  await seen.page.waitForFunction(() => !new URLSearchParams(location.search).has('from'));
+  await seen.at('stream-tasks').fill('worker:1');
+  await seen.at('stream-tasks').press('Enter');
+  await seen.page.waitForURL(/tasks=worker%3A1/);
+  await seen.page.waitForFunction(() => document.querySelectorAll('[data-testid=lane]').length === 1);
+  assert.deepEqual(seen.faults, []);
+});
+
+test('what fails and what runs is seen, and the trace can be taken away', async () => {
+  await cluster.submit('muster.sleep', [600_000], 1, 'long');
+  await cluster.submit('muster.fail', ['no'], 1, 'bad');
+  const seen = await WatchedPage.open(browser, `${cluster.url}/stream`);
+  const total = (column) =>
+    seen.page.waitForFunction((n) => {
+      const cells = [...document.querySelectorAll(`[data-testid=sums-row] [role=gridcell]:nth-child(${n})`)];
+      return cells.some((cell) => Number(cell.textContent) > 0);
+    }, column);
+  await total(4);
+  await total(5);
+  const [trace] = await Promise.all([seen.page.waitForEvent('download'), seen.at('stream-trace').click()]);
+  const text = JSON.parse(await readAll(await trace.createReadStream()));
+  assert.ok((text.traceEvents ?? text).some((event) => event.name === 'muster.sleep'));
+  assert.deepEqual(seen.faults, []);
+});
+
+test('a graph shows who needs whom, and opens a closure', async () => {
+  const ref = (index) => ({ $remote_value: `#${index}` });
+  const id = await cluster.submitAll('diamond', [
+    { function: 'muster.echo', args: ['a'] },
+    { function: 'muster.echo', args: [ref(0)] },
+    { function: 'muster.echo', args: [ref(0)] },
+    { function: 'muster.echo', args: [[ref(1), ref(2)]] },
+  ]);
+  const seen = await WatchedPage.open(browser, `${cluster.url}/jobs/${id}/graph`);
+  await seen.at('graph-rows-row', '[data-state="SUCCEEDED"]').nth(3).waitFor();
+  assert.match(await seen.at('graph').getAttribute('aria-label'), /4 closures in 3 layers, 4 edges/);
+  await seen.at('graph').focus();
+  for (const key of ['ArrowRight', 'ArrowRight', 'ArrowRight']) await seen.page.keyboard.press(key);
+  await seen.page.waitForURL(/node=3/);
+  await seen.page.screenshot({ path: join(shots, 'graph.png') });
+  await seen.page.keyboard.press('Enter');
+  await seen.page.waitForURL(/\/closures\/cl_/);
+  assert.deepEqual(seen.faults, []);
+});
+
+async function readAll(stream) {
+  const pieces = [];
+  for await (const piece of stream) pieces.push(piece);
+  return Buffer.concat(pieces).toString('utf8');
+}
