@@ -86,5 +86,21 @@ TEST_F(closures, unknown_ones_are_not_found) {
   }
 }
 
+TEST_F(closures, options_are_told_again) {
+  auto const job = post_json("/api/v1/jobs",
+                             R"({"options":{"weight":3,"deadline":"1h"},
+                             "closures":[{"function":"f","options":{"max_retries":2,
+                             "retry_delay":"2s","retry_delay_max":"9s"}}]})",
+                             201);
+  auto const view = get_json("/api/v1/jobs/" + text_at(job, "/id"));
+  EXPECT_EQ(number_at(view, "/weight"), 3);
+  EXPECT_GT(number_at(view, "/deadline_ms"), number_at(view, "/created_ms"));
+  auto const c = get_json("/api/v1/closures/" + text_at(job, "/closures/0/id"));
+  EXPECT_EQ(number_at(c, "/max_retries"), 2);
+  EXPECT_EQ(number_at(c, "/retries"), 0);
+  EXPECT_EQ(number_at(c, "/retry_delay_ms"), 2'000);
+  EXPECT_EQ(number_at(c, "/retry_delay_max_ms"), 9'000);
+}
+
 }  // namespace
 }  // namespace muster::web::test

@@ -43,7 +43,7 @@ class listings : public web_fixture {
   void schedule(std::string const& session, std::size_t n) {
     auto const id = *server::parse_job(session);
     core_engine().run([id, n](server::hub& h) {
-      auto const f = h.learn({"echo"}).ids.at(0);
+      auto const f = h.learn({"muster.echo"}).ids.at(0);
       core::schedule e;
       e.session = id;
       for (std::size_t i = 0; i < n; ++i) e.closures.push_back({f, 0, i + 1, core::blob("1")});
