@@ -117,8 +117,8 @@ TEST_F(cluster_topics, what_needs_attention_comes_and_goes) {
   s.receive("hello");
   s.send(sub("attention"));
   EXPECT_TRUE(s.receive("snap", "attention").at("rows").as_object().empty());
-  auto const job = text_at(
-      post_json("/api/v1/jobs", R"({"closures":[{"function":"nobody.has"}]})", 201), "/id");
+  auto const job =
+      text_at(post_json("/api/v1/jobs", R"({"closures":[{"function":"nobody.has"}]})", 201), "/id");
   auto const delta = s.receive("d", "attention");
   ASSERT_TRUE(delta.at("rows").as_object().contains("no-worker ")) << json::serialize(delta);
   EXPECT_EQ(text_at(delta, "/rows/no-worker /title"),

@@ -51,23 +51,25 @@ void write(json_out& out, core::wishes_view const& all) {
 
 std::vector<schema::named> waiting_schemas() {
   using namespace schema;
-  auto const gang = object({{"job", id("job_")},
-                            {"gang", text()},
-                            {"size", count()},
-                            {"here", described(count(), "members that only wait to be started")},
-                            {"first", id("cl_")},
-                            {"function", text()},
-                            {"since_ms", time()},
-                            {"possible", described(boolean(), "the connected workers could hold it")},
-                            {"why", text()}});
+  auto const gang =
+      object({{"job", id("job_")},
+              {"gang", text()},
+              {"size", count()},
+              {"here", described(count(), "members that only wait to be started")},
+              {"first", id("cl_")},
+              {"function", text()},
+              {"since_ms", time()},
+              {"possible", described(boolean(), "the connected workers could hold it")},
+              {"why", text()}});
   auto const needs = object({{"task", text(), optional},
                              {"labels", map(text()), optional},
                              {"resources", map(count()), optional}});
   auto const wish = object({{"needs", needs},
                             {"functions", described(array(text()), "at most ten")},
                             {"queued", count()},
-                            {"workers", described(count(), "that would do, but are draining or "
-                                                           "cordoned")},
+                            {"workers", described(count(),
+                                                  "that would do, but are draining or "
+                                                  "cordoned")},
                             {"first", id("cl_")},
                             {"job", id("job_")},
                             {"since_ms", time()},

@@ -231,7 +231,8 @@ coro::task<muster::result<cluster_rows>> collect_clusters(engine_link& engine,
     at = page->second;
     for (auto const& a : page->first) {
       rows.agents.rows.emplace_back(
-          a.cluster + "/" + a.view.job + ":" + std::to_string(a.view.index), agent_row(a, rows.now));
+          a.cluster + "/" + a.view.job + ":" + std::to_string(a.view.index),
+          agent_row(a, rows.now));
       ages.add(a.cluster, a.view.job, a.view.last_heartbeat, rows.now, a.heartbeat_timeout);
     }
   }

@@ -13,8 +13,8 @@ constexpr int units_of_timeout = 48;
 
 }  // namespace
 
-void heartbeat_ages::add(std::string const& cluster, std::string const& job,
-                         core::time_point seen, core::time_point now, core::duration timeout) {
+void heartbeat_ages::add(std::string const& cluster, std::string const& job, core::time_point seen,
+                         core::time_point now, core::duration timeout) {
   auto& c = clusters_[cluster];
   c.unit = std::max<core::duration>(timeout / units_of_timeout, std::chrono::milliseconds(1));
   auto& ages = c.jobs[job];

@@ -3,8 +3,7 @@
 
 namespace muster::web {
 
-void rows_topic::update(named_rows rows, std::size_t more, core::time_point now,
-                        std::string ages) {
+void rows_topic::update(named_rows rows, std::size_t more, core::time_point now, std::string ages) {
   advance(now);
   for (auto& [name, r] : rows_) r.present = false;
   for (auto& [name, json] : rows) {

@@ -18,8 +18,9 @@ class rows_topic final : public changing_rows<std::string> {
  public:
   explicit rows_topic(topic_name n) : changing_rows(n) {}
 
-  /// `rows`: all there are now, each name once; `more`: how many were left out. `ages`: JSON of what
-  /// moves all the time, apart from the rows, see heartbeat_ages.hpp; sent again when it differs.
+  /// `rows`: all there are now, each name once; `more`: how many were left out. `ages`: JSON of
+  /// what moves all the time, apart from the rows, see heartbeat_ages.hpp; sent again when it
+  /// differs.
   void update(named_rows rows, std::size_t more, core::time_point now, std::string ages = {});
 
  private:

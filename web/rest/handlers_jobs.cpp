@@ -128,17 +128,19 @@ void add_job_routes(std::vector<route>& to) {
           .also(404, "No such cluster, RemoteValue or per-worker value")
           .also(422, impossible)
           .also(429, full));
-  to.push_back(get("/api/v1/jobs", list_jobs, "listJobs", "Jobs, newest first")
-                   .with({{.name = "state",
-                           .kind = query_kind::choice,
-                           .meaning = "only jobs in this state",
-                           .choices = job_states},
-                          {"streaming", query_kind::flag,
-                           "only gRPC sessions, or only those that are none"},
-                          {"q", query_kind::text, "in the name or the id, whatever the case"},
-                          cluster_parameter, limit_parameter, page_token_parameter("j")})
-                   .tells("JobPage")
-                   .also(404, no_cluster));
+  to.push_back(
+      get("/api/v1/jobs", list_jobs, "listJobs", "Jobs, newest first")
+          .with({{.name = "state",
+                  .kind = query_kind::choice,
+                  .meaning = "only jobs in this state",
+                  .choices = job_states},
+                 {"streaming", query_kind::flag, "only gRPC sessions, or only those that are none"},
+                 {"q", query_kind::text, "in the name or the id, whatever the case"},
+                 cluster_parameter,
+                 limit_parameter,
+                 page_token_parameter("j")})
+          .tells("JobPage")
+          .also(404, no_cluster));
   to.push_back(get("/api/v1/jobs/{id}", get_job, "getJob", "One job").tells("JobView"));
   to.push_back(
       remove("/api/v1/jobs/{id}", delete_job, "deleteJob", "Forget a finished job and its values")
@@ -161,8 +163,9 @@ void add_job_routes(std::vector<route>& to) {
            "A new job of what failed or was cancelled, with the same arguments and options")
           .takes(body_kind::optional_json, "Retry")
           .tells("Submitted", 201)
-          .also(409, "It has not ended, nothing of it failed, it is a session, or its arguments or "
-                     "the value of an input are gone")
+          .also(409,
+                "It has not ended, nothing of it failed, it is a session, or its arguments or "
+                "the value of an input are gone")
           .also(422, impossible)
           .also(429, full));
   to.push_back(get("/api/v1/jobs/{id}/join", join_job, "joinJob", "Wait for a job's end")

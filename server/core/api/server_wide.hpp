@@ -33,8 +33,8 @@ struct server_wide {
 
   template <class Archive>
   void walk(Archive& a) {
-    a(chunks, last_row, last_session, first_per_worker, last_per_worker, value_bytes,
-      spilled_bytes, row_bytes);
+    a(chunks, last_row, last_session, first_per_worker, last_per_worker, value_bytes, spilled_bytes,
+      row_bytes);
   }
 };
 
