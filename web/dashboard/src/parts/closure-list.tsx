@@ -9,7 +9,7 @@ import { query, slow, store } from '../page';
 import { api } from '../rest';
 import { chosen, closureAddress, follow, workerAddress } from '../route';
 import { Grid, type Column } from './grid';
-import { Choices, filter, FilterField, Pages, useListing, useSorting } from './listing';
+import { Choices, FilterField, Filters, Pages, useListing, useSorting } from './listing';
 import { Panel } from './panel';
 import { ClosureChip } from './state';
 import { Ago, Span } from './when';
@@ -72,21 +72,11 @@ export function ClosureList({ job }: { job: JobView }) {
   const names = store.counters?.functions.map((f) => f.name) ?? [];
   return (
     <Panel id="closures" title="Closures" note="Enter or a click opens one" span={12}>
-      <div class="filters">
+      <Filters names={['q', 'state', 'function', 'worker']} problem={looked.problem}>
         <Choices name="state" label="State" options={stateFilters(job.counts, state).map(([value, word, n]) => [value, word, count(n)])} />
         <FilterField name="function" label="Function" list={names} />
         <FilterField name="worker" label="Worker" />
-        {filtered && (
-          <button type="button" data-testid="clear-filters" onClick={() => filter({ q: '', state: '', function: '', worker: '' })}>
-            Clear filters
-          </button>
-        )}
-      </div>
-      {looked.problem && (
-        <p class="calm text-error" role="alert">
-          <bdi>{looked.problem}</bdi>
-        </p>
-      )}
+      </Filters>
       <Grid
         id="closures"
         columns={columns}

@@ -1,5 +1,6 @@
 // A list that the server sends a page at a time, however long it is. Which page, filter and order are in the address.
 
+import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { useLooked, type Looked } from '../looked';
 import { countLine, readOn, type Listing, type Page } from '../model/rest/listing';
@@ -38,6 +39,32 @@ export function useSorting(usual: string, usuallyDescending = false): Sorting & 
   const order = chosen('order').value || (by === usual && usuallyDescending ? 'desc' : 'asc');
   const sort = (next: string, descending: boolean) => filter({ sort: next === usual ? '' : next, order: descending === (next === usual && usuallyDescending) ? '' : descending ? 'desc' : 'asc' });
   return { by, order, descending: order === 'desc', sort };
+}
+
+// The filters of a list, a way to be rid of them all, and below them why the list could not be read.
+export function Filters({ names, problem, children }: { names: readonly string[]; problem: string; children: ComponentChildren }) {
+  const any = names.map((name) => chosen(name).value).some(Boolean);
+  return (
+    <>
+      <div class="filters">
+        {children}
+        {any && (
+          <button type="button" data-testid="clear-filters" onClick={() => filter(Object.fromEntries(names.map((name) => [name, ''])))}>
+            Clear filters
+          </button>
+        )}
+      </div>
+      <Problem text={problem} />
+    </>
+  );
+}
+
+export function Problem({ text }: { text: string }) {
+  return text ? (
+    <p class="calm text-error" role="alert">
+      <bdi>{text}</bdi>
+    </p>
+  ) : null;
 }
 
 // Which rows are shown of how many, and the way to the others.

@@ -7,7 +7,7 @@ import { ENDED, type JobView } from '../model/rest/views';
 import { useSignal } from '@preact/signals';
 import { Bar } from '../parts/bar';
 import { Grid, type Column } from '../parts/grid';
-import { Choices, filter, Pages, useListing } from '../parts/listing';
+import { Choices, Filters, Pages, useListing } from '../parts/listing';
 import { Panel } from '../parts/panel';
 import { JobChip } from '../parts/state';
 import { Ago, Span } from '../parts/when';
@@ -93,20 +93,10 @@ export function JobsPage() {
   return (
     <div class="panels tall listed">
       <Panel id="jobs" title="Jobs" note="newest first" span={12}>
-        <div class="filters">
+        <Filters names={['q', 'state', 'streaming']} problem={looked.problem}>
           <Choices name="state" label="State" options={STATES.map(([value, word]) => [value, word, n[value] ? short(n[value]!) : undefined])} />
           <Choices name="streaming" label="Kind" options={KINDS} />
-          {filtered && (
-            <button type="button" data-testid="clear-filters" onClick={() => filter({ q: '', state: '', streaming: '' })}>
-              Clear filters
-            </button>
-          )}
-        </div>
-        {looked.problem && (
-          <p class="calm text-error" role="alert">
-            <bdi>{looked.problem}</bdi>
-          </p>
-        )}
+        </Filters>
         <Grid
           id="jobs"
           columns={columns}

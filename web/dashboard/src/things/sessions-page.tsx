@@ -5,7 +5,7 @@ import { bytes, count, short } from '../model/format';
 import { heldBy } from '../model/rest/sessions';
 import type { JobView } from '../model/rest/views';
 import { Grid, type Column } from '../parts/grid';
-import { Choices, filter, Pages, useListing } from '../parts/listing';
+import { Choices, Filters, Pages, useListing } from '../parts/listing';
 import { Panel } from '../parts/panel';
 import { JobChip } from '../parts/state';
 import { Ago } from '../parts/when';
@@ -63,19 +63,9 @@ export function SessionsPage() {
   return (
     <div class="panels tall listed">
       <Panel id="sessions" title="Sessions" note="newest first" span={12}>
-        <div class="filters">
+        <Filters names={['q', 'state']} problem={looked.problem}>
           <Choices name="state" label="State" options={STATES} />
-          {filtered && (
-            <button type="button" data-testid="clear-filters" onClick={() => filter({ q: '', state: '' })}>
-              Clear filters
-            </button>
-          )}
-        </div>
-        {looked.problem && (
-          <p class="calm text-error" role="alert">
-            <bdi>{looked.problem}</bdi>
-          </p>
-        )}
+        </Filters>
         <Grid
           id="sessions"
           columns={columns}

@@ -5,7 +5,7 @@ import { bytes, count, plural, short } from '../model/format';
 import type { Holder, ValueRow } from '../model/rest/views';
 import { Bar } from '../parts/bar';
 import { Grid, type Column } from '../parts/grid';
-import { Choices, filter, FilterField, Pages, useListing, useSorting } from '../parts/listing';
+import { Choices, filter, FilterField, Filters, Pages, useListing, useSorting } from '../parts/listing';
 import { Panel } from '../parts/panel';
 import { Mark, type Shape } from '../parts/shape';
 import { Ago } from '../parts/when';
@@ -121,21 +121,11 @@ function List() {
   const looked = useListing<ValueRow>(path, LIMIT, { every: 3000, rows: (body: { remote_values: ValueRow[] }) => body.remote_values });
   return (
     <Panel id="values" title="Values" span={12}>
-      <div class="filters">
+      <Filters names={['status', 'place', 'job']} problem={looked.problem}>
         <Choices name="status" label="Status" options={STATUSES} />
         <Choices name="place" label="Place" options={PLACES} />
         <FilterField name="job" label="Job" />
-        {filtered && (
-          <button type="button" data-testid="clear-filters" onClick={() => filter({ status: '', place: '', job: '' })}>
-            Clear filters
-          </button>
-        )}
-      </div>
-      {looked.problem && (
-        <p class="calm text-error" role="alert">
-          <bdi>{looked.problem}</bdi>
-        </p>
-      )}
+      </Filters>
       <Grid
         id="values"
         columns={columns}
