@@ -183,6 +183,7 @@ TEST_F(attention_rules, wishes_that_no_connected_worker_meets) {
   pool().wishes.items.resize(30, w);
   auto const many = attention(facts);
   ASSERT_EQ(many.size(), 4u);
+  EXPECT_EQ(many[3].since, now - 19min);
   EXPECT_EQ(many[3].title, "324 more closures queued for what no worker has");
 }
 
@@ -209,6 +210,7 @@ TEST_F(attention_rules, the_watchdog_speaks_while_it_is_quiet) {
   o.oldest_running = {{core::closure_id{7}, "train", "worker:1", now - 6min}};
   auto const i = only();
   EXPECT_EQ(i.rule, "nothing-finishes");
+  EXPECT_EQ(i.title, "Nothing finishes");
   EXPECT_EQ(i.since, now - 5min);
   EXPECT_NE(i.detail.find("train on worker:1"), std::string::npos);
   EXPECT_EQ(i.link, "/closures/cl_0000000000000007");
@@ -234,6 +236,7 @@ TEST_F(attention_rules, limits_that_are_near) {
   EXPECT_TRUE(said().empty());
   pool().closures = 90;
   EXPECT_EQ(only().rule, "closures-full");
+  EXPECT_EQ(only().since, core::never) << "or it would seem new each second";
 }
 
 TEST_F(attention_rules, a_disk_that_takes_nothing) {

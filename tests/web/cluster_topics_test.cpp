@@ -127,6 +127,7 @@ TEST_F(cluster_topics, what_needs_attention_comes_and_goes) {
   ASSERT_EQ(items.size(), 1u);
   EXPECT_EQ(text_at(items[0], "/rule"), "no-worker");
   EXPECT_GT(items[0].at("since_ms").to_number<std::int64_t>(), 0);
+  EXPECT_TRUE(text_at(items[0], "/command").starts_with("muster worker --server HOST:"));
   EXPECT_EQ(get("/api/v1/attention?cluster=nope").status, 404u);
   EXPECT_EQ(get("/api/v1/attention?nonsense=1").status, 400u);
   EXPECT_EQ(post("/api/v1/jobs/" + job + "/cancel").status, 200u);

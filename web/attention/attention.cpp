@@ -19,7 +19,7 @@ std::vector<attention_item> attention(attention_facts const& f) {
     nothing_finishes(p, items);
     closures_alone(p, items);
     late_tasks(p, f, items);
-    nearly_full(p, f, items);
+    nearly_full(p, items);
     disk_fails(p, items);
   }
   for (auto const& a : f.agents) {
@@ -30,7 +30,7 @@ std::vector<attention_item> attention(attention_facts const& f) {
     late_agents(a, f, items);
   }
   std::stable_sort(items.begin(), items.end(), [](auto const& a, auto const& b) {
-    return a.severity != b.severity ? a.severity < b.severity : a.since > b.since;
+    return a.severity != b.severity ? a.severity < b.severity : a.since < b.since;
   });
   return items;
 }

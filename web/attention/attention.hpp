@@ -26,12 +26,12 @@ struct attention_item {
   std::string rule{};     ///< "task-lost"
   std::string subject{};  ///< tells items of one rule apart; with it the name of a row
   attention_severity severity = attention_severity::error;
-  std::string title{};   ///< what is wrong
-  std::string detail{};  ///< the cause, as far as it is known
-  core::time_point since{};
-  std::uint64_t count = 1;  ///< of what the title is about
-  std::string link{};       ///< of the page: a path with its query
-  std::string command{};    ///< that helps, or tells more; may be empty
+  std::string title{};       ///< what is wrong
+  std::string detail{};      ///< the cause, as far as it is known
+  core::time_point since{};  ///< never: nobody knows
+  std::uint64_t count = 1;   ///< of what the title is about
+  std::string link{};        ///< of the page: a path with its query
+  std::string command{};     ///< that helps, or tells more; may be empty
 };
 
 /// A barrier that waits for somebody.
@@ -80,7 +80,7 @@ struct attention_facts {
 std::string key_of(attention_item const& i);
 void write(json_out& out, attention_item const& i);
 
-/// Errors first, then the newest.
+/// Errors first, and of them what has lasted longest.
 std::vector<attention_item> attention(attention_facts const& f);
 
 // The rules, one for one kind of cause.
@@ -93,7 +93,7 @@ void unmet_wishes(pool_facts const& p, attention_items& out);
 void impossible_gangs(pool_facts const& p, attention_items& out);
 void nothing_finishes(pool_facts const& p, attention_items& out);
 void closures_alone(pool_facts const& p, attention_items& out);
-void nearly_full(pool_facts const& p, attention_facts const& f, attention_items& out);
+void nearly_full(pool_facts const& p, attention_items& out);
 void disk_fails(pool_facts const& p, attention_items& out);
 void failed_run(agents_facts const& a, attention_items& out);
 void missing_agents(agents_facts const& a, attention_facts const& f, attention_items& out);

@@ -130,7 +130,7 @@ void nothing_finishes(pool_facts const& p, attention_items& out) {
   auto const& o = p.overview;
   if (o.quiet_since == core::time_point{}) return;
   attention_item item{.rule = "nothing-finishes", .subject = p.cluster};
-  item.title = "Nothing has finished since the time beside this";
+  item.title = "Nothing finishes";
   item.count = o.closures.running;
   item.detail = plural(o.closures.running, "closure") + " running, " +
                 plural(o.closures.queued, "closure") + " queued";
@@ -166,13 +166,13 @@ void closures_alone(pool_facts const& p, attention_items& out) {
   out.push_back(std::move(item));
 }
 
-void nearly_full(pool_facts const& p, attention_facts const& f, attention_items& out) {
+void nearly_full(pool_facts const& p, attention_items& out) {
   if (p.closures_max == 0 || p.closures * 10 < p.closures_max * 9) return;
   attention_item item{.rule = "closures-full", .subject = p.cluster};
   item.severity = attention_severity::warning;
   item.title = plural(p.closures, "closure") + " of at most " + std::to_string(p.closures_max);
   item.detail = "full, submissions are refused: finished jobs that nobody needs can be deleted";
-  item.since = f.now;
+  item.since = core::never;  // nobody knows since when
   item.count = p.closures;
   item.link = page_link("/jobs", {{"cluster", p.cluster}});
   out.push_back(std::move(item));

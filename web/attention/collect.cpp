@@ -13,12 +13,18 @@ using coordination::cluster_id;
 constexpr std::size_t clusters_max = 100;
 constexpr core::duration job_is_news = std::chrono::hours(1);
 
-pool_facts facts_of(server::hub& h) {
+// "HOST:PORT" of the main cluster: by which name the server is reached is for who reads it to know.
+std::string worker_address(engine_services& services) {
+  auto const address = services.endpoints.address(services.endpoints.main());
+  auto const port = address.rfind(':');
+  return port == std::string::npos ? std::string() : "HOST" + address.substr(port);
+}
+
+// What one visit to the engine copies of a cluster: numbers and tasks, or jobs, or what waits.
+// Each looks at thousands of rows at its limits, so they are visits of their own.
+void copy_tasks(server::hub& h, pool_facts& p) {
   auto const& core = h.state();
-  auto const now = h.now();
-  pool_facts p;
-  p.cluster = h.cluster();
-  p.overview = core.overview(now);
+  p.overview = core.overview(h.now());
   for (auto& f : core.functions())
     if (f.queued > 0 && f.workers == 0 && p.unserved.size() < pool_facts::functions_max)
       p.unserved.push_back(std::move(f));
@@ -29,38 +35,62 @@ pool_facts facts_of(server::hub& h) {
   };
   p.lost = in_state(core::task_state::error, p.overview.tasks_error);
   p.late = in_state(core::task_state::late, p.overview.tasks_late);
-  p.failed = core.failed_since(now - job_is_news, pool_facts::failed_jobs_max);
-  p.waits_since = core.waits_since();
-  if (p.overview.closures.queued > 0) {
-    p.wishes = core.wishes();
-    p.gangs = core.gangs();
-  }
-  p.closures_max = core.configuration().closures_max;
   auto const& n = p.overview.closures;
   p.closures = n.blocked + n.queued + n.running;
+  p.closures_max = core.configuration().closures_max;
   p.disk_fails_since = core.disk_fails_since();
-  return p;
+}
+
+void copy_jobs(server::hub& h, pool_facts& p) {
+  p.failed = h.state().failed_since(h.now() - job_is_news, pool_facts::failed_jobs_max);
+  p.waits_since = h.state().waits_since();
+}
+
+void copy_waiting(server::hub& h, pool_facts& p) {
+  if (p.overview.closures.queued == 0) return;
+  p.wishes = h.state().wishes();
+  p.gangs = h.state().gangs();
+}
+
+coro::task<muster::result<pool_facts>> collect_pool(engine_link& engine, std::string cluster) {
+  pool_facts p;
+  p.cluster = cluster;
+  for (auto* const copy : {copy_tasks, copy_jobs, copy_waiting}) {
+    auto visit = [cluster, copy, so_far = std::move(p)](
+                     engine_services& services) mutable -> muster::result<pool_facts> {
+      auto const pool = services.pools.named(cluster);
+      if (!pool) return pool.error();
+      copy(**pool, so_far);
+      return std::move(so_far);
+    };
+    auto asking = engine.on_engine(std::move(visit));
+    auto found = co_await std::move(asking);
+    if (!found) co_return found.error();
+    p = std::move(*found);
+  }
+  co_return p;
 }
 
 struct first_look {
   attention_facts facts;
+  std::vector<std::string> pools;
   std::vector<cluster_id> clusters;
 };
 
-muster::result<first_look> look_at_pools(engine_services& services, std::string const& cluster) {
+muster::result<first_look> look_around(engine_services& services, std::string const& cluster) {
   first_look l;
   l.facts.now = services.pools.main().now();
   l.facts.late_after = services.pools.main().state().configuration().late_after();
-  l.facts.worker_address = services.endpoints.address(services.endpoints.main());
+  l.facts.worker_address = worker_address(services);
   if (cluster.empty()) {
-    services.pools.for_each([&](server::hub& h) { l.facts.pools.push_back(facts_of(h)); });
+    services.pools.for_each([&](server::hub& h) { l.pools.push_back(h.cluster()); });
     l.clusters = services.coordination.state().ids();
     if (l.clusters.size() > clusters_max) l.clusters.resize(clusters_max);
     return l;
   }
   auto const pool = services.pools.named(cluster);
   if (!pool) return pool.error();
-  l.facts.pools.push_back(facts_of(**pool));
+  l.pools = {(*pool)->cluster()};
   auto const id = services.coordination.state().find(cluster);
   l.clusters = {id ? *id : services.endpoints.main()};
   return l;
@@ -71,16 +101,22 @@ bool is_trouble(coordination::agent_health h) {
   return h == missing || h == late || h == error;
 }
 
-// A page of its agents; where the next one begins, or nothing.
-std::size_t copy_troubled(coordination::service const& s, core::time_point now, std::size_t from,
-                          agents_facts& into) {
-  constexpr std::size_t a_step = 1'000;
-  auto page = s.tasks(now, from, a_step);
-  auto const full = page.size() == a_step;
-  for (auto& t : page)
-    if (is_trouble(t.health) && into.troubled.size() < agents_facts::agents_max)
-      into.troubled.push_back(std::move(t));
-  return full && into.troubled.size() < agents_facts::agents_max ? from + a_step : 0;
+constexpr std::size_t agents_a_step = 1'000;
+
+struct troubled_page {
+  std::vector<coordination::agent_view> found;
+  bool more = false;
+};
+
+troubled_page troubled_from(engine_services& services, cluster_id c, std::size_t from) {
+  auto const& all = services.coordination.state();
+  if (!all.exists(c)) return {};
+  auto rows = all.current(c).tasks(services.coordination.now(), from, agents_a_step);
+  troubled_page page;
+  page.more = rows.size() == agents_a_step;
+  for (auto& t : rows)
+    if (is_trouble(t.health)) page.found.push_back(std::move(t));
+  return page;
 }
 
 void copy_stuck(coordination::service const& s, core::time_point now, agents_facts& into) {
@@ -102,42 +138,51 @@ std::optional<agents_facts> look_at(engine_services& services, cluster_id c) {
   return a;
 }
 
+// Who is in trouble, if somebody is: most clusters have nobody to be looked for.
+coro::task<muster::status> add_troubled(engine_link& engine, cluster_id c, agents_facts& into) {
+  std::size_t troubled = 0;
+  for (auto const h : {coordination::agent_health::missing, coordination::agent_health::late,
+                       coordination::agent_health::error})
+    troubled += into.view.generation.by_health[static_cast<std::size_t>(h)];
+  if (into.view.generation.state == coordination::generation_state::waiting) troubled = 0;
+  bool more = troubled > 0;
+  for (std::size_t from = 0; more; from += agents_a_step) {
+    auto next = [c, from](engine_services& services) { return troubled_from(services, c, from); };
+    auto asking = engine.on_engine(std::move(next));
+    auto page = co_await std::move(asking);
+    if (!page) co_return page.error();
+    for (auto& t : page->found)
+      if (into.troubled.size() < agents_facts::agents_max) into.troubled.push_back(std::move(t));
+    more = page->more && into.troubled.size() < agents_facts::agents_max;
+  }
+  co_return muster::status{};
+}
+
 }  // namespace
 
 coro::task<muster::result<attention_facts>> collect_attention(engine_link& engine,
                                                               std::string cluster) {
-  auto first = [cluster](engine_services& services) { return look_at_pools(services, cluster); };
+  auto first = [cluster](engine_services& services) { return look_around(services, cluster); };
   auto asking = engine.on_engine(std::move(first));
   auto known = co_await std::move(asking);
   if (!known) co_return known.error();
   auto facts = std::move(known->facts);
+  for (auto const& name : known->pools) {
+    auto collecting = collect_pool(engine, name);
+    auto pool = co_await std::move(collecting);
+    if (pool) facts.pools.push_back(std::move(*pool));
+    // Else it was deleted meanwhile, or the next question says why there is no answer.
+  }
   for (auto const c : known->clusters) {
     auto next = [c](engine_services& services) { return look_at(services, c); };
     auto asking_next = engine.on_engine(std::move(next));
     auto found = co_await std::move(asking_next);
     if (!found) co_return found.error();
     if (!*found) continue;
-    auto a = std::move(**found);
-    std::size_t troubled = 0;
-    for (auto const h : {coordination::agent_health::missing, coordination::agent_health::late,
-                         coordination::agent_health::error})
-      troubled += a.view.generation.by_health[static_cast<std::size_t>(h)];
-    bool const nobody_came = a.view.generation.state == coordination::generation_state::waiting;
-    for (std::size_t from = 0; troubled > 0 && !nobody_came;) {
-      auto more = [c, from, a](engine_services& services) mutable {
-        auto const& all = services.coordination.state();
-        auto const at =
-            all.exists(c) ? copy_troubled(all.current(c), services.coordination.now(), from, a) : 0;
-        return std::pair(std::move(a), at);
-      };
-      auto asking_more = engine.on_engine(std::move(more));
-      auto page = co_await std::move(asking_more);
-      if (!page) co_return page.error();
-      a = std::move(page->first);
-      from = page->second;
-      if (from == 0) break;
-    }
-    facts.agents.push_back(std::move(a));
+    auto adding = add_troubled(engine, c, **found);
+    auto const added = co_await std::move(adding);
+    if (!added.ok()) co_return added;
+    facts.agents.push_back(std::move(**found));
   }
   co_return facts;
 }

@@ -28,19 +28,33 @@ bool has_workers(pool_facts const& p) {
   return p.overview.tasks_connected + p.overview.tasks_late > 0;
 }
 
+// An item each for the first of them, and one that counts the others: `as_item(one)`, and what
+// `counted(one)` adds up goes into `rest`.
+template <class View, class Item, class Count>
+void tell(std::vector<View const*> const& all, Item const& as_item, Count const& counted,
+          attention_item rest, std::string_view noun, std::string_view what, attention_items& out) {
+  rest.count = 0;
+  rest.since = core::never;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (i < singly) {
+      out.push_back(as_item(*all[i]));
+      continue;
+    }
+    rest.count += counted(*all[i]);
+    rest.since = std::min(rest.since, all[i]->since);
+  }
+  if (rest.count == 0) return;
+  rest.title = plural(rest.count, noun) + std::string(what);
+  out.push_back(std::move(rest));
+}
+
 }  // namespace
 
 void unmet_wishes(pool_facts const& p, attention_items& out) {
   if (!has_workers(p)) return;  // that has an item of its own
-  std::size_t shown = 0;
-  std::uint64_t more = 0;
-  auto since = core::never;
-  for (auto const& w : p.wishes.items) {
-    if (shown == singly) {
-      more += w.queued, since = std::min(since, w.since);
-      continue;
-    }
-    ++shown;
+  std::vector<core::wish_view const*> unmet;
+  for (auto const& w : p.wishes.items) unmet.push_back(&w);
+  auto const item_of = [&p](core::wish_view const& w) {
     attention_item item{.rule = "wish-unmet", .subject = core::text(w.first), .count = w.queued};
     item.title = plural(w.queued, "closure") + " queued for " + text_of(w.needs) +
                  (w.workers > 0 ? ", whose workers take none" : ", which no worker has");
@@ -48,42 +62,34 @@ void unmet_wishes(pool_facts const& p, attention_items& out) {
     item.since = w.since;
     item.link = closure_page(w.first, w.job, p);
     item.command = "muster explain " + core::text(w.first);
-    out.push_back(std::move(item));
-  }
-  if (more == 0) return;
-  attention_item item{.rule = "wishes-unmet", .subject = p.cluster, .count = more};
-  item.title = plural(more, "more closure") + " queued for what no worker has";
-  item.since = since;
-  item.link = page_link("/gangs", {{"cluster", p.cluster}});
-  out.push_back(std::move(item));
+    return item;
+  };
+  attention_item rest{.rule = "wishes-unmet", .subject = p.cluster};
+  rest.link = page_link("/gangs", {{"cluster", p.cluster}});
+  tell(
+      unmet, item_of, [](auto const& w) { return w.queued; }, std::move(rest), "more closure",
+      " queued for what no worker has", out);
 }
 
 void impossible_gangs(pool_facts const& p, attention_items& out) {
   if (!has_workers(p)) return;
-  std::size_t shown = 0;
-  std::uint64_t more = 0;
-  auto since = core::never;
-  for (auto const& g : p.gangs.items) {
-    if (g.possible) continue;
-    if (shown == singly) {
-      ++more, since = std::min(since, g.since);
-      continue;
-    }
-    ++shown;
+  std::vector<core::gang_view const*> impossible;
+  for (auto const& g : p.gangs.items)
+    if (!g.possible) impossible.push_back(&g);
+  auto const item_of = [&p](core::gang_view const& g) {
     attention_item item{.rule = "gang-unmet", .subject = core::text(g.first), .count = g.size};
     item.title = "Gang " + g.name + " of " + plural(g.size, "closure") + " cannot start";
     item.detail = g.why;
     item.since = g.since;
     item.link = closure_page(g.first, g.job, p);
     item.command = "muster explain " + core::text(g.first);
-    out.push_back(std::move(item));
-  }
-  if (more == 0) return;
-  attention_item item{.rule = "gangs-unmet", .subject = p.cluster, .count = more};
-  item.title = plural(more, "more gang") + " that cannot start";
-  item.since = since;
-  item.link = page_link("/gangs", {{"cluster", p.cluster}});
-  out.push_back(std::move(item));
+    return item;
+  };
+  attention_item rest{.rule = "gangs-unmet", .subject = p.cluster};
+  rest.link = page_link("/gangs", {{"cluster", p.cluster}});
+  tell(
+      impossible, item_of, [](auto const&) { return 1; }, std::move(rest), "more gang",
+      " that cannot start", out);
 }
 
 }  // namespace muster::web

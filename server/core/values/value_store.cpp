@@ -254,8 +254,8 @@ void value_store::keep_arguments(slot c) {
 void value_store::keep_for_retry(slot c) {
   auto& args = records_[c].args;
   auto const owner = records_[c].owner;
-  if (auto& h = holders_[owner]; h.arguments_gone) return static_cast<void>(args = {});
   auto& h = holders_[owner];
+  if (h.arguments_gone) return static_cast<void>(args = {});
   if (h.retry_turn == 0) retry_order_.emplace(h.retry_turn = ++last_retry_turn_, owner);
   h.with_arguments.push_back(records_.id_of(c));
   retry_bytes_ += args.size();
