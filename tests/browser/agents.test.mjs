@@ -77,6 +77,7 @@ test('a barrier is cancelled after a question', async () => {
     );
     const seen = await WatchedPage.open(browser, `${server.url}/barriers?cluster=train`);
     await seen.at('barrier-cancel').click();
+    await seen.at('question').waitFor();
     await seen.page.keyboard.press('Escape');
     await seen.at('question').waitFor({ state: 'detached' });
     await seen.at('barrier', '[data-barrier="stuck"]').waitFor();

@@ -16,6 +16,7 @@ export const launch = () =>
 export class WatchedPage {
   faults = [];
   serverIsDown = false; // then failed connections are no fault of the page
+  mayRefuse; // matches the addresses that the server is expected to answer with an error
 
   static async open(browser, url, options = {}) {
     const watched = new WatchedPage();
@@ -52,8 +53,10 @@ export class WatchedPage {
     page.on('pageerror', (e) => this.faults.push(`exception: ${e.message}`));
     page.on('console', (m) => {
       const connection = /ERR_CONNECTION|WebSocket connection|ERR_EMPTY_RESPONSE|503/.test(m.text());
-      if (m.type() === 'error' && !(this.serverIsDown && connection))
-        this.faults.push(`console: ${m.text()}`);
+      const { url } = m.location();
+      const refused = /status of 4\d\d/.test(m.text()) && this.mayRefuse?.test(url);
+      if (m.type() === 'error' && !refused && !(this.serverIsDown && connection))
+        this.faults.push(`console: ${m.text()} ${url}`);
     });
     page.on('request', (r) => {
       const asked = new URL(r.url());
