@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from conftest import Cluster
+from conftest import Cluster, binary
 
 TOP = pathlib.Path(__file__).parents[2]
 EXAMPLES = TOP / "examples" / "python"
@@ -42,3 +42,15 @@ def test_a_search_survives_a_killed_worker(cluster: Cluster) -> None:
     best = re.fullmatch(r"(\S+) with C=(\S+) and gamma=(\S+)\n",
                         run(cluster, "hyperparameter_search.py", "--kill-one"))
     assert best and float(best[1]) > 0.97 and best[3] == "0.001"
+
+
+def test_four_processes_train_as_one() -> None:
+    for needed in ("jax", "sklearn"):
+        pytest.importorskip(needed)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "JAX_PLATFORMS": "cpu"}
+    made = subprocess.run([binary(), "run", "--nproc", "4", "--", sys.executable,
+                           "data_parallel_jax.py"], cwd=EXAMPLES, stdout=subprocess.PIPE, text=True,
+                          timeout=300, env=environment)
+    assert made.returncode == 0
+    said = re.search(r"accuracy (\S+) on 397 images, 4 processes", made.stdout)
+    assert said and float(said[1]) > 0.97

@@ -61,6 +61,35 @@ def test_joblib_runs_on_the_cluster(cluster: Cluster) -> None:
     assert os.getpid() not in {pid for _, pid in found}
 
 
+def test_a_grid_search_of_scikit_learn_runs_on_the_cluster(cluster: Cluster) -> None:
+    pytest.importorskip("sklearn")
+    import joblib
+    import muster.joblib  # noqa: F401
+    from sklearn.datasets import load_iris
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import FunctionTransformer
+    from sklearn.svm import SVC
+
+    x, y = load_iris(return_X_y=True)
+    grid = {"svc__C": [0.01, 1, 10], "svc__gamma": [0.1, 1]}
+
+    def search(n_jobs: int, elsewhere_than: int) -> Any:
+        def scaled(x: Any) -> Any:
+            assert os.getpid() != elsewhere_than
+            return x / 8
+
+        pipeline = make_pipeline(FunctionTransformer(scaled), SVC())
+        return GridSearchCV(pipeline, grid, cv=4, n_jobs=n_jobs, refit=False,
+                            error_score="raise").fit(x, y)
+
+    here = search(1, 0)
+    with joblib.parallel_config(backend="muster", server=cluster.server.grpc):
+        there = search(-1, os.getpid())
+    assert there.best_params_ == here.best_params_ and there.best_score_ > 0.95
+    assert list(there.cv_results_["mean_test_score"]) == list(here.cv_results_["mean_test_score"])
+
+
 def test_a_local_cluster_goes_with_its_block() -> None:
     with muster.LocalCluster(workers=2) as local:
         with local.coordinator() as c:
