@@ -138,7 +138,9 @@ def _with_original(base: type, name: str) -> type:
     """`base` and the class with this name, if it is an exception that was imported already."""
     module, _, attribute = name.rpartition(".")
     original = getattr(sys.modules.get(module or "builtins"), attribute, None)
-    if not isinstance(original, type) or not issubclass(original, Exception):
+    # Neither of the two may leave a generator or a coroutine.
+    if not isinstance(original, type) or not issubclass(original, Exception) or issubclass(
+            original, (StopIteration, StopAsyncIteration)):
         return base
     key = (base, original)
     if key not in _combined:

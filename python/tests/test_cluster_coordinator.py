@@ -102,6 +102,40 @@ def test_multiple_datasets(cluster: Cluster) -> None:
     assert got == [(1, 10), (2, 20)]
 
 
+class Holder:
+    def __init__(self, held: Any) -> None:
+        self.held = held
+
+
+def test_iterators_are_arguments_at_any_depth(cluster: Cluster) -> None:
+    """Those of a dataset, and any other iterator that is a per-worker value."""
+    c = cluster.coordinator(continue_on_error=True)
+    on = c.options(task="worker:1")
+    by_hand = c.create_per_worker_value(lambda: iter("abc"))
+    of_dataset = iter(c.create_per_worker_dataset(count_to(9)))
+    offset = c.schedule(add, args=(40, 2))
+
+    def take(given: Any, *, more: Any) -> Any:
+        letters, numbers = given["a"][0]
+        assert more[1] is letters and iter(letters) is letters
+        return next(letters), next(numbers), more[0], [next(numbers), next(numbers)]
+
+    def both() -> Any:
+        return on.schedule(take, args=({"a": [(by_hand, of_dataset)]},),
+                           kwargs={"more": (offset, by_hand)}).fetch(20)
+
+    assert both() == ("a", 1, 42, [2, 3])
+    assert both() == ("b", 4, 42, [5, 6])
+    assert on.schedule(lambda h: next(h.held), args=(Holder(by_hand),)).fetch(20) == "c"
+    assert on.schedule(next, args=(by_hand, "no more")).fetch(20) == "no more"
+    with pytest.raises(muster.ClosureError) as caught:
+        on.schedule(next, args=(by_hand,)).fetch(20)
+    assert caught.value.type == "StopIteration" and not isinstance(caught.value, StopIteration)
+    assert iter(of_dataset) is of_dataset
+    with pytest.raises(NotImplementedError, match="pass the iterator"):
+        next(of_dataset)
+
+
 def test_repeated_iterator_creation(cluster: Cluster) -> None:
     c = cluster.coordinator()
     dataset = c.create_per_worker_dataset(count_to(3))

@@ -167,8 +167,8 @@ class PerWorkerIterator(PerWorkerValues):
     """In a closure it is an iterator of the worker that runs it."""
 
     def __next__(self) -> Any:
-        raise TypeError("next() of a per-worker iterator: pass the iterator to a scheduled function "
-                        "and call next() there")
+        raise NotImplementedError("next() of a per-worker iterator: pass the iterator to a scheduled "
+                                  "function and call next() there")
 
     def __iter__(self) -> PerWorkerIterator:
         return self
