@@ -43,7 +43,7 @@ class Executor(concurrent.futures.Executor):
             self._check()
             self._futures.add(future)
         try:
-            value = future.value = self._coordinator.schedule(fn, args, kwargs)
+            value = future.value = self._coordinator._schedule_for_fetch(fn, args, kwargs)
         except BaseException:
             self._futures.discard(future)
             raise

@@ -323,7 +323,7 @@ def test_what_runs_goes_on_when_the_connection_breaks(cluster: Cluster) -> None:
 
 def test_answers_that_nobody_waits_for_are_left_out() -> None:
     held = Held()
-    held.sent(ServerMessage(closure=[1, 2], attempt=[1, 4], args=[b"", b""]))
+    held.sent(ServerMessage(closure=[1, 2], attempt=[1, 4]), [b"", b""])
     said = WorkerMessage(closure=[1, 2, 3], attempt=[1, 3, 1], value=[b"a", b"", b"c"],
                          execution_us=[1, 2, 3], returned_closure=[2], returned_attempt=[3],
                          log_closure=[1], log_text=["kept"])

@@ -1,8 +1,9 @@
 """A call of a pickled callable, as the argument of the function that Python workers declare.
 
-Bytes:  b"MPY2", length of the callable as 4 bytes (little endian), how many workers the closure may
-lose before it fails as one byte (0: any number, or not known), the pickled callable, and the pickled
-pair of positional arguments and keyword arguments.
+Bytes:  b"MPY2", length of the callable as 4 bytes (little endian; the highest bit: nobody takes the
+output as an argument, so it may be bytes), how many workers the closure may lose before it fails as
+one byte (0: any number, or not known), the pickled callable, and the pickled pair of positional
+arguments and keyword arguments, as `buffers` has it.
 
 Outputs of other closures and PerWorkerValues may stand at any depth of the arguments. While these
 are pickled, each leaves a numbered slot behind; the call is then JSON, as the server fills in values only
@@ -19,8 +20,12 @@ from typing import Any, Callable, Optional
 
 import cloudpickle
 
+from muster._pickled import buffers
+from muster._pickled.buffers import Data
+
 MAGIC = b"MPY2"
 HEAD = struct.Struct("<4sIB")
+OUTPUT_IN_BYTES = 1 << 31
 FUNCTION = "python:%d.%d" % sys.version_info[:2]
 """What a worker of this version declares: pickled functions carry the byte code of one version."""
 
@@ -59,17 +64,18 @@ def slot_value(index: int) -> Any:
     return values[index]
 
 
-def dump(value: Any) -> bytes:
-    """Pickles anything; what ``__main__`` defines goes by value, since workers do not have it."""
+def dump(value: Any) -> list[Data]:
+    """Pickles anything; what ``__main__`` defines goes by value, since workers do not have it. Parts
+    of the bytes, which share memory with the value."""
     try:
-        data = pickle.dumps(value, protocol=5)
-        if b"__main__" not in data and not cloudpickle.list_registry_pickle_by_value():
-            return data
+        parts = buffers.pickled(value, pickle.dumps)
+        if not (any(b"__main__" in p for p in parts if isinstance(p, bytes)) or
+                cloudpickle.list_registry_pickle_by_value()):
+            return parts
     except (pickle.PicklingError, TypeError, AttributeError):
         if _filling.found:
             del _filling.found[:]
-    made: bytes = cloudpickle.dumps(value, protocol=5)
-    return made
+    return buffers.pickled(value, cloudpickle.dumps)
 
 
 def dump_callable(function: Callable[..., Any]) -> bytes:
@@ -83,8 +89,8 @@ def dump_callable(function: Callable[..., Any]) -> bytes:
     return data
 
 
-def dump_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[bytes, list[Any]]:
-    """The pickled pair, and what its slots stand for, in their order."""
+def dump_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Data], list[Any]]:
+    """Parts of the pickled pair, and what its slots stand for, in their order."""
     found: list[Any] = []
     _filling.found = found
     try:
@@ -93,40 +99,54 @@ def dump_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[bytes
         _filling.found = None
 
 
-def pack(function: bytes, arguments: bytes, losses_max: int = 0) -> bytes:
+def pack(function: bytes, arguments: list[Data], losses_max: int = 0,
+         output_in_bytes: bool = False) -> bytes:
     losses = losses_max if losses_max < 256 else 0
-    return b"".join((HEAD.pack(MAGIC, len(function), losses), function, arguments))
+    length = len(function) | (OUTPUT_IN_BYTES if output_in_bytes else 0)
+    return b"".join((HEAD.pack(MAGIC, length, losses), function, *arguments))
 
 
-def unpack(call: bytes) -> tuple[bytes, memoryview]:
+def unpack(call: Data) -> tuple[bytes, memoryview]:
     """The callable and the arguments, pickled. Raises ValueError for anything else."""
     if len(call) < HEAD.size:
         raise ValueError("this is no pickled call")
     magic, length, _ = HEAD.unpack_from(call)
+    length &= ~OUTPUT_IN_BYTES
     if magic != MAGIC or len(call) < HEAD.size + length:
         raise ValueError("this is no pickled call, or one of another version of the package")
     end = HEAD.size + length
-    return call[HEAD.size:end], memoryview(call)[end:]
+    return bytes(call[HEAD.size:end]), memoryview(call)[end:]
 
 
-def losses_max(call: bytes, in_json: bool) -> int:
+def losses_max(call: Data, in_json: bool) -> int:
     """How many workers a call, as it was sent, may lose; 0: any number, not known, or no such call."""
+    return _head(call, in_json)[1]
+
+
+def output_in_bytes(call: Data, in_json: bool) -> bool:
+    """Whether the output of a call, as it was sent, may be bytes."""
+    return bool(_head(call, in_json)[0] & OUTPUT_IN_BYTES)
+
+
+def _head(call: Data, in_json: bool) -> tuple[int, int]:
+    head = bytes(call[:2 + 4 * HEAD.size // 3])
     if in_json:
-        if not call.startswith(b'["' + base64.b64encode(MAGIC[:3])):
-            return 0
-        call = base64.b64decode(call[2:2 + 4 * HEAD.size // 3])
-    if len(call) < HEAD.size or not call.startswith(MAGIC):
-        return 0
-    return int(HEAD.unpack_from(call)[2])
+        if not head.startswith(b'["' + base64.b64encode(MAGIC[:3])):
+            return 0, 0
+        head = base64.b64decode(head[2:])
+    if len(head) < HEAD.size or not head.startswith(MAGIC):
+        return 0, 0
+    _, length, losses = HEAD.unpack_from(head)
+    return length, losses
 
 
 def load_arguments(arguments: memoryview, values: Optional[list[Any]]) -> Any:
     """The pair of positional and keyword arguments, with `values` in the slots."""
     if values is None:
-        return pickle.loads(arguments)
+        return buffers.load(arguments)
     _filling.values = values
     try:
-        return pickle.loads(arguments)
+        return buffers.load(arguments)
     finally:
         _filling.values = None
 

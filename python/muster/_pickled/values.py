@@ -2,17 +2,19 @@
 
 What JSON says exactly (None, bool, str, 64-bit integers, finite floats; small lists and dicts with
 text keys of such) is written as it is: people and other languages can read it. Everything else is
-``{"$pickle": "<base64>"}``.
+``{"$pickle": "<base64>"}``, or bytes where nobody can want it as an argument.
 """
 from __future__ import annotations
 
 import base64
 import json
 import math
-import pickle
 from typing import Any, Callable, Optional
 
+from muster._pickled import buffers
+from muster._pickled.buffers import Data
 from muster._pickled.calls import dump
+from muster._wire.messages import BYTES, JSON
 
 PICKLED = "$pickle"
 _PREFIX = b'{"$pickle":"'
@@ -59,32 +61,36 @@ def _is_utf8(text: str) -> bool:
     return True
 
 
-def encode(value: Any) -> bytes:
-    """An output as JSON text. Raises what pickling it raises."""
+def encode(value: Any, in_bytes: bool = False) -> tuple[bytes, int]:
+    """An output as JSON text, or as a pickle where it may be `in_bytes` and JSON does not say it; and
+    which it is. Raises what pickling it raises."""
     if value is None:
-        return b"null"
+        return b"null", JSON
     if type(value) is int and -(1 << 63) <= value < (1 << 63):
-        return b"%d" % value
+        return b"%d" % value, JSON
     if _nodes(value, NODES_MAX) >= 0:
-        return _write_json(value).encode()
-    return b"".join((_PREFIX, base64.b64encode(dump(value)), b'"}'))
+        return _write_json(value).encode(), JSON
+    pickled = b"".join(dump(value))
+    if in_bytes:
+        return pickled, BYTES
+    return b"".join((_PREFIX, base64.b64encode(pickled), b'"}')), JSON
 
 
-def decode(text: bytes) -> Any:
+def decode(text: Data) -> Any:
     """The value of an output's JSON text."""
-    if text.startswith(_PREFIX) and text.endswith(b'"}'):
-        return pickle.loads(base64.b64decode(memoryview(text)[len(_PREFIX):-2]))
-    return json.loads(text, object_hook=unpickled)
+    if text[:len(_PREFIX)] == _PREFIX and text[-2:] == b'"}':
+        return buffers.load(base64.b64decode(memoryview(text)[len(_PREFIX):-2]))
+    return json.loads(str(text, "utf-8"), object_hook=unpickled)
 
 
 def unpickled(found: dict[str, Any]) -> Any:
     """For ``json.loads(object_hook=…)``."""
     if len(found) == 1 and PICKLED in found:
-        return pickle.loads(base64.b64decode(found[PICKLED]))
+        return buffers.load(base64.b64decode(found[PICKLED]))
     return found
 
 
-def decoder(per_worker: Optional[Callable[[str], Any]]) -> Callable[[bytes], Any]:
+def decoder(per_worker: Optional[Callable[[str], Any]]) -> Callable[[Data], Any]:
     """A `decode` that puts kept values in place of ``{"$per_worker": handle}``."""
     if per_worker is None:
         return decode
@@ -95,4 +101,4 @@ def decoder(per_worker: Optional[Callable[[str], Any]]) -> Callable[[bytes], Any
             return kept(found["$per_worker"])
         return unpickled(found)
 
-    return lambda text: json.loads(text, object_hook=hook)
+    return lambda text: json.loads(str(text, "utf-8"), object_hook=hook)

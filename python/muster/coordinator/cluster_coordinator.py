@@ -85,8 +85,17 @@ class Scheduling:
         Waits while the queue is full. Raises the pending error of this generation (nothing is
         scheduled then), UnavailableError, TypeError (cannot be pickled), ValueError (above 32 MiB).
         """
-        request = call_of(self._callables, fn, args, kwargs, self._along())
+        return self._schedule(fn, args, kwargs, self._along())
+
+    def _schedule(self, fn: Function[T], args: Sequence[Any], kwargs: Optional[Mapping[str, Any]],
+                  along: Along) -> RemoteValue[T]:
+        request = call_of(self._callables, fn, args, kwargs, along)
         return RemoteValue(self._session, self._session.put((request,), self._options)[0])
+
+    def _schedule_for_fetch(self, fn: Function[T], args: Sequence[Any],
+                            kwargs: Optional[Mapping[str, Any]]) -> RemoteValue[T]:
+        """A value that is no argument of other closures: an array comes back without base64."""
+        return self._schedule(fn, args, kwargs, self._along()._replace(output_in_bytes=True))
 
     def put(self, value: T) -> RemoteValue[T]:
         """Takes a value to the cluster once, as an argument of many closures: a closure that returns
@@ -127,7 +136,7 @@ class Scheduling:
             raise ValueError(f"chunksize: {chunksize}, must be at least 1")
         pickled = calls.dump_callable(Chunk(fn))
         each = zip(*iterables)
-        along = self._along()
+        along = self._along()._replace(output_in_bytes=True)
         count = 0
         values: list[RemoteValue[list[T]]] = []
         while True:
@@ -250,7 +259,7 @@ class ClusterCoordinator(Scheduling):
             if not slots:  # else it is refused below
                 name = name or calls.name_of(fn)
                 fn = WithUploads([InstallUpload(u.digest, u.data) for u in self._uploads],
-                                 self._callables.pickled(fn), arguments)
+                                 self._callables.pickled(fn), b"".join(arguments))
                 args, kwargs = (), None
         request = plain_call(self._callables, fn, args, kwargs)
         return self._session.create(request.function, request.args, name or calls.name_of(fn))

@@ -8,7 +8,7 @@ from typing import Any, Optional
 
 import grpc
 
-from muster._wire import messages
+from muster._wire import columns, messages
 from muster.coordinator.records import Built
 from muster.coordinator.remote_value import RemoteValueStatus
 from muster.coordinator.session import Session
@@ -96,11 +96,11 @@ class Link:
             call.cancel()
         try:
             for raw in call:
-                m = messages.SessionResponse.FromString(raw)
+                m, values = columns.parse(messages.SessionResponse, raw, "value")
                 if m.HasField("opened"):
                     self._was_open = True
                     self._cancel_deadline()
-                self._session.take(m)
+                self._session.take(m, values)
             return None
         except grpc.RpcError as error:
             return error

@@ -9,6 +9,7 @@ from __future__ import annotations
 import collections
 from typing import Any, Optional
 
+from muster._wire import columns
 from muster._wire.messages import BYTES, SessionRequest
 from muster.coordinator.options import ClosureOptions
 from muster.coordinator.records import Built, Record
@@ -56,13 +57,15 @@ class Outbox:
             m.per_worker.add(token=b.token, function=b.function, args=b.args, encoding=BYTES,
                              name=b.name)
         self.built = []
-        if self.records:
-            self._add_closures(m)
+        large = self._add_closures(m) if self.records else None
         said |= self._add_rest(m)
+        if large is not None:
+            return columns.serialize(m, "args", large)
         data: bytes = m.SerializeToString()
         return data if said else None
 
-    def _add_closures(self, m: Any) -> None:
+    def _add_closures(self, m: Any) -> Optional[bytes]:
+        """Returns the arguments of one large closure, which are not in the message."""
         taken: list[Record] = []
         size = 0
         generation = self.records[0].generation
@@ -77,7 +80,9 @@ class Outbox:
         m.generation = generation
         m.token.extend([r.token for r in taken])
         m.function.extend([r.function for r in taken])
-        m.args.extend([r.args for r in taken])
+        large = taken[0].args if size >= columns.LARGE and len(taken) == 1 else None
+        if large is None:
+            m.args.extend([r.args for r in taken])
         if any(r.encoding == BYTES for r in taken):
             m.encoding.extend([r.encoding for r in taken])
         if any(r.options is not None for r in taken):
@@ -86,6 +91,7 @@ class Outbox:
             if r.inputs or r.per_worker:
                 _add_inputs(m, position, r)
         self._last_sent = taken[-1].token
+        return large
 
     def _add_rest(self, m: Any) -> bool:
         said = bool(self.release_built or self.cancel or self.close)

@@ -5,8 +5,12 @@ from __future__ import annotations
 import threading
 from typing import Any, Callable, Optional
 
+from muster._pickled.buffers import Data
 from muster.coordinator.options import ClosureOptions
 from muster.errors import ClosureError
+
+PICKLE = 2
+"""Beside the protocol's encodings: bytes of a pickled function, which are a pickle."""
 
 
 class Record:
@@ -28,7 +32,7 @@ class Record:
         self.options = options
         self.generation = generation
         self.ended = False
-        self.raw = b""
+        self.raw: Data = b""
         self.value: Any = None
         self.error: Optional[ClosureError] = None
         self.closure = 0

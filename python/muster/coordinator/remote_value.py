@@ -6,9 +6,11 @@ import concurrent.futures
 import enum
 from typing import TYPE_CHECKING, Any, Callable, Generator, Generic, Optional, TypeVar
 
-from muster._pickled import values
+from muster._pickled import buffers, values
+from muster._pickled.buffers import Data
 from muster._pickled.calls import reduce_to_slot
-from muster._wire.messages import BYTES
+from muster._wire.messages import JSON
+from muster.coordinator.records import PICKLE
 from muster.errors import FailureKind
 
 if TYPE_CHECKING:
@@ -52,8 +54,7 @@ class RemoteValue(Generic[T]):
         if record.error is not None:
             raise record.error.again()
         if record.encoding >= 0:
-            value = record.raw if record.encoding == BYTES else values.decode(record.raw)
-            self._session.keep_decoded(record, value)
+            self._session.keep_decoded(record, _decoded(record.encoding, record.raw))
         return record.value  # type: ignore[no-any-return]
 
     get = fetch
@@ -114,6 +115,12 @@ class RemoteValue(Generic[T]):
 
     def __repr__(self) -> str:
         return f"<muster.RemoteValue {self._record.token} {self.status.value}>"
+
+
+def _decoded(encoding: int, raw: Data) -> Any:
+    if encoding == JSON:
+        return values.decode(raw)
+    return buffers.load(raw) if encoding == PICKLE else bytes(raw)
 
 
 class PerWorkerValues:

@@ -42,6 +42,8 @@ class Along(NamedTuple):
     uploads: Sequence[PerWorkerValues] = ()
     losses_max: int = 0
     """How many workers it may lose before it fails; 0: any number, or that is not all."""
+    output_in_bytes: bool = False
+    """Nobody can use its output as an argument."""
 
 
 NOTHING = Along()
@@ -82,7 +84,7 @@ def packed_call(function: bytes, args: Sequence[Any],
                 kwargs: Optional[Mapping[str, Any]], along: Along = NOTHING) -> Request:
     data, slots = calls.dump_arguments(tuple(args), dict(kwargs) if kwargs else {})
     slots += along.uploads  # no argument names them: that they are there makes the worker use them
-    packed = calls.pack(function, data, along.losses_max)
+    packed = calls.pack(function, data, along.losses_max, along.output_in_bytes)
     if not slots:
         return Request(calls.FUNCTION, packed, BYTES)
     return _with_slots(calls.FUNCTION, b'["' + base64.b64encode(packed) + b'"', slots)

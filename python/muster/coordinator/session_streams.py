@@ -3,12 +3,14 @@ thread that reads it."""
 from __future__ import annotations
 
 import queue
-from typing import Any, Callable, Iterator
+from typing import Any, Callable, Iterator, Sequence
 
+from muster._pickled.buffers import Data
+from muster._pickled.calls import FUNCTION
 from muster._wire.failures import from_wire
-from muster._wire.messages import FAILED, JSON
+from muster._wire.messages import BYTES, FAILED, JSON
 from muster.coordinator.outbox import Outbox
-from muster.coordinator.records import Record
+from muster.coordinator.records import PICKLE, Record
 from muster.coordinator.session_state import SessionState, unavailable
 from muster.errors import CancelledError, FailureKind
 
@@ -80,7 +82,8 @@ class SessionStreams(SessionState):
     def opened(self) -> bool:
         return bool(self._id)
 
-    def take(self, m: Any) -> None:
+    def take(self, m: Any, values: Sequence[Data]) -> None:
+        """A SessionResponse, and its column of values."""
         ready: list[Callable[[], None]] = []
         with self._lock:
             unsettled = m.HasField("opened") or bool(m.notice)
@@ -89,7 +92,7 @@ class SessionStreams(SessionState):
             self._take_notices(m, False)
             for p in m.per_worker:
                 self._take_created(p)
-            cut_ended = self._take_outcomes(m, ready)
+            cut_ended = self._take_outcomes(m, values, ready)
             self._take_notices(m, True)
             if self._out.waiting:
                 self._signal()
@@ -124,13 +127,14 @@ class SessionStreams(SessionState):
                 b.handle = p.value
             b.answered.set()
 
-    def _take_outcomes(self, m: Any, ready: list[Callable[[], None]]) -> bool:
+    def _take_outcomes(self, m: Any, values: Sequence[Data],
+                       ready: list[Callable[[], None]]) -> bool:
         failures = {f.position: f for f in m.failure} if m.failure else None
         records = self._records
         cut_ended = False
         encodings = m.encoding or [JSON] * len(m.token)
         for i, (token, raw, encoding, closure) in enumerate(
-                zip(m.token, m.value, encodings, m.closure)):
+                zip(m.token, values, encodings, m.closure)):
             r = records.get(token)
             if r is None or r.ended:
                 continue  # repeated
@@ -140,7 +144,8 @@ class SessionStreams(SessionState):
                 self._generation.note(r.error)
             else:
                 r.raw = raw
-            r.encoding = encoding
+            in_bytes = encoding == BYTES and r.function == self._numbers.get(FUNCTION)
+            r.encoding = PICKLE if in_bytes else encoding
             cut_ended |= self._end(r, ready)
         return cut_ended
 

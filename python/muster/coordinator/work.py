@@ -4,6 +4,8 @@ from __future__ import annotations
 import pickle
 from typing import Any, Callable, Iterator
 
+from muster._pickled import buffers
+
 
 class Chunk:
     """Several calls of a function in one closure, for map."""
@@ -44,7 +46,7 @@ class WithUploads:
         from muster.worker import uploads
 
         uploads.activate([install() for install in self.install])
-        args, kwargs = pickle.loads(self.arguments)
+        args, kwargs = buffers.load(self.arguments)
         return pickle.loads(self.function)(*args, **kwargs)
 
 

@@ -14,10 +14,12 @@ import random
 import socket
 import threading
 import time
-from typing import Any, Callable, Iterator, Optional
+from typing import Any, Callable, Iterator, Optional, Sequence
 
 import grpc
 
+from muster._pickled.buffers import Data
+from muster._wire import columns
 from muster._wire.messages import Hello, ServerMessage, WorkerMessage
 from muster.errors import LOST, FailureKind
 from muster.worker.context import LEVELS
@@ -169,11 +171,11 @@ class Attachment:
         dialling.start()
         try:
             for raw in call:
-                message = ServerMessage.FromString(raw)
+                message, args = columns.parse(ServerMessage, raw, "args")
                 if message.HasField("welcome"):
                     dialling.cancel()
                     self._take_welcome(message.welcome, out, offered, server)
-                self._take(raw, message)
+                self._take(raw, message, args)
             log.info("%s left %s", self._name(), server)
         except grpc.RpcError as error:
             self._ended(error, server)
@@ -221,22 +223,22 @@ class Attachment:
                                         stop_attempt=[a for _, a in stop]))
         log.info("attached to %s as %s:%d", server, w.job, w.index)
 
-    def _take(self, raw: bytes, message: Any) -> None:
+    def _take(self, raw: bytes, message: Any, args: Sequence[Data]) -> None:
         with self._lock:
-            self._held.sent(message)
-        self._deliver(message, raw)  # may wait until the child reads: not under the lock
+            self._held.sent(message, args)
+        self._deliver(message, raw, args)  # may wait until the child reads: not under the lock
         with self._lock:
             if message.drain:
                 self._leaving = self._drained = True
                 self._leave_by = self._leave_by or time.monotonic() + self._options.drain_timeout
             self._leave_if_done()
 
-    def _deliver(self, message: Any, raw: Optional[bytes] = None) -> None:
+    def _deliver(self, message: Any, raw: Optional[bytes] = None, args: Sequence[Data] = ()) -> None:
         link = self._link
         if link is None:
             return  # the child died: the stream is being broken off
         try:
-            link.deliver(message.SerializeToString() if raw is None else raw, message)
+            link.deliver(message.SerializeToString() if raw is None else raw, message, args)
         except OSError:
             pass  # its reader says so
 
@@ -259,14 +261,14 @@ class Attachment:
     # The link's thread.
 
     def _from_child(self, data: bytes) -> None:
-        m = WorkerMessage.FromString(data)
+        m, _ = columns.parse(WorkerMessage, data, "value")
         with self._lock:
             out = self._out
             if out is None:
-                self._held.keep(m)
+                self._held.keep(WorkerMessage.FromString(data))
                 return
             if not self._held.wanted(m):
-                m = self._held.only_wanted(m)
+                m = self._held.only_wanted(WorkerMessage.FromString(data))
                 data = m.SerializeToString()
             self._held.answered(m)
         out.put_when_room(data)

@@ -14,8 +14,9 @@ import socket
 import sys
 import threading
 import time
-from typing import Any, Optional
+from typing import Any
 
+from muster._wire import columns
 from muster._wire.messages import ServerMessage
 from muster.errors import Cancelled
 from muster.worker import context, functions, output, uploads
@@ -83,17 +84,12 @@ def _read(frames: Frames, runner: Runner) -> None:
                 runner.tick()
                 _interrupt(runner.stopping(), asked, main_thread)
                 continue
-            message = _next(frames)
-            if message is None:
+            data = frames.receive()
+            if data is None:
                 os._exit(0)
-            runner.take(message)
+            runner.take(*columns.parse(ServerMessage, data, "args"))
         except OSError:
             os._exit(0)
-
-
-def _next(frames: Frames) -> Optional[Any]:
-    data = frames.receive()
-    return None if data is None else ServerMessage.FromString(data)
 
 
 def _interrupt(stopping: list[Job], asked: dict[int, float], main_thread: int) -> None:

@@ -34,17 +34,12 @@ class Frames:
         if size == 0:
             return b""
         try:
-            data = self.socket.recv(size)
-            if len(data) == size:
-                return data
-            if not data:
-                return None
-            whole = bytearray(data)
-            while len(whole) < size:
-                data = self.socket.recv(min(size - len(whole), 1 << 20))
-                if not data:
+            data = self.socket.recv(size, socket.MSG_WAITALL)
+            while 0 < len(data) < size:  # a signal, or the other side is gone
+                more = self.socket.recv(size - len(data), socket.MSG_WAITALL)
+                if not more:
                     return None
-                whole += data
-            return bytes(whole)
+                data += more
+            return data or None
         except OSError:
             return None

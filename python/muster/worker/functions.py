@@ -9,6 +9,7 @@ import threading
 from typing import Any, Callable, Optional, TypeVar, overload
 
 from muster._pickled import calls, values
+from muster._pickled.buffers import Data
 from muster._wire.messages import BYTES, JSON
 from muster.errors import FailureKind
 from muster.worker import uploads
@@ -116,7 +117,7 @@ class Callables:
                     self._known.move_to_end(key)
         return found
 
-    def call(self, args: bytes, encoding: int, kept: Kept) -> Any:
+    def call(self, args: Data, encoding: int, kept: Kept) -> Any:
         slots: Optional[list[Any]] = None
         installed: list[uploads.Installed] = []
         try:
@@ -142,10 +143,10 @@ class Callables:
         return f(*positional, **named)
 
 
-def call_json(f: Callable[..., Any], args: bytes, encoding: int, kept: Kept) -> Any:
+def call_json(f: Callable[..., Any], args: Data, encoding: int, kept: Kept) -> Any:
     """Calls a function that takes JSON."""
     if encoding == BYTES:
-        return f(args)
+        return f(bytes(args))
 
     def hook(found: dict[str, Any]) -> Any:
         if len(found) == 1:
@@ -157,7 +158,7 @@ def call_json(f: Callable[..., Any], args: bytes, encoding: int, kept: Kept) -> 
         return found
 
     try:
-        given = json.loads(args, object_hook=hook)
+        given = json.loads(str(args, "utf-8"), object_hook=hook)
     except ValueError as error:
         raise Refused(f"the arguments are no JSON: {error}") from error
     if isinstance(given, list):
@@ -188,7 +189,7 @@ class FunctionTable:
             self.names.append(calls.FUNCTION)
             self._functions.append(None)
 
-    def call(self, number: int, args: bytes, encoding: int, kept: Kept) -> Any:
+    def call(self, number: int, args: Data, encoding: int, kept: Kept) -> Any:
         if number >= len(self._functions):
             raise Refused(f"no function has number {number}", kind=FailureKind.STALE_HANDLE)
         f = self._functions[number]
@@ -196,7 +197,8 @@ class FunctionTable:
             return self._callables.call(args, encoding, kept)
         return call_json(f, args, encoding, kept)
 
-    def output(self, number: int, value: Any) -> Output:
+    def output(self, number: int, value: Any, args: Data, encoding: int) -> Output:
+        """Of a call with these arguments."""
         if self._functions[number] is None:
-            return values.encode(value), JSON
+            return values.encode(value, calls.output_in_bytes(args, encoding == JSON))
         return json_output(value, self.names[number])

@@ -2,9 +2,10 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Optional
+from typing import Any, Optional, Sequence
 
 from muster._pickled import calls
+from muster._pickled.buffers import Data
 from muster._wire.messages import JSON, WorkerMessage
 
 
@@ -20,14 +21,14 @@ class Held:
         self._stops: dict[int, float] = {}
         self._kept: dict[int, Any] = {}
 
-    def sent(self, m: Any) -> None:
-        """A ServerMessage is on its way to the child."""
+    def sent(self, m: Any, args: Sequence[Data]) -> None:
+        """A ServerMessage with these arguments is on its way to the child."""
         if m.closure:
             self.attempts.update(zip(m.closure, m.attempt))
             for i, attempt in enumerate(m.attempt):
                 if attempt > 1:
                     in_json = not m.encoding or m.encoding[i] == JSON
-                    self._losses_max[m.closure[i]] = calls.losses_max(m.args[i], in_json)
+                    self._losses_max[m.closure[i]] = calls.losses_max(args[i], in_json)
             for p in m.per_worker:
                 if p.builds:
                     self._builds[m.closure[p.position]] = p.builds

@@ -4,8 +4,9 @@ from __future__ import annotations
 import pickle
 import threading
 import time
-from typing import Any, Callable, Protocol
+from typing import Any, Callable, Protocol, Sequence
 
+from muster._pickled.buffers import Data
 from muster.worker.children import Child, Children
 from muster.worker.functions import FunctionTable
 from muster.worker.runner import WORTH_REPORTING, Runner
@@ -20,8 +21,8 @@ class Link(Protocol):
     """Of its functions, in the order of their numbers."""
     pid: int
 
-    def deliver(self, raw: bytes, message: Any) -> None:
-        """A ServerMessage. Raises OSError when the other side is gone."""
+    def deliver(self, raw: bytes, message: Any, args: Sequence[Data]) -> None:
+        """A ServerMessage, serialized, and parsed without its arguments. Raises OSError when the other side is gone."""
 
     def kill(self) -> bool:
         """False: it cannot be killed."""
@@ -59,7 +60,7 @@ class ProcessLink:
             self._on_message(data)
         self._on_gone(self, self._child.how(2.0))
 
-    def deliver(self, raw: bytes, message: Any) -> None:
+    def deliver(self, raw: bytes, message: Any, args: Sequence[Data]) -> None:
         self._child.frames.send(raw)
 
     def kill(self) -> bool:
@@ -93,8 +94,8 @@ class ThreadLink:
                 self._busy.clear()
             self._runner.tick()
 
-    def deliver(self, raw: bytes, message: Any) -> None:
-        self._runner.take(message)
+    def deliver(self, raw: bytes, message: Any, args: Sequence[Data]) -> None:
+        self._runner.take(message, args)
         if self._runner.busy() and not self._busy.is_set():
             self._busy.set()
 

@@ -10,8 +10,10 @@ import collections
 import threading
 import time
 import traceback
-from typing import Any, Callable, Optional
+from typing import Any, Callable, Optional, Sequence
 
+from muster._pickled.buffers import Data
+from muster._wire import columns
 from muster._wire.messages import BYTES, JSON, WorkerMessage
 from muster.errors import Cancelled, DependencyLost, FailureKind
 from muster.worker import context as contexts
@@ -33,7 +35,7 @@ class Job:
     __slots__ = ("closure", "attempt", "function", "args", "encoding", "builds", "stop", "began",
                  "reported", "thread")
 
-    def __init__(self, closure: int, attempt: int, function: int, args: bytes,
+    def __init__(self, closure: int, attempt: int, function: int, args: Data,
                  encoding: int) -> None:
         self.closure = closure
         self.attempt = attempt
@@ -69,15 +71,15 @@ class Runner:
 
     # The thread that reads.
 
-    def take(self, message: Any) -> None:
-        """A ServerMessage."""
+    def take(self, message: Any, args: Sequence[Data]) -> None:
+        """A ServerMessage, and its column of arguments."""
         if message.HasField("welcome"):
             w = message.welcome
             self._identity = (w.job, w.index, w.server_version)
         if message.workers:
             self._workers = message.workers
         if message.closure:
-            self._take_closures(message)
+            self._take_closures(message, args)
         for closure, attempt in zip(message.stop_closure, message.stop_attempt):
             self._stop(closure, attempt)
         if message.recall_closure:
@@ -85,8 +87,8 @@ class Runner:
         for handle in message.drop_per_worker:
             self._kept.drop(handle)
 
-    def _take_closures(self, m: Any) -> None:
-        jobs = list(map(Job, m.closure, m.attempt, m.function, m.args,
+    def _take_closures(self, m: Any, args: Sequence[Data]) -> None:
+        jobs = list(map(Job, m.closure, m.attempt, m.function, args,
                         m.encoding or [JSON] * len(m.closure)))
         for per_worker in m.per_worker:
             jobs[per_worker.position].builds = per_worker.builds
@@ -194,7 +196,8 @@ class Runner:
                     self._kept.keep(job.builds, value)
                     made, encoding = b"null", JSON
                 else:
-                    made, encoding = self._table.output(job.function, value)
+                    made, encoding = self._table.output(job.function, value, job.args,
+                                                        job.encoding)
                 if len(made) > RESULT_BYTES_MAX:
                     raise Refused(f"the result has {len(made)} bytes, the limit is "
                                   f"{RESULT_BYTES_MAX}", "muster.ResultTooLarge", FailureKind.USER)
@@ -235,11 +238,14 @@ class Runner:
         position = len(out.closure)
         out.closure.append(job.closure)
         out.attempt.append(job.attempt)
-        out.value.append(value)
         out.execution_us.append(us)
         if encoding == BYTES or out.encoding:
             out.encoding.extend([JSON] * (position - len(out.encoding)))
             out.encoding.append(encoding)
+        if len(value) >= columns.LARGE:
+            self._flush(value)
+            return
+        out.value.append(value)
         if position == 0:
             self._answers_since = now
         elif now - self._answers_since > ANSWERS_WAIT or len(value) > 65536:
@@ -259,11 +265,12 @@ class Runner:
         with self._out_lock:
             self._flush()
 
-    def _flush(self) -> None:
+    def _flush(self, last: Optional[bytes] = None) -> None:
+        """`last`: the value of the last answer, if that is large."""
         if self._out.ByteSize() == 0:
             return
-        data, self._out = self._out.SerializeToString(), WorkerMessage()
-        self._send(data)
+        out, self._out = self._out, WorkerMessage()
+        self._send(out.SerializeToString() if last is None else columns.serialize(out, "value", last))
 
 
 def _us(job: Job) -> int:
