@@ -29,6 +29,9 @@ def test_map_gives_results_in_order(cluster: Cluster) -> None:
     assert list(c.map(square, [])) == []
     with pytest.raises(ZeroDivisionError):
         list(c.map(lambda x: 1 // x, [1, 0]))
+    other = cluster.coordinator()
+    with pytest.raises(ZeroDivisionError):  # it is why the first one was cancelled
+        list(other.map(lambda x: time.sleep(x * 60) if x else 1 // x, [1, 0]))
     with pytest.raises(ZeroDivisionError):
         c.join()
 

@@ -37,7 +37,7 @@ from muster.coordinator.structure import fetch_structure
 from muster.coordinator.uploads import Uploads
 from muster.coordinator.work import (Chunk, InstallUpload, IterateDataset, MakeDataset, WithUploads,
                                      identity)
-from muster.errors import ClosureError
+from muster.errors import CancelledError, ClosureError
 
 T = TypeVar("T")
 Function = Union[str, Callable[..., T]]
@@ -171,7 +171,11 @@ def _results(values: list[RemoteValue[list[T]]], timeout: Optional[float],
         try:
             while values:
                 left = None if end is None else max(0.0, end - time.monotonic())
-                results = values[-1].fetch(left)
+                try:
+                    results = values[-1].fetch(left)
+                except CancelledError:
+                    _raise_cause(values)
+                    raise
                 values.pop()
                 bar.add(len(results))
                 yield from results
@@ -181,6 +185,14 @@ def _results(values: list[RemoteValue[list[T]]], timeout: Optional[float],
                 value.cancel()
 
     return each()
+
+
+def _raise_cause(values: list[RemoteValue[Any]]) -> None:
+    """One was cancelled: raises the error of another, which may be why."""
+    for value in reversed(values):
+        error = value._record.error
+        if error is not None and not isinstance(error, CancelledError):
+            raise error.again()
 
 
 class ClusterCoordinator(Scheduling):
