@@ -11,13 +11,13 @@ from __future__ import annotations
 from typing import Any, Callable, Optional
 
 import joblib
-from joblib.parallel import ParallelBackendBase
+from joblib.parallel import AutoBatchingMixin, ParallelBackendBase
 
 from muster.executor import Executor
 
 
-class MusterBackend(ParallelBackendBase):  # type: ignore[misc]
-    """`n_jobs=-1` is as many as the server has connected tasks."""
+class MusterBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[misc]
+    """`n_jobs=-1` is as many as the server has connected tasks. Short calls go several to a closure."""
 
     supports_retrieve_callback = True
     supports_return_generator = True
@@ -64,6 +64,7 @@ class MusterBackend(ParallelBackendBase):  # type: ignore[misc]
         self.terminate(cancel=True)
 
     def terminate(self, cancel: bool = False) -> None:
+        self.reset_batch_stats()
         executor, self._executor = self._executor, None
         if executor is not None:
             executor.shutdown(wait=not cancel, cancel_futures=cancel)

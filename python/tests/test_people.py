@@ -3,6 +3,7 @@ TensorFlow under `muster run`."""
 from __future__ import annotations
 
 import concurrent.futures
+import multiprocessing
 import os
 import subprocess
 import sys
@@ -57,6 +58,14 @@ def test_joblib_runs_on_the_cluster(cluster: Cluster) -> None:
         found = joblib.Parallel(n_jobs=-1)(joblib.delayed(who)(i) for i in range(50))
         with pytest.raises(ZeroDivisionError):
             joblib.Parallel(n_jobs=2)(joblib.delayed(lambda x: 1 // x)(i) for i in (1, 0))
+        results = joblib.Parallel(n_jobs=2, return_as="generator")
+        assert list(results(joblib.delayed(square)(i) for i in range(4))) == [0, 1, 4, 9]
+        with pytest.raises(multiprocessing.TimeoutError):
+            joblib.Parallel(n_jobs=2, timeout=0.2)(joblib.delayed(time.sleep)(60) for _ in "ab")
+        with joblib.Parallel(n_jobs=2) as parallel:
+            for _ in range(2):
+                made = parallel(joblib.delayed(square)(i) for i in range(1000))
+                assert made == [i * i for i in range(1000)]
     assert [i for i, _ in found] == list(range(50))
     assert os.getpid() not in {pid for _, pid in found}
 
