@@ -122,6 +122,31 @@ def test_a_broken_connection_is_resumed(cluster: Cluster) -> None:
     c.join(20)
 
 
+def test_a_callback_that_fails_is_the_users_affair(cluster: Cluster, caplog: Any) -> None:
+    c = cluster.coordinator()
+    slow = c.schedule(lambda: time.sleep(0.3))
+    slow.add_done_callback(lambda: 1 // 0)  # type: ignore[arg-type, return-value]
+    slow.fetch(20)
+    assert c.schedule(square, args=(3,)).fetch(20) == 9
+    until(lambda: "ZeroDivisionError" in caplog.text, "it is logged")
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_nobody_waits_for_a_session_whose_thread_has_failed(cluster: Cluster) -> None:
+    c = cluster.coordinator()
+    c.wait_open()
+
+    def broken(*_: Any) -> None:
+        raise RuntimeError("a defect")
+
+    c._session.take = broken  # type: ignore[method-assign]
+    value = c.schedule(square, args=(3,))
+    with pytest.raises(muster.UnavailableError, match="own thread has failed"):
+        value.fetch(20)
+    with pytest.raises(muster.UnavailableError):
+        c.join(20)
+
+
 def test_a_server_that_is_gone_ends_the_session(make_cluster: MakeCluster) -> None:
     cluster = make_cluster()
     c = cluster.coordinator(session_grace=0.5)

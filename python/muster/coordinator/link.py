@@ -64,6 +64,15 @@ class Link:
         return {c.task: states[c.state] for c in answer.component}
 
     def _run(self) -> None:
+        reason = "the session's own thread has failed"  # so that nobody waits for it
+        try:
+            reason = self._until_over()
+        finally:
+            self._cancel_deadline()
+            self._session.ended(reason)
+
+    def _until_over(self) -> str:
+        """One stream after the other; why there is no further one."""
         self._give_up_in(self._session.options.connect_timeout)
         pause = 0.05
         tried = 0
@@ -71,7 +80,7 @@ class Link:
             error = self._serve_one_stream(self._servers[tried % len(self._servers)])
             reason = self._final_reason(error)
             if reason is not None:
-                break
+                return reason
             if self._was_open:
                 pause = 0.05
                 self._give_up_in(self._session.grace)
@@ -79,10 +88,7 @@ class Link:
             self._give_up.wait(pause * random.uniform(0.5, 1.0))
             pause = min(pause * 2, 2.0)
             if self._give_up.is_set() or self._session.closing:
-                reason = self._final_reason(error)
-                break
-        self._cancel_deadline()
-        self._session.ended(reason or "")
+                return self._final_reason(error) or ""
 
     def _serve_one_stream(self, server: str) -> Any:
         self._was_open = False

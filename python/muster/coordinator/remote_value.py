@@ -75,7 +75,8 @@ class RemoteValue(Generic[T]):
         self._session.cancel_one(self._record)
 
     def add_done_callback(self, f: Callable[[], None]) -> None:
-        """Calls `f` when it has ended, on a thread of the library, or at once; it must be short."""
+        """Calls `f` when it has ended, on a thread of the library, or at once; it must be short. What
+        it raises on that thread is logged."""
         self._session.when_ended(self._record, f)
 
     def __await__(self) -> Generator[Any, None, T]:

@@ -2,6 +2,7 @@
 thread that reads it."""
 from __future__ import annotations
 
+import logging
 import queue
 from typing import Any, Callable, Iterator, Sequence
 
@@ -13,6 +14,8 @@ from muster.coordinator.outbox import Outbox
 from muster.coordinator.records import PICKLE, Record
 from muster.coordinator.session_state import SessionState, unavailable
 from muster.errors import CancelledError, FailureKind
+
+log = logging.getLogger("muster.session")
 
 DROPS_WAIT = 0.05
 """Seconds that released values may wait for others to go along with."""
@@ -98,8 +101,7 @@ class SessionStreams(SessionState):
                 self._signal()
             if unsettled or cut_ended:
                 self._changed.notify_all()
-        for f in ready:
-            f()
+        _call(ready)
 
     def _take_opened(self, o: Any) -> None:
         self._id = o.session
@@ -198,5 +200,12 @@ class SessionStreams(SessionState):
             self._stream += 1
             self._renew_wake()
             self._changed.notify_all()
-        for f in ready:
+        _call(ready)
+
+
+def _call(ready: list[Callable[[], None]]) -> None:
+    for f in ready:
+        try:
             f()
+        except Exception:  # the user's; the session goes on
+            log.exception("a callback of a RemoteValue has failed")
