@@ -18,13 +18,19 @@ const fixed64 = (at, n) => {
   return field(at, 1, value);
 };
 
+export function openSession(address) {
+  const session = connect(`http://${address}`);
+  session.setMaxListeners(0);
+  session.on('error', () => {}); // the server stops before the agents do
+  return session;
+}
+
 export class Agent {
-  /** `address`: of the cluster's coordination service. */
-  constructor(address, task) {
+  /** `address`: of the cluster's coordination service. Many may share a `session`; its owner ends it. */
+  constructor(address, task, incarnation = 1000n + BigInt(task), session = openSession(address)) {
     this.task = task;
-    this.incarnation = 1000n + BigInt(task);
-    this.session = connect(`http://${address}`);
-    this.session.on('error', () => {}); // the server stops before the agents do
+    this.incarnation = incarnation;
+    this.session = session;
   }
 
   /** Resolves when the cluster is complete. */
@@ -33,9 +39,10 @@ export class Agent {
     this.service = answer.readBigUInt64LE(1); // the only field, behind its tag
   }
 
-  async barrier(id, timeoutMs) {
+  /** Resolves when it passed. `among`: the tasks that have to come; without any all of the cluster. */
+  async barrier(id, timeoutMs, among = []) {
     const who = Buffer.concat([fixed64(2, this.incarnation), fixed64(3, this.service)]);
-    await this.#call('Barrier', [bytes(1, who), bytes(2, Buffer.from(id)), number(3, timeoutMs), number(5, this.task)]);
+    await this.#call('Barrier', [bytes(1, who), bytes(2, Buffer.from(id)), number(3, timeoutMs), bytes(4, Buffer.concat(among.map(varint))), number(5, this.task)]);
   }
 
   end() {

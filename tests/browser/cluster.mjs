@@ -19,11 +19,11 @@ export class Cluster {
     return `http://${this.http}`;
   }
 
-  async serve() {
+  async serve(...flags) {
     const ready = join(this.folder, 'ready.json');
     rmSync(ready, { force: true });
     const appeared = fileAppears(this.folder, ready);
-    this.server = this.#run(['serve', '--grpc', this.grpc, '--http', this.http, '--ready-file', ready]);
+    this.server = this.#run(['serve', '--grpc', this.grpc, '--http', this.http, '--ready-file', ready, ...flags]);
     const failed = once(this.server, 'exit').then(([code]) => {
       throw new Error(`muster serve ended with ${code} before it was ready`);
     });

@@ -1,0 +1,69 @@
+#!/usr/bin/env node
+// What the page takes to answer at the size it is made for, and what open pages cost the server: a real server, real
+// agents and workers, real Chromium.
+//
+//   bench/pages.mjs                                    everything, with build/release/bin/muster
+//   bench/pages.mjs --only paint,frames,traffic,find   some of: paint frames traffic find heap stream throughput
+//   bench/pages.mjs --binary muster --agents 10000 --waiting 3000 --closures 1000000 --seconds 30
+//   bench/pages.mjs --only heap --minutes 30
+//   bench/pages.mjs --only throughput --pages 50 --turns 5
+//
+// One line a figure. Needs what the browser tests need (scripts/deps, npm ci in web/dashboard).
+import { join } from 'node:path';
+import { loadavg } from 'node:os';
+import { parseArgs } from 'node:util';
+
+const root = join(import.meta.dirname ?? new URL('.', import.meta.url).pathname, '..');
+const { values: options } = parseArgs({
+  options: {
+    binary: { type: 'string', default: process.env.MUSTER_BINARY ?? join(root, 'build/release/bin/muster') },
+    only: { type: 'string', default: 'paint,frames,traffic,find,heap,stream,throughput' },
+    agents: { type: 'string', default: '10000' },
+    waiting: { type: 'string', default: '3000' },
+    closures: { type: 'string', default: '1000000' },
+    bars: { type: 'string', default: '50000' },
+    seconds: { type: 'string', default: '30' },
+    minutes: { type: 'string', default: '10' },
+    pages: { type: 'string', default: '50' },
+    turns: { type: 'string', default: '3' },
+  },
+});
+process.env.MUSTER_BINARY = options.binary; // as the helpers of the browser tests want it
+process.env.MUSTER_DASHBOARD ??= join(root, 'web/dashboard');
+process.env.MUSTER_CHROMIUM ??= '/usr/bin/chromium';
+
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(1)); // which ends what was started
+
+const { launch } = await import('../tests/browser/page.mjs');
+const { crowd, longJob, bars } = await import('./pages/world.mjs');
+const { throughput } = await import('./pages/throughput.mjs');
+const looks = await import('./pages/looks.mjs');
+
+const number = Object.fromEntries(Object.entries(options).map(([name, value]) => [name, Number(value)]));
+const wanted = new Set(options.only.split(','));
+const say = (what, figure) => console.log(`${what.padEnd(44)} ${figure}   (load ${loadavg()[0].toFixed(1)})`);
+const measure = (...names) => names.some((name) => wanted.has(name));
+
+if (measure('throughput')) await throughput(number, say);
+if (measure('paint', 'frames', 'traffic', 'find', 'heap', 'stream')) {
+  const browser = await launch();
+  try {
+    if (measure('paint', 'frames', 'traffic', 'heap')) {
+      const world = await crowd(number.agents, number.waiting);
+      try {
+        for (const name of ['paint', 'traffic', 'frames', 'heap']) if (measure(name)) await looks[name](browser, world, number, say);
+      } finally {
+        world.end();
+      }
+    }
+    for (const [name, make] of [['find', () => longJob(number.closures)], ['stream', () => bars(number.bars)]])
+      if (measure(name)) {
+        const world = await make();
+        await looks[name](browser, world, say);
+        world.end();
+      }
+  } finally {
+    await browser.close();
+  }
+}
+process.exit(0);
