@@ -61,6 +61,7 @@ async function tab(browser, world, { minutes }, say) {
       await sleep(end - Date.now());
     }
     sizes.push((await heap(tools)).toFixed(2));
+    await world.check();
   }
   say(`heap after collection, ${minutes} min`, `${sizes[0]} to ${sizes.at(-1)} MB (${sizes.join(' ')})`);
   await close();

@@ -27,7 +27,7 @@ async function server(...flags) {
 export async function crowd(agents, waiting) {
   const cluster = await server();
   for (const index of [0, 1]) cluster.worker(index, '--slots', '2');
-  const { address } = await cluster.declare('train', { worker: agents });
+  const { address } = await cluster.declare('train', { worker: agents }, { heartbeat_timeout: '600s' }); // a busy machine is no failure
   const beats = spawn(process.env.MUSTER_BINARY, ['bench', 'heartbeats', '--server', address, '--agents', `${agents}`, '--seconds', '36000'], { stdio: ['ignore', 'ignore', 'inherit'] });
   process.on('exit', () => beats.kill());
   const row = async () => (await cluster.get('/api/v1/clusters')).clusters.find((c) => c.name === 'train');
@@ -43,6 +43,11 @@ export async function crowd(agents, waiting) {
   return {
     url: cluster.url,
     cluster,
+    /** Throws when the agents are not as they were. */
+    async check() {
+      const { agents: of } = (await row()).generation;
+      if (of.connected + of.late !== agents) throw new Error(`not all agents are connected: ${JSON.stringify(of)}`);
+    },
     end() {
       clearInterval(changes);
       beats.kill();

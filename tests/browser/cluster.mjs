@@ -86,8 +86,8 @@ export class Cluster {
   }
 
   /** Declares a cluster of agents; resolves with what the server answered. */
-  async declare(name, jobs) {
-    return this.#send('POST', '/api/v1/clusters', JSON.stringify({ name, jobs }), 'application/json');
+  async declare(name, jobs, more = {}) {
+    return this.#send('POST', '/api/v1/clusters', JSON.stringify({ name, jobs, ...more }), 'application/json');
   }
 
   async put(name, key, value) {
