@@ -38,12 +38,15 @@ test('a bar is as long as its closure ran, also behind others', async () => {
   });
   await seen.at('stream-canvas').focus();
   await seen.page.keyboard.press('ArrowDown');
+  let sum = 0; // one may be late on a busy machine; counted from when it was sent they would last 300, 600, 900 ms
   for (let bar = 0; bar < 3; ++bar) {
     await seen.page.keyboard.press('Shift+ArrowRight');
     const said = await seen.at('stream-tip').textContent();
     const [, ms] = said.match(/succeeded after (\d+) ms/) ?? [];
-    assert.ok(ms >= 295 && ms < 450, said);
+    assert.ok(ms >= 295, said);
+    sum += Number(ms);
   }
+  assert.ok(sum < 1500, `${sum} ms`);
   await seen.page.screenshot({ path: join(shots, 'stream.png') });
   await seen.page.keyboard.press('Enter');
   await seen.page.waitForURL(/\/closures\/cl_[0-9a-f]+\?.*job=/);

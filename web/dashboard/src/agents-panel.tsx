@@ -31,7 +31,7 @@ const columns: readonly Column<AgentRow>[] = [
   },
   { title: 'Heartbeat', width: '70px', right: true, cell: (a) => <span title={a.seen ? moment(a.seen) : ''}>{a.seen ? age(viewNow() - a.seen) : 'never'}</span> },
   { title: 'Devices', width: '56px', right: true, narrow: 'hide', cell: (a) => (a.devices > 0 ? <span title={a.device_names?.join('\n')}>{count(a.devices)}</span> : <span class="soft">–</span>) },
-  { title: 'Waits for, or reason', width: 'minmax(180px, 3fr)', narrow: 'long', cell: (a) => <bdi class={plight(a) === 'victim' ? 'text-error' : 'soft'} title={remark(a)}>{remark(a)}</bdi> },
+  { title: 'Waits for, or reason', width: 'minmax(180px, 3fr)', narrow: 'long', says: remark, cell: (a) => <bdi class={plight(a) === 'victim' ? 'text-error' : 'soft'} title={remark(a)}>{remark(a)}</bdi> },
 ];
 
 export function Agents() {

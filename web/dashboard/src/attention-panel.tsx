@@ -1,5 +1,6 @@
 // What needs a person, by the server's rules; an item goes when its cause is over.
 
+import { bare } from './model/ansi';
 import { joinAddress, typed, worstFirst } from './model/attention-list';
 import { age, moment } from './model/format';
 import { frozen, slow, store, viewNow } from './page';
@@ -34,8 +35,8 @@ export function Attention() {
                 {item.since_ms > 0 && <time title={moment(item.since_ms)}>{age(viewNow() - item.since_ms)}</time>}
               </div>
               {item.detail && (
-                <p title={item.detail}>
-                  <bdi>{item.detail}</bdi>
+                <p title={bare(item.detail)}>
+                  <bdi>{bare(item.detail)}</bdi>
                 </p>
               )}
               {item.command && (

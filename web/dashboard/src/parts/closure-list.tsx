@@ -1,6 +1,7 @@
 // The closures of a job: any of a million, by state, function, worker and words.
 
 import { useSignal } from '@preact/signals';
+import { bare } from '../model/ansi';
 import { CLOSURE_SHAPES, ran, remark, stateFilters, waited, whereOf } from '../model/rest/closures';
 import { count } from '../model/format';
 import type { ClosureView, JobView } from '../model/rest/views';
@@ -44,13 +45,13 @@ const columns: readonly Column<ClosureView>[] = [
   { title: 'Waited', width: '72px', right: true, narrow: 'hide', cell: (c) => <Span {...waited(c)} /> },
   { title: 'Started', width: '92px', right: true, sort: 'started', narrow: 'hide', cell: (c) => <Ago ms={ran(c).from} /> },
   { title: 'Ran', width: '76px', right: true, sort: 'duration', cell: (c) => <Span {...ran(c)} /> },
-  { title: 'What there is to say', width: 'minmax(180px, 3fr)', narrow: 'long', cell: (c) => <Remark c={c} /> },
+  { title: 'What there is to say', width: 'minmax(180px, 3fr)', narrow: 'long', says: remark, cell: (c) => <Remark c={c} /> },
 ];
 
 function Remark({ c }: { c: ClosureView }) {
   const text = remark(c);
   return (
-    <bdi class={c.state === 'FAILED' ? 'text-error' : 'soft'} title={c.error ? c.error.message : text}>
+    <bdi class={c.state === 'FAILED' ? 'text-error' : 'soft'} title={c.error ? bare(c.error.message) : text}>
       {text}
     </bdi>
   );

@@ -11,6 +11,7 @@ import { useSize } from './size';
 
 const ROW = 30; // height of a row and of the header; the CSS has the same number
 const NARROW_ROW = { plain: 54, long: 84 }; // two lines; and a text of two
+const MANY = 1000; // rows
 const SPARE = 3; // rows kept beyond each edge
 
 export interface Column<Row> {
@@ -19,6 +20,7 @@ export interface Column<Row> {
   right?: boolean;
   narrow?: 'hide' | 'long'; // on a telephone: left out, or below the others over two lines
   sort?: string; // its name for the server, if rows can be ordered by it
+  says?(row: Row): string; // what a long one says, so that rows are lower while none says anything
   cell(row: Row): ComponentChildren;
 }
 
@@ -54,7 +56,7 @@ export function Grid<Row>(props: Props<Row>) {
   const narrow = useNarrow();
   const top = useSignal(0);
   const shown = narrow ? narrowed(columns) : columns;
-  const row = !narrow ? ROW : shown.some((column) => column.narrow === 'long') ? NARROW_ROW.long : NARROW_ROW.plain;
+  const row = !narrow ? ROW : shown.some((column) => column.narrow === 'long' && speaks(column, rows)) ? NARROW_ROW.long : NARROW_ROW.plain;
   const first = Math.max(0, Math.floor(top.value / row) - SPARE);
   const last = Math.min(rows.length, Math.ceil((top.value + Math.max(height, row)) / row) + SPARE);
   const at = chosen === null ? -1 : placeOf(rows, (other) => name(other) === chosen);
@@ -181,6 +183,11 @@ function narrowed<Row>(columns: readonly Column<Row>[]): readonly Column<Row>[] 
   const last = left.at(-1);
   if (!last || last.right || left.some((column) => column.narrow === 'long')) return left;
   return [...left.slice(0, -1), { ...last, narrow: 'long' }];
+}
+
+// Not asked of so many rows that the question would take long.
+function speaks<Row>({ says }: Column<Row>, rows: ArrayLike<Row>): boolean {
+  return !says || rows.length > MANY || placeOf(rows, (row) => says(row) !== '') >= 0;
 }
 
 function placeOf<Row>(rows: ArrayLike<Row>, is: (row: Row) => boolean): number {

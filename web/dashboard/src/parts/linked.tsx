@@ -1,3 +1,4 @@
+import { bare } from '../model/ansi';
 import { closureIn, pieces } from '../model/rest/links';
 import { closureAddress, follow, jobAddress, workerAddress } from '../route';
 
@@ -5,7 +6,7 @@ import { closureAddress, follow, jobAddress, workerAddress } from '../route';
 export function Linked({ text, tasks, job }: { text: string; tasks?: readonly string[]; job?: string }) {
   return (
     <bdi class="wrap">
-      {pieces(text, tasks).map((piece, n) => {
+      {pieces(bare(text), tasks).map((piece, n) => {
         if (piece.kind === 'text') return piece.text;
         const href = piece.kind === 'job' ? jobAddress(piece.text) : piece.kind === 'task' ? workerAddress(piece.text) : closureAddress(closureIn(piece), job);
         return (

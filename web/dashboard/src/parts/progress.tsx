@@ -3,6 +3,8 @@
 import type { ComponentChildren } from 'preact';
 import { Bar, type Part } from './bar';
 import { age, count, moment, outOf, percent, plural, short } from '../model/format';
+import { bare } from '../model/ansi';
+import { lineOf } from '../model/rest/closures';
 import { slow, store, viewNow } from '../page';
 import { Panel } from './panel';
 import type { FunctionCounts, Job } from '../model/protocol';
@@ -63,8 +65,8 @@ export function JobRow({ job, chosen }: { job: Job; chosen?: boolean }) {
         <time title={moment(ended ? job.finished_ms : job.created_ms)}>{time}</time>
       </div>
       {job.state === 'FAILED' && job.error && (
-        <p class="progress-error text-error" title={job.error}>
-          <bdi>{job.error}</bdi>
+        <p class="progress-error text-error" title={bare(job.error)}>
+          <bdi>{lineOf(job.error)}</bdi>
         </p>
       )}
     </div>

@@ -9,6 +9,7 @@ import { Commands } from '../parts/copy';
 import { Fact } from '../parts/fact';
 import { Gone } from '../parts/gone';
 import { bytes, count, percent, plural } from '../model/format';
+import { failureLine } from '../model/rest/closures';
 import { jobCommands } from '../model/rest/commands';
 import { Linked } from '../parts/linked';
 import { LogPanel } from '../parts/log-panel';
@@ -108,7 +109,7 @@ function Summary({ job, again }: { job: JobView; again(): void }) {
         {running && counts.running === 0 && counts.queued + counts.blocked > 0 && <Waits key={job.id} job={job} />}
         {job.error && (
           <p class="wrap text-error">
-            <bdi>{job.error.message}</bdi>
+            <bdi>{failureLine(job.error)}</bdi>
           </p>
         )}
         <dl class="facts-line">

@@ -2,6 +2,7 @@
 
 import { count, outOf, percent, short } from '../model/format';
 import { doneOf } from '../model/rest/rate';
+import { bare } from '../model/ansi';
 import { failureLine } from '../model/rest/closures';
 import { ENDED, type JobView } from '../model/rest/views';
 import { useSignal } from '@preact/signals';
@@ -56,7 +57,7 @@ const columns: readonly Column<JobView>[] = [
 function Remark({ j }: { j: JobView }) {
   if (j.error)
     return (
-      <bdi class="text-error" title={j.error.message}>
+      <bdi class="text-error" title={bare(j.error.message)}>
         {failureLine(j.error)}
       </bdi>
     );

@@ -52,7 +52,7 @@ const columns: readonly Column<ValueRow>[] = [
   { title: 'Place', width: '90px', cell: (v) => (v.place === 'none' ? <span class="soft">–</span> : v.place) },
   { title: 'Size', width: '90px', right: true, sort: 'size', cell: (v) => (v.place === 'none' ? <span class="soft">–</span> : bytes(v.bytes)) },
   { title: 'Made', width: '110px', right: true, sort: 'age', cell: (v) => <Ago ms={v.finished_ms || v.created_ms} /> },
-  { title: 'Why released', width: 'minmax(120px, 2fr)', narrow: 'long', cell: (v) => <bdi class="soft" title={v.released}>{v.released}</bdi> },
+  { title: 'Why released', width: 'minmax(120px, 2fr)', narrow: 'long', says: (v) => v.released ?? '', cell: (v) => <bdi class="soft" title={v.released}>{v.released}</bdi> },
 ];
 
 export function ValuesPage() {

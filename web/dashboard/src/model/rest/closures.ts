@@ -1,5 +1,6 @@
 // What a row says of a closure.
 
+import { bare } from '../ansi';
 import { percent } from '../format';
 import type { ClosureState, ClosureView, Counts, Failure } from './views';
 import type { Shape } from '../../parts/shape';
@@ -30,10 +31,15 @@ export function ran(c: ClosureView): { from: number; to: number } {
   return last ? { from: last.started_ms, to: last.ended_ms || (hasEnded(c) ? c.finished_ms : 0) } : { from: 0, to: 0 };
 }
 
-// The first line of why it failed.
+// Why it failed in one line: the first, but of a traceback the last, which names the error.
 export function failureLine(error: Failure): string {
-  const type = error.type && !error.message.startsWith(error.type) ? `${error.type}: ` : '';
-  return type + (error.message.split('\n').find((line) => line.trim() !== '') ?? error.kind);
+  const line = lineOf(error.message) || error.kind;
+  return error.type && !line.startsWith(error.type) ? `${error.type}: ${line}` : line;
+}
+
+export function lineOf(message: string): string {
+  const lines = bare(message).split('\n').filter((line) => line.trim() !== '');
+  return (lines[0]?.startsWith('Traceback (') ? lines.at(-1) : lines[0]) ?? '';
 }
 
 // What there is to say in one line, worst first.
