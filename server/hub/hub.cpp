@@ -80,9 +80,11 @@ void hub::pass_on(core::remark const& r) {
   using core::coordination::severity;
   bool const good = r.kind == remark_kind::worker_returned ||
                     r.kind == remark_kind::task_cordoned || r.kind == remark_kind::task_uncordoned;
-  auto const level = good ? severity::info : severity::warning;
-  environment_.remark(
-      {level, std::string(core::name(r.kind)), environment_.cluster, r.about, r.text});
+  bool const over = r.kind == remark_kind::job_failed || r.kind == remark_kind::session_failed;
+  environment_.remark({good   ? severity::info
+                       : over ? severity::error
+                              : severity::warning,
+                       std::string(core::name(r.kind)), environment_.cluster, r.about, r.text});
 }
 
 void hub::attach(core::session_id session, session_sink& sink) {

@@ -17,7 +17,7 @@ engine::engine(core::config config, std::uint32_t agents, core::coordination::li
   server::hub_environment environment;
   environment.now = clock_now;
   environment.arm = [this](core::time_point t) { deadline_ = t; };
-  environment.tell = tell;
+  environment.tell = environment.remark = tell;
   environment.pool.wide = &wide_;
   hub_ = std::make_unique<server::hub>(config, environment);
   server::coordination_environment around;

@@ -209,6 +209,25 @@ TEST_F(events, are_numbered_and_the_oldest_are_forgotten) {
   EXPECT_EQ(get("/api/v1/events?after=x").status, 400u);
 }
 
+TEST_F(events, a_job_that_failed_is_told_of_and_one_that_succeeded_is_not) {
+  start();
+  auto& w = add_worker(worker::habit::hold, 3);
+  auto const good = submit(1);
+  ASSERT_TRUE(eventually([&] { return w.held() == 1; }));
+  w.finish_all("1");
+  auto const bad = submit(1);
+  ASSERT_TRUE(eventually([&] { return w.held() == 1; }));
+  w.fail_all("no such column");
+  get_json("/api/v1/jobs/" + text_at(bad, "/id") + "/join?timeout=10s");
+  auto const all = get_json("/api/v1/events?severity=ERROR");
+  ASSERT_EQ(all.at("events").as_array().size(), 1u) << json::serialize(all);
+  EXPECT_EQ(text_at(all, "/events/0/kind"), "job_failed");
+  EXPECT_EQ(text_at(all, "/events/0/subject"), text_at(bad, "/id"));
+  EXPECT_NE(text_at(all, "/events/0/text").find("no such column"), std::string::npos);
+  EXPECT_TRUE(
+      get_json("/api/v1/events?subject=" + text_at(good, "/id")).at("events").as_array().empty());
+}
+
 TEST_F(events, agents_are_told_of_with_their_cluster) {
   start({}, {}, 1);
   agents a(core_engine());

@@ -43,7 +43,7 @@ struct config {
   duration start_delay_max{};
 
   /// Nothing finished for this long with closures running, or queued beside workers: a remark, and
-  /// again after each such time. 0: off.
+  /// again after twice that time, four times and so on, at least once an hour. 0: off.
   duration watchdog{};
 
   /// A session puts closures back whose function says that a dependency is lost; the report of the

@@ -118,6 +118,10 @@ std::string_view name(remark_kind k) {
       return "spill_failed";
     case remark_kind::values_dropped:
       return "values_dropped";
+    case remark_kind::job_failed:
+      return "job_failed";
+    case remark_kind::session_failed:
+      return "session_failed";
   }
   return "?";
 }

@@ -80,6 +80,8 @@ enum class remark_kind : std::uint8_t {
   no_progress,      ///< nothing has finished for as long as the watchdog waits
   spill_failed,     ///< values cannot be written to, or read from, --spill-dir
   values_dropped,   ///< values were released to stay within a limit
+  job_failed,       ///< a job has ended FAILED
+  session_failed,   ///< an error has ended a generation of a client program's session
 };
 
 std::string_view name(closure_state);   // "QUEUED"

@@ -133,8 +133,10 @@ void closure_life::fail(slot c, closure_state as, core::failure f) {
 
 void closure_life::fail_session(session& s, core::failure f, std::string_view why, bool all_fail) {
   s.first_error = std::move(f);
-  if (s.streaming())
+  if (s.streaming()) {
     step_.fx.notices.push_back({s.id, notice_kind::failed, s.generation, *s.first_error});
+    flow_.tell_failed(s);
+  }
   auto const error = *s.first_error;  // the session's own may be raised, and gone, meanwhile
   stop_session(s, why, all_fail ? &error : nullptr);
 }

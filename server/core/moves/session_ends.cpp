@@ -108,6 +108,7 @@ void session_ends::finish_job(session& s) {
             : s.first_error                    ? job_state::failed
             : flow_.of(s).counts.cancelled > 0 ? job_state::cancelled
                                                : job_state::succeeded;
+  if (s.state == job_state::failed) flow_.tell_failed(s);
   s.finished = step_.now;
   s.stopping = false;
   s.sealed = true;

@@ -10,6 +10,20 @@
 
 namespace muster::core {
 
+namespace {
+
+// Not inside a UTF-8 sequence.
+std::string brief(failure const& f) {
+  constexpr std::size_t most = 200;
+  auto text = f.type.empty() ? f.message : f.type + ": " + f.message;
+  if (text.size() <= most) return text;
+  auto n = most;
+  while (n > 0 && (static_cast<unsigned char>(text[n]) & 0xC0) == 0x80) --n;
+  return text.substr(0, n) + "…";
+}
+
+}  // namespace
+
 void session_flow::renew_lease(session& s, time_point until) {
   if (s.closed) return;
   auto const grace = s.spec.detached && !s.by_calls() ? step_.config.detached_grace
@@ -60,6 +74,19 @@ void session_flow::a_place_is_free() {
   if (closures_.size() + 1 != step_.config.closures_max) return;
   for (auto const& [id, s] : sessions_.all())
     if (s->full) relieve(*s);
+}
+
+void session_flow::tell_failed(session const& s) {
+  if (!failures_said_.may_say(step_.now)) return;
+  auto said = s.spec.name.empty() ? "failed: " : s.spec.name + " failed: ";
+  said += brief(*s.first_error);
+  if (auto const& counts = of(s).counts; s.is_job() && counts.failed > 0)
+    said += " (" + std::to_string(counts.failed) + " of " + std::to_string(counts.total()) +
+            " closures failed)";
+  if (auto const more = failures_said_.take_left_out(); more > 0)
+    said += "; " + std::to_string(more) + " more failed before it and are not told";
+  step_.fx.remarks.push_back({s.is_job() ? remark_kind::job_failed : remark_kind::session_failed,
+                              text(s.id), std::move(said)});
 }
 
 }  // namespace muster::core

@@ -1,5 +1,6 @@
 // What keeps a session flowing, whoever touches it: told to hold back and relieved, its lease, the
-// time at which its values are too old, and that it is looked at again at the end of the step.
+// time at which its values are too old, that it is looked at again at the end of the step, and that
+// people learn when it has failed.
 //
 // Owned by the coordinator, used within a step; engine thread only.
 #pragma once
@@ -10,6 +11,7 @@
 
 #include "server/core/closures/closure_book.hpp"
 #include "server/core/moves/step_frame.hpp"
+#include "server/core/policies/remark_pace.hpp"
 #include "server/core/records/closure_table.hpp"
 #include "server/core/sessions/session_table.hpp"
 
@@ -39,16 +41,27 @@ class session_flow {
   void relieve(session& s);
   /// A closure was forgotten.
   void a_place_is_free();
+  /// The job, or this generation of the session, has ended with its first error: a remark, within
+  /// what remark_pace allows.
+  void tell_failed(session const& s);
 
   closure_book::tally const& of(session const& s) const { return book_.of(s.number); }
   /// Nothing of it is queued, runs or is to be repeated.
   bool idle(session const& s) const { return of(s).unfinished() + s.repeating == 0; }
+
+  /// Empty when all is in order.
+  std::string invalid() const { return failures_said_.invalid(); }
+  template <class Archive>
+  void walk(Archive& a) {
+    a(failures_said_);
+  }
 
  private:
   step_frame& step_;
   closure_table& closures_;
   closure_book& book_;
   session_table& sessions_;
+  remark_pace failures_said_;
 };
 
 }  // namespace muster::core

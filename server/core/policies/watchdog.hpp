@@ -1,10 +1,13 @@
 // Says when nothing finishes although something runs, or could: the watch begins with the first
-// such closure, starts over with everything that finishes, and speaks once a period.
+// such closure and starts over with everything that finishes. It speaks after a period, and then
+// at intervals that double, up to an hour: who reads it again learns only that it still is so.
 //
 // Knows times and whether there is work, nothing else. Owned by the coordinator; engine thread
 // only.
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <string>
 
 #include "server/core/api/time.hpp"
@@ -13,6 +16,8 @@ namespace muster::core {
 
 class watchdog {
  public:
+  static constexpr duration longest_pause = std::chrono::hours(1);
+
   /// `period`: 0 switches it off.
   explicit watchdog(duration period) : period_(period) {}
 
@@ -24,11 +29,13 @@ class watchdog {
     if (busy && quiet_since_ != never && !progressed_) return;
     progressed_ = stalled_ = false;
     quiet_since_ = busy ? now : never;
-    due_ = busy ? now + period_ : never;
+    pause_ = period_;
+    due_ = busy ? now + pause_ : never;
   }
   /// `due` has come. True: say so. `work`: something runs or is queued for a worker.
   bool rang(bool work, time_point now) {
-    due_ = now + period_;
+    if (work) pause_ = std::max(period_, std::min<duration>(2 * pause_, longest_pause));
+    due_ = now + pause_;
     stalled_ |= work;
     return work;
   }
@@ -45,13 +52,14 @@ class watchdog {
   }
   template <class Archive>
   void walk(Archive& a) {
-    a(quiet_since_, due_, progressed_, stalled_);
+    a(quiet_since_, due_, pause_, progressed_, stalled_);
   }
 
  private:
   duration const period_;
   time_point quiet_since_ = never;
   time_point due_ = never;
+  duration pause_{};         // before it speaks next
   bool progressed_ = false;  // in this step
   bool stalled_ = false;
 };

@@ -4,6 +4,7 @@ import { foldEvents, type FoldedEvent } from './model/fold-events';
 import { age, clock, count, moment } from './model/format';
 import { Grid, type Column } from './parts/grid';
 import { query, slow, store } from './page';
+import { Linked } from './parts/linked';
 import { Panel } from './parts/panel';
 import type { EventRow } from './model/protocol';
 import { Mark, type Shape } from './parts/shape';
@@ -87,14 +88,14 @@ export function Events() {
         {row ? (
           <div class="detail">
             <b>
-              {row.kind.replaceAll('_', ' ')} <bdi class="mono">{row.subject}</bdi>
+              {row.kind.replaceAll('_', ' ')} <Linked text={row.subject} />
             </b>
             <span>
               number {count(row.number)}, {moment(row.time_ms)}
               {row.times > 1 && `; ${count(row.times)} times in ${age(row.time_ms - row.first_ms)}, since ${moment(row.first_ms)}`}
             </span>
             <span class="reason">
-              <bdi>{row.text}</bdi>
+              <Linked text={row.text} />
             </span>
           </div>
         ) : (
