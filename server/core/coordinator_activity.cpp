@@ -93,8 +93,9 @@ running_page coordinator::running(activity_filter const& f,
     auto const& held = st.scheduler.of(w->number).running;
     for (slot c = held.front; c != no_slot; c = st.closures[c].next) {
       auto const& r = st.closures[c];
-      if (f.job != session_id{} && st.sessions.of(r.owner).id != f.job) continue;
-      page.running.push_back({lane.lane, r.function, r.started, st.closures.id_of(c)});
+      auto const job = st.sessions.of(r.owner).id;
+      if (f.job != session_id{} && job != f.job) continue;
+      page.running.push_back({lane.lane, r.function, r.started, st.closures.id_of(c), job});
     }
     if (page.running.size() > before) page.names.lanes.push_back(lane);
   }

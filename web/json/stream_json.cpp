@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <unordered_map>
 
 #include "server/core/api/id_text.hpp"
 
@@ -32,6 +33,8 @@ class stream_writer {
     base_ = a.now;
     for (auto const& b : a.bars) base_ = std::min(base_, b.started);
     base_ = std::chrono::floor<std::chrono::milliseconds>(base_);
+    for (auto const& b : a.bars) name_job(b.job);
+    for (auto const& r : a.running) name_job(r.job);
   }
 
   void write() {
@@ -52,6 +55,9 @@ class stream_writer {
     out_.key("functions").begin_array();
     for (auto const& [f, name] : a_.functions) out_.string(name);
     out_.end_array();
+    out_.key("jobs").begin_array();
+    for (auto const j : jobs_) id(j);
+    out_.end_array();
     write_bars();
     write_running();
     if (!a_.minutes.empty()) write_minutes();
@@ -67,8 +73,16 @@ class stream_writer {
     auto const known = position_.find(r.function);
     out_.number(known == position_.end() ? position_.size() : known->second);
   }
-  void closure(core::closure_id id) {
-    out_.string(id == core::closure_id{} ? std::string() : core::text(id));
+  void name_job(core::session_id id) {
+    if (job_position_.emplace(id, jobs_.size()).second) jobs_.push_back(id);
+  }
+  template <class Row>
+  void job(Row const& r) {
+    out_.number(job_position_.at(r.job));
+  }
+  template <class Id>
+  void id(Id i) {
+    out_.string(i == Id{} ? std::string() : core::text(i));
   }
   std::int64_t since_base(core::time_point t) const { return us(t) - us(base_); }
 
@@ -84,7 +98,8 @@ class stream_writer {
     column(out_, "state", bars, [this](bar b) { out_.number(static_cast<unsigned>(b.state)); });
     column(out_, "count", bars, [this](bar b) { out_.number(b.count); });
     column(out_, "failed", bars, [this](bar b) { out_.number(b.failed); });
-    column(out_, "closure", bars, [this](bar b) { closure(b.closure); });
+    column(out_, "closure", bars, [this](bar b) { id(b.closure); });
+    column(out_, "job", bars, [this](bar b) { job(b); });
     out_.end_object();
   }
 
@@ -95,7 +110,8 @@ class stream_writer {
     column(out_, "lane", all, [this](row r) { lane(r); });
     column(out_, "start_us", all, [this](row r) { out_.number(since_base(r.started)); });
     column(out_, "function", all, [this](row r) { function(r); });
-    column(out_, "closure", all, [this](row r) { closure(r.closure); });
+    column(out_, "closure", all, [this](row r) { id(r.closure); });
+    column(out_, "job", all, [this](row r) { job(r); });
     out_.end_object();
   }
 
@@ -116,6 +132,8 @@ class stream_writer {
   stream_answer const& a_;
   core::time_point base_{};
   std::map<core::function_id, std::size_t> position_;
+  std::unordered_map<core::session_id, std::size_t> job_position_;
+  std::vector<core::session_id> jobs_;
 };
 
 }  // namespace
@@ -218,6 +236,7 @@ void trace_json::add(std::string_view process, std::string_view task, span const
   out.key("args").begin_object();
   out.key("state").string(s.state);
   if (s.closure != core::closure_id{}) out.key("closure").string(core::text(s.closure));
+  if (s.job != core::session_id{}) out.key("job").string(core::text(s.job));
   if (s.count > 1) out.key("count").number(s.count);
   if (s.count > 1 && s.failed > 0) out.key("failed").number(s.failed);
   if (!s.error.empty()) out.key("error").string(s.error);

@@ -48,6 +48,7 @@ class trace_json {
     core::duration lasted{};
     std::string_view state;
     core::closure_id closure{};  // none: of a sum
+    core::session_id job{};      // none: of a sum, or the server's own
     std::uint32_t count = 1;
     std::uint32_t failed = 0;
     std::string_view error = {};

@@ -33,11 +33,13 @@ std::string stream() {
                            "1 or, of those of less than 1 ms, how many the task "
                            "ended within 100 ms")},
        {"failed", counts()},
-       {"closure", described(array(text()), "empty: a sum")}});
+       {"closure", described(array(text()), "empty: a sum")},
+       {"job", described(counts(), "position in jobs")}});
   auto const running = object({{"lane", counts()},
                                {"start_us", offsets()},
                                {"function", counts()},
-                               {"closure", array(id("cl_"))}});
+                               {"closure", array(id("cl_"))},
+                               {"job", counts()}});
   auto const minutes = object({{"lane", counts()},
                                {"start_ms", array(time())},
                                {"count", described(counts(), "that ended in the minute")},
@@ -52,6 +54,7 @@ std::string stream() {
        {"more", described(boolean(), "there is more behind `next` already")},
        {"lanes", described(array(lane), "those that this answer names; a task keeps its number")},
        {"functions", array(text())},
+       {"jobs", described(array(text()), "empty: of sums and of the server's own closures")},
        {"bars", bars},
        {"running", described(running, "what the slots of workers work on now")},
        {"minutes", described(minutes, "of the time before since_ms, in the first answer only"),

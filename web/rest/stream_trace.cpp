@@ -112,6 +112,7 @@ class bars_trace final : public trace_stream {
       s.lasted = b.lasted;
       s.state = name(b.state);
       s.closure = b.closure;
+      s.job = b.job;
       s.count = b.count;
       s.failed = b.failed;
       trace_.add(l.cluster, tasks.at(b.lane), s);
@@ -168,6 +169,7 @@ class closures_trace final : public trace_stream {
     s.lasted = std::max(core::duration{}, ended - a.started);
     s.state = state_of(a.outcome);
     s.closure = c.id;
+    s.job = c.job;
     bool const last = a.attempt == c.attempts.back().attempt;
     if (last && c.error)
       s.error = c.error->message;

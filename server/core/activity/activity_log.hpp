@@ -110,7 +110,7 @@ class activity_log {
     std::uint32_t lasted;      // µs
     std::uint32_t lane;
     std::uint32_t function;
-    std::uint32_t job;  // low half of its number; of a sum: µs of work
+    std::uint32_t job;  // low half of its id; of a sum: µs of work
   };
   static_assert(sizeof(bar) == bar_bytes);
 
@@ -174,6 +174,9 @@ class activity_log {
   /// Bars before this number do not change any more.
   std::uint64_t settled(time_point now) const { return now >= settled_at_ ? next_ : settled_; }
   static bar_view view_of(bar const& b);
+  /// The newest session whose id ends like this: bars are not kept for as long as it takes to open
+  /// so many.
+  session_id job_of(std::uint32_t low) const;
   static std::vector<minute_view> minutes_of(lane const& l, seat const* growing);
   lane_view view_of(lane_map::value_type const& l) const {
     return {l.second.number, l.first.first, l.first.second};

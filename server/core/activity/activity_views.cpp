@@ -27,6 +27,14 @@ bar_view activity_log::view_of(bar const& b) {
   return v;
 }
 
+session_id activity_log::job_of(std::uint32_t low) const {
+  constexpr std::uint64_t span = std::uint64_t{1} << 32;
+  if (low == 0) return {};
+  auto id = (wide_.last_session & ~(span - 1)) | low;
+  if (id > wide_.last_session && id >= span) id -= span;
+  return session_id{id};
+}
+
 bar_page activity_log::bars(activity_filter const& f, std::uint64_t from, bounds most,
                             time_point now) const {
   bar_page page;
@@ -53,6 +61,7 @@ bar_page activity_log::bars(activity_filter const& f, std::uint64_t from, bounds
       if (f.job != session_id{} && (b.sum || b.job != job)) continue;
       auto v = view_of(b);
       if (v.started > f.to || v.started + v.lasted < f.from) continue;
+      if (!b.sum) v.job = job_of(b.job);
       named.insert(v.lane);
       page.bars.push_back(v);
     }

@@ -43,6 +43,7 @@ struct bar_view {
   std::uint32_t count = 1;  // of a sum: how many
   std::uint32_t failed = 0;
   closure_id closure{};  // of a sum: none
+  session_id job{};      // of a sum, and of the core's own: none
   bool operator==(bar_view const&) const = default;
 };
 
@@ -51,6 +52,7 @@ struct running_view {
   function_id function{};
   time_point started{};
   closure_id closure{};
+  session_id job{};
 };
 
 /// What a lane did in a minute.

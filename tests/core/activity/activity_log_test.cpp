@@ -43,7 +43,20 @@ TEST_F(activity_log_test, one_of_a_millisecond_is_a_bar_of_its_own) {
   bar.lasted = bar.busy = 1ms;
   bar.failed = 1;
   bar.closure = closure_id{7};
+  bar.job = session_id{3};
   EXPECT_EQ(all(t0 + 1s), std::vector{bar});
+}
+
+TEST_F(activity_log_test, a_bar_knows_its_job_by_the_newest_id_that_ends_so) {
+  auto const job_of = [this](std::uint64_t newest, std::uint64_t job) {
+    wide.last_session = newest;
+    log.add(w1, {closure_id{7}, session_id{job}, f, bar_state::succeeded, t0, t0 + 5ms});
+    return raw(all(t0 + 1s).back().job);
+  };
+  EXPECT_EQ(job_of(9, 0), 0u) << "the core's own";
+  EXPECT_EQ(job_of(9, 9), 9u);
+  EXPECT_EQ(job_of(0x3'0000'0005, 0x3'0000'0004), 0x3'0000'0004u);
+  EXPECT_EQ(job_of(0x3'0000'0005, 0x2'ffff'ffff), 0x2'ffff'ffffu);
 }
 
 TEST_F(activity_log_test, what_lasts_for_weeks_keeps_its_length_to_a_thousandth) {

@@ -31,6 +31,7 @@ TEST(recording, an_answer_is_a_bar_from_its_true_start) {
   EXPECT_EQ(page.bars[0].started, c.now() - 200ms);
   EXPECT_EQ(page.bars[0].lasted, 200ms);
   EXPECT_EQ(page.bars[0].closure, job[0]);
+  EXPECT_EQ(page.bars[0].job, job.id);
   EXPECT_EQ(page.bars[0].state, bar_state::succeeded);
   ASSERT_EQ(page.names.lanes.size(), 1u);
   EXPECT_EQ(page.names.lanes[0].job, "worker");
@@ -93,6 +94,7 @@ TEST(recording, short_ones_of_any_number_are_one_bar) {
   EXPECT_EQ(all[0].count, 3u);
   EXPECT_EQ(all[0].failed, 1u);
   EXPECT_EQ(all[0].busy, 150us);
+  EXPECT_EQ(all[0].job, session_id{}) << "they may be of several";
 }
 
 TEST(recording, builders_of_per_worker_values_execute_too) {
@@ -105,7 +107,8 @@ TEST(recording, builders_of_per_worker_values_execute_too) {
   auto const held = c.held(w);
   ASSERT_EQ(held.size(), 1u);
   c.succeed(w, held[0]);
-  EXPECT_EQ(bars(c).size(), 1u);
+  ASSERT_EQ(bars(c).size(), 1u);
+  EXPECT_EQ(bars(c)[0].job, session_id{});
 }
 
 TEST(recording, running_ones_are_shown_with_their_lane_and_by_job) {

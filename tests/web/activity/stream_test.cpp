@@ -46,8 +46,8 @@ TEST_F(stream, shows_what_was_done_and_what_is_done) {
   auto const runs = work(w, 1);
   auto const v = settled();
   EXPECT_EQ(count(v, "/bars/lane"), 2u);
-  for (auto const* column :
-       {"start_us", "duration_us", "busy_us", "function", "state", "count", "failed", "closure"})
+  for (auto const* column : {"start_us", "duration_us", "busy_us", "function", "state", "count",
+                             "failed", "closure", "job"})
     EXPECT_EQ(count(v, std::string("/bars/") + column), 2u) << column;
   EXPECT_EQ(text_at(v, "/bars/closure/0"), text_at(done, "/closures/0/id"));
   EXPECT_EQ(number_at(v, "/bars/state/0"), 0);
@@ -59,6 +59,11 @@ TEST_F(stream, shows_what_was_done_and_what_is_done) {
   EXPECT_EQ(number_at(v, "/lanes/0/lane"), number_at(v, "/bars/lane/0"));
   EXPECT_EQ(text_at(v, "/functions/0"), "muster.echo");
   EXPECT_EQ(text_at(v, "/running/closure/0"), text_at(runs, "/closures/0/id"));
+  auto const job = [&v](std::string const& column) {
+    return text_at(v, "/jobs/" + std::to_string(number_at(v, column)));
+  };
+  EXPECT_EQ(job("/bars/job/0"), text_at(done, "/id"));
+  EXPECT_EQ(job("/running/job/0"), text_at(runs, "/id"));
   EXPECT_FALSE(v.at("more").as_bool());
   EXPECT_FALSE(v.as_object().contains("minutes"));
   EXPECT_GT(number_at(v, "/since_ms"), 1'600'000'000'000);
@@ -183,6 +188,7 @@ TEST_F(stream, a_job_can_be_had_as_a_trace) {
   EXPECT_EQ(e.at("name"), "muster.echo");
   EXPECT_GE(e.at("dur").to_number<int>(), 2'000);
   EXPECT_EQ(e.at("args").at("closure"), json::string(text_at(job, "/closures/0/id")));
+  EXPECT_EQ(e.at("args").at("job"), json::string(text_at(job, "/id")));
   EXPECT_EQ(e.at("args").at("state"), "SUCCEEDED");
   EXPECT_EQ(s.threads.at(e.at("tid").to_number<int>()), "worker:7");
   EXPECT_EQ(s.threads.at(s.all[1].at("tid").to_number<int>()), "worker:7 #2")
@@ -219,6 +225,7 @@ TEST_F(stream, all_can_be_had_as_a_trace) {
   ASSERT_EQ(s.all.size(), 2u);
   EXPECT_EQ(s.processes.begin()->second, "default");
   EXPECT_EQ(s.threads.begin()->second, "worker:7");
+  EXPECT_EQ(s.all[0].at("args").at("job"), json::string(text_at(job, "/id")));
   EXPECT_EQ(spans(get_json("/api/v1/stream/trace?tasks=worker:8")).all.size(), 0u);
   EXPECT_EQ(spans(get_json("/api/v1/stream/trace?job=" + text_at(job, "/id"))).all.size(), 2u);
 }

@@ -65,11 +65,12 @@ export class MockStream {
       now_ms: now, base_ms: from, since_ms: this.empty ? 0 : since, next, more: next < this.bars.length && this.bars[next].end <= now,
       lanes: Array.from({ length: this.lanes }, (_, lane) => ({ lane, task: `worker:${lane}`, cluster: '' })).filter(({ lane }) => mine(lane)),
       functions: FUNCTIONS,
+      jobs: ['', 'job_0000000000000001'],
       bars: {
         lane: sent.map((b) => b.lane), start_us: sent.map((b) => us(b.start)), duration_us: sent.map((b) => Math.round((b.end - b.start) * 1000)),
-        function: sent.map((b) => b.of), state: sent.map((b) => b.state), count: sent.map((b) => b.count), closure: sent.map((b) => b.closure),
+        function: sent.map((b) => b.of), state: sent.map((b) => b.state), count: sent.map((b) => b.count), closure: sent.map((b) => b.closure), job: sent.map((b) => (b.count > 1 ? 0 : 1)),
       },
-      running: { lane: running.map((b) => b.lane), start_us: running.map((b) => us(b.start)), function: running.map((b) => b.of), closure: running.map((b) => b.closure) },
+      running: { lane: running.map((b) => b.lane), start_us: running.map((b) => us(b.start)), function: running.map((b) => b.of), closure: running.map((b) => b.closure), job: running.map(() => 1) },
       ...(from < since && { minutes }),
     };
   }

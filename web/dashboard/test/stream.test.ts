@@ -158,3 +158,13 @@ test('what runs is known also of a stretch of the past, and of lanes that have n
   assert.equal(stream.functions[stream.lanes[2]!.running[0]!.function], 'several functions');
   assert.equal(stream.size, 1);
 });
+
+test('bars and what runs know their job; a sum has none, and an older server tells none', () => {
+  const columns = body([[3, 1000, 100], [3, 2000, 50, 0, 40]]);
+  const running = { lane: [7], start_us: [0], function: [0], closure: ['cl_9'], job: [2] };
+  const stream = new Stream();
+  stream.apply({ ...columns, jobs: ['job_1', '', 'job_2'], bars: { ...columns.bars, job: [0, 1] }, running }, true);
+  assert.deepEqual(stream.jobs, ['job_1', '']);
+  assert.equal(stream.lanes[1]!.running[0]!.job, 'job_2');
+  assert.deepEqual(filled([[3, 1000, 100]]).jobs, ['']);
+});

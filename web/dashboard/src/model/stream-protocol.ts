@@ -9,8 +9,9 @@ export interface StreamBody {
   more: boolean;
   lanes: { lane: number; task: string; cluster: string }[];
   functions: string[];
-  bars: { lane: number[]; start_us: number[]; duration_us: number[]; function: number[]; state: number[]; count: number[]; closure: string[]; busy_us?: number[]; failed?: number[] };
-  running: { lane: number[]; start_us: number[]; function: number[]; closure: string[] };
+  jobs?: string[]; // whose closures they are; empty: a sum's, or the server's own
+  bars: { lane: number[]; start_us: number[]; duration_us: number[]; function: number[]; state: number[]; count: number[]; closure: string[]; busy_us?: number[]; failed?: number[]; job?: number[] };
+  running: { lane: number[]; start_us: number[]; function: number[]; closure: string[]; job?: number[] };
   minutes?: { lane: number[]; start_ms: number[]; count: number[]; failed: number[]; busy_ms: number[]; function: number[] };
 }
 

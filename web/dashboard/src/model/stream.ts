@@ -14,6 +14,7 @@ export interface Running {
   start: number;
   function: number;
   closure: string;
+  job: string;
   row: number;
 }
 export interface Minute {
@@ -62,6 +63,7 @@ export class Stream {
   readonly functions: string[] = [];
   at: Columns = columns(1024);
   closures: string[] = [];
+  jobs: string[] = []; // of the bars, like closures
 
   private byKey = new Map<string, Lane>();
   private laneList: Lane[] = []; // by number
@@ -83,7 +85,7 @@ export class Stream {
       const lane = lanes.get(bars.lane[n]!);
       if (lane === undefined) continue;
       const start = base_ms + bars.start_us[n]! / 1000;
-      const bar = this.append(lane, start, start + bars.duration_us[n]! / 1000, numberOf(bars.function[n]!), bars.state[n]!, bars.count[n]!, bars.closure[n] ?? '');
+      const bar = this.append(lane, start, start + bars.duration_us[n]! / 1000, numberOf(bars.function[n]!), bars.state[n]!, bars.count[n]!, bars.closure[n] ?? '', body.jobs?.[bars.job?.[n] ?? -1] ?? '');
       const bad = bars.state[n] === FAILED || bars.state[n] === LOST;
       this.at.failed[bar] = bars.failed?.[n] ?? (bad ? bars.count[n]! : 0);
       this.at.busy[bar] = (bars.busy_us?.[n] ?? bars.duration_us[n]!) / 1000;
@@ -114,7 +116,7 @@ export class Stream {
       const start = base_ms + running.start_us[n]! / 1000;
       const row = freeRow(lane, start, new Set(lane.running.map((r) => r.row)));
       const name = body.functions[running.function[n]!] ?? SEVERAL;
-      lane.running.push({ start, function: this.functionNumber(name), closure: running.closure[n] ?? '', row });
+      lane.running.push({ start, function: this.functionNumber(name), closure: running.closure[n] ?? '', job: body.jobs?.[running.job?.[n] ?? -1] ?? '', row });
     }
     if (this.lanes.length !== this.laneList.length) this.lanes = [...this.laneList].sort(byPlace);
     this.now = body.now_ms;
@@ -125,6 +127,7 @@ export class Stream {
     this.size = 0;
     ++this.epoch;
     this.closures = [];
+    this.jobs = [];
     this.byKey.clear();
     this.laneList = [];
     this.lanes = [];
@@ -151,7 +154,7 @@ export class Stream {
     return number;
   }
 
-  private append(lane: number, start: number, end: number, of: number, state: number, count: number, closure: string): number {
+  private append(lane: number, start: number, end: number, of: number, state: number, count: number, closure: string, job: string): number {
     if (this.size === this.at.start.length) this.at = grown(this.at, this.size * 2);
     const { at } = this;
     const bar = this.size++;
@@ -163,6 +166,7 @@ export class Stream {
     at.state[bar] = state;
     at.count[bar] = count;
     this.closures[bar] = closure;
+    this.jobs[bar] = job;
     const row = freeRow(mine, start);
     at.row[bar] = row;
     mine.rowEnds[row] = Math.max(mine.rowEnds[row]!, end);
@@ -176,6 +180,7 @@ export class Stream {
     for (const column of Object.values(this.at)) column.copyWithin(0, first, this.size);
     ++this.epoch;
     this.closures = this.closures.slice(first);
+    this.jobs = this.jobs.slice(first);
     this.size -= first;
     for (const lane of this.laneList) lane.bars = lane.bars.filter((bar) => bar >= first).map((bar) => bar - first);
     this.since = Math.max(this.since, this.at.end[0] ?? 0);

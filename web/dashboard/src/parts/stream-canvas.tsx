@@ -12,7 +12,7 @@ import { repaint } from '../theme';
 import { useSize } from './size';
 import { streamKeys, type Pointed } from './stream-keys';
 import { paintStream } from './stream-paint';
-import { closureOf, StreamTip } from './stream-tip';
+import { closureOf, jobOf, StreamTip } from './stream-tip';
 
 const LANE = 24; // CSS pixels of a lane with one row
 const MOST_HIGH = 560;
@@ -61,7 +61,7 @@ export function StreamCanvas({ stream, version, lanes, hues, job, sentence }: Pr
   };
   const open = (at: Pointed | null) => {
     const closure = closureOf(stream, at?.hit ?? null);
-    if (closure) go(closureAddress(closure, job));
+    if (closure) go(closureAddress(closure, jobOf(stream, at?.hit ?? null) || job));
   };
 
   const drag = useRef<{ x: number; moved: boolean } | null>(null);

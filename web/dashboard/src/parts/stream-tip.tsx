@@ -13,6 +13,12 @@ export function closureOf(stream: Stream, hit: Hit | null): string {
   return hit?.kind === 'running' ? (hit.lane.running[hit.n]?.closure ?? '') : '';
 }
 
+// The server finds a closure that left no record only by its job.
+export function jobOf(stream: Stream, hit: Hit | null): string {
+  if (hit?.kind === 'bar') return stream.jobs[hit.bar] ?? '';
+  return hit?.kind === 'running' ? (hit.lane.running[hit.n]?.job ?? '') : '';
+}
+
 export function functionOf(stream: Stream, hit: Hit): string {
   const n = hit.kind === 'bar' ? stream.at.function[hit.bar]! : hit.kind === 'running' ? hit.lane.running[hit.n]?.function : hit.minute.function;
   return stream.functions[n ?? -1] ?? '';
