@@ -206,6 +206,12 @@ void add_limits(CLI::App& verb, server::configuration& c) {
             "Values one session may hold; 0: no limit");
   add_bytes(verb, "--session-value-bytes-max", c.core.session_value_bytes_max,
             "Bytes of values one session may hold; 0: no limit");
+  add_count(verb, "--session-rows-max", c.core.session_rows_max,
+            "Rows kept of a session's newest ended closures; 0: none");
+  add_count(verb, "--session-failures-max", c.core.session_failures_max,
+            "Beyond them, rows of its newest failed closures; 0: none");
+  add_bytes(verb, "--session-rows-bytes-max", c.core.session_rows_bytes_max,
+            "Bytes of the rows of all sessions");
   add_bytes(verb, "--activity-bytes-max", c.core.activity_bytes_max,
             "Bytes of the record of what workers did in the last hour");
   verb.add_option("--spill-dir", c.spill_dir,

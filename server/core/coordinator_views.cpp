@@ -359,6 +359,7 @@ overview_view coordinator::overview(time_point now) const {
   v.jobs_failed = st.sessions.jobs(job_state::failed);
   v.jobs_cancelled = st.sessions.jobs(job_state::cancelled);
   v.sessions = st.sessions.streams();
+  v.session_rows_bytes = st.rows.bytes();
   v.parked_calls = st.step.waiters.size();
   if (st.watchdog.stalled()) {
     v.quiet_since = st.watchdog.quiet_since();

@@ -109,6 +109,7 @@ TEST_F(server_facts, metrics_are_well_formed_prometheus_text) {
                            "muster_value_spills_total",
                            "muster_value_loads_total",
                            "muster_values_dropped_total",
+                           "muster_session_rows_bytes",
                            "muster_parked_calls",
                            "muster_heartbeat_age_seconds",
                            "muster_http_requests_total",

@@ -73,6 +73,9 @@ void write_cluster(metric_text& m, counters const& c) {
   m.gauge("muster_tasks_cordoned", "Tasks that get nothing new until they are uncordoned.",
           o.tasks_cordoned);
   m.gauge("muster_sessions", "gRPC sessions that are open.", o.sessions);
+  m.gauge("muster_session_rows_bytes",
+          "Bytes of what is remembered of closures of gRPC sessions that left no record.",
+          o.session_rows_bytes);
   m.gauge("muster_parked_calls", "Calls that wait for a job or a value.", o.parked_calls);
 }
 

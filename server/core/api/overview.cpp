@@ -35,6 +35,7 @@ overview_view& overview_view::operator+=(overview_view const& o) {
   jobs_running += o.jobs_running, jobs_succeeded += o.jobs_succeeded;
   jobs_failed += o.jobs_failed, jobs_cancelled += o.jobs_cancelled;
   sessions += o.sessions, parked_calls += o.parked_calls;
+  session_rows_bytes += o.session_rows_bytes;
   if (quiet_since == time_point{} || (o.quiet_since != time_point{} && o.quiet_since < quiet_since))
     quiet_since = o.quiet_since;
   merge_oldest(oldest_running, o.oldest_running, oldest_shown);

@@ -193,7 +193,8 @@ struct overview_view {
   std::uint64_t values_held = 0, values_held_bytes = 0;        // in memory and on the disk
   std::uint64_t values_spilled = 0, values_spilled_bytes = 0;  // of them, on the disk
   std::uint64_t jobs_running = 0, jobs_succeeded = 0, jobs_failed = 0, jobs_cancelled = 0;
-  std::uint64_t sessions = 0;  // gRPC sessions open now
+  std::uint64_t sessions = 0;            // gRPC sessions open now
+  std::uint64_t session_rows_bytes = 0;  // of what is remembered of their ended closures
   std::uint64_t parked_calls = 0;
   time_point quiet_since{};  // the watchdog: nothing has finished since then; epoch: all is well
   std::vector<stalled_closure> oldest_running;  // then; at most five
