@@ -56,6 +56,18 @@ TEST(tasks_topic, a_delta_has_the_rows_that_changed_and_those_that_went) {
   EXPECT_EQ(rows(parse(topic.snapshot())), (json::array{1, 2}));
 }
 
+TEST(tasks_topic, a_row_says_that_it_is_cordoned) {
+  tasks_topic topic;
+  topic.update({task(1), task(2)}, start, 5s, true);
+  EXPECT_EQ(parse(topic.snapshot()).at("rows").at("cordoned"), (json::array{0, 0}));
+  auto second = task(2);
+  second.cordoned = true;
+  topic.update({task(1), second}, start, 5s, true);
+  auto const d = parse(topic.delta_for(1, {}));
+  EXPECT_EQ(rows(d), (json::array{2}));
+  EXPECT_EQ(d.at("rows").at("cordoned"), (json::array{1}));
+}
+
 TEST(tasks_topic, a_heartbeat_alone_is_told_only_to_who_watches_the_row) {
   tasks_topic topic;
   topic.update({task(1), task(2)}, start, 5s, true);

@@ -25,10 +25,19 @@ void tasks_topic::update(std::vector<core::task_view> const& tasks, core::time_p
     if (std::exchange(r.seen, t.last_seen) != t.last_seen) r.seen_at = seq();
     r.present = true;
     r.missing = false;
-    shown now_shown{t.cluster, t.job,         t.host,
-                    t.error,   t.index,       t.state,
-                    t.since,   t.incarnation, t.slots,
-                    t.running, t.finished,    age_mark(now - t.last_seen, heartbeat_interval)};
+    shown now_shown{t.cluster,
+                    t.job,
+                    t.host,
+                    t.error,
+                    t.index,
+                    t.state,
+                    t.since,
+                    t.incarnation,
+                    t.slots,
+                    t.running,
+                    t.finished,
+                    t.cordoned,
+                    age_mark(now - t.last_seen, heartbeat_interval)};
     shown& before = r;
     if (!added && before == now_shown) continue;
     before = std::move(now_shown);
@@ -89,6 +98,7 @@ void tasks_topic::write_rows(json_out& out, std::span<row_entry const* const> ro
   column("slots", [&](row const& r) { out.number(r.slots); });
   column("running", [&](row const& r) { out.number(r.running); });
   column("finished", [&](row const& r) { out.number(r.finished); });
+  column("cordoned", [&](row const& r) { out.number(r.cordoned ? 1 : 0); });
   column("error", [&](row const& r) { out.string(r.error); });
   out.end_object();
   auto const there = [this](std::uint32_t id) { return rows_.contains(id); };

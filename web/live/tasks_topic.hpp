@@ -34,6 +34,7 @@ class tasks_topic final : public changing_rows<std::uint32_t> {
     core::incarnation incarnation{};
     std::uint32_t slots = 0, running = 0;
     std::uint64_t finished = 0;
+    bool cordoned = false;
     int age = 0;  // fresh, > 1, > 2.5, > 10 heartbeat intervals
 
     bool operator==(shown const&) const = default;

@@ -85,6 +85,7 @@ class Cluster {
           slots: this.scenario === 'small' ? 4 : 8,
           running: 0,
           finished: this.scenario === 'small' ? 0 : Math.floor(1200 + this.rand() * 900),
+          cordoned: job === 'worker' && index === 3 ? 1 : 0,
           error: '',
         });
       }
@@ -262,7 +263,7 @@ class Cluster {
     }
     const rows = this.rows.filter((row) => from === null || this.changed.get(row) > from || watched.has(row.i));
     const columns = {};
-    for (const key of ['i', 'job', 'index', 'state', 'seen', 'since', 'incarnation', 'host', 'slots', 'running', 'finished', 'error']) columns[key] = rows.map((row) => row[key]);
+    for (const key of ['i', 'job', 'index', 'state', 'seen', 'since', 'incarnation', 'host', 'slots', 'running', 'finished', 'cordoned', 'error']) columns[key] = rows.map((row) => row[key]);
     return { rows: columns, gone: [] };
   }
 }

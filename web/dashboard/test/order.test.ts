@@ -4,7 +4,7 @@ import { listOrder, mapGroups } from '../src/model/order';
 import { TASK_STATES, type TaskRows } from '../src/model/protocol';
 import { Tasks } from '../src/model/tasks';
 
-function cluster(of: { job: string; index: number; state?: string; host?: string; cluster?: string }[]): Tasks {
+function cluster(of: { job: string; index: number; state?: string; host?: string; cluster?: string; cordoned?: number }[]): Tasks {
   const tasks = new Tasks();
   const columns: TaskRows = {
     i: of.map((_, n) => n + 1),
@@ -19,6 +19,7 @@ function cluster(of: { job: string; index: number; state?: string; host?: string
     slots: of.map(() => 1),
     running: of.map(() => 0),
     finished: of.map(() => 0),
+    cordoned: of.map((t) => t.cordoned ?? 0),
     error: of.map(() => ''),
   };
   tasks.apply(columns, [], 0, 5000);
@@ -78,4 +79,11 @@ test('the list of one cluster has its workers only, and names say whose they are
   assert.deepEqual(names(''), ['worker:0', 'worker:1']);
   assert.equal(names().length, 3);
   assert.deepEqual(mapGroups(tasks).map((g) => g.label), ['worker', 'train/worker']);
+});
+
+test('the cordoned ones are found by that word, and only by all of it', () => {
+  const tasks = cluster([{ job: 'worker', index: 0 }, { job: 'worker', index: 1, cordoned: 1 }]);
+  assert.deepEqual(names(tasks, listOrder(tasks, 'cordoned')), ['worker:1']);
+  assert.equal(tasks.view(2)!.cordoned, true);
+  assert.deepEqual(names(tasks, listOrder(tasks, 'cord')), []);
 });

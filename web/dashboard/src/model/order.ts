@@ -16,7 +16,8 @@ export function matches(tasks: Tasks, slot: number, query: string): boolean {
   return (
     tasks.nameAt(slot).toLowerCase().includes(query) ||
     tasks.hostAt(slot).toLowerCase().includes(query) ||
-    tasks.incarnationAt(slot).toLowerCase().includes(query)
+    tasks.incarnationAt(slot).toLowerCase().includes(query) ||
+    (query === 'cordoned' && tasks.cordonedAt(slot))
   );
 }
 

@@ -57,6 +57,7 @@ export interface TaskRows {
   slots: number[];
   running: number[];
   finished: number[];
+  cordoned?: number[]; // 1: gets no new closures until somebody says so
   error: string[];
 }
 

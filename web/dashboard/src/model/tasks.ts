@@ -27,6 +27,7 @@ function columns(capacity: number) {
     slots: new Float64Array(capacity),
     running: new Float64Array(capacity),
     finished: new Float64Array(capacity),
+    cordoned: new Uint8Array(capacity),
     incarnation: new Array<string>(capacity).fill(''),
     host: new Array<string>(capacity).fill(''),
     error: new Array<string>(capacity).fill(''),
@@ -47,6 +48,7 @@ export interface TaskView {
   slots: number;
   running: number;
   finished: number;
+  cordoned: boolean;
   error: string;
 }
 
@@ -104,6 +106,9 @@ export class Tasks {
   errorAt(slot: number): string {
     return this.at.error[slot]!;
   }
+  cordonedAt(slot: number): boolean {
+    return this.at.cordoned[slot] === 1;
+  }
   incarnationAt(slot: number): string {
     return this.at.incarnation[slot]!;
   }
@@ -141,6 +146,7 @@ export class Tasks {
       slots: at.slots[slot]!,
       running: at.running[slot]!,
       finished: at.finished[slot]!,
+      cordoned: this.cordonedAt(slot),
       error: at.error[slot]!,
     };
   }
@@ -172,6 +178,7 @@ export class Tasks {
     at.slots[slot] = rows.slots[n]!;
     at.running[slot] = rows.running[n]!;
     at.finished[slot] = rows.finished[n]!;
+    at.cordoned[slot] = rows.cordoned?.[n] ?? 0;
     at.incarnation[slot] = rows.incarnation[n]!;
     at.host[slot] = rows.host[n]!;
     at.error[slot] = rows.error[n]!;

@@ -47,8 +47,19 @@ const columns: readonly Column<number>[] = [
     )),
   },
   { title: 'Finished', width: '58px', right: true, narrow: 'hide', cell: shown((task) => count(task.finished)) },
-  { title: 'Reason', width: 'minmax(160px, 2.4fr)', narrow: 'long', cell: shown((task) => <bdi class={task.state === 'ERROR' ? 'text-error' : 'soft'} title={task.error}>{task.error}</bdi>) },
+  { title: 'Reason', width: 'minmax(160px, 2.4fr)', narrow: 'long', cell: shown((task) => <Reason task={task} />) },
 ];
+
+function Reason({ task }: { task: TaskView }) {
+  return (
+    <>
+      {task.cordoned && <span class="text-late" title="It gets no new closures until it is uncordoned">cordoned{task.error && '; '}</span>}
+      <bdi class={task.state === 'ERROR' ? 'text-error' : 'soft'} title={task.error}>
+        {task.error}
+      </bdi>
+    </>
+  );
+}
 
 function Heartbeat({ id, seen }: { id: number; seen: number }) {
   slow.value;
