@@ -82,7 +82,8 @@ std::string graph() {
                                      "from and to by place in the nodes; in the groups, and how "
                                      "many")},
                  {"looked_at", count()},
-                 {"of", count()}});
+                 {"of", count()},
+                 {"complete", described(boolean(), "false: cut off at the time of one answer")}});
 }
 
 }  // namespace

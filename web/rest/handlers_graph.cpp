@@ -44,6 +44,7 @@ response told(core::graph_nodes const& g) {
     out.end_array();
     out.key("looked_at").number(g.nodes.size());
     out.key("of").number(g.of);
+    out.key("complete").boolean(g.done);
   }));
 }
 
@@ -65,6 +66,7 @@ response told(core::closure_groups const& g) {
     out.end_array();
     out.key("looked_at").number(g.looked_at);
     out.key("of").number(g.of);
+    out.key("complete").boolean(g.done);
   }));
 }
 

@@ -234,6 +234,10 @@ TEST_F(listings, the_graph_of_few_has_closures_and_of_many_functions) {
   auto const many = get_json("/api/v1/jobs/" + text_at(submit(2'001), "/id") + "/graph");
   EXPECT_TRUE(many.at("grouped").as_bool());
   EXPECT_EQ(number_at(many, "/groups/0/counts/total"), 2'001);
+  for (auto const* all : {&g, &many}) {
+    EXPECT_TRUE(all->at("complete").as_bool());
+    EXPECT_EQ(number_at(*all, "/looked_at"), number_at(*all, "/of"));
+  }
 }
 
 }  // namespace

@@ -52,6 +52,7 @@ export function GraphPage() {
 }
 
 function isOver(body: GraphBody): boolean {
+  if (body.complete === false) return false;
   if (body.grouped) return body.groups.every(({ counts: c }) => c.succeeded + c.failed + c.cancelled === c.total);
   return body.nodes.state.every((state) => ENDED.includes(body.states[state]!));
 }
@@ -91,6 +92,11 @@ function Shown({ body, job }: { body: GraphBody; job: string }) {
             </li>
           ))}
         </ul>
+        {body.complete === false && (
+          <p class="foot" data-testid="graph-partial">
+            Not all of it: the server looked at {outOf(body.looked_at, body.of)} closures in the time that one answer has.
+          </p>
+        )}
       </Panel>
       <Panel id="graph-rows" title={body.grouped ? 'Functions' : 'Closures'} note="in order of their layers" span={12}>
         <Grid id="graph-rows" columns={columns} rows={rows} name={(r) => String(r.at)} kind={(r) => (r.node.state === 'FAILED' ? 'row-error' : '')} data={(r) => ({ 'data-node': String(r.at), 'data-state': r.node.state })} chosen={at < 0 ? null : String(at)} choose={(name) => pick(name === null ? -1 : Number(name))} empty="The job has no closures." />

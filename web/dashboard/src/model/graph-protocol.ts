@@ -21,4 +21,10 @@ export interface GroupsBody {
   groups: { function: string; counts: GraphCounts }[];
   edges: [number, number, number][]; // positions in groups, and how many
 }
-export type GraphBody = NodesBody | GroupsBody;
+// Beside either: whether the server looked at all closures in its time, and how many of them it looked at.
+export interface Looked {
+  looked_at: number;
+  of: number;
+  complete?: boolean;
+}
+export type GraphBody = (NodesBody | GroupsBody) & Looked;
