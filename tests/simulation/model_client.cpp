@@ -201,7 +201,6 @@ void model_client::open_job() {
     if (dice.chance(20)) e.spec.deadline = std::chrono::milliseconds(dice.between(1, 4'000));
   }
   e.closures = batch();
-  auto const n = e.closures.size();
   core::session_reply opened;
   bool full = false;
   world_.ask(std::move(e), [&](core::reply const& r) {
@@ -211,7 +210,13 @@ void model_client::open_job() {
     opened = std::get<core::session_reply>(r.body);
   });
   if (full) return ended();
+  follow(opened);
+}
+
+void model_client::follow(core::session_reply const& opened) {
+  auto& dice = world_.dice();
   session_ = opened.session;
+  auto const n = opened.closures.size();
   auto const deadline = world_.now() + core::duration(dice.between(1'000, 5'000'000));
   for (std::size_t i = 0; i < n; i += 5) {
     auto const call =
@@ -237,12 +242,49 @@ void model_client::open_job() {
     failed += job.counts.failed;
     cancelled += job.counts.cancelled;
     auto const id = session_;
-    ended();
+    if (!retry(id)) ended();
     if (world_.dice().chance(50))
       world_.after(1ms, [this, id] {
         world_.ask(core::delete_session{{}, id}, [](core::reply const&) {});
       });
   });
+}
+
+// What runs again is what did not succeed, all of it and in its order.
+bool model_client::retry(core::session_id id) {
+  auto const& server = world_.server();
+  auto const old = *server.job(id);
+  if (stopped_ || old.counts.failed + old.counts.cancelled == 0) return false;
+  if (fancy_ && !doomed_is_known()) return false;  // some may have waited for that one
+  if (!world_.dice().chance(40)) return false;
+  auto const functions_of = [&server](core::session_id job, bool all) {
+    std::vector<std::string> names;
+    auto const closures = server.closures(job, 0, ~std::size_t{});
+    for (auto const& c : closures->items)
+      if (all || c.state != core::closure_state::succeeded) names.push_back(c.function);
+    return names;
+  };
+  auto const bad = functions_of(id, false);
+  core::session_reply opened;
+  world_.ask(core::retry_job{{}, id}, [&](core::reply const& r) {
+    if (r.status.ok()) {
+      opened = std::get<core::session_reply>(r.body);
+    } else if (r.status.code == muster::code::failed_precondition) {
+      // Of one that could be, an input or a per-worker value may be gone.
+      if (old.retryable && r.status.message.find("cannot run again: ") == std::string::npos)
+        throw violation("a retry was refused: " + r.status.message);
+    } else if (r.status.code != muster::code::resource_exhausted) {
+      throw violation("a retry was refused: " + r.status.message);
+    }
+  });
+  ++(opened.session == core::session_id{} ? refused_retries : retries);
+  if (opened.session == core::session_id{}) return false;
+  auto const again = server.job(opened.session);
+  if (!again || again->retry_of != id) throw violation("a retry does not say of what");
+  if (functions_of(opened.session, true) != bad || opened.closures.size() != bad.size())
+    throw violation("a retry has other closures than those that did not succeed");
+  follow(opened);
+  return true;
 }
 
 void model_client::ended() {

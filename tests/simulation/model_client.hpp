@@ -26,10 +26,14 @@ class model_client {
   void on_notice(core::notice_kind n);
 
   std::uint64_t succeeded = 0, failed = 0, cancelled = 0, sessions = 0;
+  std::uint64_t retries = 0, refused_retries = 0;
 
  private:
   void open_stream();
   void open_job();
+  void follow(core::session_reply const& opened);  // a job to its end
+  /// Whether what did not succeed in the job runs again, as the client's next one.
+  bool retry(core::session_id id);
   void schedule_more(int batches);
   void ask_for_a_worker(core::closure_extras& x);
   static void make_gang(std::vector<core::closure_spec>& batch);

@@ -25,6 +25,7 @@ core::config settings(std::uint64_t seed) {
   c.spill_bytes_max = seed % 4 == 3 ? 2'000 : 1'000'000;
   c.spill_retry = 1s;
   c.value_age = 20s;
+  if (seed % 7 == 2) c.retry_bytes_max = 100;
   if (seed % 5 == 1) c.session_values_max = 30;
   if (seed % 5 == 2) c.session_value_bytes_max = 200;
   if (seed % 5 == 3) c.finished_jobs_max = 5;
@@ -205,6 +206,8 @@ report simulate(std::uint64_t seed, recording* into, last_look const& look) {
     r.failed += client->failed;
     r.cancelled += client->cancelled;
     r.sessions += client->sessions;
+    r.retries += client->retries;
+    r.refused_retries += client->refused_retries;
   }
   for (auto const& h : c.holders) {
     r.succeeded += h->succeeded;
