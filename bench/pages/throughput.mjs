@@ -36,7 +36,7 @@ const cpuSeconds = (pid) => {
 export async function throughput({ pages, turns }, say) {
   const server = new Cluster();
   process.on('exit', () => server.end());
-  await server.serve('--log-level', 'warn', '--websocket-clients-max', `${pages + 8}`);
+  await server.serve('--log-level', 'warn', '--websocket-clients-max', `${2 * pages}`); // those of the turn before may still be closing
   for (const index of [0, 1]) server.worker(index, '--slots', '1', '--credits', '256'); // with --server the bench starts none
   while ((await server.get('/api/v1/overview')).tasks.connected < 2) await sleep(50);
   const finished = async () => (await server.get('/api/v1/overview')).closures.succeeded;
