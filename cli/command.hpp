@@ -61,6 +61,7 @@ void add_clusters(CLI::App& app, choice& chosen);
 void add_per_worker(CLI::App& app, choice& chosen);
 void add_events(CLI::App& app, choice& chosen);
 void add_logs(CLI::App& app, choice& chosen);
+void add_trace(CLI::App& app, choice& chosen);
 void add_resolve(CLI::App& app, choice& chosen);
 void add_version(CLI::App& app, choice& chosen);
 

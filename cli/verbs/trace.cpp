@@ -1,0 +1,84 @@
+// muster trace: what workers did, of a job or a span of time, as a file that Perfetto and Chrome
+// open.
+#include <fstream>
+#include <iostream>
+
+#include "base/text.hpp"
+#include "cli/actions.hpp"
+#include "cli/command.hpp"
+#include "cli/rest.hpp"
+
+namespace muster::cli {
+namespace {
+
+struct options {
+  rest_options rest;
+  std::string job, from, to, cluster, file;
+};
+
+// By the server's clock.
+std::int64_t now_ms(rest& server) {
+  return number_of(server.get("/api/v1/stream?to_ms=0&limit=1"), "now_ms");
+}
+
+// A time as Unix ms, or how long ago it was.
+std::string moment(rest& server, std::string const& flag, std::string const& text) {
+  if (auto const ago = parse_duration(text)) {
+    auto const ms = now_ms(server) - std::chrono::floor<std::chrono::milliseconds>(*ago).count();
+    return std::to_string(std::max<std::int64_t>(0, ms));
+  }
+  if (parse_number(text)) return text;
+  throw command_error(exit_usage,
+                      flag + " '" + text + "' is neither how long ago (10m) nor a time in Unix ms");
+}
+
+std::string path_of(rest& server, options const& o) {
+  bool const span = !o.from.empty() || !o.to.empty();
+  if (o.job.empty() != span)
+    throw command_error(exit_usage, span ? "name a job, or a time with --from and --to, not both"
+                                         : "name a job, or a time with --from");
+  if (!span) return "/api/v1/jobs/" + percent_encoded(o.job) + "/trace";
+  std::string query;
+  if (!o.from.empty()) query += "&from_ms=" + moment(server, "--from", o.from);
+  if (!o.to.empty()) query += "&to_ms=" + moment(server, "--to", o.to);
+  if (!o.cluster.empty()) query += "&cluster=" + percent_encoded(o.cluster);
+  return "/api/v1/stream/trace?" + query.substr(1);
+}
+
+int run(options& o) {
+  rest server(o.rest);
+  auto const path = path_of(server, o);
+  std::ofstream file;
+  auto& to = o.file.empty() ? std::cout : static_cast<std::ostream&>(file);
+  server.stream(path, [&](std::string_view line) {
+    // Not before there is something to write: a file that is there stays when the server refuses.
+    if (!o.file.empty() && !file.is_open()) file.open(o.file, std::ios::binary);
+    to << line << '\n';
+    return to.good();
+  });
+  to.flush();
+  if (!to) throw command_error(exit_failed, "cannot write all of the trace to " + o.file);
+  if (!o.file.empty()) std::cerr << o.file << ": open it with https://ui.perfetto.dev\n";
+  return exit_ok;
+}
+
+}  // namespace
+
+void add_trace(CLI::App& app, choice& chosen) {
+  auto const [verb, o] =
+      add_verb(app, chosen, "trace", "Save what workers did, for Perfetto or Chrome", run);
+  verb->add_option("job", o->job, "All attempts of this job's closures")->type_name("JOB_ID");
+  verb->add_option("--from", o->from, "Instead of a job: since then; how long ago, or Unix ms")
+      ->type_name("TIME");
+  verb->add_option("--to", o->to, "Until then; now, unless told")->type_name("TIME");
+  verb->add_option("-o,--file", o->file, "Write to this file; else to stdout")->type_name("FILE");
+  add_pool_option(*verb, o->cluster);
+  add_rest_options(*verb, o->rest);
+  verb->footer(
+      "A span of time has single bars of the last hour, those of less than 1 ms as sums.\n"
+      "Examples:\n  muster trace job_0000000000000001 -o trace.json\n  muster trace --from 10m "
+      "--to "
+      "5m -o trace.json");
+}
+
+}  // namespace muster::cli
