@@ -1,5 +1,7 @@
 // People learn that a job, or what a session was doing, has failed: one remark each, and not
 // thousands.
+#include "server/core/api/id_text.hpp"
+#include "server/core/policies/remark_pace.hpp"
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
