@@ -201,7 +201,7 @@ TEST_F(activity_log_test, chunks_older_than_an_hour_go) {
 
 TEST_F(activity_log_test, an_hour_of_minutes_is_kept) {
   for (int i = 0; i < 90; ++i) {
-    add(w1, t0 + i * 1min + 1s, 500us);
+    add(w1, t0 + i * 1min + 1s, 500us, f, i == 40 ? bar_state::failed : bar_state::succeeded);
     add(w1, t0 + i * 1min + 2s, 250ms, g, i == 89 ? bar_state::failed : bar_state::succeeded);
   }
   auto const all = minutes();
@@ -211,7 +211,9 @@ TEST_F(activity_log_test, an_hour_of_minutes_is_kept) {
   EXPECT_EQ(all.front().busy, 250'500us);
   EXPECT_EQ(all.front().function, g);
   EXPECT_EQ(all.front().failed, 0u);
+  EXPECT_EQ(all[10].failed, 1u) << "a short one";
   EXPECT_EQ(all.back().begin, t0 + 89min);
+  EXPECT_EQ(all.back().count, 2u) << "and nothing of the one an hour before";
   EXPECT_EQ(all.back().failed, 1u);
   EXPECT_EQ(minutes({.from = t0 + 80min, .to = t0 + 81min}).size(), 2u);
 }

@@ -126,6 +126,8 @@ TEST_F(waiting, gangs_say_why_they_wait) {
   EXPECT_EQ(number_at(all, "/gangs/0/size"), 2);
   EXPECT_EQ(number_at(all, "/gangs/0/here"), 2);
   EXPECT_EQ(text_at(all, "/gangs/0/first"), text_at(job, "/closures/0/id"));
+  auto const member = get_json("/api/v1/closures/" + text_at(job, "/closures/0/id"));
+  EXPECT_EQ(text_at(member, "/gang"), "g");
   EXPECT_EQ(text_at(all, "/gangs/0/why"),
             "the connected workers have no room for the 2 closures of gang 'g' at one time, even "
             "when idle");
