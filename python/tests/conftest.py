@@ -116,19 +116,25 @@ class Cluster:
         self._coordinators: list[muster.ClusterCoordinator] = []
 
     def add(self, *words: str) -> WorkerProcess:
-        """Waits until it is attached: `--processes` tasks more."""
+        """Waits until it is attached: `--processes` connected tasks that were not before.
+
+        Not a higher count: one that was just killed may still be listed as connected.
+        """
         before = self.connected()
         worker = WorkerProcess(self.folder, len(self.workers), self.server.grpc, words)
         self.workers.append(worker)
         found = re.search(r"--processes (\d+)", " ".join(words))
-        self.wait_connected(before + (int(found[1]) if found else 1))
+        count = int(found[1]) if found else 1
+        until(lambda: len(self.connected() - before) >= count, f"{count} more tasks are connected")
         return worker
 
-    def connected(self) -> int:
-        return sum(t["state"] == "CONNECTED" for t in self.server.tasks())
+    def connected(self) -> set[tuple[int, str]]:
+        """Indexes and incarnations."""
+        return {(t["index"], t["incarnation"]) for t in self.server.tasks()
+                if t["state"] == "CONNECTED"}
 
     def wait_connected(self, count: int) -> None:
-        until(lambda: self.connected() >= count, f"{count} tasks are connected")
+        until(lambda: len(self.connected()) >= count, f"{count} tasks are connected")
 
     def coordinator(self, **options: Any) -> muster.ClusterCoordinator:
         made = muster.ClusterCoordinator(self.server.grpc, **options)
