@@ -8,6 +8,7 @@
 #include "tests/web/agents.hpp"
 #include "tests/web/fixture.hpp"
 #include "tests/web/socket.hpp"
+#include "web/live/agents_topic.hpp"
 #include "web/live/counters_topic.hpp"
 #include "web/live/jobs_topic.hpp"
 #include "web/live/log_topic.hpp"
@@ -70,6 +71,17 @@ TEST(golden, tasks) {
   changed.running = 1;
   topic.update({changed}, start, 5s, true);
   expect_golden("tasks_delta", topic.delta_for(1, {}));
+}
+
+TEST(golden, agents) {
+  agents_topic topic;
+  std::string const fares = R"({"state":"CONNECTED","waits":[""]})";
+  std::string const is =
+      R"({"cluster":"","job":"","index":0,"incarnation":"","address":"","registered":0,"devices":0})";
+  topic.update({{"default/worker", 0, is, fares}, {"default/worker", 1, is, fares}}, 0, start, "");
+  auto const late = R"({"state":"LATE","late_for":"","late_since":0,"waits":[]})";
+  topic.update({{"default/worker", 1, is, late}, {"default/worker", 3, is, fares}}, 0, start, "");
+  expect_golden("agents_delta", topic.delta_for(1));
 }
 
 TEST(golden, jobs) {

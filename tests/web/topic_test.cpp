@@ -2,6 +2,7 @@
 
 #include <boost/json.hpp>
 
+#include "web/live/agents_topic.hpp"
 #include "web/live/counters_topic.hpp"
 #include "web/live/jobs_topic.hpp"
 #include "web/live/tasks_topic.hpp"
@@ -154,6 +155,74 @@ TEST(tasks_topic, snapshot_plus_deltas_is_the_snapshot_of_later) {
     }
     ASSERT_EQ(mine.size(), now.size()) << round;
     for (auto const& [id, t] : now) ASSERT_EQ(mine.at(id), t.running) << round;
+  }
+}
+
+agent_row agent(std::uint32_t index, std::string fares, std::string is = {}) {
+  if (is.empty()) is = R"({"cluster":"train","job":"worker","devices":4})";
+  return {"train/worker", index, std::move(is), std::move(fares)};
+}
+
+constexpr auto well = R"({"state":"CONNECTED","waits":[]})";
+constexpr auto late = R"({"state":"LATE","late_for":"epoch/7","late_since":5,"waits":[]})";
+constexpr auto ill = R"({"state":"ERROR","error":"out of memory","waits":[]})";
+
+TEST(agents_topic, who_comes_to_fare_alike_is_told_in_ranges) {
+  agents_topic topic;
+  topic.update({agent(0, well), agent(1, well), agent(2, well), agent(3, well)}, 0, start, "");
+  topic.update({agent(0, late), agent(1, late), agent(2, ill), agent(3, late)}, 0, start, "");
+  auto const d = parse(topic.delta_for(1));
+  EXPECT_TRUE(d.at("rows").as_object().empty());
+  ASSERT_EQ(d.at("changes").as_array().size(), 2u);
+  EXPECT_EQ(json::serialize(d.at_pointer("/changes/0/set")), ill);
+  EXPECT_EQ(d.at_pointer("/changes/0/tasks"), (json::array{2, 2}));
+  EXPECT_EQ(json::serialize(d.at_pointer("/changes/1/set")), late);
+  EXPECT_EQ(d.at_pointer("/changes/1/tasks"), (json::array{0, 1, 3, 3}));
+  EXPECT_FALSE(topic.delta_for(2));
+}
+
+TEST(agents_topic, who_registers_comes_whole) {
+  agents_topic topic;
+  topic.update({agent(0, well), agent(1, well)}, 0, start, "");
+  auto const other = R"({"cluster":"train","job":"worker","devices":8})";
+  topic.update({agent(0, late, other), agent(2, well)}, 0, start, R"({"train":{}})");
+  auto const d = parse(topic.delta_for(1));
+  EXPECT_TRUE(d.at("changes").as_array().empty());
+  EXPECT_EQ(d.at("rows").as_object().size(), 2u);
+  EXPECT_EQ(d.at_pointer("/rows/train~1worker:0/devices"), 8);
+  EXPECT_EQ(d.at_pointer("/rows/train~1worker:0/late_for"), "epoch/7");
+  EXPECT_EQ(d.at_pointer("/rows/train~1worker:2/state"), "CONNECTED");
+  EXPECT_EQ(d.at("gone"), (json::array{"train/worker:1"}));
+  EXPECT_TRUE(d.as_object().contains("ages"));
+  EXPECT_EQ(parse(topic.snapshot()).at("rows"), d.at("rows"));
+}
+
+// Who comes back between two looks of a page is told whole, not as a change of what it forgot.
+TEST(agents_topic, who_went_and_came_back_comes_whole) {
+  agents_topic topic;
+  topic.update({agent(0, well)}, 0, start, "");
+  topic.update({}, 0, start, "");
+  topic.update({agent(0, late)}, 0, start, "");
+  auto const d = parse(topic.delta_for(1));
+  EXPECT_TRUE(d.at("changes").as_array().empty());
+  EXPECT_TRUE(d.at("gone").as_array().empty());
+  EXPECT_EQ(d.at_pointer("/rows/train~1worker:0/state"), "LATE");
+}
+
+// A barrier that 7,000 of 10,000 are late for, as a run (3,000 have come) and at random.
+TEST(agents_topic, thousands_that_turn_late_at_once_are_a_small_message) {
+  for (bool const scattered : {false, true}) {
+    agents_topic topic;
+    std::vector<agent_row> before, after;
+    for (std::uint32_t i = 0; i < 10'000; ++i) {
+      bool const turns = scattered ? i * 2654435761u % 10 < 7 : i >= 3000;
+      before.push_back(agent(i, well));
+      after.push_back(agent(i, turns ? late : well));
+    }
+    topic.update(before, 0, start, "");
+    topic.update(after, 0, start, "");
+    auto const text = topic.delta_for(1);
+    EXPECT_LT(text->size(), scattered ? 40'000u : 400u);
   }
 }
 

@@ -134,20 +134,26 @@ std::string cluster_row(coordination::cluster_view const& c, bool main) {
   });
 }
 
-std::string agent_row(named_agent const& n, core::time_point now) {
+std::string who_it_is(named_agent const& n) {
   auto const& a = n.view;
-  bool const waits = a.waits_since != core::never && a.waits_since + wait_is_news <= now;
   return json_text([&](json_out& out) {
     auto const object = out.object();
     out.key("cluster").string(n.cluster);
     out.key("job").string(a.job);
     out.key("index").number(a.index);
-    out.key("state").string(coordination::name(a.health));
     out.key("incarnation").string(std::to_string(core::raw(a.incarnation)));
     out.key("address").string(a.peer);
     out.key("registered").number(core::to_unix_ms(a.registered_at));
     out.key("devices").number(a.devices);
     if (!a.device_names.empty()) out.key("device_names").strings(a.device_names);
+  });
+}
+
+std::string how_it_fares(coordination::agent_view const& a, core::time_point now) {
+  bool const waits = a.waits_since != core::never && a.waits_since + wait_is_news <= now;
+  return json_text([&](json_out& out) {
+    auto const object = out.object();
+    out.key("state").string(coordination::name(a.health));
     if (a.error) {
       out.key("code").string(name(a.error->code));
       out.key("error").string(a.error->message);
@@ -216,8 +222,8 @@ coro::task<muster::result<cluster_rows>> collect_clusters(engine_link& engine,
   agent_cursor at;
   heartbeat_ages ages;
   while (wishes.agents && at.cluster < c->ids.size()) {
-    if (rows.agents.rows.size() >= agents_shown) {
-      rows.agents.more = 1;
+    if (rows.agents.size() >= agents_shown) {
+      rows.more_agents = 1;
       break;
     }
     using step = std::pair<std::vector<named_agent>, agent_cursor>;
@@ -230,9 +236,8 @@ coro::task<muster::result<cluster_rows>> collect_clusters(engine_link& engine,
     if (!page) co_return page.error();
     at = page->second;
     for (auto const& a : page->first) {
-      rows.agents.rows.emplace_back(
-          a.cluster + "/" + a.view.job + ":" + std::to_string(a.view.index),
-          agent_row(a, rows.now));
+      rows.agents.push_back({a.cluster + "/" + a.view.job, a.view.index, who_it_is(a),
+                             how_it_fares(a.view, rows.now)});
       ages.add(a.cluster, a.view.job, a.view.last_heartbeat, rows.now, a.heartbeat_timeout);
     }
   }

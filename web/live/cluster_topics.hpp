@@ -3,6 +3,7 @@
 #pragma once
 
 #include "web/engine/engine_link.hpp"
+#include "web/live/agents_topic.hpp"
 #include "web/live/rows_topic.hpp"
 
 namespace muster::web {
@@ -19,7 +20,9 @@ struct topic_rows {
 };
 
 struct cluster_rows {
-  topic_rows clusters, agents, barriers, events;
+  topic_rows clusters, barriers, events;
+  std::vector<agent_row> agents;
+  std::size_t more_agents = 0;
   std::string ages;  // of the agents' heartbeats, as JSON
   core::time_point now{};
 };

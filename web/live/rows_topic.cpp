@@ -3,7 +3,7 @@
 
 namespace muster::web {
 
-void rows_topic::update(named_rows rows, std::size_t more, core::time_point now, std::string ages) {
+void rows_topic::update(named_rows rows, std::size_t more, core::time_point now) {
   advance(now);
   for (auto& [name, r] : rows_) r.present = false;
   for (auto& [name, json] : rows) {
@@ -22,9 +22,6 @@ void rows_topic::update(named_rows rows, std::size_t more, core::time_point now,
     at = rows_.erase(at);
   }
   if (std::exchange(more_, more) != more) change();
-  if (ages_ == ages) return;
-  ages_ = std::move(ages);
-  ages_changed_ = change();
 }
 
 void rows_topic::write_body(json_out& out, std::uint64_t const* from) const {
@@ -35,7 +32,6 @@ void rows_topic::write_body(json_out& out, std::uint64_t const* from) const {
   auto const there = [this](std::string const& name) { return rows_.contains(name); };
   write_gone(out, from, there, [&out](std::string const& name) { out.string(name); });
   out.key("more").number(more_);
-  if (!ages_.empty() && (!from || ages_changed_ > *from)) out.key("ages").raw(ages_);
 }
 
 }  // namespace muster::web

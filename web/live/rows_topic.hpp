@@ -18,10 +18,8 @@ class rows_topic final : public changing_rows<std::string> {
  public:
   explicit rows_topic(topic_name n) : changing_rows(n) {}
 
-  /// `rows`: all there are now, each name once; `more`: how many were left out. `ages`: JSON of
-  /// what moves all the time, apart from the rows, see heartbeat_ages.hpp; sent again when it
-  /// differs.
-  void update(named_rows rows, std::size_t more, core::time_point now, std::string ages = {});
+  /// `rows`: all there are now, each name once; `more`: how many were left out.
+  void update(named_rows rows, std::size_t more, core::time_point now);
 
  private:
   struct row {
@@ -34,8 +32,6 @@ class rows_topic final : public changing_rows<std::string> {
 
   std::map<std::string, row> rows_;
   std::size_t more_ = 0;
-  std::string ages_;
-  std::uint64_t ages_changed_ = 0;
 };
 
 }  // namespace muster::web

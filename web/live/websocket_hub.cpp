@@ -51,8 +51,6 @@ rows_topic* websocket_hub::rows_of(topic_name t) {
   switch (t) {
     case topic_name::clusters:
       return &cluster_rows_;
-    case topic_name::agents:
-      return &agents_;
     case topic_name::barriers:
       return &barriers_;
     case topic_name::events:
@@ -66,6 +64,7 @@ rows_topic* websocket_hub::rows_of(topic_name t) {
 
 topic& websocket_hub::topic_of(topic_name t) {
   if (auto* rows = rows_of(t)) return *rows;
+  if (t == topic_name::agents) return agents_;
   if (t == topic_name::tasks) return tasks_;
   if (t == topic_name::jobs) return jobs_;
   return counters_;
@@ -74,6 +73,7 @@ topic& websocket_hub::topic_of(topic_name t) {
 shared_text websocket_hub::delta_for(topic_name t, std::uint64_t from,
                                      std::span<std::uint32_t const> rows) {
   if (auto* named = rows_of(t)) return named->delta_for(from);
+  if (t == topic_name::agents) return agents_.delta_for(from);
   if (t == topic_name::tasks) return tasks_.delta_for(from, rows);
   if (t == topic_name::jobs) return jobs_.delta_for(from);
   return counters_.delta(from);
@@ -151,7 +151,7 @@ coro::task<void> websocket_hub::gather_clusters() {
         ages_at_ = all->now;
         ages_ = std::move(all->ages);
       }
-      agents_.update(std::move(all->agents.rows), all->agents.more, all->now, ages_);
+      agents_.update(std::move(all->agents), all->more_agents, all->now, ages_);
     }
     take(wishes.barriers, barriers_, all->barriers);
     take(wishes.events, events_, all->events);

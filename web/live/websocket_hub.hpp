@@ -87,9 +87,9 @@ class websocket_hub {
   sample_history samples_;
   tasks_topic tasks_;
   jobs_topic jobs_;
-  rows_topic cluster_rows_{topic_name::clusters}, agents_{topic_name::agents},
-      barriers_{topic_name::barriers}, events_{topic_name::events},
-      attention_{topic_name::attention};
+  agents_topic agents_;
+  rows_topic cluster_rows_{topic_name::clusters}, barriers_{topic_name::barriers},
+      events_{topic_name::events}, attention_{topic_name::attention};
   std::chrono::steady_clock::time_point attention_at_{};
   std::string ages_;  // of agents' heartbeats, and when they were taken
   core::time_point ages_at_{};

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { agentName, countPlights, hostOf, listAgents, remark, keepSeen, takeAges } from '../src/model/agents';
+import { agentName, countPlights, hostOf, listAgents, remark, changedRows, keepSeen, takeAges } from '../src/model/agents';
 import { parse, type AgentRow, type AgentsMessage } from '../src/model/protocol';
 
 const snap = parse(readFileSync(new URL('../test/golden/agents_snap.json', import.meta.url), 'utf8')) as AgentsMessage;
@@ -44,6 +44,16 @@ test('the port is no part of the host', () => {
   assert.equal(hostOf('10.0.0.1:4711'), '10.0.0.1');
   assert.equal(hostOf('[::1]:80'), '[::1]');
   assert.equal(hostOf(''), '');
+});
+
+test('a change is about ranges of tasks that are known', () => {
+  const rows = new Map(agents.map((a) => [`default/${agentName(a)}`, a]));
+  const set = { state: 'LATE', late_for: 'b', late_since: 5, waits: [] } as const;
+  const changed = changedRows([{ job: 'default/worker', tasks: [0, 1, 3, 3, 7, 9], set: { ...set, waits: [] } }], (name) => rows.get(name));
+  assert.deepEqual(Object.keys(changed), ['default/worker:0', 'default/worker:1', 'default/worker:3']);
+  assert.equal(changed['default/worker:1']!.error, undefined, 'what does not hold any more is gone');
+  assert.equal(changed['default/worker:1']!.address, rows.get('default/worker:1')!.address);
+  assert.equal(rows.get('default/worker:1')!.state, 'ERROR', 'rows are not changed in place');
 });
 
 test('the column of ages says when each was heard of, also for rows that are told anew', () => {

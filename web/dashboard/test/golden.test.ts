@@ -62,6 +62,10 @@ test('rows by name: snapshot, then delta with a changed and a gone row', () => {
   assert.equal(store.apply(message('agents_delta')), 'applied');
   assert.equal(store.agents.get('default/worker:0'), undefined);
   assert.equal(store.agents.get('default/worker:3')!.state, 'CONNECTED');
+  assert.equal(store.agents.get('default/worker:3')!.late_for, undefined);
+  assert.equal(store.agents.get('default/worker:2')!.late_for, 'step_13', 'a change says how it fares');
+  assert.equal(store.agents.get('default/worker:2')!.error, undefined);
+  assert.equal(store.agents.get('default/worker:2')!.devices, 4, 'and not who it is');
   assert.equal(store.seq('agents'), 4);
 });
 

@@ -1,6 +1,6 @@
 // Which agents are listed and in which order: who caused the trouble first, then who suffers from it.
 
-import type { AgentRow, HeartbeatAges } from './protocol';
+import type { AgentChange, AgentRow, HeartbeatAges } from './protocol';
 import type { Shape } from '../parts/shape';
 
 export type Plight = 'victim' | 'late' | 'casualty' | 'missing' | 'registering' | 'disconnected' | 'connected';
@@ -72,6 +72,20 @@ export function remark(agent: AgentRow): string {
   if (agent.error) return agent.error;
   if (agent.late_for) return `others wait for it at barrier ${agent.late_for}`;
   return agent.waits.length > 0 ? `waits for ${agent.waits.join(', ')}` : '';
+}
+
+// The rows that the changes are about, as they are now.
+export function changedRows(changes: readonly AgentChange[], row: (name: string) => AgentRow | undefined): Record<string, AgentRow> {
+  const rows: Record<string, AgentRow> = {};
+  for (const { job: of, tasks, set } of changes)
+    for (let n = 0; n < tasks.length; n += 2)
+      for (let at = tasks[n]!; at <= tasks[n + 1]!; ++at) {
+        const before = row(`${of}:${at}`);
+        if (!before) continue;
+        const { state, code, error, casualty, late_for, late_since, waits, ...who } = before;
+        rows[`${of}:${at}`] = { ...who, ...set };
+      }
+  return rows;
 }
 
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';

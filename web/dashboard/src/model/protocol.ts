@@ -99,23 +99,34 @@ export interface ClusterRow {
 // Of heartbeats, by cluster and job: a character a task, see takeAges.
 export type HeartbeatAges = Record<string, { unit_ms: number; jobs: Record<string, string> }>;
 
-export interface AgentRow {
-  cluster: string;
-  job: string;
-  index: number;
+// How an agent fares. What is not there does not hold.
+export interface AgentFares {
   state: AgentState;
-  incarnation: string;
-  address: string;
-  registered: number;
-  seen: number; // from the column of ages, to a 48th of the heartbeat's time-out
-  devices: number;
-  device_names?: string[]; // of the first
   code?: string;
   error?: string;
   casualty?: boolean; // its error is a consequence of another task's
   late_for?: string;
   late_since?: number;
   waits: string[];
+}
+
+export interface AgentRow extends AgentFares {
+  cluster: string;
+  job: string;
+  index: number;
+  incarnation: string;
+  address: string;
+  registered: number;
+  seen: number; // from the column of ages, to a 48th of the heartbeat's time-out
+  devices: number;
+  device_names?: string[]; // of the first
+}
+
+// Rows that are known already, of which thousands may come to fare alike at one moment.
+export interface AgentChange {
+  job: string; // CLUSTER/JOB; with :INDEX a row's name
+  tasks: number[]; // first and last index, by turns
+  set: AgentFares;
 }
 
 export interface BarrierRow {
@@ -172,7 +183,7 @@ export interface NamedRows<Row> {
   more: number; // rows that were left out
 }
 export type ClustersMessage = Both<'clusters', NamedRows<ClusterRow>>;
-export type AgentsMessage = Both<'agents', NamedRows<AgentRow> & { ages?: HeartbeatAges }>;
+export type AgentsMessage = Both<'agents', NamedRows<AgentRow> & { changes?: AgentChange[]; ages?: HeartbeatAges }>;
 export type BarriersMessage = Both<'barriers', NamedRows<BarrierRow>>;
 export type EventsMessage = Both<'events', NamedRows<EventRow>>;
 export type AttentionMessage = Both<'attention', NamedRows<AttentionRow>>;

@@ -3,7 +3,7 @@
 import { History } from './history';
 import { Log } from './log';
 import { RowSet } from './named-rows';
-import { keepSeen, takeAges } from './agents';
+import { changedRows, keepSeen, takeAges } from './agents';
 import { isLog } from './log-protocol';
 import type { AgentRow, AttentionRow, BarrierRow, ClusterRow, Counters, EventRow, Hello, Job, LogMessage, Topic, TopicMessage } from './protocol';
 import { Tasks } from './tasks';
@@ -105,6 +105,7 @@ export class Store {
         break;
       case 'agents':
         keepSeen(message.rows, (name) => this.agents.get(name));
+        Object.assign(message.rows, changedRows(message.changes ?? [], (name) => this.agents.get(name)));
         this.agents.apply(message, message.t === 'snap');
         if (message.ages) takeAges(message.ages, message.now, (name) => this.agents.get(name));
         break;
