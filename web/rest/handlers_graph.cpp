@@ -91,6 +91,7 @@ coro::task<response> get_graph(web_context& context, exchange& ex) {
       nodes = std::move(*step);
       done = nodes.done;
       grouped = nodes.of > core::graph_nodes::nodes_max;
+      groups.of = nodes.of;
     } else {
       auto work = [id = *id, g = std::move(groups)](
                       server::hub& h) mutable -> muster::result<core::closure_groups> {

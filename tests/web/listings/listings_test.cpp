@@ -1,6 +1,8 @@
 // Listings of closures and values, graphs, what a worker holds: each route with its filters, bad
 // input and unknown ids.
 #include <algorithm>
+#include <atomic>
+#include <thread>
 
 #include "server/hub/id_text.hpp"
 #include "tests/web/fixture.hpp"
@@ -238,6 +240,45 @@ TEST_F(listings, the_graph_of_few_has_closures_and_of_many_functions) {
     EXPECT_TRUE(all->at("complete").as_bool());
     EXPECT_EQ(number_at(*all, "/looked_at"), number_at(*all, "/of"));
   }
+}
+
+/// A busy engine: whoever asks it waits for so long before each step.
+class brake {
+ public:
+  brake(engine& e, std::chrono::milliseconds each) { hold(e, each, on_); }
+  ~brake() { *on_ = false; }
+  brake(brake const&) = delete;
+
+ private:
+  using flag = std::shared_ptr<std::atomic<bool>>;
+  static void hold(engine& e, std::chrono::milliseconds each, flag const& on) {
+    e.post(std::function<void(engine_services&)>([&e, each, on](engine_services&) {
+      if (!*on) return;
+      std::this_thread::sleep_for(each);
+      hold(e, each, on);
+    }));
+  }
+  flag const on_ = std::make_shared<std::atomic<bool>>(true);
+};
+
+TEST_F(listings, a_graph_that_there_was_no_time_for_says_how_far_it_is) {
+  auto const path = "/api/v1/jobs/" + text_at(submit(30'000), "/id") + "/graph";
+  {
+    brake const held(core_engine(), std::chrono::milliseconds(130));  // of 250
+    auto const g = get_json(path);
+    EXPECT_FALSE(g.at("complete").as_bool());
+    EXPECT_EQ(number_at(g, "/of"), 30'000);
+    EXPECT_GT(number_at(g, "/looked_at"), 0);
+    EXPECT_LT(number_at(g, "/looked_at"), 30'000);
+    EXPECT_EQ(number_at(g, "/groups/0/counts/total"), number_at(g, "/looked_at"));
+  }
+  {
+    brake const held(core_engine(), std::chrono::milliseconds(400));
+    auto const g = get_json(path);
+    EXPECT_FALSE(g.at("complete").as_bool());
+    EXPECT_EQ(number_at(g, "/of"), 30'000);
+  }
+  EXPECT_TRUE(get_json(path).at("complete").as_bool());
 }
 
 }  // namespace
