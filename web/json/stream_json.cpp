@@ -50,6 +50,7 @@ class stream_writer {
       out_.key("lane").number(number);
       out_.key("task").string(l.job + ":" + std::to_string(l.index));
       out_.key("cluster").string(a_.cluster);
+      out_.key("slots").number(l.slots);
     }
     out_.end_array();
     out_.key("functions").begin_array();

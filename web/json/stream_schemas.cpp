@@ -16,8 +16,10 @@ std::string offsets() {
 }
 
 std::string stream() {
-  auto const lane = object(
-      {{"lane", count()}, {"task", text()}, {"cluster", described(text(), "empty: the main one")}});
+  auto const lane = object({{"lane", count()},
+                            {"task", text()},
+                            {"cluster", described(text(), "empty: the main one")},
+                            {"slots", described(count(), "most that a worker of it has had")}});
   auto const bars = object(
       {{"lane", counts()},
        {"start_us", described(offsets(), "after base_ms")},

@@ -27,8 +27,8 @@ activity_log::~activity_log() {
   wide_.activity_chunks -= static_cast<std::uint32_t>(chunks_.size());
 }
 
-void activity_log::open(worker_number w, std::string const& job, std::int64_t index,
-                        time_point now) {
+void activity_log::open(worker_number w, std::string const& job, std::int64_t index, time_point now,
+                        std::uint32_t slots) {
   if (raw(w) >= seats_.size()) seats_.resize(raw(w) + std::size_t{1});
   auto& s = seats_[raw(w)];
   check(!s.at, "a worker has one lane");
@@ -41,6 +41,7 @@ void activity_log::open(worker_number w, std::string const& job, std::int64_t in
   }
   s = {};
   s.at = &it->second;
+  s.at->slots = std::max(s.at->slots, slots);
   if (s.at->workers++ == 0) closed_.erase({s.at->closed, s.at->number});
 }
 

@@ -63,7 +63,8 @@ class activity_log {
   activity_log(activity_log const&) = delete;
 
   /// The worker executes for this task. REQUIRES: its number is not open.
-  void open(worker_number w, std::string const& job, std::int64_t index, time_point now);
+  void open(worker_number w, std::string const& job, std::int64_t index, time_point now,
+            std::uint32_t slots = 1);
   void close(worker_number w, time_point now);
 
   /// Takes one that was short; false: it was not. REQUIRES: the worker is open.
@@ -134,12 +135,13 @@ class activity_log {
   struct lane {
     std::uint32_t number = 0;
     std::uint32_t workers = 0;                                  // that are here
+    std::uint32_t slots = 0;                                    // most that one has had
     time_point closed{};                                        // when the last one left
     std::unique_ptr<std::array<minute, minutes_kept>> minutes;  // by number; from the first on
 
     template <class Archive>
     void walk(Archive& a) {
-      a(number, workers, closed);
+      a(number, workers, slots, closed);
     }
   };
   using lane_map = std::map<lane_key, lane>;
@@ -179,7 +181,7 @@ class activity_log {
   session_id job_of(std::uint32_t low) const;
   static std::vector<minute_view> minutes_of(lane const& l, seat const* growing);
   lane_view view_of(lane_map::value_type const& l) const {
-    return {l.second.number, l.first.first, l.first.second};
+    return {l.second.number, l.first.first, l.first.second, l.second.slots};
   }
 
   config const& config_;

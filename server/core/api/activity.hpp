@@ -30,6 +30,7 @@ struct lane_view {
   std::uint32_t lane = 0;
   std::string job;
   std::int64_t index = 0;
+  std::uint32_t slots = 0;  // most that a worker of it has had
 };
 
 /// One execution, or the short ones of a lane within activity_log::sum_span.

@@ -100,6 +100,8 @@ void worker_answers::results(worker_results& e) {
   for (auto const& s : e.started) apply_started(*w, s);
   auto& at = scheduler_.of((*w).number);
   duration wait{};
+  message_ = &e.results;
+  ends_.clear();
   for (auto& r : e.results) {
     wait = wait_told_by(at, r);
     if (auto wrong = apply_result(*w, r); !wrong.empty()) return refuse(std::move(wrong));
@@ -165,11 +167,38 @@ void worker_answers::note(worker const& w, slot c, worker_result const& r) {
   bool const ok = r.ok && !record.timed_out;
   if (activity_.add_short(w.number, record.function, record.started, step_.now, !ok)) return;
   bool const stopped = !ok && r.failure.kind == failure_kind::cancelled && record.stop_requested;
+  auto const number = static_cast<std::size_t>(&r - message_->data());
+  if (ends_.empty()) lay_out(w, number);
+  auto const took = step_.now - record.started;
+  auto const started = std::max(record.created, ends_[number] - took);
   activity_.add(w.number, {closures_.id_of(c), sessions_.of(record.owner).id, record.function,
                            ok        ? bar_state::succeeded
                            : stopped ? bar_state::cancelled
                                      : bar_state::failed,
-                           record.started, step_.now});
+                           started, started + took});
+}
+
+// They came together, and the worker's slots took them in turn. So they are laid out backwards from
+// now over the slots that were not busy with something else, each where a slot is free the latest:
+// or a worker of two slots would have done five things at once.
+void worker_answers::lay_out(worker const& w, std::size_t first) {
+  auto const& all = *message_;
+  ends_.assign(all.size(), step_.now);
+  auto const& at = scheduler_.of(w.number);
+  auto others = at.running.size;
+  for (auto i = first; i < all.size(); ++i)
+    if (slot const c = closures_.find(all[i].closure);
+        others > 0 && c != no_slot && closures_[c].worker == w.number && !closures_[c].sent())
+      --others;
+  auto const slots = others < at.slots ? at.slots - others : 1;
+  if (all.size() - first <= slots) return;
+  free_from_.assign(slots, step_.now);  // a heap, the latest first
+  for (auto i = all.size(); i-- > first;) {
+    std::pop_heap(free_from_.begin(), free_from_.end());
+    ends_[i] = free_from_.back();
+    free_from_.back() -= std::max(all[i].execution, duration{});
+    std::push_heap(free_from_.begin(), free_from_.end());
+  }
 }
 
 /// Empty when the result was taken, else what is wrong with it.

@@ -54,6 +54,8 @@ class worker_answers {
   bool bear_timeout(worker& w, slot c, failure const& f);
   /// The answer is noted among what its worker did.
   void note(worker const& w, slot c, worker_result const& r);
+  /// When results of the message ended, from number `first` on.
+  void lay_out(worker const& w, std::size_t first);
   std::string apply_result(worker& w, worker_result& r);
   void apply_started(worker& w, started_closure const& e);
   std::string apply_returned(worker& w, held_closure const& e);
@@ -73,6 +75,11 @@ class worker_answers {
   activity_log& activity_;
   closure_life& life_;
   worker_events& workers_;
+
+  // Of one message. Bounded by its results.
+  std::vector<worker_result> const* message_ = nullptr;
+  std::vector<time_point> ends_;  // by number of the result; empty: nobody asked yet
+  std::vector<time_point> free_from_;
 };
 
 }  // namespace muster::core

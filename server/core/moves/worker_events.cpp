@@ -57,7 +57,7 @@ void worker_events::attach(worker_attached& e) {
   roster_.tasks.arrived(step_.now, t, std::move(spec));
   state_came(t);
   roster_.serve(w);
-  activity_.open(w.number, t.job, t.index, step_.now);
+  activity_.open(w.number, t.job, t.index, step_.now, t.spec.slots);
   t.functions = ids;
 
   seat at;

@@ -292,7 +292,7 @@ TEST_F(activity_log_test, pages_of_minutes_go_on_behind_a_lane) {
 }
 
 TEST_F(activity_log_test, who_sits_where_is_saved_and_the_past_is_not) {
-  log.open(w2, "worker", 1, t0);
+  log.open(w2, "worker", 1, t0, 6);
   for (int i = 0; i < 50; ++i) add(i % 2 ? w1 : w2, t0 + i * 30ms, i % 3 * 1ms);
   log.close(w1, t0 + 2s);
   auto const bytes = archive::saved(log);
@@ -301,6 +301,7 @@ TEST_F(activity_log_test, who_sits_where_is_saved_and_the_past_is_not) {
   EXPECT_EQ(other.invalid(), "");
   EXPECT_EQ(archive::saved(other), bytes);
   EXPECT_TRUE(other.is_open(w2));
+  EXPECT_EQ(other.lane_of(w2).slots, 6u);
   EXPECT_FALSE(other.is_open(w1));
   auto const page = other.bars({}, 0, {}, t0 + 1h);
   EXPECT_TRUE(page.bars.empty());

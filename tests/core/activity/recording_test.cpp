@@ -42,6 +42,57 @@ TEST(recording, an_answer_is_a_bar_from_its_true_start) {
   EXPECT_TRUE(page.all);
 }
 
+// A worker that has shown that it is quick: it holds six.
+stream_id quick_worker(cluster& c, std::uint32_t slots) {
+  auto const w = c.attach({.slots = slots, .credits = 8});
+  c.open(names(20, "f"));
+  while (c.held(w).size() < 6) c.succeed(w, c.held(w).at(0));
+  return w;
+}
+
+// Answered in one message, how long before now did each end?
+std::vector<duration> ends_ago(cluster& c, stream_id w, closures const& answered, duration each) {
+  std::vector<worker_result> message;
+  for (auto const id : answered) {
+    message.push_back(c.good(w, id));
+    message.back().execution = each;
+  }
+  c.answer(w, std::move(message));
+  std::vector<duration> all;
+  for (auto const& b : bars(c)) {
+    if (b.closure == closure_id{}) continue;
+    EXPECT_EQ(b.lasted, each);
+    all.push_back(c.now() - b.started - b.lasted);
+  }
+  return all;
+}
+
+TEST(recording, results_of_one_message_lie_behind_each_other_on_the_slots) {
+  cluster c;
+  auto const w = quick_worker(c, 2);
+  auto held = c.held(w);
+  held.resize(5);
+  c.wait(100ms);
+  EXPECT_EQ(ends_ago(c, w, held, 10ms), (std::vector<duration>{20ms, 10ms, 10ms, 0ms, 0ms}));
+}
+
+TEST(recording, who_runs_on_has_its_slot_for_itself) {
+  cluster c;
+  auto const w = quick_worker(c, 2);
+  auto const held = c.held(w);
+  c.wait(100ms);
+  EXPECT_EQ(ends_ago(c, w, {held[1], held[2]}, 10ms), (std::vector<duration>{10ms, 0ms}));
+}
+
+TEST(recording, nothing_began_before_it_was_there) {
+  cluster c;
+  auto const w = quick_worker(c, 1);
+  auto held = c.held(w);
+  held.resize(2);
+  c.wait(15ms);
+  EXPECT_EQ(ends_ago(c, w, held, 10ms), (std::vector<duration>{5ms, 0ms}));
+}
+
 TEST(recording, failed_and_cancelled_ones_say_so) {
   cluster c;
   auto const w = c.attach({.slots = 2, .credits = 2});

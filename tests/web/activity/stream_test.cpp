@@ -56,6 +56,7 @@ TEST_F(stream, shows_what_was_done_and_what_is_done) {
   EXPECT_GE(number_at(v, "/bars/duration_us/0"), 2'000);
   EXPECT_EQ(text_at(v, "/lanes/0/task"), "worker:3");
   EXPECT_EQ(text_at(v, "/lanes/0/cluster"), "");
+  EXPECT_EQ(number_at(v, "/lanes/0/slots"), 4);
   EXPECT_EQ(number_at(v, "/lanes/0/lane"), number_at(v, "/bars/lane/0"));
   EXPECT_EQ(text_at(v, "/functions/0"), "muster.echo");
   EXPECT_EQ(text_at(v, "/running/closure/0"), text_at(runs, "/closures/0/id"));

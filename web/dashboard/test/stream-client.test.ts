@@ -7,7 +7,7 @@ const NOW = 1_000_000;
 
 function answer(next: number, more = false): StreamBody {
   return {
-    now_ms: NOW, base_ms: NOW - 1000, since_ms: 0, next, more, lanes: [{ lane: 0, task: 'worker:0', cluster: '' }], functions: ['f'],
+    now_ms: NOW, base_ms: NOW - 1000, since_ms: 0, next, more, lanes: [{ lane: 0, task: 'worker:0', cluster: '', slots: 2 }], functions: ['f'],
     bars: { lane: [0], start_us: [next], duration_us: [1], function: [0], state: [0], count: [1], closure: ['cl_1'] },
     running: { lane: [], start_us: [], function: [], closure: [] },
   };

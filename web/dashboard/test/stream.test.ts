@@ -57,7 +57,21 @@ test('lanes are in order of their index, and bars know their lane and true start
 test('closures side by side have rows of their own', () => {
   const stream = filled([[3, 1000, 100], [3, 1050, 100], [3, 1160, 50]]);
   assert.equal(stream.lanes[0]!.rows, 2);
-  assert.deepEqual([...stream.at.row.subarray(0, 3)], [0, 1, 0]);
+  assert.deepEqual([...stream.at.row.subarray(0, 3)], [0, 1, 1]);
+});
+
+test('what a worker did on its slots has no more rows than it has slots', () => {
+  const two = { lanes: [{ lane: 3, task: 'worker:2', cluster: '', slots: 2 }] };
+  // A short one and the long one beside it, which ends later: the long one gets the row that was free for it.
+  const tight = filled([[3, 1000, 100], [3, 1002, 110], [3, 1113, 20], [3, 1100, 60]], two);
+  assert.equal(tight.lanes[0]!.rows, 2);
+  assert.deepEqual([...tight.at.row.subarray(0, 4)], [0, 1, 1, 0]);
+  // Messages came late: three seem to run at once.
+  const late = filled([[3, 1000, 100], [3, 1000, 120], [3, 1050, 100]], two);
+  assert.equal(late.lanes[0]!.rows, 2);
+  assert.equal(late.at.row[2], 0, 'over the one that ended first');
+  const sums = filled([[3, 1000, 100], [3, 1000, 120], [3, 1050, 90, 0, 7]], two);
+  assert.equal(sums.lanes[0]!.rows, 3, 'sums last for as long as any of theirs');
 });
 
 test('another answer adds; a fresh one replaces', () => {

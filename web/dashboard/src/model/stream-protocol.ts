@@ -7,7 +7,7 @@ export interface StreamBody {
   since_ms: number; // bars are complete since then; before that there are minutes only
   next: number; // ask again with ?after=
   more: boolean;
-  lanes: { lane: number; task: string; cluster: string }[];
+  lanes: { lane: number; task: string; cluster: string; slots?: number }[];
   functions: string[];
   jobs?: string[]; // whose closures they are; empty: a sum's, or the server's own
   bars: { lane: number[]; start_us: number[]; duration_us: number[]; function: number[]; state: number[]; count: number[]; closure: string[]; busy_us?: number[]; failed?: number[]; job?: number[] };

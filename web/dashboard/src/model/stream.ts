@@ -1,7 +1,9 @@
 // What each worker did and does: bars in columns, and for each lane which of them are its own. Plain data.
 //
-// A worker of several slots runs closures side by side: its lane has rows, and a bar takes the first row that is free.
-// Bars arrive in the order in which they ended, which is what makes that choice a comparison with the row's last end.
+// A worker of several slots runs closures side by side: its lane has rows, and a bar takes the one that was free for the
+// shortest time. Bars arrive in the order in which they ended, so that is a comparison with the rows' last ends, and the
+// rows are as few as can be: one that is free for long is left to a long bar. When bars end is known from when messages
+// arrived, so those of neighbours in a slot may overlap a little; there are no more rows than slots all the same.
 
 import { FAILED, LOST, type StreamBody } from './stream-protocol';
 
@@ -29,6 +31,7 @@ export interface Lane {
   task: string;
   cluster: string;
   bars: number[]; // positions in the columns
+  most: number; // rows that it can need: its slots, and one for sums
   rows: number;
   rowEnds: number[];
   running: Running[];
@@ -76,7 +79,7 @@ export class Stream {
   // `fresh`: the answer to a question without ?after=; what was held before goes.
   apply(body: StreamBody, fresh: boolean): void {
     if (fresh) this.clear();
-    const lanes = new Map(body.lanes.map(({ lane, task, cluster }) => [lane, this.lane(cluster, task)]));
+    const lanes = new Map(body.lanes.map(({ lane, task, cluster, slots }) => [lane, this.lane(cluster, task, slots)]));
     if (this.lanes.length !== this.laneList.length) this.lanes = [...this.laneList].sort(byPlace);
     const functions = body.functions.map((name) => this.functionNumber(name));
     const numberOf = (at: number): number => functions[at] ?? this.functionNumber(SEVERAL);
@@ -112,9 +115,9 @@ export class Stream {
     for (let n = 0; n < running.lane.length; ++n) {
       const named = lanes.get(running.lane[n]!);
       if (named === undefined) continue;
-      const lane = this.laneList[this.lane(named.cluster, named.task)]!;
+      const lane = this.laneList[this.lane(named.cluster, named.task, named.slots)]!;
       const start = base_ms + running.start_us[n]! / 1000;
-      const row = freeRow(lane, start, new Set(lane.running.map((r) => r.row)));
+      const row = freeRow(lane, start, start, new Set(lane.running.map((r) => r.row)));
       const name = body.functions[running.function[n]!] ?? SEVERAL;
       lane.running.push({ start, function: this.functionNumber(name), closure: running.closure[n] ?? '', job: body.jobs?.[running.job?.[n] ?? -1] ?? '', row });
     }
@@ -134,14 +137,15 @@ export class Stream {
     ++this.version;
   }
 
-  private lane(cluster: string, task: string): number {
+  private lane(cluster: string, task: string, slots = MAX_ROWS): number {
     const key = `${cluster}/${task}`;
     let lane = this.byKey.get(key);
     if (!lane) {
-      lane = { number: this.laneList.length, task, cluster, bars: [], rows: 1, rowEnds: [-Infinity], running: [], minutes: [] };
+      lane = { number: this.laneList.length, task, cluster, bars: [], most: 0, rows: 1, rowEnds: [-Infinity], running: [], minutes: [] };
       this.byKey.set(key, lane);
       this.laneList.push(lane);
     }
+    lane.most = Math.max(lane.most, slots);
     return lane.number;
   }
 
@@ -167,7 +171,8 @@ export class Stream {
     at.count[bar] = count;
     this.closures[bar] = closure;
     this.jobs[bar] = job;
-    const row = freeRow(mine, start);
+    if (count > 1 && mine.rows >= mine.most) ++mine.most; // beside what took longer
+    const row = freeRow(mine, start, end);
     at.row[bar] = row;
     mine.rowEnds[row] = Math.max(mine.rowEnds[row]!, end);
     mine.bars.push(bar);
@@ -187,12 +192,22 @@ export class Stream {
   }
 }
 
-function freeRow(lane: Lane, start: number, taken?: ReadonlySet<number>): number {
-  const slack = 0.5; // ms; clocks are not finer than that
-  for (let row = 0; row < lane.rows; ++row) if (lane.rowEnds[row]! <= start + slack && !taken?.has(row)) return row;
-  if (lane.rows === MAX_ROWS) return MAX_ROWS - 1;
-  lane.rowEnds.push(-Infinity);
-  return lane.rows++;
+function freeRow(lane: Lane, start: number, end: number, taken?: ReadonlySet<number>): number {
+  const slack = Math.max(0.5, (end - start) / 10); // ms
+  const ends = lane.rowEnds;
+  let best = -1;
+  let oldest = -1;
+  for (let row = 0; row < lane.rows; ++row) {
+    if (taken?.has(row)) continue;
+    if (ends[row]! <= start + slack && (best < 0 || ends[row]! > ends[best]!)) best = row;
+    if (oldest < 0 || ends[row]! < ends[oldest]!) oldest = row;
+  }
+  if (best >= 0) return best;
+  if (lane.rows < Math.min(lane.most, MAX_ROWS)) {
+    ends.push(-Infinity);
+    return lane.rows++;
+  }
+  return oldest >= 0 && lane.most <= MAX_ROWS ? oldest : lane.rows - 1;
 }
 
 function grown(old: Columns, capacity: number): Columns {
