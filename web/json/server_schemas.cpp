@@ -8,6 +8,9 @@ namespace {
 
 using namespace schema;
 
+constexpr std::string_view function_waiting =
+    "for an input, a time or their gang; not among the queued";
+
 std::string counts_of(std::initializer_list<std::string_view> names) {
   std::vector<member> members;
   for (auto const name : names) members.push_back({name, count()});
@@ -27,6 +30,7 @@ std::string overview() {
   auto const function = object({{"name", text()},
                                 {"workers", count()},
                                 {"ever_had", boolean()},
+                                {"waiting", described(count(), function_waiting)},
                                 {"queued", count()},
                                 {"running", count()},
                                 {"succeeded", count()},
@@ -52,6 +56,7 @@ std::string function() {
   return object({{"name", text()},
                  {"workers", count()},
                  {"ever_had", boolean()},
+                 {"waiting", described(count(), function_waiting)},
                  {"queued", count()},
                  {"running", count()},
                  {"succeeded", count()},

@@ -132,6 +132,13 @@ TEST_F(waiting, gangs_say_why_they_wait) {
             "the connected workers have no room for the 2 closures of gang 'g' at one time, even "
             "when idle");
   EXPECT_EQ(number_at(all, "/more"), 0);
+  // Its members are closures of their function that wait, though for no worker yet.
+  for (auto const* path : {"/api/v1/functions", "/api/v1/overview"}) {
+    auto const told = get_json(path);
+    EXPECT_EQ(text_at(told, "/functions/0/name"), "muster.echo") << path;
+    EXPECT_EQ(number_at(told, "/functions/0/waiting"), 2) << path;
+    EXPECT_EQ(number_at(told, "/functions/0/queued"), 0) << path;
+  }
   EXPECT_EQ(get("/api/v1/gangs?cluster=moon").status, 404u);
 }
 

@@ -215,7 +215,7 @@ class Cluster {
     const now = Date.now();
     const load = this.load(now);
     const full = this.scenario === 'full';
-    const f = (name, total, succeeded, running, queued, failed) => ({ name, queued, running, succeeded, failed });
+    const f = (name, total, succeeded, running, queued, failed) => ({ name, waiting: 0, queued, running, succeeded, failed });
     const [a, b, c, d] = this.jobs;
     const functions = this.scenario === 'empty' ? [] : full
       ? [

@@ -4,6 +4,7 @@ export interface FunctionCounts {
   name: string;
   workers: number; // connected ones that have it
   ever_had: boolean; // by some worker
+  waiting: number; // for an input, a time or their gang; not among the queued
   queued: number;
   running: number;
   succeeded: number;

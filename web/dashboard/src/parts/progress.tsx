@@ -113,7 +113,8 @@ export function Functions() {
 
 // The server lists functions by first sight, so a function keeps its colour.
 function FunctionRow({ f, hue }: { f: FunctionCounts; hue: string }) {
-  const total = f.queued + f.running + f.succeeded + f.failed;
+  const waiting = f.queued + f.waiting;
+  const total = waiting + f.running + f.succeeded + f.failed;
   return (
     <div class="progress" data-testid="function-row" data-function={f.name}>
       <div class="progress-head">
@@ -122,9 +123,9 @@ function FunctionRow({ f, hue }: { f: FunctionCounts; hue: string }) {
         </b>
         <span>{fraction(f.succeeded, total)}</span>
       </div>
-      <Bar parts={parts(hue, f.succeeded, f.running, f.queued, f.failed, 0)} total={total} />
+      <Bar parts={parts(hue, f.succeeded, f.running, waiting, f.failed, 0)} total={total} />
       <div class="progress-foot">
-        <span>{`${count(f.running)} running · ${count(f.queued)} waiting`}</span>
+        <span>{`${count(f.running)} running · ${count(waiting)} waiting`}</span>
         <Failed n={f.failed} />
       </div>
     </div>
