@@ -1,7 +1,7 @@
 // Who comes late to barriers: of the newest ones that passed, who was last and how long the others waited for it.
 
 import { age, count, moment, plural } from './model/format';
-import { verdict, type LateHost, type LateTask, type PassedBarrier, type Stragglers } from './model/straggler-protocol';
+import { lateNote, verdict, type LateHost, type LateTask, type PassedBarrier, type Stragglers } from './model/straggler-protocol';
 import { useLooked } from './looked';
 import { cluster, slow, viewNow } from './page';
 import { Bar } from './parts/bar';
@@ -44,7 +44,7 @@ export function StragglersPage() {
           <Grid id="late-hosts" columns={hostColumns(all)} rows={found.hosts} name={(h) => `host ${h.host}`} data={(h) => ({ 'data-host': h.host })} chosen={row} choose={pick} empty="No barrier has passed yet." />
         )}
       </Panel>
-      <Panel id="late-tasks" title="Tasks" note={all > 0 && 'late: after the median arrival'} span={8}>
+      <Panel id="late-tasks" title="Tasks" note={all > 0 && lateNote(found!)} span={8}>
         {found && (
           <Grid id="late-tasks" columns={taskColumns(all)} rows={found.tasks} name={(t) => `task ${t.task}`} data={(t) => ({ 'data-task': short(t.task) })} chosen={row} choose={pick} empty="No barrier has passed yet." />
         )}

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { verdict, type Stragglers } from '../src/model/straggler-protocol';
+import { lateNote, verdict, type Stragglers } from '../src/model/straggler-protocol';
 
 function found(lasts: [task: string, host: string, last: number][], barriers: number): Stragglers {
   const hosts = [...new Set(lasts.map(([, host]) => host))];
@@ -14,6 +14,12 @@ function found(lasts: [task: string, host: string, last: number][], barriers: nu
 
 test('one task is always last', () => {
   assert.equal(verdict(found([['worker:3', 'n1', 9], ['worker:0', 'n2', 1]], 10)), 'worker:3 on n1 came last to 9 of the last 10 barriers.');
+});
+
+test('the list says whom it leaves out', () => {
+  const all = found([['worker:3', 'n1', 2], ['worker:1', 'n1', 1]], 3);
+  assert.equal(lateNote(all), '2 of 4 tasks came late (after the median arrival); the others never did');
+  assert.equal(lateNote({ ...all, tasks: Array(100).fill(all.tasks[0]) }), 'the 100 that come latest; late: after the median arrival');
 });
 
 test('two tasks of one host take turns', () => {

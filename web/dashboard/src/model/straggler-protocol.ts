@@ -1,5 +1,7 @@
 // What GET /api/v1/clusters/{c}/stragglers answers: who came last to the newest barriers that passed.
 
+import { plural } from './format';
+
 export interface PassedBarrier {
   id: string;
   counter: number;
@@ -30,6 +32,15 @@ export interface Stragglers {
   barriers: PassedBarrier[];
   tasks: LateTask[];
   hosts: LateHost[];
+}
+
+const TASKS_LISTED = 100; // by the server
+
+// Whom the list has, and whom not.
+export function lateNote({ barriers, tasks }: Stragglers): string {
+  if (tasks.length >= TASKS_LISTED) return `the ${TASKS_LISTED} that come latest; late: after the median arrival`;
+  const of = Math.max(...barriers.map((b) => b.participants));
+  return `${tasks.length} of ${plural(of, 'task')} came late (after the median arrival); the others never did`;
 }
 
 // One sentence, if one host or task is last far more often than chance has it; empty if nobody stands out.
