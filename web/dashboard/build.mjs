@@ -2,16 +2,17 @@
 // The same sources give the same bytes: no times, no random names.
 //
 //   node build.mjs            into $MUSTER_WEB_OUT or dist/
-//   node build.mjs --tests    the unit tests into .test/
+//   node build.mjs --tests    the unit tests into $MUSTER_TESTS_OUT or .test/, and runs them
 //
 // Each page is a script of its own, loaded when it is first looked at; what several share is cut out by esbuild. Scripts
 // and styles carry a hash of their content in their names, so that browsers may keep them for ever. manifest.json, which
 // has no hash, names every file: whoever serves or embeds the page reads it, and nobody else has to know a name.
 
+import { spawnSync } from 'node:child_process';
 import { build } from 'esbuild';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, extname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { gzipSync } from 'node:zlib';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
@@ -23,10 +24,12 @@ const budget = { first: 64 * 1024, all: 140 * 1024 };
 
 if (process.argv.includes('--tests')) {
   const tests = readdirSync(join(here, 'test')).filter((name) => name.endsWith('.test.ts'));
-  rmSync(join(here, '.test'), { recursive: true, force: true });
+  const outdir = process.env.MUSTER_TESTS_OUT || join(here, '.test');
+  rmSync(outdir, { recursive: true, force: true });
   await build({
     entryPoints: tests.map((name) => join(here, 'test', name)),
-    outdir: join(here, '.test'),
+    outdir,
+    define: { 'import.meta.url': JSON.stringify(pathToFileURL(join(here, 'test', 'any.ts')).href) }, // they read files beside themselves
     outExtension: { '.js': '.mjs' },
     bundle: true,
     format: 'esm',
@@ -35,7 +38,8 @@ if (process.argv.includes('--tests')) {
     sourcemap: 'inline',
     logLevel: 'warning',
   });
-  process.exit(0);
+  const { status } = spawnSync(process.execPath, ['--test', ...tests.map((name) => join(outdir, name.replace(/\.ts$/, '.mjs')))], { stdio: 'inherit' });
+  process.exit(status ?? 1);
 }
 
 const bundle = await build({
