@@ -46,6 +46,7 @@ test('a job runs before your eyes', async () => {
     const seen = await WatchedPage.open(browser, `${cluster.url}/`);
     await seen.reads('conn-state', /live/i);
     await seen.counts('key-tasks', 2);
+    await seen.page.locator('.map-label', { hasText: '2 tasks' }).waitFor();
 
     const id = await cluster.submit('muster.sleep', [20], 400, 'watched');
     const row = (state) => seen.at('job-row', `[data-job="${id}"][data-state="${state}"]`);

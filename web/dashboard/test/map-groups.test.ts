@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { agentState, cellGroups, countStates, taskTotals } from '../src/model/map-groups';
+import { agentState, cellGroups, countStates, keptCellGroups, taskTotals } from '../src/model/map-groups';
 import { mapGroups } from '../src/model/order';
 import { TASK_STATES, type AgentRow, type ClusterRow, type TaskRows } from '../src/model/protocol';
 import { Tasks } from '../src/model/tasks';
@@ -21,6 +21,20 @@ function workers(clusters: string[]): Tasks {
   tasks.apply(rows, [], 0, 5000);
   return tasks;
 }
+
+test('groups are kept until something that they are made of is another', () => {
+  const tasks = workers(['', '']);
+  const groupsOf = keptCellGroups();
+  const none: AgentRow[] = [];
+  const clusters = [cluster('default', 0, true)];
+  // The rows are there before they are grouped by job.
+  assert.deepEqual(groupsOf(tasks, [], none, clusters, undefined), []);
+  const grouped = mapGroups(tasks);
+  const shown = groupsOf(tasks, grouped, none, clusters, undefined);
+  assert.equal(shown.length, 1);
+  assert.equal(groupsOf(tasks, grouped, none, clusters, undefined), shown);
+  assert.notEqual(groupsOf(tasks, grouped, none, clusters, clusters[0]), shown);
+});
 
 test('workers and agents of all clusters, or of the chosen one', () => {
   const tasks = workers(['', '', 'train']);

@@ -5,7 +5,7 @@ import { useMemo, useRef } from 'preact/hooks';
 import { join } from '../attention-panel';
 import { agentName } from '../model/agents';
 import { age, count, plural } from '../model/format';
-import { cellGroups, countStates, type CellGroup } from '../model/map-groups';
+import { countStates, keptCellGroups } from '../model/map-groups';
 import { cellAt, cellBeside, cellPlace, layout, type CellRef, type Layout } from '../model/map-layout';
 import { paint, type MapMode } from './map-paint';
 import { AgentFacts, WorkerFacts } from './map-tip';
@@ -27,13 +27,10 @@ const MAP_HEIGHT = 340; // CSS pixels
 const mode = signal<MapMode>('state');
 
 // What is shown: closure workers and agents, of all clusters or of the one in the address.
-let held: { key: string; groups: readonly CellGroup[] } = { key: '', groups: [] };
+const groupsOf = keptCellGroups();
 const shown = computed(() => {
   void [slow.value, fast.value];
-  const workers = groups.value;
-  const key = [store.agents.version, store.clusters.version, store.tasks.rowsVersion, picked.value].join();
-  if (key !== held.key) held = { key, groups: cellGroups(store.tasks, workers, store.agents.all(), store.clusters.all(), picked.value ? cluster() : undefined) };
-  return held.groups;
+  return groupsOf(store.tasks, groups.value, store.agents.all(), store.clusters.all(), picked.value ? cluster() : undefined);
 });
 
 export function ClusterMap() {
