@@ -87,6 +87,7 @@ let drawnRows = -1;
 let drawnAt = -Infinity;
 let sortedState = -1;
 let sortedAt = -Infinity;
+let sortedSize = 0;
 let sortedOf: string | undefined;
 let groupedRows = -1;
 
@@ -123,12 +124,14 @@ function ofCluster(): string | undefined {
 // Rows that jump about cannot be read, and sorting is the dearest step: once a second is enough.
 function sortIfDue(): void {
   const stale = store.tasks.stateVersion !== sortedState || ofCluster() !== sortedOf;
-  if (stale && performance.now() - sortedAt >= SORT_MS) sort();
+  const first = sortedSize === 0 && store.tasks.size > 0; // these do not wait
+  if (stale && (first || performance.now() - sortedAt >= SORT_MS)) sort();
 }
 
 function sort(): void {
   sortedState = store.tasks.stateVersion;
   sortedAt = performance.now();
+  sortedSize = store.tasks.size;
   sortedOf = ofCluster();
   order.value = listOrder(store.tasks, query.value, sortedOf);
 }

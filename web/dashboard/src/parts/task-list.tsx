@@ -99,7 +99,7 @@ export function TaskList({ wide = false }: { wide?: boolean }) {
         choose={(name) => (selected.value = name === null ? null : Number(name))}
         seen={watchRows}
         least={690}
-        empty={store.counters === null ? '' : query.value ? `No task has “${query.value}” in its name, host or incarnation.` : 'Tasks are listed here when they join.'}
+        empty={store.seq('tasks') === null ? 'Loading…' : query.value ? `No task has “${query.value}” in its name, host or incarnation.` : 'Tasks are listed here when they join.'}
       />
       <Detail />
     </Panel>
