@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { parse, ProtocolError, type Hello, type TopicMessage } from '../src/model/protocol';
+import { parse, ProtocolError, type EventsMessage, type Hello, type TopicMessage } from '../src/model/protocol';
 import { Store } from '../src/model/store';
 
 const golden = (name: string): string => readFileSync(new URL(`../test/golden/${name}.json`, import.meta.url), 'utf8');
@@ -75,6 +75,10 @@ test('clusters, barriers and events', () => {
   assert.equal(store.clusters.get('train')!.cause!.task, '/job:worker/task:1');
   assert.equal(store.barriers.get('default/step_12')!.missing[0]!.task, '/job:worker/task:3');
   assert.equal(store.events.all().length, 2);
+  const quoting = message('events_snap') as EventsMessage;
+  for (const row of Object.values(quoting.rows)) row.text = '\u001b[31mout of memory\u001b[0m';
+  store.apply(quoting);
+  assert.equal(store.events.all()[0]!.text, 'out of memory', 'no codes of terminals');
 });
 
 test('logs: snapshot, then delta', () => {

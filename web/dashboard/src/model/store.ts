@@ -1,5 +1,6 @@
 // What the server told us, per topic, and whether a message may be applied to it. No sockets, no signals, no clock.
 
+import { bare } from './ansi';
 import { History } from './history';
 import { Log } from './log';
 import { RowSet } from './named-rows';
@@ -113,6 +114,7 @@ export class Store {
         this.barriers.apply(message, message.t === 'snap');
         break;
       case 'events':
+        for (const row of Object.values(message.rows)) row.text = bare(row.text); // they quote what programs printed
         this.events.apply(message, message.t === 'snap');
         break;
       case 'attention':
