@@ -54,7 +54,7 @@ void add_addresses(CLI::App& verb, server::configuration& c) {
   add_endpoint(verb, "--http", c.http, "REST, WebSocket, metrics and dashboard; port 0 picks one");
   verb.add_option("--ready-file", c.ready_file, "Written with both addresses once ready")
       ->type_name("FILE");
-  verb.add_option("--data-dir", c.data_dir, "Where the journal lives (not available yet)")
+  verb.add_option("--data-dir", c.data_dir, "What survives a restart is kept here: clusters, their tasks, keys and barriers")
       ->type_name("DIR");
   verb.add_flag("--insecure", c.insecure, "Allow addresses that other machines can reach");
   verb.add_option("--allowed-host", c.allowed_hosts, "A name that Host headers may carry")

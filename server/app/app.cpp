@@ -2,10 +2,10 @@
 // starts both, waits for a signal and stops them.
 //
 // clang-format off
-//   start   resolvers asked → clusters → spill directory → HTTP port → clusters' ports → gRPC port
+//   start   resolvers asked → data directory → clusters → spill directory → HTTP port → clusters' ports → gRPC port
 //           → engine thread → web thread → ready-file
 //   stop    web asks no more → parked calls answered, agents' calls among them → web → spilled values
-//           → gRPC streams → threads joined
+//           → journal → gRPC streams → threads joined
 // clang-format on
 //
 // Listening comes first because it can fail: then nothing runs yet and nothing has to be undone.
@@ -28,6 +28,7 @@
 #include "server/app/closure_hubs.hpp"
 #include "server/app/cluster_following.hpp"
 #include "server/app/descriptor_shortage.hpp"
+#include "server/app/durable_coordination.hpp"
 #include "server/app/engine_gateway.hpp"
 #include "server/app/logging.hpp"
 #include "server/app/process.hpp"
@@ -64,7 +65,6 @@ class app {
   bool failed() const { return failed_; }
 
  private:
-  void declare_clusters();
   void open_cluster_ports();
   void open_spill_dir();
   void bind();
@@ -75,7 +75,6 @@ class app {
   web::web_options web_options();
   closure_hubs::environment surroundings_of_hubs();
   stream_options streams();
-  coordination_environment coordination_surroundings();
   void tell(notice const& n);
   coro::task_group::error_hook on_task_error();
 
@@ -92,8 +91,8 @@ class app {
   event_log events_;
   coro::task_group stopping_{engine_.get_executor(), 1, on_task_error()};
   spill_store spill_;  // has a thread of its own
-  coro::timer coordination_deadline_{engine_};
-  coordination_hub coordination_{{}, random_64(), coordination_surroundings()};
+  durable_coordination durable_{config_, engine_, clock_, [this](notice const& n) { tell(n); }};
+  coordination_hub& coordination_ = durable_.hub();
   closure_hubs hubs_;
   coro::grpc_server grpc_{engine_, builder_, grpc_options()};
   cluster_ports ports_;
@@ -224,18 +223,6 @@ void app::tell(notice const& n) {
   events_.add(clock_.now(), n);
 }
 
-coordination_environment app::coordination_surroundings() {
-  return {.now = [this] { return clock_.now(); },
-          .arm =
-              [this](core::time_point at) {
-                auto& timer = coordination_deadline_;
-                timer.cancel();
-                if (at != core::never)
-                  timer.call_at(clock_.to_steady(at), [this] { coordination_.on_deadline(); });
-              },
-          .tell = [this](notice const& n) { tell(n); }};
-}
-
 coro::task_group::error_hook app::on_task_error() {
   return [this](std::string_view name, std::exception_ptr error) {
     try {
@@ -246,16 +233,6 @@ coro::task_group::error_hook app::on_task_error() {
     failed_ = true;
     request_stop();
   };
-}
-
-void app::declare_clusters() {
-  auto specs = config_.clusters;
-  if (specs.empty()) specs.emplace_back();
-  for (auto& spec : specs) {
-    auto const name = spec.name;
-    if (auto const made = coordination_.create(std::move(spec)); !made)
-      throw start_error("--cluster " + name + ": " + made.error().message);
-  }
 }
 
 void app::open_cluster_ports() {
@@ -275,7 +252,7 @@ void app::open_spill_dir() {
 }
 
 void app::bind() {
-  declare_clusters();
+  durable_.begin(version);
   open_spill_dir();
   auto const http = web_.listen();
   if (!http) throw start_error("--http: " + http.error().message);
@@ -308,7 +285,10 @@ void app::start() {
 }
 
 void app::announce() {
-  spdlog::info("everything is in memory and lost when the server stops");
+  spdlog::info(config_.data_dir.empty()
+                   ? "everything is in memory and lost when the server stops"
+                   : "clusters with their tasks, keys and barriers survive a restart; jobs, "
+                     "closures and values are in memory and lost when the server stops");
   spdlog::info("ready version={} grpc={} http={} dashboard=http://{}/", version,
                to_string(grpc_bound_), to_string(http_bound_), to_string(http_bound_));
 }
@@ -345,6 +325,9 @@ void app::stop() {
     coordination_.stop();
     ports_.stop();
   });
+
+  watchdog.enter("the journal");
+  durable_.finish([this](std::function<void()> work) { run_on_engine(std::move(work)); });
 
   watchdog.enter("HTTP exchanges");
   web_.stop(http_grace);

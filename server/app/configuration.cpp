@@ -75,9 +75,6 @@ std::string problem_with_times(core::config const& c) {
 }  // namespace
 
 std::string problem_with(configuration const& c) {
-  if (!c.data_dir.empty())
-    return "--data-dir is not available yet: this version keeps everything in memory; start "
-           "without it (--spill-dir makes room for values, until the server stops)";
   for (auto const& [flag, where] : {std::pair{"--grpc", &c.grpc}, std::pair{"--http", &c.http}})
     if (!where->is_loopback() && !c.insecure)
       return std::string(flag) + " " + to_string(*where) +

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "server/core/coordination/errors/faults.hpp"
+
 namespace muster::server {
 
 namespace coordination = core::coordination;
@@ -32,6 +34,10 @@ status coordination_hub::remove(std::string_view name) {
   return apply(coordination::remove_cluster{std::string(name)});
 }
 
+status coordination_hub::restore(coordination::restored_cluster what) {
+  return apply(coordination::restore_cluster{std::move(what)});
+}
+
 void coordination_hub::stop() {
   apply(coordination::stop{});
 }
@@ -48,8 +54,57 @@ status coordination_hub::deliver(coordination::effects& fx) {
     environment_.tell({r.severity, std::string(name(r.kind)), std::move(r.cluster),
                        std::move(r.about), std::move(r.text)});
   alarm_.follow(clusters_.next_deadline(), environment_.arm);
-  if (!fx.replies.empty()) calls_.deliver(std::move(fx.replies));
+  bool const changed = !fx.facts.empty();
+  if (changed) written_ = environment_.write_down(std::move(fx.facts));
+  if (!fx.replies.empty()) hold({written_, std::move(fx.replies), {}, changed});
   return declared;
+}
+
+// What a reply says may rest on any change before it, so none overtakes another.
+void coordination_hub::hold(held h) {
+  if (h.number <= durable_ || !failed_.ok()) return release(h);
+  held_.push_back(std::move(h));
+}
+
+void coordination_hub::release(held& h) {
+  bool const lost = h.number > durable_ && h.changed;
+  auto const why = lost ? failed_ : muster::status{};
+  if (lost)
+    for (auto& r : h.replies) {
+      r.fault = coordination::refusal(failed_.code, failed_.message, false);
+      r.body = {};
+    }
+  if (h.told) h.told(why);
+  if (!h.replies.empty()) calls_.deliver(std::move(h.replies));
+}
+
+void coordination_hub::on_durable(std::uint64_t number, muster::status const& failed) {
+  durable_ = number;
+  if (!failed.ok() && failed_.ok())
+    failed_ = {code::unavailable,
+               "the journal cannot be written (" + failed.message +
+                   "), so what was asked for may be lost; the server takes nothing that has to be "
+                   "written down until it is started again"};
+  while (!held_.empty() && (held_.front().number <= durable_ || !failed_.ok())) {
+    auto h = std::move(held_.front());
+    held_.pop_front();
+    release(h);
+  }
+}
+
+void coordination_hub::when_durable(std::function<void(muster::status const&)> told) {
+  hold({written_, {}, std::move(told), true});
+}
+
+void coordination_hub::refuse_full(core::call_id call) {
+  std::vector<coordination::reply> replies;
+  replies.push_back({call,
+                     coordination::refusal(code::resource_exhausted,
+                                           "the disk is behind: too much waits to be written to "
+                                           "the journal; try again",
+                                           false),
+                     {}});
+  calls_.deliver(std::move(replies));
 }
 
 }  // namespace muster::server

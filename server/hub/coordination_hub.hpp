@@ -3,8 +3,10 @@
 // engine thread; everything here is called there.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <string_view>
+#include <type_traits>
 
 #include "server/core/coordination/clusters.hpp"
 #include "server/hub/notice.hpp"
@@ -20,6 +22,11 @@ struct coordination_environment {
   std::function<void(core::time_point)> arm;
   /// A line for the log and the event feed. Must not call the hub back.
   std::function<void(notice const&)> tell;
+  /// Writes down what a step changed, and answers with `on_durable` of the number it gives, later.
+  /// Numbers rise. Empty: everything is in memory. REQUIRES: set when the limits say `journalled`.
+  std::function<std::uint64_t(std::vector<core::coordination::fact>)> write_down = {};
+  /// More waits to be written than may: nothing new is taken that would have to be.
+  std::function<bool()> journal_is_full = {};
 };
 
 class coordination_hub {
@@ -36,6 +43,11 @@ class coordination_hub {
   template <class Request>
   core::call_id ask(core::coordination::cluster_id cluster, Request r, reply_handler done) {
     auto const call = calls_.expect(std::move(done));
+    if (begins_something<Request> && environment_.journal_is_full &&
+        environment_.journal_is_full()) {
+      refuse_full(call);
+      return call;
+    }
     r.from.call = call;
     core::coordination::cluster_call asked{cluster, std::move(r)};
     apply(asked);
@@ -50,10 +62,29 @@ class coordination_hub {
                            core::coordination::cluster_spec spec);
   /// Answers every parked call of the cluster first. NOT_FOUND.
   muster::status remove(std::string_view name);
+  /// A cluster of an earlier process; see core::coordination::restore_cluster. Before anybody asks.
+  muster::status restore(core::coordination::restored_cluster what);
   /// Answers everything; requests are refused from then on.
   void stop();
 
   void on_deadline();
+  /// What was written down up to this number is durable. `failed`: nothing beyond it will ever be:
+  /// who waits for it hears so, as will everybody who changes something.
+  void on_durable(std::uint64_t number, muster::status const& failed);
+  /// Called when all that has been done so far is durable, at once where it is, with why it never
+  /// will be otherwise. Not called when the hub goes before.
+  void when_durable(std::function<void(muster::status const&)> told);
+
+  /// How far the disk is, for metrics.
+  struct durability {
+    bool journalled = false;
+    std::uint64_t written = 0;  ///< batches
+    std::uint64_t durable = 0;  ///< of them
+    bool failed = false;
+  };
+  durability durable() const {
+    return {static_cast<bool>(environment_.write_down), written_, durable_, !failed_.ok()};
+  }
 
   core::coordination::clusters const& state() const { return clusters_; }
   core::time_point now() const { return environment_.now(); }
@@ -63,12 +94,34 @@ class coordination_hub {
   status apply(Event&& e) {
     return deliver(clusters_.step(environment_.now(), e));
   }
+  /// What a client may begin that has to be written down; the rest follows from it and is bounded.
+  template <class Request>
+  static constexpr bool begins_something =
+      std::is_same_v<Request, core::coordination::register_task> ||
+      std::is_same_v<Request, core::coordination::insert_key_value> ||
+      std::is_same_v<Request, core::coordination::increment_key_value>;
+
+  /// Told when its number is durable, in order. As many as calls are open.
+  struct held {
+    std::uint64_t number = 0;
+    std::vector<core::coordination::reply> replies;
+    std::function<void(muster::status const&)> told;
+    bool changed = false;  // its step changed something
+  };
+
   status deliver(core::coordination::effects& fx);
+  void hold(held h);
+  void release(held& h);
+  void refuse_full(core::call_id call);
 
   coordination_environment environment_;
   core::coordination::clusters clusters_;
   reply_table<core::coordination::reply> calls_;
   deadline_alarm alarm_;
+  std::uint64_t written_ = 0;  // the last number, and…
+  std::uint64_t durable_ = 0;  // …how far the disk is
+  muster::status failed_;      // not OK: it gets no further
+  std::deque<held> held_;
 };
 
 }  // namespace muster::server

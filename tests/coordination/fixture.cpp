@@ -1,8 +1,17 @@
 #include "tests/coordination/fixture.hpp"
 
+#include <memory>
+
 namespace muster::core::coordination {
 
-scene::scene(setting s) : all(s.limits, 42) {
+namespace {
+coordination::limits journalled(coordination::limits l) {
+  l.journalled = true;
+  return l;
+}
+}  // namespace
+
+scene::scene(setting s) : limits(journalled(s.limits)), all(limits, 42) {
   if (s.spec.jobs.empty()) s.spec.jobs = {{"worker", s.tasks, false}};
   auto const made = create(s.spec);
   EXPECT_TRUE(made.has_value()) << (made ? "" : made.error().message);
@@ -34,8 +43,15 @@ void scene::take(effects& fx) {
     replies_.emplace(call, std::move(r));
   }
   for (auto& r : fx.remarks) remarks_.push_back(std::move(r));
+  written_.add(fx.facts);
+  if (stopped_) {
+    EXPECT_TRUE(fx.facts.empty()) << "what ends with the process is written down";
+  }
   if (checks_each_step) {
     EXPECT_EQ(all.violated_invariant(), "");
+    if (!stopped_) {
+      EXPECT_EQ(lost_at_restart(all, written_, limits, now_), "");
+    }
   }
   EXPECT_GT(all.next_deadline(), time_point{});
 }
@@ -55,7 +71,21 @@ status scene::redeclare(cluster_spec spec) {
 result<cluster_id> scene::create(cluster_spec spec) {
   auto& fx = all.step(now_, create_cluster{std::move(spec)});
   if (!fx.declared.ok()) return fx.declared;
+  written_.add(fx.facts);
   return fx.cluster;
+}
+
+void scene::restart() {
+  auto const name = all.spec(id).name;
+  std::destroy_at(&all);
+  std::construct_at(&all, limits, 43);
+  open_.clear();
+  stopped_ = false;
+  for (auto& c : written_.clusters())
+    EXPECT_TRUE(all.step(now_, restore_cluster{std::move(c)}).declared.ok());
+  auto const found = all.find(name);
+  EXPECT_TRUE(found.has_value());
+  if (found) id = *found;
 }
 
 void scene::advance(duration d) {

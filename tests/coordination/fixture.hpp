@@ -7,7 +7,8 @@
 //   EXPECT_EQ(s.code_of(a), code::ok);
 //
 // After every step: the core's own invariants hold, nobody is answered twice or after he is gone,
-// and no text is longer than a trailer can carry.
+// no text is longer than a trailer can carry, and a server that began again with what was written
+// down would know the same.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,6 +20,7 @@
 #include <vector>
 
 #include "server/core/coordination/clusters.hpp"
+#include "tests/coordination/fact_book.hpp"
 #include "tests/core/printers.hpp"
 
 namespace muster::core::coordination {
@@ -63,7 +65,12 @@ class scene {
   /// Time passes and nobody looks.
   void stall(duration d) { now_ += d; }
   void tick();
-  void stop() { take(all.step(now_, coordination::stop{})); }
+  void stop() {
+    stopped_ = true;
+    take(all.step(now_, coordination::stop{}));
+  }
+  /// The server is killed and begins again with what was written down: nobody is answered.
+  void restart();
   status redeclare(cluster_spec spec);
   result<cluster_id> create(cluster_spec spec);
   time_point now() const { return now_; }
@@ -113,6 +120,7 @@ class scene {
   bool speaks_xla = false;       // XLA's dialect: calls name the service
   std::optional<std::string> peer_of_caller;
 
+  coordination::limits const limits;
   clusters all;
   cluster_id id{};
 
@@ -126,6 +134,8 @@ class scene {
   std::set<call_id> open_;
   std::vector<remark> remarks_;
   std::size_t last_replies_ = 0;
+  fact_book written_;
+  bool stopped_ = false;
 };
 
 }  // namespace muster::core::coordination

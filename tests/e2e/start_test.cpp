@@ -110,11 +110,6 @@ TEST(start, ready_file_that_cannot_be_written_is_refused) {
   expect_refused(f, "ready.json");
 }
 
-TEST(start, data_dir_is_not_accepted_silently) {
-  cluster c;
-  expect_refused(c.run({"serve", "--data-dir", c.file("data")}), "--data-dir");
-}
-
 TEST(start, wider_than_loopback_needs_insecure) {
   cluster c;
   expect_refused(c.run({"serve", "--grpc", "0.0.0.0:0"}), "--insecure");

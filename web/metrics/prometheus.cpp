@@ -115,6 +115,15 @@ void write_listeners(metric_text& m, connection_counts const& http, connection_c
       .sample("port", "grpc", grpc.out_of_descriptors);
 }
 
+void write_journal(metric_text& m, server::coordination_hub::durability const& d) {
+  if (!d.journalled) return;
+  m.counter("muster_journal_batches_total", "What single steps changed, given to the journal.",
+            d.written);
+  m.counter("muster_journal_durable_batches_total", "Of them, on the disk.", d.durable);
+  m.gauge("muster_journal_failed", "1: the disk has failed, nothing is written any more.",
+          d.failed ? 1 : 0);
+}
+
 }  // namespace
 
 process_facts read_process_facts() {
@@ -149,11 +158,12 @@ process_facts read_process_facts() {
 }
 
 std::string prometheus_text(counters const& c, measured_closures const& closures,
-                            std::vector<core::coordination::cluster_view> const& clusters,
-                            web_metrics const& w, process_facts const& p) {
+                            measured_coordination const& coordination, web_metrics const& w,
+                            process_facts const& p) {
   metric_text m;
   write_cluster(m, c);
-  write_clusters(m, clusters);
+  write_clusters(m, coordination.clusters);
+  write_journal(m, coordination.durable);
   write_closures(m, c);
   write_closure_metrics(m, closures);
   write_web(m, w);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "server/core/coordination/api/views.hpp"
+#include "server/hub/coordination_hub.hpp"
 #include "web/metrics/closure_metrics.hpp"
 #include "web/metrics/counters.hpp"
 #include "web/metrics/metrics.hpp"
@@ -23,9 +24,13 @@ process_facts read_process_facts();
 /// Clusters beyond this many have no lines of their own, or a scrape would grow without limit.
 inline constexpr std::size_t clusters_measured = 100;
 
-/// `clusters`: at most `clusters_measured`.
+struct measured_coordination {
+  std::vector<core::coordination::cluster_view> clusters{};  ///< at most `clusters_measured`
+  server::coordination_hub::durability durable{};
+};
+
 std::string prometheus_text(counters const& c, measured_closures const& closures,
-                            std::vector<core::coordination::cluster_view> const& clusters,
-                            web_metrics const& w, process_facts const& p);
+                            measured_coordination const& coordination, web_metrics const& w,
+                            process_facts const& p);
 
 }  // namespace muster::web

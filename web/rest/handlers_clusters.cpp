@@ -129,10 +129,16 @@ coro::task<response> create_cluster(web_context& context, exchange& ex) {
   auto spec = read_cluster(check, body);
   if (check.failed()) co_return problem_response(check.failure());
   auto const location = "/api/v1/clusters/" + percent_encoded(spec.name);
-  auto work = [spec = std::move(spec)](engine_services& services) mutable {
-    return declare(services, std::move(spec));
+  auto work = [spec = std::move(spec)](
+                  engine_services& services,
+                  answer_handle<muster::result<cluster_facts>> const& slot) mutable {
+    auto made = declare(services, std::move(spec));
+    services.coordination.when_durable([slot, made = std::move(made)](muster::status const& lost) {
+      slot->send(!made || lost.ok() ? made : lost);
+    });
   };
-  auto asking = context.engine.on_engine(std::move(work));
+  auto asking = context.engine.call<muster::result<cluster_facts>>(
+      std::move(work), context.options.timeouts.engine, nullptr);
   auto const c = co_await std::move(asking);
   if (!c) co_return problem_response(declaration_problem(c.error()));
   auto r = cluster_response(*c);
@@ -162,10 +168,12 @@ coro::task<response> delete_cluster(web_context& context, exchange& ex) {
       ex, [force = query.flag("force")](engine_services& services, coordination::cluster_id c) {
         return forget(services, c, force);
       });
-  return order(context,
-               [work](engine_services& services, answer_handle<muster::status> const& slot) {
-                 slot->send(work(services));
-               });
+  return order(
+      context, [work](engine_services& services, answer_handle<muster::status> const& slot) {
+        auto const done = work(services);
+        services.coordination.when_durable(
+            [slot, done](muster::status const& lost) { slot->send(done.ok() ? lost : done); });
+      });
 }
 
 }  // namespace

@@ -34,14 +34,14 @@ coro::task<response> get_overview(web_context& context, exchange& ex) {
   return look(context, in_pool(std::string(cluster), collect_counters));
 }
 
-std::vector<core::coordination::cluster_view> measured_clusters(engine_services& services) {
+measured_coordination measure_coordination(engine_services& services) {
   auto const& all = services.coordination.state();
-  std::vector<core::coordination::cluster_view> views;
+  measured_coordination m{.durable = services.coordination.durable()};
   for (auto const id : all.ids()) {
-    if (views.size() == clusters_measured) break;
-    views.push_back(all.view(id, services.coordination.now()));
+    if (m.clusters.size() == clusters_measured) break;
+    m.clusters.push_back(all.view(id, services.coordination.now()));
   }
-  return views;
+  return m;
 }
 
 coro::task<response> get_version(web_context& context, exchange&) {
@@ -75,16 +75,16 @@ coro::task<response> get_metrics(web_context& context, exchange&) {
   auto asking = current_counters(context);
   auto const c = co_await std::move(asking);
   if (!c) co_return problem_response(c.error());
-  auto asking_clusters = context.engine.on_engine(measured_clusters);
-  auto const clusters = co_await std::move(asking_clusters);
-  if (!clusters) co_return problem_response(clusters.error());
+  auto asking_coordination = context.engine.on_engine(measure_coordination);
+  auto const coordination = co_await std::move(asking_coordination);
+  if (!coordination) co_return problem_response(coordination.error());
   auto measure = [](engine_services& services) { return measure_closures(services.pools); };
   auto asking_closures = context.engine.on_engine(std::move(measure));
   auto const closures = co_await std::move(asking_closures);
   if (!closures) co_return problem_response(closures.error());
   response r;
   r.content_type = "text/plain; version=0.0.4; charset=utf-8";
-  r.body = prometheus_text(*c, *closures, *clusters, context.metrics, read_process_facts());
+  r.body = prometheus_text(*c, *closures, *coordination, context.metrics, read_process_facts());
   co_return r;
 }
 

@@ -24,6 +24,7 @@ cluster::cluster(cluster_spec spec, limits const& l, incarnation_source& source)
 
 void cluster::start_generation() {
   generation_ = {generation_.number + 1, source_.next()};
+  declared_ = true;
   current_ = std::make_unique<service>(spec_, limits_, generation_);
 }
 
@@ -33,6 +34,7 @@ void cluster::begin_again() {
   next_.reset();
   auto const before = std::move(current_);
   --generation_.number;
+  anew_ = true;
   start_generation();
   current_->inherit(*before);
 }
@@ -46,6 +48,7 @@ void cluster::renew(time_point now, effects& fx) {
   if (past_.size() > past_max) past_.pop_back();
   auto const& cause = past_.front().cause;
   retired_.add(*current_, cause ? cause->message : std::string(), spec_.size());
+  anew_ = true;
   start_generation();
 }
 
@@ -112,6 +115,7 @@ time_point cluster::next_deadline(time_point now) const {
 bool cluster::redeclare(cluster_spec spec, effects& fx) {
   auto const& declared = next_ ? *next_ : spec_;
   if (spec == declared) return false;
+  declared_ = true;
   auto text = jobs_in_short(declared) + " becomes " + jobs_in_short(spec);
   if (spec == spec_) {
     next_.reset();
@@ -133,6 +137,40 @@ bool cluster::redeclare(cluster_spec spec, effects& fx) {
 void cluster::stop(time_point now, effects& fx) {
   stopped_ = true;
   current_->stop(now, fx);
+}
+
+void cluster::say_changes(std::vector<fact>& out) {
+  if (!limits_.journalled || stopped_) return;
+  // Of a generation that begins with what another had, that too.
+  if (anew_) say_everything(out);
+  if (current_->facts_changed() || declared_) {
+    if (!anew_) out.push_back(declaration());
+    declared_ = false;
+  }
+  if (!std::exchange(anew_, false)) return current_->say_changes(out);
+  current_->forget_changes();
+}
+
+fact cluster::declaration() const {
+  auto f = current_->facts();
+  f.spec = spec_;
+  f.next = next_;
+  f.anew = anew_;
+  return {spec_.name, std::move(f)};
+}
+
+void cluster::say_everything(std::vector<fact>& out) const {
+  out.push_back(declaration());
+  current_->say_everything(out);
+}
+
+void cluster::restore(restored_cluster const& r, time_point now) {
+  spec_ = r.cluster.spec;
+  next_ = r.cluster.next;
+  generation_ = {r.cluster.generation, r.cluster.incarnation};
+  current_ = std::make_unique<service>(spec_, limits_, generation_);
+  current_->restore(r, now);
+  declared_ = anew_ = false;
 }
 
 cluster_view cluster::view(time_point now) const {

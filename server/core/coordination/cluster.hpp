@@ -24,6 +24,13 @@ class cluster {
   service const& current() const { return *current_; }
   cluster_view view(time_point now) const;
 
+  /// What changed since the last time that a restart must know; nothing unless journalled.
+  void say_changes(std::vector<fact>& out);
+  /// All that it would have said since its generation began, but for barriers that run.
+  void say_everything(std::vector<fact>& out) const;
+  /// As it was; its silence counts from now. REQUIRES: nothing has happened yet.
+  void restore(restored_cluster const& r, time_point now);
+
   /// False: refused before anything could change.
   bool perform(time_point now, request& r, effects& fx);
   void call_gone(time_point now, call_id call, effects& fx) { current_->call_gone(now, call, fx); }
@@ -45,6 +52,7 @@ class cluster {
  private:
   void start_generation();
   void begin_again();
+  fact declaration() const;
   void renew(time_point now, effects& fx);
   bool over() const;
   bool untouched() const;
@@ -61,6 +69,8 @@ class cluster {
   std::unique_ptr<service> current_;
   std::deque<generation_view> past_;  // newest first, at most 16
   retired_generations retired_;
+  bool declared_ = true;  // something that was not said: a declaration, or…
+  bool anew_ = true;      // …a generation
 };
 
 }  // namespace muster::core::coordination

@@ -33,21 +33,39 @@ status clusters::allowed(cluster_spec const& spec) const {
   return {};
 }
 
+status clusters::room_for(std::string const& name) const {
+  if (by_name_.contains(name))
+    return {code::already_exists, "there is a cluster '" + name + "' already"};
+  if (all_.size() >= limits_.clusters_max)
+    return {code::resource_exhausted, "the server has reached its limit of " +
+                                          std::to_string(limits_.clusters_max) + " clusters"};
+  return {};
+}
+
 effects& clusters::step(time_point, create_cluster const& e) {
   fx_.clear();
   fx_.declared = allowed(e.spec);
+  if (fx_.declared.ok()) fx_.declared = room_for(e.spec.name);
   if (!fx_.declared.ok()) return fx_;
-  if (by_name_.contains(e.spec.name)) {
-    fx_.declared = {code::already_exists, "there is a cluster '" + e.spec.name + "' already"};
-  } else if (all_.size() >= limits_.clusters_max) {
-    fx_.declared = {code::resource_exhausted, "the server has reached its limit of " +
-                                                  std::to_string(limits_.clusters_max) +
-                                                  " clusters"};
-  } else {
-    fx_.cluster = cluster_id{++last_id_};
-    by_name_.emplace(e.spec.name, fx_.cluster);
-    all_.emplace(fx_.cluster, entry{cluster(e.spec, limits_, incarnations_)});
-  }
+  fx_.cluster = cluster_id{++last_id_};
+  by_name_.emplace(e.spec.name, fx_.cluster);
+  auto const made = all_.emplace(fx_.cluster, entry{cluster(e.spec, limits_, incarnations_)}).first;
+  made->second.what.say_changes(fx_.facts);
+  return fx_;
+}
+
+// Nothing is said of it: whoever restores it knows.
+effects& clusters::step(time_point now, restore_cluster const& e) {
+  fx_.clear();
+  auto const& spec = e.what.cluster.spec;
+  fx_.declared = allowed(spec);
+  if (fx_.declared.ok()) fx_.declared = room_for(spec.name);
+  if (!fx_.declared.ok()) return fx_;
+  fx_.cluster = cluster_id{++last_id_};
+  by_name_.emplace(spec.name, fx_.cluster);
+  auto& c = all_.emplace(fx_.cluster, entry{cluster(spec, limits_, incarnations_)}).first->second;
+  c.what.restore(e.what, now);
+  reschedule(fx_.cluster, c, c.what.next_deadline(now));
   return fx_;
 }
 
@@ -59,6 +77,7 @@ effects& clusters::step(time_point now, redeclare_cluster const& e) {
   fx_.declared = allowed(spec);
   if (!fx_.declared.ok()) return fx_;
   if (c.what.redeclare(std::move(spec), fx_)) reschedule(e.cluster, c, c.what.next_deadline(now));
+  c.what.say_changes(fx_.facts);
   return fx_;
 }
 
@@ -74,6 +93,7 @@ effects& clusters::step(time_point now, remove_cluster const& e) {
   reschedule(*id, c, never);
   by_name_.erase(by_name_.find(e.name));
   all_.erase(*id);
+  if (limits_.journalled) fx_.facts.push_back({e.name, cluster_gone{}});
   return fx_;
 }
 
@@ -81,6 +101,7 @@ effects& clusters::step(time_point now, cluster_call& e) {
   fx_.clear();
   auto& c = entry_of(e.cluster);
   if (c.what.perform(now, e.what, fx_)) reschedule(e.cluster, c, c.what.next_deadline(now));
+  c.what.say_changes(fx_.facts);
   return fx_;
 }
 
@@ -89,6 +110,7 @@ effects& clusters::step(time_point now, call_gone const& e) {
   auto& c = entry_of(e.cluster);
   c.what.call_gone(now, e.call, fx_);
   reschedule(e.cluster, c, c.what.next_deadline(now));
+  c.what.say_changes(fx_.facts);
   return fx_;
 }
 
@@ -98,12 +120,14 @@ effects& clusters::step(time_point now, tick const&) {
     auto const id = due_.begin()->second;
     auto& c = entry_of(id);
     c.what.tick(now, fx_);
+    c.what.say_changes(fx_.facts);
     // A service that finds nothing to do must not hold up the others.
     reschedule(id, c, std::max(c.what.next_deadline(now), now + duration(1)));
   }
   return fx_;
 }
 
+// What ends with the process is nothing that the next one must know: no facts.
 effects& clusters::step(time_point now, stop const&) {
   fx_.clear();
   stopped_ = true;
@@ -135,6 +159,12 @@ std::vector<cluster_id> clusters::ids() const {
   std::vector<cluster_id> ids;
   for (auto const& [id, e] : all_) ids.push_back(id);
   return ids;
+}
+
+std::vector<fact> clusters::everything() const {
+  std::vector<fact> all;
+  for (auto const& [id, e] : all_) e.what.say_everything(all);
+  return all;
 }
 
 std::string clusters::violated_invariant() const {

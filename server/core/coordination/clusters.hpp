@@ -21,6 +21,7 @@ class clusters {
   /// Performs an event. REQUIRES: now does not go backwards.
   effects& step(time_point now, create_cluster const& e);
   effects& step(time_point now, redeclare_cluster const& e);
+  effects& step(time_point now, restore_cluster const& e);
   effects& step(time_point now, remove_cluster const& e);
   effects& step(time_point now, cluster_call& e);
   effects& step(time_point now, call_gone const& e);
@@ -38,6 +39,9 @@ class clusters {
   service const& current(cluster_id c) const { return at(c).current(); }
   cluster_view view(cluster_id c, time_point now) const { return at(c).view(now); }
 
+  /// All that a restart must know, but for barriers that run: what was said of it, summed up.
+  std::vector<fact> everything() const;
+
   /// Empty when every invariant holds, else the first that does not, in words.
   std::string violated_invariant() const;
 
@@ -53,6 +57,7 @@ class clusters {
   cluster const& at(cluster_id c) const { return const_cast<clusters*>(this)->entry_of(c).what; }
   entry& entry_of(cluster_id c);
   status allowed(cluster_spec const& spec) const;
+  status room_for(std::string const& name) const;
   void reschedule(cluster_id id, entry& e, time_point next);
 
   limits const limits_;

@@ -24,7 +24,7 @@ service::service(cluster_spec const& spec, limits const& l, generation g)
       limits_(l),
       generation_(g),
       own_(g.incarnation),
-      roster_(spec),
+      roster_(spec, l.journalled),
       barriers_(spec.size(), spec.stuck_after, limits_),
       store_(limits_),
       watches_(spec.jobs.size() + 1, l.watch_interval, l.few_watchers),

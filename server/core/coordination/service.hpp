@@ -55,6 +55,18 @@ class service {
   /// the first request.
   void inherit(service& before) { store_.take_entries(before.store_); }
 
+  /// What changed since the last time that a restart must know; nothing unless journalled.
+  void say_changes(std::vector<fact>& out);
+  void forget_changes();
+  /// All that it would have said since it began, but for barriers that run.
+  void say_everything(std::vector<fact>& out) const;
+  /// What the service knows of its generation; the declarations are the owner's.
+  cluster_fact facts() const;
+  /// Whether facts() may have changed since the last time that this was asked.
+  bool facts_changed();
+  /// As it was. Before the first request.
+  void restore(restored_cluster const& r, time_point now);
+
   generation const& which() const { return generation_; }
   core::incarnation incarnation() const { return generation_.incarnation; }
   generation_state state() const;
@@ -229,6 +241,14 @@ class service {
   time_point ended_{};
   time_point next_check_{};  // heartbeats are not looked at more often than this
   bool stopped_ = false;
+  /// Of what was said last.
+  struct marks {
+    time_point started{}, ended{};
+    bool failed = false, caused = false;
+    std::size_t victims = 0;
+    fault const* broadcast = nullptr;
+    bool operator==(marks const&) const = default;
+  } said_;
 
   // Of the step that is running.
   time_point now_{};

@@ -27,8 +27,8 @@ cc::cluster_spec some_spec(simulation::random& dice) {
 }
 
 struct cluster {
-  cluster(std::uint64_t seed, cc::cluster_spec spec, recording* to)
-      : earth(seed, std::move(spec), to) {
+  cluster(std::uint64_t seed, cc::cluster_spec spec, recording* to, bool with_kills)
+      : earth(seed, std::move(spec), to, with_kills), mortal(with_kills) {
     auto const polls = earth.dice().between(0, 2);  // nobody, some, everybody
     auto const x = earth.dice().chance(50);
     crashes = earth.dice().between(0, 12);
@@ -46,6 +46,10 @@ struct cluster {
           if (!agent->alive() && faulty) agent->start();
         });
       }
+    if (mortal && faulty && earth.dice().chance(5)) {
+      ++kills;
+      earth.kill_server();
+    }
     if (faulty) earth.after(1s, [this] { strike(); });
   }
 
@@ -53,6 +57,8 @@ struct cluster {
   std::vector<std::unique_ptr<model_agent>> agents;
   std::int64_t crashes = 0;  // of one agent, in a thousand seconds
   bool faulty = true;
+  bool const mortal;  // the server
+  std::uint64_t kills = 0;
 };
 
 void rest(cluster& c) {
@@ -80,9 +86,9 @@ void last_act(cluster& c) {
 
 }  // namespace
 
-report simulate(std::uint64_t seed, recording* to) {
+report simulate(std::uint64_t seed, recording* to, bool kills) {
   simulation::random dice(seed * 7919);
-  cluster c(seed, some_spec(dice), to);
+  cluster c(seed, some_spec(dice), to, kills);
   report r;
   try {
     for (auto& a : c.agents)
@@ -99,6 +105,7 @@ report simulate(std::uint64_t seed, recording* to) {
   }
   r.trace_hash = c.earth.trace_hash();
   r.steps = c.earth.steps();
+  r.kills = c.kills;
   r.generations = c.earth.service().view(c.earth.now()).number;
   for (auto const& a : c.agents) {
     r.registered += a->registered;

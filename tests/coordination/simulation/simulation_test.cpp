@@ -36,6 +36,24 @@ TEST(coordination_simulation, every_invariant_holds_and_everything_ends_for_200_
   EXPECT_GT(total.generations, 500u);
 }
 
+// What the disk had is there after a kill at any moment, and what was told is never told otherwise.
+TEST(coordination_simulation, kills_of_the_server_lose_nothing_that_was_told_for_1000_seeds) {
+  report total;
+  for (std::uint64_t seed = 1; seed <= 1'000; ++seed) {
+    auto const r = simulate(seed, nullptr, true);
+    EXPECT_TRUE(r.violation.empty())
+        << "seed=" << seed << "\n"
+        << r.violation << "\nbefore it:\n"
+        << r.recent << "replay: coordination_simulate --kills --seed " << seed;
+    total.kills += r.kills;
+    total.registered += r.registered;
+    total.passed += r.passed;
+  }
+  EXPECT_GT(total.kills, 2'000u);
+  EXPECT_GT(total.registered, 5'000u);
+  EXPECT_GT(total.passed, 5'000u);
+}
+
 TEST(coordination_simulation, seeds_that_once_failed_stay_clean) {
   std::ifstream file(MUSTER_SOURCE_DIR "/tests/coordination/simulation/regressions.txt");
   ASSERT_TRUE(file.is_open());

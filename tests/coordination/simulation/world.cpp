@@ -1,16 +1,29 @@
 #include "tests/coordination/simulation/world.hpp"
 
+#include <memory>
+
 #include "tests/support/archive.hpp"
 
 namespace muster::coordination_simulation {
 
 using namespace std::chrono_literals;
 
-world::world(std::uint64_t seed, cc::cluster_spec spec, recording* to)
-    : recording_(to), dice_(seed), server_({}, seed) {
+namespace {
+
+cc::limits limits_of(bool journalled) {
+  cc::limits l;
+  l.journalled = journalled;
+  return l;
+}
+
+}  // namespace
+
+world::world(std::uint64_t seed, cc::cluster_spec spec, recording* to, bool journalled)
+    : recording_(to), limits_(limits_of(journalled)), dice_(seed), server_(limits_, seed) {
   auto const& made = step(cc::create_cluster{std::move(spec)});
   if (!made.declared.ok()) throw violation(made.declared.message);
   cluster_ = made.cluster;
+  disk_.add(made.facts);
 }
 
 cc::effects& world::step(cc::event e) {
@@ -47,6 +60,10 @@ void world::run(core::time_point end) {
 std::uint64_t world::send(cc::request r, done then) {
   auto const handle = ++last_handle_;
   sent_[handle].then = std::move(then);
+  if (std::holds_alternative<cc::poll_for_error>(r))
+    sent_[handle].when_killed = muster::code::cancelled;
+  if (std::holds_alternative<cc::watch_tasks>(r))
+    sent_[handle].when_killed = muster::code::unavailable;
   auto const travel = [this] {
     return core::duration(dice_.between(1, faulty_ && dice_.chance(10) ? 3'000'000 : 2'000));
   };
@@ -105,7 +122,7 @@ void world::perform(cc::effects& fx) {
   if (service().incarnation() != generation_) {
     generation_ = service().incarnation();
     version_ = -1;
-    barriers_.clear();
+    if (!limits_.journalled) barriers_.clear();
   }
   bool failed = false;
   for (auto const& m : fx.remarks) {
@@ -114,30 +131,90 @@ void world::perform(cc::effects& fx) {
   }
   if (failed && service().view(now_).parked_polls > 0)
     throw violation("a poll was not told of the failure");
-  auto const replies = std::move(fx.replies);
-  for (auto const& r : replies) {
+  std::vector<std::pair<cc::reply, open_call>> told;
+  for (auto& r : std::exchange(fx.replies, {})) {
     auto const it = calls_.find(r.call);
     if (it == calls_.end()) throw violation("answered twice, or after the caller was gone");
-    auto const c = std::move(it->second);
+    auto c = std::move(it->second);
     calls_.erase(it);
-    fold(r);
-    look(r, c);
-    auto const s = sent_.find(c.handle);
-    if (s == sent_.end()) continue;
-    s->second.calls.erase(r.call);
-    if (s->second.dropped || !s->second.then || (faulty_ && dice_.chance(2))) continue;
-    auto const then = std::exchange(s->second.then, {});  // a repeated call has two replies
-    after(core::duration(dice_.between(1, 2'000)), [then, r] { then(r); });
+    if (auto const s = sent_.find(c.handle); s != sent_.end()) s->second.calls.erase(r.call);
+    look(r);
+    told.emplace_back(std::move(r), std::move(c));
+  }
+  if (limits_.journalled) return write_down(std::move(fx.facts), std::move(told));
+  for (auto const& [r, c] : told) tell(r, c);
+}
+
+// One write after the other; most take milliseconds, some a long time.
+void world::write_down(std::vector<cc::fact> facts,
+                       std::vector<std::pair<cc::reply, open_call>> replies) {
+  if (facts.empty() && replies.empty()) return;
+  auto const takes = facts.empty()
+                         ? core::duration(0)
+                         : core::duration(dice_.between(1, dice_.chance(5) ? 800'000 : 5'000));
+  disk_free_ = std::max(disk_free_, now_) + takes;
+  writes_.push_back({std::move(facts), std::move(replies)});
+  after(disk_free_ - now_, [this, boot = boot_] {
+    if (boot != boot_) return;
+    auto const w = std::move(writes_.front());
+    writes_.pop_front();
+    disk_.add(w.facts);
+    for (auto const& [r, c] : w.replies) tell(r, c);
+  });
+}
+
+void world::tell(cc::reply const& r, open_call const& c) {
+  fold(r);
+  agree(r, c);
+  auto const s = sent_.find(c.handle);
+  if (s == sent_.end()) return;
+  if (s->second.dropped || !s->second.then || (faulty_ && dice_.chance(2))) return;
+  auto const then = std::exchange(s->second.then, {});  // a repeated call has two replies
+  after(core::duration(dice_.between(1, 2'000)), [then, r] { then(r); });
+}
+
+void world::kill_server() {
+  note("the server is killed with " + std::to_string(writes_.size()) + " writes under way");
+  if (writes_.empty())
+    if (auto lost = cc::lost_at_restart(server_, disk_, limits_, now_); !lost.empty())
+      throw violation(lost);
+  writes_.clear();
+  disk_free_ = now_;
+  ++boot_;
+  calls_.clear();
+  auto const name = server_.spec(cluster_).name;
+  std::destroy_at(&server_);
+  std::construct_at(&server_, limits_, dice_.next());
+  for (auto& c : disk_.clusters()) {
+    auto const& restored = step(cc::restore_cluster{std::move(c)});
+    if (!restored.declared.ok()) throw violation(restored.declared.message);
+  }
+  cluster_ = server_.find(name).value();
+  if (auto broken = server_.violated_invariant(); !broken.empty()) throw violation(broken);
+  generation_ = service().incarnation();
+  version_ = -1;
+  for (auto& [handle, s] : sent_) {
+    s.calls.clear();
+    if (s.when_killed == muster::code::ok || s.dropped || !s.then) continue;
+    auto killed = std::make_shared<cc::fault>();
+    killed->code = s.when_killed;
+    cc::reply r;
+    r.fault = std::move(killed);
+    after(core::duration(dice_.between(1, 2'000)),
+          [then = std::exchange(s.then, {}), r] { then(r); });
   }
 }
 
-void world::look(cc::reply const& r, open_call const& c) {
+void world::look(cc::reply const& r) {
   if (r.fault && r.fault->message.size() > cc::message_bytes_max) throw violation("a long text");
   if (auto const* states = std::get_if<std::shared_ptr<cc::task_states const>>(&r.body);
       states && *states && (*states)->version >= 0) {
     if ((*states)->version < version_) throw violation("the version went back");
     version_ = (*states)->version;
   }
+}
+
+void world::agree(cc::reply const& r, open_call const& c) {
   if (c.barrier.empty() || r.fault == nullptr) {
     if (auto const* counter = std::get_if<std::int64_t>(&r.body); counter && !c.barrier.empty())
       agree(c.barrier, *counter, muster::code::ok);
@@ -152,7 +229,7 @@ void world::look(cc::reply const& r, open_call const& c) {
 void world::agree(std::string const& id, std::int64_t counter, muster::code result) {
   // A generation that ends aborts what runs; its service is gone by now.
   if (result == muster::code::aborted) return;
-  auto const [it, first] = barriers_.emplace(std::pair(id, counter), result);
+  auto const [it, first] = barriers_.emplace(std::tuple(generation_, id, counter), result);
   if (!first && it->second != result)
     throw violation("barrier " + id + "::" + std::to_string(counter) + " ended as " +
                     std::string(name(it->second)) + " for one and as " + std::string(name(result)) +

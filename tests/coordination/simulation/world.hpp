@@ -1,5 +1,6 @@
 // Virtual time around the clusters: a queue of things to happen, a link that loses, delays and
-// repeats calls, a trace, and what must hold after every step.
+// repeats calls, a disk that is slow and forgets what it has not finished, a trace, and what must
+// hold after every step.
 #pragma once
 
 #include <deque>
@@ -8,8 +9,10 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 
 #include "server/core/coordination/clusters.hpp"
+#include "tests/coordination/fact_book.hpp"
 #include "tests/simulation/random.hpp"
 
 namespace muster::coordination_simulation {
@@ -32,8 +35,10 @@ struct recording {
 
 class world {
  public:
-  /// `to`: where to note every step, or null. REQUIRES: outlives the world.
-  world(std::uint64_t seed, cc::cluster_spec spec, recording* to = nullptr);
+  /// `to`: where to note every step, or null. REQUIRES: outlives the world. `journalled`: there is
+  /// a disk, and nobody hears of anything that it does not have.
+  world(std::uint64_t seed, cc::cluster_spec spec, recording* to = nullptr,
+        bool journalled = false);
 
   core::time_point now() const { return now_; }
   simulation::random& dice() { return dice_; }
@@ -51,6 +56,9 @@ class world {
   /// The caller went away; the server notices, or not for a while.
   void drop(std::uint64_t handle);
   void heal() { faulty_ = false; }
+  /// kill -9, and another one begins with what the disk has. Calls are lost; who polls or watches
+  /// hears that. REQUIRES: journalled.
+  void kill_server();
 
   std::size_t endless_waits() const;
   void note(std::string line);
@@ -69,16 +77,27 @@ class world {
     done then;
     std::set<core::call_id> calls;
     bool dropped = false;
+    muster::code when_killed = muster::code::ok;  // what its caller hears then; OK: nothing
+  };
+  /// On its way to the disk, with those who wait for it.
+  struct write {
+    std::vector<cc::fact> facts;
+    std::vector<std::pair<cc::reply, open_call>> replies;
   };
   cc::effects& step(cc::event e);
   void deliver(std::uint64_t handle, cc::request r);
   void perform(cc::effects& fx);
-  void look(cc::reply const& r, open_call const& c);
+  void write_down(std::vector<cc::fact> facts,
+                  std::vector<std::pair<cc::reply, open_call>> replies);
+  void tell(cc::reply const& r, open_call const& c);
+  void look(cc::reply const& r);
+  void agree(cc::reply const& r, open_call const& c);
   void agree(std::string const& id, std::int64_t counter, muster::code result);
   void fold(std::uint64_t value);
   void fold(cc::reply const& r);
 
   recording* const recording_;
+  cc::limits const limits_;
   simulation::random dice_;
   cc::clusters server_;
   cc::cluster_id cluster_{};
@@ -91,8 +110,13 @@ class world {
 
   core::incarnation generation_{};
   std::int64_t version_ = -1;
-  std::map<std::pair<std::string, std::int64_t>, muster::code>
-      barriers_;  // how each instance ended
+  // How each instance ended.
+  std::map<std::tuple<core::incarnation, std::string, std::int64_t>, muster::code> barriers_;
+
+  std::deque<write> writes_;
+  core::time_point disk_free_{};
+  std::uint64_t boot_ = 0;
+  cc::fact_book disk_;
 
   std::uint64_t hash_ = 14695981039346656037ull;
   std::deque<std::string> notes_;

@@ -9,17 +9,12 @@
 
 #include "server/core/api/blob.hpp"
 #include "server/core/api/time.hpp"
+#include "server/core/coordination/api/facts.hpp"
 #include "server/core/coordination/api/fault.hpp"
 
 namespace muster::core::coordination {
 
 enum class cluster_id : std::uint32_t {};  ///< stable for the life of the server; 0 is none
-
-enum class agent_state : std::uint8_t {
-  disconnected = 2,  // the numbers on the wire
-  connected = 3,
-  error = 4,
-};
 
 struct task_status {
   task_index task = no_task;
@@ -84,11 +79,13 @@ struct remark {
 struct effects {
   std::vector<reply> replies;
   std::vector<remark> remarks;
-  status declared;       ///< what came of create_, redeclare_ or remove_cluster
-  cluster_id cluster{};  ///< that was created
+  std::vector<fact> facts;  ///< where steps are journalled; see facts.hpp
+  status declared;          ///< what came of create_, redeclare_ or remove_cluster
+  cluster_id cluster{};     ///< that was created
   void clear() {
     replies.clear();
     remarks.clear();
+    facts.clear();
     declared.code = code::ok;  // nearly always it is that already, and the text empty
     declared.message.clear();
     cluster = {};

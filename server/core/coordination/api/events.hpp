@@ -7,6 +7,7 @@
 
 #include "server/core/coordination/api/cluster_spec.hpp"
 #include "server/core/coordination/api/effects.hpp"
+#include "server/core/coordination/api/facts.hpp"
 #include "server/core/coordination/api/requests.hpp"
 
 namespace muster::core::coordination {
@@ -24,6 +25,11 @@ struct create_cluster {
 struct redeclare_cluster {
   cluster_id cluster{};
   cluster_spec spec;
+};
+
+/// A cluster of an earlier process, with all that is known of it. Errors as for create.
+struct restore_cluster {
+  restored_cluster what;
 };
 
 /// Answers every parked call and forgets the cluster. NOT_FOUND.
@@ -49,7 +55,7 @@ struct tick {};
 /// Answers everything; requests are refused from then on.
 struct stop {};
 
-using event = std::variant<create_cluster, redeclare_cluster, remove_cluster, cluster_call,
-                           call_gone, tick, stop>;
+using event = std::variant<create_cluster, redeclare_cluster, restore_cluster, remove_cluster,
+                           cluster_call, call_gone, tick, stop>;
 
 }  // namespace muster::core::coordination

@@ -11,6 +11,7 @@
 
 #include "base/status.hpp"
 #include "server/core/api/ids.hpp"
+#include "server/core/api/time.hpp"
 
 namespace muster::core::coordination {
 
@@ -37,6 +38,15 @@ struct fault {
   std::optional<core::incarnation> mismatch;
 
   bool operator==(fault const&) const = default;
+};
+
+/// Where a failure began, apart from those it took down.
+struct first_cause {
+  std::string task;  ///< empty when no single task is to blame
+  std::string peer;
+  std::string message;
+  time_point at{};
+  bool operator==(first_cause const&) const = default;
 };
 
 /// Null means OK.

@@ -46,6 +46,8 @@ struct limits {
   duration answer_margin_max = std::chrono::seconds(1);
   /// A tick that comes later than this was our own stall: every task gets the lost time back.
   duration stall_grace = std::chrono::seconds(1);
+  /// Whether steps say what they changed; see facts.hpp.
+  bool journalled = false;
 };
 
 }  // namespace muster::core::coordination

@@ -98,14 +98,6 @@ struct key_wait_view {
   std::size_t count = 0;
 };
 
-/// Where a failure began, apart from those it took down.
-struct first_cause {
-  std::string task;  ///< empty when no single task is to blame
-  std::string peer;
-  std::string message;
-  time_point at{};
-};
-
 struct generation_view {
   std::uint64_t number = 0;  ///< 1 for the first of the cluster
   core::incarnation incarnation{};

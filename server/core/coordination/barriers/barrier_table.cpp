@@ -27,7 +27,11 @@ time_point after(time_point now, duration timeout) {
 }  // namespace
 
 barrier_table::barrier_table(task_index tasks, duration stuck_after, limits const& l)
-    : limits_(l), stuck_after_(stuck_after), everybody_(all_of(tasks)), late_(tasks) {}
+    : limits_(l),
+      stuck_after_(stuck_after),
+      everybody_(all_of(tasks)),
+      late_(tasks),
+      changed_(l.journalled) {}
 
 barrier const* barrier_table::find(std::string_view id) const {
   auto const it = by_id_.find(id);
@@ -174,11 +178,46 @@ void barrier_table::finish(barrier& b, time_point now) {
   std::vector<bool>().swap(b.gave_up);
   std::string().swap(b.missing);
   finished_.splice(finished_.end(), running_, b.place);
+  changed_.note(b.id);
   if (finished_.size() <= limits_.finished_barriers_max || finished_.front() == b.number) return;
   forgetful_ = true;
+  changed_.note(all_.at(finished_.front()).id);
   by_id_.erase(all_.at(finished_.front()).id);
   all_.take(finished_.front());
   finished_.pop_front();
+}
+
+barrier_fact barrier_table::fact_of(std::string const& id) const {
+  auto const* b = find(id);
+  if (!b || (b->running && b->counter == 0)) return {.id = id, .forgotten = true};
+  barrier_fact f{.id = id, .counter = b->counter, .purpose = static_cast<std::uint8_t>(b->purpose)};
+  if (!b->whole_cluster) f.who = *b->who;
+  f.result = b->result;
+  f.result_before = b->result_before;
+  f.ended = b->ended;
+  if (!b->running) return f;
+  --f.counter;  // the next use has begun in the same step
+  f.result = std::exchange(f.result_before, nullptr);
+  f.ended = b->started;
+  return f;
+}
+
+void barrier_table::restore(barrier_fact const& f) {
+  auto const n = all_.add({});
+  auto& b = all_.at(n);
+  b.number = n;
+  b.id = f.id;
+  b.counter = f.counter;
+  b.purpose = static_cast<barrier_purpose>(f.purpose);
+  b.whole_cluster = !f.who;
+  b.who = f.who ? kept(std::make_shared<participants const>(*f.who)) : everybody_;
+  b.result = f.result;
+  b.result_before = f.result_before;
+  b.started = b.ended = f.ended;
+  by_id_.emplace(b.id, n);
+  b.place = finished_.insert(finished_.end(), n);
+  // Some may have been forgotten before.
+  if (finished_.size() >= limits_.finished_barriers_max) forgetful_ = true;
 }
 
 // Its end, or the time to say that it is stuck.

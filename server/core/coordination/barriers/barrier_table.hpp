@@ -22,7 +22,9 @@
 #include <utility>
 #include <vector>
 
+#include "server/core/common/change_list.hpp"
 #include "server/core/common/slot_table.hpp"
+#include "server/core/coordination/api/facts.hpp"
 #include "server/core/coordination/api/limits.hpp"
 #include "server/core/coordination/barriers/barrier.hpp"
 #include "server/core/coordination/barriers/lateness.hpp"
@@ -112,6 +114,13 @@ class barrier_table {
   void stop_clock(barrier_number n) { set_due(all_.at(n), never); }
   void keep_missing(barrier_number n, std::string text, time_point now);
 
+  /// Ids of which an instance ended, or that were forgotten.
+  std::vector<std::string> take_changed() { return changed_.take(); }
+  /// What is remembered of the id: of its last instance that ended.
+  barrier_fact fact_of(std::string const& id) const;
+  /// As it was. REQUIRES: the id is unknown; those that ended earlier came before.
+  void restore(barrier_fact const& f);
+
   /// Empty when everything is as it must be, else what is not, in words.
   std::string violated_invariant() const;
 
@@ -142,6 +151,7 @@ class barrier_table {
   // By time, then by id, so that effects do not depend on numbers.
   std::map<std::pair<time_point, std::string_view>, barrier_number> due_;
   coordination::lateness late_;
+  change_list<std::string> changed_;
   bool forgetful_ = false;  // some were forgotten: counters of unknown ids cannot be checked
 };
 

@@ -35,6 +35,7 @@ void key_value_store::put(time_point now, entries::iterator it, blob value) {
   bytes_ += value.size();
   bytes_ -= it->second.value.size();
   it->second = {std::move(value), now};
+  changed_.note(it->first);
 }
 
 status key_value_store::insert(time_point now, std::string const& key, blob value, bool overwrite) {
@@ -100,6 +101,7 @@ std::vector<key_value> key_value_store::below(std::string_view directory) const 
 void key_value_store::erase(std::string_view key) {
   auto const drop = [this](entries::iterator it) {
     bytes_ -= it->first.size() + it->second.value.size();
+    changed_.note(it->first);
     return entries_.erase(it);
   };
   if (auto const it = entries_.find(key); it != entries_.end()) drop(it);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "server/core/api/blob.hpp"
+#include "server/core/common/change_list.hpp"
 #include "server/core/common/slot_table.hpp"
 #include "server/core/coordination/api/effects.hpp"
 #include "server/core/coordination/api/limits.hpp"
@@ -36,7 +37,7 @@ class key_value_store {
   /// By call, so in order of arrival.
   using waiters = std::map<call_id, waiter>;
 
-  explicit key_value_store(limits const& l) : limits_(l) {}
+  explicit key_value_store(limits const& l) : limits_(l), changed_(l.journalled) {}
 
   /// RESOURCE_EXHAUSTED or INVALID_ARGUMENT names the limit; ALREADY_EXISTS unless `overwrite`.
   status insert(time_point now, std::string const& key, blob value, bool overwrite);
@@ -68,6 +69,14 @@ class key_value_store {
   std::string const& awaited(key_wait_id id) const { return waits_.at(id).key; }
   std::size_t waiting_calls() const { return waiting_calls_; }
 
+  /// Keys that were set or went.
+  std::vector<std::string> take_changed() { return changed_.take(); }
+  /// As it was. REQUIRES: the key is not there, and nobody waits.
+  void restore(std::string const& key, blob value, time_point changed) {
+    bytes_ += key.size() + value.size();
+    entries_[key] = {std::move(value), changed};
+  }
+
   entries const& all() const { return entries_; }
   std::size_t bytes() const { return bytes_; }
 
@@ -92,6 +101,7 @@ class key_value_store {
   std::map<std::string, key_wait_id, std::less<>> waiting_;
   std::size_t waiting_calls_ = 0;
   std::size_t bytes_ = 0;  // of keys and values
+  change_list<std::string> changed_;
 };
 
 }  // namespace muster::core::coordination

@@ -15,7 +15,8 @@ void forget(std::unordered_map<Key, task_index>& index, Key const& key, task_ind
 
 }  // namespace
 
-task_roster::task_roster(cluster_spec const& spec) : tasks_(spec.size()) {
+task_roster::task_roster(cluster_spec const& spec, bool journalled)
+    : tasks_(spec.size()), changed_(journalled) {
   task_index t = 0;
   for (auto const& job : spec.jobs)
     for (std::uint32_t i = 0; i < job.tasks; ++i)
@@ -45,13 +46,13 @@ void task_roster::connect(task_index t, core::incarnation i, time_point now) {
   a.ever_connected = true;
   a.registered_at = now;
   start_beating(t, now);
-  ++version_;
+  note_change(t);
 }
 
 void task_roster::replace(task_index t, core::incarnation i, time_point now) {
   tasks_[t].incarnation = i;
   tasks_[t].registered_at = now;
-  ++version_;
+  note_change(t);
 }
 
 bool task_roster::fail(task_index t, fault_ptr error, bool casualty) {
@@ -65,7 +66,7 @@ bool task_roster::fail(task_index t, fault_ptr error, bool casualty) {
   a.casualty = casualty;
   a.state = agent_state::error;
   a.error = std::move(error);
-  ++version_;
+  note_change(t);
   return true;
 }
 
@@ -82,7 +83,7 @@ bool task_roster::disconnect(task_index t, time_point grace_until) {
   a.error = nullptr;
   a.casualty = false;
   a.grace_until = grace_until;
-  ++version_;
+  note_change(t);
   return true;
 }
 
@@ -161,6 +162,32 @@ std::vector<std::string> task_roster::peers() const {
   for (auto const& a : tasks_)
     if (!a.peer.empty()) known.push_back(a.peer);
   return known;
+}
+
+task_fact task_roster::fact_of(task_index t) const {
+  auto const& a = tasks_[t];
+  return {t,       a.state,         a.recoverable, a.casualty, a.ever_connected, a.incarnation,
+          a.error, a.registered_at, a.grace_until};
+}
+
+void task_roster::restore(task_fact const& f, time_point now) {
+  auto& a = tasks_[f.task];
+  a.state = f.state;
+  a.recoverable = f.recoverable;
+  a.casualty = f.casualty;
+  a.ever_connected = f.ever_connected;
+  a.incarnation = f.incarnation;
+  a.error = f.error;
+  a.registered_at = f.registered_at;
+  a.grace_until = f.grace_until;
+  ever_connected_ += a.ever_connected;
+  in_error_ += a.state == agent_state::error;
+  if (a.state == agent_state::connected) {
+    ++connected_;
+    start_beating(f.task, now);
+  }
+  if (a.ever_connected) identify(f.task, a.incarnation, {});
+  ++version_;
 }
 
 std::string task_roster::violated_invariant() const {

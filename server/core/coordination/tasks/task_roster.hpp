@@ -13,10 +13,13 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
+#include "server/core/common/change_list.hpp"
 #include "server/core/coordination/api/cluster_spec.hpp"
 #include "server/core/coordination/api/effects.hpp"
+#include "server/core/coordination/api/facts.hpp"
 
 namespace muster::core::coordination {
 
@@ -45,7 +48,7 @@ struct task {
 class task_roster {
  public:
   /// Tasks are recoverable as far as their cluster or job is.
-  explicit task_roster(cluster_spec const& spec);
+  explicit task_roster(cluster_spec const& spec, bool journalled = false);
 
   task const& operator[](task_index t) const { return tasks_[t]; }
   task_index size() const { return static_cast<task_index>(tasks_.size()); }
@@ -65,7 +68,9 @@ class task_roster {
 
   // REQUIRES (everywhere below): t < size().
   void seen(task_index t, time_point now) { tasks_[t].last_seen = now; }
-  void become_recoverable(task_index t) { tasks_[t].recoverable = true; }
+  void become_recoverable(task_index t) {
+    if (!std::exchange(tasks_[t].recoverable, true) && !is_untold(t)) changed_.note(t);
+  }
   /// It waits for the others to register under this incarnation; none: it does not, or no longer.
   void await(task_index t, std::optional<core::incarnation> i) { tasks_[t].registering = i; }
   /// From any state.
@@ -98,6 +103,18 @@ class task_roster {
   std::vector<core::incarnation> incarnations() const;
   std::vector<std::string> peers() const;
 
+  /// Tasks of which something changed that a restart must know.
+  std::vector<task_index> take_changed() { return changed_.take(); }
+  task_fact fact_of(task_index t) const;
+  /// Nothing was ever said of it.
+  bool is_untold(task_index t) const {
+    auto const& a = tasks_[t];
+    return !a.ever_connected && a.state == agent_state::disconnected &&
+           a.grace_until == time_point{};
+  }
+  /// As it was; its silence counts from now. REQUIRES: nothing is known of it yet.
+  void restore(task_fact const& f, time_point now);
+
   /// Empty when everything is as it must be, else what is not, in words.
   std::string violated_invariant() const;
 
@@ -109,6 +126,10 @@ class task_roster {
   }
 
  private:
+  void note_change(task_index t) {
+    ++version_;
+    changed_.note(t);
+  }
   void start_beating(task_index t, time_point now);
   void stop_beating(task_index t);
 
@@ -122,6 +143,7 @@ class task_roster {
   task_index last_to_beat_ = no_task;
   std::unordered_map<core::incarnation, task_index> by_incarnation_;
   std::unordered_map<std::string, task_index> by_peer_;
+  change_list<task_index> changed_;
 };
 
 }  // namespace muster::core::coordination

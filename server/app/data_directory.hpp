@@ -1,0 +1,40 @@
+// `--data-dir`: what an earlier process wrote there, and the journal of this one. Owned by the app.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include "server/hub/coordination_hub.hpp"
+#include "server/journal/coordination_facts.hpp"
+#include "server/journal/journal.hpp"
+
+namespace muster::server {
+
+class data_directory {
+ public:
+  /// Opens it for this process and gives the hub what stands in it; one more epoch, which counts
+  /// the starts of servers there, is written. FAILED_PRECONDITION, in one line with the path: it is
+  /// in use, something else's, damaged, or of a newer server; then it is as it was.
+  muster::status open(std::filesystem::path const& directory, std::string const& version,
+                      coordination_hub& into);
+
+  /// From here on the journal has the directory. `p`: see journal.
+  void start(journal::journal::progress p);
+  std::uint64_t write_down(std::vector<core::coordination::fact> const& facts);
+  bool full() const { return journal_ && journal_->full(); }
+  /// What people are told when the disk fails.
+  notice failure(muster::status const& why) const;
+  /// Writes what waits. Nothing may be written down then. Harmless when it is not open.
+  void stop();
+  /// After that: the hub hears how far it got.
+  void tell_rest(coordination_hub& hub) const;
+
+ private:
+  muster::status begin(std::string const& version, coordination_hub& into);
+
+  std::filesystem::path directory_;
+  std::unique_ptr<journal::store> store_;
+  std::unique_ptr<journal::journal> journal_;
+};
+
+}  // namespace muster::server

@@ -1,0 +1,78 @@
+// From the configuration to a hub that knows what was promised before.
+#include "server/app/durable_coordination.hpp"
+
+#include <utility>
+
+#include "server/app/app.hpp"
+#include "server/app/process.hpp"
+
+namespace muster::server {
+
+durable_coordination::durable_coordination(configuration const& c, coro::engine_context& engine,
+                                           anchored_clock const& clock,
+                                           std::function<void(notice const&)> tell)
+    : configuration_(c),
+      engine_(engine),
+      clock_(clock),
+      tell_(std::move(tell)),
+      deadline_(engine),
+      hub_(limits(), random_64(), surroundings()) {}
+
+core::coordination::limits durable_coordination::limits() const {
+  core::coordination::limits l;
+  l.journalled = !configuration_.data_dir.empty();
+  return l;
+}
+
+coordination_environment durable_coordination::surroundings() {
+  coordination_environment e{.now = [this] { return clock_.now(); },
+                             .arm = [this](core::time_point at) { arm(at); },
+                             .tell = tell_};
+  if (configuration_.data_dir.empty()) return e;
+  e.write_down = [this](std::vector<core::coordination::fact> facts) {
+    return data_.write_down(facts);
+  };
+  e.journal_is_full = [this] { return data_.full(); };
+  return e;
+}
+
+void durable_coordination::arm(core::time_point at) {
+  deadline_.cancel();
+  if (at != core::never) deadline_.call_at(clock_.to_steady(at), [this] { hub_.on_deadline(); });
+}
+
+void durable_coordination::written(std::uint64_t durable, muster::status const& failed) {
+  if (!failed.ok()) tell_(data_.failure(failed));
+  hub_.on_durable(durable, failed);
+}
+
+void durable_coordination::declare(core::coordination::cluster_spec spec) {
+  auto const name = spec.name;
+  auto const restored = hub_.state().find(name);
+  auto const done =
+      restored ? hub_.redeclare(*restored, std::move(spec)) : [&]() -> muster::status {
+    auto const made = hub_.create(std::move(spec));
+    return made ? muster::status{} : made.error();
+  }();
+  if (!done.ok()) throw start_error("--cluster " + name + ": " + done.message);
+}
+
+void durable_coordination::begin(std::string const& version) {
+  if (!configuration_.data_dir.empty()) {
+    auto const opened = data_.open(configuration_.data_dir, version, hub_);
+    if (!opened.ok()) throw start_error("--data-dir " + opened.message);
+    data_.start([this](std::uint64_t durable, muster::status const& failed) {
+      engine_.post([this, durable, failed] { written(durable, failed); });
+    });
+  }
+  auto specs = configuration_.clusters;
+  if (specs.empty()) specs.emplace_back();
+  for (auto& spec : specs) declare(std::move(spec));
+}
+
+void durable_coordination::finish(std::function<void(std::function<void()>)> const& on_engine) {
+  data_.stop();
+  on_engine([this] { data_.tell_rest(hub_); });
+}
+
+}  // namespace muster::server

@@ -1,0 +1,72 @@
+// What is written down, by a thread of its own: batches of changes, in order, many at one time. The
+// only one who touches the store while the server runs.
+//
+//   engine  append ──► queue ──► journal's thread: all that waits, one write ──► durable(n) ──►
+//   engine
+//
+// An idle disk writes at once what comes; while it is busy, or for `commit_delay` after the first
+// one that waits, batches gather. The queue has a limit of bytes, which is not enforced here:
+// whoever appends asks `full()` first and takes nothing new while it is.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "server/journal/store.hpp"
+
+namespace muster::server::journal {
+
+struct journal_options {
+  /// Changes that wait for the disk, in bytes. Full: no new work that has to be written down.
+  std::size_t queue_bytes_max = std::size_t{64} << 20;
+};
+
+/// For people and metrics.
+struct journal_facts {
+  std::uint64_t appended = 0;  ///< batches
+  std::uint64_t durable = 0;   ///< of them
+  std::uint64_t writes = 0;    ///< of the store, each with all that waited
+  std::uint64_t waiting_bytes = 0;
+  std::uint64_t written_bytes = 0;
+  muster::status failed;  ///< not OK: nothing is written any more
+};
+
+class journal {
+ public:
+  /// Batches up to this one are durable, or, with an error, no later one will ever be. From the
+  /// journal's thread.
+  using progress = std::function<void(std::uint64_t durable, muster::status const& failed)>;
+
+  /// Starts the thread. Takes the store.
+  journal(std::unique_ptr<store> s, journal_options o, progress p);
+  ~journal() { stop(); }
+  journal(journal const&) = delete;
+
+  // Any thread.
+  /// Its number; they begin with 1.
+  std::uint64_t append(std::vector<change> batch);
+  bool full() const;
+  journal_facts facts() const;
+  /// Writes what waits and ends the thread; nothing is told any more. Nothing may be appended then.
+  void stop();
+
+ private:
+  void run();
+
+  std::unique_ptr<store> const store_;
+  journal_options const options_;
+  progress const progress_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable appended_;
+  std::vector<change> queue_;  // under mutex_, as all below
+  journal_facts facts_;
+  bool stopping_ = false;
+
+  std::thread thread_;  // last: it uses all of the above
+};
+
+}  // namespace muster::server::journal

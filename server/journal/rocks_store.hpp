@@ -1,0 +1,33 @@
+// The store in a directory of its own, by RocksDB: `--data-dir`.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include "server/journal/store.hpp"
+
+namespace rocksdb {
+class DB;
+}
+
+namespace muster::server::journal {
+
+class rocks_store final : public store {
+ public:
+  /// Opens it, and makes it when the directory is empty or not there. FAILED_PRECONDITION, in one
+  /// line with the path and what to do: another process has it, it is something else's, it cannot
+  /// be read. A directory that is refused is left as it was.
+  static muster::result<std::unique_ptr<rocks_store>> open(std::filesystem::path const& directory);
+  ~rocks_store() override;
+
+  muster::status write(std::vector<change> const& batch) override;
+  muster::status read(std::string_view prefix, visitor const& v) const override;
+  std::uint64_t bytes_on_disk() const override;
+
+ private:
+  explicit rocks_store(std::unique_ptr<rocksdb::DB> db);
+
+  std::unique_ptr<rocksdb::DB> db_;
+};
+
+}  // namespace muster::server::journal

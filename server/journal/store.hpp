@@ -1,0 +1,40 @@
+// Where a server writes down what the next one must know: an ordered map that outlives the process.
+// One small interface, so that a disk, a service or a test's memory can be behind it. Called by one
+// thread at a time: before the server runs by its main thread, then by the journal's.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.hpp"
+
+namespace muster::server::journal {
+
+/// One of a batch, which are done in order.
+struct change {
+  enum class kind : std::uint8_t { put, erase, erase_below };
+  kind what = kind::put;
+  std::string key{};    ///< erase_below: everything that begins so
+  std::string value{};  ///< put
+
+  std::size_t bytes() const { return sizeof *this + key.size() + value.size(); }
+  bool operator==(change const&) const = default;
+};
+
+class store {
+ public:
+  virtual ~store() = default;
+  /// All of it or nothing; durable when it returns OK. An error stands for good: nothing may be
+  /// written any more (what the disk has of it is not known), it is never tried again.
+  virtual muster::status write(std::vector<change> const& batch) = 0;
+  /// Everything that begins so, in order of keys, until the visitor says false.
+  using visitor = std::function<bool(std::string_view key, std::string_view value)>;
+  virtual muster::status read(std::string_view prefix, visitor const& v) const = 0;
+  virtual std::uint64_t bytes_on_disk() const = 0;
+};
+
+}  // namespace muster::server::journal

@@ -1,0 +1,139 @@
+// A server is killed and begins again with what it had written down. That everything is written
+// down is checked after each step of every test here, see fixture.hpp; this is what it is good for.
+#include "tests/coordination/fixture.hpp"
+
+namespace muster::core::coordination {
+namespace {
+
+TEST(restart, keys_are_there) {
+  scene s;
+  s.set("a/b", "1");
+  s.set("a/c", "2");
+  s.erase("a/b");
+  s.increment("n", 41);
+  s.restart();
+  EXPECT_EQ(s.value_of(s.try_get("a/c")), "2");
+  EXPECT_EQ(s.code_of(s.try_get("a/b")), code::not_found);
+  EXPECT_EQ(s.value_of(s.increment("n", 1)), "42");
+}
+
+TEST(restart, tasks_go_on_beating_under_their_incarnations) {
+  scene s({.tasks = 2});
+  s.speaks_xla = true;
+  auto const service = s.incarnation();
+  s.enlist_all();
+  s.restart();
+  EXPECT_EQ(s.incarnation(), service);
+  EXPECT_EQ(s.generation().state, generation_state::running);
+  EXPECT_EQ(s.generation().number, 1u);
+  EXPECT_EQ(s.code_of(s.beat(0)), code::ok);
+  EXPECT_EQ(s.code_of(s.beat(1)), code::ok);
+}
+
+TEST(restart, silence_counts_from_the_return) {
+  scene s({.tasks = 1, .spec = {.heartbeat_timeout = 10s}});
+  s.enlist(0);
+  s.stall(1h);
+  s.restart();
+  s.advance(9s);
+  EXPECT_EQ(s.state_of(0), agent_state::connected);
+  s.advance(2s);
+  EXPECT_EQ(s.state_of(0), agent_state::error);
+}
+
+TEST(restart, whoever_waited_for_the_others_registers_again) {
+  scene s({.tasks = 2});
+  s.enlist(0);
+  s.restart();
+  EXPECT_EQ(s.generation().state, generation_state::registering);
+  auto const a = s.enlist(0), b = s.enlist(1);
+  EXPECT_EQ(s.code_of(a), code::ok);
+  EXPECT_EQ(s.code_of(b), code::ok);
+  EXPECT_EQ(s.generation().number, 1u);
+}
+
+TEST(restart, barriers_go_on_counting) {
+  scene s({.tasks = 2});
+  s.enlist_all();
+  for (std::int64_t n = 0; n < 3; ++n) {
+    s.barrier("step", 0, {.counter = n});
+    EXPECT_EQ(s.code_of(s.barrier("step", 1, {.counter = n})), code::ok);
+  }
+  s.barrier("step", 0, {.counter = 3});  // waits when the server dies, and asks again
+  s.restart();
+  auto const a = s.barrier("step", 0, {.counter = 3});
+  EXPECT_TRUE(s.parked(a));
+  EXPECT_EQ(s.code_of(s.barrier("step", 1, {.counter = 3})), code::ok);
+  EXPECT_EQ(s.code_of(a), code::ok);
+}
+
+TEST(restart, a_failed_run_stays_failed_with_its_cause) {
+  scene s({.tasks = 2, .spec = {.renew = false}});
+  s.enlist_all();
+  s.report(1, code::internal, "out of memory");
+  auto const before = s.generation();
+  s.restart();
+  auto const after = s.generation();
+  EXPECT_EQ(after.state, generation_state::failed);
+  ASSERT_TRUE(after.cause);
+  EXPECT_EQ(*after.cause, *before.cause);
+  EXPECT_EQ(s.state_of(1), agent_state::error);
+}
+
+TEST(restart, a_new_run_has_nothing_of_the_one_before) {
+  scene s({.tasks = 1});
+  s.enlist(0, 5);
+  s.set("old", "1");
+  s.leave(0);
+  s.enlist(0, 6);
+  s.set("new", "2");
+  s.restart();
+  EXPECT_EQ(s.generation().number, 2u);
+  EXPECT_EQ(s.code_of(s.try_get("old")), code::not_found);
+  EXPECT_EQ(s.value_of(s.try_get("new")), "2");
+  EXPECT_EQ(s.code_of(s.beat(0, 6)), code::ok);
+}
+
+TEST(restart, what_was_declared_for_the_next_run_comes_into_force_with_it) {
+  scene s({.tasks = 1});
+  s.enlist(0);
+  EXPECT_TRUE(s.redeclare({.jobs = {{"worker", 2, false}}}).ok());
+  s.restart();
+  EXPECT_EQ(s.all.spec(s.id).size(), 1u);
+  s.leave(0);
+  s.advance(1s);
+  EXPECT_EQ(s.all.spec(s.id).size(), 2u);
+}
+
+TEST(restart, a_clean_stop_is_no_failure_for_those_who_come_back) {
+  scene s({.tasks = 2});
+  s.enlist_all();
+  s.barrier("step", 0);
+  s.stop();
+  s.restart();
+  EXPECT_EQ(s.generation().state, generation_state::running);
+  EXPECT_EQ(s.code_of(s.beat(0)), code::ok);
+}
+
+TEST(restart, a_removed_cluster_is_gone) {
+  scene s;
+  auto const other = s.create({.name = "other", .jobs = {{"worker", 1, false}}});
+  ASSERT_TRUE(other.has_value());
+  auto& fx = s.all.step(s.now(), remove_cluster{"other"});
+  ASSERT_EQ(fx.facts.size(), 1u);
+  fact_book book;
+  book.add(fx.facts);
+  EXPECT_TRUE(book.clusters().empty());
+}
+
+TEST(restart, nothing_is_said_where_nothing_is_written_down) {
+  clusters all({}, 1);
+  auto& fx = all.step(start, create_cluster{{.name = "a", .jobs = {{"worker", 1, false}}}});
+  EXPECT_TRUE(fx.facts.empty());
+  insert_key_value put{.from = {}, .key = "k", .value = blob("v"), .overwrite = true};
+  cluster_call call{fx.cluster, std::move(put)};
+  EXPECT_TRUE(all.step(start, call).facts.empty());
+}
+
+}  // namespace
+}  // namespace muster::core::coordination

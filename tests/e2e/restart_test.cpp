@@ -1,0 +1,98 @@
+// `muster serve --data-dir`: what survives kill -9.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <atomic>
+#include <thread>
+
+#include "tests/e2e/cluster.hpp"
+
+namespace muster::e2e {
+namespace {
+
+#define EXPECT_CONTAINS(text, part) \
+  EXPECT_NE((text).find(part), std::string::npos) << "in: " << (text)
+
+void kill_at_once(process& p) {
+  p.signal(SIGKILL);
+  EXPECT_TRUE(p.wait().has_value());
+}
+
+TEST(restart_server, keys_and_clusters_survive_kill_9) {
+  cluster c;
+  auto const data = c.file("data").string();
+  auto& first = c.serve({"--data-dir", data, "--cluster", "train:worker=2"});
+  EXPECT_EQ(c.run({"kv", "put", "a/b", "hello"}).status, 0);
+  EXPECT_EQ(c.run({"kv", "put", "a/c", "gone"}).status, 0);
+  EXPECT_EQ(c.run({"kv", "delete", "a/c"}).status, 0);
+  c.post("/api/v1/clusters", R"({"name":"made-by-rest","jobs":{"worker":3}})");
+  auto const before = c.get("/api/v1/clusters/train").at("generation").at("incarnation");
+  kill_at_once(first);
+
+  auto& second = c.serve({"--data-dir", data, "--cluster", "train:worker=2"});
+  EXPECT_CONTAINS(second.errors(), "epoch=2");
+  EXPECT_EQ(c.run({"kv", "get", "a/b"}).out, "hello");
+  EXPECT_EQ(c.run({"kv", "get", "a/c"}).status, 1);
+  EXPECT_EQ(c.status_of("/api/v1/clusters/made-by-rest"), 200u);
+  EXPECT_EQ(c.get("/api/v1/clusters/train").at("generation").at("incarnation"), before);
+  EXPECT_EQ(c.run({"clusters", "delete", "made-by-rest"}).status, 0);
+  kill_at_once(second);
+  c.serve({"--data-dir", data, "--cluster", "train:worker=2"});
+  EXPECT_EQ(c.status_of("/api/v1/clusters/made-by-rest"), 404u);
+}
+
+// Whatever was acknowledged is there, whenever the server is killed.
+TEST(restart_server, no_acknowledged_key_is_lost_under_load) {
+  cluster c;
+  auto const data = c.file("data").string();
+  int acknowledged = 0;
+  for (int round = 0; round < 3; ++round) {
+    auto& server = c.serve({"--data-dir", data});
+    std::atomic<int> done = 0;
+    std::thread killer([&] {
+      await([&] { return done >= 20; });
+      server.signal(SIGKILL);
+    });
+    for (;;) {
+      auto const n = std::to_string(acknowledged);
+      if (c.run({"kv", "put", "load/" + n, "value " + n}).status != 0) break;
+      ++acknowledged;
+      ++done;
+      if (done > 10'000) break;
+    }
+    killer.join();
+    EXPECT_TRUE(server.wait().has_value());
+  }
+  c.serve({"--data-dir", data});
+  EXPECT_GE(acknowledged, 60);
+  for (int i = 0; i < acknowledged; ++i) {
+    auto const n = std::to_string(i);
+    EXPECT_EQ(c.run({"kv", "get", "load/" + n}).out, "value " + n);
+  }
+}
+
+TEST(restart_server, a_clean_stop_and_another_declaration) {
+  cluster c;
+  auto const data = c.file("data").string();
+  auto& first = c.serve({"--data-dir", data, "--cluster", "train:worker=2"});
+  EXPECT_EQ(c.run({"kv", "put", "k", "v"}).status, 0);
+  first.signal(SIGTERM);
+  EXPECT_EQ(first.wait(), 0);
+  c.serve({"--data-dir", data, "--cluster", "train:worker=4"});
+  EXPECT_EQ(c.run({"kv", "get", "k"}).out, "v") << "nobody has registered, so keys stay";
+  EXPECT_EQ(c.get("/api/v1/clusters/train").at("jobs").at("worker"), 4);
+}
+
+TEST(restart_server, a_directory_in_use_is_refused_in_one_line) {
+  cluster a, b;
+  auto const data = a.file("data").string();
+  a.serve({"--data-dir", data});
+  auto const f =
+      b.run({"serve", "--grpc", "127.0.0.1:0", "--http", "127.0.0.1:0", "--data-dir", data});
+  EXPECT_EQ(f.status, 2);
+  EXPECT_CONTAINS(f.err, data + ": another process has it open");
+  EXPECT_EQ(std::count(f.err.begin(), f.err.end(), '\n'), 1) << f.err;
+}
+
+}  // namespace
+}  // namespace muster::e2e

@@ -1,0 +1,154 @@
+// A directory from one process to the next, without the server around it.
+#include "server/app/data_directory.hpp"
+
+#include <gtest/gtest.h>
+
+#include "muster/journal/v1/records.pb.h"
+#include "server/journal/rocks_store.hpp"
+#include "tests/journal/temporary.hpp"
+
+namespace muster::server {
+namespace {
+
+constexpr core::time_point at{std::chrono::seconds(1'700'000'000)};
+
+struct hub_in_a_box {
+  hub_in_a_box()
+      : hub({.journalled = true}, 1,
+            {.now = [] { return at; },
+             .arm = [](core::time_point) {},
+             .tell = [](notice const&) {},
+             .write_down =
+                 [this](std::vector<core::coordination::fact> facts) {
+                   return data.write_down(facts);
+                 }}) {}
+  data_directory data;
+  coordination_hub hub;
+};
+
+void set_format(std::filesystem::path const& where, std::string const& value) {
+  auto s = journal::rocks_store::open(where);
+  ASSERT_TRUE(s.has_value());
+  ASSERT_TRUE((*s)->write({{journal::change::kind::put, "format", value}}).ok());
+}
+
+TEST(data_directory, gives_the_next_process_what_was_written) {
+  temporary t;
+  {
+    hub_in_a_box a;
+    ASSERT_TRUE(a.data.open(t / "d", "1.0", a.hub).ok());
+    a.data.start([](auto, auto const&) {});
+    auto const made = a.hub.create({.name = "train", .jobs = {{"worker", 1, false}}});
+    ASSERT_TRUE(made.has_value());
+    core::coordination::insert_key_value put{
+        .from = {}, .key = "k", .value = core::blob("v"), .overwrite = true};
+    bool told = false;
+    a.hub.ask(*made, std::move(put), [&](auto const& r) { told = !r.fault; });
+    EXPECT_FALSE(told) << "nothing is told before it is durable";
+    a.data.stop();
+    a.data.tell_rest(a.hub);
+    EXPECT_TRUE(told);
+  }
+  hub_in_a_box b;
+  ASSERT_TRUE(b.data.open(t / "d", "1.0", b.hub).ok());
+  auto const found = b.hub.state().find("train");
+  ASSERT_TRUE(found.has_value());
+  EXPECT_TRUE(b.hub.state().current(*found).key("k").has_value());
+}
+
+TEST(data_directory, counts_its_epochs) {
+  temporary t;
+  for (int i = 0; i < 3; ++i) {
+    hub_in_a_box a;
+    ASSERT_TRUE(a.data.open(t / "d", "1.0", a.hub).ok());
+  }
+  auto const s = journal::rocks_store::open(t / "d");
+  ASSERT_TRUE(s.has_value());
+  muster::journal::v1::Format f;
+  ASSERT_TRUE((*s)->read("format",
+                         [&](auto, auto value) {
+                           return f.ParseFromArray(value.data(), static_cast<int>(value.size()));
+                         })
+                  .ok());
+  EXPECT_EQ(f.epoch(), 3u);
+  EXPECT_EQ(f.version(), 1u);
+  EXPECT_EQ(f.written_by(), "1.0");
+}
+
+TEST(data_directory, of_a_newer_server_is_refused_and_left_as_it_was) {
+  temporary t;
+  muster::journal::v1::Format f;
+  f.set_version(2);
+  f.set_written_by("9.9");
+  f.set_epoch(5);
+  set_format(t / "d", f.SerializeAsString());
+  hub_in_a_box a;
+  auto const refused = a.data.open(t / "d", "1.0", a.hub);
+  EXPECT_EQ(refused.code, code::failed_precondition);
+  EXPECT_NE(refused.message.find("newer server (9.9, format 2"), std::string::npos)
+      << refused.message;
+  EXPECT_NE(refused.message.find((t / "d").string()), std::string::npos);
+  auto const s = journal::rocks_store::open(t / "d");
+  ASSERT_TRUE(s.has_value()) << "it was not let go";
+  (void)(*s)->read("format", [&](auto, auto value) {
+    EXPECT_EQ(value, f.SerializeAsString());
+    return true;
+  });
+}
+
+TEST(data_directory, with_an_unreadable_format_is_refused) {
+  temporary t;
+  set_format(t / "d", "\xff\xff");
+  hub_in_a_box a;
+  EXPECT_EQ(a.data.open(t / "d", "1.0", a.hub).code, code::failed_precondition);
+}
+
+TEST(durable_replies, wait_in_order_and_say_when_the_disk_has_failed) {
+  std::uint64_t written = 0;
+  bool full = false;
+  coordination_hub hub({.journalled = true}, 1,
+                       {.now = [] { return at; },
+                        .arm = [](core::time_point) {},
+                        .tell = [](notice const&) {},
+                        .write_down = [&](auto) { return ++written; },
+                        .journal_is_full = [&] { return full; }});
+  auto const c = hub.create({.name = "train", .jobs = {{"worker", 1, false}}});
+  ASSERT_TRUE(c.has_value());
+  std::string log;
+  auto const put = [&](std::string const& key) {
+    core::coordination::insert_key_value r{
+        .from = {}, .key = key, .value = core::blob("v"), .overwrite = true};
+    hub.ask(*c, std::move(r),
+            [&log, key](auto const& reply) { log += key + (reply.fault ? "! " : " "); });
+  };
+  auto const get = [&](std::string const& key) {
+    core::coordination::get_key_value r;
+    r.key = key;
+    hub.ask(*c, std::move(r),
+            [&log, key](auto const& reply) { log += "get:" + key + (reply.fault ? "! " : " "); });
+  };
+  put("a");
+  get("a");  // would tell of what the disk does not have
+  put("b");
+  hub.when_durable([&](auto const& lost) { log += lost.ok() ? "all " : "all! "; });
+  EXPECT_EQ(log, "");
+  hub.on_durable(2, {});
+  EXPECT_EQ(log, "a get:a ");
+  hub.on_durable(3, {});
+  EXPECT_EQ(log, "a get:a b all ");
+  full = true;
+  put("c");
+  get("a");
+  EXPECT_EQ(log, "a get:a b all c! get:a ");
+  full = false;
+  put("d");
+  hub.on_durable(3, {code::internal, "no space"});
+  put("e");
+  get("a");
+  hub.when_durable([&](auto const& lost) { log += lost.ok() ? "all " : "all! "; });
+  EXPECT_EQ(log, "a get:a b all c! get:a d! e! get:a all! ");
+  EXPECT_TRUE(hub.durable().failed);
+}
+
+}  // namespace
+}  // namespace muster::server

@@ -1,0 +1,147 @@
+// What waits is written together, in order; what cannot be written stays said.
+#include "server/journal/journal.hpp"
+
+#include <gtest/gtest.h>
+
+#include <future>
+
+#include "server/journal/memory_store.hpp"
+
+namespace muster::server::journal {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::vector<change> put(std::string const& key) {
+  return {{change::kind::put, key, "x"}};
+}
+
+/// What became of the writes, from another thread.
+class progress_log {
+ public:
+  journal::progress taker() {
+    return [this](std::uint64_t n, muster::status const& s) {
+      std::lock_guard const lock(mutex_);
+      durable_ = n, failed_ = s;
+      ++told_;
+      moved_.notify_all();
+    };
+  }
+  bool await(std::uint64_t n) {
+    std::unique_lock lock(mutex_);
+    return moved_.wait_for(lock, 20s, [&] { return durable_ >= n; });
+  }
+  muster::status await_failure() {
+    std::unique_lock lock(mutex_);
+    moved_.wait_for(lock, 20s, [&] { return !failed_.ok(); });
+    return failed_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable moved_;
+  std::uint64_t durable_ = 0, told_ = 0;
+  muster::status failed_;
+};
+
+/// Its first write takes until `go`; from number `bad` on they fail.
+class slow_store final : public store {
+ public:
+  struct view {
+    std::mutex mutex;
+    std::vector<std::vector<change>> writes;
+    std::promise<void> begun, go;
+  };
+  explicit slow_store(view& v, std::size_t bad = 1000) : view_(v), bad_(bad) {}
+
+  muster::status write(std::vector<change> const& batch) override {
+    auto const n = count_++;
+    if (n == 0) {
+      view_.begun.set_value();
+      view_.go.get_future().wait_for(20s);
+    }
+    if (n >= bad_) return {code::internal, "no space"};
+    std::lock_guard const lock(view_.mutex);
+    view_.writes.push_back(batch);
+    return {};
+  }
+  muster::status read(std::string_view, visitor const&) const override { return {}; }
+  std::uint64_t bytes_on_disk() const override { return 0; }
+
+ private:
+  view& view_;
+  std::size_t const bad_;
+  std::size_t count_ = 0;
+};
+
+TEST(journal, what_waits_for_a_busy_disk_is_one_write) {
+  slow_store::view v;
+  progress_log told;
+  journal j(std::make_unique<slow_store>(v), {}, told.taker());
+  EXPECT_EQ(j.append(put("a")), 1u);
+  v.begun.get_future().wait();
+  for (auto const* key : {"b", "c", "d"}) j.append(put(key));
+  EXPECT_EQ(j.facts().durable, 0u);
+  v.go.set_value();
+  ASSERT_TRUE(told.await(4));
+  ASSERT_EQ(v.writes.size(), 2u);
+  EXPECT_EQ(v.writes[0].size(), 1u);
+  ASSERT_EQ(v.writes[1].size(), 3u);
+  EXPECT_EQ(v.writes[1][0].key + v.writes[1][1].key + v.writes[1][2].key, "bcd");
+  auto const f = j.facts();
+  EXPECT_EQ(f.writes, 2u);
+  EXPECT_EQ(f.waiting_bytes, 0u);
+}
+
+TEST(journal, is_full_while_too_much_waits) {
+  slow_store::view v;
+  progress_log told;
+  journal j(std::make_unique<slow_store>(v), {.queue_bytes_max = 200}, told.taker());
+  j.append(put("a"));
+  v.begun.get_future().wait();
+  EXPECT_FALSE(j.full());
+  j.append({{change::kind::put, "b", std::string(200, 'x')}});
+  EXPECT_TRUE(j.full());
+  v.go.set_value();
+  ASSERT_TRUE(told.await(2));
+  EXPECT_FALSE(j.full());
+}
+
+TEST(journal, after_a_failed_write_nothing_is_tried_again) {
+  slow_store::view v;
+  progress_log told;
+  journal j(std::make_unique<slow_store>(v, 1), {}, told.taker());
+  v.go.set_value();
+  j.append(put("a"));
+  ASSERT_TRUE(told.await(1));
+  j.append(put("b"));
+  EXPECT_EQ(told.await_failure().message, "no space");
+  j.append(put("c"));
+  j.stop();
+  EXPECT_EQ(v.writes.size(), 1u);
+  EXPECT_EQ(j.facts().durable, 1u);
+  EXPECT_FALSE(j.facts().failed.ok());
+}
+
+TEST(journal, a_stop_writes_what_waits) {
+  slow_store::view v;
+  progress_log told;
+  journal j(std::make_unique<slow_store>(v), {}, told.taker());
+  j.append(put("a"));
+  v.begun.get_future().wait();
+  j.append(put("b"));
+  v.go.set_value();
+  j.stop();
+  EXPECT_EQ(v.writes.size(), 2u);
+  EXPECT_EQ(j.facts().durable, 2u);
+}
+
+TEST(journal, an_idle_one_stops_at_once) {
+  progress_log told;
+  journal j(std::make_unique<memory_store>(), {}, told.taker());
+  j.stop();
+  EXPECT_EQ(j.facts().writes, 0u);
+}
+
+}  // namespace
+}  // namespace muster::server::journal
