@@ -94,14 +94,21 @@ muster::status set_key(cluster_spec& spec, std::string_view part) {
     spec.service_type = std::string(value);
     return {};
   }
+  if (key == "error_delivery") {
+    auto const how = coordination::error_delivery_of(value);
+    if (!how) return wrong(part, "write auto, poll or heartbeat");
+    spec.errors = *how;
+    return {};
+  }
   if (key == "stateful" && equals != std::string_view::npos) {
     set_stateful_jobs(spec, value);
     return {};
   }
-  return wrong(part,
-               "known keys are heartbeat_timeout, connection_grace, register_timeout, "
-               "shutdown_timeout, stuck_after, "
-               "recoverable, allow_reconnect, register_barrier, renew, stateful, type");
+  return wrong(
+      part,
+      "known keys are heartbeat_timeout, connection_grace, error_delivery, register_timeout, "
+      "shutdown_timeout, stuck_after, "
+      "recoverable, allow_reconnect, register_barrier, renew, stateful, type");
 }
 
 }  // namespace
@@ -140,6 +147,8 @@ std::string to_string(cluster_spec const& spec) {
     for (auto const& job : *spec.stateful_jobs)
       text += (&job == &spec.stateful_jobs->front() ? "" : "+") + job;
   }
+  if (spec.errors != fallback.errors)
+    text += ";error_delivery=" + std::string(coordination::name(spec.errors));
   if (spec.service_type != fallback.service_type) text += ";type=" + spec.service_type;
   return text;
 }

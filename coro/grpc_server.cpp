@@ -82,7 +82,8 @@ int grpc_server::listen(listening_port const& port) {
   std::shared_ptr<grpc::experimental::ExternalConnectionAcceptor> const gate =
       builder_.experimental().AddExternalConnectionAcceptor(connection_type::FROM_FD,
                                                             port.credentials);
-  auto const bound = listener_.listen(host, number, [gate](accepted_socket accepted) {
+  auto const bound = listener_.listen("grpc", host, number, [gate, this](accepted_socket accepted) {
+    options_.accepted(accepted.socket.get(), accepted.peer);
     grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
     connection.fd = accepted.socket.release();
     gate->HandleNewConnection(&connection);

@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -32,6 +33,8 @@ struct grpc_server_options {
   std::chrono::milliseconds client_ping_interval_min{5'000};
   // Half-open connections. A user_timeout of 0 stands for keepalive_timeout.
   port_listener_options listener;
+  // A connection of the ports of add_port is about to be served; on the listener's thread.
+  std::function<void(int socket, std::string const& peer)> accepted = [](int, auto const&) {};
 };
 
 struct start_result {

@@ -4,8 +4,10 @@
 
 #include <boost/asio/error.hpp>
 #include <boost/asio/ip/address.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/system/error_code.hpp>
 #include <cstdint>
+#include <string>
 
 #include "base/half_open.hpp"
 
@@ -15,6 +17,17 @@ namespace muster::coro {
 inline std::uint64_t network_of(boost::asio::ip::address const& address) {
   if (address.is_v4()) return peer_network(address.to_v4().to_bytes());
   return peer_network(address.to_v6().to_bytes());
+}
+
+/// "10.0.0.3:4711", "[::1]:4711".
+inline std::string text_of(boost::asio::ip::tcp::endpoint const& e) {
+  namespace ip = boost::asio::ip;
+  auto const address = e.address();
+  auto const v4 = address.is_v6() && address.to_v6().is_v4_mapped();
+  auto const host =
+      v4 ? ip::make_address_v4(ip::v4_mapped, address.to_v6()).to_string() : address.to_string();
+  auto const port = ":" + std::to_string(e.port());
+  return address.is_v6() && !v4 ? "[" + host + "]" + port : host + port;
 }
 
 /// No file descriptor, or no memory for a socket, is left: closing a connection helps.

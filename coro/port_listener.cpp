@@ -32,15 +32,6 @@ using boost::system::error_code;
 constexpr int accepts_a_turn = 16;
 constexpr auto pause_without_descriptors = std::chrono::milliseconds(100);
 
-std::string text_of(tcp::endpoint const& e) {
-  auto const address = e.address();
-  auto const v4 = address.is_v6() && address.to_v6().is_v4_mapped();
-  auto const host = v4 ? asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6()).to_string()
-                       : address.to_string();
-  auto const port = ":" + std::to_string(e.port());
-  return address.is_v6() && !v4 ? "[" + host + "]" + port : host + port;
-}
-
 // Accepted sockets inherit the options.
 error_code open_port(tcp::acceptor& acceptor, tcp::endpoint const& endpoint, bool both,
                      std::chrono::milliseconds user_timeout) {
@@ -58,6 +49,21 @@ error_code open_port(tcp::acceptor& acceptor, tcp::endpoint const& endpoint, boo
     error_code ignored;
     acceptor.close(ignored);
   }
+  return ec;
+}
+
+// One that listens already.
+error_code adopt_port(tcp::acceptor& acceptor, int socket, std::chrono::milliseconds user_timeout) {
+  error_code ec;
+  sockaddr_storage at{};
+  socklen_t size = sizeof at;
+  ::getsockname(socket, reinterpret_cast<sockaddr*>(&at), &size);
+  acceptor.assign(at.ss_family == AF_INET6 ? tcp::v6() : tcp::v4(), socket, ec);
+  if (ec) return ec;
+  acceptor.set_option(tcp::no_delay(true), ec);
+  if (int const ms = static_cast<int>(user_timeout.count()); !ec && ms > 0)
+    ::setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, sizeof ms);
+  if (!ec) acceptor.non_blocking(true, ec);
   return ec;
 }
 
@@ -100,6 +106,21 @@ struct port_listener::state {
 
   explicit state(port_listener_options o)
       : options(std::move(o)), waiting(context, options.waiting, {preface_wanted, preface_bytes}) {}
+
+  // The manager's socket, or a new one, which it gets.
+  error_code open(tcp::acceptor& acceptor, std::string const& name, tcp::endpoint const& at) {
+    auto const ip = at.address();
+    auto* const manager = options.manager;
+    int const kept = manager ? manager->take(name, ip.to_string(), at.port()) : -1;
+    if (kept >= 0) return adopt_port(acceptor, kept, options.user_timeout);
+    bool const everywhere = ip.is_unspecified();
+    auto ec = open_port(acceptor, everywhere ? tcp::endpoint(tcp::v6(), at.port()) : at, everywhere,
+                        options.user_timeout);
+    if (everywhere && no_ipv6(ec))
+      ec = open_port(acceptor, tcp::endpoint(tcp::v4(), at.port()), false, options.user_timeout);
+    if (!ec && manager) manager->keep(name, acceptor.native_handle());
+    return ec;
+  }
 
   // Waits for a client before it accepts: without a descriptor left, accepting fails also when
   // nobody is there for whom to make room.
@@ -151,6 +172,7 @@ struct port_listener::state {
   asio::executor_work_guard<asio::io_context::executor_type> work{context.get_executor()};
   std::thread thread;
   std::uint32_t last_id = 0;
+  std::map<std::uint32_t, std::string> names;  // of open ports
 
   // the listener's thread
   std::map<std::uint32_t, std::shared_ptr<port>> ports;
@@ -167,7 +189,8 @@ port_listener::~port_listener() {
   stop();
 }
 
-muster::result<port_listener::listening> port_listener::listen(std::string const& address,
+muster::result<port_listener::listening> port_listener::listen(std::string const& name,
+                                                               std::string const& address,
                                                                std::uint16_t port,
                                                                handler accepted) {
   auto& s = *state_;
@@ -176,18 +199,14 @@ muster::result<port_listener::listening> port_listener::listen(std::string const
   if (ec)
     return muster::status{muster::code::invalid_argument, "'" + address + "' is no IP address"};
   auto p = std::make_shared<state::port>(s.context, std::move(accepted));
-  bool const everywhere = ip.is_unspecified();
   tcp::endpoint const endpoint(ip, port);
-  auto const& o = s.options;
-  ec = open_port(p->acceptor, everywhere ? tcp::endpoint(tcp::v6(), port) : endpoint, everywhere,
-                 o.user_timeout);
-  if (everywhere && no_ipv6(ec))
-    ec = open_port(p->acceptor, tcp::endpoint(tcp::v4(), port), false, o.user_timeout);
+  ec = s.open(p->acceptor, name, endpoint);
   auto const bound = ec ? tcp::endpoint() : p->acceptor.local_endpoint(ec);
   if (ec)
     return muster::status{muster::code::failed_precondition,
                           "cannot listen on " + text_of(endpoint) + ": " + ec.message()};
   auto const id = ++s.last_id;
+  s.names[id] = name;
   asio::post(s.context, [&s, id, p] {
     s.ports.emplace(id, p);
     s.accept(p);
@@ -203,6 +222,9 @@ void port_listener::start() {
 
 void port_listener::close(std::uint32_t id) {
   auto& s = *state_;
+  // At once: a port of the same name may be opened next.
+  auto const name = s.names.extract(id);
+  if (name && s.options.manager) s.options.manager->drop(name.mapped());
   asio::post(s.context, [&s, id] {
     auto const node = s.ports.extract(id);
     if (!node) return;

@@ -15,6 +15,7 @@
 #include <string>
 
 #include "base/connection_counts.hpp"
+#include "coro/service_manager.hpp"
 #include "base/status.hpp"
 #include "coro/unique_fd.hpp"
 #include "coro/waiting_options.hpp"
@@ -31,6 +32,8 @@ struct port_listener_options {
   // that is incomplete makes room, else accepting pauses for 100 ms and clients wait in the
   // backlog.
   std::function<void()> out_of_descriptors = [] {};
+  // Keeps the listening sockets for the next process; null: nobody does. Outlives the listener.
+  service_manager* manager = nullptr;
 };
 
 // A connected socket, non-blocking, without Nagle's delay, closed on exec.
@@ -56,12 +59,14 @@ class port_listener {
 
   // Binds at once and accepts once started. Port 0 lets the system pick one; the IPv4 wildcard
   // takes IPv6 clients too where the system has IPv6. INVALID_ARGUMENT: no IP address.
-  // FAILED_PRECONDITION: the system's reason.
-  muster::result<listening> listen(std::string const& address, std::uint16_t port,
-                                   handler accepted);
+  // FAILED_PRECONDITION: the system's reason. The manager, if there is one, knows the port by its
+  // name, and may have its socket from an earlier process.
+  muster::result<listening> listen(std::string const& name, std::string const& address,
+                                   std::uint16_t port, handler accepted);
   // Begins to accept. Once.
   void start();
-  // Soon, not at once. Harmless when the port is not open.
+  // Soon, not at once, and for good: the manager forgets it too. Harmless when the port is not
+  // open.
   void close(std::uint32_t id);
   // Closes everything and ends the thread. Idempotent; nothing is handed on afterwards.
   void stop();

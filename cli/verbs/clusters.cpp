@@ -14,7 +14,7 @@ struct options : server_options {
   std::optional<duration> heartbeat_timeout, connection_grace, register_timeout, shutdown_timeout,
       stuck_after;
   std::vector<std::string> recoverable_jobs;
-  std::optional<std::string> stateful_jobs;
+  std::optional<std::string> stateful_jobs, error_delivery;
   bool force = false;
   bool recoverable = false, allow_reconnect = false, no_renew = false, no_register_barrier = false;
 };
@@ -73,6 +73,7 @@ void print(json::value const& c, output_format output) {
             << ", connection closed " << ms_text(c, "connection_grace_ms") << ", register "
             << ms_text(c, "register_timeout_ms") << ", shutdown "
             << ms_text(c, "shutdown_timeout_ms") << '\n'
+            << "errors        told by " << text_of(c, "error_delivery") << '\n'
             << "barriers      " << text_of(field_of(g, "barriers"), "running") << " running\n"
             << "keys          " << text_of(g, "keys") << ", " << text_of(g, "key_bytes")
             << " bytes\n"
@@ -115,6 +116,7 @@ std::string declaration(action_words const& words, options const& o) {
     if (!o.stateful_jobs->empty())
       for (auto const name : cluster::split(*o.stateful_jobs, ',')) names.emplace_back(name);
   }
+  if (o.error_delivery) body["error_delivery"] = *o.error_delivery;
   if (o.recoverable) body["recoverable"] = true;
   if (o.allow_reconnect) body["allow_reconnect"] = true;
   if (o.no_renew) body["renew"] = false;
@@ -161,6 +163,11 @@ void add_clusters(CLI::App& app, choice& chosen) {
   add_duration(*verb, "--connection-grace", o->connection_grace,
                "create: an agent whose connection was closed is dead when nothing is heard of it "
                "for this long; 0: judged by heartbeats alone (3s)");
+  verb->add_option("--error-delivery", o->error_delivery,
+                   "create: how agents hear of errors: by poll, at once; by heartbeat, with which "
+                   "they live through a restart of the server; auto: by heartbeat where the server "
+                   "has --data-dir and its sockets are held (auto)")
+      ->type_name("HOW");
   add_duration(*verb, "--register-timeout", o->register_timeout,
                "create: how long agents wait for each other at the start (60m)");
   add_duration(*verb, "--shutdown-timeout", o->shutdown_timeout,

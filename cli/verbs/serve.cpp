@@ -1,4 +1,5 @@
 // muster serve: flags into a server::configuration, then the server until it is told to stop.
+#include <fstream>
 #include <iostream>
 #include <sstream>
 
@@ -10,6 +11,7 @@
 #include "cli/settings.hpp"
 #include "server/app/app.hpp"
 #include "server/app/logging.hpp"
+#include "server/app/supervisor.hpp"
 
 namespace muster::cli {
 namespace {
@@ -54,8 +56,13 @@ void add_addresses(CLI::App& verb, server::configuration& c) {
   add_endpoint(verb, "--http", c.http, "REST, WebSocket, metrics and dashboard; port 0 picks one");
   verb.add_option("--ready-file", c.ready_file, "Written with both addresses once ready")
       ->type_name("FILE");
-  verb.add_option("--data-dir", c.data_dir, "What survives a restart is kept here: clusters, their tasks, keys and barriers")
+  verb.add_option("--data-dir", c.data_dir,
+                  "What survives a restart is kept here: clusters, their tasks, keys and barriers")
       ->type_name("DIR");
+  verb.add_flag(
+      "--supervise", c.supervise,
+      "Start the server again when it dies; its ports stay open meanwhile, so that clients "
+      "wait instead of being refused");
   verb.add_flag("--insecure", c.insecure, "Allow addresses that other machines can reach");
   verb.add_option("--allowed-host", c.allowed_hosts, "A name that Host headers may carry")
       ->type_name("NAME");
@@ -226,6 +233,15 @@ void add_limits(CLI::App& verb, server::configuration& c) {
   add_count(verb, "--websocket-clients-max", c.websocket_clients_max, "Open dashboards");
 }
 
+// As this process was called, for the one that it starts.
+std::vector<std::string> words_of_process() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  std::vector<std::string> words;
+  for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
+  if (!words.empty()) words.erase(words.begin());
+  return words;
+}
+
 int run(options& o) {
   if (o.print_config) {
     std::cout << settings::to_toml(*o.verb);
@@ -233,6 +249,7 @@ int run(options& o) {
   }
   if (auto const problem = server::problem_with(o.config); !problem.empty())
     throw command_error(exit_usage, problem);
+  if (o.config.supervise && !server::is_supervised()) return server::supervise(words_of_process());
   try {
     server::serve(o.config);
   } catch (server::start_error const& e) {

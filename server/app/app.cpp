@@ -22,6 +22,7 @@
 
 #include "coro/engine_context.hpp"
 #include "coro/grpc_server.hpp"
+#include "coro/service_manager.hpp"
 #include "coro/task_group.hpp"
 #include "coro/timer_queue.hpp"
 #include "server/app/clock.hpp"
@@ -58,7 +59,8 @@ constexpr auto grpc_grace = 1s;
 class app {
  public:
   /// `found`: by source, what is among the clusters of `c` already.
-  app(configuration const& c, std::vector<cluster_spec> const& found);
+  app(configuration const& c, std::vector<cluster_spec> const& found,
+      coro::service_manager& manager);
 
   void start();
   void stop();
@@ -80,6 +82,7 @@ class app {
 
   configuration const& config_;
   std::vector<cluster_spec> const& found_;
+  coro::service_manager& manager_;
   anchored_clock const clock_;
   std::uint64_t const incarnation_ = random_64();
   std::atomic<bool> failed_ = false;
@@ -91,8 +94,10 @@ class app {
   event_log events_;
   coro::task_group stopping_{engine_.get_executor(), 1, on_task_error()};
   spill_store spill_;  // has a thread of its own
-  durable_coordination durable_{config_, engine_, clock_, [this](notice const& n) { tell(n); }};
+  durable_coordination durable_{config_, manager_.holds_sockets(), engine_, clock_,
+                                [this](notice const& n) { tell(n); }};
   coordination_hub& coordination_ = durable_.hub();
+  agent_connections connections_{engine_, coordination_};
   closure_hubs hubs_;
   coro::grpc_server grpc_{engine_, builder_, grpc_options()};
   cluster_ports ports_;
@@ -124,6 +129,8 @@ coro::grpc_server_options app::grpc_options() {
   waiting.all_max = share_of_files(waiting.all_max, 4);
   waiting.per_address_max = share_of_files(waiting.per_address_max, 8);
   o.listener.out_of_descriptors = [this] { shortage_.noticed(); };
+  o.listener.manager = &manager_;
+  o.accepted = [this](int socket, std::string const& peer) { connections_.accepted(socket, peer); };
   return o;
 }
 
@@ -132,6 +139,7 @@ web::web_options app::web_options() {
   web::web_options o;
   o.address = c.http.address;
   o.port = c.http.port;
+  o.manager = &manager_;
   o.body_limit_bytes = c.body_limit_bytes;
   o.connections_max = std::min(c.connections_max, share_of_files(c.connections_max, 2));
   o.half_open_per_address_max = share_of_files(o.half_open_per_address_max, 8);
@@ -179,14 +187,16 @@ std::vector<std::string> with_health(std::vector<std::string> names) {
   return names;
 }
 
-app::app(configuration const& c, std::vector<cluster_spec> const& found)
+app::app(configuration const& c, std::vector<cluster_spec> const& found,
+         coro::service_manager& manager)
     : config_(c),
       found_(found),
+      manager_(manager),
       hubs_(c, engine_, clock_, coordination_, surroundings_of_hubs()),
       ports_(coordination_, grpc_, ports_options_from(c)),
       workers_(serve_workers(hubs_.pools(), grpc_, streams())),
       sessions_(serve_sessions(hubs_.pools(), grpc_, streams())),
-      agents_(coordination_, ports_, grpc_),
+      agents_(coordination_, ports_, connections_, grpc_),
       health_(grpc_, {.services = service_names()}),
       reflection_(grpc_, {.services = with_health(service_names())}),
       following_(c.cluster_sources, coordination_,
@@ -262,6 +272,7 @@ void app::bind() {
   if (!grpc) throw start_error("--grpc: " + grpc.error + ": in use, or not of this machine");
   grpc_bound_ = {config_.grpc.address, static_cast<std::uint16_t>(grpc.ports.at(0))};
   ports_.set_main_address(to_string(grpc_bound_));
+  manager_.drop_rest();
   health_.set_serving(true);
   for (auto const cluster : coordination_.state().ids()) {
     auto const& spec = coordination_.state().spec(cluster);
@@ -291,6 +302,7 @@ void app::announce() {
                      "closures and values are in memory and lost when the server stops");
   spdlog::info("ready version={} grpc={} http={} dashboard=http://{}/", version,
                to_string(grpc_bound_), to_string(http_bound_), to_string(http_bound_));
+  manager_.ready();
 }
 
 void app::run_on_engine(std::function<void()> work) {
@@ -344,6 +356,7 @@ void app::stop() {
 }  // namespace
 
 void serve(configuration const& c) {
+  auto manager = coro::service_manager::from_environment();
   hold_stop_signals();
   logging const log(c.log_level, c.log_format);
   auto const files = raise_file_limit();
@@ -354,7 +367,7 @@ void serve(configuration const& c) {
   auto resolved = c;
   for (auto& spec : answers.declared) resolved.clusters.push_back(std::move(spec));
 
-  app a(resolved, answers.found);
+  app a(resolved, answers.found, manager);
   a.start();
   auto const signal = wait_for_stop_signal();
   exit_on_next_stop_signal();

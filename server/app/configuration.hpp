@@ -46,6 +46,7 @@ struct configuration {
   std::filesystem::path ready_file;  // empty: none
   std::filesystem::path data_dir;    // empty: everything is in memory
   std::filesystem::path spill_dir;   // for values that take too much memory; empty: none
+  bool supervise = false;            // by a parent that keeps its sockets and starts it again
   bool insecure = false;             // listen wider than loopback without credentials
   std::string log_level = "info";
   server::log_format log_format = log_format::text;

@@ -46,8 +46,10 @@ muster::status data_directory::begin(std::string const& version, coordination_hu
   f.set_version(format);
   f.set_written_by(version);
   f.set_epoch(f.epoch() + 1);
-  auto const took = std::chrono::duration_cast<std::chrono::milliseconds>(
-      std::chrono::steady_clock::now() - begun);
+  epoch_ = f.epoch();
+  restored_in_ =
+      std::chrono::duration_cast<core::duration>(std::chrono::steady_clock::now() - begun);
+  auto const took = std::chrono::duration_cast<std::chrono::milliseconds>(restored_in_);
   spdlog::info("restored data_dir={} epoch={} clusters={} tasks={} keys={} took_ms={}",
                directory_.string(), f.epoch(), clusters->size(), tasks, keys, took.count());
   return store_->write({{journal::change::kind::put, format_key, f.SerializeAsString()}});
@@ -75,6 +77,11 @@ std::uint64_t data_directory::write_down(std::vector<core::coordination::fact> c
   std::vector<journal::change> batch;
   journal::encode(facts, batch);
   return journal_->append(std::move(batch));
+}
+
+store_view data_directory::view() const {
+  auto const facts = journal_->facts();
+  return {directory_.string(), epoch_, restored_in_, facts.waiting_bytes, facts.disk_bytes};
 }
 
 notice data_directory::failure(muster::status const& why) const {

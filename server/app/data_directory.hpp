@@ -22,6 +22,7 @@ class data_directory {
   void start(journal::journal::progress p);
   std::uint64_t write_down(std::vector<core::coordination::fact> const& facts);
   bool full() const { return journal_ && journal_->full(); }
+  store_view view() const;
   /// What people are told when the disk fails.
   notice failure(muster::status const& why) const;
   /// Writes what waits. Nothing may be written down then. Harmless when it is not open.
@@ -33,6 +34,8 @@ class data_directory {
   muster::status begin(std::string const& version, coordination_hub& into);
 
   std::filesystem::path directory_;
+  std::uint64_t epoch_ = 0;
+  core::duration restored_in_{};
   std::unique_ptr<journal::store> store_;
   std::unique_ptr<journal::journal> journal_;
 };

@@ -8,10 +8,12 @@
 
 namespace muster::server {
 
-durable_coordination::durable_coordination(configuration const& c, coro::engine_context& engine,
+durable_coordination::durable_coordination(configuration const& c, bool sockets_held,
+                                           coro::engine_context& engine,
                                            anchored_clock const& clock,
                                            std::function<void(notice const&)> tell)
     : configuration_(c),
+      sockets_held_(sockets_held),
       engine_(engine),
       clock_(clock),
       tell_(std::move(tell)),
@@ -21,6 +23,7 @@ durable_coordination::durable_coordination(configuration const& c, coro::engine_
 core::coordination::limits durable_coordination::limits() const {
   core::coordination::limits l;
   l.journalled = !configuration_.data_dir.empty();
+  l.outlives = l.journalled && sockets_held_;
   return l;
 }
 
@@ -33,6 +36,7 @@ coordination_environment durable_coordination::surroundings() {
     return data_.write_down(facts);
   };
   e.journal_is_full = [this] { return data_.full(); };
+  e.store = [this] { return data_.view(); };
   return e;
 }
 

@@ -12,8 +12,9 @@ namespace muster::server {
 
 class durable_coordination {
  public:
-  /// `tell`: a line for the log and the event feed. REQUIRES: all outlive it.
-  durable_coordination(configuration const& c, coro::engine_context& engine,
+  /// `sockets_held`: clients that dial while the next process starts wait for it. `tell`: a line
+  /// for the log and the event feed. REQUIRES: all outlive it.
+  durable_coordination(configuration const& c, bool sockets_held, coro::engine_context& engine,
                        anchored_clock const& clock, std::function<void(notice const&)> tell);
 
   coordination_hub& hub() { return hub_; }
@@ -33,6 +34,7 @@ class durable_coordination {
   void declare(core::coordination::cluster_spec spec);
 
   configuration const& configuration_;
+  bool const sockets_held_;
   coro::engine_context& engine_;
   anchored_clock const& clock_;
   std::function<void(notice const&)> const tell_;

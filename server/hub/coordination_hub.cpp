@@ -38,6 +38,12 @@ status coordination_hub::restore(coordination::restored_cluster what) {
   return apply(coordination::restore_cluster{std::move(what)});
 }
 
+void coordination_hub::connection_closed(coordination::cluster_id cluster,
+                                         coordination::task_index task,
+                                         core::incarnation incarnation) {
+  apply(coordination::connection_closed{cluster, task, incarnation});
+}
+
 void coordination_hub::stop() {
   apply(coordination::stop{});
 }
@@ -80,16 +86,23 @@ void coordination_hub::release(held& h) {
 
 void coordination_hub::on_durable(std::uint64_t number, muster::status const& failed) {
   durable_ = number;
-  if (!failed.ok() && failed_.ok())
+  if (!failed.ok() && failed_.ok()) {
+    failed_since_ = environment_.now();
     failed_ = {code::unavailable,
                "the journal cannot be written (" + failed.message +
                    "), so what was asked for may be lost; the server takes nothing that has to be "
                    "written down until it is started again"};
+  }
   while (!held_.empty() && (held_.front().number <= durable_ || !failed_.ok())) {
     auto h = std::move(held_.front());
     held_.pop_front();
     release(h);
   }
+}
+
+std::optional<coordination_hub::durability> coordination_hub::durable() const {
+  if (!environment_.write_down) return {};
+  return durability{written_, durable_, failed_since_, failed_.message, environment_.store()};
 }
 
 void coordination_hub::when_durable(std::function<void(muster::status const&)> told) {

@@ -5,6 +5,7 @@
 
 #include <deque>
 #include <functional>
+#include <optional>
 #include <string_view>
 #include <type_traits>
 
@@ -13,6 +14,15 @@
 #include "server/hub/reply_table.hpp"
 
 namespace muster::server {
+
+/// The directory that an earlier process wrote to, and this one does: for people.
+struct store_view {
+  std::string directory{};
+  std::uint64_t epoch = 0;       ///< starts of servers there, this one included
+  core::duration restored_in{};  ///< how long this one took to read it
+  std::uint64_t waiting_bytes = 0;
+  std::uint64_t disk_bytes = 0;  ///< as of some seconds ago
+};
 
 /// What the coordination hub needs from its surroundings; real in the engine, by hand in tests.
 struct coordination_environment {
@@ -27,6 +37,8 @@ struct coordination_environment {
   std::function<std::uint64_t(std::vector<core::coordination::fact>)> write_down = {};
   /// More waits to be written than may: nothing new is taken that would have to be.
   std::function<bool()> journal_is_full = {};
+  /// REQUIRES: set when `write_down` is.
+  std::function<store_view()> store = {};
 };
 
 class coordination_hub {
@@ -56,6 +68,10 @@ class coordination_hub {
   /// The caller went away: its handler is dropped and never called. Harmless once answered.
   void forget(core::coordination::cluster_id cluster, core::call_id call);
 
+  /// See core::coordination::connection_closed. REQUIRES: the cluster exists.
+  void connection_closed(core::coordination::cluster_id cluster,
+                         core::coordination::task_index task, core::incarnation incarnation);
+
   muster::result<core::coordination::cluster_id> create(core::coordination::cluster_spec spec);
   /// See core::coordination::redeclare_cluster. REQUIRES: the cluster exists.
   muster::status redeclare(core::coordination::cluster_id cluster,
@@ -75,16 +91,18 @@ class coordination_hub {
   /// will be otherwise. Not called when the hub goes before.
   void when_durable(std::function<void(muster::status const&)> told);
 
-  /// How far the disk is, for metrics.
+  /// How far the disk is, for people and metrics.
   struct durability {
-    bool journalled = false;
     std::uint64_t written = 0;  ///< batches
     std::uint64_t durable = 0;  ///< of them
-    bool failed = false;
+    core::time_point failed_since = core::never;
+    std::string failure{};
+    store_view store{};
+
+    bool failed() const { return failed_since != core::never; }
   };
-  durability durable() const {
-    return {static_cast<bool>(environment_.write_down), written_, durable_, !failed_.ok()};
-  }
+  /// Nothing: everything is in memory.
+  std::optional<durability> durable() const;
 
   core::coordination::clusters const& state() const { return clusters_; }
   core::time_point now() const { return environment_.now(); }
@@ -121,6 +139,7 @@ class coordination_hub {
   std::uint64_t written_ = 0;  // the last number, and…
   std::uint64_t durable_ = 0;  // …how far the disk is
   muster::status failed_;      // not OK: it gets no further
+  core::time_point failed_since_ = core::never;
   std::deque<held> held_;
 };
 

@@ -50,6 +50,7 @@ void encode(coordination::cluster_spec const& s, wire::ClusterSpec& into) {
   into.set_allow_reconnect(s.allow_reconnect);
   into.set_renew(s.renew);
   into.set_stuck_after(s.stuck_after.count());
+  into.set_error_delivery(static_cast<std::uint32_t>(s.errors));
   into.set_has_stateful_jobs(s.stateful_jobs.has_value());
   if (s.stateful_jobs)
     for (auto const& j : *s.stateful_jobs) into.add_stateful_jobs(j);
@@ -69,6 +70,7 @@ coordination::cluster_spec decoded(wire::ClusterSpec const& w) {
   s.allow_reconnect = w.allow_reconnect();
   s.renew = w.renew();
   s.stuck_after = core::duration(w.stuck_after());
+  if (w.error_delivery() <= 2) s.errors = coordination::error_delivery(w.error_delivery());
   if (w.has_stateful_jobs())
     s.stateful_jobs.emplace(w.stateful_jobs().begin(), w.stateful_jobs().end());
   return s;

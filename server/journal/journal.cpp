@@ -1,11 +1,21 @@
 #include "server/journal/journal.hpp"
 
+#include <chrono>
 #include <utility>
 
 namespace muster::server::journal {
 
+namespace {
+
+constexpr auto looked_at_every = std::chrono::seconds(10);
+
+}  // namespace
+
 journal::journal(std::unique_ptr<store> s, journal_options o, progress p)
-    : store_(std::move(s)), options_(o), progress_(std::move(p)), thread_([this] { run(); }) {}
+    : store_(std::move(s)), options_(o), progress_(std::move(p)) {
+  facts_.disk_bytes = store_->bytes_on_disk();
+  thread_ = std::thread([this] { run(); });
+}
 
 std::uint64_t journal::append(std::vector<change> batch) {
   std::lock_guard const lock(mutex_);
@@ -38,6 +48,7 @@ void journal::stop() {
 }
 
 void journal::run() {
+  auto looked = std::chrono::steady_clock::now();
   std::unique_lock lock(mutex_);
   for (;;) {
     // No deadline: the server lives as long as it likes without a change.
@@ -59,7 +70,11 @@ void journal::run() {
     if (stopping_ && queue_.empty()) return;
     lock.unlock();
     progress_(written.ok() ? upto : facts_.durable, written);
+    auto const now = std::chrono::steady_clock::now();
+    bool const look = now - looked >= looked_at_every;
+    auto const on_disk = look ? store_->bytes_on_disk() : 0;
     lock.lock();
+    if (look) facts_.disk_bytes = on_disk, looked = now;
     if (!written.ok()) return;
   }
 }

@@ -39,6 +39,13 @@ export class Cluster {
     return code;
   }
 
+  /** SIGKILL for the server of a parent (`--supervise`), which starts it again. */
+  killSupervised() {
+    const parent = this.server.pid;
+    const children = readFileSync(`/proc/${parent}/task/${parent}/children`, 'utf8').trim().split(' ');
+    process.kill(Number(children[0]), 'SIGKILL');
+  }
+
   worker(index, ...flags) {
     const child = this.#run(['worker', '--server', this.grpc, '--index', String(index), ...flags]);
     this.workers.set(index, child);

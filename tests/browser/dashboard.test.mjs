@@ -91,6 +91,28 @@ test('the page outlives its server', async () => {
   });
 });
 
+test('what is kept is told, and a server that was killed is back on its ports', async () => {
+  const cluster = new Cluster();
+  try {
+    await cluster.serve('--supervise', '--data-dir', join(cluster.folder, 'data'), '--cluster', 'train:worker=2');
+    const seen = await WatchedPage.open(browser, `${cluster.url}/`);
+    await seen.reads('kept', /all on the disk/);
+    await seen.reads('kept', /start 1,/);
+    for (const theme of ['light', 'dark']) {
+      await seen.at(`theme-${theme}`).click();
+      await seen.page.screenshot({ path: join(shots, `kept-${theme}.png`) });
+    }
+    seen.serverIsDown = true;
+    cluster.killSupervised();
+    await seen.reads('kept', /start 2,/);
+    await seen.reads('conn-state', /live/i);
+    seen.serverIsDown = false;
+    assert.deepEqual(seen.faults, []);
+  } finally {
+    cluster.end();
+  }
+});
+
 test('both themes, for a person to look at', async () => {
   await withCluster(3, async (cluster) => {
     const seen = await WatchedPage.open(browser, `${cluster.url}/`);

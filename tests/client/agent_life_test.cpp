@@ -43,6 +43,30 @@ TEST(agent_life, the_death_of_one_is_told_to_the_other) {
   EXPECT_THROW(both[0]->try_get("k"), agent_error);
 }
 
+// Neither polls, and silence would tell after 20 s only: it is the closed connection that tells, of
+// the main port as of a cluster's own.
+TEST(agent_life, the_death_of_one_is_told_by_heartbeat) {
+  auto spec = agents(2);
+  spec.errors = coordination::error_delivery::heartbeat;
+  spec.connection_grace = 300ms;
+  auto other = spec;
+  other.name = "other";
+  coordination_server server(
+      {.clusters = {spec, other}, .limits = {}, .service = {}, .ports = {}, .port = 0});
+  for (auto const* name : {"default", "other"}) {
+    told_errors told;
+    auto both = connected(server.address(name), 2, [&](coordination_options& o) {
+      o.heartbeat_timeout = 500ms;
+      if (o.task == 0) o.on_error = told.handler();
+    });
+    EXPECT_EQ(both[0]->state(), agent_state::connected);
+    both.pop_back();
+    auto const e = told.get();
+    EXPECT_NE(std::string(e.what()).find("were closed"), std::string::npos) << e.what();
+    EXPECT_EQ(e.task(), 1u);
+  }
+}
+
 TEST(agent_life, an_error_is_reported_to_all_and_a_new_run_begins) {
   coordination_server server(agents(2));
   told_errors told;

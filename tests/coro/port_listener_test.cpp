@@ -69,7 +69,7 @@ class listening {
  public:
   explicit listening(port_listener_options options = {}, char const* address = "127.0.0.1")
       : listener_(std::move(options)) {
-    auto const bound = listener_.listen(address, 0, [this](accepted_socket a) {
+    auto const bound = listener_.listen("test", address, 0, [this](accepted_socket a) {
       std::lock_guard lock(mutex_);
       accepted_.push_back(std::move(a));
       changed_.notify_one();

@@ -210,6 +210,14 @@ class Unit(unittest.TestCase):
         done = muster("serve", *without_file, "--print-config")
         self.assertEqual(done.returncode, 0, done.stderr)
 
+    def test_its_sockets_are_those_of_the_default_configuration(self):
+        lines = (DEPLOY / "systemd/muster.socket").read_text().splitlines()
+        listening = {line.partition("=")[2] for line in lines if line.startswith("ListenStream=")}
+        printed = muster("serve", "--print-config").stdout
+        for address in listening:
+            self.assertIn(f'"{address}"', printed)
+        self.assertEqual(len(listening), 2)
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])

@@ -34,6 +34,7 @@ cluster_fact some_cluster() {
             .jobs = {{"worker", 3, true}, {"ps", 1, false}},
             .heartbeat_timeout = 7s,
             .connection_grace = 2s,
+            .errors = core::coordination::error_delivery::heartbeat,
             .register_timeout = 3min,
             .shutdown_timeout = 4s,
             .register_barrier = false,

@@ -21,7 +21,8 @@ struct hub_in_a_box {
              .write_down =
                  [this](std::vector<core::coordination::fact> facts) {
                    return data.write_down(facts);
-                 }}) {}
+                 },
+             .store = [this] { return data.view(); }}) {}
   data_directory data;
   coordination_hub hub;
 };
@@ -111,7 +112,8 @@ TEST(durable_replies, wait_in_order_and_say_when_the_disk_has_failed) {
                         .arm = [](core::time_point) {},
                         .tell = [](notice const&) {},
                         .write_down = [&](auto) { return ++written; },
-                        .journal_is_full = [&] { return full; }});
+                        .journal_is_full = [&] { return full; },
+                        .store = [] { return store_view{}; }});
   auto const c = hub.create({.name = "train", .jobs = {{"worker", 1, false}}});
   ASSERT_TRUE(c.has_value());
   std::string log;
@@ -147,7 +149,8 @@ TEST(durable_replies, wait_in_order_and_say_when_the_disk_has_failed) {
   get("a");
   hub.when_durable([&](auto const& lost) { log += lost.ok() ? "all " : "all! "; });
   EXPECT_EQ(log, "a get:a b all c! get:a d! e! get:a all! ");
-  EXPECT_TRUE(hub.durable().failed);
+  EXPECT_TRUE(hub.durable()->failed());
+  EXPECT_EQ(hub.durable()->failed_since, at);
 }
 
 }  // namespace

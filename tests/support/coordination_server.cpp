@@ -23,10 +23,13 @@ std::size_t parked_calls_of_first(coordination_server::inside& s) {
 
 coordination_server::coordination_server(coordination_server_options o)
     : engine_(builder_.AddCompletionQueue()),
-      server_(engine_, builder_,
-              {.request_bytes_max = 1 << 30,
-               .response_bytes_max = std::numeric_limits<int>::max(),
-               .listener = {}}),
+      server_(
+          engine_, builder_,
+          {.request_bytes_max = 1 << 30,
+           .response_bytes_max = std::numeric_limits<int>::max(),
+           .listener = {},
+           .accepted = [this](int socket,
+                              std::string const& peer) { connections_->accepted(socket, peer); }}),
       tick_(engine_),
       tasks_(engine_.get_executor(), 8,
              [](std::string_view, std::exception_ptr e) { std::rethrow_exception(e); }) {
@@ -41,7 +44,8 @@ coordination_server::coordination_server(coordination_server_options o)
                                                     std::move(environment));
   if (!o.clusters.empty()) o.ports.main_cluster = o.clusters.front().name;
   ports_ = std::make_unique<server::cluster_ports>(*hub_, server_, o.ports);
-  service_.emplace(*hub_, *ports_, server_, o.service);
+  connections_.emplace(engine_, *hub_);
+  service_.emplace(*hub_, *ports_, *connections_, server_, o.service);
   for (auto& spec : o.clusters) {
     auto const id = hub_->create(std::move(spec));
     if (!id || !ports_->open(*id)) throw std::runtime_error("the cluster could not be declared");

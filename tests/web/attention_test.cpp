@@ -245,6 +245,13 @@ TEST_F(attention_rules, a_disk_that_takes_nothing) {
   EXPECT_EQ(only().since, now - 1min);
 }
 
+TEST_F(attention_rules, a_data_directory_that_takes_nothing) {
+  facts.journal = {now - 1min, "no space left on device"};
+  EXPECT_EQ(only().rule, "journal-fails");
+  EXPECT_EQ(only().since, now - 1min);
+  EXPECT_NE(only().detail.find("no space"), std::string::npos);
+}
+
 TEST_F(attention_rules, a_failed_run_says_where_it_began_and_nothing_of_its_victims) {
   auto& g = facts.agents[0].view.generation;
   g.number = 2;

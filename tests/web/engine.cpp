@@ -24,12 +24,33 @@ engine::engine(core::config config, std::uint32_t agents, core::coordination::li
   around.now = clock_now;
   around.arm = [this](core::time_point t) { coordination_deadline_ = t; };
   around.tell = tell;
+  if (limits.journalled) write_down(around);
   coordination_ = std::make_unique<server::coordination_hub>(limits, 42, around);
   pools_ = std::make_unique<server::pools>(*hub_, wide_, surroundings_of_pools(config));
   core::coordination::cluster_spec spec;
   if (agents > 0) spec.jobs.push_back({"worker", agents});
   if (coordination_->create(spec)) (void)endpoints_.open(endpoints_.main());
   thread_ = std::thread([this] { loop(); });
+}
+
+void engine::write_down(server::coordination_environment& around) {
+  around.write_down = [this](std::vector<core::coordination::fact> const&) {
+    post([this, n = ++written_](engine_services& services) {
+      if (disk_.ok()) durable_ = n;
+      services.coordination.on_durable(durable_, disk_);
+    });
+    return written_;
+  };
+  around.store = [] {
+    return server::store_view{.directory = "/data", .epoch = 3, .disk_bytes = 4'096};
+  };
+}
+
+void engine::fail_disk(std::string const& why) {
+  run([this, why](engine_services& services) {
+    disk_ = {muster::code::internal, why};
+    services.coordination.on_durable(durable_, disk_);
+  });
 }
 
 // Hubs of other clusters have no timer here: what they do by themselves is tested elsewhere.

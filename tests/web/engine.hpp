@@ -52,7 +52,11 @@ class engine final : public engine_gateway {
   /// Refuses work from now on, as a server that stops does; answers parked calls first.
   void stop();
 
+  /// With limits that say `journalled` what is written is durable soon; after this nothing is.
+  void fail_disk(std::string const& why);
+
  private:
+  void write_down(server::coordination_environment& around);
   void loop();
   void on_deadline();
   server::pools_environment surroundings_of_pools(core::config config);
@@ -62,6 +66,8 @@ class engine final : public engine_gateway {
   std::deque<std::function<void(engine_services&)>> queue_;
   bool stopping_ = false;
   // Engine thread, from here on.
+  std::uint64_t written_ = 0, durable_ = 0;
+  muster::status disk_;
   core::time_point deadline_ = core::never, coordination_deadline_ = core::never;
   server::event_log events_{16};
   endpoints endpoints_;

@@ -10,6 +10,7 @@ std::string_view name(attention_severity s) {
 
 std::vector<attention_item> attention(attention_facts const& f) {
   attention_items items;
+  journal_fails(f.journal, items);
   for (auto const& p : f.pools) {
     lost_tasks(p, items);
     failed_jobs(p, items);

@@ -68,10 +68,17 @@ struct agents_facts {
   std::vector<stuck_barrier> stuck;
 };
 
+/// What is written to --data-dir.
+struct journal_facts {
+  core::time_point failed_since = core::never;
+  std::string failure;
+};
+
 struct attention_facts {
   core::time_point now{};
   core::duration late_after{};
   std::string worker_address;  ///< "HOST:PORT" for the command that starts a worker; may be empty
+  journal_facts journal;  ///< of the server
   std::vector<pool_facts> pools;
   std::vector<agents_facts> agents;
 };
@@ -95,6 +102,7 @@ void nothing_finishes(pool_facts const& p, attention_items& out);
 void closures_alone(pool_facts const& p, attention_items& out);
 void nearly_full(pool_facts const& p, attention_items& out);
 void disk_fails(pool_facts const& p, attention_items& out);
+void journal_fails(journal_facts const& j, attention_items& out);
 void failed_run(agents_facts const& a, attention_items& out);
 void missing_agents(agents_facts const& a, attention_facts const& f, attention_items& out);
 void agents_in_error(agents_facts const& a, attention_items& out);

@@ -190,4 +190,14 @@ void disk_fails(pool_facts const& p, attention_items& out) {
   out.push_back(std::move(item));
 }
 
+void journal_fails(journal_facts const& j, attention_items& out) {
+  if (j.failed_since == core::never) return;
+  attention_item item{.rule = "journal-fails", .subject = {}};
+  item.title = "Nothing can be written to --data-dir";
+  item.detail = j.failure;
+  item.since = j.failed_since;
+  item.link = page_link("/events", {{"q", "journal"}});
+  out.push_back(std::move(item));
+}
+
 }  // namespace muster::web

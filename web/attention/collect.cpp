@@ -82,6 +82,8 @@ muster::result<first_look> look_around(engine_services& services, std::string co
   l.facts.now = services.pools.main().now();
   l.facts.late_after = services.pools.main().state().configuration().late_after();
   l.facts.worker_address = worker_address(services);
+  if (auto const durable = services.coordination.durable())
+    l.facts.journal = {durable->failed_since, durable->failure};
   if (cluster.empty()) {
     services.pools.for_each([&](server::hub& h) { l.pools.push_back(h.cluster()); });
     l.clusters = services.coordination.state().ids();

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/connection_counts.hpp"
+#include "coro/service_manager.hpp"
 
 namespace muster::web {
 
@@ -29,6 +30,8 @@ struct web_timeouts {
 struct web_options {
   std::string address = "127.0.0.1";
   unsigned short port = 8477;  // 0: the system picks one
+  /// Keeps the listening socket for the next process; null: nobody does. Outlives the server.
+  coro::service_manager* manager = nullptr;
   /// Larger bodies are answered 413. An NDJSON append is unlimited, each of its lines is not.
   std::size_t body_limit_bytes = std::size_t{64} << 20;
   /// Longer request headers are answered 431.

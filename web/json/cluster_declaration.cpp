@@ -65,6 +65,17 @@ json_kind<std::string> a_type() {
   return {schema::one_of({"standalone"}), a_text(1'024).read};
 }
 
+json_kind<coordination::error_delivery> an_error_delivery() {
+  auto read = [](json_check& check, json_ref const& at) {
+    auto const word = check.text(at, 1'024);
+    auto const found = coordination::error_delivery_of(word);
+    if (!found && !check.failed())
+      check.fail(at, "expected auto, poll or heartbeat, got '" + word + "'");
+    return found.value_or(coordination::error_delivery::automatic);
+  };
+  return {schema::one_of({"auto", "poll", "heartbeat"}), read};
+}
+
 template <class M, class V>
 json_field<declaration> setting(std::string_view name, M coordination::cluster_spec::*to,
                                 json_kind<V> kind) {
@@ -84,6 +95,7 @@ json_object<declaration> const& table() {
        field("stateful", &d::stateful, kept(schema::array(schema::matching(name_pattern)))),
        setting("heartbeat_timeout", &s::heartbeat_timeout, a_duration(longest, true)),
        setting("connection_grace", &s::connection_grace, a_duration(longest)),
+       setting("error_delivery", &s::errors, an_error_delivery()),
        setting("register_timeout", &s::register_timeout, a_duration(longest, true)),
        setting("shutdown_timeout", &s::shutdown_timeout, a_duration(longest)),
        setting("stuck_after", &s::stuck_after, a_duration(longest, true)),

@@ -103,6 +103,7 @@ std::string cluster() {
                  {"stateful", array(text()), optional},
                  {"heartbeat_timeout_ms", count()},
                  {"connection_grace_ms", count()},
+                 {"error_delivery", one_of({"auto", "poll", "heartbeat"})},
                  {"register_timeout_ms", count()},
                  {"shutdown_timeout_ms", count()},
                  {"stuck_after_ms", count()},

@@ -215,7 +215,7 @@ coro::task<muster::result<websocket_hub::gathered>> websocket_hub::ask(bool task
   auto first = [tasks, jobs](engine_services& services) {
     gathered g;
     auto& main = services.pools.main();
-    g.numbers = collect_all_counters(services.pools);
+    g.numbers = collect_all_counters(services.pools, services.coordination);
     g.times = collect_times(services.pools);
     g.heartbeat_interval = main.state().configuration().heartbeat_interval();
     if (jobs) g.jobs = watched_jobs(services.pools);

@@ -26,6 +26,22 @@ void write_functions(json_out& out, counters const& c) {
   out.end_array();
 }
 
+void write_durable(json_out& out, server::coordination_hub::durability const& d) {
+  out.key("durable").begin_object();
+  out.key("data_dir").string(d.store.directory);
+  out.key("epoch").number(d.store.epoch);
+  out.key("restored_in_ms").number(ms(d.store.restored_in));
+  out.key("changes").number(d.written);
+  out.key("changes_waiting").number(d.written - d.durable);
+  out.key("waiting_bytes").number(d.store.waiting_bytes);
+  out.key("disk_bytes").number(d.store.disk_bytes);
+  if (d.failed()) {
+    out.key("failed_since_ms").number(core::to_unix_ms(d.failed_since));
+    out.key("failure").string(d.failure);
+  }
+  out.end_object();
+}
+
 void write_alone(json_out& out, core::overview_view const& o) {
   out.key("alone").begin_object();
   out.key("count").number(o.closures_alone);
@@ -54,8 +70,9 @@ counters collect_counters(server::hub& h) {
 }
 
 // The functions shown are those of the main cluster, then those of the others.
-counters collect_all_counters(server::pools& all) {
+counters collect_all_counters(server::pools& all, server::coordination_hub const& clusters) {
   counters c = collect_counters(all.main());
+  c.durable = clusters.durable();
   all.for_each([&](server::hub& h) {
     if (&h == &all.main()) return;
     auto const of_it = collect_counters(h);
@@ -121,6 +138,7 @@ void write(json_out& out, counters const& c) {
   }
   out.end_array();
   out.end_object();
+  if (c.durable) write_durable(out, *c.durable);
   write_alone(out, o);
   write_functions(out, c);
 }

@@ -2,8 +2,10 @@
 // Plain data copied from the engine, and its JSON.
 #pragma once
 
+#include <optional>
 #include <vector>
 
+#include "server/hub/coordination_hub.hpp"
 #include "server/hub/pools.hpp"
 #include "web/json/json_out.hpp"
 
@@ -15,13 +17,14 @@ struct counters {
   core::time_point now{};
   std::chrono::milliseconds uptime{};
   double finished_per_s = 0, failed_per_s = 0;  // over the last second
+  std::optional<server::coordination_hub::durability> durable{};  // of the server; none: in memory
 };
 
 inline constexpr std::size_t functions_shown = 8;
 
 /// Engine thread; uptime and rates are filled in later. Of one cluster, or of all.
 counters collect_counters(server::hub& h);
-counters collect_all_counters(server::pools& all);
+counters collect_all_counters(server::pools& all, server::coordination_hub const& clusters);
 /// The "data" object.
 void write(json_out& out, counters const& c);
 

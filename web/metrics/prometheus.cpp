@@ -116,12 +116,14 @@ void write_listeners(metric_text& m, connection_counts const& http, connection_c
 }
 
 void write_journal(metric_text& m, server::coordination_hub::durability const& d) {
-  if (!d.journalled) return;
   m.counter("muster_journal_batches_total", "What single steps changed, given to the journal.",
             d.written);
   m.counter("muster_journal_durable_batches_total", "Of them, on the disk.", d.durable);
+  m.gauge("muster_journal_waiting_bytes", "What waits to be written.", d.store.waiting_bytes);
+  m.gauge("muster_journal_disk_bytes", "Size of the data directory.", d.store.disk_bytes);
+  m.gauge("muster_journal_epoch", "Starts of servers with the data directory.", d.store.epoch);
   m.gauge("muster_journal_failed", "1: the disk has failed, nothing is written any more.",
-          d.failed ? 1 : 0);
+          d.failed() ? 1 : 0);
 }
 
 }  // namespace
@@ -163,7 +165,7 @@ std::string prometheus_text(counters const& c, measured_closures const& closures
   metric_text m;
   write_cluster(m, c);
   write_clusters(m, coordination.clusters);
-  write_journal(m, coordination.durable);
+  if (coordination.durable) write_journal(m, *coordination.durable);
   write_closures(m, c);
   write_closure_metrics(m, closures);
   write_web(m, w);

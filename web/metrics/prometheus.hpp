@@ -26,7 +26,7 @@ inline constexpr std::size_t clusters_measured = 100;
 
 struct measured_coordination {
   std::vector<core::coordination::cluster_view> clusters{};  ///< at most `clusters_measured`
-  server::coordination_hub::durability durable{};
+  std::optional<server::coordination_hub::durability> durable{};  ///< nothing: in memory
 };
 
 std::string prometheus_text(counters const& c, measured_closures const& closures,

@@ -89,6 +89,7 @@ struct web_server::impl {
   }
 
   muster::result<std::string> listen();
+  void open(tcp::endpoint const& at, error_code& ec);
   coro::task<void> accept_loop();
   coro::task<void> end(std::chrono::milliseconds grace);
   void begin_stop(std::chrono::milliseconds grace);
@@ -135,12 +136,7 @@ muster::result<std::string> web_server::impl::listen() {
     address = found.begin()->endpoint().address();
   }
   tcp::endpoint const endpoint(address, static_cast<unsigned short>(options.port));
-  acceptor.open(endpoint.protocol(), ec);
-  if (!ec) acceptor.set_option(asio::socket_base::reuse_address(true), ec);
-  if (!ec) acceptor.bind(endpoint, ec);
-  if (!ec) prepare();
-  if (!ec) acceptor.listen(asio::socket_base::max_listen_connections, ec);
-  if (!ec) acceptor.non_blocking(true, ec);
+  open(endpoint, ec);
   if (ec) {
     error_code ignored;
     acceptor.close(ignored);
@@ -148,6 +144,23 @@ muster::result<std::string> web_server::impl::listen() {
                           "cannot listen on " + wanted + ": " + ec.message()};
   }
   return endpoint_text(acceptor.local_endpoint());
+}
+
+// The manager's socket, or a new one, which it gets.
+void web_server::impl::open(tcp::endpoint const& at, error_code& ec) {
+  auto* const manager = options.manager;
+  int const kept = manager ? manager->take("http", at.address().to_string(), at.port()) : -1;
+  if (kept >= 0) {
+    acceptor.assign(at.protocol(), kept, ec);
+  } else {
+    acceptor.open(at.protocol(), ec);
+    if (!ec) acceptor.set_option(asio::socket_base::reuse_address(true), ec);
+    if (!ec) acceptor.bind(at, ec);
+  }
+  if (!ec) prepare();
+  if (!ec && kept < 0) acceptor.listen(asio::socket_base::max_listen_connections, ec);
+  if (!ec) acceptor.non_blocking(true, ec);
+  if (!ec && kept < 0 && manager) manager->keep("http", acceptor.native_handle());
 }
 
 // Accepted sockets inherit these.

@@ -34,6 +34,9 @@ class cluster {
   /// False: refused before anything could change.
   bool perform(time_point now, request& r, effects& fx);
   void call_gone(time_point now, call_id call, effects& fx) { current_->call_gone(now, call, fx); }
+  void connection_closed(time_point now, task_index t, core::incarnation i) {
+    current_->connection_closed(now, t, i);
+  }
   void tick(time_point now, effects& fx);
   /// See redeclare_cluster. False: nothing changes. REQUIRES: valid, and of the same name.
   bool redeclare(cluster_spec spec, effects& fx);

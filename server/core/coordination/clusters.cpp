@@ -114,6 +114,14 @@ effects& clusters::step(time_point now, call_gone const& e) {
   return fx_;
 }
 
+effects& clusters::step(time_point now, connection_closed const& e) {
+  fx_.clear();
+  auto& c = entry_of(e.cluster);
+  c.what.connection_closed(now, e.task, e.incarnation);
+  reschedule(e.cluster, c, c.what.next_deadline(now));
+  return fx_;
+}
+
 effects& clusters::step(time_point now, tick const&) {
   fx_.clear();
   while (!due_.empty() && due_.begin()->first <= now) {

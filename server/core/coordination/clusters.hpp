@@ -25,6 +25,7 @@ class clusters {
   effects& step(time_point now, remove_cluster const& e);
   effects& step(time_point now, cluster_call& e);
   effects& step(time_point now, call_gone const& e);
+  effects& step(time_point now, connection_closed const& e);
   effects& step(time_point now, tick const&);
   effects& step(time_point now, stop const&);
   effects& step(time_point now, event& e);

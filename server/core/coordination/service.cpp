@@ -109,9 +109,18 @@ void service::call_gone(time_point now, call_id call, effects& fx) {
   auto const w = calls_.take(call);
   withdraw(call, w);
   // A poll ends by its answer or with the connection: nobody else takes it back.
-  if (w.kind == wait_kind::poll && spec_.connection_grace > duration::zero() &&
-      roster_[w.task].state == agent_state::connected)
-    closed_.note(w.task, now);
+  if (w.kind == wait_kind::poll) note_closed(w.task);
+}
+
+void service::connection_closed(time_point now, task_index t, core::incarnation i) {
+  now_ = now;
+  if (!stopped_ && tells_by_heartbeat() && t < roster_.size() && roster_[t].incarnation == i)
+    note_closed(t);
+}
+
+void service::note_closed(task_index t) {
+  if (spec_.connection_grace > duration::zero() && roster_[t].state == agent_state::connected)
+    closed_.note(t, now_);
 }
 
 // What the call waited for goes on without it.

@@ -46,6 +46,8 @@ class service {
   void perform(time_point now, request& r, effects& fx);
   /// The caller went away: whatever it waited for is withdrawn, no reply comes.
   void call_gone(time_point now, call_id call, effects& fx);
+  /// See coordination::connection_closed.
+  void connection_closed(time_point now, task_index t, core::incarnation i);
   /// Something is due: silent tasks, deadlines, watchers.
   void tick(time_point now, effects& fx);
   /// Answers every parked call; afterwards every request is refused.
@@ -79,6 +81,11 @@ class service {
   /// The addresses its tasks registered from.
   std::vector<std::string> peers() const { return roster_.peers(); }
   std::size_t parked_calls() const { return calls_.size(); }
+  /// Whether tasks hear of errors by their heartbeats; see error_delivery.
+  bool tells_by_heartbeat() const {
+    return spec_.errors == error_delivery::heartbeat ||
+           (spec_.errors == error_delivery::automatic && limits_.outlives);
+  }
 
   // Views; copies. See generation_views.
   generation_view view(time_point now) const;
@@ -166,6 +173,7 @@ class service {
   }
   void tell(severity s, remark_kind kind, std::string about, std::string text);
   void wake(std::string const& key);
+  void note_closed(task_index t);
   /// Those that the cluster has, ascending, each once.
   static std::vector<task_index> indices_of(std::vector<task_ref> const& tasks);
   void check_alive(alive_group_id g);
@@ -187,6 +195,12 @@ class service {
                  std::string const& told);
   bool mark_error(task_index t, fault_ptr const& f);
   void fail_tasks(std::vector<task_error> const& errors, fault_ptr const& told);
+  /// By their polls or by their heartbeats: they stay connected until they have heard of an error.
+  bool told_one_by_one() const { return polls_.polled() || tells_by_heartbeat(); }
+  std::string without_poll(task_index t) const {
+    return tells_by_heartbeat() ? std::string()
+                                : ", and " + task_name(t) + " does not poll for errors";
+  }
   void fail_everybody(std::string const& message);
   void fail_generation(fault_ptr const& f);
   void broadcast(fault_ptr const& f);

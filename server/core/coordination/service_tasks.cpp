@@ -116,9 +116,7 @@ void service::on(heartbeat& r) {
     roster_.beat(t, now_);
     // Whoever does not poll, or not any more, must hear of the failure all the same.
     if (auto const& told = failures_.broadcast(); told && !polls_.told(t))
-      return refuse(r.from, code::aborted,
-                    "The cluster has failed, and " + task_name(t) +
-                        " does not poll for errors. Error: " + told->message);
+      return answer(r.from.call, heartbeat_fault(*told, without_poll(t)));
     return answer(r.from.call, incarnation());
   }
   if (a.recoverable) return answer(r.from.call, incarnation());
@@ -209,11 +207,11 @@ void service::fail_tasks(std::vector<task_error> const& errors, fault_ptr const&
   auto const fails = counts && !failures_.failed() && !spec_.recoverable;
   if (fails) {
     fail_generation(told);
-    if (polls_.polled()) broadcast(told);
+    if (told_one_by_one()) broadcast(told);
   }
   leave_barriers(fresh);
   check_all_alive();
-  if (fails && !polls_.polled())
+  if (fails && !told_one_by_one())
     fail_everybody(
         "All tasks were set to error because coordination service encountered an error, but was "
         "unable to inform clients. Error: " +
@@ -263,7 +261,7 @@ void service::on(report_error& r) {
 }
 
 void service::on(poll_for_error& r) {
-  polls_.note_poller();
+  if (!tells_by_heartbeat()) polls_.note_poller();
   auto const t = r.task.index;
   if (t == no_task)
     return refuse(
@@ -283,6 +281,8 @@ void service::on(poll_for_error& r) {
     polls_.set_told(t, true);
     return answer(r.from.call, failures_.broadcast());
   }
+  if (tells_by_heartbeat())  // agents take it for the end of polling, and live on
+    return refuse(r.from, code::cancelled, "Errors are told by heartbeat.");
   if (full()) return refuse_full(r.from);
   cancel_poll(t, "there is a more recent poll of the same task.");
   polls_.add(t, r.from.call);

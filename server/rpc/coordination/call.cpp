@@ -5,6 +5,7 @@
 
 #include <map>
 
+#include "server/rpc/coordination/agent_connections.hpp"
 #include "server/rpc/coordination/cluster_ports.hpp"
 
 namespace muster::server {
@@ -92,6 +93,13 @@ coordination::task_ref coordination_call::task(std::string_view job, std::int64_
 
 std::string coordination_call::peer() const {
   return home_.ports.peer_of(context_);
+}
+
+void coordination_call::note_connection(coordination::task_index task,
+                                        core::incarnation incarnation) {
+  if (task == coordination::no_task || !home_.hub.state().current(cluster_).tells_by_heartbeat())
+    return;
+  home_.connections.spoke(cluster_, task, incarnation, peer(), context_.peer());
 }
 
 core::time_point coordination_call::deadline() const {

@@ -22,6 +22,7 @@
 
 namespace muster::server {
 
+class agent_connections;
 class cluster_ports;
 
 /// A gRPC service made of a table of methods that take and give raw bytes.
@@ -43,12 +44,18 @@ class raw_service final : public grpc::Service {
 
 /// What the calls share. Owned by coordination_service.
 struct coordination_calls {
-  coordination_calls(coordination_hub& h, cluster_ports& p, coro::grpc_server& s, std::size_t max,
-                     unsigned writing_threads)
-      : hub(h), ports(p), server(s), calls_max(max), writers(s.engine(), writing_threads - 1) {}
+  coordination_calls(coordination_hub& h, cluster_ports& p, agent_connections& a,
+                     coro::grpc_server& s, std::size_t max, unsigned writing_threads)
+      : hub(h),
+        ports(p),
+        connections(a),
+        server(s),
+        calls_max(max),
+        writers(s.engine(), writing_threads - 1) {}
 
   coordination_hub& hub;
   cluster_ports& ports;
+  agent_connections& connections;
   coro::grpc_server& server;
   std::size_t calls_max;
   std::size_t live = 0;  // arrived and not freed
@@ -72,6 +79,8 @@ class coordination_call final : private coro::rpc_tag,
   template <class Request>
   void ask(Request r) {
     if (method().parks) r.from.deadline = deadline();
+    if constexpr (requires { r.task.index, r.incarnation; })
+      note_connection(r.task.index, r.incarnation);
     // XLA's dialect names the caller's process in every call, TensorFlow's only by where it comes
     // from.
     if constexpr (requires { r.from.peer; })
@@ -105,6 +114,7 @@ class coordination_call final : private coro::rpc_tag,
   void finish(grpc::Status const& status, grpc::ByteBuffer const* bytes);
   void gone();
   void free_when_through();
+  void note_connection(core::coordination::task_index task, core::incarnation incarnation);
   coordination_method const& method() const { return service_.methods()[method_]; }
   core::time_point deadline() const;
 

@@ -69,7 +69,13 @@ struct cluster_ports::state {
       auto& engine = server.engine();
       engine.post([this, cluster, a = std::move(a)]() mutable { adopt(cluster, std::move(a)); });
     };
-    return server.listener().listen(options.address, port, std::move(accepted));
+    return server.listener().listen(socket_name(cluster), options.address, port,
+                                    std::move(accepted));
+  }
+
+  // What the next process finds it by.
+  std::string socket_name(cluster_id cluster) const {
+    return "cluster-" + hub.state().spec(cluster).name;
   }
 
   connection const* connection_of(std::string_view peer) const {

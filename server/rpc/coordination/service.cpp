@@ -31,9 +31,9 @@ unsigned writing_threads() {
 }  // namespace
 
 struct coordination_service::state {
-  state(coordination_hub& hub, cluster_ports& ports, coro::grpc_server& server,
-        coordination_service_options const& o)
-      : calls(hub, ports, server, o.calls_max, writing_threads()) {
+  state(coordination_hub& hub, cluster_ports& ports, agent_connections& connections,
+        coro::grpc_server& server, coordination_service_options const& o)
+      : calls(hub, ports, connections, server, o.calls_max, writing_threads()) {
     for (auto* service : {&xla, &tensorflow}) {
       server.add_service(*service);
       server.add_acceptor(std::make_unique<slots>(calls, *service));
@@ -46,9 +46,10 @@ struct coordination_service::state {
 };
 
 coordination_service::coordination_service(coordination_hub& hub, cluster_ports& ports,
+                                           agent_connections& connections,
                                            coro::grpc_server& server,
                                            coordination_service_options options)
-    : state_(std::make_unique<state>(hub, ports, server, options)) {}
+    : state_(std::make_unique<state>(hub, ports, connections, server, options)) {}
 
 coordination_service::~coordination_service() {
   check(state_->calls.live == 0, "every coordination call has ended");

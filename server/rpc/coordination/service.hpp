@@ -8,6 +8,7 @@
 
 #include "coro/grpc_server.hpp"
 #include "server/hub/coordination_hub.hpp"
+#include "server/rpc/coordination/agent_connections.hpp"
 #include "server/rpc/coordination/cluster_ports.hpp"
 
 namespace muster::server {
@@ -22,9 +23,9 @@ class coordination_service {
   static constexpr auto name_xla = "xla.coordination.CoordinationService";
   static constexpr auto name_tensorflow = "tensorflow.CoordinationService";
 
-  /// Adds itself to `server`. REQUIRES: before server.start(); hub, ports and server outlive it.
-  coordination_service(coordination_hub& hub, cluster_ports& ports, coro::grpc_server& server,
-                       coordination_service_options options = {});
+  /// Adds itself to `server`. REQUIRES: before server.start(); all of them outlive it.
+  coordination_service(coordination_hub& hub, cluster_ports& ports, agent_connections& connections,
+                       coro::grpc_server& server, coordination_service_options options = {});
   /// REQUIRES: no call is left: the server's stop() has completed.
   ~coordination_service();
   coordination_service(coordination_service const&) = delete;

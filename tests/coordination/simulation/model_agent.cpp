@@ -26,6 +26,7 @@ void model_agent::die(char const* why) {
   ++life_;
   ++deaths;
   for (auto const& [handle, unused] : std::exchange(open_, {})) world_.drop(handle);
+  world_.close_connection(task_, incarnation_);
 }
 
 void model_agent::perform_last_act() {

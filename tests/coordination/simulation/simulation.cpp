@@ -26,9 +26,16 @@ cc::cluster_spec some_spec(simulation::random& dice) {
   return spec;
 }
 
+// Half of the clusters whose server is killed tell errors by heartbeat.
+cc::cluster_spec as_told(cc::cluster_spec spec, bool by_heartbeat) {
+  if (by_heartbeat) spec.errors = cc::error_delivery::heartbeat;
+  return spec;
+}
+
 struct cluster {
   cluster(std::uint64_t seed, cc::cluster_spec spec, recording* to, bool with_kills)
-      : earth(seed, std::move(spec), to, with_kills), mortal(with_kills) {
+      : earth(seed, as_told(std::move(spec), with_kills && seed % 2 == 1), to, with_kills),
+        mortal(with_kills) {
     auto const polls = earth.dice().between(0, 2);  // nobody, some, everybody
     auto const x = earth.dice().chance(50);
     crashes = earth.dice().between(0, 12);

@@ -115,6 +115,13 @@ void world::drop(std::uint64_t handle) {
   });
 }
 
+void world::close_connection(cc::task_index task, core::incarnation incarnation) {
+  if (!service().tells_by_heartbeat()) return;
+  after(core::duration(dice_.between(0, 5'000)), [this, task, incarnation, boot = boot_] {
+    if (boot == boot_) perform(step(cc::connection_closed{cluster_, task, incarnation}));
+  });
+}
+
 void world::perform(cc::effects& fx) {
   ++steps_;
   fold(static_cast<std::uint64_t>(now_.time_since_epoch().count()));
@@ -136,6 +143,7 @@ void world::perform(cc::effects& fx) {
     auto const it = calls_.find(r.call);
     if (it == calls_.end()) throw violation("answered twice, or after the caller was gone");
     auto c = std::move(it->second);
+    c.generation = generation_;
     calls_.erase(it);
     if (auto const s = sent_.find(c.handle); s != sent_.end()) s->second.calls.erase(r.call);
     look(r);
@@ -217,21 +225,21 @@ void world::look(cc::reply const& r) {
 void world::agree(cc::reply const& r, open_call const& c) {
   if (c.barrier.empty() || r.fault == nullptr) {
     if (auto const* counter = std::get_if<std::int64_t>(&r.body); counter && !c.barrier.empty())
-      agree(c.barrier, *counter, muster::code::ok);
+      agree(c, *counter, muster::code::ok);
     return;
   }
   if (!r.fault->barrier) return;  // refused, superseded or given up: says nothing of the instance
   if (r.fault->barrier->id != c.barrier) throw violation("another barrier's error");
   // One who counts otherwise is told so, and that is about him when the instance has passed.
-  if (r.fault->barrier->counter == c.counter) agree(c.barrier, c.counter, r.fault->code);
+  if (r.fault->barrier->counter == c.counter) agree(c, c.counter, r.fault->code);
 }
 
-void world::agree(std::string const& id, std::int64_t counter, muster::code result) {
+void world::agree(open_call const& c, std::int64_t counter, muster::code result) {
   // A generation that ends aborts what runs; its service is gone by now.
   if (result == muster::code::aborted) return;
-  auto const [it, first] = barriers_.emplace(std::tuple(generation_, id, counter), result);
+  auto const [it, first] = barriers_.emplace(std::tuple(c.generation, c.barrier, counter), result);
   if (!first && it->second != result)
-    throw violation("barrier " + id + "::" + std::to_string(counter) + " ended as " +
+    throw violation("barrier " + c.barrier + "::" + std::to_string(counter) + " ended as " +
                     std::string(name(it->second)) + " for one and as " + std::string(name(result)) +
                     " for another");
 }

@@ -53,6 +53,9 @@ class world {
   using done = std::function<void(cc::reply const&)>;
   /// Sends a request over the link; `then` gets the reply unless it is lost. Returns a handle.
   std::uint64_t send(cc::request r, done then);
+  /// A process has ended; the server notices, unless it is killed before. Only where errors are
+  /// told by heartbeat: elsewhere a dropped poll tells.
+  void close_connection(cc::task_index task, core::incarnation incarnation);
   /// The caller went away; the server notices, or not for a while.
   void drop(std::uint64_t handle);
   void heal() { faulty_ = false; }
@@ -71,7 +74,8 @@ class world {
     std::uint64_t handle = 0;
     std::string barrier;  // its id, when its caller took part properly
     std::int64_t counter = 0;
-    bool endless = false;  // a wait for a key without a deadline
+    core::incarnation generation{};  // that answered; the disk may tell it in the next one's time
+    bool endless = false;            // a wait for a key without a deadline
   };
   struct sent {
     done then;
@@ -92,7 +96,7 @@ class world {
   void tell(cc::reply const& r, open_call const& c);
   void look(cc::reply const& r);
   void agree(cc::reply const& r, open_call const& c);
-  void agree(std::string const& id, std::int64_t counter, muster::code result);
+  void agree(open_call const& c, std::int64_t counter, muster::code result);
   void fold(std::uint64_t value);
   void fold(cc::reply const& r);
 

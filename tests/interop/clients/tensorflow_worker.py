@@ -66,4 +66,5 @@ def main():
     say(finished=True)
 
 
-main()
+if __name__ == '__main__':
+    main()

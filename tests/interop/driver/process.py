@@ -49,6 +49,10 @@ class Process:
             if kind in event:
                 return event[kind]
 
+    @property
+    def pid(self):
+        return self._child.pid
+
     def wait(self, deadline):
         """The exit status; negative: the signal. All output has been read."""
         try:

@@ -1,5 +1,6 @@
 """The server under test: `muster serve`, or jaxlib's own service in a process of its own."""
 import json
+import os
 import pathlib
 import signal
 import socket
@@ -50,6 +51,18 @@ class Server:
                 raise Failure(f'{polls} of {count} agents polled for errors in time')
             time.sleep(0.02)
 
+    def kill_supervised(self, away_seconds):
+        """SIGKILL for the server itself. The parent that holds its sockets starts it again, after so
+        long: meanwhile whoever dials waits."""
+        parent = self.process.pid
+        children = pathlib.Path(f'/proc/{parent}/task/{parent}/children')
+        server = int(children.read_text())
+        self.process.send(signal.SIGSTOP)
+        os.kill(server, signal.SIGKILL)
+        time.sleep(away_seconds)
+        self.process.send(signal.SIGCONT)
+        return server
+
     def stop(self):
         """An orderly stop: whatever the clients did, the server lives until it is told to end."""
         check(self.process.running(), f'the server ended by itself: {self.process.status_text()}')
@@ -58,10 +71,10 @@ class Server:
         check(status == 0, f'the server stopped with {self.process.status_text()}')
 
 
-def muster(binary, cluster, host, folder, environment, deadline):
+def muster(binary, cluster, host, folder, environment, deadline, more=()):
     ready = folder / 'ready.json'
     argv = [binary, 'serve', '--grpc', f'{host}:0', '--http', f'{LOCAL}:0',
-            '--ready-file', ready, '--cluster', cluster.words()]
+            '--ready-file', ready, '--cluster', cluster.words(), *more]
     if host != LOCAL:
         argv.append('--insecure')
     return Server(Process('server', argv, environment, folder), ready, deadline)

@@ -45,6 +45,14 @@ class Trial:
         self.network = Network()
         return self.network
 
+    def serve_supervised(self, **cluster):
+        """With a data directory, by a parent that holds its sockets."""
+        self.cluster = Cluster(**cluster)
+        self.server = server.muster(
+            self.settings.muster, self.cluster, server.LOCAL, self.folder, self._environment(),
+            self.deadline, ('--supervise', '--data-dir', self.folder / 'data'))
+        self.processes.append(self.server.process)
+
     def serve(self, host=server.LOCAL, **cluster):
         self.cluster = Cluster(**cluster)
         make, program = ((server.muster, self.settings.muster) if self.settings.muster

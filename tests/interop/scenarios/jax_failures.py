@@ -44,6 +44,47 @@ def kill_one(trial, victim_index, limit):
     check(took < limit, f'the others ended after {took:.1f} s, not within {limit} s')
 
 
+def server_killed_twice(trial):
+    """The server is killed and comes back, the second time for longer: each process' heartbeat falls
+    into the gap and waits. Nobody notices, all meet, and end in order."""
+    timeout = 2 * HEARTBEAT_TIMEOUT
+    beat = timeout / 2  # how often, and how long a beat may take
+    trial.serve_supervised(tasks=TASKS, heartbeat_timeout=timeout)
+    processes = start_all(trial, 'live_on.py', '--rounds', 2)
+    same_for_all(trial, processes, 'met', 0)
+    began = time.monotonic()  # about when all have begun to beat
+    for round_, at, away, back in ((1, 0, 0, 2), (2, beat - 2, 4, 2 * beat + 2)):
+        time.sleep(max(0, began + at - time.monotonic()))
+        trial.server.kill_supervised(away)
+        time.sleep(max(0, began + back - time.monotonic()))
+        for process in processes:
+            check(process.running(), f'{process.name} ended: {process.status_text()}')
+            process.send(signal.SIGUSR1)
+        same_for_all(trial, processes, 'met', round_)
+    same_for_all(trial, processes, 'finished', True)
+    trial.all_succeed(processes)
+
+
+def killed_after_the_server(trial):
+    """A process that dies after the server was killed is told of as ever: its connection to the new
+    server was closed, and the others' next heartbeat says so."""
+    trial.serve_supervised(tasks=TASKS, heartbeat_timeout=HEARTBEAT_TIMEOUT)
+    processes = start_all(trial, 'live_on.py', '--rounds', 1)
+    same_for_all(trial, processes, 'met', 0)
+    trial.server.kill_supervised(0)
+    time.sleep(HEARTBEAT_TIMEOUT / 2 + 1)  # each has dialled the new one
+    victim = processes.pop(2)
+    began = time.monotonic()
+    trial.kill(victim)
+    for process in processes:
+        status = process.wait(trial.deadline)
+        check(status != 0, f'{process.name} ended as if nothing had happened')
+        check(names_task(process.said(), 2), f'{process.name}: its last words do not name task 2')
+    took = time.monotonic() - began
+    limit = 3 + HEARTBEAT_TIMEOUT / 2 + 9
+    check(took < limit, f'the others ended after {took:.1f} s, not within {limit} s')
+
+
 def stopped_for_a_while(trial):
     """A process that stands still for 20 s keeps its connection, and is not blamed."""
     trial.serve(tasks=TASKS)
@@ -129,6 +170,8 @@ def in_order(trial, run):
 SCENARIOS = [
     Scenario(killed),
     Scenario(killed_by_default, reference=False),
+    Scenario(server_killed_twice, reference=False),
+    Scenario(killed_after_the_server, reference=False),
     Scenario(stopped_for_a_while, since=(0, 10), reference=False),
     Scenario(cut_off_for_a_while),
     Scenario(never_there, reference=False),

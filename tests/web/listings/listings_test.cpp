@@ -278,7 +278,10 @@ TEST_F(listings, a_graph_that_there_was_no_time_for_says_how_far_it_is) {
     EXPECT_FALSE(g.at("complete").as_bool());
     EXPECT_EQ(number_at(g, "/of"), 30'000);
   }
-  EXPECT_TRUE(get_json(path).at("complete").as_bool());
+  // The engine may still be held, and the machine busy.
+  bool complete = false;
+  for (int i = 0; i < 100 && !complete; ++i) complete = get_json(path).at("complete").as_bool();
+  EXPECT_TRUE(complete);
 }
 
 }  // namespace

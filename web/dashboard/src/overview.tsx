@@ -1,6 +1,7 @@
 import { Attention } from './attention-panel';
 import { Charts } from './charts';
 import { Clusters } from './clusters-panel';
+import { Kept } from './kept-panel';
 import { KeyNumbers } from './key-numbers';
 import { slow, store } from './page';
 import { ClusterMap } from './parts/map';
@@ -24,6 +25,7 @@ export function Overview() {
       <div class="stack span-4">
         <Attention />
         <Clusters />
+        <Kept />
         <Jobs />
       </div>
     </div>

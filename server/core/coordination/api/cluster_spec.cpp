@@ -2,10 +2,13 @@
 #include "server/core/coordination/api/cluster_spec.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace muster::core::coordination {
 namespace {
+
+constexpr std::array<std::string_view, 3> error_deliveries = {"auto", "poll", "heartbeat"};
 
 constexpr std::string_view jax_job = "jax_worker";
 constexpr std::size_t name_bytes_max = 128;
@@ -67,6 +70,16 @@ std::pair<task_index, task_index> cluster_spec::tasks_of(std::size_t job) const 
 std::string cluster_spec::task_name(task_index task) const {
   auto const [job, id] = place(task);
   return "/job:" + jobs[job].name + "/task:" + std::to_string(id);
+}
+
+std::string_view name(error_delivery d) {
+  return error_deliveries[static_cast<std::size_t>(d)];
+}
+
+std::optional<error_delivery> error_delivery_of(std::string_view name) {
+  auto const found = std::find(error_deliveries.begin(), error_deliveries.end(), name);
+  if (found == error_deliveries.end()) return {};
+  return static_cast<error_delivery>(found - error_deliveries.begin());
 }
 
 status validate(cluster_spec const& spec) {

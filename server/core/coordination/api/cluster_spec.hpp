@@ -17,6 +17,17 @@ struct job_spec {
   bool operator==(job_spec const&) const = default;
 };
 
+/// How tasks hear that the cluster has failed.
+enum class error_delivery : std::uint8_t {
+  automatic,  ///< by heartbeat where the server outlives its process (limits::outlives), else by
+              ///< poll
+  poll,       ///< their parked polls are answered at once; these break when the process ends
+  heartbeat,  ///< polls are cancelled at once, which agents live on with; the next heartbeat is
+              ///< refused
+};
+std::string_view name(error_delivery d);  ///< "auto", "poll", "heartbeat"
+std::optional<error_delivery> error_delivery_of(std::string_view name);
+
 struct cluster_spec {
   std::string name = "default";
   /// Which service coordinates it. There is one.
@@ -27,9 +38,11 @@ struct cluster_spec {
   /// Agents beat twice as often as *their* timeout says: this must not be shorter than theirs
   /// (JAX: 100 s unless the program sets it).
   duration heartbeat_timeout = std::chrono::seconds(100);
-  /// Nothing is heard of a task for this long after its connection was closed while it polled for
-  /// errors: its process is dead, whatever heartbeat_timeout says. Zero: off.
+  /// Nothing is heard of a task for this long after its connection was closed, while it polled for
+  /// errors where these are told by poll: its process is dead, whatever heartbeat_timeout says.
+  /// Zero: off.
   duration connection_grace = std::chrono::seconds(3);
+  error_delivery errors = error_delivery::automatic;
   duration register_timeout = std::chrono::minutes(60);
   /// Zero: leaving is not a barrier.
   duration shutdown_timeout = std::chrono::minutes(5);

@@ -49,6 +49,14 @@ struct call_gone {
   call_id call{};
 };
 
+/// The connection that a task spoke over has ended. It counts where errors are told by heartbeat;
+/// elsewhere the task's poll tells.
+struct connection_closed {
+  cluster_id cluster{};
+  task_index task = no_task;
+  core::incarnation incarnation{};
+};
+
 /// Something is due.
 struct tick {};
 
@@ -56,6 +64,6 @@ struct tick {};
 struct stop {};
 
 using event = std::variant<create_cluster, redeclare_cluster, restore_cluster, remove_cluster,
-                           cluster_call, call_gone, tick, stop>;
+                           cluster_call, call_gone, connection_closed, tick, stop>;
 
 }  // namespace muster::core::coordination

@@ -48,6 +48,9 @@ struct limits {
   duration stall_grace = std::chrono::seconds(1);
   /// Whether steps say what they changed; see facts.hpp.
   bool journalled = false;
+  /// Whether another process takes over the sockets and what was said when this one ends; then
+  /// agents may live on.
+  bool outlives = false;
 };
 
 }  // namespace muster::core::coordination

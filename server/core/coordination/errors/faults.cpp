@@ -38,6 +38,14 @@ fault_ptr task_fault(task_index t, code c, std::string_view message, bool report
   return f;
 }
 
+fault_ptr heartbeat_fault(fault const& told, std::string const& how) {
+  auto f = std::make_shared<fault>(told);
+  f->code = code::aborted;
+  f->message = cut("The cluster has failed" + how + ". Error: " + told.message,
+                   told.barrier ? told.barrier->id.size() : 0);
+  return f;
+}
+
 fault_ptr barrier_fault(barrier_instance b, code c, std::string_view message) {
   auto f = std::make_shared<fault>();
   f->code = c;

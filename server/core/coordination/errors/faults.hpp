@@ -14,6 +14,9 @@ fault_ptr refusal(code c, std::string_view message, bool coordination = true);
 /// About a task; `no_task`: about none in particular.
 fault_ptr task_fault(task_index t, code c, std::string_view message, bool reported = false);
 /// About an instance of a barrier, which its callers go on counting from.
+/// What the refusal of a heartbeat tells of an error: ABORTED whatever it is, since agents try
+/// again after UNAVAILABLE. `how`: more about the task; may be empty.
+fault_ptr heartbeat_fault(fault const& told, std::string const& how);
 fault_ptr barrier_fault(barrier_instance b, code c, std::string_view message);
 
 }  // namespace muster::core::coordination

@@ -28,9 +28,23 @@ export interface Counters {
   heartbeat_age_ms: { p50: number; p99: number; max: number };
   jobs: { running: number; succeeded: number; failed: number; cancelled: number };
   sessions: number;
+  durable?: Durable; // without: everything is in memory
   stalled: Stalled;
   alone: Alone;
   functions: FunctionCounts[];
+}
+
+// What is written to --data-dir.
+export interface Durable {
+  data_dir: string;
+  epoch: number; // starts of servers there
+  restored_in_ms: number;
+  changes: number;
+  changes_waiting: number;
+  waiting_bytes: number;
+  disk_bytes: number;
+  failed_since_ms?: number;
+  failure?: string;
 }
 
 // The server's watchdog: nothing has finished since then; 0 when all is well, or nobody watches.

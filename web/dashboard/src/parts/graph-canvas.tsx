@@ -53,17 +53,23 @@ export function GraphCanvas({ graph, nodes, edges, chosen, choose, open, sentenc
 
   const under = (event: { clientX: number; clientY: number }): number => {
     const edge = canvas.current!.getBoundingClientRect();
-    const at = camera.value!;
+    const at = camera.value;
+    if (!at) return -1; // not painted yet, here and below
     return nodeAt(graph, (event.clientX - edge.left - at.x) / at.zoom / pitch.x, (event.clientY - edge.top - at.y) / at.zoom / pitch.y);
   };
-  const move = (x: number, y: number) => (camera.value = { ...camera.value!, x: camera.value!.x + x, y: camera.value!.y + y });
+  const move = (x: number, y: number) => {
+    const at = camera.value;
+    if (at) camera.value = { ...at, x: at.x + x, y: at.y + y };
+  };
   const zoom = (factor: number, x = width / 2, y = height / 2) => {
-    const at = camera.value!;
+    const at = camera.value;
+    if (!at) return;
     const next = Math.min(4, Math.max(0.02, at.zoom * factor));
     camera.value = { zoom: next, x: x - ((x - at.x) * next) / at.zoom, y: y - ((y - at.y) * next) / at.zoom };
   };
   const reveal = (node: number) => {
-    const at = camera.value!;
+    const at = camera.value;
+    if (!at) return;
     const [x, y] = centre({ graph, pitch }, node).map((n, k) => n * at.zoom + (k === 0 ? at.x : at.y)) as [number, number];
     move(x < 40 ? 40 - x : x > width - 40 ? width - 40 - x : 0, y < 30 ? 30 - y : y > height - 30 ? height - 30 - y : 0);
   };

@@ -1,0 +1,166 @@
+// systemd's protocol, from the side of the service.
+#include "coro/service_manager.hpp"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+namespace muster::coro {
+namespace {
+
+constexpr int first_socket = 3;
+constexpr int sockets_max = 4'096;  // of a manager; more: the rest is not looked at
+
+std::string taken_from_environment(char const* name) {
+  auto const* value = std::getenv(name);
+  std::string text = value == nullptr ? "" : value;
+  ::unsetenv(name);
+  return text;
+}
+
+int number(std::string_view text) {
+  int n = 0;
+  auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+  return error == std::errc{} && end == text.data() + text.size() ? n : 0;
+}
+
+// "10.0.0.1", and "*" for all addresses; the port.
+std::optional<std::pair<std::string, std::uint16_t>> address_of(int socket) {
+  sockaddr_storage any{};
+  socklen_t size = sizeof any;
+  if (::getsockname(socket, reinterpret_cast<sockaddr*>(&any), &size) != 0) return {};
+  char text[INET6_ADDRSTRLEN] = {};
+  if (any.ss_family == AF_INET) {
+    auto const& v4 = reinterpret_cast<sockaddr_in const&>(any);
+    ::inet_ntop(AF_INET, &v4.sin_addr, text, sizeof text);
+    return std::pair(v4.sin_addr.s_addr == 0 ? "*" : text, ntohs(v4.sin_port));
+  }
+  if (any.ss_family != AF_INET6) return {};
+  auto const& v6 = reinterpret_cast<sockaddr_in6 const&>(any);
+  ::inet_ntop(AF_INET6, &v6.sin6_addr, text, sizeof text);
+  return std::pair(IN6_IS_ADDR_UNSPECIFIED(&v6.sin6_addr) ? "*" : text, ntohs(v6.sin6_port));
+}
+
+bool is_of(int socket, std::string_view address, std::uint16_t port) {
+  auto const bound = address_of(socket);
+  bool const all = address == "0.0.0.0" || address == "::";
+  return bound && bound->first == (all ? "*" : address) && (port == 0 || bound->second == port);
+}
+
+bool listens(int socket) {
+  int yes = 0;
+  socklen_t size = sizeof yes;
+  return ::getsockopt(socket, SOL_SOCKET, SO_ACCEPTCONN, &yes, &size) == 0 && yes != 0;
+}
+
+std::vector<std::string> names_in(std::string const& list) {
+  std::vector<std::string> names;
+  for (std::size_t at = 0; at <= list.size();) {
+    auto const colon = std::min(list.find(':', at), list.size());
+    names.push_back(list.substr(at, colon - at));
+    at = colon + 1;
+  }
+  return names;
+}
+
+}  // namespace
+
+service_manager service_manager::from_environment() {
+  service_manager m;
+  m.notify_ = taken_from_environment("NOTIFY_SOCKET");
+  auto const stored = number(taken_from_environment("FDSTORE"));
+  auto const pid = taken_from_environment("LISTEN_PID");
+  auto const count = number(taken_from_environment("LISTEN_FDS"));
+  auto const names = names_in(taken_from_environment("LISTEN_FDNAMES"));
+  // They are for another process when it is not this one's number.
+  auto const mine = pid == std::to_string(::getpid()) ? std::clamp(count, 0, sockets_max) : 0;
+  for (int i = 0; i < mine; ++i) {
+    int const fd = first_socket + i;
+    if (::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0 || !listens(fd)) continue;
+    auto const at = static_cast<std::size_t>(i);
+    m.held_.push_back({at < names.size() ? names[at] : std::string(), fd});
+  }
+  m.holds_ = (stored > 0 && !m.notify_.empty()) || !m.held_.empty();
+  return m;
+}
+
+service_manager::service_manager(service_manager&& other) noexcept
+    : holds_(other.holds_),
+      notify_(std::move(other.notify_)),
+      held_(std::exchange(other.held_, {})) {}
+
+service_manager::~service_manager() {
+  for (auto const& h : held_) ::close(h.socket);
+}
+
+int service_manager::take(std::string_view name, std::string_view address, std::uint16_t port) {
+  std::lock_guard const lock(mutex_);
+  auto const named = [&](held const& h) {
+    return h.name == name && is_of(h.socket, address, port);
+  };
+  auto const same = [&](held const& h) { return port != 0 && is_of(h.socket, address, port); };
+  auto found = std::find_if(held_.begin(), held_.end(), named);
+  if (found == held_.end()) found = std::find_if(held_.begin(), held_.end(), same);
+  if (found == held_.end()) return -1;
+  int const socket = found->socket;
+  held_.erase(found);
+  return socket;
+}
+
+void service_manager::keep(std::string_view name, int socket) const {
+  send("FDSTORE=1\nFDNAME=" + std::string(name), socket);
+}
+
+void service_manager::drop(std::string_view name) const {
+  send("FDSTOREREMOVE=1\nFDNAME=" + std::string(name), -1);
+}
+
+void service_manager::drop_rest() {
+  std::lock_guard const lock(mutex_);
+  for (auto const& h : held_) {
+    if (!h.name.empty()) drop(h.name);
+    ::close(h.socket);
+  }
+  held_.clear();
+}
+
+// Best effort, as the protocol has it: whoever does not listen does not keep.
+void service_manager::send(std::string const& text, int socket) const {
+  sockaddr_un to{};
+  to.sun_family = AF_UNIX;
+  if (notify_.empty() || notify_.size() >= sizeof to.sun_path) return;
+  std::memcpy(to.sun_path, notify_.data(), notify_.size());
+  if (to.sun_path[0] == '@') to.sun_path[0] = '\0';
+  iovec part{const_cast<char*>(text.data()), text.size()};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message{};
+  message.msg_name = &to;
+  message.msg_namelen = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + notify_.size());
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  if (socket >= 0) {
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    auto* const header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof(int));
+    std::memcpy(CMSG_DATA(header), &socket, sizeof(int));
+  }
+  int const fd = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return;
+  [[maybe_unused]] auto const sent = ::sendmsg(fd, &message, MSG_NOSIGNAL);
+  ::close(fd);
+}
+
+}  // namespace muster::coro

@@ -1,0 +1,105 @@
+// Where errors are told by heartbeat, agents do not poll: they live on while the server is away,
+// and hear of what happened with their next beat.
+#include "tests/coordination/fixture.hpp"
+
+namespace muster::core::coordination {
+namespace {
+
+struct told_by_heartbeat : testing::Test {
+  scene s{{.tasks = 3, .spec = {.errors = error_delivery::heartbeat}}};
+  void SetUp() override { s.enlist_all(); }
+  void close(task_index t, std::uint64_t incarnation) {
+    s.all.step(s.now(), connection_closed{s.id, t, core::incarnation{incarnation}});
+  }
+};
+
+TEST_F(told_by_heartbeat, a_poll_is_cancelled_at_once) {
+  auto const p = s.poll(0);
+  EXPECT_EQ(s.code_of(p), code::cancelled);
+  EXPECT_TRUE(s.fault_of(p).coordination) << "it is an answer, not a broken connection";
+  EXPECT_EQ(s.current().parked_calls(), 0u);
+}
+
+TEST_F(told_by_heartbeat, an_error_is_the_answer_to_everybodys_next_beat) {
+  s.poll(0);
+  s.report(1, code::internal, "its GPU fell off");
+  auto const first = s.beat(0), third = s.beat(2);
+  for (auto const call : {first, third}) {
+    EXPECT_EQ(s.code_of(call), code::aborted);
+    EXPECT_EQ(s.fault_of(call).source, 1u);
+    EXPECT_NE(s.message_of(call).find("its GPU fell off"), std::string::npos) << s.message_of(call);
+    EXPECT_EQ(s.message_of(call).find("does not poll"), std::string::npos) << s.message_of(call);
+  }
+  EXPECT_EQ(s.state_of(0), agent_state::connected) << "it is no error of its own";
+  EXPECT_EQ(s.code_of(s.poll(2)), code::internal) << "a poll hears of it too";
+}
+
+TEST_F(told_by_heartbeat, an_error_is_told_after_a_restart) {
+  s.report(1, code::internal, "its GPU fell off");
+  s.restart();
+  EXPECT_EQ(s.code_of(s.beat(0)), code::aborted);
+  EXPECT_NE(s.message_of(s.beat(2)).find("its GPU fell off"), std::string::npos);
+}
+
+TEST_F(told_by_heartbeat, who_only_lost_the_server_beats_on) {
+  s.poll(0);
+  s.restart();
+  s.advance(90s);
+  for (task_index t = 0; t < 3; ++t) EXPECT_EQ(s.code_of(s.beat(t)), code::ok);
+  s.advance(99s);
+  EXPECT_EQ(s.state_of(0), agent_state::connected);
+}
+
+TEST_F(told_by_heartbeat, a_closed_connection_and_silence_is_a_dead_process) {
+  close(1, 101);
+  s.advance(2'999ms);
+  EXPECT_EQ(s.state_of(1), agent_state::connected);
+  s.advance(1ms);
+  EXPECT_EQ(s.state_of(1), agent_state::error);
+  EXPECT_NE(s.message_of(s.beat(0)).find("were closed"), std::string::npos);
+}
+
+TEST_F(told_by_heartbeat, a_closed_connection_of_an_earlier_process_counts_for_nothing) {
+  close(1, 99);
+  close(7, 101);
+  s.advance(50s);
+  EXPECT_EQ(s.state_of(1), agent_state::connected);
+}
+
+TEST_F(told_by_heartbeat, who_dials_again_lives) {
+  close(1, 101);
+  s.advance(1s);
+  EXPECT_EQ(s.code_of(s.beat(1)), code::ok);
+  s.advance(50s);
+  EXPECT_EQ(s.state_of(1), agent_state::connected);
+}
+
+TEST(told_by_poll, a_closed_connection_is_the_polls_business) {
+  scene s({.tasks = 2});
+  s.enlist_all();
+  s.all.step(s.now(), connection_closed{s.id, 1, core::incarnation{101}});
+  s.advance(50s);
+  EXPECT_EQ(s.state_of(1), agent_state::connected);
+}
+
+TEST(error_delivery, auto_is_by_heartbeat_where_the_server_outlives_its_process) {
+  for (bool const outlives : {false, true}) {
+    scene s({.tasks = 2, .limits = {.outlives = outlives}});
+    s.enlist_all();
+    EXPECT_EQ(s.parked(s.poll(0)), !outlives);
+    EXPECT_EQ(s.current().tells_by_heartbeat(), outlives);
+  }
+  scene s({.tasks = 2, .spec = {.errors = error_delivery::poll}, .limits = {.outlives = true}});
+  s.enlist_all();
+  EXPECT_TRUE(s.parked(s.poll(0)));
+}
+
+TEST(error_delivery, has_names) {
+  for (auto const d : {error_delivery::automatic, error_delivery::poll, error_delivery::heartbeat})
+    EXPECT_EQ(error_delivery_of(name(d)), d);
+  EXPECT_EQ(name(error_delivery::automatic), "auto");
+  EXPECT_FALSE(error_delivery_of("pigeon"));
+}
+
+}  // namespace
+}  // namespace muster::core::coordination

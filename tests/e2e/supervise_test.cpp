@@ -1,0 +1,128 @@
+// `muster serve --supervise`: the server comes back by itself, and on the same sockets.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <fstream>
+#include <future>
+
+#include "tests/e2e/cluster.hpp"
+
+namespace muster::e2e {
+namespace {
+
+#define EXPECT_CONTAINS(text, part) \
+  EXPECT_NE((text).find(part), std::string::npos) << "in: " << (text)
+
+/// The server itself; 0 while there is none.
+pid_t child_of(process const& parent) {
+  auto const id = std::to_string(parent.pid());
+  std::ifstream file("/proc/" + id + "/task/" + id + "/children");
+  pid_t child = 0;
+  file >> child;
+  return child;
+}
+
+/// A new one is there.
+bool await_child(process const& parent, pid_t other_than) {
+  return await([&] {
+    auto const child = child_of(parent);
+    return child != 0 && child != other_than;
+  });
+}
+
+TEST(supervised_server, comes_back_on_its_ports_with_what_it_knew) {
+  cluster c;
+  auto& parent = c.serve({"--supervise", "--data-dir", c.file("data").string(), "--cluster",
+                          "train:worker=2", "--cluster", "eval:worker=1"});
+  auto const address = [&](std::string const& name) {
+    return c.get("/api/v1/clusters/" + name).at("address");
+  };
+  auto const train = address("train"), eval = address("eval");
+  for (int i = 0; i < 3; ++i) {
+    auto const key = "k" + std::to_string(i);
+    EXPECT_EQ(c.run({"kv", "put", key, "v"}).status, 0);
+    auto const server = child_of(parent);
+    ASSERT_NE(server, 0);
+    ASSERT_EQ(::kill(server, SIGKILL), 0);
+    ASSERT_TRUE(await_child(parent, server));
+    auto const got = c.run({"kv", "get", key});  // dials before it is ready
+    EXPECT_EQ(got.out, "v") << got.err;
+    EXPECT_EQ(address("train"), train);
+    EXPECT_EQ(address("eval"), eval);
+  }
+  EXPECT_CONTAINS(parent.errors(), "the server was killed by Killed; starting it again now");
+  EXPECT_CONTAINS(parent.errors(), "starting it again in 100 ms");
+  parent.signal(SIGTERM);
+  EXPECT_EQ(parent.wait(), 0);
+}
+
+TEST(supervised_server, who_dials_while_it_is_away_waits) {
+  cluster c;
+  auto& parent = c.serve({"--supervise", "--data-dir", c.file("data").string()});
+  EXPECT_EQ(c.run({"kv", "put", "k", "v"}).status, 0);
+  auto const server = child_of(parent);
+  parent.signal(SIGSTOP);  // nobody starts it again for now
+  ASSERT_EQ(::kill(server, SIGKILL), 0);
+  ASSERT_TRUE(await([&] {
+    std::ifstream stat("/proc/" + std::to_string(server) + "/stat");
+    std::string pid, name, state;
+    stat >> pid >> name >> state;
+    return state == "Z" || state.empty();
+  }));
+  auto asking = std::async(std::launch::async, [&] { return c.run({"kv", "get", "k"}); });
+  EXPECT_EQ(asking.wait_for(500ms), std::future_status::timeout) << asking.get().err;
+  parent.signal(SIGCONT);
+  auto const got = asking.get();
+  EXPECT_EQ(got.status, 0);
+  EXPECT_EQ(got.out, "v") << got.err;
+}
+
+TEST(supervised_server, of_a_removed_cluster_the_port_is_given_up) {
+  cluster c;
+  auto& parent = c.serve({"--supervise"});
+  c.post("/api/v1/clusters", R"({"name":"a","jobs":{"worker":1}})");
+  EXPECT_EQ(c.run({"clusters", "delete", "a"}).status, 0);
+  c.post("/api/v1/clusters", R"({"name":"b","jobs":{"worker":1}})");
+  auto const sockets = [&] {
+    std::size_t n = 0;
+    for (auto const& e :
+         std::filesystem::directory_iterator("/proc/" + std::to_string(parent.pid()) + "/fd")) {
+      std::error_code gone;
+      n += std::filesystem::read_symlink(e.path(), gone).string().starts_with("socket:");
+    }
+    return n;
+  };
+  // grpc, http, cluster b and the one it hears the server on.
+  EXPECT_TRUE(await([&] { return sockets() == 4; })) << sockets();
+  // Without a data directory cluster b is not known any more.
+  auto const server = child_of(parent);
+  ASSERT_EQ(::kill(server, SIGKILL), 0);
+  ASSERT_TRUE(await_child(parent, server));
+  EXPECT_EQ(c.status_of("/api/v1/clusters/b"), 404u);
+  EXPECT_TRUE(await([&] { return sockets() == 3; })) << sockets();
+}
+
+TEST(supervised_server, that_cannot_start_is_not_tried_again) {
+  cluster c;
+  auto& first = c.serve();
+  auto const f = c.run({"serve", "--supervise", "--grpc", c.grpc(), "--http", "127.0.0.1:0"});
+  EXPECT_EQ(f.status, 2);
+  EXPECT_CONTAINS(f.err, "--grpc: cannot listen on " + c.grpc());
+  EXPECT_TRUE(first.running());
+}
+
+TEST(supervised_server, sighup_replaces_it_and_its_parents_death_stops_it) {
+  cluster c;
+  auto& parent = c.serve({"--supervise"});
+  auto const server = child_of(parent);
+  parent.signal(SIGHUP);
+  ASSERT_TRUE(await_child(parent, server));
+  EXPECT_EQ(c.status_of("/readyz"), 200u);
+  EXPECT_CONTAINS(parent.errors(), "the server makes room for a new one; starting it again now");
+  auto const second = child_of(parent);
+  parent.signal(SIGKILL);
+  EXPECT_TRUE(await([&] { return ::kill(second, 0) != 0; })) << "it outlived its parent";
+}
+
+}  // namespace
+}  // namespace muster::e2e

@@ -1,0 +1,59 @@
+// A server with a data directory: what it tells of it, and what it answers when the disk has
+// failed.
+#include "tests/web/fixture.hpp"
+
+namespace muster::web::test {
+namespace {
+
+class durable_server : public web_fixture {
+ protected:
+  void SetUp() override {
+    core::coordination::limits limits;
+    limits.journalled = limits.outlives = true;
+    start({}, {}, 2, limits);
+  }
+};
+
+TEST_F(durable_server, tells_where_it_writes_and_how_far_it_is) {
+  EXPECT_EQ(send("PUT", "/api/v1/clusters/default/kv/a", "1").status, 201u);
+  auto const d = get_json("/api/v1/overview").at("durable");
+  EXPECT_EQ(text_at(d, "/data_dir"), "/data");
+  EXPECT_EQ(number_at(d, "/epoch"), 3);
+  EXPECT_EQ(number_at(d, "/changes"), 2) << "the cluster and the key";
+  EXPECT_EQ(number_at(d, "/changes_waiting"), 0);
+  EXPECT_EQ(number_at(d, "/disk_bytes"), 4'096);
+  EXPECT_FALSE(d.as_object().contains("failure"));
+  auto const metrics = get("/metrics").body;
+  for (auto const* line : {"\nmuster_journal_batches_total 2\n", "\nmuster_journal_failed 0\n",
+                           "\nmuster_journal_epoch 3\n", "\nmuster_journal_disk_bytes 4096\n"})
+    EXPECT_NE(metrics.find(line), std::string::npos) << line;
+}
+
+TEST_F(durable_server, declares_and_forgets_clusters_once_that_is_written) {
+  post_json("/api/v1/clusters", R"({"name":"a","jobs":{"worker":1},"error_delivery":"poll"})", 201);
+  EXPECT_EQ(text_at(get_json("/api/v1/clusters/a"), "/error_delivery"), "poll");
+  EXPECT_EQ(text_at(get_json("/api/v1/clusters/default"), "/error_delivery"), "auto");
+  EXPECT_EQ(send("DELETE", "/api/v1/clusters/a").status, 204u);
+  post_json("/api/v1/clusters", R"({"name":"a","error_delivery":"pigeon"})", 400);
+}
+
+TEST_F(durable_server, whose_disk_fails_says_so_and_takes_nothing_that_must_be_written) {
+  EXPECT_EQ(send("PUT", "/api/v1/clusters/default/kv/a", "1").status, 201u);
+  core_engine().fail_disk("no space left on device");
+  auto const put = send("PUT", "/api/v1/clusters/default/kv/b", "1");
+  EXPECT_EQ(put.status, 503u);
+  EXPECT_NE(put.body.find("no space left on device"), std::string::npos) << put.body;
+  EXPECT_EQ(post("/api/v1/clusters", R"({"name":"b"})").status, 503u);
+  EXPECT_EQ(get("/api/v1/clusters/default/kv/a").status, 200u) << "what is known is told";
+  auto const d = get_json("/api/v1/overview").at("durable");
+  EXPECT_NE(text_at(d, "/failure").find("no space left"), std::string::npos);
+  EXPECT_GT(number_at(d, "/failed_since_ms"), 0);
+  EXPECT_GT(number_at(d, "/changes_waiting"), 0);
+  EXPECT_NE(get("/metrics").body.find("\nmuster_journal_failed 1\n"), std::string::npos);
+  auto const items = get_json("/api/v1/attention").at("items").as_array();
+  ASSERT_EQ(items.size(), 1u);
+  EXPECT_EQ(text_at(items[0], "/rule"), "journal-fails");
+}
+
+}  // namespace
+}  // namespace muster::web::test

@@ -1,0 +1,36 @@
+// What of this server survives its process, and whether the disk keeps up.
+
+import { age, bytes, count, span } from './model/format';
+import { slow, store, viewNow } from './page';
+import { Panel } from './parts/panel';
+import { Mark } from './parts/shape';
+
+export function Kept() {
+  slow.value;
+  const d = store.counters?.durable;
+  if (!d) return null;
+  const shape = d.failed_since_ms ? 'error' : d.changes_waiting > 0 ? 'late' : 'connected';
+  return (
+    <Panel id="kept" title="Kept" note="clusters, their tasks, keys and barriers" span={12}>
+      <div class="progress" data-testid="kept">
+        <div class="progress-head">
+          <bdi class="mono clip" title={d.data_dir}>{d.data_dir}</bdi>
+          <span>{bytes(d.disk_bytes)}</span>
+        </div>
+        <div class="progress-foot">
+          <span class={`chip text-${shape}`}>
+            <Mark shape={shape} /> {d.failed_since_ms ? 'nothing is written any more' : d.changes_waiting > 0 ? `${count(d.changes_waiting)} changes wait for the disk` : 'all on the disk'}
+          </span>
+          <span>
+            start {count(d.epoch)}, read in {span(d.restored_in_ms)}
+          </span>
+        </div>
+        {d.failed_since_ms && (
+          <p class="progress-error text-error">
+            {age(viewNow() - d.failed_since_ms)} ago: <bdi>{d.failure}</bdi>
+          </p>
+        )}
+      </div>
+    </Panel>
+  );
+}
