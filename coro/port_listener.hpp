@@ -15,8 +15,8 @@
 #include <string>
 
 #include "base/connection_counts.hpp"
-#include "coro/service_manager.hpp"
 #include "base/status.hpp"
+#include "coro/service_manager.hpp"
 #include "coro/unique_fd.hpp"
 #include "coro/waiting_options.hpp"
 

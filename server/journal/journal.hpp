@@ -32,7 +32,7 @@ struct journal_facts {
   std::uint64_t waiting_bytes = 0;
   std::uint64_t written_bytes = 0;
   std::uint64_t disk_bytes = 0;  ///< of the store, looked at every ten seconds at most
-  muster::status failed;  ///< not OK: nothing is written any more
+  muster::status failed;         ///< not OK: nothing is written any more
 };
 
 class journal {

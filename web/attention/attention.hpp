@@ -78,7 +78,7 @@ struct attention_facts {
   core::time_point now{};
   core::duration late_after{};
   std::string worker_address;  ///< "HOST:PORT" for the command that starts a worker; may be empty
-  journal_facts journal;  ///< of the server
+  journal_facts journal;       ///< of the server
   std::vector<pool_facts> pools;
   std::vector<agents_facts> agents;
 };

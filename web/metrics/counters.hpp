@@ -16,7 +16,7 @@ struct counters {
   std::vector<core::function_view> functions;  // the first eight that were named
   core::time_point now{};
   std::chrono::milliseconds uptime{};
-  double finished_per_s = 0, failed_per_s = 0;  // over the last second
+  double finished_per_s = 0, failed_per_s = 0;                    // over the last second
   std::optional<server::coordination_hub::durability> durable{};  // of the server; none: in memory
 };
 

@@ -25,7 +25,7 @@ process_facts read_process_facts();
 inline constexpr std::size_t clusters_measured = 100;
 
 struct measured_coordination {
-  std::vector<core::coordination::cluster_view> clusters{};  ///< at most `clusters_measured`
+  std::vector<core::coordination::cluster_view> clusters{};       ///< at most `clusters_measured`
   std::optional<server::coordination_hub::durability> durable{};  ///< nothing: in memory
 };
 

@@ -12,7 +12,9 @@ namespace muster::web {
 namespace {
 
 coro::task<muster::result<counters>> current_counters(web_context& context) {
-  auto work = [](engine_services& services) { return collect_all_counters(services.pools, services.coordination); };
+  auto work = [](engine_services& services) {
+    return collect_all_counters(services.pools, services.coordination);
+  };
   auto asking = context.engine.on_engine(std::move(work));
   auto c = co_await std::move(asking);
   if (c) context.sockets.complete(*c);
