@@ -104,54 +104,5 @@ TEST(data_directory, with_an_unreadable_format_is_refused) {
   EXPECT_EQ(a.data.open(t / "d", "1.0", a.hub).code, code::failed_precondition);
 }
 
-TEST(durable_replies, wait_in_order_and_say_when_the_disk_has_failed) {
-  std::uint64_t written = 0;
-  bool full = false;
-  coordination_hub hub({.journalled = true}, 1,
-                       {.now = [] { return at; },
-                        .arm = [](core::time_point) {},
-                        .tell = [](notice const&) {},
-                        .write_down = [&](auto) { return ++written; },
-                        .journal_is_full = [&] { return full; },
-                        .store = [] { return store_view{}; }});
-  auto const c = hub.create({.name = "train", .jobs = {{"worker", 1, false}}});
-  ASSERT_TRUE(c.has_value());
-  std::string log;
-  auto const put = [&](std::string const& key) {
-    core::coordination::insert_key_value r{
-        .from = {}, .key = key, .value = core::blob("v"), .overwrite = true};
-    hub.ask(*c, std::move(r),
-            [&log, key](auto const& reply) { log += key + (reply.fault ? "! " : " "); });
-  };
-  auto const get = [&](std::string const& key) {
-    core::coordination::get_key_value r;
-    r.key = key;
-    hub.ask(*c, std::move(r),
-            [&log, key](auto const& reply) { log += "get:" + key + (reply.fault ? "! " : " "); });
-  };
-  put("a");
-  get("a");  // would tell of what the disk does not have
-  put("b");
-  hub.when_durable([&](auto const& lost) { log += lost.ok() ? "all " : "all! "; });
-  EXPECT_EQ(log, "");
-  hub.on_durable(2, {});
-  EXPECT_EQ(log, "a get:a ");
-  hub.on_durable(3, {});
-  EXPECT_EQ(log, "a get:a b all ");
-  full = true;
-  put("c");
-  get("a");
-  EXPECT_EQ(log, "a get:a b all c! get:a ");
-  full = false;
-  put("d");
-  hub.on_durable(3, {code::internal, "no space"});
-  put("e");
-  get("a");
-  hub.when_durable([&](auto const& lost) { log += lost.ok() ? "all " : "all! "; });
-  EXPECT_EQ(log, "a get:a b all c! get:a d! e! get:a all! ");
-  EXPECT_TRUE(hub.durable()->failed());
-  EXPECT_EQ(hub.durable()->failed_since, at);
-}
-
 }  // namespace
 }  // namespace muster::server
