@@ -58,6 +58,11 @@ void print_generation(std::string const& title, json::value const& g) {
   std::cout << "\n  because     " << for_terminal(text_of(cause, "message")) << '\n';
 }
 
+std::string how_told(std::string const& delivery) {
+  return delivery == "auto" ? "heartbeat where the server survives its process, else by poll (auto)"
+                            : delivery;
+}
+
 void print(json::value const& c, output_format output) {
   if (printed_as_json(output, c)) return;
   auto const& g = field_of(c, "generation");
@@ -73,7 +78,7 @@ void print(json::value const& c, output_format output) {
             << ", connection closed " << ms_text(c, "connection_grace_ms") << ", register "
             << ms_text(c, "register_timeout_ms") << ", shutdown "
             << ms_text(c, "shutdown_timeout_ms") << '\n'
-            << "errors        told by " << text_of(c, "error_delivery") << '\n'
+            << "errors        told by " << how_told(text_of(c, "error_delivery")) << '\n'
             << "barriers      " << text_of(field_of(g, "barriers"), "running") << " running\n"
             << "keys          " << text_of(g, "keys") << ", " << text_of(g, "key_bytes")
             << " bytes\n"
