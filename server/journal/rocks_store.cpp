@@ -95,9 +95,11 @@ muster::status rocks_store::write(std::vector<change> const& batch) {
 
 muster::status rocks_store::read(std::string_view prefix, visitor const& v) const {
   std::unique_ptr<rocksdb::Iterator> const it(db_->NewIterator({}));
-  for (it->Seek({prefix.data(), prefix.size()});
-       it->Valid() && it->key().starts_with({prefix.data(), prefix.size()}); it->Next())
-    if (!v(it->key().ToStringView(), it->value().ToStringView())) return {};
+  for (it->Seek({prefix.data(), prefix.size()}); it->Valid(); it->Next()) {
+    auto const key = it->key().ToStringView();
+    if (!key.starts_with(prefix)) break;
+    if (!v(key, it->value().ToStringView())) return {};
+  }
   if (it->status().ok()) return {};
   return {code::internal, db_->GetName() + ": " + explained(it->status())};
 }
