@@ -14,6 +14,7 @@ export async function paint(browser, world, _, say) {
   for (let round = 0; round < ROUNDS; ++round) {
     const { page, close } = await open(browser, world.url + OVERVIEW);
     content.push(await page.evaluate(() => performance.now()));
+    await page.waitForFunction(() => performance.getEntriesByName('first-contentful-paint').length > 0);
     first.push(await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0].startTime));
     await close();
   }

@@ -8,7 +8,8 @@ export async function open(browser, url, prepare = async () => {}) {
   const tools = await context.newCDPSession(page);
   await prepare(tools);
   await page.goto(url);
-  await page.locator('[data-testid="conn-state"]').filter({ hasText: /live/i }).waitFor();
+  // Looked at in every frame: a locator looks again only after half a second.
+  await page.waitForFunction(() => /live/i.test(document.querySelector('[data-testid="conn-state"]')?.textContent));
   return { page, tools, close: () => context.close() };
 }
 
