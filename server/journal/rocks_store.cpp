@@ -1,34 +1,17 @@
 #include "server/journal/rocks_store.hpp"
 
-#include <rocksdb/db.h>
-#include <rocksdb/options.h>
 #include <rocksdb/write_batch.h>
 
 #include <system_error>
+
+#include "server/journal/rocks.hpp"
 
 namespace muster::server::journal {
 namespace {
 
 namespace fs = std::filesystem;
 
-rocksdb::Options options(bool fresh) {
-  rocksdb::Options o;
-  o.create_if_missing = fresh;
-  o.paranoid_checks = true;
-  // A torn last write is what a killed server leaves; anything else in the log is corruption.
-  o.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
-  o.write_buffer_size = std::size_t{32} << 20;
-  o.max_total_wal_size = std::size_t{128} << 20;
-  o.max_open_files = 128;
-  o.keep_log_file_num = 2;
-  o.max_log_file_size = std::size_t{1} << 20;
-  o.info_log_level = rocksdb::WARN_LEVEL;
-  return o;
-}
-
-muster::status refused(fs::path const& directory, std::string const& why) {
-  return {code::failed_precondition, directory.string() + ": " + why};
-}
+using rocks::refused;
 
 // Before anything is touched: whether it is there, and ours to open.
 muster::result<bool> is_fresh(fs::path const& directory) {
@@ -41,15 +24,6 @@ muster::result<bool> is_fresh(fs::path const& directory) {
                                     : "holds other files and no data of a server; name an empty "
                                       "directory");
   return true;
-}
-
-std::string explained(rocksdb::Status const& s) {
-  auto const text = s.ToString();
-  if (text.find("lock") != std::string::npos || text.find("LOCK") != std::string::npos)
-    return "another process has it open";
-  if (s.IsCorruption())
-    return "its data are damaged (" + text + "); restore a backup into another directory";
-  return text;
 }
 
 // Keys that begin so end before this; empty: at no key.
@@ -71,8 +45,10 @@ muster::result<std::unique_ptr<rocks_store>> rocks_store::open(fs::path const& d
   auto const fresh = is_fresh(directory);
   if (!fresh) return fresh.error();
   rocksdb::DB* db = nullptr;
-  auto const opened = rocksdb::DB::Open(options(*fresh), directory.string(), &db);
-  if (!opened.ok()) return refused(directory, explained(opened));
+  auto options = rocks::options();
+  options.create_if_missing = *fresh;
+  auto const opened = rocksdb::DB::Open(options, directory.string(), &db);
+  if (!opened.ok()) return refused(directory, rocks::explained(opened));
   return std::unique_ptr<rocks_store>(new rocks_store(std::unique_ptr<rocksdb::DB>(db)));
 }
 
@@ -94,14 +70,15 @@ muster::status rocks_store::write(std::vector<change> const& batch) {
 }
 
 muster::status rocks_store::read(std::string_view prefix, visitor const& v) const {
-  std::unique_ptr<rocksdb::Iterator> const it(db_->NewIterator({}));
-  for (it->Seek({prefix.data(), prefix.size()}); it->Valid(); it->Next()) {
-    auto const key = it->key().ToStringView();
-    if (!key.starts_with(prefix)) break;
-    if (!v(key, it->value().ToStringView())) return {};
-  }
-  if (it->status().ok()) return {};
-  return {code::internal, db_->GetName() + ": " + explained(it->status())};
+  return rocks::read(*db_, prefix, v);
+}
+
+muster::status rocks_store::compact() {
+  rocksdb::CompactRangeOptions all;
+  all.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForce;
+  auto const done = db_->CompactRange(all, nullptr, nullptr);
+  if (done.ok()) return {};
+  return {code::internal, db_->GetName() + ": " + rocks::explained(done)};
 }
 
 std::uint64_t rocks_store::bytes_on_disk() const {

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "muster/journal/v1/records.pb.h"
+#include "server/journal/entries.hpp"
+#include "server/journal/inspection.hpp"
 #include "server/journal/rocks_store.hpp"
 #include "tests/journal/temporary.hpp"
 
@@ -74,6 +76,22 @@ TEST(data_directory, counts_its_epochs) {
   EXPECT_EQ(f.epoch(), 3u);
   EXPECT_EQ(f.version(), 1u);
   EXPECT_EQ(f.written_by(), "1.0");
+}
+
+// What the command line looks into and what a server writes are one format.
+TEST(data_directory, is_one_that_muster_data_knows) {
+  temporary t;
+  {
+    hub_in_a_box a;
+    ASSERT_TRUE(a.data.open(t / "d", "1.0", a.hub).ok());
+  }
+  auto const view = journal::rocks_view::open(t / "d");
+  ASSERT_TRUE(view.has_value()) << view.error().message;
+  auto const found = journal::inspect(**view);
+  ASSERT_TRUE(found.has_value()) << found.error().message;
+  EXPECT_EQ(found->format, journal::format_known);
+  EXPECT_EQ(found->written_by, "1.0");
+  EXPECT_TRUE(found->unknown.empty()) << found->unknown[0].kind << " is in no row of entry_kinds()";
 }
 
 TEST(data_directory, of_a_newer_server_is_refused_and_left_as_it_was) {

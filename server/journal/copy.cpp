@@ -1,0 +1,169 @@
+#include "server/journal/copy.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+#include "server/journal/rocks.hpp"
+#include "server/journal/rocks_store.hpp"
+
+namespace muster::server::journal {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t batch_bytes = std::size_t{4} << 20;
+constexpr auto format_key = "format";
+
+muster::status failed(fs::path const& path, std::string const& what, std::error_code const& e) {
+  return {code::internal, path.string() + ": " + what + ": " + e.message()};
+}
+
+// Without a slash at its end, so that a name can be put behind it.
+fs::path plain(fs::path const& path) {
+  auto const whole = fs::absolute(path).lexically_normal();
+  return whole.has_filename() ? whole : whole.parent_path();
+}
+
+muster::status target_can_be_made(fs::path const& from, fs::path const& to) {
+  std::error_code error;
+  auto const there = fs::symlink_status(plain(to), error);
+  if (fs::exists(there) && !(fs::is_directory(there) && fs::is_empty(to, error)))
+    return rocks::refused(to, "is no empty directory; name one that is empty or not there");
+  struct stat own {
+  }, above{};
+  if (fs::exists(there) && ::stat(to.c_str(), &own) == 0 &&
+      ::stat(plain(to).parent_path().c_str(), &above) == 0 && own.st_dev != above.st_dev)
+    return rocks::refused(to, "is where a file system is mounted; name a directory inside of it");
+  auto const source = fs::weakly_canonical(from, error);
+  for (auto p = fs::weakly_canonical(to, error); p.has_relative_path(); p = p.parent_path())
+    if (p == source) return rocks::refused(to, "is inside of " + from.string());
+  if (fs::exists(fs::symlink_status(unfinished(to), error)))
+    return rocks::refused(unfinished(to),
+                          "is there: another copy is under way, or was broken off; remove it "
+                          "when it is not");
+  return {};
+}
+
+// Everything, the entry of the format last and after the others are durable.
+muster::result<copied> fill(rocks_view const& from, std::uint64_t expected, rocks_store& into,
+                            watcher const& watch) {
+  copied done;
+  std::vector<change> batch;
+  std::size_t bytes = 0;
+  muster::status found;
+  std::string format;
+  auto const flush = [&] {
+    found = into.write(batch);
+    batch.clear();
+    bytes = 0;
+    if (found.ok() && watch && !watch("copying", done.entries, done.bytes))
+      found = {code::cancelled, from.directory().string() + ": broken off after " +
+                                    std::to_string(done.entries) + " of " +
+                                    std::to_string(expected) + " entries"};
+    return found.ok();
+  };
+  auto const read = from.read("", [&](std::string_view key, std::string_view value) {
+    ++done.entries;
+    done.bytes += key.size() + value.size();
+    if (key == format_key) return format = value, true;
+    batch.push_back({change::kind::put, std::string(key), std::string(value)});
+    bytes += batch.back().bytes();
+    return bytes < batch_bytes || flush();
+  });
+  if (!read.ok()) return read;
+  if (!found.ok() || !flush()) return found;
+  batch.push_back({change::kind::put, format_key, format});
+  if (auto const last = into.write(batch); !last.ok()) return last;
+  return done;
+}
+
+muster::result<copied> copy_to(fs::path const& partial, rocks_view const& from,
+                               std::uint64_t entries, watcher const& watch) {
+  auto made = rocks_store::open(partial);
+  if (!made) return made.error();
+  auto done = fill(from, entries, **made, watch);
+  made->reset();
+  if (!done) return done;
+  auto const copy = rocks_view::open(partial);
+  if (!copy) return copy.error();
+  auto const found = inspect(**copy, [&](std::string_view, std::uint64_t n, std::uint64_t bytes) {
+    return !watch || watch("checking the copy", n, bytes);
+  });
+  if (!found) return found.error();
+  if (found->entries() != done->entries)
+    return muster::status{code::internal, partial.string() + ": has " +
+                                              std::to_string(found->entries()) + " entries of " +
+                                              std::to_string(done->entries)};
+  done->bytes_on_disk = (*copy)->bytes_on_disk();
+  return done;
+}
+
+muster::status make_durable(fs::path const& directory) {
+  int const fd = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  bool const done = fd >= 0 && ::fsync(fd) == 0;
+  auto const error = std::error_code(errno, std::generic_category());
+  if (fd >= 0) ::close(fd);
+  return done ? muster::status{} : failed(directory, "cannot be written to the disk", error);
+}
+
+muster::status rename_durably(fs::path const& partial, fs::path const& to) {
+  if (auto const files = make_durable(partial); !files.ok()) return files;
+  std::error_code error;
+  fs::rename(partial, to, error);
+  if (error) return failed(to, "cannot take its name", error);
+  return make_durable(to.parent_path());
+}
+
+}  // namespace
+
+fs::path unfinished(fs::path const& to) {
+  return plain(to).string() + ".partial";
+}
+
+muster::result<copied> copy_store(fs::path const& from, fs::path const& to, watcher const& watch) {
+  auto const view = rocks_view::open(from);
+  if (!view) return view.error();
+  if (auto const ours = format_of(**view); !ours) return ours.error();
+  if (auto const possible = target_can_be_made(from, to); !possible.ok()) return possible;
+  auto const found = inspect(**view, watch);
+  if (!found) return found.error();
+
+  auto const partial = unfinished(to);
+  std::error_code error;
+  fs::create_directories(partial.parent_path(), error);
+  // Who may look into it is as with the one that is copied.
+  if (!error) fs::create_directory(partial, from, error);
+  if (error) return failed(partial, "cannot be made", error);
+  auto done = copy_to(partial, **view, found->entries(), watch);
+  if (done)
+    if (auto const renamed = rename_durably(partial, plain(to)); !renamed.ok()) done = renamed;
+  if (!done) fs::remove_all(partial, error);
+  return done;
+}
+
+muster::result<compacted> compact_store(fs::path const& directory) {
+  compacted c;
+  {
+    auto const view = rocks_view::open(directory);
+    if (!view) return view.error();
+    if (auto const ours = format_of(**view); !ours) return ours.error();
+    if (user_of(directory)) return rocks::refused(directory, "another process has it open");
+    if (auto const found = inspect(**view); !found) return found.error();
+    c.bytes_before = (*view)->bytes_on_disk();
+  }
+  auto opened = rocks_store::open(directory);
+  if (!opened) return opened.error();
+  auto const done = (*opened)->compact();
+  opened->reset();
+  if (!done.ok()) return done;
+  auto const after = rocks_view::open(directory);
+  if (!after) return after.error();
+  c.bytes_after = (*after)->bytes_on_disk();
+  return c;
+}
+
+}  // namespace muster::server::journal

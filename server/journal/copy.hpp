@@ -1,0 +1,32 @@
+// A server's directory into another one, for backups and back: `muster data backup|restore`; and
+// written anew in its own place: `muster data compact`. One thread.
+#pragma once
+
+#include "server/journal/inspection.hpp"
+
+namespace muster::server::journal {
+
+struct copied {
+  std::uint64_t entries = 0, bytes = 0;  // of the entries
+  std::uint64_t bytes_on_disk = 0;       // of the copy
+};
+
+/// Where a copy stands until it is finished: beside it.
+std::filesystem::path unfinished(std::filesystem::path const& to);
+
+/// Copies what stands in `from` at one moment, of a running server too, which is not disturbed;
+/// reads it whole before and the copy after, as `inspect` does. `to` must be empty or not there; it
+/// has what was copied, on the disk, or is as it was: the copy grows beside it, without the entry
+/// of its format until all others are durable, and is renamed last. One that fails is removed; one
+/// that is killed leaves unfinished(to), which is refused by everybody.
+/// FAILED_PRECONDITION: one of both is not such a directory. INTERNAL: damaged, or the disk failed.
+muster::result<copied> copy_store(std::filesystem::path const& from,
+                                  std::filesystem::path const& to, watcher const& watch = {});
+
+struct compacted {
+  std::uint64_t bytes_before = 0, bytes_after = 0;
+};
+/// Of a directory that no server has. As copy_store.
+muster::result<compacted> compact_store(std::filesystem::path const& directory);
+
+}  // namespace muster::server::journal

@@ -1,0 +1,89 @@
+#include "server/journal/entries.hpp"
+
+#include <google/protobuf/util/json_util.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "muster/journal/v1/records.pb.h"
+
+namespace muster::server::journal {
+namespace {
+
+namespace wire = muster::journal::v1;
+
+template <class Message>
+google::protobuf::Message const& form() {
+  return Message::default_instance();
+}
+
+std::unique_ptr<google::protobuf::Message> parsed(entry_kind const& kind, std::string_view value) {
+  std::unique_ptr<google::protobuf::Message> m(kind.form().New());
+  if (!m->ParseFromArray(value.data(), static_cast<int>(value.size()))) return nullptr;
+  return m;
+}
+
+}  // namespace
+
+std::vector<entry_kind> const& entry_kinds() {
+  static std::vector<entry_kind> const all = {
+      {"format", "format", {}, form<wire::Format>},
+      {"c", "cluster", {"cluster", ""}, form<wire::Cluster>},
+      {"t", "task", {"cluster", "task"}, form<wire::Task>},
+      {"k", "key", {"cluster", "key"}, form<wire::Key>},
+      {"b", "barrier", {"cluster", "barrier"}, form<wire::Barrier>},
+  };
+  return all;
+}
+
+std::string_view const* entry_name::part(std::string_view name) const {
+  auto const it =
+      std::find_if(parts.begin(), parts.end(), [&](auto const& p) { return p.name == name; });
+  return it == parts.end() ? nullptr : &it->value;
+}
+
+std::string entry_name::text() const {
+  if (!kind) return "entry of an unknown kind";
+  auto text = std::string(kind->name);
+  auto const* const cluster = part("cluster");
+  for (auto const& p : parts)
+    if (&p.value != cluster) text += " \"" + std::string(p.value) + "\"";
+  if (cluster) text += (parts.size() > 1 ? " of cluster '" : " '") + std::string(*cluster) + "'";
+  return text;
+}
+
+entry_name name_of(std::string_view key) {
+  entry_name name;
+  auto const tag = key.substr(0, key.find('\0'));
+  auto const& all = entry_kinds();
+  auto const kind =
+      std::find_if(all.begin(), all.end(), [&](auto const& k) { return k.tag == tag; });
+  if (kind == all.end()) return name;
+  auto rest = key.substr(tag.size());
+  for (std::size_t i = 0; i < kind->parts.size(); ++i) {
+    if (rest.empty()) return name;  // too few: not one of that kind
+    rest.remove_prefix(1);
+    auto const value = i + 1 == kind->parts.size() ? rest : rest.substr(0, rest.find('\0'));
+    if (kind->parts[i].empty() && !value.empty()) return name;
+    if (!kind->parts[i].empty()) name.parts.push_back({kind->parts[i], value});
+    rest.remove_prefix(value.size());
+  }
+  if (rest.empty()) name.kind = &*kind;
+  return name;
+}
+
+bool is_readable(entry_kind const& kind, std::string_view value) {
+  return parsed(kind, value) != nullptr;
+}
+
+std::optional<std::string> as_json(entry_kind const& kind, std::string_view value) {
+  auto const m = parsed(kind, value);
+  if (!m) return {};
+  google::protobuf::util::JsonPrintOptions options;
+  options.preserve_proto_field_names = true;
+  std::string text;
+  if (!google::protobuf::util::MessageToJsonString(*m, &text, options).ok()) return {};
+  return text;
+}
+
+}  // namespace muster::server::journal

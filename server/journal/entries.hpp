@@ -1,0 +1,51 @@
+// What kinds of entries a store has, in one table, for whoever walks all of it without knowing what
+// they mean: the command line that looks after a directory. Pure functions, any thread.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace google::protobuf {
+class Message;
+}
+
+namespace muster::server::journal {
+
+/// The highest version of Format that this program reads.
+constexpr unsigned format_known = 1;
+
+struct entry_kind {
+  /// Its keys begin with this and `\0`. The entry "format" has the whole word and no parts.
+  std::string_view tag;
+  std::string_view name;
+  /// What stands behind that, `\0` between them; the last takes the rest. Without a name: empty.
+  std::vector<std::string_view> parts;
+  google::protobuf::Message const& (*form)();
+};
+
+std::vector<entry_kind> const& entry_kinds();
+
+struct named_part {
+  std::string_view name, value;
+};
+
+/// Views of a key, which has to outlive them.
+struct entry_name {
+  entry_kind const* kind = nullptr;  ///< null: this program does not know it
+  std::vector<named_part> parts;
+
+  /// Null: it has no such part.
+  std::string_view const* part(std::string_view name) const;
+  /// For people: `key "a/b" of cluster 'train'`.
+  std::string text() const;
+};
+entry_name name_of(std::string_view key);
+
+/// Whether this can be read as an entry of that kind.
+bool is_readable(entry_kind const& kind, std::string_view value);
+/// Its message in Protobuf's JSON, with the names of its fields as they are declared.
+std::optional<std::string> as_json(entry_kind const& kind, std::string_view value);
+
+}  // namespace muster::server::journal

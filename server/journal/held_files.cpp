@@ -1,0 +1,209 @@
+#include "server/journal/held_files.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <thread>
+
+namespace muster::server::journal {
+namespace {
+
+namespace fs = std::filesystem;
+using rocksdb::IOStatus;
+
+// A server changes which files count a few times a second at most, and holding takes milliseconds.
+constexpr int tries_max = 50;
+constexpr auto pause = std::chrono::milliseconds(5);
+
+// Whether RocksDB needs it to read. Its LOCK is left alone: closing it would let go of a lock that
+// this process has.
+bool wanted(std::string const& name) {
+  return name == "CURRENT" || name == "IDENTITY" || name.starts_with("MANIFEST-") ||
+         name.ends_with(".log") || name.ends_with(".sst");
+}
+
+// While this stays the same, no file that counts is deleted: the manifest is written before.
+std::string what_counts(fs::path const& directory) {
+  std::string current;
+  std::getline(std::ifstream(directory / "CURRENT"), current);
+  std::error_code error;
+  auto text = current + " " + std::to_string(fs::file_size(directory / current, error));
+  std::vector<std::string> logs;
+  for (auto const& f : fs::directory_iterator(directory, error))
+    if (f.path().extension() == ".log") logs.push_back(f.path().filename().string());
+  std::sort(logs.begin(), logs.end());
+  for (auto const& l : logs) text += " " + l;
+  return text;
+}
+
+muster::status hold(fs::path const& directory, held_files::table& into) {
+  std::error_code error;
+  for (auto const& f : fs::directory_iterator(directory, error)) {
+    auto const name = f.path().filename().string();
+    if (!wanted(name)) continue;
+    int const fd = ::open(f.path().c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT) continue;
+    if (fd < 0) return {code::internal, f.path().string() + ": " + std::strerror(errno)};
+    struct stat facts {};
+    auto const known = ::fstat(fd, &facts);
+    auto file = std::make_shared<held_file>(
+        fd, known == 0 ? static_cast<std::uint64_t>(facts.st_size) : std::uint64_t{0});
+    if (known != 0) return {code::internal, f.path().string() + ": " + std::strerror(errno)};
+    into.emplace(name, std::move(file));
+  }
+  if (error) return {code::internal, directory.string() + ": " + error.message()};
+  return {};
+}
+
+IOStatus failed(std::string const& what) {
+  return IOStatus::IOError(what, std::strerror(errno));
+}
+
+class in_order final : public rocksdb::FSSequentialFile {
+ public:
+  explicit in_order(std::shared_ptr<held_file const> f) : file_(std::move(f)) {}
+  IOStatus Read(std::size_t n, rocksdb::IOOptions const&, rocksdb::Slice* result, char* scratch,
+                rocksdb::IODebugContext*) override {
+    auto const got = file_->read(at_, scratch, n);
+    if (got < 0) return failed("read");
+    at_ += static_cast<std::uint64_t>(got);
+    *result = {scratch, static_cast<std::size_t>(got)};
+    return IOStatus::OK();
+  }
+  IOStatus Skip(std::uint64_t n) override {
+    at_ += n;
+    return IOStatus::OK();
+  }
+
+ private:
+  std::shared_ptr<held_file const> const file_;
+  std::uint64_t at_ = 0;
+};
+
+class anywhere final : public rocksdb::FSRandomAccessFile {
+ public:
+  explicit anywhere(std::shared_ptr<held_file const> f) : file_(std::move(f)) {}
+  IOStatus Read(std::uint64_t at, std::size_t n, rocksdb::IOOptions const&, rocksdb::Slice* result,
+                char* scratch, rocksdb::IODebugContext*) const override {
+    auto const got = file_->read(at, scratch, n);
+    if (got < 0) return failed("read");
+    *result = {scratch, static_cast<std::size_t>(got)};
+    return IOStatus::OK();
+  }
+
+ private:
+  std::shared_ptr<held_file const> const file_;
+};
+
+// A table is looked for under an older ending last; people know the newer one.
+IOStatus not_here(std::string name) {
+  if (name.ends_with(".ldb")) name.replace(name.size() - 3, 3, "sst");
+  return IOStatus::PathNotFound(name);
+}
+IOStatus read_only(std::string const& name) {
+  return IOStatus::NotSupported(name + " is only read");
+}
+
+}  // namespace
+
+held_file::~held_file() {
+  ::close(fd_);
+}
+
+std::int64_t held_file::read(std::uint64_t at, char* into, std::size_t n) const {
+  n = at < size_ ? std::min<std::uint64_t>(n, size_ - at) : 0;
+  std::size_t got = 0;
+  while (got < n) {
+    auto const more = ::pread(fd_, into + got, n - got, static_cast<off_t>(at + got));
+    if (more < 0 && errno == EINTR) continue;
+    if (more < 0) return -1;
+    if (more == 0) break;
+    got += static_cast<std::size_t>(more);
+  }
+  return static_cast<std::int64_t>(got);
+}
+
+muster::result<std::shared_ptr<held_files>> held_files::of(fs::path const& directory) {
+  for (int i = 0; i < tries_max; ++i) {
+    if (i > 0) std::this_thread::sleep_for(pause);
+    auto const before = what_counts(directory);
+    table files;
+    if (auto const held = hold(directory, files); !held.ok()) return held;
+    if (what_counts(directory) == before) return std::make_shared<held_files>(std::move(files));
+  }
+  return muster::status{code::unavailable,
+                        directory.string() + ": its files change too fast; try again"};
+}
+
+std::shared_ptr<held_file const> held_files::find(std::string const& name) const {
+  auto const it = files_.find(fs::path(name).filename().string());
+  return it == files_.end() ? nullptr : it->second;
+}
+
+IOStatus held_files::NewSequentialFile(std::string const& name, rocksdb::FileOptions const&,
+                                       std::unique_ptr<rocksdb::FSSequentialFile>* made,
+                                       rocksdb::IODebugContext*) {
+  auto file = find(name);
+  if (!file) return not_here(name);
+  *made = std::make_unique<in_order>(std::move(file));
+  return IOStatus::OK();
+}
+
+IOStatus held_files::NewRandomAccessFile(std::string const& name, rocksdb::FileOptions const&,
+                                         std::unique_ptr<rocksdb::FSRandomAccessFile>* made,
+                                         rocksdb::IODebugContext*) {
+  auto file = find(name);
+  if (!file) return not_here(name);
+  *made = std::make_unique<anywhere>(std::move(file));
+  return IOStatus::OK();
+}
+
+IOStatus held_files::FileExists(std::string const& name, rocksdb::IOOptions const&,
+                                rocksdb::IODebugContext*) {
+  return find(name) ? IOStatus::OK() : IOStatus::NotFound(name);
+}
+
+IOStatus held_files::GetChildren(std::string const&, rocksdb::IOOptions const&,
+                                 std::vector<std::string>* names, rocksdb::IODebugContext*) {
+  names->clear();
+  for (auto const& [name, file] : files_) names->push_back(name);
+  return IOStatus::OK();
+}
+
+IOStatus held_files::GetFileSize(std::string const& name, rocksdb::IOOptions const&,
+                                 std::uint64_t* size, rocksdb::IODebugContext*) {
+  auto const file = find(name);
+  if (!file) return not_here(name);
+  *size = file->size();
+  return IOStatus::OK();
+}
+
+IOStatus held_files::NewWritableFile(std::string const& name, rocksdb::FileOptions const&,
+                                     std::unique_ptr<rocksdb::FSWritableFile>*,
+                                     rocksdb::IODebugContext*) {
+  return read_only(name);
+}
+IOStatus held_files::CreateDir(std::string const& name, rocksdb::IOOptions const&,
+                               rocksdb::IODebugContext*) {
+  return read_only(name);
+}
+IOStatus held_files::CreateDirIfMissing(std::string const&, rocksdb::IOOptions const&,
+                                        rocksdb::IODebugContext*) {
+  return IOStatus::OK();  // it is there, as its files were
+}
+IOStatus held_files::DeleteFile(std::string const& name, rocksdb::IOOptions const&,
+                                rocksdb::IODebugContext*) {
+  return read_only(name);
+}
+IOStatus held_files::RenameFile(std::string const& from, std::string const&,
+                                rocksdb::IOOptions const&, rocksdb::IODebugContext*) {
+  return read_only(from);
+}
+
+}  // namespace muster::server::journal

@@ -1,0 +1,78 @@
+// The files of a RocksDB directory as they were at one moment, for whoever reads beside the server
+// that has it: they are held open, so that one that the server deletes stays, and none is longer
+// than it was. Nothing can be written through it. One thread opens; many may read.
+#pragma once
+
+#include <rocksdb/file_system.h>
+
+#include <filesystem>
+#include <map>
+
+#include "base/status.hpp"
+
+namespace muster::server::journal {
+
+/// A file, read at any place up to the size that it had.
+class held_file {
+ public:
+  /// Closes `fd`.
+  held_file(int fd, std::uint64_t size) : fd_(fd), size_(size) {}
+  ~held_file();
+  held_file(held_file const&) = delete;
+
+  std::uint64_t size() const { return size_; }
+  /// How many bytes; fewer than asked for only at the end. Below 0: errno says why.
+  std::int64_t read(std::uint64_t at, char* into, std::size_t n) const;
+
+ private:
+  int const fd_;
+  std::uint64_t const size_;
+};
+
+class held_files final : public rocksdb::FileSystemWrapper {
+ public:
+  using table = std::map<std::string, std::shared_ptr<held_file const>>;
+
+  /// INTERNAL: a file cannot be opened. UNAVAILABLE: they change too fast to be one moment's.
+  static muster::result<std::shared_ptr<held_files>> of(std::filesystem::path const& directory);
+
+  explicit held_files(table files)
+      : FileSystemWrapper(rocksdb::FileSystem::Default()), files_(std::move(files)) {}
+  table const& files() const { return files_; }
+
+  char const* Name() const override { return "held_files"; }
+  rocksdb::IOStatus NewSequentialFile(std::string const& name, rocksdb::FileOptions const& options,
+                                      std::unique_ptr<rocksdb::FSSequentialFile>* made,
+                                      rocksdb::IODebugContext* debug) override;
+  rocksdb::IOStatus NewRandomAccessFile(std::string const& name,
+                                        rocksdb::FileOptions const& options,
+                                        std::unique_ptr<rocksdb::FSRandomAccessFile>* made,
+                                        rocksdb::IODebugContext* debug) override;
+  rocksdb::IOStatus FileExists(std::string const& name, rocksdb::IOOptions const& options,
+                               rocksdb::IODebugContext* debug) override;
+  rocksdb::IOStatus GetChildren(std::string const& directory, rocksdb::IOOptions const& options,
+                                std::vector<std::string>* names,
+                                rocksdb::IODebugContext* debug) override;
+  rocksdb::IOStatus GetFileSize(std::string const& name, rocksdb::IOOptions const& options,
+                                std::uint64_t* size, rocksdb::IODebugContext* debug) override;
+
+  rocksdb::IOStatus NewWritableFile(std::string const& name, rocksdb::FileOptions const& options,
+                                    std::unique_ptr<rocksdb::FSWritableFile>* made,
+                                    rocksdb::IODebugContext* debug) override;
+  rocksdb::IOStatus CreateDir(std::string const& name, rocksdb::IOOptions const& options,
+                              rocksdb::IODebugContext* debug) override;
+  rocksdb::IOStatus CreateDirIfMissing(std::string const& name, rocksdb::IOOptions const& options,
+                                       rocksdb::IODebugContext* debug) override;
+  rocksdb::IOStatus DeleteFile(std::string const& name, rocksdb::IOOptions const& options,
+                               rocksdb::IODebugContext* debug) override;
+  rocksdb::IOStatus RenameFile(std::string const& from, std::string const& to,
+                               rocksdb::IOOptions const& options,
+                               rocksdb::IODebugContext* debug) override;
+
+ private:
+  std::shared_ptr<held_file const> find(std::string const& name) const;
+
+  table const files_;
+};
+
+}  // namespace muster::server::journal

@@ -1,0 +1,128 @@
+#include "server/journal/inspection.hpp"
+
+#include <algorithm>
+
+#include "muster/journal/v1/records.pb.h"
+#include "server/journal/coordination_facts.hpp"
+#include "server/journal/entries.hpp"
+
+namespace muster::server::journal {
+namespace {
+
+namespace wire = muster::journal::v1;
+
+constexpr std::size_t unknown_max = 16;
+constexpr std::uint64_t told_every = 4096;  // entries
+
+muster::status problem(rocks_view const& of, code c, std::string const& what) {
+  return {c, of.directory().string() + ": " + what};
+}
+
+// Of a key that is none of ours: what stands before the first \0, as far as it can be printed.
+std::string beginning_of(std::string_view key) {
+  std::string text;
+  for (auto const c : key.substr(0, std::min<std::size_t>(key.find('\0'), 16)))
+    text += c > ' ' && c < 127 ? c : '?';
+  return text;
+}
+
+void count_unknown(std::string_view key, std::size_t bytes, std::vector<entry_count>& into) {
+  auto const kind = beginning_of(key);
+  auto it = std::find_if(into.begin(), into.end(), [&](auto const& u) { return u.kind == kind; });
+  if (it == into.end()) {
+    if (into.size() == unknown_max) into.back().kind = "others";
+    it = into.size() == unknown_max ? std::prev(into.end()) : into.insert(into.end(), {kind, 0, 0});
+  }
+  ++it->entries;
+  it->bytes += bytes;
+}
+
+muster::status walk(rocks_view const& of, contents& into, watcher const& watch) {
+  for (auto const& k : entry_kinds()) into.known.push_back({std::string(k.name), 0, 0});
+  std::uint64_t entries = 0, bytes = 0;
+  muster::status found;
+  auto const read = of.read("", [&](std::string_view key, std::string_view value) {
+    auto const size = key.size() + value.size();
+    bytes += size;
+    if (watch && ++entries % told_every == 0 && !watch("checking", entries, bytes)) {
+      found = problem(of, code::cancelled, "broken off");
+      return false;
+    }
+    auto const name = name_of(key);
+    if (!name.kind) return count_unknown(key, size, into.unknown), true;
+    if (!is_readable(*name.kind, value)) {
+      found = problem(of, code::internal,
+                      "its data are damaged (the entry of " + name.text() + " cannot be read)");
+      return false;
+    }
+    auto& counted = into.known[static_cast<std::size_t>(name.kind - entry_kinds().data())];
+    ++counted.entries;
+    counted.bytes += size;
+    return true;
+  });
+  return read.ok() ? found : read;
+}
+
+// What a server would do with it; entries that it would pass over are said.
+muster::status load(rocks_view const& of, contents& into) {
+  auto const clusters = load_clusters(of);
+  if (!clusters)
+    return problem(of, code::internal, "its data are damaged (" + clusters.error().message + ")");
+  std::uint64_t loaded = 0, there = 0;
+  for (auto const& c : *clusters) loaded += 1 + c.tasks.size() + c.keys.size() + c.barriers.size();
+  for (auto const& k : into.known)
+    for (auto const* of_clusters : {"cluster", "task", "key", "barrier"})
+      if (k.kind == of_clusters) there += k.entries;
+  if (there > loaded)
+    into.notes.push_back(std::to_string(there - loaded) +
+                         " entries are of clusters that are not there; a server passes over them");
+  return {};
+}
+
+}  // namespace
+
+std::uint64_t contents::entries() const {
+  std::uint64_t n = 0;
+  for (auto const* kinds : {&known, &unknown})
+    for (auto const& k : *kinds) n += k.entries;
+  return n;
+}
+
+muster::result<contents> format_of(rocks_view const& of) {
+  std::optional<std::string> entry;
+  auto const read = of.read("format", [&](std::string_view key, std::string_view value) {
+    if (key == "format") entry = value;
+    return false;
+  });
+  if (!read.ok()) return read;
+  if (!entry)
+    return problem(of, code::failed_precondition,
+                   "is not a server's, or a copy that was broken off: it has no entry of its "
+                   "format");
+  wire::Format f;
+  if (!f.ParseFromString(*entry) || f.version() == 0)
+    return problem(of, code::internal,
+                   "its data are damaged (the entry of its format cannot be read)");
+  if (f.version() > format_known)
+    return problem(of, code::failed_precondition,
+                   "was written by a newer server (" + f.written_by() + ", format " +
+                       std::to_string(f.version()) + "; this one knows " +
+                       std::to_string(format_known) + "): use that one's program");
+  contents c;
+  c.format = f.version();
+  c.written_by = f.written_by();
+  c.epoch = f.epoch();
+  return c;
+}
+
+muster::result<contents> inspect(rocks_view const& of, watcher const& watch) {
+  auto c = format_of(of);
+  if (!c) return c;
+  c->notes = of.notes();
+  if (auto const verified = of.verify(); !verified.ok()) return verified;
+  if (auto const walked = walk(of, *c, watch); !walked.ok()) return walked;
+  if (auto const loaded = load(of, *c); !loaded.ok()) return loaded;
+  return c;
+}
+
+}  // namespace muster::server::journal

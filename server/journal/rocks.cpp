@@ -1,0 +1,48 @@
+#include "server/journal/rocks.hpp"
+
+#include <rocksdb/file_checksum.h>
+#include <rocksdb/options.h>
+
+namespace muster::server::journal::rocks {
+
+rocksdb::Options options() {
+  rocksdb::Options o;
+  o.paranoid_checks = true;
+  // A torn last write is what a killed server leaves; anything else in the log is corruption.
+  o.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
+  o.write_buffer_size = std::size_t{32} << 20;
+  o.max_total_wal_size = std::size_t{128} << 20;
+  o.max_open_files = 128;
+  o.keep_log_file_num = 2;
+  o.max_log_file_size = std::size_t{1} << 20;
+  o.info_log_level = rocksdb::WARN_LEVEL;
+  // Of the whole file, the few bytes that no block's checksum covers included.
+  o.file_checksum_gen_factory = rocksdb::GetFileChecksumGenCrc32cFactory();
+  return o;
+}
+
+muster::status refused(std::filesystem::path const& directory, std::string const& why) {
+  return {code::failed_precondition, directory.string() + ": " + why};
+}
+
+std::string explained(rocksdb::Status const& s) {
+  auto const text = s.ToString();
+  if (text.find("lock") != std::string::npos || text.find("LOCK") != std::string::npos)
+    if (!s.IsCorruption()) return "another process has it open";
+  if (s.IsCorruption())
+    return "its data are damaged (" + text + "); restore a backup into another directory";
+  return text;
+}
+
+muster::status read(rocksdb::DB& db, std::string_view prefix, store::visitor const& v) {
+  std::unique_ptr<rocksdb::Iterator> const it(db.NewIterator({}));
+  for (it->Seek({prefix.data(), prefix.size()}); it->Valid(); it->Next()) {
+    auto const key = it->key().ToStringView();
+    if (!key.starts_with(prefix)) break;
+    if (!v(key, it->value().ToStringView())) return {};
+  }
+  if (it->status().ok()) return {};
+  return {code::internal, db.GetName() + ": " + explained(it->status())};
+}
+
+}  // namespace muster::server::journal::rocks

@@ -1,0 +1,20 @@
+// What both ways to open a RocksDB directory share: settings, words for its errors, reading.
+#pragma once
+
+#include <rocksdb/db.h>
+
+#include <filesystem>
+
+#include "server/journal/store.hpp"
+
+namespace muster::server::journal::rocks {
+
+rocksdb::Options options();
+/// FAILED_PRECONDITION: the directory is not one that can be used so; it begins with its path.
+muster::status refused(std::filesystem::path const& directory, std::string const& why);
+/// In words of ours where it is one of the errors that people meet.
+std::string explained(rocksdb::Status const& s);
+/// As store::read.
+muster::status read(rocksdb::DB& db, std::string_view prefix, store::visitor const& v);
+
+}  // namespace muster::server::journal::rocks

@@ -1,0 +1,205 @@
+// Backups, of a store that is written meanwhile too, and what is left when one does not succeed.
+#include "server/journal/copy.hpp"
+
+#include <atomic>
+#include <random>
+#include <thread>
+
+#include "tests/journal/directory.hpp"
+#include "tests/journal/temporary.hpp"
+
+namespace muster::server::journal {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::map<std::string, std::string> entries_of(fs::path const& at) {
+  std::map<std::string, std::string> all;
+  auto const view = rocks_view::open(at);
+  EXPECT_TRUE(view.has_value()) << view.error().message;
+  if (!view) return all;
+  EXPECT_TRUE((*view)
+                  ->read("", [&](std::string_view key,
+                                 std::string_view value) { return all.emplace(key, value).second; })
+                  .ok());
+  return all;
+}
+
+void write(fs::path const& at, std::vector<change> const& batch) {
+  ASSERT_TRUE(opened(at)->write(batch).ok());
+}
+
+void expect_refused(muster::result<copied> const& r, code c, std::string const& part) {
+  ASSERT_FALSE(r.has_value());
+  EXPECT_EQ(r.error().code, c) << r.error().message;
+  EXPECT_NE(r.error().message.find(part), std::string::npos) << r.error().message;
+}
+
+TEST(copy, has_every_entry_and_leaves_the_other_as_it_was) {
+  temporary t;
+  auto batch = some_entries(100);
+  batch.push_back({change::kind::put, std::string("z\0new", 5), "of a newer kind"});
+  batch.push_back({change::kind::put, std::string("k\0train\0big", 11),
+                   "\x0a\x80\x80\x80\x05" + std::string(10 << 20, 'x')});
+  write(t / "d", batch);
+  auto const before = state_of(t / "d");
+  auto const done = copy_store(t / "d", t / "b/c/");
+  ASSERT_TRUE(done.has_value()) << done.error().message;
+  EXPECT_EQ(done->entries, 105u);
+  EXPECT_GT(done->bytes, std::uint64_t{10} << 20);
+  EXPECT_EQ(entries_of(t / "b/c"), entries_of(t / "d"));
+  EXPECT_EQ(state_of(t / "d"), before);
+  EXPECT_FALSE(fs::exists(t / "b/c.partial"));
+  ASSERT_TRUE(opened(t / "b/c")->write(some_entries()).ok()) << "a server could go on there";
+}
+
+TEST(copy, may_be_seen_by_whom_the_other_may) {
+  temporary t;
+  write(t / "d", some_entries());
+  fs::permissions(t / "d", fs::perms::owner_all);
+  fs::create_directory(t / "b");  // empty
+  ASSERT_TRUE(copy_store(t / "d", t / "b").has_value());
+  EXPECT_EQ(fs::status(t / "b").permissions(), fs::perms::owner_all);
+}
+
+// Keys are written in order and each is durable before the next: a copy that is of one moment has
+// all of them up to one, and at least those that were there when it began.
+TEST(copy, of_a_store_that_is_written_is_of_one_moment) {
+  temporary t;
+  auto s = opened(t / "d");
+  ASSERT_TRUE(s->write(some_entries(0)).ok());
+  std::atomic<bool> stop = false;
+  std::atomic<int> written = 0;
+  auto const name = [](int n) {
+    char text[16];
+    std::snprintf(text, sizeof text, "%08d", n);
+    return std::string("k\0train\0", 8) + text;
+  };
+  muster::journal::v1::Key value;
+  value.set_value(std::string(20'000, 'v'));
+  std::thread writer([&] {
+    for (int n = 0; !stop; ++n) {
+      EXPECT_TRUE(s->write({{change::kind::put, name(n), value.SerializeAsString()}}).ok());
+      written = n + 1;
+      if (n % 50 != 49) continue;  // logs and tables come and go
+      EXPECT_TRUE(s->compact().ok());
+    }
+  });
+  for (int i = 0; i < 8; ++i) {
+    auto const to = t / ("b" + std::to_string(i));
+    int const at_least = written;
+    auto const done = copy_store(t / "d", to);
+    ASSERT_TRUE(done.has_value()) << done.error().message;
+    auto const keys = static_cast<int>(done->entries) - 3;
+    EXPECT_GE(keys, at_least);
+    auto const all = entries_of(to);
+    for (int n = 0; n < keys; ++n) ASSERT_TRUE(all.contains(name(n))) << n << " of " << keys;
+  }
+  stop = true;
+  writer.join();
+  EXPECT_GT(written, 50) << "nothing was compacted meanwhile";
+}
+
+TEST(copy, needs_a_target_that_is_free) {
+  temporary t;
+  write(t / "d", some_entries());
+  auto const before = state_of(t / "d");
+  expect_refused(copy_store(t / "d", t / "d"), code::failed_precondition, "is no empty directory");
+  expect_refused(copy_store(t / "d", t / "d/b"), code::failed_precondition, "is inside of");
+  EXPECT_EQ(state_of(t / "d"), before);
+  std::ofstream(t / "file") << "x";
+  expect_refused(copy_store(t / "d", t / "file"), code::failed_precondition,
+                 "is no empty directory");
+  expect_refused(copy_store(t / "d", t / "file/b"), code::internal, "cannot be made");
+  fs::create_directory(t / "b.partial");
+  expect_refused(copy_store(t / "d", t / "b"), code::failed_precondition, "b.partial: is there");
+  EXPECT_TRUE(fs::exists(t / "b.partial"));
+  expect_refused(copy_store(t / "none", t / "c"), code::failed_precondition, "none: is not there");
+  EXPECT_FALSE(fs::exists(t / "c"));
+}
+
+TEST(copy, that_is_broken_off_leaves_nothing) {
+  temporary t;
+  write(t / "d", some_entries(10'000));
+  for (std::string const when : {"checking", "copying", "checking the copy"}) {
+    bool partial_seen = false;
+    auto const r = copy_store(t / "d", t / "b", [&](std::string_view doing, auto, auto) {
+      partial_seen = partial_seen || fs::exists(t / "b.partial");
+      return doing != when;
+    });
+    expect_refused(r, code::cancelled, "broken off");
+    EXPECT_EQ(partial_seen, when != "checking");
+    EXPECT_FALSE(fs::exists(t / "b")) << when;
+    EXPECT_FALSE(fs::exists(t / "b.partial")) << when;
+  }
+}
+
+// What a kill leaves has no entry of the format yet, under whatever name.
+TEST(copy, that_is_under_way_is_refused_as_unfinished) {
+  temporary t;
+  write(t / "d", some_entries(10'000));
+  bool seen = false;
+  auto const r = copy_store(t / "d", t / "b", [&](std::string_view doing, auto, auto) {
+    if (doing != "copying") return true;
+    fs::copy(t / "b.partial", t / "killed", fs::copy_options::recursive);
+    seen = true;
+    return false;
+  });
+  ASSERT_TRUE(seen);
+  auto const copied = entries_of(t / "killed");
+  EXPECT_GT(copied.size(), 1'000u);
+  EXPECT_FALSE(copied.contains("format"));
+  expect_refused(copy_store(t / "killed", t / "c"), code::failed_precondition, "broken off");
+}
+
+TEST(copy, of_damaged_or_newer_data_is_not_made) {
+  temporary t;
+  auto batch = some_entries();
+  batch.push_back({change::kind::put, std::string("k\0train\0x", 9), "\xff"});
+  write(t / "d", batch);
+  expect_refused(copy_store(t / "d", t / "b"), code::internal, "damaged");
+  write(t / "n", {{change::kind::put, "format", format_entry(2)}});
+  expect_refused(copy_store(t / "n", t / "b"), code::failed_precondition, "newer server");
+  EXPECT_FALSE(fs::exists(t / "b"));
+  EXPECT_FALSE(fs::exists(t / "b.partial"));
+}
+
+TEST(compact, gives_the_disk_back_what_was_overwritten) {
+  temporary t;
+  std::mt19937 random(1);  // which does not compress
+  {
+    auto s = opened(t / "d");
+    ASSERT_TRUE(s->write(some_entries()).ok());
+    for (int round = 0; round < 10; ++round) {
+      muster::journal::v1::Key value;
+      std::string bytes(1 << 20, 0);
+      for (auto& b : bytes) b = static_cast<char>(random());
+      value.set_value(bytes);
+      ASSERT_TRUE(s->write({{change::kind::put, std::string("k\0train\0big", 11),
+                             value.SerializeAsString()}})
+                      .ok());
+    }
+  }
+  auto const before = entries_of(t / "d");
+  auto const done = compact_store(t / "d");
+  ASSERT_TRUE(done.has_value()) << done.error().message;
+  EXPECT_GT(done->bytes_before, 10u << 20);
+  EXPECT_LT(done->bytes_after, 2u << 20);
+  EXPECT_EQ(entries_of(t / "d"), before);
+}
+
+TEST(compact, refuses_what_is_in_use_or_no_servers) {
+  temporary t;
+  auto s = opened(t / "d");
+  ASSERT_TRUE(s->write(some_entries()).ok());
+  auto const refused = compact_store(t / "d");
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().message, (t / "d").string() + ": another process has it open");
+  auto const none = compact_store(t / "none");
+  ASSERT_FALSE(none.has_value());
+  EXPECT_EQ(none.error().code, code::failed_precondition);
+  EXPECT_FALSE(fs::exists(t / "none"));
+}
+
+}  // namespace
+}  // namespace muster::server::journal

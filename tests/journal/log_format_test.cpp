@@ -1,0 +1,93 @@
+// Real logs of RocksDB, cut and damaged everywhere.
+#include "server/journal/log_format.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include "server/journal/rocks_store.hpp"
+#include "tests/journal/temporary.hpp"
+
+namespace muster::server::journal {
+namespace {
+
+namespace fs = std::filesystem;
+using kind = log_end::kind;
+
+log_end end_of(std::string_view bytes) {
+  return walk_log([&](char* into, std::size_t n) {
+    n = std::min(n, bytes.size());
+    std::copy_n(bytes.begin(), n, into);
+    bytes.remove_prefix(n);
+    return n;
+  });
+}
+
+// What RocksDB writes for these values, one write each.
+std::string log_of(std::vector<std::string> const& values) {
+  temporary at;
+  {
+    auto s = rocks_store::open(at / "d");
+    EXPECT_TRUE(s.has_value());
+    for (auto const& v : values) EXPECT_TRUE((*s)->write({{change::kind::put, "key", v}}).ok());
+  }
+  for (auto const& f : fs::directory_iterator(at / "d"))
+    if (f.path().extension() == ".log") {
+      std::ostringstream text;
+      text << std::ifstream(f.path(), std::ios::binary).rdbuf();
+      return text.str();
+    }
+  return {};
+}
+
+TEST(log_format, a_log_as_it_was_written_is_whole) {
+  EXPECT_EQ(end_of("").what, kind::whole);
+  // Values over several blocks, and ends of blocks that are too short for a header.
+  std::vector<std::string> values = {"1", std::string(100'000, 'x')};
+  for (std::size_t n = 32'700; n < 32'768; ++n) values.push_back(std::string(n, 'y'));
+  auto const log = log_of(values);
+  EXPECT_GT(log.size(), 2'000'000u);
+  EXPECT_EQ(end_of(log).what, kind::whole);
+}
+
+TEST(log_format, a_cut_one_is_torn_where_its_last_record_begins) {
+  auto const first = log_of({"1"}).size();
+  auto const log = log_of({"1", std::string(70'000, 'x')});
+  for (std::size_t n = 1; n < log.size(); n += n < 2 * first ? 1 : 997) {
+    auto const end = end_of(std::string_view(log).substr(0, n));
+    EXPECT_EQ(end.what, n == first ? kind::whole : kind::torn) << n;
+    EXPECT_EQ(end.at, n <= first ? 0 : first) << n;
+  }
+  // Where the first part of a large record ends, nothing but its type tells that more is missing.
+  EXPECT_EQ(end_of(std::string_view(log).substr(0, 32'768)).at, first);
+  EXPECT_EQ(end_of(std::string_view(log).substr(0, 32'768)).what, kind::torn);
+}
+
+TEST(log_format, space_that_was_reserved_is_torn) {
+  auto const log = log_of({"1"});
+  for (auto const zeros : {1, 6, 7, 100, 40'000, 100'000}) {
+    auto const end = end_of(log + std::string(static_cast<std::size_t>(zeros), '\0'));
+    EXPECT_EQ(end.what, kind::torn) << zeros;
+    EXPECT_EQ(end.at, log.size()) << zeros;
+  }
+  EXPECT_EQ(end_of(log + std::string(40'000, '\0') + "x").what, kind::damaged);
+}
+
+// RocksDB itself takes a wrong length in the last block for a torn record, and drops it.
+TEST(log_format, every_wrong_bit_is_damage_not_a_torn_record) {
+  auto const begin = log_of({"first"}).size();
+  auto const log = log_of({"first", "the second one"});
+  for (std::size_t i = 0; i < log.size(); ++i)
+    for (int bit = 0; bit < 8; ++bit) {
+      auto wrong = log;
+      wrong[i] = static_cast<char>(wrong[i] ^ 1 << bit);
+      auto const end = end_of(wrong);
+      EXPECT_EQ(end.what, kind::damaged) << "byte " << i << " bit " << bit;
+      EXPECT_EQ(end.at, i < begin ? 0 : begin) << "byte " << i << " bit " << bit;
+    }
+}
+
+}  // namespace
+}  // namespace muster::server::journal
