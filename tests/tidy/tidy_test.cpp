@@ -164,9 +164,10 @@ std::vector<part> const parts = {
     {"server/app",
      {"base", "coro", "cluster", "server/core", "server/core/api", "server/core/coordination",
       "server/hub", "server/journal", "server/rpc", "proto", "web/engine", "web/server"}},
+    // `muster data` looks after a directory without a server.
     {"cli",
      {"base", "process", "http_client", "cluster", "cluster/http", "launch", "client",
-      "client/functions", "server/app", "server/core/coordination"}},
+      "client/functions", "server/app", "server/core/coordination", "server/journal"}},
 };
 
 /// The longest folder of the table that holds this path; null for what is none of ours.

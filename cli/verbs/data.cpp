@@ -1,0 +1,268 @@
+// muster data: looks after a server's data directory, without asking a server.
+#include <csignal>
+#include <iostream>
+
+#include "base/text.hpp"
+#include "base/utf8.hpp"
+#include "cli/actions.hpp"
+#include "cli/progress.hpp"
+#include "cli/rest.hpp"
+#include "cli/table.hpp"
+#include "server/journal/copy.hpp"
+#include "server/journal/entries.hpp"
+
+namespace muster::cli {
+namespace {
+
+namespace journal = muster::server::journal;
+
+struct options {
+  std::vector<std::string> words;
+  output_format output = output_format::table;
+  std::optional<std::string> kind, cluster;
+  std::optional<std::uint64_t> limit;
+};
+
+/// What was refused is a wrong use; what is damaged or failed is not.
+command_error problem(muster::status const& s) {
+  return {s.code == code::failed_precondition ? exit_usage : exit_failed, for_terminal(s.message)};
+}
+
+template <class T>
+T value_or_throw(muster::result<T> r) {
+  if (!r) throw problem(r.error());
+  return std::move(*r);
+}
+
+std::sig_atomic_t volatile broken_off = 0;
+
+/// Tells how far a long work is; a signal breaks it off in order.
+class long_work {
+ public:
+  long_work() {
+    for (auto const signal : {SIGINT, SIGTERM, SIGHUP})
+      std::signal(signal, [](int) { broken_off = 1; });
+  }
+  bool operator()(std::string_view doing, std::uint64_t entries, std::uint64_t bytes) {
+    auto const now = clock::now();
+    if (now - told_ >= (screen_.drawing() ? drawn_every : said_every)) {
+      told_ = now;
+      auto const text = std::string(doing) + ": " + with_thousands(entries) + " entries, " +
+                        with_thousands(bytes) + " bytes";
+      if (screen_.drawing())
+        screen_.draw(text);
+      else
+        std::cerr << text << std::endl;
+    }
+    return broken_off == 0;
+  }
+
+ private:
+  using clock = std::chrono::steady_clock;
+  static constexpr clock::duration drawn_every = std::chrono::milliseconds(200);
+  static constexpr clock::duration said_every = std::chrono::seconds(10);
+  screen screen_{false};
+  clock::time_point told_ = clock::now();
+};
+
+json::object as_json(journal::entry_count const& c) {
+  return {{"kind", c.kind}, {"entries", c.entries}, {"bytes", c.bytes}};
+}
+
+void print_json(journal::rocks_view const& view, journal::contents const& c,
+                std::optional<int> user) {
+  json::array known, unknown, notes;
+  for (auto const& k : c.known) known.push_back(as_json(k));
+  for (auto const& k : c.unknown) unknown.push_back(as_json(k));
+  for (auto const& n : c.notes) notes.push_back(json::string(n));
+  json::object const all = {{"directory", to_utf8(view.directory().string())},
+                            {"format", c.format},
+                            {"written_by", c.written_by},
+                            {"epoch", c.epoch},
+                            {"in_use", user.has_value()},
+                            {"process", user.value_or(0) > 0 ? json::value(*user) : json::value()},
+                            {"entries", std::move(known)},
+                            {"unknown", std::move(unknown)},
+                            {"files", view.files()},
+                            {"bytes_on_disk", view.bytes_on_disk()},
+                            {"notes", std::move(notes)}};
+  std::cout << json::serialize(all) << '\n';
+}
+
+void print(journal::rocks_view const& view, journal::contents const& c, std::optional<int> user) {
+  table rows({{"KIND"}, {"ENTRIES", true}, {"BYTES", true}});
+  for (auto const& k : c.known)
+    rows.add({k.kind, with_thousands(k.entries), with_thousands(k.bytes)});
+  for (auto const& k : c.unknown)
+    rows.add({"unknown '" + k.kind + "'", with_thousands(k.entries), with_thousands(k.bytes)});
+  rows.print(std::cout);
+  std::cout << "format " << c.format << ", written by muster " << for_terminal(c.written_by)
+            << ", epoch " << c.epoch << '\n'
+            << with_thousands(view.files()) << " files, " << with_thousands(view.bytes_on_disk())
+            << " bytes on the disk\n";
+  if (user)
+    std::cout << "a server has it open"
+              << (*user > 0 ? ", process " + std::to_string(*user) : std::string()) << '\n';
+  for (auto const& note : c.notes) std::cout << "note: " << for_terminal(note) << '\n';
+  if (!c.unknown.empty())
+    std::cout << "note: entries of unknown kinds are a newer server's; this program does not look "
+                 "into them\n";
+  std::cout << for_terminal(view.directory().string()) << ": all of it can be read\n";
+}
+
+int check(action_words const& words, options const& o) {
+  words.at_most(1);
+  auto const& directory = words.need(0, "DIR");
+  auto const view = value_or_throw(journal::rocks_view::open(directory));
+  auto const c = [&] {
+    long_work progress;
+    return value_or_throw(journal::inspect(*view, std::ref(progress)));
+  }();
+  auto const user = journal::user_of(directory);
+  if (o.output == output_format::json)
+    print_json(*view, c, user);
+  else
+    print(*view, c, user);
+  return exit_ok;
+}
+
+/// What there is no text for is base64, under a name that says so.
+void add_text(json::object& into, std::string name, std::string_view text) {
+  bool const plain = is_utf8(text);
+  into[plain ? name : name + "_base64"] = plain ? std::string(text) : base64(text);
+}
+
+journal::entry_kind const* kind_wanted(action_words const& words, options const& o) {
+  if (!o.kind) return nullptr;
+  std::string known;
+  for (auto const& k : journal::entry_kinds()) {
+    if (k.name == *o.kind) return &k;
+    known += (known.empty() ? "" : ", ") + std::string(k.name);
+  }
+  throw words.wrong("--kind " + *o.kind + " is none of " + known);
+}
+
+int dump(action_words const& words, options const& o) {
+  words.at_most(1);
+  auto const* const wanted = kind_wanted(words, o);
+  auto const view = value_or_throw(journal::rocks_view::open(words.need(0, "DIR")));
+  value_or_throw(journal::format_of(*view));
+  std::signal(SIGPIPE, SIG_IGN);
+  std::uint64_t lines = 0, unreadable = 0;
+  auto prefix = wanted ? std::string(wanted->tag) : std::string();
+  if (wanted && !wanted->parts.empty()) prefix += '\0';
+  auto const read = view->read(prefix, [&](std::string_view key, std::string_view value) {
+    if (o.limit && lines == *o.limit) return false;
+    auto const name = journal::name_of(key);
+    if (wanted && name.kind != wanted) return true;
+    auto const* const cluster = name.part("cluster");
+    if (o.cluster && (!cluster || *cluster != *o.cluster)) return true;
+    json::object line;
+    line["kind"] = name.kind ? name.kind->name : std::string_view("unknown");
+    for (auto const& p : name.parts) add_text(line, std::string(p.name), p.value);
+    if (!name.kind) add_text(line, "name", key);
+    auto text = json::serialize(line);
+    if (auto const entry = name.kind ? journal::as_json(*name.kind, value) : std::nullopt) {
+      text.back() = ',';
+      text += "\"entry\":" + *entry + "}";
+    } else {
+      unreadable += name.kind != nullptr;
+      line[name.kind ? "unreadable_base64" : "entry_base64"] = base64(value);
+      text = json::serialize(line);
+    }
+    std::cout << text << '\n';
+    ++lines;
+    return static_cast<bool>(std::cout);
+  });
+  std::cout.flush();
+  if (!read.ok()) throw problem(read);
+  if (unreadable > 0 && std::cout)
+    throw command_error(exit_failed, view->directory().string() + ": its data are damaged: " +
+                                         with_thousands(unreadable) + " entries cannot be read");
+  return exit_ok;
+}
+
+int compact(action_words const& words) {
+  words.at_most(1);
+  auto const& directory = words.need(0, "DIR");
+  auto const done = value_or_throw(journal::compact_store(directory));
+  std::cout << directory << ": " << with_thousands(done.bytes_before) << " bytes before, "
+            << with_thousands(done.bytes_after) << " after\n";
+  return exit_ok;
+}
+
+std::string in_short(journal::copied const& done) {
+  return with_thousands(done.entries) + " entries, " + with_thousands(done.bytes_on_disk) +
+         " bytes on the disk";
+}
+
+journal::copied copied(std::string const& from, std::string const& to) {
+  long_work progress;
+  return value_or_throw(journal::copy_store(from, to, std::ref(progress)));
+}
+
+int backup(action_words const& words) {
+  words.at_most(2);
+  auto const &from = words.need(0, "DIR"), &to = words.need(1, "TARGET");
+  auto const done = copied(from, to);
+  std::cout << to << ": a copy of " << from << ", " << in_short(done) << '\n';
+  return exit_ok;
+}
+
+int restore(action_words const& words) {
+  words.at_most(2);
+  auto const &from = words.need(0, "TARGET"), &to = words.need(1, "DIR");
+  auto const done = copied(from, to);
+  std::cout << to << ": has what " << from << " has, " << in_short(done)
+            << "; now start 'muster serve --data-dir " << to << "' with the flags that it had\n";
+  return exit_ok;
+}
+
+int run(options& o) {
+  action_words const words("data", o.words, {"check", "dump", "compact", "backup", "restore"});
+  if (words.action() == "check") return check(words, o);
+  if (words.action() == "dump") return dump(words, o);
+  if (words.action() == "compact") return compact(words);
+  if (words.action() == "backup") return backup(words);
+  return restore(words);
+}
+
+}  // namespace
+
+void add_data(CLI::App& app, choice& chosen) {
+  auto const [verb, o] = add_verb(
+      app, chosen, "data", "Check, list, shrink, back up or restore a server's --data-dir", run);
+  add_action_words(*verb, o->words,
+                   "check DIR | dump DIR | compact DIR | backup DIR TARGET | restore TARGET DIR",
+                   "What to do");
+  add_output_option(*verb, o->output);
+  verb->get_option("--output")->description("check: table or json");
+  std::string kinds;
+  for (auto const& k : journal::entry_kinds())
+    kinds += (kinds.empty() ? "" : ", ") + std::string(k.name);
+  // Not from the environment or a file: a dump that silently lacks the rest misleads.
+  verb->add_option("--kind", o->kind, "dump: only these entries: " + kinds)
+      ->type_name("KIND")
+      ->configurable(false);
+  verb->add_option("--cluster", o->cluster, "dump: only entries of this cluster")
+      ->type_name("NAME")
+      ->configurable(false);
+  verb->add_option("--limit", o->limit, "dump: no more entries than this")
+      ->type_name("N")
+      ->configurable(false);
+  verb->footer(
+      "check, dump and backup work beside a running server and change nothing; compact and "
+      "restore\n"
+      "need one that is stopped, or not there yet. backup and restore make TARGET.partial or\n"
+      "DIR.partial and rename it when all of it is on the disk.\n"
+      "Exit status: 0 done, 1 damaged or failed, 2 not such a directory, in use, or of a newer "
+      "server.\n"
+      "Examples:\n"
+      "  muster data check /var/lib/muster\n"
+      "  muster data dump /var/lib/muster --kind key --cluster train | jq -r .key\n"
+      "  muster data backup /var/lib/muster /backup/muster-$(date +%F)\n"
+      "  muster data restore /backup/muster-2026-01-31 /var/lib/muster\n"
+      "See docs/durability.md.");
+}
+
+}  // namespace muster::cli
