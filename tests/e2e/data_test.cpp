@@ -225,5 +225,40 @@ TEST(data, of_a_newer_server_or_of_nobody_is_refused) {
   expect_one_line(c.run({"data", "mend", data}), 2, "is none of check, dump, compact");
 }
 
+// A directory whose copying takes a while.
+void make_large(std::string const& data) {
+  using change = server::journal::change;
+  auto s = server::journal::rocks_store::open(data);
+  ASSERT_TRUE(s.has_value());
+  muster::journal::v1::Format f;
+  f.set_version(1);
+  std::vector<change> batch = {{change::kind::put, "format", f.SerializeAsString()}};
+  for (int i = 0; i < 200'000; ++i)
+    batch.push_back({change::kind::put, std::string("k\0c\0", 4) + std::to_string(i), ""});
+  ASSERT_TRUE((*s)->write(batch).ok());
+}
+
+TEST(data, a_backup_that_ends_early_is_none) {
+  cluster c;
+  auto const data = c.file("data").string(), to = c.file("b").string();
+  make_large(data);
+  auto& told_to_stop = c.spawn({"data", "backup", data, to});
+  ASSERT_TRUE(await([&] { return fs::exists(to + ".partial"); }));
+  told_to_stop.signal(SIGTERM);
+  EXPECT_EQ(told_to_stop.wait(), 1);
+  EXPECT_CONTAINS(told_to_stop.errors(), "broken off");
+  EXPECT_FALSE(fs::exists(to));
+  EXPECT_FALSE(fs::exists(to + ".partial"));
+
+  auto& killed = c.spawn({"data", "backup", data, to});
+  ASSERT_TRUE(await([&] { return fs::exists(to + ".partial/CURRENT"); }));
+  killed.signal(SIGKILL);
+  EXPECT_TRUE(killed.wait().has_value());
+  EXPECT_FALSE(fs::exists(to));
+  expect_one_line(c.run({"data", "restore", to + ".partial", c.file("x").string()}), 2,
+                  "a copy that was broken off");
+  expect_one_line(c.run({"data", "backup", data, to}), 2, to + ".partial: is there");
+}
+
 }  // namespace
 }  // namespace muster::e2e
