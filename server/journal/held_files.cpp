@@ -129,12 +129,14 @@ std::int64_t held_file::read(std::uint64_t at, char* into, std::size_t n) const 
   return static_cast<std::int64_t>(got);
 }
 
-muster::result<std::shared_ptr<held_files>> held_files::of(fs::path const& directory) {
+muster::result<std::shared_ptr<held_files>> held_files::of(fs::path const& directory,
+                                                           std::function<void()> const& meanwhile) {
   for (int i = 0; i < tries_max; ++i) {
     if (i > 0) std::this_thread::sleep_for(pause);
     auto const before = what_counts(directory);
     table files;
     if (auto const held = hold(directory, files); !held.ok()) return held;
+    if (meanwhile) meanwhile();
     if (what_counts(directory) == before) return std::make_shared<held_files>(std::move(files));
   }
   return muster::status{code::unavailable,

@@ -6,6 +6,7 @@
 #include <rocksdb/file_system.h>
 
 #include <filesystem>
+#include <functional>
 #include <map>
 
 #include "base/status.hpp"
@@ -34,7 +35,9 @@ class held_files final : public rocksdb::FileSystemWrapper {
   using table = std::map<std::string, std::shared_ptr<held_file const>>;
 
   /// INTERNAL: a file cannot be opened. UNAVAILABLE: they change too fast to be one moment's.
-  static muster::result<std::shared_ptr<held_files>> of(std::filesystem::path const& directory);
+  /// `meanwhile`, for tests, runs while they are held and not known yet to be of one moment.
+  static muster::result<std::shared_ptr<held_files>> of(
+      std::filesystem::path const& directory, std::function<void()> const& meanwhile = {});
 
   explicit held_files(table files)
       : FileSystemWrapper(rocksdb::FileSystem::Default()), files_(std::move(files)) {}

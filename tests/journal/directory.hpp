@@ -9,6 +9,7 @@
 
 #include "muster/journal/v1/records.pb.h"
 #include "server/journal/coordination_facts.hpp"
+#include "server/journal/rocks.hpp"
 #include "server/journal/rocks_store.hpp"
 
 namespace muster::server::journal {
@@ -25,6 +26,15 @@ inline std::unique_ptr<rocks_store> opened(std::filesystem::path const& at) {
   auto s = rocks_store::open(at);
   EXPECT_TRUE(s.has_value()) << s.error().message;
   return std::move(*s);
+}
+
+/// What stands below the store, to do what no store does.
+inline std::unique_ptr<rocksdb::DB> opened_as(std::filesystem::path const& at,
+                                              rocksdb::Options options) {
+  options.create_if_missing = true;
+  rocksdb::DB* made = nullptr;
+  EXPECT_TRUE(rocksdb::DB::Open(options, at.string(), &made).ok());
+  return std::unique_ptr<rocksdb::DB>(made);
 }
 
 /// The entry of the format, a cluster "train" of two workers with one task, and these many keys.

@@ -1,7 +1,7 @@
 // What `muster data check` finds and refuses, and that it changes nothing.
 #include "server/journal/inspection.hpp"
 
-#include <rocksdb/db.h>
+#include <random>
 
 #include "server/journal/entries.hpp"
 #include "tests/journal/directory.hpp"
@@ -167,11 +167,12 @@ TEST(inspection, notes_a_torn_last_write) {
 }
 
 // Every so many bytes of a file one wrong bit, which has to be found.
-void expect_found(fs::path const& directory, std::string const& part, std::size_t step) {
+void expect_found(fs::path const& directory, std::string const& part, std::size_t step,
+                  std::size_t without = 0) {
   auto const file = file_of(directory, part);
   auto const bytes = bytes_of(file);
   ASSERT_GT(bytes.size(), 50u);
-  for (std::size_t i = 0; i < bytes.size(); i += step) {
+  for (std::size_t i = 0; i + without < bytes.size(); i += step) {
     set_byte(file, i, static_cast<char>(bytes[i] ^ 1 << i % 8));
     auto const c = checked(directory);
     EXPECT_FALSE(c.has_value()) << file << " byte " << i << " of " << bytes.size();
@@ -192,6 +193,29 @@ TEST(inspection, finds_a_wrong_bit_in_a_table) {
   ASSERT_TRUE(s->compact().ok());
   s.reset();
   expect_found(t / "d", ".sst", 17);
+}
+
+// As servers did before there was one checksum of the whole file: all but the footer has another,
+// and what was erased is nothing that reading all entries comes by.
+TEST(inspection, finds_a_wrong_bit_in_a_table_of_an_older_server) {
+  temporary t;
+  auto options = rocks::options();
+  options.file_checksum_gen_factory = nullptr;
+  auto const db = opened_as(t / "d", options);
+  for (auto const& e : some_entries(200)) ASSERT_TRUE(db->Put({}, e.key, e.value).ok());
+  std::mt19937 random(1);  // which does not compress
+  for (int i = 0; i < 20; ++i) {
+    std::string value(2000, 0);
+    for (auto& c : value) c = static_cast<char>(random());
+    ASSERT_TRUE(db->Put({}, "z" + std::to_string(i), value).ok());
+  }
+  ASSERT_TRUE(db->Flush({}).ok());
+  auto const table = file_of(t / "d", ".sst").filename();
+  ASSERT_TRUE(db->DeleteRange({}, db->DefaultColumnFamily(), "z", "zz").ok());
+  ASSERT_TRUE(db->Flush({}).ok());
+  ASSERT_TRUE(db->Close().ok());
+  constexpr std::size_t footer = 53;
+  expect_found(t / "d", table, 301, footer);
 }
 
 TEST(inspection, finds_a_wrong_bit_in_the_log) {
