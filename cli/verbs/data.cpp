@@ -8,6 +8,7 @@
 #include "cli/progress.hpp"
 #include "cli/rest.hpp"
 #include "cli/table.hpp"
+#include "server/app/process.hpp"
 #include "server/journal/copy.hpp"
 #include "server/journal/entries.hpp"
 
@@ -220,6 +221,7 @@ int restore(action_words const& words) {
 
 int run(options& o) {
   action_words const words("data", o.words, {"check", "dump", "compact", "backup", "restore"});
+  server::raise_file_limit();  // each file of the directory is held open
   if (words.action() == "check") return check(words, o);
   if (words.action() == "dump") return dump(words, o);
   if (words.action() == "compact") return compact(words);

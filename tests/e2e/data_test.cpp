@@ -69,6 +69,19 @@ TEST(data, check_tells_what_is_there_beside_the_server_and_after_it) {
   EXPECT_EQ(f.out.find("has it open"), std::string::npos) << f.out;
 }
 
+TEST(data, many_files_are_no_hindrance) {
+  cluster c;
+  auto const data = c.file("data").string();
+  stop(c.serve({"--data-dir", data}));
+  auto& few = c.program(
+      {"/bin/bash", "-c", "ulimit -Sn 6 && exec \"$0\" data check \"$1\"", MUSTER_BINARY, data});
+  EXPECT_EQ(few.wait(), 0) << few.errors();
+  auto& too_few = c.program(
+      {"/bin/bash", "-c", "ulimit -n 6 && exec \"$0\" data check \"$1\"", MUSTER_BINARY, data});
+  EXPECT_EQ(too_few.wait(), 1);
+  EXPECT_CONTAINS(too_few.errors(), "Too many open files");
+}
+
 TEST(data, dump_is_a_line_of_json_an_entry) {
   cluster c;
   auto const data = c.file("data").string();
