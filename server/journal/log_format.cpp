@@ -59,14 +59,16 @@ struct step {
 };
 
 // The record with which these bytes begin: the rest of a block. `last`: nothing is behind it.
-step next(std::string_view rest, bool last) {
+step next(std::string_view rest, bool last, bool checksums) {
   using kind = log_end::kind;
   auto const unfinished = last ? kind::torn : kind::damaged;
   if (rest.size() < header_bytes) return {0, unfinished};
   auto const length = byte(rest[4]) | byte(rest[5]) << 8;
   auto const type = byte(rest[6]);
+  if (length == 0 && type == 0) return {0, unfinished};  // as the rest was never written
   if (auto const bytes = header_bytes + length; bytes <= rest.size())
-    return {bytes, has_checksum(rest.substr(0, bytes), bytes) ? kind::whole : kind::damaged,
+    return {bytes,
+            !checksums || has_checksum(rest.substr(0, bytes), bytes) ? kind::whole : kind::damaged,
             type == first_type || type == middle_type};
   // Not all of it is there, or its length is wrong: then a shorter one has its checksum.
   return {0, has_checksum(rest, header_bytes) ? kind::damaged : unfinished};
@@ -78,7 +80,7 @@ bool all_zero(std::string_view bytes) {
 
 }  // namespace
 
-log_end walk_log(log_reader const& read) {
+log_end walk_log(log_reader const& read, bool checksums) {
   using kind = log_end::kind;
   std::vector<char> now(block_bytes), ahead(block_bytes);
   std::uint64_t begin = 0;
@@ -96,9 +98,10 @@ log_end walk_log(log_reader const& read) {
         if (!filler && !zeros) zeros = at;
         break;
       }
-      if (zeros) return {kind::damaged, *zeros};
-      auto const s = next(rest, following == 0);
-      if (s.what != kind::whole) return {s.what, s.what == kind::torn ? first.value_or(at) : at};
+      auto const s = next(rest, following == 0, checksums);
+      if (zeros && s.what != kind::torn) return {kind::damaged, *zeros};
+      if (s.what == kind::torn) return {s.what, first.value_or(zeros.value_or(at))};
+      if (s.what == kind::damaged) return {s.what, at};
       if (!s.goes_on)
         first.reset();
       else if (!first)

@@ -22,6 +22,7 @@ struct log_end {
 /// Reads the next bytes of the file; fewer than were asked for: it ends there.
 using log_reader = std::function<std::size_t(char* into, std::size_t n)>;
 
-log_end walk_log(log_reader const& read);
+/// `checksums` false: as fast as it can be read, for whoever leaves whole records to RocksDB.
+log_end walk_log(log_reader const& read, bool checksums = true);
 
 }  // namespace muster::server::journal

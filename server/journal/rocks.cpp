@@ -29,9 +29,15 @@ std::string explained(rocksdb::Status const& s) {
   auto const text = s.ToString();
   if (text.find("lock") != std::string::npos || text.find("LOCK") != std::string::npos)
     if (!s.IsCorruption()) return "another process has it open";
-  if (s.IsCorruption())
-    return "its data are damaged (" + text + "); restore a backup into another directory";
-  return text;
+  return s.IsCorruption() ? damaged(text) : text;
+}
+
+std::string damaged(std::string const& how) {
+  return "its data are damaged (" + how + "); restore a backup into another directory";
+}
+
+std::string damaged(std::string const& file, std::uint64_t at) {
+  return damaged(file + ": the record at byte " + std::to_string(at) + " is not as it was written");
 }
 
 muster::status read(rocksdb::DB& db, std::string_view prefix, store::visitor const& v) {

@@ -2,8 +2,10 @@
 
 #include <rocksdb/write_batch.h>
 
+#include <fstream>
 #include <system_error>
 
+#include "server/journal/log_format.hpp"
 #include "server/journal/rocks.hpp"
 
 namespace muster::server::journal {
@@ -26,6 +28,24 @@ muster::result<bool> is_fresh(fs::path const& directory) {
   return true;
 }
 
+// RocksDB takes a last record whose length is wrong for one that was torn off, and drops what was
+// told to be durable.
+muster::status last_records_are_not_damaged(fs::path const& directory) {
+  std::error_code error;
+  for (auto const& f : fs::directory_iterator(directory, error)) {
+    auto const name = f.path().filename().string();
+    if (!name.ends_with(".log") && !name.starts_with("MANIFEST-")) continue;
+    std::ifstream file(f.path(), std::ios::binary);
+    auto const read = [&](char* into, std::size_t n) {
+      file.read(into, static_cast<std::streamsize>(n));
+      return static_cast<std::size_t>(file.gcount());
+    };
+    if (auto const end = walk_log(read, false); end.what == log_end::kind::damaged)
+      return refused(directory, rocks::damaged(name, end.at));
+  }
+  return {};
+}
+
 // Keys that begin so end before this; empty: at no key.
 std::string behind(std::string prefix) {
   while (!prefix.empty() && static_cast<unsigned char>(prefix.back()) == 0xff) prefix.pop_back();
@@ -44,6 +64,7 @@ rocks_store::~rocks_store() {
 muster::result<std::unique_ptr<rocks_store>> rocks_store::open(fs::path const& directory) {
   auto const fresh = is_fresh(directory);
   if (!fresh) return fresh.error();
+  if (auto const whole = last_records_are_not_damaged(directory); !whole.ok()) return whole;
   rocksdb::DB* db = nullptr;
   auto options = rocks::options();
   options.create_if_missing = *fresh;

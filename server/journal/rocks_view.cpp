@@ -17,8 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 muster::status damaged(fs::path const& directory, std::string const& how) {
-  return {code::internal, directory.string() + ": its data are damaged (" + how +
-                              "); restore a backup into another directory"};
+  return {code::internal, directory.string() + ": " + rocks::damaged(how)};
 }
 
 // Whether a store's files are in it, before any is opened.
@@ -56,7 +55,7 @@ muster::status walk_logs(fs::path const& directory, held_files const& held, bool
     auto const end = end_of(*file);
     auto const where = name + ": the record at byte " + std::to_string(end.at);
     if (end.what == log_end::kind::damaged)
-      return damaged(directory, where + " is not as it was written");
+      return {code::internal, directory.string() + ": " + rocks::damaged(name, end.at)};
     if (end.what == log_end::kind::torn && !in_use)
       notes.push_back(where + " of " + std::to_string(file->size()) +
                       " was not written to its end, as a kill or a power cut leaves it; a server "

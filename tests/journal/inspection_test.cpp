@@ -225,7 +225,7 @@ TEST(inspection, finds_a_wrong_bit_in_the_log) {
 }
 
 // The length of the last record: what RocksDB takes for one that was torn off, and drops.
-TEST(inspection, finds_what_a_server_would_lose_without_a_word) {
+TEST(inspection, finds_what_would_be_lost_without_a_word) {
   temporary t;
   auto s = opened(t / "d");
   ASSERT_TRUE(s->write(some_entries()).ok());
@@ -234,14 +234,16 @@ TEST(inspection, finds_what_a_server_would_lose_without_a_word) {
   ASSERT_TRUE(s->write({{change::kind::put, std::string("k\0train\0last", 12), ""}}).ok());
   s.reset();
   set_byte(log, last + 5, 1);
-  EXPECT_REFUSED(checked(t / "d"), code::internal,
-                 log.filename().string() + ": the record at byte " + std::to_string(last));
-  bool found = false;
-  ASSERT_TRUE(opened(t / "d")
-                  ->read(std::string("k\0train\0last", 12),
-                         [&](std::string_view, std::string_view) { return found = true; })
-                  .ok());
-  EXPECT_FALSE(found) << "RocksDB sees it by itself: walk_log is needed no more";
+  auto const where = log.filename().string() + ": the record at byte " + std::to_string(last);
+  EXPECT_REFUSED(checked(t / "d"), code::internal, where);
+  auto const before = state_of(t / "d");
+  EXPECT_REFUSED(rocks_store::open(t / "d"), code::failed_precondition, where);
+  EXPECT_EQ(state_of(t / "d"), before);
+  std::string value;
+  EXPECT_TRUE(opened_as(t / "d", rocks::options())
+                  ->Get({}, std::string("k\0train\0last", 12), &value)
+                  .IsNotFound())
+      << "RocksDB sees it by itself: walk_log is needed no more";
 }
 
 TEST(inspection, finds_a_wrong_bit_in_the_manifest) {

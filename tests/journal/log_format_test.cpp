@@ -16,13 +16,16 @@ namespace {
 namespace fs = std::filesystem;
 using kind = log_end::kind;
 
-log_end end_of(std::string_view bytes) {
-  return walk_log([&](char* into, std::size_t n) {
+constexpr std::size_t checksum_size = 4, sizes_size = 3;  // how a record begins
+
+log_end end_of(std::string_view bytes, bool checksums = true) {
+  auto const read = [&](char* into, std::size_t n) {
     n = std::min(n, bytes.size());
     std::copy_n(bytes.begin(), n, into);
     bytes.remove_prefix(n);
     return n;
-  });
+  };
+  return walk_log(read, checksums);
 }
 
 // What RocksDB writes for these values, one write each.
@@ -50,6 +53,7 @@ TEST(log_format, a_log_as_it_was_written_is_whole) {
   auto const log = log_of(values);
   EXPECT_GT(log.size(), 2'000'000u);
   EXPECT_EQ(end_of(log).what, kind::whole);
+  EXPECT_EQ(end_of(log, false).what, kind::whole);
 }
 
 TEST(log_format, a_cut_one_is_torn_where_its_last_record_begins) {
@@ -72,7 +76,15 @@ TEST(log_format, space_that_was_reserved_is_torn) {
     EXPECT_EQ(end.what, kind::torn) << zeros;
     EXPECT_EQ(end.at, log.size()) << zeros;
   }
-  EXPECT_EQ(end_of(log + std::string(40'000, '\0') + "x").what, kind::damaged);
+  // Of one write some pages may have reached the disk and others before them not.
+  auto const holes = log + std::string(40'000, '\0') + "some of it";
+  EXPECT_EQ(end_of(holes).what, kind::torn);
+  EXPECT_EQ(end_of(holes).at, log.size());
+  EXPECT_EQ(end_of(log + std::string(100, '\0') + "some of it").at, log.size());
+  // But no other write behind it.
+  auto const lost = log + std::string(32'768 - log.size(), '\0') + log;
+  EXPECT_EQ(end_of(lost).what, kind::damaged);
+  EXPECT_EQ(end_of(lost, false).what, kind::damaged);
 }
 
 // RocksDB itself takes a wrong length in the last block for a torn record, and drops it.
@@ -87,6 +99,17 @@ TEST(log_format, every_wrong_bit_is_damage_not_a_torn_record) {
       EXPECT_EQ(end.what, kind::damaged) << "byte " << i << " bit " << bit;
       EXPECT_EQ(end.at, i < begin ? 0 : begin) << "byte " << i << " bit " << bit;
     }
+}
+
+TEST(log_format, without_checksums_a_torn_record_is_still_told_from_a_wrong_length) {
+  auto const begin = log_of({"first"}).size();
+  auto log = log_of({"first", "the second one"});
+  log[begin + checksum_size + sizes_size] = '?';  // RocksDB's to find
+  EXPECT_EQ(end_of(log, false).what, kind::whole);
+  EXPECT_EQ(end_of(log.substr(0, log.size() - 1), false).what, kind::torn);
+  log = log_of({"first", "the second one"});
+  log[begin + checksum_size] = '\x7f';
+  EXPECT_EQ(end_of(log, false).what, kind::damaged);
 }
 
 }  // namespace
