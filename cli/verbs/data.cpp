@@ -1,5 +1,7 @@
 // muster data: looks after a server's data directory, without asking a server.
+#include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <iostream>
 
 #include "base/text.hpp"
@@ -143,6 +145,13 @@ journal::entry_kind const* kind_wanted(action_words const& words, options const&
   throw words.wrong("--kind " + *o.kind + " is none of " + known);
 }
 
+/// Whether somebody reads on. command_error: what was written is nowhere, as on a full disk.
+bool is_read(std::ostream& out) {
+  if (out) return true;
+  if (errno == EPIPE) return false;
+  throw command_error(exit_failed, std::string("cannot write: ") + std::strerror(errno));
+}
+
 int dump(action_words const& words, options const& o) {
   words.at_most(1);
   auto const* const wanted = kind_wanted(words, o);
@@ -173,11 +182,11 @@ int dump(action_words const& words, options const& o) {
     }
     std::cout << text << '\n';
     ++lines;
-    return static_cast<bool>(std::cout);
+    return is_read(std::cout);
   });
-  std::cout.flush();
   if (!read.ok()) throw problem(read);
-  if (unreadable > 0 && std::cout)
+  if (!std::cout || !is_read(std::cout.flush())) return exit_ok;
+  if (unreadable > 0)
     throw command_error(exit_failed, view->directory().string() + ": its data are damaged: " +
                                          with_thousands(unreadable) + " entries cannot be read");
   return exit_ok;

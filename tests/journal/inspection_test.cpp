@@ -128,6 +128,9 @@ TEST(inspection, names_the_entry_that_cannot_be_read) {
     write(t / "d", batch);
     EXPECT_REFUSED(checked(t / "d"), code::internal, text);
   }
+  temporary e;
+  write(e / "d", {{change::kind::put, "format", ""}});
+  EXPECT_REFUSED(checked(e / "d"), code::internal, "the entry of its format");
   // It can be read, and makes no sense: the cluster has two tasks.
   temporary t;
   auto batch = some_entries();
