@@ -19,6 +19,7 @@ json::object job_body(job_request const& request) {
   json::object body{{"on_error", request.on_error}};
   if (!request.name.empty()) body["name"] = request.name;
   if (!request.idempotency_key.empty()) body["idempotency_key"] = request.idempotency_key;
+  if (request.durable) body["durable"] = *request.durable;
   json::object options;
   if (request.require_function) options["require_function"] = true;
   if (request.max_worker_failures) options["max_worker_failures"] = *request.max_worker_failures;

@@ -16,6 +16,7 @@ struct job_request {
   std::string name;
   std::string on_error = "fail_fast";
   std::string idempotency_key;
+  std::optional<bool> durable;
   bool require_function = false;
   std::optional<std::uint32_t> max_worker_failures;  // 0: no limit
   std::optional<std::uint32_t> weight;

@@ -57,8 +57,12 @@ void add_addresses(CLI::App& verb, server::configuration& c) {
   verb.add_option("--ready-file", c.ready_file, "Written with both addresses once ready")
       ->type_name("FILE");
   verb.add_option("--data-dir", c.data_dir,
-                  "What survives a restart is kept here: clusters, their tasks, keys and barriers")
+                  "What survives a restart is kept here: jobs with their values, clusters, their "
+                  "tasks, keys and barriers")
       ->type_name("DIR");
+  add_duration(verb, "--commit-delay", c.commit_delay,
+               "What comes while the disk is busy waits so long, at most, for more to be written "
+               "with it; an idle disk writes at once");
   verb.add_flag(
       "--supervise", c.supervise,
       "Start the server again when it dies; its ports stay open meanwhile, so that clients "

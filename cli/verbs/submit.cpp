@@ -103,6 +103,10 @@ void add_submit(CLI::App& app, choice& chosen) {
   add_scheduling(*verb, o->job);
   verb->add_flag("--require-function", o->job.require_function,
                  "Refuse at once when no connected worker has the function");
+  verb->add_flag_function(
+      "--durable,!--no-durable", [o](std::int64_t n) { o->job.durable = n > 0; },
+      "The job outlives the server, or does not; unless told it does where the server has a "
+      "--data-dir");
   verb->add_flag("--no-wait", o->no_wait, "Print the job's id and return");
   verb->add_flag("--follow", o->follow,
                  "Print results, and on stderr what closures log and print, while the job runs");

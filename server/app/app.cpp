@@ -210,7 +210,9 @@ closure_hubs::environment app::surroundings_of_hubs() {
   return {
       .tell = [this](notice const& n) { events_.add(clock_.now(), n); },
       .remark = [this](notice const& n) { tell(n); },
-      .move_values = [this](std::vector<core::value_move> moves) { spill_.ask(std::move(moves)); }};
+      .move_values = [this](std::vector<core::value_move> moves) { spill_.ask(std::move(moves)); },
+      .data = config_.data_dir.empty() ? nullptr : &durable_.data(),
+      .line = &coordination_.line()};
 }
 
 // A line an event: texts for agents have several.
@@ -264,6 +266,7 @@ void app::open_spill_dir() {
 void app::bind() {
   durable_.begin(version);
   open_spill_dir();
+  if (!config_.data_dir.empty()) hubs_.restore();
   auto const http = web_.listen();
   if (!http) throw start_error("--http: " + http.error().message);
   http_bound_ = parse_endpoint(*http).value();
@@ -298,8 +301,9 @@ void app::start() {
 void app::announce() {
   spdlog::info(config_.data_dir.empty()
                    ? "everything is in memory and lost when the server stops"
-                   : "clusters with their tasks, keys and barriers survive a restart; jobs, "
-                     "closures and values are in memory and lost when the server stops");
+                   : "clusters with their tasks, keys and barriers survive a restart, and jobs "
+                     "unless they say durable: false; sessions of client programs are in memory "
+                     "and lost when the server stops");
   spdlog::info("ready version={} grpc={} http={} dashboard=http://{}/", version,
                to_string(grpc_bound_), to_string(http_bound_), to_string(http_bound_));
   manager_.ready();

@@ -1,7 +1,10 @@
 // What a hub is given: a clock, a timer, the limits of its cluster.
 #include "server/app/closure_hubs.hpp"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
+#include <map>
 #include <utility>
 
 namespace muster::server {
@@ -69,6 +72,7 @@ muster::result<core::coordination::cluster_id> closure_hubs::find(std::string_vi
 core::config closure_hubs::config_of(core::coordination::cluster_spec const* cluster) const {
   auto core = configuration_.core;
   core.spill = !configuration_.spill_dir.empty();
+  core.durable = !configuration_.data_dir.empty();
   if (core.reconnect_grace >= core.heartbeat_timeout)
     core.reconnect_grace = core.heartbeat_timeout / 2;
   if (!cluster) return core;
@@ -90,6 +94,13 @@ hub_environment closure_hubs::surroundings(coro::timer& deadline, std::function<
   e.tell = environment_.tell;
   e.remark = environment_.remark;
   e.move_values = environment_.move_values;
+  if (auto* const data = environment_.data) {
+    e.line = environment_.line;
+    e.journal_is_full = [data] { return data->full(); };
+    e.write_down = [data, line = e.line, cluster](std::vector<core::fact> const& facts) {
+      line->wrote(data->write_down(cluster, facts));
+    };
+  }
   e.cluster = std::move(cluster);
   e.pool = std::move(pool);
   return e;
@@ -101,6 +112,29 @@ std::shared_ptr<hub> closure_hubs::make(cluster_id cluster, pool_surroundings po
   auto made = std::make_shared<timed_hub>(*this, config_of(&spec), spec.name, std::move(pool));
   auto* const closures = &made->closures;
   return {std::move(made), closures};
+}
+
+void closure_hubs::restore() {
+  auto& data = *environment_.data;
+  // Ids of closures begin with their slot's generation: those of one start are out of the way of
+  // those of the next, as long as a slot is used less than a million times.
+  constexpr std::uint64_t starts = 4'095;
+  wide_.first_generation = 1 + static_cast<std::uint32_t>((data.epoch() - 1) % starts << 20);
+  wide_.last_session = data.sessions_before();
+  std::map<std::string, std::vector<core::restored_job>> by_cluster;
+  for (auto& j : data.take_jobs()) by_cluster[j.cluster].push_back(std::move(j.job));
+  for (auto& [cluster, jobs] : by_cluster) {
+    auto const found = pools_.named(cluster);
+    if (found) {
+      (*found)->restore(std::move(jobs));
+      continue;
+    }
+    // Else their ids would be given to others.
+    spdlog::warn("jobs_forgotten jobs={} why=\"{}\"", jobs.size(), found.error().message);
+    std::vector<core::fact> gone;
+    for (auto const& j : jobs) gone.emplace_back(core::job_gone{j.job.job});
+    environment_.line->wrote(data.write_down(cluster, gone));
+  }
 }
 
 void closure_hubs::make_room_soon() {

@@ -9,6 +9,7 @@
 #include "coro/timer_queue.hpp"
 #include "server/app/clock.hpp"
 #include "server/app/configuration.hpp"
+#include "server/app/data_directory.hpp"
 #include "server/core/api/server_wide.hpp"
 #include "server/hub/coordination_hub.hpp"
 #include "server/hub/pools.hpp"
@@ -21,6 +22,8 @@ class closure_hubs {
     /// A line for the event feed, and one for the feed and the log.
     std::function<void(notice const&)> tell, remark;
     std::function<void(std::vector<core::value_move>)> move_values;
+    data_directory* data = nullptr;  // null: nothing is durable
+    durable_line* line = nullptr;    // REQUIRES: set when data is
   };
 
   /// REQUIRES: all outlive it.
@@ -28,6 +31,9 @@ class closure_hubs {
                coordination_hub const& clusters, environment e);
 
   server::pools& pools() { return pools_; }
+
+  /// The jobs that stand in the data directory, which is open. Before the engine runs.
+  void restore();
 
  private:
   using cluster_id = core::coordination::cluster_id;

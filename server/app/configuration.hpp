@@ -43,11 +43,12 @@ enum class log_format { text, json };
 struct configuration {
   endpoint grpc{"127.0.0.1", 8476};
   endpoint http{"127.0.0.1", 8477};
-  std::filesystem::path ready_file;  // empty: none
-  std::filesystem::path data_dir;    // empty: everything is in memory
-  std::filesystem::path spill_dir;   // for values that take too much memory; empty: none
-  bool supervise = false;            // by a parent that keeps its sockets and starts it again
-  bool insecure = false;             // listen wider than loopback without credentials
+  std::filesystem::path ready_file;                            // empty: none
+  std::filesystem::path data_dir;                              // empty: everything is in memory
+  core::duration commit_delay = std::chrono::milliseconds(2);  // see journal_options
+  std::filesystem::path spill_dir;  // for values that take too much memory; empty: none
+  bool supervise = false;           // by a parent that keeps its sockets and starts it again
+  bool insecure = false;            // listen wider than loopback without credentials
   std::string log_level = "info";
   server::log_format log_format = log_format::text;
   core::config core;

@@ -2,19 +2,23 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
 #include "muster/journal/v1/records.pb.h"
+#include "server/journal/entries.hpp"
 #include "server/journal/rocks_store.hpp"
 
 namespace muster::server {
 namespace {
 
-// What this server writes. A directory with a higher one is refused, of a lower one the missing
-// fields have their defaults.
-constexpr std::uint32_t format = 1;
 constexpr auto format_key = "format";
+
+// Numbers of jobs and sessions are spoken for in blocks, so that few starts and few jobs write them
+// down. Sessions that are not durable take numbers, too, and say nothing.
+constexpr std::uint64_t reserved_at_once = std::uint64_t{1} << 20;
+constexpr std::uint64_t reserved_least = reserved_at_once / 2;
 
 }  // namespace
 
@@ -29,10 +33,11 @@ muster::status data_directory::begin(std::string const& version, coordination_hu
   });
   if (!read.ok()) return read;
   if (!readable) return {code::failed_precondition, "the entry of its format cannot be read"};
-  if (f.version() > format)
+  if (f.version() > journal::format_known)
     return {code::failed_precondition, "was written by a newer server (" + f.written_by() +
                                            ", format " + std::to_string(f.version()) +
-                                           "; this one knows " + std::to_string(format) +
+                                           "; this one knows " +
+                                           std::to_string(journal::format_known) +
                                            "): start that one, or name another directory"};
   auto clusters = journal::load_clusters(*store_);
   if (!clusters) return clusters.error();
@@ -43,16 +48,34 @@ muster::status data_directory::begin(std::string const& version, coordination_hu
     if (auto const restored = into.restore(std::move(c)); !restored.ok())
       return {restored.code, "cluster " + name + ": " + restored.message};
   }
-  f.set_version(format);
-  f.set_written_by(version);
-  f.set_epoch(f.epoch() + 1);
-  epoch_ = f.epoch();
+  auto jobs = journal::load_jobs(*store_);
+  if (!jobs) return jobs.error();
+  jobs_ = std::move(*jobs);
+  std::size_t closures = 0;
+  for (auto const& j : jobs_)
+    for (auto const& a : j.job.accepted) closures += a.closures.size();
+  version_ = version;
+  epoch_ = f.epoch() + 1;
+  sessions_before_ = f.sessions();
+  if (!jobs_.empty()) sessions_before_ = std::max(sessions_before_, raw(jobs_.back().job.job.job));
+  sessions_reserved_ = sessions_before_ + reserved_at_once;
   restored_in_ =
       std::chrono::duration_cast<core::duration>(std::chrono::steady_clock::now() - begun);
   auto const took = std::chrono::duration_cast<std::chrono::milliseconds>(restored_in_);
-  spdlog::info("restored data_dir={} epoch={} clusters={} tasks={} keys={} took_ms={}",
-               directory_.string(), f.epoch(), clusters->size(), tasks, keys, took.count());
-  return store_->write({{journal::change::kind::put, format_key, f.SerializeAsString()}});
+  spdlog::info(
+      "restored data_dir={} epoch={} clusters={} tasks={} keys={} jobs={} closures={} took_ms={}",
+      directory_.string(), epoch_, clusters->size(), tasks, keys, jobs_.size(), closures,
+      took.count());
+  return store_->write({format_entry()});
+}
+
+journal::change data_directory::format_entry() const {
+  muster::journal::v1::Format f;
+  f.set_version(journal::format_known);
+  f.set_written_by(version_);
+  f.set_epoch(epoch_);
+  f.set_sessions(sessions_reserved_);
+  return {journal::change::kind::put, format_key, f.SerializeAsString()};
 }
 
 muster::status data_directory::open(std::filesystem::path const& directory,
@@ -68,9 +91,8 @@ muster::status data_directory::open(std::filesystem::path const& directory,
   return begun;
 }
 
-void data_directory::start(journal::journal::progress p) {
-  journal_ = std::make_unique<journal::journal>(std::move(store_), journal::journal_options{},
-                                                std::move(p));
+void data_directory::start(journal::journal_options o, journal::journal::progress p) {
+  journal_ = std::make_unique<journal::journal>(std::move(store_), o, std::move(p));
 }
 
 std::uint64_t data_directory::write_down(std::vector<core::coordination::fact> const& facts) {
@@ -79,9 +101,39 @@ std::uint64_t data_directory::write_down(std::vector<core::coordination::fact> c
   return journal_->append(std::move(batch));
 }
 
+std::uint64_t data_directory::write_down(std::string const& cluster,
+                                         std::vector<core::fact> const& facts) {
+  std::vector<journal::change> batch;
+  for (auto const& f : facts)
+    if (auto const* job = std::get_if<core::job_fact>(&f);
+        job && raw(job->job) + reserved_least > sessions_reserved_) {
+      sessions_reserved_ = raw(job->job) + reserved_at_once;
+      batch.push_back(format_entry());
+    }
+  journal::encode(cluster, facts, batch);
+  return journal_->append(std::move(batch));
+}
+
 store_view data_directory::view() const {
   auto const facts = journal_->facts();
   return {directory_.string(), epoch_, restored_in_, facts.waiting_bytes, facts.disk_bytes};
+}
+
+std::optional<notice> data_directory::room_changed() {
+  auto const facts = journal_->facts();
+  if (std::exchange(told_full_, facts.disk_is_full) == facts.disk_is_full) return {};
+  using core::coordination::severity;
+  auto const free = std::to_string(facts.free_bytes.value_or(0) >> 20) + " MiB are free";
+  auto const reserve = std::to_string(journal::journal_options{}.reserve_bytes >> 20) + " MiB";
+  if (!facts.disk_is_full)
+    return notice{severity::info, "journal_disk_has_room", {}, directory_.string(), free};
+  return notice{severity::error,
+                "journal_disk_full",
+                {},
+                directory_.string(),
+                free + "; the last " + reserve +
+                    " are for what was accepted, and nothing new that has to be written down is "
+                    "taken until there are more"};
 }
 
 notice data_directory::failure(muster::status const& why) const {

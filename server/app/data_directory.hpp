@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "server/hub/coordination_hub.hpp"
+#include "server/journal/closure_facts.hpp"
 #include "server/journal/coordination_facts.hpp"
 #include "server/journal/journal.hpp"
 
@@ -19,10 +20,21 @@ class data_directory {
                       coordination_hub& into);
 
   /// From here on the journal has the directory. `p`: see journal.
-  void start(journal::journal::progress p);
+  void start(journal::journal_options o, journal::journal::progress p);
   std::uint64_t write_down(std::vector<core::coordination::fact> const& facts);
+  /// The same of the jobs of a cluster.
+  std::uint64_t write_down(std::string const& cluster, std::vector<core::fact> const& facts);
+
+  /// What `open` found of jobs, once.
+  std::vector<journal::stored_job> take_jobs() { return std::exchange(jobs_, {}); }
+  /// Starts of servers with this directory, this one included.
+  std::uint64_t epoch() const { return epoch_; }
+  /// Jobs and sessions of earlier ones have no higher numbers.
+  std::uint64_t sessions_before() const { return sessions_before_; }
   bool full() const { return journal_ && journal_->full(); }
   store_view view() const;
+  /// What people are told when the disk is full, or is not any more; once each.
+  std::optional<notice> room_changed();
   /// What people are told when the disk fails.
   notice failure(muster::status const& why) const;
   /// Writes what waits. Nothing may be written down then. Harmless when it is not open.
@@ -33,8 +45,15 @@ class data_directory {
  private:
   muster::status begin(std::string const& version, coordination_hub& into);
 
+  journal::change format_entry() const;
+
   std::filesystem::path directory_;
+  std::string version_;
   std::uint64_t epoch_ = 0;
+  bool told_full_ = false;
+  std::uint64_t sessions_before_ = 0;
+  std::uint64_t sessions_reserved_ = 0;  // numbers up to this one are spoken for on the disk
+  std::vector<journal::stored_job> jobs_;
   core::duration restored_in_{};
   std::unique_ptr<journal::store> store_;
   std::unique_ptr<journal::journal> journal_;

@@ -47,6 +47,7 @@ void durable_coordination::arm(core::time_point at) {
 
 void durable_coordination::written(std::uint64_t durable, muster::status const& failed) {
   if (!failed.ok()) tell_(data_.failure(failed));
+  if (auto const room = data_.room_changed()) tell_(*room);
   hub_.on_durable(durable, failed);
 }
 
@@ -65,9 +66,12 @@ void durable_coordination::begin(std::string const& version) {
   if (!configuration_.data_dir.empty()) {
     auto const opened = data_.open(configuration_.data_dir, version, hub_);
     if (!opened.ok()) throw start_error("--data-dir " + opened.message);
-    data_.start([this](std::uint64_t durable, muster::status const& failed) {
+    journal::journal_options o;
+    o.commit_delay = configuration_.commit_delay;
+    data_.start(o, [this](std::uint64_t durable, muster::status const& failed) {
       engine_.post([this, durable, failed] { written(durable, failed); });
     });
+    if (auto const room = data_.room_changed()) tell_(*room);
   }
   auto specs = configuration_.clusters;
   if (specs.empty()) specs.emplace_back();

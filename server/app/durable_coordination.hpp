@@ -18,6 +18,8 @@ class durable_coordination {
                        anchored_clock const& clock, std::function<void(notice const&)> tell);
 
   coordination_hub& hub() { return hub_; }
+  /// Where jobs are written down, too; open between `begin` and `finish`.
+  data_directory& data() { return data_; }
 
   /// What stands in the directory, then what is declared. start_error: see data_directory, or what
   /// is wrong with a declaration.

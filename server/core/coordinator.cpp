@@ -40,7 +40,7 @@ void coordinator::state::begin(time_point t) {
 //   2  sessions that have nothing left drain, finish or go
 //   3  values and jobs go where there are too many
 //   4  closures are handed out: builds, gangs, then turn by turn
-//   5  the watchdog looks, and the next tick is set
+//   5  the watchdog looks, what changed of durable jobs is said, and the next tick is set
 effects const& coordinator::state::end() {
   while (!step.ended_inputs.empty() || scheduler.gangs.any_broken() || !step.to_check.empty() ||
          !step.doomed.empty()) {
@@ -60,6 +60,7 @@ effects const& coordinator::state::end() {
   auto const& n = book.counts();
   watchdog.observe(n.running > 0 || (book.for_workers() > 0 && !roster.empty()), step.now);
   step.fx.value_moves = values.take_moves();
+  facts.say();
   due = std::min({roster.tasks.next_sweep(), step.waiters.next_deadline(), step.alarms.next(),
                   watchdog.due(), scheduler.lone.due(), builds.due()});
   return step.fx;
@@ -198,6 +199,15 @@ closure_id coordinator::closure_of(session_id id, std::uint64_t token) const {
   return it == s->by_token.end() ? closure_id{} : it->second;
 }
 
+bool coordinator::is_durable(session_id id) const {
+  auto const* s = state_->sessions.find(id);
+  return s && s->durable;
+}
+
+std::vector<fact> coordinator::forget_durable() const {
+  return state_->facts.forget_all();
+}
+
 config const& coordinator::configuration() const {
   return state_->step.config;
 }
@@ -237,6 +247,9 @@ effects const& coordinator::step(time_point now, release_values const& e) {
 }
 effects const& coordinator::step(time_point now, delete_session const& e) {
   return state_->perform(now, [&] { state_->requests.delete_job(e); });
+}
+effects const& coordinator::step(time_point now, restore_jobs& e) {
+  return state_->perform(now, [&] { state_->restarting.restore(e.jobs); });
 }
 effects const& coordinator::step(time_point now, retry_job& e) {
   return state_->perform(now, [&] { state_->requests.retry(e); });

@@ -70,6 +70,7 @@ class coordinator {
   effects const& step(time_point now, release_values const& e);
   effects const& step(time_point now, delete_session const& e);
   effects const& step(time_point now, retry_job& e);
+  effects const& step(time_point now, restore_jobs& e);
   effects const& step(time_point now, create_per_worker& e);
   effects const& step(time_point now, delete_per_worker const& e);
   effects const& step(time_point now, cancel_closure const& e);
@@ -106,6 +107,11 @@ class coordinator {
   bool keeps_too_much() const;
   /// For one that goes: what the shell is to forget of its values.
   std::vector<value_move> forget_spilled() const;
+
+  /// Whether what changes of it is said as facts.
+  bool is_durable(session_id id) const;
+  /// For one that goes: what is to be written down of its jobs.
+  std::vector<fact> forget_durable() const;
 
   // Views. NOT_FOUND names the id; everything is copied.
   result<job_view> job(session_id id) const;

@@ -6,12 +6,15 @@
 //   moves/           hand_out  worker_answers  worker_events  session_requests  session_ends
 //                    closure_intake  build_orders  closure_life  value_keeping  session_flow
 //                    (each may use those after it)
+//   durable/         what a step changed as facts, and how jobs begin again with them
 //   sub-models       closures/ scheduling/ workers/ sessions/ values/ per_worker/ policies/
 //                    activity/
 //   below them       records/ common/ api/
 #pragma once
 
 #include "server/core/coordinator.hpp"
+#include "server/core/durable/job_facts.hpp"
+#include "server/core/durable/job_restart.hpp"
 #include "server/core/moves/explainer.hpp"
 #include "server/core/moves/hand_out.hpp"
 #include "server/core/moves/session_requests.hpp"
@@ -58,6 +61,9 @@ struct coordinator::state {
                         builds, sessions, stateful, activity, life,      building};
   worker_answers answers{step,     closures, scheduler, roster, builds, sessions,
                          failures, stateful, activity,  life,   workers};
+  job_restart restarting{step,   closures, places,  book, scheduler, sessions,
+                         values, flow,     keeping, life, intake};
+  job_facts facts{step, closures, places, book, sessions, values};
   hand_out handing{step, closures, book, scheduler, roster, builds, watchdog, life, building};
   explainer explain{step,   closures, places, book,  scheduler,
                     roster, sessions, values, texts, workers};

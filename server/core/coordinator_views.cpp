@@ -63,6 +63,7 @@ job_view view(std::string const& cluster, session const& s, closure_book::tally 
   v.value_bytes = h.bytes + h.spilled_bytes;
   v.client = s.client;
   v.retry_of = s.spec.retry_of;
+  v.durable = s.durable;
   v.retryable =
       s.is_job() && s.terminal() && t.counts.failed + t.counts.cancelled > 0 && !h.arguments_gone;
   return v;

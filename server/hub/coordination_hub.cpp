@@ -61,60 +61,36 @@ status coordination_hub::deliver(coordination::effects& fx) {
                        std::move(r.about), std::move(r.text)});
   alarm_.follow(clusters_.next_deadline(), environment_.arm);
   bool const changed = !fx.facts.empty();
-  if (changed) written_ = environment_.write_down(std::move(fx.facts));
-  if (!fx.replies.empty()) hold({written_, std::move(fx.replies), {}, changed});
-  return declared;
-}
-
-// What a reply says may rest on any change before it, so none overtakes another.
-void coordination_hub::hold(held h) {
-  if (h.number <= durable_ || !failed_.ok()) return release(h);
-  held_.push_back(std::move(h));
-}
-
-void coordination_hub::release(held& h) {
-  bool const lost = h.number > durable_ && h.changed;
-  auto const why = lost ? failed_ : muster::status{};
-  if (lost)
-    for (auto& r : h.replies) {
-      r.fault = coordination::refusal(failed_.code, failed_.message, false);
+  if (changed) line_.wrote(environment_.write_down(std::move(fx.facts)));
+  if (fx.replies.empty()) return declared;
+  if (line_.idle() && !(changed && !line_.failed().ok())) {
+    calls_.deliver(std::move(fx.replies));
+    return declared;
+  }
+  line_.hold(changed, [this, replies = std::move(fx.replies)](status const& lost) mutable {
+    for (auto& r : replies) {
+      if (lost.ok()) break;
+      r.fault = coordination::refusal(lost.code, lost.message, false);
       r.body = {};
     }
-  if (h.told) h.told(why);
-  if (!h.replies.empty()) calls_.deliver(std::move(h.replies));
-}
-
-void coordination_hub::on_durable(std::uint64_t number, muster::status const& failed) {
-  durable_ = number;
-  if (!failed.ok() && failed_.ok()) {
-    failed_since_ = environment_.now();
-    failed_ = {code::unavailable,
-               "the journal cannot be written (" + failed.message +
-                   "), so what was asked for may be lost; the server takes nothing that has to be "
-                   "written down until it is started again"};
-  }
-  while (!held_.empty() && (held_.front().number <= durable_ || !failed_.ok())) {
-    auto h = std::move(held_.front());
-    held_.pop_front();
-    release(h);
-  }
+    calls_.deliver(std::move(replies));
+  });
+  return declared;
 }
 
 std::optional<coordination_hub::durability> coordination_hub::durable() const {
   if (!environment_.write_down) return {};
-  return durability{written_, durable_, failed_since_, failed_.message, environment_.store()};
-}
-
-void coordination_hub::when_durable(std::function<void(muster::status const&)> told) {
-  hold({written_, {}, std::move(told), true});
+  return durability{line_.written(), line_.durable(), line_.failed_since(), line_.failed().message,
+                    environment_.store()};
 }
 
 void coordination_hub::refuse_full(core::call_id call) {
   std::vector<coordination::reply> replies;
   replies.push_back({call,
                      coordination::refusal(code::resource_exhausted,
-                                           "the disk is behind: too much waits to be written to "
-                                           "the journal; try again",
+                                           "the disk of --data-dir is behind or full: too much "
+                                           "waits to be written to the journal, or less than its "
+                                           "reserve is free; try again",
                                            false),
                      {}});
   calls_.deliver(std::move(replies));

@@ -3,13 +3,13 @@
 // engine thread; everything here is called there.
 #pragma once
 
-#include <deque>
 #include <functional>
 #include <optional>
 #include <string_view>
 #include <type_traits>
 
 #include "server/core/coordination/clusters.hpp"
+#include "server/hub/durable_line.hpp"
 #include "server/hub/notice.hpp"
 #include "server/hub/reply_table.hpp"
 
@@ -86,10 +86,14 @@ class coordination_hub {
   void on_deadline();
   /// What was written down up to this number is durable. `failed`: nothing beyond it will ever be:
   /// who waits for it hears so, as will everybody who changes something.
-  void on_durable(std::uint64_t number, muster::status const& failed);
+  void on_durable(std::uint64_t number, muster::status const& failed) {
+    line_.on_durable(number, failed, environment_.now());
+  }
   /// Called when all that has been done so far is durable, at once where it is, with why it never
   /// will be otherwise. Not called when the hub goes before.
-  void when_durable(std::function<void(muster::status const&)> told);
+  void when_durable(durable_line::told told) { line_.hold(true, std::move(told)); }
+  /// Who waits for the journal's disk, whatever it is about.
+  durable_line& line() { return line_; }
 
   /// How far the disk is, for people and metrics.
   struct durability {
@@ -119,28 +123,14 @@ class coordination_hub {
       std::is_same_v<Request, core::coordination::insert_key_value> ||
       std::is_same_v<Request, core::coordination::increment_key_value>;
 
-  /// Told when its number is durable, in order. As many as calls are open.
-  struct held {
-    std::uint64_t number = 0;
-    std::vector<core::coordination::reply> replies;
-    std::function<void(muster::status const&)> told;
-    bool changed = false;  // its step changed something
-  };
-
   status deliver(core::coordination::effects& fx);
-  void hold(held h);
-  void release(held& h);
   void refuse_full(core::call_id call);
 
   coordination_environment environment_;
   core::coordination::clusters clusters_;
   reply_table<core::coordination::reply> calls_;
   deadline_alarm alarm_;
-  std::uint64_t written_ = 0;  // the last number, and…
-  std::uint64_t durable_ = 0;  // …how far the disk is
-  muster::status failed_;      // not OK: it gets no further
-  core::time_point failed_since_ = core::never;
-  std::deque<held> held_;
+  durable_line line_;
 };
 
 }  // namespace muster::server

@@ -16,6 +16,7 @@ hub::hub(core::config config, hub_environment environment, log_limits limits)
 void hub::close(std::string const& why) {
   muster::status const gone{muster::code::not_found, why};
   if (environment_.move_values) environment_.move_values(core_.forget_spilled());
+  if (auto const jobs = core_.forget_durable(); !jobs.empty()) environment_.write_down(jobs);
   apply(core::stop{why});
   for (auto const& [stream, sink] : std::exchange(workers_, {})) sink->on_disconnect(gone, true);
   for (auto const& [session, sink] : std::exchange(sessions_, {})) sink->on_gone(gone);
@@ -153,7 +154,35 @@ void hub::deliver(core::effects const& fx) {
   alarm_.follow(core_.next_deadline(), environment_.arm);
   if (environment_.pool.over_budget && core_.server_keeps_too_much())
     environment_.pool.over_budget();
-  if (!fx.replies.empty()) calls_.deliver(fx.replies);
+  if (!fx.facts.empty()) environment_.write_down(fx.facts);
+  if (!fx.replies.empty()) answer(fx);
+}
+
+// Replies wait until the disk has what they may rest on, those of ask_now excepted.
+void hub::answer(core::effects const& fx) {
+  bool const changed = !fx.facts.empty();
+  auto* const line = environment_.line;
+  if (!line || (line->idle() && !changed)) return calls_.deliver(fx.replies);
+  std::vector<core::reply> prompt, later;
+  for (auto const& r : fx.replies) (r.call == prompt_ ? prompt : later).push_back(r);
+  if (!later.empty())
+    line->hold(changed, [this, alive = std::weak_ptr(alive_),
+                         later = std::move(later)](muster::status const& lost) mutable {
+      if (alive.expired()) return;
+      for (auto& r : later)
+        if (!lost.ok()) r.status = lost, r.body = {};
+      calls_.deliver(std::move(later));
+    });
+  calls_.deliver(std::move(prompt));
+}
+
+muster::status hub::journal_refusal() const {
+  if (!environment_.line) return {};
+  if (!environment_.line->failed().ok()) return environment_.line->failed();
+  if (!environment_.journal_is_full || !environment_.journal_is_full()) return {};
+  return {muster::code::resource_exhausted,
+          "the disk of --data-dir is behind or full: too much waits to be written to the journal, "
+          "or less than its reserve is free; try again, or submit with durable: false"};
 }
 
 }  // namespace muster::server

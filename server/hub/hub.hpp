@@ -4,11 +4,13 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <unordered_map>
 
 #include "server/core/coordinator.hpp"
+#include "server/hub/durable_line.hpp"
 #include "server/hub/log_store.hpp"
 #include "server/hub/notice.hpp"
 #include "server/hub/reply_table.hpp"
@@ -64,6 +66,12 @@ struct hub_environment {
   /// where the core was configured without `spill`.
   std::function<void(std::vector<core::value_move>)> move_values = {};
   std::string cluster = {};  // its name in notices; empty: the main one
+  /// Gives what a step changed of durable jobs to the journal, which says in `line` how far it is.
+  /// Empty where the core was configured without `durable`.
+  std::function<void(std::vector<core::fact> const&)> write_down = {};
+  durable_line* line = nullptr;  // REQUIRES: set when write_down is; outlives the hub
+  /// More waits to be written than may: nothing new is taken that would have to be.
+  std::function<bool()> journal_is_full = {};
   pool_surroundings pool = {};
 };
 
@@ -87,14 +95,20 @@ class hub {
   core::call_id ask(Event e, reply_handler done) {
     e.call = calls_.expect(std::move(done));
     auto const call = e.call;
-    apply(e);
+    if (auto refused = refusal(e); refused.ok())
+      apply(e);
+    else
+      calls_.deliver({core::reply{call, std::move(refused), {}}});
     return call;
   }
-  /// The same for an event that the core answers in its step: nothing that waits for something.
+  /// The same for an event that the core answers in its step: nothing that waits for something, and
+  /// nothing of a durable job.
   template <class Event>
   core::reply ask_now(Event e) {
     core::reply answer;
-    ask(std::move(e), [&answer](core::reply const& r) { answer = r; });
+    prompt_ = e.call = calls_.expect([&answer](core::reply const& r) { answer = r; });
+    apply(e);
+    prompt_ = {};
     return answer;
   }
   /// Numbers for function names, at once. Errors: INVALID_ARGUMENT (empty, too long, control
@@ -118,6 +132,8 @@ class hub {
   log_store& logs() { return logs_; }
   log_store const& logs() const { return logs_; }
 
+  /// Durable jobs of an earlier process. Before anything is scheduled.
+  void restore(std::vector<core::restored_job> jobs) { apply(core::restore_jobs{std::move(jobs)}); }
   void on_deadline() { apply(core::tick{}); }
   /// Everything ends, with this reason; afterwards nobody may come.
   void close(std::string const& why);
@@ -128,6 +144,22 @@ class hub {
 
  private:
   void deliver(core::effects const& fx);
+  void answer(core::effects const& fx);
+  /// Why a durable job cannot be taken now. OK: it can, or the event is about none.
+  template <class Event>
+  muster::status refusal(Event const& e) const {
+    if constexpr (std::is_same_v<Event, core::open_session>)
+      return e.spec.delivery == core::delivery::job &&
+                     e.spec.durable.value_or(core_.configuration().durable)
+                 ? journal_refusal()
+                 : muster::status{};
+    else if constexpr (std::is_same_v<Event, core::schedule> ||
+                       std::is_same_v<Event, core::retry_job>)
+      return core_.is_durable(e.session) ? journal_refusal() : muster::status{};
+    else
+      return {};
+  }
+  muster::status journal_refusal() const;
   void deliver_outcomes(core::effects const& fx);
   void deliver_notices(core::effects const& fx, bool failed);
   void tell_attached(core::welcome const& w);
@@ -144,6 +176,8 @@ class hub {
   reply_table<core::reply> calls_;
   deadline_alarm alarm_;
   std::uint64_t last_stream_ = 0;
+  core::call_id prompt_{};                                      // of ask_now
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // known to who waits in the line
 };
 
 }  // namespace muster::server

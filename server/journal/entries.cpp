@@ -32,6 +32,9 @@ std::vector<entry_kind> const& entry_kinds() {
       {"t", "task", {"cluster", "task"}, form<wire::Task>},
       {"k", "key", {"cluster", "key"}, form<wire::Key>},
       {"b", "barrier", {"cluster", "barrier"}, form<wire::Barrier>},
+      {"j", "job", {"job"}, form<wire::DurableJob>},
+      {"a", "accepted", {"job", "first"}, form<wire::Accepted>},
+      {"e", "closure", {"job", "order"}, form<wire::ClosureState>},
   };
   return all;
 }

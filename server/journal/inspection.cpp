@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "muster/journal/v1/records.pb.h"
+#include "server/journal/closure_facts.hpp"
 #include "server/journal/coordination_facts.hpp"
 #include "server/journal/entries.hpp"
 
@@ -68,6 +69,8 @@ muster::status load(rocks_view const& of, contents& into) {
   auto const clusters = load_clusters(of);
   if (!clusters)
     return problem(of, code::internal, "its data are damaged (" + clusters.error().message + ")");
+  if (auto const jobs = load_jobs(of); !jobs)
+    return problem(of, code::internal, "its data are damaged (" + jobs.error().message + ")");
   std::uint64_t loaded = 0, there = 0;
   for (auto const& c : *clusters) loaded += 1 + c.tasks.size() + c.keys.size() + c.barriers.size();
   for (auto const& k : into.known)

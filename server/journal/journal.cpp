@@ -8,18 +8,22 @@ namespace muster::server::journal {
 namespace {
 
 constexpr auto looked_at_every = std::chrono::seconds(10);
+constexpr auto room_looked_at_every = std::chrono::seconds(1);
 
 }  // namespace
 
 journal::journal(std::unique_ptr<store> s, journal_options o, progress p)
     : store_(std::move(s)), options_(o), progress_(std::move(p)) {
   facts_.disk_bytes = store_->bytes_on_disk();
+  look_for_room();
   thread_ = std::thread([this] { run(); });
 }
 
 std::uint64_t journal::append(std::vector<change> batch) {
   std::lock_guard const lock(mutex_);
   if (!facts_.failed.ok()) return ++facts_.appended;  // never durable
+  if (queue_.empty() && writing_)
+    gather_until_ = std::chrono::steady_clock::now() + options_.commit_delay;
   for (auto& c : batch) {
     facts_.waiting_bytes += c.bytes();
     queue_.push_back(std::move(c));
@@ -30,7 +34,7 @@ std::uint64_t journal::append(std::vector<change> batch) {
 
 bool journal::full() const {
   std::lock_guard const lock(mutex_);
-  return facts_.waiting_bytes >= options_.queue_bytes_max;
+  return facts_.waiting_bytes >= options_.queue_bytes_max || facts_.disk_is_full;
 }
 
 journal_facts journal::facts() const {
@@ -47,19 +51,43 @@ void journal::stop() {
   if (thread_.joinable()) thread_.join();
 }
 
+// Whether there is room now and was none, or the other way round. Journal's thread, or before it.
+bool journal::look_for_room() {
+  auto const free = store_->bytes_free();
+  std::lock_guard const lock(mutex_);
+  facts_.free_bytes = free;
+  bool const full = free && *free < options_.reserve_bytes;
+  return std::exchange(facts_.disk_is_full, full) != full;
+}
+
 void journal::run() {
   auto looked = std::chrono::steady_clock::now();
+  auto room_looked = looked;
   std::unique_lock lock(mutex_);
+  auto const something = [this] { return stopping_ || facts_.appended > facts_.durable; };
   for (;;) {
-    // No deadline: the server lives as long as it likes without a change.
-    appended_.wait(lock, [this] { return stopping_ || facts_.appended > facts_.durable; });
+    if (facts_.disk_is_full) {
+      if (!appended_.wait_for(lock, room_looked_at_every, something)) {
+        auto const upto = facts_.durable;
+        lock.unlock();
+        if (look_for_room()) progress_(upto, {});
+        lock.lock();
+        continue;
+      }
+    } else {  // no deadline: the server lives as long as it likes without a change
+      appended_.wait(lock, something);
+    }
     if (facts_.appended == facts_.durable || !facts_.failed.ok()) return;
+    if (options_.commit_delay.count() > 0)
+      appended_.wait_until(lock, gather_until_, [this] { return stopping_; });
+    writing_ = true;
     auto const batch = std::exchange(queue_, {});
     auto const upto = facts_.appended;
     auto const bytes = facts_.waiting_bytes;
     lock.unlock();
     auto const written = store_->write(batch);
     lock.lock();
+    writing_ = false;
     ++facts_.writes;
     facts_.failed = written;
     if (written.ok()) {
@@ -69,8 +97,12 @@ void journal::run() {
     }
     if (stopping_ && queue_.empty()) return;
     lock.unlock();
-    progress_(written.ok() ? upto : facts_.durable, written);
     auto const now = std::chrono::steady_clock::now();
+    if (now - room_looked >= room_looked_at_every) {
+      look_for_room();
+      room_looked = now;
+    }
+    progress_(written.ok() ? upto : facts_.durable, written);
     bool const look = now - looked >= looked_at_every;
     auto const on_disk = look ? store_->bytes_on_disk() : 0;
     lock.lock();

@@ -9,6 +9,7 @@
 // whoever appends asks `full()` first and takes nothing new while it is.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <memory>
@@ -22,6 +23,11 @@ namespace muster::server::journal {
 struct journal_options {
   /// Changes that wait for the disk, in bytes. Full: no new work that has to be written down.
   std::size_t queue_bytes_max = std::size_t{64} << 20;
+  /// Of the disk, for what was accepted. Less is free: as when the queue is full, until there is
+  /// more; looked at every second.
+  std::uint64_t reserve_bytes = std::uint64_t{64} << 20;
+  /// What came while the disk was busy waits so long, at most, for more to be written with it.
+  std::chrono::microseconds commit_delay{0};
 };
 
 /// For people and metrics.
@@ -31,14 +37,16 @@ struct journal_facts {
   std::uint64_t writes = 0;    ///< of the store, each with all that waited
   std::uint64_t waiting_bytes = 0;
   std::uint64_t written_bytes = 0;
-  std::uint64_t disk_bytes = 0;  ///< of the store, looked at every ten seconds at most
-  muster::status failed;         ///< not OK: nothing is written any more
+  std::uint64_t disk_bytes = 0;             ///< of the store, looked at every ten seconds at most
+  std::optional<std::uint64_t> free_bytes;  ///< of the disk, looked at every second at most
+  bool disk_is_full = false;                ///< less than the reserve is free
+  muster::status failed;                    ///< not OK: nothing is written any more
 };
 
 class journal {
  public:
-  /// Batches up to this one are durable, or, with an error, no later one will ever be. From the
-  /// journal's thread.
+  /// Batches up to this one are durable, or, with an error, no later one will ever be. Also when
+  /// the disk is full, or is not any more. From the journal's thread.
   using progress = std::function<void(std::uint64_t durable, muster::status const& failed)>;
 
   /// Starts the thread. Takes the store.
@@ -49,6 +57,7 @@ class journal {
   // Any thread.
   /// Its number; they begin with 1.
   std::uint64_t append(std::vector<change> batch);
+  /// The queue, or the disk, has no room for anything new.
   bool full() const;
   journal_facts facts() const;
   /// Writes what waits and ends the thread; nothing is told any more. Nothing may be appended then.
@@ -56,6 +65,7 @@ class journal {
 
  private:
   void run();
+  bool look_for_room();
 
   std::unique_ptr<store> const store_;
   journal_options const options_;
@@ -66,6 +76,8 @@ class journal {
   std::vector<change> queue_;  // under mutex_, as all below
   journal_facts facts_;
   bool stopping_ = false;
+  bool writing_ = false;
+  std::chrono::steady_clock::time_point gather_until_{};
 
   std::thread thread_;  // last: it uses all of the above
 };

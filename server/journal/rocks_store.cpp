@@ -110,4 +110,10 @@ std::uint64_t rocks_store::bytes_on_disk() const {
   return bytes;
 }
 
+std::optional<std::uint64_t> rocks_store::bytes_free() const {
+  std::error_code error;
+  auto const space = fs::space(db_->GetName(), error);
+  return error ? std::nullopt : std::optional<std::uint64_t>(space.available);
+}
+
 }  // namespace muster::server::journal

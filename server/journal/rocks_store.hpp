@@ -23,6 +23,7 @@ class rocks_store final : public store {
   muster::status write(std::vector<change> const& batch) override;
   muster::status read(std::string_view prefix, visitor const& v) const override;
   std::uint64_t bytes_on_disk() const override;
+  std::optional<std::uint64_t> bytes_free() const override;
   /// Writes all of it anew without what was erased; takes as long as that takes.
   muster::status compact();
 

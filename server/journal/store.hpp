@@ -35,6 +35,8 @@ class store {
   using visitor = std::function<bool(std::string_view key, std::string_view value)>;
   virtual muster::status read(std::string_view prefix, visitor const& v) const = 0;
   virtual std::uint64_t bytes_on_disk() const = 0;
+  /// Of its disk; none: not known.
+  virtual std::optional<std::uint64_t> bytes_free() const { return {}; }
 };
 
 }  // namespace muster::server::journal

@@ -40,7 +40,7 @@ TEST(data_directory, gives_the_next_process_what_was_written) {
   {
     hub_in_a_box a;
     ASSERT_TRUE(a.data.open(t / "d", "1.0", a.hub).ok());
-    a.data.start([](auto, auto const&) {});
+    a.data.start({}, [](auto, auto const&) {});
     auto const made = a.hub.create({.name = "train", .jobs = {{"worker", 1, false}}});
     ASSERT_TRUE(made.has_value());
     core::coordination::insert_key_value put{

@@ -3,6 +3,7 @@
 
 #include <random>
 
+#include "server/journal/closure_facts.hpp"
 #include "server/journal/entries.hpp"
 #include "tests/journal/directory.hpp"
 #include "tests/journal/temporary.hpp"
@@ -45,12 +46,36 @@ TEST(inspection, counts_what_is_there) {
   write(t / "d", batch);
   auto const c = checked(t / "d");
   ASSERT_TRUE(c.has_value()) << c.error().message;
-  EXPECT_EQ(counts(c->known), "format=1 cluster=1 task=1 key=3 barrier=0 ");
+  EXPECT_EQ(counts(c->known),
+            "format=1 cluster=1 task=1 key=3 barrier=0 job=0 accepted=0 closure=0 ");
   EXPECT_EQ(counts(c->unknown), "z=2 ");
   EXPECT_EQ(c->entries(), 8u);
   EXPECT_EQ(c->written_by, "9.9");
   EXPECT_EQ(c->epoch, 7u);
   EXPECT_TRUE(c->notes.empty()) << c->notes[0];
+}
+
+TEST(inspection, knows_jobs_and_what_does_not_fit_them) {
+  temporary t;
+  std::vector<change> batch;
+  core::job_fact job;
+  job.job = core::session_id{7};
+  core::accepted_fact closures{job.job, 0, {}, {"f"}, {}};
+  closures.closures.push_back({core::closure_id{1ull << 32}, 0, core::blob("[1]"), nullptr});
+  core::closure_fact ended;
+  ended.job = job.job;
+  ended.state = core::closure_state::succeeded;
+  encode("train", {job, closures, ended}, batch);
+  auto all = some_entries(1);
+  all.insert(all.end(), batch.begin(), batch.end());
+  write(t / "d", all);
+  auto const c = checked(t / "d");
+  ASSERT_TRUE(c.has_value()) << c.error().message;
+  EXPECT_EQ(counts(c->known),
+            "format=1 cluster=1 task=1 key=1 barrier=0 job=1 accepted=1 closure=1 ");
+  write(t / "d", {{change::kind::erase, batch[1].key, {}}});
+  EXPECT_REFUSED(checked(t / "d"), code::internal,
+                 "entry e 0000000000000007 0000000000 cannot be read, or does not fit");
 }
 
 TEST(inspection, of_many_unknown_kinds_counts_all) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <future>
 
 #include "server/journal/memory_store.hpp"
@@ -91,6 +92,70 @@ TEST(journal, what_waits_for_a_busy_disk_is_one_write) {
   auto const f = j.facts();
   EXPECT_EQ(f.writes, 2u);
   EXPECT_EQ(f.waiting_bytes, 0u);
+}
+
+TEST(journal, what_came_to_a_busy_disk_waits_for_more_and_for_an_idle_one_nothing_does) {
+  slow_store::view v;
+  progress_log told;
+  journal j(std::make_unique<slow_store>(v), {.commit_delay = 10s}, told.taker());
+  j.append(put("a"));
+  v.begun.get_future().wait();
+  v.go.set_value();
+  ASSERT_TRUE(told.await(1)) << "at once";
+  j.append(put("b"));
+  ASSERT_TRUE(told.await(2)) << "at once, too";
+  j.stop();
+  EXPECT_EQ(v.writes.size(), 2u);
+
+  slow_store::view w;
+  progress_log heard;
+  journal k(std::make_unique<slow_store>(w), {.commit_delay = 1s}, heard.taker());
+  k.append(put("a"));
+  w.begun.get_future().wait();
+  k.append(put("b"));
+  w.go.set_value();
+  ASSERT_TRUE(heard.await(1));
+  k.append(put("c"));
+  ASSERT_TRUE(heard.await(3));
+  k.stop();
+  ASSERT_EQ(w.writes.size(), 2u);
+  EXPECT_EQ(w.writes[1].size(), 2u);
+}
+
+/// On a disk that has this much room.
+class small_disk final : public store {
+ public:
+  explicit small_disk(std::atomic<std::uint64_t>& room) : room_(room) {}
+  muster::status write(std::vector<change> const&) override { return {}; }
+  muster::status read(std::string_view, visitor const&) const override { return {}; }
+  std::uint64_t bytes_on_disk() const override { return 0; }
+  std::optional<std::uint64_t> bytes_free() const override { return room_; }
+
+ private:
+  std::atomic<std::uint64_t>& room_;
+};
+
+TEST(journal, of_a_full_disk_keeps_a_reserve_and_goes_on_when_there_is_room) {
+  std::atomic<std::uint64_t> room = 99;
+  std::mutex mutex;
+  std::condition_variable moved;
+  int told = 0;
+  std::uint64_t durable = 0;
+  journal j(std::make_unique<small_disk>(room), {.reserve_bytes = 100},
+            [&](std::uint64_t n, muster::status const&) {
+              std::lock_guard const lock(mutex);
+              durable = n, ++told;
+              moved.notify_all();
+            });
+  EXPECT_TRUE(j.full()) << "nothing new";
+  EXPECT_EQ(j.facts().free_bytes, 99u);
+  j.append(put("outcome"));
+  std::unique_lock lock(mutex);
+  EXPECT_TRUE(moved.wait_for(lock, 20s, [&] { return durable == 1; })) << "but what was accepted";
+  auto const before = told;
+  room = 100;
+  EXPECT_TRUE(moved.wait_for(lock, 20s, [&] { return told > before; })) << "without a write";
+  EXPECT_FALSE(j.full());
 }
 
 TEST(journal, is_full_while_too_much_waits) {

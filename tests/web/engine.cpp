@@ -19,13 +19,20 @@ engine::engine(core::config config, std::uint32_t agents, core::coordination::li
   environment.arm = [this](core::time_point t) { deadline_ = t; };
   environment.tell = environment.remark = tell;
   environment.pool.wide = &wide_;
-  hub_ = std::make_unique<server::hub>(config, environment);
   server::coordination_environment around;
   around.now = clock_now;
   around.arm = [this](core::time_point t) { coordination_deadline_ = t; };
   around.tell = tell;
   if (limits.journalled) write_down(around);
   coordination_ = std::make_unique<server::coordination_hub>(limits, 42, around);
+  if (limits.journalled) {
+    config.durable = true;
+    environment.line = &coordination_->line();
+    environment.write_down = [this](std::vector<core::fact> const&) {
+      coordination_->line().wrote(write_batch());
+    };
+  }
+  hub_ = std::make_unique<server::hub>(config, environment);
   pools_ = std::make_unique<server::pools>(*hub_, wide_, surroundings_of_pools(config));
   core::coordination::cluster_spec spec;
   if (agents > 0) spec.jobs.push_back({"worker", agents});
@@ -35,15 +42,19 @@ engine::engine(core::config config, std::uint32_t agents, core::coordination::li
 
 void engine::write_down(server::coordination_environment& around) {
   around.write_down = [this](std::vector<core::coordination::fact> const&) {
-    post([this, n = ++written_](engine_services& services) {
-      if (disk_.ok()) durable_ = n;
-      services.coordination.on_durable(durable_, disk_);
-    });
-    return written_;
+    return write_batch();
   };
   around.store = [] {
     return server::store_view{.directory = "/data", .epoch = 3, .disk_bytes = 4'096};
   };
+}
+
+std::uint64_t engine::write_batch() {
+  post([this, n = ++written_](engine_services& services) {
+    if (disk_.ok()) durable_ = n;
+    services.coordination.on_durable(durable_, disk_);
+  });
+  return written_;
 }
 
 void engine::fail_disk(std::string const& why) {

@@ -57,6 +57,7 @@ class engine final : public engine_gateway {
 
  private:
   void write_down(server::coordination_environment& around);
+  std::uint64_t write_batch();
   void loop();
   void on_deadline();
   server::pools_environment surroundings_of_pools(core::config config);

@@ -17,6 +17,7 @@
 
 #include "coro/mailbox.hpp"
 #include "coro/task.hpp"
+#include "server/hub/coordination_hub.hpp"
 #include "server/hub/pools.hpp"
 #include "web/engine/gateway.hpp"
 #include "web/http/peer.hpp"
@@ -110,12 +111,22 @@ struct answer_of<muster::status> {
 template <class R>
 using answer = typename answer_of<R>::type;
 
-/// Work with the closures' hub of the cluster that an id is of.
+/// Work with the closures' hub of the cluster that an id is of. What it gives at once is told when
+/// all that it may rest on is on the disk.
+template <class Id, class F>
+struct pool_work {
+  static constexpr bool is_told_durably = true;
+
+  template <class... Args>
+  decltype(auto) operator()(engine_services& services, Args&&... args) {
+    return work(services.pools.of(id), std::forward<Args>(args)...);
+  }
+  Id id;
+  F work;
+};
 template <class Id, class F>
 auto in_pool_of(Id id, F work) {
-  return [id, work = std::move(work)](engine_services& services, auto&&... args) mutable {
-    return work(services.pools.of(id), std::forward<decltype(args)>(args)...);
-  };
+  return pool_work<Id, F>{id, std::move(work)};
 }
 
 /// Runs work with what it asks for: the closures' hub of the main cluster, or everything.
@@ -145,6 +156,14 @@ class engine_link {
   coro::task<answer<R>> on_engine(F work) {
     auto run = [work = std::move(work)](engine_services& services,
                                         answer_handle<R> const& slot) mutable {
+      if constexpr (requires { F::is_told_durably; }) {
+        auto& line = services.coordination.line();
+        if (!line.idle()) {
+          auto value = std::make_shared<R>(enter(services, work));
+          return line.hold(false,
+                           [slot, value](muster::status const&) { slot->send(std::move(*value)); });
+        }
+      }
       slot->send(enter(services, work));
     };
     auto asking = call<R>(std::move(run), limit_, nullptr);

@@ -67,6 +67,7 @@ std::string job() {
        {"retry_of", id("job_"), optional},
        {"retryable", described(boolean(), "something of it failed, and its arguments are kept"),
         optional},
+       {"durable", described(boolean(), "it outlives the server; absent: it does not"), optional},
        {"weight", count(), optional},
        {"deadline_ms", time(), optional},
        {"created_ms", time()},

@@ -104,6 +104,7 @@ json_object<job_members> const& job_table() {
        field("map", &j::map, kept(map_table().schema())),
        on_error_field(),
        nested(&j::spec, field("open", &s::open, a_flag())),
+       nested(&j::spec, field("durable", &s::durable, a_flag())),
        {"options", job_options_table().schema(), read_options},
        metadata_field(),
        nested(&j::spec, field("idempotency_key", &s::idempotency_key, a_text(key_bytes_max)))},

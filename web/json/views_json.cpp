@@ -81,6 +81,7 @@ void write(json_out& out, core::job_view const& j) {
   if (j.retry_of != core::session_id{}) out.key("retry_of").string(core::text(j.retry_of));
   if (!j.streaming && j.state != core::job_state::running)
     out.key("retryable").boolean(j.retryable);
+  if (j.durable) out.key("durable").boolean(true);
   if (j.weight != 1) out.key("weight").number(j.weight);
   if (j.deadline != core::never) time(out, "deadline_ms", j.deadline);
   time(out, "created_ms", j.created);

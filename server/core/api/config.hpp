@@ -20,6 +20,8 @@ inline constexpr std::uint32_t alone_after = 3;
 struct config {
   /// Whose closures these are, for views and texts.
   std::string cluster = "default";
+  /// What changes is written down: jobs are durable unless they say otherwise.
+  bool durable = false;
 
   /// Silent for this long: the task is lost and its closures go back. A worker is told to beat
   /// three times as often; it is LATE at 2.5 of those intervals.

@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "server/core/api/model.hpp"
+#include "server/core/api/facts.hpp"
 
 namespace muster::core {
 
@@ -206,6 +206,7 @@ struct effects {
   std::vector<session_id> released;  // sessions that were forgotten, with all they had
   std::vector<remark> remarks;
   std::vector<value_move> value_moves;
+  std::vector<fact> facts;  // to be written down before anybody hears of the replies
   std::vector<reply> replies;
 
   void clear();

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -68,6 +69,8 @@ struct closure_extras {
   closure_options options;
   std::vector<input_ref> inputs;            // in order of their gaps; see placeholders.hpp
   std::vector<per_worker_id> per_worker{};  // PerWorkerValues that the arguments name
+
+  bool operator==(closure_extras const&) const = default;
 };
 
 struct closure_spec {
@@ -91,9 +94,10 @@ struct session_spec {
   bool unlimited_worker_failures = false;
   std::uint32_t weight = 1;  // share of the workers beside other sessions' weights, 1 to 1000
   duration deadline{};       // not finished this long after it was opened: FAILED, TIMEOUT; 0: none
-  std::string idempotency_key;  // a second open with the same key returns the first session
-  std::string metadata;         // JSON object text, returned as it came
-  session_id retry_of{};        // a job that runs again what this one did not do; see retry_job
+  std::string idempotency_key;    // a second open with the same key returns the first session
+  std::string metadata;           // JSON object text, returned as it came
+  session_id retry_of{};          // a job that runs again what this one did not do; see retry_job
+  std::optional<bool> durable{};  // of a job: it outlives the server; none: as config::durable
 
   bool operator==(session_spec const&) const = default;
 };

@@ -175,6 +175,7 @@ void effects::clear() {
   released.clear();
   remarks.clear();
   value_moves.clear();
+  facts.clear();
   replies.clear();
 }
 

@@ -51,6 +51,7 @@ struct job_view {
   std::string client{};    // of a stream: who has it, or had it last; empty: not known
   session_id retry_of{};   // none: it is not a retry
   bool retryable = false;  // a retry_job of it would find something to do, with its arguments
+  bool durable = false;    // it outlives the server
 };
 
 struct attempt_view {

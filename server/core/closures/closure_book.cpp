@@ -70,7 +70,7 @@ void closure_book::back(slot c, back_for why) {
   change(c, [](closure_record& to) {
     to.state = closure_state::queued;
     to.worker = {};
-    to.reported = to.recalled = false;
+    to.reported = to.recalled = to.noted = false;
   });
   if (why == back_for::recall) {
     --r.attempt;  // it was none

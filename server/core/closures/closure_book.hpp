@@ -53,6 +53,8 @@ class closure_book {
 
   /// A new one, QUEUED. The spec's arguments are consumed.
   slot create(session_number n, closure_spec& spec, std::uint32_t lane, time_point now);
+  /// The same for a record that was claimed.
+  void create_in(slot c, session_number n, closure_spec& spec, std::uint32_t lane, time_point now);
   /// To a worker. `runs`: a slot of it works on it at once.
   void send(slot c, worker_number w, bool runs, time_point now);
   /// Sent ahead: a slot works on it, since then.
@@ -107,10 +109,10 @@ class closure_book {
 
 // What every closure goes through is inline: a call each would be felt.
 
-[[gnu::always_inline]] inline slot closure_book::create(session_number n, closure_spec& spec,
-                                                        std::uint32_t lane, time_point now) {
+[[gnu::always_inline]] inline void closure_book::create_in(slot c, session_number n,
+                                                           closure_spec& spec, std::uint32_t lane,
+                                                           time_point now) {
   auto& t = tallies_[n];
-  slot const c = records_.allocate(n);
   auto& r = records_[c];
   r.args = std::move(spec.args);
   r.token = spec.token;
@@ -121,6 +123,12 @@ class closure_book {
   r.state = closure_state::queued;
   if (t.keeps_order) t.closures.push_back(c);
   ++t.counts.queued, ++counts_.queued, ++functions[r.function].queued;
+}
+
+[[gnu::always_inline]] inline slot closure_book::create(session_number n, closure_spec& spec,
+                                                        std::uint32_t lane, time_point now) {
+  slot const c = records_.allocate(n);
+  create_in(c, n, spec, lane, now);
   return c;
 }
 

@@ -71,6 +71,7 @@ void closure_life::finish(slot c, closure_state as) {
     return forget(c, release_reason::client);
   }
   if (s.is_job()) {
+    flow_.note(s, c);
     keeping_.keep_value(c);
   } else if (s.holding()) {
     hold(c);

@@ -71,9 +71,10 @@ std::string closure_intake::take_extras(slot c, std::shared_ptr<closure_extras c
   stateful_.use(closures_[c].owner, {x.options.task_job, x.options.task_index});
   if (!x.options.gang.empty()) d.gang = scheduler_.gangs.join(x.options.gang, closures_.id_of(c));
   auto const id = closures_.id_of(c);
-  if (x.options.delay > duration{}) d.start_at = step_.now + x.options.delay;
+  if (x.options.delay > duration{})
+    d.start_at = std::max(d.start_at, closures_[c].created + x.options.delay);
   if (x.options.deadline > duration{}) {
-    d.deadline = step_.now + x.options.deadline;
+    d.deadline = closures_[c].created + x.options.deadline;
     step_.alarms.set(d.deadline, alarm_kind::closure_deadline, raw(id));
   }
   std::string failed;
@@ -129,8 +130,48 @@ std::string closure_intake::take_extras(slot c, std::shared_ptr<closure_extras c
   return failed;
 }
 
+// Failures come last, because one may stop the session.
+void closure_intake::end_request(std::vector<std::pair<closure_id, failure>>& unfit) {
+  scheduler_.gangs.end_of_request();
+  for (auto& [id, why] : unfit)
+    if (slot const c = closures_.find(id); c != no_slot && !ended(closures_[c].state))
+      life_.fail(c, closure_state::failed, std::move(why));
+}
+
+void closure_intake::resume(session& s, std::vector<closure_spec>& specs,
+                            std::vector<slot> const& closures) {
+  std::vector<std::pair<closure_id, failure>> unfit;
+  auto const gone = [this](closure_extras const& x) -> std::string {
+    for (auto const id : x.per_worker)
+      if (!builds_.find(id)) return text(id) + " did not outlive the restart of the server";
+    return {};
+  };
+  for (std::size_t k = 0; k < specs.size(); ++k) {
+    auto& spec = specs[k];
+    if (!spec.extras) continue;
+    auto why = gone(*spec.extras);
+    if (why.empty()) continue;
+    spec.extras = nullptr;
+    unfit.emplace_back(closures_.id_of(closures[k]),
+                       failure{failure_kind::input, "", std::move(why), "", "", 0});
+  }
+  form_gangs(s, specs);
+  for (std::size_t k = 0; k < specs.size(); ++k) {
+    slot const c = closures[k];
+    closures_[c].lane = scheduler_.lane_for(s.number, specs[k]);
+    if (!specs[k].extras) {
+      closures_[c].details ? life_.enqueue(c) : scheduler_.push_back(c);
+    } else if (auto why = take_extras(c, std::move(specs[k].extras), {}); !why.empty()) {
+      unfit.emplace_back(closures_.id_of(c),
+                         failure{failure_kind::input, "", std::move(why), "", "", 0});
+    }
+  }
+  end_request(unfit);
+}
+
 void closure_intake::schedule_closures(session& s, std::vector<closure_spec>& specs,
                                        std::vector<closure_id>* ids) {
+  auto const first = flow_.of(s).scheduled;
   std::vector<slot> request;  // only kept while somebody may refer to it
   std::vector<std::pair<closure_id, failure>> unfit;
   auto const note_unfit = [&](slot c, failure_kind kind, std::string why) {
@@ -156,11 +197,8 @@ void closure_intake::schedule_closures(session& s, std::vector<closure_spec>& sp
     if (auto why = take_extras(c, std::move(spec.extras), request); !why.empty())
       note_unfit(c, failure_kind::input, std::move(why));
   }
-  scheduler_.gangs.end_of_request();
-  // Last, because a failure may stop the session.
-  for (auto& [id, why] : unfit)
-    if (slot const c = closures_.find(id); c != no_slot && !ended(closures_[c].state))
-      life_.fail(c, closure_state::failed, std::move(why));
+  if (s.durable && flow_.of(s).scheduled > first) step_.changed.accepted.emplace_back(s.id, first);
+  end_request(unfit);
   if (!s.full && s.streaming() &&
       (flow_.of(s).waiting() >= s.capacity ||
        (closures_.size() >= step_.config.closures_max && !s.holding())))

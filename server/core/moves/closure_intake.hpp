@@ -49,6 +49,9 @@ class closure_intake {
                 std::string const& why);
   void schedule_closures(session& s, std::vector<closure_spec>& specs,
                          std::vector<closure_id>* ids);
+  /// Those of one request that have not ended and were restored into these slots, which are queued
+  /// and in no lane yet. Inputs are named by id. Consumes the specs.
+  void resume(session& s, std::vector<closure_spec>& specs, std::vector<slot> const& closures);
   std::string why_not_again(slot c) const;
   value_store::rebuilding* run_again(slot c);
   void tidy_rebuilders();
@@ -69,6 +72,7 @@ class closure_intake {
   /// position. Empty, or why it fails at once.
   std::string take_extras(slot c, std::shared_ptr<closure_extras const> extras,
                           std::vector<slot> const& request);
+  void end_request(std::vector<std::pair<closure_id, failure>>& unfit);
   std::string lost_for_good(closure_id id) const;
   void read_back(value_moved& m);
   status valid_extras(closure_spec const& spec, std::string const& at, std::size_t position,

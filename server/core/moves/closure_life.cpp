@@ -17,7 +17,7 @@ time_point ready_at(closure_record const& r) {
 }
 }  // namespace
 
-void closure_life::assign(seat& w, slot c) {
+void closure_life::give(seat& w, slot c) {
   auto& r = closures_[c];
   bool const runs = scheduler_.hold(w, c);
   book_.send(c, w.number, runs, step_.now);
@@ -27,6 +27,26 @@ void closure_life::assign(seat& w, slot c) {
   r.place = roster_.of(w.number).place;
   places_.hold(r.place);
   if (auto& s = sessions_.of(r.owner); s.full) flow_.relieve(s);
+  scheduler_.reserve(w, c);
+}
+
+void closure_life::take_up(seat& w, slot c, std::uint32_t attempt) {
+  auto& r = closures_[c];
+  if (r.delayed) {
+    step_.alarms.clear(r.details->start_at, alarm_kind::start, raw(closures_.id_of(c)));
+    scheduler_.end_deferral(c);
+    book_.end_deferral(c);
+    r.details->ready_at = step_.now;
+  } else {
+    scheduler_.unqueue(c);
+  }
+  r.attempt = attempt - 1;
+  give(w, c);
+}
+
+void closure_life::assign(seat& w, slot c) {
+  give(w, c);
+  auto const& r = closures_[c];
   auto& a = step_.fx.assignments.emplace_back();
   a.closure = closures_.id_of(c);
   a.attempt = r.attempt;
@@ -36,7 +56,6 @@ void closure_life::assign(seat& w, slot c) {
     a.inputs = r.details->inputs;
     if (r.details->inputs || !r.details->extras->per_worker.empty()) a.extras = r.details->extras;
   }
-  scheduler_.reserve(w, c);
 }
 
 void closure_life::start(seat& w, slot c, time_point at, bool reported) {
@@ -105,6 +124,7 @@ void closure_life::put_back_closure(worker& w, slot c, bool suspect, loss const&
   if (suspect && lost) count_lost_worker(c, w.task->name());
   scheduler_.let_go(scheduler_.of(w.number), c);
   book_.back(c, recalled ? closure_book::back_for::recall : closure_book::back_for::loss);
+  if (!recalled && !step_.stopping) flow_.note(s, c);  // a server that stops is no loss
   if (pause == duration{}) {
     if (!recalled) r.details->ready_at = step_.now;
     check_later(c);
@@ -124,7 +144,10 @@ void closure_life::fail(slot c, closure_state as, core::failure f) {
   auto& r = closures_[c];
   auto& s = sessions_.of(r.owner);
   bool const first = as == closure_state::failed && !s.first_error;
-  if (first) s.first_error = f;
+  if (first) {
+    s.first_error = f;
+    flow_.note(s);
+  }
   r.with_details().failure = std::move(f);
   finish(c, as);
   if (first && s.spec.on_error == on_error::fail_fast && !s.stopping)
@@ -185,6 +208,7 @@ void closure_life::ask_to_stop(slot c) {
 void closure_life::stop_session(session& s, std::string_view why, core::failure const* with) {
   auto const end = [&](slot c) { with ? fail(c, closure_state::failed, *with) : cancel(c, why); };
   s.stopping = true;
+  flow_.note(s);
   auto const& q = scheduler_.queue(s.number);
   for (auto const& l : q.lanes)
     while (l.queue.size > 0) end(l.queue.front);

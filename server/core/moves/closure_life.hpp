@@ -56,6 +56,8 @@ class closure_life {
         keeping_(keeping) {}
 
   void assign(seat& w, slot c);
+  /// Queued, or delayed, as far as we know; but this worker has it since before we were started.
+  void take_up(seat& w, slot c, std::uint32_t attempt);
   /// A slot of its worker works on it, since then.
   void start(seat& w, slot c, time_point at, bool reported);
   /// Sent ahead, and answered before anybody knew that it ran: only the times are noted. Since
@@ -114,6 +116,7 @@ class closure_life {
   void forgive_lost_worker(slot c);
 
  private:
+  void give(seat& w, slot c);
   /// What the attempt's history says.
   static std::string text_of(loss const& l);
   /// Takes the closure out of its queue or off its worker.

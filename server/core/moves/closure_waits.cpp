@@ -141,6 +141,7 @@ bool closure_life::retry(worker& w, slot c, core::failure const& f) {
   remember_attempt(c, "failed: " + f.message);
   scheduler_.let_go(scheduler_.of(w.number), c);
   book_.back(c, closure_book::back_for::retry);
+  flow_.note(s, c);
   d->start_at = step_.now + pause_before(o, d->retries, raw(closures_.id_of(c)));
   enqueue(c);
   return true;

@@ -165,6 +165,10 @@ std::string explainer::explain(slot c, time_point now) const {
         auto const after = d.lost.empty() ? std::string() : " after " + d.lost.back().outcome;
         auto const retry = ": retry " + std::to_string(d.retries) + " of ";
         auto const starts = "QUEUED, starts in " + ago(d.start_at - now);
+        bool const delays = d.extras && d.extras->options.delay > duration{};
+        if (r.restored && d.retries == 0 && !delays)
+          return starts + ": it ran when the server was started again, and its worker may come " +
+                 "back with it until then." + lone;
         if (d.retries > 0)
           return starts + retry + std::to_string(d.extras->options.max_retries) + after + "." +
                  lone;

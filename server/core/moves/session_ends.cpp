@@ -119,6 +119,7 @@ void session_ends::finish_job(session& s) {
   }
   s.joins.clear();
   scheduler_.end_turns(s.number);
+  flow_.note(s);
   sessions_.finished(s);
   flow_.set_age_alarm(s, step_.now);
 }
@@ -142,6 +143,7 @@ void session_ends::release_session(session& s, release_reason why) {
   building_.release_per_worker(s);
   if (s.full) flow_.end_hold(s);
   step_.fx.released.push_back(s.id);
+  if (s.durable) step_.changed.gone.push_back(s.id);
   scheduler_.close(s.number);
   values_.close(s.number);
   rows_.close(s.number);

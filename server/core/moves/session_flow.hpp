@@ -33,6 +33,13 @@ class session_flow {
     if (idle(s) && (s.sealed || s.stopping || s.closed || !s.joins.empty()))
       sessions_.settle_later(s);
   }
+  /// It has changed as a whole, or one of its closures has: to be written down if it is durable.
+  void note(session const& s) {
+    if (s.durable) step_.changed.jobs.push_back(s.id);
+  }
+  void note(session const& s, slot c) {
+    if (s.durable) step_.changed.closures.push_back(closures_.id_of(c));
+  }
   /// A stream is told to hold back, or needs to no more.
   void hold_back(session& s);
   void end_hold(session& s);

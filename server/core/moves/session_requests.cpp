@@ -14,6 +14,7 @@ void session_requests::seal(seal_session const& e) {
   auto* s = sessions_.find(e.session);
   if (!s) return step_.answer(e.call, texts_.unknown_session(e.session));
   s->sealed = true;
+  flow_.note(*s);
   flow_.settle_later(*s);
   step_.answer(e.call, {});
 }
@@ -102,6 +103,7 @@ void session_requests::open(open_session& e) {
                                   ? step_.config.max_worker_failures
                                   : 0;  // a client's program waits for it, however long it takes
   fresh.spec = std::move(spec);
+  fresh.durable = fresh.is_job() && fresh.spec.durable.value_or(step_.config.durable);
   fresh.sealed = fresh.is_job() && !fresh.spec.open;
   fresh.created = step_.now;
   fresh.client = std::move(e.client);
@@ -113,6 +115,7 @@ void session_requests::open(open_session& e) {
                                  "the server has " + std::to_string(sessions_.all().size()) +
                                      " unfinished jobs, its limit"});
   auto& s = sessions_.add(std::move(fresh));
+  flow_.note(s);
   book_.open(s.number, s.is_job());
   values_.open(s.number, s.holding());
   if (s.streaming()) rows_.open(s.number);

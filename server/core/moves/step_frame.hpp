@@ -57,6 +57,18 @@ struct loss {
   std::string why;
 };
 
+/// What changed of durable jobs; said as facts at the end of the step.
+struct changed_jobs {
+  std::vector<session_id> jobs;
+  std::vector<std::pair<session_id, std::uint32_t>> accepted;  // from this position on
+  std::vector<closure_id> closures;
+  std::vector<session_id> gone;
+
+  bool any() const {
+    return !(jobs.empty() && accepted.empty() && closures.empty() && gone.empty());
+  }
+};
+
 struct step_frame {
   step_frame(core::config c, time_point start) : config(std::move(c)), now(start) {}
 
@@ -72,6 +84,7 @@ struct step_frame {
   std::deque<ended_input> ended_inputs;
   std::vector<closure_id> to_check;  // queues without a worker; see closure_life
   std::vector<std::pair<closure_id, std::string>> doomed;  // closures that lack an input for good
+  changed_jobs changed;
 
   void answer(call_id call, status s, decltype(reply::body) body = {}) {
     if (call != call_id{}) fx.replies.push_back({call, std::move(s), std::move(body)});

@@ -65,6 +65,7 @@ void value_keeping::keep_value(slot c) {
 
 void value_keeping::drop_value(slot c, release_reason why) {
   values_.drop(c, why, step_.now);
+  flow_.note(sessions_.of(closures_[c].owner), c);
   ++step_.metrics.values_dropped[static_cast<std::size_t>(why)];
   if (step_.now < dropped_remark_at_) return;
   dropped_remark_at_ = step_.now + remark_pause;

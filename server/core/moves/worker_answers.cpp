@@ -115,6 +115,7 @@ void worker_answers::results(worker_results& e) {
     if (wait > step_.config.window_shrink_above) at.shrink();
   }
   scheduler_.update(at);
+  workers_.note_running(*w);
 }
 
 // Of one that nobody saw starting, it is how long it was there itself.

@@ -85,7 +85,40 @@ void worker_events::attach(worker_attached& e) {
                                step_.config.heartbeat_interval(),
                                {},
                                step_.config.reconnect_grace});
-  if (old) come_back(*old, w, e.held);
+  if (old)
+    come_back(*old, w, e.held);
+  else
+    take_up(w, e.held);
+}
+
+// Of an earlier process of the server: what nobody else has yet goes on where it runs. An attempt
+// that we know to be lost is void, whoever has it.
+void worker_events::take_up(worker& w, std::vector<held_closure> const& held) {
+  auto& at = scheduler_.of(w.number);
+  for (std::uint32_t i = 0; i < held.size(); ++i) {
+    slot const c = closures_.find(held[i].closure);
+    if (c == no_slot) continue;
+    auto const& r = closures_[c];
+    bool const waits = r.state == closure_state::queued && !r.sent() && !r.ganged;
+    if (!r.restored || !waits || held[i].attempt <= r.attempt || at.held() >= at.credits ||
+        !scheduler_.has_free(at, c))
+      continue;
+    life_.take_up(at, c, held[i].attempt);
+    step_.fx.welcomes.back().kept.push_back(i);
+  }
+  if (!held.empty()) scheduler_.update(at);
+}
+
+// So that the next process of the server waits for this worker.
+void worker_events::note_running(worker& w) {
+  if (!step_.config.durable || step_.now < w.noted_at + worth_noting) return;
+  w.noted_at = step_.now;
+  for (slot c = scheduler_.of(w.number).running.front; c != no_slot; c = closures_[c].next) {
+    auto& r = closures_[c];
+    if (r.noted || step_.now < r.started + worth_noting) continue;
+    r.noted = true;
+    if (sessions_.of(r.owner).durable) step_.changed.closures.push_back(closures_.id_of(c));
+  }
 }
 
 // The worker's new stream takes the place of its old one.
@@ -210,7 +243,10 @@ void worker_events::set_draining(worker& w) {
 }
 
 void worker_events::alive(worker_alive const& e) {
-  if (auto* w = roster_.find(e.stream); w && !w->away) roster_.tasks.seen(step_.now, *w->task);
+  auto* w = roster_.find(e.stream);
+  if (!w || w->away) return;
+  roster_.tasks.seen(step_.now, *w->task);
+  note_running(*w);
 }
 
 void worker_events::detached(worker_detached const& e) {

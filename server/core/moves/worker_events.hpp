@@ -57,6 +57,9 @@ class worker_events {
   void start(worker& w);
   void disconnect(worker& w, status why, bool final, task_state as);
   void alive(worker_alive const& e);
+  /// Durable closures that have run there for this long are said to, once each.
+  static constexpr duration worth_noting = std::chrono::seconds(1);
+  void note_running(worker& w);
   void detached(worker_detached const& e);
   void drain(worker_drain const& e);
   void drain_by_name(drain_task const& e);
@@ -75,6 +78,7 @@ class worker_events {
   bool awaited(task_row const& t);
   /// Lost for longer than the recovery timeout: what can run only there fails.
   void give_up(task_row& t);
+  void take_up(worker& w, std::vector<held_closure> const& held);
   void come_back(worker& old, worker& w, std::vector<held_closure> const& held);
   void replace(worker& old, std::string why);
   /// The worker leaves the roster; what it held goes back to the head of the queues. `blamed`: what

@@ -91,6 +91,8 @@ struct closure_record {
   bool alone : 1 = false;                       // its worker does nothing else; see lone_table.hpp
   value_place where : 2 = value_place::memory;  // values
   release_reason why_released : 4 = {};         // once the slot is free
+  bool restored : 1 = false;                    // of an earlier process: a worker may still run it
+  bool noted : 1 = false;                       // while it runs: a fact says so
 
   /// A worker has it and does not work on it yet. It counts, and shows, as queued.
   bool sent() const { return state == closure_state::queued && worker != worker_number{}; }
@@ -103,10 +105,10 @@ struct closure_record {
 
   template <class Archive>
   void walk(Archive& a) {
-    auto bits = static_cast<std::uint16_t>(
+    auto bits = static_cast<std::uint32_t>(
         delayed | ganged << 1 | timed_out << 2 | stop_requested << 3 | awaited << 4 |
         released << 5 | reported << 6 | recalled << 7 | static_cast<unsigned>(where) << 8 |
-        static_cast<unsigned>(why_released) << 10 | alone << 14);
+        static_cast<unsigned>(why_released) << 10 | alone << 14 | restored << 15 | noted << 16);
     a(owner, worker, details, args, value, token, created, started, finished, generation);
     a(previous, next, order, lane, attempt, place, function, state, worker_failures, bits);
     if constexpr (Archive::loading) {
@@ -115,7 +117,7 @@ struct closure_record {
       reported = bits >> 6 & 1, recalled = bits >> 7 & 1;
       where = static_cast<value_place>(bits >> 8 & 3);
       why_released = static_cast<release_reason>(bits >> 10 & 15);
-      alone = bits >> 14 & 1;
+      alone = bits >> 14 & 1, restored = bits >> 15 & 1, noted = bits >> 16 & 1;
     }
   }
 };
@@ -171,6 +173,34 @@ class closure_table {
     r.finished = {};  // the note of the one before; see release
     ++size_;
     return s;
+  }
+
+  /// The slot of this very id, of an earlier process. REQUIRES: nobody has it; end_of_claims
+  /// follows before anything is allocated.
+  slot claim(closure_id id, session_number owner) {
+    slot const s = slot_of(id);
+    auto const n = s / chunk_size;
+    if (!is_mine(s)) {
+      add_chunk(n);
+      claimed_.push_back(n);
+      wide_.chunks = std::max(wide_.chunks, n + 1);
+    }
+    auto& r = (*this)[s];
+    check(r.owner == session_number{}, "an id is claimed once");
+    r.owner = owner;
+    r.generation = static_cast<std::uint32_t>(raw(id) >> 32);
+    ++size_;
+    return s;
+  }
+  /// The slots between those that were claimed are free.
+  void end_of_claims() {
+    for (auto const n : std::exchange(claimed_, {}))
+      for (slot i = chunk_size; i-- > 0;) {
+        auto& r = chunks_[n][i];
+        if (r.owner != session_number{}) continue;
+        r.next = free_;
+        free_ = n * chunk_size + i;
+      }
   }
 
   /// The note stays until the slot is used again. REQUIRES: in no list.
@@ -274,6 +304,7 @@ class closure_table {
   void add_chunk(std::uint32_t n) {
     if (n >= chunks_.size()) chunks_.resize(n + std::size_t{1});
     chunks_[n] = std::make_unique<closure_record[]>(chunk_size);
+    for (slot i = 0; i < chunk_size; ++i) chunks_[n][i].generation = wide_.first_generation;
   }
   slot next_fresh() {
     if (fresh_ == fresh_end_) {
@@ -292,6 +323,7 @@ class closure_table {
   slot fresh_ = 0;      // the next of the newest chunk, and…
   slot fresh_end_ = 0;  // …behind its last; 2^32 is 0 again
   std::size_t size_ = 0;
+  std::vector<std::uint32_t> claimed_;  // chunks, until end_of_claims
 };
 
 }  // namespace muster::core

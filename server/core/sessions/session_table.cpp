@@ -22,12 +22,19 @@ session& session_table::open_own(delivery d) {
 
 session& session_table::add(session s) {
   check(s.id == next_id(), "sessions are numbered one after the other");
-  ++wide_.last_session;
+  return restore(std::move(s));
+}
+
+session& session_table::restore(session s) {
+  wide_.last_session = std::max(wide_.last_session, raw(s.id));
   s.number = numbers_.take();
   ++(s.is_job() ? jobs_[static_cast<std::size_t>(job_state::running)] : streams_);
   auto const id = s.id;
+  auto const state = std::exchange(s.state, job_state::running);
   auto& added = *sessions_.emplace(id, std::make_unique<session>(std::move(s))).first->second;
   enlist(added);
+  added.state = state;
+  if (added.terminal()) finished(added);
   return added;
 }
 

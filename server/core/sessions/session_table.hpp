@@ -43,6 +43,7 @@ struct session {
   bool full = false;             // told to hold back; a notice follows
   bool owns_per_worker = false;  // values that go with it
   bool unsettled = false;        // listed to be settled at the end of the step
+  bool durable = false;          // what changes of it is said as facts
   std::uint32_t generation = 1;
   std::optional<failure> first_error;  // of this generation
 
@@ -75,7 +76,7 @@ struct session {
     a(number, id, spec, capacity, max_worker_failures, state, sealed, stopping, user_cancelled);
     a(closed, full, owns_per_worker, generation, first_error, by_token, held, raised);
     a(raised_generation, repeating, attached, lease_until, lease_alarm, deadline, age_alarm);
-    a(created, finished, joins, client);
+    a(created, finished, joins, client, durable);
   }
 };
 
@@ -93,6 +94,9 @@ class session_table {
   session_id next_id() const { return session_id{wide_.last_session + 1}; }
   /// REQUIRES: s.id is next_id().
   session& add(session s);
+  /// One of an earlier process, with its id. REQUIRES: nobody has that id; ended ones come in the
+  /// order in which they ended.
+  session& restore(session s);
   /// Forgets it and keeps a note. REQUIRES: nothing of it is left.
   void erase(session& s, release_reason why, time_point now);
 

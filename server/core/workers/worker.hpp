@@ -21,6 +21,7 @@ struct worker {
   time_point away_since{};
   time_point starts_at{};    // waiting: until then
   time_point alarm = never;  // away: when the next closure stops waiting
+  time_point noted_at{};     // what runs there was looked at last
 
   /// May be sent closures, now or once it has room.
   bool serves() const;
@@ -28,7 +29,8 @@ struct worker {
 
   template <class Archive>
   void walk(Archive& a) {
-    a(number, stream, place, draining, away, waiting, counted, away_since, starts_at, alarm);
+    a(number, stream, place, draining, away, waiting, counted, away_since, starts_at, alarm,
+      noted_at);
   }
 };
 

@@ -37,6 +37,35 @@ TEST_F(durable_server, declares_and_forgets_clusters_once_that_is_written) {
   post_json("/api/v1/clusters", R"({"name":"a","error_delivery":"pigeon"})", 400);
 }
 
+TEST_F(durable_server, keeps_jobs_unless_they_say_otherwise) {
+  add_worker(worker::habit::echo);
+  auto const kept =
+      post_json("/api/v1/jobs", R"({"closures":[{"function":"muster.echo","args":[1]}]})", 201);
+  auto const job = "/api/v1/jobs/" + text_at(kept, "/id");
+  EXPECT_EQ(text_at(get_json(job + "/join?timeout=10s"), "/state"), "SUCCEEDED");
+  EXPECT_TRUE(get_json(job).at("durable").as_bool());
+  auto const not_kept =
+      post_json("/api/v1/jobs",
+                R"({"durable":false,"closures":[{"function":"muster.echo","args":[1]}]})", 201);
+  EXPECT_FALSE(
+      get_json("/api/v1/jobs/" + text_at(not_kept, "/id")).as_object().contains("durable"));
+}
+
+TEST_F(durable_server, whose_disk_fails_takes_only_jobs_that_are_not_kept) {
+  add_worker(worker::habit::echo);
+  auto const body = R"({"open":true,"closures":[{"function":"muster.echo","args":[1]}]})";
+  auto const job = "/api/v1/jobs/" + text_at(post_json("/api/v1/jobs", body, 201), "/id");
+  core_engine().fail_disk("no space left on device");
+  auto const more = R"([{"function":"muster.echo","args":[2]}])";
+  for (auto const& refused : {post("/api/v1/jobs", body), post(job + "/closures", more)}) {
+    EXPECT_EQ(refused.status, 503u) << refused.body;
+    EXPECT_NE(refused.body.find("no space left on device"), std::string::npos) << refused.body;
+  }
+  post_json("/api/v1/jobs",
+            R"({"durable":false,"closures":[{"function":"muster.echo","args":[1]}]})", 201);
+  EXPECT_EQ(get(job).status, 200u);
+}
+
 TEST_F(durable_server, whose_disk_fails_says_so_and_takes_nothing_that_must_be_written) {
   EXPECT_EQ(send("PUT", "/api/v1/clusters/default/kv/a", "1").status, 201u);
   core_engine().fail_disk("no space left on device");
@@ -53,6 +82,25 @@ TEST_F(durable_server, whose_disk_fails_says_so_and_takes_nothing_that_must_be_w
   auto const items = get_json("/api/v1/attention").at("items").as_array();
   ASSERT_EQ(items.size(), 1u);
   EXPECT_EQ(text_at(items[0], "/rule"), "journal-fails");
+}
+
+}  // namespace
+}  // namespace muster::web::test
+
+namespace muster::web::test {
+namespace {
+
+class forgetful_server : public web_fixture {
+ protected:
+  void SetUp() override { start(); }
+};
+
+TEST_F(forgetful_server, says_that_it_can_keep_no_job) {
+  auto const refused =
+      post_json("/api/v1/jobs",
+                R"({"durable":true,"closures":[{"function":"muster.echo","args":[1]}]})", 422);
+  EXPECT_EQ(text_at(refused, "/field"), "durable");
+  EXPECT_EQ(text_at(refused, "/code"), "FAILED_PRECONDITION");
 }
 
 }  // namespace

@@ -139,6 +139,7 @@ function Summary({ job, again }: { job: JobView; again(): void }) {
               </a>
             </Fact>
           )}
+          {job.durable && <Fact name="kept">over a restart of the server</Fact>}
           {!!job.put_back && <Fact name="put back">{plural(job.put_back, 'closure')}</Fact>}
           {!!job.retried && <Fact name="retried">{plural(job.retried, 'time')}</Fact>}
           {!!job.deadline_ms && (

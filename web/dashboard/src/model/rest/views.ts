@@ -39,6 +39,7 @@ export interface JobView {
   error?: Failure;
   metadata?: Record<string, unknown>;
   retry_of?: string;
+  durable?: boolean;
   retryable?: boolean;
   values?: number;
   value_bytes?: number;

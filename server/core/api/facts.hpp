@@ -1,0 +1,109 @@
+// What a restart must know of durable jobs: what each step changed, as data to be written down, and
+// the same data to begin again with. A fact replaces what was said of the same thing before.
+//
+// Not among them, since it follows from those who come back: workers, what runs where, who waits.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "server/core/api/model.hpp"
+
+namespace muster::core {
+
+struct job_fact {
+  session_id job{};
+  session_spec spec{};
+  job_state state = job_state::running;
+  bool sealed = false;
+  bool stopping = false;
+  bool user_cancelled = false;
+  std::optional<core::failure> error{};
+  time_point created{};
+  time_point finished{};
+
+  bool operator==(job_fact const&) const = default;
+};
+
+struct accepted_closure {
+  closure_id id{};
+  std::uint32_t function = 0;  ///< position in the fact's names
+  blob args{};
+  std::shared_ptr<closure_extras const> extras{};  ///< inputs by id; null: none
+
+  bool operator==(accepted_closure const& o) const {
+    return id == o.id && function == o.function && args == o.args && !extras == !o.extras &&
+           (!extras || *extras == *o.extras);
+  }
+};
+
+/// One request's closures, in schedule order.
+struct accepted_fact {
+  session_id job{};
+  std::uint32_t first = 0;  ///< position of the first in its job
+  time_point created{};
+  std::vector<std::string> functions{};
+  std::vector<accepted_closure> closures{};
+
+  bool operator==(accepted_fact const&) const = default;
+};
+
+struct attempt_fact {
+  std::uint32_t attempt = 0;
+  std::string worker{};
+  core::incarnation incarnation{};
+  std::string host{};
+  time_point started{};
+  time_point ended{};
+  std::string outcome{};  ///< of one that was not the last
+
+  bool operator==(attempt_fact const&) const = default;
+};
+
+/// It has ended, has run for a while (`newest` says where), or is queued, back from a worker.
+struct closure_fact {
+  session_id job{};
+  std::uint32_t order = 0;
+  closure_state state = closure_state::queued;
+  blob value{};
+  std::optional<release_reason> dropped{};  ///< why there is no value any more
+  std::optional<core::failure> failure{};
+  std::uint32_t attempt = 0;
+  std::uint32_t worker_failures = 0;
+  std::uint32_t retries = 0;
+  std::uint32_t workers_lost = 0;
+  time_point started{};
+  time_point finished{};
+  std::vector<attempt_fact> lost{};      ///< oldest first
+  std::optional<attempt_fact> newest{};  ///< where the last attempt ran
+
+  bool operator==(closure_fact const&) const = default;
+};
+
+/// It was forgotten, with all that was said of it.
+struct job_gone {
+  session_id job{};
+
+  bool operator==(job_gone const&) const = default;
+};
+
+using fact = std::variant<job_fact, accepted_fact, closure_fact, job_gone>;
+
+/// All that is known of a job.
+struct restored_job {
+  job_fact job;
+  std::vector<accepted_fact> accepted;  ///< in order
+  std::vector<closure_fact> closures;   ///< in order of their positions, none twice
+};
+
+/// An event, the first of a coordinator: these jobs are known from before, with their ids, which
+/// nothing else has. Deadlines go on from when they were set. What cannot be taken up again, since
+/// something that it needs is gone, fails and says so.
+struct restore_jobs {
+  std::vector<restored_job> jobs;  // consumed
+};
+
+}  // namespace muster::core

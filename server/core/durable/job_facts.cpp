@@ -1,0 +1,108 @@
+// What a step changed of durable jobs, said in the order in which a reader can take it.
+#include "server/core/durable/job_facts.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+namespace muster::core {
+
+job_fact job_facts::of(session const& s) const {
+  return {s.id,          s.spec,    s.state,   s.sealed, s.stopping, s.user_cancelled,
+          s.first_error, s.created, s.finished};
+}
+
+accepted_fact job_facts::accepted(session const& s, std::uint32_t first) const {
+  auto const& all = book_.of(s.number).closures;
+  accepted_fact f{s.id, first, closures_[all[first]].created, {}, {}};
+  f.closures.reserve(all.size() - first);
+  std::unordered_map<function_id, std::uint32_t> names;
+  for (std::size_t i = first; i < all.size(); ++i) {
+    auto const& r = closures_[all[i]];
+    auto const [name, fresh] =
+        names.try_emplace(r.function, static_cast<std::uint32_t>(f.functions.size()));
+    if (fresh) f.functions.emplace_back(book_.functions[r.function].name);
+    auto& c = f.closures.emplace_back(
+        accepted_closure{closures_.id_of(all[i]), name->second, r.args, {}});
+    auto const* d = r.details.get();
+    if (!d || !d->extras) continue;
+    c.extras = d->extras;
+    if (d->extras->inputs.empty()) continue;
+    auto own = std::make_shared<closure_extras>(*d->extras);
+    for (std::size_t k = 0; k < own->inputs.size(); ++k) {
+      own->inputs[k].closure = d->input_ids[k];
+      own->inputs[k].position = 0;
+    }
+    c.extras = std::move(own);
+  }
+  return f;
+}
+
+attempt_fact job_facts::of(attempt_record const& a) const {
+  attempt_fact f{a.attempt, {}, {}, {}, a.started, a.ended, a.outcome};
+  if (a.place == place_table::none) return f;
+  auto const& p = places_[a.place];
+  f.worker = p.worker, f.incarnation = p.incarnation, f.host = p.host;
+  return f;
+}
+
+closure_fact job_facts::of(session const& s, slot c) const {
+  auto const& r = closures_[c];
+  closure_fact f;
+  f.job = s.id;
+  f.order = r.order;
+  f.attempt = r.attempt;
+  f.worker_failures = r.worker_failures;
+  if (auto const* d = r.details.get()) {
+    f.retries = d->retries;
+    f.workers_lost = d->workers_lost;
+    for (auto const& a : d->lost) f.lost.push_back(of(a));
+  }
+  bool const runs = r.state == closure_state::running;
+  if (!runs && !ended(r.state)) return f;  // queued, whatever it waits for
+  f.state = r.state;
+  f.started = r.started;
+  f.finished = r.finished;
+  if (r.place != place_table::none)
+    f.newest = of(attempt_record{r.attempt, r.place, r.started, r.finished, {}});
+  if (runs) return f;
+  if (r.state != closure_state::succeeded) {
+    f.failure = r.details->failure;
+  } else if (r.where == value_place::gone) {
+    auto const note = values_.note_of(closures_.id_of(c));
+    f.dropped = note ? note->why : release_reason::bytes;
+  } else {
+    f.value = r.value;
+  }
+  return f;
+}
+
+void job_facts::say() {
+  auto& changed = step_.changed;
+  if (!changed.any()) return;
+  auto const once = [](auto& ids) {
+    std::sort(ids.begin(), ids.end());
+    ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  };
+  once(changed.jobs);
+  once(changed.closures);
+  auto& out = step_.fx.facts;
+  for (auto const id : changed.jobs)
+    if (auto const* s = sessions_.find(id)) out.emplace_back(of(*s));
+  for (auto const& [id, first] : changed.accepted)
+    if (auto const* s = sessions_.find(id)) out.emplace_back(accepted(*s, first));
+  for (auto const id : changed.closures)
+    if (slot const c = closures_.find(id); c != no_slot)
+      out.emplace_back(of(sessions_.of(closures_[c].owner), c));
+  for (auto const id : changed.gone) out.emplace_back(job_gone{id});
+  changed = {};
+}
+
+std::vector<fact> job_facts::forget_all() const {
+  std::vector<fact> all;
+  for (auto const& [id, s] : sessions_.all())
+    if (s->durable) all.emplace_back(job_gone{id});
+  return all;
+}
+
+}  // namespace muster::core

@@ -1,0 +1,229 @@
+// A job is one entry, each request of it one more, and each closure that has ended, or come back
+// from a worker, one; they go with their job.
+#include "server/journal/closure_facts.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <unordered_set>
+#include <utility>
+
+#include "server/journal/closure_words.hpp"
+
+namespace muster::server::journal {
+namespace {
+
+constexpr std::size_t job_digits = 16;
+
+std::string key_of(char kind, core::session_id job) {
+  char digits[job_digits + 1];
+  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(raw(job)));
+  return std::string(1, kind) + '\0' + digits;
+}
+
+std::string key_of(char kind, core::session_id job, std::uint32_t position) {
+  char digits[16];
+  std::snprintf(digits, sizeof digits, "%010u", position);
+  return key_of(kind, job) + '\0' + digits;
+}
+
+// A key's job, none when it is none; its position is what follows, if it has one.
+core::session_id job_in(std::string_view key) {
+  if (key.size() < 2 + job_digits) return {};
+  return core::session_id{
+      std::strtoull(std::string(key.substr(2, job_digits)).c_str(), nullptr, 16)};
+}
+std::uint32_t position_in(std::string_view key) {
+  if (key.size() <= 3 + job_digits) return ~0u;
+  return static_cast<std::uint32_t>(
+      std::strtoul(std::string(key.substr(3 + job_digits)).c_str(), nullptr, 10));
+}
+
+void put(core::accepted_fact const& f, std::vector<change>& into) {
+  wire::Accepted w;
+  w.set_created(us(f.created));
+  for (auto const& name : f.functions) w.add_functions(name);
+  std::map<core::closure_extras const*, std::uint32_t> known;  // shared by those that ask the same
+  bool bytes = false, extras = false;
+  for (auto const& c : f.closures) {
+    bytes = bytes || c.args.encoding() == core::encoding::bytes;
+    extras = extras || c.extras;
+  }
+  for (auto const& c : f.closures) {
+    w.add_ids(raw(c.id));
+    w.add_function(c.function);
+    w.add_args(c.args.view().data(), c.args.size());
+    if (bytes) w.add_encodings(static_cast<std::uint32_t>(c.args.encoding()));
+    if (!extras) continue;
+    std::uint32_t at = 0;
+    if (c.extras) {
+      auto const [it, fresh] = known.try_emplace(c.extras.get(), known.size() + 1);
+      if (fresh) encode(*c.extras, *w.add_extras());
+      at = it->second;
+    }
+    w.add_extras_of(at);
+  }
+  into.push_back({change::kind::put, key_of('a', f.job, f.first), w.SerializeAsString()});
+}
+
+void put(core::closure_fact const& f, std::vector<change>& into) {
+  wire::ClosureState w;
+  w.set_state(static_cast<std::uint32_t>(f.state));
+  w.set_value(f.value.view().data(), f.value.size());
+  w.set_encoding(static_cast<std::uint32_t>(f.value.encoding()));
+  if (f.dropped) w.set_dropped(static_cast<std::uint32_t>(*f.dropped));
+  if (f.failure) encode(*f.failure, *w.mutable_failure());
+  w.set_attempt(f.attempt);
+  w.set_worker_failures(f.worker_failures);
+  w.set_retries(f.retries);
+  w.set_workers_lost(f.workers_lost);
+  w.set_started(us(f.started));
+  w.set_finished(us(f.finished));
+  for (auto const& a : f.lost) encode(a, *w.add_lost());
+  if (f.newest) encode(*f.newest, *w.mutable_newest());
+  into.push_back({change::kind::put, key_of('e', f.job, f.order), w.SerializeAsString()});
+}
+
+// Columns of one length, numbers within them. Closures are named later on by their position.
+bool fits(wire::Accepted const& w) {
+  auto const n = w.ids_size();
+  auto const is = [n](int size) { return size == 0 || size == n; };
+  if (n == 0 || w.function_size() != n || w.args_size() != n || !is(w.encodings_size()) ||
+      !is(w.extras_of_size()))
+    return false;
+  for (auto const f : w.function())
+    if (f >= static_cast<std::uint32_t>(w.functions_size())) return false;
+  for (auto const x : w.extras_of())
+    if (x > static_cast<std::uint32_t>(w.extras_size())) return false;
+  return true;
+}
+
+core::accepted_fact requested(core::session_id job, std::uint32_t first, wire::Accepted const& w) {
+  core::accepted_fact f{job, first, time(w.created()), {}, {}};
+  f.functions.assign(w.functions().begin(), w.functions().end());
+  std::vector<std::shared_ptr<core::closure_extras const>> extras{nullptr};
+  for (auto const& x : w.extras())
+    extras.push_back(std::make_shared<core::closure_extras const>(decoded(x)));
+  f.closures.reserve(static_cast<std::size_t>(w.ids_size()));
+  for (int i = 0; i < w.ids_size(); ++i) {
+    auto const as = w.encodings_size() > 0 ? w.encodings(i) & 1 : 0;
+    f.closures.push_back({core::closure_id{w.ids(i)}, w.function(i),
+                          core::blob(w.args(i), static_cast<core::encoding>(as)),
+                          w.extras_of_size() > 0 ? extras[w.extras_of(i)] : nullptr});
+  }
+  return f;
+}
+
+core::closure_fact state_in(core::session_id job, std::uint32_t order, wire::ClosureState const& w,
+                            bool& ok) {
+  core::closure_fact f;
+  f.job = job;
+  f.order = order;
+  f.state = static_cast<core::closure_state>(w.state());
+  bool const done = core::ended(f.state);
+  bool const runs = f.state == core::closure_state::running;
+  ok = ok && (done || (runs && w.has_newest()) || f.state == core::closure_state::queued) &&
+       w.state() <= static_cast<std::uint32_t>(core::closure_state::cancelled) &&
+       w.dropped() < core::release_reasons &&
+       w.has_failure() == (done && f.state != core::closure_state::succeeded);
+  if (f.state == core::closure_state::succeeded)
+    f.value = core::blob(w.value(), static_cast<core::encoding>(w.encoding() & 1));
+  if (w.has_dropped()) f.dropped = static_cast<core::release_reason>(w.dropped());
+  if (w.has_failure()) f.failure = decoded(w.failure(), ok);
+  f.attempt = w.attempt();
+  f.worker_failures = w.worker_failures();
+  f.retries = w.retries();
+  f.workers_lost = w.workers_lost();
+  f.started = time(w.started());
+  f.finished = time(w.finished());
+  for (auto const& a : w.lost()) f.lost.push_back(decoded(a));
+  if (w.has_newest()) f.newest = decoded(w.newest());
+  return f;
+}
+
+// Of one kind, those of all jobs: `take(job, position, message)`; false: it does not fit.
+template <class Message, class Take>
+muster::status each(store const& s, char kind, Take take) {
+  std::string damaged;
+  auto const read =
+      s.read(std::string(1, kind) + '\0', [&](std::string_view key, std::string_view value) {
+        Message m;
+        if (m.ParseFromArray(value.data(), static_cast<int>(value.size())) &&
+            take(job_in(key), position_in(key), m))
+          return true;
+        damaged = std::string(1, kind) + ' ' + std::string(key.substr(2));
+        return false;
+      });
+  if (!read.ok() || damaged.empty()) return read;
+  for (auto& c : damaged)
+    if (c == '\0') c = ' ';
+  return {code::internal, "entry " + damaged + " cannot be read, or does not fit the others"};
+}
+
+using jobs = std::map<core::session_id, stored_job>;
+
+muster::status load_closures(store const& s, jobs& all) {
+  std::unordered_set<std::uint64_t> slots;
+  std::map<core::session_id, std::size_t> count;
+  auto const accepted =
+      each<wire::Accepted>(s, 'a', [&](core::session_id id, std::uint32_t first, auto const& w) {
+        auto const job = all.find(id);
+        if (job == all.end() || !fits(w) || first != count[id]) return false;
+        for (auto const c : w.ids())
+          if (c >> 32 == 0 || !slots.insert(c & 0xffffffff).second) return false;
+        count[id] += static_cast<std::size_t>(w.ids_size());
+        job->second.job.accepted.push_back(requested(id, first, w));
+        return true;
+      });
+  if (!accepted.ok()) return accepted;
+  return each<wire::ClosureState>(s, 'e',
+                                  [&](core::session_id id, std::uint32_t order, auto const& w) {
+                                    auto const job = all.find(id);
+                                    bool ok = job != all.end() && order < count[id];
+                                    if (!ok) return false;
+                                    job->second.job.closures.push_back(state_in(id, order, w, ok));
+                                    return ok;
+                                  });
+}
+
+}  // namespace
+
+void encode(std::string const& cluster, std::vector<core::fact> const& facts,
+            std::vector<change>& into) {
+  for (auto const& f : facts) {
+    if (auto const* job = std::get_if<core::job_fact>(&f)) {
+      wire::DurableJob w;
+      w.set_cluster(cluster);
+      encode(*job, w);
+      into.push_back({change::kind::put, key_of('j', job->job), w.SerializeAsString()});
+    } else if (auto const* accepted = std::get_if<core::accepted_fact>(&f)) {
+      put(*accepted, into);
+    } else if (auto const* closure = std::get_if<core::closure_fact>(&f)) {
+      put(*closure, into);
+    } else {
+      for (char const kind : {'j', 'a', 'e'})
+        into.push_back(
+            {change::kind::erase_below, key_of(kind, std::get<core::job_gone>(f).job), {}});
+    }
+  }
+}
+
+muster::result<std::vector<stored_job>> load_jobs(store const& s) {
+  jobs all;
+  auto const read =
+      each<wire::DurableJob>(s, 'j', [&](core::session_id id, std::uint32_t, auto const& w) {
+        bool ok = id != core::session_id{};
+        auto& job = all[id];
+        job.cluster = w.cluster();
+        job.job.job = decoded(id, w, ok);
+        return ok;
+      });
+  if (!read.ok()) return read;
+  if (auto const closures = load_closures(s, all); !closures.ok()) return closures;
+  std::vector<stored_job> list;
+  list.reserve(all.size());
+  for (auto& [id, job] : all) list.push_back(std::move(job));
+  return list;
+}
+
+}  // namespace muster::server::journal

@@ -1,0 +1,175 @@
+// Jobs of a server with `--data-dir`, which is killed.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <atomic>
+#include <thread>
+
+#include "tests/e2e/cluster.hpp"
+
+namespace muster::e2e {
+namespace {
+
+namespace json = boost::json;
+
+void kill_at_once(process& p) {
+  p.signal(SIGKILL);
+  EXPECT_TRUE(p.wait().has_value());
+}
+
+std::string id_of(json::value const& job) {
+  return std::string(job.at("id").as_string());
+}
+
+std::string value_of(cluster& c, json::value const& closure) {
+  return c.text("/api/v1/remote_values/" + std::string(closure.at("remote_value").as_string()) +
+                "/value?timeout=20s");
+}
+
+json::value closure(cluster& c, json::value const& job, std::size_t n) {
+  return c.get("/api/v1/closures/" + id_of(job.at("closures").at(n)));
+}
+
+// What stays the same over a restart: all but how many inputs a closure missed when it failed.
+std::string lasting(json::value closure) {
+  closure.as_object().erase("inputs_missing");
+  return json::serialize(closure);
+}
+
+TEST(durable_jobs, survive_kill_9_and_what_is_left_of_them_runs) {
+  cluster c;
+  auto const data = c.file("data").string();
+  auto& first = c.serve({"--data-dir", data});
+  auto& worker = c.worker({"--slots", "2"});
+  auto const ended = c.post("/api/v1/jobs", R"({"name":"first","on_error":"continue","closures":[
+      {"function":"muster.echo","args":[{"a":1}]},
+      {"function":"muster.fail","args":["no such column"]},
+      {"function":"muster.echo","args":[{"$remote_value":"#1"}]}],"metadata":{"who":"me"}})");
+  ASSERT_TRUE(c.await_count(id_of(ended), "succeeded", 1));
+  ASSERT_TRUE(c.await_count(id_of(ended), "failed", 2));
+  worker.signal(SIGTERM);
+  EXPECT_EQ(worker.wait(), 0);
+  auto const value = std::string(ended.at("closures").at(0).at("remote_value").as_string());
+  auto const waiting =
+      c.post("/api/v1/jobs", R"({"name":"second","idempotency_key":"once","closures":[
+      {"function":"muster.echo","args":[{"$remote_value":")" +
+                                 value + R"("}],"options":{"priority":3}},
+      {"function":"muster.echo","args":[{"$remote_value":"#0"}]}]})");
+  auto const not_kept = c.post(
+      "/api/v1/jobs", R"({"durable":false,"closures":[{"function":"muster.echo","args":[1]}]})");
+  auto const job_before = c.get("/api/v1/jobs/" + id_of(ended));
+  EXPECT_EQ(job_before.at("durable"), true);
+  std::vector<std::string> before;
+  for (std::size_t n = 0; n < 3; ++n) before.push_back(lasting(closure(c, ended, n)));
+  kill_at_once(first);
+
+  auto& second = c.serve({"--data-dir", data});
+  EXPECT_NE(second.errors().find("jobs=2 closures=5"), std::string::npos) << second.errors();
+  EXPECT_EQ(c.get("/api/v1/jobs/" + id_of(ended)), job_before);
+  for (std::size_t n = 0; n < 3; ++n) EXPECT_EQ(lasting(closure(c, ended, n)), before[n]);
+  EXPECT_EQ(c.status_of("/api/v1/jobs/" + id_of(not_kept)), 404u);
+  EXPECT_EQ(closure(c, waiting, 0).at("state"), "QUEUED");
+  EXPECT_EQ(closure(c, waiting, 0).at("priority"), 3);
+  EXPECT_EQ(closure(c, waiting, 1).at("state"), "BLOCKED");
+  EXPECT_EQ(id_of(c.post("/api/v1/jobs", R"({"idempotency_key":"once","closures":[]})")),
+            id_of(waiting));
+  c.worker();
+  ASSERT_TRUE(c.await_count(id_of(waiting), "succeeded", 2));
+  EXPECT_EQ(value_of(c, waiting.at("closures").at(1)), "{\"a\":1}");
+  // What is deleted stays deleted; a new job does not get an old one's id.
+  muster::http_request forget;
+  forget.method = "DELETE";
+  forget.url = c.url() + "/api/v1/jobs/" + id_of(ended);
+  muster::http_client client;
+  EXPECT_EQ(client.send(forget).value().status, 204u);
+  kill_at_once(second);
+  c.serve({"--data-dir", data});
+  EXPECT_EQ(c.status_of("/api/v1/jobs/" + id_of(ended)), 404u);
+  EXPECT_EQ(c.get("/api/v1/jobs/" + id_of(waiting)).at("state"), "SUCCEEDED");
+  auto const third =
+      c.post("/api/v1/jobs", R"({"closures":[{"function":"muster.echo","args":[1]}]})");
+  EXPECT_GT(id_of(third), id_of(waiting));
+}
+
+TEST(durable_jobs, nothing_accepted_is_lost_however_often_the_server_is_killed) {
+  cluster c;
+  auto const data = c.file("data").string();
+  std::vector<std::string> accepted;
+  process* server = &c.serve({"--data-dir", data});
+  c.worker({"--slots", "4"});  // one that comes back by itself
+  for (int round = 0; round < 4; ++round) {
+    std::atomic<int> done = 0;
+    std::thread killer([&] {
+      await([&] { return done >= 15; });
+      server->signal(SIGKILL);
+    });
+    for (;;) {
+      auto const n = std::to_string(accepted.size());
+      auto const f = c.run({"submit", "muster.echo", n, "--no-wait"});
+      if (f.status != 0) break;
+      accepted.push_back(f.out.substr(0, f.out.find('\n')));
+      ++done;
+    }
+    killer.join();
+    EXPECT_TRUE(server->wait().has_value());
+    server = &c.serve({"--data-dir", data});
+  }
+  EXPECT_GE(accepted.size(), 60u);
+  for (std::size_t n = 0; n < accepted.size(); ++n) {
+    ASSERT_TRUE(c.await_count(accepted[n], "succeeded", 1)) << accepted[n];
+    auto const page = c.get("/api/v1/jobs/" + accepted[n] + "/closures");
+    EXPECT_EQ(value_of(c, page.at("closures").at(0)), std::to_string(n));
+  }
+}
+
+TEST(durable_jobs, a_clean_stop_loses_nothing_and_blames_no_closure) {
+  cluster c;
+  auto const data = c.file("data").string();
+  process* server = &c.serve({"--data-dir", data, "--max-worker-failures", "1"});
+  c.worker();
+  auto const job =
+      c.post("/api/v1/jobs", R"({"closures":[{"function":"muster.sleep","args":["700ms"]},
+                                             {"function":"muster.echo","args":[2]}]})");
+  ASSERT_TRUE(c.await_count(id_of(job), "running", 1));
+  server->signal(SIGTERM);
+  EXPECT_EQ(server->wait(), 0);
+  c.serve({"--data-dir", data, "--max-worker-failures", "1"});
+  EXPECT_TRUE(c.await_count(id_of(job), "succeeded", 2))
+      << c.text("/api/v1/jobs/" + id_of(job)) << c.text("/api/v1/jobs/" + id_of(job) + "/closures");
+}
+
+TEST(durable_jobs, what_runs_goes_on_when_its_worker_comes_back) {
+  cluster c;
+  auto const data = c.file("data").string();
+  words const flags{"--data-dir", data, "--heartbeat-timeout", "6s"};
+  auto& first = c.serve(flags);
+  c.worker();
+  ASSERT_TRUE(c.await_tasks(1));
+  auto const job =
+      c.post("/api/v1/jobs", R"({"closures":[{"function":"muster.sleep","args":["10s"]}]})");
+  // The cluster, the job, and that its closure runs.
+  ASSERT_TRUE(await(
+      [&] { return c.get("/api/v1/overview").at("durable").at("changes").to_number<int>() >= 3; }));
+  kill_at_once(first);
+  auto& second = c.serve(flags);
+  ASSERT_TRUE(c.await_tasks(1));
+  EXPECT_EQ(closure(c, job, 0).at("state"), "RUNNING");
+  ASSERT_TRUE(c.await_count(id_of(job), "succeeded", 1));
+  auto const ended = closure(c, job, 0);
+  ASSERT_EQ(ended.at("attempts").as_array().size(), 1u) << json::serialize(ended);
+  EXPECT_EQ(ended.at("attempts").at(0).at("attempt"), 1);
+  kill_at_once(second);
+  c.serve(flags);
+  EXPECT_EQ(c.get("/api/v1/jobs/" + id_of(job)).at("state"), "SUCCEEDED");
+}
+
+TEST(durable_jobs, are_asked_for_in_vain_where_nothing_is_kept) {
+  cluster c;
+  c.serve();
+  auto const f = c.run({"submit", "muster.echo", "1", "--durable", "--no-wait"});
+  EXPECT_EQ(f.status, 1);
+  EXPECT_NE(f.err.find("--data-dir"), std::string::npos) << f.err;
+}
+
+}  // namespace
+}  // namespace muster::e2e

@@ -1,0 +1,195 @@
+// Every field of every fact of jobs survives the store, and what does not fit is refused.
+#include "server/journal/closure_facts.hpp"
+
+#include <gtest/gtest.h>
+
+#include "server/journal/memory_store.hpp"
+
+namespace muster::server::journal {
+namespace {
+
+using namespace core;
+using namespace std::chrono_literals;
+
+constexpr time_point at{std::chrono::seconds(1'700'000'000)};
+
+core::failure some_failure() {
+  return {failure_kind::dependency_lost,
+          "Error",
+          "\xff no UTF-8",
+          "line 1\nline 2",
+          "worker:3",
+          4,
+          {"ps:1", "ps:2"}};
+}
+
+job_fact some_job() {
+  job_fact f;
+  f.job = session_id{7};
+  auto& s = f.spec;
+  s.name = "name";
+  s.on_error = on_error::continue_all;
+  s.open = true;
+  s.queue_capacity = 5;
+  s.max_worker_failures = 6;
+  s.unlimited_worker_failures = true;
+  s.weight = 9;
+  s.deadline = 8s;
+  s.idempotency_key = "key";
+  s.metadata = "{}";
+  s.retry_of = session_id{3};
+  s.require_function = true;
+  s.durable = true;
+  f.state = job_state::failed;
+  f.sealed = f.stopping = f.user_cancelled = true;
+  f.error = some_failure();
+  f.created = at;
+  f.finished = at + 1s;
+  return f;
+}
+
+accepted_fact some_closures() {
+  auto x = std::make_shared<closure_extras>();
+  auto& o = x->options;
+  o.priority = -4;
+  o.delay = 1s;
+  o.deadline = 2s;
+  o.max_retries = 3;
+  o.retry_initial = 4s;
+  o.retry_max = 5s;
+  o.gang = "gang";
+  o.task_job = "ps";
+  o.task_index = 6;
+  o.labels = {{"zone", "a"}, {"disk", "ssd"}};
+  o.resources = {{"gpu", 2}};
+  x->inputs = {{closure_id{1ull << 32 | 5}, 0, 7}};
+  x->per_worker = {per_worker_id{11}};
+  accepted_fact f{session_id{7}, 0, at, {"f", "g"}, {}};
+  f.closures = {{closure_id{1ull << 32 | 1}, 1, blob("[1]"), x},
+                {closure_id{~0ull << 32 | 2}, 0, blob("\xff", encoding::bytes), nullptr},
+                {closure_id{1ull << 32 | 3}, 0, blob("[1]"), x}};
+  return f;
+}
+
+closure_fact ended_well() {
+  closure_fact f;
+  f.job = session_id{7};
+  f.order = 0;
+  f.state = closure_state::succeeded;
+  f.value = blob("\xfe", encoding::bytes);
+  f.attempt = 3;
+  f.worker_failures = 2;
+  f.retries = 1;
+  f.workers_lost = 2;
+  f.started = at + 1s;
+  f.finished = at + 2s;
+  f.lost = {{1, "worker:1", incarnation{~0ull}, "host", at, at + 1s, "worker lost: it broke"}};
+  f.newest = attempt_fact{3, "worker:2", incarnation{5}, "there", at, at + 2s, {}};
+  return f;
+}
+
+closure_fact ended_badly() {
+  closure_fact f;
+  f.job = session_id{7};
+  f.order = 1;
+  f.state = closure_state::failed;
+  f.failure = some_failure();
+  return f;
+}
+
+closure_fact dropped() {
+  closure_fact f;
+  f.job = session_id{7};
+  f.order = 2;
+  f.state = closure_state::succeeded;
+  f.value = blob("");
+  f.dropped = release_reason::age;
+  return f;
+}
+
+memory_store stored(std::vector<fact> const& facts) {
+  memory_store s;
+  std::vector<change> batch;
+  encode("train", facts, batch);
+  EXPECT_TRUE(s.write(batch).ok());
+  return s;
+}
+
+TEST(closure_facts, survive_the_store_field_by_field) {
+  auto const s = stored({some_job(), some_closures(), ended_well(), ended_badly(), dropped()});
+  auto const jobs = load_jobs(s);
+  ASSERT_TRUE(jobs.has_value()) << jobs.error().message;
+  ASSERT_EQ(jobs->size(), 1u);
+  EXPECT_EQ(jobs->at(0).cluster, "train");
+  auto const& job = jobs->at(0).job;
+  EXPECT_EQ(job.job, some_job());
+  ASSERT_EQ(job.accepted.size(), 1u);
+  EXPECT_EQ(job.accepted[0], some_closures());
+  EXPECT_EQ(job.accepted[0].closures[0].extras, job.accepted[0].closures[2].extras) << "shared";
+  EXPECT_EQ(job.closures, (std::vector<closure_fact>{ended_well(), ended_badly(), dropped()}));
+}
+
+TEST(closure_facts, a_later_word_replaces_an_earlier_one_and_a_job_takes_all_along) {
+  auto back = ended_well();
+  back.state = closure_state::queued;
+  back.value = {};
+  back.newest = {};
+  auto other = some_job();
+  other.job = session_id{8};
+  auto s = stored({some_job(), some_closures(), back, ended_well(), other});
+  EXPECT_EQ(load_jobs(s)->at(0).job.closures, std::vector<closure_fact>{ended_well()});
+  std::vector<change> batch;
+  encode("train", {job_gone{session_id{7}}}, batch);
+  EXPECT_TRUE(s.write(batch).ok());
+  auto const left = load_jobs(s);
+  ASSERT_EQ(left->size(), 1u);
+  EXPECT_EQ(left->at(0).job.job.job, session_id{8});
+}
+
+TEST(closure_facts, that_do_not_fit_each_other_are_refused) {
+  auto const refused = [](std::vector<fact> const& facts) {
+    auto const jobs = load_jobs(stored(facts));
+    return jobs ? std::string() : jobs.error().message;
+  };
+  EXPECT_NE(refused({some_closures()}).find("entry a"), std::string::npos) << "of no job";
+  EXPECT_NE(refused({some_job(), ended_well()}).find("entry e"), std::string::npos)
+      << "of no closure";
+  auto gap = some_closures();
+  gap.first = 1;
+  EXPECT_NE(refused({some_job(), gap}), "") << "closures before it are missing";
+  auto again = some_closures();
+  again.first = 3;
+  EXPECT_NE(refused({some_job(), some_closures(), again}), "") << "ids stand twice";
+  auto unnamed = some_closures();
+  unnamed.functions.pop_back();
+  EXPECT_NE(refused({some_job(), unnamed}), "");
+  auto no_reason = ended_badly();
+  no_reason.failure = {};
+  EXPECT_NE(refused({some_job(), some_closures(), no_reason}), "");
+  auto running = ended_badly();
+  running.state = closure_state::running;
+  running.failure = {};
+  EXPECT_NE(refused({some_job(), some_closures(), running}), "") << "where?";
+  running.newest = ended_well().newest;
+  EXPECT_EQ(refused({some_job(), some_closures(), running}), "");
+  auto weightless = some_job();
+  weightless.spec.weight = 0;
+  EXPECT_NE(refused({weightless}), "");
+}
+
+TEST(closure_facts, bytes_that_are_none_of_ours_are_refused_by_name) {
+  memory_store s;
+  EXPECT_TRUE(s.write({{change::kind::put,
+                        std::string("j\0"
+                                    "0000000000000001",
+                                    18),
+                        "\xff\xff"}})
+                  .ok());
+  auto const jobs = load_jobs(s);
+  ASSERT_FALSE(jobs.has_value());
+  EXPECT_EQ(jobs.error().message,
+            "entry j 0000000000000001 cannot be read, or does not fit the others");
+}
+
+}  // namespace
+}  // namespace muster::server::journal
