@@ -11,7 +11,7 @@ export function Kept() {
   if (!d) return null;
   const shape = d.failed_since_ms ? 'error' : d.changes_waiting > 0 ? 'late' : 'connected';
   return (
-    <Panel id="kept" title="Kept" note="clusters, their tasks, keys and barriers" span={12}>
+    <Panel id="kept" title="Kept" note="jobs, clusters, their tasks, keys and barriers" span={12}>
       <div class="progress" data-testid="kept">
         <div class="progress-head">
           <bdi class="mono clip" title={d.data_dir}>{d.data_dir}</bdi>
