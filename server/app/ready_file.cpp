@@ -11,6 +11,11 @@ namespace muster::server {
 
 muster::result<void> write_ready_file(std::filesystem::path const& path, endpoint const& grpc,
                                       endpoint const& http) {
+  return write_ready_file(
+      path, R"({"grpc":")" + to_string(grpc) + R"(","http":")" + to_string(http) + R"("})");
+}
+
+muster::result<void> write_ready_file(std::filesystem::path const& path, std::string const& json) {
   auto const failed = [&path](char const* reason) {
     return muster::status{muster::code::failed_precondition,
                           "cannot write the ready-file " + path.string() + ": " + reason};
@@ -20,7 +25,7 @@ muster::result<void> write_ready_file(std::filesystem::path const& path, endpoin
   part += std::string(".").append(std::to_string(::getpid()));
   {
     auto file = std::ofstream(part, std::ios::trunc);
-    file << R"({"grpc":")" << to_string(grpc) << R"(","http":")" << to_string(http) << "\"}\n";
+    file << json << '\n';
     file.close();
     if (!file) return failed(std::strerror(errno));
   }

@@ -11,5 +11,7 @@ namespace muster::server {
 /// Errors: FAILED_PRECONDITION with the path and the system's reason.
 muster::result<void> write_ready_file(std::filesystem::path const& path, endpoint const& grpc,
                                       endpoint const& http);
+/// The same with one line of JSON of the caller's.
+muster::result<void> write_ready_file(std::filesystem::path const& path, std::string const& json);
 
 }  // namespace muster::server

@@ -103,6 +103,7 @@ std::vector<part> const parts = {
     {"coro", {"base"}},
     {"process", {"base"}},
     {"http_client", {"base"}},
+    {"relay", {"base", "coro"}},
     {"proto", {}},
     {"cluster", {"base"}},
     {"cluster/http", {"base", "http_client", "cluster"}},
@@ -166,7 +167,7 @@ std::vector<part> const parts = {
       "server/hub", "server/journal", "server/rpc", "proto", "web/engine", "web/server"}},
     // `muster data` looks after a directory without a server.
     {"cli",
-     {"base", "process", "http_client", "cluster", "cluster/http", "launch", "client",
+     {"base", "process", "http_client", "relay", "cluster", "cluster/http", "launch", "client",
       "client/functions", "server/app", "server/core/coordination", "server/journal"}},
 };
 

@@ -71,13 +71,31 @@ class Server:
         check(status == 0, f'the server stopped with {self.process.status_text()}')
 
 
-def muster(binary, cluster, host, folder, environment, deadline, more=()):
+def muster(binary, cluster, host, folder, environment, deadline, more=(), at=None):
+    """On ports that the system picks, or `at` a pair of addresses."""
     ready = folder / 'ready.json'
-    argv = [binary, 'serve', '--grpc', f'{host}:0', '--http', f'{LOCAL}:0',
+    ready.unlink(missing_ok=True)
+    grpc, http = at or (f'{host}:0', f'{LOCAL}:0')
+    argv = [binary, 'serve', '--grpc', grpc, '--http', http,
             '--ready-file', ready, '--cluster', cluster.words(), *more]
     if host != LOCAL:
         argv.append('--insecure')
     return Server(Process('server', argv, environment, folder), ready, deadline)
+
+
+def proxy(binary, servers, folder, environment, deadline):
+    """The process and its address; `servers` are pairs of addresses, gRPC and HTTP."""
+    ready = folder / 'proxy.json'
+    argv = [binary, 'proxy', '--listen', f'{LOCAL}:0', '--ready-file', ready,
+            '--upstream', ','.join(grpc for grpc, _ in servers),
+            '--upstream-http', ','.join(http for _, http in servers)]
+    process = Process('proxy', argv, environment, folder)
+    while not ready.exists():
+        check(process.running(), f'the proxy ended: {process.status_text()}')
+        if deadline.passed():
+            raise Failure('the proxy was not ready in time')
+        time.sleep(0.01)
+    return process, json.loads(ready.read_text())['listen']
 
 
 def reference(python, cluster, host, folder, environment, deadline):

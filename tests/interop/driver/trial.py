@@ -19,9 +19,11 @@ class Cluster:
     job: str = 'worker'
     heartbeat_timeout: int = 100  # as in JAX
     recoverable: bool = False
+    error_delivery: str = 'auto'
 
     def words(self):
         words = f'interop:{self.job}={self.tasks};heartbeat_timeout={self.heartbeat_timeout}s'
+        words += f';error_delivery={self.error_delivery}'
         return words + (';recoverable=true' if self.recoverable else '')
 
 
@@ -51,6 +53,21 @@ class Trial:
         self.server = server.muster(
             self.settings.muster, self.cluster, server.LOCAL, self.folder, self._environment(),
             self.deadline, ('--supervise', '--data-dir', self.folder / 'data'))
+        self.processes.append(self.server.process)
+
+    def serve_behind_proxy(self, **cluster):
+        """The first of two servers with one data directory; clients dial a proxy in front of both."""
+        self.cluster = Cluster(error_delivery='heartbeat', **cluster)
+        self.places = [(server.free_address(), server.free_address()) for _ in range(2)]
+        self.serve_at(0)
+        process, self.proxy_address = server.proxy(self.settings.muster, self.places, self.folder,
+                                                   self._environment(), self.deadline)
+        self.processes.append(process)
+
+    def serve_at(self, place):
+        self.server = server.muster(
+            self.settings.muster, self.cluster, server.LOCAL, self.folder, self._environment(),
+            self.deadline, ('--data-dir', self.folder / 'data'), self.places[place])
         self.processes.append(self.server.process)
 
     def serve(self, host=server.LOCAL, **cluster):

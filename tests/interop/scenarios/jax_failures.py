@@ -65,6 +65,28 @@ def server_killed_twice(trial):
     trial.all_succeed(processes)
 
 
+def moved_behind_a_proxy(trial):
+    """The server is killed, and another one starts at another address with what it had, so late that
+    each process' heartbeat falls into the gap. The proxy holds it; all meet, and end in order."""
+    timeout = 2 * HEARTBEAT_TIMEOUT
+    beat = timeout / 2
+    trial.serve_behind_proxy(tasks=TASKS, heartbeat_timeout=timeout)
+    processes = start_all(trial, 'live_on.py', '--rounds', 1, address=trial.proxy_address)
+    same_for_all(trial, processes, 'met', 0)
+    began = time.monotonic()  # about when all have begun to beat
+    time.sleep(beat - 2)
+    trial.kill(trial.server.process)
+    time.sleep(4)
+    trial.serve_at(1)
+    time.sleep(max(0, began + 2 * beat + 2 - time.monotonic()))
+    for process in processes:
+        check(process.running(), f'{process.name} ended: {process.status_text()}')
+        process.send(signal.SIGUSR1)
+    same_for_all(trial, processes, 'met', 1)
+    same_for_all(trial, processes, 'finished', True)
+    trial.all_succeed(processes)
+
+
 def killed_after_the_server(trial):
     """A process that dies after the server was killed is told of as ever: its connection to the new
     server was closed, and the others' next heartbeat says so."""
@@ -171,6 +193,7 @@ SCENARIOS = [
     Scenario(killed),
     Scenario(killed_by_default, reference=False),
     Scenario(server_killed_twice, reference=False),
+    Scenario(moved_behind_a_proxy, reference=False),
     Scenario(killed_after_the_server, reference=False),
     Scenario(stopped_for_a_while, since=(0, 10), reference=False),
     Scenario(cut_off_for_a_while),

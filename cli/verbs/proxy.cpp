@@ -1,0 +1,204 @@
+// muster proxy: one address in front of several servers of which one leads.
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <boost/asio/signal_set.hpp>
+#include <csignal>
+#include <iostream>
+#include <set>
+
+#include "base/text.hpp"
+#include "cli/command.hpp"
+#include "cli/durations.hpp"
+#include "launch/address.hpp"
+#include "relay/relay.hpp"
+#include "server/app/logging.hpp"
+#include "server/app/process.hpp"
+#include "server/app/ready_file.hpp"
+
+namespace muster::cli {
+namespace {
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+
+constexpr std::size_t upstreams_max = 16;
+constexpr std::size_t connections_max_max = 1'000'000;
+
+struct options {
+  std::string listen;
+  std::vector<std::string> upstream, upstream_http;
+  std::size_t connections_max = 10'000, held_max = 4'096;
+  duration hold_max = 60s, check_every = 250ms, check_timeout = 5s;
+  std::string ready_file, log_level = "info";
+  server::log_format log_format = server::log_format::text;
+  bool insecure = false;
+};
+
+relay::address parse_address(std::string const& flag, std::string const& text) {
+  auto const a = launch::address::parse(text);
+  auto const port = muster::parse_number(a.port);
+  if (a.host.empty() || !port || *port == 0 || *port > 65535)
+    throw command_error(exit_usage, flag + ": '" + text + "' is no HOST:PORT");
+  return {a.host, a.port};
+}
+
+std::vector<relay::upstream> upstreams_of(options const& o) {
+  if (o.upstream.empty() || o.upstream.size() > upstreams_max)
+    throw command_error(exit_usage, "--upstream: name 1 to " + std::to_string(upstreams_max) +
+                                        " servers, as in --upstream a:8476,b:8476");
+  if (!o.upstream_http.empty() && o.upstream_http.size() != o.upstream.size())
+    throw command_error(exit_usage,
+                        "--upstream-http names " + std::to_string(o.upstream_http.size()) +
+                            " addresses and --upstream " + std::to_string(o.upstream.size()) +
+                            ": give one for each, in the same order");
+  auto const http_port = std::to_string(server::configuration().http.port);
+  std::vector<relay::upstream> all;
+  std::set<std::string> seen;
+  for (std::size_t i = 0; i < o.upstream.size(); ++i) {
+    auto const where = parse_address("--upstream", o.upstream[i]);
+    auto const http = o.upstream_http.empty()
+                          ? relay::address{where.host, http_port}
+                          : parse_address("--upstream-http", o.upstream_http[i]);
+    if (!seen.insert(http.text()).second)
+      throw command_error(exit_usage, "two servers have the HTTP address " + http.text() +
+                                          ": say with --upstream-http which each one has");
+    all.push_back({where, http});
+  }
+  return all;
+}
+
+server::endpoint listen_address(options const& o) {
+  if (o.listen.empty())
+    throw command_error(exit_usage, "--listen: say where, as in --listen 127.0.0.1:8476");
+  auto const where = server::parse_endpoint(o.listen);
+  if (!where) throw command_error(exit_usage, "--listen: " + where.error().message);
+  if (!where->is_loopback() && !o.insecure)
+    throw command_error(
+        exit_usage, "--listen " + server::to_string(*where) +
+                        " can be reached from other machines, and servers ask for no credentials "
+                        "yet: add --insecure if the network itself is trusted");
+  return *where;
+}
+
+relay::relay_options relay_options_of(options const& o) {
+  relay::relay_options r;
+  r.upstreams = upstreams_of(o);
+  if (o.connections_max < 1 || o.connections_max > connections_max_max || o.held_max < 1)
+    throw command_error(exit_usage, "--connections-max takes 1 to " +
+                                        std::to_string(connections_max_max) +
+                                        ", --held-max at least 1");
+  if (o.check_every < 10ms || o.check_timeout < 10ms || o.hold_max < 10ms)
+    throw command_error(exit_usage,
+                        "--check-every, --check-timeout and --hold-max take 10ms or more");
+  // A connection is two files.
+  constexpr std::uint64_t other_files = 64;
+  auto const files = server::raise_file_limit();
+  auto const room = files > other_files ? (files - other_files) / 2 : 1;
+  r.connections_max = std::min<std::size_t>(o.connections_max, room);
+  r.held_max = std::min(o.held_max, r.connections_max);
+  r.hold_max = std::chrono::ceil<std::chrono::milliseconds>(o.hold_max);
+  r.check_every = std::chrono::ceil<std::chrono::milliseconds>(o.check_every);
+  r.check_timeout = std::chrono::ceil<std::chrono::milliseconds>(o.check_timeout);
+  r.log = [](bool warning, std::string const& line) {
+    spdlog::log(warning ? spdlog::level::warn : spdlog::level::info, "{}", line);
+  };
+  return r;
+}
+
+void begin_listening(relay::relay& relay, options const& o, server::endpoint const& where) {
+  asio::ip::tcp::endpoint bound(asio::ip::make_address(where.address), where.port);
+  if (auto const error = relay.listen(bound))
+    throw command_error(exit_usage, "--listen: cannot listen on " + server::to_string(where) +
+                                        ": " + muster::lower(error.message()));
+  auto const text = server::to_string({bound.address().to_string(), bound.port()});
+  if (!o.ready_file.empty())
+    if (auto const done = server::write_ready_file(o.ready_file, R"({"listen":")" + text + "\"}");
+        !done)
+      throw command_error(exit_usage, done.error().message);
+  spdlog::info("muster proxy {} listens on {}", MUSTER_VERSION, text);
+}
+
+int run(options& o) {
+  auto const where = listen_address(o);
+  auto relay_options = relay_options_of(o);
+  std::signal(SIGPIPE, SIG_IGN);
+  server::logging const log(o.log_level, o.log_format);
+  if (relay_options.connections_max < o.connections_max)
+    spdlog::warn("the limit of open files allows {} connections", relay_options.connections_max);
+  asio::io_context io(1);
+  relay::relay relay(io, std::move(relay_options));
+  begin_listening(relay, o, where);
+  asio::signal_set signals(io, SIGTERM, SIGINT);
+  signals.async_wait([&](boost::system::error_code error, int signal) {
+    if (error) return;
+    spdlog::info("stopping on {}", signal == SIGINT ? "SIGINT" : "SIGTERM");
+    relay.stop();
+    boost::system::error_code ignored;
+    signals.clear(ignored);  // a second one ends the process
+  });
+  relay.start();
+  io.run();
+  spdlog::info("stopped");
+  return exit_ok;
+}
+
+void add_limits(CLI::App& verb, options& o) {
+  verb.add_option("--connections-max", o.connections_max,
+                  "Connections at one time; beyond, who dials waits in the system's queue")
+      ->type_name("N")
+      ->capture_default_str();
+  verb.add_option("--held-max", o.held_max,
+                  "Of them, those held while no server leads; beyond, the same")
+      ->type_name("N")
+      ->capture_default_str();
+  add_duration(verb, "--hold-max", o.hold_max,
+               "A connection that is held for so long without a leader is reset");
+  add_duration(verb, "--check-every", o.check_every, "Pause between two questions to a server");
+  add_duration(verb, "--check-timeout", o.check_timeout,
+               "A server that has not answered for so long does not lead");
+}
+
+}  // namespace
+
+void add_proxy(CLI::App& app, choice& chosen) {
+  auto const [verb, o] = add_verb(app, chosen, "proxy",
+                                  "Relay connections to whichever of several servers leads", run);
+  verb->add_option("--listen", o->listen, "Where agents, workers and clients connect; required")
+      ->type_name("ADDR:PORT");
+  verb->add_option("--upstream", o->upstream, "The servers' gRPC addresses; required")
+      ->type_name("HOST:PORT,...")
+      ->delimiter(',');
+  verb->add_option("--upstream-http", o->upstream_http,
+                   "Their HTTP addresses, which are asked GET /readyz, in the same order; without "
+                   "it the same hosts at port 8477")
+      ->type_name("HOST:PORT,...")
+      ->delimiter(',');
+  add_limits(*verb, *o);
+  verb->add_option("--ready-file", o->ready_file, "Written with the address once it listens")
+      ->type_name("FILE");
+  verb->add_flag("--insecure", o->insecure, "Allow an address that other machines can reach");
+  verb->add_option("--log-level", o->log_level, "trace, debug, info, warn, error or off")
+      ->type_name("LEVEL")
+      ->check([](std::string const& level) {
+        return server::is_log_level(level)
+                   ? std::string()
+                   : "'" + level + "' is none of trace, debug, info, warn, error, off";
+      })
+      ->capture_default_str();
+  auto const formats = std::map<std::string, server::log_format>{
+      {"text", server::log_format::text}, {"json", server::log_format::json}};
+  verb->add_option("--log-format", o->log_format, "text or json, one line an event on stderr")
+      ->type_name("FORMAT")
+      ->transform(CLI::CheckedTransformer(formats).description(""))
+      ->default_str("text");
+  verb->footer(
+      "A server leads when its /readyz answers 200. While none does, new connections are held; "
+      "those to\na server that does not lead any more are reset.\n"
+      "Examples:\n"
+      "  muster proxy --listen 127.0.0.1:8476 --upstream a.example:8476,b.example:8476\n"
+      "  muster proxy --listen :9000 --insecure --upstream a:9000,b:9000   # a cluster's own port\n"
+      "SIGTERM or Ctrl-C: reset all connections and end. See docs/one-address.md.");
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,42 @@
+// Which of several servers leads, from what each one answered last. Pure: times come in. The relay
+// owns it; one thread.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+namespace muster::relay {
+
+class leadership {
+ public:
+  using time_point = std::chrono::steady_clock::time_point;
+
+  /// `patience`: a leader that has not answered for so long gives way to a server that says that it
+  /// serves; with no such server it stays, until the question itself has failed.
+  leadership(std::size_t servers, std::chrono::steady_clock::duration patience)
+      : servers_(servers), patience_(patience) {}
+
+  void asked(std::size_t server, time_point now) { servers_.at(server).asked = now; }
+  /// `serves`: it said so. False also when it could not be reached or gave no answer in time.
+  void answered(std::size_t server, bool serves, time_point now);
+
+  /// The leader stays while it serves, so that of several that all say so it is one and the same.
+  std::optional<std::size_t> leader() const { return leader_; }
+
+ private:
+  struct state {
+    bool serves = false;
+    std::optional<time_point> asked;  // and has not answered yet
+  };
+  bool silent(state const& s, time_point now) const {
+    return s.asked && now - *s.asked > patience_;
+  }
+
+  std::vector<state> servers_;
+  std::chrono::steady_clock::duration const patience_;
+  std::optional<std::size_t> leader_;
+};
+
+}  // namespace muster::relay

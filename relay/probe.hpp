@@ -1,0 +1,29 @@
+// Asks a server whether it serves: one connection, `GET /readyz`, its first line. Also how the
+// relay dials. Any executor; its thread only.
+#pragma once
+
+#include <boost/asio/ip/tcp.hpp>
+#include <chrono>
+#include <string>
+
+#include "coro/task.hpp"
+#include "relay/address.hpp"
+
+namespace muster::relay {
+
+namespace asio = boost::asio;
+
+/// Empty: it answered 200. Else why it does not serve: "HTTP status 503", "connection refused",
+/// "no answer within 5 s".
+coro::task<std::string> why_not_ready(address where, std::chrono::milliseconds limit);
+
+/// Looks the name up and connects. A lookup that the system does not end may take longer than
+/// `limit`.
+coro::task<boost::system::error_code> dial(asio::ip::tcp::socket& socket, address where,
+                                           std::chrono::milliseconds limit);
+
+/// Without Nagle's delay; a peer that is gone is noticed within half a minute, if anything was
+/// sent.
+void prepare(asio::ip::tcp::socket& socket);
+
+}  // namespace muster::relay

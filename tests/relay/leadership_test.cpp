@@ -1,0 +1,73 @@
+#include "relay/leadership.hpp"
+
+#include <gtest/gtest.h>
+
+namespace muster::relay {
+namespace {
+
+using namespace std::chrono_literals;
+
+class leadership_of_three : public testing::Test {
+ protected:
+  void after(std::chrono::milliseconds d) { now += d; }
+  void asked(std::size_t server) { l.asked(server, now); }
+  void answered(std::size_t server, bool serves) { l.answered(server, serves, now); }
+  std::optional<std::size_t> leader() const { return l.leader(); }
+
+  leadership l{3, 1s};
+  leadership::time_point now{};
+};
+
+TEST_F(leadership_of_three, nobody_leads_before_somebody_says_so) {
+  EXPECT_EQ(leader(), std::nullopt);
+  answered(0, false);
+  EXPECT_EQ(leader(), std::nullopt);
+  answered(2, true);
+  EXPECT_EQ(leader(), 2u);
+}
+
+TEST_F(leadership_of_three, who_leads_stays_while_others_say_the_same) {
+  answered(1, true);
+  answered(0, true);
+  EXPECT_EQ(leader(), 1u);
+  answered(1, false);
+  EXPECT_EQ(leader(), 0u);
+  answered(0, false);
+  EXPECT_EQ(leader(), std::nullopt);
+}
+
+TEST_F(leadership_of_three, a_silent_leader_gives_way_to_one_that_serves) {
+  answered(0, true);
+  asked(0);
+  after(900ms);
+  answered(1, true);
+  EXPECT_EQ(leader(), 0u);
+  after(200ms);
+  answered(2, false);
+  EXPECT_EQ(leader(), 1u) << "it serves, and 0 has been silent for longer than a second";
+  answered(0, true);
+  EXPECT_EQ(leader(), 1u);
+}
+
+TEST_F(leadership_of_three, a_silent_leader_stays_while_no_other_serves) {
+  answered(0, true);
+  asked(0);
+  after(4s);
+  answered(1, false);
+  EXPECT_EQ(leader(), 0u);
+  answered(0, false);  // no answer within the limit
+  EXPECT_EQ(leader(), std::nullopt);
+}
+
+TEST_F(leadership_of_three, one_that_is_silent_is_not_chosen) {
+  answered(0, true);
+  answered(1, true);
+  answered(2, true);
+  asked(1);
+  after(2s);
+  answered(0, false);
+  EXPECT_EQ(leader(), 2u);
+}
+
+}  // namespace
+}  // namespace muster::relay

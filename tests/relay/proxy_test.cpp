@@ -1,0 +1,117 @@
+// `muster proxy` in front of two servers of which one runs at a time.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "tests/e2e/cluster.hpp"
+
+namespace muster::e2e {
+namespace {
+
+#define EXPECT_CONTAINS(text, part) \
+  EXPECT_NE((text).find(part), std::string::npos) << "in: " << (text)
+
+bool await_line(process& p, std::string const& part) {
+  return await([&] { return p.errors().find(part) != std::string::npos; });
+}
+
+/// Two places for a server that share a data directory, and a proxy in front of both.
+class proxied_pair : public testing::Test {
+ protected:
+  void SetUp() override {
+    data = a.file("data").string();
+    end(b.serve(), SIGKILL);  // so that it has addresses
+  }
+  static void end(process& p, int signal) {
+    p.signal(signal);
+    EXPECT_TRUE(p.wait().has_value());
+  }
+  process& serve(cluster& c) {
+    return c.serve({"--data-dir", data, "--reconnect-grace", "8s", "--cluster",
+                    "default:worker=1;error_delivery=heartbeat;heartbeat_timeout=60s"});
+  }
+  process& proxy(words const& flags = {}) {
+    words all{"proxy",
+              "--listen",
+              "127.0.0.1:0",
+              "--upstream",
+              a.grpc() + "," + b.grpc(),
+              "--upstream-http",
+              a.http() + "," + b.http(),
+              "--ready-file",
+              a.file("proxy.json").string(),
+              "--check-every",
+              "50ms"};
+    all.insert(all.end(), flags.begin(), flags.end());
+    auto& p = a.spawn(all);
+    EXPECT_TRUE(await([&] {
+      boost::system::error_code ec;
+      auto const ready = boost::json::parse(read_file(a.file("proxy.json")), ec);
+      if (!ec) address = ready.at("listen").as_string().c_str();
+      return !ec;
+    })) << p.errors();
+    return p;
+  }
+
+  cluster a, b;
+  std::string data, address;
+};
+
+TEST_F(proxied_pair, a_worker_follows_to_the_server_that_leads) {
+  auto& first = serve(a);
+  auto& p = proxy();
+  auto& worker = a.program({MUSTER_BINARY, "worker", "--server", address, "--slots", "1"});
+  ASSERT_TRUE(a.await_tasks(1)) << p.errors() << worker.errors();
+  EXPECT_TRUE(await_line(p, "the leader is " + a.grpc()));
+  auto const before = a.tasks().at(0).at("incarnation");
+  end(first, SIGKILL);
+  EXPECT_TRUE(await_line(p, "no server leads, new connections are held"));
+  serve(b);
+  EXPECT_TRUE(await_line(p, "the leader is " + b.grpc())) << p.errors();
+  EXPECT_TRUE(b.await_tasks(1)) << p.errors() << worker.errors();
+  EXPECT_EQ(b.tasks().at(0).at("incarnation"), before) << "it went on as who it was";
+  EXPECT_TRUE(worker.running()) << worker.errors();
+  worker.signal(SIGTERM);
+  EXPECT_EQ(worker.wait(), 0);
+  p.signal(SIGTERM);
+  EXPECT_EQ(p.wait(), 0) << p.errors();
+  EXPECT_CONTAINS(p.errors(), "stopping on SIGTERM");
+}
+
+TEST_F(proxied_pair, who_dials_while_nobody_leads_is_served_later) {
+  auto& first = serve(a);
+  end(first, SIGTERM);
+  auto& p = proxy();
+  EXPECT_TRUE(await_line(p, "no server leads, new connections are held"));
+  EXPECT_CONTAINS(p.errors(), a.http() + ": connection refused; " + b.http() + ": ");
+  auto& worker = a.program({MUSTER_BINARY, "worker", "--server", address, "--slots", "1"});
+  serve(b);
+  EXPECT_TRUE(b.await_tasks(1)) << p.errors() << worker.errors();
+  EXPECT_EQ(worker.errors().find("refused"), std::string::npos) << worker.errors();
+}
+
+TEST(proxy, says_what_is_wrong_with_its_flags) {
+  cluster c;
+  auto const complains = [&](words const& flags, std::string const& part) {
+    words all{"proxy"};
+    all.insert(all.end(), flags.begin(), flags.end());
+    auto const f = c.run(all);
+    EXPECT_EQ(f.status, 2) << f.err;
+    EXPECT_CONTAINS(f.err, part);
+  };
+  complains({"--upstream", "a:1"}, "--listen: say where");
+  complains({"--listen", "127.0.0.1:0"}, "--upstream: name 1 to 16 servers");
+  complains({"--listen", "nowhere", "--upstream", "a:1"}, "--listen: 'nowhere' has no port");
+  complains({"--listen", ":0", "--upstream", "a:1"}, "add --insecure");
+  complains({"--listen", "127.0.0.1:0", "--upstream", "a:1,b"}, "--upstream: 'b' is no HOST:PORT");
+  complains({"--listen", "127.0.0.1:0", "--upstream", "a:1,a:2"},
+            "two servers have the HTTP address a:8477");
+  complains({"--listen", "127.0.0.1:0", "--upstream", "a:1,b:1", "--upstream-http", "a:2"},
+            "--upstream-http names 1 addresses and --upstream 2");
+  complains({"--listen", "127.0.0.1:0", "--upstream", "a:1", "--held-max", "0"}, "--held-max");
+  complains({"--listen", "127.0.0.1:0", "--upstream", "a:1", "--hold-max", "0"}, "--hold-max");
+  complains({"--listen", "192.0.2.1:0", "--insecure", "--upstream", "a:1"},
+            "--listen: cannot listen on 192.0.2.1:0");
+}
+
+}  // namespace
+}  // namespace muster::e2e
