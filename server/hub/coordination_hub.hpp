@@ -22,6 +22,9 @@ struct store_view {
   core::duration restored_in{};  ///< how long this one took to read it
   std::uint64_t waiting_bytes = 0;
   std::uint64_t disk_bytes = 0;  ///< as of some seconds ago
+  std::string_view kind = "rocksdb";
+  std::string leader{};         ///< of a store that others wait for: where this server is found
+  core::duration lease_left{};  ///< then: for so long it may answer
 };
 
 /// What the coordination hub needs from its surroundings; real in the engine, by hand in tests.

@@ -1,3 +1,4 @@
+#include <atomic>
 #include <cstdlib>
 #include <set>
 #include <sstream>
@@ -55,11 +56,37 @@ TEST_F(server_facts, health_follows_the_engine) {
   }
   engine_->stop();
   EXPECT_EQ(get("/livez").status, 200u);
-  EXPECT_EQ(get("/readyz").status, 503u);
+  EXPECT_EQ(text_at(get_json("/readyz", 503), "/code"), "UNAVAILABLE");
   auto const r = get("/api/v1/jobs");
   EXPECT_EQ(r.status, 503u);
   EXPECT_EQ(text_at(json::parse(r.body), "/code"), "UNAVAILABLE");
   EXPECT_NE(r.header("Retry-After"), "");
+}
+
+class server_that_waits : public web_fixture {};
+
+TEST_F(server_that_waits, answers_503_and_who_serves_until_it_serves) {
+  std::atomic<int> state = 0;
+  web_options options;
+  options.waiting = [&state]() -> std::optional<not_serving> {
+    if (state == 0) return not_serving{"reading jobs", {}};
+    if (state == 1) return not_serving{"another server serves", "10.0.0.1:8477"};
+    return {};
+  };
+  start(options);
+  EXPECT_EQ(get("/livez").status, 200u);
+  for (auto const* path : {"/readyz", "/", "/api/v1/jobs", "/api/v1/nothing", "/api/v1/ws"}) {
+    auto const r = get(path);
+    EXPECT_EQ(r.status, 503u) << path;
+    EXPECT_EQ(r.header("Retry-After"), "1") << path;
+    EXPECT_EQ(text_at(json::parse(r.body), "/detail"), "reading jobs");
+    EXPECT_FALSE(json::parse(r.body).as_object().contains("leader"));
+  }
+  state = 1;
+  EXPECT_EQ(text_at(get_json("/readyz", 503), "/leader"), "10.0.0.1:8477");
+  EXPECT_EQ(post("/api/v1/jobs", R"({"function":"f"})").status, 503u);
+  state = 2;
+  EXPECT_EQ(get("/readyz").status, 200u);
 }
 
 class busy_engine : public web_fixture {};

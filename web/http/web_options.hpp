@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,12 @@ struct web_timeouts {
   std::chrono::milliseconds engine = std::chrono::seconds(10);  // an answer from the engine: 503
   std::chrono::milliseconds websocket_write = std::chrono::seconds(10);  // one message
   std::chrono::milliseconds websocket_ack = std::chrono::seconds(15);    // silence of a client
+};
+
+/// Why the server answers nothing yet: it reads what it knows, or another one serves.
+struct not_serving {
+  std::string detail;
+  std::string leader;  // "host:port" of that one; empty: not known
 };
 
 struct web_options {
@@ -47,6 +54,9 @@ struct web_options {
   std::size_t descriptors_reserved = 8;
   /// What the gRPC ports count, for /metrics.
   std::function<connection_counts()> grpc_connections = [] { return connection_counts(); };
+  /// Asked for each request, on the web thread. While it gives something, that is the answer to
+  /// everything but /livez: 503 with Retry-After.
+  std::function<std::optional<not_serving>()> waiting = [] { return std::optional<not_serving>(); };
   /// Called when a connection could not be accepted for want of a descriptor, which may be often.
   std::function<void()> out_of_descriptors = [] {};
   /// Full: the handshake is answered 503 with Retry-After.

@@ -128,6 +128,7 @@ std::string to_json(problem const& p) {
     out.key("code").string(name(p.code));
     if (!p.field.empty()) out.key("field").string(p.field);
     if (!p.limit.empty()) out.key("limit").string(p.limit);
+    if (!p.leader.empty()) out.key("leader").string(p.leader);
     for (auto const& [name, value] : p.counts) out.key(name).number(value);
     write_if(out, "failure", p.failure);
   });

@@ -21,6 +21,7 @@ struct problem {
   std::string limit;     // the limit that was hit, with its unit
   unsigned retry_s = 0;  // > 0: Retry-After
   std::string allow;     // 405: the methods that would do
+  std::string leader;    // a standby: the server that would, "host:port"; empty: not known
   std::vector<std::pair<std::string, std::uint64_t>> counts;  // how far a partial request came
   std::optional<core::failure> failure;                       // how the function ended
 };

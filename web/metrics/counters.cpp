@@ -35,6 +35,11 @@ void write_durable(json_out& out, server::coordination_hub::durability const& d)
   out.key("changes_waiting").number(d.written - d.durable);
   out.key("waiting_bytes").number(d.store.waiting_bytes);
   out.key("disk_bytes").number(d.store.disk_bytes);
+  out.key("store").string(d.store.kind);
+  if (!d.store.leader.empty()) {
+    out.key("leader").string(d.store.leader);
+    out.key("lease_left_ms").number(ms(d.store.lease_left));
+  }
   if (d.failed()) {
     out.key("failed_since_ms").number(core::to_unix_ms(d.failed_since));
     out.key("failure").string(d.failure);

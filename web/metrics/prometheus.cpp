@@ -124,6 +124,8 @@ void write_journal(metric_text& m, server::coordination_hub::durability const& d
   m.gauge("muster_journal_epoch", "Starts of servers with the data directory.", d.store.epoch);
   m.gauge("muster_journal_failed", "1: the disk has failed, nothing is written any more.",
           d.failed() ? 1 : 0);
+  if (d.store.leader.empty()) return;
+  m.gauge("muster_store_leader", "1: of the servers with this store it is the one that serves.", 1);
 }
 
 }  // namespace

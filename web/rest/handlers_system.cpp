@@ -63,11 +63,12 @@ coro::task<response> get_livez(web_context&, exchange&) {
 
 // Ready: not stopping, and the engine answers.
 coro::task<response> get_readyz(web_context& context, exchange& ex) {
-  if (ex.stopping()) co_return text_response("stopping\n", 503);
+  if (ex.stopping())
+    co_return problem_response(muster::status{muster::code::unavailable, "the server is stopping"});
   auto work = [](server::hub&) { return true; };
   auto asking = context.engine.on_engine(std::move(work));
   auto const there = co_await std::move(asking);
-  if (!there) co_return text_response(there.error().message + "\n", 503);
+  if (!there) co_return problem_response(there.error());
   co_return text_response("ok\n");
 }
 
@@ -106,10 +107,10 @@ void add_system_routes(std::vector<route>& to) {
     to.push_back(std::move(r.as({"text/plain"}).tells("Text")));
   };
   as_text(get("/livez", get_livez, "livez", "The process answers"));
-  constexpr std::string_view not_ready = "It is stopping, or does not answer in time";
-  as_text(
-      get("/readyz", get_readyz, "readyz", "The server takes work").also(503, not_ready, "Text"));
-  as_text(get("/healthz", get_readyz, "healthz", "As readyz").also(503, not_ready, "Text"));
+  constexpr std::string_view not_ready =
+      "It reads what it knows, another server serves, it is stopping, or does not answer in time";
+  as_text(get("/readyz", get_readyz, "readyz", "The server takes work").also(503, not_ready));
+  as_text(get("/healthz", get_readyz, "healthz", "As readyz").also(503, not_ready));
   as_text(get("/metrics", get_metrics, "metrics", "Prometheus metrics"));
 }
 

@@ -185,6 +185,7 @@ coro::task<bool> connection::one_exchange() {
 coro::task<bool> connection::upgrade() {
   std::optional<problem> p = check_host(context_.options, req);
   if (!p) p = check_origin(context_.options, req);
+  if (!p) p = check_serving(context_.options, req);
   if (!p && !wants_websocket_) {
     p = make_problem(426, muster::code::failed_precondition, "this is a WebSocket: muster.v1");
   }

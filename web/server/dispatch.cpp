@@ -107,6 +107,7 @@ coro::task<response> checked(web_context& context, exchange& ex) {
   if (auto p = check_host(context.options, req)) co_return problem_response(*p);
   if (changes_state(req.method))
     if (auto p = check_origin(context.options, req)) co_return problem_response(*p);
+  if (auto p = check_serving(context.options, req)) co_return problem_response(*p);
 
   auto found = context.routes.find(req.method, req.path);
   if (found.found) {
@@ -158,6 +159,15 @@ std::optional<problem> check_origin(web_options const& options, request const& r
   auto p = make_problem(403, muster::code::permission_denied,
                         "Origin: pages of '" + r.origin + "' may not use this server");
   p.field = "Origin";
+  return p;
+}
+
+std::optional<problem> check_serving(web_options const& options, request const& r) {
+  if (r.path == "/livez") return {};
+  auto waiting = options.waiting();
+  if (!waiting) return {};
+  auto p = make_problem(503, muster::code::unavailable, std::move(waiting->detail));
+  p.leader = std::move(waiting->leader);
   return p;
 }
 

@@ -13,5 +13,7 @@ coro::task<response> dispatch(web_context& context, exchange& ex);
 std::optional<problem> check_host(web_options const& options, request const& r);
 /// Refuses pages of other origins. Requests without `Origin` come from no page and pass.
 std::optional<problem> check_origin(web_options const& options, request const& r);
+/// Nothing when the server serves, or the request asks only whether the process lives.
+std::optional<problem> check_serving(web_options const& options, request const& r);
 
 }  // namespace muster::web
