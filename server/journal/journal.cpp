@@ -60,6 +60,18 @@ bool journal::look_for_room() {
   return std::exchange(facts_.disk_is_full, full) != full;
 }
 
+// There is no room: it waits, untold, until there is. False: told to stop.
+bool journal::put_back(std::vector<change> batch, std::unique_lock<std::mutex>& lock) {
+  for (auto& c : queue_) batch.push_back(std::move(c));
+  queue_ = std::move(batch);
+  bool const news = !std::exchange(facts_.disk_is_full, true);
+  auto const upto = facts_.durable;
+  lock.unlock();
+  if (news) progress_(upto, {});
+  lock.lock();
+  return !appended_.wait_for(lock, room_looked_at_every, [this] { return stopping_; });
+}
+
 void journal::run() {
   auto looked = std::chrono::steady_clock::now();
   auto room_looked = looked;
@@ -81,7 +93,7 @@ void journal::run() {
     if (options_.commit_delay.count() > 0)
       appended_.wait_until(lock, gather_until_, [this] { return stopping_; });
     writing_ = true;
-    auto const batch = std::exchange(queue_, {});
+    auto batch = std::exchange(queue_, {});
     auto const upto = facts_.appended;
     auto const bytes = facts_.waiting_bytes;
     lock.unlock();
@@ -89,6 +101,10 @@ void journal::run() {
     lock.lock();
     writing_ = false;
     ++facts_.writes;
+    if (written.code == code::resource_exhausted) {
+      if (put_back(std::move(batch), lock)) continue;
+      return;
+    }
     facts_.failed = written;
     if (written.ok()) {
       facts_.durable = upto;

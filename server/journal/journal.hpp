@@ -65,6 +65,7 @@ class journal {
 
  private:
   void run();
+  bool put_back(std::vector<change> batch, std::unique_lock<std::mutex>& lock);
   bool look_for_room();
 
   std::unique_ptr<store> const store_;

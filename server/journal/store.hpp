@@ -28,8 +28,9 @@ struct change {
 class store {
  public:
   virtual ~store() = default;
-  /// All of it or nothing; durable when it returns OK. An error stands for good: nothing may be
-  /// written any more (what the disk has of it is not known), it is never tried again.
+  /// All of it or nothing; durable when it returns OK. RESOURCE_EXHAUSTED: there is no room,
+  /// nothing of it is written, and it may be tried again. Any other error stands for good: nothing
+  /// may be written any more (what the disk has of it is not known), it is never tried again.
   virtual muster::status write(std::vector<change> const& batch) = 0;
   /// Everything that begins so, in order of keys, until the visitor says false.
   using visitor = std::function<bool(std::string_view key, std::string_view value)>;

@@ -91,8 +91,7 @@ TEST(tidy, the_tree_was_found) {
 
 // Which part may include which. A part is a folder with all below it that is no part of its own,
 // and it may name only parts that stand above it, so includes run one way by construction. Headers
-// of users (`muster/…`) belong to the part that installs them. tests/, bench/ and examples/ see
-// all.
+// of users (`muster/…`) belong to the part that installs them. tests/, bench/, examples/ see all.
 struct part {
   std::string_view folder;
   std::vector<std::string_view> may_include;
@@ -141,6 +140,7 @@ std::vector<part> const parts = {
     {"server/core/coordination", {"base", "server/core/api", "server/core/common"}},
     {"server/hub", {"base", "server/core", "server/core/api", "server/core/coordination"}},
     {"server/journal", {"base", "proto", "server/core/api", "server/core/coordination"}},
+    {"server/journal/etcd", {"base", "proto", "server/journal"}},
     {"server/rpc",
      {"base", "coro", "proto", "server/core", "server/core/api", "server/core/coordination",
       "server/hub"}},
@@ -164,8 +164,8 @@ std::vector<part> const parts = {
      {"base", "coro", "web/json", "web/http", "web/engine", "web/metrics", "web/live", "web/rest"}},
     {"server/app",
      {"base", "coro", "cluster", "server/core", "server/core/api", "server/core/coordination",
-      "server/hub", "server/journal", "server/rpc", "proto", "web/engine", "web/server"}},
-    // `muster data` looks after a directory without a server.
+      "server/hub", "server/journal", "server/journal/etcd", "server/rpc", "proto", "web/engine",
+      "web/server"}},
     {"cli",
      {"base", "process", "http_client", "relay", "cluster", "cluster/http", "launch", "client",
       "client/functions", "server/app", "server/core/coordination", "server/journal"}},

@@ -1,0 +1,202 @@
+#include "server/journal/etcd/client.hpp"
+
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
+
+#include <algorithm>
+#include <deque>
+#include <limits>
+#include <thread>
+
+namespace muster::server::journal::etcd {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Between two rounds through all members that gave nothing.
+constexpr auto pause = 50ms;
+constexpr std::size_t transactions_at_once = 32;
+// It stops a member for seconds.
+constexpr auto make_space_every = 10s;
+constexpr auto make_space_limit = 30s;
+constexpr auto alarm_limit = 2s;
+
+std::shared_ptr<grpc::ChannelCredentials> credentials(access const& a) {
+  if (!a.where.tls) return grpc::InsecureChannelCredentials();
+  grpc::SslCredentialsOptions o;
+  o.pem_root_certs = a.authorities;
+  o.pem_private_key = a.key;
+  o.pem_cert_chain = a.certificate;
+  return grpc::SslCredentials(o);
+}
+
+grpc::ChannelArguments arguments() {
+  grpc::ChannelArguments o;
+  o.SetMaxReceiveMessageSize(std::numeric_limits<int>::max());
+  // A member that comes back is asked again soon; the rounds of `ask` are what waits.
+  o.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+  o.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 100);
+  o.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 500);
+  // The lease has connections of its own, whatever those of the writes wait for.
+  o.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  o.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  return o;
+}
+
+}  // namespace
+
+bool out_of_space(grpc::Status const& s) {
+  return s.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED &&
+         s.error_message().find("space exceeded") != std::string::npos;
+}
+
+bool may_pass(grpc::Status const& s) {
+  switch (s.error_code()) {
+    case grpc::StatusCode::UNAVAILABLE:
+    case grpc::StatusCode::DEADLINE_EXCEEDED:
+    case grpc::StatusCode::CANCELLED:
+    case grpc::StatusCode::ABORTED:
+    case grpc::StatusCode::UNKNOWN:
+    case grpc::StatusCode::INTERNAL:
+      return true;
+    case grpc::StatusCode::RESOURCE_EXHAUSTED:
+      return !out_of_space(s);
+    default:
+      return false;
+  }
+}
+
+client::client(access a) : access_(std::move(a)) {
+  auto const how = credentials(access_);
+  for (auto const& host : access_.where.hosts) {
+    auto const channel = grpc::CreateCustomChannel(host, how, arguments());
+    members_.push_back({host, wire::KV::NewStub(channel), wire::Lease::NewStub(channel),
+                        wire::Maintenance::NewStub(channel), wire::Auth::NewStub(channel)});
+  }
+}
+
+void client::prepare(grpc::ClientContext& context, milliseconds limit) const {
+  context.set_deadline(std::chrono::system_clock::now() + limit);
+  if (!token_.empty()) context.AddMetadata("token", token_);
+}
+
+grpc::Status client::authenticate(member& m, milliseconds limit) {
+  if (access_.where.user.empty() || !token_.empty()) return grpc::Status::OK;
+  wire::AuthenticateRequest request;
+  request.set_name(access_.where.user);
+  request.set_password(access_.password);
+  wire::AuthenticateResponse answer;
+  grpc::ClientContext context;
+  prepare(context, limit);
+  auto const s = m.auth->Authenticate(&context, request, &answer);
+  if (s.ok()) token_ = answer.token();
+  return s;
+}
+
+grpc::Status client::with_token(member& m, milliseconds limit, attempt const& f) {
+  auto s = authenticate(m, limit);
+  if (!s.ok()) return s;
+  grpc::ClientContext context;
+  prepare(context, limit);
+  return f(m, context);
+}
+
+grpc::Status client::once(milliseconds limit, attempt const& f) {
+  last_ = at_;
+  auto& m = members_[at_];
+  auto s = with_token(m, limit, f);
+  // Tokens end after some minutes without use, and with a change of the user.
+  bool const stale = s.error_code() == grpc::StatusCode::UNAUTHENTICATED ||
+                     s.error_message().find("revision of auth store is old") != std::string::npos;
+  if (stale && !token_.empty()) {
+    token_.clear();
+    s = with_token(m, limit, f);
+  }
+  if (may_pass(s)) at_ = (at_ + 1) % members_.size();
+  return s;
+}
+
+muster::status client::ask(milliseconds limit, attempt const& f) {
+  auto const end = std::chrono::steady_clock::now() + limit;
+  for (std::size_t n = 1;; ++n) {
+    auto const left = std::chrono::ceil<milliseconds>(end - std::chrono::steady_clock::now());
+    auto const s = once(std::clamp<milliseconds>(left, 1ms, std::max(limit / 2, 100ms)), f);
+    if (s.ok()) return {};
+    if (!may_pass(s) || std::chrono::steady_clock::now() + pause >= end) return in_words(s);
+    if (n % members_.size() == 0) std::this_thread::sleep_for(pause);
+  }
+}
+
+void client::each(milliseconds limit, attempt const& f) {
+  for (auto& m : members_) (void)with_token(m, limit, f);
+}
+
+std::vector<grpc::Status> client::transact(milliseconds limit,
+                                           std::vector<wire::TxnRequest> const& all,
+                                           std::vector<wire::TxnResponse>& answers) {
+  answers.assign(all.size(), {});
+  std::vector<grpc::Status> told(all.size());
+  auto& m = members_[last_ = at_];
+  if (auto const s = authenticate(m, limit); !s.ok()) {
+    std::fill(told.begin(), told.end(), s);
+    return told;
+  }
+  grpc::CompletionQueue done;
+  std::deque<grpc::ClientContext> contexts(all.size());
+  std::vector<std::unique_ptr<grpc::ClientAsyncResponseReader<wire::TxnResponse>>> calls(
+      all.size());
+  std::size_t begun = 0, ended = 0;
+  while (ended < all.size()) {
+    for (; begun < all.size() && begun - ended < transactions_at_once; ++begun) {
+      prepare(contexts[begun], limit);
+      calls[begun] = m.kv->AsyncTxn(&contexts[begun], all[begun], &done);
+      calls[begun]->Finish(&answers[begun], &told[begun], reinterpret_cast<void*>(begun));
+    }
+    void* tag = nullptr;
+    bool ok = false;
+    if (!done.Next(&tag, &ok)) break;  // every call has a deadline
+    ++ended;
+  }
+  return told;
+}
+
+void client::make_space(std::int64_t revision) {
+  auto const now = std::chrono::steady_clock::now();
+  if (space_made_ != decltype(now){} && now - space_made_ < make_space_every) return;
+  space_made_ = now;
+  wire::CompactionRequest history;
+  history.set_revision(revision);
+  history.set_physical(true);
+  wire::CompactionResponse compacted;
+  (void)once(make_space_limit, [&](member& m, grpc::ClientContext& context) {
+    return m.kv->Compact(&context, history, &compacted);
+  });
+  each(make_space_limit, [](member& m, grpc::ClientContext& context) {
+    wire::DefragmentResponse answer;
+    return m.maintenance->Defragment(&context, {}, &answer);
+  });
+  auto const alarm = [this](wire::AlarmRequest const& request) {
+    wire::AlarmResponse answer;
+    (void)once(alarm_limit, [&](member& m, grpc::ClientContext& context) {
+      return m.maintenance->Alarm(&context, request, &answer);
+    });
+    return answer;
+  };
+  auto const on = alarm({});
+  for (auto const& a : on.alarms()) {
+    if (a.alarm() != wire::NOSPACE) continue;
+    wire::AlarmRequest off;
+    off.set_action(wire::AlarmRequest::DEACTIVATE);
+    off.set_memberid(a.memberid());
+    off.set_alarm(a.alarm());
+    alarm(off);
+  }
+}
+
+muster::status client::in_words(grpc::Status const& s) const {
+  auto what = s.error_message();
+  if (s.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) what = "no answer in time";
+  return {static_cast<muster::code>(s.error_code()), members_[last_].host + ": " + what};
+}
+
+}  // namespace muster::server::journal::etcd

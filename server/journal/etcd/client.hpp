@@ -1,0 +1,82 @@
+// Calls to a cluster of etcd: one address after the other until one answers, each call with a
+// deadline, with a token when there is a user. One thread at a time.
+#pragma once
+
+#include <grpcpp/client_context.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+#include "etcd/rpc.grpc.pb.h"
+#include "server/journal/etcd/address.hpp"
+
+namespace muster::server::journal::etcd {
+
+namespace wire = etcdserverpb;
+
+/// Whom to ask, and as whom. Texts of PEM files; nothing of it is logged.
+struct access {
+  address where;
+  std::string password;
+  std::string authorities;  ///< empty: those of the system
+  std::string certificate, key;
+};
+
+/// A member of the cluster, as gRPC knows it.
+struct member {
+  std::string host;
+  std::unique_ptr<wire::KV::Stub> kv;
+  std::unique_ptr<wire::Lease::Stub> leases;
+  std::unique_ptr<wire::Maintenance::Stub> maintenance;
+  std::unique_ptr<wire::Auth::Stub> auth;
+};
+
+/// What etcd says when its quota is used up, and nothing else: RESOURCE_EXHAUSTED is also "too many
+/// requests", which passes.
+bool out_of_space(grpc::Status const& s);
+/// It may have been done or not, or would be done by another member or later.
+bool may_pass(grpc::Status const& s);
+
+class client {
+ public:
+  using milliseconds = std::chrono::milliseconds;
+  using attempt = std::function<grpc::Status(member&, grpc::ClientContext&)>;
+
+  explicit client(access a);
+
+  /// Once, by the member of the moment; after an error that may pass the next call asks the next.
+  grpc::Status once(milliseconds limit, attempt const& f);
+  /// Again and again until it is answered, or refused for good, or the time is over. For calls that
+  /// may be done twice.
+  muster::status ask(milliseconds limit, attempt const& f);
+  /// Of every member.
+  void each(milliseconds limit, attempt const& f);
+  /// All of them at one time by the member of the moment; one status each.
+  std::vector<grpc::Status> transact(milliseconds limit, std::vector<wire::TxnRequest> const& all,
+                                     std::vector<wire::TxnResponse>& answers);
+  /// For an etcd that takes nothing any more: drops its history up to this revision, gives the
+  /// holes of its files back, member by member, and takes the alarm off; every ten seconds at most.
+  /// What etcd does not let this user do stays undone.
+  void make_space(std::int64_t revision);
+  /// "host: what it said".
+  muster::status in_words(grpc::Status const& s) const;
+  std::string const& prefix() const { return access_.where.prefix; }
+
+ private:
+  grpc::Status with_token(member& m, milliseconds limit, attempt const& f);
+  grpc::Status authenticate(member& m, milliseconds limit);
+  void prepare(grpc::ClientContext& context, milliseconds limit) const;
+
+  access const access_;
+  std::vector<member> members_;
+  std::size_t at_ = 0;    // of members_: who is asked
+  std::size_t last_ = 0;  // who was
+  std::string token_;
+  std::chrono::steady_clock::time_point space_made_{};
+};
+
+}  // namespace muster::server::journal::etcd

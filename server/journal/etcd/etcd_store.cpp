@@ -1,0 +1,330 @@
+#include "server/journal/etcd/etcd_store.hpp"
+
+#include <algorithm>
+#include <thread>
+
+namespace muster::server::journal::etcd {
+namespace {
+
+using namespace std::chrono_literals;
+using clock = std::chrono::steady_clock;
+
+constexpr auto call_limit = 2s;
+constexpr auto load_limit = 30s;
+constexpr auto pause = 50ms;
+constexpr auto pause_without_space = 1s;
+// History that nobody reads takes etcd's space until it is compacted.
+constexpr std::size_t compact_bytes = std::size_t{32} << 20;
+constexpr std::size_t compact_commits = 5'000;
+constexpr auto compact_every = 5s;
+// A page of a scan: etcd counts what is behind it each time, so it is large.
+constexpr std::int64_t page_first = 256, page_max = 50'000;
+constexpr std::size_t page_bytes = std::size_t{16} << 20;
+
+muster::status damaged(std::string const& what) {
+  return {code::internal, "damaged: " + what};
+}
+
+}  // namespace
+
+etcd_store::etcd_store(access a, term t, store_options o)
+    : names_{a.where.prefix}, options_(std::move(o)), client_(std::move(a)), term_(t) {}
+
+muster::result<std::unique_ptr<etcd_store>> etcd_store::open(access a, term t, store_options o) {
+  auto made = std::unique_ptr<etcd_store>(new etcd_store(std::move(a), t, std::move(o)));
+  if (auto const s = made->recover(); !s.ok()) return s;
+  return made;
+}
+
+muster::status etcd_store::recover() {
+  if (auto const s = recover_redo(); !s.ok()) return s;
+  return recover_pieces();
+}
+
+// A batch in parts that has its end is done; others never were.
+muster::status etcd_store::recover_redo() {
+  std::map<std::string, std::vector<std::string>, std::less<>> parts;  // by sequence
+  std::string ended, count;
+  auto const read = scan(names_.redos(), behind(names_.redos()), false, [&](wire::KeyValue& kv) {
+    auto const name = kv.key().substr(names_.redos().size());
+    auto const slash = name.find('/');
+    if (slash == std::string::npos) return true;
+    auto const sequence = name.substr(0, slash);
+    if (name.substr(slash + 1) == "end")
+      ended = sequence, count = kv.value();
+    else
+      parts[sequence].push_back(std::move(*kv.mutable_value()));
+    return true;
+  });
+  if (!read.ok()) return read;
+  if (parts.empty() && ended.empty()) return {};
+  if (!ended.empty() && std::to_string(parts[ended].size()) != count)
+    return damaged("a batch has " + std::to_string(parts[ended].size()) + " of " + count +
+                   " parts");
+  operations all;
+  for (auto const& text : parts[ended]) {
+    wire::TxnRequest part;
+    if (!part.ParseFromString(text)) return damaged("a part of a batch cannot be read");
+    for (auto& o : *part.mutable_success()) all.push_back(std::move(o));
+  }
+  auto const done = do_all(cut(std::move(all), operations_max, transaction_bytes_max), true);
+  if (!done.ok()) return done;
+  operations forget;
+  forget.push_back(erase(names_.redos(), behind(names_.redos())));
+  return commit(std::move(forget));
+}
+
+muster::status etcd_store::recover_pieces() {
+  auto const first = std::string("/00000000");
+  return scan(names_.pieces(), behind(names_.pieces()), true, [&](wire::KeyValue& kv) {
+    if (!kv.key().ends_with(first)) return true;
+    auto const number = kv.key().substr(names_.pieces().size(), 16);
+    wire::RangeRequest request;
+    request.set_key(kv.key());
+    wire::RangeResponse answer;
+    auto const asked = client_.ask(load_limit, [&](member& m, grpc::ClientContext& context) {
+      return m.kv->Range(&context, request, &answer);
+    });
+    if (!asked.ok() || answer.kvs().empty()) return true;
+    auto const n = std::stoull(number, nullptr, 16);
+    pieces_.numbers.emplace(answer.kvs(0).value(), n);
+    pieces_.next = std::max<std::uint64_t>(pieces_.next, n + 1);
+    return true;
+  });
+}
+
+wire::TxnRequest etcd_store::guarded(operations ops) const {
+  wire::TxnRequest t;
+  auto& made = *t.add_compare();
+  made.set_target(wire::Compare::CREATE);
+  made.set_key(names_.leader());
+  made.set_create_revision(term_.created);
+  auto& version = *t.add_compare();
+  version.set_target(wire::Compare::VERSION);
+  version.set_key(names_.leader());
+  version.set_version(term_.version);
+  for (auto& o : ops) *t.add_success() = std::move(o);
+  t.add_failure()->mutable_request_range()->set_key(names_.leader());
+  return t;
+}
+
+// Exactly once, however often it is sent: it moves the version of the leader's key on.
+muster::status etcd_store::commit(operations ops) {
+  if (parts_to_erase_) ops.push_back(erase(names_.redos(), names_.redo(sequence_)));
+  auto request = guarded(std::move(ops));
+  auto& step = *request.add_success()->mutable_request_put();
+  step.set_key(names_.leader());
+  step.set_ignore_value(true);
+  step.set_ignore_lease(true);
+  bool sent_before = false;
+  for (;;) {
+    wire::TxnResponse answer;
+    auto const s = client_.once(call_limit, [&](member& m, grpc::ClientContext& context) {
+      return m.kv->Txn(&context, request, &answer);
+    });
+    if (s.ok()) {
+      auto const& found = answer.responses();
+      bool const earlier = !answer.succeeded() && sent_before && !found.empty() &&
+                           !found[0].response_range().kvs().empty() &&
+                           found[0].response_range().kvs(0).create_revision() == term_.created &&
+                           found[0].response_range().kvs(0).version() == term_.version + 1;
+      if (!answer.succeeded() && !earlier)
+        options_.over("its key in etcd is gone, so another server may lead");
+      ++term_.version;
+      revision_ = answer.header().revision();
+      parts_to_erase_ = false;
+      no_space_ = false;
+      return {};
+    }
+    if (out_of_space(s)) {
+      no_space_ = true;
+      client_.make_space(revision_);
+      if (!sent_before) return client_.in_words(s);
+      std::this_thread::sleep_for(pause_without_space);
+    } else if (may_pass(s)) {
+      sent_before = true;
+      std::this_thread::sleep_for(pause);
+    } else {
+      return client_.in_words(s);
+    }
+  }
+}
+
+// Operations that may be done twice, many at one time.
+muster::status etcd_store::do_all(std::vector<operations> parts, bool until_done) {
+  std::vector<wire::TxnRequest> left;
+  for (auto& p : parts) left.push_back(guarded(std::move(p)));
+  std::vector<wire::TxnResponse> answers;
+  while (!left.empty()) {
+    auto const told = client_.transact(call_limit, left, answers);
+    std::vector<wire::TxnRequest> again;
+    auto wait = clock::duration(pause);
+    for (std::size_t i = 0; i < told.size(); ++i) {
+      if (told[i].ok() && !answers[i].succeeded())
+        options_.over("its key in etcd is gone, so another server may lead");
+      if (told[i].ok()) continue;
+      if (out_of_space(told[i])) {
+        no_space_ = true;
+        wait = pause_without_space;
+      }
+      bool const hopeless = !may_pass(told[i]) && !out_of_space(told[i]) &&
+                            told[i].error_code() != grpc::StatusCode::UNAUTHENTICATED;
+      if (hopeless || (out_of_space(told[i]) && !until_done)) {
+        if (out_of_space(told[i])) client_.make_space(revision_);
+        return client_.in_words(told[i]);
+      }
+      again.push_back(std::move(left[i]));
+    }
+    left = std::move(again);
+    if (left.empty()) break;
+    if (wait >= pause_without_space) client_.make_space(revision_);
+    std::this_thread::sleep_for(wait);
+    // Another member, or a new token.
+    wire::RangeRequest request;
+    request.set_key(names_.leader());
+    wire::RangeResponse answer;
+    (void)client_.once(call_limit, [&](member& m, grpc::ClientContext& context) {
+      return m.kv->Range(&context, request, &answer);
+    });
+  }
+  no_space_ = false;
+  return {};
+}
+
+// What is too large for one transaction is first written down as a whole, then done.
+muster::status etcd_store::write_in_parts(operations ops) {
+  auto const sequence = sequence_++;
+  std::vector<operations> parts;
+  std::size_t count = 0;
+  for (auto& part : cut(ops, ops.size(), transaction_bytes_max)) {
+    wire::TxnRequest text;
+    for (auto& o : part) *text.add_success() = std::move(o);
+    parts.push_back({put(names_.redo_part(sequence, count++), text.SerializeAsString())});
+  }
+  auto last = std::move(parts.back());
+  parts.pop_back();
+  last.push_back(put(names_.redo_end(sequence), std::to_string(count)));
+  // Their erasure must not name what is put here: it goes by itself.
+  auto s = parts.empty() ? muster::status{} : do_all(std::move(parts), false);
+  if (s.ok()) {
+    if (parts_to_erase_) {
+      last.push_back(erase(names_.redos(), names_.redo(sequence)));
+      parts_to_erase_ = false;
+    }
+    s = commit(std::move(last));
+  }
+  parts_to_erase_ = true;  // of this one, or what of it is there
+  if (!s.ok()) return s;
+  return do_all(cut(std::move(ops), operations_max, transaction_bytes_max), true);
+}
+
+muster::status etcd_store::write(std::vector<change> const& batch) {
+  auto p = plan_of(names_, batch, pieces_);
+  if (p.operations.empty()) return {};
+  std::size_t bytes = 0;
+  for (auto const& o : p.operations) bytes += o.ByteSizeLong() + 8;
+  bool const one = p.operations.size() <= operations_max && bytes <= transaction_bytes_max;
+  auto const s = one ? commit(std::move(p.operations)) : write_in_parts(std::move(p.operations));
+  if (!s.ok()) return s;
+  pieces_ = std::move(p.pieces);
+  written(one ? bytes : 2 * bytes);
+  return {};
+}
+
+void etcd_store::written(std::size_t bytes) {
+  written_ += bytes;
+  ++commits_;
+  bool const much = written_ >= compact_bytes || commits_ >= compact_commits;
+  if (much && clock::now() - compacted_ >= compact_every) compact();
+}
+
+void etcd_store::compact() {
+  written_ = commits_ = 0;
+  compacted_ = clock::now();
+  wire::CompactionRequest request;
+  request.set_revision(revision_);
+  wire::CompactionResponse answer;
+  (void)client_.once(call_limit, [&](member& m, grpc::ClientContext& context) {
+    return m.kv->Compact(&context, request, &answer);
+  });
+}
+
+muster::status etcd_store::scan(std::string from, std::string const& end, bool keys_only,
+                                std::function<bool(wire::KeyValue&)> const& v) const {
+  auto page = page_first;
+  for (;;) {
+    wire::RangeRequest request;
+    request.set_key(from);
+    request.set_range_end(end);
+    request.set_limit(page);
+    request.set_keys_only(keys_only);
+    wire::RangeResponse answer;
+    auto const asked = client_.ask(load_limit, [&](member& m, grpc::ClientContext& context) {
+      return m.kv->Range(&context, request, &answer);
+    });
+    if (!asked.ok()) return asked;
+    auto const bytes = answer.ByteSizeLong();
+    for (auto& kv : *answer.mutable_kvs())
+      if (!v(kv)) return {};
+    if (!answer.more() || answer.kvs().empty()) return {};
+    from = answer.kvs(answer.kvs_size() - 1).key() + '\0';
+    if (bytes < page_bytes / 4) page = std::min(page * 4, page_max);
+    if (bytes > page_bytes) page = std::max<std::int64_t>(page / 4, 8);
+  }
+}
+
+muster::result<std::string> etcd_store::whole(std::string_view value) const {
+  if (value.starts_with('=')) return std::string(value.substr(1));
+  auto const number = referenced(value);
+  if (!number) return damaged("an entry of an unknown form");
+  std::string all;
+  auto const first = names_.piece(*number, 1);
+  auto const read =
+      scan(first, behind(names_.pieces(*number)), false, [&](wire::KeyValue const& kv) {
+        all += kv.value();
+        return true;
+      });
+  if (!read.ok()) return read;
+  return all;
+}
+
+muster::status etcd_store::read(std::string_view prefix, visitor const& v) const {
+  auto const from = names_.entry(prefix);
+  auto const skipped = names_.entry({}).size();
+  muster::status wrong;
+  auto const read = scan(from, behind(from), false, [&](wire::KeyValue const& kv) {
+    auto const key = std::string_view(kv.key()).substr(skipped);
+    if (kv.value().starts_with('=')) return v(key, std::string_view(kv.value()).substr(1));
+    auto const value = whole(kv.value());
+    if (value) return v(key, *value);
+    wrong = value.error();
+    return false;
+  });
+  return read.ok() ? wrong : read;
+}
+
+void etcd_store::look_at_space() const {
+  wire::StatusResponse answer;
+  auto const s = client_.once(call_limit, [&](member& m, grpc::ClientContext& context) {
+    return m.maintenance->Status(&context, {}, &answer);
+  });
+  if (!s.ok()) return;  // as it was; a user without the right to ask never knows
+  knows_space_ = true;
+  size_ = static_cast<std::uint64_t>(answer.dbsize());
+  // Before 3.4 it does not say; holes are filled again after a compaction.
+  in_use_ = answer.dbsizeinuse() > 0 ? static_cast<std::uint64_t>(answer.dbsizeinuse()) : size_;
+}
+
+std::uint64_t etcd_store::bytes_on_disk() const {
+  look_at_space();
+  return size_;
+}
+
+std::optional<std::uint64_t> etcd_store::bytes_free() const {
+  if (no_space_) return 0;
+  look_at_space();
+  if (!knows_space_) return {};
+  return options_.bytes_max - std::min(in_use_, options_.bytes_max);
+}
+
+}  // namespace muster::server::journal::etcd

@@ -1,0 +1,70 @@
+// The store in etcd: `--store`. Every transaction counts only while this server's key of the leader
+// is as this store left it: made by the same revision, so that nobody else leads, and of the same
+// version, so that one that etcd was slow to do never comes after a later one. Like every store
+// used by one thread at a time.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+
+#include "server/journal/etcd/client.hpp"
+#include "server/journal/etcd/leadership.hpp"
+#include "server/journal/etcd/plan.hpp"
+#include "server/journal/store.hpp"
+
+namespace muster::server::journal::etcd {
+
+struct store_options {
+  /// Of etcd, as far as it is in use. Less than the journal's reserve below it: full.
+  std::uint64_t bytes_max = std::uint64_t{1} << 30;
+  /// Somebody else leads, and why. Must not return.
+  std::function<void(std::string const& why)> over;
+};
+
+class etcd_store final : public store {
+ public:
+  /// Does the rest of a batch that an earlier leader had written and not done. REQUIRES: leads.
+  static muster::result<std::unique_ptr<etcd_store>> open(access a, term t, store_options o);
+
+  /// Waits as long as etcd does not answer. RESOURCE_EXHAUSTED: etcd has no space; nothing of it is
+  /// written, and it may be tried again.
+  muster::status write(std::vector<change> const& batch) override;
+  muster::status read(std::string_view prefix, visitor const& v) const override;
+  std::uint64_t bytes_on_disk() const override;
+  std::optional<std::uint64_t> bytes_free() const override;
+
+ private:
+  using operations = std::vector<wire::RequestOp>;
+  enum class verdict { done, wait, no_space, refused };
+
+  etcd_store(access a, term t, store_options o);
+  muster::status recover();
+  muster::status recover_redo();
+  muster::status recover_pieces();
+  wire::TxnRequest guarded(operations ops) const;
+  muster::status commit(operations ops);
+  muster::status write_in_parts(operations ops);
+  muster::status do_all(std::vector<operations> parts, bool until_done);
+  muster::status scan(std::string from, std::string const& end, bool keys_only,
+                      std::function<bool(wire::KeyValue&)> const& v) const;
+  muster::result<std::string> whole(std::string_view value) const;
+  void written(std::size_t bytes);
+  void compact();
+  void look_at_space() const;
+
+  names const names_;
+  store_options const options_;
+  mutable client client_;
+  term term_;
+  piece_table pieces_;
+  std::uint64_t sequence_ = 1;   // of the next batch in parts
+  bool parts_to_erase_ = false;  // of earlier ones
+  std::int64_t revision_ = 0;
+  std::size_t written_ = 0, commits_ = 0;  // since the last compaction
+  std::chrono::steady_clock::time_point compacted_{};
+  mutable std::uint64_t size_ = 0, in_use_ = 0;
+  mutable bool knows_space_ = false, no_space_ = false;
+};
+
+}  // namespace muster::server::journal::etcd

@@ -1,0 +1,73 @@
+// How a batch becomes transactions of etcd, which may name a key only once: what each key comes to,
+// and ranges that go, none of which overlaps another, so that they can be done in any order and
+// twice. Pure, any thread.
+//
+//   PREFIX/leader                who serves; with a lease
+//   PREFIX/d/KEY                 an entry: "=" and its value, or "#" and the number of its pieces
+//   PREFIX/p/NUMBER/INDEX        a piece of a value that is too large; the first is its key
+//   PREFIX/r/SEQUENCE/INDEX      a part of a batch that is too large for one transaction
+//   PREFIX/r/SEQUENCE/end        how many parts: the batch is written
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "etcd/rpc.pb.h"
+#include "server/journal/store.hpp"
+
+namespace muster::server::journal::etcd {
+
+namespace wire = etcdserverpb;
+
+/// etcd's limits as it comes are 128 and 1.5 MiB; the leader's key takes one more.
+constexpr std::size_t operations_max = 120;
+constexpr std::size_t transaction_bytes_max = std::size_t{1} << 20;
+/// Longer values are cut.
+constexpr std::size_t piece_bytes = std::size_t{512} << 10;
+
+/// The end of the range of all keys that begin so. REQUIRES: not 0xff alone.
+std::string behind(std::string prefix);
+
+/// Names of keys.
+struct names {
+  std::string prefix;
+
+  std::string leader() const { return prefix + "/leader"; }
+  std::string entry(std::string_view key) const { return prefix + "/d/" + std::string(key); }
+  std::string pieces() const { return prefix + "/p/"; }
+  std::string pieces(std::uint64_t number) const;
+  std::string piece(std::uint64_t number, std::size_t index) const;
+  std::string redos() const { return prefix + "/r/"; }
+  std::string redo(std::uint64_t sequence) const;
+  std::string redo_part(std::uint64_t sequence, std::size_t index) const;
+  std::string redo_end(std::uint64_t sequence) const { return redo(sequence) + "end"; }
+};
+
+/// Which entries have pieces, and under which number. A number is used once.
+struct piece_table {
+  std::map<std::string, std::uint64_t, std::less<>> numbers;
+  std::uint64_t next = 1;
+};
+
+/// The value of an entry that has pieces.
+std::string reference(std::uint64_t number);
+std::optional<std::uint64_t> referenced(std::string_view value);
+
+struct plan {
+  std::vector<wire::RequestOp> operations;
+  piece_table pieces;  ///< as it is once they are done
+};
+plan plan_of(names const& n, std::vector<change> const& batch, piece_table pieces);
+
+/// Cut into transactions, in order.
+std::vector<std::vector<wire::RequestOp>> cut(std::vector<wire::RequestOp> operations,
+                                              std::size_t count_max, std::size_t bytes_max);
+
+wire::RequestOp put(std::string key, std::string value);
+wire::RequestOp erase(std::string key);
+/// From `key` to before `end`.
+wire::RequestOp erase(std::string key, std::string end);
+
+}  // namespace muster::server::journal::etcd

@@ -1,0 +1,266 @@
+// The store in one real member of etcd: what it keeps, what a leader that died in the middle
+// leaves, and that nobody writes who does not lead.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <stdexcept>
+
+#include "server/journal/etcd/etcd_store.hpp"
+#include "server/journal/journal.hpp"
+#include "tests/etcd/members.hpp"
+#include "tests/support/cannot_run.hpp"
+
+namespace muster::server::journal::etcd {
+namespace {
+
+using namespace std::chrono_literals;
+using kind = change::kind;
+
+struct lease_over : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+void over(std::string const& why) {
+  throw lease_over(why);
+}
+
+class etcd_store_test : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!test::etcd_is_installed()) return test::cannot_run("/usr/bin/etcd is not there");
+    begin({});
+  }
+  void begin(std::vector<std::string> const& flags) {
+    leader_.reset();
+    members_.emplace(1, flags);
+    leader_ = lead(1);
+  }
+
+  std::unique_ptr<leadership> lead(std::uint64_t self) {
+    auto l = std::make_unique<leadership>(
+        members_->access(),
+        leadership_options{"127.0.0.1:" + std::to_string(self), self, 3s, over});
+    EXPECT_TRUE(e2e::await([&] {
+      auto const seen = l->try_to_lead();
+      return seen && seen->leads;
+    }));
+    return l;
+  }
+  std::unique_ptr<etcd_store> open(std::uint64_t bytes_max = std::uint64_t{1} << 30) {
+    auto s = etcd_store::open(members_->access(), leader_->begun(), {bytes_max, over});
+    EXPECT_TRUE(s) << s.error().message;
+    return std::move(*s);
+  }
+  /// As if the process had died and started again.
+  std::unique_ptr<etcd_store> open_anew() {
+    leader_->resign();
+    leader_ = lead(2);
+    return open();
+  }
+
+  std::optional<test::etcd_members> members_;
+  std::unique_ptr<leadership> leader_;
+};
+
+std::map<std::string, std::string> all_of(store const& s, std::string_view prefix = {}) {
+  std::map<std::string, std::string> all;
+  EXPECT_TRUE(
+      s.read(prefix, [&](auto key, auto value) { return all.emplace(key, value), true; }).ok());
+  return all;
+}
+
+std::vector<change> many(std::size_t n, std::string const& value) {
+  std::vector<change> batch;
+  for (std::size_t i = 0; i < n; ++i) batch.push_back({kind::put, "k" + std::to_string(i), value});
+  return batch;
+}
+
+using map = std::map<std::string, std::string>;
+
+TEST_F(etcd_store_test, is_an_ordered_map_like_the_others) {
+  auto s = open();
+  EXPECT_TRUE(s->write({{kind::put, "b", "2"}, {kind::put, "a", "1"}, {kind::put, "a", "4"}}).ok());
+  EXPECT_EQ(all_of(*s), (map{{"a", "4"}, {"b", "2"}}));
+  EXPECT_TRUE(s->write({{kind::erase_below, "a"}, {kind::put, "a2", ""}, {kind::erase, "b"}}).ok());
+  EXPECT_EQ(all_of(*s), (map{{"a2", ""}}));
+  EXPECT_TRUE(s->write({}).ok());
+  std::string const zero("z\0\xff", 3);
+  EXPECT_TRUE(s->write({{kind::put, zero, zero}}).ok());
+  EXPECT_EQ(all_of(*s, "z"), (map{{zero, zero}}));
+  EXPECT_EQ(all_of(*open_anew()), (map{{"a2", ""}, {zero, zero}}));
+}
+
+TEST_F(etcd_store_test, holds_values_and_batches_that_no_transaction_holds) {
+  auto s = open();
+  auto expected = map{};
+  for (auto const& c : many(1'000, std::string(3'000, 'v'))) expected[c.key] = c.value;
+  ASSERT_TRUE(s->write(many(1'000, std::string(3'000, 'v'))).ok());
+  EXPECT_EQ(all_of(*s), expected);
+  auto const large = std::string(5 << 20, 'l') + "end";
+  ASSERT_TRUE(s->write({{kind::put, "large", large}, {kind::put, "k0", large}}).ok());
+  expected["large"] = expected["k0"] = large;
+  EXPECT_EQ(all_of(*s), expected);
+  s = open_anew();
+  EXPECT_EQ(all_of(*s), expected);
+  ASSERT_TRUE(s->write({{kind::put, "large", "small"}, {kind::erase_below, "k"}}).ok());
+  EXPECT_EQ(all_of(*s), (map{{"large", "small"}}));
+  EXPECT_GT(s->bytes_on_disk(), 0u);
+  // Nothing is left of what was cut, but the batches of before.
+  client c(members_->access());
+  wire::RangeRequest request;
+  request.set_key(names{"/test"}.pieces());
+  request.set_range_end(behind(request.key()));
+  wire::RangeResponse answer;
+  EXPECT_TRUE(c.ask(5s, [&](member& m, grpc::ClientContext& context) {
+                 return m.kv->Range(&context, request, &answer);
+               }).ok());
+  EXPECT_TRUE(answer.kvs().empty());
+}
+
+class etcd_store_left : public etcd_store_test {
+ protected:
+  void put_raw(std::string const& key, std::string const& value) {
+    client c(members_->access());
+    wire::TxnRequest t;
+    *t.add_success() = put(key, value);
+    wire::TxnResponse answer;
+    EXPECT_TRUE(c.ask(5s, [&](member& m, grpc::ClientContext& context) {
+                   return m.kv->Txn(&context, t, &answer);
+                 }).ok());
+  }
+  static std::string part(std::string const& key, std::string const& value) {
+    wire::TxnRequest t;
+    *t.add_success() = put(names{"/test"}.entry(key), "=" + value);
+    return t.SerializeAsString();
+  }
+};
+
+TEST_F(etcd_store_left, a_batch_without_its_end_is_dropped) {
+  names const n{"/test"};
+  put_raw(n.redo_part(7, 0), part("a", "1"));
+  EXPECT_EQ(all_of(*open()), map{});
+  EXPECT_EQ(all_of(*open_anew()), map{});
+}
+
+TEST_F(etcd_store_left, a_batch_with_its_end_is_done) {
+  names const n{"/test"};
+  put_raw(n.redo_part(6, 0), part("a", "of a batch before that never was"));
+  put_raw(n.redo_part(7, 0), part("a", "1"));
+  put_raw(n.redo_part(7, 1), part("b", "2"));
+  put_raw(n.redo_end(7), "2");
+  auto s = open();
+  EXPECT_EQ(all_of(*s), (map{{"a", "1"}, {"b", "2"}}));
+  ASSERT_TRUE(s->write({{kind::erase, "a"}}).ok());
+  EXPECT_EQ(all_of(*open_anew()), (map{{"b", "2"}})) << "once";
+}
+
+TEST_F(etcd_store_left, a_batch_that_lacks_a_part_is_damage) {
+  names const n{"/test"};
+  put_raw(n.redo_part(7, 1), part("b", "2"));
+  put_raw(n.redo_end(7), "2");
+  auto const s = etcd_store::open(members_->access(), leader_->begun(), {1 << 30, over});
+  ASSERT_FALSE(s);
+  EXPECT_EQ(s.error().message, "damaged: a batch has 1 of 2 parts");
+}
+
+TEST_F(etcd_store_test, who_does_not_lead_any_more_writes_nothing) {
+  auto s = open();
+  ASSERT_TRUE(s->write({{kind::put, "a", "1"}}).ok());
+  auto next = open_anew();
+  ASSERT_TRUE(next->write({{kind::put, "a", "2"}}).ok());
+  EXPECT_THROW((void)s->write({{kind::put, "a", "3"}}), lease_over);
+  EXPECT_THROW((void)s->write(many(1'000, "3")), lease_over);
+  EXPECT_EQ(all_of(*next), (map{{"a", "2"}}));
+  // Nor one that leads, with a transaction of before: etcd may do what it was asked for late.
+  auto const version = leader_->begun().version;
+  auto late = etcd_store::open(members_->access(), {leader_->begun().created, version}, {1, over});
+  ASSERT_TRUE(late);
+  EXPECT_THROW((void)(*late)->write({{kind::put, "a", "4"}}), lease_over);
+  EXPECT_EQ(all_of(*next), (map{{"a", "2"}}));
+}
+
+TEST_F(etcd_store_test, one_leads_and_the_next_when_it_resigns) {
+  leadership other(members_->access(), {"127.0.0.1:9", 9, 3s, over});
+  auto const seen = other.try_to_lead();
+  ASSERT_TRUE(seen);
+  EXPECT_FALSE(seen->leads);
+  EXPECT_EQ(seen->leader, "127.0.0.1:1");
+  EXPECT_GT(leader_->left(), 1s);
+  EXPECT_LT(leader_->left(), 3s) << "it ends before etcd's";
+  leader_->resign();
+  EXPECT_TRUE(other.try_to_lead()->leads);
+}
+
+TEST_F(etcd_store_test, less_than_the_limit_of_bytes_is_full) {
+  auto s = open(1);
+  EXPECT_EQ(s->bytes_free(), 0u);
+  s = open_anew();
+  EXPECT_GT(s->bytes_free().value_or(0), std::uint64_t{1} << 29);
+}
+
+// The quota of etcd itself: nothing is lost, and what was overwritten makes room.
+TEST_F(etcd_store_test, etcd_out_of_space_waits_and_goes_on) {
+  begin({"--quota-backend-bytes=10000000"});
+  std::atomic<std::uint64_t> durable = 0;
+  std::atomic<bool> was_full = false;
+  journal* mine = nullptr;
+  std::atomic<bool> failed = false;
+  journal j(open(), {}, [&](std::uint64_t upto, muster::status const& s) {
+    durable = upto;
+    failed = failed || !s.ok();
+    if (mine && mine->facts().disk_is_full) was_full = true;
+  });
+  mine = &j;
+  std::uint64_t last = 0;
+  for (int i = 0; i < 40; ++i) {
+    last = j.append({{kind::put, "same", std::string(400'000, static_cast<char>('a' + i % 26))}});
+    ASSERT_TRUE(e2e::await([&] { return durable >= last; }, 60s)) << i;
+  }
+  EXPECT_FALSE(failed);
+  EXPECT_TRUE(was_full) << "40 times 400 kB are more than the quota";
+  j.stop();
+  EXPECT_EQ(all_of(*open_anew()).at("same"),
+            std::string(400'000, static_cast<char>('a' + 39 % 26)));
+}
+
+class etcd_with_users : public etcd_store_test {
+  void SetUp() override {
+    if (!test::etcd_is_installed()) return test::cannot_run("/usr/bin/etcd is not there");
+  }
+};
+
+TEST_F(etcd_with_users, and_tls_lets_in_who_has_a_password) {
+  test::etcd_members m(1, {}, true);
+  m.control({"user", "add", "root:toor"});
+  m.control({"user", "grant-role", "root", "root"});
+  m.control({"user", "add", "me:secret"});
+  m.control({"role", "add", "muster"});
+  m.control({"role", "grant-permission", "muster", "--prefix=true", "readwrite", "/test/"});
+  m.control({"user", "grant-role", "me", "muster"});
+  m.control({"auth", "enable"});
+  auto mine = m.access();
+  leadership nobody(mine, {"a:1", 1, 3s, over});
+  EXPECT_FALSE(nobody.try_to_lead());
+  mine.where.user = "me";
+  mine.password = "wrong";
+  leadership wrong(mine, {"a:1", 1, 3s, over});
+  auto const refused = wrong.try_to_lead();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message.find("wrong"), std::string::npos) << refused.error().message;
+  mine.password = "secret";
+  leadership right(mine, {"a:1", 1, 3s, over});
+  auto const leads = right.try_to_lead();
+  ASSERT_TRUE(leads) << leads.error().message;
+  ASSERT_TRUE(leads->leads);
+  auto s = etcd_store::open(mine, right.begun(), {1 << 30, over});
+  ASSERT_TRUE(s) << s.error().message;
+  EXPECT_TRUE((*s)->write(many(500, "v")).ok());
+  EXPECT_EQ(all_of(**s).size(), 500u);
+  auto unknown = mine;
+  unknown.authorities.clear();
+  leadership doubts(unknown, {"a:1", 1, 3s, over});
+  EXPECT_FALSE(doubts.try_to_lead()) << "nobody vouches for this certificate";
+}
+
+}  // namespace
+}  // namespace muster::server::journal::etcd
