@@ -51,6 +51,41 @@ CLI::Option* add_count(CLI::App& verb, std::string const& name, Number& value,
   return verb.add_option(name, value, help)->type_name("N")->capture_default_str();
 }
 
+void add_store(CLI::App& verb, server::shared_store& s) {
+  verb.add_option_function<std::string>(
+          "--store",
+          [&s](std::string const& text) {
+            if (text.empty()) return;  // as --print-config writes it
+            auto where = server::journal::etcd::parse_address(text);
+            if (!where) throw CLI::ValidationError("--store", where.error().message);
+            s.where = std::move(*where);
+          },
+          "Instead of --data-dir: etcd keeps it, and of the servers with the same store one serves "
+          "while the others stand by; etcd://[USER@]HOST:2379[,HOST:2379...]/PREFIX, etcds:// for "
+          "TLS")
+      ->type_name("URL");
+  verb.add_option("--store-ca", s.ca, "Authorities of etcd's certificates; else the system's")
+      ->type_name("FILE");
+  verb.add_option("--store-cert", s.certificate, "Certificate that is shown to etcd")
+      ->type_name("FILE");
+  verb.add_option("--store-key", s.key, "Its key")->type_name("FILE");
+  verb.add_option("--store-password-file", s.password_file,
+                  "Password of the user in --store: the file's first line")
+      ->type_name("FILE");
+  add_duration(
+      verb, "--store-lease", s.lease,
+      "A server that etcd has not heard for so long does not lead any more: shorter serves "
+      "again sooner, longer bears longer silence of etcd");
+  verb.add_option("--store-bytes", s.bytes,
+                  "What etcd may hold; with less than 64 MiB left nothing new is taken")
+      ->type_name("BYTES")
+      ->transform(CLI::AsSizeValue(false).description(""))
+      ->capture_default_str();
+  verb.add_option("--advertise", s.advertise,
+                  "Where others find this server's HTTP, told by those who stand by; else --http")
+      ->type_name("HOST:PORT");
+}
+
 void add_addresses(CLI::App& verb, server::configuration& c) {
   add_endpoint(verb, "--grpc", c.grpc, "Where workers and gRPC clients connect; port 0 picks one");
   add_endpoint(verb, "--http", c.http, "REST, WebSocket, metrics and dashboard; port 0 picks one");
@@ -60,6 +95,7 @@ void add_addresses(CLI::App& verb, server::configuration& c) {
                   "What survives a restart is kept here: jobs with their values, clusters, their "
                   "tasks, keys and barriers")
       ->type_name("DIR");
+  add_store(verb, c.store);
   add_duration(verb, "--commit-delay", c.commit_delay,
                "What comes while the disk is busy waits so long, at most, for more to be written "
                "with it; an idle disk writes at once");
@@ -278,6 +314,7 @@ void add_serve(CLI::App& app, choice& chosen) {
       "  muster serve\n"
       "  muster serve --grpc 127.0.0.1:0 --http 127.0.0.1:0 --ready-file /tmp/muster.json\n"
       "  muster serve --cluster train:worker=8 --cluster 'eval:worker=2;heartbeat_timeout=30s'\n"
+      "  muster serve --store etcd://10.0.0.1:2379,10.0.0.2:2379,10.0.0.3:2379/muster\n"
       "  muster serve --config muster.toml --print-config\n"
       "SIGTERM or Ctrl-C stops in order; a second one at once. See docs/operations.md.");
 }

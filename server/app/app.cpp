@@ -2,13 +2,13 @@
 // starts both, waits for a signal and stops them.
 //
 // clang-format off
-//   start   resolvers asked → data directory → clusters → spill directory → HTTP port → clusters' ports → gRPC port
-//           → engine thread → web thread → ready-file
+//   start   resolvers asked → HTTP port → web thread, which answers 503 → leads (--store) → data directory → clusters
+//           → spill directory → clusters' ports → gRPC port → engine thread → HTTP answers → ready-file
 //   stop    web asks no more → parked calls answered, agents' calls among them → web → spilled values
-//           → journal → gRPC streams → threads joined
+//           → journal → gRPC streams → threads joined → leads no more
 // clang-format on
 //
-// Listening comes first because it can fail: then nothing runs yet and nothing has to be undone.
+// What can fail comes before the engine thread: then only the web thread has to be undone.
 #include "server/app/app.hpp"
 
 #include <grpcpp/server_builder.h>
@@ -34,6 +34,7 @@
 #include "server/app/logging.hpp"
 #include "server/app/process.hpp"
 #include "server/app/ready_file.hpp"
+#include "server/app/standby.hpp"
 #include "server/hub/coordination_hub.hpp"
 #include "server/hub/event_log.hpp"
 #include "server/hub/spill_store.hpp"
@@ -62,14 +63,17 @@ class app {
   app(configuration const& c, std::vector<cluster_spec> const& found,
       coro::service_manager& manager);
 
-  void start();
+  /// False: told to stop before it served.
+  bool start();
   void stop();
   bool failed() const { return failed_; }
 
  private:
   void open_cluster_ports();
   void open_spill_dir();
-  void bind();
+  bool bind();
+  void open();
+  void end_web(std::chrono::milliseconds grace);
   void announce();
   void run_on_engine(std::function<void()> work);
   coro::task<void> stop_rpc();
@@ -94,8 +98,10 @@ class app {
   event_log events_;
   coro::task_group stopping_{engine_.get_executor(), 1, on_task_error()};
   spill_store spill_;  // has a thread of its own
-  durable_coordination durable_{config_, manager_.holds_sockets(), engine_, clock_,
-                                [this](notice const& n) { tell(n); }};
+  standby turn_{config_};
+  durable_coordination durable_{config_, manager_.holds_sockets(),
+                                turn_,   engine_,
+                                clock_,  [this](notice const& n) { tell(n); }};
   coordination_hub& coordination_ = durable_.hub();
   agent_connections connections_{engine_, coordination_};
   closure_hubs hubs_;
@@ -108,7 +114,8 @@ class app {
   cluster_following following_;
 
   // any thread
-  gateway gateway_{engine_, {hubs_.pools(), coordination_, events_, ports_}};
+  gateway gateway_{
+      engine_, {hubs_.pools(), coordination_, events_, ports_}, [this] { turn_.check(); }};
   web::web_server web_;
 
   endpoint grpc_bound_, http_bound_;
@@ -144,6 +151,7 @@ web::web_options app::web_options() {
   o.connections_max = std::min(c.connections_max, share_of_files(c.connections_max, 2));
   o.half_open_per_address_max = share_of_files(o.half_open_per_address_max, 8);
   o.out_of_descriptors = [this] { shortage_.noticed(); };
+  o.waiting = [this] { return turn_.waiting(); };
   o.grpc_connections = [this] { return grpc_.listener().counts(); };
   o.websocket_clients_max = c.websocket_clients_max;
   o.allowed_hosts = c.allowed_hosts;
@@ -177,14 +185,11 @@ stream_options app::streams() {
   return o;
 }
 
-std::vector<std::string> service_names() {
-  return {"muster.v1.WorkerService", "muster.v1.CoordinatorService", coordination_service::name_xla,
-          coordination_service::name_tensorflow};
-}
-
-std::vector<std::string> with_health(std::vector<std::string> names) {
-  names.emplace_back("grpc.health.v1.Health");
-  return names;
+std::vector<std::string> service_names(std::vector<std::string> others = {}) {
+  others.insert(others.begin(),
+                {"muster.v1.WorkerService", "muster.v1.CoordinatorService",
+                 coordination_service::name_xla, coordination_service::name_tensorflow});
+  return others;
 }
 
 app::app(configuration const& c, std::vector<cluster_spec> const& found,
@@ -198,7 +203,7 @@ app::app(configuration const& c, std::vector<cluster_spec> const& found,
       sessions_(serve_sessions(hubs_.pools(), grpc_, streams())),
       agents_(coordination_, ports_, connections_, grpc_),
       health_(grpc_, {.services = service_names()}),
-      reflection_(grpc_, {.services = with_health(service_names())}),
+      reflection_(grpc_, {.services = service_names({"grpc.health.v1.Health"})}),
       following_(c.cluster_sources, coordination_,
                  {.post = [this](std::function<void()> work) { engine_.post(std::move(work)); },
                   .tell = [this](notice const& n) { tell(n); }}),
@@ -211,23 +216,9 @@ closure_hubs::environment app::surroundings_of_hubs() {
       .tell = [this](notice const& n) { events_.add(clock_.now(), n); },
       .remark = [this](notice const& n) { tell(n); },
       .move_values = [this](std::vector<core::value_move> moves) { spill_.ask(std::move(moves)); },
-      .data = config_.data_dir.empty() ? nullptr : &durable_.data(),
-      .line = &coordination_.line()};
-}
-
-// A line an event: texts for agents have several.
-std::string one_line(std::string text) {
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  return text;
-}
-
-void log(notice const& n) {
-  using core::coordination::severity;
-  auto const level = n.severity == severity::info      ? spdlog::level::info
-                     : n.severity == severity::warning ? spdlog::level::warn
-                                                       : spdlog::level::err;
-  spdlog::log(level, "{} cluster={} subject=\"{}\" text=\"{}\"", n.kind, n.cluster, n.subject,
-              one_line(n.text));
+      .data = config_.is_durable() ? &durable_.data() : nullptr,
+      .line = &coordination_.line(),
+      .check = [this] { turn_.check(); }};
 }
 
 void app::tell(notice const& n) {
@@ -263,13 +254,10 @@ void app::open_spill_dir() {
   if (!opened.ok()) throw start_error("--spill-dir " + opened.message);
 }
 
-void app::bind() {
+void app::open() {
   durable_.begin(version);
   open_spill_dir();
-  if (!config_.data_dir.empty()) hubs_.restore();
-  auto const http = web_.listen();
-  if (!http) throw start_error("--http: " + http.error().message);
-  http_bound_ = parse_endpoint(*http).value();
+  if (config_.is_durable()) hubs_.restore();
   open_cluster_ports();
   auto const grpc = grpc_.start();
   if (!grpc) throw start_error("--grpc: " + grpc.error + ": in use, or not of this machine");
@@ -284,22 +272,46 @@ void app::bind() {
   }
 }
 
-void app::start() {
-  bind();
-  engine_thread_ = std::thread([this] { engine_.run(); });
+void app::end_web(std::chrono::milliseconds grace) {
+  web_.stop(grace);
+  web_thread_.join();
+}
+
+bool app::bind() {
+  auto const http = web_.listen();
+  if (!http) throw start_error("--http: " + http.error().message);
+  http_bound_ = parse_endpoint(*http).value();
   web_thread_ = std::thread([this] { web_.run(); });
-  following_.start(found_);
-  if (config_.ready_file.empty()) return announce();
-  if (auto const written = write_ready_file(config_.ready_file, grpc_bound_, http_bound_);
-      !written) {
-    stop();
-    throw start_error(written.error().message);
+  try {
+    bool const leads = turn_.wait_to_lead(*http, manager_);
+    if (leads) open();
+    if (!leads) end_web(0ms);
+    return leads;
+  } catch (...) {
+    end_web(0ms);
+    turn_.resign();
+    throw;
   }
+}
+
+bool app::start() {
+  if (!bind()) return false;
+  engine_thread_ = std::thread([this] { engine_.run(); });
+  following_.start(found_);
+  gateway_.open();
+  turn_.serving();
+  if (!config_.ready_file.empty())
+    if (auto const written = write_ready_file(config_.ready_file, grpc_bound_, http_bound_);
+        !written) {
+      stop();
+      throw start_error(written.error().message);
+    }
   announce();
+  return true;
 }
 
 void app::announce() {
-  spdlog::info(config_.data_dir.empty()
+  spdlog::info(!config_.is_durable()
                    ? "everything is in memory and lost when the server stops"
                    : "clusters with their tasks, keys and barriers survive a restart, and jobs "
                      "unless they say durable: false; sessions of client programs are in memory "
@@ -346,8 +358,7 @@ void app::stop() {
   durable_.finish([this](std::function<void()> work) { run_on_engine(std::move(work)); });
 
   watchdog.enter("HTTP exchanges");
-  web_.stop(http_grace);
-  web_thread_.join();
+  end_web(http_grace);
 
   watchdog.enter("values on their way to the disk");
   spill_.stop();
@@ -355,6 +366,9 @@ void app::stop() {
   watchdog.enter("gRPC streams");
   run_on_engine([this] { stopping_.spawn("stop", stop_rpc()); });
   engine_thread_.join();
+
+  watchdog.enter("giving up the lead");
+  turn_.resign();
 }
 
 }  // namespace
@@ -372,7 +386,7 @@ void serve(configuration const& c) {
   for (auto& spec : answers.declared) resolved.clusters.push_back(std::move(spec));
 
   app a(resolved, answers.found, manager);
-  a.start();
+  if (!a.start()) return;
   auto const signal = wait_for_stop_signal();
   exit_on_next_stop_signal();
   spdlog::info("stopping signal={}", signal);

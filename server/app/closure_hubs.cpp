@@ -72,7 +72,7 @@ muster::result<core::coordination::cluster_id> closure_hubs::find(std::string_vi
 core::config closure_hubs::config_of(core::coordination::cluster_spec const* cluster) const {
   auto core = configuration_.core;
   core.spill = !configuration_.spill_dir.empty();
-  core.durable = !configuration_.data_dir.empty();
+  core.durable = configuration_.is_durable();
   if (core.reconnect_grace >= core.heartbeat_timeout)
     core.reconnect_grace = core.heartbeat_timeout / 2;
   if (!cluster) return core;
@@ -86,7 +86,10 @@ core::config closure_hubs::config_of(core::coordination::cluster_spec const* clu
 hub_environment closure_hubs::surroundings(coro::timer& deadline, std::function<void()> on_deadline,
                                            std::string cluster, pool_surroundings pool) {
   hub_environment e;
-  e.now = [this] { return clock_.now(); };
+  e.now = [this] {
+    environment_.check();
+    return clock_.now();
+  };
   e.arm = [this, &deadline, on_deadline = std::move(on_deadline)](core::time_point at) {
     deadline.cancel();
     if (at != core::never) deadline.call_at(clock_.to_steady(at), on_deadline);

@@ -24,6 +24,7 @@ class closure_hubs {
     std::function<void(std::vector<core::value_move>)> move_values;
     data_directory* data = nullptr;  // null: nothing is durable
     durable_line* line = nullptr;    // REQUIRES: set when data is
+    std::function<void()> check;     // returns if the server may still answer
   };
 
   /// REQUIRES: all outlive it.

@@ -74,6 +74,30 @@ std::string problem_with_times(core::config const& c) {
 }
 }  // namespace
 
+namespace {
+std::string problem_with_store(configuration const& c) {
+  auto const& s = c.store;
+  bool const has_flags = !s.ca.empty() || !s.certificate.empty() || !s.key.empty() ||
+                         !s.password_file.empty() || !s.advertise.empty();
+  if (!s.where)
+    return has_flags ? "--store-ca, --store-cert, --store-key, --store-password-file and "
+                       "--advertise say how --store is used: give that, too"
+                     : std::string();
+  if (!c.data_dir.empty())
+    return "--data-dir and --store are two places for the same thing: give one of them";
+  if (!s.where->tls && (!s.ca.empty() || !s.certificate.empty() || !s.key.empty()))
+    return "--store-ca, --store-cert and --store-key are for TLS: write etcds:// in --store";
+  if (s.certificate.empty() != s.key.empty()) return "--store-cert and --store-key belong together";
+  if (s.where->user.empty() != s.password_file.empty())
+    return "a user in --store (etcd://USER@HOST:2379/PREFIX) and --store-password-file belong "
+           "together";
+  using std::chrono::seconds;
+  if (s.lease < seconds(2) || s.lease > seconds(60) || s.lease % seconds(1) != core::duration(0))
+    return "--store-lease: whole seconds from 2s to 60s";
+  return {};
+}
+}  // namespace
+
 std::string problem_with(configuration const& c) {
   for (auto const& [flag, where] : {std::pair{"--grpc", &c.grpc}, std::pair{"--http", &c.http}})
     if (!where->is_loopback() && !c.insecure)
@@ -81,6 +105,7 @@ std::string problem_with(configuration const& c) {
              " can be reached from other machines, and there are no credentials yet: listen on "
              "127.0.0.1, or add --insecure if the network itself is trusted";
   if (auto problem = problem_with_times(c.core); !problem.empty()) return problem;
+  if (auto problem = problem_with_store(c); !problem.empty()) return problem;
   if (c.core.spill_above > c.core.value_bytes_max)
     return "--spill-above is more than --value-bytes-max: values would be dropped before they are "
            "written";

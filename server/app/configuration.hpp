@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "server/app/cluster_source.hpp"
 #include "server/core/api/config.hpp"
 #include "server/core/coordination/api/cluster_spec.hpp"
+#include "server/journal/etcd/address.hpp"
 
 namespace muster::server {
 
@@ -40,11 +42,22 @@ muster::result<port_range> parse_port_range(std::string_view text);
 
 enum class log_format { text, json };
 
+/// A store that several servers have in common, of which one serves.
+struct shared_store {
+  std::optional<journal::etcd::address> where;     // none: there is none
+  std::filesystem::path ca, certificate, key;      // PEM; empty: the system's, none
+  std::filesystem::path password_file;             // its first line
+  core::duration lease = std::chrono::seconds(3);  // whole seconds
+  std::uint64_t bytes = std::uint64_t{1} << 30;    // see etcd::store_options
+  std::string advertise;  // "host:port" of HTTP that others name; empty: as bound
+};
+
 struct configuration {
   endpoint grpc{"127.0.0.1", 8476};
   endpoint http{"127.0.0.1", 8477};
   std::filesystem::path ready_file;                            // empty: none
   std::filesystem::path data_dir;                              // empty: everything is in memory
+  shared_store store;                                          // instead of data_dir
   core::duration commit_delay = std::chrono::milliseconds(2);  // see journal_options
   std::filesystem::path spill_dir;  // for values that take too much memory; empty: none
   bool supervise = false;           // by a parent that keeps its sockets and starts it again
@@ -68,6 +81,9 @@ struct configuration {
   std::string dashboard_dir;
   /// How long a stop may take before what is left is abandoned.
   core::duration stop_timeout = std::chrono::seconds(10);
+
+  /// What it promises outlives the process.
+  bool is_durable() const { return !data_dir.empty() || store.where; }
 };
 
 /// Empty when the server may start with this; else the reason and the remedy, in one line.

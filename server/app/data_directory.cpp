@@ -39,6 +39,7 @@ muster::status data_directory::begin(std::string const& version, coordination_hu
                                            "; this one knows " +
                                            std::to_string(journal::format_known) +
                                            "): start that one, or name another directory"};
+  reading_("clusters from " + name_ + " (1 of 2)");
   auto clusters = journal::load_clusters(*store_);
   if (!clusters) return clusters.error();
   std::size_t tasks = 0, keys = 0;
@@ -48,6 +49,8 @@ muster::status data_directory::begin(std::string const& version, coordination_hu
     if (auto const restored = into.restore(std::move(c)); !restored.ok())
       return {restored.code, "cluster " + name + ": " + restored.message};
   }
+  auto const clusters_read = std::chrono::steady_clock::now();
+  reading_("jobs from " + name_ + " (2 of 2)");
   auto jobs = journal::load_jobs(*store_);
   if (!jobs) return jobs.error();
   jobs_ = std::move(*jobs);
@@ -62,10 +65,12 @@ muster::status data_directory::begin(std::string const& version, coordination_hu
   restored_in_ =
       std::chrono::duration_cast<core::duration>(std::chrono::steady_clock::now() - begun);
   auto const took = std::chrono::duration_cast<std::chrono::milliseconds>(restored_in_);
+  auto const first = std::chrono::duration_cast<std::chrono::milliseconds>(clusters_read - begun);
   spdlog::info(
-      "restored data_dir={} epoch={} clusters={} tasks={} keys={} jobs={} closures={} took_ms={}",
-      directory_.string(), epoch_, clusters->size(), tasks, keys, jobs_.size(), closures,
-      took.count());
+      "restored data_dir={} epoch={} clusters={} tasks={} keys={} clusters_ms={} jobs={} "
+      "closures={} jobs_ms={} took_ms={}",
+      name_, epoch_, clusters->size(), tasks, keys, first.count(), jobs_.size(), closures,
+      (took - first).count(), took.count());
   return store_->write({format_entry()});
 }
 
@@ -80,13 +85,18 @@ journal::change data_directory::format_entry() const {
 
 muster::status data_directory::open(std::filesystem::path const& directory,
                                     std::string const& version, coordination_hub& into) {
-  directory_ = directory;
   auto opened = journal::rocks_store::open(directory);
   if (!opened) return opened.error();
-  store_ = std::move(*opened);
+  return open(std::move(*opened), directory.string(), version, into);
+}
+
+muster::status data_directory::open(std::unique_ptr<journal::store> s, std::string name,
+                                    std::string const& version, coordination_hub& into) {
+  name_ = std::move(name);
+  store_ = std::move(s);
   auto begun = begin(version, into);
   if (begun.ok()) return begun;
-  begun.message = directory.string() + ": " + begun.message;
+  begun.message = name_ + ": " + begun.message;
   store_.reset();
   return begun;
 }
@@ -116,7 +126,8 @@ std::uint64_t data_directory::write_down(std::string const& cluster,
 
 store_view data_directory::view() const {
   auto const facts = journal_->facts();
-  return {directory_.string(), epoch_, restored_in_, facts.waiting_bytes, facts.disk_bytes};
+  store_view v{name_, epoch_, restored_in_, facts.waiting_bytes, facts.disk_bytes};
+  return v;
 }
 
 std::optional<notice> data_directory::room_changed() {
@@ -125,12 +136,11 @@ std::optional<notice> data_directory::room_changed() {
   using core::coordination::severity;
   auto const free = std::to_string(facts.free_bytes.value_or(0) >> 20) + " MiB are free";
   auto const reserve = std::to_string(journal::journal_options{}.reserve_bytes >> 20) + " MiB";
-  if (!facts.disk_is_full)
-    return notice{severity::info, "journal_disk_has_room", {}, directory_.string(), free};
+  if (!facts.disk_is_full) return notice{severity::info, "journal_disk_has_room", {}, name_, free};
   return notice{severity::error,
                 "journal_disk_full",
                 {},
-                directory_.string(),
+                name_,
                 free + "; the last " + reserve +
                     " are for what was accepted, and nothing new that has to be written down is "
                     "taken until there are more"};
@@ -140,7 +150,7 @@ notice data_directory::failure(muster::status const& why) const {
   return {core::coordination::severity::error,
           "journal_failed",
           {},
-          directory_.string(),
+          name_,
           why.message +
               "; nothing that has to be written down is taken any more: find out what is "
               "wrong with the disk, then start the server again"};

@@ -1,4 +1,5 @@
-// `--data-dir`: what an earlier process wrote there, and the journal of this one. Owned by the app.
+// `--data-dir` or `--store`: what an earlier process wrote there, and the journal of this one.
+// Owned by the app.
 #pragma once
 
 #include <filesystem>
@@ -18,6 +19,12 @@ class data_directory {
   /// in use, something else's, damaged, or of a newer server; then it is as it was.
   muster::status open(std::filesystem::path const& directory, std::string const& version,
                       coordination_hub& into);
+  /// The same with a store that is open; `name` is for people. INTERNAL: what stands in it is
+  /// damaged.
+  muster::status open(std::unique_ptr<journal::store> s, std::string name,
+                      std::string const& version, coordination_hub& into);
+  /// Called while it is opened, before each part of it is read. REQUIRES: before `open`.
+  void on_reading(std::function<void(std::string what)> told) { reading_ = std::move(told); }
 
   /// From here on the journal has the directory. `p`: see journal.
   void start(journal::journal_options o, journal::journal::progress p);
@@ -47,7 +54,8 @@ class data_directory {
 
   journal::change format_entry() const;
 
-  std::filesystem::path directory_;
+  std::string name_;  // of the directory, or of what else it is
+  std::function<void(std::string)> reading_ = [](auto const&) {};
   std::string version_;
   std::uint64_t epoch_ = 0;
   bool told_full_ = false;

@@ -8,12 +8,13 @@
 
 namespace muster::server {
 
-durable_coordination::durable_coordination(configuration const& c, bool sockets_held,
+durable_coordination::durable_coordination(configuration const& c, bool sockets_held, standby& turn,
                                            coro::engine_context& engine,
                                            anchored_clock const& clock,
                                            std::function<void(notice const&)> tell)
     : configuration_(c),
       sockets_held_(sockets_held),
+      turn_(turn),
       engine_(engine),
       clock_(clock),
       tell_(std::move(tell)),
@@ -22,21 +23,30 @@ durable_coordination::durable_coordination(configuration const& c, bool sockets_
 
 core::coordination::limits durable_coordination::limits() const {
   core::coordination::limits l;
-  l.journalled = !configuration_.data_dir.empty();
-  l.outlives = l.journalled && sockets_held_;
+  l.journalled = configuration_.is_durable();
+  // Whoever follows the one that leads comes through a relay, which holds connections meanwhile.
+  l.outlives = l.journalled && (sockets_held_ || configuration_.store.where);
   return l;
 }
 
 coordination_environment durable_coordination::surroundings() {
-  coordination_environment e{.now = [this] { return clock_.now(); },
+  coordination_environment e{.now =
+                                 [this] {
+                                   turn_.check();
+                                   return clock_.now();
+                                 },
                              .arm = [this](core::time_point at) { arm(at); },
                              .tell = tell_};
-  if (configuration_.data_dir.empty()) return e;
+  if (!configuration_.is_durable()) return e;
   e.write_down = [this](std::vector<core::coordination::fact> facts) {
     return data_.write_down(facts);
   };
   e.journal_is_full = [this] { return data_.full(); };
-  e.store = [this] { return data_.view(); };
+  e.store = [this] {
+    auto v = data_.view();
+    turn_.describe(v);
+    return v;
+  };
   return e;
 }
 
@@ -62,10 +72,19 @@ void durable_coordination::declare(core::coordination::cluster_spec spec) {
   if (!done.ok()) throw start_error("--cluster " + name + ": " + done.message);
 }
 
+muster::status durable_coordination::open(std::string const& version) {
+  data_.on_reading([this](std::string what) { turn_.reading(std::move(what)); });
+  if (!configuration_.store.where) return data_.open(configuration_.data_dir, version, hub_);
+  auto store = turn_.open_store();
+  if (!store) return store.error();
+  return data_.open(std::move(*store), configuration_.store.where->text(), version, hub_);
+}
+
 void durable_coordination::begin(std::string const& version) {
-  if (!configuration_.data_dir.empty()) {
-    auto const opened = data_.open(configuration_.data_dir, version, hub_);
-    if (!opened.ok()) throw start_error("--data-dir " + opened.message);
+  if (configuration_.is_durable()) {
+    auto const opened = open(version);
+    if (!opened.ok())
+      throw start_error((configuration_.store.where ? "--store " : "--data-dir ") + opened.message);
     journal::journal_options o;
     o.commit_delay = configuration_.commit_delay;
     data_.start(o, [this](std::uint64_t durable, muster::status const& failed) {

@@ -7,6 +7,7 @@
 #include "server/app/clock.hpp"
 #include "server/app/configuration.hpp"
 #include "server/app/data_directory.hpp"
+#include "server/app/standby.hpp"
 
 namespace muster::server {
 
@@ -14,8 +15,9 @@ class durable_coordination {
  public:
   /// `sockets_held`: clients that dial while the next process starts wait for it. `tell`: a line
   /// for the log and the event feed. REQUIRES: all outlive it.
-  durable_coordination(configuration const& c, bool sockets_held, coro::engine_context& engine,
-                       anchored_clock const& clock, std::function<void(notice const&)> tell);
+  durable_coordination(configuration const& c, bool sockets_held, standby& turn,
+                       coro::engine_context& engine, anchored_clock const& clock,
+                       std::function<void(notice const&)> tell);
 
   coordination_hub& hub() { return hub_; }
   /// Where jobs are written down, too; open between `begin` and `finish`.
@@ -30,6 +32,7 @@ class durable_coordination {
 
  private:
   core::coordination::limits limits() const;
+  muster::status open(std::string const& version);
   coordination_environment surroundings();
   void arm(core::time_point at);
   void written(std::uint64_t durable, muster::status const& failed);
@@ -37,6 +40,7 @@ class durable_coordination {
 
   configuration const& configuration_;
   bool const sockets_held_;
+  standby& turn_;
   coro::engine_context& engine_;
   anchored_clock const& clock_;
   std::function<void(notice const&)> const tell_;

@@ -14,6 +14,12 @@
 namespace muster::server {
 namespace {
 
+// A line an event: texts for agents have several.
+std::string one_line(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
 constexpr std::size_t lines_waiting_max = 8192;
 
 void append_json_string(spdlog::memory_buf_t& out, std::string_view text) {
@@ -86,6 +92,15 @@ logging::logging(std::string_view level, log_format format) {
 logging::~logging() {
   gpr_set_log_function(no_log);
   spdlog::shutdown();
+}
+
+void log(notice const& n) {
+  using core::coordination::severity;
+  auto const level = n.severity == severity::info      ? spdlog::level::info
+                     : n.severity == severity::warning ? spdlog::level::warn
+                                                       : spdlog::level::err;
+  spdlog::log(level, "{} cluster={} subject=\"{}\" text=\"{}\"", n.kind, n.cluster, n.subject,
+              one_line(n.text));
 }
 
 }  // namespace muster::server

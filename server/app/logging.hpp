@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "server/app/configuration.hpp"
+#include "server/hub/notice.hpp"
 
 namespace muster::server {
 
@@ -19,5 +20,8 @@ class logging {
   ~logging();
   logging(logging const&) = delete;
 };
+
+/// Any thread.
+void log(notice const& n);
 
 }  // namespace muster::server

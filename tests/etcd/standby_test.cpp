@@ -1,0 +1,285 @@
+// Servers with one store in three members of etcd: one serves, and the next when it is gone.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/json.hpp>
+#include <iostream>
+
+#include "http_client/http_client.hpp"
+#include "tests/e2e/cluster.hpp"
+#include "tests/etcd/members.hpp"
+#include "tests/support/cannot_run.hpp"
+
+namespace muster::e2e {
+namespace {
+
+namespace json = boost::json;
+using clock = std::chrono::steady_clock;
+
+#define EXPECT_CONTAINS(text, part) \
+  EXPECT_NE((text).find(part), std::string::npos) << "in: " << (text)
+
+/// A server on ports that it keeps.
+class server {
+ public:
+  explicit server(std::string store) : store_(std::move(store)) {}
+
+  process& start(words const& flags = {}) {
+    words all{"serve", "--http", http_, "--grpc", grpc_, "--cluster", "train:worker=2"};
+    if (!store_.empty()) all.insert(all.end(), {"--store", store_});
+    all.insert(all.end(), flags.begin(), flags.end());
+    return *(process_ = &box_.spawn(all));
+  }
+  process& running() { return *process_; }
+  std::string const& http() const { return http_; }
+  std::string const& grpc() const { return grpc_; }
+  std::filesystem::path file(std::string const& name) const { return box_.file(name); }
+
+  /// Nothing: nobody answers.
+  std::optional<http_response> send(std::string const& method, std::string const& path,
+                                    std::string const& body = {}) {
+    http_request r;
+    r.method = method;
+    r.url = "http://" + http_ + path;
+    r.body = body;
+    r.timeout = 30s;
+    auto answer = http_client().send(r);
+    return answer ? std::optional(std::move(*answer)) : std::nullopt;
+  }
+  std::optional<http_response> get(std::string const& path) { return send("GET", path); }
+  unsigned status(std::string const& path) {
+    auto const r = get(path);
+    return r ? r->status : 0;
+  }
+  json::value value(std::string const& path) {
+    auto const r = get(path);
+    EXPECT_TRUE(r && r->ok()) << path << ": " << (r ? r->body : "nobody answers");
+    return r && r->ok() ? json::parse(r->body) : json::value(json::object());
+  }
+  bool serves(std::chrono::milliseconds limit = 20s) {
+    return await([&] { return status("/readyz") == 200; }, limit);
+  }
+  bool stands_by() {
+    return await([&] {
+      auto const r = get("/readyz");
+      return r && r->status == 503 && json::parse(r->body).as_object().contains("leader");
+    });
+  }
+  bool put(std::string const& key, std::string const& text) {
+    auto const r = send("PUT", "/api/v1/clusters/train/kv/" + key, text);
+    return r && r->ok();
+  }
+  std::string key(std::string const& key) {
+    auto const r = get("/api/v1/clusters/train/kv/" + key);
+    return r && r->ok() ? r->body : "status " + std::to_string(r ? r->status : 0);
+  }
+  void worker() { box_.spawn({"worker", "--server", grpc_}); }
+
+ private:
+  static std::string address() { return "127.0.0.1:" + std::to_string(test::free_port()); }
+
+  cluster box_;
+  std::string const store_, http_ = address(), grpc_ = address();
+  process* process_ = nullptr;
+};
+
+bool is_refused(std::string const& address) {
+  boost::asio::io_context context;
+  boost::asio::ip::tcp::socket s(context);
+  boost::system::error_code ec;
+  auto const port = static_cast<unsigned short>(std::stoi(address.substr(address.find(':') + 1)));
+  s.connect({boost::asio::ip::make_address("127.0.0.1"), port}, ec);
+  return ec == boost::asio::error::connection_refused;
+}
+
+std::chrono::milliseconds since(clock::time_point t) {
+  return std::chrono::ceil<std::chrono::milliseconds>(clock::now() - t);
+}
+
+class standby : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!test::etcd_is_installed()) return test::cannot_run("/usr/bin/etcd is not there");
+    members_.emplace(3);
+    a_.emplace(members_->url());
+    b_.emplace(members_->url());
+  }
+  void start_both() {
+    a_->start();
+    ASSERT_TRUE(a_->serves()) << a_->running().errors();
+    b_->start();
+    ASSERT_TRUE(b_->stands_by()) << b_->running().errors();
+  }
+
+  std::optional<test::etcd_members> members_;
+  std::optional<server> a_, b_;
+};
+
+TEST_F(standby, says_who_serves_and_takes_over_with_everything_when_that_is_killed) {
+  start_both();
+  for (auto const* path : {"/readyz", "/api/v1/jobs", "/", "/api/v1/clusters/train"}) {
+    auto const r = b_->get(path);
+    ASSERT_TRUE(r);
+    EXPECT_EQ(r->status, 503u) << path;
+    EXPECT_EQ(r->header("Retry-After"), "1");
+    EXPECT_EQ(r->header("Content-Type"), "application/problem+json");
+    auto const p = json::parse(r->body);
+    EXPECT_EQ(p.at("leader"), json::value(a_->http())) << r->body;
+    EXPECT_EQ(p.at("code"), "UNAVAILABLE");
+  }
+  EXPECT_EQ(b_->status("/livez"), 200u);
+  EXPECT_TRUE(is_refused(b_->grpc()));
+
+  ASSERT_TRUE(a_->put("a/b", "hello"));
+  a_->worker();
+  auto const submitted = a_->send("POST", "/api/v1/jobs",
+                                  R"({"closures":[{"function":"muster.echo","args":[{"x":1}]}]})");
+  ASSERT_TRUE(submitted && submitted->ok()) << submitted->body;
+  auto const job = json::parse(submitted->body);
+  auto const id = std::string(job.at("id").as_string());
+  ASSERT_TRUE(a_->get("/api/v1/jobs/" + id + "/join?timeout=20s")->ok());
+  auto const incarnation = a_->value("/api/v1/clusters/train").at("generation").at("incarnation");
+  auto const durable = a_->value("/api/v1/overview").at("durable");
+  EXPECT_EQ(durable.at("store"), "etcd");
+  EXPECT_EQ(durable.at("leader"), json::value(a_->http()));
+  EXPECT_CONTAINS(a_->get("/metrics")->body, "\nmuster_store_leader 1\n");
+
+  auto const killed = clock::now();
+  a_->running().signal(SIGKILL);
+  ASSERT_TRUE(b_->serves());
+  auto const gap = since(killed);
+  std::cout << "serves " << gap.count() << " ms after kill -9 of the leader\n";
+  EXPECT_LE(gap, 5s);
+  EXPECT_EQ(b_->key("a/b"), "hello");
+  EXPECT_EQ(b_->value("/api/v1/clusters/train").at("generation").at("incarnation"), incarnation);
+  EXPECT_EQ(b_->value("/api/v1/jobs/" + id).at("state"), "SUCCEEDED");
+  auto const remote = std::string(job.at("closures").at(0).at("remote_value").as_string());
+  EXPECT_EQ(b_->get("/api/v1/remote_values/" + remote + "/value")->body, R"({"x":1})");
+  // And back, in order: at once.
+  a_->start();
+  ASSERT_TRUE(a_->stands_by());
+  ASSERT_TRUE(b_->put("a/c", "later"));
+  auto const stopped = clock::now();
+  b_->running().signal(SIGTERM);
+  EXPECT_EQ(b_->running().wait(), 0) << b_->running().errors();
+  ASSERT_TRUE(a_->serves());
+  std::cout << "serves " << since(stopped).count() << " ms after SIGTERM of the leader\n";
+  EXPECT_LE(since(stopped), 2s) << "it gave its lease back";
+  EXPECT_EQ(a_->key("a/c"), "later");
+}
+
+TEST_F(standby, an_old_leader_that_wakes_up_tells_nothing_and_writes_nothing) {
+  start_both();
+  ASSERT_TRUE(a_->put("k", "old"));
+  a_->running().signal(SIGSTOP);
+  ASSERT_TRUE(b_->serves());
+  ASSERT_TRUE(b_->put("k", "new"));
+  // Requests wait in its sockets, a read and a write.
+  boost::asio::io_context context;
+  std::vector<boost::asio::ip::tcp::socket> asking;
+  auto const port =
+      static_cast<unsigned short>(std::stoi(a_->http().substr(a_->http().find(':') + 1)));
+  for (std::string const request :
+       {"GET /api/v1/clusters/train/kv/k HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        "PUT /api/v1/clusters/train/kv/k HTTP/1.1\r\nHost: localhost\r\n"
+        "Content-Length: 4\r\n\r\nolds"}) {
+    auto& s = asking.emplace_back(context);
+    s.connect({boost::asio::ip::make_address("127.0.0.1"), port});
+    boost::asio::write(s, boost::asio::buffer(request));
+  }
+  a_->running().signal(SIGCONT);
+  for (auto& s : asking) {
+    boost::system::error_code ec;
+    std::string said;
+    boost::asio::read(s, boost::asio::dynamic_buffer(said), ec);
+    EXPECT_EQ(said, "");
+  }
+  EXPECT_EQ(a_->running().wait(), 4) << a_->running().errors();
+  EXPECT_CONTAINS(a_->running().errors(), "leaving at once, since");
+  EXPECT_EQ(b_->key("k"), "new");
+}
+
+TEST_F(standby, etcds_own_leader_may_die_while_the_server_goes_on) {
+  a_->start();
+  ASSERT_TRUE(a_->serves()) << a_->running().errors();
+  ASSERT_TRUE(a_->put("k", "1"));
+  auto const leader = members_->leader();
+  ASSERT_TRUE(leader);
+  auto const killed = clock::now();
+  members_->member(*leader).signal(SIGKILL);
+  ASSERT_TRUE(a_->put("k", "2")) << a_->running().errors();
+  std::cout << "writes " << since(killed).count() << " ms after kill -9 of etcd's leader\n";
+  EXPECT_EQ(a_->key("k"), "2");
+  EXPECT_TRUE(a_->running().running());
+}
+
+TEST_F(standby, etcds_leader_and_the_server_may_die_together) {
+  start_both();
+  ASSERT_TRUE(a_->put("k", "1"));
+  auto const leader = members_->leader();
+  ASSERT_TRUE(leader);
+  auto const killed = clock::now();
+  a_->running().signal(SIGKILL);
+  members_->member(*leader).signal(SIGKILL);
+  ASSERT_TRUE(b_->serves()) << b_->running().errors();
+  std::cout << "serves " << since(killed).count() << " ms after kill -9 of both leaders\n";
+  EXPECT_LE(since(killed), 10s);
+  EXPECT_EQ(b_->key("k"), "1");
+}
+
+TEST_F(standby, without_etcd_the_leader_leaves_and_others_wait) {
+  start_both();
+  for (std::size_t i = 0; i < 3; ++i) members_->member(i).signal(SIGKILL);
+  EXPECT_EQ(a_->running().wait(), 4);
+  EXPECT_CONTAINS(a_->running().errors(), "etcd has not renewed the lease in time");
+  ASSERT_TRUE(await([&] {
+    auto const r = b_->get("/readyz");
+    return r && r->status == 503 && r->body.find("etcd does not answer") != std::string::npos;
+  }));
+  b_->running().signal(SIGTERM);
+  EXPECT_EQ(b_->running().wait(), 0);
+}
+
+TEST_F(standby, supervised_comes_back_as_a_standby) {
+  a_->start({"--supervise"});
+  ASSERT_TRUE(a_->serves()) << a_->running().errors();
+  b_->start({"--supervise"});
+  ASSERT_TRUE(b_->stands_by());
+  auto const id = std::to_string(a_->running().pid());
+  auto const child = std::stoi(read_file("/proc/" + id + "/task/" + id + "/children"));
+  ASSERT_EQ(::kill(child, SIGKILL), 0);
+  ASSERT_TRUE(await([&] { return b_->status("/readyz") == 200 || a_->status("/readyz") == 200; }));
+  auto& next = b_->status("/readyz") == 200 ? *b_ : *a_;
+  auto& other = &next == &*b_ ? *a_ : *b_;
+  ASSERT_TRUE(other.stands_by());
+  EXPECT_TRUE(await([&] { return is_refused(other.grpc()); })) << "its sockets are given up";
+  EXPECT_TRUE(next.put("k", "v"));
+  for (auto* s : {&other, &next}) {
+    s->running().signal(SIGTERM);
+    EXPECT_EQ(s->running().wait(), 0) << s->running().errors();
+  }
+}
+
+TEST(store_flags, that_cannot_be_are_one_clear_line) {
+  auto const said = [](words const& flags, int status) {
+    server s("");
+    auto& p = s.start(flags);
+    EXPECT_EQ(p.wait(), status);
+    auto const text = p.errors();
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1) << text;
+    return text;
+  };
+  auto const nobody = "etcd://127.0.0.1:" + std::to_string(test::free_port()) + "/p";
+  EXPECT_CONTAINS(said({"--store", nobody}, 2), "--store " + nobody + ": 127.0.0.1:");
+  EXPECT_CONTAINS(said({"--store", nobody, "--data-dir", "/tmp/x"}, 2), "give one of them");
+  EXPECT_CONTAINS(said({"--store-ca", "/tmp/x"}, 2), "--store");
+  EXPECT_CONTAINS(said({"--store", nobody, "--store-ca", "/tmp/x"}, 2), "etcds://");
+  EXPECT_CONTAINS(said({"--store", nobody, "--store-lease", "1s"}, 2), "--store-lease");
+}
+
+}  // namespace
+}  // namespace muster::e2e
