@@ -244,6 +244,35 @@ TEST_F(standby, without_etcd_the_leader_leaves_and_others_wait) {
   EXPECT_EQ(b_->running().wait(), 0);
 }
 
+TEST_F(standby, behind_a_relay_a_worker_follows_and_runs_what_was_accepted) {
+  start_both();
+  cluster box;
+  auto const relay = "127.0.0.1:" + std::to_string(test::free_port());
+  box.spawn({"proxy", "--listen", relay, "--upstream", a_->grpc() + "," + b_->grpc(),
+             "--upstream-http", a_->http() + "," + b_->http()});
+  auto const submit = [](server& s) {
+    auto const r =
+        s.send("POST", "/api/v1/jobs", R"({"closures":[{"function":"muster.echo","args":[1]}]})");
+    EXPECT_TRUE(r && r->ok()) << (r ? r->body : "nobody answers");
+    return r && r->ok() ? std::string(json::parse(r->body).at("id").as_string()) : "none";
+  };
+  auto const ends = [](server& s, std::string const& job) {
+    auto const r = s.get("/api/v1/jobs/" + job + "/join?timeout=25s");
+    return r && r->ok() ? std::string(json::parse(r->body).at("state").as_string()) : "unknown";
+  };
+  box.spawn({"worker", "--server", relay});
+  EXPECT_EQ(ends(*a_, submit(*a_)), "SUCCEEDED");
+  // Accepted, and due when the next one serves.
+  auto const r = a_->send("POST", "/api/v1/jobs", R"({"closures":[{"function":"muster.echo",
+      "args":[2],"options":{"delay":"4s"}}]})");
+  ASSERT_TRUE(r && r->ok()) << r->body;
+  auto const accepted = std::string(json::parse(r->body).at("id").as_string());
+  a_->running().signal(SIGKILL);
+  ASSERT_TRUE(b_->serves());
+  EXPECT_EQ(ends(*b_, accepted), "SUCCEEDED");
+  EXPECT_EQ(ends(*b_, submit(*b_)), "SUCCEEDED");
+}
+
 TEST_F(standby, supervised_comes_back_as_a_standby) {
   a_->start({"--supervise"});
   ASSERT_TRUE(a_->serves()) << a_->running().errors();

@@ -1,5 +1,6 @@
 #include <atomic>
 #include <cstdlib>
+#include <future>
 #include <set>
 #include <sstream>
 
@@ -73,6 +74,7 @@ TEST_F(server_that_waits, answers_503_and_who_serves_until_it_serves) {
     if (state == 1) return not_serving{"another server serves", "10.0.0.1:8477"};
     return {};
   };
+  options.timeouts.engine = std::chrono::milliseconds(100);
   start(options);
   EXPECT_EQ(get("/livez").status, 200u);
   for (auto const* path : {"/readyz", "/", "/api/v1/jobs", "/api/v1/nothing", "/api/v1/ws"}) {
@@ -87,6 +89,21 @@ TEST_F(server_that_waits, answers_503_and_who_serves_until_it_serves) {
   EXPECT_EQ(post("/api/v1/jobs", R"({"function":"f"})").status, 503u);
   state = 2;
   EXPECT_EQ(get("/readyz").status, 200u);
+}
+
+TEST_F(server_that_waits, has_those_wait_who_ask_while_nobody_serves) {
+  std::atomic<bool> asked = false, reads = true;
+  web_options options;
+  options.waiting = [&]() -> std::optional<not_serving> {
+    if (!reads) return {};
+    asked = true;
+    return not_serving{"reading jobs", {}};
+  };
+  start(options);
+  auto asking = std::async(std::launch::async, [&] { return get("/api/v1/jobs").status; });
+  EXPECT_TRUE(eventually([&] { return asked.load(); }));
+  reads = false;
+  EXPECT_EQ(asking.get(), 200u);
 }
 
 class busy_engine : public web_fixture {};

@@ -55,7 +55,8 @@ struct web_options {
   /// What the gRPC ports count, for /metrics.
   std::function<connection_counts()> grpc_connections = [] { return connection_counts(); };
   /// Asked for each request, on the web thread. While it gives something, that is the answer to
-  /// everything but /livez: 503 with Retry-After.
+  /// everything but /livez: 503 with Retry-After. If it names nobody who serves, requests wait for
+  /// this server first, as long as for an engine that is busy, those for /readyz half a second.
   std::function<std::optional<not_serving>()> waiting = [] { return std::optional<not_serving>(); };
   /// Called when a connection could not be accepted for want of a descriptor, which may be often.
   std::function<void()> out_of_descriptors = [] {};

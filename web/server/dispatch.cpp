@@ -2,6 +2,10 @@
 #include "web/server/dispatch.hpp"
 
 #include <algorithm>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 #include "base/text.hpp"
 #include "web/http/query.hpp"
@@ -10,7 +14,13 @@
 
 namespace muster::web {
 
+namespace asio = boost::asio;
+
 namespace {
+
+// Of a server that does not serve yet: probes do not wait for longer.
+constexpr std::chrono::milliseconds state_told_after{500};
+constexpr std::chrono::milliseconds looked_every{20};
 
 bool changes_state(std::string_view method) {
   return method != "GET" && method != "HEAD" && method != "OPTIONS";
@@ -102,12 +112,29 @@ coro::task<response> run_route(web_context& context, exchange& ex, router::match
   co_return co_await std::move(running);
 }
 
+// While nobody is known to serve, who asks waits for this server as for an engine that is busy: it
+// reads what it knows, or is about to lead.
+coro::task<std::optional<problem>> await_serving(web_context& context, exchange& ex) {
+  bool const asks_state = ex.req.path == "/readyz" || ex.req.path == "/healthz";
+  auto const limit = context.options.timeouts.engine;
+  auto const end =
+      std::chrono::steady_clock::now() + (asks_state ? std::min(limit, state_told_after) : limit);
+  for (;;) {
+    auto p = check_serving(context.options, ex.req);
+    bool const over = std::chrono::steady_clock::now() >= end || ex.stopping();
+    if (!p || !p->leader.empty() || over) co_return p;
+    asio::steady_timer timer(co_await asio::this_coro::executor, looked_every);
+    co_await timer.async_wait(asio::as_tuple(asio::use_awaitable));
+  }
+}
+
 coro::task<response> checked(web_context& context, exchange& ex) {
   auto const& req = ex.req;
   if (auto p = check_host(context.options, req)) co_return problem_response(*p);
   if (changes_state(req.method))
     if (auto p = check_origin(context.options, req)) co_return problem_response(*p);
-  if (auto p = check_serving(context.options, req)) co_return problem_response(*p);
+  auto serving = await_serving(context, ex);
+  if (auto const p = co_await std::move(serving)) co_return problem_response(*p);
 
   auto found = context.routes.find(req.method, req.path);
   if (found.found) {
