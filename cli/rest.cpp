@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <thread>
 
 namespace muster::cli {
 namespace {
@@ -14,7 +15,8 @@ std::chrono::milliseconds to_milliseconds(duration d) {
 }  // namespace
 
 void add_rest_options(CLI::App& verb, rest_options& options) {
-  verb.add_option("--url", options.url, "The server's HTTP address")
+  verb.add_option("--url", options.url,
+                  "The server's HTTP address; of several, with commas between, the one that serves")
       ->type_name("URL")
       ->capture_default_str();
   verb.add_option("--token", options.token, "Credential sent to the server")->type_name("TOKEN");
@@ -35,11 +37,66 @@ void add_server_options(CLI::App& verb, server_options& options) {
 }
 
 rest::rest(rest_options options) : options_(std::move(options)) {
-  while (options_.url.ends_with('/')) options_.url.pop_back();
+  for (std::string_view left = options_.url;;) {
+    auto const end = std::min(left.find(','), left.size());
+    auto one = left.substr(0, end);
+    while (one.ends_with('/')) one.remove_suffix(1);
+    if (!one.empty()) urls_.emplace_back(one);
+    if (end == left.size()) break;
+    left.remove_prefix(end + 1);
+  }
+  if (urls_.empty()) urls_.emplace_back();
+  options_.url = urls_.front();
 }
 
-muster::http_request rest::request(std::string const& method,
-                                   std::string const& path_and_query) const {
+// Also for a while when none serves: one of them is about to take over.
+void rest::choose() {
+  if (chosen_ || urls_.size() == 1) return;
+  constexpr auto patience = std::chrono::seconds(15);
+  constexpr auto pause = std::chrono::milliseconds(200);
+  auto const until = std::chrono::steady_clock::now() + patience;
+  std::string why;
+  for (;; std::this_thread::sleep_for(pause)) {
+    why.clear();
+    for (auto const& url : urls_) {
+      muster::http_request r;
+      r.url = url + "/readyz";
+      r.timeout = std::chrono::seconds(2);
+      auto const answer = client_.send(r);
+      if (!answer && answer.error().code == muster::code::invalid_argument)
+        throw command_error(exit_usage, "--url: " + answer.error().message);
+      if (answer && answer->status == 200) {
+        options_.url = url;
+        chosen_ = true;
+        return;
+      }
+      why += (why.empty() ? "" : "; ") +
+             (answer ? url + ": HTTP status " + std::to_string(answer->status)
+                     : answer.error().message);
+    }
+    if (std::chrono::steady_clock::now() >= until)
+      throw command_error(exit_unreachable, "no server serves: " + why);
+  }
+}
+
+// A server that stopped serving meanwhile gives way, once, to the one that serves now. What may
+// have been done before the connection broke is done again only if that changes nothing.
+muster::result<muster::http_response> rest::exchange(muster::http_request r,
+                                                     std::string const& path) {
+  auto answer = client_.send(r);
+  bool const broke = !answer && answer.error().code == muster::code::unavailable;
+  if (urls_.size() == 1 || (!broke && !(answer && answer->status == 503))) return answer;
+  chosen_ = false;
+  if (broke && r.method != "GET") return answer;
+  auto const before = options_.url;
+  choose();
+  if (options_.url == before && !broke) return answer;
+  r.url = options_.url + path;
+  return client_.send(r);
+}
+
+muster::http_request rest::request(std::string const& method, std::string const& path_and_query) {
+  choose();
   muster::http_request r;
   r.method = method;
   r.url = options_.url + path_and_query;
@@ -61,7 +118,7 @@ muster::http_response rest::send(std::string const& method, std::string const& p
   r.body = std::move(body);
   r.content_type = std::move(content_type);
   r.timeout = to_milliseconds(timeout);
-  auto response = client_.send(r);
+  auto response = exchange(std::move(r), path_and_query);
   if (!response) throw no_answer(response.error());
   return std::move(*response);
 }
@@ -112,7 +169,7 @@ muster::http_response rest::put(std::string const& path, std::string body,
   r.body = std::move(body);
   r.content_type = "application/octet-stream";
   if (!if_none_match.empty()) r.headers.emplace_back("If-None-Match", if_none_match);
-  auto response = client_.send(r);
+  auto response = exchange(std::move(r), path);
   if (!response) throw no_answer(response.error());
   return std::move(*response);
 }
@@ -122,6 +179,7 @@ void rest::stream(std::string const& path_and_query,
   auto r = request("GET", path_and_query);
   r.timeout = {};
   auto const response = client_.stream(r, line);
+  chosen_ = chosen_ && response;
   if (!response) throw no_answer(response.error());
   if (!response->ok()) throw problem(*response);
 }

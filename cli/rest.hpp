@@ -7,6 +7,7 @@
 #include <iostream>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/text.hpp"
 #include "cli/command.hpp"
@@ -46,7 +47,10 @@ bool printed_as_json(output_format format, Json const& answer) {
 
 class rest {
  public:
+  /// `url` may be several with commas between: what is asked goes to whichever serves.
   explicit rest(rest_options options);
+  /// Of the server that answered last.
+  std::string const& url() const { return options_.url; }
 
   /// The answer's JSON; anything but a 2xx is a command_error with the problem's own words.
   json::value get(std::string const& path_and_query, duration timeout = std::chrono::seconds(30));
@@ -78,10 +82,15 @@ class rest {
   static command_error problem(muster::http_response const& response);
 
  private:
-  muster::http_request request(std::string const& method, std::string const& path_and_query) const;
+  muster::http_request request(std::string const& method, std::string const& path_and_query);
   command_error no_answer(muster::status const& why) const;
+  /// Of several servers the one that says that it serves; waits for one.
+  void choose();
+  muster::result<muster::http_response> exchange(muster::http_request r, std::string const& path);
 
-  rest_options options_;
+  rest_options options_;           // url: that of the server in use
+  std::vector<std::string> urls_;  // of all
+  bool chosen_ = false;
   muster::http_client client_;
 };
 

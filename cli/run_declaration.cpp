@@ -22,13 +22,13 @@ std::string reachable(std::string const& text, std::string url) {
 }  // namespace
 
 run_declaration::run_declaration(rest_options options, std::string name, cluster_spec const& spec)
-    : server_(options), name_(std::move(name)) {
+    : server_(std::move(options)), name_(std::move(name)) {
   json::object jobs;
   for (auto const* job : {"chief", "worker"})
     if (spec.has_job(job) && spec.num_tasks(job) > 0) jobs[job] = spec.num_tasks(job);
   auto const declared = server_.post(
       "/api/v1/clusters", json::serialize(json::object{{"name", name_}, {"jobs", jobs}}));
-  address_ = reachable(text_of(declared, "address"), options.url);
+  address_ = reachable(text_of(declared, "address"), server_.url());
 }
 
 run_declaration::~run_declaration() {

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "base/check.hpp"
+#include "client/link/server_list.hpp"
 
 namespace muster {
 namespace {
@@ -42,7 +43,7 @@ client_engine::~client_engine() {
 
 // No shared subchannels: each attempt dials anew, and the pause between attempts is ours. No proxy:
 // a cluster's own traffic does not leave it.
-std::shared_ptr<grpc::Channel> make_channel(std::string const& server) {
+std::shared_ptr<grpc::Channel> make_channel(std::string const& servers) {
   grpc::ChannelArguments args;
   args.SetMaxReceiveMessageSize(message_bytes_max);
   args.SetMaxSendMessageSize(message_bytes_max);
@@ -54,7 +55,8 @@ std::shared_ptr<grpc::Channel> make_channel(std::string const& server) {
   args.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10'000);
   args.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
   args.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
-  return grpc::CreateCustomChannel(server, grpc::InsecureChannelCredentials(), args);
+  return grpc::CreateCustomChannel(chosen_server(servers), grpc::InsecureChannelCredentials(),
+                                   args);
 }
 
 }  // namespace muster

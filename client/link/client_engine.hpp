@@ -34,7 +34,8 @@ class client_engine {
   std::thread thread_;
 };
 
-/// A channel to "host:port" that dials at once and at its own pace, with the project's limits.
-std::shared_ptr<grpc::Channel> make_channel(std::string const& server);
+/// A channel to "host:port", or to the chosen one of "host:port,host:port", that dials at once and
+/// at its own pace, with the project's limits.
+std::shared_ptr<grpc::Channel> make_channel(std::string const& servers);
 
 }  // namespace muster

@@ -8,11 +8,15 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "client/link/server_list.hpp"
+
 namespace muster {
 
-server_stream::server_stream(client_engine& engine, std::string const& server, char const* method,
+server_stream::server_stream(client_engine& engine, std::string const& servers, char const* method,
                              stream_side& side)
-    : channel_(make_channel(server)),
+    : servers_(servers),
+      server_(chosen_server(servers)),
+      channel_(make_channel(server_)),
       method_(method),
       side_(side),
       call_(engine.context()),
@@ -20,6 +24,8 @@ server_stream::server_stream(client_engine& engine, std::string const& server, c
 
 coro::task<grpc::Status> server_stream::run() {
   using namespace boost::asio::experimental::awaitable_operators;
+  // Waiting for the one server would keep it from the next one.
+  if (is_list(servers_)) call_.context().set_wait_for_ready(false);
   grpc::GenericStub stub(channel_);
   auto prepare = [&stub, this](grpc::ClientContext* context, grpc::CompletionQueue* queue) {
     return stub.PrepareCall(context, method_, queue);
@@ -31,7 +37,9 @@ coro::task<grpc::Status> server_stream::run() {
     auto writing = write_all();
     co_await (std::move(reading) && std::move(writing));
   }
-  co_return co_await call_.finish();
+  auto status = co_await call_.finish();
+  if (!answered_) pass_over(servers_, server_);
+  co_return status;
 }
 
 coro::task<void> server_stream::read_all() {
@@ -39,6 +47,7 @@ coro::task<void> server_stream::read_all() {
   for (;;) {
     bool const got = co_await call_.read(read_);
     if (!got) break;
+    answered_ = true;
     if (violation_.empty()) violation_ = side_.take(read_);
     if (!violation_.empty()) call_.cancel();
     // What follows from the message is written before gRPC is asked for more.

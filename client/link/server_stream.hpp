@@ -34,8 +34,10 @@ class stream_side {
 
 class server_stream {
  public:
-  /// `method`: "/package.Service/Method". REQUIRES: `side` outlives run().
-  server_stream(client_engine& engine, std::string const& server, char const* method,
+  /// `method`: "/package.Service/Method". Of several servers ("a:8476,b:8476") it dials the chosen
+  /// one; when nothing comes from it, the next stream dials the next one. REQUIRES: `side` outlives
+  /// run().
+  server_stream(client_engine& engine, std::string const& servers, char const* method,
                 stream_side& side);
 
   /// Completion: the stream's status, once the call is over. Errors: in the status and violation().
@@ -55,6 +57,7 @@ class server_stream {
   [[nodiscard]] coro::task<void> read_all();
   [[nodiscard]] coro::task<void> write_all();
 
+  std::string const servers_, server_;
   std::shared_ptr<grpc::Channel> const channel_;
   char const* const method_;
   stream_side& side_;
@@ -63,6 +66,7 @@ class server_stream {
   grpc::ByteBuffer read_;
   grpc::ByteBuffer written_;
   bool input_ended_ = false;
+  bool answered_ = false;
   std::string violation_;
 };
 

@@ -4,6 +4,7 @@
 #include <boost/asio/this_coro.hpp>
 #include <random>
 
+#include "client/link/server_list.hpp"
 #include "proto/byte_buffer.hpp"
 
 namespace muster::detail {
@@ -104,7 +105,10 @@ std::optional<std::string> session_link::final_reason(grpc::Status const& status
                               : "no answer from " + server + " within " + given;
   bool const closing = session_->closing();
   if (status.ok()) return closing ? std::string() : "the server ended the session";
-  if (session_->settings().resumable && !closing && may_pass(status.error_code())) return {};
+  // Nothing was sent yet, so another one may take it.
+  bool const others = is_list(server) && !was_connected_;
+  if ((session_->settings().resumable || others) && !closing && may_pass(status.error_code()))
+    return {};
   return status.error_message().empty() ? "the stream was cancelled" : status.error_message();
 }
 

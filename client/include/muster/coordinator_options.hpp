@@ -11,7 +11,7 @@
 namespace muster {
 
 struct coordinator_options {
-  std::string server = "127.0.0.1:8476";  // "host:port"
+  std::string server = "127.0.0.1:8476";  // "host:port", or several of which one serves: comma
   std::string cluster{};                  // empty: the default cluster
   std::string name{};                     // shown to operators
   /// Every closure runs, whatever the others do, and join raises nothing: each value has its own

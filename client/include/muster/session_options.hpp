@@ -10,7 +10,7 @@
 namespace muster {
 
 struct session_options {
-  std::string server = "127.0.0.1:8476";  // "host:port"
+  std::string server = "127.0.0.1:8476";  // "host:port", or several of which one serves: comma
   std::string cluster{};                  // empty: the default cluster
   std::string name{};                     // shown to operators
   /// Else the first error cancels what is queued.

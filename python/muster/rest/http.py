@@ -4,12 +4,16 @@ from __future__ import annotations
 import json
 import os
 import re
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
 from typing import Any, Mapping, Optional, Union
 
 from muster.errors import MusterError
+
+FAIL_OVER_SECONDS = 15.0
+"""How long a client that has several addresses waits for one that serves."""
 
 SECONDS_MORE = 10.0
 """Seconds that an answer may take beyond the wait that was asked for."""
@@ -33,13 +37,16 @@ class NoServer(MusterError, ConnectionError):
 
 
 class Http:
-    """`url` as "http://host:port"; any thread."""
+    """`url` as "http://host:port"; several with commas between: the one that serves. Any thread."""
 
     def __init__(self, url: Optional[str]) -> None:
         url = url or os.environ.get("MUSTER_URL", "http://127.0.0.1:8477")
-        if not re.match(r"https?://", url):
-            url = "http://" + url
-        self.url = url.rstrip("/")
+        self._urls = [u.rstrip("/") if re.match(r"https?://", u) else "http://" + u.rstrip("/")
+                      for u in url.split(",") if u]
+        if not self._urls:
+            raise ValueError("url: none")
+        self.url = self._urls[0]
+        self._chosen = len(self._urls) == 1
         # Servers of a cluster are reached directly, whatever proxies the environment names.
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
@@ -54,6 +61,41 @@ class Http:
             headers: Optional[Mapping[str, str]] = None, *, wait: float = 0.0,
             **query: Any) -> bytes:
         """The bytes of the answer. Raises ServerError, NoServer."""
+        self._choose()
+        before = self.url
+        try:
+            return self._once(method, path, body, headers, wait, query)
+        except (NoServer, ServerError) as error:
+            unreached = isinstance(error, NoServer)
+            if len(self._urls) == 1 or not (unreached or getattr(error, "status", 0) == 503):
+                raise
+            self._chosen = False
+            # What may have been done before the connection broke is not done twice.
+            if unreached and method != "GET":
+                raise
+            self._choose()
+            if not unreached and self.url == before:
+                raise
+            return self._once(method, path, body, headers, wait, query)
+
+    def _choose(self) -> None:
+        """Of several servers the one that says that it serves; waits a while for one."""
+        until = time.monotonic() + FAIL_OVER_SECONDS
+        while not self._chosen:
+            for url in self._urls:
+                try:
+                    with self._opener.open(url + "/readyz", timeout=2.0):
+                        self.url, self._chosen = url, True
+                        return
+                except OSError:  # HTTP errors are some, too
+                    continue
+            if time.monotonic() > until:
+                raise NoServer(f"none of {', '.join(self._urls)} serves")
+            time.sleep(0.2)
+
+    def _once(self, method: str, path: str, body: Optional[bytes],
+              headers: Optional[Mapping[str, str]], wait: float,
+              query: Mapping[str, Any]) -> bytes:
         asked = {k: _text(v) for k, v in query.items() if v is not None}
         url = self.url + path + ("?" + urllib.parse.urlencode(asked) if asked else "")
         request = urllib.request.Request(url, body, dict(headers or {}), method=method)

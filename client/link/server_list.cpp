@@ -1,0 +1,42 @@
+// One position for each text; a process knows few of them.
+#include "client/link/server_list.hpp"
+
+#include <map>
+#include <mutex>
+#include <vector>
+
+namespace muster {
+namespace {
+
+std::vector<std::string> parts(std::string const& servers) {
+  std::vector<std::string> all;
+  for (std::size_t from = 0; from <= servers.size();) {
+    auto const end = std::min(servers.find(',', from), servers.size());
+    if (end > from) all.push_back(servers.substr(from, end - from));
+    from = end + 1;
+  }
+  if (all.empty()) all.push_back(servers);
+  return all;
+}
+
+std::mutex mutex;
+std::map<std::string, std::size_t> positions;  // under mutex
+
+}  // namespace
+
+std::string chosen_server(std::string const& servers) {
+  if (!is_list(servers)) return servers;
+  auto const all = parts(servers);
+  std::lock_guard const lock(mutex);
+  return all[positions[servers] % all.size()];
+}
+
+void pass_over(std::string const& servers, std::string const& server) {
+  if (!is_list(servers)) return;
+  auto const all = parts(servers);
+  std::lock_guard const lock(mutex);
+  auto& position = positions[servers];
+  if (all[position % all.size()] == server) position = (position + 1) % all.size();
+}
+
+}  // namespace muster

@@ -1,0 +1,148 @@
+// Sessions and workers that are told several addresses.
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
+#include <gtest/gtest.h>
+
+#include "client/link/server_list.hpp"
+#include "muster/cluster_coordinator.hpp"
+#include "muster/session.hpp"
+#include "muster/v1/coordinator.grpc.pb.h"
+#include "muster/v1/worker.grpc.pb.h"
+#include "tests/client/worker_thread.hpp"
+#include "tests/rpc/test_server.hpp"
+
+namespace muster::test {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr auto nobody = "127.0.0.1:1";
+
+bool connected(test_server& server) {
+  return server.eventually(
+      [](core::coordinator const& c) { return c.overview({}).tasks_connected == 1; });
+}
+
+/// Serves nobody, and says so.
+class standby : v1::WorkerService::Service, v1::CoordinatorService::Service {
+ public:
+  standby() {
+    int port = 0;
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+    builder.RegisterService(static_cast<v1::WorkerService::Service*>(this));
+    builder.RegisterService(static_cast<v1::CoordinatorService::Service*>(this));
+    server_ = builder.BuildAndStart();
+    address = "127.0.0.1:" + std::to_string(port);
+  }
+  ~standby() override { server_->Shutdown(std::chrono::system_clock::now()); }
+  std::string address;
+
+ private:
+  using worker_stream = grpc::ServerReaderWriter<v1::ServerMessage, v1::WorkerMessage>;
+  using session_stream = grpc::ServerReaderWriter<v1::SessionResponse, v1::SessionRequest>;
+  grpc::Status no() const { return {grpc::StatusCode::UNAVAILABLE, "another server leads"}; }
+  grpc::Status Attach(grpc::ServerContext*, worker_stream*) override { return no(); }
+  grpc::Status Session(grpc::ServerContext*, session_stream*) override { return no(); }
+
+  std::unique_ptr<grpc::Server> server_;
+};
+
+TEST(server_list, goes_round) {
+  std::string const list = "a:1,b:2,,c:3";
+  EXPECT_EQ(chosen_server("a:1"), "a:1");
+  EXPECT_EQ(chosen_server(list), "a:1");
+  pass_over(list, "a:1");
+  EXPECT_EQ(chosen_server(list), "b:2");
+  pass_over(list, "a:1");  // somebody else's news of the same
+  EXPECT_EQ(chosen_server(list), "b:2");
+  pass_over(list, "b:2");
+  EXPECT_EQ(chosen_server(list), "c:3");
+  pass_over(list, "c:3");
+  EXPECT_EQ(chosen_server(list), "a:1");
+  EXPECT_EQ(chosen_server("a:1,d:4"), "a:1") << "another list";
+  EXPECT_EQ(chosen_server(","), ",");
+}
+
+TEST(several_servers, a_session_passes_over_who_is_not_there) {
+  test_server server;
+  session s({.server = std::string(nobody) + ",127.0.0.1:2," + server.address()});
+  EXPECT_NO_THROW(s.wait_open());
+  EXPECT_EQ(s.close(), "");
+}
+
+// Its stream is not resumable, so what it has sent to one is not sent to another.
+TEST(several_servers, a_session_ends_with_the_word_of_one_that_does_not_serve) {
+  test_server server;
+  standby other;
+  session s({.server = other.address + "," + server.address()});
+  try {
+    s.wait_open();
+    FAIL();
+  } catch (session_error const& e) {
+    EXPECT_STREQ(e.what(), "another server leads");
+  }
+  session again({.server = other.address + "," + server.address()});
+  EXPECT_NO_THROW(again.wait_open());
+}
+
+TEST(several_servers, a_coordinator_passes_over_both) {
+  test_server server;
+  standby other;
+  cluster_coordinator c(
+      {.server = std::string(nobody) + "," + other.address + "," + server.address()});
+  EXPECT_NO_THROW(c.wait_open());
+}
+
+TEST(several_servers, sessions_follow_and_come_back) {
+  auto a = std::make_unique<test_server>();
+  auto const port = a->port();
+  auto b = std::make_unique<test_server>();
+  auto const both = a->address() + "," + b->address();
+  auto const opens = [&] {
+    session s({.server = both});
+    EXPECT_NO_THROW(s.wait_open());
+  };
+  opens();
+  EXPECT_EQ(chosen_server(both), a->address());
+  a.reset();
+  opens();
+  EXPECT_EQ(chosen_server(both), b->address());
+  test_server_options o;
+  o.port = port;
+  a = std::make_unique<test_server>(o);
+  b.reset();
+  opens();
+  EXPECT_EQ(chosen_server(both), a->address());
+}
+
+TEST(several_servers, of_which_none_is_there_are_given_up) {
+  session s({.server = std::string(nobody) + ",127.0.0.1:2", .connect_timeout = milliseconds(300)});
+  EXPECT_THROW(s.wait_open(), session_error);
+}
+
+TEST(several_servers, a_worker_follows_and_comes_back) {
+  auto a = std::make_unique<test_server>();
+  auto const port = a->port();
+  test_server_options o;
+  {
+    test_server gone;
+    o.port = gone.port();
+  }
+  standby other;
+  auto w = options_for(nobody);
+  w.servers = {nobody, other.address, a->address(), "127.0.0.1:" + std::to_string(o.port)};
+  w.backoff_min = w.backoff_max = milliseconds(10);
+  worker_thread worker(w);
+  ASSERT_TRUE(connected(*a));
+  a.reset();
+  auto b = std::make_unique<test_server>(o);
+  EXPECT_TRUE(connected(*b));
+  o.port = port;
+  a = std::make_unique<test_server>(o);
+  b.reset();
+  EXPECT_TRUE(connected(*a));
+}
+
+}  // namespace
+}  // namespace muster::test
