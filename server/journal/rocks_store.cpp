@@ -85,9 +85,23 @@ muster::status rocks_store::write(std::vector<change> const& batch) {
   }
   rocksdb::WriteOptions durable;
   durable.sync = true;
+  if (had_no_room_)
+    if (auto const resumed = db_->Resume(); !resumed.ok() && !resumed.IsBusy())
+      return no_room_or_failed(resumed);
   auto const written = db_->Write(durable, &all);
-  if (written.ok()) return {};
-  return {code::internal, db_->GetName() + ": " + written.ToString()};
+  had_no_room_ = false;
+  return written.ok() ? muster::status{} : no_room_or_failed(written);
+}
+
+// After a write that found no room RocksDB writes nothing until it is resumed: it then writes all
+// that it has in memory to new files and begins a new log, so that nothing rests on the log whose
+// end is torn. A sync that failed is another matter, whatever it failed for: what the kernel has
+// dropped then, nobody knows.
+muster::status rocks_store::no_room_or_failed(rocksdb::Status const& s) {
+  auto const text = s.ToString();
+  had_no_room_ = s.IsNoSpace() && text.find("While f") == std::string::npos;
+  if (had_no_room_) return {code::resource_exhausted, db_->GetName() + ": " + text};
+  return {code::internal, db_->GetName() + ": " + text};
 }
 
 muster::status rocks_store::read(std::string_view prefix, visitor const& v) const {

@@ -8,7 +8,8 @@
 
 namespace rocksdb {
 class DB;
-}
+class Status;
+}  // namespace rocksdb
 
 namespace muster::server::journal {
 
@@ -29,8 +30,10 @@ class rocks_store final : public store {
 
  private:
   explicit rocks_store(std::unique_ptr<rocksdb::DB> db);
+  muster::status no_room_or_failed(rocksdb::Status const& s);
 
   std::unique_ptr<rocksdb::DB> db_;
+  bool had_no_room_ = false;  // it has to be resumed before anything can be written
 };
 
 }  // namespace muster::server::journal

@@ -158,6 +158,63 @@ TEST(journal, of_a_full_disk_keeps_a_reserve_and_goes_on_when_there_is_room) {
   EXPECT_FALSE(j.full());
 }
 
+/// Has no room for writes while it is told so.
+class full_store final : public store {
+ public:
+  struct view {
+    std::atomic<bool> full = true;
+    std::atomic<int> tries = 0;
+    std::vector<std::vector<change>> writes;  // read after the journal has stopped
+  };
+  explicit full_store(view& v) : view_(v) {}
+  muster::status write(std::vector<change> const& batch) override {
+    ++view_.tries;
+    if (view_.full) return {code::resource_exhausted, "no space"};
+    view_.writes.push_back(batch);
+    return {};
+  }
+  muster::status read(std::string_view, visitor const&) const override { return {}; }
+  std::uint64_t bytes_on_disk() const override { return 0; }
+
+ private:
+  view& view_;
+};
+
+TEST(journal, what_finds_no_room_waits_untold_and_is_tried_again) {
+  full_store::view v;
+  std::mutex mutex;
+  std::condition_variable moved;
+  std::vector<std::uint64_t> told;
+  journal j(std::make_unique<full_store>(v), {}, [&](std::uint64_t n, muster::status const& s) {
+    EXPECT_TRUE(s.ok());
+    std::lock_guard const lock(mutex);
+    told.push_back(n);
+    moved.notify_all();
+  });
+  EXPECT_FALSE(j.full());
+  j.append(put("a"));
+  {
+    std::unique_lock lock(mutex);
+    ASSERT_TRUE(moved.wait_for(lock, 20s, [&] { return !told.empty(); }));
+    EXPECT_EQ(told, std::vector<std::uint64_t>{0}) << "that the disk is full";
+  }
+  EXPECT_TRUE(j.full());
+  EXPECT_TRUE(j.facts().failed.ok());
+  j.append(put("b"));
+  EXPECT_EQ(j.facts().durable, 0u);
+  EXPECT_GT(j.facts().waiting_bytes, 0u);
+  v.full = false;
+  std::unique_lock lock(mutex);
+  EXPECT_TRUE(moved.wait_for(lock, 20s, [&] { return told.back() == 2; }));
+  EXPECT_FALSE(j.full());
+  j.stop();
+  ASSERT_EQ(v.writes.size(), 1u);
+  ASSERT_EQ(v.writes[0].size(), 2u);
+  EXPECT_EQ(v.writes[0][0].key, "a");
+  EXPECT_EQ(v.writes[0][1].key, "b");
+  EXPECT_EQ(j.facts().waiting_bytes, 0u);
+}
+
 TEST(journal, is_full_while_too_much_waits) {
   slow_store::view v;
   progress_log told;

@@ -3,10 +3,13 @@
 
 #include <fstream>
 #include <set>
+#include <thread>
 
 #include "server/journal/memory_store.hpp"
 #include "server/journal/rocks_store.hpp"
 #include "tests/journal/temporary.hpp"
+#include "tests/support/cannot_run.hpp"
+#include "tests/support/small_disk.hpp"
 
 namespace muster::server::journal {
 namespace {
@@ -116,6 +119,62 @@ TEST(store, damage_is_refused_in_one_line) {
   ASSERT_FALSE(refused.has_value());
   EXPECT_NE(refused.error().message.find("damaged"), std::string::npos) << refused.error().message;
   EXPECT_EQ(refused.error().message.find('\n'), std::string::npos);
+}
+
+// What found no room is written when there is some, and all that was told is there.
+TEST(store, of_a_full_disk_goes_on_when_there_is_room) {
+  test::small_disk disk(12);
+  if (!disk.problem().empty()) return test::cannot_run(disk.problem());
+  auto const at = disk.path() / "data";
+  auto s = opened(at);
+  std::string const value(std::size_t{256} << 10, 'x');
+  int n = 0;
+  auto const write = [&] { return s->write({{kind::put, "k" + std::to_string(1000 + n), value}}); };
+  muster::status last;
+  while ((last = write()).ok() && n < 1000) ++n;
+  ASSERT_EQ(last.code, code::resource_exhausted) << last.message;
+  EXPECT_NE(last.message.find("No space left"), std::string::npos) << last.message;
+  EXPECT_EQ(write().code, code::resource_exhausted) << "still";
+  EXPECT_GT(n, 10);
+  ASSERT_TRUE(disk.resize(64));
+  // RocksDB may be about to recover by itself, which it tries every five seconds.
+  for (int i = 0; i < 200 && !(last = write()).ok(); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_TRUE(last.ok()) << last.message;
+  ++n;
+  last = write();
+  EXPECT_TRUE(last.ok()) << last.message;
+  ++n;
+  auto const expect_all = [&] {
+    int seen = 0;
+    EXPECT_TRUE(s->read("k", [&](std::string_view key, std::string_view v) {
+                   EXPECT_EQ(key, "k" + std::to_string(1000 + seen++));
+                   return v == value;
+                 }).ok());
+    EXPECT_EQ(seen, n);
+  };
+  expect_all();
+  s.reset();
+  s = opened(at);
+  expect_all();
+}
+
+// Killed in between: nothing that was told is lost, and the directory is not taken for damaged.
+TEST(store, of_a_full_disk_can_be_killed_and_opened) {
+  test::small_disk disk(12);
+  if (!disk.problem().empty()) return test::cannot_run(disk.problem());
+  auto const at = disk.path() / "data";
+  temporary elsewhere;
+  auto const copy = elsewhere / "copy";
+  auto s = opened(at);
+  std::string const value(std::size_t{256} << 10, 'x');
+  int n = 0;
+  while (s->write({{kind::put, "k" + std::to_string(1000 + n), value}}).ok() && n < 1000) ++n;
+  fs::copy(at, copy, fs::copy_options::recursive);  // as a kill would leave it
+  auto const killed = opened(copy);
+  int seen = 0;
+  EXPECT_TRUE(killed->read("k", [&](auto, auto) { return ++seen, true; }).ok());
+  EXPECT_EQ(seen, n);
 }
 
 }  // namespace

@@ -1,0 +1,44 @@
+// A file system of a few MiB for one test, in memory. Needs the right to mount one (root, as a
+// rule).
+#pragma once
+
+#include <stdlib.h>
+#include <sys/mount.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <string>
+
+namespace muster::test {
+
+class small_disk {
+ public:
+  explicit small_disk(std::size_t mib) {
+    auto name = (std::filesystem::temp_directory_path() / "muster-disk-XXXXXX").string();
+    path_ = mkdtemp(name.data());
+    if (!mount(mib, 0)) problem_ = std::string("cannot mount a file system: ") + strerror(errno);
+  }
+  ~small_disk() {
+    if (problem_.empty()) ::umount2(path_.c_str(), MNT_DETACH);
+    std::error_code ignored;
+    std::filesystem::remove(path_, ignored);
+  }
+  small_disk(small_disk const&) = delete;
+
+  /// Empty: it is there.
+  std::string const& problem() const { return problem_; }
+  std::filesystem::path const& path() const { return path_; }
+  bool resize(std::size_t mib) { return mount(mib, MS_REMOUNT); }
+
+ private:
+  bool mount(std::size_t mib, unsigned long flags) {
+    auto const size = "size=" + std::to_string(mib) + "m";
+    return ::mount("none", path_.c_str(), "tmpfs", flags, size.c_str()) == 0;
+  }
+
+  std::filesystem::path path_;
+  std::string problem_;
+};
+
+}  // namespace muster::test
