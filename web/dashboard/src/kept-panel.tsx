@@ -23,6 +23,11 @@ export function Kept() {
           </span>
           <span>
             start {count(d.epoch)}, read in {span(d.restored_in_ms)}
+            {d.leader && (
+              <>
+                , leads as <bdi>{d.leader}</bdi>
+              </>
+            )}
           </span>
         </div>
         {d.failed_since_ms && (

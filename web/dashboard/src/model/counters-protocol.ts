@@ -43,6 +43,7 @@ export interface Durable {
   changes_waiting: number;
   waiting_bytes: number;
   disk_bytes: number;
+  leader?: string; // with --store: where others find this server
   failed_since_ms?: number;
   failure?: string;
 }
