@@ -171,7 +171,7 @@ void add_clusters(CLI::App& app, choice& chosen) {
   verb->add_option("--error-delivery", o->error_delivery,
                    "create: how agents hear of errors: by poll, at once; by heartbeat, with which "
                    "they live through a restart of the server; auto: by heartbeat where the server "
-                   "has --data-dir and its sockets are held (auto)")
+                   "has --store, or --data-dir and held sockets (auto)")
       ->type_name("HOW");
   add_duration(*verb, "--register-timeout", o->register_timeout,
                "create: how long agents wait for each other at the start (60m)");
