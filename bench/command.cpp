@@ -150,7 +150,7 @@ void add(CLI::App& bench, char const* name, char const* what, benchmark run,
 
 void add_command(CLI::App& app) {
   auto* bench = app.add_subcommand(
-      "bench", "Measure: closures, latency, memory, recovery, barrier, kv, heartbeats");
+      "bench", "Measure: closures, latency, memory, recovery, sessions, barrier, kv, heartbeats");
   bench->require_subcommand(1);
   bench->footer("Without --server each benchmark starts its own server and worker processes.");
   using enum flag;
@@ -161,6 +161,8 @@ void add_command(CLI::App& app) {
   add(*bench, "memory", "server memory of a queued closure", memory, {flag::closures});
   add(*bench, "recovery", "time from a worker's death to its closure's next attempt", recovery,
       {rounds});
+  add(*bench, "sessions", "closures a second in sessions that hold values, durable and not",
+      sessions, {seconds, workers, credits, rounds});
   add(*bench, "barrier", "agents register, pass barriers, watch one leave", barrier,
       {server, agents, rounds});
   add(*bench, "kv", "keys set and got, and waits for keys parked", kv,

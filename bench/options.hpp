@@ -42,6 +42,7 @@ void memory(options const& o, report& r);
 void recovery(options const& o, report& r);
 void barrier(options const& o, report& r);
 void kv(options const& o, report& r);
+void sessions(options const& o, report& r);
 void heartbeats(options const& o, report& r);
 
 }  // namespace muster::bench

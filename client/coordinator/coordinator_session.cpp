@@ -37,6 +37,7 @@ void coordinator_session::append_open() {
   open.set_session_grace_ms(static_cast<std::uint64_t>(options_.session_grace.count()));
   open.set_detached(options_.detached);
   open.set_weight(options_.weight);
+  if (options_.durable) open.set_durable(*options_.durable);
 }
 
 // The server knows a token that it has seen, so all that has no outcome is simply sent again.

@@ -4,6 +4,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import pathlib
 import subprocess
 import sys
 import time
@@ -157,6 +158,23 @@ def test_a_server_that_is_gone_ends_the_session(make_cluster: MakeCluster) -> No
         value.fetch(20)
     with pytest.raises(muster.UnavailableError):
         c.join()
+
+
+def test_a_session_outlives_its_server(make_cluster: MakeCluster, tmp_path: pathlib.Path) -> None:
+    cluster = make_cluster("--data-dir", str(tmp_path / "data"))
+    cluster.add("--processes", "2")
+    c = cluster.coordinator()
+    session = c.wait_open()
+    values = []
+    for _ in range(3):
+        values += [c.schedule(square, args=(i,)) for i in range(len(values), len(values) + 200)]
+        before = cluster.server.grpc, cluster.server.http.removeprefix("http://")
+        cluster.server.kill()
+        cluster.server.start(*before)
+    c.join(60)
+    assert c.fetch(values) == [i * i for i in range(600)]
+    assert c.wait_open() == session
+    assert cluster.server.get(f"/api/v1/jobs/{session}")["durable"]
 
 
 def test_values_go_when_their_handles_are_collected(cluster: Cluster) -> None:

@@ -175,7 +175,10 @@ cluster_ports_options ports_options_from(configuration const& c) {
 stream_options app::streams() {
   stream_options o;
   o.finish_grace = stream_grace;
-  o.server_incarnation = incarnation_;
+  o.server_incarnation = [this] {
+    auto const stored = durable_.data().identity();
+    return stored ? stored : incarnation_;
+  };
   o.server_version = version;
   o.cluster_of_port = [this](grpc::ServerContext const& context) {
     auto const c = ports_.cluster_of(context);
@@ -313,9 +316,8 @@ bool app::start() {
 void app::announce() {
   spdlog::info(!config_.is_durable()
                    ? "everything is in memory and lost when the server stops"
-                   : "clusters with their tasks, keys and barriers survive a restart, and jobs "
-                     "unless they say durable: false; sessions of client programs are in memory "
-                     "and lost when the server stops");
+                   : "clusters with their tasks, keys and barriers survive a restart, and jobs and "
+                     "sessions that hold values unless they say durable: false");
   spdlog::info("ready version={} grpc={} http={} dashboard=http://{}/", version,
                to_string(grpc_bound_), to_string(http_bound_), to_string(http_bound_));
   manager_.ready();

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "muster/journal/v1/records.pb.h"
+#include "server/app/process.hpp"
 #include "server/journal/entries.hpp"
 #include "server/journal/rocks_store.hpp"
 
@@ -59,6 +60,7 @@ muster::status data_directory::begin(std::string const& version, coordination_hu
     for (auto const& a : j.job.accepted) closures += a.closures.size();
   version_ = version;
   epoch_ = f.epoch() + 1;
+  identity_ = f.identity() ? f.identity() : random_64();
   sessions_before_ = f.sessions();
   if (!jobs_.empty()) sessions_before_ = std::max(sessions_before_, raw(jobs_.back().job.job.job));
   sessions_reserved_ = sessions_before_ + reserved_at_once;
@@ -80,6 +82,7 @@ journal::change data_directory::format_entry() const {
   f.set_written_by(version_);
   f.set_epoch(epoch_);
   f.set_sessions(sessions_reserved_);
+  f.set_identity(identity_);
   return {journal::change::kind::put, format_key, f.SerializeAsString()};
 }
 

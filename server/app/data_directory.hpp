@@ -36,6 +36,8 @@ class data_directory {
   std::vector<journal::stored_job> take_jobs() { return std::exchange(jobs_, {}); }
   /// Starts of servers with this directory, this one included.
   std::uint64_t epoch() const { return epoch_; }
+  /// What its servers are to clients: the same at each start; 0: nothing is stored.
+  std::uint64_t identity() const { return identity_; }
   /// Jobs and sessions of earlier ones have no higher numbers.
   std::uint64_t sessions_before() const { return sessions_before_; }
   bool full() const { return journal_ && journal_->full(); }
@@ -58,6 +60,7 @@ class data_directory {
   std::function<void(std::string)> reading_ = [](auto const&) {};
   std::string version_;
   std::uint64_t epoch_ = 0;
+  std::uint64_t identity_ = 0;
   bool told_full_ = false;
   std::uint64_t sessions_before_ = 0;
   std::uint64_t sessions_reserved_ = 0;  // numbers up to this one are spoken for on the disk

@@ -61,9 +61,9 @@ struct coordinator::state {
                         builds, sessions, stateful, activity, life,      building};
   worker_answers answers{step,     closures, scheduler, roster, builds, sessions,
                          failures, stateful, activity,  life,   workers};
-  job_restart restarting{step,   closures, places,  book, scheduler, sessions,
-                         values, flow,     keeping, life, intake};
-  job_facts facts{step, closures, places, book, sessions, values};
+  job_restart restarting{step, closures, places, book,    scheduler, builds, sessions,
+                         rows, values,   flow,   keeping, life,      intake};
+  job_facts facts{step, closures, places, book, builds, sessions, values};
   hand_out handing{step, closures, book, scheduler, roster, builds, watchdog, life, building};
   explainer explain{step,   closures, places, book,  scheduler,
                     roster, sessions, values, texts, workers};

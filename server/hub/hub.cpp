@@ -19,7 +19,7 @@ void hub::close(std::string const& why) {
   if (auto const jobs = core_.forget_durable(); !jobs.empty()) environment_.write_down(jobs);
   apply(core::stop{why});
   for (auto const& [stream, sink] : std::exchange(workers_, {})) sink->on_disconnect(gone, true);
-  for (auto const& [session, sink] : std::exchange(sessions_, {})) sink->on_gone(gone);
+  for (auto const& [session, served] : std::exchange(sessions_, {})) served.sink->on_gone(gone);
 }
 
 void hub::report(core::stream_id stream, log_line line) {
@@ -89,34 +89,85 @@ void hub::pass_on(core::remark const& r) {
 }
 
 void hub::attach(core::session_id session, session_sink& sink) {
-  auto& serving = sessions_[session];
-  if (serving) serving->on_taken_over();
-  serving = &sink;
+  auto& served = sessions_[session];
+  if (served.sink) served.sink->on_taken_over();
+  served = {&sink, core_.is_durable(session)};
 }
 
 void hub::detach(core::session_id session) {
   sessions_.erase(session);
 }
 
+void hub::in_line(core::session_id session, std::function<void()> tell) {
+  auto const it = sessions_.find(session);
+  if (it == sessions_.end() || !it->second.durable) return tell();
+  environment_.line->hold(true, [this, session, alive = std::weak_ptr(alive_),
+                                 tell = std::move(tell)](muster::status const& lost) {
+    if (alive.expired()) return;
+    if (lost.ok()) return tell();
+    if (auto const now = sessions_.find(session); now != sessions_.end())
+      now->second.sink->on_lost(lost);
+  });
+}
+
+bool hub::must_wait(core::session_id session) const {
+  auto const it = sessions_.find(session);
+  return it != sessions_.end() && it->second.durable && environment_.journal_is_full &&
+         environment_.line->failed().ok() && environment_.journal_is_full();
+}
+
 // Outcomes come in runs of one session, so it is looked up once a run.
-void hub::deliver_outcomes(core::effects const& fx) {
-  session_sink* sink = nullptr;
+void hub::deliver_outcomes(std::vector<core::outcome> const& outcomes, to_sessions* later) {
+  served_session served;
   core::session_id of{};
-  for (auto const& o : fx.outcomes) {
+  for (auto const& o : outcomes) {
     if (o.session != of) {
       auto const it = sessions_.find(o.session);
-      sink = it == sessions_.end() ? nullptr : it->second;
+      served = it == sessions_.end() ? served_session{} : it->second;
       of = o.session;
     }
-    if (sink) sink->on_outcome(o);
+    if (!served.sink) continue;
+    if (later && served.durable)
+      later->outcomes.push_back(o);
+    else
+      served.sink->on_outcome(o);
   }
 }
 
-void hub::deliver_notices(core::effects const& fx, bool failed) {
-  for (auto const& n : fx.notices) {
+void hub::deliver_notices(std::vector<core::session_notice> const& notices, bool failed,
+                          to_sessions* later) {
+  for (auto const& n : notices) {
     if ((n.kind == core::notice_kind::failed) != failed) continue;
-    if (auto const it = sessions_.find(n.session); it != sessions_.end()) it->second->on_notice(n);
+    auto const it = sessions_.find(n.session);
+    if (it == sessions_.end()) continue;
+    if (later && it->second.durable && n.kind != core::notice_kind::room)
+      (failed ? later->failures : later->ends).push_back(n);
+    else
+      it->second.sink->on_notice(n);
   }
+}
+
+void hub::hold_back(to_sessions later, bool changed) {
+  environment_.line->hold(changed, [this, alive = std::weak_ptr(alive_),
+                                    later = std::move(later)](muster::status const& lost) {
+    if (!alive.expired()) tell(later, lost);
+  });
+}
+
+// With a disk that has failed even what this step has not changed may rest on what is not there.
+void hub::tell(to_sessions const& all, muster::status const& lost) {
+  auto const& failed = environment_.line->failed();
+  if (lost.ok() && failed.ok()) {
+    deliver_notices(all.failures, true, nullptr);
+    deliver_outcomes(all.outcomes, nullptr);
+    return deliver_notices(all.ends, false, nullptr);
+  }
+  auto const cut = [&](core::session_id id) {
+    if (auto const it = sessions_.find(id); it != sessions_.end()) it->second.sink->on_lost(failed);
+  };
+  for (auto const& n : all.failures) cut(n.session);
+  for (auto const& o : all.outcomes) cut(o.session);
+  for (auto const& n : all.ends) cut(n.session);
 }
 
 // Replies go last; by then everything else has been handed over. See reply_table.
@@ -145,16 +196,20 @@ void hub::deliver(core::effects const& fx) {
   if (!fx.value_moves.empty() && environment_.move_values) environment_.move_values(fx.value_moves);
   for (auto const& d : fx.disconnects)
     if (auto node = workers_.extract(d.stream)) node.mapped()->on_disconnect(d.status, d.final);
-  // An error is told before what it cancelled, an end after what has ended.
-  deliver_notices(fx, true);
-  deliver_outcomes(fx);
+  bool const changed = !fx.facts.empty();
+  to_sessions later;
+  auto* const line = environment_.line;
+  auto* const wait = line && (changed || !line->idle() || !line->failed().ok()) ? &later : nullptr;
+  deliver_notices(fx.notices, true, wait);
+  deliver_outcomes(fx.outcomes, wait);
   for (auto const s : fx.released) logs_.release(s);
-  deliver_notices(fx, false);
+  deliver_notices(fx.notices, false, wait);
 
   alarm_.follow(core_.next_deadline(), environment_.arm);
   if (environment_.pool.over_budget && core_.server_keeps_too_much())
     environment_.pool.over_budget();
-  if (!fx.facts.empty()) environment_.write_down(fx.facts);
+  if (changed) environment_.write_down(fx.facts);
+  if (!later.empty()) hold_back(std::move(later), changed);
   if (!fx.replies.empty()) answer(fx);
 }
 

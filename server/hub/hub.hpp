@@ -42,6 +42,9 @@ class session_sink {
   virtual void on_taken_over() = 0;
   /// Last call: the session is gone with its cluster.
   virtual void on_gone(muster::status const& why) = 0;
+  /// The disk has failed, so what the session is told may be lost: nothing more comes, and the
+  /// stream is to end, later.
+  virtual void on_lost(muster::status const& why) = 0;
 };
 
 /// What a hub shares with the others of its server.
@@ -101,11 +104,15 @@ class hub {
       calls_.deliver({core::reply{call, std::move(refused), {}}});
     return call;
   }
-  /// The same for an event that the core answers in its step: nothing that waits for something, and
-  /// nothing of a durable job.
+  /// The same for an event that the core answers in its step: nothing that waits for something.
+  /// The answer may rest on what is not durable yet: see in_line.
   template <class Event>
   core::reply ask_now(Event e) {
     core::reply answer;
+    if (auto refused = refusal(e); !refused.ok()) {
+      answer.status = std::move(refused);
+      return answer;
+    }
     prompt_ = e.call = calls_.expect([&answer](core::reply const& r) { answer = r; });
     apply(e);
     prompt_ = {};
@@ -125,6 +132,12 @@ class hub {
   void detach(core::stream_id stream);                        // sink is going; no more calls to it
   void attach(core::session_id session, session_sink& sink);  // instead of the one it has
   void detach(core::session_id session);
+  /// Calls it when all that was said of a durable session so far may be told: at once for others.
+  /// Never, but the sink's on_lost, once the disk has failed.
+  void in_line(core::session_id session, std::function<void()> tell);
+  /// Nothing of the session may come in now, as too much waits for the disk. Looked at again after
+  /// a while: nobody tells when it is over.
+  bool must_wait(core::session_id session) const;
 
   /// What a worker says of a closure: kept when its stream holds this attempt, else counted.
   void report(core::stream_id stream, log_line line);
@@ -145,23 +158,45 @@ class hub {
  private:
   void deliver(core::effects const& fx);
   void answer(core::effects const& fx);
-  /// Why a durable job cannot be taken now. OK: it can, or the event is about none.
+  /// Why nothing durable can be taken now. OK: it can, or the event is about nothing durable.
   template <class Event>
   muster::status refusal(Event const& e) const {
     if constexpr (std::is_same_v<Event, core::open_session>)
-      return e.spec.delivery == core::delivery::job &&
+      return (e.spec.delivery == core::delivery::job || core::holds_values(e.spec.delivery)) &&
                      e.spec.durable.value_or(core_.configuration().durable)
                  ? journal_refusal()
                  : muster::status{};
     else if constexpr (std::is_same_v<Event, core::schedule> ||
-                       std::is_same_v<Event, core::retry_job>)
-      return core_.is_durable(e.session) ? journal_refusal() : muster::status{};
+                       std::is_same_v<Event, core::retry_job> ||
+                       std::is_same_v<Event, core::create_per_worker>)
+      return is_durable(e) ? journal_refusal() : muster::status{};
+    else if constexpr (std::is_same_v<Event, core::resume_session>)
+      return is_durable(e) ? environment_.line->failed() : muster::status{};
     else
       return {};
   }
+  template <class Event>
+  bool is_durable(Event const& e) const {
+    if constexpr (std::is_same_v<Event, core::create_per_worker>)
+      return core_.is_durable(e.owner);
+    else
+      return core_.is_durable(e.session);
+  }
   muster::status journal_refusal() const;
-  void deliver_outcomes(core::effects const& fx);
-  void deliver_notices(core::effects const& fx, bool failed);
+  /// What streams are told, in this order: an error before what it cancelled, an end after what has
+  /// ended.
+  struct to_sessions {
+    std::vector<core::session_notice> failures;
+    std::vector<core::outcome> outcomes;
+    std::vector<core::session_notice> ends;
+
+    bool empty() const { return failures.empty() && outcomes.empty() && ends.empty(); }
+  };
+  void deliver_outcomes(std::vector<core::outcome> const& outcomes, to_sessions* later);
+  void deliver_notices(std::vector<core::session_notice> const& notices, bool failed,
+                       to_sessions* later);
+  void hold_back(to_sessions later, bool changed);
+  void tell(to_sessions const& all, muster::status const& lost);
   void tell_attached(core::welcome const& w);
   void tell_gone(core::stream_id stream, bool clean, std::string const& reason,
                  core::effects const& fx);
@@ -172,7 +207,11 @@ class hub {
   log_store logs_;
   std::unordered_map<core::stream_id, worker_sink*> workers_;
   std::unordered_map<core::stream_id, std::string> names_;  // of the attached workers, to tell of
-  std::unordered_map<core::session_id, session_sink*> sessions_;
+  struct served_session {
+    session_sink* sink = nullptr;
+    bool durable = false;  // what it is told waits for the disk
+  };
+  std::unordered_map<core::session_id, served_session> sessions_;
   reply_table<core::reply> calls_;
   deadline_alarm alarm_;
   std::uint64_t last_stream_ = 0;

@@ -1,7 +1,9 @@
-// A job is one entry, each request of it one more, and each closure that has ended, or come back
-// from a worker, one; they go with their job.
+// A job or session is one entry, each request of it one more, and each closure that has ended, or
+// come back from a worker, one; they go with their job, those of a session when all closures of
+// their request are released.
 #include "server/journal/closure_facts.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -13,12 +15,21 @@
 namespace muster::server::journal {
 namespace {
 
-constexpr std::size_t job_digits = 16;
+constexpr std::size_t job_digits = 16;  // and of a value
+constexpr std::uint32_t forgotten = static_cast<std::uint32_t>(core::closure_state::cancelled) + 1;
+
+std::string hex(std::uint64_t number) {
+  char digits[job_digits + 1];
+  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(number));
+  return digits;
+}
 
 std::string key_of(char kind, core::session_id job) {
-  char digits[job_digits + 1];
-  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(raw(job)));
-  return std::string(1, kind) + '\0' + digits;
+  return std::string(1, kind) + '\0' + hex(raw(job));
+}
+
+std::string key_of(core::session_id job, core::per_worker_id value) {
+  return key_of('p', job) + '\0' + hex(raw(value));
 }
 
 std::string key_of(char kind, core::session_id job, std::uint32_t position) {
@@ -33,10 +44,9 @@ core::session_id job_in(std::string_view key) {
   return core::session_id{
       std::strtoull(std::string(key.substr(2, job_digits)).c_str(), nullptr, 16)};
 }
-std::uint32_t position_in(std::string_view key) {
-  if (key.size() <= 3 + job_digits) return ~0u;
-  return static_cast<std::uint32_t>(
-      std::strtoul(std::string(key.substr(3 + job_digits)).c_str(), nullptr, 10));
+std::uint64_t position_in(std::string_view key, int base) {
+  if (key.size() <= 3 + job_digits) return ~std::uint64_t{0};
+  return std::strtoull(std::string(key.substr(3 + job_digits)).c_str(), nullptr, base);
 }
 
 void put(core::accepted_fact const& f, std::vector<change>& into) {
@@ -44,16 +54,18 @@ void put(core::accepted_fact const& f, std::vector<change>& into) {
   w.set_created(us(f.created));
   for (auto const& name : f.functions) w.add_functions(name);
   std::map<core::closure_extras const*, std::uint32_t> known;  // shared by those that ask the same
-  bool bytes = false, extras = false;
+  bool bytes = false, extras = false, tokens = false;
   for (auto const& c : f.closures) {
     bytes = bytes || c.args.encoding() == core::encoding::bytes;
     extras = extras || c.extras;
+    tokens = tokens || c.token != 0;
   }
   for (auto const& c : f.closures) {
     w.add_ids(raw(c.id));
     w.add_function(c.function);
     w.add_args(c.args.view().data(), c.args.size());
     if (bytes) w.add_encodings(static_cast<std::uint32_t>(c.args.encoding()));
+    if (tokens) w.add_tokens(c.token);
     if (!extras) continue;
     std::uint32_t at = 0;
     if (c.extras) {
@@ -81,7 +93,48 @@ void put(core::closure_fact const& f, std::vector<change>& into) {
   w.set_finished(us(f.finished));
   for (auto const& a : f.lost) encode(a, *w.add_lost());
   if (f.newest) encode(*f.newest, *w.mutable_newest());
+  w.set_released(f.released);
   into.push_back({change::kind::put, key_of('e', f.job, f.order), w.SerializeAsString()});
+}
+
+void put(core::closure_gone const& f, std::vector<change>& into) {
+  wire::ClosureState w;
+  w.set_state(forgotten);
+  into.push_back({change::kind::put, key_of('e', f.job, f.order), w.SerializeAsString()});
+}
+
+void put(core::request_gone const& f, std::vector<change>& into) {
+  into.push_back({change::kind::erase, key_of('a', f.job, f.first), {}});
+  for (std::uint32_t i = 0; i < f.size; ++i)
+    into.push_back({change::kind::erase, key_of('e', f.job, f.first + i), {}});
+}
+
+void put(core::per_worker_fact const& f, std::vector<change>& into) {
+  wire::PerWorker w;
+  w.set_name(f.name);
+  w.set_function(f.function);
+  w.set_args(f.args.view().data(), f.args.size());
+  w.set_encoding(static_cast<std::uint32_t>(f.args.encoding()));
+  w.set_token(f.token);
+  w.set_released(f.released);
+  w.set_created(us(f.created));
+  into.push_back({change::kind::put, key_of(f.job, f.id), w.SerializeAsString()});
+}
+
+void put(core::per_worker_gone const& f, std::vector<change>& into) {
+  into.push_back({change::kind::erase, key_of(f.job, f.id), {}});
+}
+
+void put(core::job_fact const& f, std::string const& cluster, std::vector<change>& into) {
+  wire::DurableJob w;
+  w.set_cluster(cluster);
+  encode(f, w);
+  into.push_back({change::kind::put, key_of('j', f.job), w.SerializeAsString()});
+}
+
+void put(core::job_gone const& f, std::vector<change>& into) {
+  for (char const kind : {'j', 'p', 'a', 'e'})
+    into.push_back({change::kind::erase_below, key_of(kind, f.job), {}});
 }
 
 // Columns of one length, numbers within them. Closures are named later on by their position.
@@ -89,7 +142,7 @@ bool fits(wire::Accepted const& w) {
   auto const n = w.ids_size();
   auto const is = [n](int size) { return size == 0 || size == n; };
   if (n == 0 || w.function_size() != n || w.args_size() != n || !is(w.encodings_size()) ||
-      !is(w.extras_of_size()))
+      !is(w.extras_of_size()) || !is(w.tokens_size()))
     return false;
   for (auto const f : w.function())
     if (f >= static_cast<std::uint32_t>(w.functions_size())) return false;
@@ -109,7 +162,8 @@ core::accepted_fact requested(core::session_id job, std::uint32_t first, wire::A
     auto const as = w.encodings_size() > 0 ? w.encodings(i) & 1 : 0;
     f.closures.push_back({core::closure_id{w.ids(i)}, w.function(i),
                           core::blob(w.args(i), static_cast<core::encoding>(as)),
-                          w.extras_of_size() > 0 ? extras[w.extras_of(i)] : nullptr});
+                          w.extras_of_size() > 0 ? extras[w.extras_of(i)] : nullptr,
+                          w.tokens_size() > 0 ? w.tokens(i) : 0, false});
   }
   return f;
 }
@@ -138,6 +192,7 @@ core::closure_fact state_in(core::session_id job, std::uint32_t order, wire::Clo
   f.finished = time(w.finished());
   for (auto const& a : w.lost()) f.lost.push_back(decoded(a));
   if (w.has_newest()) f.newest = decoded(w.newest());
+  f.released = w.released();
   return f;
 }
 
@@ -149,7 +204,7 @@ muster::status each(store const& s, char kind, Take take) {
       s.read(std::string(1, kind) + '\0', [&](std::string_view key, std::string_view value) {
         Message m;
         if (m.ParseFromArray(value.data(), static_cast<int>(value.size())) &&
-            take(job_in(key), position_in(key), m))
+            take(job_in(key), position_in(key, kind == 'p' ? 16 : 10), m))
           return true;
         damaged = std::string(1, kind) + ' ' + std::string(key.substr(2));
         return false;
@@ -162,56 +217,76 @@ muster::status each(store const& s, char kind, Take take) {
 
 using jobs = std::map<core::session_id, stored_job>;
 
+// Where a closure was accepted; null: nowhere.
+core::accepted_closure* accepted_at(stored_job& j, std::uint32_t order) {
+  auto const after =
+      std::upper_bound(j.job.accepted.begin(), j.job.accepted.end(), order,
+                       [](std::uint32_t at, core::accepted_fact const& f) { return at < f.first; });
+  if (after == j.job.accepted.begin()) return nullptr;
+  auto& in = *std::prev(after);
+  return order - in.first < in.closures.size() ? &in.closures[order - in.first] : nullptr;
+}
+
+// A job's positions have no holes, those of no request overlap.
+bool follows(stored_job const& j, std::uint64_t first) {
+  auto const& before = j.job.accepted;
+  auto const end = before.empty() ? 0 : before.back().first + before.back().closures.size();
+  if (first > ~std::uint32_t{0}) return false;
+  return j.job.job.spec.delivery == core::delivery::job ? first == end : first >= end;
+}
+
 muster::status load_closures(store const& s, jobs& all) {
-  std::unordered_set<std::uint64_t> slots;
-  std::map<core::session_id, std::size_t> count;
   auto const accepted =
-      each<wire::Accepted>(s, 'a', [&](core::session_id id, std::uint32_t first, auto const& w) {
+      each<wire::Accepted>(s, 'a', [&](core::session_id id, std::uint64_t first, auto const& w) {
         auto const job = all.find(id);
-        if (job == all.end() || !fits(w) || first != count[id]) return false;
-        for (auto const c : w.ids())
-          if (c >> 32 == 0 || !slots.insert(c & 0xffffffff).second) return false;
-        count[id] += static_cast<std::size_t>(w.ids_size());
-        job->second.job.accepted.push_back(requested(id, first, w));
+        if (job == all.end() || !fits(w) || !follows(job->second, first)) return false;
+        job->second.job.accepted.push_back(requested(id, static_cast<std::uint32_t>(first), w));
         return true;
       });
   if (!accepted.ok()) return accepted;
-  return each<wire::ClosureState>(s, 'e',
-                                  [&](core::session_id id, std::uint32_t order, auto const& w) {
-                                    auto const job = all.find(id);
-                                    bool ok = job != all.end() && order < count[id];
-                                    if (!ok) return false;
-                                    job->second.job.closures.push_back(state_in(id, order, w, ok));
-                                    return ok;
-                                  });
+  return each<wire::ClosureState>(
+      s, 'e', [&](core::session_id id, std::uint64_t at, auto const& w) {
+        auto const job = all.find(id);
+        auto const order = static_cast<std::uint32_t>(at);
+        auto* const c = job == all.end() ? nullptr : accepted_at(job->second, order);
+        bool ok = c != nullptr;
+        if (!ok) return false;
+        if (w.state() == forgotten)
+          c->forgotten = true;
+        else
+          job->second.job.closures.push_back(state_in(id, order, w, ok));
+        return ok;
+      });
+}
+
+// Whether each place in the table is one closure's.
+bool are_distinct(jobs const& all) {
+  std::unordered_set<std::uint64_t> slots;
+  for (auto const& [id, j] : all)
+    for (auto const& request : j.job.accepted)
+      for (auto const& c : request.closures)
+        if (!c.forgotten && (raw(c.id) >> 32 == 0 || !slots.insert(raw(c.id) & 0xffffffff).second))
+          return false;
+  return true;
 }
 
 }  // namespace
 
 void encode(std::string const& cluster, std::vector<core::fact> const& facts,
             std::vector<change>& into) {
-  for (auto const& f : facts) {
-    if (auto const* job = std::get_if<core::job_fact>(&f)) {
-      wire::DurableJob w;
-      w.set_cluster(cluster);
-      encode(*job, w);
-      into.push_back({change::kind::put, key_of('j', job->job), w.SerializeAsString()});
-    } else if (auto const* accepted = std::get_if<core::accepted_fact>(&f)) {
-      put(*accepted, into);
-    } else if (auto const* closure = std::get_if<core::closure_fact>(&f)) {
-      put(*closure, into);
-    } else {
-      for (char const kind : {'j', 'a', 'e'})
-        into.push_back(
-            {change::kind::erase_below, key_of(kind, std::get<core::job_gone>(f).job), {}});
-    }
-  }
+  auto const write = [&](auto const& f) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(f)>, core::job_fact>)
+      put(f, cluster, into);
+    else
+      put(f, into);
+  };
+  for (auto const& f : facts) std::visit(write, f);
 }
 
 muster::result<std::vector<stored_job>> load_jobs(store const& s) {
   jobs all;
   auto const read =
-      each<wire::DurableJob>(s, 'j', [&](core::session_id id, std::uint32_t, auto const& w) {
+      each<wire::DurableJob>(s, 'j', [&](core::session_id id, std::uint64_t, auto const& w) {
         bool ok = id != core::session_id{};
         auto& job = all[id];
         job.cluster = w.cluster();
@@ -219,10 +294,29 @@ muster::result<std::vector<stored_job>> load_jobs(store const& s) {
         return ok;
       });
   if (!read.ok()) return read;
+  auto const values =
+      each<wire::PerWorker>(s, 'p', [&](core::session_id id, std::uint64_t number, auto const& w) {
+        auto const job = all.find(id);
+        if (job == all.end() || number == 0 || w.function().empty()) return false;
+        job->second.job.per_worker.push_back(
+            {id, core::per_worker_id{number}, w.name(), w.function(),
+             core::blob(w.args(), static_cast<core::encoding>(w.encoding() & 1)), w.token(),
+             w.released(), time(w.created())});
+        return true;
+      });
+  if (!values.ok()) return values;
   if (auto const closures = load_closures(s, all); !closures.ok()) return closures;
+  if (!are_distinct(all))
+    return muster::status{code::internal, "two closures have the same place, or one has none"};
   std::vector<stored_job> list;
   list.reserve(all.size());
-  for (auto& [id, job] : all) list.push_back(std::move(job));
+  for (auto& [id, job] : all) {
+    auto& requests = job.job.accepted;
+    std::stable_sort(requests.begin(), requests.end(), [](auto const& a, auto const& b) {
+      return a.created < b.created;  // positions of a session begin again some time
+    });
+    list.push_back(std::move(job));
+  }
   return list;
 }
 

@@ -110,11 +110,20 @@ void encode(core::job_fact const& f, wire::DurableJob& into) {
   if (f.error) encode(*f.error, *into.mutable_error());
   into.set_created(us(f.created));
   into.set_finished(us(f.finished));
+  if (s.delivery == core::delivery::job) return;
+  into.set_delivery(s.delivery == core::delivery::held ? 1 : 2);
+  into.set_grace(s.grace.count());
+  into.set_detached(s.detached);
+  into.set_closed(f.closed);
+  into.set_generation(f.generation);
+  if (f.raised) encode(*f.raised, *into.mutable_raised());
+  into.set_raised_generation(f.raised_generation);
+  into.set_client(f.client);
 }
 
 core::job_fact decoded(core::session_id job, wire::DurableJob const& w, bool& ok) {
   ok = ok && w.state() <= static_cast<std::uint32_t>(core::job_state::cancelled) &&
-       w.weight() >= 1 && w.weight() <= 1'000;
+       w.weight() >= 1 && w.weight() <= 1'000 && w.delivery() <= 2;
   core::job_fact f;
   f.job = job;
   auto& s = f.spec;
@@ -138,6 +147,16 @@ core::job_fact decoded(core::session_id job, wire::DurableJob const& w, bool& ok
   if (w.has_error()) f.error = decoded(w.error(), ok);
   f.created = time(w.created());
   f.finished = time(w.finished());
+  if (w.delivery() == 0) return f;
+  ok = ok && f.state == core::job_state::running && w.generation() >= 1;
+  s.delivery = w.delivery() == 1 ? core::delivery::held : core::delivery::calls;
+  s.grace = core::duration(w.grace());
+  s.detached = w.detached();
+  f.closed = w.closed();
+  f.generation = w.generation();
+  if (w.has_raised()) f.raised = decoded(w.raised(), ok);
+  f.raised_generation = w.raised_generation();
+  f.client = w.client();
   return f;
 }
 

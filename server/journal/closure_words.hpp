@@ -4,17 +4,11 @@
 
 #include "muster/journal/v1/records.pb.h"
 #include "server/core/api/facts.hpp"
+#include "server/journal/times.hpp"
 
 namespace muster::server::journal {
 
 namespace wire = muster::journal::v1;
-
-inline std::int64_t us(core::time_point t) {
-  return t.time_since_epoch().count();
-}
-inline core::time_point time(std::int64_t us) {
-  return core::time_point(core::duration(us));
-}
 
 void encode(core::failure const& f, wire::Failure& into);
 core::failure decoded(wire::Failure const& w, bool& ok);

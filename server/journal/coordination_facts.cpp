@@ -6,6 +6,7 @@
 
 #include "muster/journal/v1/records.pb.h"
 #include "server/core/coordination/barriers/barrier.hpp"
+#include "server/journal/times.hpp"
 
 namespace muster::server::journal {
 namespace {
@@ -13,13 +14,6 @@ namespace {
 namespace coordination = core::coordination;
 namespace wire = muster::journal::v1;
 using namespace std::string_view_literals;
-
-std::int64_t us(core::time_point t) {
-  return t.time_since_epoch().count();
-}
-core::time_point time(std::int64_t us) {
-  return core::time_point(core::duration(us));
-}
 
 // "t\0CLUSTER\0": what is kept of a cluster begins so, by kind.
 std::string prefix_of(char kind, std::string const& cluster) {

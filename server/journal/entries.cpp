@@ -35,6 +35,7 @@ std::vector<entry_kind> const& entry_kinds() {
       {"j", "job", {"job"}, form<wire::DurableJob>},
       {"a", "accepted", {"job", "first"}, form<wire::Accepted>},
       {"e", "closure", {"job", "order"}, form<wire::ClosureState>},
+      {"p", "per_worker", {"job", "value"}, form<wire::PerWorker>},
   };
   return all;
 }

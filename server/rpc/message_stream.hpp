@@ -53,7 +53,7 @@ class message_stream {
   /// A read gave nothing: half-closed, cancelled or broken.
   virtual void input_ended() = 0;
   /// False: nothing is read until room() says that this may have changed.
-  virtual bool may_read() const { return true; }
+  virtual bool may_read() { return true; }
   /// True: the stream ends with OK once out_ is written. Looked at after every wake().
   virtual bool complete() const { return false; }
   /// The client took no further message.

@@ -21,8 +21,8 @@ struct stream_options {
   std::chrono::milliseconds finish_grace{5'000};
   /// Streams at one time. More: RESOURCE_EXHAUSTED.
   std::size_t streams_max = 20'000;
-  /// Told to workers in welcome and to clients in opened.
-  std::uint64_t server_incarnation = 0;
+  /// Told to workers in welcome and to clients in opened; asked for once the server runs.
+  std::function<std::uint64_t()> server_incarnation = [] { return std::uint64_t{0}; };
   std::string server_version;
   /// Whose closures a call is about that names no cluster: those of the port that it came over.
   /// Empty: of the main one.

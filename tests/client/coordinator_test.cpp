@@ -275,7 +275,7 @@ TEST_F(coordinator, server_that_has_restarted) {
   first.reset();
   test_server_options o;
   o.port = port;
-  o.sessions.server_incarnation = 5;
+  o.sessions.server_incarnation = [] { return std::uint64_t{5}; };
   test_server second(o);
   try {
     v.fetch();

@@ -104,6 +104,122 @@ TEST_F(durable_jobs, are_refused_when_too_much_waits_or_the_disk_has_failed) {
   EXPECT_EQ(line.failed().code, code::unavailable);
 }
 
+struct durable_sessions : durable_jobs {
+  recording_worker w;
+  recording_session s;
+  core::stream_id stream = h->attach(w);
+  core::session_id session = held({});
+
+  core::session_id held(std::optional<bool> durable) {
+    core::open_session e;
+    e.spec.delivery = core::delivery::held;
+    e.spec.open = true;
+    e.spec.durable = durable;
+    auto const answer = h->ask_now(std::move(e));
+    auto const* opened = std::get_if<core::session_reply>(&answer.body);
+    return opened ? opened->session : core::session_id{};
+  }
+  void SetUp() override {
+    core::worker_attached e{stream, {}};
+    e.spec.functions = {"f"};
+    e.spec.incarnation = core::incarnation{1};
+    e.spec.slots = 4;
+    h->apply(e);
+    h->attach(session, s);
+  }
+  void schedule(core::session_id to, std::vector<std::uint64_t> const& tokens) {
+    core::schedule e;
+    e.session = to;
+    auto const f = h->learn({"f"}).ids.at(0);
+    for (auto const token : tokens) e.closures.push_back({f, 0, token, core::blob("[1]")});
+    h->apply(e);
+  }
+  void answer_all() {
+    core::worker_results r;
+    r.stream = stream;
+    for (auto const& a : std::exchange(w.held, {})) {
+      core::worker_result done;
+      done.closure = a.closure;
+      done.attempt = a.attempt;
+      done.value = core::blob("2");
+      r.results.push_back(std::move(done));
+    }
+    h->apply(r);
+  }
+};
+
+TEST_F(durable_sessions, outcomes_are_told_when_they_are_written_and_in_order) {
+  h->in_line(session, [this] { log += "opened "; });
+  EXPECT_EQ(log, "");
+  schedule(session, {7});
+  ASSERT_EQ(w.held.size(), 1u) << "work does not wait for the disk";
+  answer_all();
+  EXPECT_TRUE(s.tokens.empty());
+  line.on_durable(written - 1, {}, at);
+  EXPECT_EQ(log, "opened ");
+  EXPECT_TRUE(s.tokens.empty()) << "its acceptance is there, its outcome is not";
+  line.on_durable(written, {}, at);
+  EXPECT_EQ(s.tokens, std::vector<std::uint64_t>{7});
+}
+
+TEST_F(durable_sessions, others_do_not_wait) {
+  recording_session fast;
+  auto const other = held(false);
+  h->attach(other, fast);
+  schedule(session, {1});
+  schedule(other, {2});
+  answer_all();
+  EXPECT_EQ(fast.tokens, std::vector<std::uint64_t>{2});
+  EXPECT_TRUE(s.tokens.empty());
+  h->in_line(other, [this] { log += "at once "; });
+  EXPECT_EQ(log, "at once ");
+}
+
+TEST_F(durable_sessions, a_stream_ends_when_the_disk_has_failed_and_is_told_nothing_more) {
+  schedule(session, {1});
+  answer_all();
+  line.on_durable(1, {code::internal, "no space"}, at);
+  EXPECT_NE(s.lost.find("no space"), std::string::npos);
+  EXPECT_TRUE(s.tokens.empty());
+  core::resume_session e;
+  e.session = session;
+  e.tokens = {1};
+  EXPECT_EQ(h->ask_now(e).status.code, code::unavailable);
+  schedule(session, {1});  // of a stream that has not ended yet
+  EXPECT_TRUE(s.tokens.empty());
+  EXPECT_EQ(held({}), core::session_id{}) << "refused";
+  EXPECT_NE(held(false), core::session_id{});
+}
+
+TEST_F(durable_sessions, nothing_is_read_while_too_much_waits_for_the_disk) {
+  EXPECT_FALSE(h->must_wait(session));
+  full = true;
+  EXPECT_TRUE(h->must_wait(session));
+  auto const other = held(false);
+  recording_session fast;
+  h->attach(other, fast);
+  EXPECT_FALSE(h->must_wait(other));
+}
+
+TEST_F(durable_sessions, what_is_released_is_forgotten_by_requests) {
+  schedule(session, {1});
+  answer_all();
+  facts.clear();
+  h->apply(core::release_values{{}, session, {1}, {}});
+  ASSERT_EQ(facts.size(), 1u);
+  EXPECT_EQ(std::get<core::request_gone>(facts[0]), (core::request_gone{session, 0, 1}));
+  schedule(session, {2, 3});
+  answer_all();
+  facts.clear();
+  h->apply(core::release_values{{}, session, {3}, {}});
+  ASSERT_EQ(facts.size(), 1u);
+  EXPECT_EQ(std::get<core::closure_gone>(facts[0]), (core::closure_gone{session, 2}));
+  facts.clear();
+  h->apply(core::release_values{{}, session, {2}, {}});
+  ASSERT_EQ(facts.size(), 1u);
+  EXPECT_EQ(std::get<core::request_gone>(facts[0]), (core::request_gone{session, 1, 2}));
+}
+
 TEST_F(durable_jobs, go_with_their_cluster) {
   open("a");
   line.on_durable(1, {}, at);

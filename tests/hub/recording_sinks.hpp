@@ -35,7 +35,8 @@ struct recording_session : session_sink {
   void on_notice(core::session_notice const& n) override { notices.push_back(n.kind); }
   void on_gone(muster::status const& why) override { gone = why.message; }
   void on_taken_over() override { taken_over = true; }
-  std::string gone;
+  void on_lost(muster::status const& why) override { lost = why.message; }
+  std::string gone, lost;
   bool taken_over = false;
   std::vector<std::uint64_t> tokens;
   std::vector<core::notice_kind> notices;

@@ -71,11 +71,16 @@ accepted_fact some_closures() {
   return f;
 }
 
-closure_fact ended_well() {
+closure_fact ended_as(std::uint32_t order, closure_state state) {
   closure_fact f;
   f.job = session_id{7};
-  f.order = 0;
-  f.state = closure_state::succeeded;
+  f.order = order;
+  f.state = state;
+  return f;
+}
+
+closure_fact ended_well() {
+  auto f = ended_as(0, closure_state::succeeded);
   f.value = blob("\xfe", encoding::bytes);
   f.attempt = 3;
   f.worker_failures = 2;
@@ -89,21 +94,38 @@ closure_fact ended_well() {
 }
 
 closure_fact ended_badly() {
-  closure_fact f;
-  f.job = session_id{7};
-  f.order = 1;
-  f.state = closure_state::failed;
+  auto f = ended_as(1, closure_state::failed);
   f.failure = some_failure();
   return f;
 }
 
 closure_fact dropped() {
-  closure_fact f;
-  f.job = session_id{7};
-  f.order = 2;
-  f.state = closure_state::succeeded;
+  auto f = ended_as(2, closure_state::succeeded);
   f.value = blob("");
   f.dropped = release_reason::age;
+  return f;
+}
+
+job_fact some_session() {
+  job_fact f;
+  f.job = session_id{8};
+  f.spec.delivery = delivery::calls;
+  f.spec.durable = true;
+  f.spec.grace = 5s;
+  f.spec.detached = true;
+  f.closed = true;
+  f.generation = 3;
+  f.raised = some_failure();
+  f.raised_generation = 2;
+  f.client = "ipv4:10.0.0.1:5";
+  f.created = at;
+  return f;
+}
+
+accepted_fact some_request(std::uint32_t first, time_point created, std::uint64_t id) {
+  accepted_fact f{session_id{8}, first, created, {"f"}, {}};
+  for (std::uint64_t k = 0; k < 2; ++k)
+    f.closures.push_back({closure_id{1ull << 32 | (id + k)}, 0, blob("[1]"), nullptr, id + k});
   return f;
 }
 
@@ -127,6 +149,54 @@ TEST(closure_facts, survive_the_store_field_by_field) {
   EXPECT_EQ(job.accepted[0], some_closures());
   EXPECT_EQ(job.accepted[0].closures[0].extras, job.accepted[0].closures[2].extras) << "shared";
   EXPECT_EQ(job.closures, (std::vector<closure_fact>{ended_well(), ended_badly(), dropped()}));
+}
+
+TEST(closure_facts, of_a_session_survive_too_and_its_requests_come_in_the_order_of_their_time) {
+  per_worker_fact const value{
+      session_id{8}, per_worker_id{~0ull}, "v", "f", blob("\xfd", encoding::bytes), 9, true, at};
+  auto const later = some_request(0, at + 1s, 30);  // positions began again
+  auto const earlier = some_request(~0u - 5, at, 20);
+  auto running = ended_as(1, closure_state::queued);
+  running.job = session_id{8};
+  running.released = true;
+  auto const s = stored(
+      {some_session(), value, later, earlier, running, closure_gone{session_id{8}, ~0u - 5}});
+  auto const jobs = load_jobs(s);
+  ASSERT_TRUE(jobs.has_value()) << jobs.error().message;
+  auto const& job = jobs->at(0).job;
+  EXPECT_EQ(job.job, some_session());
+  EXPECT_EQ(job.per_worker, std::vector{value});
+  auto gone = earlier;
+  gone.closures[0].forgotten = true;
+  EXPECT_EQ(job.accepted, (std::vector{gone, later}));
+  EXPECT_EQ(job.closures, std::vector{running});
+}
+
+TEST(closure_facts, a_request_takes_its_closures_along_and_a_value_goes_alone) {
+  per_worker_fact const value{session_id{8}, per_worker_id{5}, "v", "f", {}, 9, false, at};
+  auto ended = ended_as(1, closure_state::succeeded);
+  ended.job = session_id{8};
+  auto s = stored(
+      {some_session(), value, some_request(0, at, 20), ended, closure_gone{session_id{8}, 0}});
+  std::vector<change> batch;
+  encode("train", {request_gone{session_id{8}, 0, 2}, per_worker_gone{session_id{8}, value.id}},
+         batch);
+  EXPECT_TRUE(s.write(batch).ok());
+  std::size_t left = 0;
+  EXPECT_TRUE(s.read("", [&](std::string_view key, std::string_view) {
+                 EXPECT_EQ(key[0], 'j');
+                 return ++left > 0;
+               }).ok());
+  EXPECT_EQ(left, 1u);
+}
+
+TEST(closure_facts, a_place_that_a_forgotten_closure_left_is_anothers) {
+  auto second = some_request(2, at + 1s, 40);
+  second.closures[0].id = closure_id{2ull << 32 | 20};
+  std::vector<fact> all{some_session(), some_request(0, at, 20), second};
+  EXPECT_FALSE(load_jobs(stored(all)).has_value()) << "two have it";
+  all.push_back(closure_gone{session_id{8}, 0});
+  EXPECT_TRUE(load_jobs(stored(all)).has_value());
 }
 
 TEST(closure_facts, a_later_word_replaces_an_earlier_one_and_a_job_takes_all_along) {

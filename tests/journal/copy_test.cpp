@@ -5,6 +5,7 @@
 #include <random>
 #include <thread>
 
+#include "server/journal/entries.hpp"
 #include "tests/journal/directory.hpp"
 #include "tests/journal/temporary.hpp"
 
@@ -158,7 +159,7 @@ TEST(copy, of_damaged_or_newer_data_is_not_made) {
   batch.push_back({change::kind::put, std::string("k\0train\0x", 9), "\xff"});
   write(t / "d", batch);
   expect_refused(copy_store(t / "d", t / "b"), code::internal, "damaged");
-  write(t / "n", {{change::kind::put, "format", format_entry(2)}});
+  write(t / "n", {{change::kind::put, "format", format_entry(format_known + 1)}});
   expect_refused(copy_store(t / "n", t / "b"), code::failed_precondition, "newer server");
   EXPECT_FALSE(fs::exists(t / "b"));
   EXPECT_FALSE(fs::exists(t / "b.partial"));

@@ -97,14 +97,14 @@ TEST(data_directory, is_one_that_muster_data_knows) {
 TEST(data_directory, of_a_newer_server_is_refused_and_left_as_it_was) {
   temporary t;
   muster::journal::v1::Format f;
-  f.set_version(2);
+  f.set_version(journal::format_known + 1);
   f.set_written_by("9.9");
   f.set_epoch(5);
   set_format(t / "d", f.SerializeAsString());
   hub_in_a_box a;
   auto const refused = a.data.open(t / "d", "1.0", a.hub);
   EXPECT_EQ(refused.code, code::failed_precondition);
-  EXPECT_NE(refused.message.find("newer server (9.9, format 2"), std::string::npos)
+  EXPECT_NE(refused.message.find("newer server (9.9, format 3"), std::string::npos)
       << refused.message;
   EXPECT_NE(refused.message.find((t / "d").string()), std::string::npos);
   auto const s = journal::rocks_store::open(t / "d");

@@ -1,7 +1,8 @@
-// 2,000 seeds of servers that are killed; see restart_world.hpp.
+// 2,000 seeds each of servers that are killed; see restart_world.hpp and session_world.hpp.
 #include <gtest/gtest.h>
 
 #include "tests/journal/restart_world.hpp"
+#include "tests/journal/session_world.hpp"
 
 namespace muster::server::journal {
 namespace {
@@ -37,6 +38,33 @@ TEST_P(restart_simulation, nothing_accepted_is_lost_and_nothing_told_is_untrue) 
   EXPECT_GT(all.cancelled, 2u * seeds);
   EXPECT_GT(all.taken_up, seeds / 2);
   EXPECT_GT(all.retried, seeds / 25);
+}
+
+TEST_P(restart_simulation, sessions_of_client_programs_go_on_and_leave_nothing_behind) {
+  session_report all;
+  for (std::uint64_t i = 0; i < seeds; ++i) {
+    auto const seed = static_cast<std::uint64_t>(GetParam()) * seeds + i;
+    auto const r = session_world(seed).run();
+    ASSERT_EQ(r.violation, "") << "seed " << seed;
+    all.crashes += r.crashes, all.opened += r.opened, all.scheduled += r.scheduled;
+    all.told += r.told, all.repeated += r.repeated, all.resumed += r.resumed;
+    all.released += r.released, all.closed += r.closed, all.lost_batches += r.lost_batches;
+    all.restored += r.restored, all.taken_up += r.taken_up, all.per_worker += r.per_worker;
+    all.raised += r.raised;
+  }
+  EXPECT_GT(all.raised, seeds / 100);
+  EXPECT_GT(all.crashes, 4u * seeds);
+  EXPECT_GT(all.opened, 4u * seeds);
+  EXPECT_GT(all.scheduled, 30u * seeds);
+  EXPECT_GT(all.told, 30u * seeds);
+  EXPECT_GT(all.repeated, 2u * seeds);
+  EXPECT_GT(all.resumed, 4u * seeds);
+  EXPECT_GT(all.released, 4u * seeds);
+  EXPECT_GT(all.closed, 4u * seeds);
+  EXPECT_GT(all.lost_batches, 8u * seeds);
+  EXPECT_GT(all.restored, 10u * seeds);
+  EXPECT_GT(all.taken_up, seeds / 2);
+  EXPECT_GT(all.per_worker, seeds);
 }
 
 INSTANTIATE_TEST_SUITE_P(seeds, restart_simulation, testing::Range(0, 8));

@@ -1,22 +1,17 @@
-// Durable jobs under virtual time, with clients, workers and a disk that lags behind, and a server
-// that is killed at any moment: what it had not written is gone, what it had not told nobody knows.
-// The next one begins with what the disk has.
+// Durable jobs under virtual time, with clients, workers and a disk that lags, and a server that is
+// killed at any moment; see killable_server.hpp.
 //
-// What must hold: a job whose acceptance was told is there; what was told of a closure is never
-// told otherwise; a value is that of its own closure; in the end everything has ended.
+// What must hold: a job whose acceptance was told is there; what was told of a closure, or of the
+// end of a job, is never told otherwise; a value is that of its own closure, and a closure has the
+// options and inputs it was given; in the end everything has ended.
 #pragma once
 
-#include <deque>
-#include <functional>
 #include <map>
-#include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
-#include "server/core/api/server_wide.hpp"
-#include "server/core/coordinator.hpp"
-#include "server/journal/memory_store.hpp"
+#include "tests/journal/killable_server.hpp"
+#include "tests/journal/model_workers.hpp"
 #include "tests/simulation/random.hpp"
 
 namespace muster::server::journal {
@@ -39,72 +34,40 @@ class restart_world {
     bool told = false;
     core::closure_state state{};
     std::string value;
+    std::size_t inputs = 0;
   };
   struct known_job {
     std::vector<core::closure_id> closures;
     bool open = false;
     bool deleted = false;  // asked for
-  };
-  struct held_closure {
-    core::closure_id id{};
-    std::uint32_t attempt = 0;
-    std::string args;
-  };
-  struct model_worker {
-    core::incarnation incarnation{};
-    std::uint32_t slots = 1, credits = 1;
-    std::vector<held_closure> held{};
-  };
-  struct waiting_reply {
-    std::uint64_t number = 0;
-    core::reply reply;
+    bool ended = false;    // told
+    core::time_point finished{};
   };
 
-  void start_server();
   void crash();
   void act();
   void submit();
   void append();
-  void attach(model_worker w);
-  void come_back();
-  void answer_one(bool well);
-  void lose_a_worker();
   void ask_for_a_value();
+  void ask_for_an_end();
   void cancel_or_delete();
-  void write_some(std::size_t batches);
   void heal();
   void check_the_end();
   void check_known();
 
-  template <class Event>
-  void step(Event e);
-  template <class Event>
-  void ask(Event e, std::function<void(core::reply const&)> told);
-  void perform(core::effects const& fx);
-  std::vector<core::closure_spec> some_closures(core::session_id of);
+  std::vector<core::closure_spec> some_closures();
   core::session_id some_job(bool open);
   void remember(core::session_id job, std::vector<core::closure_id> const& ids,
-                std::vector<std::string> const& args);
+                std::vector<core::closure_spec> const& specs);
   void told(core::closure_id id, core::closure_state state, std::string value);
-  void fail(std::string why);
+  void fail(std::string why) { server_.fail(std::move(why)); }
+  bool well() const { return server_.violation.empty(); }
 
   simulation::random dice_;
-  core::config config_;
-  core::time_point now_{std::chrono::seconds(1'700'000'000)};
+  killable_server server_;
+  model_workers workers_;
   restart_report report_;
-
-  memory_store disk_;
-  std::deque<std::vector<change>> queue_;
-  std::uint64_t written_ = 0, durable_ = 0, epoch_ = 0;
-
-  std::unique_ptr<core::server_wide> wide_;
-  std::unique_ptr<core::coordinator> core_;
-  std::vector<core::function_id> functions_;
-  std::map<core::call_id, std::function<void(core::reply const&)>> calls_;
-  std::deque<waiting_reply> replies_;
-  std::map<core::stream_id, model_worker> workers_;
-  std::vector<model_worker> lost_sight_;  // their server was killed; they may come back
-  std::uint64_t last_call_ = 0, last_stream_ = 0, last_incarnation_ = 0, last_args_ = 0;
+  std::uint64_t last_args_ = 0;
 
   std::map<core::session_id, known_job> jobs_;
   std::map<core::closure_id, known_closure> closures_;

@@ -23,7 +23,7 @@ v1::Open back(v1::Opened const& opened, std::vector<std::uint64_t> const& tokens
 struct holding_stream : testing::Test {
   static test_server_options options() {
     test_server_options o;
-    o.sessions.server_incarnation = 77;
+    o.sessions.server_incarnation = [] { return std::uint64_t{77}; };
     o.core.per_worker_values_max = 2;
     return o;
   }

@@ -13,7 +13,7 @@ TEST(worker_stream, is_welcomed) {
   test_server_options o;
   o.core.heartbeat_timeout = std::chrono::seconds(6);
   o.workers.server_version = "1.2";
-  o.workers.server_incarnation = 77;
+  o.workers.server_incarnation = [] { return std::uint64_t{77}; };
   test_server server(o);
   hand_worker worker(server.address(), make_hello({"f"}, 2, 100'000));
   EXPECT_EQ(worker.welcome.job(), "worker");

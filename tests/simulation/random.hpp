@@ -19,6 +19,8 @@ class random {
   std::int64_t between(std::int64_t low, std::int64_t high) {
     return low + static_cast<std::int64_t>(next() % static_cast<std::uint64_t>(high - low + 1));
   }
+  /// REQUIRES: n > 0.
+  std::size_t below(std::size_t n) { return static_cast<std::size_t>(next() % n); }
   /// True `percent` times in a hundred.
   bool chance(int percent) { return between(1, 100) <= percent; }
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,6 +34,9 @@ struct coordinator_options {
   /// The session outlives the coordinator: its work is finished, and its values can be read over
   /// REST, until an hour after.
   bool detached = false;
+  /// The session outlives the server's process. Unset: where the server has a data directory; true:
+  /// else it is refused.
+  std::optional<bool> durable{};
 
   std::chrono::milliseconds connect_timeout{10'000};
   /// How long schedule waits while the queue is full, then wait_timeout. 0: as long as it takes.

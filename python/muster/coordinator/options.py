@@ -27,6 +27,9 @@ class CoordinatorOptions:
     session_grace: float = 0.0
     """After a lost connection the session is resumed within this time, or what is not finished
     fails with UnavailableError. 0: the server's default, a minute."""
+    durable: bool | None = None
+    """The session outlives the server's process. None: where the server has a data directory;
+    True: else it is refused."""
     connect_timeout: float = 10.0
     pending_max: int = 65_536
     """Closures that may wait here to be sent. Full: schedule waits."""
@@ -38,7 +41,8 @@ class CoordinatorOptions:
             "continue_on_error": self.continue_on_error, "queue_capacity": self.queue_capacity,
             "max_worker_failures": self.max_worker_failures, "weight": self.weight,
             "require_function": self.require_function,
-            "session_grace_ms": int(self.session_grace * 1000)}).open
+            "session_grace_ms": int(self.session_grace * 1000),
+            **({} if self.durable is None else {"durable": self.durable})}).open
 
 
 @dataclasses.dataclass(frozen=True)

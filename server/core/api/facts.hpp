@@ -1,5 +1,6 @@
-// What a restart must know of durable jobs: what each step changed, as data to be written down, and
-// the same data to begin again with. A fact replaces what was said of the same thing before.
+// What a restart must know of durable jobs and sessions: what each step changed, as data to be
+// written down, and the same data to begin again with. A fact replaces what was said of the same
+// thing before. "Job" is either here.
 //
 // Not among them, since it follows from those who come back: workers, what runs where, who waits.
 #pragma once
@@ -24,6 +25,12 @@ struct job_fact {
   std::optional<core::failure> error{};
   time_point created{};
   time_point finished{};
+  // Of a session.
+  bool closed = false;
+  std::uint32_t generation = 1;
+  std::optional<core::failure> raised{};
+  std::uint32_t raised_generation = 0;
+  std::string client{};
 
   bool operator==(job_fact const&) const = default;
 };
@@ -33,10 +40,12 @@ struct accepted_closure {
   std::uint32_t function = 0;  ///< position in the fact's names
   blob args{};
   std::shared_ptr<closure_extras const> extras{};  ///< inputs by id; null: none
+  std::uint64_t token = 0;
+  bool forgotten = false;  ///< of one that is restored: see closure_gone
 
   bool operator==(accepted_closure const& o) const {
     return id == o.id && function == o.function && args == o.args && !extras == !o.extras &&
-           (!extras || *extras == *o.extras);
+           (!extras || *extras == *o.extras) && token == o.token && forgotten == o.forgotten;
   }
 };
 
@@ -63,7 +72,8 @@ struct attempt_fact {
   bool operator==(attempt_fact const&) const = default;
 };
 
-/// It has ended, has run for a while (`newest` says where), or is queued, back from a worker.
+/// It has ended, has run for a while (`newest` says where), or is queued, back from a worker or
+/// `released`.
 struct closure_fact {
   session_id job{};
   std::uint32_t order = 0;
@@ -75,12 +85,51 @@ struct closure_fact {
   std::uint32_t worker_failures = 0;
   std::uint32_t retries = 0;
   std::uint32_t workers_lost = 0;
+  bool released = false;  ///< of a session: nobody wants its value
   time_point started{};
   time_point finished{};
   std::vector<attempt_fact> lost{};      ///< oldest first
   std::optional<attempt_fact> newest{};  ///< where the last attempt ran
 
   bool operator==(closure_fact const&) const = default;
+};
+
+/// A session's client has released it; others of its request are still there.
+struct closure_gone {
+  session_id job{};
+  std::uint32_t order = 0;
+
+  bool operator==(closure_gone const&) const = default;
+};
+
+/// The last of its closures was released.
+struct request_gone {
+  session_id job{};
+  std::uint32_t first = 0;
+  std::uint32_t size = 0;
+
+  bool operator==(request_gone const&) const = default;
+};
+
+/// A value of a session that each worker builds for itself.
+struct per_worker_fact {
+  session_id job{};
+  per_worker_id id{};
+  std::string name{};
+  std::string function{};
+  blob args{};
+  std::uint64_t token = 0;
+  bool released = false;  ///< goes when nobody uses it any more
+  time_point created{};
+
+  bool operator==(per_worker_fact const&) const = default;
+};
+
+struct per_worker_gone {
+  session_id job{};
+  per_worker_id id{};
+
+  bool operator==(per_worker_gone const&) const = default;
 };
 
 /// It was forgotten, with all that was said of it.
@@ -90,12 +139,14 @@ struct job_gone {
   bool operator==(job_gone const&) const = default;
 };
 
-using fact = std::variant<job_fact, accepted_fact, closure_fact, job_gone>;
+using fact = std::variant<job_fact, accepted_fact, closure_fact, closure_gone, request_gone,
+                          per_worker_fact, per_worker_gone, job_gone>;
 
 /// All that is known of a job.
 struct restored_job {
   job_fact job;
-  std::vector<accepted_fact> accepted;  ///< in order
+  std::vector<per_worker_fact> per_worker;
+  std::vector<accepted_fact> accepted;  ///< in the order in which they came
   std::vector<closure_fact> closures;   ///< in order of their positions, none twice
 };
 

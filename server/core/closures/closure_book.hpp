@@ -53,6 +53,8 @@ class closure_book {
 
   /// A new one, QUEUED. The spec's arguments are consumed.
   slot create(session_number n, closure_spec& spec, std::uint32_t lane, time_point now);
+  /// The session's next closure has this position. REQUIRES: none of its closures has it.
+  void continue_at(session_number n, std::uint32_t order) { tallies_[n].scheduled = order; }
   /// The same for a record that was claimed.
   void create_in(slot c, session_number n, closure_spec& spec, std::uint32_t lane, time_point now);
   /// To a worker. `runs`: a slot of it works on it at once.

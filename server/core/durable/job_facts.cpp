@@ -1,4 +1,5 @@
-// What a step changed of durable jobs, said in the order in which a reader can take it.
+// What a step changed of durable jobs and sessions, said in the order in which a reader can take
+// it.
 #include "server/core/durable/job_facts.hpp"
 
 #include <algorithm>
@@ -8,22 +9,22 @@
 namespace muster::core {
 
 job_fact job_facts::of(session const& s) const {
-  return {s.id,          s.spec,    s.state,   s.sealed, s.stopping, s.user_cancelled,
-          s.first_error, s.created, s.finished};
+  return {
+      s.id,      s.spec,     s.state,  s.sealed,     s.stopping, s.user_cancelled,    s.first_error,
+      s.created, s.finished, s.closed, s.generation, s.raised,   s.raised_generation, s.client};
 }
 
-accepted_fact job_facts::accepted(session const& s, std::uint32_t first) const {
-  auto const& all = book_.of(s.number).closures;
-  accepted_fact f{s.id, first, closures_[all[first]].created, {}, {}};
-  f.closures.reserve(all.size() - first);
+accepted_fact job_facts::accepted(session const& s, std::vector<slot> const& all) const {
+  accepted_fact f{s.id, closures_[all.front()].order, closures_[all.front()].created, {}, {}};
+  f.closures.reserve(all.size());
   std::unordered_map<function_id, std::uint32_t> names;
-  for (std::size_t i = first; i < all.size(); ++i) {
-    auto const& r = closures_[all[i]];
+  for (slot const at : all) {
+    auto const& r = closures_[at];
     auto const [name, fresh] =
         names.try_emplace(r.function, static_cast<std::uint32_t>(f.functions.size()));
     if (fresh) f.functions.emplace_back(book_.functions[r.function].name);
     auto& c = f.closures.emplace_back(
-        accepted_closure{closures_.id_of(all[i]), name->second, r.args, {}});
+        accepted_closure{closures_.id_of(at), name->second, r.args, {}, r.token, false});
     auto const* d = r.details.get();
     if (!d || !d->extras) continue;
     c.extras = d->extras;
@@ -53,6 +54,7 @@ closure_fact job_facts::of(session const& s, slot c) const {
   f.order = r.order;
   f.attempt = r.attempt;
   f.worker_failures = r.worker_failures;
+  f.released = r.released;
   if (auto const* d = r.details.get()) {
     f.retries = d->retries;
     f.workers_lost = d->workers_lost;
@@ -77,6 +79,32 @@ closure_fact job_facts::of(session const& s, slot c) const {
   return f;
 }
 
+fact job_facts::of(session_id owner, per_worker_id id) const {
+  auto const* v = builds_.find(id);
+  if (!v) return per_worker_gone{owner, id};
+  return per_worker_fact{
+      owner,   id,       v->name,     std::string(book_.functions[v->function].name),
+      v->args, v->token, v->released, v->created};
+}
+
+// Of a request that is gone as a whole nothing is said of its parts.
+void job_facts::say_forgotten() {
+  auto const& forgotten = step_.changed.forgotten;
+  auto& requests = step_.changed.requests_gone;
+  auto const place = [](auto const& r) { return std::pair(raw(r.job), r.first); };
+  std::sort(requests.begin(), requests.end(),
+            [&](auto const& a, auto const& b) { return place(a) < place(b); });
+  for (auto const& f : forgotten) {
+    auto const after =
+        std::upper_bound(requests.begin(), requests.end(), std::pair(raw(f.job), f.order),
+                         [&](auto const& at, request_gone const& r) { return at < place(r); });
+    bool const covered = after != requests.begin() && std::prev(after)->job == f.job &&
+                         f.order - std::prev(after)->first < std::prev(after)->size;
+    if (!covered) step_.fx.facts.emplace_back(f);
+  }
+  for (auto const& r : requests) step_.fx.facts.emplace_back(r);
+}
+
 void job_facts::say() {
   auto& changed = step_.changed;
   if (!changed.any()) return;
@@ -89,11 +117,14 @@ void job_facts::say() {
   auto& out = step_.fx.facts;
   for (auto const id : changed.jobs)
     if (auto const* s = sessions_.find(id)) out.emplace_back(of(*s));
-  for (auto const& [id, first] : changed.accepted)
-    if (auto const* s = sessions_.find(id)) out.emplace_back(accepted(*s, first));
+  for (auto const& [owner, id] : changed.per_worker)
+    if (sessions_.find(owner)) out.emplace_back(of(owner, id));
+  for (auto const& [id, closures] : changed.accepted)
+    if (auto const* s = sessions_.find(id)) out.emplace_back(accepted(*s, closures));
   for (auto const id : changed.closures)
     if (slot const c = closures_.find(id); c != no_slot)
       out.emplace_back(of(sessions_.of(closures_[c].owner), c));
+  say_forgotten();
   for (auto const id : changed.gone) out.emplace_back(job_gone{id});
   changed = {};
 }

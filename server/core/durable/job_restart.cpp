@@ -18,11 +18,13 @@ void job_restart::restore(std::vector<restored_job>& jobs) {
   std::vector<session*> opened;
   for (auto& j : jobs) {
     opened.push_back(&open(j.job));
+    restore_values(*opened.back(), j.per_worker);
     restore_closures(*opened.back(), j, waiting);
   }
   closures_.end_of_claims();
   for (auto const* s : opened) tell_inputs(*s);
   for (auto& r : waiting) intake_.resume(*r.of, r.specs, r.closures);
+  release_values();
   for (auto* s : opened) go_on(*s);
   for (auto const& [name, place] : std::exchange(known_places_, {})) places_.release(place);
 }
@@ -32,9 +34,10 @@ session& job_restart::open(job_fact& f) {
   fresh.id = f.job;
   fresh.durable = true;
   fresh.capacity = f.spec.queue_capacity == 0 ? step_.config.queue_capacity : f.spec.queue_capacity;
-  fresh.max_worker_failures = f.spec.unlimited_worker_failures ? 0
-                              : f.spec.max_worker_failures     ? f.spec.max_worker_failures
-                                                               : step_.config.max_worker_failures;
+  fresh.max_worker_failures = f.spec.unlimited_worker_failures   ? 0
+                              : f.spec.max_worker_failures       ? f.spec.max_worker_failures
+                              : f.spec.delivery == delivery::job ? step_.config.max_worker_failures
+                                                                 : 0;
   fresh.spec = std::move(f.spec);
   fresh.state = f.state;
   fresh.sealed = f.sealed;
@@ -43,15 +46,55 @@ session& job_restart::open(job_fact& f) {
   fresh.first_error = std::move(f.error);
   fresh.created = f.created;
   fresh.finished = f.finished;
+  fresh.closed = f.closed;
+  fresh.generation = f.generation;
+  fresh.raised = std::move(f.raised);
+  fresh.raised_generation = f.raised_generation;
+  fresh.client = std::move(f.client);
   auto& s = sessions_.restore(std::move(fresh));
-  book_.open(s.number, true);
-  values_.open(s.number, false);
+  book_.open(s.number, s.is_job());
+  values_.open(s.number, s.holding());
+  if (s.streaming()) rows_.open(s.number);
   scheduler_.open(s.number, s.id, s.spec.weight);
   return s;
 }
 
+// Workers that come back with theirs keep them; others build.
+void job_restart::restore_values(session& s, std::vector<per_worker_fact>& values) {
+  for (auto& f : values) {
+    auto const function = book_.functions.intern(f.function);
+    if (!function) continue;  // no room for its name: who needs the value fails, and says so
+    per_worker_entry v;
+    v.id = f.id;
+    v.name = std::move(f.name);
+    v.function = *function;
+    v.args = std::move(f.args);
+    v.owner = s.id;
+    v.token = f.token;
+    v.created = f.created;
+    v.released = f.released;
+    builds_.restore(std::move(v));
+    s.owns_per_worker = true;
+  }
+}
+
+// Those of which only unfinished closures kept them, which have ended since.
+void job_restart::release_values() {
+  std::vector<per_worker_id> unused;
+  for (auto const& [id, v] : builds_.all())
+    if (v.released && v.users == 0) unused.push_back(id);
+  for (auto const id : unused) life_.release(*builds_.find(id));
+}
+
 void job_restart::restore_closures(session& s, restored_job& j, std::vector<request>& waiting) {
   auto known = j.closures.begin();
+  auto const told_of = [&](std::uint32_t order) -> closure_fact* {
+    if (known == j.closures.end() || known->order != order)  // a session's positions begin again
+      known = std::lower_bound(j.closures.begin(), j.closures.end(), order,
+                               [](auto const& f, std::uint32_t at) { return f.order < at; });
+    if (known == j.closures.end() || known->order != order) return nullptr;
+    return &*known++;
+  };
   for (auto& accepted : j.accepted) {
     std::vector<function_id> functions;
     for (auto const& name : accepted.functions) {
@@ -59,23 +102,29 @@ void job_restart::restore_closures(session& s, restored_job& j, std::vector<requ
       functions.push_back(id ? *id : function_id{});
     }
     request left{&s, {}, {}};
-    for (auto& a : accepted.closures) {
+    std::uint32_t forgotten = 0;
+    for (std::uint32_t i = 0; i < accepted.closures.size(); ++i) {
+      auto& a = accepted.closures[i];
+      if (a.forgotten) {
+        ++forgotten;
+        continue;
+      }
       closure_spec spec;
       spec.function = functions[a.function];
       spec.args = std::move(a.args);
+      spec.token = a.token;
       slot const c = closures_.claim(a.id, s.number);
+      book_.continue_at(s.number, accepted.first + i);
       book_.create_in(c, s.number, spec, 0, accepted.created);
-      auto const order = closures_[c].order;
-      closures_[c].restored = true;
-      bool const told = known != j.closures.end() && known->order == order;
+      auto* const told = told_of(accepted.first + i);
       if (a.extras) {
         auto& d = closures_[c].with_details();
         d.extras = a.extras;
         for (auto const& input : a.extras->inputs) d.input_ids.push_back(input.closure);
       }
-      if (told) restore_past(c, *known);
-      if (told && ended(known->state)) {
-        end(c, *known);
+      if (told) restore_past(c, *told);
+      if (told && ended(told->state)) {
+        end(c, *told);
       } else {  // intake gives it what it asks for, and finds its inputs again
         if (a.extras)
           closures_[c].details->extras = nullptr, closures_[c].details->input_ids.clear();
@@ -83,15 +132,35 @@ void job_restart::restore_closures(session& s, restored_job& j, std::vector<requ
         left.specs.push_back(std::move(spec));
         left.closures.push_back(c);
       }
-      if (told) ++known;
+      if (s.holding()) restore_held(s, c);
     }
+    if (s.holding())
+      s.requests.add({accepted.first, static_cast<std::uint32_t>(accepted.closures.size())},
+                     forgotten);
     if (!left.closures.empty()) waiting.push_back(std::move(left));
   }
 }
 
+// The one that came last has the token: a client gives it again only when it has released the one
+// before.
+void job_restart::restore_held(session& s, slot c) {
+  auto const& r = closures_[c];
+  if (r.token != 0) {
+    auto const [it, fresh] = s.by_token.try_emplace(r.token, closures_.id_of(c));
+    if (!fresh) {
+      slot const before = closures_.find(it->second);
+      closures_[before].token = 0;
+      closures_[before].released = true;
+      it->second = closures_.id_of(c);
+      if (ended(closures_[before].state)) life_.forget_held(before);
+    }
+  }
+  if (ended(r.state)) closures_.push_back(s.held, c);
+}
+
 // For readers: who waited for those that have ended.
 void job_restart::tell_inputs(session const& s) {
-  for (slot const c : flow_.of(s).closures) {
+  for (slot const c : flow_.of(s).closures) {  // of a job: sessions keep no list
     auto const* d = closures_[c].details.get();
     if (!d || !d->extras) continue;
     auto const id = closures_.id_of(c);
@@ -118,13 +187,19 @@ void job_restart::restore_past(slot c, closure_fact& f) {
   r.attempt = f.attempt;
   r.worker_failures = static_cast<std::uint8_t>(std::min(f.worker_failures, worker_failures_max));
   r.started = f.started;
+  r.released = f.released;
   bool const ran = f.state == closure_state::running;
   if (f.newest && !ran)
     r.place = place_of(*f.newest);
   else
     r.attempt = f.lost.empty() ? 0 : f.lost.back().attempt;  // there is none that is not told of
-  // Its worker may come back with it.
-  if (ran) r.with_details().start_at = step_.now + step_.config.reconnect_grace;
+  if (ran) {  // its worker may come back with it
+    auto& d = r.with_details();
+    r.restored = true;
+    d.noted_attempt = f.attempt;
+    d.noted_on = f.newest->incarnation;
+    d.start_at = step_.now + step_.config.reconnect_grace;
+  }
   if (f.lost.empty() && f.retries == 0 && f.workers_lost == 0) return;
   auto& d = r.with_details();
   d.retries = f.retries;
@@ -141,7 +216,7 @@ void job_restart::end(slot c, closure_fact& f) {
   step_.metrics.total.add(f.finished - r.created);
   if (values_.may_be_lost(r))
     values_.keep_arguments(c);
-  else if (f.state != closure_state::succeeded)
+  else if (sessions_.of(r.owner).is_job() && f.state != closure_state::succeeded)
     values_.keep_for_retry(c);
   else
     r.args = {};
@@ -158,9 +233,11 @@ void job_restart::go_on(session& s) {
     s.deadline = s.created + s.spec.deadline;
     step_.alarms.set(s.deadline, alarm_kind::job_deadline, raw(s.id));
   }
+  if (s.holding()) flow_.renew_lease(s, step_.now);
   if (std::exchange(s.stopping, false))
-    life_.stop_session(
-        s, s.first_error ? "an earlier closure of " + text(s.id) + " failed" : "cancelled");
+    life_.stop_session(s, s.closed        ? std::string("the client is gone")
+                          : s.first_error ? "an earlier closure of " + text(s.id) + " failed"
+                                          : "cancelled");
   flow_.settle_later(s);
 }
 

@@ -1,5 +1,6 @@
-// Durable jobs of an earlier process begin again where the journal's last entry left them: what has
-// ended has its value, what has not is queued, with the same ids.
+// Durable jobs and sessions of an earlier process begin again where the journal's last entry left
+// them: what has ended has its value, what has not is queued, with the same ids. A session waits
+// for its client as if the stream had just broken.
 //
 // Owned by the coordinator, used within its first steps; engine thread only.
 #pragma once
@@ -14,9 +15,11 @@
 #include "server/core/moves/session_flow.hpp"
 #include "server/core/moves/step_frame.hpp"
 #include "server/core/moves/value_keeping.hpp"
+#include "server/core/per_worker/component_builds.hpp"
 #include "server/core/records/closure_table.hpp"
 #include "server/core/records/place_table.hpp"
 #include "server/core/scheduling/scheduler.hpp"
+#include "server/core/sessions/ended_rows.hpp"
 #include "server/core/sessions/session_table.hpp"
 #include "server/core/values/value_store.hpp"
 
@@ -25,15 +28,17 @@ namespace muster::core {
 class job_restart {
  public:
   job_restart(step_frame& step, closure_table& closures, place_table& places, closure_book& book,
-              core::scheduler& scheduler, session_table& sessions, value_store& values,
-              session_flow& flow, value_keeping& keeping, closure_life& life,
-              closure_intake& intake)
+              core::scheduler& scheduler, component_builds& builds, session_table& sessions,
+              ended_rows& rows, value_store& values, session_flow& flow, value_keeping& keeping,
+              closure_life& life, closure_intake& intake)
       : step_(step),
         closures_(closures),
         places_(places),
         book_(book),
         scheduler_(scheduler),
+        builds_(builds),
         sessions_(sessions),
+        rows_(rows),
         values_(values),
         flow_(flow),
         keeping_(keeping),
@@ -53,6 +58,9 @@ class job_restart {
 
   session& open(job_fact& f);
   void restore_closures(session& s, restored_job& j, std::vector<request>& waiting);
+  void restore_held(session& s, slot c);
+  void restore_values(session& s, std::vector<per_worker_fact>& values);
+  void release_values();
   void tell_inputs(session const& s);
   void restore_past(slot c, closure_fact& f);
   void end(slot c, closure_fact& f);
@@ -64,7 +72,9 @@ class job_restart {
   place_table& places_;
   closure_book& book_;
   core::scheduler& scheduler_;
+  component_builds& builds_;
   session_table& sessions_;
+  ended_rows& rows_;
   value_store& values_;
   session_flow& flow_;
   value_keeping& keeping_;

@@ -130,8 +130,10 @@ status closure_intake::valid(session_spec const& spec) const {
   if (spec.max_worker_failures > worker_failures_max)
     return bad("max_worker_failures: " + std::to_string(spec.max_worker_failures) +
                ", the limit is " + std::to_string(worker_failures_max));
-  if (spec.durable.value_or(false) && spec.delivery != delivery::job)
-    return bad("durable: outcomes of a stream are gone when its client has them; a job is kept");
+  if (spec.durable.value_or(false) && spec.delivery == delivery::stream)
+    return bad(
+        "durable: this stream's outcomes are gone when its client has them; one that holds values "
+        "(hold_values) is kept");
   if (spec.durable.value_or(false) && !step_.config.durable)
     return {code::failed_precondition,
             "durable: the server keeps nothing over a restart; it was started without --data-dir"};

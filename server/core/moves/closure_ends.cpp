@@ -111,6 +111,7 @@ void closure_life::hold(slot c) {
   auto& r = closures_[c];
   auto& s = sessions_.of(r.owner);
   if (r.released) r.value = {};
+  flow_.note(s, c);
   step_.fx.outcomes.push_back(keeping_.outcome_of(c));
   keeping_.keep_value(c);
   closures_.push_back(s.held, c);
@@ -122,6 +123,12 @@ void closure_life::forget_held(slot c, release_reason why) {
   auto& r = closures_[c];
   auto& s = sessions_.of(r.owner);
   closures_.remove(s.held, c);
+  if (s.durable) {
+    if (auto const all = s.requests.forget(r.order))
+      step_.changed.requests_gone.push_back({s.id, all->first, all->size});
+    else
+      step_.changed.forgotten.push_back({s.id, r.order});
+  }
   values_.let_go(c);
   s.by_token.erase(r.token);
   leave_row(s, c);
@@ -209,6 +216,7 @@ void closure_life::tell_dependents() {
 
 void closure_life::release(per_worker_entry& v) {
   v.released = true;
+  if (auto const* owner = sessions_.find(v.owner)) flow_.note(*owner, v.id);
   if (v.users > 0) return;
   std::vector<seat*> keepers;
   for (auto const& [task, part] : v.components) {

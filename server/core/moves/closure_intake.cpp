@@ -13,14 +13,35 @@ namespace muster::core {
 slot closure_intake::create(session& s, closure_spec& spec) {
   slot const c = book_.create(s.number, spec, scheduler_.lane_for(s.number, spec), step_.now);
   if (s.holding() && spec.token != 0) s.by_token.emplace(spec.token, closures_.id_of(c));
+  if (s.durable) step_.changed.accepted.back().closures.push_back(c);
   if (!spec.extras) scheduler_.push_back(c);
   return c;
 }
 
-void closure_intake::form_gangs(session const& s, std::vector<closure_spec> const& specs) {
-  for (auto const& spec : specs) {
+void closure_intake::begin_request(session& s, std::size_t n) {
+  if (!s.durable) return;
+  step_.changed.accepted.push_back({s.id, {}});
+  if (!s.holding()) return;
+  auto const next = flow_.of(s).scheduled;
+  book_.continue_at(s.number, s.requests.room_from(next, static_cast<std::uint32_t>(n)));
+}
+
+void closure_intake::note_request(session& s) {
+  if (!s.durable) return;
+  auto const& created = step_.changed.accepted.back().closures;
+  if (created.empty()) return step_.changed.accepted.pop_back();
+  if (s.holding())
+    s.requests.add({closures_[created.front()].order, static_cast<std::uint32_t>(created.size())});
+}
+
+void closure_intake::form_gangs(session const& s, std::vector<closure_spec> const& specs,
+                                std::vector<slot> const* restored) {
+  for (std::size_t k = 0; k < specs.size(); ++k) {
+    auto const& spec = specs[k];
     if (!spec.extras || spec.extras->options.gang.empty()) continue;
-    if (s.holding() && s.by_token.contains(spec.token)) continue;  // it is in its gang
+    if (restored ? closures_[(*restored)[k]].restored
+                 : s.holding() && s.by_token.contains(spec.token))
+      continue;  // it is in its gang, or that has started
     scheduler_.gangs.expect(spec.extras->options.gang);
   }
 }
@@ -47,6 +68,7 @@ bool closure_intake::repeat(session& s, std::uint64_t token) {
 void closure_intake::fail_all(session& s, std::vector<closure_spec>& specs, failure_kind kind,
                               std::string const& why) {
   std::vector<closure_id> created;
+  begin_request(s, specs.size());
   for (auto& spec : specs) {
     if (repeat(s, spec.token)) continue;
     if (!book_.functions.knows(spec.function)) {  // no place in any queue
@@ -57,6 +79,7 @@ void closure_intake::fail_all(session& s, std::vector<closure_spec>& specs, fail
     spec.extras = nullptr;
     created.push_back(closures_.id_of(create(s, spec)));
   }
+  note_request(s);
   for (auto const id : created)
     if (slot const c = closures_.find(id); closures_[c].state == closure_state::queued)
       life_.fail(c, closure_state::failed, {kind, "", why, "", "", 0});
@@ -69,7 +92,8 @@ std::string closure_intake::take_extras(slot c, std::shared_ptr<closure_extras c
   d.extras = std::move(extras);
   life_.use_per_worker(x);
   stateful_.use(closures_[c].owner, {x.options.task_job, x.options.task_index});
-  if (!x.options.gang.empty()) d.gang = scheduler_.gangs.join(x.options.gang, closures_.id_of(c));
+  if (!x.options.gang.empty() && !closures_[c].restored)
+    d.gang = scheduler_.gangs.join(x.options.gang, closures_.id_of(c));
   auto const id = closures_.id_of(c);
   if (x.options.delay > duration{})
     d.start_at = std::max(d.start_at, closures_[c].created + x.options.delay);
@@ -155,7 +179,7 @@ void closure_intake::resume(session& s, std::vector<closure_spec>& specs,
     unfit.emplace_back(closures_.id_of(closures[k]),
                        failure{failure_kind::input, "", std::move(why), "", "", 0});
   }
-  form_gangs(s, specs);
+  form_gangs(s, specs, &closures);
   for (std::size_t k = 0; k < specs.size(); ++k) {
     slot const c = closures[k];
     closures_[c].lane = scheduler_.lane_for(s.number, specs[k]);
@@ -171,7 +195,7 @@ void closure_intake::resume(session& s, std::vector<closure_spec>& specs,
 
 void closure_intake::schedule_closures(session& s, std::vector<closure_spec>& specs,
                                        std::vector<closure_id>* ids) {
-  auto const first = flow_.of(s).scheduled;
+  begin_request(s, specs.size());
   std::vector<slot> request;  // only kept while somebody may refer to it
   std::vector<std::pair<closure_id, failure>> unfit;
   auto const note_unfit = [&](slot c, failure_kind kind, std::string why) {
@@ -197,7 +221,7 @@ void closure_intake::schedule_closures(session& s, std::vector<closure_spec>& sp
     if (auto why = take_extras(c, std::move(spec.extras), request); !why.empty())
       note_unfit(c, failure_kind::input, std::move(why));
   }
-  if (s.durable && flow_.of(s).scheduled > first) step_.changed.accepted.emplace_back(s.id, first);
+  note_request(s);
   end_request(unfit);
   if (!s.full && s.streaming() &&
       (flow_.of(s).waiting() >= s.capacity ||

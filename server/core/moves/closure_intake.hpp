@@ -65,9 +65,14 @@ class closure_intake {
 
  private:
   slot create(session& s, closure_spec& spec);
+  /// Around the closures that one request creates, n at most, so that they are written down as one.
+  void begin_request(session& s, std::size_t n);
+  void note_request(session& s);
   /// Why nobody can run it now though the session demands that somebody can; or empty.
   std::string unserved(function_id f, session_spec const& session) const;
-  void form_gangs(session const& s, std::vector<closure_spec> const& specs);
+  /// `restored`: their records, which is when those that ran already are in no gang any more.
+  void form_gangs(session const& s, std::vector<closure_spec> const& specs,
+                  std::vector<slot> const* restored = nullptr);
   /// Gives a new closure its options and inputs. `request`: closures of the same request by
   /// position. Empty, or why it fails at once.
   std::string take_extras(slot c, std::shared_ptr<closure_extras const> extras,

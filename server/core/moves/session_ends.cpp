@@ -25,6 +25,7 @@ join_reply session_ends::collect(session& s) {
   j.has_error = true;
   j.error = std::move(*s.raised);
   s.raised.reset();
+  flow_.note(s);
   return j;
 }
 
@@ -99,6 +100,7 @@ void session_ends::settle(session& s) {
     s.first_error.reset();
     stateful_.forget(s.number);
     ++s.generation;
+    flow_.note(s);
   }
   answer_drained(s);
 }
@@ -130,6 +132,8 @@ void session_ends::release_session(session& s, release_reason why) {
     step_.waiters.remove(call);
     step_.answer(call, texts_.unknown_session(s.id));
   }
+  // Said once of all that it has.
+  if (std::exchange(s.durable, false)) step_.changed.gone.push_back(s.id);
   for (slot const c : flow_.of(s).closures) {
     values_.let_go(c);
     life_.forget(c, why);
@@ -143,7 +147,6 @@ void session_ends::release_session(session& s, release_reason why) {
   building_.release_per_worker(s);
   if (s.full) flow_.end_hold(s);
   step_.fx.released.push_back(s.id);
-  if (s.durable) step_.changed.gone.push_back(s.id);
   scheduler_.close(s.number);
   values_.close(s.number);
   rows_.close(s.number);

@@ -38,7 +38,10 @@ class session_flow {
     if (s.durable) step_.changed.jobs.push_back(s.id);
   }
   void note(session const& s, slot c) {
-    if (s.durable) step_.changed.closures.push_back(closures_.id_of(c));
+    if (s.durable && !s.closed) step_.changed.closures.push_back(closures_.id_of(c));
+  }
+  void note(session const& s, per_worker_id v) {
+    if (s.durable && !s.closed) step_.changed.per_worker.emplace_back(s.id, v);
   }
   /// A stream is told to hold back, or needs to no more.
   void hold_back(session& s);

@@ -15,6 +15,7 @@ void session_requests::release_one(slot c) {
   bool const told = !read || read->repeat == session_id{};
   if (ended(r.state) && told) return life_.forget_held(c);
   r.released = true;
+  flow_.note(sessions_.of(r.owner), c);
   if (ended(r.state)) values_.forget_value(c);  // its outcome is still to come again
 }
 
@@ -77,7 +78,7 @@ void session_requests::resume(resume_session const& e) {
     if (ended(closures_[c].state))
       life_.forget_held(c);
     else
-      closures_[c].released = true;
+      release_one(c);
   }
   building_.release_per_worker(*s, e.per_worker);
   resume_reply r{s->generation, 0, {}};

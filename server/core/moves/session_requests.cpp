@@ -103,7 +103,8 @@ void session_requests::open(open_session& e) {
                                   ? step_.config.max_worker_failures
                                   : 0;  // a client's program waits for it, however long it takes
   fresh.spec = std::move(spec);
-  fresh.durable = fresh.is_job() && fresh.spec.durable.value_or(step_.config.durable);
+  fresh.durable =
+      (fresh.is_job() || fresh.holding()) && fresh.spec.durable.value_or(step_.config.durable);
   fresh.sealed = fresh.is_job() && !fresh.spec.open;
   fresh.created = step_.now;
   fresh.client = std::move(e.client);

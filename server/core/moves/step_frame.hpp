@@ -15,6 +15,7 @@
 #include "server/core/api/metrics.hpp"
 #include "server/core/common/alarms.hpp"
 #include "server/core/moves/waiters.hpp"
+#include "server/core/records/closure_table.hpp"
 
 namespace muster::core {
 
@@ -57,15 +58,23 @@ struct loss {
   std::string why;
 };
 
-/// What changed of durable jobs; said as facts at the end of the step.
+/// What changed of durable jobs and sessions; said as facts at the end of the step.
 struct changed_jobs {
+  struct request {
+    session_id of{};
+    std::vector<slot> closures;  // by order
+  };
   std::vector<session_id> jobs;
-  std::vector<std::pair<session_id, std::uint32_t>> accepted;  // from this position on
+  std::vector<request> accepted;
   std::vector<closure_id> closures;
+  std::vector<closure_gone> forgotten;
+  std::vector<request_gone> requests_gone;
+  std::vector<std::pair<session_id, per_worker_id>> per_worker;
   std::vector<session_id> gone;
 
   bool any() const {
-    return !(jobs.empty() && accepted.empty() && closures.empty() && gone.empty());
+    return !(jobs.empty() && accepted.empty() && closures.empty() && forgotten.empty() &&
+             requests_gone.empty() && per_worker.empty() && gone.empty());
   }
 };
 

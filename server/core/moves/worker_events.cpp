@@ -91,8 +91,9 @@ void worker_events::attach(worker_attached& e) {
     take_up(w, e.held);
 }
 
-// Of an earlier process of the server: what nobody else has yet goes on where it runs. An attempt
-// that we know to be lost is void, whoever has it.
+// Of an earlier process of the server: what nobody else has yet goes on where it runs. Only what
+// the journal knows to run there: ids of closures that it does not know may have been given again.
+// An attempt that we know to be lost is void, whoever has it.
 void worker_events::take_up(worker& w, std::vector<held_closure> const& held) {
   auto& at = scheduler_.of(w.number);
   for (std::uint32_t i = 0; i < held.size(); ++i) {
@@ -100,7 +101,9 @@ void worker_events::take_up(worker& w, std::vector<held_closure> const& held) {
     if (c == no_slot) continue;
     auto const& r = closures_[c];
     bool const waits = r.state == closure_state::queued && !r.sent() && !r.ganged;
-    if (!r.restored || !waits || held[i].attempt <= r.attempt || at.held() >= at.credits ||
+    bool const ran_here = r.restored && r.details->noted_attempt == held[i].attempt &&
+                          r.details->noted_on == w.task->spec.incarnation;
+    if (!ran_here || !waits || held[i].attempt <= r.attempt || at.held() >= at.credits ||
         !scheduler_.has_free(at, c))
       continue;
     life_.take_up(at, c, held[i].attempt);

@@ -66,6 +66,13 @@ class component_builds {
     e.id = id;
     return e;
   }
+  /// One of an earlier process, with its id. REQUIRES: nobody has it.
+  void restore(per_worker_entry e) {
+    wide_.first_per_worker = std::min(wide_.first_per_worker, raw(e.id) - 1);
+    wide_.last_per_worker = std::max(wide_.last_per_worker, raw(e.id));
+    auto const id = e.id;
+    entries_.emplace(id, std::move(e));
+  }
   per_worker_entry* find(per_worker_id id) {
     auto const it = entries_.find(id);
     return it == entries_.end() ? nullptr : &it->second;

@@ -49,6 +49,9 @@ struct closure_details {
   time_point deadline = never;
   time_point alone_since{};  // once it is to run alone
   time_point ready_at{};     // when it could be dispatched last; epoch: when it was created
+  // Of a restored one that ran: which attempt, and on whom, who may come back with it.
+  std::uint32_t noted_attempt = 0;
+  core::incarnation noted_on{};
 };
 
 /// Where the value of an ended closure is; see value_store.hpp.
@@ -91,8 +94,8 @@ struct closure_record {
   bool alone : 1 = false;                       // its worker does nothing else; see lone_table.hpp
   value_place where : 2 = value_place::memory;  // values
   release_reason why_released : 4 = {};         // once the slot is free
-  bool restored : 1 = false;                    // of an earlier process: a worker may still run it
-  bool noted : 1 = false;                       // while it runs: a fact says so
+  bool restored : 1 = false;  // it ran in an earlier process: its worker may still have it
+  bool noted : 1 = false;     // while it runs: a fact says so
 
   /// A worker has it and does not work on it yet. It counts, and shows, as queued.
   bool sent() const { return state == closure_state::queued && worker != worker_number{}; }
@@ -207,7 +210,7 @@ class closure_table {
   void release(slot s, release_note note) {
     auto& r = (*this)[s];
     check(r.owner != session_number{}, "a closure is released once");
-    auto const generation = next_generation(r.generation);
+    auto const generation = generation_after(r.generation);
     std::destroy_at(&r);
     std::construct_at(&r);
     r.generation = generation;
@@ -224,7 +227,7 @@ class closure_table {
     if (!is_mine(s)) return {};
     auto const& r = (*this)[s];
     if (r.owner != session_number{} ||
-        r.generation != next_generation(static_cast<std::uint32_t>(raw(id) >> 32)))
+        r.generation != generation_after(static_cast<std::uint32_t>(raw(id) >> 32)))
       return {};
     return release_note{r.why_released, r.finished};
   }
@@ -315,7 +318,13 @@ class closure_table {
     }
     return fresh_++;
   }
-  static std::uint32_t next_generation(std::uint32_t g) { return g + 1 == 0 ? 1 : g + 1; }
+  // An earlier process may have given the ids that follow one of its own, and what it gave is not
+  // known. So those go on where this one's begin; "earlier" as on a clock, as they come round.
+  std::uint32_t generation_after(std::uint32_t g) const {
+    constexpr std::uint32_t half = std::uint32_t{1} << 31;
+    bool const earlier = g - wide_.first_generation >= half;
+    return earlier ? wide_.first_generation : g + 1 == 0 ? 1 : g + 1;
+  }
 
   server_wide& wide_;
   std::vector<std::unique_ptr<closure_record[]>> chunks_;  // by number; null: another table's

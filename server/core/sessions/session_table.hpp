@@ -25,6 +25,7 @@
 #include "server/core/api/model.hpp"
 #include "server/core/common/numbered.hpp"
 #include "server/core/records/closure_table.hpp"
+#include "server/core/sessions/request_ledger.hpp"
 
 namespace muster::core {
 
@@ -50,6 +51,7 @@ struct session {
   // Of a holding session.
   std::unordered_map<std::uint64_t, closure_id> by_token;  // records that are not released
   slot_list held;                                          // ended records that stay
+  request_ledger requests;                                 // if it is durable
   std::optional<failure> raised;  // of the newest generation that failed and has drained
   std::uint32_t raised_generation = 0;
   std::uint64_t repeating = 0;     // outcomes that are asked for again, while values are read back
@@ -76,7 +78,7 @@ struct session {
     a(number, id, spec, capacity, max_worker_failures, state, sealed, stopping, user_cancelled);
     a(closed, full, owns_per_worker, generation, first_error, by_token, held, raised);
     a(raised_generation, repeating, attached, lease_until, lease_alarm, deadline, age_alarm);
-    a(created, finished, joins, client, durable);
+    a(created, finished, joins, client, durable, requests);
   }
 };
 

@@ -94,11 +94,16 @@ auto coordinator_calls::open(call<v1::OpenSessionRequest, v1::Opened>& c) -> ans
   event.spec = std::move(*spec);
   event.spec.delivery = core::delivery::calls;
   event.client = c.context().peer();
-  auto const answer = h.ask_now(std::move(event));
+  auto asking = waiting_.ask(h, c, std::move(event));
+  auto const answer = co_await std::move(asking);
   if (!answer.status.ok()) co_return answer.status;
-  auto const view = h.state().job(std::get<core::session_reply>(answer.body).session).value();
-  auto opened = to_wire(view, r.open(), h.state().configuration());
-  opened.set_server_incarnation(options_.server_incarnation);
+  auto const session = std::get<core::session_reply>(answer.body).session;
+  auto const& state = pools_.of(session).state();  // its cluster may have gone meanwhile
+  auto const found_view = state.job(session);
+  if (!found_view) co_return found_view.error();
+  auto const& view = *found_view;
+  auto opened = to_wire(view, r.open(), state.configuration());
+  opened.set_server_incarnation(options_.server_incarnation());
   opened.set_server_version(options_.server_version);
   spdlog::info("session opened by call session={} name=\"{}\"", opened.session(), view.name);
   co_return opened;
@@ -135,7 +140,8 @@ auto coordinator_calls::schedule(call<v1::ScheduleRequest, v1::ScheduleResponse>
     co_return response;
   }
   // Asked for again: the cluster may have gone meanwhile.
-  auto const answer = pools_.of(*session).ask_now(std::move(closures.appending(*session)));
+  auto scheduling = waiting_.ask(pools_.of(*session), c, std::move(closures.appending(*session)));
+  auto const answer = co_await std::move(scheduling);
   if (!answer.status.ok()) co_return answer.status;
   for (auto const id : std::get<core::session_reply>(answer.body).closures)
     response.add_closure(core::raw(id));

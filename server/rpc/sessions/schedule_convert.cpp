@@ -138,6 +138,7 @@ muster::result<core::session_spec> from_wire(v1::Open const& o) {
   spec.grace = milliseconds(o.session_grace_ms());
   spec.detached = o.detached();
   spec.weight = std::max(o.weight(), 1u);
+  if (o.has_durable()) spec.durable = o.durable();
   return spec;
 }
 

@@ -15,11 +15,13 @@ namespace muster::server {
 namespace {
 
 constexpr std::size_t created_bytes = 64;  // of one PerWorkerCreated, about
+// While the disk is behind or full; both take longer.
+constexpr std::chrono::milliseconds look_at_the_disk{20};
 
 }  // namespace
 
 session_stream::session_stream(call& c, pools& all, stream_options const& options)
-    : message_stream(c, options.finish_grace), pools_(all), options_(options) {}
+    : message_stream(c, options.finish_grace), pools_(all), options_(options), later_(c.engine()) {}
 
 coro::task<void> session_stream::run() {
   // While the stream is not read, this is how a vanished client is noticed.
@@ -31,8 +33,16 @@ void session_stream::shut_down() {
   end({grpc::StatusCode::UNAVAILABLE, "the server is shutting down"});
 }
 
-bool session_stream::may_read() const {
-  return !open_ || (hub_->state().has_room(session_) && out_.entries() < outcomes_max_);
+bool session_stream::may_read() {
+  if (!open_) return true;
+  if (!hub_->state().has_room(session_) || out_.entries() >= outcomes_max_) return false;
+  if (!hub_->must_wait(session_)) return true;
+  later_.call_at(coro::timer::clock::now() + look_at_the_disk, [this] { room(); });
+  return false;
+}
+
+void session_stream::on_lost(muster::status const& why) {
+  later_.call_at(coro::timer::clock::now(), [this, why] { end(to_grpc(why)); });
 }
 
 muster::status session_stream::take(v1::SessionRequest const& m) {
@@ -78,9 +88,8 @@ muster::status session_stream::take_open(v1::Open const& open) {
   auto const problem = open.resume().empty() ? open_new(open) : resume(open, resumed);
   if (!problem.ok()) return problem;
   auto const view = hub_->state().job(session_).value();
-  auto& opened = *out_.tail().mutable_opened();
-  opened = to_wire(view, open, hub_->state().configuration());
-  opened.set_server_incarnation(options_.server_incarnation);
+  auto opened = to_wire(view, open, hub_->state().configuration());
+  opened.set_server_incarnation(options_.server_incarnation());
   opened.set_server_version(options_.server_version);
   outcomes_max_ = opened.queue_capacity();
   open_ = true;
@@ -89,9 +98,14 @@ muster::status session_stream::take_open(v1::Open const& open) {
   spdlog::info("session {} session={} name=\"{}\" peer={}",
                open.resume().empty() ? "opened" : "resumed", opened.session(), view.name,
                call_.context().peer());
-  out_.seal();  // it comes alone
-  tell_missed(resumed);
-  wake();
+  hub_->in_line(session_, [this, alive = std::weak_ptr(alive_), opened = std::move(opened),
+                           resumed = std::move(resumed)] {
+    if (alive.expired()) return;
+    *out_.tail().mutable_opened() = opened;
+    out_.seal();  // it comes alone
+    tell_missed(resumed);
+    wake();
+  });
   return {};
 }
 
@@ -115,9 +129,9 @@ muster::status session_stream::resume(v1::Open const& open, core::resume_reply& 
   auto const session = parse_job(open.resume());
   if (!session || *session == core::session_id{})
     return invalid("open.resume: '" + open.resume() + "' is not the id of a session");
-  if (open.resume_incarnation() != options_.server_incarnation)
+  if (open.resume_incarnation() != options_.server_incarnation())
     return {muster::code::not_found,
-            "open.resume: the server has restarted since, and sessions are in memory"};
+            "open.resume: it is another server, or one that has restarted without a --data-dir"};
   hub_ = &pools_.of(*session);
   core::resume_session event{{},
                              *session,
@@ -158,10 +172,14 @@ muster::status session_stream::take_per_worker(v1::SessionRequest const& m) {
     if (!event) return invalid("per_worker[" + std::to_string(i) + "]." + event.error().message);
     event->owner = session_;
     auto const answer = hub_->ask_now(std::move(*event));
-    auto& created = *out_.add_entry(created_bytes).add_per_worker();
+    v1::PerWorkerCreated created;
     created.set_token(m.per_worker(i).token());
     to_wire(answer, created);
-    wake();
+    hub_->in_line(session_, [this, alive = std::weak_ptr(alive_), created = std::move(created)] {
+      if (alive.expired()) return;
+      *out_.add_entry(created_bytes).add_per_worker() = created;
+      wake();
+    });
   }
   return {};
 }

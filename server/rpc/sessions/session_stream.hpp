@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -36,13 +37,14 @@ class session_stream final : public message_stream<v1::SessionRequest, v1::Sessi
   void on_notice(core::session_notice const& n) override;
   void on_taken_over() override;
   void on_gone(muster::status const& why) override;
+  void on_lost(muster::status const& why) override;
 
  private:
   // message_stream
   muster::status take(v1::SessionRequest const& message) override;
   void refused(muster::status const&) override { forget_ = true; }
   void input_ended() override;
-  bool may_read() const override;
+  bool may_read() override;
   /// Everything was delivered and no more can come.
   bool complete() const override { return sealed_ && drained_; }
   void ending() override { leave_session(); }
@@ -73,6 +75,8 @@ class session_stream final : public message_stream<v1::SessionRequest, v1::Sessi
   std::size_t outcomes_max_ = 0;
 
   submission batch_;
+  coro::timer later_;  // what may not happen inside of the hub, or only after a while
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // known to what waits for the disk
 };
 
 }  // namespace muster::server

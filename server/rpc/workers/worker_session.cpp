@@ -142,7 +142,7 @@ void worker_session::on_welcome(core::welcome const& w) {
   welcome.set_index(static_cast<std::uint32_t>(w.index));
   welcome.set_heartbeat_interval_ms(static_cast<std::uint32_t>(
       std::chrono::ceil<std::chrono::milliseconds>(w.heartbeat_interval).count()));
-  welcome.set_server_incarnation(options_.server_incarnation);
+  welcome.set_server_incarnation(options_.server_incarnation());
   welcome.set_credits(w.credits);
   welcome.set_server_version(options_.server_version);
   welcome.mutable_kept()->Add(w.kept.begin(), w.kept.end());

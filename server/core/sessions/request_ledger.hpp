@@ -1,0 +1,77 @@
+// Which requests of a durable session have closures that are not forgotten, since what was written
+// down of a request is erased as one. Positions of closures are 32 bits and begin again behind the
+// last one: a session lives longer than four billion closures.
+//
+// Owned by its session; engine thread only. Bounded by the session's closures.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+
+#include "base/check.hpp"
+
+namespace muster::core {
+
+class request_ledger {
+ public:
+  struct request {
+    std::uint32_t first = 0;  ///< position of its first closure
+    std::uint32_t size = 0;
+  };
+
+  /// REQUIRES: not empty, all of its positions are free.
+  void add(request r, std::uint32_t forgotten = 0) {
+    live_.emplace(r.first, entry{r.size, r.size - forgotten});
+  }
+
+  /// The closure at this position goes; its request, if it was the last.
+  std::optional<request> forget(std::uint32_t order) {
+    auto it = live_.upper_bound(order);
+    check(it != live_.begin(), "a closure is of a request");
+    --it;
+    if (--it->second.left > 0) return {};
+    request const whole{it->first, it->second.size};
+    live_.erase(it);
+    return whole;
+  }
+
+  /// The next position from here on that begins `size` free ones.
+  std::uint32_t room_from(std::uint32_t at, std::uint32_t size) const {
+    constexpr std::uint64_t end = std::uint64_t{1} << 32;
+    for (;;) {
+      if (at + std::uint64_t{size} > end) at = 0;
+      auto const next = live_.upper_bound(at);
+      if (next != live_.begin()) {
+        auto const& [first, r] = *std::prev(next);
+        if (std::uint64_t{first} + r.size > at) {
+          at = first + r.size;  // 2^32 is 0 again
+          continue;
+        }
+      }
+      if (next == live_.end() || next->first - at >= size) return at;
+      at = next->first + next->second.size;
+    }
+  }
+
+  std::size_t size() const { return live_.size(); }
+
+  template <class Archive>
+  void walk(Archive& a) {
+    a(live_);
+  }
+
+ private:
+  struct entry {
+    std::uint32_t size = 0;
+    std::uint32_t left = 0;
+
+    template <class Archive>
+    void walk(Archive& a) {
+      a(size, left);
+    }
+  };
+  std::map<std::uint32_t, entry> live_;  // by first
+};
+
+}  // namespace muster::core

@@ -1,0 +1,78 @@
+// A coordinator under virtual time with a disk that lags behind, which can be killed at any moment:
+// what it had not written is gone, what it had not told nobody knows. The next one begins with what
+// the disk has.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <typeinfo>
+#include <vector>
+
+#include "server/core/api/server_wide.hpp"
+#include "server/core/coordinator.hpp"
+#include "server/journal/memory_store.hpp"
+
+namespace muster::server::journal {
+
+class killable_server {
+ public:
+  /// What is carried out at once: for workers.
+  std::function<void(core::effects const&)> at_once = [](auto const&) {};
+  /// What streams are told, in order, when the disk has what it may rest on.
+  std::function<void(core::outcome const&)> on_outcome = [](auto const&) {};
+
+  explicit killable_server(core::config c);
+
+  void start();
+  void kill();
+  template <class Event>
+  void step(Event e) {
+    event_ = typeid(Event).name();
+    perform(core_->step(now_, e));
+  }
+  template <class Event>
+  void ask(Event e, std::function<void(core::reply const&)> told) {
+    e.call = core::call_id{++last_call_};
+    calls_.emplace(e.call, std::move(told));
+    step(std::move(e));
+  }
+  void write_some(std::size_t batches);
+  void write_all() { write_some(queue_.size()); }
+
+  core::coordinator& core() { return *core_; }
+  core::time_point now() const { return now_; }
+  void advance(core::time_point to) { now_ = std::max(now_, to); }
+  core::function_id function(std::size_t n) const { return functions_.at(n); }
+  memory_store const& disk() const { return disk_; }
+
+  std::uint64_t kills = 0, lost_batches = 0, restored = 0;
+  std::string violation;  // empty: all held
+  void fail(std::string why) {
+    if (violation.empty()) violation = std::move(why);
+  }
+
+ private:
+  struct waiting {
+    std::uint64_t number = 0;
+    std::vector<core::outcome> outcomes;
+    std::vector<core::reply> replies;
+  };
+  void perform(core::effects const& fx);
+
+  core::config const config_;
+  std::string event_ = "start";
+  core::time_point now_{std::chrono::seconds(1'700'000'000)};
+  memory_store disk_;
+  std::deque<std::vector<change>> queue_;
+  std::deque<waiting> line_;
+  std::uint64_t written_ = 0, epoch_ = 0, last_call_ = 0;
+  std::unique_ptr<core::server_wide> wide_;
+  std::unique_ptr<core::coordinator> core_;
+  std::vector<core::function_id> functions_;
+  std::map<core::call_id, std::function<void(core::reply const&)>> calls_;
+};
+
+}  // namespace muster::server::journal

@@ -1,0 +1,57 @@
+// Workers of a killable_server: they run what they are sent, get lost, and come back to the next
+// server with what they still have.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tests/journal/killable_server.hpp"
+#include "tests/simulation/random.hpp"
+
+namespace muster::server::journal {
+
+/// What a closure with these arguments ends with, wherever it runs.
+inline std::string value_of(std::string const& args) {
+  return "\"done " + args.substr(1, args.size() - 2) + "\"";
+}
+
+class model_workers {
+ public:
+  model_workers(killable_server& server, simulation::random& dice);
+
+  /// Their server was killed.
+  void lose_sight();
+  /// One that has seen an earlier server, or a new one.
+  void come_back();
+  void answer_one(bool well);
+  void lose_one();
+  /// Nobody comes back, two new ones come.
+  void heal();
+  void stay_alive();
+
+  std::size_t size() const { return workers_.size(); }
+  std::uint64_t taken_up = 0;
+
+ private:
+  struct held_closure {
+    core::closure_id id{};
+    std::uint32_t attempt = 0;
+    std::string args;
+  };
+  struct worker {
+    core::incarnation incarnation{};
+    std::uint32_t slots = 1, credits = 1;
+    std::vector<held_closure> held{};
+  };
+  void attach(worker w);
+  void take(core::effects const& fx);
+
+  killable_server& server_;
+  simulation::random& dice_;
+  std::map<core::stream_id, worker> workers_;
+  std::vector<worker> lost_sight_;
+  std::uint64_t last_stream_ = 0, last_incarnation_ = 0;
+};
+
+}  // namespace muster::server::journal

@@ -1,0 +1,392 @@
+// Clients as the C++ and Python libraries are: they keep what has no outcome, and send it again.
+#include "tests/journal/session_world.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "server/core/api/id_text.hpp"
+
+namespace muster::server::journal {
+
+namespace {
+
+constexpr int actions = 250;
+
+core::config durable() {
+  core::config c;
+  c.durable = true;
+  c.max_worker_failures = 0;
+  c.session_grace = std::chrono::hours(1);
+  return c;
+}
+
+void ignore(core::reply const&) {}
+
+}  // namespace
+
+session_world::session_world(std::uint64_t seed)
+    : dice_(seed), server_(durable()), workers_(server_, dice_) {
+  server_.on_outcome = [this](core::outcome const& o) { told(o); };
+  server_.start();
+}
+
+session_world::client* session_world::find(core::session_id id) {
+  for (auto& [n, c] : clients_)
+    if (c.session == id && id != core::session_id{}) return &c;
+  return nullptr;
+}
+
+session_world::client* session_world::some_client() {
+  std::vector<client*> some;
+  for (auto& [n, c] : clients_)
+    if (c.session != core::session_id{}) some.push_back(&c);
+  return some.empty() ? nullptr : some[dice_.below(some.size())];
+}
+
+void session_world::open() {
+  auto const n = ++last_client_;
+  core::open_session e;
+  e.spec.delivery = dice_.chance(30) ? core::delivery::calls : core::delivery::held;
+  e.spec.open = true;
+  e.spec.on_error = dice_.chance(60) ? core::on_error::continue_all : core::on_error::fail_fast;
+  clients_[n].by_calls = e.spec.delivery == core::delivery::calls;
+  server_.ask(std::move(e), [this, n](core::reply const& r) {
+    if (!r.status.ok()) return fail("a session is refused: " + r.status.message);
+    auto& c = clients_.at(n);
+    c.session = std::get<core::session_reply>(r.body).session;
+    c.attached = true;
+    ++report_.opened;
+  });
+}
+
+void session_world::schedule(client& c) {
+  if (!c.attached) return;
+  auto const request = ++last_request_;
+  std::vector<std::uint64_t> tokens;
+  for (auto n = dice_.between(1, 5); n > 0; --n) {
+    auto const token = ++last_token_;
+    auto& t = c.tasks[token];
+    t.request = request;
+    t.spec.token = token;
+    t.spec.function = server_.function(dice_.below(2));
+    t.spec.args = core::blob("[" + std::to_string(token) + "]");
+    auto x = std::make_shared<core::closure_extras>();
+    if (!tokens.empty() && dice_.chance(20))
+      x->inputs.push_back({{}, static_cast<std::uint32_t>(dice_.below(tokens.size())), 1});
+    if (dice_.chance(10)) x->options.delay = core::duration(dice_.between(1, 300'000));
+    if (auto const v = some_value(c); v != core::per_worker_id{} && dice_.chance(20))
+      x->per_worker.push_back(v);
+    if (!x->inputs.empty() || !x->per_worker.empty() || x->options != core::closure_options{})
+      t.spec.extras = std::move(x);
+    tokens.push_back(token);
+  }
+  report_.scheduled += tokens.size();
+  send(c, tokens);
+}
+
+// As one message; what a token of it refers to by position comes along.
+void session_world::send(client& c, std::vector<std::uint64_t> const& tokens) {
+  core::schedule e;
+  e.session = c.session;
+  for (auto const token : tokens) e.closures.push_back(c.tasks.at(token).spec);
+  for (auto& spec : e.closures) spec.function = server_.function(0);
+  if (!c.by_calls) return server_.step(std::move(e));
+  server_.ask(std::move(e), [this, session = c.session, tokens](core::reply const& r) {
+    auto* const to = find(session);
+    if (!to || !r.status.ok()) return;  // an error is being drained
+    auto const& ids = std::get<core::session_reply>(r.body).closures;
+    for (std::size_t i = 0; i < ids.size(); ++i)
+      if (auto const it = to->tasks.find(tokens[i]); it != to->tasks.end()) it->second.id = ids[i];
+  });
+}
+
+void session_world::send_all_unfinished(client& c) {
+  std::map<std::uint64_t, std::vector<std::uint64_t>> requests;  // whole, as positions count
+  std::map<std::uint64_t, bool> wanted;
+  for (auto const& [token, t] : c.tasks) {
+    requests[t.request].push_back(token);
+    wanted[t.request] |= !t.outcome;
+  }
+  for (auto const& [request, tokens] : requests)
+    if (wanted[request]) send(c, tokens);
+}
+
+core::per_worker_id session_world::some_value(client const& c) const {
+  for (auto const& [token, id] : c.values)
+    if (id != core::per_worker_id{}) return id;
+  return {};
+}
+
+void session_world::create_value(client& c, std::uint64_t token) {
+  if (!c.attached) return;
+  c.values[token];
+  core::create_per_worker e;
+  e.function = server_.function(0);
+  e.args = core::blob("[" + std::to_string(token) + "]");
+  e.owner = c.session;
+  e.token = token;
+  server_.ask(std::move(e), [this, session = c.session, token](core::reply const& r) {
+    auto* const to = find(session);
+    if (!to || !r.status.ok()) return;
+    auto const id = std::get<core::per_worker_reply>(r.body).id;
+    if (auto& known = to->values[token]; known == core::per_worker_id{} || known == id)
+      known = id;
+    else
+      fail(text(known) + " is " + text(id) + " now");
+    ++report_.per_worker;
+  });
+}
+
+void session_world::release_some(client& c) {
+  if (!c.attached) return;
+  core::release_values e;
+  e.session = c.session;
+  std::set<std::uint64_t> unfinished;  // they name each other when they are sent again
+  for (auto const& [token, t] : c.tasks)
+    if (!t.outcome) unfinished.insert(t.request);
+  std::vector<std::uint64_t> gone;
+  for (auto& [token, t] : c.tasks) {
+    if (unfinished.contains(t.request) || !dice_.chance(40)) continue;
+    c.by_calls ? e.closures.push_back(t.id) : e.tokens.push_back(token);
+    gone.push_back(token);
+  }
+  for (auto const token : gone) c.tasks.erase(token);
+  report_.released += gone.size();
+  server_.ask(std::move(e), ignore);
+}
+
+void session_world::break_stream(client& c) {
+  if (c.by_calls || !c.attached) return;
+  c.attached = false;
+  server_.step(core::suspend_session{c.session});
+}
+
+void session_world::resume(client& c) {
+  if (c.attached || std::exchange(c.resuming, true)) return;
+  if (c.by_calls) {
+    c.attached = true;
+    c.resuming = false;
+    return send_all_unfinished(c);
+  }
+  core::resume_session e;
+  e.session = c.session;
+  for (auto const& [token, t] : c.tasks) e.tokens.push_back(token);
+  for (auto const& [token, id] : c.values) e.per_worker.push_back(token);
+  server_.ask(std::move(e), [this, session = c.session](core::reply const& r) {
+    auto* const to = find(session);
+    if (!to) return;
+    if (!r.status.ok()) return fail(text(session) + " cannot be resumed: " + r.status.message);
+    to->attached = true;
+    to->resuming = false;
+    auto const generation = std::get<core::resume_reply>(r.body).generation;
+    if (generation < to->generation) fail(text(session) + " is back in an earlier generation");
+    to->generation = generation;
+    ++report_.resumed;
+    std::vector<std::uint64_t> unanswered;
+    for (auto const& [token, id] : to->values)
+      if (id == core::per_worker_id{}) unanswered.push_back(token);
+    for (auto const token : unanswered) create_value(*to, token);
+    send_all_unfinished(*to);
+  });
+}
+
+void session_world::keep(client& c, std::uint64_t token, core::outcome const& o) {
+  auto const it = c.tasks.find(token);
+  if (it == c.tasks.end()) return;  // released
+  auto& t = it->second;
+  ++report_.told;
+  auto const args = std::string(t.spec.args.view());
+  bool const builds = !t.spec.extras || t.spec.extras->inputs.empty();
+  if (o.ok && builds && o.value.view() != value_of(args))
+    fail("token " + std::to_string(token) + " has " + std::string(o.value.view()));
+  if (t.outcome) {
+    ++report_.repeated;
+    if (t.outcome->ok != o.ok || t.outcome->value != o.value || t.outcome->closure != o.closure)
+      fail("token " + std::to_string(token) + " was told otherwise before");
+    return;
+  }
+  t.outcome = o;
+  if (o.closure != core::closure_id{}) t.id = o.closure;
+}
+
+void session_world::told(core::outcome const& o) {
+  if (auto* const c = find(o.session); c && c->attached && !c->by_calls) keep(*c, o.token, o);
+}
+
+void session_world::fetch(client& c) {
+  if (c.tasks.empty() || !c.attached) return;
+  auto const it =
+      std::next(c.tasks.begin(), static_cast<std::ptrdiff_t>(dice_.below(c.tasks.size())));
+  if (it->second.id == core::closure_id{}) return;
+  core::await_value e;
+  e.closure = it->second.id;
+  e.deadline = server_.now() + std::chrono::seconds(1);
+  server_.ask(e, [this, session = c.session, token = it->first](core::reply const& r) {
+    auto* const to = find(session);
+    if (!to || !to->tasks.contains(token)) return;
+    if (r.status.code == code::deadline_exceeded) return;
+    if (!r.status.ok()) return fail("a value is not there: " + r.status.message);
+    auto const& v = std::get<core::value_reply>(r.body);
+    core::outcome o;
+    o.ok = v.state == core::closure_state::succeeded;
+    o.value = v.data;
+    o.closure = to->tasks.at(token).id;
+    keep(*to, token, o);
+  });
+}
+
+// By calls an error is raised once, whatever happens to the server afterwards.
+void session_world::settle(client& c) {
+  if (!c.by_calls || !c.attached) return;
+  core::join_session e;
+  e.session = c.session;
+  e.deadline = server_.now() + std::chrono::seconds(1);
+  e.mode = core::join_mode::settle;
+  server_.ask(e, [this, session = c.session](core::reply const& r) {
+    auto* const to = find(session);
+    auto const* j = std::get_if<core::join_reply>(&r.body);
+    if (!to || !r.status.ok() || !j) return;
+    if (j->generation < to->generation) fail(text(session) + " is back in an earlier generation");
+    to->generation = j->generation;
+    if (!j->has_error) return;
+    ++report_.raised;
+    if (!to->errors.insert(j->generation).second) fail(text(session) + " raises an error twice");
+  });
+}
+
+void session_world::close(client& c) {
+  if (!c.attached) return;
+  ++report_.closed;
+  auto const session = c.session;
+  std::erase_if(clients_, [&](auto const& entry) { return entry.second.session == session; });
+  server_.step(core::close_session{session});
+}
+
+void session_world::crash() {
+  server_.kill();
+  workers_.lose_sight();
+  // Who was not told of its session never had one.
+  std::erase_if(clients_,
+                [](auto const& entry) { return entry.second.session == core::session_id{}; });
+  for (auto& [n, c] : clients_) c.attached = c.resuming = false;
+  server_.start();
+  check_known();
+}
+
+void session_world::check_known() {
+  for (auto const& [n, c] : clients_) {
+    if (!server_.core().job(c.session)) return fail(text(c.session) + " is lost");
+    for (auto const& [token, id] : c.values)
+      if (id != core::per_worker_id{} && !server_.core().per_worker(id))
+        return fail(text(id) + " is lost");
+    for (auto const& [token, t] : c.tasks) {
+      if (t.id == core::closure_id{}) continue;
+      auto const view = server_.core().closure(t.id);
+      if (!view) return fail(text(t.id) + " is lost");
+      if (t.outcome && (view->state == core::closure_state::succeeded) != t.outcome->ok)
+        return fail(text(t.id) + " was told otherwise");
+    }
+  }
+}
+
+void session_world::act() {
+  auto const roll = dice_.between(1, 100);
+  auto* const c = some_client();
+  if (roll <= 4 || (!c && roll <= 30)) return open();
+  if (!c) return server_.write_some(1);
+  if (roll <= 18) return schedule(*c);
+  if (roll <= 20) return create_value(*c, ++last_token_);
+  if (roll <= 26 && workers_.size() < 3) return workers_.come_back();
+  if (roll <= 54) return workers_.answer_one(false);
+  if (roll <= 57) return workers_.lose_one();
+  if (roll <= 62) return release_some(*c);
+  if (roll <= 65) return break_stream(*c);
+  if (roll <= 72) return resume(*c);
+  if (roll <= 74) return fetch(*c);
+  if (roll <= 76) return settle(*c);
+  if (roll <= 77) return close(*c);
+  if (roll <= 90) return server_.write_some(static_cast<std::size_t>(dice_.between(1, 4)));
+  if (roll <= 92) return crash();
+  bool const much = roll > 97;  // long enough for what runs to be written down
+  server_.advance(server_.now() + core::duration(much ? dice_.between(1'000'000, 3'000'000)
+                                                      : dice_.between(0, 200'000)));
+  server_.step(core::tick{});
+  workers_.stay_alive();
+  if (!much || dice_.chance(50)) return;
+  server_.write_all();
+  crash();
+  for (int i = 0; i < 3; ++i) workers_.come_back();
+}
+
+bool session_world::unfinished() const {
+  return std::any_of(clients_.begin(), clients_.end(), [](auto const& entry) {
+    auto const& tasks = entry.second.tasks;
+    return std::any_of(tasks.begin(), tasks.end(), [](auto const& t) { return !t.second.outcome; });
+  });
+}
+
+// Everybody is there and nothing breaks any more.
+void session_world::heal() {
+  workers_.heal();
+  server_.write_all();
+  for (auto& [n, c] : clients_) {
+    resume(c);
+    server_.write_all();
+  }
+  for (int i = 0; i < 3'000 && well() && unfinished(); ++i) {
+    workers_.answer_one(true);
+    server_.write_all();
+    for (auto& [n, c] : clients_)
+      if (c.by_calls) {
+        if (i % 20 == 0) send_all_unfinished(c);
+        fetch(c);
+      }
+    server_.advance(
+        std::min(server_.core().next_deadline(), server_.now() + std::chrono::milliseconds(100)));
+    server_.step(core::tick{});
+    workers_.stay_alive();
+  }
+  if (unfinished()) fail("closures have no outcome");
+}
+
+// Nothing stays of sessions that were closed.
+void session_world::leave() {
+  while (!clients_.empty() && well()) {
+    auto const before = clients_.size();
+    close(clients_.begin()->second);
+    if (clients_.size() == before) return fail("a client cannot leave");
+  }
+  for (auto const& j : server_.core().jobs({}, ~std::size_t{}).items)
+    server_.step(core::close_session{j.id});  // of clients that were never told of theirs
+  for (int i = 0; i < 500 && !server_.core().jobs({}, 1).items.empty(); ++i) {
+    workers_.answer_one(true);
+    server_.write_all();
+  }
+  server_.write_all();
+  if (!server_.core().jobs({}, 1).items.empty()) fail("a closed session stays");
+  (void)server_.disk().read("", [this](std::string_view key, std::string_view) {
+    fail("the disk still has " + std::string(key.substr(0, 1)) + " " + std::string(key.substr(2)));
+    return false;
+  });
+}
+
+session_report session_world::run() {
+  for (int i = 0; i < actions && well(); ++i) act();
+  if (well() && dice_.chance(50)) crash();
+  if (well()) heal();
+  if (well()) check_known();
+  for (auto& [n, c] : clients_) release_some(c);
+  server_.write_some(1);
+  if (well()) crash();
+  if (well()) heal();
+  if (well()) leave();
+  report_.crashes = server_.kills;
+  report_.lost_batches = server_.lost_batches;
+  report_.restored = server_.restored;
+  report_.taken_up = workers_.taken_up;
+  report_.violation = server_.violation;
+  return report_;
+}
+
+}  // namespace muster::server::journal
