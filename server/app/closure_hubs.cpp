@@ -99,7 +99,7 @@ hub_environment closure_hubs::surroundings(coro::timer& deadline, std::function<
   e.move_values = environment_.move_values;
   if (auto* const data = environment_.data) {
     e.line = environment_.line;
-    e.journal_is_full = [data] { return data->full(); };
+    e.journal_refusal = [data] { return data->refusal(); };
     e.write_down = [data, line = e.line, cluster](std::vector<core::fact> const& facts) {
       line->wrote(data->write_down(cluster, facts));
     };

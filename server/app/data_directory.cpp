@@ -6,6 +6,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/no_room.hpp"
 #include "muster/journal/v1/records.pb.h"
 #include "server/app/process.hpp"
 #include "server/journal/entries.hpp"
@@ -131,6 +132,19 @@ store_view data_directory::view() const {
   auto const facts = journal_->facts();
   store_view v{name_, epoch_, restored_in_, facts.waiting_bytes, facts.disk_bytes};
   return v;
+}
+
+muster::status data_directory::refusal() const {
+  if (!journal_ || !journal_->full()) return {};
+  constexpr std::string_view what_then = "try again, or submit with durable: false";
+  auto const mib = [](std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; };
+  auto const facts = journal_->facts();
+  if (!facts.disk_is_full)
+    return {code::resource_exhausted, name_ + " is behind: " + mib(facts.waiting_bytes) +
+                                          " wait to be written; " + std::string(what_then)};
+  auto const reserve = mib(journal::journal_options{}.reserve_bytes);
+  return no_room(name_, mib(facts.free_bytes.value_or(0)) + " are free, and the last " + reserve +
+                            " are for what was accepted; " + std::string(what_then));
 }
 
 std::optional<notice> data_directory::room_changed() {

@@ -40,7 +40,8 @@ class data_directory {
   std::uint64_t identity() const { return identity_; }
   /// Jobs and sessions of earlier ones have no higher numbers.
   std::uint64_t sessions_before() const { return sessions_before_; }
-  bool full() const { return journal_ && journal_->full(); }
+  /// RESOURCE_EXHAUSTED: nothing new that has to be written down can be taken now; see is_no_room.
+  muster::status refusal() const;
   store_view view() const;
   /// What people are told when the disk is full, or is not any more; once each.
   std::optional<notice> room_changed();

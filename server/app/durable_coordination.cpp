@@ -41,7 +41,7 @@ coordination_environment durable_coordination::surroundings() {
   e.write_down = [this](std::vector<core::coordination::fact> facts) {
     return data_.write_down(facts);
   };
-  e.journal_is_full = [this] { return data_.full(); };
+  e.journal_refusal = [this] { return data_.refusal(); };
   e.store = [this] {
     auto v = data_.view();
     turn_.describe(v);

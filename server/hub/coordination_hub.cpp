@@ -84,15 +84,9 @@ std::optional<coordination_hub::durability> coordination_hub::durable() const {
                     environment_.store()};
 }
 
-void coordination_hub::refuse_full(core::call_id call) {
+void coordination_hub::refuse(core::call_id call, muster::status const& why) {
   std::vector<coordination::reply> replies;
-  replies.push_back({call,
-                     coordination::refusal(code::resource_exhausted,
-                                           "the disk of --data-dir is behind or full: too much "
-                                           "waits to be written to the journal, or less than its "
-                                           "reserve is free; try again",
-                                           false),
-                     {}});
+  replies.push_back({call, coordination::refusal(why.code, why.message, false), {}});
   calls_.deliver(std::move(replies));
 }
 

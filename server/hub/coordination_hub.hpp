@@ -39,7 +39,8 @@ struct coordination_environment {
   /// Numbers rise. Empty: everything is in memory. REQUIRES: set when the limits say `journalled`.
   std::function<std::uint64_t(std::vector<core::coordination::fact>)> write_down = {};
   /// More waits to be written than may: nothing new is taken that would have to be.
-  std::function<bool()> journal_is_full = {};
+  /// OK: it takes more.
+  std::function<muster::status()> journal_refusal = {};
   /// REQUIRES: set when `write_down` is.
   std::function<store_view()> store = {};
 };
@@ -58,11 +59,11 @@ class coordination_hub {
   template <class Request>
   core::call_id ask(core::coordination::cluster_id cluster, Request r, reply_handler done) {
     auto const call = calls_.expect(std::move(done));
-    if (begins_something<Request> && environment_.journal_is_full &&
-        environment_.journal_is_full()) {
-      refuse_full(call);
-      return call;
-    }
+    if (begins_something<Request> && environment_.journal_refusal)
+      if (auto const why = environment_.journal_refusal(); !why.ok()) {
+        refuse(call, why);
+        return call;
+      }
     r.from.call = call;
     core::coordination::cluster_call asked{cluster, std::move(r)};
     apply(asked);
@@ -127,7 +128,7 @@ class coordination_hub {
       std::is_same_v<Request, core::coordination::increment_key_value>;
 
   status deliver(core::coordination::effects& fx);
-  void refuse_full(core::call_id call);
+  void refuse(core::call_id call, muster::status const& why);
 
   coordination_environment environment_;
   core::coordination::clusters clusters_;

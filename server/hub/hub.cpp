@@ -112,8 +112,8 @@ void hub::in_line(core::session_id session, std::function<void()> tell) {
 
 bool hub::must_wait(core::session_id session) const {
   auto const it = sessions_.find(session);
-  return it != sessions_.end() && it->second.durable && environment_.journal_is_full &&
-         environment_.line->failed().ok() && environment_.journal_is_full();
+  return it != sessions_.end() && it->second.durable && environment_.line->failed().ok() &&
+         !journal_refusal().ok();
 }
 
 // Outcomes come in runs of one session, so it is looked up once a run.
@@ -234,10 +234,7 @@ void hub::answer(core::effects const& fx) {
 muster::status hub::journal_refusal() const {
   if (!environment_.line) return {};
   if (!environment_.line->failed().ok()) return environment_.line->failed();
-  if (!environment_.journal_is_full || !environment_.journal_is_full()) return {};
-  return {muster::code::resource_exhausted,
-          "the disk of --data-dir is behind or full: too much waits to be written to the journal, "
-          "or less than its reserve is free; try again, or submit with durable: false"};
+  return environment_.journal_refusal ? environment_.journal_refusal() : muster::status{};
 }
 
 }  // namespace muster::server

@@ -74,7 +74,8 @@ struct hub_environment {
   std::function<void(std::vector<core::fact> const&)> write_down = {};
   durable_line* line = nullptr;  // REQUIRES: set when write_down is; outlives the hub
   /// More waits to be written than may: nothing new is taken that would have to be.
-  std::function<bool()> journal_is_full = {};
+  /// OK: it takes more.
+  std::function<muster::status()> journal_refusal = {};
   pool_surroundings pool = {};
 };
 

@@ -1,6 +1,7 @@
 // Replies about durable jobs wait for a disk that the test plays; others do not.
 #include <gtest/gtest.h>
 
+#include "base/no_room.hpp"
 #include "tests/hub/recording_sinks.hpp"
 
 namespace muster::server {
@@ -25,7 +26,7 @@ struct durable_jobs : ::testing::Test {
       line.wrote(++written);
     };
     e.line = &line;
-    e.journal_is_full = [this] { return full; };
+    e.journal_refusal = [this] { return full ? no_room("d", "0 MiB") : muster::status{}; };
     return std::make_unique<hub>(c, e);
   }
   core::open_session job(std::optional<bool> durable = {}) {

@@ -1,6 +1,7 @@
 // The coordination hub's replies, which wait in line for a disk that the test plays.
 #include <gtest/gtest.h>
 
+#include "base/no_room.hpp"
 #include "server/hub/coordination_hub.hpp"
 
 namespace muster::server {
@@ -11,13 +12,14 @@ constexpr core::time_point at{std::chrono::seconds(1'700'000'000)};
 TEST(durable_replies, wait_in_order_and_say_when_the_disk_has_failed) {
   std::uint64_t written = 0;
   bool full = false;
-  coordination_hub hub({.journalled = true}, 1,
-                       {.now = [] { return at; },
-                        .arm = [](core::time_point) {},
-                        .tell = [](notice const&) {},
-                        .write_down = [&](auto) { return ++written; },
-                        .journal_is_full = [&] { return full; },
-                        .store = [] { return store_view{}; }});
+  coordination_hub hub(
+      {.journalled = true}, 1,
+      {.now = [] { return at; },
+       .arm = [](core::time_point) {},
+       .tell = [](notice const&) {},
+       .write_down = [&](auto) { return ++written; },
+       .journal_refusal = [&] { return full ? no_room("d", "0 MiB") : muster::status{}; },
+       .store = [] { return store_view{}; }});
   auto const c = hub.create({.name = "train", .jobs = {{"worker", 1, false}}});
   ASSERT_TRUE(c.has_value());
   std::string log;

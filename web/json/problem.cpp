@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/no_room.hpp"
 #include "web/json/views_json.hpp"
 
 namespace muster::web {
@@ -37,6 +38,7 @@ constexpr std::pair<unsigned, std::string_view> reason_phrases[] = {
     {503, "Service Unavailable"},
     {504, "Gateway Timeout"},
     {505, "HTTP Version Not Supported"},
+    {507, "Insufficient Storage"},
 };
 
 }  // namespace
@@ -86,12 +88,12 @@ problem make_problem(unsigned status, muster::code code, std::string detail) {
   p.status = status;
   p.code = code;
   p.detail = std::move(detail);
-  if (status == 429 || status == 503) p.retry_s = 1;
+  if (status == 429 || status == 503 || status == 507) p.retry_s = 1;
   return p;
 }
 
 problem to_problem(muster::status const& s) {
-  return make_problem(http_status(s.code), s.code, s.message);
+  return make_problem(is_no_room(s) ? 507 : http_status(s.code), s.code, s.message);
 }
 
 problem invalid(std::string field, std::string detail, std::string limit) {

@@ -118,6 +118,8 @@ problem unknown_id(std::string_view what, std::string_view text) {
 void add_job_routes(std::vector<route>& to) {
   constexpr std::string_view no_cluster = "No such cluster";
   constexpr std::string_view full = "The server, or the job's queue, is full";
+  constexpr std::string_view no_room =
+      "The job is durable, and the disk of the data directory is full; `detail` names it";
   constexpr std::string_view parked = "The server has reached its limit of waiting calls";
   constexpr std::string_view impossible = "Well-formed, and cannot be; `field` says what";
   to.push_back(
@@ -127,7 +129,8 @@ void add_job_routes(std::vector<route>& to) {
           .also(200, "The job that was submitted with this idempotency_key before", "Submitted")
           .also(404, "No such cluster, RemoteValue or per-worker value")
           .also(422, impossible)
-          .also(429, full));
+          .also(429, full)
+          .also(507, no_room));
   to.push_back(
       get("/api/v1/jobs", list_jobs, "listJobs", "Jobs, newest first")
           .with({{.name = "state",
@@ -151,7 +154,8 @@ void add_job_routes(std::vector<route>& to) {
           .tells("Appended")
           .also(409, "The job is sealed or has ended")
           .also(422, impossible)
-          .also(429, full));
+          .also(429, full)
+          .also(507, no_room));
   to.push_back(
       post("/api/v1/jobs/{id}/seal", command<core::seal_session>, "sealJob", "No more closures")
           .tells("JobView"));
@@ -167,7 +171,8 @@ void add_job_routes(std::vector<route>& to) {
                 "It has not ended, nothing of it failed, it is a session, or its arguments or "
                 "the value of an input are gone")
           .also(422, impossible)
-          .also(429, full));
+          .also(429, full)
+          .also(507, no_room));
   to.push_back(get("/api/v1/jobs/{id}/join", join_job, "joinJob", "Wait for a job's end")
                    .with({timeout_parameter})
                    .tells("Joined")

@@ -195,7 +195,8 @@ void add_key_value_routes(std::vector<route>& to) {
                    .tells("KeyWritten")
                    .also(201, "The key is new", "KeyWritten")
                    .also(412, "The key exists, and If-None-Match: * was sent")
-                   .also(429, "The cluster has reached its limit of keys or of their bytes"));
+                   .also(429, "The cluster has reached its limit of keys or of their bytes")
+                   .also(507, "The disk of the data directory is full; `detail` names it"));
   to.push_back(remove(one, delete_key, "deleteKey", "Delete a key")
                    .with({{"recursive", query_kind::flag, "also what is below it"}})
                    .also(409, "Others are below it, and recursive=true was not said"));

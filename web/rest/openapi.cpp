@@ -132,7 +132,7 @@ void write_header(json_out& out, std::string_view name, std::string_view words,
 void write_outcome(json_out& out, route const* r, outcome const& o) {
   auto const object = out.object();
   out.key("description").string(o.when);
-  if (o.status == 429 || o.status == 503)
+  if (o.status == 429 || o.status == 503 || o.status == 507)
     write_header(out, "Retry-After", "seconds", schema::integer(1, 3'600));
   if (o.status == 201 && r->method == "POST")
     write_header(out, "Location", "where it is", schema::text());

@@ -1,0 +1,54 @@
+// A server whose disk is full.
+#include <gtest/gtest.h>
+
+#include "tests/e2e/cluster.hpp"
+#include "tests/support/cannot_run.hpp"
+#include "tests/support/small_disk.hpp"
+
+namespace muster::e2e {
+namespace {
+
+#define EXPECT_CONTAINS(text, part) \
+  EXPECT_NE((text).find(part), std::string::npos) << "in: " << (text)
+
+muster::http_response post(std::string const& url, std::string const& body) {
+  muster::http_client client;
+  muster::http_request r;
+  r.method = "POST";
+  r.url = url;
+  r.body = body;
+  auto const answer = client.send(r);
+  EXPECT_TRUE(answer) << answer.error().message;
+  return answer ? *answer : muster::http_response{};
+}
+
+TEST(full_disk, takes_no_new_durable_work_until_there_is_room) {
+  test::small_disk disk(60);  // less than the reserve
+  if (!disk.problem().empty()) return test::cannot_run(disk.problem());
+  auto const data = (disk.path() / "data").string();
+  cluster c;
+  auto& server = c.serve({"--data-dir", data});
+  auto const job = R"({"closures":[{"function":"muster.echo","args":[1]}]})";
+  auto const refused = post(c.url() + "/api/v1/jobs", job);
+  EXPECT_EQ(refused.status, 507u) << refused.body;
+  EXPECT_EQ(refused.header("Retry-After"), "1");
+  EXPECT_CONTAINS(refused.body, "RESOURCE_EXHAUSTED");
+  EXPECT_CONTAINS(refused.body, "no room in " + data + ": ");
+  EXPECT_CONTAINS(refused.body, " MiB are free");
+  auto const put = c.run({"kv", "put", "k", "v"});
+  EXPECT_EQ(put.status, 1);
+  EXPECT_CONTAINS(put.err, "no room in " + data);
+  auto const not_kept =
+      post(c.url() + "/api/v1/jobs", R"({"durable":false,)" + std::string(job + 1));
+  EXPECT_EQ(not_kept.status, 201u) << not_kept.body;
+  auto const openapi = c.get("/openapi.json").at("paths").at("/api/v1/jobs").at("post");
+  EXPECT_TRUE(openapi.at("responses").as_object().contains("507"));
+  EXPECT_EQ(c.status_of("/readyz"), 200u);
+  ASSERT_TRUE(disk.resize(300));
+  EXPECT_TRUE(await([&] { return c.run({"kv", "put", "k", "v"}).status == 0; })) << server.errors();
+  EXPECT_EQ(post(c.url() + "/api/v1/jobs", job).status, 201u);
+  EXPECT_CONTAINS(server.errors(), "journal_disk_has_room");
+}
+
+}  // namespace
+}  // namespace muster::e2e
