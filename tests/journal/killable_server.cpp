@@ -53,7 +53,8 @@ void killable_server::perform(core::effects const& fx) {
   if (!fx.outcomes.empty() || !fx.replies.empty())
     line_.push_back({written_, fx.outcomes, fx.replies});
   at_once(fx);
-  if (auto const wrong = core_->violated_invariant(); !wrong.empty()) fail(wrong + " after " + event_);
+  if (auto const wrong = core_->violated_invariant(); !wrong.empty())
+    fail(wrong + " after " + event_);
   write_some(0);
 }
 

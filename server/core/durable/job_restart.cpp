@@ -193,8 +193,8 @@ void job_restart::restore_past(slot c, closure_fact& f) {
     r.place = place_of(*f.newest);
   else
     r.attempt = f.lost.empty() ? 0 : f.lost.back().attempt;  // there is none that is not told of
-  if (ran) {  // its worker may come back with it
-    auto& d = r.with_details();
+  if (ran) {
+    auto& d = r.with_details();  // for its worker, which may come back with it
     r.restored = true;
     d.noted_attempt = f.attempt;
     d.noted_on = f.newest->incarnation;
