@@ -282,7 +282,7 @@ TEST_F(coordinator, server_that_has_restarted) {
     FAIL();
   } catch (unavailable_error const& e) {
     EXPECT_EQ(e.message(),
-              "open.resume: the server has restarted since, and sessions are in memory");
+              "open.resume: it is another server, or one that has restarted without a --data-dir");
   }
 }
 

@@ -74,7 +74,7 @@ TEST(data_directory, counts_its_epochs) {
                          })
                   .ok());
   EXPECT_EQ(f.epoch(), 3u);
-  EXPECT_EQ(f.version(), 1u);
+  EXPECT_EQ(f.version(), journal::format_known);
   EXPECT_EQ(f.written_by(), "1.0");
 }
 

@@ -167,7 +167,7 @@ TEST_F(holding_stream, unknown_or_foreign_sessions_are_not_found) {
   other.set_server_incarnation(78);
   hand_session foreign(server.address(), back(other));
   EXPECT_EQ(foreign.finish().error_message(),
-            "open.resume: the server has restarted since, and sessions are in memory");
+            "open.resume: it is another server, or one that has restarted without a --data-dir");
   other.set_session("x");
   hand_session nonsense(server.address(), back(other));
   EXPECT_EQ(nonsense.finish().error_code(), grpc::StatusCode::INVALID_ARGUMENT);

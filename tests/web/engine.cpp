@@ -2,6 +2,8 @@
 
 #include <chrono>
 
+#include "base/no_room.hpp"
+
 namespace muster::web::test {
 
 namespace {
@@ -28,6 +30,7 @@ engine::engine(core::config config, std::uint32_t agents, core::coordination::li
   if (limits.journalled) {
     config.durable = true;
     environment.line = &coordination_->line();
+    environment.journal_refusal = [this] { return refusal_; };
     environment.write_down = [this](std::vector<core::fact> const&) {
       coordination_->line().wrote(write_batch());
     };
@@ -44,6 +47,7 @@ void engine::write_down(server::coordination_environment& around) {
   around.write_down = [this](std::vector<core::coordination::fact> const&) {
     return write_batch();
   };
+  around.journal_refusal = [this] { return refusal_; };
   around.store = [] {
     return server::store_view{.directory = "/data", .epoch = 3, .disk_bytes = 4'096};
   };
@@ -62,6 +66,10 @@ void engine::fail_disk(std::string const& why) {
     disk_ = {muster::code::internal, why};
     services.coordination.on_durable(durable_, disk_);
   });
+}
+
+void engine::fill_disk() {
+  run([this](engine_services&) { refusal_ = no_room("/data", "12 MiB are free"); });
 }
 
 // Hubs of other clusters have no timer here: what they do by themselves is tested elsewhere.

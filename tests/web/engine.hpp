@@ -54,6 +54,8 @@ class engine final : public engine_gateway {
 
   /// With limits that say `journalled` what is written is durable soon; after this nothing is.
   void fail_disk(std::string const& why);
+  /// From now on nothing new that has to be written is taken.
+  void fill_disk();
 
  private:
   void write_down(server::coordination_environment& around);
@@ -68,7 +70,7 @@ class engine final : public engine_gateway {
   bool stopping_ = false;
   // Engine thread, from here on.
   std::uint64_t written_ = 0, durable_ = 0;
-  muster::status disk_;
+  muster::status disk_, refusal_;
   core::time_point deadline_ = core::never, coordination_deadline_ = core::never;
   server::event_log events_{16};
   endpoints endpoints_;

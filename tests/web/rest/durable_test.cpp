@@ -66,6 +66,28 @@ TEST_F(durable_server, whose_disk_fails_takes_only_jobs_that_are_not_kept) {
   EXPECT_EQ(get(job).status, 200u);
 }
 
+TEST_F(durable_server, whose_disk_is_full_takes_nothing_new_that_is_kept) {
+  add_worker(worker::habit::fail);
+  auto const body = R"({"closures":[{"function":"muster.echo","args":[1]}]})";
+  auto const failed = "/api/v1/jobs/" + text_at(post_json("/api/v1/jobs", body, 201), "/id");
+  EXPECT_EQ(text_at(get_json(failed + "/join?timeout=10s"), "/state"), "FAILED");
+  auto const open =
+      "/api/v1/jobs/" +
+      text_at(post_json("/api/v1/jobs", R"({"open":true,"closures":[]})", 201), "/id");
+  core_engine().fill_disk();
+  auto const more = R"([{"function":"muster.echo","args":[2]}])";
+  for (auto const& refused :
+       {post("/api/v1/jobs", body), post(open + "/closures", more), post(failed + "/retry", "{}"),
+        send("PUT", "/api/v1/clusters/default/kv/b", "1")}) {
+    EXPECT_EQ(refused.status, 507u) << refused.body;
+    EXPECT_NE(refused.body.find("no room in /data: 12 MiB are free"), std::string::npos)
+        << refused.body;
+    EXPECT_EQ(refused.header("Retry-After"), "1");
+  }
+  EXPECT_EQ(get(failed).status, 200u);
+  EXPECT_EQ(send("POST", open + "/seal").status, 200u) << "what was accepted goes on";
+}
+
 TEST_F(durable_server, whose_disk_fails_says_so_and_takes_nothing_that_must_be_written) {
   EXPECT_EQ(send("PUT", "/api/v1/clusters/default/kv/a", "1").status, 201u);
   core_engine().fail_disk("no space left on device");
