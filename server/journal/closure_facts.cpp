@@ -4,7 +4,6 @@
 #include "server/journal/closure_facts.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <unordered_set>
@@ -18,24 +17,32 @@ namespace {
 constexpr std::size_t job_digits = 16;  // and of a value
 constexpr std::uint32_t forgotten = static_cast<std::uint32_t>(core::closure_state::cancelled) + 1;
 
-std::string hex(std::uint64_t number) {
-  char digits[job_digits + 1];
-  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(number));
-  return digits;
+// A number of so many digits; for each closure that ends and each that goes, so by hand.
+void append(std::string& to, std::uint64_t number, std::uint64_t base, std::size_t digits) {
+  to.append(digits, '0');
+  for (auto at = to.end(); number > 0; number /= base) *--at = "0123456789abcdef"[number % base];
 }
 
 std::string key_of(char kind, core::session_id job) {
-  return std::string(1, kind) + '\0' + hex(raw(job));
+  std::string key;
+  key.reserve(2 + 2 * job_digits + 1);
+  key.append(1, kind).append(1, '\0');
+  append(key, raw(job), 16, job_digits);
+  return key;
 }
 
 std::string key_of(core::session_id job, core::per_worker_id value) {
-  return key_of('p', job) + '\0' + hex(raw(value));
+  auto key = key_of('p', job);
+  key += '\0';
+  append(key, raw(value), 16, job_digits);
+  return key;
 }
 
 std::string key_of(char kind, core::session_id job, std::uint32_t position) {
-  char digits[16];
-  std::snprintf(digits, sizeof digits, "%010u", position);
-  return key_of(kind, job) + '\0' + digits;
+  auto key = key_of(kind, job);
+  key += '\0';
+  append(key, position, 10, 10);
+  return key;
 }
 
 // A key's job, none when it is none; its position is what follows, if it has one.
