@@ -156,6 +156,27 @@ TEST_F(holding_stream, second_stream_takes_the_session_over) {
   EXPECT_EQ(second.read_outcomes(1).at(0).value(0), "1");
 }
 
+TEST_F(holding_stream, cannot_be_durable_where_nothing_is_kept_nor_without_values) {
+  auto open = holding();
+  open.set_durable(true);
+  hand_session nowhere(server.address(), open);
+  auto const refused = nowhere.finish();
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_NE(refused.error_message().find("durable: the server keeps nothing over a restart"),
+            std::string::npos)
+      << refused.error_message();
+  open.set_hold_values(false);
+  hand_session fast(server.address(), open);
+  auto const bad = fast.finish();
+  EXPECT_EQ(bad.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_NE(bad.error_message().find("durable: "), std::string::npos) << bad.error_message();
+  EXPECT_NE(bad.error_message().find("hold_values"), std::string::npos) << bad.error_message();
+  open = holding();
+  open.set_durable(false);
+  hand_session plain(server.address(), open);
+  EXPECT_NE(plain.opened.session(), "");
+}
+
 TEST_F(holding_stream, unknown_or_foreign_sessions_are_not_found) {
   v1::Opened nobody;
   nobody.set_session("job_00000000000000ff");
