@@ -174,6 +174,8 @@ TEST_F(relay_test, a_reset_is_passed_on) {
   start();
   auto c = client();
   auto s = accept(a);
+  write(c, "x");  // a reset while it is still dialled would be a reason to dial again
+  EXPECT_EQ(read(s, 1), "x");
   s.set_option(asio::socket_base::linger(true, 0));
   s.close();
   EXPECT_EQ(read_end(c), asio::error::connection_reset);
