@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <limits>
 #include <thread>
+#include <utility>
+
+#include "cluster/text.hpp"
 
 namespace muster::cli {
 namespace {
@@ -37,13 +40,9 @@ void add_server_options(CLI::App& verb, server_options& options) {
 }
 
 rest::rest(rest_options options) : options_(std::move(options)) {
-  for (std::string_view left = options_.url;;) {
-    auto const end = std::min(left.find(','), left.size());
-    auto one = left.substr(0, end);
+  for (auto one : cluster::split(options_.url, ',')) {
     while (one.ends_with('/')) one.remove_suffix(1);
     if (!one.empty()) urls_.emplace_back(one);
-    if (end == left.size()) break;
-    left.remove_prefix(end + 1);
   }
   if (urls_.empty()) urls_.emplace_back();
   options_.url = urls_.front();
@@ -51,11 +50,12 @@ rest::rest(rest_options options) : options_(std::move(options)) {
 
 // Also for a while when none serves: one of them is about to take over.
 void rest::choose() {
-  if (chosen_ || urls_.size() == 1) return;
+  if (chosen_ || (urls_.size() == 1 && !answered_)) return;
   constexpr auto patience = std::chrono::seconds(15);
   constexpr auto pause = std::chrono::milliseconds(200);
   auto const until = std::chrono::steady_clock::now() + patience;
   std::string why;
+  bool said = false;
   for (;; std::this_thread::sleep_for(pause)) {
     why.clear();
     for (auto const& url : urls_) {
@@ -74,6 +74,8 @@ void rest::choose() {
              (answer ? url + ": HTTP status " + std::to_string(answer->status)
                      : answer.error().message);
     }
+    if (!std::exchange(said, true) && answered_)
+      std::cerr << "muster: " << options_.url << " is away, waiting for it\n";
     if (std::chrono::steady_clock::now() >= until)
       throw command_error(exit_unreachable, "no server serves: " + why);
   }
@@ -85,12 +87,17 @@ muster::result<muster::http_response> rest::exchange(muster::http_request r,
                                                      std::string const& path) {
   auto answer = client_.send(r);
   bool const broke = !answer && answer.error().code == muster::code::unavailable;
-  if (urls_.size() == 1 || (!broke && !(answer && answer->status == 503))) return answer;
+  bool const away = broke || (answer && answer->status == 503);
+  if (!away) {
+    chosen_ = answered_ = true;
+    return answer;
+  }
+  if (urls_.size() == 1 && !answered_) return answer;
   chosen_ = false;
   if (broke && r.method != "GET") return answer;
   auto const before = options_.url;
   choose();
-  if (options_.url == before && !broke) return answer;
+  if (options_.url == before && !broke && urls_.size() > 1) return answer;
   r.url = options_.url + path;
   return client_.send(r);
 }

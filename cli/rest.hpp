@@ -84,13 +84,15 @@ class rest {
  private:
   muster::http_request request(std::string const& method, std::string const& path_and_query);
   command_error no_answer(muster::status const& why) const;
-  /// Of several servers the one that says that it serves; waits for one.
+  /// Of several servers the one that says that it serves; waits for one, and for the only one when
+  /// it has answered before.
   void choose();
   muster::result<muster::http_response> exchange(muster::http_request r, std::string const& path);
 
   rest_options options_;           // url: that of the server in use
   std::vector<std::string> urls_;  // of all
   bool chosen_ = false;
+  bool answered_ = false;  // one has, so when it is away it may come back
   muster::http_client client_;
 };
 

@@ -73,17 +73,37 @@ std::string behind_lines(std::string const& chunk, std::int64_t count) {
   return chunk.substr(at);
 }
 
-/// Sends until the server has taken it all; a full server says how far it came and when to come
-/// back. False: the job takes nothing any more, since it has failed or was cancelled.
-bool append(rest& server, std::string const& job, std::string chunk) {
+/// The answer of a server that was away meanwhile, if it comes back within `patience`.
+muster::http_response send_again(rest& server, std::string const& path, std::string const& chunk) {
+  constexpr auto patience = std::chrono::minutes(2);
+  auto const until = std::chrono::steady_clock::now() + patience;
   for (;;) {
-    auto const response =
-        server.send("POST", "/api/v1/jobs/" + job + "/closures", chunk, "application/x-ndjson");
+    bool const last = std::chrono::steady_clock::now() >= until;
+    try {
+      auto response = server.send("POST", path, chunk, "application/x-ndjson");
+      if (response.status != 503 || last) return response;
+      std::this_thread::sleep_for(retry_after(response));
+    } catch (command_error const& e) {
+      if (e.status() != exit_unreachable || last) throw;
+      std::this_thread::sleep_for(retry_after_default);
+    }
+  }
+}
+
+/// Sends until the server has taken it all, as the closures from position `first` on; a full server
+/// says how far it came and when to come back, and one that was away meanwhile passes over what it
+/// has. False: the job takes nothing any more, since it has failed or was cancelled.
+bool append(rest& server, std::string const& job, std::string chunk, std::int64_t first) {
+  for (;;) {
+    auto const path = "/api/v1/jobs/" + job + "/closures?first=" + std::to_string(first);
+    auto const response = send_again(server, path, chunk);
     if (response.ok()) return true;
     if (response.status == 409) return false;
     if (response.status != 429) throw rest::problem(response);
     boost::system::error_code ec;
-    chunk = behind_lines(chunk, number_of(json::parse(response.body, ec), "accepted"));
+    auto const accepted = number_of(json::parse(response.body, ec), "accepted");
+    chunk = behind_lines(chunk, accepted);
+    first += accepted;
     std::this_thread::sleep_for(retry_after(response));
   }
 }
@@ -109,6 +129,7 @@ bool send_lines(rest& server, std::string const& job, job_request const& request
   bool const whole = !request.gang.empty();  // a gang is of one request
   std::string chunk, line;
   std::size_t number = 0, in_chunk = 0;
+  auto first = skipped;  // position of the chunk's first
   while (std::getline(lines, line)) {
     ++number;
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
@@ -116,10 +137,10 @@ bool send_lines(rest& server, std::string const& job, job_request const& request
     chunk += closure_line(head, line, name, number);
     ++in_chunk;
     if (whole || (in_chunk < chunk_lines_max && chunk.size() < chunk_bytes_max)) continue;
-    if (!append(server, job, std::exchange(chunk, {}))) return false;
-    in_chunk = 0;
+    if (!append(server, job, std::exchange(chunk, {}), first)) return false;
+    first += static_cast<std::int64_t>(std::exchange(in_chunk, 0));
   }
-  return chunk.empty() || append(server, job, std::move(chunk));
+  return chunk.empty() || append(server, job, std::move(chunk), first);
 }
 
 }  // namespace

@@ -1,4 +1,6 @@
-// muster data: looks after a server's data directory, without asking a server.
+// muster data: looks after what a server keeps, in a directory or in etcd, without asking a server.
+#include <unistd.h>
+
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -10,20 +12,26 @@
 #include "cli/progress.hpp"
 #include "cli/rest.hpp"
 #include "cli/table.hpp"
+#include "cli/verbs/store_flags.hpp"
 #include "server/app/process.hpp"
+#include "server/app/store_access.hpp"
 #include "server/journal/copy.hpp"
 #include "server/journal/entries.hpp"
+#include "server/journal/etcd/etcd_view.hpp"
+#include "server/journal/etcd/upkeep.hpp"
 
 namespace muster::cli {
 namespace {
 
 namespace journal = muster::server::journal;
+namespace etcd = muster::server::journal::etcd;
 
 struct options {
   std::vector<std::string> words;
   output_format output = output_format::table;
   std::optional<std::string> kind, cluster;
   std::optional<std::uint64_t> limit;
+  server::shared_store store;  // how etcd is reached; `where` is a word
 };
 
 /// What was refused is a wrong use; what is damaged or failed is not.
@@ -68,31 +76,85 @@ class long_work {
   clock::time_point told_ = clock::now();
 };
 
+/// Nothing: it is a directory.
+std::optional<etcd::access> etcd_of(std::string const& word, options const& o) {
+  if (!word.starts_with("etcd://") && !word.starts_with("etcds://")) return {};
+  auto s = o.store;
+  auto where = etcd::parse_address(word);
+  if (!where) throw command_error(exit_usage, for_terminal(where.error().message));
+  s.where = std::move(*where);
+  if (auto const wrong = server::problem_with(s); !wrong.empty())
+    throw command_error(exit_usage, wrong);
+  return value_or_throw(server::access_to(s));
+}
+
+/// What stands there at one moment. Of the pointers the one of its kind is set; they are its own.
+struct opened {
+  std::unique_ptr<journal::view> all;
+  journal::rocks_view const* directory = nullptr;
+  etcd::etcd_view const* in_etcd = nullptr;
+};
+
+opened open(std::string const& word, options const& o, journal::watcher const& watch = {}) {
+  opened r;
+  if (auto const a = etcd_of(word, o)) {
+    auto view = value_or_throw(etcd::etcd_view::open(*a, watch));
+    r.in_etcd = view.get();
+    r.all = std::move(view);
+  } else {
+    auto view = value_or_throw(journal::rocks_view::open(word));
+    r.directory = view.get();
+    r.all = std::move(view);
+  }
+  return r;
+}
+
 json::object as_json(journal::entry_count const& c) {
   return {{"kind", c.kind}, {"entries", c.entries}, {"bytes", c.bytes}};
 }
 
-void print_json(journal::rocks_view const& view, journal::contents const& c,
-                std::optional<int> user) {
+void print_json(opened const& from, journal::contents const& c, std::optional<int> user) {
   json::array known, unknown, notes;
   for (auto const& k : c.known) known.push_back(as_json(k));
   for (auto const& k : c.unknown) unknown.push_back(as_json(k));
   for (auto const& n : c.notes) notes.push_back(json::string(n));
-  json::object const all = {{"directory", to_utf8(view.directory().string())},
-                            {"format", c.format},
-                            {"written_by", c.written_by},
-                            {"epoch", c.epoch},
-                            {"in_use", user.has_value()},
-                            {"process", user.value_or(0) > 0 ? json::value(*user) : json::value()},
-                            {"entries", std::move(known)},
-                            {"unknown", std::move(unknown)},
-                            {"files", view.files()},
-                            {"bytes_on_disk", view.bytes_on_disk()},
-                            {"notes", std::move(notes)}};
+  bool const in_etcd = from.in_etcd;
+  json::object all = {{in_etcd ? "store" : "directory", to_utf8(from.all->name())},
+                      {"format", c.format},
+                      {"written_by", c.written_by},
+                      {"epoch", c.epoch},
+                      {"in_use", in_etcd ? !from.in_etcd->leader().empty() : user.has_value()},
+                      {"entries", std::move(known)},
+                      {"unknown", std::move(unknown)},
+                      {"bytes_on_disk", from.all->bytes_on_disk()},
+                      {"notes", std::move(notes)}};
+  if (in_etcd) {
+    all["leader"] = to_utf8(from.in_etcd->leader());
+    all["revision"] = from.in_etcd->revision();
+  } else {
+    all["process"] = user.value_or(0) > 0 ? json::value(*user) : json::value();
+    all["files"] = from.directory->files();
+  }
   std::cout << json::serialize(all) << '\n';
 }
 
-void print(journal::rocks_view const& view, journal::contents const& c, std::optional<int> user) {
+void print_place(opened const& from, std::optional<int> user) {
+  if (auto const* e = from.in_etcd) {
+    std::cout << with_thousands(e->bytes_on_disk()) << " bytes of keys and values at revision "
+              << e->revision() << " of etcd\n"
+              << (e->leader().empty() ? "no server leads"
+                                      : "a server leads, " + for_terminal(e->leader()))
+              << '\n';
+    return;
+  }
+  std::cout << with_thousands(from.directory->files()) << " files, "
+            << with_thousands(from.directory->bytes_on_disk()) << " bytes on the disk\n";
+  if (user)
+    std::cout << "a server has it open"
+              << (*user > 0 ? ", process " + std::to_string(*user) : std::string()) << '\n';
+}
+
+void print(opened const& from, journal::contents const& c, std::optional<int> user) {
   table rows({{"KIND"}, {"ENTRIES", true}, {"BYTES", true}});
   for (auto const& k : c.known)
     rows.add({k.kind, with_thousands(k.entries), with_thousands(k.bytes)});
@@ -100,32 +162,29 @@ void print(journal::rocks_view const& view, journal::contents const& c, std::opt
     rows.add({"unknown '" + k.kind + "'", with_thousands(k.entries), with_thousands(k.bytes)});
   rows.print(std::cout);
   std::cout << "format " << c.format << ", written by muster " << for_terminal(c.written_by)
-            << ", epoch " << c.epoch << '\n'
-            << with_thousands(view.files()) << " files, " << with_thousands(view.bytes_on_disk())
-            << " bytes on the disk\n";
-  if (user)
-    std::cout << "a server has it open"
-              << (*user > 0 ? ", process " + std::to_string(*user) : std::string()) << '\n';
+            << ", epoch " << c.epoch << '\n';
+  print_place(from, user);
   for (auto const& note : c.notes) std::cout << "note: " << for_terminal(note) << '\n';
   if (!c.unknown.empty())
     std::cout << "note: entries of unknown kinds are a newer server's; this program does not look "
                  "into them\n";
-  std::cout << for_terminal(view.directory().string()) << ": all of it can be read\n";
+  std::cout << for_terminal(from.all->name()) << ": all of it can be read\n";
 }
 
 int check(action_words const& words, options const& o) {
   words.at_most(1);
   auto const& directory = words.need(0, "DIR");
-  auto const view = value_or_throw(journal::rocks_view::open(directory));
+  opened from;
   auto const c = [&] {
     long_work progress;
-    return value_or_throw(journal::inspect(*view, std::ref(progress)));
+    from = open(directory, o, std::ref(progress));
+    return value_or_throw(journal::inspect(*from.all, std::ref(progress)));
   }();
-  auto const user = journal::user_of(directory);
+  auto const user = from.directory ? journal::user_of(directory) : std::nullopt;
   if (o.output == output_format::json)
-    print_json(*view, c, user);
+    print_json(from, c, user);
   else
-    print(*view, c, user);
+    print(from, c, user);
   return exit_ok;
 }
 
@@ -155,7 +214,7 @@ bool is_read(std::ostream& out) {
 int dump(action_words const& words, options const& o) {
   words.at_most(1);
   auto const* const wanted = kind_wanted(words, o);
-  auto const view = value_or_throw(journal::rocks_view::open(words.need(0, "DIR")));
+  auto const view = open(words.need(0, "DIR"), o).all;
   value_or_throw(journal::format_of(*view));
   std::signal(SIGPIPE, SIG_IGN);
   std::uint64_t lines = 0, unreadable = 0;
@@ -187,14 +246,26 @@ int dump(action_words const& words, options const& o) {
   if (!read.ok()) throw problem(read);
   if (!std::cout || !is_read(std::cout.flush())) return exit_ok;
   if (unreadable > 0)
-    throw command_error(exit_failed, view->directory().string() + ": its data are damaged: " +
+    throw command_error(exit_failed, view->name() + ": its data are damaged: " +
                                          with_thousands(unreadable) + " entries cannot be read");
   return exit_ok;
 }
 
-int compact(action_words const& words) {
+int compact_etcd(etcd::access const& a) {
+  auto const t = value_or_throw(etcd::drop_history(a));
+  std::cout << a.where.text() << ": etcd has dropped its history up to revision " << t.revision;
+  if (t.bytes > 0)
+    std::cout << "; " << with_thousands(t.in_use_before) << " bytes in use before, "
+              << with_thousands(t.in_use_after) << " after, in a file of "
+              << with_thousands(t.bytes);
+  std::cout << "\nonly 'etcdctl defrag', a member after the other, makes that file smaller\n";
+  return exit_ok;
+}
+
+int compact(action_words const& words, options const& o) {
   words.at_most(1);
   auto const& directory = words.need(0, "DIR");
+  if (auto const a = etcd_of(directory, o)) return compact_etcd(*a);
   auto const done = value_or_throw(journal::compact_store(directory));
   std::cout << directory << ": " << with_thousands(done.bytes_before) << " bytes before, "
             << with_thousands(done.bytes_after) << " after\n";
@@ -206,25 +277,37 @@ std::string in_short(journal::copied const& done) {
          " bytes on the disk";
 }
 
-journal::copied copied(std::string const& from, std::string const& to) {
-  long_work progress;
-  return value_or_throw(journal::copy_store(from, to, std::ref(progress)));
+[[noreturn]] void lead_is_over(std::string const& why) {
+  std::cerr << "muster data: broken off, since " << why << std::endl;
+  ::_exit(exit_failed);
 }
 
-int backup(action_words const& words) {
+journal::copied copied(std::string const& from, std::string const& to, options const& o) {
+  long_work progress;
+  auto const into = etcd_of(to, o);
+  if (!into && !etcd_of(from, o))
+    return value_or_throw(journal::copy_store(from, to, std::ref(progress)));
+  auto const source = open(from, o, std::ref(progress));
+  if (into)
+    return value_or_throw(etcd::restore_into(*into, *source.all, std::ref(progress), lead_is_over));
+  return value_or_throw(journal::copy_store(*source.all, to, std::ref(progress)));
+}
+
+int backup(action_words const& words, options const& o) {
   words.at_most(2);
   auto const &from = words.need(0, "DIR"), &to = words.need(1, "TARGET");
-  auto const done = copied(from, to);
+  auto const done = copied(from, to, o);
   std::cout << to << ": a copy of " << from << ", " << in_short(done) << '\n';
   return exit_ok;
 }
 
-int restore(action_words const& words) {
+int restore(action_words const& words, options const& o) {
   words.at_most(2);
   auto const &from = words.need(0, "TARGET"), &to = words.need(1, "DIR");
-  auto const done = copied(from, to);
+  auto const done = copied(from, to, o);
   std::cout << to << ": has what " << from << " has, " << in_short(done)
-            << "; now start 'muster serve --data-dir " << to << "' with the flags that it had\n";
+            << "; now start 'muster serve " << (etcd_of(to, o) ? "--store " : "--data-dir ") << to
+            << "' with the flags that it had\n";
   return exit_ok;
 }
 
@@ -233,16 +316,17 @@ int run(options& o) {
   server::raise_file_limit();  // each file of the directory is held open
   if (words.action() == "check") return check(words, o);
   if (words.action() == "dump") return dump(words, o);
-  if (words.action() == "compact") return compact(words);
-  if (words.action() == "backup") return backup(words);
-  return restore(words);
+  if (words.action() == "compact") return compact(words, o);
+  if (words.action() == "backup") return backup(words, o);
+  return restore(words, o);
 }
 
 }  // namespace
 
 void add_data(CLI::App& app, choice& chosen) {
-  auto const [verb, o] = add_verb(
-      app, chosen, "data", "Check, list, shrink, back up or restore a server's --data-dir", run);
+  auto const [verb, o] =
+      add_verb(app, chosen, "data",
+               "Check, list, shrink, back up or restore a server's --data-dir or --store", run);
   add_action_words(*verb, o->words,
                    "check DIR | dump DIR | compact DIR | backup DIR TARGET | restore TARGET DIR",
                    "What to do");
@@ -261,11 +345,19 @@ void add_data(CLI::App& app, choice& chosen) {
   verb->add_option("--limit", o->limit, "dump: no more entries than this")
       ->type_name("N")
       ->configurable(false);
+  add_store_access(*verb, o->store);
   verb->footer(
+      "DIR and TARGET are directories, or etcd://[USER@]HOST:2379[,HOST:2379...]/PREFIX as in "
+      "'muster "
+      "serve\n"
+      "--store'; a backup of one kind may be restored into the other.\n"
       "check, dump and backup work beside a running server and change nothing; compact and "
       "restore\n"
       "need one that is stopped, or not there yet. backup and restore make TARGET.partial or\n"
-      "DIR.partial and rename it when all of it is on the disk.\n"
+      "DIR.partial and rename it when all of it is on the disk. In etcd, restore needs a prefix "
+      "that "
+      "has\n"
+      "nothing, and compact makes etcd drop its history, beside a server, too.\n"
       "Exit status: 0 done, 1 damaged or failed, 2 not such a directory, in use, or of a newer "
       "server.\n"
       "Examples:\n"
@@ -273,6 +365,7 @@ void add_data(CLI::App& app, choice& chosen) {
       "  muster data dump /var/lib/muster --kind key --cluster train | jq -r .key\n"
       "  muster data backup /var/lib/muster /backup/muster-$(date +%F)\n"
       "  muster data restore /backup/muster-2026-01-31 /var/lib/muster\n"
+      "  muster data backup etcd://10.0.0.1:2379,10.0.0.2:2379/muster /backup/muster-$(date +%F)\n"
       "See docs/durability.md.");
 }
 

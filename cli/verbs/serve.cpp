@@ -9,6 +9,7 @@
 #include "cli/command.hpp"
 #include "cli/durations.hpp"
 #include "cli/settings.hpp"
+#include "cli/verbs/store_flags.hpp"
 #include "server/app/app.hpp"
 #include "server/app/logging.hpp"
 #include "server/app/supervisor.hpp"
@@ -64,14 +65,7 @@ void add_store(CLI::App& verb, server::shared_store& s) {
           "while the others stand by; etcd://[USER@]HOST:2379[,HOST:2379...]/PREFIX, etcds:// for "
           "TLS")
       ->type_name("URL");
-  verb.add_option("--store-ca", s.ca, "Authorities of etcd's certificates; else the system's")
-      ->type_name("FILE");
-  verb.add_option("--store-cert", s.certificate, "Certificate that is shown to etcd")
-      ->type_name("FILE");
-  verb.add_option("--store-key", s.key, "Its key")->type_name("FILE");
-  verb.add_option("--store-password-file", s.password_file,
-                  "Password of the user in --store: the file's first line")
-      ->type_name("FILE");
+  add_store_access(verb, s);
   add_duration(
       verb, "--store-lease", s.lease,
       "A server that etcd has not heard for so long does not lead any more: shorter serves "
@@ -91,9 +85,10 @@ void add_addresses(CLI::App& verb, server::configuration& c) {
   add_endpoint(verb, "--http", c.http, "REST, WebSocket, metrics and dashboard; port 0 picks one");
   verb.add_option("--ready-file", c.ready_file, "Written with both addresses once ready")
       ->type_name("FILE");
-  verb.add_option("--data-dir", c.data_dir,
-                  "What survives a restart is kept here: jobs with their values, clusters, their "
-                  "tasks, keys and barriers")
+  verb.add_option(
+          "--data-dir", c.data_dir,
+          "What survives a restart is kept here: jobs with their values, sessions that hold "
+          "values, clusters, their tasks, keys and barriers")
       ->type_name("DIR");
   add_store(verb, c.store);
   add_duration(verb, "--commit-delay", c.commit_delay,
@@ -268,6 +263,10 @@ void add_limits(CLI::App& verb, server::configuration& c) {
             "Bytes of values in memory beyond which the oldest are written to --spill-dir; 0: half "
             "of --value-bytes-max");
   add_bytes(verb, "--spill-bytes-max", c.core.spill_bytes_max, "Bytes of values in --spill-dir");
+  add_bytes(
+      verb, "--blob-bytes-max", c.blobs.bytes_max,
+      "Bytes of large arguments, values and callables (blobs), which lie below --data-dir, else "
+      "--spill-dir, else where temporary files are");
   add_bytes(verb, "--body-limit", c.body_limit_bytes, "Largest HTTP request body");
   add_count(verb, "--connections-max", c.connections_max, "HTTP connections at one time");
   add_count(verb, "--websocket-clients-max", c.websocket_clients_max, "Open dashboards");

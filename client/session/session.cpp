@@ -2,6 +2,7 @@
 #include "muster/session.hpp"
 
 #include "base/check.hpp"
+#include "client/link/server_list.hpp"
 #include "client/session/columns.hpp"
 #include "client/session/session_link.hpp"
 #include "client/session/stream_session.hpp"
@@ -10,8 +11,12 @@ namespace muster {
 
 session::stream::stream(client_engine& engine, session_options const& options,
                         outcome_handler on_outcome)
-    : client_session(options, false), on_outcome_(std::move(on_outcome)), engine_(engine) {
-  fill_open(*out_.tail().mutable_open(), options);
+    : client_session(options, false),
+      on_outcome_(std::move(on_outcome)),
+      engine_(engine),
+      asks_first_(is_list(options.server)) {
+  auto& first = asks_first_ ? open_ : out_.tail();
+  fill_open(*first.mutable_open(), options);
   streaming_ = true;  // there is one stream only, and what is scheduled may wait for it
 }
 

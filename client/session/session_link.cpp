@@ -105,8 +105,8 @@ std::optional<std::string> session_link::final_reason(grpc::Status const& status
                               : "no answer from " + server + " within " + given;
   bool const closing = session_->closing();
   if (status.ok()) return closing ? std::string() : "the server ended the session";
-  // Nothing was sent yet, so another one may take it.
-  bool const others = is_list(server) && !was_connected_;
+  // No closure was sent yet, so another one may take it.
+  bool const others = is_list(server) && !session_->opened();
   if ((session_->settings().resumable || others) && !closing && may_pass(status.error_code()))
     return {};
   return status.error_message().empty() ? "the stream was cancelled" : status.error_message();

@@ -34,10 +34,7 @@ class session_link final : public std::enable_shared_from_this<session_link>, st
  private:
   [[nodiscard]] coro::task<void> run(std::shared_ptr<session_link> self);
   [[nodiscard]] coro::task<grpc::Status> serve_one_stream();
-  void connected() override {
-    was_connected_ = true;
-    session_->connected();
-  }
+  void connected() override { session_->connected(); }
   next next_message(grpc::ByteBuffer& to) override { return session_->next_message(to); }
   std::string take(grpc::ByteBuffer& message) override;
   /// Why no other stream is tried; none: one is.
@@ -52,9 +49,8 @@ class session_link final : public std::enable_shared_from_this<session_link>, st
   coro::timer pause_;
   backoff backoff_;
   v1::SessionResponse message_;
-  bool was_open_ = false;       // on this stream
-  bool was_connected_ = false;  // on any
-  bool ending_ = false;         // the session is being closed, which has a deadline
+  bool was_open_ = false;  // on this stream
+  bool ending_ = false;    // the session is being closed, which has a deadline
   bool gave_up_ = false;
   std::string violation_;  // what the server did wrong
   std::chrono::milliseconds given_{0};

@@ -1,11 +1,22 @@
 // The engine's half: what the link asks for, and handlers. The users' half is in session.cpp.
 #include "client/session/stream_session.hpp"
 
+#include "base/check.hpp"
 #include "client/session/columns.hpp"
+#include "proto/byte_buffer.hpp"
 
 namespace muster {
 
 session::stream::next session::stream::next_message(grpc::ByteBuffer& to) {
+  if (asks_first_ && !opened()) {
+    if (std::exchange(asked_, true)) {
+      lock held(mutex_);
+      signalled_ = false;
+      return next::nothing;
+    }
+    check(proto::encode(open_, to), "a message is within its limits");
+    return next::message;
+  }
   auto const what = client_session::next_message(to);
   if (what == next::message) {
     lock held(mutex_);
@@ -21,6 +32,7 @@ std::string session::stream::take(v1::SessionResponse const& m) {
   if (m.has_opened()) {
     lock held(mutex_);
     take_opened(m.opened());
+    if (asks_first_) wake();  // closures wait
     changed(held);
   }
   try {

@@ -17,6 +17,7 @@ class session::stream final : public detail::client_session {
   friend class session;  // the users' half: any thread, under the mutex
 
   // The link, engine thread.
+  void connected() override { asked_ = false; }
   next next_message(grpc::ByteBuffer& to) override;
   std::string take(v1::SessionResponse const& m) override;
   void ended(std::string const& reason) override;
@@ -45,6 +46,11 @@ class session::stream final : public detail::client_session {
   outcome_handler const on_outcome_;
   client_engine& engine_;  // the session object keeps it alive
   failure failure_;        // engine thread: of the outcome that is delivered
+  /// Of several servers one may not serve: none gets a closure before it has opened the session, so
+  /// that the next one can be asked.
+  bool const asks_first_;
+  v1::SessionRequest open_;  // what each is asked, then
+  bool asked_ = false;       // engine thread: this one was
 
   // The mutex protects all below. In out_ there may be, beyond its limits, what handlers add on the
   // stream thread: about one entry an outcome.

@@ -1,7 +1,13 @@
 // What a worker has and the server may still want an answer for: on its threads, waiting for one,
 // or finished while no stream could take the answer. Outlives the streams. Quick functions never
-// get here. Bounded by the credits; the answers that are kept in case they were lost on the way
-// have limits of their own. Engine thread only.
+// get here. Bounded by the credits.
+//
+// Answers are kept until the server has acknowledged them, where it does: what is kept is bounded
+// by `full`, beyond which nothing is begun, and by the credits. Where it does not, those that were
+// worth the work are kept for a while, as a connection may break with one inside; of too many the
+// oldest are forgotten, and would be run again.
+//
+// Engine thread only.
 #pragma once
 
 #include <chrono>
@@ -26,10 +32,17 @@ class held_closures {
   bool holds(job const& j) const;
   /// A held job has finished and cannot be answered now: kept for the next stream.
   void finished(job& j) { j.finished = true; }
-  /// The answer is on its way. Kept for `answers_for` if the work was worth it: nobody
-  /// acknowledges answers, and a connection may break with one inside.
-  /// Full: the oldest is forgotten, and would be run again.
-  void answered(job const& j, clock::time_point now);
+  /// The answer is on its way, with this number among the stream's.
+  void answered(job const& j, clock::time_point now, std::uint64_t number);
+  /// The server has so many of the stream's answers on its disk.
+  void taken(std::uint64_t count);
+  /// Nothing more is to be begun until some are taken.
+  bool full() const {
+    return acknowledged_ && (answers_.size() >= answers_max || answer_bytes_ >= answer_bytes_max);
+  }
+  /// Whether any waits for that.
+  bool awaits_taking() const { return acknowledged_ && !answers_.empty(); }
+  void forget_answers();
 
   enum class stopped { unknown, asked, dropped };
   /// A stop request: `dropped` had not started and is forgotten; `asked` will answer by itself.
@@ -51,21 +64,28 @@ class held_closures {
 
   /// The stream broke: what no thread has started is void, it is nobody's loss.
   void drop_unstarted();
+  /// Where the last server acknowledged: what the next hello brings again, oldest first, numbered
+  /// from 1 on, what has finished meanwhile among it.
+  std::vector<std::shared_ptr<job>> answers_again();
   /// What the next hello offers.
   std::vector<std::shared_ptr<job>> offer(clock::time_point now);
   /// The server keeps only these positions of the offer. Returns those among them that have
   /// finished, to be answered (again); running functions that are not wanted are asked to stop.
+  /// `acknowledges`: whether the server says what it has taken.
   std::vector<std::shared_ptr<job>> settle(std::span<std::shared_ptr<job> const> offered,
-                                           std::span<std::uint32_t const> kept);
+                                           std::span<std::uint32_t const> kept, bool acknowledges);
 
-  /// Everything is void: running functions are asked to stop, their results dropped.
+  /// Everything is void: running functions are asked to stop, their results dropped. What a server
+  /// that acknowledges has not taken stays.
   void drop_all();
 
   bool empty() const { return jobs_.empty(); }
   std::size_t size() const { return jobs_.size(); }
 
-  static constexpr std::size_t answers_max = 64;
-  static constexpr std::size_t answer_bytes_max = std::size_t{8} << 20;  // together
+  static constexpr std::size_t answers_max = 1'024;
+  static constexpr std::size_t answer_bytes_max = std::size_t{16} << 20;  // together
+  static constexpr std::size_t again_max = 4'096;                         // in one hello…
+  static constexpr std::size_t again_bytes_max = std::size_t{48} << 20;   // …and together
   static constexpr std::chrono::seconds answers_for{60};
   static constexpr std::chrono::milliseconds worth_keeping{100};  // ran for at least this long
   static constexpr std::chrono::milliseconds worth_reporting{20};
@@ -74,12 +94,17 @@ class held_closures {
   struct kept_answer {
     std::shared_ptr<job> what;
     clock::time_point since;
+    std::uint64_t number = 0;  // among the stream's
   };
+  void keep(std::shared_ptr<job> j, clock::time_point now, std::uint64_t number);
+  void keep_finished();
+  void forget_oldest();
   void forget_answers(clock::time_point now);
 
   std::unordered_map<std::uint64_t, std::shared_ptr<job>> jobs_;
   std::deque<kept_answer> answers_;  // oldest first
   std::size_t answer_bytes_ = 0;
+  bool acknowledged_ = false;
 };
 
 }  // namespace muster

@@ -91,6 +91,12 @@ worker_stream::next worker_stream::next_message(grpc::ByteBuffer& to) {
     return next::message;
   }
   if (!leaving_ || !worker_.held.empty()) return next::nothing;
+  if (worker_.held.awaits_taking() && !std::exchange(last_taking_, true))
+    deadline_.call_at(steady::now() + last_words_timeout, [this] {
+      worker_.held.forget_answers();
+      stream_.wake();
+    });
+  if (worker_.held.awaits_taking()) return next::nothing;
   deadline_.call_at(steady::now() + last_words_timeout, [this] { stream_.cancel(); });
   return next::half_close;
 }

@@ -81,6 +81,9 @@ class worker_stream final : stream_side {
                  value_view args);
   void take_stops(v1::ServerMessage const& message);
   void take_recalls(v1::ServerMessage const& message);
+  void take_acknowledgement(std::uint64_t count);
+  /// Runs them, once no more answers wait to be taken than may.
+  void begin(std::vector<std::shared_ptr<job>>& jobs);
   /// Tells which functions have been running for a while, and looks again while there are any.
   void report_started();
   void begin_leaving();
@@ -111,6 +114,8 @@ class worker_stream final : stream_side {
   value quick_result_;
   failure quick_failure_;
   std::vector<std::shared_ptr<job>> offered_;  // by hello
+  std::vector<std::shared_ptr<job>> parked_;   // not begun yet, see `begin`; within the credits
+  std::uint64_t answered_ = 0;                 // on this stream, those in hello included
 
   /// Bounded by the credits, at most one answer for each closure the server sent, and by the limits
   /// of the report_buffer.
@@ -123,6 +128,7 @@ class worker_stream final : stream_side {
   bool greeted_ = false;      // hello is on its way: the server may list us
   bool leave_asked_ = false;  // drain was or will be sent
   bool leaving_ = false;      // the server sends no more closures
+  bool last_taking_ = false;  // all is answered, and waits to be taken
   coro::timer deadline_;      // of welcome, then of leaving
   coro::timer beats_;
   coro::timer starts_;    // when functions are looked at that have begun

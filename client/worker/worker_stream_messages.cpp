@@ -1,5 +1,6 @@
 // What the server's messages ask for, and how it is answered.
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "client/log.hpp"
@@ -15,6 +16,26 @@ std::uint64_t in_us(std::chrono::steady_clock::duration d) {
       std::chrono::duration_cast<std::chrono::microseconds>(d).count());
 }
 
+// Of a WorkerMessage, or of the Answers of a hello.
+template <class Columns>
+void add_columns(Columns& m, std::uint64_t closure, std::uint32_t attempt, value_view result,
+                 std::chrono::steady_clock::duration took) {
+  int const position = m.closure_size();
+  m.add_closure(closure);
+  m.add_attempt(attempt);
+  m.add_execution_us(in_us(took));
+  m.add_value(result.bytes.data(), result.bytes.size());
+  proto::add_encoding(*m.mutable_encoding(), position, result.encoding == encoding::bytes);
+}
+
+// Of the last one.
+template <class Columns>
+void add_failure(Columns& m, failure const& why) {
+  auto& f = *m.add_failure();
+  f.set_position(static_cast<std::uint32_t>(m.closure_size() - 1));
+  to_wire(why, f);
+}
+
 }  // namespace
 
 std::string worker_stream::take(grpc::ByteBuffer& message) {
@@ -25,6 +46,7 @@ std::string worker_stream::take(grpc::ByteBuffer& message) {
   if (auto wrong = take_closures(m); !wrong.empty()) return wrong;
   take_stops(m);
   take_recalls(m);
+  if (m.answers_taken() != 0) take_acknowledgement(m.answers_taken());
   for (auto const handle : m.drop_per_worker()) worker_.values.drop(handle);
   if (m.drain()) {
     leaving_ = true;
@@ -38,6 +60,14 @@ void worker_stream::connected() {
   auto& hello = *out_.tail().mutable_hello();
   hello = worker_.hello;
   for (auto const handle : worker_.values.handles()) hello.add_per_worker(handle);
+  hello.set_keeps_answers(true);
+  for (auto const& j : worker_.held.answers_again()) {
+    auto& a = *hello.mutable_answers();
+    add_columns(a, j->closure, j->attempt,
+                j->ok ? value_view{j->result.bytes, j->result.encoding} : value_view{}, j->took);
+    if (!j->ok) add_failure(a, j->why);
+    ++answered_;
+  }
   offered_ = worker_.held.offer(std::chrono::steady_clock::now());
   if (offered_.size() > hello.credits()) offered_.resize(hello.credits());
   for (auto const& j : offered_) {
@@ -63,8 +93,8 @@ void worker_stream::take_welcome(v1::Welcome const& w) {
   if (w.reconnect_grace_ms() > 0)
     hold_ = 3 * beat_interval_ + std::chrono::milliseconds(w.reconnect_grace_ms());
   beat();
-  for (auto const& j :
-       worker_.held.settle(offered_, {w.kept().data(), w.kept().data() + w.kept_size()}))
+  for (auto const& j : worker_.held.settle(
+           offered_, {w.kept().data(), w.kept().data() + w.kept_size()}, w.acknowledges()))
     answer(*j);
   if (!offered_.empty())
     log(log_level::info, "goes on with " + std::to_string(w.kept_size()) + " of " +
@@ -107,11 +137,25 @@ std::string worker_stream::take_closures(v1::ServerMessage& m) {
   }
   if (!quick_.empty()) time_quick(std::chrono::steady_clock::now() - quick_since);
   if (!batch_.empty()) {
-    worker_.threads.push(batch_);
+    begin(batch_);
     if (!starts_.pending()) report_started();
   }
   batch_.clear();
   return {};
+}
+
+void worker_stream::begin(std::vector<std::shared_ptr<job>>& jobs) {
+  if (parked_.empty() && !worker_.held.full()) return worker_.threads.push(jobs);
+  std::move(jobs.begin(), jobs.end(), std::back_inserter(parked_));
+}
+
+void worker_stream::take_acknowledgement(std::uint64_t count) {
+  worker_.held.taken(count);
+  if (!parked_.empty() && !worker_.held.full()) {
+    worker_.threads.push(parked_);
+    parked_.clear();
+  }
+  if (leaving_) stream_.wake();
 }
 
 void worker_stream::time_quick(std::chrono::steady_clock::duration all) {
@@ -195,7 +239,7 @@ void worker_stream::answer(job const& j) {
     answer(j.closure, j.attempt, j.result, j.took);
   else
     answer(j.closure, j.attempt, j.why, j.took);
-  worker_.held.answered(j, std::chrono::steady_clock::now());
+  worker_.held.answered(j, std::chrono::steady_clock::now(), answered_);
   stream_.wake();  // the last answer may be what leaving waited for
 }
 
@@ -209,13 +253,9 @@ v1::WorkerMessage& worker_stream::add_answer(std::uint64_t closure, std::uint32_
                                              value_view result, std::size_t bytes,
                                              std::chrono::steady_clock::duration took) {
   auto& m = out_.add_entry(bytes);
-  int const position = m.closure_size();
-  m.add_closure(closure);
-  m.add_attempt(attempt);
-  m.add_execution_us(in_us(took));
-  m.add_value(result.bytes.data(), result.bytes.size());
-  proto::add_encoding(*m.mutable_encoding(), position, result.encoding == encoding::bytes);
-  if (position == 0) stream_.wake();
+  add_columns(m, closure, attempt, result, took);
+  ++answered_;
+  if (m.closure_size() == 1) stream_.wake();
   return m;
 }
 
@@ -230,9 +270,7 @@ v1::WorkerMessage& worker_stream::answer(std::uint64_t closure, std::uint32_t at
                                          failure const& why,
                                          std::chrono::steady_clock::duration took) {
   auto& m = add_answer(closure, attempt, {}, why.message.size() + why.traceback.size() + 40, took);
-  auto& f = *m.add_failure();
-  f.set_position(static_cast<std::uint32_t>(m.closure_size() - 1));
-  to_wire(why, f);
+  add_failure(m, why);
   return m;
 }
 

@@ -83,6 +83,11 @@ class UnavailableError(ClosureError):
     """Something that the closure or the session relies on is gone: a parameter server, the server."""
 
 
+class NotServedError(ClosureError):
+    """No worker has what the closure asks for: they have other versions of Python, or, with
+    ``require_function``, not the function. The message names what they have."""
+
+
 class RemoteTraceback(Exception):
     """Carries the text of a worker's traceback as the cause of an error."""
 
@@ -111,6 +116,7 @@ class Cancelled(BaseException):
 
 
 _CLASSES = {
+    FailureKind.STALE_HANDLE: NotServedError,
     FailureKind.INPUT: InputError,
     FailureKind.CANCELLED: CancelledError,
     FailureKind.WORKER_LOST: AbortedError,

@@ -92,3 +92,19 @@ def test_what_changes_something_is_not_done_twice() -> None:
     client.json("POST", "/x", {})
     assert b.asked == 1
     b.close()
+
+
+def test_the_only_one_is_waited_for_when_it_has_answered_before(
+        pair: tuple[Place, Place], monkeypatch: pytest.MonkeyPatch) -> None:
+    away, place = pair
+    client = Http(place.url)
+    client.json("GET", "/x")
+    place.ready = False
+    threading.Timer(0.3, lambda: setattr(place, "ready", True)).start()
+    assert client.json("GET", "/x") == {"here": 1}
+    with pytest.raises(ServerError):
+        Http(away.url).json("GET", "/x")  # one that never answered is no server that went away
+    place.ready = False
+    monkeypatch.setattr(rest, "FAIL_OVER_SECONDS", 0.1)
+    with pytest.raises(NoServer):
+        client.json("GET", "/x")

@@ -332,5 +332,5 @@ def test_answers_that_nobody_waits_for_are_left_out() -> None:
     left = held.only_wanted(said)
     assert (list(left.closure), list(left.value), len(left.failure)) == ([1], [b"a"], 0)
     assert not left.returned_closure and list(left.log_text) == ["kept"]
-    held.answered(left)
+    held.answered(left, left.SerializeToString())
     assert held.attempts == {2: 4}

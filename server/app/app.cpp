@@ -31,9 +31,11 @@
 #include "server/app/descriptor_shortage.hpp"
 #include "server/app/durable_coordination.hpp"
 #include "server/app/engine_gateway.hpp"
+#include "server/app/kept_blobs.hpp"
 #include "server/app/logging.hpp"
 #include "server/app/process.hpp"
 #include "server/app/ready_file.hpp"
+#include "server/app/service_options.hpp"
 #include "server/app/standby.hpp"
 #include "server/hub/coordination_hub.hpp"
 #include "server/hub/event_log.hpp"
@@ -97,7 +99,8 @@ class app {
   coro::engine_context engine_{builder_.AddCompletionQueue()};
   event_log events_;
   coro::task_group stopping_{engine_.get_executor(), 1, on_task_error()};
-  spill_store spill_;  // has a thread of its own
+  spill_store spill_;                           // has a thread of its own
+  kept_blobs blobs_{config_, engine_, clock_};  // has a thread of its own
   standby turn_{config_};
   durable_coordination durable_{config_, manager_.holds_sockets(),
                                 turn_,   engine_,
@@ -107,15 +110,16 @@ class app {
   closure_hubs hubs_;
   coro::grpc_server grpc_{engine_, builder_, grpc_options()};
   cluster_ports ports_;
-  std::unique_ptr<stream_service> const workers_, sessions_;
+  std::unique_ptr<stream_service> const workers_, sessions_, blob_calls_;
   coordination_service agents_;
   health_service health_;
   reflection_service reflection_;
   cluster_following following_;
 
   // any thread
-  gateway gateway_{
-      engine_, {hubs_.pools(), coordination_, events_, ports_}, [this] { turn_.check(); }};
+  gateway gateway_{engine_,
+                   {{hubs_.pools(), coordination_, events_, ports_}, blobs_.store()},
+                   [this] { turn_.check(); }};
   web::web_server web_;
 
   endpoint grpc_bound_, http_bound_;
@@ -162,15 +166,6 @@ web::web_options app::web_options() {
   return o;
 }
 
-cluster_ports_options ports_options_from(configuration const& c) {
-  cluster_ports_options o;
-  o.address = c.grpc.address;
-  o.port_first = c.cluster_ports.first;
-  o.port_last = c.cluster_ports.last;
-  if (!c.clusters.empty()) o.main_cluster = c.clusters.front().name;
-  return o;
-}
-
 // Over the main port a call is the main cluster's, whether that is declared or not.
 stream_options app::streams() {
   stream_options o;
@@ -180,19 +175,13 @@ stream_options app::streams() {
     return stored ? stored : incarnation_;
   };
   o.server_version = version;
+  o.blobs = &blobs_.store();
   o.cluster_of_port = [this](grpc::ServerContext const& context) {
     auto const c = ports_.cluster_of(context);
     bool const own_port = context.peer().starts_with("fd:");
     return c || own_port ? c : muster::result<core::coordination::cluster_id>(ports_.main());
   };
   return o;
-}
-
-std::vector<std::string> service_names(std::vector<std::string> others = {}) {
-  others.insert(others.begin(),
-                {"muster.v1.WorkerService", "muster.v1.CoordinatorService",
-                 coordination_service::name_xla, coordination_service::name_tensorflow});
-  return others;
 }
 
 app::app(configuration const& c, std::vector<cluster_spec> const& found,
@@ -204,6 +193,7 @@ app::app(configuration const& c, std::vector<cluster_spec> const& found,
       ports_(coordination_, grpc_, ports_options_from(c)),
       workers_(serve_workers(hubs_.pools(), grpc_, streams())),
       sessions_(serve_sessions(hubs_.pools(), grpc_, streams())),
+      blob_calls_(serve_blobs(blobs_.store(), grpc_)),
       agents_(coordination_, ports_, connections_, grpc_),
       health_(grpc_, {.services = service_names()}),
       reflection_(grpc_, {.services = service_names({"grpc.health.v1.Health"})}),
@@ -221,7 +211,9 @@ closure_hubs::environment app::surroundings_of_hubs() {
       .move_values = [this](std::vector<core::value_move> moves) { spill_.ask(std::move(moves)); },
       .data = config_.is_durable() ? &durable_.data() : nullptr,
       .line = &coordination_.line(),
-      .check = [this] { turn_.check(); }};
+      .check = [this] { turn_.check(); },
+      .keep_blob = [this](core::closure_id closure,
+                          std::string const& hash) { blobs_.store().name(closure, hash); }};
 }
 
 void app::tell(notice const& n) {
@@ -260,6 +252,7 @@ void app::open_spill_dir() {
 void app::open() {
   durable_.begin(version);
   open_spill_dir();
+  blobs_.open();
   if (config_.is_durable()) hubs_.restore();
   open_cluster_ports();
   auto const grpc = grpc_.start();
@@ -299,6 +292,7 @@ bool app::bind() {
 
 bool app::start() {
   if (!bind()) return false;
+  blobs_.look(hubs_.pools());
   engine_thread_ = std::thread([this] { engine_.run(); });
   following_.start(found_);
   gateway_.open();
@@ -336,6 +330,7 @@ void app::run_on_engine(std::function<void()> work) {
 coro::task<void> app::stop_rpc() {
   co_await workers_->stop();
   co_await sessions_->stop();
+  co_await blob_calls_->stop();
   co_await reflection_.stop();
   co_await health_.stop();
   co_await grpc_.stop(grpc_grace);
@@ -364,6 +359,7 @@ void app::stop() {
 
   watchdog.enter("values on their way to the disk");
   spill_.stop();
+  blobs_.stop();
 
   watchdog.enter("gRPC streams");
   run_on_engine([this] { stopping_.spawn("stop", stop_rpc()); });

@@ -7,6 +7,8 @@
 #include <map>
 #include <utility>
 
+#include "server/hub/blob_store.hpp"
+
 namespace muster::server {
 namespace {
 
@@ -119,13 +121,16 @@ std::shared_ptr<hub> closure_hubs::make(cluster_id cluster, pool_surroundings po
 
 void closure_hubs::restore() {
   auto& data = *environment_.data;
-  // Ids of closures begin with their slot's generation: those of one start are out of the way of
-  // those of the next, as long as a slot is used less than a million times.
-  constexpr std::uint64_t starts = 4'095;
-  wide_.first_generation = 1 + static_cast<std::uint32_t>((data.epoch() - 1) % starts << 20);
+  // Ids of closures begin with their slot's generation: each start has a million of its own, and a
+  // slot that has used them up, a hundred bytes, is left alone.
+  constexpr std::uint64_t starts = 4'095, uses = 1 << 20;
+  wide_.first_generation = static_cast<std::uint32_t>(1 + (data.epoch() - 1) % starts * uses);
+  wide_.end_generation = static_cast<std::uint32_t>(wide_.first_generation + uses);
   wide_.last_session = data.sessions_before();
   std::map<std::string, std::vector<core::restored_job>> by_cluster;
-  for (auto& j : data.take_jobs()) by_cluster[j.cluster].push_back(std::move(j.job));
+  auto stored = data.take_jobs();
+  for (auto const& j : stored) keep_blobs(j.job);
+  for (auto& j : stored) by_cluster[j.cluster].push_back(std::move(j.job));
   for (auto& [cluster, jobs] : by_cluster) {
     auto const found = pools_.named(cluster);
     if (found) {
@@ -135,8 +140,23 @@ void closure_hubs::restore() {
     // Else their ids would be given to others.
     spdlog::warn("jobs_forgotten jobs={} why=\"{}\"", jobs.size(), found.error().message);
     std::vector<core::fact> gone;
-    for (auto const& j : jobs) gone.emplace_back(core::job_gone{j.job.job});
+    for (auto const& j : jobs) {
+      if (j.job.job != core::session_id{})
+        gone.emplace_back(core::job_gone{j.job.job});
+      else
+        for (auto const& v : j.per_worker) gone.emplace_back(core::per_worker_gone{{}, v.id});
+    }
     environment_.line->wrote(data.write_down(cluster, gone));
+  }
+}
+
+void closure_hubs::keep_blobs(core::restored_job const& job) {
+  for (auto const& f : job.closures) {
+    if (f.dropped || !names_blob(f.value.view())) continue;
+    for (auto const& request : job.accepted)
+      if (f.order - request.first < request.closures.size())
+        environment_.keep_blob(request.closures[f.order - request.first].id,
+                               blob_named_by(f.value.view()));
   }
 }
 

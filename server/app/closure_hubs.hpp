@@ -25,6 +25,8 @@ class closure_hubs {
     data_directory* data = nullptr;  // null: nothing is durable
     durable_line* line = nullptr;    // REQUIRES: set when data is
     std::function<void()> check;     // returns if the server may still answer
+    /// The value of a closure of before names this blob.
+    std::function<void(core::closure_id, std::string const& hash)> keep_blob;
   };
 
   /// REQUIRES: all outlive it.
@@ -47,6 +49,7 @@ class closure_hubs {
                                std::string cluster, pool_surroundings pool);
   std::shared_ptr<hub> make(cluster_id cluster, pool_surroundings pool);
   void make_room_soon();
+  void keep_blobs(core::restored_job const& job);
 
   configuration const& configuration_;
   coro::engine_context& engine_;

@@ -4,6 +4,7 @@
 #include <boost/asio/ip/address.hpp>
 
 #include "base/text.hpp"
+#include "server/app/store_access.hpp"
 
 namespace muster::server {
 namespace {
@@ -85,12 +86,7 @@ std::string problem_with_store(configuration const& c) {
                      : std::string();
   if (!c.data_dir.empty())
     return "--data-dir and --store are two places for the same thing: give one of them";
-  if (!s.where->tls && (!s.ca.empty() || !s.certificate.empty() || !s.key.empty()))
-    return "--store-ca, --store-cert and --store-key are for TLS: write etcds:// in --store";
-  if (s.certificate.empty() != s.key.empty()) return "--store-cert and --store-key belong together";
-  if (s.where->user.empty() != s.password_file.empty())
-    return "a user in --store (etcd://USER@HOST:2379/PREFIX) and --store-password-file belong "
-           "together";
+  if (auto problem = problem_with(s); !problem.empty()) return problem;
   using std::chrono::seconds;
   if (s.lease < seconds(2) || s.lease > seconds(60) || s.lease % seconds(1) != core::duration(0))
     return "--store-lease: whole seconds from 2s to 60s";

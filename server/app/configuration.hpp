@@ -12,6 +12,7 @@
 #include "base/status.hpp"
 #include "server/app/cluster_source.hpp"
 #include "server/core/api/config.hpp"
+#include "server/core/blobs/blob_table.hpp"
 #include "server/core/coordination/api/cluster_spec.hpp"
 #include "server/journal/etcd/address.hpp"
 
@@ -65,6 +66,7 @@ struct configuration {
   std::string log_level = "info";
   server::log_format log_format = log_format::text;
   core::config core;
+  core::blob_limits blobs;
   /// The first is served on the port of `grpc`, each other one on a port of its own. None: the
   /// cluster `default`, without agents.
   std::vector<core::coordination::cluster_spec> clusters;

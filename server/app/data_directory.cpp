@@ -41,6 +41,15 @@ muster::status data_directory::begin(std::string const& version, coordination_hu
                                            "; this one knows " +
                                            std::to_string(journal::format_known) +
                                            "): start that one, or name another directory"};
+  // A server writes that entry first, and whoever copies last.
+  bool empty = true;
+  if (f.version() == 0) {
+    auto const any = store_->read({}, [&](auto, auto) { return empty = false; });
+    if (!any.ok()) return any;
+  }
+  if (!empty)
+    return {code::failed_precondition,
+            "is not a server's, or a copy that was broken off: it has no entry of its format"};
   reading_("clusters from " + name_ + " (1 of 2)");
   auto clusters = journal::load_clusters(*store_);
   if (!clusters) return clusters.error();
@@ -56,9 +65,11 @@ muster::status data_directory::begin(std::string const& version, coordination_hu
   auto jobs = journal::load_jobs(*store_);
   if (!jobs) return jobs.error();
   jobs_ = std::move(*jobs);
-  std::size_t closures = 0;
-  for (auto const& j : jobs_)
+  std::size_t known = 0, closures = 0;
+  for (auto const& j : jobs_) {
+    known += j.job.job.job != core::session_id{};
     for (auto const& a : j.job.accepted) closures += a.closures.size();
+  }
   version_ = version;
   epoch_ = f.epoch() + 1;
   identity_ = f.identity() ? f.identity() : random_64();
@@ -70,10 +81,10 @@ muster::status data_directory::begin(std::string const& version, coordination_hu
   auto const took = std::chrono::duration_cast<std::chrono::milliseconds>(restored_in_);
   auto const first = std::chrono::duration_cast<std::chrono::milliseconds>(clusters_read - begun);
   spdlog::info(
-      "restored data_dir={} epoch={} clusters={} tasks={} keys={} clusters_ms={} jobs={} "
+      "restored {}={} epoch={} clusters={} tasks={} keys={} clusters_ms={} jobs={} "
       "closures={} jobs_ms={} took_ms={}",
-      name_, epoch_, clusters->size(), tasks, keys, first.count(), jobs_.size(), closures,
-      (took - first).count(), took.count());
+      is_directory_ ? "data_dir" : "store", name_, epoch_, clusters->size(), tasks, keys,
+      first.count(), known, closures, (took - first).count(), took.count());
   return store_->write({format_entry()});
 }
 
@@ -91,12 +102,14 @@ muster::status data_directory::open(std::filesystem::path const& directory,
                                     std::string const& version, coordination_hub& into) {
   auto opened = journal::rocks_store::open(directory);
   if (!opened) return opened.error();
-  return open(std::move(*opened), directory.string(), version, into);
+  return open(std::move(*opened), directory.string(), version, into, true);
 }
 
 muster::status data_directory::open(std::unique_ptr<journal::store> s, std::string name,
-                                    std::string const& version, coordination_hub& into) {
+                                    std::string const& version, coordination_hub& into,
+                                    bool is_directory) {
   name_ = std::move(name);
+  is_directory_ = is_directory;
   store_ = std::move(s);
   auto begun = begin(version, into);
   if (begun.ok()) return begun;
@@ -174,7 +187,13 @@ notice data_directory::failure(muster::status const& why) const {
 }
 
 void data_directory::stop() {
-  if (journal_) journal_->stop();
+  if (!journal_) return;
+  bool const could_write = journal_->facts().failed.ok();
+  journal_->stop();
+  auto const facts = journal_->facts();
+  if (could_write && !facts.failed.ok())
+    spdlog::error("not_written store={} waiting_bytes={} why=\"{}\"", name_, facts.waiting_bytes,
+                  facts.failed.message);
 }
 
 void data_directory::tell_rest(coordination_hub& hub) const {

@@ -22,7 +22,8 @@ class data_directory {
   /// The same with a store that is open; `name` is for people. INTERNAL: what stands in it is
   /// damaged.
   muster::status open(std::unique_ptr<journal::store> s, std::string name,
-                      std::string const& version, coordination_hub& into);
+                      std::string const& version, coordination_hub& into,
+                      bool is_directory = false);
   /// Called while it is opened, before each part of it is read. REQUIRES: before `open`.
   void on_reading(std::function<void(std::string what)> told) { reading_ = std::move(told); }
 
@@ -58,6 +59,7 @@ class data_directory {
   journal::change format_entry() const;
 
   std::string name_;  // of the directory, or of what else it is
+  bool is_directory_ = false;
   std::function<void(std::string)> reading_ = [](auto const&) {};
   std::string version_;
   std::uint64_t epoch_ = 0;

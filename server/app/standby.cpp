@@ -4,11 +4,11 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
-#include <fstream>
-#include <sstream>
+#include <future>
 
 #include "server/app/app.hpp"
 #include "server/app/process.hpp"
+#include "server/app/store_access.hpp"
 #include "server/journal/etcd/etcd_store.hpp"
 
 namespace muster::server {
@@ -19,18 +19,9 @@ using clock = std::chrono::steady_clock;
 
 // How often one that waits looks whether somebody leads.
 constexpr auto look_every = 150ms;
+constexpr auto signals_looked_at_every = 10ms;
 // What etcd may take to answer for the first time.
 constexpr auto patience_at_start = 5s;
-
-std::string text_of(std::filesystem::path const& file, std::string const& flag) {
-  if (file.empty()) return {};
-  std::ifstream in(file, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (!in || text.str().empty())
-    throw start_error(flag + " " + file.string() + ": cannot be read, or is empty");
-  return text.str();
-}
 
 // Must not wait for whoever reads the log: nobody may be told anything meanwhile.
 [[noreturn]] void end_process(std::string const& why) {
@@ -44,6 +35,28 @@ std::string text_of(std::filesystem::path const& file, std::string const& flag) 
 std::string host_name() {
   char name[256] = {};
   return ::gethostname(name, sizeof name - 1) == 0 ? name : "localhost";
+}
+
+// etcd may be silent for seconds; a stop signal does not wait for it.
+struct looked {
+  muster::result<journal::etcd::leadership::seen> seen;
+  std::optional<std::string> signal;
+};
+
+looked look(journal::etcd::leadership& l) {
+  auto asking = std::async(std::launch::async, [&l] { return l.try_to_lead(); });
+  while (asking.wait_for(0ms) != std::future_status::ready)
+    if (auto signal = wait_for_stop_signal(signals_looked_at_every)) {
+      l.give_up();
+      return {asking.get(), std::move(signal)};
+    }
+  return {asking.get(), {}};
+}
+
+bool stopped(journal::etcd::leadership& l, std::string const& signal) {
+  l.resign();  // it may just have begun to lead
+  spdlog::info("stopped signal={}", signal);
+  return false;
 }
 
 }  // namespace
@@ -81,14 +94,9 @@ void standby::describe(store_view& v) const {
 }
 
 journal::etcd::access standby::access() const {
-  auto const& s = configuration_.store;
-  journal::etcd::access a{*s.where, {}, {}, {}, {}};
-  a.password = text_of(s.password_file, "--store-password-file");
-  a.password.resize(std::min(a.password.find_first_of("\r\n"), a.password.size()));
-  a.authorities = text_of(s.ca, "--store-ca");
-  a.certificate = text_of(s.certificate, "--store-cert");
-  a.key = text_of(s.key, "--store-key");
-  return a;
+  auto const a = access_to(configuration_.store);
+  if (!a) throw start_error(a.error().message);
+  return *a;
 }
 
 std::string standby::address(std::string const& http) const {
@@ -110,11 +118,15 @@ bool standby::wait_to_lead(std::string const& http, coro::service_manager& manag
   std::optional<std::string> told;
   bool answered = false;
   for (;;) {
-    auto const seen = leadership->try_to_lead();
+    auto const [seen, early] = look(*leadership);
+    if (early) return stopped(*leadership, *early);
     bool const refused = !seen && seen.error().code != code::unavailable &&
                          seen.error().code != code::deadline_exceeded;
-    if (!seen && (refused || (!answered && clock::now() - begun_ > patience_at_start)) && !answered)
+    if (!seen && !answered && refused)
       throw start_error("--store " + name + ": " + seen.error().message);
+    if (!seen && !answered && clock::now() - begun_ > patience_at_start)
+      throw start_error("--store " + name + ": no answer in " +
+                        std::to_string(patience_at_start.count()) + " s; " + seen.error().message);
     answered = answered || seen;
     if (seen && seen->leads) break;
     auto const now = seen ? seen->leader : "etcd does not answer: " + seen.error().message;
@@ -132,10 +144,7 @@ bool standby::wait_to_lead(std::string const& http, coro::service_manager& manag
         set({now, {}});
       }
     }
-    if (auto const signal = wait_for_stop_signal(look_every)) {
-      spdlog::info("stopped signal={}", *signal);
-      return false;
-    }
+    if (auto const signal = wait_for_stop_signal(look_every)) return stopped(*leadership, *signal);
   }
   auto const waited = std::chrono::floor<std::chrono::milliseconds>(clock::now() - begun_);
   spdlog::info("leads store={} as={} waited_ms={}", name, self, waited.count());

@@ -36,19 +36,21 @@ void coordinator::state::begin(time_point t) {
 // The end of every step, in this order:
 //   1  what has ended is carried on, until nothing follows any more: inputs to those that wait for
 //      them, closures that lack an input for good, gangs that lost a member, queues without a
-//      worker
+//      worker, or without the version that they need
 //   2  sessions that have nothing left drain, finish or go
 //   3  values and jobs go where there are too many
 //   4  closures are handed out: builds, gangs, then turn by turn
 //   5  the watchdog looks, what changed of durable jobs is said, and the next tick is set
 effects const& coordinator::state::end() {
-  while (!step.ended_inputs.empty() || scheduler.gangs.any_broken() || !step.to_check.empty() ||
-         !step.doomed.empty()) {
-    life.tell_dependents();
-    life.fail_doomed();
-    life.tell_gangs();
-    life.check_feasible();
-  }
+  do {
+    while (!step.ended_inputs.empty() || scheduler.gangs.any_broken() || !step.to_check.empty() ||
+           !step.doomed.empty()) {
+      life.tell_dependents();
+      life.fail_doomed();
+      life.tell_gangs();
+      life.check_feasible();
+    }
+  } while (versions.refuse());
   for (auto const id : sessions.take_unsettled())
     if (auto* s = sessions.find(id)) {
       s->unsettled = false;
@@ -62,7 +64,7 @@ effects const& coordinator::state::end() {
   step.fx.value_moves = values.take_moves();
   facts.say();
   due = std::min({roster.tasks.next_sweep(), step.waiters.next_deadline(), step.alarms.next(),
-                  watchdog.due(), scheduler.lone.due(), builds.due()});
+                  watchdog.due(), scheduler.lone.due(), builds.due(), versions.due()});
   return step.fx;
 }
 
@@ -213,7 +215,12 @@ config const& coordinator::configuration() const {
 }
 
 effects const& coordinator::step(time_point now, worker_attached& e) {
-  return state_->perform(now, [&] { state_->workers.attach(e); });
+  return state_->perform(now, [&] {
+    auto const came = state_->workers.attach(e);
+    if (!came.now) return;
+    state_->answers.earlier(came, e.answers);
+    state_->workers.go_on(came, e.held);
+  });
 }
 effects const& coordinator::step(time_point now, worker_results& e) {
   return state_->perform(now, [&] { state_->answers.results(e); });
@@ -249,7 +256,11 @@ effects const& coordinator::step(time_point now, delete_session const& e) {
   return state_->perform(now, [&] { state_->requests.delete_job(e); });
 }
 effects const& coordinator::step(time_point now, restore_jobs& e) {
-  return state_->perform(now, [&] { state_->restarting.restore(e.jobs); });
+  return state_->perform(now, [&] {
+    auto& st = *state_;
+    if (!e.jobs.empty()) st.versions.trust_until(now + st.step.config.reconnect_grace);
+    st.restarting.restore(e.jobs);
+  });
 }
 effects const& coordinator::step(time_point now, retry_job& e) {
   return state_->perform(now, [&] { state_->requests.retry(e); });

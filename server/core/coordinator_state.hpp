@@ -18,6 +18,7 @@
 #include "server/core/moves/explainer.hpp"
 #include "server/core/moves/hand_out.hpp"
 #include "server/core/moves/session_requests.hpp"
+#include "server/core/moves/version_watch.hpp"
 #include "server/core/moves/worker_answers.hpp"
 
 namespace muster::core {
@@ -53,6 +54,7 @@ struct coordinator::state {
                         sessions, builders, texts, flow,      life};
   closure_intake intake{step,   closures, book,  scheduler, builds,  rebuilders,
                         values, stateful, texts, flow,      keeping, life};
+  version_watch versions{step, closures, book, scheduler, roster, life};
   session_ends ends{step,     closures, book,  scheduler, sessions, rows, values,
                     failures, stateful, texts, flow,      keeping,  life, building};
   session_requests requests{step,  closures, book,    scheduler, sessions, rows,   values,
@@ -105,7 +107,7 @@ void coordinator::walk(Archive& a) {
   if (own_wide_) a(*own_wide_);
   a(st.step, st.closures, st.places, st.book, st.sessions, st.scheduler, st.roster, st.builds);
   a(st.rows, st.values, st.watchdog, st.failures, st.stateful, st.activity, st.flow, st.keeping,
-    st.due);
+    st.due, st.versions);
 }
 
 }  // namespace muster::core

@@ -265,7 +265,11 @@ std::string explain_row(closure_view const& v) {
 
 result<std::string> coordinator::explain(closure_id id, time_point now, session_id of) const {
   slot const c = state_->closures.find(id);
-  if (c != no_slot) return state_->explain.explain(c, now);
+  if (c != no_slot) {
+    auto const text = state_->explain.explain(c, now);
+    auto const more = state_->versions.why_it_waits(c, now);
+    return more.empty() ? text : text + " " + more;
+  }
   if (auto const row = state_->row_of(of, id)) return explain_row(*row);
   return state_->texts.unknown_value(id);
 }

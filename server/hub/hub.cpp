@@ -110,6 +110,14 @@ void hub::in_line(core::session_id session, std::function<void()> tell) {
   });
 }
 
+void hub::when_durable(std::function<void()> then) {
+  if (!environment_.line) return then();
+  environment_.line->hold(
+      false, [alive = std::weak_ptr(alive_), then = std::move(then)](muster::status const&) {
+        if (!alive.expired()) then();
+      });
+}
+
 bool hub::must_wait(core::session_id session) const {
   auto const it = sessions_.find(session);
   return it != sessions_.end() && it->second.durable && environment_.line->failed().ok() &&

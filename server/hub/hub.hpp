@@ -136,6 +136,9 @@ class hub {
   /// Calls it when all that was said of a durable session so far may be told: at once for others.
   /// Never, but the sink's on_lost, once the disk has failed.
   void in_line(core::session_id session, std::function<void()> tell);
+  /// Calls it when all that was done so far is on the disk: at once where there is none, and when
+  /// it has failed, as nothing that waits for it could go on.
+  void when_durable(std::function<void()> then);
   /// Nothing of the session may come in now, as too much waits for the disk. Looked at again after
   /// a while: nobody tells when it is over.
   bool must_wait(core::session_id session) const;
@@ -179,7 +182,8 @@ class hub {
   template <class Event>
   bool is_durable(Event const& e) const {
     if constexpr (std::is_same_v<Event, core::create_per_worker>)
-      return core_.is_durable(e.owner);
+      return e.owner == core::session_id{} ? core_.configuration().durable
+                                           : core_.is_durable(e.owner);
     else
       return core_.is_durable(e.session);
   }

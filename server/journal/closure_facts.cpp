@@ -116,8 +116,9 @@ void put(core::request_gone const& f, std::vector<change>& into) {
     into.push_back({change::kind::erase, key_of('e', f.job, f.first + i), {}});
 }
 
-void put(core::per_worker_fact const& f, std::vector<change>& into) {
+void put(core::per_worker_fact const& f, std::string const& cluster, std::vector<change>& into) {
   wire::PerWorker w;
+  if (f.job == core::session_id{}) w.set_cluster(cluster);
   w.set_name(f.name);
   w.set_function(f.function);
   w.set_args(f.args.view().data(), f.args.size());
@@ -282,7 +283,9 @@ bool are_distinct(jobs const& all) {
 void encode(std::string const& cluster, std::vector<core::fact> const& facts,
             std::vector<change>& into) {
   auto const write = [&](auto const& f) {
-    if constexpr (std::is_same_v<std::decay_t<decltype(f)>, core::job_fact>)
+    using kind = std::decay_t<decltype(f)>;
+    if constexpr (std::is_same_v<kind, core::job_fact> ||
+                  std::is_same_v<kind, core::per_worker_fact>)
       put(f, cluster, into);
     else
       put(f, into);
@@ -292,6 +295,7 @@ void encode(std::string const& cluster, std::vector<core::fact> const& facts,
 
 muster::result<std::vector<stored_job>> load_jobs(store const& s) {
   jobs all;
+  std::map<std::string, stored_job> of_nobody;  // by cluster
   auto const read =
       each<wire::DurableJob>(s, 'j', [&](core::session_id id, std::uint64_t, auto const& w) {
         bool ok = id != core::session_id{};
@@ -303,9 +307,10 @@ muster::result<std::vector<stored_job>> load_jobs(store const& s) {
   if (!read.ok()) return read;
   auto const values =
       each<wire::PerWorker>(s, 'p', [&](core::session_id id, std::uint64_t number, auto const& w) {
-        auto const job = all.find(id);
-        if (job == all.end() || number == 0 || w.function().empty()) return false;
-        job->second.job.per_worker.push_back(
+        bool const owned = id != core::session_id{};
+        if ((owned && !all.contains(id)) || number == 0 || w.function().empty()) return false;
+        auto& with = owned ? all[id] : of_nobody[w.cluster()];
+        with.job.per_worker.push_back(
             {id, core::per_worker_id{number}, w.name(), w.function(),
              core::blob(w.args(), static_cast<core::encoding>(w.encoding() & 1)), w.token(),
              w.released(), time(w.created())});
@@ -316,7 +321,11 @@ muster::result<std::vector<stored_job>> load_jobs(store const& s) {
   if (!are_distinct(all))
     return muster::status{code::internal, "two closures have the same place, or one has none"};
   std::vector<stored_job> list;
-  list.reserve(all.size());
+  list.reserve(all.size() + of_nobody.size());
+  for (auto& [cluster, own] : of_nobody) {
+    own.cluster = cluster;
+    list.push_back(std::move(own));
+  }
   for (auto& [id, job] : all) {
     auto& requests = job.job.accepted;
     std::stable_sort(requests.begin(), requests.end(), [](auto const& a, auto const& b) {

@@ -15,7 +15,8 @@ struct stored_job {
   core::restored_job job;
 };
 
-/// All jobs of a store, in order of their numbers. INTERNAL names an entry that cannot be read, or
+/// All jobs of a store, in order of their numbers, before them the values of nobody by cluster.
+/// INTERNAL names an entry that cannot be read, or
 /// says what others it does not fit.
 muster::result<std::vector<stored_job>> load_jobs(store const& s);
 

@@ -38,7 +38,7 @@ muster::status target_can_be_made(fs::path const& from, fs::path const& to) {
   if (fs::exists(there) && ::stat(to.c_str(), &own) == 0 &&
       ::stat(plain(to).parent_path().c_str(), &above) == 0 && own.st_dev != above.st_dev)
     return rocks::refused(to, "is where a file system is mounted; name a directory inside of it");
-  auto const source = fs::weakly_canonical(from, error);
+  auto const source = from.empty() ? fs::path() : fs::weakly_canonical(from, error);
   for (auto p = fs::weakly_canonical(to, error); p.has_relative_path(); p = p.parent_path())
     if (p == source) return rocks::refused(to, "is inside of " + from.string());
   if (fs::exists(fs::symlink_status(unfinished(to), error)))
@@ -48,44 +48,11 @@ muster::status target_can_be_made(fs::path const& from, fs::path const& to) {
   return {};
 }
 
-// Everything, the entry of the format last and after the others are durable.
-muster::result<copied> fill(rocks_view const& from, std::uint64_t expected, rocks_store& into,
-                            watcher const& watch) {
-  copied done;
-  std::vector<change> batch;
-  std::size_t bytes = 0;
-  muster::status found;
-  std::string format;
-  auto const flush = [&] {
-    found = into.write(batch);
-    batch.clear();
-    bytes = 0;
-    if (found.ok() && watch && !watch("copying", done.entries, done.bytes))
-      found = {code::cancelled, from.directory().string() + ": broken off after " +
-                                    std::to_string(done.entries) + " of " +
-                                    std::to_string(expected) + " entries"};
-    return found.ok();
-  };
-  auto const read = from.read("", [&](std::string_view key, std::string_view value) {
-    ++done.entries;
-    done.bytes += key.size() + value.size();
-    if (key == format_key) return format = value, true;
-    batch.push_back({change::kind::put, std::string(key), std::string(value)});
-    bytes += batch.back().bytes();
-    return bytes < batch_bytes || flush();
-  });
-  if (!read.ok()) return read;
-  if (!found.ok() || !flush()) return found;
-  batch.push_back({change::kind::put, format_key, format});
-  if (auto const last = into.write(batch); !last.ok()) return last;
-  return done;
-}
-
-muster::result<copied> copy_to(fs::path const& partial, rocks_view const& from,
-                               std::uint64_t entries, watcher const& watch) {
+muster::result<copied> copy_to(fs::path const& partial, view const& from, std::uint64_t entries,
+                               watcher const& watch) {
   auto made = rocks_store::open(partial);
   if (!made) return made.error();
-  auto done = fill(from, entries, **made, watch);
+  auto done = copy_entries(from, entries, **made, watch);
   made->reset();
   if (!done) return done;
   auto const copy = rocks_view::open(partial);
@@ -124,25 +91,72 @@ fs::path unfinished(fs::path const& to) {
   return plain(to).string() + ".partial";
 }
 
+muster::result<copied> copy_entries(view const& from, std::uint64_t expected, store& into,
+                                    watcher const& watch) {
+  copied done;
+  std::vector<change> batch;
+  std::size_t bytes = 0;
+  muster::status found;
+  std::string format;
+  auto const flush = [&] {
+    found = into.write(batch);
+    batch.clear();
+    bytes = 0;
+    if (found.ok() && watch && !watch("copying", done.entries, done.bytes))
+      found = {code::cancelled, from.name() + ": broken off after " + std::to_string(done.entries) +
+                                    " of " + std::to_string(expected) + " entries"};
+    return found.ok();
+  };
+  auto const read = from.read("", [&](std::string_view key, std::string_view value) {
+    ++done.entries;
+    done.bytes += key.size() + value.size();
+    if (key == format_key) return format = value, true;
+    batch.push_back({change::kind::put, std::string(key), std::string(value)});
+    bytes += batch.back().bytes();
+    return bytes < batch_bytes || flush();
+  });
+  if (!read.ok()) return read;
+  if (!found.ok() || !flush()) return found;
+  batch.push_back({change::kind::put, format_key, format});
+  if (auto const last = into.write(batch); !last.ok()) return last;
+  return done;
+}
+
+namespace {
+
+// `like`: who may look into the copy is as with that one; empty: only its maker.
+muster::result<copied> copy_beside(view const& from, fs::path const& like, fs::path const& to,
+                                   watcher const& watch) {
+  auto const found = inspect(from, watch);
+  if (!found) return found.error();
+  auto const partial = unfinished(to);
+  std::error_code error;
+  fs::create_directories(partial.parent_path(), error);
+  if (!error && !like.empty()) fs::create_directory(partial, like, error);
+  if (!error && like.empty() && ::mkdir(partial.c_str(), S_IRWXU) != 0)
+    error = std::error_code(errno, std::generic_category());
+  if (error) return failed(partial, "cannot be made", error);
+  auto done = copy_to(partial, from, found->entries(), watch);
+  if (done)
+    if (auto const renamed = rename_durably(partial, plain(to)); !renamed.ok()) done = renamed;
+  if (!done) fs::remove_all(partial, error);
+  return done;
+}
+
+}  // namespace
+
 muster::result<copied> copy_store(fs::path const& from, fs::path const& to, watcher const& watch) {
   auto const view = rocks_view::open(from);
   if (!view) return view.error();
   if (auto const ours = format_of(**view); !ours) return ours.error();
   if (auto const possible = target_can_be_made(from, to); !possible.ok()) return possible;
-  auto const found = inspect(**view, watch);
-  if (!found) return found.error();
+  return copy_beside(**view, from, to, watch);
+}
 
-  auto const partial = unfinished(to);
-  std::error_code error;
-  fs::create_directories(partial.parent_path(), error);
-  // Who may look into it is as with the one that is copied.
-  if (!error) fs::create_directory(partial, from, error);
-  if (error) return failed(partial, "cannot be made", error);
-  auto done = copy_to(partial, **view, found->entries(), watch);
-  if (done)
-    if (auto const renamed = rename_durably(partial, plain(to)); !renamed.ok()) done = renamed;
-  if (!done) fs::remove_all(partial, error);
-  return done;
+muster::result<copied> copy_store(view const& from, fs::path const& to, watcher const& watch) {
+  if (auto const ours = format_of(from); !ours) return ours.error();
+  if (auto const possible = target_can_be_made({}, to); !possible.ok()) return possible;
+  return copy_beside(from, {}, to, watch);
 }
 
 muster::result<compacted> compact_store(fs::path const& directory) {

@@ -1,8 +1,10 @@
-// A server's directory into another one, for backups and back: `muster data backup|restore`; and
-// written anew in its own place: `muster data compact`. One thread.
+// A server's directory, or what another store has, into another directory, for backups and back:
+// `muster data backup|restore`; and written anew in its own place: `muster data compact`. One
+// thread.
 #pragma once
 
 #include "server/journal/inspection.hpp"
+#include "server/journal/rocks_view.hpp"
 
 namespace muster::server::journal {
 
@@ -22,6 +24,16 @@ std::filesystem::path unfinished(std::filesystem::path const& to);
 /// FAILED_PRECONDITION: one of both is not such a directory. INTERNAL: damaged, or the disk failed.
 muster::result<copied> copy_store(std::filesystem::path const& from,
                                   std::filesystem::path const& to, watcher const& watch = {});
+
+/// The same of what is open already, from somewhere else than a directory; only the user that makes
+/// it may enter the copy.
+muster::result<copied> copy_store(view const& from, std::filesystem::path const& to,
+                                  watcher const& watch = {});
+
+/// Everything that stands in `from` into a store that has nothing, the entry of the format last and
+/// after all others are durable. `expected` entries, for people. CANCELLED: `watch` said so.
+muster::result<copied> copy_entries(view const& from, std::uint64_t expected, store& into,
+                                    watcher const& watch = {});
 
 struct compacted {
   std::uint64_t bytes_before = 0, bytes_after = 0;

@@ -15,8 +15,8 @@ namespace wire = muster::journal::v1;
 constexpr std::size_t unknown_max = 16;
 constexpr std::uint64_t told_every = 4096;  // entries
 
-muster::status problem(rocks_view const& of, code c, std::string const& what) {
-  return {c, of.directory().string() + ": " + what};
+muster::status problem(view const& of, code c, std::string const& what) {
+  return {c, of.name() + ": " + what};
 }
 
 // Of a key that is none of ours: what stands before the first \0, as far as it can be printed.
@@ -38,7 +38,7 @@ void count_unknown(std::string_view key, std::size_t bytes, std::vector<entry_co
   it->bytes += bytes;
 }
 
-muster::status walk(rocks_view const& of, contents& into, watcher const& watch) {
+muster::status walk(view const& of, contents& into, watcher const& watch) {
   for (auto const& k : entry_kinds()) into.known.push_back({std::string(k.name), 0, 0});
   std::uint64_t entries = 0, bytes = 0;
   muster::status found;
@@ -65,7 +65,7 @@ muster::status walk(rocks_view const& of, contents& into, watcher const& watch) 
 }
 
 // What a server would do with it; entries that it would pass over are said.
-muster::status load(rocks_view const& of, contents& into) {
+muster::status load(view const& of, contents& into) {
   auto const clusters = load_clusters(of);
   if (!clusters)
     return problem(of, code::internal, "its data are damaged (" + clusters.error().message + ")");
@@ -91,7 +91,7 @@ std::uint64_t contents::entries() const {
   return n;
 }
 
-muster::result<contents> format_of(rocks_view const& of) {
+muster::result<contents> format_of(view const& of) {
   std::optional<std::string> entry;
   auto const read = of.read("format", [&](std::string_view key, std::string_view value) {
     if (key == "format") entry = value;
@@ -118,7 +118,7 @@ muster::result<contents> format_of(rocks_view const& of) {
   return c;
 }
 
-muster::result<contents> inspect(rocks_view const& of, watcher const& watch) {
+muster::result<contents> inspect(view const& of, watcher const& watch) {
   auto c = format_of(of);
   if (!c) return c;
   c->notes = of.notes();

@@ -1,8 +1,8 @@
-// What stands in a server's directory and whether all of it can be read: `muster data check`, and
-// what comes before a backup or a restore. One thread.
+// What stands in a server's directory, or in etcd, and whether all of it can be read: `muster data
+// check`, and what comes before a backup or a restore. One thread.
 #pragma once
 
-#include "server/journal/rocks_view.hpp"
+#include "server/journal/view.hpp"
 
 namespace muster::server::journal {
 
@@ -29,10 +29,10 @@ using watcher =
 
 /// Looks only at its format. FAILED_PRECONDITION, in one line with the path: it is not a server's,
 /// or a newer server's. INTERNAL: damaged.
-muster::result<contents> format_of(rocks_view const& of);
+muster::result<contents> format_of(view const& of);
 
 /// Reads everything: checksums, each entry, and the clusters as a server would. As format_of;
 /// INTERNAL says what is damaged and where.
-muster::result<contents> inspect(rocks_view const& of, watcher const& watch = {});
+muster::result<contents> inspect(view const& of, watcher const& watch = {});
 
 }  // namespace muster::server::journal

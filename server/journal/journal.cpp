@@ -8,6 +8,7 @@ namespace muster::server::journal {
 namespace {
 
 constexpr auto looked_at_every = std::chrono::seconds(10);
+constexpr auto hurried_every = std::chrono::milliseconds(50);
 constexpr auto room_looked_at_every = std::chrono::seconds(1);
 
 }  // namespace
@@ -16,7 +17,12 @@ journal::journal(std::unique_ptr<store> s, journal_options o, progress p)
     : store_(std::move(s)), options_(o), progress_(std::move(p)) {
   facts_.disk_bytes = store_->bytes_on_disk();
   look_for_room();
-  thread_ = std::thread([this] { run(); });
+  thread_ = std::thread([this] {
+    run();
+    std::lock_guard const lock(mutex_);
+    ended_ = true;
+    end_.notify_all();
+  });
 }
 
 std::uint64_t journal::append(std::vector<change> batch) {
@@ -43,12 +49,14 @@ journal_facts journal::facts() const {
 }
 
 void journal::stop() {
+  if (!thread_.joinable()) return;
   {
-    std::lock_guard const lock(mutex_);
+    std::unique_lock lock(mutex_);
     stopping_ = true;
+    appended_.notify_one();
+    while (!end_.wait_for(lock, hurried_every, [this] { return ended_; })) store_->hurry();
   }
-  appended_.notify_one();
-  if (thread_.joinable()) thread_.join();
+  thread_.join();
 }
 
 // Whether there is room now and was none, or the other way round. Journal's thread, or before it.

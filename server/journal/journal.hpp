@@ -61,6 +61,7 @@ class journal {
   bool full() const;
   journal_facts facts() const;
   /// Writes what waits and ends the thread; nothing is told any more. Nothing may be appended then.
+  /// A store that others keep for us may give up when they are silent; facts() say so.
   void stop();
 
  private:
@@ -77,6 +78,8 @@ class journal {
   std::vector<change> queue_;  // under mutex_, as all below
   journal_facts facts_;
   bool stopping_ = false;
+  bool ended_ = false;  // the thread has nothing to do any more
+  std::condition_variable end_;
   bool writing_ = false;
   std::chrono::steady_clock::time_point gather_until_{};
 

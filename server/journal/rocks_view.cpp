@@ -124,10 +124,6 @@ muster::result<std::unique_ptr<rocks_view>> rocks_view::open(fs::path const& dir
   return view;
 }
 
-muster::status rocks_view::write(std::vector<change> const&) {
-  return rocks::refused(directory_, "is only read");
-}
-
 muster::status rocks_view::read(std::string_view prefix, visitor const& v) const {
   return rocks::read(*db_, prefix, v);
 }

@@ -6,7 +6,7 @@
 #include <memory>
 #include <optional>
 
-#include "server/journal/store.hpp"
+#include "server/journal/view.hpp"
 
 namespace rocksdb {
 class DB;
@@ -18,25 +18,22 @@ namespace muster::server::journal {
 /// The process that has it open, 0 when the system does not say which.
 std::optional<int> user_of(std::filesystem::path const& directory);
 
-class rocks_view final : public store {
+class rocks_view final : public view {
  public:
   /// In one line with the path: FAILED_PRECONDITION, it is not a store's; INTERNAL, it is damaged
   /// or cannot be read, and where; UNAVAILABLE, its server changes it too fast.
   static muster::result<std::unique_ptr<rocks_view>> open(std::filesystem::path const& directory);
   ~rocks_view() override;
 
-  /// Refused.
-  muster::status write(std::vector<change> const& batch) override;
   muster::status read(std::string_view prefix, visitor const& v) const override;
   /// When it was opened; without RocksDB's notes to itself.
   std::uint64_t bytes_on_disk() const override { return bytes_; }
 
-  std::filesystem::path const& directory() const { return directory_; }
+  std::string name() const override { return directory_.string(); }
   std::size_t files() const { return files_; }
-  /// What is unusual and no damage, a line each.
-  std::vector<std::string> const& notes() const { return notes_; }
+  std::vector<std::string> const& notes() const override { return notes_; }
   /// Every byte of its tables against its checksums. INTERNAL names the file.
-  muster::status verify() const;
+  muster::status verify() const override;
 
  private:
   rocks_view() = default;

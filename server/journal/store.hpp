@@ -35,6 +35,9 @@ class store {
   /// Everything that begins so, in order of keys, until the visitor says false.
   using visitor = std::function<bool(std::string_view key, std::string_view value)>;
   virtual muster::status read(std::string_view prefix, visitor const& v) const = 0;
+  /// Any thread, again and again: somebody waits for the end of a write, and for the end of all.
+  /// A store that asks others gives up then when they are silent.
+  virtual void hurry() {}
   virtual std::uint64_t bytes_on_disk() const = 0;
   /// Of its disk; none: not known.
   virtual std::optional<std::uint64_t> bytes_free() const { return {}; }

@@ -14,6 +14,8 @@
 
 namespace muster::server {
 
+class blob_store;
+
 struct stream_options {
   /// From the stream's start to its first message; then it ends with DEADLINE_EXCEEDED.
   std::chrono::milliseconds first_message_timeout{10'000};
@@ -28,6 +30,8 @@ struct stream_options {
   /// Empty: of the main one.
   std::function<muster::result<core::coordination::cluster_id>(grpc::ServerContext const&)>
       cluster_of_port = {};
+  /// Of what arguments and values name. Null: there are none.
+  blob_store* blobs = nullptr;
 };
 
 }  // namespace muster::server

@@ -1,7 +1,8 @@
-// The two services that are streams: muster.v1.WorkerService (one worker_session each) and
+// The services that are streams: muster.v1.WorkerService (one worker_session each),
 // muster.v1.CoordinatorService, for those who schedule closures by stream (one session_stream each)
-// or by call (coordinator_calls). A service keeps the list of its streams and ends them. Owned by
-// the composition root, below the grpc_server; engine thread only.
+// or by call (coordinator_calls), and muster.v1.BlobService (a blob_put or blob_get each). A
+// service keeps the list of its streams and ends them. Owned by the composition root, below the
+// grpc_server; engine thread only.
 #pragma once
 
 #include <memory>
@@ -12,6 +13,8 @@
 #include "server/rpc/stream_options.hpp"
 
 namespace muster::server {
+
+class blob_store;
 
 class stream_service {
  public:
@@ -32,5 +35,7 @@ std::unique_ptr<stream_service> serve_workers(pools& all, coro::grpc_server& ser
                                               stream_options options = {});
 std::unique_ptr<stream_service> serve_sessions(pools& all, coro::grpc_server& server,
                                                stream_options options = {});
+/// muster.v1.BlobService. REQUIRES: the store as well outlives it.
+std::unique_ptr<stream_service> serve_blobs(blob_store& store, coro::grpc_server& server);
 
 }  // namespace muster::server

@@ -97,7 +97,7 @@ TEST(held_closures, stop_drops_what_has_not_started_and_asks_what_runs) {
   EXPECT_EQ(held.stop(2, 1), held_closures::stopped::asked);
   EXPECT_TRUE(running->stop.stop_requested());
   EXPECT_TRUE(held.holds(*running));
-  held.answered(*running, {});
+  held.answered(*running, {}, 0);
   EXPECT_FALSE(held.holds(*running));
   EXPECT_TRUE(held.empty());
 }
@@ -170,7 +170,7 @@ TEST_F(after_a_break, what_was_not_started_is_not_offered) {
 TEST_F(after_a_break, what_is_not_kept_is_asked_to_stop_and_void) {
   auto const running = add(2, true);
   auto const offered = held.offer(now);
-  EXPECT_TRUE(held.settle(offered, {}).empty());
+  EXPECT_TRUE(held.settle(offered, {}, false).empty());
   EXPECT_TRUE(running->stop.stop_requested());
   EXPECT_FALSE(held.holds(*running));
 }
@@ -181,47 +181,47 @@ TEST_F(after_a_break, what_finished_meanwhile_is_answered) {
   auto const offered = held.offer(now);
   held.finished(*done);
   auto const kept = all(2);
-  EXPECT_EQ(held.settle(offered, kept), std::vector{done});
+  EXPECT_EQ(held.settle(offered, kept, false), std::vector{done});
   EXPECT_TRUE(held.holds(*running));
   EXPECT_FALSE(running->stop.stop_requested());
 }
 
 TEST_F(after_a_break, an_answer_that_may_be_lost_is_offered_again) {
   auto const done = add(1, true, true);
-  held.answered(*done, now);
+  held.answered(*done, now, 0);
   EXPECT_TRUE(held.empty());
   auto const offered = held.offer(now + std::chrono::seconds(59));
   ASSERT_EQ(offered, std::vector{done});
-  EXPECT_EQ(held.settle(offered, all(1)), std::vector{done});
+  EXPECT_EQ(held.settle(offered, all(1), false), std::vector{done});
   EXPECT_TRUE(held.holds(*done));
 }
 
 TEST_F(after_a_break, answers_are_kept_for_a_while_if_they_took_a_while) {
   auto const quick = add(1, true, true);
   quick->took = std::chrono::milliseconds(99);
-  held.answered(*quick, now);
+  held.answered(*quick, now, 0);
   auto const slow = add(2, true, true);
-  held.answered(*slow, now);
+  held.answered(*slow, now, 0);
   EXPECT_EQ(held.offer(now).size(), 1u);
   EXPECT_TRUE(held.offer(now + std::chrono::seconds(60)).empty());
 }
 
 TEST_F(after_a_break, answers_are_kept_up_to_a_number_and_up_to_their_bytes) {
-  for (std::uint64_t i = 1; i <= 70; ++i) {
+  for (std::uint64_t i = 1; i <= held_closures::answers_max + 6; ++i) {
     auto const j = add(i, true, true);
     j->result.bytes = "1";
-    held.answered(*j, now);
+    held.answered(*j, now, 0);
   }
   auto const kept = held.offer(now);
   ASSERT_EQ(kept.size(), held_closures::answers_max);
   EXPECT_EQ(kept.front()->closure, 7u) << "the oldest went first";
-  auto const large = add(100, true, true);
+  auto const large = add(10'000, true, true);
   large->result.bytes.resize(held_closures::answer_bytes_max);
-  held.answered(*large, now);
+  held.answered(*large, now, 0);
   EXPECT_EQ(held.offer(now), std::vector{large});
-  auto const too_large = add(101, true, true);
+  auto const too_large = add(10'001, true, true);
   too_large->result.bytes.resize(held_closures::answer_bytes_max + 1);
-  held.answered(*too_large, now);
+  held.answered(*too_large, now, 0);
   EXPECT_EQ(held.offer(now), std::vector{large});
 }
 

@@ -163,6 +163,113 @@ TEST(durable_jobs, what_runs_goes_on_when_its_worker_comes_back) {
   EXPECT_EQ(c.get("/api/v1/jobs/" + id_of(job)).at("state"), "SUCCEEDED");
 }
 
+// It has run for less than a second, so no fact says where.
+TEST(durable_jobs, what_has_just_begun_goes_on_where_its_worker_comes_back_first) {
+  cluster c;
+  auto const data = c.file("data").string();
+  auto& first = c.serve({"--data-dir", data});
+  c.worker({"--slots", "1", "--allow-exec"});
+  ASSERT_TRUE(c.await_tasks(1));
+  auto const trace = c.file("trace").string();
+  auto const job = c.post("/api/v1/jobs",
+                          R"({"closures":[{"function":"muster.exec","args":[["/bin/sh","-c",
+      "echo ran >> )" + trace +
+                              R"(; sleep 2"]]}]})");
+  ASSERT_TRUE(await([&] { return std::filesystem::exists(trace); }));
+  kill_at_once(first);
+  c.serve({"--data-dir", data});
+  ASSERT_TRUE(c.await_count(id_of(job), "succeeded", 1));
+  EXPECT_EQ(read_file(trace), "ran\n") << "once";
+}
+
+// The worker has finished while there was no server to tell.
+TEST(durable_jobs, what_ends_while_the_server_is_away_is_answered_when_it_is_back) {
+  cluster c;
+  auto const data = c.file("data").string();
+  auto& first = c.serve({"--data-dir", data});
+  c.worker({"--slots", "2", "--allow-exec"});
+  ASSERT_TRUE(c.await_tasks(1));
+  auto const trace = c.file("trace").string();
+  auto const job = c.post("/api/v1/jobs",
+                          R"({"closures":[{"function":"muster.exec","args":[["/bin/sh","-c",
+      "echo began >> )" + trace +
+                              R"(; sleep 0.7; echo ended >> )" + trace + R"("]]}]})");
+  ASSERT_TRUE(await([&] { return std::filesystem::exists(trace); }));
+  kill_at_once(first);
+  ASSERT_TRUE(await([&] { return read_file(trace) == "began\nended\n"; }));
+  c.serve({"--data-dir", data});
+  ASSERT_TRUE(c.await_count(id_of(job), "succeeded", 1));
+  EXPECT_EQ(read_file(trace), "began\nended\n") << "once";
+}
+
+TEST(durable_jobs, per_worker_values_of_nobody_are_there_and_stay_with_their_worker) {
+  cluster c;
+  auto const data = c.file("data").string();
+  auto& first = c.serve({"--data-dir", data});
+  c.worker();
+  ASSERT_TRUE(c.await_tasks(1));
+  auto const value =
+      std::string(c.post("/api/v1/per_worker_values", R"({"function":"muster.echo","args":[7]})")
+                      .at("id")
+                      .as_string());
+  auto const gone =
+      std::string(c.post("/api/v1/per_worker_values", R"({"function":"muster.echo","args":[8]})")
+                      .at("id")
+                      .as_string());
+  muster::http_request forget;
+  forget.method = "DELETE";
+  forget.url = c.url() + "/api/v1/per_worker_values/" + gone;
+  EXPECT_EQ(muster::http_client().send(forget).value().status, 204u);
+  kill_at_once(first);
+  auto& second = c.serve({"--data-dir", data});
+  EXPECT_NE(second.errors().find("jobs=0 "), std::string::npos) << second.errors();
+  EXPECT_EQ(c.status_of("/api/v1/per_worker_values/" + gone), 404u);
+  auto const job = c.post("/api/v1/jobs", R"({"closures":[{"function":"muster.echo","args":[
+      {"$per_worker":")" + value + R"("}]}]})");
+  ASSERT_TRUE(c.await_count(id_of(job), "succeeded", 1));
+  EXPECT_EQ(value_of(c, job.at("closures").at(0)), "7");
+}
+
+TEST(durable_jobs, an_upload_goes_on_where_it_broke_off) {
+  cluster c;
+  auto const data = c.file("data").string();
+  auto& first = c.serve({"--data-dir", data});
+  constexpr int lines = 200'000;
+  std::string text;
+  for (int n = 0; n < lines; ++n) text += "[" + std::to_string(n) + "]\n";
+  auto const input = c.write("lines", text);
+  auto& upload = c.spawn({"submit", "muster.echo", "--map", input.string(), "--no-wait"},
+                         {{"MUSTER_URL", c.url()}});
+  ASSERT_TRUE(await([&] {
+    return c.get("/api/v1/overview").at("closures").at("queued").to_number<int>() > lines / 4;
+  }));
+  kill_at_once(first);
+  c.serve({"--data-dir", data});
+  EXPECT_EQ(upload.wait(), 0) << upload.errors();
+  auto const id = upload.output().substr(0, upload.output().find('\n'));
+  auto const job = c.get("/api/v1/jobs/" + id);
+  EXPECT_EQ(job.at("counts").at("total").to_number<int>(), lines);
+  EXPECT_EQ(job.at("open"), false);
+  auto const last = c.get("/api/v1/jobs/" + id + "/closures?sort=index&order=desc&limit=1");
+  EXPECT_EQ(last.at("closures").at(0).at("args"), (json::value{lines - 1}));
+}
+
+TEST(durable_jobs, a_verb_that_waits_goes_on_with_the_server_that_came_back) {
+  cluster c;
+  auto const data = c.file("data").string();
+  auto& first = c.serve({"--data-dir", data});
+  c.worker();
+  auto& waiting = c.spawn({"submit", "muster.sleep", "3s", "--quiet"}, {{"MUSTER_URL", c.url()}});
+  ASSERT_TRUE(await([&] {
+    return c.get("/api/v1/overview").at("closures").at("running").to_number<int>() == 1;
+  }));
+  kill_at_once(first);
+  c.serve({"--data-dir", data});
+  EXPECT_EQ(waiting.wait(), 0) << waiting.errors();
+  EXPECT_NE(waiting.errors().find("is away, waiting for it"), std::string::npos)
+      << waiting.errors();
+}
+
 TEST(durable_jobs, are_asked_for_in_vain_where_nothing_is_kept) {
   cluster c;
   c.serve();

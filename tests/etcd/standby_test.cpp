@@ -7,7 +7,9 @@
 #include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/json.hpp>
+#include <future>
 #include <iostream>
+#include <thread>
 
 #include "http_client/http_client.hpp"
 #include "tests/e2e/cluster.hpp"
@@ -244,6 +246,40 @@ TEST_F(standby, without_etcd_the_leader_leaves_and_others_wait) {
   EXPECT_EQ(b_->running().wait(), 0);
 }
 
+// A call that is under way when the signal comes ends, too.
+TEST_F(standby, a_signal_ends_both_at_once_while_etcd_is_silent) {
+  start_both();
+  for (std::size_t i = 0; i < 3; ++i) members_->member(i).signal(SIGSTOP);
+  // A write waits, untold.
+  auto const submitted = std::async(
+      std::launch::async, [&] { return a_->send("PUT", "/api/v1/clusters/train/kv/k", "v"); });
+  ASSERT_TRUE(await([&] {
+    auto const m = a_->get("/metrics");
+    return m && m->body.find("\nmuster_journal_waiting_bytes 0\n") == std::string::npos;
+  }));
+  for (auto* s : {&*b_, &*a_}) {
+    auto const told = clock::now();
+    s->running().signal(SIGTERM);
+    EXPECT_EQ(s->running().wait(), 0) << s->running().errors();
+    auto const took = since(told);
+    std::cout << "ends " << took.count() << " ms after SIGTERM while etcd is silent\n";
+    EXPECT_LE(took, 1500ms);
+  }
+  EXPECT_CONTAINS(a_->running().errors(), "the server stops, and etcd does not answer");
+  EXPECT_CONTAINS(a_->running().errors(), members_->host(2));
+  for (std::size_t i = 0; i < 3; ++i) members_->member(i).signal(SIGCONT);
+}
+
+// Its port is open some seconds before it answers.
+TEST_F(standby, may_be_started_before_etcd_answers) {
+  for (std::size_t i = 0; i < 3; ++i) members_->member(i).signal(SIGSTOP);
+  a_->start();
+  ASSERT_TRUE(await([&] { return a_->status("/livez") == 200; }));
+  std::this_thread::sleep_for(2s);  // of the five that it has
+  for (std::size_t i = 0; i < 3; ++i) members_->member(i).signal(SIGCONT);
+  EXPECT_TRUE(a_->serves()) << a_->running().errors();
+}
+
 TEST_F(standby, behind_a_relay_a_worker_follows_and_runs_what_was_accepted) {
   start_both();
   cluster box;
@@ -303,7 +339,10 @@ TEST(store_flags, that_cannot_be_are_one_clear_line) {
     return text;
   };
   auto const nobody = "etcd://127.0.0.1:" + std::to_string(test::free_port()) + "/p";
-  EXPECT_CONTAINS(said({"--store", nobody}, 2), "--store " + nobody + ": 127.0.0.1:");
+  auto const host = nobody.substr(7, nobody.rfind('/') - 7);
+  EXPECT_CONTAINS(said({"--store", nobody}, 2), "--store " + nobody +
+                                                    ": no answer in 5 s; asked who leads: " + host +
+                                                    " (connection refused)");
   EXPECT_CONTAINS(said({"--store", nobody, "--data-dir", "/tmp/x"}, 2), "give one of them");
   EXPECT_CONTAINS(said({"--store-ca", "/tmp/x"}, 2), "--store");
   EXPECT_CONTAINS(said({"--store", nobody, "--store-ca", "/tmp/x"}, 2), "etcds://");

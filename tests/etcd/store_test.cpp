@@ -114,7 +114,7 @@ TEST_F(etcd_store_test, holds_values_and_batches_that_no_transaction_holds) {
   request.set_key(names{"/test"}.pieces());
   request.set_range_end(behind(request.key()));
   wire::RangeResponse answer;
-  EXPECT_TRUE(c.ask(5s, [&](member& m, grpc::ClientContext& context) {
+  EXPECT_TRUE(c.ask(5s, "for a test", [&](member& m, grpc::ClientContext& context) {
                  return m.kv->Range(&context, request, &answer);
                }).ok());
   EXPECT_TRUE(answer.kvs().empty());
@@ -127,7 +127,7 @@ class etcd_store_left : public etcd_store_test {
     wire::TxnRequest t;
     *t.add_success() = put(key, value);
     wire::TxnResponse answer;
-    EXPECT_TRUE(c.ask(5s, [&](member& m, grpc::ClientContext& context) {
+    EXPECT_TRUE(c.ask(5s, "for a test", [&](member& m, grpc::ClientContext& context) {
                    return m.kv->Txn(&context, t, &answer);
                  }).ok());
   }

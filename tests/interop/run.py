@@ -92,7 +92,7 @@ def tails(trial):
 
 
 def report(name, scenario, outcome, seconds, said):
-    print(f'{name:<16} {scenario.name:<19} {outcome}  {seconds:5.1f} s', flush=True)
+    print(f'{name:<16} {scenario.name:<21} {outcome}  {seconds:5.1f} s', flush=True)
     if said:
         print('    ' + said.replace('\n', '\n    '), flush=True)
 

@@ -7,6 +7,7 @@
 #include "server/journal/entries.hpp"
 #include "server/journal/inspection.hpp"
 #include "server/journal/rocks_store.hpp"
+#include "server/journal/rocks_view.hpp"
 #include "tests/journal/temporary.hpp"
 
 namespace muster::server {

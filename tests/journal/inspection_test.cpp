@@ -5,6 +5,7 @@
 
 #include "server/journal/closure_facts.hpp"
 #include "server/journal/entries.hpp"
+#include "server/journal/rocks_view.hpp"
 #include "tests/journal/directory.hpp"
 #include "tests/journal/temporary.hpp"
 

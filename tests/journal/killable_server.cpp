@@ -50,8 +50,8 @@ void killable_server::perform(core::effects const& fx) {
     queue_.push_back(std::move(batch));
     ++written_;
   }
-  if (!fx.outcomes.empty() || !fx.replies.empty())
-    line_.push_back({written_, fx.outcomes, fx.replies});
+  if (!fx.outcomes.empty() || !fx.notices.empty() || !fx.replies.empty())
+    line_.push_back({written_, fx.outcomes, fx.notices, fx.replies});
   at_once(fx);
   if (auto const wrong = core_->violated_invariant(); !wrong.empty())
     fail(wrong + " after " + event_);
@@ -67,8 +67,10 @@ void killable_server::write_some(std::size_t batches) {
     auto const told = std::move(line_.front());
     line_.pop_front();
     for (auto const& o : told.outcomes) on_outcome(o);
+    for (auto const& n : told.notices) on_notice(n);
     for (auto const& r : told.replies)
       if (auto node = calls_.extract(r.call)) node.mapped()(r);
+    if (told.then) told.then();
   }
 }
 

@@ -24,6 +24,8 @@ class killable_server {
   /// What streams are told, in order, when the disk has what it may rest on.
   std::function<void(core::outcome const&)> on_outcome = [](auto const&) {};
 
+  std::function<void(core::session_notice const&)> on_notice = [](auto const&) {};
+
   explicit killable_server(core::config c);
 
   void start();
@@ -38,6 +40,11 @@ class killable_server {
     e.call = core::call_id{++last_call_};
     calls_.emplace(e.call, std::move(told));
     step(std::move(e));
+  }
+  /// When all that was done so far is on the disk; never if the server is killed before.
+  void when_written(std::function<void()> then) {
+    if (line_.empty() && queue_.empty()) return then();
+    line_.push_back({written_, {}, {}, {}, std::move(then)});
   }
   void write_some(std::size_t batches);
   void write_all() { write_some(queue_.size()); }
@@ -58,7 +65,9 @@ class killable_server {
   struct waiting {
     std::uint64_t number = 0;
     std::vector<core::outcome> outcomes;
+    std::vector<core::session_notice> notices;
     std::vector<core::reply> replies;
+    std::function<void()> then{};
   };
   void perform(core::effects const& fx);
 

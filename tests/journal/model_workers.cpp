@@ -1,5 +1,6 @@
 #include "tests/journal/model_workers.hpp"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -40,19 +41,49 @@ void model_workers::attach(worker w) {
   e.spec.credits = w.credits;
   e.spec.incarnation = w.incarnation;
   std::set<std::pair<core::closure_id, std::uint32_t>> known_lost;  // whoever has them
-  for (auto const& c : w.held) {
-    e.held.push_back({c.id, c.attempt});
-    auto const view = server_.core().closure(c.id);
-    if (!view) continue;
-    for (auto const& a : view->attempts)
-      if (a.outcome.starts_with("worker lost")) known_lost.emplace(c.id, a.attempt);
-  }
+  auto const note = [&](core::closure_id id, std::uint32_t attempt) {
+    if (is_known_lost(id, attempt)) known_lost.emplace(id, attempt);
+  };
+  for (auto const& c : w.held) e.held.push_back({c.id, c.attempt}), note(c.id, c.attempt);
+  for (auto const& r : *w.kept) note(r.closure, r.attempt);
+  e.answers = *w.kept;
+  std::vector<std::pair<core::closure_id, std::uint32_t>> unfinished;
+  for (auto const& r : *w.kept)
+    if (auto const view = server_.core().closure(r.closure); view && !ended(view->state))
+      unfinished.emplace_back(r.closure, r.attempt);
   auto const stream = e.stream;
+  auto const again = *w.kept;
   workers_[stream] = std::move(w);
   server_.step(std::move(e));
+  acknowledge(workers_[stream], again);
   for (auto const& c : workers_[stream].held)
     if (known_lost.contains({c.id, c.attempt}))
       server_.fail(text(c.id) + " is taken up with an attempt that was lost");
+  for (auto const& [id, attempt] : unfinished) {
+    auto const view = server_.core().closure(id);
+    bool const by_it = view && view->state == core::closure_state::succeeded &&
+                       view->attempts.back().attempt == attempt;
+    answered_again += by_it;
+    if (by_it && known_lost.contains({id, attempt}))
+      server_.fail(text(id) + " ended with an attempt that was lost");
+  }
+}
+
+bool model_workers::is_known_lost(core::closure_id id, std::uint32_t attempt) {
+  auto const view = server_.core().closure(id);
+  if (!view) return false;
+  return std::any_of(view->attempts.begin(), view->attempts.end(), [&](auto const& a) {
+    return a.attempt == attempt && a.outcome.starts_with("worker lost");
+  });
+}
+
+// Once they are on the disk.
+void model_workers::acknowledge(worker const& w, std::vector<core::worker_result> const& answers) {
+  std::set<std::pair<core::closure_id, std::uint32_t>> taken;
+  for (auto const& r : answers) taken.emplace(r.closure, r.attempt);
+  server_.when_written([kept = w.kept, taken = std::move(taken)] {
+    std::erase_if(*kept, [&](auto const& r) { return taken.contains({r.closure, r.attempt}); });
+  });
 }
 
 void model_workers::come_back() {
@@ -85,24 +116,40 @@ void model_workers::answer_one(bool well) {
     r.value = core::blob(value_of(c.args));
   else
     r.failure = {core::failure_kind::user, "Error", "broken", "trace", "", 0};
-  server_.step(core::worker_results{stream, {std::move(r)}});
+  auto const w = workers_[stream];
+  w.kept->push_back(r);
+  if (!well && dice_.chance(5)) return lose(stream, true);  // with the answer inside
+  server_.step(core::worker_results{stream, {r}});
+  acknowledge(w, {r});
 }
 
 void model_workers::lose_one() {
   if (workers_.empty()) return;
   auto const it =
       std::next(workers_.begin(), static_cast<std::ptrdiff_t>(dice_.below(workers_.size())));
+  lose(it->first, dice_.chance(50));
+}
+
+// It comes back if only its stream broke.
+void model_workers::lose(core::stream_id stream, bool comes_back) {
+  auto const node = workers_.extract(stream);
   core::worker_detached e;
-  e.stream = it->first;
+  e.stream = stream;
   e.reason = "lost";
-  if (dice_.chance(50)) lost_sight_.push_back(std::move(it->second));  // only its stream broke
-  workers_.erase(it);
+  if (comes_back) lost_sight_.push_back(std::move(node.mapped()));
   server_.step(e);
 }
 
 void model_workers::heal() {
   lost_sight_.clear();
   for (int i = 0; i < 2; ++i) attach({core::incarnation{++last_incarnation_}, 4, 4, {}});
+}
+
+void model_workers::work_on(bool much) {
+  server_.advance(server_.now() + core::duration(much ? dice_.between(1'000'000, 3'000'000)
+                                                      : dice_.between(0, 200'000)));
+  server_.step(core::tick{});
+  stay_alive();
 }
 
 void model_workers::stay_alive() {

@@ -1,8 +1,9 @@
 // Workers of a killable_server: they run what they are sent, get lost, and come back to the next
-// server with what they still have.
+// server with what they still have, and with the answers that nobody has acknowledged.
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -29,9 +30,12 @@ class model_workers {
   /// Nobody comes back, two new ones come.
   void heal();
   void stay_alive();
+  /// Time passes; `much`: enough for what runs to be written down.
+  void work_on(bool much);
 
   std::size_t size() const { return workers_.size(); }
   std::uint64_t taken_up = 0;
+  std::uint64_t answered_again = 0;  // closures that ended with an answer to an earlier server
 
  private:
   struct held_closure {
@@ -43,8 +47,13 @@ class model_workers {
     core::incarnation incarnation{};
     std::uint32_t slots = 1, credits = 1;
     std::vector<held_closure> held{};
+    std::shared_ptr<std::vector<core::worker_result>> kept =
+        std::make_shared<std::vector<core::worker_result>>();  // not acknowledged
   };
   void attach(worker w);
+  bool is_known_lost(core::closure_id id, std::uint32_t attempt);
+  void acknowledge(worker const& w, std::vector<core::worker_result> const& answers);
+  void lose(core::stream_id stream, bool comes_back);
   void take(core::effects const& fx);
 
   killable_server& server_;

@@ -25,7 +25,7 @@ TEST_P(restart_simulation, nothing_accepted_is_lost_and_nothing_told_is_untrue) 
     all.crashes += r.crashes, all.accepted += r.accepted, all.told += r.told;
     all.lost_batches += r.lost_batches, all.restored += r.restored, all.retried += r.retried;
     all.succeeded += r.succeeded, all.failed += r.failed, all.cancelled += r.cancelled;
-    all.taken_up += r.taken_up;
+    all.taken_up += r.taken_up, all.answered_again += r.answered_again;
   }
   // The seeds must reach the interesting places, or they prove nothing.
   EXPECT_GT(all.crashes, 4u * seeds);
@@ -37,6 +37,7 @@ TEST_P(restart_simulation, nothing_accepted_is_lost_and_nothing_told_is_untrue) 
   EXPECT_GT(all.failed, 2u * seeds);
   EXPECT_GT(all.cancelled, 2u * seeds);
   EXPECT_GT(all.taken_up, seeds / 2);
+  EXPECT_GT(all.answered_again, seeds / 5);
   EXPECT_GT(all.retried, seeds / 25);
 }
 
@@ -50,7 +51,7 @@ TEST_P(restart_simulation, sessions_of_client_programs_go_on_and_leave_nothing_b
     all.told += r.told, all.repeated += r.repeated, all.resumed += r.resumed;
     all.released += r.released, all.closed += r.closed, all.lost_batches += r.lost_batches;
     all.restored += r.restored, all.taken_up += r.taken_up, all.per_worker += r.per_worker;
-    all.raised += r.raised;
+    all.raised += r.raised, all.answered_again += r.answered_again;
   }
   EXPECT_TRUE(seeds < 100 || all.raised > seeds / 100) << all.raised;  // rare
   EXPECT_GT(all.crashes, 4u * seeds);
@@ -64,6 +65,7 @@ TEST_P(restart_simulation, sessions_of_client_programs_go_on_and_leave_nothing_b
   EXPECT_GT(all.lost_batches, 8u * seeds);
   EXPECT_GT(all.restored, 10u * seeds);
   EXPECT_GT(all.taken_up, seeds / 2);
+  EXPECT_GT(all.answered_again, seeds / 5);
   EXPECT_GT(all.per_worker, seeds / 2);
 }
 

@@ -194,11 +194,8 @@ void restart_world::act() {
   if (roll <= 76) return cancel_or_delete();
   if (roll <= 90) return server_.write_some(static_cast<std::size_t>(dice_.between(1, 4)));
   if (roll <= 92) return crash();
-  bool const much = roll > 97;  // long enough for what runs to be written down
-  server_.advance(server_.now() + core::duration(much ? dice_.between(1'000'000, 3'000'000)
-                                                      : dice_.between(0, 200'000)));
-  server_.step(core::tick{});
-  workers_.stay_alive();
+  bool const much = roll > 97;
+  workers_.work_on(much);
   if (!much || dice_.chance(50)) return;
   server_.write_all();
   crash();
@@ -275,6 +272,7 @@ restart_report restart_world::run() {
   report_.lost_batches = server_.lost_batches;
   report_.restored = server_.restored;
   report_.taken_up = workers_.taken_up;
+  report_.answered_again = workers_.answered_again;
   report_.violation = server_.violation;
   return report_;
 }

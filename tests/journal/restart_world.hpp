@@ -18,7 +18,7 @@ namespace muster::server::journal {
 
 struct restart_report {
   std::uint64_t crashes = 0, accepted = 0, told = 0, lost_batches = 0, restored = 0, succeeded = 0,
-                failed = 0, cancelled = 0, retried = 0, taken_up = 0;
+                failed = 0, cancelled = 0, retried = 0, taken_up = 0, answered_again = 0;
   std::string violation;  // empty: all held
 };
 

@@ -28,6 +28,7 @@ void ignore(core::reply const&) {}
 session_world::session_world(std::uint64_t seed)
     : dice_(seed), server_(durable()), workers_(server_, dice_) {
   server_.on_outcome = [this](core::outcome const& o) { told(o); };
+  server_.on_notice = [this](core::session_notice const& n) { told(n); };
   server_.start();
 }
 
@@ -214,6 +215,12 @@ void session_world::told(core::outcome const& o) {
   if (auto* const c = find(o.session); c && c->attached && !c->by_calls) keep(*c, o.token, o);
 }
 
+void session_world::told(core::session_notice const& n) {
+  auto* const c = find(n.session);
+  if (c && c->attached && n.kind == core::notice_kind::drained)
+    c->generation = std::max(c->generation, n.generation + 1);
+}
+
 void session_world::fetch(client& c) {
   if (c.tasks.empty() || !c.attached) return;
   auto const it =
@@ -308,67 +315,12 @@ void session_world::act() {
   if (roll <= 77) return close(*c);
   if (roll <= 90) return server_.write_some(static_cast<std::size_t>(dice_.between(1, 4)));
   if (roll <= 92) return crash();
-  bool const much = roll > 97;  // long enough for what runs to be written down
-  server_.advance(server_.now() + core::duration(much ? dice_.between(1'000'000, 3'000'000)
-                                                      : dice_.between(0, 200'000)));
-  server_.step(core::tick{});
-  workers_.stay_alive();
+  bool const much = roll > 97;
+  workers_.work_on(much);
   if (!much || dice_.chance(50)) return;
   server_.write_all();
   crash();
   for (int i = 0; i < 3; ++i) workers_.come_back();
-}
-
-bool session_world::unfinished() const {
-  return std::any_of(clients_.begin(), clients_.end(), [](auto const& entry) {
-    auto const& tasks = entry.second.tasks;
-    return std::any_of(tasks.begin(), tasks.end(), [](auto const& t) { return !t.second.outcome; });
-  });
-}
-
-// Everybody is there and nothing breaks any more.
-void session_world::heal() {
-  workers_.heal();
-  server_.write_all();
-  for (auto& [n, c] : clients_) {
-    resume(c);
-    server_.write_all();
-  }
-  for (int i = 0; i < 3'000 && well() && unfinished(); ++i) {
-    workers_.answer_one(true);
-    server_.write_all();
-    for (auto& [n, c] : clients_)
-      if (c.by_calls) {
-        if (i % 20 == 0) send_all_unfinished(c);
-        fetch(c);
-      }
-    server_.advance(
-        std::min(server_.core().next_deadline(), server_.now() + std::chrono::milliseconds(100)));
-    server_.step(core::tick{});
-    workers_.stay_alive();
-  }
-  if (unfinished()) fail("closures have no outcome");
-}
-
-// Nothing stays of sessions that were closed.
-void session_world::leave() {
-  while (!clients_.empty() && well()) {
-    auto const before = clients_.size();
-    close(clients_.begin()->second);
-    if (clients_.size() == before) return fail("a client cannot leave");
-  }
-  for (auto const& j : server_.core().jobs({}, ~std::size_t{}).items)
-    server_.step(core::close_session{j.id});  // of clients that were never told of theirs
-  for (int i = 0; i < 500 && !server_.core().jobs({}, 1).items.empty(); ++i) {
-    workers_.answer_one(true);
-    server_.write_all();
-  }
-  server_.write_all();
-  if (!server_.core().jobs({}, 1).items.empty()) fail("a closed session stays");
-  (void)server_.disk().read("", [this](std::string_view key, std::string_view) {
-    fail("the disk still has " + std::string(key.substr(0, 1)) + " " + std::string(key.substr(2)));
-    return false;
-  });
 }
 
 session_report session_world::run() {
@@ -380,11 +332,13 @@ session_report session_world::run() {
   server_.write_some(1);
   if (well()) crash();
   if (well()) heal();
+  if (well()) release_all();
   if (well()) leave();
   report_.crashes = server_.kills;
   report_.lost_batches = server_.lost_batches;
   report_.restored = server_.restored;
   report_.taken_up = workers_.taken_up;
+  report_.answered_again = workers_.answered_again;
   report_.violation = server_.violation;
   return report_;
 }

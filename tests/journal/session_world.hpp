@@ -21,7 +21,7 @@ namespace muster::server::journal {
 struct session_report {
   std::uint64_t crashes = 0, opened = 0, scheduled = 0, told = 0, repeated = 0, resumed = 0,
                 released = 0, closed = 0, lost_batches = 0, restored = 0, taken_up = 0,
-                per_worker = 0, raised = 0;
+                answered_again = 0, per_worker = 0, raised = 0;
   std::string violation;  // empty: all held
 };
 
@@ -66,9 +66,11 @@ class session_world {
   void settle(client& c);
   void close(client& c);
   void told(core::outcome const& o);
+  void told(core::session_notice const& n);
   void keep(client& c, std::uint64_t token, core::outcome const& o);
   void check_known();
   void heal();
+  void release_all();
   void leave();
   client* some_client();
   client* find(core::session_id id);

@@ -13,6 +13,10 @@ test_server::test_server(test_server_options o)
   environment.arm = [this](core::time_point at) {
     tick_.call_at(clock_.to_steady(at), [this] { hub_->on_deadline(); });
   };
+  if (o.core.durable) {
+    environment.write_down = [this](auto const&) { line_.wrote(++written_); };
+    environment.line = &line_;
+  }
   hub_ = std::make_unique<server::hub>(o.core, std::move(environment));
   pools_ = std::make_unique<server::pools>(*hub_, wide_);
   workers_ = server::serve_workers(*pools_, server_, o.workers);

@@ -58,6 +58,15 @@ class test_server {
     }
     return false;
   }
+  /// Where the core is durable: all that was said so far is on the disk that is played here.
+  void write_all() {
+    on_engine([this](server::hub& h) { return line_.on_durable(written_, {}, h.now()), 0; });
+  }
+  void fail_disk() {
+    on_engine([this](server::hub& h) {
+      return line_.on_durable(line_.durable(), {code::internal, "no disk"}, h.now()), 0;
+    });
+  }
   void set_serving(bool serving) {
     on_engine([&](server::hub&) { return health_->set_serving(serving), 0; });
   }
@@ -78,6 +87,8 @@ class test_server {
   coro::timer tick_;
   coro::task_group tasks_;
   core::server_wide wide_{core::time_point{}};
+  server::durable_line line_;
+  std::uint64_t written_ = 0;
   std::unique_ptr<server::hub> hub_;
   std::unique_ptr<server::pools> pools_;
   std::unique_ptr<server::stream_service> workers_, sessions_;

@@ -113,5 +113,28 @@ TEST(worker_hello, what_it_still_holds_is_checked) {
             "hello.held_closure: 3 closures, more than credits, 2");
 }
 
+TEST(worker_hello, what_it_answers_again_is_checked) {
+  auto h = test::make_hello({"f"}, 1, 2);
+  h.add_held_closure(5), h.add_held_attempt(1);
+  EXPECT_TRUE(answers_from_wire(h)->empty());
+  auto& a = *h.mutable_answers();
+  a.add_closure(6), a.add_attempt(2);
+  EXPECT_EQ(answers_from_wire(h).error().message, "hello.answers.value: 0 entries for 1 closures");
+  a.add_value("1");
+  ASSERT_EQ(answers_from_wire(h)->size(), 1u);
+  EXPECT_EQ(answers_from_wire(h)->at(0).closure, core::closure_id{6});
+  EXPECT_EQ(answers_from_wire(h)->at(0).attempt, 2u);
+  EXPECT_EQ(answers_from_wire(h)->at(0).value.view(), "1");
+  a.add_closure(5), a.add_attempt(1), a.add_value("1");
+  EXPECT_EQ(answers_from_wire(h).error().message, "hello.answers.closure[1]: named twice");
+  a.set_closure(1, 7);
+  auto& f = *a.add_failure();
+  f.set_position(1);
+  EXPECT_EQ(answers_from_wire(h).error().message,
+            "hello.answers.failure[0].position: 1 has a value too");
+  for (std::uint64_t n = 0; n < 4'096; ++n) a.add_closure(100 + n);
+  EXPECT_EQ(answers_from_wire(h).error().message, "hello.answers: 4098 of them, the limit is 4096");
+}
+
 }  // namespace
 }  // namespace muster::server

@@ -86,6 +86,52 @@ TEST_F(append, a_line_has_a_limit_and_the_whole_has_none) {
   EXPECT_EQ(total(), 50);
 }
 
+TEST_F(append, what_broke_off_is_sent_again_and_adds_nothing_twice) {
+  open();
+  path_ += "?first=0";
+  std::string text;
+  for (int i = 0; i < 1'500; ++i)
+    text += R"({"function":"f","args":[)" + std::to_string(i) + "]}\n";
+  EXPECT_EQ(lines(text.substr(0, text.find('\n', text.size() / 3) + 1)).status, 200u);
+  auto const had = total();
+  EXPECT_GT(had, 400);
+  auto const again = lines(text);
+  ASSERT_EQ(again.status, 200u) << again.body;
+  EXPECT_EQ(number_at(json::parse(again.body), "/accepted"), 1'500) << "it has them all";
+  EXPECT_EQ(total(), 1'500);
+  auto const middle = get_json("/api/v1/jobs/" + id_ + "/closures?limit=1000").at("closures");
+  for (std::size_t n : {std::size_t{0}, static_cast<std::size_t>(had), std::size_t{999}})
+    EXPECT_EQ(middle.at(n).at("args"), (json::value{n}));
+}
+
+TEST_F(append, those_that_are_there_already_are_answered_with_their_ids) {
+  open();
+  auto const first = post_json(path_ + "?first=0", R"([{"function":"a"},{"function":"b"}])");
+  auto const again =
+      post_json(path_ + "?first=1",
+                R"([{"function":"b"},{"function":"c","args":[{"$remote_value":"#0"}]},
+          {"function":"d","args":[{"$remote_value":"#1"}]}])");
+  EXPECT_EQ(again.at("closures").at(0).at("id"), first.at("closures").at(1).at("id"));
+  EXPECT_EQ(number_at(again, "/counts/total"), 4);
+  auto const input = [&](std::size_t n) {
+    auto const id = std::string(again.at("closures").at(n).at("id").as_string());
+    return std::string(get_json("/api/v1/closures/" + id).at("inputs").at(0).as_string());
+  };
+  EXPECT_EQ(input(1), again.at("closures").at(0).at("remote_value").as_string());
+  EXPECT_EQ(input(2), again.at("closures").at(1).at("remote_value").as_string());
+}
+
+TEST_F(append, a_position_that_the_job_has_not_come_to_is_refused) {
+  open();
+  auto const r = post(path_ + "?first=3", R"([{"function":"f"}])");
+  EXPECT_EQ(r.status, 422u);
+  auto const v = json::parse(r.body);
+  EXPECT_EQ(text_at(v, "/field"), "first");
+  EXPECT_EQ(text_at(v, "/detail"), "first: 3, the job has 0 closures, so that is the next");
+  EXPECT_EQ(post(path_ + "?first=-1", "[]").status, 400u);
+  EXPECT_EQ(total(), 0);
+}
+
 TEST_F(append, a_sealed_job_takes_no_more) {
   open();
   post("/api/v1/jobs/" + id_ + "/seal");

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "base/no_room.hpp"
+#include "web/engine/blob_services.hpp"
 
 namespace muster::web::test {
 
@@ -11,6 +12,15 @@ core::time_point clock_now() {
   static auto const wall = std::chrono::system_clock::now();
   static auto const steady = std::chrono::steady_clock::now();
   return std::chrono::floor<core::duration>(wall + (std::chrono::steady_clock::now() - steady));
+}
+
+// Small limits, so that tests reach them.
+server::blob_store_options blob_options() {
+  server::blob_store_options o;
+  o.limits.bytes_max = 8 << 20;
+  o.limits.blob_bytes_max = 4 << 20;
+  o.files.small_max = 64 << 10;
+  return o;
 }
 }  // namespace
 
@@ -123,7 +133,12 @@ void engine::on_deadline() {
 }
 
 void engine::loop() {
-  engine_services services{*pools_, *coordination_, events_, endpoints_};
+  server::blob_store blobs(blob_options(),
+                           {.now = clock_now, .post = [this](std::function<void()> work) {
+                              post([work = std::move(work)](engine_services&) { work(); });
+                            }});
+  (void)blobs.start();
+  services_with_blobs services{{*pools_, *coordination_, events_, endpoints_}, blobs};
   std::unique_lock lock(mutex_);
   while (!queue_.empty() || !stopping_) {
     auto const ready = [this] { return !queue_.empty() || stopping_; };

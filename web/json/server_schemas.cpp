@@ -103,6 +103,18 @@ std::string version() {
                  {"websocket", one_of({"muster.v1"})}});
 }
 
+std::string blob_counts() {
+  return object({{"blobs", described(count(), "that are there")},
+                 {"bytes", described(count(), "of these, and of those that are being put")},
+                 {"held", described(count(), "that values name: they stay as long as these do")},
+                 {"held_bytes", count()},
+                 {"bytes_max", described(count(), "--blob-bytes-max")}});
+}
+
+std::string blob() {
+  return object({{"sha256", matching("^[0-9a-f]{64}$")}, {"bytes", count()}});
+}
+
 // RFC 9457.
 std::string problem() {
   std::vector<std::string_view> codes;
@@ -128,6 +140,8 @@ std::vector<schema::named> server_answer_schemas() {
   return {{"Problem", problem()},
           {"Overview", overview()},
           {"Version", version()},
+          {"BlobCounts", blob_counts()},
+          {"BlobView", blob()},
           {"Attention", attention()},
           {"FunctionView", function()},
           {"FunctionPage", page_schema("functions", "FunctionView")},

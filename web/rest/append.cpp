@@ -5,6 +5,7 @@
 
 #include "base/text.hpp"
 #include "server/hub/id_text.hpp"
+#include "web/http/query.hpp"
 #include "web/rest/answers.hpp"
 #include "web/rest/submit.hpp"
 
@@ -24,13 +25,16 @@ response accepted_response(scheduled const& now, std::uint64_t accepted, bool wi
   }));
 }
 
-coro::task<response> append_array(web_context& context, exchange& ex, core::session_id job) {
+using position = std::optional<std::uint64_t>;
+
+coro::task<response> append_array(web_context& context, exchange& ex, core::session_id job,
+                                  position first) {
   json_check check;
   json_ref const body(ex.req.body);
   server::submission closures;
   read_closures(check, body, closures);
   if (check.failed()) co_return problem_response(check.failure());
-  auto asking = schedule(context, job, std::move(closures));
+  auto asking = schedule(context, job, std::move(closures), first);
   auto const now = co_await std::move(asking);
   if (!now) co_return problem_response(submission_problem(now.error()));
   co_return accepted_response(*now, now->closures.size(), true);
@@ -39,8 +43,8 @@ coro::task<response> append_array(web_context& context, exchange& ex, core::sess
 /// NDJSON as it arrives: lines are parsed into a batch, full batches are handed to the engine.
 class line_appender {
  public:
-  line_appender(web_context& context, exchange& ex, core::session_id job)
-      : context_(context), ex_(ex), job_(job) {}
+  line_appender(web_context& context, exchange& ex, core::session_id job, position first)
+      : context_(context), ex_(ex), job_(job), first_(first) {}
 
   coro::task<response> run() {
     for (;;) {
@@ -91,7 +95,8 @@ class line_appender {
 
   coro::task<std::optional<problem>> flush() {
     auto const n = batch_.closures().size();
-    auto asking = schedule(context_, job_, std::move(batch_));
+    auto const first = first_ ? position(*first_ + accepted_) : position();
+    auto asking = schedule(context_, job_, std::move(batch_), first);
     auto a = co_await std::move(asking);
     batch_.clear();
     batch_bytes_ = 0;
@@ -118,6 +123,7 @@ class line_appender {
   web_context& context_;
   exchange& ex_;
   core::session_id const job_;
+  position const first_;
   std::string pending_;
   std::size_t searched_ = 0;  // no line ends before this
   server::submission batch_;
@@ -126,8 +132,9 @@ class line_appender {
   scheduled last_;
 };
 
-coro::task<response> append_lines(web_context& context, exchange& ex, core::session_id job) {
-  line_appender lines(context, ex, job);
+coro::task<response> append_lines(web_context& context, exchange& ex, core::session_id job,
+                                  position first) {
+  line_appender lines(context, ex, job, first);
   auto appending = lines.run();
   co_return co_await std::move(appending);
 }
@@ -135,9 +142,11 @@ coro::task<response> append_lines(web_context& context, exchange& ex, core::sess
 }  // namespace
 
 coro::task<response> append_closures(web_context& context, exchange& ex) {
+  position first;
+  if (!query_check(ex.req).text("first").empty()) first = query_check(ex.req).number("first", 0);
   return with_id(ex, "job", server::parse_job, [&](core::session_id id) {
     bool const by_line = lower(ex.req.content_type).starts_with("application/x-ndjson");
-    return by_line ? append_lines(context, ex, id) : append_array(context, ex, id);
+    return by_line ? append_lines(context, ex, id, first) : append_array(context, ex, id, first);
   });
 }
 

@@ -150,6 +150,10 @@ void add_job_routes(std::vector<route>& to) {
           .also(409, "It is not finished"));
   to.push_back(
       post("/api/v1/jobs/{id}/closures", append_closures, "appendClosures", "Append to an open job")
+          .with({{.name = "first",
+                  .kind = query_kind::number,
+                  .meaning = "position in the job of the first one: those that the job has already "
+                             "are passed over, so what broke off can be sent again"}})
           .takes(body_kind::json_or_ndjson, "Closure")
           .tells("Appended")
           .also(409, "The job is sealed or has ended")

@@ -1,10 +1,12 @@
 // The server itself: overview, version, health, metrics.
 #include "base/text.hpp"
 #include "server/hub/coordination_hub.hpp"
+#include "web/engine/blob_services.hpp"
 #include "web/live/websocket_hub.hpp"
 #include "web/metrics/prometheus.hpp"
 #include "web/rest/answers.hpp"
 #include "web/rest/cluster_access.hpp"
+#include "web/rest/handlers_blobs.hpp"
 #include "web/rest/stream_query.hpp"
 
 namespace muster::web {
@@ -87,7 +89,12 @@ coro::task<response> get_metrics(web_context& context, exchange&) {
   if (!closures) co_return problem_response(closures.error());
   response r;
   r.content_type = "text/plain; version=0.0.4; charset=utf-8";
-  r.body = prometheus_text(*c, *closures, *coordination, context.metrics, read_process_facts());
+  auto count = [](engine_services& services) { return blobs_of(services).counts(); };
+  auto asking_blobs = context.engine.on_engine(std::move(count));
+  auto const blobs = co_await std::move(asking_blobs);
+  if (!blobs) co_return problem_response(blobs.error());
+  r.body = prometheus_text(*c, *closures, *coordination, context.metrics, read_process_facts()) +
+           blob_metrics(*blobs);
   co_return r;
 }
 
@@ -134,6 +141,7 @@ std::vector<route> all_routes() {
   add_log_routes(all);
   add_function_routes(all);
   add_stream_routes(all);
+  add_blob_routes(all);
   return all;
 }
 

@@ -60,6 +60,7 @@ std::string path_schema(std::string_view before) {
   for (auto const& [segment, prefix] : ids)
     if (before == segment) return schema::id(prefix);
   if (before == "{job}") return schema::integer(0, 999'999'999'999'999'999);
+  if (before == "blobs") return schema::matching("^[0-9a-f]{64}$");
   if (before == "barriers")
     return schema::with(schema::text(1, 4'096),
                         R"("not":{"const":"[Init]Wait_for_all_tasks_to_register"})");
@@ -107,12 +108,14 @@ void write_content(json_out& out, std::string_view media, std::string const& sch
 }
 
 void write_body(json_out& out, route const& r) {
-  if (r.body == body_kind::none) return;
+  if (r.body == body_kind::none && r.schema.empty()) return;
   bool const optional = r.body == body_kind::raw || r.body == body_kind::optional_json;
   out.key("requestBody").begin_object().key("required").boolean(!optional);
   out.key("content").begin_object();
   auto const schema = schema::ref(r.schema);
-  if (r.body == body_kind::raw) write_content(out, "application/octet-stream", {});
+  // One that the handler reads piece by piece is "none" to the dispatcher.
+  if (r.body == body_kind::raw || r.body == body_kind::none)
+    write_content(out, "application/octet-stream", {});
   if (r.body == body_kind::json || r.body == body_kind::optional_json)
     write_content(out, "application/json", schema);
   if (r.body == body_kind::json_or_ndjson) {

@@ -75,8 +75,13 @@ void write_closures(json_out& out, std::vector<core::closure_id> const& closures
 }
 
 coro::task<schedule_result> schedule(web_context& context, core::session_id job,
-                                     server::submission closures) {
-  auto event = [job](server::submission& s) { return std::move(s.appending(job)); };
+                                     server::submission closures,
+                                     std::optional<std::uint64_t> first) {
+  auto event = [job, first](server::submission& s) {
+    auto& e = s.appending(job);
+    e.first = first;
+    return std::move(e);
+  };
   return context.engine.call<schedule_result>(
       in_pool_of(job, scheduling(std::move(closures), std::move(event))),
       context.options.timeouts.engine, nullptr);

@@ -16,9 +16,11 @@ struct scheduled {
   bool created = false;  // the job, by this request
 };
 
-/// Appends closures to an open job: all of them or none. Errors: the core's; UNAVAILABLE.
+/// Appends closures to an open job: all of them or none; those that it has already at the positions
+/// from `first` on are passed over. Errors: the core's; UNAVAILABLE.
 coro::task<muster::result<scheduled>> schedule(web_context& context, core::session_id job,
-                                               server::submission closures);
+                                               server::submission closures,
+                                               std::optional<std::uint64_t> first = {});
 
 /// What the core finds wrong with closures begins with the field's name: it fits the description
 /// and cannot be, 422. The rest is about the job or the server.

@@ -3,13 +3,15 @@ into what is sent, and once out of it.
 
 Bytes: a plain pickle, where nothing in it has ASIDE_MIN bytes; else b"MPB5", the number of buffers
 (4 bytes), the length of the pickle (8), offset and length of each buffer (8 each, little endian),
-the pickle, and the buffers.
+the pickle, and the buffers. Where large ones travel as blobs: b"MPB6", the number of parts (4 bytes;
+the pickle, then its buffers), for each its offset (8; ELSEWHERE: it is a blob), its length (8) and the
+blob's SHA-256 (32), and the others.
 """
 from __future__ import annotations
 
 import pickle
 import struct
-from typing import Any, Callable, Union
+from typing import Any, Callable, Optional, Union
 
 ASIDE_MIN = 16 << 10
 """Bytes of a buffer that does not go into the pickle."""
@@ -18,15 +20,50 @@ MAGIC = b"MPB5"
 _HEAD = struct.Struct("<4sIQ")
 _PLACE = struct.Struct("<QQ")
 
+ELSEWHERE = (1 << 64) - 1
+_SHARED = b"MPB6"
+_SHARED_HEAD = struct.Struct("<4sI")
+_SHARED_PLACE = struct.Struct("<QQ32s")
+
 Data = Union[bytes, memoryview]
+Take = Callable[[Data], bytes]
+"""Makes a blob of the bytes; its SHA-256."""
+Open = Callable[[bytes], memoryview]
+"""The bytes of a blob, that nobody else writes to and that may be written to."""
 
 
 def pickled(value: Any, dumps: Callable[..., bytes]) -> list[Data]:
     """Parts of the bytes. They share memory with `value`, and are to be joined before that changes.
     `dumps` is that of pickle or of cloudpickle, and so is what this raises."""
-    aside: list[memoryview] = []
-    data = dumps(value, protocol=5, buffer_callback=lambda b: _goes_in(b, aside))
+    data, aside = parts(value, dumps)
     return _framed(data, aside) if aside else [data]
+
+
+def parts(value: Any, dumps: Callable[..., bytes]) -> tuple[bytes, list[memoryview]]:
+    """The pickle, and the buffers beside it."""
+    aside: list[memoryview] = []
+    return dumps(value, protocol=5, buffer_callback=lambda b: _goes_in(b, aside)), aside
+
+
+def framed(data: bytes, aside: list[memoryview], take: Optional[Take] = None,
+           above: int = 0) -> list[Data]:
+    """Parts of the bytes; what has more than `above` bytes is given to `take`."""
+    if take is None or max(len(data), *(raw.nbytes for raw in aside), 0) <= above:
+        return _framed(data, aside) if aside else [data]
+    all_parts: list[Data] = [data, *aside]
+    made: list[Data] = [_SHARED_HEAD.pack(_SHARED, len(all_parts))]
+    at = _SHARED_HEAD.size + _SHARED_PLACE.size * len(all_parts)
+    inline: list[Data] = []
+    for part in all_parts:
+        size = len(part) if isinstance(part, bytes) else part.nbytes
+        if size > above:
+            made.append(_SHARED_PLACE.pack(ELSEWHERE, size, take(part)))
+            continue
+        padding = -at % ALIGNMENT
+        made.append(_SHARED_PLACE.pack(at + padding, size, b""))
+        inline += (bytes(padding), part)
+        at += padding + size
+    return made + inline
 
 
 def _goes_in(buffer: pickle.PickleBuffer, aside: list[memoryview]) -> bool:
@@ -53,10 +90,12 @@ def _framed(data: bytes, aside: list[memoryview]) -> list[Data]:
     return [*parts, *places, data, *buffers]
 
 
-def load(data: Data) -> Any:
+def load(data: Data, blob: Optional[Open] = None) -> Any:
     """The value. Arrays in it may be written to, unless the pickled one was read-only. Raises what
-    unpickling raises, and ValueError or struct.error for bytes that are cut off."""
+    unpickling raises, and `blob`, and ValueError or struct.error for bytes that are cut off."""
     view = memoryview(data)
+    if view[:len(_SHARED)] == _SHARED:
+        return _load_shared(view, blob)
     if view[:len(MAGIC)] != MAGIC:
         return pickle.loads(view)
     _, count, length = _HEAD.unpack_from(view)
@@ -66,5 +105,25 @@ def load(data: Data) -> Any:
         if offset + size > len(view):
             raise ValueError("the pickle's buffers are cut off")
         # What came from gRPC is read-only, and functions change their arguments.
-        buffers.append(bytearray(view[offset:offset + size]))
+        part = view[offset:offset + size]
+        buffers.append(bytearray(part) if view.readonly else part)
     return pickle.loads(view[at:at + length], buffers=buffers)
+
+
+def _load_shared(view: memoryview, blob: Optional[Open]) -> Any:
+    _, count = _SHARED_HEAD.unpack_from(view)
+    end = _SHARED_HEAD.size + _SHARED_PLACE.size * count
+    found: list[Union[memoryview, bytearray]] = []
+    for offset, size, digest in _SHARED_PLACE.iter_unpack(view[_SHARED_HEAD.size:end]):
+        if offset != ELSEWHERE:
+            if offset + size > len(view):
+                raise ValueError("the pickle's buffers are cut off")
+            found.append(bytearray(view[offset:offset + size]))
+            continue
+        if blob is None:
+            raise ValueError("there are no blobs here")
+        opened = blob(digest)
+        if len(opened) != size:
+            raise ValueError(f"a blob has {len(opened)} bytes, not {size}")
+        found.append(opened)
+    return pickle.loads(found[0], buffers=found[1:])

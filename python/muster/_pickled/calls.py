@@ -2,8 +2,8 @@
 
 Bytes:  b"MPY2", length of the callable as 4 bytes (little endian; the highest bit: nobody takes the
 output as an argument, so it may be bytes), how many workers the closure may lose before it fails as
-one byte (0: any number, or not known), the pickled callable, and the pickled pair of positional
-arguments and keyword arguments, as `buffers` has it.
+one byte (0: any number, or not known), the pickled callable (or b"MPBC" and the SHA-256 of a blob that
+is that), and the pickled pair of positional arguments and keyword arguments, as `buffers` has it.
 
 Outputs of other closures and PerWorkerValues may stand at any depth of the arguments. While these
 are pickled, each leaves a numbered slot behind; the call is then JSON, as the server fills in values only
@@ -26,6 +26,13 @@ from muster._pickled.buffers import Data
 MAGIC = b"MPY2"
 HEAD = struct.Struct("<4sIB")
 OUTPUT_IN_BYTES = 1 << 31
+OUTPUT_AS_BLOB = 1 << 30
+FLAGS = OUTPUT_IN_BYTES | OUTPUT_AS_BLOB
+BLOB_MIN = 1 << 20
+"""Arguments, buffers of these, and values above are blobs."""
+CALLABLE_BLOB_MIN = 16 << 10
+"""A callable above is a blob: it is sent once, and reaches a worker once."""
+CALLABLE = b"MPBC"
 FUNCTION = "python:%d.%d" % sys.version_info[:2]
 """What a worker of this version declares: pickled functions carry the byte code of one version."""
 
@@ -64,18 +71,17 @@ def slot_value(index: int) -> Any:
     return values[index]
 
 
-def dump(value: Any) -> list[Data]:
+def dump(value: Any, take: Optional[buffers.Take] = None) -> list[Data]:
     """Pickles anything; what ``__main__`` defines goes by value, since workers do not have it. Parts
-    of the bytes, which share memory with the value."""
+    of the bytes, which share memory with the value. `take` makes blobs of large ones."""
     try:
-        parts = buffers.pickled(value, pickle.dumps)
-        if not (any(b"__main__" in p for p in parts if isinstance(p, bytes)) or
-                cloudpickle.list_registry_pickle_by_value()):
-            return parts
+        data, aside = buffers.parts(value, pickle.dumps)
+        if not (b"__main__" in data or cloudpickle.list_registry_pickle_by_value()):
+            return buffers.framed(data, aside, take, BLOB_MIN)
     except (pickle.PicklingError, TypeError, AttributeError):
         if _filling.found:
             del _filling.found[:]
-    return buffers.pickled(value, cloudpickle.dumps)
+    return buffers.framed(*buffers.parts(value, cloudpickle.dumps), take, BLOB_MIN)
 
 
 def dump_callable(function: Callable[..., Any]) -> bytes:
@@ -89,20 +95,22 @@ def dump_callable(function: Callable[..., Any]) -> bytes:
     return data
 
 
-def dump_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Data], list[Any]]:
+def dump_arguments(args: tuple[Any, ...], kwargs: dict[str, Any],
+                   take: Optional[buffers.Take] = None) -> tuple[list[Data], list[Any]]:
     """Parts of the pickled pair, and what its slots stand for, in their order."""
     found: list[Any] = []
     _filling.found = found
     try:
-        return dump((args, kwargs)), found
+        return dump((args, kwargs), take), found
     finally:
         _filling.found = None
 
 
 def pack(function: bytes, arguments: list[Data], losses_max: int = 0,
-         output_in_bytes: bool = False) -> bytes:
+         output_in_bytes: bool = False, output_as_blob: bool = False) -> bytes:
     losses = losses_max if losses_max < 256 else 0
     length = len(function) | (OUTPUT_IN_BYTES if output_in_bytes else 0)
+    length |= OUTPUT_AS_BLOB if output_as_blob else 0
     return b"".join((HEAD.pack(MAGIC, length, losses), function, *arguments))
 
 
@@ -111,7 +119,7 @@ def unpack(call: Data) -> tuple[bytes, memoryview]:
     if len(call) < HEAD.size:
         raise ValueError("this is no pickled call")
     magic, length, _ = HEAD.unpack_from(call)
-    length &= ~OUTPUT_IN_BYTES
+    length &= ~FLAGS
     if magic != MAGIC or len(call) < HEAD.size + length:
         raise ValueError("this is no pickled call, or one of another version of the package")
     end = HEAD.size + length
@@ -128,6 +136,11 @@ def output_in_bytes(call: Data, in_json: bool) -> bool:
     return bool(_head(call, in_json)[0] & OUTPUT_IN_BYTES)
 
 
+def output_as_blob(call: Data, in_json: bool) -> bool:
+    """Whether the output of a call, as it was sent, may be a blob."""
+    return bool(_head(call, in_json)[0] & OUTPUT_AS_BLOB)
+
+
 def _head(call: Data, in_json: bool) -> tuple[int, int]:
     head = bytes(call[:2 + 4 * HEAD.size // 3])
     if in_json:
@@ -140,13 +153,14 @@ def _head(call: Data, in_json: bool) -> tuple[int, int]:
     return length, losses
 
 
-def load_arguments(arguments: memoryview, values: Optional[list[Any]]) -> Any:
+def load_arguments(arguments: memoryview, values: Optional[list[Any]],
+                   blob: Optional[buffers.Open] = None) -> Any:
     """The pair of positional and keyword arguments, with `values` in the slots."""
     if values is None:
-        return buffers.load(arguments)
+        return buffers.load(arguments, blob)
     _filling.values = values
     try:
-        return buffers.load(arguments)
+        return buffers.load(arguments, blob)
     finally:
         _filling.values = None
 

@@ -18,9 +18,9 @@ from typing import Iterator, Sequence, Union
 Uploadable = Union[types.ModuleType, str, "os.PathLike[str]"]
 """A module, or the path of a file.py, of a package, or of a directory with modules in it."""
 
-UPLOAD_BYTES_MAX = 31 << 20
-"""Zipped. What builds it on the workers is an argument, and that has 32 MiB."""
-CONTENT_BYTES_MAX = 256 << 20
+UPLOAD_BYTES_MAX = 1 << 30
+"""Zipped: it is a blob. (With a server that has none, an argument, and that has 32 MiB.)"""
+CONTENT_BYTES_MAX = 4 << 30
 """Before it is zipped."""
 FILES_MAX = 20_000
 _TIME = (1980, 1, 1, 0, 0, 0)

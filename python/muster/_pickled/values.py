@@ -2,7 +2,8 @@
 
 What JSON says exactly (None, bool, str, 64-bit integers, finite floats; small lists and dicts with
 text keys of such) is written as it is: people and other languages can read it. Everything else is
-``{"$pickle": "<base64>"}``, or bytes where nobody can want it as an argument.
+``{"$pickle": "<base64>"}``, or bytes where nobody can want it as an argument, or, when it is large,
+``{"$blob": "<SHA-256>", "bytes": N}`` with the pickle as a blob.
 """
 from __future__ import annotations
 
@@ -13,11 +14,15 @@ from typing import Any, Callable, Optional
 
 from muster._pickled import buffers
 from muster._pickled.buffers import Data
-from muster._pickled.calls import dump
+from muster._pickled.calls import BLOB_MIN, dump
 from muster._wire.messages import BYTES, JSON
 
 PICKLED = "$pickle"
 _PREFIX = b'{"$pickle":"'
+BLOB = "$blob"
+_BLOB_PREFIX = b'{"$blob":"'
+Keep = Callable[[list[Data]], bytes]
+"""Makes a blob of the parts of its bytes; its SHA-256."""
 NODES_MAX = 256
 """Larger structures are pickled, which is faster than looking at each of their parts."""
 
@@ -61,23 +66,32 @@ def _is_utf8(text: str) -> bool:
     return True
 
 
-def encode(value: Any, in_bytes: bool = False) -> tuple[bytes, int]:
+def encode(value: Any, in_bytes: bool = False, keep: Optional[Keep] = None) -> tuple[bytes, int]:
     """An output as JSON text, or as a pickle where it may be `in_bytes` and JSON does not say it; and
-    which it is. Raises what pickling it raises."""
+    which it is. `keep` makes a blob of a large one. Raises what pickling it raises."""
     if value is None:
         return b"null", JSON
     if type(value) is int and -(1 << 63) <= value < (1 << 63):
         return b"%d" % value, JSON
     if _nodes(value, NODES_MAX) >= 0:
         return _write_json(value).encode(), JSON
-    pickled = b"".join(dump(value))
+    parts = dump(value)
+    if keep is not None:
+        size = sum(len(p) if isinstance(p, bytes) else p.nbytes for p in parts)
+        if size > BLOB_MIN:
+            return b'{"$blob":"%s","bytes":%d}' % (keep(parts).hex().encode(), size), JSON
+    pickled = b"".join(parts)
     if in_bytes:
         return pickled, BYTES
     return b"".join((_PREFIX, base64.b64encode(pickled), b'"}')), JSON
 
 
-def decode(text: Data) -> Any:
+def decode(text: Data, blob: Optional[buffers.Open] = None) -> Any:
     """The value of an output's JSON text."""
+    if blob is not None and text[:len(_BLOB_PREFIX)] == _BLOB_PREFIX:
+        named = blob_of(json.loads(str(text, "utf-8")))
+        if named:
+            return buffers.load(blob(named))
     if text[:len(_PREFIX)] == _PREFIX and text[-2:] == b'"}':
         return buffers.load(base64.b64decode(memoryview(text)[len(_PREFIX):-2]))
     return json.loads(str(text, "utf-8"), object_hook=unpickled)
@@ -90,8 +104,20 @@ def unpickled(found: dict[str, Any]) -> Any:
     return found
 
 
-def decoder(per_worker: Optional[Callable[[str], Any]]) -> Callable[[Data], Any]:
-    """A `decode` that puts kept values in place of ``{"$per_worker": handle}``."""
+def blob_of(found: dict[str, Any]) -> Optional[bytes]:
+    """The SHA-256 in what stands for a value that is a blob."""
+    if len(found) == 2 and BLOB in found and "bytes" in found:
+        try:
+            return bytes.fromhex(found[BLOB])
+        except (TypeError, ValueError):
+            pass
+    return None
+
+
+def decoder(per_worker: Optional[Callable[[str], Any]],
+            blob: Optional[buffers.Open] = None) -> Callable[[Data], Any]:
+    """A `decode` that puts kept values in place of ``{"$per_worker": handle}``, and those that are
+    blobs in place of what stands for them."""
     if per_worker is None:
         return decode
     kept = per_worker
@@ -99,6 +125,10 @@ def decoder(per_worker: Optional[Callable[[str], Any]]) -> Callable[[Data], Any]
     def hook(found: dict[str, Any]) -> Any:
         if len(found) == 1 and "$per_worker" in found:
             return kept(found["$per_worker"])
+        if blob is not None and BLOB in found:
+            named = blob_of(found)
+            if named:
+                return buffers.load(blob(named))
         return unpickled(found)
 
     return lambda text: json.loads(str(text, "utf-8"), object_hook=hook)

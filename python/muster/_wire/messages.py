@@ -41,6 +41,14 @@ PerWorkerValue = _class("PerWorkerValue")
 WorkerMessage = _class("WorkerMessage")
 ServerMessage = _class("ServerMessage")
 Hello = _class("Hello")
+Answers = _class("Answers")
+
+PutBlob = _class("PutBlob")
+BlobThere = _class("BlobThere")
+GetBlob = _class("GetBlob")
+BlobPiece = _class("BlobPiece")
+HasBlobs = _class("HasBlobs")
+BlobsThere = _class("BlobsThere")
 
 # muster.v1.Encoding
 JSON = 0

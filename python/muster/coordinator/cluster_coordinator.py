@@ -25,6 +25,7 @@ from typing import (Any, Callable, Iterable, Iterator, Mapping, Optional, Sequen
 
 from muster._pickled import calls
 from muster._pickled.uploads import Upload, Uploadable, collect
+from muster.coordinator.blobs import Blobs
 from muster.coordinator.link import Link
 from muster.coordinator.options import ClosureOptions, CoordinatorOptions
 from muster.coordinator.progress import Bar
@@ -35,8 +36,8 @@ from muster.coordinator.requests import (Along, Callables, Request, call_of, chu
 from muster.coordinator.session import Session
 from muster.coordinator.structure import fetch_structure
 from muster.coordinator.uploads import Uploads
-from muster.coordinator.work import (Chunk, InstallUpload, IterateDataset, MakeDataset, WithUploads,
-                                     identity)
+from muster.coordinator.work import (Chunk, InstallUpload, IterateDataset, Large, MakeDataset,
+                                     WithUploads, identity, install_upload)
 from muster.errors import CancelledError, ClosureError
 
 T = TypeVar("T")
@@ -54,7 +55,8 @@ class Scheduling:
         self._sent = sent
         self._uploads = uploads
         retried = options is not None and options.retries > 0
-        self._plain_along = Along((), 0 if retried else session.options.max_worker_failures)
+        self._plain_along = Along((), 0 if retried else session.options.max_worker_failures,
+                                  blobs=session.blobs)
 
     def options(self, *, upload: Sequence[Uploadable] = (), **changes: Any) -> Scheduling:
         """``c.options(resources={"gpu": 1}, retries=2, timeout=60, priority=5, task="worker:3",
@@ -63,7 +65,7 @@ class Scheduling:
         `upload` are modules of the client, or paths of a file.py, a package or a directory with
         modules, as they are now: workers import these before their own. They are sent to each worker
         once; on top of what this object uploads already. Raises TypeError (no module, no path),
-        FileNotFoundError, ValueError (above 31 MiB as a zip)."""
+        FileNotFoundError, ValueError (above 1 GiB as a zip)."""
         options = self._options
         if changes:
             options = dataclasses.replace(options or ClosureOptions(), **changes)
@@ -83,7 +85,8 @@ class Scheduling:
         is first scheduled is what workers see), or the name of a function that workers serve, with
         JSON arguments. RemoteValues and PerWorkerValues may stand at any depth of the arguments.
         Waits while the queue is full. Raises the pending error of this generation (nothing is
-        scheduled then), UnavailableError, TypeError (cannot be pickled), ValueError (above 32 MiB).
+        scheduled then), UnavailableError, TypeError (cannot be pickled), ValueError
+        (above 1 GiB in one part).
         """
         return self._schedule(fn, args, kwargs, self._along())
 
@@ -209,10 +212,13 @@ class ClusterCoordinator(Scheduling):
         session = Session(CoordinatorOptions(**options))
         callables = Callables()
 
+        session.blobs = Blobs(servers, session.options.connect_timeout)
+
         def install(upload: Upload) -> PerWorkerValues:
-            call = plain_call(callables, InstallUpload(upload.digest, upload.data), (), None)
+            call = plain_call(callables, install_upload, (upload.digest, Large(upload.data)), None,
+                              session.blobs)
             name = f"upload of {upload.names}"[:200]
-            return PerWorkerValues(session, session.create(call.function, call.args, name))
+            return PerWorkerValues(session, session.create(call, name))
 
         super().__init__(session, callables, None, Uploads(install), uploads)
         self._link = session.link = Link(session, servers)
@@ -273,8 +279,8 @@ class ClusterCoordinator(Scheduling):
                 fn = WithUploads([InstallUpload(u.digest, u.data) for u in self._uploads],
                                  self._callables.pickled(fn), b"".join(arguments))
                 args, kwargs = (), None
-        request = plain_call(self._callables, fn, args, kwargs)
-        return self._session.create(request.function, request.args, name or calls.name_of(fn))
+        request = plain_call(self._callables, fn, args, kwargs, self._session.blobs)
+        return self._session.create(request, name or calls.name_of(fn))
 
     def cancel(self) -> None:
         """Cancels what is queued and asks what runs to stop. What is scheduled after it waits until

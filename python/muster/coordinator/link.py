@@ -70,6 +70,7 @@ class Link:
         finally:
             self._cancel_deadline()
             self._session.ended(reason)
+            self._session.blobs.close()
 
     def _until_over(self) -> str:
         """One stream after the other; why there is no further one."""
@@ -105,6 +106,7 @@ class Link:
                 m, values = columns.parse(messages.SessionResponse, raw, "value")
                 if m.HasField("opened"):
                     self._was_open = True
+                    self._session.blobs.look()
                     self._cancel_deadline()
                 self._session.take(m, values)
             return None

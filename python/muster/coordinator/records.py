@@ -3,7 +3,7 @@ but for an ended record, whose output does not change any more."""
 from __future__ import annotations
 
 import threading
-from typing import Any, Callable, Optional
+from typing import Any, Callable, Optional, Sequence
 
 from muster._pickled.buffers import Data
 from muster.coordinator.options import ClosureOptions
@@ -17,7 +17,8 @@ class Record:
     """Fields up to `generation` are what it takes to schedule it again after a broken stream."""
 
     __slots__ = ("token", "function", "args", "encoding", "inputs", "per_worker", "options",
-                 "generation", "ended", "raw", "value", "error", "closure", "references", "waiters")
+                 "generation", "contents", "ended", "raw", "value", "error", "closure", "references",
+                 "waiters")
 
     def __init__(self, token: int, function: int, args: bytes, encoding: int,
                  options: Optional[ClosureOptions], generation: int) -> None:
@@ -31,6 +32,8 @@ class Record:
         self.per_worker: tuple[Built, ...] = ()
         self.options = options
         self.generation = generation
+        self.contents: Sequence[Any] = ()
+        """Blobs that `args` name."""
         self.ended = False
         self.raw: Data = b""
         self.value: Any = None
@@ -44,13 +47,16 @@ class Record:
 class Built:
     """A PerWorkerValue."""
 
-    __slots__ = ("token", "function", "args", "name", "handle", "error", "references", "answered")
+    __slots__ = ("token", "function", "args", "name", "contents", "handle", "error", "references",
+                 "answered")
 
     def __init__(self, token: int, function: int, args: bytes, name: str) -> None:
         self.token = token
         self.function = function
         self.args = args
         self.name = name
+        self.contents: Sequence[Any] = ()
+        """Blobs that `args` name."""
         self.handle = 0
         """At the server, once it has answered."""
         self.error: Optional[ClosureError] = None

@@ -54,7 +54,8 @@ class RemoteValue(Generic[T]):
         if record.error is not None:
             raise record.error.again()
         if record.encoding >= 0:
-            self._session.keep_decoded(record, _decoded(record.encoding, record.raw))
+            self._session.keep_decoded(record, _decoded(record.encoding, record.raw,
+                                                        self._session.blobs))
         return record.value  # type: ignore[no-any-return]
 
     get = fetch
@@ -118,9 +119,9 @@ class RemoteValue(Generic[T]):
         return f"<muster.RemoteValue {self._record.token} {self.status.value}>"
 
 
-def _decoded(encoding: int, raw: Data) -> Any:
+def _decoded(encoding: int, raw: Data, blobs: Any) -> Any:
     if encoding == JSON:
-        return values.decode(raw)
+        return values.decode(raw, None if blobs is None else blobs.get)
     return buffers.load(raw) if encoding == PICKLE else bytes(raw)
 
 

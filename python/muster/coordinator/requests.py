@@ -11,20 +11,24 @@ from typing import Any, Callable, Mapping, NamedTuple, Optional, Sequence, Union
 
 from muster._pickled import calls
 from muster._wire.messages import BYTES, JSON
+from muster.coordinator.blobs import Blobs, Content
 from muster.coordinator.records import Record
 from muster.coordinator.remote_value import PerWorkerValues, RemoteValue
 
 ARGUMENT_BYTES_MAX = 32 << 20
+BLOBS_WAIT = 1.0
+"""Seconds for the server to say whether it has blobs, before the first call that may return one."""
 CALLABLES_MAX = 256
 """Functions whose pickled form is kept."""
 
 
 class Request:
-    __slots__ = ("function", "args", "encoding", "inputs", "per_worker")
+    __slots__ = ("function", "args", "encoding", "inputs", "per_worker", "contents")
 
     def __init__(self, function: str, args: bytes, encoding: int,
                  inputs: Sequence[tuple[int, Record]] = (),
-                 per_worker: Sequence[PerWorkerValues] = ()) -> None:
+                 per_worker: Sequence[PerWorkerValues] = (),
+                 contents: Sequence[Content] = ()) -> None:
         if len(args) > ARGUMENT_BYTES_MAX:
             raise ValueError(f"the arguments have {len(args)} bytes, the limit is "
                              f"{ARGUMENT_BYTES_MAX}")
@@ -34,6 +38,8 @@ class Request:
         self.inputs = inputs
         """Offsets in `args`, and whose output is inserted there."""
         self.per_worker = per_worker
+        self.contents = contents
+        """Blobs that `args` name."""
 
 
 class Along(NamedTuple):
@@ -44,6 +50,8 @@ class Along(NamedTuple):
     """How many workers it may lose before it fails; 0: any number, or that is not all."""
     output_in_bytes: bool = False
     """Nobody can use its output as an argument."""
+    blobs: Optional[Blobs] = None
+    """For what is large, where it may be a blob."""
 
 
 NOTHING = Along()
@@ -82,15 +90,22 @@ def call_of(callables: Callables, f: Union[str, Callable[..., Any]], args: Seque
 
 def packed_call(function: bytes, args: Sequence[Any],
                 kwargs: Optional[Mapping[str, Any]], along: Along = NOTHING) -> Request:
-    data, slots = calls.dump_arguments(tuple(args), dict(kwargs) if kwargs else {})
+    naming = along.blobs.naming() if along.blobs is not None and along.blobs.limit(BLOBS_WAIT) else None
+    if naming is not None and len(function) > calls.CALLABLE_BLOB_MIN:
+        function = calls.CALLABLE + naming.take(function)
+    data, slots = calls.dump_arguments(tuple(args), dict(kwargs) if kwargs else {},
+                                       None if naming is None else naming.take)
     slots += along.uploads  # no argument names them: that they are there makes the worker use them
-    packed = calls.pack(function, data, along.losses_max, along.output_in_bytes)
+    packed = calls.pack(function, data, along.losses_max, along.output_in_bytes,
+                        naming is not None)
+    contents = () if naming is None else naming.contents
     if not slots:
-        return Request(calls.FUNCTION, packed, BYTES)
-    return _with_slots(calls.FUNCTION, b'["' + base64.b64encode(packed) + b'"', slots)
+        return Request(calls.FUNCTION, packed, BYTES, contents=contents)
+    return _with_slots(calls.FUNCTION, b'["' + base64.b64encode(packed) + b'"', slots, contents)
 
 
-def _with_slots(function: str, text: bytes, slots: Sequence[Any]) -> Request:
+def _with_slots(function: str, text: bytes, slots: Sequence[Any],
+                contents: Sequence[Content]) -> Request:
     inputs: list[tuple[int, Record]] = []
     per_worker: list[PerWorkerValues] = []
     for value in slots:
@@ -100,14 +115,14 @@ def _with_slots(function: str, text: bytes, slots: Sequence[Any]) -> Request:
         else:
             per_worker.append(value)
             text += b'{"$per_worker":"pw_%016x"}' % value.handle
-    return Request(function, text + b"]", JSON, inputs, per_worker)
+    return Request(function, text + b"]", JSON, inputs, per_worker, contents)
 
 
 def plain_call(callables: Callables, f: Callable[..., Any], args: Sequence[Any],
-               kwargs: Optional[Mapping[str, Any]]) -> Request:
+               kwargs: Optional[Mapping[str, Any]], blobs: Optional[Blobs] = None) -> Request:
     """For builders, which run again when a worker comes back. Raises TypeError: a RemoteValue or
     PerWorkerValues is among the arguments."""
-    request = packed_call(callables.pickled(f), args, kwargs)
+    request = packed_call(callables.pickled(f), args, kwargs, Along(blobs=blobs))
     if request.encoding != BYTES:
         raise TypeError("the arguments of a builder are plain values: it runs again when a worker "
                         "comes back")

@@ -35,6 +35,7 @@ class Session(SessionStreams):
         if number is None:
             number = self._number_of(request.function)
         r = Record(token, number, request.args, request.encoding, options, self._generation.number)
+        r.contents = request.contents
         if request.inputs:
             r.inputs = tuple((offset, record if record.token in self._records and
                               self._records[record.token] is record else None, record.closure)
@@ -60,14 +61,16 @@ class Session(SessionStreams):
         self._numbers[function] = number = len(self._names) - 1
         return number
 
-    def create(self, function: str, args: bytes, name: str) -> Built:
+    def create(self, request: Request, name: str) -> Built:
         """Waits until the server has taken it. Raises InputError: it refused."""
         with self._lock:
             self._throw_if_over()
             self._last_token += 1
-            number = self._numbers.get(function)
-            number = self._number_of(function) if number is None else number
-            b = self._built[self._last_token] = Built(self._last_token, number, args, name)
+            number = self._numbers.get(request.function)
+            number = self._number_of(request.function) if number is None else number
+            b = Built(self._last_token, number, request.args, name)
+            b.contents = request.contents
+            self._built[b.token] = b
             if self._streaming:
                 self._out.built.append(b)
             self._signal()

@@ -30,6 +30,7 @@ class SessionState:
     def __init__(self, options: CoordinatorOptions) -> None:
         self.options = options
         self.link: Any = None
+        self.blobs: Any = None
         self._lock = threading.Lock()  # protects all below, except _drops and _wake
         self._changed = threading.Condition(self._lock)
         self._records: dict[int, Record] = {}

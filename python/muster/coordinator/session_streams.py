@@ -164,6 +164,7 @@ class SessionStreams(SessionState):
             ready += r.waiters
             r.waiters = None
         r.args = b""
+        r.contents = ()
         r.options = None
         inputs, r.inputs = r.inputs, ()
         per_worker, r.per_worker = r.per_worker, ()

@@ -34,6 +34,21 @@ class InstallUpload:
         return uploads.install(*self.upload)
 
 
+class Large:
+    """Bytes that are pickled beside the pickle, so that they can be a blob."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return identity, (pickle.PickleBuffer(self._data),)
+
+
+def install_upload(digest: str, data: Any) -> Any:
+    """What it returns, as a per-worker value, stands for the upload in calls."""
+    return InstallUpload(digest, bytes(data))()
+
+
 class WithUploads:
     """A builder, pickled, whose modules come along: it has no arguments that could bring them."""
 

@@ -47,6 +47,7 @@ class Http:
             raise ValueError("url: none")
         self.url = self._urls[0]
         self._chosen = len(self._urls) == 1
+        self._answered = False  # one has, so when it is away it may come back
         # Servers of a cluster are reached directly, whatever proxies the environment names.
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
@@ -64,17 +65,20 @@ class Http:
         self._choose()
         before = self.url
         try:
-            return self._once(method, path, body, headers, wait, query)
+            answer = self._once(method, path, body, headers, wait, query)
+            self._answered = True
+            return answer
         except (NoServer, ServerError) as error:
             unreached = isinstance(error, NoServer)
-            if len(self._urls) == 1 or not (unreached or getattr(error, "status", 0) == 503):
+            may_return = self._answered or len(self._urls) > 1
+            if not (may_return and (unreached or getattr(error, "status", 0) == 503)):
                 raise
             self._chosen = False
             # What may have been done before the connection broke is not done twice.
             if unreached and method != "GET":
                 raise
             self._choose()
-            if not unreached and self.url == before:
+            if not unreached and self.url == before and len(self._urls) > 1:
                 raise
             return self._once(method, path, body, headers, wait, query)
 

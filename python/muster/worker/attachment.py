@@ -9,12 +9,12 @@
 from __future__ import annotations
 
 import logging
-import queue
 import random
 import socket
 import threading
 import time
-from typing import Any, Callable, Iterator, Optional, Sequence
+from collections import deque
+from typing import Any, Callable, Optional, Sequence
 
 import grpc
 
@@ -27,74 +27,32 @@ from muster.worker.deaths import Deaths
 from muster.worker.held import Held
 from muster.worker.link import Link, StartError
 from muster.worker.options import WorkerOptions
+from muster.worker.out import Out
 
 log = logging.getLogger("muster.worker")
 
 METHOD = "/muster.v1.WorkerService/Attach"
-OUT_BYTES_MAX = 8 << 20
-"""Bytes that wait to be written. Full: the child's messages wait, and with them what it prints."""
 QUICK_PAUSE = 0.004
 """Seconds before the first try after a connection broke while something ran."""
 LAST_WORDS = 5.0
 """Seconds for the server to end the stream after it was half-closed."""
+LAST_TAKING = 5.0
+"""Seconds for the last answers to be on the server's disk before a worker leaves."""
 LAST_LINES = 0.05
 """Seconds for what a dead process leaves behind to be written, before its stream is broken off."""
 MakeLink = Callable[["Attachment", Callable[[bytes], None]], Link]
-
-
-class _Out:
-    """Serialized messages on their way into one stream."""
-
-    def __init__(self) -> None:
-        self._queue: queue.SimpleQueue[Optional[bytes]] = queue.SimpleQueue()
-        self._room = threading.Condition()
-        self._bytes = 0
-        self._closed = False
-        self.written_at = time.monotonic()
-
-    def put(self, data: bytes) -> None:
-        with self._room:
-            self._bytes += len(data)
-        self._queue.put(data)
-
-    def put_when_room(self, data: bytes) -> None:
-        with self._room:
-            # Ends with the stream at the latest.
-            self._room.wait_for(lambda: self._closed or self._bytes < OUT_BYTES_MAX)
-        self.put(data)
-
-    def half_close(self) -> None:
-        self._queue.put(None)
-
-    def close(self) -> None:
-        with self._room:
-            self._closed = True
-            self._room.notify_all()
-        self._queue.put(None)
-
-    def __iter__(self) -> Iterator[bytes]:
-        while True:
-            data = self._queue.get()
-            if data is None:
-                return
-            with self._room:
-                was_full = self._bytes >= OUT_BYTES_MAX
-                self._bytes -= len(data)
-                if was_full:
-                    self._room.notify_all()
-            self.written_at = time.monotonic()
-            yield data
 
 
 class Attachment:
     """One task. `final` says why it must not come back; empty after an orderly end."""
 
     def __init__(self, number: int, options: WorkerOptions, make_link: MakeLink,
-                 deaths: Deaths) -> None:
+                 deaths: Deaths, on_attached: Callable[[str], None] = lambda server: None) -> None:
         self._number = number
         self._options = options
         self._make_link = make_link
         self._deaths = deaths
+        self._on_attached = on_attached
         self.index: Optional[int] = options.index_of(number)
         self.final = ""
         self._lock = threading.RLock()  # protects all below
@@ -103,13 +61,16 @@ class Attachment:
         self._incarnation = 0
         self._killed = False  # the child, by us
         self._job = options.job
-        self._out: Optional[_Out] = None  # of an open stream
+        self._out: Optional[Out] = None  # of an open stream
         self._call: Any = None
         self._welcomed = False
         self._beat_every = 5.0
         self._leaving = False  # asked for
         self._drained = False  # the server sends no more
         self._leave_by = 0.0
+        self._taken_by = 0.0  # when it leaves although answers are not taken; 0: not yet due
+        self._parked: deque[tuple[bytes, Any, Sequence[Data]]] = deque()
+        """What has come and waits until answers are taken. Limit: the credits."""
         self._gone = threading.Event()  # ends pauses
 
     # The attachment's thread.
@@ -158,7 +119,7 @@ class Attachment:
             self._incarnation = random.SystemRandom().randrange(1, 1 << 64)
 
     def _stream(self, server: str) -> None:
-        out = _Out()
+        out = Out()
         channel = grpc.insecure_channel(server, self._options.channel_options)
         method = channel.stream_stream(METHOD, None, None)
         with self._lock:
@@ -185,6 +146,9 @@ class Attachment:
                 self._out = self._call = None
             out.close()
             channel.close()
+            with self._lock:
+                while self._parked:
+                    self._held.never_begun(self._parked.popleft()[1])
             self._drop_unstarted()
 
     def _cancel_unwelcome(self, call: Any) -> None:
@@ -198,7 +162,8 @@ class Attachment:
         hello = Hello(cluster=o.cluster, job=o.job, incarnation=self._incarnation, slots=o.slots,
                       credits=o.credits, function=self._link.names, label=o.labels,
                       resource=o.resources, host=o.host or socket.gethostname(), version=o.version,
-                      pid=self._link.pid, per_worker=sorted(self._held.per_worker))
+                      pid=self._link.pid, per_worker=sorted(self._held.per_worker),
+                      keeps_answers=True, answers=self._held.untaken.again())
         if self.index is not None:
             hello.index = self.index
         for closure, attempt in self._held.attempts.items():
@@ -206,32 +171,52 @@ class Attachment:
             hello.held_attempt.append(attempt)
         return WorkerMessage(hello=hello)
 
-    def _take_welcome(self, w: Any, out: _Out, offered: list[int], server: str) -> None:
+    def _take_welcome(self, w: Any, out: Out, offered: list[int], server: str) -> None:
         with self._lock:
             self._welcomed = True
             self.index = w.index
             self._beat_every = max(w.heartbeat_interval_ms, 1) / 1000
             self._job = w.job
             answers, stop = self._held.void({offered[i] for i in w.kept})
+            untaken = self._held.untaken
+            untaken.acknowledged = w.acknowledges
+            if not w.acknowledges:
+                untaken.clear()
             for one in answers:
-                out.put(one.SerializeToString())
+                data = one.SerializeToString()
+                untaken.add(len(one.closure), data)
+                out.put(data)
             self._out = out
             if self._leaving:
                 out.put(WorkerMessage(drain=True).SerializeToString())
         if stop:
             self._deliver(ServerMessage(stop_closure=[c for c, _ in stop],
                                         stop_attempt=[a for _, a in stop]))
+        self._on_attached(server)
         log.info("attached to %s as %s:%d", server, w.job, w.index)
 
     def _take(self, raw: bytes, message: Any, args: Sequence[Data]) -> None:
         with self._lock:
             self._held.sent(message, args)
-        self._deliver(message, raw, args)  # may wait until the child reads: not under the lock
+            self._held.untaken.taken(message.answers_taken)
+            self._parked.append((raw, message, args))
+        self._deliver_parked()
         with self._lock:
             if message.drain:
                 self._leaving = self._drained = True
                 self._leave_by = self._leave_by or time.monotonic() + self._options.drain_timeout
             self._leave_if_done()
+
+    def _deliver_parked(self) -> None:
+        """In order; a closure waits while too many answers are not taken."""
+        while True:
+            with self._lock:
+                if not self._parked:
+                    return
+                if self._parked[0][1].closure and self._held.untaken.full:
+                    return
+                raw, message, args = self._parked.popleft()
+            self._deliver(message, raw, args)  # may wait until the child reads: not under the lock
 
     def _deliver(self, message: Any, raw: Optional[bytes] = None, args: Sequence[Data] = ()) -> None:
         link = self._link
@@ -270,7 +255,7 @@ class Attachment:
             if not self._held.wanted(m):
                 m = self._held.only_wanted(WorkerMessage.FromString(data))
                 data = m.SerializeToString()
-            self._held.answered(m)
+            self._held.answered(m, data)
         out.put_when_room(data)
         with self._lock:
             self._leave_if_done()
@@ -291,7 +276,7 @@ class Attachment:
             elif self._call:
                 self._call.cancel()
 
-    def _tell_death(self, link: Link, how: str, out: _Out) -> None:
+    def _tell_death(self, link: Link, how: str, out: Out) -> None:
         """A line for the closure that did it. It fails when that was the last process it may end, so
         that its failure says how; else the broken stream makes it a counted loss, and it is tried
         again. What was only waiting behind it is not blamed either way."""
@@ -311,8 +296,9 @@ class Attachment:
             last.failure.add(kind=int(FailureKind.USER), type=LOST, message=(
                 f"quarantined: {count} workers were lost while they ran it, the last was "
                 f"{self._name()} ({said})"))
-            self._held.answered(last)
-            out.put(last.SerializeToString())
+            data = last.SerializeToString()
+            self._held.answered(last, data)
+            out.put(data)
             self._half_close()
             return
         out.put(last.SerializeToString())
@@ -337,7 +323,7 @@ class Attachment:
                             self._name(), len(self._held.attempts))
                 self._held.attempts.clear()
                 self._drained = True
-                self._leave_if_done()
+            self._leave_if_done()
 
     def leave(self, at_once: bool = False) -> None:
         """Takes no more closures and leaves when what is held is answered."""
@@ -356,8 +342,13 @@ class Attachment:
                 self._leave_if_done()
 
     def _leave_if_done(self) -> None:
-        if self._leaving and self._drained and not self._held.attempts and self._out:
-            self._half_close()
+        if not (self._leaving and self._drained and self._out) or self._held.attempts:
+            return
+        if len(self._held.untaken):
+            self._taken_by = self._taken_by or time.monotonic() + LAST_TAKING
+            if time.monotonic() < self._taken_by:
+                return
+        self._half_close()
 
     def _half_close(self) -> None:
         assert self._out
@@ -367,7 +358,7 @@ class Attachment:
         timer.daemon = True
         timer.start()
 
-    def _kill(self, closure: int, out: _Out) -> None:
+    def _kill(self, closure: int, out: Out) -> None:
         """A closure does not listen to its stop: it is answered, and its process is killed."""
         assert self._link
         attempt = self._held.attempts[closure]
@@ -378,8 +369,9 @@ class Attachment:
         answer = WorkerMessage(closure=[closure], attempt=[attempt], value=[b""],
                                execution_us=[0])
         answer.failure.add(kind=int(FailureKind.CANCELLED), message=said)
-        self._held.answered(answer)
-        out.put(answer.SerializeToString())
+        data = answer.SerializeToString()
+        self._held.answered(answer, data)
+        out.put(data)
         log.warning("%s: closure %d %s", self._name(), closure, said)
 
     def _name(self) -> str:

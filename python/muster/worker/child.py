@@ -20,6 +20,7 @@ from muster._wire import columns
 from muster._wire.messages import ServerMessage
 from muster.errors import Cancelled
 from muster.worker import context, functions, output, uploads
+from muster.worker.blobs import ANSWER, Asking, Blobs
 from muster.worker.frames import Frames
 from muster.worker.runner import WORTH_REPORTING, Job, Runner
 
@@ -45,10 +46,12 @@ def main(over: socket.socket) -> None:
         frames.send(pickle.dumps({"error": f"{type(error).__name__}: {error}"}))
         return
     frames.send(pickle.dumps({"names": table.names}))
+    asking = Asking(frames.send)
+    table.use_blobs(Blobs(start["blobs"], asking.ask))
     runner = Runner(table, frames.send)
     signal.signal(INTERRUPT, _on_interrupt)
     output.capture()
-    threading.Thread(target=_read, args=(frames, runner), name="muster-read", daemon=True).start()
+    threading.Thread(target=_read, args=(frames, runner, asking), name="muster-read", daemon=True).start()
     while True:
         try:
             return runner.work()
@@ -73,7 +76,7 @@ def _on_interrupt(number: int, frame: Any) -> None:
         raise Cancelled(f"closure {running.closure} was asked to stop")
 
 
-def _read(frames: Frames, runner: Runner) -> None:
+def _read(frames: Frames, runner: Runner, asking: Asking) -> None:
     poll = select.poll()
     poll.register(frames.socket, select.POLLIN)
     main_thread = threading.main_thread().ident or 0
@@ -87,6 +90,9 @@ def _read(frames: Frames, runner: Runner) -> None:
             data = frames.receive()
             if data is None:
                 os._exit(0)
+            if data[:len(ANSWER)] == ANSWER:
+                asking.answered(data)
+                continue
             runner.take(*columns.parse(ServerMessage, data, "args"))
         except OSError:
             os._exit(0)

@@ -13,6 +13,7 @@ from muster._pickled.buffers import Data
 from muster._wire.messages import BYTES, JSON
 from muster.errors import FailureKind
 from muster.worker import uploads
+from muster.worker.blobs import BlobError, Blobs
 
 F = TypeVar("F", bound=Callable[..., Any])
 Output = tuple[bytes, int]
@@ -98,6 +99,7 @@ class Callables:
     """The pickled function's side of a worker: unpickles each callable once."""
 
     def __init__(self) -> None:
+        self.blobs: Optional[Blobs] = None
         self._lock = threading.Lock()  # protects _known
         self._known: collections.OrderedDict[Any, Callable[..., Any]] = collections.OrderedDict()
 
@@ -106,7 +108,8 @@ class Callables:
         key = (pickled, *(i.number for i in installed)) if installed else pickled
         found = self._known.get(key)
         if found is None:
-            found = pickle.loads(pickled)
+            found = pickle.loads(self._open(pickled[len(calls.CALLABLE):])
+                                 if pickled.startswith(calls.CALLABLE) else pickled)
             with self._lock:
                 self._known[key] = found
                 while len(self._known) > CALLABLES_MAX:
@@ -117,19 +120,27 @@ class Callables:
                     self._known.move_to_end(key)
         return found
 
+    def _open(self, digest: bytes) -> memoryview:
+        if self.blobs is None:
+            raise Refused("this worker has no blobs")
+        try:
+            return self.blobs.open(digest)
+        except BlobError as error:
+            raise Refused(str(error)) from error
+
     def call(self, args: Data, encoding: int, kept: Kept) -> Any:
         slots: Optional[list[Any]] = None
         installed: list[uploads.Installed] = []
         try:
             if encoding == JSON:
-                packed, *slots = values.decoder(kept.find)(args)
+                packed, *slots = values.decoder(kept.find, self._open)(args)
                 args = base64.b64decode(packed)
                 installed = [s for s in slots if isinstance(s, uploads.Installed)]
             if installed or uploads.active():
                 uploads.activate(installed)
             pickled, arguments = calls.unpack(args)
             f = self._load(pickled, installed)
-            positional, named = calls.load_arguments(arguments, slots)
+            positional, named = calls.load_arguments(arguments, slots, self._open)
         except Refused:
             raise
         except ModuleNotFoundError as error:
@@ -155,6 +166,9 @@ def call_json(f: Callable[..., Any], args: Data, encoding: int, kept: Kept) -> A
             if values.PICKLED in found:
                 raise Refused("an argument is a pickled Python value, which a function of JSON "
                               "cannot take")
+        elif values.blob_of(found):
+            raise Refused("an argument is a large pickled Python value (a blob), which a function of "
+                          "JSON cannot take")
         return found
 
     try:
@@ -189,6 +203,10 @@ class FunctionTable:
             self.names.append(calls.FUNCTION)
             self._functions.append(None)
 
+    def use_blobs(self, blobs: Blobs) -> None:
+        """Before the first call."""
+        self._callables.blobs = blobs
+
     def call(self, number: int, args: Data, encoding: int, kept: Kept) -> Any:
         if number >= len(self._functions):
             raise Refused(f"no function has number {number}", kind=FailureKind.STALE_HANDLE)
@@ -200,5 +218,8 @@ class FunctionTable:
     def output(self, number: int, value: Any, args: Data, encoding: int) -> Output:
         """Of a call with these arguments."""
         if self._functions[number] is None:
-            return values.encode(value, calls.output_in_bytes(args, encoding == JSON))
+            in_json, blobs = encoding == JSON, self._callables.blobs
+            as_blob = blobs is not None and calls.output_as_blob(args, in_json)
+            return values.encode(value, calls.output_in_bytes(args, in_json),
+                                 blobs.keep if blobs is not None and as_blob else None)
         return json_output(value, self.names[number])

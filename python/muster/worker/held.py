@@ -7,6 +7,7 @@ from typing import Any, Optional, Sequence
 from muster._pickled import calls
 from muster._pickled.buffers import Data
 from muster._wire.messages import JSON, WorkerMessage
+from muster.worker.untaken import Untaken
 
 
 class Held:
@@ -16,6 +17,7 @@ class Held:
         self.attempts: dict[int, int] = {}
         self.per_worker: set[int] = set()
         """Handles that the child keeps."""
+        self.untaken = Untaken()
         self._losses_max: dict[int, int] = {}  # of those that may have lost a worker already
         self._builds: dict[int, int] = {}
         self._stops: dict[int, float] = {}
@@ -73,8 +75,9 @@ class Held:
                 kept.returned_attempt.append(attempt)
         return kept
 
-    def answered(self, m: Any) -> None:
-        """A WorkerMessage is on its way to the server."""
+    def answered(self, m: Any, data: bytes) -> None:
+        """A WorkerMessage, serialized `data`, is on its way to the server."""
+        self.untaken.add(len(m.closure), data)
         failed = {f.position for f in m.failure} if self._builds else ()
         for i, closure in enumerate(m.closure):
             self._forget(closure)
@@ -100,8 +103,22 @@ class Held:
             return closure, attempt, 0 if spared else self._losses_max.get(closure, 0)
         return None
 
+    def never_begun(self, m: Any) -> None:
+        """The stream broke before this ServerMessage went to the child."""
+        for closure in m.closure:
+            self._builds.pop(closure, None)
+            self._forget(closure)
+
     def keep(self, m: Any) -> None:
         """There is no stream: the answers wait for the next one, all else is dropped."""
+        if self.untaken.acknowledged:
+            wanted = self.only_wanted(m)
+            answers = WorkerMessage(
+                closure=wanted.closure, attempt=wanted.attempt, value=wanted.value,
+                encoding=wanted.encoding, failure=wanted.failure,
+                execution_us=wanted.execution_us)
+            self.answered(wanted, answers.SerializeToString())
+            return
         failures = {f.position: f for f in m.failure}
         for i, closure in enumerate(m.closure):
             if self.attempts.get(closure) != m.attempt[i]:

@@ -7,6 +7,7 @@ import time
 from typing import Any, Callable, Protocol, Sequence
 
 from muster._pickled.buffers import Data
+from muster.worker.blobs import Ask, answer, question
 from muster.worker.children import Child, Children
 from muster.worker.functions import FunctionTable
 from muster.worker.runner import WORTH_REPORTING, Runner
@@ -36,11 +37,12 @@ class ProcessLink:
     thread of the link."""
 
     def __init__(self, children: Children, start: dict[str, Any],
-                 on_message: Callable[[bytes], None], on_gone: Callable[[ProcessLink, str], None]
-                 ) -> None:
+                 on_message: Callable[[bytes], None], on_gone: Callable[[ProcessLink, str], None],
+                 ask: Ask) -> None:
         self._child: Child = children.start()
         self._on_message = on_message
         self._on_gone = on_gone
+        self._ask = ask
         self.pid = self._child.pid
         self._child.frames.send(pickle.dumps(start))
         answer = self._child.frames.receive()
@@ -57,8 +59,24 @@ class ProcessLink:
             data = self._child.frames.receive()
             if data is None:
                 break
-            self._on_message(data)
+            asked = question(data)
+            if asked:
+                threading.Thread(target=self._answer, args=asked, daemon=True).start()
+            else:
+                self._on_message(data)
         self._on_gone(self, self._child.how(2.0))
+
+    def _answer(self, what: str, digest: bytes) -> None:
+        """On a thread of its own: the child's messages go on meanwhile."""
+        error = ""
+        try:
+            self._ask(what, digest)
+        except Exception as found:
+            error = str(found) or type(found).__name__
+        try:
+            self._child.frames.send(answer(digest, error))
+        except OSError:
+            pass  # it is gone
 
     def deliver(self, raw: bytes, message: Any, args: Sequence[Data]) -> None:
         self._child.frames.send(raw)

@@ -35,6 +35,10 @@ class WorkerOptions:
     """For a closure that was asked to stop; then its process is killed. It is told at once by
     `context().cancelled()`, and after a second by muster.Cancelled being raised."""
 
+    blob_bytes_max: int = 4 << 30
+    """Of files with large arguments and values, which its processes share; the ones that were not
+    used for longest go."""
+
     def __post_init__(self) -> None:
         if not self.servers:
             raise ValueError("servers: none")

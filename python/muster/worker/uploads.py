@@ -26,6 +26,8 @@ import weakref
 import zipfile
 from typing import Optional, Sequence
 
+DIGEST_DIGITS = 64
+"""Of the names of their folders; others are not uploads."""
 UPLOADS_MAX = 32
 """Uploads of a worker on its disk; more only while they are all in use."""
 
@@ -90,7 +92,7 @@ def install(digest: str, data: bytes) -> Installed:
 
 
 def _make_room(folder: str) -> None:
-    there = [e for e in os.scandir(folder) if e.is_dir() and not e.name.startswith("unpack-")]
+    there = [e for e in os.scandir(folder) if e.is_dir() and len(e.name) == DIGEST_DIGITS]
     there.sort(key=lambda e: e.stat().st_mtime)
     for entry in there[:max(0, len(there) - UPLOADS_MAX)]:
         lock = os.open(entry.path + ".lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)

@@ -15,6 +15,8 @@ import cloudpickle
 
 from muster.worker import functions
 from muster.worker.attachment import Attachment
+from muster.worker.blob_cache import BlobCache
+from muster.worker.blobs import Blobs
 from muster.worker.children import Children
 from muster.worker.deaths import Deaths
 from muster.worker.gpus import visible as visible_gpus
@@ -64,6 +66,7 @@ class Worker:
         self._pickled = pickled
         self._gpus = visible_gpus() if gpus is None else [str(g) for g in gpus]
         self._uploads = ""  # a folder, while it runs
+        self._blobs: Optional[BlobCache] = None  # while it runs
         self._functions: dict[str, Callable[..., Any]] = {}
         self._children = Children()
         self._attachments: list[Attachment] = []
@@ -80,9 +83,14 @@ class Worker:
         """Serves until `stop`, the server's drain, or a status that forbids coming back. Returns 0
         after an orderly end and 1 otherwise, with the reason in the log (``muster.worker``)."""
         self._uploads = tempfile.mkdtemp(prefix="muster-uploads-")
+        blobs = os.path.join(self._uploads, "blobs")
+        os.mkdir(blobs)
+        o = self._options
+        self._blobs = BlobCache(blobs, o.blob_bytes_max, o.servers, o.channel_options)
         make = self._thread_link() if not self._processes else self._process_link
         deaths = Deaths()
-        self._attachments = [Attachment(i, self._options_of(i), make, deaths)
+        self._attachments = [Attachment(i, self._options_of(i), make, deaths,
+                                         self._blobs.use_server)
                              for i in range(self._processes or 1)]
         runs = [threading.Thread(target=a.run, name=f"muster-attach-{i}", daemon=True)
                 for i, a in enumerate(self._attachments)]
@@ -102,6 +110,7 @@ class Worker:
                     a.beat(now)
         finally:
             self._children.close()
+            self._blobs.close()
             shutil.rmtree(self._uploads, ignore_errors=True)
         return 1 if any(a.final for a in self._attachments) else 0
 
@@ -129,13 +138,15 @@ class Worker:
 
     def _process_link(self, attachment: Attachment, on_message: Callable[[bytes], None]) -> Link:
         number = self._attachments.index(attachment)
+        assert self._blobs
         environment = {}
         if self._gpus:
             environment["CUDA_VISIBLE_DEVICES"] = ",".join(self._gpus_of(number))
         start = {"modules": self._modules, "functions": cloudpickle.dumps(self._functions),
-                 "pickled": self._pickled, "environment": environment, "uploads": self._uploads,
+                 "pickled": self._pickled, "environment": environment, "uploads": self._uploads, "blobs": self._blobs.folder,
                  "path": [os.path.abspath(p) for p in sys.path if os.path.isdir(p or ".")]}
-        return ProcessLink(self._children, start, on_message, attachment.child_gone)
+        return ProcessLink(self._children, start, on_message, attachment.child_gone,
+                           self._blobs.ask)
 
     def _thread_link(self) -> Callable[[Attachment, Callable[[bytes], None]], Link]:
         import importlib
@@ -144,6 +155,8 @@ class Worker:
             importlib.import_module(module)
         served = {**functions.registered(), **self._functions}
         table = functions.FunctionTable(served, self._pickled)
+        assert self._blobs
+        table.use_blobs(Blobs(self._blobs.folder, self._blobs.ask))
         capture()
 
         def make(attachment: Attachment, on_message: Callable[[bytes], None]) -> Link:

@@ -111,9 +111,9 @@ struct request_gone {
   bool operator==(request_gone const&) const = default;
 };
 
-/// A value of a session that each worker builds for itself.
+/// A value that each worker builds for itself.
 struct per_worker_fact {
-  session_id job{};
+  session_id job{};  ///< none: it lives until it is deleted
   per_worker_id id{};
   std::string name{};
   std::string function{};
@@ -142,7 +142,7 @@ struct job_gone {
 using fact = std::variant<job_fact, accepted_fact, closure_fact, closure_gone, request_gone,
                           per_worker_fact, per_worker_gone, job_gone>;
 
-/// All that is known of a job.
+/// All that is known of a job. Without an id: the per-worker values that are of none.
 struct restored_job {
   job_fact job;
   std::vector<per_worker_fact> per_worker;

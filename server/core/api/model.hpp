@@ -125,12 +125,6 @@ struct held_closure {
   std::uint32_t attempt = 0;
 };
 
-struct worker_attached {
-  stream_id stream{};
-  worker_spec spec;
-  std::vector<held_closure> held{};  // from before, when its connection broke
-};
-
 struct worker_result {
   closure_id closure{};
   std::uint32_t attempt = 0;
@@ -138,6 +132,13 @@ struct worker_result {
   blob value;              // ok
   core::failure failure;   // !ok
   duration execution{-1};  // as the worker measured it; less than 0: it did not
+};
+
+struct worker_attached {
+  stream_id stream{};
+  worker_spec spec;
+  std::vector<held_closure> held{};      // from before, when its connection broke
+  std::vector<worker_result> answers{};  // of then, which may not have been taken; consumed
 };
 
 /// A slot has worked on it for so long.
@@ -213,6 +214,7 @@ struct schedule {
   session_id session{};
   std::vector<closure_spec> closures;
   std::uint32_t generation = 0;  // they belong to it or are CANCELLED; 0: to the one there is
+  std::optional<std::uint64_t> first{};  // of a job: position of the first; what it has is not new
 };
 
 struct seal_session {

@@ -118,7 +118,7 @@ void job_facts::say() {
   for (auto const id : changed.jobs)
     if (auto const* s = sessions_.find(id)) out.emplace_back(of(*s));
   for (auto const& [owner, id] : changed.per_worker)
-    if (sessions_.find(owner)) out.emplace_back(of(owner, id));
+    if (owner == session_id{} || sessions_.find(owner)) out.emplace_back(of(owner, id));
   for (auto const& [id, closures] : changed.accepted)
     if (auto const* s = sessions_.find(id)) out.emplace_back(accepted(*s, closures));
   for (auto const id : changed.closures)
@@ -133,6 +133,9 @@ std::vector<fact> job_facts::forget_all() const {
   std::vector<fact> all;
   for (auto const& [id, s] : sessions_.all())
     if (s->durable) all.emplace_back(job_gone{id});
+  if (step_.config.durable)
+    for (auto const& [id, v] : builds_.all())
+      if (v.owner == session_id{}) all.emplace_back(per_worker_gone{{}, id});
   return all;
 }
 

@@ -16,9 +16,12 @@ void job_restart::restore(std::vector<restored_job>& jobs) {
   });
   std::vector<request> waiting;
   std::vector<session*> opened;
+  for (auto& j : jobs)
+    if (j.job.job == session_id{}) restore_values(nullptr, j.per_worker);
   for (auto& j : jobs) {
+    if (j.job.job == session_id{}) continue;
     opened.push_back(&open(j.job));
-    restore_values(*opened.back(), j.per_worker);
+    restore_values(opened.back(), j.per_worker);
     restore_closures(*opened.back(), j, waiting);
   }
   closures_.end_of_claims();
@@ -60,7 +63,7 @@ session& job_restart::open(job_fact& f) {
 }
 
 // Workers that come back with theirs keep them; others build.
-void job_restart::restore_values(session& s, std::vector<per_worker_fact>& values) {
+void job_restart::restore_values(session* owner, std::vector<per_worker_fact>& values) {
   for (auto& f : values) {
     auto const function = book_.functions.intern(f.function);
     if (!function) continue;  // no room for its name: who needs the value fails, and says so
@@ -69,12 +72,12 @@ void job_restart::restore_values(session& s, std::vector<per_worker_fact>& value
     v.name = std::move(f.name);
     v.function = *function;
     v.args = std::move(f.args);
-    v.owner = s.id;
+    v.owner = owner ? owner->id : session_id{};
     v.token = f.token;
     v.created = f.created;
     v.released = f.released;
     builds_.restore(std::move(v));
-    s.owns_per_worker = true;
+    if (owner) owner->owns_per_worker = true;
   }
 }
 
@@ -194,11 +197,8 @@ void job_restart::restore_past(slot c, closure_fact& f) {
   else
     r.attempt = f.lost.empty() ? 0 : f.lost.back().attempt;  // there is none that is not told of
   if (ran) {
-    auto& d = r.with_details();  // for its worker, which may come back with it
     r.restored = true;
-    d.noted_attempt = f.attempt;
-    d.noted_on = f.newest->incarnation;
-    d.start_at = step_.now + step_.config.reconnect_grace;
+    r.with_details().start_at = step_.now + step_.config.reconnect_grace;  // for its worker
   }
   if (f.lost.empty() && f.retries == 0 && f.workers_lost == 0) return;
   auto& d = r.with_details();

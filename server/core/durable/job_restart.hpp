@@ -59,7 +59,7 @@ class job_restart {
   session& open(job_fact& f);
   void restore_closures(session& s, restored_job& j, std::vector<request>& waiting);
   void restore_held(session& s, slot c);
-  void restore_values(session& s, std::vector<per_worker_fact>& values);
+  void restore_values(session* owner, std::vector<per_worker_fact>& values);
   void release_values();
   void tell_inputs(session const& s);
   void restore_past(slot c, closure_fact& f);

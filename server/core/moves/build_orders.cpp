@@ -48,10 +48,8 @@ void build_orders::create_value(create_per_worker& e) {
   v.args = std::move(e.args);
   v.owner = e.owner;
   v.token = e.token;
-  if (owner) {
-    owner->owns_per_worker = true;
-    flow_.note(*owner, v.id);
-  }
+  if (owner) owner->owns_per_worker = true;
+  flow_.note(owner, v.id);
   v.created = step_.now;
   for (auto const& [stream, w] : roster_.all()) expect_component(*w, v);
   step_.answer(e.call, {}, per_worker_reply{v.id});

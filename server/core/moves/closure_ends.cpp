@@ -216,7 +216,8 @@ void closure_life::tell_dependents() {
 
 void closure_life::release(per_worker_entry& v) {
   v.released = true;
-  if (auto const* owner = sessions_.find(v.owner)) flow_.note(*owner, v.id);
+  auto const* owner = sessions_.find(v.owner);
+  if (owner || v.owner == session_id{}) flow_.note(owner, v.id);
   if (v.users > 0) return;
   std::vector<seat*> keepers;
   for (auto const& [task, part] : v.components) {

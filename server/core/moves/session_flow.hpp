@@ -40,8 +40,10 @@ class session_flow {
   void note(session const& s, slot c) {
     if (s.durable && !s.closed) step_.changed.closures.push_back(closures_.id_of(c));
   }
-  void note(session const& s, per_worker_id v) {
-    if (s.durable && !s.closed) step_.changed.per_worker.emplace_back(s.id, v);
+  /// `owner` null: it is of no session.
+  void note(session const* owner, per_worker_id v) {
+    if (owner ? owner->durable && !owner->closed : step_.config.durable)
+      step_.changed.per_worker.emplace_back(owner ? owner->id : session_id{}, v);
   }
   /// A stream is told to hold back, or needs to no more.
   void hold_back(session& s);

@@ -159,6 +159,34 @@ status session_requests::appendable(session const& s, core::schedule const& e) c
   return room_for(s, flow_.of(s).waiting(), specs.size());
 }
 
+// Inputs of those that are left name the ones before them by id then.
+status session_requests::pass_over(session const& s, core::schedule& e,
+                                   std::vector<closure_id>& known) const {
+  if (!e.first) return {};
+  if (!s.is_job()) return {code::invalid_argument, "first: only jobs have positions"};
+  auto const& all = flow_.of(s).closures;
+  if (*e.first > all.size())
+    return {code::failed_precondition, "first: " + std::to_string(*e.first) + ", the job has " +
+                                           std::to_string(all.size()) +
+                                           " closures, so that is the next"};
+  auto const count = std::min<std::size_t>(all.size() - *e.first, e.closures.size());
+  for (std::size_t k = 0; k < count; ++k) known.push_back(closures_.id_of(all[*e.first + k]));
+  e.closures.erase(e.closures.begin(), e.closures.begin() + static_cast<std::ptrdiff_t>(count));
+  for (auto& spec : e.closures) {
+    if (count == 0 || !spec.extras || spec.extras->inputs.empty()) continue;
+    auto extras = std::make_shared<closure_extras>(*spec.extras);
+    for (auto& input : extras->inputs) {
+      if (input.closure != closure_id{}) continue;
+      if (input.position < count)
+        input.closure = known[input.position];
+      else
+        input.position -= static_cast<std::uint32_t>(count);
+    }
+    spec.extras = std::move(extras);
+  }
+  return {};
+}
+
 void session_requests::append(core::schedule& e) {
   auto* s = sessions_.find(e.session);
   if (!s) {
@@ -168,6 +196,9 @@ void session_requests::append(core::schedule& e) {
   }
   bool const streaming = s->streaming();
   if (s->by_calls()) flow_.renew_lease(*s, step_.now);
+  session_reply appended{s->id, false, {}};
+  if (auto wrong = pass_over(*s, e, appended.closures); !wrong.ok())
+    return step_.answer(e.call, std::move(wrong));
   if (auto wrong = appendable(*s, e); !wrong.ok()) {
     if (!streaming || e.call != call_id{}) return step_.answer(e.call, std::move(wrong));
     if (s->holding() && wrong.code != code::failed_precondition && wrong.code != code::unavailable)
@@ -185,7 +216,6 @@ void session_requests::append(core::schedule& e) {
   if (s->holding() && e.call == call_id{})
     if (auto const why = no_place_to_hold(*s, e.closures.size()); !why.empty())
       return intake_.fail_all(*s, e.closures, failure_kind::cancelled, why);
-  session_reply appended{s->id, false, {}};
   bool const ids = !streaming || (s->holding() && e.call != call_id{});
   intake_.schedule_closures(*s, e.closures, ids ? &appended.closures : nullptr);
   step_.answer(e.call, {}, std::move(appended));

@@ -82,6 +82,8 @@ class session_requests {
   status room_for(session const& s, std::uint64_t waiting, std::size_t n) const;
   /// Whether the session takes these closures now.
   status appendable(session const& s, core::schedule const& e) const;
+  /// Takes out those that the job has already, by their positions, and notes their ids.
+  status pass_over(session const& s, core::schedule& e, std::vector<closure_id>& known) const;
 
   step_frame& step_;
   closure_table& closures_;

@@ -118,6 +118,26 @@ void worker_answers::results(worker_results& e) {
   workers_.note_running(*w);
 }
 
+// One at a time, since nothing is sent before all are taken: each finds the worker's resources
+// free.
+void worker_answers::earlier(worker_events::newcomer const& from,
+                             std::vector<worker_result>& answers) {
+  message_ = &answers;
+  ends_.clear();
+  for (auto& r : answers) {
+    slot const c = closures_.find(r.closure);
+    if (c == no_slot) continue;
+    auto* by = from.before;
+    if (!by || closures_[c].worker != by->number) {
+      auto& at = scheduler_.of(from.now->number);
+      if (!workers_.may_take_up(c, r.attempt) || !scheduler_.has_free(at, c)) continue;
+      life_.take_up(at, c, r.attempt);
+      by = from.now;
+    }
+    (void)apply_result(*by, r);  // refused: another attempt runs there
+  }
+}
+
 // Of one that nobody saw starting, it is how long it was there itself.
 duration worker_answers::wait_told_by(seat const& at, worker_result const& r) const {
   slot const c = closures_.find(r.closure);

@@ -38,6 +38,8 @@ class worker_answers {
         workers_(workers) {}
 
   void results(worker_results& e);
+  /// Of earlier streams, which may not have been taken. What nobody waits for is passed over.
+  void earlier(worker_events::newcomer const& from, std::vector<worker_result>& answers);
 
  private:
   /// Put back, or the end of the closure when it was reported too often, or badly. A build that is

@@ -10,9 +10,10 @@
 
 namespace muster::core {
 
-void worker_events::attach(worker_attached& e) {
+worker_events::newcomer worker_events::attach(worker_attached& e) {
   auto const refuse = [&](status why) {
     step_.fx.disconnects.push_back({e.stream, std::move(why), false});
+    return newcomer{};
   };
   if (step_.stopping) return refuse({code::unavailable, "the server is shutting down"});
   check(!roster_.find(e.stream), "a stream attaches once");
@@ -60,20 +61,7 @@ void worker_events::attach(worker_attached& e) {
   activity_.open(w.number, t.job, t.index, step_.now, t.spec.slots);
   t.functions = ids;
 
-  seat at;
-  at.stream = w.stream;
-  at.number = w.number;
-  at.job = t.job;
-  at.index = t.index;
-  at.labels = t.spec.labels;
-  at.free = at.resources = t.spec.resources;
-  at.credits = std::clamp(t.spec.credits, 1u, step_.config.credits_max);
-  at.slots = std::min(std::max(1u, t.spec.slots), at.credits);
-  at.window =
-      old ? std::clamp(scheduler_.of((*old).number).window, at.slots, at.credits) : at.slots;
-  at.open = w.open();
-  at.by_name_only = stateful_.holds_state(t.job);
-  auto& seated = scheduler_.add(std::move(at));
+  auto& seated = scheduler_.add(sit_down(w, old));
   building_.expect_components(w);
   scheduler_.reconsider(seated);
   scheduler_.place(seated, ids);
@@ -85,26 +73,46 @@ void worker_events::attach(worker_attached& e) {
                                step_.config.heartbeat_interval(),
                                {},
                                step_.config.reconnect_grace});
-  if (old)
-    come_back(*old, w, e.held);
-  else
-    take_up(w, e.held);
+  return {&w, old};
 }
 
-// Of an earlier process of the server: what nobody else has yet goes on where it runs. Only what
-// the journal knows to run there: ids of closures that it does not know may have been given again.
-// An attempt that we know to be lost is void, whoever has it.
+seat worker_events::sit_down(worker const& w, worker const* old) const {
+  auto const& t = *w.task;
+  seat at;
+  at.stream = w.stream;
+  at.number = w.number;
+  at.job = t.job;
+  at.index = t.index;
+  at.labels = t.spec.labels;
+  at.free = at.resources = t.spec.resources;
+  at.credits = std::clamp(t.spec.credits, 1u, step_.config.credits_max);
+  at.slots = std::min(std::max(1u, t.spec.slots), at.credits);
+  at.window = old ? std::clamp(scheduler_.of(old->number).window, at.slots, at.credits) : at.slots;
+  at.open = w.open();
+  at.by_name_only = stateful_.holds_state(t.job);
+  return at;
+}
+
+void worker_events::go_on(newcomer const& n, std::vector<held_closure> const& held) {
+  if (n.before)
+    come_back(*n.before, *n.now, held);
+  else
+    take_up(*n.now, held);
+}
+
+// No two processes of the server give the same id, so it is this closure that the worker has.
+bool worker_events::may_take_up(slot c, std::uint32_t attempt) const {
+  auto const& r = closures_[c];
+  return closures_.is_of_before(c) && r.state == closure_state::queued && !r.sent() && !r.ganged &&
+         attempt > r.attempt;
+}
+
 void worker_events::take_up(worker& w, std::vector<held_closure> const& held) {
   auto& at = scheduler_.of(w.number);
   for (std::uint32_t i = 0; i < held.size(); ++i) {
     slot const c = closures_.find(held[i].closure);
     if (c == no_slot) continue;
-    auto const& r = closures_[c];
-    bool const waits = r.state == closure_state::queued && !r.sent() && !r.ganged;
-    bool const ran_here = r.restored && r.details->noted_attempt == held[i].attempt &&
-                          r.details->noted_on == w.task->spec.incarnation;
-    if (!ran_here || !waits || held[i].attempt <= r.attempt || at.held() >= at.credits ||
-        !scheduler_.has_free(at, c))
+    if (!may_take_up(c, held[i].attempt) || at.held() >= at.credits || !scheduler_.has_free(at, c))
       continue;
     life_.take_up(at, c, held[i].attempt);
     step_.fx.welcomes.back().kept.push_back(i);

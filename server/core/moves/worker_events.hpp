@@ -52,7 +52,17 @@ class worker_events {
   void sweep(duration pause);
   /// A task that holds state has been away for too long.
   void state_lost(std::uint64_t number);
-  void attach(worker_attached& e);
+  struct newcomer {
+    worker* now = nullptr;
+    worker* before = nullptr;  // the same incarnation's stream until now; null: there is none
+  };
+  /// Nothing in it: it was refused. Else `go_on` follows in the same step.
+  newcomer attach(worker_attached& e);
+  /// With what it says that it has.
+  void go_on(newcomer const& n, std::vector<held_closure> const& held);
+  /// Whether an attempt of an earlier process of the server may become that of this closure: nobody
+  /// else has it, and the attempt is not known to be lost.
+  bool may_take_up(slot c, std::uint32_t attempt) const;
   /// Its staggered start has come.
   void start(worker& w);
   void disconnect(worker& w, status why, bool final, task_state as);
@@ -80,6 +90,7 @@ class worker_events {
   void give_up(task_row& t);
   void take_up(worker& w, std::vector<held_closure> const& held);
   void come_back(worker& old, worker& w, std::vector<held_closure> const& held);
+  seat sit_down(worker const& w, worker const* old) const;
   void replace(worker& old, std::string why);
   /// The worker leaves the roster; what it held goes back to the head of the queues. `blamed`: what
   /// it can have been executing may be why.

@@ -49,9 +49,6 @@ struct closure_details {
   time_point deadline = never;
   time_point alone_since{};  // once it is to run alone
   time_point ready_at{};     // when it could be dispatched last; epoch: when it was created
-  // Of a restored one that ran: which attempt, and on whom, who may come back with it.
-  std::uint32_t noted_attempt = 0;
-  core::incarnation noted_on{};
 };
 
 /// Where the value of an ended closure is; see value_store.hpp.
@@ -151,6 +148,9 @@ class closure_table {
     return s / chunk_size < chunks_.size() && chunks_[s / chunk_size] != nullptr;
   }
 
+  /// Whether an earlier process of the server gave it its id.
+  bool is_of_before(slot s) const { return is_earlier((*this)[s].generation); }
+
   /// Whether its slot is of another table of the server.
   bool is_elsewhere(closure_id id) const {
     return !is_mine(slot_of(id)) && slot_of(id) / chunk_size < wide_.chunks;
@@ -216,9 +216,10 @@ class closure_table {
     r.generation = generation;
     r.finished = note.at;
     r.why_released = note.why;
+    --size_;
+    if (generation == wide_.end_generation) return;  // worn out: the id would be the next process's
     r.next = free_;
     free_ = s;
-    --size_;
   }
 
   /// Of a released closure whose slot nobody has used since.
@@ -321,9 +322,11 @@ class closure_table {
   // An earlier process may have given the ids that follow one of its own, and what it gave is not
   // known. So those go on where this one's begin; "earlier" as on a clock, as they come round.
   std::uint32_t generation_after(std::uint32_t g) const {
+    return is_earlier(g) ? wide_.first_generation : g + 1 == 0 ? 1 : g + 1;
+  }
+  bool is_earlier(std::uint32_t g) const {
     constexpr std::uint32_t half = std::uint32_t{1} << 31;
-    bool const earlier = g - wide_.first_generation >= half;
-    return earlier ? wide_.first_generation : g + 1 == 0 ? 1 : g + 1;
+    return g - wide_.first_generation >= half;
   }
 
   server_wide& wide_;

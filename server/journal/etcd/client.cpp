@@ -15,6 +15,10 @@ using namespace std::chrono_literals;
 
 // Between two rounds through all members that gave nothing.
 constexpr auto pause = 50ms;
+// A connection may take so long, TLS included; how often it is tried again is said below.
+constexpr int connect_limit_ms = 2'000;
+// What a member that was not there a moment ago is waited for: others are asked then.
+constexpr auto reconnect_wait = 100ms;
 constexpr std::size_t transactions_at_once = 32;
 // It stops a member for seconds.
 constexpr auto make_space_every = 10s;
@@ -35,12 +39,28 @@ grpc::ChannelArguments arguments() {
   o.SetMaxReceiveMessageSize(std::numeric_limits<int>::max());
   // A member that comes back is asked again soon; the rounds of `ask` are what waits.
   o.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  o.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 100);
+  // In spite of its name: the time that a connection may take.
+  o.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, connect_limit_ms);
   o.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 500);
   // The lease has connections of its own, whatever those of the writes wait for.
   o.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   o.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   return o;
+}
+
+// What stands in the way, for people; gRPC's own words speak of its inside.
+std::string reason(grpc::Status const& s) {
+  auto const& text = s.error_message();
+  auto const has = [&](char const* part) { return text.find(part) != std::string::npos; };
+  if (has("onnection refused")) return "connection refused";
+  if (has("DNS resolution failed")) return "its name is not known";
+  bool const silent = s.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED ||
+                      s.error_code() == grpc::StatusCode::CANCELLED || has("handshaker shutdown") ||
+                      has("Timeout occurred");
+  if (silent) return "no answer in time";
+  constexpr std::string_view inside = "last error: ";
+  auto const at = text.rfind(inside);
+  return at == std::string::npos ? text : text.substr(at + inside.size());
 }
 
 }  // namespace
@@ -70,8 +90,9 @@ client::client(access a) : access_(std::move(a)) {
   auto const how = credentials(access_);
   for (auto const& host : access_.where.hosts) {
     auto const channel = grpc::CreateCustomChannel(host, how, arguments());
-    members_.push_back({host, wire::KV::NewStub(channel), wire::Lease::NewStub(channel),
-                        wire::Maintenance::NewStub(channel), wire::Auth::NewStub(channel)});
+    members_.push_back({host, channel, wire::KV::NewStub(channel), wire::Lease::NewStub(channel),
+                        wire::Maintenance::NewStub(channel), wire::Auth::NewStub(channel),
+                        "not asked"});
   }
 }
 
@@ -88,7 +109,9 @@ grpc::Status client::authenticate(member& m, milliseconds limit) {
   wire::AuthenticateResponse answer;
   grpc::ClientContext context;
   prepare(context, limit);
+  begin(&context);
   auto const s = m.auth->Authenticate(&context, request, &answer);
+  end(&context);
   if (s.ok()) token_ = answer.token();
   return s;
 }
@@ -98,37 +121,120 @@ grpc::Status client::with_token(member& m, milliseconds limit, attempt const& f)
   if (!s.ok()) return s;
   grpc::ClientContext context;
   prepare(context, limit);
-  return f(m, context);
+  begin(&context);
+  s = f(m, context);
+  end(&context);
+  return s;
+}
+
+void client::begin(grpc::ClientContext* context) {
+  std::lock_guard const lock(mutex_);
+  running_.push_back(context);
+  if (over_) context->TryCancel();
+}
+
+void client::end(grpc::ClientContext* context) {
+  std::lock_guard const lock(mutex_);
+  std::erase(running_, context);
+}
+
+void client::heard(grpc::Status const& s) {
+  std::lock_guard const lock(mutex_);
+  if (!may_pass(s)) waiting_since_.reset();
+}
+
+void client::give_up() {
+  std::lock_guard const lock(mutex_);
+  over_ = true;
+  for (auto* c : running_) c->TryCancel();
+}
+
+void client::hurry(milliseconds patience) {
+  {
+    std::lock_guard const lock(mutex_);
+    auto const now = clock::now();
+    if (!hurried_at_) hurried_at_ = now;
+    if (!waiting_since_ || now - std::max(*waiting_since_, *hurried_at_) < patience) return;
+  }
+  give_up();
+}
+
+// gRPC notices that a connection was made only while somebody waits for it, and calls fail at once
+// after one that could not be made: so it is waited for here.
+void client::connect(member& m, milliseconds limit) {
+  auto state = m.channel->GetState(true);
+  bool tried = state != GRPC_CHANNEL_TRANSIENT_FAILURE;
+  bool const others = members_.size() > 1;
+  auto const until = clock::now() + (tried || !others ? limit : std::min(limit, reconnect_wait));
+  while (state != GRPC_CHANNEL_READY && !over_ && clock::now() < until) {
+    if (state == GRPC_CHANNEL_TRANSIENT_FAILURE && tried) return;  // the call says why
+    auto const slice = std::min(until, clock::now() + reconnect_wait) - clock::now();
+    auto const end =
+        std::chrono::system_clock::now() + std::chrono::ceil<std::chrono::microseconds>(slice);
+    (void)m.channel->WaitForStateChange(state, end);
+    state = m.channel->GetState(true);
+    tried = tried || state == GRPC_CHANNEL_CONNECTING;
+  }
+}
+
+grpc::Status client::call(member& m, milliseconds limit, attempt const& f) {
+  auto const end = clock::now() + limit;
+  {
+    std::lock_guard const lock(mutex_);
+    if (!waiting_since_) waiting_since_ = clock::now();
+  }
+  connect(m, limit);
+  if (over_) return {grpc::StatusCode::CANCELLED, "given up"};
+  auto const left = std::chrono::ceil<milliseconds>(end - clock::now());
+  auto s = with_token(m, std::max<milliseconds>(left, 1ms), f);
+  m.trouble = s.ok() ? std::string() : reason(s);
+  heard(s);
+  return s;
 }
 
 grpc::Status client::once(milliseconds limit, attempt const& f) {
   last_ = at_;
   auto& m = members_[at_];
-  auto s = with_token(m, limit, f);
+  auto s = call(m, limit, f);
   // Tokens end after some minutes without use, and with a change of the user.
   bool const stale = s.error_code() == grpc::StatusCode::UNAUTHENTICATED ||
                      s.error_message().find("revision of auth store is old") != std::string::npos;
   if (stale && !token_.empty()) {
     token_.clear();
-    s = with_token(m, limit, f);
+    s = call(m, limit, f);
   }
   if (may_pass(s)) at_ = (at_ + 1) % members_.size();
   return s;
 }
 
-muster::status client::ask(milliseconds limit, attempt const& f) {
+std::string client::asked(std::string const& what) const {
+  auto text = "asked " + what + ": ";
+  for (auto const& m : members_)
+    text += (&m == members_.data() ? "" : ", ") + m.host + " (" +
+            (m.trouble.empty() ? "answers" : m.trouble) + ")";
+  return text;
+}
+
+muster::status client::ask(milliseconds limit, std::string const& what, attempt const& f) {
   auto const end = std::chrono::steady_clock::now() + limit;
   for (std::size_t n = 1;; ++n) {
     auto const left = std::chrono::ceil<milliseconds>(end - std::chrono::steady_clock::now());
     auto const s = once(std::clamp<milliseconds>(left, 1ms, std::max(limit / 2, 100ms)), f);
     if (s.ok()) return {};
-    if (!may_pass(s) || std::chrono::steady_clock::now() + pause >= end) return in_words(s);
+    if (!may_pass(s)) return in_words(s);
+    if (over_ || clock::now() + pause >= end) {
+      auto const seconds = std::to_string(std::chrono::ceil<std::chrono::seconds>(limit).count());
+      return {code::unavailable, "no answer in " + seconds + " s; " + asked(what)};
+    }
     if (n % members_.size() == 0) std::this_thread::sleep_for(pause);
   }
 }
 
 void client::each(milliseconds limit, attempt const& f) {
-  for (auto& m : members_) (void)with_token(m, limit, f);
+  for (auto& m : members_) {
+    connect(m, limit);
+    (void)with_token(m, limit, f);
+  }
 }
 
 std::vector<grpc::Status> client::transact(milliseconds limit,
@@ -137,6 +243,11 @@ std::vector<grpc::Status> client::transact(milliseconds limit,
   answers.assign(all.size(), {});
   std::vector<grpc::Status> told(all.size());
   auto& m = members_[last_ = at_];
+  {
+    std::lock_guard const lock(mutex_);
+    if (!waiting_since_) waiting_since_ = clock::now();
+  }
+  connect(m, limit);
   if (auto const s = authenticate(m, limit); !s.ok()) {
     std::fill(told.begin(), told.end(), s);
     return told;
@@ -149,12 +260,15 @@ std::vector<grpc::Status> client::transact(milliseconds limit,
   while (ended < all.size()) {
     for (; begun < all.size() && begun - ended < transactions_at_once; ++begun) {
       prepare(contexts[begun], limit);
+      this->begin(&contexts[begun]);
       calls[begun] = m.kv->AsyncTxn(&contexts[begun], all[begun], &done);
       calls[begun]->Finish(&answers[begun], &told[begun], reinterpret_cast<void*>(begun));
     }
     void* tag = nullptr;
     bool ok = false;
     if (!done.Next(&tag, &ok)) break;  // every call has a deadline
+    end(&contexts[reinterpret_cast<std::size_t>(tag)]);
+    heard(told[reinterpret_cast<std::size_t>(tag)]);
     ++ended;
   }
   return told;
@@ -194,9 +308,7 @@ void client::make_space(std::int64_t revision) {
 }
 
 muster::status client::in_words(grpc::Status const& s) const {
-  auto what = s.error_message();
-  if (s.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) what = "no answer in time";
-  return {static_cast<muster::code>(s.error_code()), members_[last_].host + ": " + what};
+  return {static_cast<muster::code>(s.error_code()), members_[last_].host + ": " + reason(s)};
 }
 
 }  // namespace muster::server::journal::etcd

@@ -1,12 +1,16 @@
 // Calls to a cluster of etcd: one address after the other until one answers, each call with a
-// deadline, with a token when there is a user. One thread at a time.
+// deadline, with a token when there is a user. One thread at a time, but for what breaks calls off.
 #pragma once
 
+#include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,10 +33,12 @@ struct access {
 /// A member of the cluster, as gRPC knows it.
 struct member {
   std::string host;
+  std::shared_ptr<grpc::Channel> channel;
   std::unique_ptr<wire::KV::Stub> kv;
   std::unique_ptr<wire::Lease::Stub> leases;
   std::unique_ptr<wire::Maintenance::Stub> maintenance;
   std::unique_ptr<wire::Auth::Stub> auth;
+  std::string trouble = "not asked";  ///< what came of the last call; empty: an answer
 };
 
 /// What etcd says when its quota is used up, and nothing else: RESOURCE_EXHAUSTED is also "too many
@@ -51,8 +57,10 @@ class client {
   /// Once, by the member of the moment; after an error that may pass the next call asks the next.
   grpc::Status once(milliseconds limit, attempt const& f);
   /// Again and again until it is answered, or refused for good, or the time is over. For calls that
-  /// may be done twice.
-  muster::status ask(milliseconds limit, attempt const& f);
+  /// may be done twice. `what` is for people: an error says it, how long, and what each said.
+  muster::status ask(milliseconds limit, std::string const& what, attempt const& f);
+  /// "asked WHAT: host (why not), host (why not)"
+  std::string asked(std::string const& what) const;
   /// Of every member.
   void each(milliseconds limit, attempt const& f);
   /// All of them at one time by the member of the moment; one status each.
@@ -66,7 +74,24 @@ class client {
   muster::status in_words(grpc::Status const& s) const;
   std::string const& prefix() const { return access_.where.prefix; }
 
+  // Any thread.
+  /// Breaks off what is under way: from now on every call fails at once with CANCELLED.
+  void give_up();
+  bool gave_up() const { return over_; }
+  /// Called again and again by who waits for the one that calls: gives up when nothing has been
+  /// answered for so long, counted from the first of these calls.
+  void hurry(milliseconds patience);
+  /// REQUIRES: nobody calls.
+  void go_on() { over_ = false; }
+
  private:
+  using clock = std::chrono::steady_clock;
+
+  void connect(member& m, milliseconds limit);
+  grpc::Status call(member& m, milliseconds limit, attempt const& f);
+  void begin(grpc::ClientContext* context);
+  void end(grpc::ClientContext* context);
+  void heard(grpc::Status const& s);
   grpc::Status with_token(member& m, milliseconds limit, attempt const& f);
   grpc::Status authenticate(member& m, milliseconds limit);
   void prepare(grpc::ClientContext& context, milliseconds limit) const;
@@ -76,7 +101,13 @@ class client {
   std::size_t at_ = 0;    // of members_: who is asked
   std::size_t last_ = 0;  // who was
   std::string token_;
-  std::chrono::steady_clock::time_point space_made_{};
+  clock::time_point space_made_{};
+
+  std::atomic<bool> over_ = false;
+  std::mutex mutex_;
+  std::vector<grpc::ClientContext*> running_;       // under mutex_, as all below
+  std::optional<clock::time_point> waiting_since_;  // for any answer
+  std::optional<clock::time_point> hurried_at_;
 };
 
 }  // namespace muster::server::journal::etcd

@@ -12,6 +12,8 @@ using clock = std::chrono::steady_clock;
 constexpr auto call_limit = 2s;
 constexpr auto load_limit = 30s;
 constexpr auto pause = 50ms;
+// Of a server that stops: when etcd has not answered for so long, what waits is not written.
+constexpr auto patience_at_stop = 400ms;
 constexpr auto pause_without_space = 1s;
 // History that nobody reads takes etcd's space until it is compacted.
 constexpr std::size_t compact_bytes = std::size_t{32} << 20;
@@ -82,9 +84,10 @@ muster::status etcd_store::recover_pieces() {
     wire::RangeRequest request;
     request.set_key(kv.key());
     wire::RangeResponse answer;
-    auto const asked = client_.ask(load_limit, [&](member& m, grpc::ClientContext& context) {
-      return m.kv->Range(&context, request, &answer);
-    });
+    auto const asked =
+        client_.ask(load_limit, "for entries", [&](member& m, grpc::ClientContext& context) {
+          return m.kv->Range(&context, request, &answer);
+        });
     if (!asked.ok() || answer.kvs().empty()) return true;
     auto const n = std::stoull(number, nullptr, 16);
     pieces_.numbers.emplace(answer.kvs(0).value(), n);
@@ -138,9 +141,19 @@ muster::status etcd_store::commit(operations ops) {
     }
     if (out_of_space(s)) {
       no_space_ = true;
+      // etcd may say so of one that it has done, which took the last of its space.
+      bool const done = leader_is_at(term_.version + 1);
       client_.make_space(revision_);
-      if (!sent_before) return client_.in_words(s);
+      if (done) {
+        ++term_.version;
+        parts_to_erase_ = false;
+        return {};
+      }
+      if (!sent_before && leader_is_at(term_.version)) return client_.in_words(s);
+      sent_before = true;
       std::this_thread::sleep_for(pause_without_space);
+    } else if (client_.gave_up()) {
+      return not_written();
     } else if (may_pass(s)) {
       sent_before = true;
       std::this_thread::sleep_for(pause);
@@ -150,6 +163,19 @@ muster::status etcd_store::commit(operations ops) {
   }
 }
 
+// Whether etcd says that it is this leader's key, of this version.
+bool etcd_store::leader_is_at(std::int64_t version) {
+  wire::RangeRequest request;
+  request.set_key(names_.leader());
+  wire::RangeResponse answer;
+  auto const s = client_.once(call_limit, [&](member& m, grpc::ClientContext& context) {
+    return m.kv->Range(&context, request, &answer);
+  });
+  if (!s.ok() || answer.kvs().empty()) return false;
+  revision_ = answer.header().revision();
+  return answer.kvs(0).create_revision() == term_.created && answer.kvs(0).version() == version;
+}
+
 // Operations that may be done twice, many at one time.
 muster::status etcd_store::do_all(std::vector<operations> parts, bool until_done) {
   std::vector<wire::TxnRequest> left;
@@ -157,6 +183,7 @@ muster::status etcd_store::do_all(std::vector<operations> parts, bool until_done
   std::vector<wire::TxnResponse> answers;
   while (!left.empty()) {
     auto const told = client_.transact(call_limit, left, answers);
+    if (client_.gave_up()) return not_written();
     std::vector<wire::TxnRequest> again;
     auto wait = clock::duration(pause);
     for (std::size_t i = 0; i < told.size(); ++i) {
@@ -231,6 +258,16 @@ muster::status etcd_store::write(std::vector<change> const& batch) {
   return {};
 }
 
+void etcd_store::hurry() {
+  client_.hurry(patience_at_stop);
+}
+
+muster::status etcd_store::not_written() const {
+  return {code::unavailable,
+          "the server stops, and etcd does not answer: what nobody was told of is not written; " +
+              client_.asked("to write")};
+}
+
 void etcd_store::written(std::size_t bytes) {
   written_ += bytes;
   ++commits_;
@@ -259,9 +296,10 @@ muster::status etcd_store::scan(std::string from, std::string const& end, bool k
     request.set_limit(page);
     request.set_keys_only(keys_only);
     wire::RangeResponse answer;
-    auto const asked = client_.ask(load_limit, [&](member& m, grpc::ClientContext& context) {
-      return m.kv->Range(&context, request, &answer);
-    });
+    auto const asked =
+        client_.ask(load_limit, "for entries", [&](member& m, grpc::ClientContext& context) {
+          return m.kv->Range(&context, request, &answer);
+        });
     if (!asked.ok()) return asked;
     auto const bytes = answer.ByteSizeLong();
     for (auto& kv : *answer.mutable_kvs())

@@ -31,6 +31,7 @@ class etcd_store final : public store {
   /// written, and it may be tried again.
   muster::status write(std::vector<change> const& batch) override;
   muster::status read(std::string_view prefix, visitor const& v) const override;
+  void hurry() override;
   std::uint64_t bytes_on_disk() const override;
   std::optional<std::uint64_t> bytes_free() const override;
 
@@ -44,6 +45,7 @@ class etcd_store final : public store {
   muster::status recover_pieces();
   wire::TxnRequest guarded(operations ops) const;
   muster::status commit(operations ops);
+  bool leader_is_at(std::int64_t version);
   muster::status write_in_parts(operations ops);
   muster::status do_all(std::vector<operations> parts, bool until_done);
   muster::status scan(std::string from, std::string const& end, bool keys_only,
@@ -52,6 +54,7 @@ class etcd_store final : public store {
   void written(std::size_t bytes);
   void compact();
   void look_at_space() const;
+  muster::status not_written() const;
 
   names const names_;
   store_options const options_;

@@ -17,8 +17,7 @@ using std::chrono::microseconds;
 
 constexpr auto never = std::numeric_limits<std::int64_t>::max();
 constexpr auto look_limit = 2s;
-// A call that begins a lease must not take longer than what the lease lasts.
-constexpr auto resign_limit = 1s;
+constexpr auto resign_limit = 400ms;
 constexpr int renewals_per_lease = 8;
 
 // Counts while the process is stopped and while the machine sleeps.
@@ -51,6 +50,7 @@ void leadership::end_threads() {
     end_ = true;
   }
   ending_.notify_all();
+  client_.give_up();
   for (auto* t : {&renewing_, &watching_})
     if (t->joinable()) t->join();
 }
@@ -89,9 +89,13 @@ muster::result<leadership::seen> leadership::look() {
   wire::RangeRequest request;
   request.set_key(key_);
   wire::RangeResponse answer;
-  auto const asked = client_.ask(look_limit, [&](member& m, grpc::ClientContext& context) {
-    return m.kv->Range(&context, request, &answer);
-  });
+  auto const asked =
+      client_.ask(look_limit, "who leads", [&](member& m, grpc::ClientContext& context) {
+        return m.kv->Range(&context, request, &answer);
+      });
+  if (asked.code == code::unavailable)
+    return muster::status{asked.code,
+                          client_.asked("who leads")};  // again and again: no time in it
   if (!asked.ok()) return asked;
   revision_ = answer.header().revision();
   if (answer.kvs().empty()) return seen_ = {};
@@ -190,11 +194,12 @@ void leadership::watch() {
 
 void leadership::resign() {
   end_threads();
-  if (!seen_.leads) return;
+  if (lease_ == 0) return;
+  client_.go_on();
   until_us_ = never;
   seen_ = {};
   wire::LeaseRevokeRequest request;
-  request.set_id(lease_);
+  request.set_id(std::exchange(lease_, 0));
   wire::LeaseRevokeResponse answer;
   (void)client_.once(resign_limit, [&](member& m, grpc::ClientContext& context) {
     return m.leases->LeaseRevoke(&context, request, &answer);

@@ -41,7 +41,7 @@ class leadership {
     std::string leader;  ///< its address; empty: there is none
   };
   /// One look, and an attempt to lead where nobody does. UNAVAILABLE: etcd does not answer; others:
-  /// it refuses. Main thread, until it leads.
+  /// it refuses. One thread, until it leads.
   muster::result<seen> try_to_lead();
 
   /// REQUIRES: leads. Main thread.
@@ -49,6 +49,8 @@ class leadership {
   term begun() const { return term_; }
 
   // Any thread, at any time.
+  /// Breaks an attempt to lead off.
+  void give_up() { client_.give_up(); }
   /// Returns if this process may answer. Costs the time of a look at the clock.
   void check() const {
     if (left() <= std::chrono::microseconds(0)) over_in_words();
@@ -56,8 +58,8 @@ class leadership {
   /// Largest possible when it was never asked to lead.
   std::chrono::microseconds left() const;
 
-  /// Gives the lease back, so that the next one serves at once. REQUIRES: nothing is answered any
-  /// more. Main thread.
+  /// Gives the lease back, so that the next one serves at once; half a second at most, and
+  /// harmless where there is none. REQUIRES: nothing is answered any more, nobody tries to lead.
   void resign();
 
  private:

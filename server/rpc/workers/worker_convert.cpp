@@ -12,12 +12,19 @@
 namespace muster::server {
 namespace {
 
-std::string check_columns(v1::WorkerMessage const& m) {
+// Of a WorkerMessage, or of Answers.
+template <class Columns>
+std::string check_answers(Columns const& m) {
   int const n = m.closure_size();
   if (m.attempt_size() != n) return unequal("attempt", m.attempt_size(), n);
   if (m.value_size() != n) return unequal("value", m.value_size(), n);
   if (m.execution_us_size() != 0 && m.execution_us_size() != n)
     return unequal("execution_us", m.execution_us_size(), n);
+  return wrong_encodings(m, n);
+}
+
+std::string check_columns(v1::WorkerMessage const& m) {
+  if (auto wrong = check_answers(m); !wrong.empty()) return wrong;
   int const started = m.started_closure_size();
   if (m.started_attempt_size() != started)
     return unequal("started_attempt", m.started_attempt_size(), started);
@@ -25,7 +32,7 @@ std::string check_columns(v1::WorkerMessage const& m) {
     return unequal("started_for_us", m.started_for_us_size(), started);
   if (m.returned_attempt_size() != m.returned_closure_size())
     return unequal("returned_attempt", m.returned_attempt_size(), m.returned_closure_size());
-  return wrong_encodings(m, n);
+  return {};
 }
 
 // More than a year is no measurement.
@@ -53,16 +60,8 @@ std::string take_failure(v1::Failure const& f, std::span<core::worker_result> re
   return wrong.empty() ? wrong : ".kind: " + wrong;
 }
 
-}  // namespace
-
-std::string from_wire(v1::WorkerMessage const& m, core::worker_results& to) {
-  if (auto wrong = check_columns(m); !wrong.empty()) return wrong;
-  auto& results = to.results;
-  for (int i = 0; i < m.started_closure_size(); ++i)
-    to.started.push_back({core::closure_id{m.started_closure(i)}, m.started_attempt(i),
-                          measured(m.started_for_us(i))});
-  for (int i = 0; i < m.returned_closure_size(); ++i)
-    to.returned.push_back({core::closure_id{m.returned_closure(i)}, m.returned_attempt(i)});
+template <class Columns>
+std::string take_answers(Columns const& m, std::vector<core::worker_result>& results) {
   auto const first = results.size();
   results.resize(first + static_cast<std::size_t>(m.closure_size()));
   auto const added = std::span(results).subspan(first);
@@ -86,6 +85,23 @@ std::string from_wire(v1::WorkerMessage const& m, core::worker_results& to) {
           added[i].value.encoding() == core::encoding::json)
         return "value[" + std::to_string(i) + "]: empty is not JSON, and no failure is given";
   return {};
+}
+
+}  // namespace
+
+std::string from_wire(v1::Answers const& m, std::vector<core::worker_result>& to) {
+  if (auto wrong = check_answers(m); !wrong.empty()) return wrong;
+  return take_answers(m, to);
+}
+
+std::string from_wire(v1::WorkerMessage const& m, core::worker_results& to) {
+  if (auto wrong = check_columns(m); !wrong.empty()) return wrong;
+  for (int i = 0; i < m.started_closure_size(); ++i)
+    to.started.push_back({core::closure_id{m.started_closure(i)}, m.started_attempt(i),
+                          measured(m.started_for_us(i))});
+  for (int i = 0; i < m.returned_closure_size(); ++i)
+    to.returned.push_back({core::closure_id{m.returned_closure(i)}, m.returned_attempt(i)});
+  return take_answers(m, to.results);
 }
 
 void to_wire(core::assignment const& a, std::uint32_t function_number,

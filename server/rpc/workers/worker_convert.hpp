@@ -15,6 +15,9 @@ namespace muster::server {
 /// then `results` is not to be used.
 std::string from_wire(v1::WorkerMessage const& message, core::worker_results& to);
 
+/// The same for answers of earlier streams.
+std::string from_wire(v1::Answers const& answers, std::vector<core::worker_result>& to);
+
 /// Appends one closure to what the stream has to send.
 void to_wire(core::assignment const& a, std::uint32_t function_number,
              proto::outbox<v1::ServerMessage>& out);

@@ -5,6 +5,9 @@
 #include <string>
 #include <string_view>
 #include <unordered_set>
+#include <utility>
+
+#include "server/rpc/workers/worker_convert.hpp"
 
 namespace muster::server {
 namespace {
@@ -148,6 +151,22 @@ muster::result<std::vector<core::held_closure>> held_from_wire(v1::Hello const& 
     held.push_back({core::closure_id{h.held_closure(i)}, h.held_attempt(i)});
   }
   return held;
+}
+
+muster::result<std::vector<core::worker_result>> answers_from_wire(v1::Hello const& h) {
+  auto const& a = h.answers();
+  if (a.closure_size() > kept_answers_max)
+    return wrong("answers", std::to_string(a.closure_size()) + " of them, the limit is " +
+                                std::to_string(kept_answers_max));
+  std::unordered_set<std::uint64_t> seen(h.held_closure().begin(), h.held_closure().end());
+  for (int i = 0; i < a.closure_size(); ++i)
+    if (!seen.insert(a.closure(i)).second)
+      return wrong("answers.closure[" + std::to_string(i) + "]", "named twice");
+  std::vector<core::worker_result> answers;
+  if (auto const problem = from_wire(a, answers); !problem.empty())
+    return wrong("answers." + problem.substr(0, problem.find(':')),
+                 problem.substr(std::min(problem.size(), problem.find(':') + 2)));
+  return answers;
 }
 
 }  // namespace muster::server

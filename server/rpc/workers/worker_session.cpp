@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/hub/blob_store.hpp"
 #include "server/rpc/pool_of_call.hpp"
 #include "server/rpc/workers/worker_convert.hpp"
 #include "server/rpc/workers/worker_hello.hpp"
@@ -66,6 +67,8 @@ muster::status worker_session::take_hello(v1::Hello const& hello) {
   if (!spec) return spec.error();
   auto held = held_from_wire(hello);
   if (!held) return held.error();
+  auto answers = answers_from_wire(hello);
+  if (!answers) return answers.error();
   auto const [wrong, ids] = hub_->learn(spec->functions);
   if (!wrong.ok())
     return {wrong.code, "hello.function[" + std::to_string(ids.size()) + "]: " + wrong.message};
@@ -82,8 +85,13 @@ muster::status worker_session::take_hello(v1::Hello const& hello) {
   spdlog::debug("worker says hello peer={} host={} pid={} slots={} credits={} functions={}",
                 call_.context().peer(), spec->host, spec->pid, spec->slots, spec->credits,
                 spec->functions.size());
-  core::worker_attached event{stream_, std::move(*spec), std::move(*held)};
+  acknowledges_ = hello.keeps_answers() && hub_->state().configuration().durable;
+  answered_ = answers->size();
+  auto const naming = naming_blobs(*answers);
+  core::worker_attached event{stream_, std::move(*spec), std::move(*held), std::move(*answers)};
   hub_->apply(event);
+  for (auto const& closure : naming) keep_blob_of(closure);
+  if (acknowledges_ && answered_ > 0 && attached_) acknowledge();
   return {};
 }
 
@@ -98,9 +106,45 @@ muster::status worker_session::take_results(v1::WorkerMessage const& m) {
     hub_->apply(core::worker_alive{stream_});
   } else {
     outstanding_ -= std::min(outstanding_, gone);
+    auto const answers = results_.results.size();
+    auto const naming = naming_blobs(results_.results);
     hub_->apply(results_);
+    for (auto const& closure : naming) keep_blob_of(closure);
+    answered_ += answers;
+    if (acknowledges_ && answers > 0) acknowledge();
   }
   return {};
+}
+
+void worker_session::acknowledge() {
+  if (awaited_ > 0) return;  // what has come meanwhile is asked about then
+  awaited_ = answered_;
+  hub_->when_durable([this, alive = std::weak_ptr(alive_)] {
+    if (alive.expired()) return;
+    auto const taken = std::exchange(awaited_, 0);
+    if (!attached_) return;
+    out_.tail().set_answers_taken(taken);
+    wake();
+    if (taken < answered_) acknowledge();
+  });
+}
+
+// Nearly always none.
+std::vector<core::closure_id> worker_session::naming_blobs(
+    std::vector<core::worker_result> const& results) const {
+  std::vector<core::closure_id> found;
+  if (!options_.blobs) return found;
+  for (auto const& r : results)
+    if (r.ok && names_blob(r.value.view())) found.push_back(r.closure);
+  return found;
+}
+
+// Of the value that the core has taken: an answer may have come too late.
+void worker_session::keep_blob_of(core::closure_id closure) {
+  auto const view = hub_->state().closure(closure);
+  if (!view || view->state != core::closure_state::succeeded) return;
+  if (auto const hash = blob_named_by(view->data.view()); !hash.empty())
+    options_.blobs->name(closure, hash);
 }
 
 void worker_session::input_ended() {
@@ -148,6 +192,7 @@ void worker_session::on_welcome(core::welcome const& w) {
   welcome.mutable_kept()->Add(w.kept.begin(), w.kept.end());
   welcome.set_reconnect_grace_ms(static_cast<std::uint32_t>(
       std::chrono::ceil<std::chrono::milliseconds>(w.reconnect_grace).count()));
+  welcome.set_acknowledges(acknowledges_);
   outstanding_ += w.kept.size();
   out_.seal();  // it comes alone
   wake();

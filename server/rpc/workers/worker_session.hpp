@@ -52,9 +52,13 @@ class worker_session final : public message_stream<v1::WorkerMessage, v1::Server
 
   muster::status take_hello(v1::Hello const& hello);
   muster::status take_results(v1::WorkerMessage const& message);
+  std::vector<core::closure_id> naming_blobs(std::vector<core::worker_result> const& results) const;
+  void keep_blob_of(core::closure_id closure);
   /// Tells the hub that the worker is gone, unless it knows.
   void leave_hub(bool clean, std::string reason, bool may_return = false);
   void connection_lost();
+  /// Says which answers are on the disk: once for all that came while it was being written.
+  void acknowledge();
 
   pools& pools_;
   hub* hub_ = nullptr;  // of its cluster, since hello
@@ -72,6 +76,11 @@ class worker_session final : public message_stream<v1::WorkerMessage, v1::Server
   bool leave_asked_ = false;  // the worker has said that it wants to go
   std::uint32_t workers_told_ = 0;
   std::size_t outstanding_ = 0;  // closures sent and not answered
+
+  bool acknowledges_ = false;   // the worker keeps answers, and there is a disk
+  std::uint64_t answered_ = 0;  // answers of this stream that the hub has, and…
+  std::uint64_t awaited_ = 0;   // …those of them that the disk was asked about
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // known to who waits for the disk
 };
 
 }  // namespace muster::server

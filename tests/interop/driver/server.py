@@ -5,6 +5,7 @@ import pathlib
 import signal
 import socket
 import time
+import urllib.error
 import urllib.request
 
 from driver.deadline import Deadline, Failure, check
@@ -73,29 +74,36 @@ class Server:
 
 def muster(binary, cluster, host, folder, environment, deadline, more=(), at=None):
     """On ports that the system picks, or `at` a pair of addresses."""
-    ready = folder / 'ready.json'
+    return Server(*muster_process(binary, cluster, host, folder, environment, more, at), deadline)
+
+
+def muster_process(binary, cluster, host, folder, environment, more=(), at=None, name='server'):
+    """The process, and the file that is there once it serves."""
+    ready = folder / f'{name}.ready.json'
     ready.unlink(missing_ok=True)
     grpc, http = at or (f'{host}:0', f'{LOCAL}:0')
     argv = [binary, 'serve', '--grpc', grpc, '--http', http,
             '--ready-file', ready, '--cluster', cluster.words(), *more]
     if host != LOCAL:
         argv.append('--insecure')
-    return Server(Process('server', argv, environment, folder), ready, deadline)
+    return Process(name, argv, environment, folder), ready
 
 
-def proxy(binary, servers, folder, environment, deadline):
-    """The process and its address; `servers` are pairs of addresses, gRPC and HTTP."""
-    ready = folder / 'proxy.json'
-    argv = [binary, 'proxy', '--listen', f'{LOCAL}:0', '--ready-file', ready,
-            '--upstream', ','.join(grpc for grpc, _ in servers),
-            '--upstream-http', ','.join(http for _, http in servers)]
-    process = Process('proxy', argv, environment, folder)
-    while not ready.exists():
-        check(process.running(), f'the proxy ended: {process.status_text()}')
+def await_standby(process, http, deadline):
+    """Until it says that another server leads."""
+    while True:
+        check(process.running(), f'{process.name} ended: {process.status_text()}')
+        try:
+            with DIRECT.open(f'http://{http}/readyz', timeout=10):
+                raise Failure(f'{process.name} serves and does not stand by')
+        except urllib.error.HTTPError as refused:
+            if 'leader' in json.load(refused):
+                return
+        except OSError:
+            pass  # it does not listen yet
         if deadline.passed():
-            raise Failure('the proxy was not ready in time')
-        time.sleep(0.01)
-    return process, json.loads(ready.read_text())['listen']
+            raise Failure(f'{process.name} did not stand by in time')
+        time.sleep(0.02)
 
 
 def reference(python, cluster, host, folder, environment, deadline):

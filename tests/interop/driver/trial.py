@@ -4,7 +4,7 @@ import os
 import pathlib
 import signal
 
-from driver import server
+from driver import helpers, server
 from driver.deadline import Deadline, check
 from driver.network import Network
 from driver.process import Process
@@ -60,9 +60,43 @@ class Trial:
         self.cluster = Cluster(error_delivery='heartbeat', **cluster)
         self.places = [(server.free_address(), server.free_address()) for _ in range(2)]
         self.serve_at(0)
-        process, self.proxy_address = server.proxy(self.settings.muster, self.places, self.folder,
-                                                   self._environment(), self.deadline)
+        self._put_before(helpers.proxy, self.settings.muster)
+
+    def serve_with_standby(self, before, **cluster):
+        """Two servers with one store in etcd, of which the first leads; clients dial what stands
+        `before` both: 'muster proxy' or 'haproxy'."""
+        self.cluster = Cluster(**cluster)
+        etcd, store = helpers.etcd(self.folder, self._environment(), self.deadline)
+        self.processes.append(etcd)
+        self.places = [(server.free_address(), server.free_address()) for _ in range(2)]
+        (leader, ready), (standby, self.standby_ready) = [
+            self._serve_on(store, number) for number in range(2)]
+        self.server = server.Server(leader, ready, self.deadline)
+        server.await_standby(standby, self.places[1][1], self.deadline)
+        self.standby = standby
+        if before == 'muster proxy':
+            self._put_before(helpers.proxy, self.settings.muster)
+        else:
+            self._put_before(helpers.haproxy)
+
+    def _serve_on(self, store, number):
+        started = server.muster_process(
+            self.settings.muster, self.cluster, server.LOCAL, self.folder, self._environment(),
+            ('--store', store), self.places[number], f'server{number}')
+        self.processes.append(started[0])
+        if number == 0:  # it leads before the other one tries
+            server.Server(*started, self.deadline)
+        return started
+
+    def _put_before(self, make, *words):
+        process, self.proxy_address = make(*words, self.places, self.folder, self._environment(),
+                                           self.deadline)
         self.processes.append(process)
+
+    def kill_leader(self):
+        """SIGKILL. Returns when the standby serves."""
+        self.kill(self.server.process)
+        self.server = server.Server(self.standby, self.standby_ready, self.deadline)
 
     def serve_at(self, place):
         self.server = server.muster(

@@ -87,6 +87,35 @@ def moved_behind_a_proxy(trial):
     trial.all_succeed(processes)
 
 
+def leader_killed(trial):
+    """Two servers on etcd, `muster proxy` before them: the one that leads is killed, so that each
+    process' heartbeat falls into the gap. The other one takes over, and nobody notices."""
+    live_through_the_leader(trial, 'muster proxy')
+
+
+def leader_killed_haproxy(trial):
+    """The same behind haproxy with its few lines of Lua."""
+    live_through_the_leader(trial, 'haproxy')
+
+
+def live_through_the_leader(trial, before):
+    timeout = 2 * HEARTBEAT_TIMEOUT
+    beat = timeout / 2
+    trial.serve_with_standby(before, tasks=TASKS, heartbeat_timeout=timeout)
+    processes = start_all(trial, 'live_on.py', '--rounds', 1, address=trial.proxy_address)
+    same_for_all(trial, processes, 'met', 0)
+    began = time.monotonic()  # about when all have begun to beat
+    time.sleep(beat - 1.5)  # no other one can lead for 3 s
+    trial.kill_leader()
+    time.sleep(max(0, began + 2 * beat + 2 - time.monotonic()))
+    for process in processes:
+        check(process.running(), f'{process.name} ended: {process.status_text()}')
+        process.send(signal.SIGUSR1)
+    same_for_all(trial, processes, 'met', 1)
+    same_for_all(trial, processes, 'finished', True)
+    trial.all_succeed(processes)
+
+
 def killed_after_the_server(trial):
     """A process that dies after the server was killed is told of as ever: its connection to the new
     server was closed, and the others' next heartbeat says so."""
@@ -194,6 +223,8 @@ SCENARIOS = [
     Scenario(killed_by_default, reference=False),
     Scenario(server_killed_twice, reference=False),
     Scenario(moved_behind_a_proxy, reference=False),
+    Scenario(leader_killed, reference=False),
+    Scenario(leader_killed_haproxy, reference=False),
     Scenario(killed_after_the_server, reference=False),
     Scenario(stopped_for_a_while, since=(0, 10), reference=False),
     Scenario(cut_off_for_a_while),

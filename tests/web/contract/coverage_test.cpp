@@ -30,6 +30,7 @@ constexpr exception exceptions[] = {
     {"WorkerClosures.sent_ahead.index", "the same"},
     {"WorkerClosures.sent_ahead.function", "the same"},
     {"WorkerClosures.sent_ahead.since_ms", "the same"},
+    {"putBlob 507", "blob_store.AFullDiskSaysSo"},
     {"Overview.durable.leader", "standby.*, with a real etcd"},
     {"Overview.durable.lease_left_ms", "standby.*"},
     {"Failure.dependencies", "fault_tolerance.*, by functions of real workers"},

@@ -47,6 +47,7 @@ std::string generator::like(std::string const& pattern) {
     auto const kinds = m[1].str();
     return one_of(kinds) + hex16(below(2) == 0 ? below(5) : random_());
   }
+  if (pattern == "^[0-9a-f]{64}$") return hex16(0) + hex16(0) + hex16(0) + hex16(below(3));
   if (pattern == "^(job_[0-9a-f]{16})?$") return below(3) == 0 ? "" : id("job_");
   static std::regex const listing_form(R"(^\^\(([a-z])\(\[0-9a-f\]\{2\}\)\*\)\?\$$)");
   if (pattern.find("^(k(") != 0 && std::regex_match(pattern, m, listing_form)) {

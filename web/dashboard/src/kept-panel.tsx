@@ -9,9 +9,10 @@ export function Kept() {
   slow.value;
   const d = store.counters?.durable;
   if (!d) return null;
+  const etcd = d.store === 'etcd';
   const shape = d.failed_since_ms ? 'error' : d.changes_waiting > 0 ? 'late' : 'connected';
   return (
-    <Panel id="kept" title="Kept" note="jobs, clusters, their tasks, keys and barriers" span={12}>
+    <Panel id="kept" title="Kept" note="jobs, sessions that hold values, clusters, their tasks, keys and barriers" span={12}>
       <div class="progress" data-testid="kept">
         <div class="progress-head">
           <bdi class="mono clip" title={d.data_dir}>{d.data_dir}</bdi>
@@ -19,7 +20,7 @@ export function Kept() {
         </div>
         <div class="progress-foot">
           <span class={`chip text-${shape}`}>
-            <Mark shape={shape} /> {d.failed_since_ms ? 'nothing is written any more' : d.changes_waiting > 0 ? `${count(d.changes_waiting)} changes wait for the disk` : 'all on the disk'}
+            <Mark shape={shape} /> {d.failed_since_ms ? 'nothing is written any more' : d.changes_waiting > 0 ? `${count(d.changes_waiting)} changes wait for ${etcd ? 'etcd' : 'the disk'}` : etcd ? 'all in etcd' : 'all on the disk'}
           </span>
           <span>
             start {count(d.epoch)}, read in {span(d.restored_in_ms)}

@@ -34,8 +34,9 @@ export interface Counters {
   functions: FunctionCounts[];
 }
 
-// What is written to --data-dir.
+// What is written to --data-dir or --store.
 export interface Durable {
+  store: string; // rocksdb, etcd
   data_dir: string;
   epoch: number; // starts of servers there
   restored_in_ms: number;

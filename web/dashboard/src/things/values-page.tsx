@@ -2,7 +2,7 @@
 
 import { useSignal } from '@preact/signals';
 import { bytes, count, plural, short } from '../model/format';
-import type { Holder, ValueRow } from '../model/rest/views';
+import type { BlobCounts, Holder, ValueRow } from '../model/rest/views';
 import { Bar } from '../parts/bar';
 import { Grid, type Column } from '../parts/grid';
 import { Choices, filter, FilterField, Filters, Pages, useListing, useSorting } from '../parts/listing';
@@ -91,7 +91,19 @@ function Holders() {
           </li>
         ))}
       </ol>
+      <Blobs />
     </Panel>
+  );
+}
+
+// What large arguments and values of Python programs are.
+function Blobs() {
+  const b = useLooked<BlobCounts>(api('blobs', {}), { every: 5000 }).value;
+  if (!b || b.blobs === 0) return null;
+  return (
+    <p class="calm" data-testid="blobs">
+      {plural(b.blobs, 'blob')} of large arguments and values: {bytes(b.bytes)} of {bytes(b.bytes_max)}; values name {count(b.held)} of them.
+    </p>
   );
 }
 

@@ -135,6 +135,14 @@ export interface ValueRow {
   released?: string;
 }
 
+export interface BlobCounts {
+  blobs: number;
+  bytes: number;
+  held: number;
+  held_bytes: number;
+  bytes_max: number;
+}
+
 export interface Holder {
   job: string;
   name: string;

@@ -1,0 +1,75 @@
+"""Blobs of the server: contents of up to 1 GiB by their SHA-256, over gRPC. Any thread."""
+from __future__ import annotations
+
+from typing import Any, Callable, Iterable, Iterator, Sequence
+
+import grpc
+
+from muster._wire import columns, messages
+from muster._wire.columns import Data
+
+METHOD = "/muster.v1.BlobService/"
+PIECE = 1 << 20
+ASKED_AT_ONCE = 1000
+
+
+def has(channel: Any, hashes: Sequence[bytes], timeout: float) -> tuple[list[bool], int]:
+    """Which of them are there, and the limit of one blob; 0: this server has none. Those that are
+    there are kept ten minutes from now. Raises grpc.RpcError."""
+    ask = channel.unary_unary(METHOD + "Has", messages.HasBlobs.SerializeToString,
+                              messages.BlobsThere.FromString)
+    try:
+        answer = ask(messages.HasBlobs(sha256=hashes), timeout=timeout)
+    except grpc.RpcError as error:
+        if error.code() == grpc.StatusCode.UNIMPLEMENTED:
+            return [False] * len(hashes), 0
+        raise
+    return list(answer.there), answer.blob_bytes_max
+
+
+def put(channel: Any, digest: bytes, size: int, pieces: Iterable[Data]) -> None:
+    """Returns when it is there. Raises grpc.RpcError."""
+    done = False
+
+    def requests() -> Iterator[bytes]:
+        yield messages.PutBlob(sha256=digest, size=size).SerializeToString()
+        for piece in pieces:
+            if done:
+                return
+            yield columns.serialize(messages.PutBlob(), "data", piece)
+
+    call = channel.stream_stream(METHOD + "Put", None, messages.BlobThere.FromString)(requests())
+    for _ in call:
+        done = True
+
+
+def pieces_of(parts: Iterable[Data]) -> Iterator[memoryview]:
+    for part in parts:
+        view = memoryview(part).cast("B")
+        for at in range(0, len(view), PIECE):
+            yield view[at:at + PIECE]
+
+
+def get(channel: Any, digest: bytes, begin: Callable[[int], None],
+        take: Callable[[Data], None]) -> None:
+    """`begin` gets its size, then `take` its pieces. Raises grpc.RpcError, what these raise, and
+    EOFError: it was cut off."""
+    asked = messages.GetBlob(sha256=digest).SerializeToString()
+    call = channel.stream_stream(METHOD + "Get", None, None)(iter([asked]))
+    left = -1
+    try:
+        for raw in call:
+            piece, data = columns.parse(messages.BlobPiece, raw, "data")
+            if left < 0:
+                left = piece.size
+                begin(left)
+            # Not a repeated field: small ones stand in the message.
+            whole = data if isinstance(data, (bytes, memoryview)) else b"".join(data)
+            take(whole)
+            left -= len(whole)
+            if left <= 0:
+                break
+    finally:
+        call.cancel()
+    if left != 0:
+        raise EOFError(f"blob {digest.hex()} was cut off")

@@ -1,0 +1,197 @@
+"""What a coordinator sends and gets as blobs: large callables, arguments and values, by their SHA-256.
+
+Arguments are put before they are scheduled and kept here until the closures that name them have ended.
+Meanwhile the server is asked for them every LEASE_EVERY seconds, which keeps them there; one that is
+gone, as after a restart of the server, is put again.
+"""
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+import weakref
+from typing import Any, Iterable, Optional, Sequence
+
+import grpc
+
+from muster._pickled.buffers import Data
+from muster._wire import blobs
+from muster.errors import FailureKind, UnavailableError
+
+LEASE_EVERY = 5.0
+ROOM_WAIT = 60.0
+"""Seconds that a blob waits for room at the server, as scheduling waits for room in the queue."""
+CALL_TIMEOUT = 10.0
+_MAY_PASS = {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED, grpc.StatusCode.DEADLINE_EXCEEDED,
+             grpc.StatusCode.INTERNAL}
+CHANNEL_OPTIONS = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
+
+
+class Content:
+    """A blob that closures which have not ended name."""
+
+    __slots__ = ("digest", "data", "__weakref__")
+
+    def __init__(self, digest: bytes, data: bytes) -> None:
+        self.digest = digest
+        self.data = data
+
+
+class Naming:
+    """Collects what one request names."""
+
+    def __init__(self, of: Blobs) -> None:
+        self._of = of
+        self.contents: list[Content] = []
+
+    def take(self, data: Data) -> bytes:
+        content = self._of.put(data)
+        self.contents.append(content)
+        return content.digest
+
+
+class Blobs:
+    """Of one session; any thread."""
+
+    def __init__(self, servers: Sequence[str], patience: float) -> None:
+        self._servers = list(servers)
+        self._patience = patience
+        self._lock = threading.Lock()  # protects all below
+        self._current = 0
+        self._channels: dict[str, Any] = {}
+        self._contents: weakref.WeakValueDictionary[bytes, Content] = weakref.WeakValueDictionary()
+        self._putting: dict[bytes, threading.Lock] = {}
+        self._max: Optional[int] = None
+        self._over = threading.Event()
+        self._look = threading.Event()
+        self._known = threading.Event()
+        self._waited = False
+        self._thread = threading.Thread(target=self._run, name="muster-blobs", daemon=True)
+        self._thread.start()
+
+    def limit(self, timeout: float) -> int:
+        """Bytes of one; 0: the server has none, or has not answered in time."""
+        if not self._known.is_set() and not self._waited:
+            self._waited = not self._known.wait(timeout)  # once: then nobody waits for it
+        return self._max or 0
+
+    def naming(self) -> Naming:
+        return Naming(self)
+
+    def put(self, data: Data) -> Content:
+        """The server has it when this returns. Raises ValueError (too large), UnavailableError."""
+        digest = hashlib.sha256(data).digest()
+        with self._lock:
+            content = self._contents.get(digest)
+            one = self._putting.setdefault(digest, threading.Lock())
+        with one:
+            with self._lock:
+                content = content or self._contents.get(digest)
+            if content is not None:
+                return content
+            content = Content(digest, bytes(data))
+            if len(content.data) > self.limit(0):
+                raise ValueError(f"{len(content.data)} bytes in one argument, the limit is {self._max}")
+            self._put(content)
+            with self._lock:
+                self._contents[digest] = content
+                self._putting.pop(digest, None)
+        return content
+
+    def get(self, digest: bytes) -> memoryview:
+        """Its bytes, which may be written to. Raises UnavailableError: it is gone, or the server is."""
+        end = time.monotonic() + self._patience
+        while True:
+            made = bytearray()
+            at = 0
+
+            def begin(size: int) -> None:
+                nonlocal made
+                made = bytearray(size)
+
+            def take(piece: Data) -> None:
+                nonlocal at
+                made[at:at + len(piece)] = piece
+                at += len(piece)
+
+            try:
+                blobs.get(self._channel(), digest, begin, take)
+                return memoryview(made)
+            except (grpc.RpcError, EOFError) as error:
+                self._next_try(error, end, "a value that is a blob cannot be fetched")
+
+    def close(self) -> None:
+        self._over.set()
+        self._look.set()
+        with self._lock:
+            channels, self._channels = self._channels, {}
+        for channel in channels.values():
+            channel.close()
+
+    def look(self) -> None:
+        """The connection is another: what is named may be gone."""
+        self._look.set()
+
+    def _put(self, content: Content) -> None:
+        end = time.monotonic() + self._patience
+        room_by = time.monotonic() + ROOM_WAIT
+        pause = 0.05
+        while True:
+            try:
+                blobs.put(self._channel(), content.digest, len(content.data),
+                          blobs.pieces_of([content.data]))
+                return
+            except grpc.RpcError as error:
+                if error.code() == grpc.StatusCode.RESOURCE_EXHAUSTED and time.monotonic() < room_by:
+                    end = time.monotonic() + self._patience
+                    if not self._over.wait(pause):
+                        pause = min(pause * 2, 1.0)
+                        continue
+                self._next_try(error, end, "an argument cannot be put as a blob")
+
+    def _next_try(self, error: Exception, end: float, what: str) -> None:
+        """Returns when another try may help."""
+        code = error.code() if isinstance(error, grpc.RpcError) else None
+        passes = code is None or code in _MAY_PASS
+        if not passes or time.monotonic() > end or self._over.is_set():
+            said = error.details() if isinstance(error, grpc.RpcError) else str(error)
+            raise UnavailableError(FailureKind.DEPENDENCY_LOST, "muster.ClusterCoordinator",
+                                   f"{what}: {said}") from error
+        with self._lock:
+            self._current += 1
+        self._over.wait(0.1)
+
+    def _channel(self) -> Any:
+        with self._lock:
+            server = self._servers[self._current % len(self._servers)]
+            if server not in self._channels:
+                self._channels[server] = grpc.insecure_channel(server, CHANNEL_OPTIONS)
+            return self._channels[server]
+
+    # The thread that asks.
+
+    def _run(self) -> None:
+        while not self._over.is_set():
+            try:
+                self._renew()
+                self._look.wait(LEASE_EVERY)
+            except (grpc.RpcError, UnavailableError, ValueError):  # ValueError: the channel is closed
+                with self._lock:
+                    self._current += 1
+                self._over.wait(0.2)
+            self._look.clear()
+
+    def _renew(self) -> None:
+        with self._lock:
+            contents = list(self._contents.values())
+        for some in _in_parts(contents) or [[]]:
+            there, limit = blobs.has(self._channel(), [c.digest for c in some], CALL_TIMEOUT)
+            self._max = limit
+            self._known.set()
+            for content, is_there in zip(some, there):
+                if not is_there and limit:
+                    self._put(content)
+
+
+def _in_parts(all: list[Content]) -> Iterable[list[Content]]:
+    return [all[i:i + blobs.ASKED_AT_ONCE] for i in range(0, len(all), blobs.ASKED_AT_ONCE)]

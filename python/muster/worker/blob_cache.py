@@ -1,0 +1,129 @@
+"""The worker's side of blobs: the folder that its processes share, filled from the server."""
+from __future__ import annotations
+
+import os
+import tempfile
+import threading
+from typing import Any, Optional, Sequence
+
+import grpc
+
+from muster._pickled.buffers import Data
+from muster._wire import blobs
+
+NEW = "new-"
+"""What files that are being written begin with."""
+CALLS_TRIED = 8
+"""Times that a broken connection is tried again, a little later each time."""
+
+
+class BlobCache:
+    """At most `bytes_max` in `folder`; the ones that were not used for longest go. Any thread."""
+
+    def __init__(self, folder: str, bytes_max: int, servers: Sequence[str],
+                 channel_options: Sequence[tuple[str, int]]) -> None:
+        self.folder = folder
+        self._bytes_max = bytes_max
+        self._options = list(channel_options)
+        self._lock = threading.Lock()  # protects all below
+        self._server = servers[0]
+        self._channels: dict[str, Any] = {}
+        self._loading: dict[bytes, threading.Lock] = {}
+
+    def use_server(self, server: str) -> None:
+        """The one that an attachment is attached to."""
+        with self._lock:
+            self._server = server
+
+    def close(self) -> None:
+        with self._lock:
+            channels, self._channels = self._channels, {}
+        for channel in channels.values():
+            channel.close()
+
+    def ask(self, what: str, digest: bytes) -> None:
+        """Raises OSError with the reason."""
+        for attempt in range(CALLS_TRIED):
+            try:
+                if what == "get":
+                    self._load(digest)
+                else:
+                    self._store(digest)
+                return
+            except grpc.RpcError as error:
+                passes = error.code() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.INTERNAL,
+                                          grpc.StatusCode.CANCELLED)
+                if not passes or attempt + 1 == CALLS_TRIED:
+                    raise OSError(error.details() or str(error.code().name)) from error
+            except EOFError as error:
+                if attempt + 1 == CALLS_TRIED:
+                    raise OSError(str(error)) from error
+            threading.Event().wait(0.2 * (attempt + 1))
+
+    def _channel(self) -> Any:
+        with self._lock:
+            if self._server not in self._channels:
+                self._channels[self._server] = grpc.insecure_channel(self._server, self._options)
+            return self._channels[self._server]
+
+    def _load(self, digest: bytes) -> None:
+        """Once for all processes that want it."""
+        with self._lock:
+            one = self._loading.setdefault(digest, threading.Lock())
+        with one:
+            path = os.path.join(self.folder, digest.hex())
+            if os.path.exists(path):
+                return
+            file: Optional[Any] = None
+
+            def begin(size: int) -> None:
+                nonlocal file
+                self._make_room(size)
+                file = tempfile.NamedTemporaryFile(dir=self.folder, prefix=NEW, delete=False,
+                                                   buffering=0)
+
+            def take(piece: Data) -> None:
+                assert file
+                view = memoryview(piece)
+                while len(view):
+                    view = view[file.write(view):]
+
+            try:
+                blobs.get(self._channel(), digest, begin, take)
+                assert file
+                os.rename(file.name, path)
+            except BaseException:
+                if file:
+                    os.unlink(file.name)
+                raise
+            finally:
+                if file:
+                    file.close()
+                with self._lock:
+                    self._loading.pop(digest, None)
+
+    def _store(self, digest: bytes) -> None:
+        path = os.path.join(self.folder, digest.hex())
+        with open(path, "rb", buffering=0) as file:
+            size = os.fstat(file.fileno()).st_size
+            blobs.put(self._channel(), digest, size, iter(lambda: file.read(blobs.PIECE), b""))
+        self._make_room(0)
+
+    def _make_room(self, wanted: int) -> None:
+        files = []
+        for entry in os.scandir(self.folder):
+            try:
+                files.append((entry.stat().st_mtime, entry.stat().st_size, entry.path))
+            except FileNotFoundError:
+                pass
+        files.sort()
+        there = sum(size for _, size, _ in files)
+        for _, size, path in files:
+            if there + wanted <= self._bytes_max:
+                return
+            if not os.path.basename(path).startswith(NEW):
+                try:
+                    os.unlink(path)  # who has it mapped keeps it
+                except FileNotFoundError:
+                    pass
+                there -= size

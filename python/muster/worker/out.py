@@ -1,0 +1,54 @@
+"""Serialized messages on their way into one stream."""
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from typing import Iterator, Optional
+
+OUT_BYTES_MAX = 8 << 20
+"""Bytes that wait to be written. Full: the child's messages wait, and with them what it prints."""
+
+
+class Out:
+    """Any thread puts; gRPC iterates, until the stream is half-closed or closed."""
+
+    def __init__(self) -> None:
+        self._queue: queue.SimpleQueue[Optional[bytes]] = queue.SimpleQueue()
+        self._room = threading.Condition()
+        self._bytes = 0
+        self._closed = False
+        self.written_at = time.monotonic()
+
+    def put(self, data: bytes) -> None:
+        with self._room:
+            self._bytes += len(data)
+        self._queue.put(data)
+
+    def put_when_room(self, data: bytes) -> None:
+        with self._room:
+            # Ends with the stream at the latest.
+            self._room.wait_for(lambda: self._closed or self._bytes < OUT_BYTES_MAX)
+        self.put(data)
+
+    def half_close(self) -> None:
+        self._queue.put(None)
+
+    def close(self) -> None:
+        with self._room:
+            self._closed = True
+            self._room.notify_all()
+        self._queue.put(None)
+
+    def __iter__(self) -> Iterator[bytes]:
+        while True:
+            data = self._queue.get()
+            if data is None:
+                return
+            with self._room:
+                was_full = self._bytes >= OUT_BYTES_MAX
+                self._bytes -= len(data)
+                if was_full:
+                    self._room.notify_all()
+            self.written_at = time.monotonic()
+            yield data

@@ -1,0 +1,75 @@
+"""Answers that are on their way and not yet on the server's disk, where the server says so."""
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+from muster._wire.messages import JSON, Answers, WorkerMessage
+
+ANSWERS_MAX = 1024
+BYTES_MAX = 16 << 20
+"""Full at either: nothing is begun until some are taken, so what the child has may come on top."""
+AGAIN_MAX = 4096
+AGAIN_BYTES_MAX = 48 << 20
+"""What a hello brings again; the rest is void, and runs again."""
+
+
+class Untaken:
+    """Whole messages, oldest first. One lock, that of the attachment."""
+
+    def __init__(self) -> None:
+        self.acknowledged = False
+        """Whether the server of the last welcome says what it has taken."""
+        self._sent: deque[tuple[int, int, bytes]] = deque()  # last number, answers, message
+        self._answers = 0
+        self._bytes = 0
+        self._last = 0  # number of this stream's newest answer
+
+    def __len__(self) -> int:
+        return self._answers
+
+    @property
+    def full(self) -> bool:
+        return self._answers >= ANSWERS_MAX or self._bytes >= BYTES_MAX
+
+    def add(self, answers: int, data: bytes) -> None:
+        """A message with so many answers goes to the server, or waits for the next stream."""
+        self._last += answers
+        if self.acknowledged and answers:
+            self._sent.append((self._last, answers, data))
+            self._answers += answers
+            self._bytes += len(data)
+
+    def taken(self, count: int) -> None:
+        """The server has so many of the stream's answers on its disk."""
+        while self._sent and self._sent[0][0] <= count:
+            _, answers, data = self._sent.popleft()
+            self._answers -= answers
+            self._bytes -= len(data)
+
+    def clear(self) -> None:
+        self._sent.clear()
+        self._answers = self._bytes = 0
+
+    def again(self) -> Any:
+        """Answers for the next hello: what was not taken, numbered from 1 on."""
+        again, kept = Answers(), list(self._sent)
+        self.clear()
+        self._last = 0
+        for _, answers, data in kept:
+            if len(again.closure) + answers > AGAIN_MAX or self._bytes + len(data) > AGAIN_BYTES_MAX:
+                break
+            _append(again, WorkerMessage.FromString(data))
+            self.add(answers, data)
+        return again
+
+
+def _append(to: Any, m: Any) -> None:
+    for f in m.failure:
+        to.failure.add().CopyFrom(f)
+        to.failure[-1].position += len(to.closure)
+    to.encoding.extend(m.encoding or [JSON] * len(m.closure))
+    to.execution_us.extend(m.execution_us or [0] * len(m.closure))
+    to.closure.extend(m.closure)
+    to.attempt.extend(m.attempt)
+    to.value.extend(m.value)

@@ -1,0 +1,98 @@
+"""Answers that are not yet on the server's disk."""
+from __future__ import annotations
+
+from typing import Any
+
+from muster._wire.messages import BYTES, JSON, ServerMessage, WorkerMessage
+from muster.worker import untaken
+from muster.worker.held import Held
+from muster.worker.untaken import Untaken
+
+
+def message(*closures: int, value: bytes = b"1") -> Any:
+    n = len(closures)
+    return WorkerMessage(closure=closures, attempt=[1] * n, value=[value] * n,
+                         execution_us=[5] * n)
+
+
+def sent(kept: Untaken, m: Any) -> None:
+    kept.add(len(m.closure), m.SerializeToString())
+
+
+def acknowledging() -> Untaken:
+    kept = Untaken()
+    kept.acknowledged = True
+    return kept
+
+
+def test_what_was_taken_is_forgotten_and_the_rest_comes_again_in_order() -> None:
+    kept = acknowledging()
+    for m in (message(1, 2), message(3), message(4)):
+        sent(kept, m)
+    kept.taken(2)
+    assert len(kept) == 2
+    again = kept.again()
+    assert list(again.closure) == [3, 4]
+    assert list(again.value) == [b"1", b"1"]
+    assert list(again.execution_us) == [5, 5]
+    kept.taken(1)
+    assert list(kept.again().closure) == [4], "numbers begin again with the hello"
+
+
+def test_a_message_counts_as_taken_as_a_whole() -> None:
+    kept = acknowledging()
+    sent(kept, message(1, 2))
+    kept.taken(1)
+    assert len(kept) == 2
+
+
+def test_failures_and_encodings_keep_their_places() -> None:
+    kept = acknowledging()
+    sent(kept, message(1))
+    second = message(2, 3, value=b"")
+    second.encoding.extend([BYTES, JSON])
+    second.failure.add(position=1, message="broken")
+    sent(kept, second)
+    again = kept.again()
+    assert list(again.encoding) == [JSON, BYTES, JSON]
+    assert [(f.position, f.message) for f in again.failure] == [(2, "broken")]
+
+
+def test_nothing_is_kept_where_nothing_is_acknowledged() -> None:
+    kept = Untaken()
+    sent(kept, message(1))
+    assert not kept.again().closure
+    assert not kept.full
+
+
+def test_there_are_limits() -> None:
+    kept = acknowledging()
+    for n in range(untaken.ANSWERS_MAX):
+        assert not kept.full
+        sent(kept, message(n))
+    assert kept.full
+    kept.taken(1)
+    assert not kept.full
+    sent(kept, message(1, value=b"x" * untaken.BYTES_MAX))
+    kept.taken(untaken.ANSWERS_MAX)
+    assert len(kept) == 1 and kept.full
+    for n in range(4):
+        sent(kept, message(10 + n, value=b"x" * untaken.BYTES_MAX))
+    assert len(kept.again().closure) == untaken.AGAIN_BYTES_MAX // untaken.BYTES_MAX - 1
+
+
+def test_what_ends_without_a_stream_comes_with_the_next_hello() -> None:
+    held = Held()
+    held.untaken.acknowledged = True
+    held.sent(ServerMessage(closure=[1, 2], attempt=[1, 1], args=[b"[]", b"[]"]), [b"[]", b"[]"])
+    held.keep(message(1, 9))
+    assert list(held.untaken.again().closure) == [1]
+    assert list(held.attempts) == [2]
+
+
+def test_what_was_parked_when_the_stream_broke_is_void() -> None:
+    held = Held()
+    m = ServerMessage(closure=[1], attempt=[1], args=[b"[]"])
+    held.sent(m, [b"[]"])
+    held.never_begun(m)
+    assert not held.attempts

@@ -1,0 +1,163 @@
+// A blob is in one of the two lines exactly while it is there and neither held nor pinned.
+#include "server/core/blobs/blob_table.hpp"
+
+namespace muster::core {
+
+namespace {
+std::string words(std::uint64_t bytes) {
+  return std::to_string(bytes) + " bytes";
+}
+}  // namespace
+
+muster::status blob_table::reserve(std::uint64_t bytes, time_point now) {
+  if (bytes > limits_.blob_bytes_max)
+    return {code::out_of_range,
+            words(bytes) + ", the limit of a blob is " + words(limits_.blob_bytes_max)};
+  if (all_.size() >= limits_.blobs_max)
+    return {code::resource_exhausted,
+            "the server knows " + std::to_string(all_.size()) + " blobs, which is its limit"};
+  if (bytes > limits_.bytes_max)
+    return {code::resource_exhausted,
+            words(bytes) + ", --blob-bytes-max is " + words(limits_.bytes_max)};
+  while (bytes_ + reserved_ + bytes > limits_.bytes_max && !left_.empty()) drop_first(left_);
+  while (bytes_ + reserved_ + bytes > limits_.bytes_max && !fresh_.empty() &&
+         fresh_.begin()->first.first + limits_.fresh <= now)
+    drop_first(fresh_);
+  if (bytes_ + reserved_ + bytes > limits_.bytes_max)
+    return {code::resource_exhausted, "blobs that are in use, or were just put, take " +
+                                          words(bytes_ + reserved_) + " of --blob-bytes-max (" +
+                                          words(limits_.bytes_max) + "), and this one " +
+                                          words(bytes)};
+  reserved_ += bytes;
+  return {};
+}
+
+bool blob_table::put(std::string_view hash, std::uint64_t size, time_point now) {
+  reserved_ -= size;
+  auto& e = known(hash);
+  if (e.there) return false;
+  add(e, hash, size, now);
+  return true;
+}
+
+void blob_table::restore(std::string_view hash, std::uint64_t size, time_point now) {
+  auto& e = known(hash);
+  if (!e.there) add(e, hash, size, now);
+}
+
+void blob_table::add(entry& e, std::string_view hash, std::uint64_t size, time_point now) {
+  e.there = true;
+  e.size = size;
+  ++there_;
+  bytes_ += size;
+  if (e.holds > 0) {
+    ++held_;
+    held_bytes_ += size;
+  }
+  set_down(all_.find(std::string(hash)), now);
+}
+
+bool blob_table::touch(std::string_view hash, time_point now) {
+  auto const it = all_.find(std::string(hash));
+  if (it == all_.end() || !it->second.there) return false;
+  pick_up(it->second);
+  it->second.left = false;
+  set_down(it, now);
+  return true;
+}
+
+bool blob_table::hold(std::string_view hash) {
+  if (all_.size() >= limits_.blobs_max && !all_.contains(std::string(hash))) return false;
+  auto& e = known(hash);
+  if (e.there) {
+    pick_up(e);
+    if (e.holds == 0) {
+      ++held_;
+      held_bytes_ += e.size;
+    }
+  }
+  e.left = true;
+  ++e.holds;
+  return e.there;
+}
+
+void blob_table::release(std::string_view hash, time_point now) {
+  auto const it = all_.find(std::string(hash));
+  if (it == all_.end() || it->second.holds == 0) return;  // it was too many to be held
+  auto& e = it->second;
+  if (--e.holds == 0 && e.there) {
+    --held_;
+    held_bytes_ -= e.size;
+  }
+  set_down(it, now);
+}
+
+void blob_table::pin(std::string_view hash) {
+  auto& e = known(hash);
+  if (e.there) pick_up(e);
+  ++e.pins;
+}
+
+void blob_table::unpin(std::string_view hash, time_point now) {
+  auto const it = all_.find(std::string(hash));
+  if (it == all_.end() || it->second.pins == 0) return;
+  --it->second.pins;
+  set_down(it, now);
+}
+
+// Into its line, unless somebody has it.
+void blob_table::set_down(entries::iterator it, time_point now) {
+  auto& e = it->second;
+  if (e.holds > 0 || e.pins > 0) return;
+  if (!e.there) return void(all_.erase(it));
+  e.at = {now, ++last_};
+  line_of(e).emplace(e.at, it->first);
+}
+
+void blob_table::pick_up(entry& e) {
+  if (e.holds == 0 && e.pins == 0) line_of(e).erase(e.at);
+}
+
+void blob_table::drop_first(order& line) {
+  auto const node = line.extract(line.begin());
+  auto const it = all_.find(node.mapped());
+  bytes_ -= it->second.size;
+  --there_;
+  all_.erase(it);
+  gone_.push_back(node.mapped());
+}
+
+void blob_table::sweep(time_point now) {
+  for (auto* const line : {&left_, &fresh_})
+    while (!line->empty() && line->begin()->first.first + limits_.kept <= now) drop_first(*line);
+}
+
+std::optional<std::uint64_t> blob_table::size_of(std::string_view hash) const {
+  auto const it = all_.find(std::string(hash));
+  if (it == all_.end() || !it->second.there) return {};
+  return it->second.size;
+}
+
+blob_counts blob_table::counts() const {
+  return {there_, bytes_ + reserved_, held_, held_bytes_, limits_.bytes_max};
+}
+
+std::string blob_table::invalid() const {
+  std::uint64_t bytes = 0, there = 0, held = 0, idle = 0;
+  for (auto const& [hash, e] : all_) {
+    if (!e.there && e.holds + e.pins == 0) return "a blob that is neither there nor held";
+    if (!e.there) continue;
+    bytes += e.size;
+    ++there;
+    held += e.holds > 0;
+    if (e.holds + e.pins > 0) continue;
+    ++idle;
+    auto const& line = e.left ? left_ : fresh_;
+    auto const at = line.find(e.at);
+    if (at == line.end() || at->second != hash) return "a blob is not in its line";
+  }
+  if (bytes != bytes_ || there != there_ || held != held_) return "counts of blobs are off";
+  return idle == fresh_.size() + left_.size() ? "" : "a line names what is held or gone";
+}
+
+}  // namespace muster::core

@@ -1,0 +1,75 @@
+// The bytes of blobs, in memory and in files, and what is being put: one thread at a time. Which of
+// them are wanted others know; see blob_store.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/status.hpp"
+
+namespace muster::server {
+
+struct blob_files_options {
+  /// Where files are; made with the first one. Empty: a directory of its own below that for
+  /// temporary files.
+  std::filesystem::path directory;
+  /// What is there outlives the process: it is on the disk before it is told. Else it is removed at
+  /// the end, and what a process that was killed has left with the next first file.
+  bool durable = false;
+  /// Larger ones are files, and so are those with which there were more than `memory_max`. With
+  /// `durable` all are.
+  std::size_t small_max = std::size_t{1} << 20;
+  std::size_t memory_max = std::size_t{64} << 20;
+};
+
+class blob_files {
+ public:
+  explicit blob_files(blob_files_options options);
+  ~blob_files();
+  blob_files(blob_files const&) = delete;
+
+  /// Hash and size of each that is there, where they outlive a process; what was not finished is
+  /// removed. FAILED_PRECONDITION: the directory cannot be read.
+  muster::result<std::vector<std::pair<std::string, std::uint64_t>>> find();
+
+  /// Errors of all: no_room, INTERNAL; with the path and the system's reason.
+  muster::status append(std::uint64_t upload, std::string_view piece);
+  /// INVALID_ARGUMENT: it has another hash. The upload is over, in any case.
+  muster::status finish(std::uint64_t upload, std::string_view hash);
+  void abandon(std::uint64_t upload);
+  /// NOT_FOUND, too.
+  muster::result<std::string> read(std::string_view hash, std::uint64_t offset,
+                                   std::size_t bytes) const;
+  void remove(std::string_view hash);
+  /// All that does not outlive the process.
+  void clear();
+
+ private:
+  struct upload;
+
+  muster::status open_directory();
+  void remove_left_over() const;
+  muster::status write(upload& u, std::string_view bytes);
+  muster::status keep(upload& u, std::string_view hash);
+  std::filesystem::path file_of(std::string_view hash) const;
+
+  blob_files_options const options_;
+  std::filesystem::path directory_;
+  int lock_ = -1;
+  std::map<std::uint64_t, std::unique_ptr<upload>> uploads_;
+  std::unordered_map<std::string, std::string> small_;
+  std::size_t small_bytes_ = 0;
+};
+
+/// 64 hexadecimal digits in lower case as 32 bytes; empty for anything else.
+std::string blob_hash_of(std::string_view hex);
+std::string blob_hex_of(std::string_view hash);
+
+}  // namespace muster::server

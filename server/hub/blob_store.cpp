@@ -1,0 +1,224 @@
+// The engine's side: who may put what, and what is told; and the thread that works for it.
+#include "server/hub/blob_store.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace muster::server {
+namespace {
+
+muster::status not_running() {
+  return {muster::code::unavailable, "the server is stopping"};
+}
+
+muster::status not_there(std::string_view hash) {
+  return {muster::code::not_found, "there is no blob " + blob_hex_of(hash)};
+}
+
+}  // namespace
+
+blob_store::blob_store(blob_store_options options, blob_environment environment)
+    : options_(std::move(options)),
+      environment_(std::move(environment)),
+      table_(options_.limits),
+      files_(options_.files) {}
+
+blob_store::~blob_store() {
+  stop();
+}
+
+muster::status blob_store::start() {
+  auto const found = files_.find();
+  if (!found) return found.error();
+  for (auto const& [hash, size] : *found) table_.restore(hash, size, environment_.now());
+  running_ = true;  // nobody else knows of this yet
+  thread_ = std::thread([this] { run(); });
+  return {};
+}
+
+void blob_store::stop() {
+  if (!thread_.joinable()) return;
+  {
+    std::lock_guard const hold(mutex_);
+    running_ = false;
+  }
+  asked_.notify_one();
+  thread_.join();
+  files_.clear();
+}
+
+bool blob_store::ask(job j) {
+  {
+    std::lock_guard const hold(mutex_);
+    if (!running_) return false;
+    queue_.push_back(std::move(j));
+  }
+  asked_.notify_one();
+  return true;
+}
+
+// What was asked for before the end is done, so that nobody waits for an answer for ever.
+void blob_store::run() {
+  while (true) {
+    std::deque<job> jobs;
+    {
+      std::unique_lock hold(mutex_);
+      asked_.wait(hold, [this] { return !running_ || !queue_.empty(); });
+      if (queue_.empty()) return;
+      jobs = std::exchange(queue_, {});
+    }
+    for (auto& j : jobs) std::exchange(j, {})(files_);
+  }
+}
+
+void blob_store::remove_gone() {
+  auto gone = table_.take_gone();
+  if (gone.empty()) return;
+  ask([gone = std::move(gone)](blob_files& files) {
+    for (auto const& hash : gone) files.remove(hash);
+  });
+}
+
+muster::result<blob_store::upload_id> blob_store::begin(std::string_view hash,
+                                                        std::optional<std::uint64_t> size) {
+  if (uploads_.size() >= options_.uploads_max)
+    return muster::status{muster::code::resource_exhausted,
+                          std::to_string(uploads_.size()) +
+                              " blobs are being put, which is the limit; try again later"};
+  auto const room = table_.reserve(size.value_or(0), environment_.now());
+  remove_gone();
+  if (!room.ok()) return room;
+  auto const id = ++last_upload_;
+  uploads_[id] = {std::string(hash), size, size.value_or(0), 0};
+  return id;
+}
+
+void blob_store::append(upload_id id, std::string piece, done on_done) {
+  auto& u = uploads_.at(id);
+  u.got += piece.size();
+  muster::status wrong;
+  if (u.size && u.got > *u.size)
+    wrong = {muster::code::invalid_argument,
+             "more than the " + std::to_string(*u.size) + " bytes that were announced"};
+  else if (u.got > table_.limits().blob_bytes_max)
+    wrong = {muster::code::out_of_range, "more than " +
+                                             std::to_string(table_.limits().blob_bytes_max) +
+                                             " bytes, the limit of a blob"};
+  else if (u.got > u.reserved) {
+    wrong = table_.reserve(u.got - u.reserved, environment_.now());
+    remove_gone();
+    if (wrong.ok()) u.reserved = u.got;
+  }
+  if (!wrong.ok()) return on_done(std::move(wrong));
+  // In a shared_ptr, as a std::function is copied on its way.
+  auto shared = std::make_shared<std::string>(std::move(piece));
+  auto work = [this, id, shared, on_done](blob_files& files) {
+    auto said = files.append(id, *shared);
+    environment_.post([on_done, said = std::move(said)] { on_done(said); });
+  };
+  if (!ask(std::move(work))) on_done(not_running());
+}
+
+void blob_store::finish(upload_id id, done on_done) {
+  auto& u = uploads_.at(id);
+  if (u.size && u.got < *u.size) {
+    auto wrong = muster::status{muster::code::invalid_argument,
+                                std::to_string(u.got) + " bytes came of " +
+                                    std::to_string(*u.size) + " that were announced"};
+    abandon(id);
+    return on_done(std::move(wrong));
+  }
+  // Should it go meanwhile, its file would go behind that of this upload.
+  table_.pin(u.hash);
+  u.finishing = true;
+  auto finished = [this, id, on_done](muster::status const& said) {
+    auto const node = uploads_.extract(id);
+    auto const& put = node.mapped();
+    auto const now = environment_.now();
+    if (said.ok())
+      table_.put(put.hash, put.reserved, now);
+    else
+      table_.give_back(put.reserved);
+    table_.unpin(put.hash, now);
+    on_done(said);
+  };
+  auto work = [this, id, hash = u.hash, finished](blob_files& files) {
+    auto said = files.finish(id, hash);
+    environment_.post([finished, said = std::move(said)] { finished(said); });
+  };
+  if (!ask(std::move(work))) finished(not_running());
+}
+
+void blob_store::abandon(upload_id id) {
+  auto const it = uploads_.find(id);
+  if (it == uploads_.end() || it->second.finishing) return;
+  table_.give_back(it->second.reserved);
+  uploads_.erase(it);
+  ask([id](blob_files& files) { files.abandon(id); });
+}
+
+bool blob_store::is_coming(std::string_view hash) const {
+  for (auto const& [id, u] : uploads_)
+    if (u.hash == hash) return true;
+  return false;
+}
+
+void blob_store::read(std::string_view hash, std::uint64_t offset, std::size_t bytes,
+                      read_done on_done) {
+  auto const size = table_.size_of(hash);
+  if (!size) return on_done(not_there(hash));
+  table_.pin(hash);
+  auto const left = offset < *size ? *size - offset : 0;
+  bytes = std::min<std::uint64_t>({bytes, piece_bytes_max, left});
+  auto answer = [this, name = std::string(hash), on_done](muster::result<std::string>& got) {
+    table_.unpin(name, environment_.now());
+    on_done(std::move(got));
+  };
+  auto work = [this, name = std::string(hash), offset, bytes, answer](blob_files& files) {
+    auto got = std::make_shared<muster::result<std::string>>(files.read(name, offset, bytes));
+    if (*got && (*got)->size() < bytes)
+      *got = muster::status{muster::code::internal,
+                            "the file of blob " + blob_hex_of(name) + " is shorter than it was"};
+    environment_.post([answer, got] { answer(*got); });
+  };
+  if (ask(std::move(work))) return;
+  muster::result<std::string> refused = not_running();
+  answer(refused);
+}
+
+bool blob_store::lease(std::string_view hash) {
+  return table_.touch(hash, environment_.now());
+}
+
+void blob_store::name(core::closure_id closure, std::string_view hash) {
+  auto const it = named_by_.find(closure);
+  if (it == named_by_.end() && named_by_.size() >= options_.names_max) return;
+  table_.hold(hash);
+  auto& named = it == named_by_.end() ? named_by_[closure] : it->second;
+  if (!named.empty()) table_.release(named, environment_.now());
+  named = hash;
+}
+
+void blob_store::sweep(std::function<bool(core::closure_id)> const& has_value) {
+  auto const now = environment_.now();
+  auto it = named_by_.upper_bound(looked_at_);
+  for (std::size_t i = 0; i < looks && it != named_by_.end(); ++i) {
+    looked_at_ = it->first;
+    if (has_value(it->first)) {
+      ++it;
+    } else {
+      table_.release(it->second, now);
+      it = named_by_.erase(it);
+    }
+  }
+  if (it == named_by_.end()) looked_at_ = {};
+  table_.sweep(now);
+  remove_gone();
+}
+
+std::string blob_named_by(std::string_view value) {
+  if (!names_blob(value)) return {};
+  return blob_hash_of(value.substr(value.find(':') + 2, 64));
+}
+
+}  // namespace muster::server

@@ -1,0 +1,138 @@
+// The blobs of the server: core::blob_table says which, this has their bytes. Small ones lie in
+// memory, others in files; with a data directory all of them in files below it, which are on the
+// disk before anybody is told that a blob is there, and outlive the process.
+//
+//   engine thread                            the store's thread
+//   begin, append, append…, finish ── job ──► hashes and writes; one piece of an upload at a time
+//   read                           ── job ──► reads; answers are posted back to the engine
+//
+// A value that is `{"$blob":"<sha256>",…}` names one, and keeps it for as long as the server has
+// the value: nobody could put it again. That is looked at now and then instead of told, so that
+// other closures pay nothing for it. What arguments name their client keeps, by asking for it
+// (`lease`) every few seconds, and can put again.
+//
+// Owned by the composition root. Everything is called on the engine thread, `start` before it runs.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "server/core/api/ids.hpp"
+#include "server/core/blobs/blob_table.hpp"
+#include "server/hub/blob_files.hpp"
+
+namespace muster::server {
+
+struct blob_store_options {
+  core::blob_limits limits;
+  blob_files_options files;
+  /// Uploads at one time. More: RESOURCE_EXHAUSTED.
+  std::size_t uploads_max = 64;
+  /// Closures whose values name blobs. Beyond, values do not keep theirs.
+  std::size_t names_max = 500'000;
+};
+
+struct blob_environment {
+  std::function<core::time_point()> now;
+  /// Has it called on the engine thread. From the store's thread.
+  std::function<void(std::function<void()>)> post;
+};
+
+class blob_store {
+ public:
+  static constexpr std::size_t hash_bytes = 32;
+  /// Looked at by one sweep.
+  static constexpr std::size_t looks = 256;
+  /// Of one piece that is appended or read.
+  static constexpr std::size_t piece_bytes_max = std::size_t{4} << 20;
+
+  /// Both get exactly one answer, on the engine thread, later.
+  using done = std::function<void(muster::status)>;
+  using read_done = std::function<void(muster::result<std::string>)>;
+  using upload_id = std::uint64_t;
+
+  blob_store(blob_store_options options, blob_environment environment);
+  ~blob_store();
+  blob_store(blob_store const&) = delete;
+
+  /// Finds what an earlier process left. FAILED_PRECONDITION, in one line with the directory: it
+  /// cannot be used. Before `start`, and after `stop`, everything is answered UNAVAILABLE; what is
+  /// held before is held.
+  muster::status start();
+  /// Ends the thread when it has done what it was asked for. Any thread but that one.
+  void stop();
+
+  /// Begins to put a blob. `size`: where it is known, room for it is taken at once. Errors: see
+  /// core::blob_limits; RESOURCE_EXHAUSTED; UNAVAILABLE.
+  muster::result<upload_id> begin(std::string_view hash, std::optional<std::uint64_t> size);
+  /// REQUIRES: the last one was answered; not after an error. Errors: those of begin; no_room, when
+  /// the disk is full; INTERNAL.
+  void append(upload_id id, std::string piece, done on_done);
+  /// Errors: INVALID_ARGUMENT (other bytes than its name, or its size, say), as above. Then, and
+  /// when OK, the upload is over.
+  void finish(upload_id id, done on_done);
+  /// Forgets what was appended. Harmless when it is over.
+  void abandon(upload_id id);
+
+  std::optional<std::uint64_t> size_of(std::string_view hash) const { return table_.size_of(hash); }
+  /// Whether somebody puts it just now.
+  bool is_coming(std::string_view hash) const;
+  /// At most `bytes` from `offset` on; fewer at its end. NOT_FOUND; INTERNAL, when the disk fails.
+  void read(std::string_view hash, std::uint64_t offset, std::size_t bytes, read_done on_done);
+
+  /// Whether it is there; if so it is kept as if it had just been put.
+  bool lease(std::string_view hash);
+  /// A closure's value names this blob, and keeps it until the closure or its value is gone.
+  void name(core::closure_id closure, std::string_view hash);
+
+  /// Forgets what is due, and looks at some of the closures whose values name blobs: whether
+  /// `has_value`. About every second; takes a millisecond at most.
+  void sweep(std::function<bool(core::closure_id)> const& has_value);
+  core::blob_counts counts() const { return table_.counts(); }
+  core::blob_limits const& limits() const { return table_.limits(); }
+
+ private:
+  struct upload {
+    std::string hash;
+    std::optional<std::uint64_t> size;
+    std::uint64_t reserved = 0, got = 0;
+    bool finishing = false;
+  };
+  using job = std::function<void(blob_files&)>;
+
+  bool ask(job j);
+  void run();
+  void remove_gone();
+  void forget(upload_id id);
+
+  blob_store_options const options_;
+  blob_environment const environment_;
+  core::blob_table table_;
+  std::map<upload_id, upload> uploads_;
+  upload_id last_upload_ = 0;
+  std::map<core::closure_id, std::string> named_by_;
+  core::closure_id looked_at_{};  // of these, by the last sweep
+  blob_files files_;              // the store's thread, while that runs
+
+  std::mutex mutex_;
+  std::condition_variable asked_;
+  std::deque<job> queue_;  // under mutex_; bounded by uploads_max and by who reads
+  bool running_ = false;   // under mutex_
+  std::thread thread_;
+};
+
+/// Whether a value's text may name one.
+inline bool names_blob(std::string_view value) {
+  return value.size() > 64 && value.starts_with(R"({"$blob":")");
+}
+/// The blob that a value's text names, 32 bytes; empty: none.
+std::string blob_named_by(std::string_view value);
+
+}  // namespace muster::server

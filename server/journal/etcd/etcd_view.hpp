@@ -1,0 +1,45 @@
+// A store in etcd as it is at one revision, beside the server that leads: read into memory when it
+// is opened, since the leader drops what was. One thread at a time.
+#pragma once
+
+#include <map>
+#include <memory>
+
+#include "server/journal/etcd/client.hpp"
+#include "server/journal/inspection.hpp"
+
+namespace muster::server::journal::etcd {
+
+class etcd_view final : public view {
+ public:
+  /// In one line with the address: UNAVAILABLE, etcd does not answer; INTERNAL, what stands there
+  /// is damaged; what etcd says when it refuses. CANCELLED: `watch` said so.
+  static muster::result<std::unique_ptr<etcd_view>> open(access const& a,
+                                                         watcher const& watch = {});
+
+  muster::status read(std::string_view prefix, visitor const& v) const override;
+  /// Of keys and values, without etcd's history of them.
+  std::uint64_t bytes_on_disk() const override { return bytes_; }
+  std::string name() const override { return name_; }
+  std::vector<std::string> const& notes() const override { return notes_; }
+  std::int64_t revision() const { return revision_; }
+  /// Who serves, by its address; empty: nobody.
+  std::string const& leader() const { return leader_; }
+
+ private:
+  using map = std::map<std::string, std::string, std::less<>>;
+
+  explicit etcd_view(std::string name) : name_(std::move(name)) {}
+  muster::status fill(client& c, watcher const& watch);
+  muster::status do_rest_of_batch(map& raw, std::string const& prefix);
+  muster::status take(map const& raw, std::string const& prefix);
+
+  std::string const name_;
+  std::int64_t revision_ = 0;
+  std::uint64_t bytes_ = 0;
+  std::string leader_;
+  std::vector<std::string> notes_;
+  map entries_;
+};
+
+}  // namespace muster::server::journal::etcd

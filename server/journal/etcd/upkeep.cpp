@@ -1,0 +1,119 @@
+#include "server/journal/etcd/upkeep.hpp"
+
+#include "server/journal/etcd/etcd_store.hpp"
+#include "server/journal/etcd/etcd_view.hpp"
+
+namespace muster::server::journal::etcd {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto call_limit = 5s;
+constexpr auto compaction_limit = 60s;
+// Nobody has to follow soon, and a busy etcd should not end it.
+constexpr auto lease = 10s;
+
+muster::status with_name(access const& a, muster::status s) {
+  s.message = a.where.text() + ": " + s.message;
+  return s;
+}
+
+muster::status refused(access const& a, std::string const& why) {
+  return with_name(a, {code::failed_precondition, why});
+}
+
+muster::result<std::int64_t> revision_and_count(client& c, std::int64_t& keys) {
+  wire::RangeRequest request;
+  request.set_key(c.prefix() + "/");
+  request.set_range_end(behind(request.key()));
+  request.set_count_only(true);
+  wire::RangeResponse answer;
+  auto const asked =
+      c.ask(call_limit, "what is there", [&](member& m, grpc::ClientContext& context) {
+        return m.kv->Range(&context, request, &answer);
+      });
+  if (!asked.ok()) return asked;
+  keys = answer.count();
+  return answer.header().revision();
+}
+
+void size_of(client& c, std::uint64_t& bytes, std::uint64_t& in_use) {
+  wire::StatusResponse answer;
+  auto const s = c.once(call_limit, [&](member& m, grpc::ClientContext& context) {
+    return m.maintenance->Status(&context, {}, &answer);
+  });
+  if (!s.ok()) return;
+  bytes = static_cast<std::uint64_t>(answer.dbsize());
+  in_use = static_cast<std::uint64_t>(answer.dbsizeinuse());
+}
+
+muster::result<copied> fill(access const& a, term t, view const& from, std::uint64_t expected,
+                            watcher const& watch, std::function<void(std::string const&)> over) {
+  auto s = etcd_store::open(a, t, {std::numeric_limits<std::uint64_t>::max(), std::move(over)});
+  if (!s) return s.error();
+  auto done = copy_entries(from, expected, **s, watch);
+  if (done) {
+    auto const copy = etcd_view::open(a);
+    if (!copy) return copy.error();
+    auto const found = inspect(**copy);
+    if (!found) return found.error();
+    done->bytes_on_disk = (*copy)->bytes_on_disk();
+    return done;
+  }
+  (void)(*s)->write({{change::kind::erase_below, {}, {}}});
+  return done;
+}
+
+}  // namespace
+
+muster::result<copied> restore_into(access const& a, view const& from, watcher const& watch,
+                                    std::function<void(std::string const& why)> over) {
+  auto const found = inspect(from, watch);
+  if (!found) return found.error();
+  leadership lead(a, {"muster data restore", 0, lease, over});
+  auto const seen = lead.try_to_lead();
+  if (!seen) return with_name(a, seen.error());
+  if (!seen->leads) {
+    lead.resign();
+    return refused(a, "a server has it: " + (seen->leader.empty() ? "unknown" : seen->leader) +
+                          "; stop it, and name a prefix that has nothing");
+  }
+  client c(a);
+  std::int64_t keys = 0;
+  auto const counted = revision_and_count(c, keys);
+  auto done = [&]() -> muster::result<copied> {
+    if (!counted) return with_name(a, counted.error());
+    if (keys > 1)
+      return refused(a, "has " + std::to_string(keys - 1) +
+                            " keys already; name a prefix that has none, or remove them with "
+                            "'etcdctl del --prefix " +
+                            a.where.prefix + "/'");
+    return fill(a, lead.begun(), from, found->entries(), watch, over);
+  }();
+  lead.resign();
+  return done;
+}
+
+muster::result<trimmed> drop_history(access const& a) {
+  client c(a);
+  trimmed t;
+  std::int64_t keys = 0;
+  auto const revision = revision_and_count(c, keys);
+  if (!revision) return with_name(a, revision.error());
+  t.revision = *revision;
+  size_of(c, t.bytes, t.in_use_before);
+  wire::CompactionRequest request;
+  request.set_revision(t.revision);
+  request.set_physical(true);
+  wire::CompactionResponse answer;
+  auto const done = c.once(compaction_limit, [&](member& m, grpc::ClientContext& context) {
+    return m.kv->Compact(&context, request, &answer);
+  });
+  // Somebody did it a moment ago.
+  bool const earlier = done.error_code() == grpc::StatusCode::OUT_OF_RANGE;
+  if (!done.ok() && !earlier) return with_name(a, c.in_words(done));
+  size_of(c, t.bytes, t.in_use_after);
+  return t;
+}
+
+}  // namespace muster::server::journal::etcd

@@ -1,0 +1,25 @@
+// What people do to a store in etcd: put a backup back, and give space back. One thread.
+#pragma once
+
+#include "server/journal/copy.hpp"
+#include "server/journal/etcd/client.hpp"
+
+namespace muster::server::journal::etcd {
+
+/// Everything that stands in `from` into a prefix that has nothing, which it leads meanwhile, so
+/// that no server serves it. FAILED_PRECONDITION, in one line with the address: something is there,
+/// or a server leads. One that fails takes away what it has written; one that is killed leaves a
+/// prefix without the entry of its format, which every server refuses. `over`: see
+/// leadership_options.
+muster::result<copied> restore_into(access const& a, view const& from, watcher const& watch,
+                                    std::function<void(std::string const& why)> over);
+
+struct trimmed {
+  std::int64_t revision = 0;
+  /// Of etcd's file, and of that in use; 0: it does not tell this user.
+  std::uint64_t bytes = 0, in_use_before = 0, in_use_after = 0;
+};
+/// Drops the history of the whole etcd up to now. Beside a server, too.
+muster::result<trimmed> drop_history(access const& a);
+
+}  // namespace muster::server::journal::etcd

@@ -1,0 +1,183 @@
+// A put: hash and size, pieces, the half-close. A get: for each hash its size and its pieces.
+#include "server/rpc/blobs/blob_calls.hpp"
+
+#include <boost/asio/this_coro.hpp>
+
+#include "server/rpc/status_convert.hpp"
+
+namespace muster::server {
+namespace {
+
+constexpr std::size_t piece_bytes = std::size_t{1} << 20;
+
+muster::status shutting_down() {
+  return {muster::code::unavailable, "the server is shutting down"};
+}
+
+// Made outside of the coroutines: GCC 12 destroys aggregates twice that are made within them.
+muster::status not_there(std::string const& hash) {
+  return {muster::code::not_found, "there is no blob " + blob_hex_of(hash)};
+}
+muster::status behind_its_end(std::uint64_t offset, std::uint64_t size) {
+  return {muster::code::out_of_range, "offset: " + std::to_string(offset) + ", the blob has " +
+                                          std::to_string(size) + " bytes"};
+}
+muster::status client_gone() {
+  return {muster::code::cancelled, "the client is gone"};
+}
+
+muster::status check_hash(std::string const& hash) {
+  if (hash.size() == blob_store::hash_bytes) return {};
+  return invalid("sha256: has " + std::to_string(hash.size()) + " bytes, not 32");
+}
+
+}  // namespace
+
+void blob_call::shut_down() {
+  stopping_ = true;
+  cancel_();
+}
+
+void blob_call::expect_client() {
+  deadline_.cancel();
+  deadline_.call_at(coro::timer::clock::now() + options_.silence_max, cancel_);
+}
+
+blob_store::done blob_call::answer() {
+  return [this](muster::status s) {
+    said_ = std::move(s);
+    answered_.set();
+  };
+}
+
+coro::task<void> blob_call::answer_came() {
+  deadline_.cancel();
+  co_await answered_.wait();  // no deadline: the store answers, also when it ends
+}
+
+coro::task<void> blob_put::run() {
+  co_await boost::asio::this_coro::throw_if_cancelled(false);
+  auto taking = take();
+  auto const taken = co_await std::move(taking);
+  expect_client();
+  auto const status = to_grpc(taken);
+  co_await call_.finish(status);
+  deadline_.cancel();
+}
+
+coro::task<muster::status> blob_put::take() {
+  expect_client();
+  bool const came = co_await call_.read(message_);
+  if (stopping_) co_return shutting_down();
+  if (!came) co_return invalid("sha256: the call ended without it");
+  if (auto wrong = check_hash(message_.sha256()); !wrong.ok()) co_return wrong;
+  auto const hash = message_.sha256();
+  if (store_.lease(hash)) {
+    told_.set_had(true);
+    co_await call_.write(told_);
+    co_return muster::status();
+  }
+  auto const id = store_.begin(hash, message_.size());
+  if (!id) co_return id.error();
+  auto taking = take_pieces(*id, message_.size());
+  auto taken = co_await std::move(taking);
+  if (taken.ok()) {
+    store_.finish(*id, answer());
+    co_await answer_came();
+    taken = said_;
+  }
+  store_.abandon(*id);
+  if (!taken.ok()) co_return taken;
+  expect_client();
+  co_await call_.write(told_);
+  co_return taken;
+}
+
+coro::task<muster::status> blob_put::take_pieces(blob_store::upload_id id, std::uint64_t size) {
+  std::uint64_t got = 0;
+  for (;;) {
+    if (auto& data = *message_.mutable_data(); !data.empty()) {
+      if (data.size() > blob_store::piece_bytes_max)
+        co_return invalid("data: " + std::to_string(data.size()) + " bytes, the limit is " +
+                          std::to_string(blob_store::piece_bytes_max));
+      got += data.size();
+      store_.append(id, std::move(data), answer());
+      co_await answer_came();
+      if (!said_.ok()) co_return said_;
+    }
+    if (got == size) co_return muster::status();
+    expect_client();
+    message_.Clear();
+    bool const came = co_await call_.read(message_);
+    if (stopping_) co_return shutting_down();
+    if (!came)
+      co_return invalid("size: the call ended after " + std::to_string(got) + " bytes of " +
+                        std::to_string(size));
+  }
+}
+
+coro::task<void> blob_get::run() {
+  co_await boost::asio::this_coro::throw_if_cancelled(false);
+  call_.on_cancel([this] { gone_ = true; });
+  for (;;) {
+    expect_client();
+    bool const came = co_await call_.read(asked_);
+    if (!came || stopping_) break;
+    auto giving = give();
+    auto const given = co_await std::move(giving);
+    if (given.ok()) continue;
+    expect_client();
+    auto const status = to_grpc(given);
+    co_await call_.finish(status);
+    deadline_.cancel();
+    co_return;
+  }
+  auto const status = to_grpc(stopping_ ? shutting_down() : muster::status());
+  co_await call_.finish(status);
+  deadline_.cancel();
+}
+
+coro::task<muster::status> blob_get::give() {
+  if (auto wrong = check_hash(asked_.sha256()); !wrong.ok()) co_return wrong;
+  if (!store_.size_of(asked_.sha256())) co_await await_blob();
+  if (stopping_) co_return shutting_down();
+  auto const size = store_.size_of(asked_.sha256());
+  if (!size) co_return not_there(asked_.sha256());
+  if (asked_.offset() > *size) co_return behind_its_end(asked_.offset(), *size);
+  auto giving = give_pieces(*size);
+  co_return co_await std::move(giving);
+}
+
+// It is being put, or its client is about to notice that it is gone. Seldom, so it looks instead of
+// being told.
+coro::task<void> blob_get::await_blob() {
+  deadline_.cancel();
+  auto const end = coro::timer::clock::now() + options_.patience;
+  auto const& hash = asked_.sha256();
+  while (!gone_ && !stopping_ && coro::timer::clock::now() < end && !store_.size_of(hash))
+    co_await pause_.wait_for(options_.looked_every);
+}
+
+coro::task<muster::status> blob_get::give_pieces(std::uint64_t size) {
+  piece_.Clear();
+  piece_.set_size(size);
+  auto at = asked_.offset();
+  do {
+    auto take = [this](muster::result<std::string> got) {
+      said_ = got ? muster::status{} : got.error();
+      if (got) piece_.set_data(std::move(*got));
+      answered_.set();
+    };
+    store_.read(asked_.sha256(), at, piece_bytes, std::move(take));
+    co_await answer_came();
+    if (!said_.ok()) co_return said_;
+    at += piece_.data().size();
+    expect_client();
+    bool const sent = co_await call_.write(piece_);
+    if (!sent) co_return client_gone();
+    piece_.clear_size();
+  } while (at < size);
+  co_return muster::status();
+}
+
+}  // namespace muster::server

@@ -1,0 +1,313 @@
+#include "server/hub/blob_store.hpp"
+
+#include <gtest/gtest.h>
+#include <openssl/evp.h>
+
+#include <condition_variable>
+#include <deque>
+#include <filesystem>
+#include <fstream>
+
+#include "base/no_room.hpp"
+
+namespace muster::server {
+namespace {
+
+using namespace std::chrono_literals;
+namespace fs = std::filesystem;
+
+std::string hash_of(std::string_view bytes) {
+  std::string made(32, '\0');
+  EVP_Digest(bytes.data(), bytes.size(), reinterpret_cast<unsigned char*>(made.data()), nullptr,
+             EVP_sha256(), nullptr);
+  return made;
+}
+
+/// The engine's thread is the test's.
+class loop {
+ public:
+  void post(std::function<void()> work) {
+    std::lock_guard const hold(mutex_);
+    queue_.push_back(std::move(work));
+    changed_.notify_one();
+  }
+  void run_until(std::function<bool()> const& done) {
+    while (!done()) {
+      std::unique_lock hold(mutex_);
+      ASSERT_TRUE(changed_.wait_for(hold, 20s, [this] { return !queue_.empty(); }));
+      auto work = std::move(queue_.front());
+      queue_.pop_front();
+      hold.unlock();
+      work();
+    }
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> queue_;
+};
+
+class BlobStore : public testing::Test {
+ protected:
+  void SetUp() override {
+    directory =
+        fs::temp_directory_path() / ("blob-store-test-" + std::to_string(::getpid()) + "-" +
+                                     testing::UnitTest::GetInstance()->current_test_info()->name());
+    fs::remove_all(directory);
+    options.files.small_max = 16;
+    options.limits.bytes_max = 1'000;
+    options.limits.blob_bytes_max = 500;
+    options.uploads_max = 2;
+  }
+  void TearDown() override {
+    store.reset();
+    fs::remove_all(directory);
+  }
+  void open(bool durable = false, bool named = true) {
+    store.reset();
+    options.files.durable = durable;
+    if (named) options.files.directory = directory / "blobs";
+    store = std::make_unique<blob_store>(
+        options, blob_environment{[this] { return now; },
+                                  [this](std::function<void()> work) { engine.post(work); }});
+    ASSERT_TRUE(store->start().ok());
+  }
+  template <class Ask>
+  muster::status answer(Ask ask) {
+    std::optional<muster::status> said;
+    ask([&said](muster::status s) { said = std::move(s); });
+    engine.run_until([&] { return said.has_value(); });
+    return *said;
+  }
+  muster::status append(blob_store::upload_id id, std::string piece) {
+    return answer([&](auto done) { store->append(id, std::move(piece), done); });
+  }
+  muster::status finish(blob_store::upload_id id) {
+    return answer([&](auto done) { store->finish(id, done); });
+  }
+  muster::status put(std::string const& bytes, std::string const& name = {}) {
+    auto const id = store->begin(name.empty() ? hash_of(bytes) : name, std::nullopt);
+    if (!id) return id.error();
+    for (std::size_t at = 0; at < bytes.size(); at += 100)
+      if (auto const said = append(*id, bytes.substr(at, 100)); !said.ok()) {
+        store->abandon(*id);
+        return said;
+      }
+    return finish(*id);
+  }
+  muster::result<std::string> read(std::string const& bytes, std::uint64_t offset = 0) {
+    std::optional<muster::result<std::string>> said;
+    store->read(hash_of(bytes), offset, 1'000, [&said](auto got) { said = std::move(got); });
+    engine.run_until([&] { return said.has_value(); });
+    return *said;
+  }
+  std::size_t files() const {
+    if (!fs::exists(directory / "blobs")) return 0;
+    return static_cast<std::size_t>(
+        std::distance(fs::directory_iterator(directory / "blobs"), fs::directory_iterator()));
+  }
+
+  fs::path directory;
+  blob_store_options options;
+  core::time_point now{1'000s};
+  loop engine;
+  std::unique_ptr<blob_store> store;
+  std::string const small = "small", large = std::string(300, 'x') + "large";
+};
+
+TEST_F(BlobStore, SmallOnesLieInMemoryAndLargeOnesInFiles) {
+  open();
+  ASSERT_TRUE(put(small).ok());
+  EXPECT_EQ(files(), 0u);
+  ASSERT_TRUE(put(large).ok());
+  EXPECT_EQ(files(), 1u);
+  EXPECT_EQ(read(small).value(), small);
+  EXPECT_EQ(read(large).value(), large);
+  EXPECT_EQ(read(large, 300).value(), "large");
+  EXPECT_EQ(read(large, 305).value(), "");
+  EXPECT_EQ(store->counts().bytes, small.size() + large.size());
+  store->stop();
+  EXPECT_EQ(files(), 0u);
+}
+
+TEST_F(BlobStore, WithADataDirectoryTheyOutliveTheProcess) {
+  open(true);
+  ASSERT_TRUE(put(small).ok());
+  ASSERT_TRUE(put(large).ok());
+  EXPECT_EQ(files(), 2u);
+  auto const unfinished = store->begin(hash_of("y"), std::nullopt);
+  ASSERT_TRUE(append(*unfinished, std::string(100, 'y')).ok());
+  open(true);
+  EXPECT_EQ(files(), 2u);
+  EXPECT_EQ(read(small).value(), small);
+  EXPECT_EQ(read(large).value(), large);
+}
+
+TEST_F(BlobStore, OtherBytesThanTheNameSaysAreRefused) {
+  open();
+  auto const said = put(large, hash_of(small));
+  EXPECT_EQ(said.code, code::invalid_argument);
+  EXPECT_NE(said.message.find(blob_hex_of(hash_of(large))), std::string::npos);
+  EXPECT_FALSE(store->size_of(hash_of(small)));
+  EXPECT_EQ(store->counts().bytes, 0u);
+  EXPECT_EQ(files(), 0u);
+}
+
+TEST_F(BlobStore, AnUploadThatBreaksOffLeavesNothing) {
+  open();
+  auto const id = store->begin(hash_of(large), large.size());
+  EXPECT_EQ(store->counts().bytes, large.size());
+  ASSERT_TRUE(append(*id, large.substr(0, 100)).ok());
+  EXPECT_TRUE(store->is_coming(hash_of(large)));
+  EXPECT_EQ(read(large).error().code, code::not_found);
+  store->abandon(*id);
+  store->abandon(*id);
+  EXPECT_EQ(store->counts().bytes, 0u);
+  ASSERT_TRUE(put(large).ok());
+  EXPECT_EQ(files(), 1u);
+}
+
+TEST_F(BlobStore, LessThanWasAnnouncedIsRefusedAndSoIsMore) {
+  open();
+  auto const less = store->begin(hash_of(large), large.size());
+  ASSERT_TRUE(append(*less, large.substr(1)).ok());
+  EXPECT_EQ(finish(*less).code, code::invalid_argument);
+  auto const more = store->begin(hash_of(large), large.size());
+  EXPECT_EQ(append(*more, large + "x").code, code::invalid_argument);
+  store->abandon(*more);
+  EXPECT_EQ(store->counts().bytes, 0u);
+}
+
+TEST_F(BlobStore, TwoUploadsOfOneAtOnceBothSucceed) {
+  open();
+  auto const one = store->begin(hash_of(large), large.size());
+  auto const other = store->begin(hash_of(large), large.size());
+  EXPECT_EQ(store->begin(hash_of(small), 1).error().code, code::resource_exhausted);
+  ASSERT_TRUE(append(*one, large).ok());
+  ASSERT_TRUE(append(*other, large).ok());
+  EXPECT_TRUE(finish(*one).ok());
+  EXPECT_TRUE(finish(*other).ok());
+  EXPECT_EQ(store->counts().bytes, large.size());
+  EXPECT_EQ(files(), 1u);
+  EXPECT_EQ(read(large).value(), large);
+}
+
+TEST_F(BlobStore, OneThatGoesWhileItIsPutAgainStays) {
+  open();
+  ASSERT_TRUE(put(large).ok());
+  auto const again = store->begin(hash_of(large), large.size());
+  ASSERT_TRUE(append(*again, large).ok());
+  now += 10min;
+  store->sweep([](core::closure_id) { return false; });
+  EXPECT_FALSE(store->size_of(hash_of(large)));
+  EXPECT_TRUE(finish(*again).ok());
+  EXPECT_EQ(read(large).value(), large);
+}
+
+TEST_F(BlobStore, ABlobAndAllOfThemHaveLimits) {
+  open();
+  EXPECT_EQ(put(std::string(501, 'x')).code, code::out_of_range);
+  EXPECT_EQ(store->begin(hash_of("x"), 501).error().code, code::out_of_range);
+  ASSERT_TRUE(put(std::string(500, 'a')).ok());
+  ASSERT_TRUE(put(std::string(500, 'b')).ok());
+  EXPECT_EQ(put(std::string(20, 'c')).code, code::resource_exhausted);
+  EXPECT_EQ(store->counts().bytes, 1'000u);
+  now += 31s;
+  EXPECT_TRUE(put(std::string(20, 'c')).ok());
+}
+
+TEST_F(BlobStore, AValueKeepsTheBlobThatItNames) {
+  open();
+  ASSERT_TRUE(put(large).ok());
+  auto const value = R"({"$blob":")" + blob_hex_of(hash_of(large)) + R"(","bytes":305})";
+  EXPECT_EQ(blob_named_by(value), hash_of(large));
+  store->name(core::closure_id{7}, blob_named_by(value));
+  now += 24h;
+  bool there = true;
+  auto const has_value = [&](core::closure_id id) { return id == core::closure_id{7} && there; };
+  store->sweep(has_value);
+  EXPECT_EQ(read(large).value(), large);
+  EXPECT_EQ(store->counts().held, 1u);
+  there = false;
+  store->sweep(has_value);
+  EXPECT_EQ(store->counts().held, 0u);
+  now += 10min;
+  store->sweep(has_value);
+  EXPECT_FALSE(store->size_of(hash_of(large)));
+}
+
+TEST_F(BlobStore, ALeaseKeepsWhatArgumentsName) {
+  open();
+  ASSERT_TRUE(put(large).ok());
+  for (int i = 0; i < 3; ++i) {
+    now += 9min;
+    store->sweep([](core::closure_id) { return false; });
+    EXPECT_TRUE(store->lease(hash_of(large)));
+  }
+  EXPECT_FALSE(store->lease(hash_of(small)));
+}
+
+TEST_F(BlobStore, OneSweepLooksAtSomeOfManyClosures) {
+  open();
+  ASSERT_TRUE(put(large).ok());
+  auto const n = blob_store::looks * 2;
+  for (std::size_t i = 1; i <= n; ++i) store->name(core::closure_id{i}, hash_of(large));
+  std::size_t looked = 0;
+  auto const has_value = [&looked](core::closure_id) {
+    ++looked;
+    return true;
+  };
+  store->sweep(has_value);
+  EXPECT_EQ(looked, blob_store::looks);
+  store->sweep(has_value);
+  store->sweep(has_value);
+  EXPECT_GE(looked, n);
+}
+
+TEST_F(BlobStore, ADirectoryOfItsOwnGoesWithTheStore) {
+  auto const own = [] {
+    std::size_t n = 0;
+    for (auto const& e : fs::directory_iterator(fs::temp_directory_path()))
+      n += e.path().filename().string().starts_with("muster-blobs-") ? 1 : 0;
+    return n;
+  };
+  auto const left_over = fs::temp_directory_path() / "muster-blobs-killed";
+  fs::create_directories(left_over);
+  open(false, false);
+  ASSERT_TRUE(put(large).ok());
+  EXPECT_FALSE(fs::exists(left_over));
+  EXPECT_GE(own(), 1u);
+  EXPECT_EQ(read(large).value(), large);
+}
+
+TEST_F(BlobStore, AFullDiskSaysSo) {
+  if (!fs::exists("/dev/full")) GTEST_SKIP();
+  open();
+  ASSERT_TRUE(put(large).ok());  // the directory is there
+  fs::create_symlink("/dev/full", directory / "blobs" / "put-2");
+  auto const said = put(large + "another");
+  EXPECT_TRUE(is_no_room(said)) << said.message;
+  EXPECT_EQ(store->counts().bytes, large.size());
+}
+
+TEST_F(BlobStore, NamesAreDigitsAndNothingElse) {
+  EXPECT_EQ(blob_hash_of("../../etc/passwd"), "");
+  EXPECT_EQ(blob_hash_of(std::string(63, 'a')), "");
+  EXPECT_EQ(blob_hash_of(std::string(64, 'A')), "");
+  EXPECT_EQ(blob_hash_of(std::string(63, 'a') + "/"), "");
+  EXPECT_EQ(blob_hash_of(blob_hex_of(hash_of(small))), hash_of(small));
+}
+
+TEST_F(BlobStore, AfterTheEndEverythingIsUnavailable) {
+  open();
+  ASSERT_TRUE(put(small).ok());
+  auto const id = store->begin(hash_of(large), std::nullopt);
+  store->stop();
+  EXPECT_EQ(append(*id, "x").code, code::unavailable);
+  EXPECT_EQ(finish(*id).code, code::unavailable);
+  EXPECT_EQ(read(small).error().code, code::unavailable);
+}
+
+}  // namespace
+}  // namespace muster::server

@@ -1,0 +1,152 @@
+// "python:3.12" beside workers of "python:3.11": what asks for it fails and says so, unless a
+// worker may yet come with it.
+#include "server/core/moves/version_watch.hpp"
+#include "tests/core/fixture.hpp"
+
+namespace muster::core {
+namespace {
+
+constexpr auto old = "python:3.11";
+constexpr auto fresh = "python:3.12";
+constexpr auto refusal = "it asks for python:3.12; connected workers have python:3.11";
+
+std::string error_of(cluster const& c, closure_id id) {
+  auto const v = c.core.closure(id);
+  if (!v || !v->error) return "none";
+  EXPECT_EQ(v->error->kind, failure_kind::stale_handle);
+  return v->error->message;
+}
+
+TEST(versions, a_function_is_a_version_when_it_ends_with_one) {
+  EXPECT_EQ(family_of("python:3.11"), "python");
+  EXPECT_EQ(family_of("a:b:20"), "a:b");
+  for (auto const plain : {"", "f", "python", "python:", ":3", "python:dev", "python:3.x", "a:.3"})
+    EXPECT_EQ(family_of(plain), "") << plain;
+}
+
+TEST(versions, one_that_no_worker_has_is_refused_at_once_when_they_have_others) {
+  cluster c;
+  c.attach({.functions = {old, "f"}});
+  auto const job = c.open({fresh});
+  EXPECT_EQ(error_of(c, job[0]), refusal);
+  EXPECT_EQ(c.state(c.open({"other"})[0]), closure_state::queued) << "no version of anything";
+}
+
+TEST(versions, a_session_by_stream_is_told_by_its_outcome) {
+  cluster c;
+  c.attach({.functions = {old}});
+  auto const s = c.stream();
+  c.schedule(s, {fresh});
+  ASSERT_EQ(c.fx().outcomes.size(), 1u);
+  EXPECT_EQ(c.fx().outcomes[0].failure->message, refusal);
+}
+
+TEST(versions, without_any_worker_of_the_family_it_waits_and_says_so) {
+  cluster c;
+  c.attach({.functions = {"f"}});
+  auto const job = c.open({fresh});
+  c.advance(1h);
+  EXPECT_EQ(c.state(job[0]), closure_state::queued);
+  EXPECT_NE(c.core.explain(job[0], c.now())->find("No worker of 'python' is connected"),
+            std::string::npos);
+  auto const w = c.attach({.functions = {fresh}});
+  EXPECT_EQ(c.held(w), closures{job[0]});
+}
+
+TEST(versions, the_first_worker_of_the_family_gives_others_time_to_come) {
+  cluster c;
+  auto const job = c.open({fresh});
+  c.attach({.functions = {old}});
+  EXPECT_EQ(c.state(job[0]), closure_state::queued);
+  EXPECT_NE(
+      c.core.explain(job[0], c.now())->find("unless one with python:3.12 comes within 5000 ms"),
+      std::string::npos);
+  auto const late = c.open({fresh});
+  EXPECT_EQ(c.state(late[0]), closure_state::queued);
+  c.advance(4s);
+  EXPECT_EQ(c.state(job[0]), closure_state::queued);
+  c.advance(2s);
+  EXPECT_EQ(error_of(c, job[0]), refusal);
+  EXPECT_EQ(error_of(c, late[0]), refusal);
+}
+
+TEST(versions, a_worker_that_comes_in_time_has_it) {
+  cluster c;
+  auto const job = c.open({fresh});
+  c.attach({.functions = {old}});
+  c.advance(4s);
+  auto const w = c.attach({.functions = {fresh}});
+  EXPECT_EQ(c.held(w), closures{job[0]});
+  c.advance(6s);
+  EXPECT_EQ(c.state(job[0]), closure_state::running);
+}
+
+TEST(versions, a_worker_that_is_restarted_counts_as_there_for_the_grace) {
+  cluster c;
+  c.attach({.functions = {old}});
+  auto const w = c.attach({.functions = {fresh}, .index = 1});
+  auto const first = c.open({fresh});
+  c.succeed(w, first[0]);
+  c.leave(w);
+  auto const job = c.open({fresh});
+  EXPECT_EQ(c.state(job[0]), closure_state::queued);
+  c.advance(4s);
+  auto const again = c.attach({.functions = {fresh}, .index = 1});
+  EXPECT_EQ(c.held(again), closures{job[0]});
+  c.leave(again);
+  EXPECT_EQ(c.state(job[0]), closure_state::queued);
+  c.advance(6s);
+  EXPECT_EQ(error_of(c, job[0]), refusal);
+}
+
+TEST(versions, a_worker_that_drains_or_is_cordoned_is_there) {
+  cluster c;
+  c.attach({.functions = {old}});
+  auto const w = c.attach({.functions = {fresh}, .index = 1});
+  EXPECT_TRUE(c.status_of(cordon_task{{}, "worker", 1, true}).ok());
+  auto const job = c.open({fresh});
+  c.advance(6s);
+  EXPECT_EQ(c.state(job[0]), closure_state::queued);
+  c.step(worker_drain{w});
+  c.advance(6s);
+  EXPECT_EQ(c.state(job[0]), closure_state::queued);
+}
+
+TEST(versions, what_waits_for_an_input_or_a_time_fails_as_well) {
+  cluster c;
+  auto const producer = c.open({"f"});
+  auto specs = c.specs({fresh, fresh});
+  specs[0].extras = std::make_shared<closure_extras>(closure_extras{{}, {{producer[0], 0}}});
+  closure_options later;
+  later.delay = 1h;
+  specs[1].extras = std::make_shared<closure_extras>(closure_extras{later, {}});
+  auto const job = c.open_with(std::move(specs), continue_all());
+  c.attach({.functions = {old}});
+  c.advance(6s);
+  EXPECT_EQ(error_of(c, job[0]), refusal);
+  EXPECT_EQ(error_of(c, job[1]), refusal);
+}
+
+TEST(versions, many_that_wait_end_in_steps) {
+  cluster c;
+  auto const job = c.open(names(12'000, fresh), continue_all());
+  c.attach({.functions = {old}});
+  c.wait(5s);
+  c.tick();
+  EXPECT_EQ(c.job(job.id).counts.failed, 5'000u);
+  c.advance(1s);
+  EXPECT_EQ(c.job(job.id).counts.failed, 12'000u);
+}
+
+TEST(versions, without_a_grace_nothing_is_waited_for) {
+  config none;
+  none.reconnect_grace = {};
+  cluster c(none);
+  auto const job = c.open({fresh});
+  c.attach({.functions = {old}});
+  c.advance(1ms);
+  EXPECT_EQ(error_of(c, job[0]), refusal);
+}
+
+}  // namespace
+}  // namespace muster::core

@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""`systemctl restart` without systemd: the server gets its two ports by LISTEN_FDS as muster.socket
+gives them, and SIGTERM while keys are written. It ends with status 0 and soon, nobody who dials
+meanwhile is refused, and the next one knows every key that was acknowledged."""
+import collections
+import http.client
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+MUSTER = sys.argv[1]
+WRITERS, STOPS, STOP_LIMIT = 8, 3, 5.0
+LISTENING_FROM = 3  # the first file that systemd hands over
+
+
+def listener():
+    s = socket.create_server(('127.0.0.1', 0))
+    s.set_inheritable(True)
+    return s
+
+
+class Server:
+    def __init__(self, folder):
+        self.sockets = [listener(), listener()]
+        self.grpc, self.http = ['127.0.0.1:%d' % s.getsockname()[1] for s in self.sockets]
+        self.log, self.data = os.path.join(folder, 'log'), os.path.join(folder, 'data')
+
+    def start(self):
+        def hand_over():
+            copies = [os.dup(s.fileno()) for s in self.sockets]
+            for i, copy in enumerate(copies):
+                os.dup2(copy, LISTENING_FROM + i)
+
+        words = [MUSTER, 'serve', '--data-dir', self.data, '--grpc', self.grpc, '--http', self.http,
+                 '--cluster', 'train:worker=1']
+        self.process = subprocess.Popen(  # LISTEN_PID is its own
+            ['sh', '-c', f'LISTEN_PID=$$ LISTEN_FDS={len(self.sockets)} exec "$@"', 'sh', *words],
+            preexec_fn=hand_over, close_fds=False, stderr=open(self.log, 'a'))
+
+    def stop(self):
+        """Seconds and exit status."""
+        began = time.monotonic()
+        self.process.terminate()
+        status = self.process.wait(60)
+        return time.monotonic() - began, status
+
+    def call(self, method, key, body=None):
+        connection = http.client.HTTPConnection(self.http, timeout=60)
+        connection.request(method, f'/api/v1/clusters/train/kv/{key}', body)
+        answer = connection.getresponse()
+        answer.read()
+        return answer.status
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        server = Server(folder)
+        server.start()
+        acknowledged, others, over = [], collections.Counter(), threading.Event()
+
+        def write(writer):
+            n = 0
+            while not over.is_set():
+                n += 1
+                try:
+                    status = server.call('PUT', f'{writer}/{n}', b'v' * 200)
+                    if status in (200, 201):
+                        acknowledged.append(f'{writer}/{n}')
+                    else:
+                        others[status] += 1
+                except (OSError, http.client.HTTPException) as error:
+                    others[type(error).__name__] += 1
+
+        writers = [threading.Thread(target=write, args=(w,)) for w in range(WRITERS)]
+        for w in writers:
+            w.start()
+        ends = []
+        try:
+            for _ in range(STOPS):
+                enough = len(acknowledged) + 100
+                while len(acknowledged) < enough:
+                    assert server.process.poll() is None, open(server.log).read()
+                    time.sleep(0.01)
+                ends.append(server.stop())
+                server.start()
+        finally:
+            over.set()
+            for w in writers:
+                w.join()
+        lost = [key for key in acknowledged if server.call('GET', key) != 200]
+        ends.append(server.stop())
+        print(f'stops {ends}, {len(acknowledged)} acknowledged, {len(lost)} lost, {dict(others)}')
+        assert all(status == 0 and took < STOP_LIMIT for took, status in ends), open(server.log).read()
+        assert not lost, lost[:5]
+        assert 'ConnectionRefusedError' not in others, others
+
+
+main()

@@ -1,0 +1,139 @@
+// `muster data` with a store in etcd, beside servers that use it, and between it and directories.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <boost/json.hpp>
+
+#include "http_client/http_client.hpp"
+#include "tests/e2e/cluster.hpp"
+#include "tests/etcd/members.hpp"
+#include "tests/support/cannot_run.hpp"
+
+namespace muster::e2e {
+namespace {
+
+namespace json = boost::json;
+
+#define EXPECT_CONTAINS(text, part)                                \
+  do {                                                             \
+    std::string const all = (text);                                \
+    EXPECT_NE(all.find(part), std::string::npos) << "in: " << all; \
+  } while (false)
+
+class data_on_etcd : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!test::etcd_is_installed()) return test::cannot_run("/usr/bin/etcd is not there");
+    members_.emplace(1);
+  }
+  std::string url(std::string const& prefix) const {
+    return members_->url().substr(0, members_->url().rfind('/')) + prefix;
+  }
+  finished data(words const& what) {
+    words all{"data"};
+    all.insert(all.end(), what.begin(), what.end());
+    auto& p = box_.spawn(all);
+    auto const status = p.wait();
+    return {status.value_or(-1), p.output(), p.errors()};
+  }
+  std::string put(cluster& c, std::string const& key, std::string const& text) {
+    http_request r;
+    r.method = "PUT";
+    r.url = c.url() + "/api/v1/clusters/train/kv/" + key;
+    r.body = text;
+    auto const answer = http_client().send(r);
+    return answer && answer->ok() ? "" : "not put";
+  }
+  static words with(std::string const& flag, std::string const& where) {
+    return {flag, where, "--cluster", "train:worker=2"};
+  }
+
+  std::optional<test::etcd_members> members_;
+  cluster box_;
+};
+
+TEST_F(data_on_etcd, goes_to_a_directory_and_back_and_lives_on) {
+  auto const here = url("/a"), there = url("/b");
+  auto const backup = box_.file("backup").string(), again = box_.file("again").string();
+  json::value incarnation;
+  auto const large = std::string(2 << 20, 'x');
+  {
+    cluster a;
+    auto& server = a.serve(with("--store", here));
+    ASSERT_EQ(put(a, "a/b", "hello"), "");
+    ASSERT_EQ(put(a, "large", large), "");
+    incarnation = a.get("/api/v1/clusters/train").at("generation").at("incarnation");
+
+    auto const checked = data({"check", here});
+    EXPECT_EQ(checked.status, 0) << checked.err;
+    EXPECT_CONTAINS(checked.out, "a server leads, " + a.http());
+    EXPECT_CONTAINS(checked.out, here + ": all of it can be read");
+    auto const told = json::parse(data({"check", here, "--output", "json"}).out);
+    EXPECT_EQ(told.at("store"), json::value(here));
+    EXPECT_EQ(told.at("in_use"), json::value(true));
+    EXPECT_EQ(told.at("leader"), json::value(a.http()));
+    auto const dumped = data({"dump", here, "--kind", "key", "--limit", "1"});
+    EXPECT_EQ(dumped.status, 0) << dumped.err;
+    EXPECT_CONTAINS(dumped.out, R"({"kind":"key","cluster":"train","key":"a/b","entry":)");
+    auto const copied = data({"backup", here, backup});
+    EXPECT_EQ(copied.status, 0) << copied.err;
+    EXPECT_EQ(data({"check", backup}).status, 0);
+    auto const refused = data({"restore", backup, here});
+    EXPECT_EQ(refused.status, 2);
+    EXPECT_CONTAINS(refused.err, here + ": a server has it: " + a.http());
+    auto const trimmed = data({"compact", here});
+    EXPECT_EQ(trimmed.status, 0) << trimmed.err;
+    EXPECT_CONTAINS(trimmed.out, "dropped its history up to revision");
+    EXPECT_EQ(put(a, "a/c", "it goes on"), "");
+    server.signal(SIGTERM);
+    EXPECT_EQ(server.wait(), 0) << server.errors();
+  }
+  auto const refused = data({"restore", backup, here});
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_CONTAINS(refused.err, "keys already");
+  auto const restored = data({"restore", backup, there});
+  EXPECT_EQ(restored.status, 0) << restored.err;
+  EXPECT_CONTAINS(restored.out, "muster serve --store " + there);
+  {
+    cluster b;
+    auto& server = b.serve(with("--store", there));
+    EXPECT_EQ(b.text("/api/v1/clusters/train/kv/a/b"), "hello");
+    EXPECT_EQ(b.text("/api/v1/clusters/train/kv/large"), large);
+    EXPECT_EQ(b.status_of("/api/v1/clusters/train/kv/a/c"), 404u) << "it came later";
+    EXPECT_EQ(b.get("/api/v1/clusters/train").at("generation").at("incarnation"), incarnation);
+    server.signal(SIGTERM);
+    EXPECT_EQ(server.wait(), 0) << server.errors();
+  }
+  EXPECT_EQ(data({"restore", there, again}).status, 0);
+  cluster c;
+  c.serve(with("--data-dir", again));
+  EXPECT_EQ(c.text("/api/v1/clusters/train/kv/a/b"), "hello");
+  EXPECT_EQ(c.text("/api/v1/clusters/train/kv/large"), large);
+}
+
+TEST_F(data_on_etcd, what_cannot_be_is_one_clear_line) {
+  auto const said = [&](words const& what, int status) {
+    auto const r = data(what);
+    EXPECT_EQ(r.status, status) << r.err;
+    EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1) << r.err;
+    return r.err;
+  };
+  EXPECT_CONTAINS(said({"check", url("/nothing")}, 2), "/nothing: is not a server's");
+  auto const nobody = "127.0.0.1:" + std::to_string(test::free_port());
+  EXPECT_CONTAINS(said({"check", "etcd://" + nobody + "/p"}, 1),
+                  "asked for entries: " + nobody + " (connection refused)");
+  EXPECT_CONTAINS(said({"check", "etcd://127.0.0.1"}, 2), "etcd://");
+  EXPECT_CONTAINS(said({"check", url("/p"), "--store-ca", "/tmp/x"}, 2), "etcds://");
+}
+
+// As a restore leaves it that was killed.
+TEST_F(data_on_etcd, a_server_refuses_a_prefix_without_its_format) {
+  ASSERT_EQ(members_->control({"put", "/a/d/x", "=y"}), 0);
+  auto& p =
+      box_.spawn({"serve", "--store", url("/a"), "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0"});
+  EXPECT_EQ(p.wait(), 2);
+  EXPECT_CONTAINS(p.errors(), "a copy that was broken off");
+}
+
+}  // namespace
+}  // namespace muster::e2e

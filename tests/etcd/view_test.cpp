@@ -1,0 +1,174 @@
+// A store in etcd, read beside the server that writes it, and put back.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <stdexcept>
+#include <thread>
+
+#include "muster/journal/v1/records.pb.h"
+#include "server/journal/etcd/etcd_store.hpp"
+#include "server/journal/etcd/etcd_view.hpp"
+#include "server/journal/etcd/upkeep.hpp"
+#include "tests/etcd/members.hpp"
+#include "tests/support/cannot_run.hpp"
+
+namespace muster::server::journal::etcd {
+namespace {
+
+using namespace std::chrono_literals;
+using kind = change::kind;
+
+void over(std::string const& why) {
+  throw std::runtime_error(why);
+}
+
+class etcd_view_test : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!test::etcd_is_installed()) return test::cannot_run("/usr/bin/etcd is not there");
+    members_.emplace(1);
+    leader_ = std::make_unique<leadership>(members_->access(),
+                                           leadership_options{"127.0.0.1:1", 1, 30s, over});
+    ASSERT_TRUE(e2e::await([&] {
+      auto const seen = leader_->try_to_lead();
+      return seen && seen->leads;
+    }));
+    auto s = etcd_store::open(members_->access(), leader_->begun(), {1 << 30, over});
+    ASSERT_TRUE(s) << s.error().message;
+    store_ = std::move(*s);
+  }
+  std::unique_ptr<etcd_view> view() {
+    auto v = etcd_view::open(members_->access());
+    EXPECT_TRUE(v) << v.error().message;
+    return v ? std::move(*v) : nullptr;
+  }
+  void put_raw(std::string const& key, std::string const& value) {
+    client c(members_->access());
+    wire::TxnRequest t;
+    *t.add_success() = put(key, value);
+    wire::TxnResponse answer;
+    EXPECT_TRUE(c.ask(5s, "for a test", [&](member& m, grpc::ClientContext& context) {
+                   return m.kv->Txn(&context, t, &answer);
+                 }).ok());
+  }
+
+  std::optional<test::etcd_members> members_;
+  std::unique_ptr<leadership> leader_;
+  std::unique_ptr<etcd_store> store_;
+};
+
+using map = std::map<std::string, std::string>;
+
+map all_of(store const& s, std::string_view prefix = {}) {
+  map all;
+  EXPECT_TRUE(
+      s.read(prefix, [&](auto key, auto value) { return all.emplace(key, value), true; }).ok());
+  return all;
+}
+
+TEST_F(etcd_view_test, has_what_the_store_has_and_tells_who_leads) {
+  auto const large = std::string(3 << 20, 'l') + "end";
+  ASSERT_TRUE(store_->write({{kind::put, "a", "1"}, {kind::put, "b1", large}}).ok());
+  ASSERT_TRUE(store_->write({{kind::put, "b2", ""}}).ok());
+  auto const v = view();
+  EXPECT_EQ(all_of(*v), all_of(*store_));
+  EXPECT_EQ(all_of(*v, "b"), (map{{"b1", large}, {"b2", ""}}));
+  EXPECT_EQ(v->leader(), "127.0.0.1:1");
+  EXPECT_GT(v->bytes_on_disk(), large.size());
+  EXPECT_EQ(v->name(), members_->url());
+  EXPECT_FALSE(v->write({{kind::put, "a", "2"}}).ok());
+}
+
+// A batch that no transaction holds becomes visible at once, although its entries are put one
+// transaction after the other; and etcd's history goes all the time.
+TEST_F(etcd_view_test, is_of_one_moment_while_the_leader_writes) {
+  std::atomic<bool> stop = false;
+  std::atomic<int> written = 0;
+  std::thread leader([&] {
+    for (int round = 1; !stop; ++round) {
+      std::vector<change> batch;
+      for (int i = 0; i < 500; ++i)
+        batch.push_back({kind::put, "k" + std::to_string(i), std::to_string(round)});
+      if (!store_->write(batch).ok()) break;
+      written = round;
+    }
+  });
+  std::thread compaction([&] {
+    while (!stop) (void)drop_history(members_->access());
+  });
+  ASSERT_TRUE(e2e::await([&] { return written > 0; }));
+  for (int n = 0; n < 20; ++n) {
+    int const before = written;
+    auto const v = view();
+    if (!v) break;
+    auto const all = all_of(*v, "k");
+    EXPECT_EQ(all.size(), 500u);
+    for (auto const& [key, value] : all) ASSERT_EQ(value, all.begin()->second) << key;
+    EXPECT_GE(std::stoi(all.begin()->second), before) << "what was acknowledged is there";
+  }
+  stop = true;
+  leader.join();
+  compaction.join();
+}
+
+TEST_F(etcd_view_test, a_part_that_is_missing_is_damage) {
+  names const n{"/test"};
+  put_raw(n.redo_part(7, 1), "");
+  put_raw(n.redo_end(7), "2");
+  auto const v = etcd_view::open(members_->access());
+  ASSERT_FALSE(v);
+  EXPECT_EQ(v.error().message,
+            members_->url() + ": its data are damaged (a batch has 1 of 2 parts)");
+}
+
+TEST_F(etcd_view_test, restored_into_another_prefix_is_the_same_and_a_failure_leaves_nothing) {
+  muster::journal::v1::Format f;
+  f.set_version(1);
+  std::vector<change> batch{{kind::put, "format", f.SerializeAsString()},
+                            {kind::put, "zz", std::string(2 << 20, 'z')}};
+  for (int i = 0; i < 20'000; ++i) batch.push_back({kind::put, "z" + std::to_string(i), "v"});
+  ASSERT_TRUE(store_->write(batch).ok());
+  auto const v = view();
+  auto there = members_->access();
+  auto const again = restore_into(there, *v, {}, over);
+  ASSERT_FALSE(again);
+  EXPECT_EQ(again.error().code, code::failed_precondition);
+  EXPECT_EQ(again.error().message.find(members_->url() + ": a server has it: 127.0.0.1:1"), 0u)
+      << again.error().message;
+
+  there.where.prefix = "/other";
+  int told = 0;
+  auto const broken = restore_into(
+      there, *v,
+      [&](std::string_view doing, auto, auto) { return doing != "copying" || ++told < 1; }, over);
+  ASSERT_FALSE(broken);
+  EXPECT_EQ(broken.error().code, code::cancelled) << broken.error().message;
+  auto const nothing = etcd_view::open(there);
+  ASSERT_TRUE(nothing);
+  EXPECT_EQ(all_of(**nothing), map{});
+  EXPECT_EQ((*nothing)->leader(), "");
+}
+
+TEST_F(etcd_view_test, restored_is_the_same) {
+  muster::journal::v1::Format f;
+  f.set_version(1);
+  ASSERT_TRUE(store_
+                  ->write({{kind::put, "format", f.SerializeAsString()},
+                           {kind::put, "zz", std::string(2 << 20, 'z')}})
+                  .ok());
+  auto const v = view();
+  auto there = members_->access();
+  there.where.prefix = "/other";
+  auto const done = restore_into(there, *v, {}, over);
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(done->entries, 2u);
+  auto const copy = etcd_view::open(there);
+  ASSERT_TRUE(copy);
+  EXPECT_EQ(all_of(**copy), all_of(*v));
+  auto const again = restore_into(there, *v, {}, over);
+  ASSERT_FALSE(again);
+  EXPECT_NE(again.error().message.find("keys already"), std::string::npos) << again.error().message;
+}
+
+}  // namespace
+}  // namespace muster::server::journal::etcd

@@ -1,0 +1,90 @@
+// The end of a run: everything heals, all is there, and nothing stays of what was let go.
+#include <algorithm>
+#include <utility>
+
+#include "server/core/api/id_text.hpp"
+#include "tests/journal/session_world.hpp"
+
+namespace muster::server::journal {
+
+namespace {
+void ignore(core::reply const&) {}
+}  // namespace
+
+bool session_world::unfinished() const {
+  return std::any_of(clients_.begin(), clients_.end(), [](auto const& entry) {
+    auto const& tasks = entry.second.tasks;
+    return std::any_of(tasks.begin(), tasks.end(), [](auto const& t) { return !t.second.outcome; });
+  });
+}
+
+// Everybody is there and nothing breaks any more.
+void session_world::heal() {
+  workers_.heal();
+  server_.write_all();
+  for (auto& [n, c] : clients_) {
+    resume(c);
+    server_.write_all();
+  }
+  for (int i = 0; i < 3'000 && well() && unfinished(); ++i) {
+    workers_.answer_one(true);
+    server_.write_all();
+    for (auto& [n, c] : clients_)
+      if (c.by_calls) {
+        if (i % 20 == 0) send_all_unfinished(c);
+        fetch(c);
+      }
+    server_.advance(
+        std::min(server_.core().next_deadline(), server_.now() + std::chrono::milliseconds(100)));
+    server_.step(core::tick{});
+    workers_.stay_alive();
+  }
+  if (unfinished()) fail("closures have no outcome");
+}
+
+// Nothing stays of requests of which all was released. By calls a release may have been lost with
+// the server before it was answered, and nobody repeats it here. REQUIRES: everything has ended.
+void session_world::release_all() {
+  for (auto& [n, c] : clients_) {
+    core::release_values e;
+    e.session = c.session;
+    for (auto const& [token, t] : std::exchange(c.tasks, {}))
+      c.by_calls ? e.closures.push_back(t.id) : e.tokens.push_back(token);
+    server_.ask(std::move(e), ignore);
+    for (auto const& [token, id] : std::exchange(c.values, {}))
+      server_.ask(core::delete_per_worker{{}, id, c.session}, ignore);
+  }
+  server_.write_all();
+  for (auto const& [n, c] : clients_) {
+    if (c.by_calls) continue;
+    auto const session = text(c.session).substr(4);  // behind "job_"
+    for (std::string const kind : {"a", "e", "p"})
+      (void)server_.disk().read(kind + '\0' + session, [&](std::string_view, std::string_view) {
+        fail(text(c.session) + " has released everything, and the disk has " + kind);
+        return false;
+      });
+  }
+}
+
+// Nothing stays of sessions that were closed.
+void session_world::leave() {
+  while (!clients_.empty() && well()) {
+    auto const before = clients_.size();
+    close(clients_.begin()->second);
+    if (clients_.size() == before) return fail("a client cannot leave");
+  }
+  for (auto const& j : server_.core().jobs({}, ~std::size_t{}).items)
+    server_.step(core::close_session{j.id});  // of clients that were never told of theirs
+  for (int i = 0; i < 500 && !server_.core().jobs({}, 1).items.empty(); ++i) {
+    workers_.answer_one(true);
+    server_.write_all();
+  }
+  server_.write_all();
+  if (!server_.core().jobs({}, 1).items.empty()) fail("a closed session stays");
+  (void)server_.disk().read("", [this](std::string_view key, std::string_view) {
+    fail("the disk still has " + std::string(key.substr(0, 1)) + " " + std::string(key.substr(2)));
+    return false;
+  });
+}
+
+}  // namespace muster::server::journal

@@ -1,0 +1,88 @@
+// Workers are told which of their answers are on the disk.
+#include <gtest/gtest.h>
+
+#include "tests/rpc/hand_worker.hpp"
+#include "tests/rpc/test_server.hpp"
+
+namespace muster::test {
+namespace {
+
+test_server_options durable() {
+  test_server_options o;
+  o.core.durable = true;
+  return o;
+}
+
+v1::Hello that_keeps_answers() {
+  auto h = make_hello({"f"}, 4, 16);
+  h.set_keeps_answers(true);
+  return h;
+}
+
+void submit(test_server& server, std::size_t count) {
+  server.on_engine([count](server::hub& h) {
+    core::open_session e;
+    auto const f = h.learn({"f"}).ids.at(0);
+    for (std::size_t i = 0; i < count; ++i) e.closures.push_back({f, 0, 0, core::blob("[]")});
+    h.ask(std::move(e), [](core::reply const&) {});
+    return 0;
+  });
+}
+
+std::uint64_t next_acknowledged(hand_worker& w) {
+  while (auto m = w.read())
+    if (m->answers_taken() > 0) return m->answers_taken();
+  return 0;
+}
+
+TEST(worker_acknowledged, once_the_disk_has_what_rests_on_the_answer) {
+  test_server server(durable());
+  hand_worker w(server.address(), that_keeps_answers());
+  EXPECT_TRUE(w.welcome.acknowledges());
+  submit(server, 2);
+  server.write_all();
+  w.answer(*w.read_closures());
+  ASSERT_TRUE(server.eventually(
+      [](core::coordinator const& c) { return c.overview({}).closures.succeeded == 2; }));
+  submit(server, 1);
+  auto const more = w.read_closures();
+  ASSERT_TRUE(more);
+  EXPECT_EQ(more->answers_taken(), 0u) << "nothing was written";
+  server.write_all();
+  EXPECT_EQ(next_acknowledged(w), 2u);
+  w.answer(*more);
+  ASSERT_TRUE(server.eventually(
+      [](core::coordinator const& c) { return c.overview({}).closures.succeeded == 3; }));
+  server.write_all();
+  EXPECT_EQ(next_acknowledged(w), 3u);
+}
+
+// What is not durable has to go on, and a worker that keeps too much begins nothing.
+TEST(worker_acknowledged, by_a_server_whose_disk_has_failed_too) {
+  test_server server(durable());
+  hand_worker w(server.address(), that_keeps_answers());
+  submit(server, 1);
+  w.answer(*w.read_closures());
+  ASSERT_TRUE(server.eventually(
+      [](core::coordinator const& c) { return c.overview({}).closures.succeeded == 1; }));
+  server.fail_disk();
+  EXPECT_EQ(next_acknowledged(w), 1u);
+}
+
+TEST(worker_acknowledged, answers_of_a_hello_count_first) {
+  test_server server(durable());
+  auto hello = that_keeps_answers();
+  auto& a = *hello.mutable_answers();
+  for (std::uint64_t n = 1; n <= 3; ++n) a.add_closure(n), a.add_attempt(1), a.add_value("1");
+  hand_worker w(server.address(), hello);
+  EXPECT_EQ(next_acknowledged(w), 3u) << "nobody waits for them";
+}
+
+TEST(worker_acknowledged, only_where_there_is_a_disk_and_the_worker_keeps_them) {
+  test_server with(durable()), without;
+  EXPECT_FALSE(hand_worker(with.address(), make_hello()).welcome.acknowledges());
+  EXPECT_FALSE(hand_worker(without.address(), that_keeps_answers()).welcome.acknowledges());
+}
+
+}  // namespace
+}  // namespace muster::test

@@ -1,0 +1,74 @@
+// Blobs over REST: put, got, asked for, and everything that is refused.
+#include "tests/web/fixture.hpp"
+
+namespace muster::web::test {
+namespace {
+
+constexpr std::string_view octets = "application/octet-stream";
+
+struct blobs : web_fixture {
+  http_response put(std::string const& name, std::string const& bytes) {
+    return send("PUT", "/api/v1/blobs/" + name, bytes, std::string(octets));
+  }
+
+  std::string const abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+  std::string const none = std::string(64, '0');
+};
+
+TEST_F(blobs, are_put_by_their_hash_and_got) {
+  start();
+  auto const made = put(abc, "abc");
+  ASSERT_EQ(made.status, 201u) << made.body;
+  EXPECT_EQ(text_at(json::parse(made.body), "/sha256"), abc);
+  EXPECT_EQ(put(abc, "abc").status, 200u);
+  auto const got = get("/api/v1/blobs/" + abc);
+  EXPECT_EQ(got.status, 200u);
+  EXPECT_EQ(got.body, "abc");
+  EXPECT_EQ(get("/api/v1/blobs/" + abc + "?offset=1").body, "bc");
+  EXPECT_EQ(get("/api/v1/blobs/" + abc + "?offset=3").body, "");
+  EXPECT_EQ(get("/api/v1/blobs/" + abc + "?offset=4").status, 422u);
+  EXPECT_EQ(get("/api/v1/blobs/" + none).status, 404u);
+  auto const counts = get_json("/api/v1/blobs");
+  EXPECT_EQ(counts.at("blobs").to_number<int>(), 1);
+  EXPECT_EQ(counts.at("bytes").to_number<int>(), 3);
+  EXPECT_NE(get("/metrics").body.find("\nmuster_blob_bytes 3\n"), std::string::npos);
+}
+
+TEST_F(blobs, with_another_hash_are_refused) {
+  start();
+  auto const r = put(none, "abc");
+  EXPECT_EQ(r.status, 422u);
+  EXPECT_EQ(text_at(json::parse(r.body), "/field"), "sha256");
+  EXPECT_EQ(get_json("/api/v1/blobs").at("bytes").to_number<int>(), 0);
+}
+
+TEST_F(blobs, names_are_digits) {
+  start();
+  for (auto const* name : {"x", "..%2F..%2Fetc%2Fpasswd", "ABC"}) {
+    EXPECT_EQ(put(name, "abc").status, 400u) << name;
+    EXPECT_EQ(get("/api/v1/blobs/" + std::string(name)).status, 400u) << name;
+  }
+}
+
+TEST_F(blobs, that_are_too_large_are_413_and_too_many_429) {
+  start();
+  auto const r = put(none, std::string((4 << 20) + 1, 'x'));
+  EXPECT_EQ(r.status, 413u) << r.body;
+  EXPECT_EQ(text_at(json::parse(r.body), "/limit"), "4194304 bytes");
+  // Of 4 MiB of "a", "b" and "c"; 8 MiB is the limit of all.
+  EXPECT_EQ(put("299285fc41a44cdb038b9fdaf494c76ca9d0c866672b2b266c1a0c17dda60a05",
+                std::string(4 << 20, 'a'))
+                .status,
+            201u);
+  EXPECT_EQ(put("61d678b48de600e6922df82ac9fb5d208d19e98064d0d1d5c14a2ee50481c593",
+                std::string(4 << 20, 'b'))
+                .status,
+            201u);
+  auto const full = put("a7e2d83a174914a1232152ca3df32818f5513532e4acd4b4efd87df038907f6a",
+                        std::string(4 << 20, 'c'));
+  EXPECT_EQ(full.status, 429u) << full.body;
+  EXPECT_EQ(text_at(json::parse(full.body), "/limit"), "8388608 bytes");
+}
+
+}  // namespace
+}  // namespace muster::web::test

@@ -1,0 +1,277 @@
+// PUT and GET of a blob, piece by piece: at most a mebibyte of it is in memory. A client that is
+// slow holds up nobody else.
+#include "web/rest/handlers_blobs.hpp"
+
+#include "base/no_room.hpp"
+#include "web/engine/blob_services.hpp"
+#include "web/metrics/metric_text.hpp"
+#include "web/rest/answers.hpp"
+
+namespace muster::web {
+
+namespace {
+
+using server::blob_store;
+
+constexpr std::size_t piece_bytes = std::size_t{1} << 20;
+// For the disk: a gibibyte is made durable in one piece.
+constexpr std::chrono::minutes disk_limit{5};
+
+problem malformed(std::string_view text) {
+  return invalid("sha256",
+                 "expected 64 hexadecimal digits in lower case, got '" + std::string(text) + "'");
+}
+
+problem not_there(std::string_view hex) {
+  return make_problem(404, muster::code::not_found, "there is no blob " + std::string(hex));
+}
+
+/// Of an upload.
+problem upload_problem(muster::status const& s, core::blob_limits const& limits) {
+  auto p = to_problem(s);
+  if (s.code == muster::code::out_of_range) {
+    p.status = 413;
+    p.limit = std::to_string(limits.blob_bytes_max) + " bytes";
+  } else if (s.code == muster::code::invalid_argument) {
+    p.status = 422;
+    p.field = "sha256";
+  } else if (s.code == muster::code::resource_exhausted && !is_no_room(s)) {
+    p.limit = std::to_string(limits.bytes_max) + " bytes";
+  }
+  return p;
+}
+
+response put_answer(std::string_view hex, std::uint64_t bytes, bool is_new) {
+  auto text = json_line([&](json_out& out) {
+    auto const object = out.object();
+    out.key("sha256").string(hex);
+    out.key("bytes").number(bytes);
+  });
+  return json_response(std::move(text), is_new ? 201 : 200);
+}
+
+class blob_upload {
+ public:
+  blob_upload(web_context& context, exchange& ex, std::string hash)
+      : context_(context), ex_(ex), hash_(std::move(hash)) {}
+
+  coro::task<response> run() {
+    auto beginning = begin();
+    auto const begun = co_await std::move(beginning);
+    if (!begun) co_return problem_response(upload_problem(begun.error(), limits_));
+    if (there_) {
+      auto passing = pass_over();
+      co_return co_await std::move(passing);
+    }
+    auto taking = take();
+    auto done = co_await std::move(taking);
+    auto ending = abandon();  // harmless when it is over
+    co_await std::move(ending);
+    co_return done ? put_answer(ex_.req.capture("sha256"), bytes_, true)
+                   : problem_response(upload_problem(done.error(), limits_));
+  }
+
+ private:
+  /// Whether anything is to be done, and by which number.
+  coro::task<muster::result<bool>> begin() {
+    auto work = [this](engine_services& services) -> muster::result<bool> {
+      auto& store = blobs_of(services);
+      limits_ = store.limits();
+      there_ = store.lease(hash_);
+      if (there_) {
+        bytes_ = *store.size_of(hash_);
+        return true;
+      }
+      auto const begun = store.begin(hash_, ex_.req.content_length);
+      if (!begun) return begun.error();
+      id_ = *begun;
+      return true;
+    };
+    auto asking = context_.engine.on_engine(std::move(work));
+    co_return co_await std::move(asking);
+  }
+
+  // So that the connection can go on.
+  coro::task<response> pass_over() {
+    for (std::uint64_t passed = 0; passed <= limits_.blob_bytes_max;) {
+      auto reading = ex_.read_some();
+      auto const piece = co_await std::move(reading);
+      if (!piece) co_return problem_response(piece.error());
+      if (piece->empty()) break;
+      passed += piece->size();
+    }
+    co_return put_answer(ex_.req.capture("sha256"), bytes_, false);
+  }
+
+  coro::task<muster::result<bool>> take() {
+    std::string gathered;
+    for (;;) {
+      auto reading = ex_.read_some();
+      auto piece = co_await std::move(reading);
+      if (!piece) co_return piece.error();
+      bool const last = piece->empty();
+      gathered += *piece;
+      if (gathered.size() < piece_bytes && !last) continue;
+      bytes_ += gathered.size();
+      if (!gathered.empty()) {
+        auto appending = append(std::exchange(gathered, {}));
+        auto const appended = co_await std::move(appending);
+        if (!appended.ok()) co_return appended;
+      }
+      if (last) break;
+    }
+    auto work = [id = id_](engine_services& services, answer_handle<muster::status> const& slot) {
+      blobs_of(services).finish(id, [slot](muster::status s) { slot->send(std::move(s)); });
+    };
+    auto asking = context_.engine.call<muster::status>(std::move(work), disk_limit, nullptr);
+    auto const finished = co_await std::move(asking);
+    if (!finished.ok()) co_return finished;
+    co_return true;
+  }
+
+  coro::task<muster::status> append(std::string piece) {
+    auto work = [id = id_, piece = std::move(piece)](
+                    engine_services& services, answer_handle<muster::status> const& slot) mutable {
+      blobs_of(services).append(id, std::move(piece),
+                                [slot](muster::status s) { slot->send(std::move(s)); });
+    };
+    auto asking = context_.engine.call<muster::status>(std::move(work), disk_limit, nullptr);
+    co_return co_await std::move(asking);
+  }
+
+  coro::task<void> abandon() {
+    auto work = [id = id_](engine_services& services) {
+      blobs_of(services).abandon(id);
+      return true;
+    };
+    auto asking = context_.engine.on_engine(std::move(work));
+    co_await std::move(asking);
+  }
+
+  web_context& context_;
+  exchange& ex_;
+  std::string const hash_;
+  core::blob_limits limits_;
+  bool there_ = false;
+  blob_store::upload_id id_ = 0;
+  std::uint64_t bytes_ = 0;
+};
+
+coro::task<response> put_blob(web_context& context, exchange& ex) {
+  auto const hash = server::blob_hash_of(ex.req.capture("sha256"));
+  if (hash.empty()) co_return problem_response(malformed(ex.req.capture("sha256")));
+  blob_upload upload(context, ex, hash);
+  auto running = upload.run();
+  co_return co_await std::move(running);
+}
+
+coro::task<muster::result<std::string>> read_piece(web_context& context, std::string const& hash,
+                                                   std::uint64_t at) {
+  using piece = muster::result<std::string>;
+  auto work = [&hash, at](engine_services& services, answer_handle<piece> const& slot) {
+    blobs_of(services).read(hash, at, piece_bytes,
+                            [slot](piece got) { slot->send(std::move(got)); });
+  };
+  auto asking = context.engine.call<piece>(std::move(work), disk_limit, nullptr);
+  co_return co_await std::move(asking);
+}
+
+coro::task<response> stream_blob(web_context& context, exchange& ex, std::string const& hash,
+                                 std::uint64_t at, std::uint64_t size) {
+  response head;
+  head.content_type = "application/octet-stream";
+  auto beginning = ex.begin_stream(std::move(head));
+  bool alive = co_await std::move(beginning);
+  while (alive && at < size && !ex.stopping()) {
+    auto reading = read_piece(context, hash, at);
+    auto piece = co_await std::move(reading);
+    if (!piece) break;
+    at += piece->size();
+    auto writing = ex.write_piece(std::move(*piece));
+    alive = co_await std::move(writing);
+  }
+  response done;
+  done.streamed = true;
+  done.close = !alive || at < size;  // cut off, so that nobody takes it for whole
+  if (!done.close) {
+    auto ending = ex.end_stream();
+    co_await std::move(ending);
+  }
+  co_return done;
+}
+
+coro::task<response> get_blob(web_context& context, exchange& ex) {
+  auto const text = ex.req.capture("sha256");
+  auto const hash = server::blob_hash_of(text);
+  if (hash.empty()) co_return problem_response(malformed(text));
+  query_check query(ex.req);
+  auto const offset = query.number("offset", 0);
+  auto work = [&hash](engine_services& services) { return blobs_of(services).size_of(hash); };
+  auto asking = context.engine.on_engine(std::move(work));
+  auto const found = co_await std::move(asking);
+  if (!found) co_return problem_response(found.error());
+  if (!*found) co_return problem_response(not_there(text));
+  auto const size = **found;
+  if (offset > size)
+    co_return problem_response(impossible("offset", "the blob has " + std::to_string(size) +
+                                                        " bytes, the offset is " +
+                                                        std::to_string(offset)));
+  if (ex.req.is_head()) {
+    response r;
+    r.content_type = "application/octet-stream";
+    co_return r;
+  }
+  auto streaming = stream_blob(context, ex, hash, offset, size);
+  co_return co_await std::move(streaming);
+}
+
+response counts_answer(core::blob_counts const& c) {
+  return json_response(json_line([&](json_out& out) {
+    auto const object = out.object();
+    out.key("blobs").number(c.blobs);
+    out.key("bytes").number(c.bytes);
+    out.key("held").number(c.held);
+    out.key("held_bytes").number(c.held_bytes);
+    out.key("bytes_max").number(c.bytes_max);
+  }));
+}
+
+coro::task<response> get_blobs(web_context& context, exchange&) {
+  auto work = [](engine_services& services) { return blobs_of(services).counts(); };
+  return look(context, std::move(work), counts_answer);
+}
+
+}  // namespace
+
+std::string blob_metrics(core::blob_counts const& c) {
+  metric_text m;
+  m.gauge("muster_blobs", "Blobs that the server has.", c.blobs);
+  m.gauge("muster_blob_bytes", "Bytes of these, and of those that are being put.", c.bytes);
+  m.gauge("muster_blobs_held", "Blobs that values name.", c.held);
+  m.gauge("muster_blob_budget_bytes", "What --blob-bytes-max says.", c.bytes_max);
+  return m.take();
+}
+
+void add_blob_routes(std::vector<route>& to) {
+  to.push_back(
+      get("/api/v1/blobs", get_blobs, "getBlobs", "How many blobs there are").tells("BlobCounts"));
+  to.push_back(
+      get("/api/v1/blobs/{sha256}", get_blob, "getBlob", "The bytes of a large argument or value")
+          .with({{"offset", query_kind::number, "begin with this byte"}})
+          .as({"application/octet-stream"})
+          .tells("")
+          .also(404, "It is not there: not yet, or not any more")
+          .also(422, "The offset is behind its end"));
+  route put{"PUT", "/api/v1/blobs/{sha256}", put_blob, "putBlob",
+            "Put a blob by the SHA-256 of its bytes"};
+  put.schema = "Octets";
+  to.push_back(
+      std::move(put.tells("BlobView", 201)
+                    .also(200, "It was there", "BlobView")
+                    .also(413, "It has more than 1 GiB")
+                    .also(422, "The bytes have another SHA-256")
+                    .also(429, "Other blobs take --blob-bytes-max, or too many are being put")
+                    .also(507, "The disk is full")));
+}
+
+}  // namespace muster::web
