@@ -84,7 +84,7 @@ void rest::choose() {
 // A server that stopped serving meanwhile gives way, once, to the one that serves now. What may
 // have been done before the connection broke is done again only if that changes nothing.
 muster::result<muster::http_response> rest::exchange(muster::http_request r,
-                                                     std::string const& path) {
+                                                     std::string const& path, bool repeatable) {
   auto answer = client_.send(r);
   bool const broke = !answer && answer.error().code == muster::code::unavailable;
   bool const away = broke || (answer && answer->status == 503);
@@ -94,7 +94,7 @@ muster::result<muster::http_response> rest::exchange(muster::http_request r,
   }
   if (urls_.size() == 1 && !answered_) return answer;
   chosen_ = false;
-  if (broke && r.method != "GET") return answer;
+  if (broke && !repeatable) return answer;
   auto const before = options_.url;
   choose();
   if (options_.url == before && !broke && urls_.size() > 1) return answer;
@@ -125,7 +125,7 @@ muster::http_response rest::send(std::string const& method, std::string const& p
   r.body = std::move(body);
   r.content_type = std::move(content_type);
   r.timeout = to_milliseconds(timeout);
-  auto response = exchange(std::move(r), path_and_query);
+  auto response = exchange(std::move(r), path_and_query, method == "GET");
   if (!response) throw no_answer(response.error());
   return std::move(*response);
 }
@@ -165,6 +165,17 @@ json::value rest::post(std::string const& path, std::string body, std::string co
   return response.body.empty() ? json::value() : json::parse(response.body);
 }
 
+json::value rest::post_once(std::string const& path, std::string body) {
+  if (!answered_) send("GET", "/livez");  // from here on it is away, not absent
+  auto r = request("POST", path);
+  r.body = std::move(body);
+  r.content_type = "application/json";
+  auto const response = exchange(std::move(r), path, true);
+  if (!response) throw no_answer(response.error());
+  if (!response->ok()) throw problem(*response);
+  return json::parse(response->body);
+}
+
 void rest::remove(std::string const& path) {
   auto const response = send("DELETE", path);
   if (!response.ok()) throw problem(response);
@@ -176,7 +187,7 @@ muster::http_response rest::put(std::string const& path, std::string body,
   r.body = std::move(body);
   r.content_type = "application/octet-stream";
   if (!if_none_match.empty()) r.headers.emplace_back("If-None-Match", if_none_match);
-  auto response = exchange(std::move(r), path);
+  auto response = exchange(std::move(r), path, false);
   if (!response) throw no_answer(response.error());
   return std::move(*response);
 }

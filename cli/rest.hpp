@@ -61,6 +61,9 @@ class rest {
                    bool* more = nullptr);
   json::value post(std::string const& path, std::string body,
                    std::string content_type = "application/json");
+  /// The same for what changes nothing when it comes twice: sent again to a server that went away
+  /// before it answered, if it comes back.
+  json::value post_once(std::string const& path, std::string body);
   void remove(std::string const& path);
   /// Any bytes; `if_none_match` is a header unless empty. As send.
   muster::http_response put(std::string const& path, std::string body,
@@ -87,7 +90,9 @@ class rest {
   /// Of several servers the one that says that it serves; waits for one, and for the only one when
   /// it has answered before.
   void choose();
-  muster::result<muster::http_response> exchange(muster::http_request r, std::string const& path);
+  /// `repeatable`: to be sent again also when it may have been carried out.
+  muster::result<muster::http_response> exchange(muster::http_request r, std::string const& path,
+                                                 bool repeatable);
 
   rest_options options_;           // url: that of the server in use
   std::vector<std::string> urls_;  // of all

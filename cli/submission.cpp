@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <random>
 #include <thread>
 #include <utility>
 
@@ -15,10 +16,19 @@ constexpr std::size_t chunk_bytes_max = std::size_t{4} << 20;
 constexpr auto retry_after_default = std::chrono::seconds(1);
 constexpr auto retry_after_max = std::chrono::seconds(60);
 
+/// So that a server which died before it answered is not given the same job twice.
+std::string key_of_its_own() {
+  std::random_device random;
+  std::string key = "submit";
+  for (int i = 0; i < 4; ++i) key += "-" + std::to_string(random());
+  return key;
+}
+
 json::object job_body(job_request const& request) {
   json::object body{{"on_error", request.on_error}};
   if (!request.name.empty()) body["name"] = request.name;
-  if (!request.idempotency_key.empty()) body["idempotency_key"] = request.idempotency_key;
+  body["idempotency_key"] =
+      request.idempotency_key.empty() ? key_of_its_own() : request.idempotency_key;
   if (request.durable) body["durable"] = *request.durable;
   json::object options;
   if (request.require_function) options["require_function"] = true;
@@ -160,7 +170,7 @@ json::value submit_one(rest& server, job_request const& request,
   if (auto options = closure_options(request); !options.is_null())
     closure["options"] = std::move(options);
   body["closures"] = json::array{std::move(closure)};
-  return server.post("/api/v1/jobs", json::serialize(body));
+  return server.post_once("/api/v1/jobs", json::serialize(body));
 }
 
 json::value submit_lines(rest& server, job_request const& request, std::istream& lines,
@@ -168,7 +178,7 @@ json::value submit_lines(rest& server, job_request const& request, std::istream&
   auto body = job_body(request);
   body["open"] = true;
   body["closures"] = json::array();
-  auto job = server.post("/api/v1/jobs", json::serialize(body));
+  auto job = server.post_once("/api/v1/jobs", json::serialize(body));
   auto const id = text_of(job, "id");
   // Found by its key, it is as whoever made it left it, who may have ended midway.
   if (!request.idempotency_key.empty()) {
