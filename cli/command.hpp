@@ -64,6 +64,7 @@ void add_logs(CLI::App& app, choice& chosen);
 void add_trace(CLI::App& app, choice& chosen);
 void add_resolve(CLI::App& app, choice& chosen);
 void add_data(CLI::App& app, choice& chosen);
+void add_token(CLI::App& app, choice& chosen);
 void add_proxy(CLI::App& app, choice& chosen);
 void add_version(CLI::App& app, choice& chosen);
 

@@ -2,6 +2,7 @@
 #include "cli/rest.hpp"
 
 #include <algorithm>
+#include <fstream>
 #include <limits>
 #include <thread>
 #include <utility>
@@ -22,7 +23,27 @@ void add_rest_options(CLI::App& verb, rest_options& options) {
                   "The server's HTTP address; of several, with commas between, the one that serves")
       ->type_name("URL")
       ->capture_default_str();
-  verb.add_option("--token", options.token, "Credential sent to the server")->type_name("TOKEN");
+  add_token_options(verb, options.token, options.token_file);
+}
+
+void add_token_options(CLI::App& verb, std::string& token, std::string& token_file) {
+  verb.add_option(
+          "--token", token,
+          "Token sent to the server; other users of this machine may see it here, so rather "
+          "MUSTER_TOKEN or --token-file")
+      ->type_name("TOKEN");
+  verb.add_option("--token-file", token_file, "The same, from the first line of a file")
+      ->type_name("FILE");
+}
+
+std::string credential(std::string const& token, std::string const& token_file) {
+  if (!token.empty() || token_file.empty()) return token;
+  std::ifstream file(token_file);
+  std::string line;
+  if (!file || !std::getline(file, line))
+    throw command_error(exit_usage, "--token-file " + token_file + ": cannot be read, or is empty");
+  while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
+  return line;
 }
 
 void add_output_option(CLI::App& verb, output_format& format) {
@@ -40,6 +61,7 @@ void add_server_options(CLI::App& verb, server_options& options) {
 }
 
 rest::rest(rest_options options) : options_(std::move(options)) {
+  options_.token = credential(options_.token, options_.token_file);
   for (auto one : cluster::split(options_.url, ',')) {
     while (one.ends_with('/')) one.remove_suffix(1);
     if (!one.empty()) urls_.emplace_back(one);

@@ -20,9 +20,14 @@ namespace json = boost::json;
 
 struct rest_options {
   std::string url = "http://127.0.0.1:8477";
-  std::string token;
+  std::string token, token_file;
 };
-/// Adds --url and --token.
+/// The credential that is sent: the token, or the first line of the file that keeps it. Empty:
+/// none. command_error (usage): the file cannot be read.
+std::string credential(std::string const& token, std::string const& token_file);
+/// Adds --token and --token-file.
+void add_token_options(CLI::App& verb, std::string& token, std::string& token_file);
+/// Adds --url, --token and --token-file.
 void add_rest_options(CLI::App& verb, rest_options& options);
 
 enum class output_format { table, json };
@@ -34,7 +39,7 @@ struct server_options {
   rest_options rest;
   output_format output = output_format::table;
 };
-/// Adds --output, --url and --token.
+/// Adds --output, --url, --token and --token-file.
 void add_server_options(CLI::App& verb, server_options& options);
 
 /// Prints an answer as it is when JSON is wanted. False: it is not.

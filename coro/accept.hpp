@@ -18,12 +18,14 @@
 #include "coro/server_bidi.hpp"
 #include "coro/server_unary.hpp"
 #include "coro/task_group.hpp"
+#include "coro/timer_queue.hpp"
 
 namespace muster::coro {
 
 struct accept_options {
   std::string name;        // of the tasks, in error reports
   std::size_t slots = 64;  // calls that can arrive between two turns of the engine without waiting
+  int needs = 0;           // of its caller, as grpc_server_options::admit understands it
 };
 
 // The type of AsyncService::RequestX.
@@ -77,6 +79,8 @@ class acceptor final : public acceptor_base {
   };
 
   void serve(std::unique_ptr<typename Call::state> state) {
+    auto admitted = server_.admit(*state, options_.needs, options_.name);
+    if (!admitted.status.ok()) return refuse(std::move(state), std::move(admitted));
     if (calls_.full()) {
       server_call_state::abandon(
           std::move(state),
@@ -84,6 +88,21 @@ class acceptor final : public acceptor_base {
       return;
     }
     calls_.spawn(options_.name, run(std::make_unique<Call>(std::move(state))));
+  }
+
+  void refuse(std::unique_ptr<typename Call::state> state, admission a) {
+    if (a.delay.count() == 0 || calls_.full())
+      return server_call_state::abandon(std::move(state), a.status);
+    calls_.spawn(options_.name,
+                 refuse_later(std::make_unique<Call>(std::move(state)), std::move(a)));
+  }
+
+  task<void> refuse_later(std::unique_ptr<Call> call, admission a) {
+    co_await asio::this_coro::throw_if_cancelled(false);
+    timer pause(server_.engine());
+    call->on_cancel([&pause] { pause.cancel(); });
+    co_await pause.wait_for(a.delay);
+    call->abandon(a.status);
   }
 
   // Inside a call, cancellation shows as operations that complete with false, so that the handler

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "coro/server_call.hpp"
 
 namespace muster::coro {
 
@@ -114,6 +115,21 @@ task<void> grpc_server::stop(std::chrono::milliseconds grace) {
   while (calls_ != 0) co_await call_gone_.wait();
   stopped_ = true;
   co_await asio::this_coro::throw_if_cancelled(throws);
+}
+
+admission grpc_server::admit(server_call_state& call, int needs, std::string const& method) {
+  auto a = options_.admit(call.context, needs, method);
+  if (a.status.ok() && !a.credential.empty()) {
+    call.credential = a.credential;
+    admitted_.insert(&call);
+  }
+  return a;
+}
+
+// Calls go only when gRPC has returned their tags, in later turns.
+void grpc_server::end_calls_of(std::string const& credential) {
+  for (auto* call : admitted_)
+    if (call->credential == credential) call->context.TryCancel();
 }
 
 void grpc_server::call_destroyed() {

@@ -14,6 +14,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <unordered_set>
 #include <vector>
 
 #include "coro/engine_context.hpp"
@@ -22,6 +23,16 @@
 #include "coro/task.hpp"
 
 namespace muster::coro {
+
+class server_call_state;
+
+// What is decided about a call before its handler hears of it.
+struct admission {
+  grpc::Status status;     // not OK: the answer
+  std::string credential;  // by which its caller was admitted; empty: nothing in particular
+  std::chrono::milliseconds delay{0};  // a refusal is told so much later…
+  std::shared_ptr<void> place;         // …and this is held meanwhile
+};
 
 struct grpc_server_options {
   int request_bytes_max = 64 << 20;
@@ -33,6 +44,9 @@ struct grpc_server_options {
   std::chrono::milliseconds client_ping_interval_min{5'000};
   // Half-open connections. A user_timeout of 0 stands for keepalive_timeout.
   port_listener_options listener;
+  // Judges each call that accept.hpp serves by what its method needs; engine thread.
+  std::function<admission(grpc::ServerContext const&, int needs, std::string const& method)> admit =
+      [](auto const&, int, auto const&) { return admission(); };
   // A connection of the ports of add_port is about to be served; on the listener's thread.
   std::function<void(int socket, std::string const& peer)> accepted = [](int, auto const&) {};
 };
@@ -94,7 +108,12 @@ class grpc_server {
   [[nodiscard]] std::size_t calls() const noexcept { return calls_; }
   [[nodiscard]] engine_context& engine() noexcept { return engine_; }
 
+  // Cancels every call whose caller was admitted by this.
+  void end_calls_of(std::string const& credential);
+
   // For calls only.
+  [[nodiscard]] admission admit(server_call_state& call, int needs, std::string const& method);
+  void forget_admitted(server_call_state& call) { admitted_.erase(&call); }
   void call_created() noexcept { ++calls_; }
   void call_destroyed();
 
@@ -118,6 +137,7 @@ class grpc_server {
   event shutdown_returned_;
   event call_gone_;
   std::size_t calls_ = 0;
+  std::unordered_set<server_call_state*> admitted_;  // those with a credential
   bool stopping_ = false;
   bool stopped_ = false;
 };

@@ -16,6 +16,7 @@ server_call_state::server_call_state(grpc_server& server)
 }
 
 server_call_state::~server_call_state() {
+  if (!credential.empty()) server_.forget_admitted(*this);
   server_.call_destroyed();
 }
 

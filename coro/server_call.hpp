@@ -7,6 +7,7 @@
 #include <grpcpp/support/status.h>
 
 #include <memory>
+#include <string>
 
 #include "base/unique_function.hpp"
 #include "coro/engine_context.hpp"
@@ -41,6 +42,7 @@ class server_call_state {
   bool finish_started = false;
   bool done = false;       // gRPC is through with the call
   bool cancelled = false;  // known once done
+  std::string credential;  // what its caller was admitted by; empty: by nothing in particular
 
  protected:
   // Sends `status` and no message.
@@ -76,6 +78,7 @@ class server_call {
   // REQUIRES: no read, write or finish is outstanding. A call that was not finished is answered
   // with INTERNAL.
   ~server_call() {
+    if (!state_) return;
     check(!state_->reading && !state_->writing && !state_->finishing,
           "a call dies after all its operations came back");
     server_call_state::abandon(
@@ -90,6 +93,11 @@ class server_call {
 
   // Ends the call: pending and later operations complete with false.
   void cancel() { state_->context.TryCancel(); }
+
+  // Answers with `status` unless the call was finished, and lets go of it: its last use.
+  void abandon(grpc::Status const& status) {
+    server_call_state::abandon(std::move(state_), status);
+  }
 
   // The client cancelled, its deadline passed, its connection broke, or cancel() was called. Seen
   // only once gRPC's notice has come through the queue.

@@ -98,7 +98,33 @@ void add_addresses(CLI::App& verb, server::configuration& c) {
       "--supervise", c.supervise,
       "Start the server again when it dies; its ports stay open meanwhile, so that clients "
       "wait instead of being refused");
-  verb.add_flag("--insecure", c.insecure, "Allow addresses that other machines can reach");
+  verb.add_flag("--insecure", c.insecure,
+                "Allow addresses that other machines can reach without tokens");
+  auto const modes =
+      std::map<std::string, server::auth_mode>{{"auto", server::auth_mode::automatic},
+                                               {"on", server::auth_mode::on},
+                                               {"off", server::auth_mode::off}};
+  verb.add_option("--auth", c.auth,
+                  "Whether a token is asked for: on, off, or auto: where other machines can reach "
+                  "the server, unless it is --insecure, and where tokens are known")
+      ->type_name("auto|on|off")
+      ->transform(CLI::CheckedTransformer(modes).description(""))
+      ->default_str("auto");
+  verb.add_option("--token-file", c.token_file,
+                  "Tokens that are known, a line each: ROLE TOKEN [cluster=C[,C...]] [allow-exec]; "
+                  "read again when it changes")
+      ->type_name("FILE");
+  verb.add_option("--admin-token-file", c.admin_token_file,
+                  "Where the first admin's token is written, for this user alone; else "
+                  "admin.token in --data-dir")
+      ->type_name("FILE");
+  verb.add_option(
+          "--agents-from", c.agents_from,
+          "Networks whose JAX and TensorFlow agents, which carry no token, are let in where "
+          "tokens are asked for")
+      ->type_name("NET[,NET...]")
+      ->delimiter(',')
+      ->default_str("127.0.0.0/8,::1");
   verb.add_option("--allowed-host", c.allowed_hosts, "A name that Host headers may carry")
       ->type_name("NAME");
   verb.add_option("--allowed-origin", c.allowed_origins, "An origin whose pages may change state")

@@ -8,6 +8,7 @@
 
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/rest.hpp"
 #include "client/functions/bundled_functions.hpp"
 
 namespace muster::cli {
@@ -15,7 +16,7 @@ namespace {
 
 struct options {
   std::vector<std::string> servers{"127.0.0.1:8476"};
-  std::string cluster, job = "worker", host;
+  std::string cluster, token, token_file, job = "worker", host;
   std::int64_t index = -1;
   std::uint32_t slots = std::max(1u, std::thread::hardware_concurrency());
   std::uint32_t credits = 0;
@@ -48,6 +49,7 @@ worker_options to_worker_options(options const& o) {
   worker_options w;
   w.servers = o.servers;
   w.cluster = o.cluster;
+  w.token = credential(o.token, o.token_file);
   w.wait_for_cluster = o.wait_for_cluster;
   w.job = o.job;
   if (o.index >= 0) w.index = static_cast<std::uint32_t>(o.index);
@@ -91,6 +93,7 @@ void add_worker(CLI::App& app, choice& chosen) {
       ->default_str("127.0.0.1:8476");
   verb->add_option("--cluster", o->cluster, "Cluster to join; without it that of the server's port")
       ->type_name("NAME");
+  add_token_options(*verb, o->token, o->token_file);
   verb->add_flag("--wait-for-cluster", o->wait_for_cluster,
                  "Wait until the server has the cluster, instead of ending when it has not");
   verb->add_option("--job", o->job, "Its role")->type_name("JOB")->capture_default_str();

@@ -28,6 +28,7 @@ coro::task<grpc::Status> agent::once(ticket& t, Stub& stub, Method method, Reque
                                      Response& r, clock::time_point deadline) {
   check_cut(t);
   grpc::ClientContext context;
+  add_token(context, options_.token);
   context.set_wait_for_ready(true);
   if (deadline != clock::time_point::max())
     context.set_deadline(std::chrono::system_clock::now() +

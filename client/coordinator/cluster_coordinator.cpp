@@ -132,6 +132,9 @@ std::uint64_t per_worker_handle::value() const {
 std::string const& per_worker_handle::server() const {
   return session_->settings().server;
 }
+std::string const& per_worker_handle::credential() const {
+  return session_->settings().token;
+}
 
 }  // namespace detail
 

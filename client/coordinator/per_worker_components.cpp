@@ -69,6 +69,7 @@ class question : public std::enable_shared_from_this<question> {
     auto const service = v1::CoordinatorService::NewStub(make_channel(of_->server()));
     v1::GetPerWorkerValueRequest request;
     request.set_value(of_->value());
+    add_token(context_, of_->credential());
     auto calling =
         coro::unary_call(engine.context(), *service, &stub::PrepareAsyncGetPerWorkerValue, context_,
                          request, response_);

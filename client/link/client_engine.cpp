@@ -4,6 +4,7 @@
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
 
+#include <cstdlib>
 #include <mutex>
 
 #include "base/check.hpp"
@@ -57,6 +58,15 @@ std::shared_ptr<grpc::Channel> make_channel(std::string const& servers) {
   args.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   return grpc::CreateCustomChannel(chosen_server(servers), grpc::InsecureChannelCredentials(),
                                    args);
+}
+
+void add_token(grpc::ClientContext& context, std::string const& token) {
+  static std::string const of_environment = [] {
+    auto const* const text = std::getenv("MUSTER_TOKEN");
+    return std::string(text ? text : "");
+  }();
+  auto const& which = token.empty() ? of_environment : token;
+  if (!which.empty()) context.AddMetadata("authorization", "Bearer " + which);
 }
 
 }  // namespace muster

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <grpcpp/channel.h>
+#include <grpcpp/client_context.h>
 
 #include <memory>
 #include <string>
@@ -33,6 +34,9 @@ class client_engine {
   coro::task_group tasks_;
   std::thread thread_;
 };
+
+/// Puts a token into a call's metadata: this one, or that of the environment. Before it starts.
+void add_token(grpc::ClientContext& context, std::string const& token);
 
 /// A channel to "host:port", or to the chosen one of "host:port,host:port", that dials at once and
 /// at its own pace, with the project's limits.

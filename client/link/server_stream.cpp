@@ -12,15 +12,17 @@
 
 namespace muster {
 
-server_stream::server_stream(client_engine& engine, std::string const& servers, char const* method,
-                             stream_side& side)
+server_stream::server_stream(client_engine& engine, std::string const& servers,
+                             std::string const& token, char const* method, stream_side& side)
     : servers_(servers),
       server_(chosen_server(servers)),
       channel_(make_channel(server_)),
       method_(method),
       side_(side),
       call_(engine.context()),
-      pending_(engine.context()) {}
+      pending_(engine.context()) {
+  add_token(call_.context(), token);
+}
 
 coro::task<grpc::Status> server_stream::run() {
   using namespace boost::asio::experimental::awaitable_operators;

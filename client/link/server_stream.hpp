@@ -37,8 +37,9 @@ class server_stream {
   /// `method`: "/package.Service/Method". Of several servers ("a:8476,b:8476") it dials the chosen
   /// one; when nothing comes from it, the next stream dials the next one. REQUIRES: `side` outlives
   /// run().
-  server_stream(client_engine& engine, std::string const& servers, char const* method,
-                stream_side& side);
+  /// `token`: see add_token.
+  server_stream(client_engine& engine, std::string const& servers, std::string const& token,
+                char const* method, stream_side& side);
 
   /// Completion: the stream's status, once the call is over. Errors: in the status and violation().
   /// Cancellation: `terminal` cancels the call. Nothing here has a deadline: the side cancels a

@@ -29,7 +29,7 @@ namespace muster::detail {
 class session_link;
 
 struct session_settings {
-  std::string server;
+  std::string server, token;
   std::chrono::milliseconds connect_timeout;
   std::size_t pending_max;  // entries and bytes that may wait to be sent
   std::size_t pending_bytes_max;
@@ -76,7 +76,8 @@ class client_session : public std::enable_shared_from_this<client_session> {
 
   template <class Options>
   client_session(Options const& o, bool resumable)
-      : settings_{o.server, o.connect_timeout, o.pending_max, o.pending_bytes_max, resumable} {}
+      : settings_{o.server, o.token, o.connect_timeout, o.pending_max, o.pending_bytes_max,
+                  resumable} {}
 
   /// What both kinds say of themselves. No mutex needed.
   template <class Options>

@@ -15,12 +15,19 @@ using steady = std::chrono::steady_clock;
 
 constexpr auto last_words_timeout = std::chrono::seconds(5);
 
+// The same hello would be refused again.
+bool is_for_good(grpc::StatusCode code) {
+  return code == grpc::StatusCode::INVALID_ARGUMENT || code == grpc::StatusCode::UNAUTHENTICATED ||
+         code == grpc::StatusCode::PERMISSION_DENIED;
+}
+
 }  // namespace
 
 worker_stream::worker_stream(resources of_worker, std::string server)
     : worker_(of_worker),
       server_(std::move(server)),
-      stream_(worker_.engine, server_, "/muster.v1.WorkerService/Attach", *this),
+      stream_(worker_.engine, server_, worker_.options.token, "/muster.v1.WorkerService/Attach",
+              *this),
       deadline_(worker_.engine.context()),
       beats_(worker_.engine.context()),
       starts_(worker_.engine.context()),
@@ -40,7 +47,7 @@ stream_end worker_stream::ending(grpc::Status const& status) {
   end.left = leaving_ && status.ok();
   auto const& trailers = stream_.context().GetServerTrailingMetadata();
   end.final = trailers.find("muster-final") != trailers.end() ||
-              (!end.welcomed && status.error_code() == grpc::StatusCode::INVALID_ARGUMENT);
+              (!end.welcomed && is_for_good(status.error_code()));
   end.no_cluster = !end.welcomed && status.error_code() == grpc::StatusCode::NOT_FOUND;
   if (auto const& violation = stream_.violation(); !violation.empty())
     end.reason = "the server broke the protocol: " + violation;

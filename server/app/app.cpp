@@ -25,6 +25,7 @@
 #include "coro/service_manager.hpp"
 #include "coro/task_group.hpp"
 #include "coro/timer_queue.hpp"
+#include "server/app/access.hpp"
 #include "server/app/clock.hpp"
 #include "server/app/closure_hubs.hpp"
 #include "server/app/cluster_following.hpp"
@@ -83,7 +84,9 @@ class app {
   web::web_options web_options();
   closure_hubs::environment surroundings_of_hubs();
   stream_options streams();
+  coordination_service_options agent_options();
   void tell(notice const& n);
+  void end_all_of(std::string const& token);
   coro::task_group::error_hook on_task_error();
 
   configuration const& config_;
@@ -106,6 +109,12 @@ class app {
                                 turn_,   engine_,
                                 clock_,  [this](notice const& n) { tell(n); }};
   coordination_hub& coordination_ = durable_.hub();
+  access access_{config_,
+                 engine_,
+                 clock_,
+                 durable_,
+                 [this](notice const& n) { tell(n); },
+                 [this](std::string const& token) { end_all_of(token); }};
   agent_connections connections_{engine_, coordination_};
   closure_hubs hubs_;
   coro::grpc_server grpc_{engine_, builder_, grpc_options()};
@@ -117,9 +126,10 @@ class app {
   cluster_following following_;
 
   // any thread
-  gateway gateway_{engine_,
-                   {{hubs_.pools(), coordination_, events_, ports_}, blobs_.store()},
-                   [this] { turn_.check(); }};
+  gateway gateway_{
+      engine_,
+      {{hubs_.pools(), coordination_, events_, ports_}, blobs_.store(), &access_.keeper()},
+      [this] { turn_.check(); }};
   web::web_server web_;
 
   endpoint grpc_bound_, http_bound_;
@@ -141,6 +151,9 @@ coro::grpc_server_options app::grpc_options() {
   waiting.per_address_max = share_of_files(waiting.per_address_max, 8);
   o.listener.out_of_descriptors = [this] { shortage_.noticed(); };
   o.listener.manager = &manager_;
+  o.admit = [this](grpc::ServerContext const& context, int needs, std::string const& method) {
+    return admit(access_.gate(), context, static_cast<core::permission>(needs), method);
+  };
   o.accepted = [this](int socket, std::string const& peer) { connections_.accepted(socket, peer); };
   return o;
 }
@@ -163,6 +176,8 @@ web::web_options app::web_options() {
   o.dashboard_dir = c.dashboard_dir;
   o.version = version;
   o.boot = incarnation_;
+  o.gate = &access_.gate();
+  o.main_cluster = main_cluster_of(config_);
   return o;
 }
 
@@ -176,10 +191,20 @@ stream_options app::streams() {
   };
   o.server_version = version;
   o.blobs = &blobs_.store();
+  o.gate = &access_.gate();
+  o.main_cluster = main_cluster_of(config_);
   o.cluster_of_port = [this](grpc::ServerContext const& context) {
     auto const c = ports_.cluster_of(context);
     bool const own_port = context.peer().starts_with("fd:");
     return c || own_port ? c : muster::result<core::coordination::cluster_id>(ports_.main());
+  };
+  return o;
+}
+
+coordination_service_options app::agent_options() {
+  coordination_service_options o;
+  o.admit = [this](grpc::ServerContext const& context, std::string const& cluster) {
+    return access_.admit_agent(context, address_of(ports_.peer_of(context)), cluster);
   };
   return o;
 }
@@ -194,7 +219,7 @@ app::app(configuration const& c, std::vector<cluster_spec> const& found,
       workers_(serve_workers(hubs_.pools(), grpc_, streams())),
       sessions_(serve_sessions(hubs_.pools(), grpc_, streams())),
       blob_calls_(serve_blobs(blobs_.store(), grpc_)),
-      agents_(coordination_, ports_, connections_, grpc_),
+      agents_(coordination_, ports_, connections_, grpc_, agent_options()),
       health_(grpc_, {.services = service_names()}),
       reflection_(grpc_, {.services = service_names({"grpc.health.v1.Health"})}),
       following_(c.cluster_sources, coordination_,
@@ -219,6 +244,11 @@ closure_hubs::environment app::surroundings_of_hubs() {
 void app::tell(notice const& n) {
   log(n);
   events_.add(clock_.now(), n);
+}
+
+void app::end_all_of(std::string const& token) {
+  grpc_.end_calls_of(token);
+  web_.end_all_of(token);
 }
 
 coro::task_group::error_hook app::on_task_error() {
@@ -251,6 +281,7 @@ void app::open_spill_dir() {
 
 void app::open() {
   durable_.begin(version);
+  access_.begin();
   open_spill_dir();
   blobs_.open();
   if (config_.is_durable()) hubs_.restore();
@@ -346,6 +377,7 @@ void app::stop() {
   watchdog.enter("answering parked calls");
   run_on_engine([this] {
     health_.set_serving(false);
+    access_.stop();
     hubs_.pools().stop();
     coordination_.stop();
     ports_.stop();

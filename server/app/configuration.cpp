@@ -94,12 +94,42 @@ std::string problem_with_store(configuration const& c) {
 }
 }  // namespace
 
+std::string main_cluster_of(configuration const& c) {
+  return c.clusters.empty() ? core::coordination::cluster_spec{}.name : c.clusters.front().name;
+}
+
+bool is_reachable(configuration const& c) {
+  return !c.grpc.is_loopback() || !c.http.is_loopback();
+}
+
+namespace {
+// Tokens that others cannot read are kept somewhere, or the network is trusted by a word.
+std::string problem_with_access(configuration const& c) {
+  for (auto const& [flag, where] : {std::pair{"--grpc", &c.grpc}, std::pair{"--http", &c.http}}) {
+    if (where->is_loopback() || c.insecure) continue;
+    auto const reached =
+        std::string(flag) + " " + to_string(*where) + " can be reached from other machines";
+    if (c.auth == auth_mode::off)
+      return reached +
+             ", and --auth is off: listen on 127.0.0.1, or add --insecure if the network "
+             "itself is trusted";
+    if (!c.is_durable() && c.token_file.empty())
+      return reached +
+             ", and there are no credentials: add --data-dir DIR, where tokens are kept (the first "
+             "admin's is written to DIR/admin.token), or --token-file FILE with tokens of your "
+             "own; "
+             "or listen on 127.0.0.1; or add --insecure if the network itself is trusted";
+  }
+  if (c.auth == auth_mode::off && !c.token_file.empty())
+    return "--token-file names tokens, and --auth is off: leave one of them out";
+  if (c.auth == auth_mode::on && !c.is_durable() && c.token_file.empty())
+    return "--auth on needs tokens: add --data-dir DIR, where they are kept, or --token-file FILE";
+  return {};
+}
+}  // namespace
+
 std::string problem_with(configuration const& c) {
-  for (auto const& [flag, where] : {std::pair{"--grpc", &c.grpc}, std::pair{"--http", &c.http}})
-    if (!where->is_loopback() && !c.insecure)
-      return std::string(flag) + " " + to_string(*where) +
-             " can be reached from other machines, and there are no credentials yet: listen on "
-             "127.0.0.1, or add --insecure if the network itself is trusted";
+  if (auto problem = problem_with_access(c); !problem.empty()) return problem;
   if (auto problem = problem_with_times(c.core); !problem.empty()) return problem;
   if (auto problem = problem_with_store(c); !problem.empty()) return problem;
   if (c.core.spill_above > c.core.value_bytes_max)

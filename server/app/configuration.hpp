@@ -43,6 +43,13 @@ muster::result<port_range> parse_port_range(std::string_view text);
 
 enum class log_format { text, json };
 
+/// Whether everybody must say who they are.
+enum class auth_mode {
+  automatic,  // where others can reach the server (unless it is `insecure`), or tokens are known
+  on,
+  off,
+};
+
 /// A store that several servers have in common, of which one serves.
 struct shared_store {
   std::optional<journal::etcd::address> where;     // none: there is none
@@ -63,6 +70,12 @@ struct configuration {
   std::filesystem::path spill_dir;  // for values that take too much memory; empty: none
   bool supervise = false;           // by a parent that keeps its sockets and starts it again
   bool insecure = false;            // listen wider than loopback without credentials
+  auth_mode auth = auth_mode::automatic;
+  std::filesystem::path token_file;        // tokens that are known, see hub/access/token_file.hpp
+  std::filesystem::path admin_token_file;  // where the first admin's goes; empty: in data_dir
+  // Networks whose agents need no token, as unmodified ones carry none; see
+  // hub/access/networks.hpp.
+  std::vector<std::string> agents_from{"127.0.0.0/8", "::1"};
   std::string log_level = "info";
   server::log_format log_format = log_format::text;
   core::config core;
@@ -87,6 +100,12 @@ struct configuration {
   /// What it promises outlives the process.
   bool is_durable() const { return !data_dir.empty() || store.where; }
 };
+
+/// Somebody on another machine can connect.
+bool is_reachable(configuration const& c);
+
+/// Of the cluster of the main port.
+std::string main_cluster_of(configuration const& c);
 
 /// Empty when the server may start with this; else the reason and the remedy, in one line.
 std::string problem_with(configuration const& c);

@@ -50,6 +50,9 @@ muster::status data_directory::begin(std::string const& version, coordination_hu
   if (!empty)
     return {code::failed_precondition,
             "is not a server's, or a copy that was broken off: it has no entry of its format"};
+  auto tokens = journal::load_tokens(*store_);
+  if (!tokens) return tokens.error();
+  tokens_ = std::move(*tokens);
   reading_("clusters from " + name_ + " (1 of 2)");
   auto clusters = journal::load_clusters(*store_);
   if (!clusters) return clusters.error();
@@ -125,6 +128,12 @@ void data_directory::start(journal::journal_options o, journal::journal::progres
 std::uint64_t data_directory::write_down(std::vector<core::coordination::fact> const& facts) {
   std::vector<journal::change> batch;
   journal::encode(facts, batch);
+  return journal_->append(std::move(batch));
+}
+
+std::uint64_t data_directory::write_down(core::token_fact const& fact) {
+  std::vector<journal::change> batch;
+  journal::encode(fact, batch);
   return journal_->append(std::move(batch));
 }
 

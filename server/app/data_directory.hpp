@@ -9,6 +9,7 @@
 #include "server/journal/closure_facts.hpp"
 #include "server/journal/coordination_facts.hpp"
 #include "server/journal/journal.hpp"
+#include "server/journal/token_facts.hpp"
 
 namespace muster::server {
 
@@ -33,6 +34,9 @@ class data_directory {
   /// The same of the jobs of a cluster.
   std::uint64_t write_down(std::string const& cluster, std::vector<core::fact> const& facts);
 
+  std::uint64_t write_down(core::token_fact const& fact);
+
+  std::vector<core::token> take_tokens() { return std::exchange(tokens_, {}); }
   /// What `open` found of jobs, once.
   std::vector<journal::stored_job> take_jobs() { return std::exchange(jobs_, {}); }
   /// Starts of servers with this directory, this one included.
@@ -67,6 +71,7 @@ class data_directory {
   bool told_full_ = false;
   std::uint64_t sessions_before_ = 0;
   std::uint64_t sessions_reserved_ = 0;  // numbers up to this one are spoken for on the disk
+  std::vector<core::token> tokens_;
   std::vector<journal::stored_job> jobs_;
   core::duration restored_in_{};
   std::unique_ptr<journal::store> store_;

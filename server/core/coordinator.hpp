@@ -110,6 +110,15 @@ class coordinator {
 
   /// Whether what changes of it is said as facts.
   bool is_durable(session_id id) const;
+  /// Empty when there is no such session, or nobody was asked who they are.
+  std::string_view submitter(session_id id) const;
+  /// What one submitter has here, added to `into`.
+  struct usage {
+    std::uint64_t sessions = 0;  // unfinished jobs and open sessions
+    std::uint64_t queued = 0;    // their closures that wait
+    std::uint64_t value_bytes = 0;
+  };
+  void add_usage(std::string_view submitter, usage& into) const;
   /// For one that goes: what is to be written down of its jobs.
   std::vector<fact> forget_durable() const;
 

@@ -101,6 +101,7 @@ void encode(core::job_fact const& f, wire::DurableJob& into) {
   into.set_deadline(s.deadline.count());
   into.set_idempotency_key(s.idempotency_key);
   into.set_metadata(s.metadata);
+  into.set_submitted_by(s.submitted_by);
   into.set_retry_of(raw(s.retry_of));
   into.set_require_function(s.require_function);
   into.set_state(static_cast<std::uint32_t>(f.state));
@@ -137,6 +138,7 @@ core::job_fact decoded(core::session_id job, wire::DurableJob const& w, bool& ok
   s.deadline = core::duration(w.deadline());
   s.idempotency_key = w.idempotency_key();
   s.metadata = w.metadata();
+  s.submitted_by = w.submitted_by();
   s.retry_of = core::session_id{w.retry_of()};
   s.require_function = w.require_function();
   s.durable = true;

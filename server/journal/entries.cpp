@@ -36,6 +36,7 @@ std::vector<entry_kind> const& entry_kinds() {
       {"a", "accepted", {"job", "first"}, form<wire::Accepted>},
       {"e", "closure", {"job", "order"}, form<wire::ClosureState>},
       {"p", "per_worker", {"job", "value"}, form<wire::PerWorker>},
+      {"u", "token", {"token"}, form<wire::Token>},
   };
   return all;
 }

@@ -15,6 +15,7 @@
 namespace muster::server {
 
 class blob_store;
+class gate;
 
 struct stream_options {
   /// From the stream's start to its first message; then it ends with DEADLINE_EXCEEDED.
@@ -32,6 +33,10 @@ struct stream_options {
       cluster_of_port = {};
   /// Of what arguments and values name. Null: there are none.
   blob_store* blobs = nullptr;
+  /// Knows who calls. Null: nobody is asked.
+  server::gate const* gate = nullptr;
+  /// The name that tokens have for the main cluster, besides `default`.
+  std::string main_cluster = "default";
 };
 
 }  // namespace muster::server

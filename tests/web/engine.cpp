@@ -24,7 +24,13 @@ server::blob_store_options blob_options() {
 }
 }  // namespace
 
-engine::engine(core::config config, std::uint32_t agents, core::coordination::limits limits) {
+engine::engine(core::config config, std::uint32_t agents, core::coordination::limits limits)
+    : gate_(clock_now),
+      keeper_(gate_, {.now = clock_now,
+                      .arm = [](core::time_point) {},
+                      .tell = [this](server::notice const& n) { events_.add(clock_now(), n); },
+                      .ended = [this](std::string const& id) { on_token_ended(id); },
+                      .write_down = [](core::token_fact const&) {}}) {
   auto const tell = [this](server::notice const& n) { events_.add(clock_now(), n); };
   server::hub_environment environment;
   environment.now = clock_now;
@@ -138,7 +144,7 @@ void engine::loop() {
                               post([work = std::move(work)](engine_services&) { work(); });
                             }});
   (void)blobs.start();
-  services_with_blobs services{{*pools_, *coordination_, events_, endpoints_}, blobs};
+  services_with_blobs services{{*pools_, *coordination_, events_, endpoints_}, blobs, &keeper_};
   std::unique_lock lock(mutex_);
   while (!queue_.empty() || !stopping_) {
     auto const ready = [this] { return !queue_.empty() || stopping_; };

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "server/hub/access/token_keeper.hpp"
 #include "server/hub/coordination_hub.hpp"
 #include "server/hub/event_log.hpp"
 #include "server/hub/hub.hpp"
@@ -52,6 +53,12 @@ class engine final : public engine_gateway {
   /// Refuses work from now on, as a server that stops does; answers parked calls first.
   void stop();
 
+  /// Tokens of this server, engine thread; it asks for them once its gate requires them.
+  server::token_keeper& tokens() { return keeper_; }
+  server::gate& gate() { return gate_; }
+  /// Called on the engine thread with each token that ends.
+  std::function<void(std::string const&)> on_token_ended = [](auto const&) {};
+
   /// With limits that say `journalled` what is written is durable soon; after this nothing is.
   void fail_disk(std::string const& why);
   /// From now on nothing new that has to be written is taken.
@@ -75,6 +82,8 @@ class engine final : public engine_gateway {
   server::event_log events_{16};
   endpoints endpoints_;
   core::server_wide wide_{core::time_point{}};
+  server::gate gate_;
+  server::token_keeper keeper_;
   std::unique_ptr<server::coordination_hub> coordination_;
   std::unique_ptr<server::hub> hub_;
   std::unique_ptr<server::pools> pools_;

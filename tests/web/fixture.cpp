@@ -12,7 +12,7 @@ namespace muster::web::test {
 
 void web_fixture::start(web_options options, core::config config, std::uint32_t agents,
                         core::coordination::limits limits) {
-  engine_ = std::make_unique<engine>(config, agents, limits);
+  if (!engine_) engine_ = std::make_unique<engine>(config, agents, limits);
   options.port = 0;
   if (options.boot == 0) options.boot = 0x9f27c0de51a3b8e4;
   server_ = std::make_unique<web_server>(options, *engine_);
@@ -21,6 +21,42 @@ void web_fixture::start(web_options options, core::config config, std::uint32_t 
   address_ = *bound;
   port_ = static_cast<unsigned short>(std::stoi(address_.substr(address_.rfind(':') + 1)));
   web_thread_ = std::thread([this] { server_->run(); });
+}
+
+void web_fixture::start_guarded(web_options options) {
+  engine_ = std::make_unique<engine>(core::config{}, 2);
+  engine_->gate().require();
+  options.gate = &engine_->gate();
+  start(options);
+  engine_->run([this](engine_services&) {
+    engine_->on_token_ended = [this](std::string const& id) { server_->end_all_of(id); };
+  });
+  admin_ = make_token(core::role::admin, {}, true);
+}
+
+std::string web_fixture::make_token(server::wanted_token const& w) {
+  return engine_->run(
+      [&](engine_services&) { return engine_->tokens().create(w, nullptr).value().credential; });
+}
+
+std::string web_fixture::make_token(core::role r, std::vector<std::string> clusters,
+                                    bool allow_exec) {
+  server::wanted_token w;
+  w.role = r;
+  w.clusters = std::move(clusters);
+  w.allow_exec = allow_exec;
+  return make_token(w);
+}
+
+http_response web_fixture::send_as(std::string const& token, std::string const& method,
+                                   std::string const& path, std::string const& body) {
+  http_request r;
+  r.method = method;
+  r.url = url(path);
+  r.token = token;
+  r.body = body;
+  if (!body.empty()) r.content_type = "application/json";
+  return send(r);
 }
 
 void web_fixture::stop_web(std::chrono::milliseconds grace) {

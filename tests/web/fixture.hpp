@@ -23,6 +23,15 @@ class web_fixture : public ::testing::Test {
   /// Before the first request; what is not called starts with the defaults.
   void start(web_options options = {}, core::config config = {}, std::uint32_t agents = 0,
              core::coordination::limits limits = {});
+  /// The same where tokens are required. `admin_` is one.
+  void start_guarded(web_options options = {});
+  /// A credential.
+  std::string make_token(core::role r, std::vector<std::string> clusters = {},
+                         bool allow_exec = false);
+  std::string make_token(server::wanted_token const& w);
+  /// With this credential; empty: none.
+  http_response send_as(std::string const& token, std::string const& method,
+                        std::string const& path, std::string const& body = {});
   void TearDown() override;
 
   engine& core_engine() { return *engine_; }
@@ -54,6 +63,7 @@ class web_fixture : public ::testing::Test {
   std::thread web_thread_;
   std::vector<std::unique_ptr<worker>> workers_;
   http_client client_;
+  std::string admin_;
   std::string address_;
   unsigned short port_ = 0;
 };

@@ -11,6 +11,7 @@ class socket {
  public:
   struct options {
     std::string origin;
+    std::string token;
     std::string protocol = "muster.v1";
     int receive_buffer = 0;
   };

@@ -10,6 +10,7 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -168,6 +169,15 @@ class engine_link {
     };
     auto asking = call<R>(std::move(run), limit_, nullptr);
     co_return co_await std::move(asking);
+  }
+
+  /// Runs it there before long, unless the server stops; nobody waits.
+  void post(std::function<void(engine_services&)> work) { engine_.post(std::move(work)); }
+
+  /// Completes after this time.
+  coro::task<void> pause(std::chrono::milliseconds time) {
+    boost::asio::steady_timer timer(context_, time);
+    co_await timer.async_wait(boost::asio::use_awaitable);
   }
 
   /// Runs `work(hub& or engine_services&, answer_handle<R>)`; whoever holds the handle answers, now

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "coro/task.hpp"
+#include "server/core/access/token.hpp"
 #include "server/core/api/blob.hpp"
 #include "web/http/peer.hpp"
 #include "web/json/problem.hpp"
@@ -26,7 +27,9 @@ struct request {
   std::string body;
 
   // The headers that somebody looks at.
-  std::string host, origin, content_type, accept_encoding, if_none_match, authorization;
+  std::string host, origin, content_type, accept_encoding, if_none_match, authorization, cookie;
+  std::string address;  // of the client: "10.0.0.3"
+  core::caller who;     // known to be; null: nobody in particular
   bool has_body = false;
   std::optional<std::uint64_t> content_length;
   bool http_1_0 = false;

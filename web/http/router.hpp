@@ -86,6 +86,10 @@ struct route {
   std::vector<query_parameter> query = {};
   std::string_view schema = {};  // OpenAPI: of a JSON body, or of its elements
   bool conditional = false;      // If-None-Match: * is understood
+  // Of who asks; see rest/permissions.cpp.
+  core::permission needs = core::permission::administer;
+  bool audited = false;        // who did it is told
+  bool names_cluster = false;  // in its body
 
   /// The answer of success.
   route& tells(std::string_view answer, unsigned status = 200) {

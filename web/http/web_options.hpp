@@ -13,6 +13,10 @@
 #include "base/connection_counts.hpp"
 #include "coro/service_manager.hpp"
 
+namespace muster::server {
+class gate;
+}
+
 namespace muster::web {
 
 /// How long the other side may take. Whoever takes longer is disconnected without an answer.
@@ -74,6 +78,12 @@ struct web_options {
   /// Origins (`https://ops.example`) whose pages may change state or open the WebSocket, besides
   /// the server's own.
   std::vector<std::string> allowed_origins;
+  /// Judges who asks. Null: nobody is asked. Outlives the server.
+  server::gate* gate = nullptr;
+  /// The name that tokens have for the main cluster, besides `default`.
+  std::string main_cluster = "default";
+  /// Cookies are for encrypted connections only.
+  bool secure_cookies = false;
   std::string version = "0.1.0";
   std::uint64_t boot = 0;     // random; tells this run of the server from the one before
   std::string dashboard_dir;  // serve the page from this directory, for its developers

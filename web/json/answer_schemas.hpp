@@ -19,6 +19,9 @@ std::vector<schema::named> stream_answer_schemas();
 /// The server itself, and problems.
 std::vector<schema::named> server_answer_schemas();
 
+/// Tokens, what is asked for and what is shown.
+std::vector<schema::named> token_schemas();
+
 /// {"jobs":[…],"next_page_token":"…"}
 std::string page_schema(std::string_view name, std::string_view of);
 

@@ -78,6 +78,7 @@ void write(json_out& out, core::job_view const& j) {
   out.key("put_back").number(j.put_back);
   out.key("retried").number(j.retried);
   if (!j.client.empty()) out.key("client").string(j.client);
+  if (!j.submitted_by.empty()) out.key("submitted_by").string(j.submitted_by);
   if (j.retry_of != core::session_id{}) out.key("retry_of").string(core::text(j.retry_of));
   if (!j.streaming && j.state != core::job_state::running)
     out.key("retryable").boolean(j.retryable);

@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "server/hub/id_text.hpp"
 #include "web/http/query.hpp"
+#include "web/rest/access.hpp"
 #include "web/rest/answers.hpp"
 #include "web/rest/submit.hpp"
 
@@ -34,6 +35,9 @@ coro::task<response> append_array(web_context& context, exchange& ex, core::sess
   server::submission closures;
   read_closures(check, body, closures);
   if (check.failed()) co_return problem_response(check.failure());
+  if (auto const p = check_functions(ex.req, closures)) co_return problem_response(*p);
+  auto looking = check_room(context, ex.req, 0, closures.closures().size());
+  if (auto const p = co_await std::move(looking)) co_return problem_response(*p);
   auto asking = schedule(context, job, std::move(closures), first);
   auto const now = co_await std::move(asking);
   if (!now) co_return problem_response(submission_problem(now.error()));
@@ -95,6 +99,9 @@ class line_appender {
 
   coro::task<std::optional<problem>> flush() {
     auto const n = batch_.closures().size();
+    if (auto p = check_functions(ex_.req, batch_)) co_return p;
+    auto looking = check_room(context_, ex_.req, 0, n);
+    if (auto p = co_await std::move(looking)) co_return p;
     auto const first = first_ ? position(*first_ + accepted_) : position();
     auto asking = schedule(context_, job_, std::move(batch_), first);
     auto a = co_await std::move(asking);

@@ -22,6 +22,7 @@ void add_event_routes(std::vector<route>& to);
 void add_attention_routes(std::vector<route>& to);
 void add_log_routes(std::vector<route>& to);
 void add_function_routes(std::vector<route>& to);
+void add_token_routes(std::vector<route>& to);
 void add_system_routes(std::vector<route>& to);
 
 /// POST /api/v1/jobs
@@ -43,6 +44,9 @@ using value_handle = answer_handle<muster::result<core::value_reply>>;
 /// Engine thread: parks until the closure's value is decided, for at most `time`.
 void await_value(server::hub& h, core::closure_id id, core::duration time,
                  value_handle const& slot);
+
+/// What each route needs of who asks, whether it is told who did it, and the like.
+void set_permissions(std::vector<route>& all);
 
 /// The problem of an id that has not even the right form.
 problem unknown_id(std::string_view what, std::string_view text);

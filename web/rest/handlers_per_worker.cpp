@@ -1,6 +1,7 @@
 // PerWorkerValues: made, shown, released.
 #include "server/hub/id_text.hpp"
 #include "web/json/submission_json.hpp"
+#include "web/rest/access.hpp"
 #include "web/rest/answers.hpp"
 #include "web/rest/cluster_access.hpp"
 
@@ -19,6 +20,8 @@ coro::task<response> create_value(web_context& context, exchange& ex) {
   json_ref const body(ex.req.body);
   auto const parsed = std::make_shared<per_worker_request>(read_per_worker(check, body));
   if (check.failed()) return refused(check.failure());
+  if (auto p = check_cluster(context, ex.req, parsed->cluster)) return refused(std::move(*p));
+  if (auto p = check_function(ex.req, parsed->function)) return refused(std::move(*p));
   using result = muster::result<core::per_worker_view>;
   auto work = [parsed](server::hub& h, answer_handle<result> const& slot) {
     auto const [wrong, functions] = h.learn({parsed->function});

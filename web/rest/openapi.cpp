@@ -40,7 +40,10 @@ bool has_body(route const& r) {
 constexpr common_outcome common[] = {
     {{400, "It does not fit this description; `field` says where"},
      [](route const&) { return true; }},
-    {{403, "A page of another origin asks"}, [](route const& r) { return r.method != "GET"; }},
+    {{401, "The server asks for a token, and there is none, or one that it does not know"},
+     [](route const& r) { return r.needs != core::permission::nothing; }},
+    {{403, "The token's role may not, or a page of another origin asks"},
+     [](route const& r) { return r.method != "GET" || r.needs != core::permission::nothing; }},
     {{404, "There is no such thing"},
      [](route const& r) { return r.pattern.find('{') != std::string_view::npos; }},
     {{413, "The body is too large"}, has_body},
@@ -180,7 +183,7 @@ std::vector<schema::named> all_schemas() {
   all.push_back(cluster_schema());
   for (auto const& some : {argument_schemas(), closure_answer_schemas(), listing_answer_schemas(),
                            cluster_answer_schemas(), stream_answer_schemas(), waiting_schemas(),
-                           server_answer_schemas()})
+                           server_answer_schemas(), token_schemas()})
     all.insert(all.end(), some.begin(), some.end());
   return all;
 }

@@ -2,6 +2,7 @@
 #include "web/rest/submit.hpp"
 
 #include "server/hub/id_text.hpp"
+#include "web/rest/access.hpp"
 #include "web/rest/answers.hpp"
 #include "web/rest/cluster_access.hpp"
 
@@ -92,6 +93,12 @@ coro::task<response> submit_job(web_context& context, exchange& ex) {
   json_ref const body(ex.req.body);
   auto request = read_job(check, body);
   if (check.failed()) co_return problem_response(check.failure());
+  if (auto const p = check_cluster(context, ex.req, request.cluster))
+    co_return problem_response(*p);
+  if (auto const p = check_functions(ex.req, request.closures)) co_return problem_response(*p);
+  if (ex.req.who) request.spec.submitted_by = ex.req.who->id;
+  auto looking = check_room(context, ex.req, 1, request.closures.closures().size());
+  if (auto const p = co_await std::move(looking)) co_return problem_response(*p);
   auto event = [spec = std::move(request.spec)](server::submission& s) mutable {
     return s.opening(std::move(spec));
   };

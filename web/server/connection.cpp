@@ -7,6 +7,7 @@
 #include "web/http/query.hpp"
 #include "web/live/websocket_hub.hpp"
 #include "web/metrics/metrics.hpp"
+#include "web/server/access_check.hpp"
 #include "web/server/dispatch.hpp"
 #include "web/server/http_connection.hpp"
 #include "web/server/websocket_session.hpp"
@@ -20,6 +21,13 @@ using boost::system::error_code;
 
 namespace {
 constexpr auto awaited = asio::as_tuple(asio::use_awaitable);
+
+// IPv4 as such, also where it came to a socket of IPv6.
+std::string plain_address(asio::ip::address const& a) {
+  if (a.is_v6() && a.to_v6().is_v4_mapped())
+    return asio::ip::make_address_v4(asio::ip::v4_mapped, a.to_v6()).to_string();
+  return a.to_string();
+}
 }  // namespace
 
 connection::connection(web_context& context, connection_set& set, asio::ip::tcp::socket socket,
@@ -29,6 +37,9 @@ connection::connection(web_context& context, connection_set& set, asio::ip::tcp:
       stream_(std::move(socket)),
       half_open_(set.half_open.add(*this, network)) {
   set_.open.insert(this);
+  error_code ec;
+  auto const peer = stream_.socket().remote_endpoint(ec);
+  if (!ec) address_ = plain_address(peer.address());
   ++context_.metrics.connections;
   ++context_.metrics.connections_total;
 }
@@ -141,6 +152,8 @@ std::optional<problem> connection::take_head() {
   req.accept_encoding = field(http::field::accept_encoding);
   req.if_none_match = field(http::field::if_none_match);
   req.authorization = field(http::field::authorization);
+  req.cookie = field(http::field::cookie);
+  req.address = address_;
   req.has_body = !parser_->is_done();
   if (auto const n = parser_->content_length()) req.content_length = *n;
   req.http_1_0 = head.version() < 11;
@@ -186,6 +199,14 @@ coro::task<bool> connection::upgrade() {
   std::optional<problem> p = check_host(context_.options, req);
   if (!p) p = check_origin(context_.options, req);
   if (!p) p = check_serving(context_.options, req);
+  std::chrono::milliseconds delay{0};
+  std::shared_ptr<void> place;
+  if (!p) p = check_caller(context_, req, core::permission::view, delay, place);
+  if (delay.count() > 0) {
+    asio::steady_timer pause(stream_.get_executor(), delay);
+    co_await pause.async_wait(awaited);
+  }
+  if (!p) p = check_whole_server(req);
   if (!p && !wants_websocket_) {
     p = make_problem(426, muster::code::failed_precondition, "this is a WebSocket: muster.v1");
   }

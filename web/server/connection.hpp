@@ -22,6 +22,8 @@ class open_connection {
   virtual void finish() = 0;
   /// Ends now.
   virtual void abort() = 0;
+  /// Its last request came with this token.
+  virtual bool is_of(std::string const& token) const = 0;
 };
 
 /// The connections that are open. REQUIRES: outlives them.

@@ -10,6 +10,7 @@
 #include "base/text.hpp"
 #include "web/http/query.hpp"
 #include "web/json/json_in.hpp"
+#include "web/server/access_check.hpp"
 #include "web/server/assets.hpp"
 
 namespace muster::web {
@@ -21,10 +22,6 @@ namespace {
 // Of a server that does not serve yet: probes do not wait for longer.
 constexpr std::chrono::milliseconds state_told_after{500};
 constexpr std::chrono::milliseconds looked_every{20};
-
-bool changes_state(std::string_view method) {
-  return method != "GET" && method != "HEAD" && method != "OPTIONS";
-}
 
 std::string_view without_port(std::string_view host) {
   if (host.starts_with('[')) return host.substr(0, std::min(host.find(']') + 1, host.size()));
@@ -90,6 +87,12 @@ coro::task<std::optional<problem>> read_body(web_context& context, exchange& ex,
   co_return check_json(ex.req.body);
 }
 
+response refusal(problem const& p) {
+  auto r = problem_response(p);
+  if (p.status == 401) r.headers.emplace_back("WWW-Authenticate", "Bearer realm=\"muster\"");
+  return r;
+}
+
 response page_or_404(web_context& context, request const& req) {
   if (!req.path.starts_with("/api/") && req.path != "/api")
     if (auto page = context.assets.find(req)) return std::move(*page);
@@ -100,6 +103,8 @@ response page_or_404(web_context& context, request const& req) {
 coro::task<response> run_route(web_context& context, exchange& ex, router::match m) {
   auto& req = ex.req;
   req.captures = std::move(m.captures);
+  auto asking = check_access(context, ex, *m.found);
+  if (auto const p = co_await std::move(asking)) co_return refusal(*p);
   if (auto p = check_query(*m.found, req)) co_return problem_response(*p);
   if (auto p = check_media(*m.found, req)) co_return problem_response(*p);
   bool const streamed_body = m.found->body == body_kind::json_or_ndjson &&
@@ -109,7 +114,9 @@ coro::task<response> run_route(web_context& context, exchange& ex, router::match
     if (auto const p = co_await std::move(reading)) co_return problem_response(*p);
   }
   auto running = m.found->run(context, ex);
-  co_return co_await std::move(running);
+  auto answer = co_await std::move(running);
+  if (m.found->audited && req.who && answer.status < 300) audit(context, req, answer.status);
+  co_return answer;
 }
 
 // While nobody is known to serve, who asks waits for this server as for an engine that is busy: it

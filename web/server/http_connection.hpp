@@ -36,6 +36,7 @@ class connection final : public exchange, public peer_watch, public open_connect
     if (idle_) close();
   }
   void abort() override;
+  bool is_of(std::string const& token) const override { return req.who && req.who->id == token; }
 
  private:
   coro::task<bool> next_request();
@@ -61,6 +62,7 @@ class connection final : public exchange, public peer_watch, public open_connect
   half_open_table<open_connection>::place half_open_;
   std::optional<std::list<open_connection*>::iterator> idle_place_;
   bool idle_ = false;  // nothing of the next request is there
+  std::string address_;
   bool leaving_ = false;
   bool expects_100_ = false;
   bool wants_websocket_ = false;

@@ -320,6 +320,14 @@ void web_server::run() {
   s.context.run();
 }
 
+void web_server::end_all_of(std::string const& token) {
+  asio::post(impl_->context, [s = impl_.get(), token] {
+    auto const open = s->connections.open;
+    for (auto* c : open)
+      if (c->is_of(token)) c->abort();
+  });
+}
+
 void web_server::stop(std::chrono::milliseconds grace) {
   asio::post(impl_->context, [s = impl_.get(), grace] { s->begin_stop(grace); });
 }

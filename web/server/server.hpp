@@ -29,6 +29,10 @@ class web_server {
   /// Serves until stopped. REQUIRES: `listen` succeeded.
   void run();
 
+  /// Cuts off the connections whose last request came with this token, WebSockets among them.
+  /// Soon; any thread.
+  void end_all_of(std::string const& token);
+
   /// Stops accepting, lets exchanges in flight finish for at most `grace`, then closes what is
   /// left; `run` returns after that. Any thread, any number of times.
   void stop(std::chrono::milliseconds grace);

@@ -14,6 +14,9 @@ namespace muster {
 
 struct coordination_options {
   std::string server = "127.0.0.1:8476";  // "host:port" of the cluster's port
+  /// Sent with every call, where the server asks for a token. Empty: MUSTER_TOKEN of the
+  /// environment.
+  std::string token{};
   /// Which task of the cluster this process is, from 0, counted through its jobs as declared.
   std::uint32_t task = 0;
   /// Tells this process from others that were the same task before. 0: random. Used for the first

@@ -15,6 +15,9 @@ struct coordinator_options {
   std::string server = "127.0.0.1:8476";  // "host:port", or several of which one serves: comma
   std::string cluster{};                  // empty: the default cluster
   std::string name{};                     // shown to operators
+  /// Sent with every call, where the server asks for a token. Empty: MUSTER_TOKEN of the
+  /// environment.
+  std::string token{};
   /// Every closure runs, whatever the others do, and join raises nothing: each value has its own
   /// error. Else the first error cancels what is left and is raised.
   bool continue_on_error = false;

@@ -38,6 +38,8 @@ class per_worker_handle {
   std::uint64_t value() const;
   /// "host:port"
   std::string const& server() const;
+  /// That the session was opened with.
+  std::string const& credential() const;
   coordinator_session const* session() const { return session_.get(); }
   std::uint64_t token() const { return token_; }
 

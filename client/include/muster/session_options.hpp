@@ -13,6 +13,9 @@ struct session_options {
   std::string server = "127.0.0.1:8476";  // "host:port", or several of which one serves: comma
   std::string cluster{};                  // empty: the default cluster
   std::string name{};                     // shown to operators
+  /// Sent with every call, where the server asks for a token. Empty: MUSTER_TOKEN of the
+  /// environment.
+  std::string token{};
   /// Else the first error cancels what is queued.
   bool continue_on_error = false;
   /// Closures queued at the server; while it is full, the server does not read. 0: its default.

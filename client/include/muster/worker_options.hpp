@@ -14,6 +14,9 @@ struct worker_options {
   /// "host:port", tried in turn.
   std::vector<std::string> servers{"127.0.0.1:8476"};
   std::string cluster{};  // empty: that of the server's port
+  /// Sent with every call, where the server asks for a token. Empty: MUSTER_TOKEN of the
+  /// environment.
+  std::string token{};
   /// Where the server has no such cluster: true, try again until it is declared; false, run()
   /// returns 1, unless the server has welcomed this worker before.
   bool wait_for_cluster = false;

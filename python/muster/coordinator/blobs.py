@@ -16,6 +16,7 @@ import grpc
 
 from muster._pickled.buffers import Data
 from muster._wire import blobs
+from muster._wire.credentials import open_channel
 from muster.errors import FailureKind, UnavailableError
 
 LEASE_EVERY = 5.0
@@ -53,8 +54,9 @@ class Naming:
 class Blobs:
     """Of one session; any thread."""
 
-    def __init__(self, servers: Sequence[str], patience: float) -> None:
+    def __init__(self, servers: Sequence[str], patience: float, token: str = "") -> None:
         self._servers = list(servers)
+        self._token = token
         self._patience = patience
         self._lock = threading.Lock()  # protects all below
         self._current = 0
@@ -165,7 +167,7 @@ class Blobs:
         with self._lock:
             server = self._servers[self._current % len(self._servers)]
             if server not in self._channels:
-                self._channels[server] = grpc.insecure_channel(server, CHANNEL_OPTIONS)
+                self._channels[server] = open_channel(server, CHANNEL_OPTIONS, self._token)
             return self._channels[server]
 
     # The thread that asks.

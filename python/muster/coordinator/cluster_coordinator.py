@@ -212,7 +212,7 @@ class ClusterCoordinator(Scheduling):
         session = Session(CoordinatorOptions(**options))
         callables = Callables()
 
-        session.blobs = Blobs(servers, session.options.connect_timeout)
+        session.blobs = Blobs(servers, session.options.connect_timeout, session.options.token)
 
         def install(upload: Upload) -> PerWorkerValues:
             call = plain_call(callables, install_upload, (upload.digest, Large(upload.data)), None,

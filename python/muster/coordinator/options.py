@@ -13,6 +13,9 @@ class CoordinatorOptions:
     """Shown to operators."""
     cluster: str = ""
     """Empty: the default one."""
+    token: str = dataclasses.field(default="", repr=False)
+    """Sent with every call where the server asks for a token. Empty: MUSTER_TOKEN of the
+    environment."""
     continue_on_error: bool = False
     """Every closure runs, whatever the others do, and join raises nothing: each value has its own
     error. Else the first error cancels what is left and is raised."""

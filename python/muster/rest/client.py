@@ -14,10 +14,11 @@ POLL = 30.0
 
 
 class Client:
-    """``muster.Client("http://127.0.0.1:8477")``; without an address MUSTER_URL, else that one."""
+    """``muster.Client("http://127.0.0.1:8477")``; without an address MUSTER_URL, else that one.
+    `token` is sent where the server asks for one; without it MUSTER_TOKEN."""
 
-    def __init__(self, url: Optional[str] = None) -> None:
-        self._http = Http(url)
+    def __init__(self, url: Optional[str] = None, *, token: str = "") -> None:
+        self._http = Http(url, token)
 
     def submit(self, function: str, *args: Any, name: str = "", **options: Any) -> Job:
         """A job of one closure of a named function. `options` are those of a closure in REST

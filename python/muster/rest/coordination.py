@@ -21,8 +21,8 @@ class CoordinationClient:
     """
 
     def __init__(self, url: Optional[str] = None, *, cluster: str = "default",
-                 task: Optional[str] = None) -> None:
-        self._http = Http(url)
+                 task: Optional[str] = None, token: str = "") -> None:
+        self._http = Http(url, token)
         self._at = f"/api/v1/clusters/{segment(cluster)}"
         self.task = task
 

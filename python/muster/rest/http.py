@@ -39,13 +39,14 @@ class NoServer(MusterError, ConnectionError):
 class Http:
     """`url` as "http://host:port"; several with commas between: the one that serves. Any thread."""
 
-    def __init__(self, url: Optional[str]) -> None:
+    def __init__(self, url: Optional[str], token: str = "") -> None:
         url = url or os.environ.get("MUSTER_URL", "http://127.0.0.1:8477")
         self._urls = [u.rstrip("/") if re.match(r"https?://", u) else "http://" + u.rstrip("/")
                       for u in url.split(",") if u]
         if not self._urls:
             raise ValueError("url: none")
         self.url = self._urls[0]
+        self._token = token or os.environ.get("MUSTER_TOKEN", "")
         self._chosen = len(self._urls) == 1
         self._answered = False  # one has, so when it is away it may come back
         # Servers of a cluster are reached directly, whatever proxies the environment names.
@@ -103,6 +104,8 @@ class Http:
         asked = {k: _text(v) for k, v in query.items() if v is not None}
         url = self.url + path + ("?" + urllib.parse.urlencode(asked) if asked else "")
         request = urllib.request.Request(url, body, dict(headers or {}), method=method)
+        if self._token:
+            request.add_header("Authorization", "Bearer " + self._token)
         try:
             with self._opener.open(request, timeout=wait + SECONDS_MORE) as answer:
                 data: bytes = answer.read()

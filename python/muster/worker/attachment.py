@@ -20,6 +20,7 @@ import grpc
 
 from muster._pickled.buffers import Data
 from muster._wire import columns
+from muster._wire.credentials import open_channel
 from muster._wire.messages import Hello, ServerMessage, WorkerMessage
 from muster.errors import LOST, FailureKind
 from muster.worker.context import LEVELS
@@ -32,6 +33,9 @@ from muster.worker.out import Out
 log = logging.getLogger("muster.worker")
 
 METHOD = "/muster.v1.WorkerService/Attach"
+_FOR_GOOD = {grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.UNAUTHENTICATED,
+             grpc.StatusCode.PERMISSION_DENIED}
+"""The same hello would be refused again."""
 QUICK_PAUSE = 0.004
 """Seconds before the first try after a connection broke while something ran."""
 LAST_WORDS = 5.0
@@ -120,7 +124,7 @@ class Attachment:
 
     def _stream(self, server: str) -> None:
         out = Out()
-        channel = grpc.insecure_channel(server, self._options.channel_options)
+        channel = open_channel(server, self._options.channel_options, self._options.token)
         method = channel.stream_stream(METHOD, None, None)
         with self._lock:
             out.put(self._hello().SerializeToString())
@@ -230,7 +234,7 @@ class Attachment:
     def _ended(self, error: Any, server: str) -> None:
         text = error.details() or error.code().name
         trailers = dict(error.trailing_metadata() or ())
-        invalid = error.code() == grpc.StatusCode.INVALID_ARGUMENT and not self._welcomed
+        invalid = error.code() in _FOR_GOOD and not self._welcomed
         if "muster-final" in trailers or invalid:
             self.final = text
         elif not self._leaving and self._link:

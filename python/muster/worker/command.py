@@ -39,6 +39,9 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--job", default="worker", help="of its tasks")
     p.add_argument("--index", type=int, help="of its first task; default: the server picks")
     p.add_argument("--cluster", default="", help="default: the main one")
+    p.add_argument("--token", default="", help="sent to the server; other users of this machine may "
+                   "see it here, so rather MUSTER_TOKEN or --token-file")
+    p.add_argument("--token-file", metavar="FILE", help="the same, from the first line of a file")
     p.add_argument("--label", action="append", default=[], metavar="KEY=VALUE")
     p.add_argument("--resource", action="append", default=[], metavar="NAME=N",
                    help="of each task, for closures that ask for some")
@@ -66,14 +69,18 @@ def main(words: Optional[Sequence[str]] = None) -> int:
         processes = os.cpu_count() or 1
     gpus = None if given.gpus is None else [g for g in given.gpus.split(",") if g]
     try:
+        token = given.token
+        if given.token_file and not token:
+            with open(given.token_file, encoding="utf-8") as file:
+                token = file.readline().strip()
         worker = Worker(
             given.server or [os.environ.get("MUSTER_SERVER", "127.0.0.1:8476")],
             processes=processes, threads=given.threads, modules=given.modules,
             pickled=not given.no_pickled, gpus=gpus,
-            job=given.job, index=given.index, cluster=given.cluster, labels=_pairs(given.label),
+            job=given.job, index=given.index, cluster=given.cluster, token=token, labels=_pairs(given.label),
             resources={k: int(v) for k, v in _pairs(given.resource).items()},
             drain_timeout=given.drain_timeout, stop_grace=given.stop_grace)
-    except ValueError as error:
+    except (ValueError, OSError) as error:
         p.error(str(error))
     worker.stop_on_signals()
     return worker.run()

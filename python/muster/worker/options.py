@@ -13,6 +13,9 @@ class WorkerOptions:
     servers: list[str]
     """"host:port", tried in turn."""
     cluster: str = ""
+    token: str = dataclasses.field(default="", repr=False)
+    """Sent with every call where the server asks for a token. Empty: MUSTER_TOKEN of the
+    environment."""
     job: str = "worker"
     index: Optional[int] = None
     """Of the first attachment, the others follow; None: the server picks."""

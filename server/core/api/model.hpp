@@ -96,6 +96,7 @@ struct session_spec {
   duration deadline{};       // not finished this long after it was opened: FAILED, TIMEOUT; 0: none
   std::string idempotency_key;    // a second open with the same key returns the first session
   std::string metadata;           // JSON object text, returned as it came
+  std::string submitted_by;       // id of a token; empty: nobody was asked. Keys are apart by it
   session_id retry_of{};          // a job that runs again what this one did not do; see retry_job
   std::optional<bool> durable{};  // of a job: it outlives the server; none: as config::durable
 

@@ -39,6 +39,7 @@ struct job_view {
   time_point created{};
   time_point finished{};  // epoch: not yet
   std::string metadata;
+  std::string submitted_by{};      // id of a token; empty: nobody was asked
   bool streaming = false;          // a gRPC session, not a REST job
   std::uint32_t generation = 0;    // of a stream: counts its errors and cancels, from 1
   bool holding = false;            // of a stream: values stay until they are released

@@ -81,7 +81,7 @@ void session_requests::open(open_session& e) {
   if (step_.refuse_when_stopping(e.call)) return;
   auto& spec = e.spec;
   if (!spec.idempotency_key.empty())
-    if (auto const* known = sessions_.find_key(spec.idempotency_key)) {
+    if (auto const* known = sessions_.find_key(spec)) {
       session_reply again{known->id, false, {}};
       for (slot const c : flow_.of(*known).closures) again.closures.push_back(closures_.id_of(c));
       return step_.answer(e.call, {}, std::move(again));

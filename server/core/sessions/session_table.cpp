@@ -5,10 +5,17 @@
 
 namespace muster::core {
 
+namespace {
+// Nobody finds, or is given, what somebody else has submitted.
+std::string key_of(session_spec const& s) {
+  return s.submitted_by + '\0' + s.idempotency_key;
+}
+}  // namespace
+
 void session_table::enlist(session& s) {
   if (raw(s.number) >= by_number_.size()) by_number_.resize(raw(s.number) + std::size_t{1});
   by_number_[raw(s.number)] = &s;
-  if (!s.spec.idempotency_key.empty()) by_key_.emplace(s.spec.idempotency_key, s.id);
+  if (!s.spec.idempotency_key.empty()) by_key_.emplace(key_of(s.spec), s.id);
 }
 
 session& session_table::open_own(delivery d) {
@@ -39,7 +46,7 @@ session& session_table::restore(session s) {
 }
 
 void session_table::erase(session& s, release_reason why, time_point now) {
-  if (!s.spec.idempotency_key.empty()) by_key_.erase(s.spec.idempotency_key);
+  if (!s.spec.idempotency_key.empty()) by_key_.erase(key_of(s.spec));
   if (!s.is_job()) --streams_;
   if (s.terminal()) --finished_count_;
   if (why != release_reason::session_end) {
@@ -55,8 +62,8 @@ void session_table::erase(session& s, release_reason why, time_point now) {
   sessions_.erase(s.id);
 }
 
-session* session_table::find_key(std::string const& idempotency_key) const {
-  auto const it = by_key_.find(idempotency_key);
+session* session_table::find_key(session_spec const& like) const {
+  auto const it = by_key_.find(key_of(like));
   return it == by_key_.end() ? nullptr : find(it->second);
 }
 

@@ -108,7 +108,8 @@ class session_table {
   }
   session& of(session_number n) { return *by_number_[raw(n)]; }
   session const& of(session_number n) const { return *by_number_[raw(n)]; }
-  session* find_key(std::string const& idempotency_key) const;
+  /// The one with its idempotency key, of the same submitter.
+  session* find_key(session_spec const& like) const;
   /// In order of their ids.
   std::map<session_id, std::unique_ptr<session>> const& all() const { return sessions_; }
   /// Here or in another table of the server.

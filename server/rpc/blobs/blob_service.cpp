@@ -2,6 +2,7 @@
 #include "coro/accept.hpp"
 #include "muster/v1/blobs.grpc.pb.h"
 #include "server/rpc/blobs/blob_calls.hpp"
+#include "server/rpc/call_access.hpp"
 #include "server/rpc/status_convert.hpp"
 #include "server/rpc/stream_list.hpp"
 #include "server/rpc/stream_service.hpp"
@@ -18,6 +19,7 @@ class blob_service final : public stream_service {
         puts_("blob put", server.engine(), options_.calls_max),
         gets_("blob get", server.engine(), options_.calls_max) {
     server.add_service(service_);
+    auto const shared = needs(core::permission::share);
     auto on_put = [this](std::unique_ptr<blob_put::call> call) {
       return puts_.serve(std::move(call), store_, options_);
     };
@@ -25,12 +27,12 @@ class blob_service final : public stream_service {
       return gets_.serve(std::move(call), store_, options_);
     };
     auto on_has = [this](std::unique_ptr<has_call> call) { return has(std::move(call)); };
-    coro::accept_bidi(server, service_, &service_type::RequestPut, {"blob put", 16}, puts_.tasks(),
-                      on_put);
-    coro::accept_bidi(server, service_, &service_type::RequestGet, {"blob get", 16}, gets_.tasks(),
-                      on_get);
-    coro::accept_unary(server, service_, &service_type::RequestHas, {"blob has", 4}, gets_.tasks(),
-                       on_has);
+    coro::accept_bidi(server, service_, &service_type::RequestPut, {"blob put", 16, shared},
+                      puts_.tasks(), on_put);
+    coro::accept_bidi(server, service_, &service_type::RequestGet, {"blob get", 16, shared},
+                      gets_.tasks(), on_get);
+    coro::accept_unary(server, service_, &service_type::RequestHas, {"blob has", 4, shared},
+                       gets_.tasks(), on_has);
   }
 
   coro::task<void> stop() override {

@@ -73,6 +73,8 @@ void coordination_call::arrived() {
   auto const cluster = home_.ports.cluster_of(context_);
   if (!cluster) return refuse(grpc::StatusCode::NOT_FOUND, cluster.error().message);
   cluster_ = *cluster;
+  if (auto const bad = home_.admit(context_, spec().name); !bad.ok())
+    return refuse(static_cast<grpc::StatusCode>(bad.code), bad.message);
   if (spec().jobs.empty())
     return refuse(grpc::StatusCode::INVALID_ARGUMENT,
                   "cluster '" + spec().name +

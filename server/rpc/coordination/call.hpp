@@ -19,6 +19,7 @@
 #include "server/hub/coordination_hub.hpp"
 #include "server/rpc/coordination/answer_writers.hpp"
 #include "server/rpc/coordination/method.hpp"
+#include "server/rpc/coordination/service.hpp"
 
 namespace muster::server {
 
@@ -45,12 +46,14 @@ class raw_service final : public grpc::Service {
 /// What the calls share. Owned by coordination_service.
 struct coordination_calls {
   coordination_calls(coordination_hub& h, cluster_ports& p, agent_connections& a,
-                     coro::grpc_server& s, std::size_t max, unsigned writing_threads)
+                     coro::grpc_server& s, std::size_t max, unsigned writing_threads,
+                     decltype(coordination_service_options::admit) may_come)
       : hub(h),
         ports(p),
         connections(a),
         server(s),
         calls_max(max),
+        admit(std::move(may_come)),
         writers(s.engine(), writing_threads - 1) {}
 
   coordination_hub& hub;
@@ -58,6 +61,7 @@ struct coordination_calls {
   agent_connections& connections;
   coro::grpc_server& server;
   std::size_t calls_max;
+  decltype(coordination_service_options::admit) admit;
   std::size_t live = 0;  // arrived and not freed
   encoding_cache<grpc::ByteBuffer> encoded;
   encoding_cache<grpc::Status> statuses;

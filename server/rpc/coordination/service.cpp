@@ -33,7 +33,7 @@ unsigned writing_threads() {
 struct coordination_service::state {
   state(coordination_hub& hub, cluster_ports& ports, agent_connections& connections,
         coro::grpc_server& server, coordination_service_options const& o)
-      : calls(hub, ports, connections, server, o.calls_max, writing_threads()) {
+      : calls(hub, ports, connections, server, o.calls_max, writing_threads(), o.admit) {
     for (auto* service : {&xla, &tensorflow}) {
       server.add_service(*service);
       server.add_acceptor(std::make_unique<slots>(calls, *service));

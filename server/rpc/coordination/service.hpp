@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
+#include <string>
 
 #include "coro/grpc_server.hpp"
 #include "server/hub/coordination_hub.hpp"
@@ -16,6 +18,9 @@ namespace muster::server {
 struct coordination_service_options {
   /// Calls at one time, parked ones for the most part; about 10 KB each. More: RESOURCE_EXHAUSTED.
   std::size_t calls_max = 300'000;
+  /// Whether a call of this cluster may come in. Not OK: UNAUTHENTICATED, PERMISSION_DENIED.
+  std::function<muster::status(grpc::ServerContext const&, std::string const& cluster)> admit =
+      [](auto const&, auto const&) { return muster::status{}; };
 };
 
 class coordination_service {

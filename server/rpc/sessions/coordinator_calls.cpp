@@ -93,6 +93,11 @@ auto coordinator_calls::open(call<v1::OpenSessionRequest, v1::Opened>& c) -> ans
   core::open_session event;
   event.spec = std::move(*spec);
   event.spec.delivery = core::delivery::calls;
+  if (auto const who = caller_of(options_.gate, c.context())) {
+    event.spec.submitted_by = who->id;
+    limit_to(*who, event.spec);
+    if (auto full = room_of(*who, pools_, 1, 0); !full.ok()) co_return full;
+  }
   event.client = c.context().peer();
   auto asking = waiting_.ask(h, c, std::move(event));
   auto const answer = co_await std::move(asking);

@@ -10,8 +10,11 @@
 #include "coro/accept.hpp"
 #include "coro/task_group.hpp"
 #include "muster/v1/coordinator.grpc.pb.h"
+#include "server/hub/access/use.hpp"
+#include "server/hub/id_text.hpp"
 #include "server/hub/pools.hpp"
 #include "server/hub/submission.hpp"
+#include "server/rpc/call_access.hpp"
 #include "server/rpc/sessions/hub_calls.hpp"
 #include "server/rpc/status_convert.hpp"
 #include "server/rpc/stream_options.hpp"
@@ -57,12 +60,17 @@ class coordinator_calls {
     auto handler = [this, serve](std::unique_ptr<call<Request, Response>> c) {
       return finish(std::move(c), serve);
     };
-    coro::accept_unary(server, service, method, {name, 16}, tasks_, handler);
+    coro::accept_unary(server, service, method, {name, 16, needs(core::permission::submit)}, tasks_,
+                       handler);
   }
 
   template <class Request, class Response>
   coro::task<void> finish(std::unique_ptr<call<Request, Response>> c,
                           muster::result<Response> (coordinator_calls::*serve)(Request const&)) {
+    if (auto const wrong = check_caller(*c); !wrong.ok()) {
+      co_await c->finish(to_grpc(wrong));
+      co_return;
+    }
     auto const got = (this->*serve)(c->request());
     co_await finish(*c, got);
   }
@@ -70,6 +78,10 @@ class coordinator_calls {
   coro::task<void> finish(
       std::unique_ptr<call<Request, Response>> c,
       answered<Response> (coordinator_calls::*serve)(call<Request, Response>&)) {
+    if (auto const wrong = check_caller(*c); !wrong.ok()) {
+      co_await c->finish(to_grpc(wrong));
+      co_return;
+    }
     auto serving = (this->*serve)(*c);
     auto const got = co_await std::move(serving);
     co_await finish(*c, got);
@@ -77,6 +89,22 @@ class coordinator_calls {
   template <class Request, class Response>
   static coro::task<bool> finish(call<Request, Response>& c, muster::result<Response> const& got) {
     return got ? c.finish(*got, grpc::Status::OK) : c.finish(to_grpc(got.error()));
+  }
+
+  /// Whether it may use the session that it names, and have these functions run.
+  template <class Request, class Response>
+  muster::status check_caller(call<Request, Response>& c) {
+    if constexpr (requires { c.request().session(); }) {
+      auto const who = caller_of(options_.gate, c.context());
+      if (!who) return {};
+      if (auto const session = parse_job(c.request().session()))
+        if (auto wrong = check_owner(who, pools_.of(*session), *session); !wrong.ok()) return wrong;
+      if constexpr (std::is_same_v<Request, v1::ScheduleRequest>)
+        for (auto const& name : c.request().function())
+          if (auto wrong = check_function(who, name); !wrong.ok())
+            return {wrong.code, "function: " + wrong.message};
+    }
+    return {};
   }
 
   answered<v1::Opened> open(call<v1::OpenSessionRequest, v1::Opened>& c);

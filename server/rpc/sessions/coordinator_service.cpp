@@ -20,8 +20,9 @@ class coordinator_service final : public stream_service {
     auto serve_call = [this](std::unique_ptr<session_stream::call> call) {
       return streams_.serve(std::move(call), pools_, options_);
     };
-    coro::accept_bidi(server, service_, &method::RequestSession, {"session stream", 16},
-                      streams_.tasks(), serve_call);
+    coro::accept_bidi(server, service_, &method::RequestSession,
+                      {"session stream", 16, needs(core::permission::submit)}, streams_.tasks(),
+                      serve_call);
     calls_.accept(server, service_);
   }
 

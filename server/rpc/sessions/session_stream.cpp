@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "server/hub/access/use.hpp"
 #include "server/hub/id_text.hpp"
 #include "server/rpc/pool_of_call.hpp"
 #include "server/rpc/sessions/outcome_convert.hpp"
@@ -117,6 +118,11 @@ muster::status session_stream::open_new(v1::Open const& open) {
   hub_ = *found;
   core::open_session event;
   event.spec = std::move(*spec);
+  if (auto const who = caller_of(options_.gate, call_.context())) {
+    event.spec.submitted_by = who->id;
+    limit_to(*who, event.spec);
+    if (auto full = room_of(*who, pools_, 1, 0); !full.ok()) return full;
+  }
   event.client = call_.context().peer();
   auto const answer = hub_->ask_now(std::move(event));
   if (!answer.status.ok()) return answer.status;
@@ -133,6 +139,9 @@ muster::status session_stream::resume(v1::Open const& open, core::resume_reply& 
     return {muster::code::not_found,
             "open.resume: it is another server, or one that has restarted without a --data-dir"};
   hub_ = &pools_.of(*session);
+  auto const who = caller_of(options_.gate, call_.context());
+  if (auto wrong = check_owner(who, *hub_, *session); !wrong.ok())
+    return {wrong.code, "open.resume: " + wrong.message};
   core::resume_session event{{},
                              *session,
                              {open.resume_token().begin(), open.resume_token().end()},
@@ -157,6 +166,10 @@ void session_stream::tell_missed(core::resume_reply const& r) {
 muster::status session_stream::take_names(v1::SessionRequest const& m) {
   if (m.function_name_size() == 0) return {};
   auto const at = [](std::size_t i) { return "function_name[" + std::to_string(i) + "]: "; };
+  auto const who = caller_of(options_.gate, call_.context());
+  for (int i = 0; i < m.function_name_size(); ++i)
+    if (auto bad = check_function(who, m.function_name(i)); !bad.ok())
+      return {bad.code, at(static_cast<std::size_t>(i)) + bad.message};
   auto const [wrong, ids] = hub_->learn({m.function_name().begin(), m.function_name().end()});
   if (!wrong.ok()) return {wrong.code, at(ids.size()) + wrong.message};
   auto const room = hub_->state().configuration().functions_max - functions_.size();

@@ -1,6 +1,7 @@
 // Accepts the streams and has each served by a worker_session.
 #include "coro/accept.hpp"
 #include "muster/v1/worker.grpc.pb.h"
+#include "server/rpc/call_access.hpp"
 #include "server/rpc/stream_list.hpp"
 #include "server/rpc/stream_service.hpp"
 #include "server/rpc/workers/worker_session.hpp"
@@ -18,8 +19,9 @@ class worker_service final : public stream_service {
     auto serve_call = [this](std::unique_ptr<worker_session::call> call) {
       return streams_.serve(std::move(call), pools_, options_);
     };
-    coro::accept_bidi(server, service_, &method::RequestAttach, {"worker stream", 64},
-                      streams_.tasks(), serve_call);
+    coro::accept_bidi(server, service_, &method::RequestAttach,
+                      {"worker stream", 64, needs(core::permission::work)}, streams_.tasks(),
+                      serve_call);
   }
 
   coro::task<void> stop() override { return streams_.stop(); }

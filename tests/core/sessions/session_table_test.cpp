@@ -19,13 +19,21 @@ session& open(session_table& table, delivery d, std::string key = {}) {
   return table.add(std::move(s));
 }
 
+session_spec keyed(std::string key, std::string submitter = {}) {
+  session_spec s;
+  s.idempotency_key = std::move(key);
+  s.submitted_by = std::move(submitter);
+  return s;
+}
+
 TEST(session_table, knows_a_session_by_id_number_and_key) {
   server_wide wide{time_point{}};
   session_table table{wide};
   auto& s = open(table, delivery::job, "k");
   EXPECT_EQ(table.find(s.id), &s);
   EXPECT_EQ(&table.of(s.number), &s);
-  EXPECT_EQ(table.find_key("k"), &s);
+  EXPECT_EQ(table.find_key(keyed("k")), &s);
+  EXPECT_EQ(table.find_key(keyed("k", "somebody else")), nullptr);
   EXPECT_EQ(table.jobs(job_state::running), 1u);
   EXPECT_EQ(table.invalid(), "");
 }
@@ -40,7 +48,7 @@ TEST(session_table, remembers_why_a_session_went_and_uses_its_number_again) {
   table.finished(s);
   table.erase(s, release_reason::job_deleted, t0);
   EXPECT_EQ(table.find(id), nullptr);
-  EXPECT_EQ(table.find_key("k"), nullptr);
+  EXPECT_EQ(table.find_key(keyed("k")), nullptr);
   EXPECT_TRUE(table.was(id));
   EXPECT_EQ(table.note_of(id)->why, release_reason::job_deleted);
   EXPECT_EQ(table.jobs(job_state::failed), 1u) << "since the start";
@@ -88,7 +96,7 @@ TEST(session_table, is_the_same_after_it_was_saved_and_loaded) {
   ASSERT_TRUE(archive::load(other, bytes));
   EXPECT_EQ(other.invalid(), "");
   EXPECT_EQ(archive::saved(other), bytes);
-  EXPECT_EQ(other.find_key("k")->id, session_id{1});
+  EXPECT_EQ(other.find_key(keyed("k"))->id, session_id{1});
   ASSERT_TRUE(archive::load(other_wide, archive::saved(wide)));
   EXPECT_EQ(open(other, delivery::job).number, open(table, delivery::job).number);
 }

@@ -5,6 +5,7 @@ import { frozen, helpOpen, paused, query, setPaused, setQuery, shortcuts, slow, 
 import { PAGES, tabTitle } from './model/pages';
 import { address, go, page } from './route';
 import { heading } from './heading';
+import { session, signOut } from './session';
 
 export function Header() {
   const find = useRef<HTMLInputElement>(null);
@@ -31,10 +32,21 @@ export function Header() {
       <button type="button" data-testid="pause" aria-pressed={paused.value} onClick={() => setPaused(!paused.value)}>
         {paused.value ? 'Resume' : 'Pause'} {shortcuts.value && <kbd aria-hidden="true">p</kbd>}
       </button>
+      <Who />
       <button type="button" class="round" aria-label="Help" onClick={() => (helpOpen.value = true)}>
         ?
       </button>
     </header>
+  );
+}
+
+function Who() {
+  const who = session.value;
+  if (!who?.required || !who.id) return null;
+  return (
+    <button type="button" data-testid="sign-out" title={`Signed in as ${who.id}, ${who.role}`} onClick={() => void signOut()}>
+      Sign out
+    </button>
   );
 }
 

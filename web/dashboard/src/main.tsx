@@ -1,3 +1,4 @@
+import { effect } from '@preact/signals';
 import { render } from 'preact';
 import { startAnnouncing } from './announce';
 import { Announcer, Banners, connectionState } from './connection';
@@ -7,9 +8,12 @@ import { NoCluster } from './cluster-picker';
 import { start, unknownCluster } from './page';
 import { Content } from './pages';
 import { Rail } from './rail';
+import { look, startLooking } from './session';
+import { isClosed, SignIn } from './sign-in';
 import { startTheme } from './theme';
 
 function App() {
+  if (isClosed()) return <SignIn />;
   return (
     <>
       <a class="skip" href="#main">
@@ -28,6 +32,14 @@ function App() {
 }
 
 startTheme();
+// Whether the page is closed is known before it is drawn, unless the server takes its time.
+await Promise.race([look(), new Promise((done) => setTimeout(done, 500))]);
 render(<App />, document.getElementById('app')!);
-start();
-startAnnouncing();
+let started = false;
+effect(() => {
+  if (isClosed() || started) return;
+  started = true;
+  start();
+  startAnnouncing();
+  startLooking();
+});

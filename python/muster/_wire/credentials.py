@@ -1,0 +1,41 @@
+"""Channels, and the token that goes with every call."""
+from __future__ import annotations
+
+import collections
+import os
+from typing import Any, Callable, Sequence
+
+import grpc
+
+_Details = collections.namedtuple(
+    "_Details", ("method", "timeout", "metadata", "credentials", "wait_for_ready", "compression"))
+
+
+def token_of(given: str = "") -> str:
+    """This one, or MUSTER_TOKEN of the environment; empty: none."""
+    return given or os.environ.get("MUSTER_TOKEN", "")
+
+
+def open_channel(server: str, options: Sequence[tuple[str, Any]], token: str = "") -> grpc.Channel:
+    """A channel to "host:port" whose calls carry the token, if there is one."""
+    channel = grpc.insecure_channel(server, options)
+    token = token_of(token)
+    return grpc.intercept_channel(channel, _Bearer(token)) if token else channel
+
+
+class _Bearer(grpc.UnaryUnaryClientInterceptor,  # type: ignore[misc]
+              grpc.StreamStreamClientInterceptor):  # type: ignore[misc]
+    def __init__(self, token: str) -> None:
+        self._pair = ("authorization", "Bearer " + token)
+
+    def _signed(self, d: Any) -> Any:
+        return _Details(d.method, d.timeout, [*(d.metadata or ()), self._pair], d.credentials,
+                        getattr(d, "wait_for_ready", None), getattr(d, "compression", None))
+
+    def intercept_unary_unary(self, continuation: Callable[..., Any], details: Any,
+                              request: Any) -> Any:
+        return continuation(self._signed(details), request)
+
+    def intercept_stream_stream(self, continuation: Callable[..., Any], details: Any,
+                                requests: Any) -> Any:
+        return continuation(self._signed(details), requests)

@@ -1,0 +1,154 @@
+// The rules of the start, and the file that is looked at every second.
+#include "server/app/access.hpp"
+
+#include <fcntl.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "server/app/app.hpp"
+#include "server/hub/access/token_file.hpp"
+
+namespace muster::server {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::chrono::seconds file_looked_at_every{1};
+
+// Nobody else may read it, not even for a moment.
+void write_secret(fs::path const& file, std::string const& text) {
+  auto const fail = [&](std::string const& what) {
+    throw start_error("--admin-token-file " + file.string() + ": " + what + ": " +
+                      std::generic_category().message(errno));
+  };
+  auto const fresh = fs::path(file.string() + ".new");
+  ::unlink(fresh.c_str());
+  int const fd = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (fd < 0) fail("cannot be made");
+  bool const written = ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
+                       ::fsync(fd) == 0;
+  ::close(fd);
+  if (!written || ::rename(fresh.c_str(), file.c_str()) != 0) fail("cannot be written");
+}
+
+}  // namespace
+
+access::access(configuration const& c, coro::engine_context& engine, anchored_clock const& clock,
+               durable_coordination& durable, std::function<void(notice const&)> tell,
+               std::function<void(std::string const& token)> ended)
+    : configuration_(c),
+      clock_(clock),
+      durable_(durable),
+      tell_(tell),
+      gate_([&clock] { return clock.now(); }),
+      deadline_(engine),
+      file_look_(engine),
+      keeper_(gate_, surroundings(std::move(tell), std::move(ended))) {}
+
+keeper_environment access::surroundings(std::function<void(notice const&)> tell,
+                                        std::function<void(std::string const&)> ended) {
+  keeper_environment e{.now = [this] { return clock_.now(); },
+                       .arm =
+                           [this](core::time_point at) {
+                             deadline_.cancel();
+                             deadline_.call_at(clock_.to_steady(at),
+                                               [this] { keeper_.on_deadline(); });
+                           },
+                       .tell = std::move(tell),
+                       .ended = std::move(ended)};
+  if (configuration_.is_durable())
+    e.write_down = [this](core::token_fact const& fact) {
+      durable_.hub().line().wrote(durable_.data().write_down(fact));
+    };
+  return e;
+}
+
+bool access::is_required() const {
+  auto const& c = configuration_;
+  if (c.auth != auth_mode::automatic) return c.auth == auth_mode::on;
+  return !keeper_.state().all().empty() || !c.token_file.empty() ||
+         (is_reachable(c) && !c.insecure);
+}
+
+muster::status access::admit_agent(grpc::ServerContext const& context, std::string const& address,
+                                   std::string const& cluster) {
+  return server::admit_agent(gate_, agents_from_, context, address, cluster);
+}
+
+void access::begin() {
+  for (auto const& text : configuration_.agents_from) {
+    auto n = parse_network(text);
+    if (!n) throw start_error("--agents-from: " + n.error().message);
+    agents_from_.push_back(*n);
+  }
+  if (configuration_.is_durable()) keeper_.restore(durable_.data().take_tokens());
+  if (!configuration_.token_file.empty()) read_file();
+  if (!is_required()) return;
+  gate_.require();
+  if (!keeper_.state().has_admin(clock_.now()) && configuration_.is_durable()) make_first_admin();
+  keeper_.start();
+  if (!configuration_.token_file.empty()) watch_file();
+  spdlog::info("tokens are required known={}", keeper_.state().all().size());
+}
+
+void access::make_first_admin() {
+  auto file = configuration_.admin_token_file;
+  if (file.empty() && !configuration_.data_dir.empty())
+    file = configuration_.data_dir / "admin.token";
+  if (file.empty())
+    throw start_error(
+        "--store has no admin's token yet: name a file for the first one with --admin-token-file "
+        "FILE");
+  wanted_token w;
+  w.role = core::role::admin;
+  w.allow_exec = true;
+  auto const made = keeper_.create(w, nullptr);
+  if (!made) throw start_error("--admin-token-file: " + made.error().message);
+  write_secret(file, made->credential + "\n");
+  spdlog::info("first_admin_token file={} id={}", file.string(), made->token.id);
+}
+
+// One that cannot be read any more changes nothing.
+void access::read_file() {
+  std::error_code ec;
+  auto const changed = fs::last_write_time(configuration_.token_file, ec);
+  if (file_seen_ && !ec && changed == *file_seen_) return;
+  auto all = read_token_file(configuration_.token_file);
+  if (!all) {
+    if (!file_seen_) throw start_error("--token-file " + all.error().message);
+    if (!ec) file_seen_ = changed;
+    return tell_({core::coordination::severity::error,
+                  "token_file_ignored",
+                  {},
+                  {},
+                  all.error().message + "; what was read before goes on"});
+  }
+  bool const first = !file_seen_;
+  file_seen_ = changed;
+  keeper_.replace_file(std::move(*all));
+  if (!first)
+    tell_({core::coordination::severity::info,
+           "token_file_read",
+           {},
+           {},
+           std::to_string(keeper_.state().all().size()) + " tokens are known"});
+}
+
+void access::watch_file() {
+  file_look_.call_at(coro::timer::clock::now() + file_looked_at_every, [this] {
+    read_file();
+    watch_file();
+  });
+}
+
+void access::stop() {
+  deadline_.cancel();
+  file_look_.cancel();
+}
+
+}  // namespace muster::server

@@ -1,0 +1,60 @@
+// Who may come in: decides at the start whether anybody is asked, brings the tokens of the data
+// directory and of --token-file to the gate, and makes the first admin's. Owned by the app. Engine
+// thread, or before that runs.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "coro/engine_context.hpp"
+#include "coro/timer_queue.hpp"
+#include "server/app/clock.hpp"
+#include "server/app/configuration.hpp"
+#include "server/app/durable_coordination.hpp"
+#include "server/hub/access/token_keeper.hpp"
+#include "server/rpc/call_access.hpp"
+
+namespace muster::server {
+
+class access {
+ public:
+  /// `tell`: a line for the log and the event feed. `ended`: whatever was begun with this token
+  /// ends. REQUIRES: all outlive it.
+  access(configuration const& c, coro::engine_context& engine, anchored_clock const& clock,
+         durable_coordination& durable, std::function<void(notice const&)> tell,
+         std::function<void(std::string const& token)> ended);
+
+  server::gate& gate() { return gate_; }
+  token_keeper& keeper() { return keeper_; }
+
+  /// After the data directory was opened, before anybody is served. start_error: the token file
+  /// cannot be read, or there is no place for the first admin's token.
+  void begin();
+  /// See server::admit_agent.
+  muster::status admit_agent(grpc::ServerContext const& context, std::string const& address,
+                             std::string const& cluster);
+  /// Before the engine's timers go.
+  void stop();
+
+ private:
+  keeper_environment surroundings(std::function<void(notice const&)> tell,
+                                  std::function<void(std::string const&)> ended);
+  bool is_required() const;
+  void make_first_admin();
+  void read_file();
+  void watch_file();
+
+  configuration const& configuration_;
+  anchored_clock const& clock_;
+  durable_coordination& durable_;
+  std::function<void(notice const&)> const tell_;
+  server::gate gate_;
+  std::vector<network> agents_from_;
+  coro::timer deadline_, file_look_;
+  token_keeper keeper_;
+  std::optional<std::filesystem::file_time_type> file_seen_;
+};
+
+}  // namespace muster::server

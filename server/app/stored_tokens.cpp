@@ -1,0 +1,81 @@
+// The same changes as a running server makes, written at once.
+#include "server/app/stored_tokens.hpp"
+
+#include <utility>
+
+#include "muster/journal/v1/records.pb.h"
+#include "server/hub/access/token_text.hpp"
+#include "server/journal/entries.hpp"
+#include "server/journal/token_facts.hpp"
+
+namespace muster::server {
+
+namespace {
+
+constexpr auto format_key = "format";
+
+// A directory that no server has seen gets the entry by which the first one knows it.
+muster::status check_format(journal::store& s, std::string const& version) {
+  muster::journal::v1::Format f;
+  bool readable = true;
+  auto read = s.read(format_key, [&](std::string_view, std::string_view value) {
+    readable = f.ParseFromArray(value.data(), static_cast<int>(value.size()));
+    return false;
+  });
+  if (!read.ok()) return read;
+  if (!readable) return {code::failed_precondition, "the entry of its format cannot be read"};
+  if (f.version() > journal::format_known)
+    return {code::failed_precondition,
+            "was written by a newer server (" + f.written_by() + "): use that one's program"};
+  if (f.version() == journal::format_known) return {};
+  f.set_version(journal::format_known);
+  f.set_written_by(version);
+  return s.write({{journal::change::kind::put, format_key, f.SerializeAsString()}});
+}
+
+}  // namespace
+
+muster::result<stored_tokens> stored_tokens::open(std::filesystem::path const& directory,
+                                                  std::string const& version) {
+  auto opened = journal::rocks_store::open(directory);
+  if (!opened) return opened.error();
+  stored_tokens t;
+  t.store_ = std::move(*opened);
+  auto const name = directory.string() + ": ";
+  if (auto bad = check_format(*t.store_, version); !bad.ok())
+    return muster::status{bad.code, name + bad.message};
+  auto all = journal::load_tokens(*t.store_);
+  if (!all) return muster::status{all.error().code, name + all.error().message};
+  for (auto& one : *all) t.tokens_.restore(std::move(one));
+  return t;
+}
+
+muster::status stored_tokens::write(std::string const& id) {
+  std::vector<journal::change> batch;
+  journal::encode({id, tokens_.find(id)}, batch);
+  return store_->write(batch);
+}
+
+muster::result<new_token> stored_tokens::create(wanted_token const& w, core::time_point now) {
+  auto made = make_token(w, {}, now);
+  if (auto bad = tokens_.step(core::create_token{made.token}, now); !bad.ok()) return bad;
+  if (auto bad = write(made.token.id); !bad.ok()) return bad;
+  return made;
+}
+
+muster::result<new_token> stored_tokens::rotate(std::string const& id) {
+  new_token made{{}, new_credential(id)};
+  seal(made.token, made.credential);
+  auto bad = tokens_.step(core::rotate_token{id, made.token.salt, made.token.digest});
+  if (bad.ok()) bad = write(id);
+  if (!bad.ok()) return bad;
+  made.token = *tokens_.find(id);
+  return made;
+}
+
+muster::status stored_tokens::revoke(std::string const& id, core::time_point now) {
+  if (auto bad = tokens_.step(core::revoke_token{id}, now); !bad.ok()) return bad;
+  return write(id);
+}
+
+}  // namespace muster::server

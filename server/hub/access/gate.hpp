@@ -1,0 +1,71 @@
+// Judges credentials, for every door of the server. Any thread: it reads what the token_keeper
+// published last.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "base/status.hpp"
+#include "server/core/access/token.hpp"
+#include "server/hub/access/refusals.hpp"
+
+namespace muster::server {
+
+using token_set = std::map<std::string, core::caller, std::less<>>;
+
+/// Who asks, and for what.
+struct asking {
+  std::string_view credential;  // as it came, without "Bearer"; empty: none
+  std::string_view address;     // "10.0.0.3"
+  std::string_view what;        // for people: "POST /api/v1/jobs"
+  core::permission needs = core::permission::nothing;
+};
+
+struct verdict {
+  muster::status status;  // UNAUTHENTICATED, PERMISSION_DENIED
+  core::caller who{};     // null: nobody is asked, or nobody in particular
+  /// A refusal is told so much later, by whoever has asked; `place` is held meanwhile.
+  std::chrono::milliseconds delay{0};
+  std::shared_ptr<void> place{};
+};
+
+class gate {
+ public:
+  /// Answers that wait at one time. More are told at once, so that waiting takes no connections
+  /// from those who have a right to them.
+  static constexpr int waiting_max = 64;
+
+  /// `now`: for what expires.
+  explicit gate(std::function<core::time_point()> now) : now_(std::move(now)) {}
+
+  /// From now on nobody may anything without a token. Before anybody is served.
+  void require() { required_ = true; }
+  bool required() const { return required_; }
+  void publish(std::shared_ptr<token_set const> tokens) { std::atomic_store(&tokens_, tokens); }
+
+  /// Everything is allowed, to nobody in particular, while no token is required.
+  verdict judge(asking const& a);
+  /// Null: the credential is nobody's. No more than that: no refusal is noted.
+  core::caller who(std::string_view credential) const;
+
+  /// Who was turned away since the last time.
+  std::vector<refused> take_refusals();
+
+ private:
+  verdict refuse(muster::status why, asking const& a, refusals::kind k);
+
+  std::function<core::time_point()> const now_;
+  std::atomic<bool> required_ = false;
+  std::shared_ptr<token_set const> tokens_ = std::make_shared<token_set const>();
+  std::shared_ptr<std::atomic<int>> const waiting_ = std::make_shared<std::atomic<int>>(0);
+  std::mutex mutex_;  // protects the following
+  refusals refusals_;
+};
+
+}  // namespace muster::server

@@ -1,0 +1,24 @@
+// Networks that people name: "10.0.0.0/8", "192.168.1.7", "fd00::/8". Pure functions; any thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "base/status.hpp"
+
+namespace muster::server {
+
+struct network {
+  std::array<unsigned char, 16> address{};  // IPv4 as ::ffff:a.b.c.d
+  unsigned bits = 128;
+
+  bool contains(std::string_view text) const;
+};
+
+/// INVALID_ARGUMENT in one line.
+muster::result<network> parse_network(std::string_view text);
+bool any_contains(std::vector<network> const& all, std::string_view address);
+
+}  // namespace muster::server

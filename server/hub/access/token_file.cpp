@@ -1,0 +1,88 @@
+// Words of a line; a token that is not ours gets its id from its own digest.
+#include "server/hub/access/token_file.hpp"
+
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "server/hub/access/token_text.hpp"
+
+namespace muster::server {
+namespace {
+
+muster::status wrong(std::size_t line, std::string const& what) {
+  return {muster::code::invalid_argument, "line " + std::to_string(line) + ": " + what};
+}
+
+std::vector<std::string> split(std::string const& text, char at) {
+  std::vector<std::string> parts;
+  auto words = std::istringstream(text);
+  for (std::string part; std::getline(words, part, at);)
+    if (!part.empty()) parts.push_back(part);
+  return parts;
+}
+
+muster::result<core::token> parse_line(std::string const& line, std::size_t number) {
+  // The same line gives the same token again, so that reading the file anew changes nothing.
+  static std::string const salt = new_salt();
+  auto words = std::istringstream(line);
+  std::string role_name, credential;
+  words >> role_name >> credential;
+  auto const role = core::parse_role(role_name);
+  if (!role) return wrong(number, "begins with a role: viewer, submitter, worker or admin");
+  if (credential.size() < credential_bytes_min || credential.size() > credential_bytes_max)
+    return wrong(number, "its token has " + std::to_string(credential.size()) + " bytes, not " +
+                             std::to_string(credential_bytes_min) + " to " +
+                             std::to_string(credential_bytes_max));
+  core::token t;
+  t.id = id_of(credential);
+  t.role = *role;
+  t.from_file = true;
+  for (std::string word; words >> word;) {
+    if (word == "allow-exec")
+      t.allow_exec = true;
+    else if (word.starts_with("cluster="))
+      t.clusters = split(word.substr(8), ',');
+    else
+      return wrong(number, "'" + word + "' is none of cluster=C[,C…], allow-exec");
+  }
+  if (t.role == core::role::admin && !t.clusters.empty())
+    return wrong(number, "an admin's token is for the whole server, without cluster=");
+  seal(t, credential, salt);
+  return t;
+}
+
+}  // namespace
+
+muster::result<std::vector<core::token>> parse_token_file(std::string_view text) {
+  std::vector<core::token> all;
+  std::set<std::string> ids;
+  auto lines = std::istringstream(std::string(text));
+  std::size_t number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    auto const first = line.find_first_not_of(" \t\r");
+    if (first == std::string::npos || line[first] == '#') continue;
+    auto t = parse_line(line, number);
+    if (!t) return t.error();
+    if (!ids.insert(t->id).second) return wrong(number, "a token with its id stands above");
+    all.push_back(std::move(*t));
+  }
+  return all;
+}
+
+muster::result<std::vector<core::token>> read_token_file(std::filesystem::path const& file) {
+  std::ifstream in(file, std::ios::binary);
+  if (!in) return muster::status{code::not_found, file.string() + ": cannot be read"};
+  std::string text(token_file_bytes_max + 1, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  if (text.size() > token_file_bytes_max)
+    return muster::status{code::invalid_argument, file.string() + ": is larger than 1 MiB"};
+  auto all = parse_token_file(text);
+  if (!all)
+    return muster::status{code::invalid_argument, file.string() + ": " + all.error().message};
+  return all;
+}
+
+}  // namespace muster::server

@@ -1,0 +1,48 @@
+// Owners, functions that need leave, and sums over a token's sessions.
+#include "server/hub/access/use.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace muster::server {
+
+muster::status check_owner(core::caller const& who, hub& h, core::session_id session) {
+  auto const owner = h.state().submitter(session);
+  if (!h.state().knows(session) || core::may_change(who, owner)) return {};
+  return {code::permission_denied, "it was submitted with '" + std::string(owner) +
+                                       "', and token '" + who->id + "' is not an admin's"};
+}
+
+muster::status check_function(core::caller const& who, std::string_view function) {
+  if (!who || who->allow_exec || function != "muster.exec") return {};
+  return {code::permission_denied, "'" + std::string(function) +
+                                       "' runs programs on workers, which token '" + who->id +
+                                       "' does not allow: make one with --allow-exec"};
+}
+
+muster::status room_of(core::token const& who, pools& all, std::size_t sessions,
+                       std::size_t closures) {
+  if (who.queued_max + who.sessions_max + who.value_bytes_max == 0) return {};
+  core::coordinator::usage u;
+  all.for_each([&](hub& h) { h.state().add_usage(who.id, u); });
+  auto const over = [&](char const* what, std::uint64_t have, std::uint64_t more,
+                        std::uint64_t limit) -> muster::status {
+    if (limit == 0 || have + more <= limit) return {};
+    return {code::resource_exhausted, "token '" + who.id + "' has " + std::to_string(have) + " " +
+                                          what + ", its limit is " + std::to_string(limit)};
+  };
+  if (auto s = over("unfinished jobs and sessions", u.sessions, sessions, who.sessions_max);
+      !s.ok())
+    return s;
+  if (auto s = over("queued closures", u.queued, closures, who.queued_max); !s.ok()) return s;
+  return over("bytes of values", u.value_bytes, closures > 0 ? 1 : 0, who.value_bytes_max);
+}
+
+void limit_to(core::token const& who, core::session_spec& spec) {
+  if (who.queued_max == 0) return;
+  spec.queue_capacity = spec.queue_capacity == 0
+                            ? who.queued_max
+                            : std::min<std::size_t>(spec.queue_capacity, who.queued_max);
+}
+
+}  // namespace muster::server

@@ -1,0 +1,62 @@
+// Metadata and peers of gRPC for the gate.
+#include "server/rpc/call_access.hpp"
+
+#include "server/hub/access/gate.hpp"
+#include "server/hub/access/token_text.hpp"
+#include "server/rpc/coordination/cluster_ports.hpp"
+#include "server/rpc/status_convert.hpp"
+
+namespace muster::server {
+
+std::string_view credential_of(grpc::ServerContext const& context) {
+  auto const& metadata = context.client_metadata();
+  auto const it = metadata.find("authorization");
+  return it == metadata.end() ? std::string_view()
+                              : bearer_of({it->second.data(), it->second.size()});
+}
+
+std::string address_of(std::string const& peer) {
+  auto text = readable_peer(peer);
+  text.resize(std::min(text.rfind(':'), text.size()));
+  if (text.starts_with('[') && text.ends_with(']')) text = text.substr(1, text.size() - 2);
+  constexpr std::string_view mapped = "::ffff:";
+  if (text.starts_with(mapped)) text.erase(0, mapped.size());
+  return text;
+}
+
+coro::admission admit(gate& g, grpc::ServerContext const& context, core::permission needs,
+                      std::string const& method) {
+  coro::admission a;
+  if (!g.required() || needs == core::permission::nothing) return a;
+  auto const address = address_of(context.peer());
+  auto v = g.judge({credential_of(context), address, method, needs});
+  if (!v.status.ok()) a.status = to_grpc(v.status);
+  if (v.who) a.credential = v.who->id;
+  a.delay = v.delay;
+  a.place = std::move(v.place);
+  return a;
+}
+
+muster::status admit_agent(gate& g, std::vector<network> const& trusted,
+                           grpc::ServerContext const& context, std::string const& address,
+                           std::string const& cluster) {
+  if (!g.required()) return {};
+  auto const credential = credential_of(context);
+  if (credential.empty() && any_contains(trusted, address)) return {};
+  auto v = g.judge(
+      {credential, address, "an agent of cluster '" + cluster + "'", core::permission::coordinate});
+  if (v.status.ok() && v.who && !v.who->bound_to(cluster))
+    return {code::permission_denied,
+            "token '" + v.who->id + "' is not for cluster '" + cluster + "'"};
+  if (v.status.ok() || !credential.empty()) return v.status;
+  return {code::unauthenticated,
+          "agents without a token are let in from the networks of "
+          "--agents-from, and '" +
+              address + "' is in none of them"};
+}
+
+core::caller caller_of(gate const* g, grpc::ServerContext const& context) {
+  return g && g->required() ? g->who(credential_of(context)) : nullptr;
+}
+
+}  // namespace muster::server

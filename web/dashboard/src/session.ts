@@ -1,0 +1,39 @@
+// Who looks: where the server asks for a token the page keeps one in a cookie that scripts cannot read.
+import { effect, signal } from '@preact/signals';
+import { link, retryNow } from './page';
+import { get, send } from './rest';
+
+export interface Session {
+  required: boolean;
+  signed_in: boolean;
+  id?: string;
+  role?: string;
+  clusters?: string[];
+  expires_ms?: number;
+}
+
+export const session = signal<Session | null>(null); // null: not asked yet, or nobody answers
+
+const PATH = '/api/v1/session';
+
+export async function look(): Promise<void> {
+  session.value = await get<Session>(PATH).catch(() => session.peek());
+}
+
+// Rejects with the server's words.
+export async function signIn(token: string): Promise<void> {
+  session.value = await send<Session>('POST', PATH, { token });
+  if (link.peek() === 'lost') retryNow();
+}
+
+export async function signOut(): Promise<void> {
+  await send('DELETE', PATH).catch(() => null);
+  location.reload();
+}
+
+// A token that was revoked ends the connection: then it is asked again who we are.
+export function startLooking(): void {
+  effect(() => {
+    if (link.value === 'lost') void look();
+  });
+}

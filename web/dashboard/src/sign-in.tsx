@@ -1,0 +1,49 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { session, signIn } from './session';
+
+export function SignIn() {
+  const field = useRef<HTMLInputElement>(null);
+  const [said, setSaid] = useState('');
+  const [busy, setBusy] = useState(false);
+  useEffect(() => {
+    document.title = 'Sign in · Muster';
+    field.current?.focus();
+  }, []);
+  const submit = (event: Event) => {
+    event.preventDefault();
+    const token = field.current?.value.trim() ?? '';
+    if (!token || busy) return;
+    setBusy(true);
+    signIn(token)
+      .catch((error: Error) => setSaid(error.message))
+      .finally(() => setBusy(false));
+  };
+  const bound = session.value?.clusters;
+  return (
+    <main id="main" class="sign-in" tabIndex={-1}>
+      <form onSubmit={submit} aria-label="Sign in">
+        <h1>Muster</h1>
+        <p class="note">This server asks for a token. One that may look, a viewer's, is enough for this page.</p>
+        <label>
+          Token
+          <input ref={field} type="password" name="token" autocomplete="current-password" spellcheck={false} placeholder="muster.…" required />
+        </label>
+        <p class="said" role="alert">
+          {said || (bound && 'A token that is bound to clusters cannot open this page, which shows the whole server.')}
+        </p>
+        <button type="submit" disabled={busy}>
+          {busy ? 'Signing in…' : 'Sign in'}
+        </button>
+        <p class="note">
+          An admin makes one with <code>muster token create --role viewer</code>.
+        </p>
+      </form>
+    </main>
+  );
+}
+
+// Whether the page has to be opened first.
+export function isClosed(): boolean {
+  const who = session.value;
+  return who !== null && who.required && (!who.signed_in || (who.clusters?.length ?? 0) > 0 || who.role === 'worker');
+}

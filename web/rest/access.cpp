@@ -1,0 +1,51 @@
+// Bounds of tokens as problems.
+#include "web/rest/access.hpp"
+
+#include "server/hub/access/use.hpp"
+
+namespace muster::web {
+
+std::optional<problem> check_cluster(web_context const& context, request const& req,
+                                     std::string_view cluster) {
+  if (!req.who || req.who->clusters.empty()) return {};
+  auto const& main = context.options.main_cluster;
+  bool const is_main = cluster.empty() || cluster == "default" || cluster == main;
+  if (is_main ? req.who->bound_to(main) || req.who->bound_to("default")
+              : req.who->bound_to(cluster))
+    return {};
+  auto p = make_problem(403, muster::code::permission_denied,
+                        "token '" + req.who->id + "' is not for cluster '" +
+                            std::string(cluster.empty() ? std::string_view(main) : cluster) + "'");
+  p.field = "cluster";
+  return p;
+}
+
+std::optional<problem> check_function(request const& req, std::string_view function) {
+  auto const bad = server::check_function(req.who, function);
+  if (bad.ok()) return {};
+  auto p = to_problem(bad);
+  p.field = "function";
+  return p;
+}
+
+coro::task<std::optional<problem>> check_room(web_context& context, request const& req,
+                                              std::size_t sessions, std::size_t closures) {
+  auto const who = req.who;
+  if (!who || who->queued_max + who->sessions_max + who->value_bytes_max == 0)
+    co_return std::nullopt;
+  auto work = [who, sessions, closures](engine_services& services) {
+    return server::room_of(*who, services.pools, sessions, closures);
+  };
+  auto asking = context.engine.on_engine(std::move(work));
+  auto const room = co_await std::move(asking);
+  if (room.ok()) co_return std::nullopt;
+  co_return to_problem(room);
+}
+
+std::optional<problem> check_functions(request const& req, server::submission const& closures) {
+  for (auto const& name : closures.names())
+    if (auto p = check_function(req, name)) return p;
+  return {};
+}
+
+}  // namespace muster::web

@@ -1,0 +1,176 @@
+// Tokens: made, listed, rotated, revoked; and the page's sign-in, which keeps one in a cookie.
+#include "server/hub/access/token_text.hpp"
+#include "web/engine/blob_services.hpp"
+#include "web/json/token_json.hpp"
+#include "web/rest/answers.hpp"
+
+namespace muster::web {
+
+namespace {
+
+using made = muster::result<server::new_token>;
+
+constexpr std::string_view cookie_name = "muster_token";
+constexpr long cookie_seconds = 30L * 24 * 3600;
+
+muster::status no_tokens() {
+  return {muster::code::unimplemented, "this server has no tokens"};
+}
+
+std::string cookie(web_options const& o, std::string_view value, long seconds) {
+  return std::string(cookie_name) + "=" + std::string(value) +
+         "; Path=/; HttpOnly; SameSite=Strict" + (o.secure_cookies ? "; Secure" : "") +
+         "; Max-Age=" + std::to_string(seconds);
+}
+
+response with_secret(server::new_token const& t, unsigned status) {
+  auto r = json_response(json_line([&t](json_out& out) {
+                           auto const object = out.object();
+                           write_fields(out, t.token);
+                           out.key("token").string(t.credential);
+                         }),
+                         status);
+  r.headers.emplace_back("Cache-Control", "no-store");
+  return r;
+}
+
+// Told when it is on the disk: `change(keeper)` gives what is told.
+template <class R, class Change>
+auto keeping(Change change) {
+  return [change = std::move(change)](engine_services& services,
+                                      answer_handle<R> const& slot) mutable {
+    auto* const keeper = tokens_of(services);
+    if (!keeper) return slot->send(no_tokens());
+    auto done = std::make_shared<R>(change(*keeper));
+    services.coordination.when_durable([slot, done](muster::status const& lost) {
+      lost.ok() ? slot->send(std::move(*done)) : slot->send(lost);
+    });
+  };
+}
+
+coro::task<response> create_token(web_context& context, exchange& ex) {
+  json_check check;
+  json_ref const body(ex.req.body);
+  auto const wanted = read_token(check, body);
+  if (check.failed()) return refused(check.failure());
+  auto work = keeping<made>([wanted, who = ex.req.who](server::token_keeper& keeper) {
+    return keeper.create(wanted, who);
+  });
+  return ask<server::new_token>(context, std::move(work),
+                                [](server::new_token const& t) { return with_secret(t, 201); });
+}
+
+coro::task<response> rotate_token(web_context& context, exchange& ex) {
+  auto work = keeping<made>([id = std::string(ex.req.capture("id"))](server::token_keeper& keeper) {
+    return keeper.rotate(id);
+  });
+  return ask<server::new_token>(context, std::move(work),
+                                [](server::new_token const& t) { return with_secret(t, 200); });
+}
+
+coro::task<response> revoke_token(web_context& context, exchange& ex) {
+  auto work =
+      keeping<muster::status>([id = std::string(ex.req.capture("id"))](
+                                  server::token_keeper& keeper) { return keeper.revoke(id); });
+  return order(context, std::move(work));
+}
+
+coro::task<response> list_tokens(web_context& context, exchange& ex) {
+  query_check query(ex.req);
+  auto const limit = query.limit();
+  auto const after = query.page_text('k');
+  auto work = [limit, after](engine_services& services) {
+    std::vector<core::caller> page;
+    auto* const keeper = tokens_of(services);
+    if (!keeper) return page;
+    auto const& all = keeper->state().all();
+    auto it = after.empty() ? all.begin() : all.upper_bound(after);
+    for (; it != all.end() && page.size() <= limit; ++it) page.push_back(it->second);
+    return page;
+  };
+  return look(context, std::move(work), [limit](std::vector<core::caller> page) {
+    std::string next;
+    if (page.size() > limit) {
+      page.pop_back();
+      next = page_token('k', std::string_view(page.back()->id));
+    }
+    return page_response("tokens", next, [&page](json_out& out) {
+      for (auto const& t : page) {
+        auto const object = out.object();
+        write_fields(out, *t);
+      }
+    });
+  });
+}
+
+response who_am_i(web_context const& context, core::caller const& who) {
+  auto const* const gate = context.options.gate;
+  bool const required = gate && gate->required();
+  return json_response(json_line([&](json_out& out) {
+    auto const object = out.object();
+    out.key("required").boolean(required);
+    out.key("signed_in").boolean(!required || who);
+    if (who) write_fields(out, *who);
+  }));
+}
+
+coro::task<response> get_session(web_context& context, exchange& ex) {
+  return answered(who_am_i(context, ex.req.who));
+}
+
+coro::task<response> sign_in(web_context& context, exchange& ex) {
+  json_check check;
+  json_ref const body(ex.req.body);
+  auto const credential = read_sign_in(check, body);
+  if (check.failed()) co_return problem_response(check.failure());
+  auto* const gate = context.options.gate;
+  if (!gate || !gate->required()) co_return who_am_i(context, nullptr);
+  auto v = gate->judge({credential, ex.req.address, "sign in", core::permission::view});
+  if (v.delay.count() > 0) {
+    auto waiting = context.engine.pause(v.delay);
+    co_await std::move(waiting);
+  }
+  if (!v.status.ok()) co_return problem_response(v.status);
+  auto r = who_am_i(context, v.who);
+  r.headers.emplace_back("Set-Cookie", cookie(context.options, credential, cookie_seconds));
+  r.headers.emplace_back("Cache-Control", "no-store");
+  co_return r;
+}
+
+coro::task<response> sign_out(web_context& context, exchange&) {
+  auto r = no_content();
+  r.headers.emplace_back("Set-Cookie", cookie(context.options, "", 0));
+  return answered(std::move(r));
+}
+
+}  // namespace
+
+void add_token_routes(std::vector<route>& to) {
+  constexpr std::string_view nowhere =
+      "The server keeps no tokens itself, or it is the last admin's";
+  to.push_back(get("/api/v1/tokens", list_tokens, "listTokens", "Tokens, without their secrets")
+                   .with({limit_parameter, page_token_parameter("k")})
+                   .tells("TokenPage"));
+  to.push_back(post("/api/v1/tokens", create_token, "createToken",
+                    "Make a token; the answer is the only time that it is seen")
+                   .takes(body_kind::json, "TokenRequest")
+                   .tells("NewToken", 201)
+                   .also(409, nowhere)
+                   .also(429, "The server knows as many as it may"));
+  to.push_back(post("/api/v1/tokens/{id}/rotate", rotate_token, "rotateToken",
+                    "Another secret; the old one ends at once, with what was begun with it")
+                   .tells("NewToken")
+                   .also(404, "No such token")
+                   .also(409, nowhere));
+  to.push_back(remove("/api/v1/tokens/{id}", revoke_token, "revokeToken",
+                      "End a token at once, with what was begun with it")
+                   .also(404, "No such token")
+                   .also(409, nowhere));
+  to.push_back(get("/api/v1/session", get_session, "getSession", "Who asks").tells("Session"));
+  to.push_back(post("/api/v1/session", sign_in, "signIn", "Keep a token in a cookie, for the page")
+                   .takes(body_kind::json, "SignIn")
+                   .tells("Session"));
+  to.push_back(remove("/api/v1/session", sign_out, "signOut", "Forget that cookie"));
+}
+
+}  // namespace muster::web

@@ -1,0 +1,58 @@
+// Which route needs what: the one table of it. What is not named is for those who may look (GET) or
+// submit (all other methods).
+#include <algorithm>
+#include <map>
+
+#include "web/rest/handlers.hpp"
+
+namespace muster::web {
+
+namespace {
+
+using enum core::permission;
+
+std::map<std::string_view, core::permission> const special = {
+    {"livez", nothing},
+    {"readyz", nothing},
+    {"healthz", nothing},
+    {"getVersion", nothing},
+    {"getOpenapi", nothing},
+    {"getOpenapiV1", nothing},
+    {"getSession", nothing},
+    {"signIn", nothing},
+    {"signOut", nothing},
+    {"putBlob", share},
+    {"getBlob", share},
+    {"putKey", coordinate},
+    {"deleteKey", coordinate},
+    {"waitAtBarrier", coordinate},
+    {"cancelBarrier", administer},
+    {"createCluster", administer},
+    {"deleteCluster", administer},
+    {"drainTask", administer},
+    {"cordonTask", administer},
+    {"uncordonTask", administer},
+    {"listTokens", administer},
+    {"createToken", administer},
+    {"rotateToken", administer},
+    {"revokeToken", administer},
+};
+
+// Too many of them to tell of each.
+constexpr std::string_view not_audited[] = {"appendClosures", "putBlob",       "putKey",
+                                            "deleteKey",      "waitAtBarrier", "signOut"};
+
+}  // namespace
+
+void set_permissions(std::vector<route>& all) {
+  for (auto& r : all) {
+    auto const it = special.find(r.id);
+    bool const looks = r.method == "GET";
+    r.needs = it != special.end() ? it->second : looks ? view : submit;
+    r.audited = !looks && std::find(std::begin(not_audited), std::end(not_audited), r.id) ==
+                              std::end(not_audited);
+    r.names_cluster = r.id == "submitJob" || r.id == "createPerWorkerValue";
+  }
+}
+
+}  // namespace muster::web

@@ -1,0 +1,147 @@
+// Role first, which needs nobody; then, where it matters, what the id in the path belongs to, which
+// the engine knows.
+#include "web/server/access_check.hpp"
+
+#include <algorithm>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "server/hub/access/gate.hpp"
+#include "server/hub/access/token_text.hpp"
+#include "server/hub/id_text.hpp"
+#include "web/engine/blob_services.hpp"
+#include "web/rest/access.hpp"
+
+namespace muster::web {
+
+namespace asio = boost::asio;
+
+namespace {
+
+// The value of a cookie, of a header "a=1; b=2".
+std::string_view cookie_of(std::string_view header, std::string_view name) {
+  while (!header.empty()) {
+    auto const end = std::min(header.find(';'), header.size());
+    auto one = header.substr(0, end);
+    header.remove_prefix(std::min(end + 1, header.size()));
+    while (one.starts_with(' ')) one.remove_prefix(1);
+    if (one.size() > name.size() && one.starts_with(name) && one[name.size()] == '=')
+      return one.substr(name.size() + 1);
+  }
+  return {};
+}
+
+struct whose {
+  std::string cluster, submitter;
+};
+
+// Nothing for an id that nobody knows.
+std::optional<whose> whose_of(engine_services& services, std::string_view id) {
+  core::session_id session{};
+  auto const of_hub = [&](server::hub& h) {
+    return whose{h.cluster(), std::string(h.state().submitter(session))};
+  };
+  if (auto const job = server::parse_job(id)) {
+    session = *job;
+    return of_hub(services.pools.of(*job));
+  }
+  if (auto const value = server::parse_per_worker(id)) {
+    auto& h = services.pools.of(*value);
+    if (auto const v = h.state().per_worker(*value)) session = v->owner;
+    return of_hub(h);
+  }
+  auto closure = server::parse_closure(id);
+  if (!closure) closure = server::parse_value(id);
+  if (!closure) return {};
+  auto& h = services.pools.of(*closure);
+  if (auto const v = h.state().closure(*closure)) session = v->job;
+  return of_hub(h);
+}
+
+bool takes_cluster(route const& r) {
+  return r.pattern.find("{cluster}") != std::string_view::npos ||
+         std::any_of(r.query.begin(), r.query.end(),
+                     [](auto const& q) { return q.name == "cluster"; });
+}
+
+}  // namespace
+
+std::optional<problem> check_caller(web_context& context, request& req, core::permission needs,
+                                    std::chrono::milliseconds& delay,
+                                    std::shared_ptr<void>& place) {
+  auto* const gate = context.options.gate;
+  if (!gate || !gate->required()) return {};
+  auto credential = server::bearer_of(req.authorization);
+  bool const by_cookie = credential.empty();
+  if (by_cookie) credential = cookie_of(req.cookie, token_cookie);
+  auto const what = req.method + " " + req.path.substr(0, 200);
+  auto v = gate->judge({credential, req.address, what, needs});
+  delay = v.delay;
+  place = std::move(v.place);
+  if (!v.status.ok()) return to_problem(v.status);
+  // A page of somebody else makes the browser send the cookie, but not our origin.
+  if (by_cookie && v.who && changes_state(req.method) && req.origin.empty()) {
+    auto p = make_problem(403, muster::code::permission_denied,
+                          "Origin: missing, and the token came as a cookie");
+    p.field = "Origin";
+    return p;
+  }
+  req.who = std::move(v.who);
+  return {};
+}
+
+std::optional<problem> check_whole_server(request const& req) {
+  if (!req.who || req.who->clusters.empty()) return {};
+  return make_problem(
+      403, muster::code::permission_denied,
+      "token '" + req.who->id + "' is bound to clusters, and this is about the whole server");
+}
+
+coro::task<std::optional<problem>> check_access(web_context& context, exchange& ex,
+                                                route const& r) {
+  std::chrono::milliseconds delay{0};
+  std::shared_ptr<void> place;
+  auto p = check_caller(context, ex.req, r.needs, delay, place);
+  if (delay.count() > 0) {
+    asio::steady_timer timer(co_await asio::this_coro::executor, delay);
+    co_await timer.async_wait(asio::as_tuple(asio::use_awaitable));
+  }
+  auto const& who = ex.req.who;
+  bool const open = r.needs == core::permission::nothing || r.needs == core::permission::share;
+  if (p || !who || open) co_return p;
+  bool const bound = !who->clusters.empty();
+  bool const own_only = changes_state(r.method) && r.needs == core::permission::submit &&
+                        who->role != core::role::admin;
+  if (!bound && !own_only) co_return p;
+  std::string const id(ex.req.capture("id"));
+  auto const named = ex.req.capture("cluster");
+  if (named.empty() && !id.empty()) {
+    auto asking = context.engine.on_engine(
+        [id](engine_services& services) { return whose_of(services, id); });
+    auto const found = co_await std::move(asking);
+    if (!found) co_return to_problem(found.error());
+    if (!*found) co_return p;
+    if (own_only && !core::may_change(who, (*found)->submitter))
+      co_return make_problem(403, muster::code::permission_denied,
+                             "'" + id + "' was submitted with '" + (*found)->submitter +
+                                 "', and token '" + who->id + "' is not an admin's");
+    if (bound) p = check_cluster(context, ex.req, (*found)->cluster);
+    co_return p;
+  }
+  if (!bound || r.names_cluster) co_return p;
+  if (!takes_cluster(r)) co_return check_whole_server(ex.req);
+  co_return check_cluster(context, ex.req, named.empty() ? ex.req.parameter("cluster") : named);
+}
+
+void audit(web_context& context, request const& req, unsigned status) {
+  auto line = req.method + " " + req.path.substr(0, 200) + " " + std::to_string(status);
+  context.engine.post([who = req.who, from = req.address,
+                       cluster = std::string(req.capture("cluster")),
+                       line = std::move(line)](engine_services& services) {
+    if (auto* const keeper = tokens_of(services)) keeper->audit(who, from, cluster, line);
+  });
+}
+
+}  // namespace muster::web
