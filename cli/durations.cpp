@@ -67,8 +67,10 @@ std::string rounded(duration d) {
     std::snprintf(text, sizeof text, "%.0f s", seconds);
   else if (seconds < 7200)
     std::snprintf(text, sizeof text, "%.0f min", seconds / 60);
-  else
+  else if (seconds < 48 * 3600)
     std::snprintf(text, sizeof text, "%.0f h", seconds / 3600);
+  else
+    std::snprintf(text, sizeof text, "%.0f d", seconds / 86400);
   return text;
 }
 

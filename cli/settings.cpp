@@ -139,6 +139,10 @@ void complete(CLI::App& verb, std::string const& section, file const& f) {
   bool const shared = verb.get_name() == section;
   for (auto* option : verb.get_options()) {
     if (option->count() > 0 || !layered(*option)) continue;
+    // A file that is named is meant, whatever token the environment has.
+    auto const* const file_of_token =
+        long_name(*option) == "token" ? verb.get_option_no_throw("--token-file") : nullptr;
+    if (file_of_token && file_of_token->count() > 0) continue;
     auto const set = from_environment(*option, section, shared);
     auto const* here = f.find(section, long_name(*option));
     auto const* everywhere = shared ? f.find("", long_name(*option)) : nullptr;

@@ -110,4 +110,20 @@ result<worker_hands> coordinator::in_hands_of(std::string_view job, std::int64_t
   return out;
 }
 
+std::string_view coordinator::submitter(session_id id) const {
+  auto const* s = state_->sessions.find(id);
+  return s ? std::string_view(s->spec.submitted_by) : std::string_view();
+}
+
+void coordinator::add_usage(std::string_view submitter, usage& into) const {
+  for (auto const& [id, s] : state_->sessions.all()) {
+    if (s->spec.submitted_by != submitter) continue;
+    auto const& h = state_->values.of(s->number);
+    into.value_bytes += h.bytes + h.spilled_bytes;
+    if (s->terminal()) continue;
+    ++into.sessions;
+    into.queued += state_->book.of(s->number).waiting();
+  }
+}
+
 }  // namespace muster::core

@@ -124,22 +124,6 @@ per_worker_view view(std::string const& cluster, per_worker_entry const& e,
 }
 }  // namespace
 
-std::string_view coordinator::submitter(session_id id) const {
-  auto const* s = state_->sessions.find(id);
-  return s ? std::string_view(s->spec.submitted_by) : std::string_view();
-}
-
-void coordinator::add_usage(std::string_view submitter, usage& into) const {
-  for (auto const& [id, s] : state_->sessions.all()) {
-    if (s->spec.submitted_by != submitter) continue;
-    auto const& h = state_->values.of(s->number);
-    into.value_bytes += h.bytes + h.spilled_bytes;
-    if (s->terminal()) continue;
-    ++into.sessions;
-    into.queued += state_->book.of(s->number).waiting();
-  }
-}
-
 result<per_worker_view> coordinator::per_worker(per_worker_id id) const {
   if (auto const* e = state_->builds.find(id))
     return view(configuration().cluster, *e, state_->book.functions);

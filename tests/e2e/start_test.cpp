@@ -110,11 +110,13 @@ TEST(start, ready_file_that_cannot_be_written_is_refused) {
   expect_refused(f, "ready.json");
 }
 
-TEST(start, wider_than_loopback_needs_insecure) {
+TEST(start, wider_than_loopback_needs_a_place_for_tokens_or_insecure) {
   cluster c;
-  expect_refused(c.run({"serve", "--grpc", "0.0.0.0:0"}), "--insecure");
-  expect_refused(c.run({"serve", "--http", ":0"}), "--insecure");
+  expect_refused(c.run({"serve", "--grpc", "0.0.0.0:0"}), "--data-dir");
+  expect_refused(c.run({"serve", "--http", ":0"}), "--token-file");
   expect_refused(c.run({"serve", "--http", "[::]:0"}), "--insecure");
+  expect_refused(c.run({"serve", "--http", ":0", "--auth", "off"}), "--auth is off");
+  expect_refused(c.run({"serve", "--auth", "on"}), "--data-dir");
   c.serve({"--insecure"});
 }
 

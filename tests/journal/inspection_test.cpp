@@ -48,7 +48,7 @@ TEST(inspection, counts_what_is_there) {
   auto const c = checked(t / "d");
   ASSERT_TRUE(c.has_value()) << c.error().message;
   EXPECT_EQ(counts(c->known),
-            "format=1 cluster=1 task=1 key=3 barrier=0 job=0 accepted=0 closure=0 per_worker=0 ");
+            "format=1 cluster=1 task=1 key=3 barrier=0 job=0 accepted=0 closure=0 per_worker=0 token=0 ");
   EXPECT_EQ(counts(c->unknown), "z=2 ");
   EXPECT_EQ(c->entries(), 8u);
   EXPECT_EQ(c->written_by, "9.9");
@@ -73,7 +73,7 @@ TEST(inspection, knows_jobs_and_what_does_not_fit_them) {
   auto const c = checked(t / "d");
   ASSERT_TRUE(c.has_value()) << c.error().message;
   EXPECT_EQ(counts(c->known),
-            "format=1 cluster=1 task=1 key=1 barrier=0 job=1 accepted=1 closure=1 per_worker=0 ");
+            "format=1 cluster=1 task=1 key=1 barrier=0 job=1 accepted=1 closure=1 per_worker=0 token=0 ");
   write(t / "d", {{change::kind::erase, batch[1].key, {}}});
   EXPECT_REFUSED(checked(t / "d"), code::internal,
                  "entry e 0000000000000007 0000000000 cannot be read, or does not fit");
@@ -137,7 +137,7 @@ TEST(inspection, refuses_what_a_newer_server_wrote) {
   temporary t;
   write(t / "d", {{change::kind::put, "format", format_entry(format_known + 1)}});
   EXPECT_REFUSED(checked(t / "d"), code::failed_precondition,
-                 (t / "d").string() + ": was written by a newer server (9.9, format 3");
+                 (t / "d").string() + ": was written by a newer server (9.9, format 4");
 }
 
 TEST(inspection, names_the_entry_that_cannot_be_read) {

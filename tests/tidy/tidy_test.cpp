@@ -117,6 +117,7 @@ std::vector<part> const parts = {
     {"server/core/common", {"base", "server/core/api"}},
     {"server/core/records", {"base", "server/core/api"}},  // the sub-models know no other one:
     {"server/core/activity", {"base", "server/core/api", "server/core/records"}},
+    {"server/core/access", {"base", "server/core/api"}},
     {"server/core/blobs", {"base", "server/core/api"}},
     {"server/core/closures",
      {"base", "server/core/api", "server/core/common", "server/core/records"}},
@@ -137,16 +138,23 @@ std::vector<part> const parts = {
       "server/core/policies"}},
     {"server/core/coordination", {"base", "server/core/api", "server/core/common"}},
     {"server/hub",
-     {"base", "server/core", "server/core/api", "server/core/blobs", "server/core/coordination"}},
-    {"server/journal", {"base", "proto", "server/core/api", "server/core/coordination"}},
+     {"base", "server/core", "server/core/access", "server/core/api", "server/core/blobs",
+      "server/core/coordination"}},
+    {"server/hub/access",
+     {"base", "server/core", "server/core/access", "server/core/api", "server/core/coordination",
+      "server/hub"}},
+    {"server/journal",
+     {"base", "proto", "server/core/access", "server/core/api", "server/core/coordination"}},
     {"server/journal/etcd", {"base", "proto", "server/journal"}},
     {"server/rpc",
-     {"base", "coro", "proto", "server/core", "server/core/api", "server/core/coordination",
-      "server/hub"}},
+     {"base", "coro", "proto", "server/core", "server/core/access", "server/core/api",
+      "server/core/coordination", "server/hub", "server/hub/access"}},
     {"web/json",
-     {"base", "server/core", "server/core/api", "server/core/coordination", "server/hub"}},
-    {"web/http", {"base", "coro", "server/core", "server/core/api", "web/json"}},
-    {"web/engine", {"base", "coro", "server/hub", "web/http"}},
+     {"base", "server/core", "server/core/access", "server/core/api", "server/core/coordination",
+      "server/hub", "server/hub/access"}},
+    {"web/http",
+     {"base", "coro", "server/core", "server/core/access", "server/core/api", "web/json"}},
+    {"web/engine", {"base", "coro", "server/hub", "server/hub/access", "web/http"}},
     {"web/metrics",
      {"base", "server/core", "server/core/api", "server/core/coordination", "server/hub",
       "web/json"}},
@@ -157,18 +165,20 @@ std::vector<part> const parts = {
      {"base", "server/core", "server/core/api", "server/hub", "web/json", "web/http", "web/engine",
       "web/metrics", "web/attention"}},
     {"web/rest",
-     {"base", "server/core", "server/core/api", "server/core/coordination", "server/hub",
-      "web/json", "web/http", "web/engine", "web/metrics", "web/attention", "web/live"}},
+     {"base", "server/core", "server/core/access", "server/core/api", "server/core/coordination",
+      "server/hub", "server/hub/access", "web/json", "web/http", "web/engine", "web/metrics",
+      "web/attention", "web/live"}},
     {"web/server",
-     {"base", "coro", "web/json", "web/http", "web/engine", "web/metrics", "web/live", "web/rest"}},
+     {"base", "coro", "server/core/access", "server/hub", "server/hub/access", "web/json",
+      "web/http", "web/engine", "web/metrics", "web/live", "web/rest"}},
     {"server/app",
-     {"base", "coro", "cluster", "server/core", "server/core/api", "server/core/blobs",
-      "server/core/coordination", "server/hub", "server/journal", "server/journal/etcd",
-      "server/rpc", "proto", "web/engine", "web/server"}},
+     {"base", "coro", "cluster", "server/core", "server/core/access", "server/core/api",
+      "server/core/blobs", "server/core/coordination", "server/hub", "server/hub/access",
+      "server/journal", "server/journal/etcd", "server/rpc", "proto", "web/engine", "web/server"}},
     {"cli",
      {"base", "process", "http_client", "relay", "cluster", "cluster/http", "launch", "client",
-      "client/functions", "server/app", "server/core/coordination", "server/journal",
-      "server/journal/etcd"}},
+      "client/functions", "server/app", "server/core/access", "server/core/coordination",
+      "server/journal", "server/journal/etcd"}},
 };
 
 /// The longest folder of the table that holds this path; null for what is none of ours.
@@ -395,6 +405,30 @@ TEST(tidy, no_path_of_one_machine_is_written_down) {
     for (std::size_t i = 0; i < s.lines.size(); ++i)
       if (std::regex_search(s.lines[i], machine))
         ADD_FAILURE() << s.path << ":" << i + 1 << ": " << s.lines[i];
+}
+
+// docs/limits.md names a test for each limit.
+TEST(tidy, every_limit_has_a_test) {
+  std::set<std::string> tests;
+  std::regex const declared("^TEST(?:_F|_P)?\\((\\w+), (\\w+)\\)");
+  for (auto const& s : cpp_sources())
+    for (auto const& line : s.lines)
+      if (std::smatch m; s.in("tests/") && std::regex_search(line, m, declared))
+        tests.insert(m[1].str() + "." + m[2].str());
+  auto const documents = read_tree([](std::string const& p) { return p == "docs/limits.md"; });
+  ASSERT_EQ(documents.size(), 1u);
+  std::size_t rows = 0;
+  for (auto const& line : documents[0].lines) {
+    if (!line.starts_with("| ") || line.starts_with("| what")) continue;
+    ++rows;
+    auto const cell = line.substr(line.rfind('|', line.size() - 2));
+    std::regex const name("`(\\w+\\.\\w+)`");
+    auto const begin = std::sregex_iterator(cell.begin(), cell.end(), name);
+    EXPECT_NE(begin, std::sregex_iterator()) << "no test: " << line;
+    for (auto it = begin; it != std::sregex_iterator(); ++it)
+      EXPECT_TRUE(tests.contains((*it)[1])) << "no such test: " << (*it)[1];
+  }
+  EXPECT_GT(rows, 40u);
 }
 
 }  // namespace

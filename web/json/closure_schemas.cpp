@@ -64,6 +64,7 @@ std::string job() {
        {"put_back", count()},
        {"retried", count()},
        {"client", described(text(), "who has the session, or had it last"), optional},
+       {"submitted_by", described(text(), "id of the token that it came with"), optional},
        {"retry_of", id("job_"), optional},
        {"retryable", described(boolean(), "something of it failed, and its arguments are kept"),
         optional},

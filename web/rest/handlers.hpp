@@ -45,6 +45,8 @@ using value_handle = answer_handle<muster::result<core::value_reply>>;
 void await_value(server::hub& h, core::closure_id id, core::duration time,
                  value_handle const& slot);
 
+/// Tokens and refusals, for /metrics.
+std::string token_metrics(web_options const& options);
 /// What each route needs of who asks, whether it is told who did it, and the like.
 void set_permissions(std::vector<route>& all);
 

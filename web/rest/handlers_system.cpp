@@ -94,7 +94,7 @@ coro::task<response> get_metrics(web_context& context, exchange&) {
   auto const blobs = co_await std::move(asking_blobs);
   if (!blobs) co_return problem_response(blobs.error());
   r.body = prometheus_text(*c, *closures, *coordination, context.metrics, read_process_facts()) +
-           blob_metrics(*blobs);
+           blob_metrics(*blobs) + token_metrics(context.options);
   co_return r;
 }
 

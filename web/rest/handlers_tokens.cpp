@@ -2,7 +2,9 @@
 #include "server/hub/access/token_text.hpp"
 #include "web/engine/blob_services.hpp"
 #include "web/json/token_json.hpp"
+#include "web/metrics/metric_text.hpp"
 #include "web/rest/answers.hpp"
+#include "web/rest/submit.hpp"
 
 namespace muster::web {
 
@@ -52,12 +54,14 @@ coro::task<response> create_token(web_context& context, exchange& ex) {
   json_check check;
   json_ref const body(ex.req.body);
   auto const wanted = read_token(check, body);
-  if (check.failed()) return refused(check.failure());
+  if (check.failed()) co_return problem_response(check.failure());
   auto work = keeping<made>([wanted, who = ex.req.who](server::token_keeper& keeper) {
     return keeper.create(wanted, who);
   });
-  return ask<server::new_token>(context, std::move(work),
-                                [](server::new_token const& t) { return with_secret(t, 201); });
+  auto asking =
+      context.engine.call<made>(std::move(work), context.options.timeouts.engine, nullptr);
+  auto const token = co_await std::move(asking);
+  co_return token ? with_secret(*token, 201) : problem_response(submission_problem(token.error()));
 }
 
 coro::task<response> rotate_token(web_context& context, exchange& ex) {
@@ -145,17 +149,35 @@ coro::task<response> sign_out(web_context& context, exchange&) {
 
 }  // namespace
 
+std::string token_metrics(web_options const& options) {
+  metric_text m;
+  auto const c = options.gate ? options.gate->counts() : server::gate::totals{};
+  m.gauge("muster_auth_required", "1 where everybody is asked for a token.",
+          options.gate && options.gate->required() ? 1 : 0);
+  m.gauge("muster_tokens", "Tokens that are known.", c.tokens);
+  m.family("muster_access_refused_total", "counter", "Calls and requests that were turned away.")
+      .sample("reason", "no_token", c.without)
+      .sample("reason", "wrong_token", c.wrong)
+      .sample("reason", "role", c.forbidden);
+  return m.take();
+}
+
 void add_token_routes(std::vector<route>& to) {
   constexpr std::string_view nowhere =
       "The server keeps no tokens itself, or it is the last admin's";
   to.push_back(get("/api/v1/tokens", list_tokens, "listTokens", "Tokens, without their secrets")
-                   .with({limit_parameter, page_token_parameter("k")})
+                   .with({limit_parameter,
+                          {.name = "page_token",
+                           .kind = query_kind::page_text,
+                           .meaning = page_token_parameter("k").meaning,
+                           .pattern = "k"}})
                    .tells("TokenPage"));
   to.push_back(post("/api/v1/tokens", create_token, "createToken",
                     "Make a token; the answer is the only time that it is seen")
                    .takes(body_kind::json, "TokenRequest")
                    .tells("NewToken", 201)
                    .also(409, nowhere)
+                   .also(422, "Well-formed, and cannot be; `field` says what")
                    .also(429, "The server knows as many as it may"));
   to.push_back(post("/api/v1/tokens/{id}/rotate", rotate_token, "rotateToken",
                     "Another secret; the old one ends at once, with what was begun with it")
@@ -169,7 +191,9 @@ void add_token_routes(std::vector<route>& to) {
   to.push_back(get("/api/v1/session", get_session, "getSession", "Who asks").tells("Session"));
   to.push_back(post("/api/v1/session", sign_in, "signIn", "Keep a token in a cookie, for the page")
                    .takes(body_kind::json, "SignIn")
-                   .tells("Session"));
+                   .tells("Session")
+                   .also(422, "The token has too many bytes")
+                   .also(401, "This token is unknown, revoked or expired"));
   to.push_back(remove("/api/v1/session", sign_out, "signOut", "Forget that cookie"));
 }
 

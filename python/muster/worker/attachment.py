@@ -237,6 +237,7 @@ class Attachment:
         invalid = error.code() in _FOR_GOOD and not self._welcomed
         if "muster-final" in trailers or invalid:
             self.final = text
+            log.error("%s: %s refuses this worker: %s", self._name(), server, text)
         elif not self._leaving and self._link:
             log.warning("%s: the connection to %s broke: %s", self._name(), server, text)
 

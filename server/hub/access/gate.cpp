@@ -44,6 +44,9 @@ verdict gate::refuse(muster::status why, asking const& a, refusals::kind k) {
   verdict v{.status = std::move(why)};
   {
     std::scoped_lock const lock(mutex_);
+    ++(k == refusals::kind::without ? counts_.without
+       : k == refusals::kind::wrong ? counts_.wrong
+                                    : counts_.forbidden);
     v.delay = refusals_.note(a.address, k, a.what, refusals::clock::now());
   }
   if (v.delay.count() == 0) return v;
@@ -54,6 +57,13 @@ verdict gate::refuse(muster::status why, asking const& a, refusals::kind k) {
   }
   v.place = std::shared_ptr<void>(nullptr, [count = waiting_](void*) { count->fetch_sub(1); });
   return v;
+}
+
+gate::totals gate::counts() const {
+  std::scoped_lock const lock(mutex_);
+  auto c = counts_;
+  c.tokens = std::atomic_load(&tokens_)->size();
+  return c;
 }
 
 std::vector<refused> gate::take_refusals() {

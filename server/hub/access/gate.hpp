@@ -54,6 +54,12 @@ class gate {
   /// Null: the credential is nobody's. No more than that: no refusal is noted.
   core::caller who(std::string_view credential) const;
 
+  /// Who was turned away since the start: without a token, with a wrong one, by their role.
+  struct totals {
+    std::uint64_t without = 0, wrong = 0, forbidden = 0;
+    std::size_t tokens = 0;  // that are known now
+  };
+  totals counts() const;
   /// Who was turned away since the last time.
   std::vector<refused> take_refusals();
 
@@ -64,8 +70,9 @@ class gate {
   std::atomic<bool> required_ = false;
   std::shared_ptr<token_set const> tokens_ = std::make_shared<token_set const>();
   std::shared_ptr<std::atomic<int>> const waiting_ = std::make_shared<std::atomic<int>>(0);
-  std::mutex mutex_;  // protects the following
+  mutable std::mutex mutex_;  // protects the following
   refusals refusals_;
+  totals counts_;
 };
 
 }  // namespace muster::server

@@ -5,7 +5,7 @@ import { frozen, helpOpen, paused, query, setPaused, setQuery, shortcuts, slow, 
 import { PAGES, tabTitle } from './model/pages';
 import { address, go, page } from './route';
 import { heading } from './heading';
-import { session, signOut } from './session';
+import { session, signOut } from './access/session';
 
 export function Header() {
   const find = useRef<HTMLInputElement>(null);

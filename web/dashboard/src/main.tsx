@@ -8,8 +8,8 @@ import { NoCluster } from './cluster-picker';
 import { start, unknownCluster } from './page';
 import { Content } from './pages';
 import { Rail } from './rail';
-import { look, startLooking } from './session';
-import { isClosed, SignIn } from './sign-in';
+import { look, startLooking } from './access/session';
+import { isClosed, SignIn } from './access/sign-in';
 import { startTheme } from './theme';
 
 function App() {

@@ -1,7 +1,7 @@
 // Who looks: where the server asks for a token the page keeps one in a cookie that scripts cannot read.
 import { effect, signal } from '@preact/signals';
-import { link, retryNow } from './page';
-import { get, send } from './rest';
+import { link, retryNow } from '../page';
+import { get, send } from '../rest';
 
 export interface Session {
   required: boolean;

@@ -1,0 +1,67 @@
+"""Tokens: sent with every call, from an argument or the environment; a wrong one is said."""
+from __future__ import annotations
+
+import pathlib
+import subprocess
+import sys
+from typing import Iterator
+
+import pytest
+
+import muster
+from conftest import Server, binary, until
+
+numpy = pytest.importorskip("numpy")
+
+
+@pytest.fixture
+def guarded(tmp_path: pathlib.Path) -> Iterator[Server]:
+    server = Server(tmp_path, "--data-dir", str(tmp_path / "data"), "--auth", "on")
+    yield server
+    server.stop()
+
+
+def token(server: Server, folder: pathlib.Path, role: str, *words: str) -> str:
+    admin = str(folder / "data" / "admin.token")
+    made = subprocess.run([binary(), "token", "create", "--role", role, "--url", server.http,
+                           "--token-file", admin, *words], capture_output=True, text=True)
+    assert made.returncode == 0, made.stderr
+    return made.stdout.strip()
+
+
+def test_everything_carries_the_token(guarded: Server, tmp_path: pathlib.Path,
+                                      monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "worker.token").write_text(token(guarded, tmp_path, "worker") + "\n")
+    submitter = token(guarded, tmp_path, "submitter")
+    viewer = token(guarded, tmp_path, "viewer")
+    worker = subprocess.Popen([sys.executable, "-m", "muster", "worker", "--server", guarded.grpc,
+                               "--processes", "1", "--token-file", str(tmp_path / "worker.token")])
+    try:
+        client = muster.Client(guarded.http, token=viewer)
+        until(lambda: [t for t in client.tasks() if t["state"] == "CONNECTED"], "the worker")
+        with muster.ClusterCoordinator(guarded.grpc, token=submitter) as c:
+            assert c.schedule(lambda x: x + 1, args=(41,)).fetch() == 42
+            large = numpy.zeros(1 << 19)  # travels as a blob
+            assert c.schedule(lambda a: len(a), args=(large,)).fetch() == 1 << 19
+        monkeypatch.setenv("MUSTER_TOKEN", submitter)
+        with muster.ClusterCoordinator(guarded.grpc) as c:
+            assert c.schedule(lambda x: x + 1, args=(1,)).fetch() == 2
+            assert client.jobs()[0]["submitted_by"].startswith("submitter-")
+        keys = muster.CoordinationClient(guarded.http, token=token(guarded, tmp_path, "worker"))
+        keys.set("a", b"b")
+    finally:
+        worker.terminate()
+        assert worker.wait(20) == 0
+
+
+def test_a_wrong_token_is_said(guarded: Server, tmp_path: pathlib.Path) -> None:
+    with pytest.raises(muster.MusterError, match="unknown, revoked or expired"):
+        muster.Client(guarded.http, token="muster.x.y").jobs()
+    with pytest.raises(muster.MusterError, match="a viewer's, who may not submit"):
+        with muster.ClusterCoordinator(guarded.grpc,
+                                       token=token(guarded, tmp_path, "viewer")) as c:
+            c.schedule(abs, args=(1,)).fetch()
+    refused = subprocess.run([sys.executable, "-m", "muster", "worker", "--server", guarded.grpc,
+                              "--processes", "1"], capture_output=True, text=True, timeout=30)
+    assert refused.returncode == 1
+    assert "no credentials" in refused.stderr
