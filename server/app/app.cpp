@@ -204,6 +204,7 @@ stream_options app::streams() {
 coordination_service_options app::agent_options() {
   coordination_service_options o;
   o.admit = [this](grpc::ServerContext const& context, std::string const& cluster) {
+    if (!access_.gate().required()) return muster::status{};
     return access_.admit_agent(context, address_of(ports_.peer_of(context)), cluster);
   };
   return o;

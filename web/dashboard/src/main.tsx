@@ -34,7 +34,9 @@ function App() {
 startTheme();
 // Whether the page is closed is known before it is drawn, unless the server takes its time.
 await Promise.race([look(), new Promise((done) => setTimeout(done, 500))]);
-render(<App />, document.getElementById('app')!);
+const root = document.getElementById('app')!;
+root.replaceChildren(); // what stood there while this was loaded
+render(<App />, root);
 let started = false;
 effect(() => {
   if (isClosed() || started) return;
