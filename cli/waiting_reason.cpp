@@ -32,7 +32,7 @@ explained_closure explain_first(rest& server, std::string const& job, std::strin
   if (found.empty()) return {};
   auto id = text_of(found.front(), "id");
   auto const said = server.get("/api/v1/closures/" + percent_encoded(id) + "/explain");
-  return {std::move(id), text_of(said, "explanation")};
+  return {std::move(id), text_of(said, "explanation"), text_of(said, "display_name")};
 }
 
 std::string waiting_reason::ask() {

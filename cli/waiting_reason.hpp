@@ -39,6 +39,7 @@ std::string without_age(std::string const& explanation);
 /// The explanation of the job's first closure in that state ("QUEUED"); empty: there is none.
 struct explained_closure {
   std::string id, text;
+  std::string called;  // what its function calls; empty: not known
 };
 explained_closure explain_first(rest& server, std::string const& job, std::string const& state);
 

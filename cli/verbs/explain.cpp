@@ -4,6 +4,7 @@
 
 #include "cli/command.hpp"
 #include "cli/rest.hpp"
+#include "cli/table.hpp"
 #include "cli/waiting_reason.hpp"
 
 namespace muster::cli {
@@ -13,12 +14,19 @@ struct options : server_options {
   std::string id;
 };
 
+std::string with_name(std::string const& called, std::string const& explanation) {
+  return called.empty() ? explanation : for_terminal(called) + ": " + explanation;
+}
+
 int explain_job(rest& server, options const& o) {
   auto const job = server.get("/api/v1/jobs/" + percent_encoded(o.id));
   json::array closures;
   for (auto const* state : {"QUEUED", "BLOCKED", "RUNNING", "FAILED"})
-    if (auto const found = explain_first(server, o.id, state); !found.text.empty())
-      closures.push_back({{"id", found.id}, {"state", state}, {"explanation", found.text}});
+    if (auto const found = explain_first(server, o.id, state); !found.text.empty()) {
+      json::object closure{{"id", found.id}, {"state", state}, {"explanation", found.text}};
+      if (!found.called.empty()) closure["display_name"] = found.called;
+      closures.push_back(std::move(closure));
+    }
   json::object const out{
       {"id", o.id}, {"state", text_of(job, "state")}, {"closures", std::move(closures)}};
   if (printed_as_json(o.output, out)) return exit_ok;
@@ -26,7 +34,8 @@ int explain_job(rest& server, options const& o) {
   auto const& error = field_of(job, "error");
   std::cout << (error.is_null() ? std::string() : ": " + in_full(error)) << '\n';
   for (auto const& c : out.at("closures").as_array())
-    std::cout << text_of(c, "id") << ": " << text_of(c, "explanation") << '\n';
+    std::cout << text_of(c, "id") << ": "
+              << with_name(text_of(c, "display_name"), text_of(c, "explanation")) << '\n';
   return exit_ok;
 }
 
@@ -34,7 +43,8 @@ int run(options& o) {
   rest server(o.rest);
   if (o.id.starts_with("job_")) return explain_job(server, o);
   auto const answer = server.get("/api/v1/closures/" + percent_encoded(o.id) + "/explain");
-  if (!printed_as_json(o.output, answer)) std::cout << text_of(answer, "explanation") << '\n';
+  if (!printed_as_json(o.output, answer))
+    std::cout << with_name(text_of(answer, "display_name"), text_of(answer, "explanation")) << '\n';
   return exit_ok;
 }
 

@@ -1,4 +1,5 @@
 // muster jobs: the jobs of the server, or one of them in detail.
+#include <algorithm>
 #include <iostream>
 
 #include "cli/actions.hpp"
@@ -41,7 +42,31 @@ std::string kind_of(json::value const& job) {
                                                              : " without a client");
 }
 
-void print_one(json::value const& job) {
+// What its closures call and how many call it, most first: of few closures the graph has them one
+// by one, of many by function.
+std::string called_by(json::value const& graph) {
+  constexpr std::size_t shown = 8;
+  std::vector<std::pair<std::uint64_t, std::string>> counted;
+  if (field_of(graph, "grouped") == json::value(true)) {
+    for (auto const& g : list_of(graph, "groups"))
+      counted.emplace_back(counts_of(g).total(),
+                           text_of(g, "function").empty() ? "others" : text_of(g, "function"));
+  } else {
+    for (auto const& name : list_of(graph, "functions"))
+      counted.emplace_back(0, json::value_to<std::string>(name));
+    for (auto const& f : list_of(field_of(graph, "nodes"), "function"))
+      ++counted.at(f.to_number<std::size_t>()).first;
+  }
+  std::stable_sort(counted.begin(), counted.end(),
+                   [](auto const& l, auto const& r) { return l.first > r.first; });
+  std::string text;
+  for (std::size_t i = 0; i < std::min(shown, counted.size()); ++i)
+    text += (i == 0 ? "" : ", ") + for_terminal(counted[i].second) + ' ' +
+            with_thousands(counted[i].first);
+  return counted.size() > shown ? text + ", …" : text;
+}
+
+void print_one(json::value const& job, json::value const& graph) {
   auto const c = counts_of(job);
   std::cout << "id         " << text_of(job, "id") << '\n';
   if (auto const name = text_of(job, "name"); !name.empty())
@@ -54,6 +79,8 @@ void print_one(json::value const& job) {
             << " running, " << with_thousands(c.waiting) << " waiting\n"
             << "put back   " << text_of(job, "put_back") << '\n'
             << "time       " << rounded(run_time(job)) << '\n';
+  if (auto const called = called_by(graph); !called.empty())
+    std::cout << "functions  " << called << '\n';
   if (auto const& error = field_of(job, "error"); !error.is_null())
     std::cout << "error      " << in_full(error) << '\n';
 }
@@ -80,7 +107,8 @@ int run(options& o) {
   rest server(o.rest);
   if (!o.id.empty()) {
     auto const job = server.get("/api/v1/jobs/" + percent_encoded(o.id));
-    if (!printed_as_json(o.output, job)) print_one(job);
+    if (!printed_as_json(o.output, job))
+      print_one(job, server.get("/api/v1/jobs/" + percent_encoded(o.id) + "/graph"));
     return exit_ok;
   }
   bool more = false;

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import threading
-from typing import Any, Callable, Iterable, Iterator, Optional, Sequence, Union
+from typing import Any, Callable, Iterable, Iterator, Mapping, Optional, Sequence, Union
 
 from muster.coordinator.cluster_coordinator import ClusterCoordinator
 from muster.coordinator.remote_value import RemoteValue
@@ -38,12 +38,16 @@ class Executor(concurrent.futures.Executor):
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
         """A Future of ``fn(*args, **kwargs)``. Waits while the queue is full."""
+        return self._submit(fn, args, kwargs)
+
+    def _submit(self, fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any],
+                name: str = "") -> Any:
         future = _Future()
         with self._lock:
             self._check()
             self._futures.add(future)
         try:
-            value = future.value = self._coordinator._schedule_for_fetch(fn, args, kwargs)
+            value = future.value = self._coordinator._schedule_for_fetch(fn, args, kwargs, name)
         except BaseException:
             self._futures.discard(future)
             raise

@@ -13,6 +13,7 @@ from typing import Any, Callable, Optional
 import joblib
 from joblib.parallel import AutoBatchingMixin, ParallelBackendBase
 
+from muster._pickled.names import display_name
 from muster.executor import Executor
 
 
@@ -49,7 +50,7 @@ class MusterBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[mis
 
     def submit(self, func: Callable[[], Any], callback: Optional[Callable[[Any], None]] = None
                ) -> Any:
-        future = self._pool().submit(func)
+        future = self._pool()._submit(func, (), {}, batch_name(func))
         future.get = future.result  # as joblib before 1.4 has it
         if callback is not None:
             future.add_done_callback(callback)
@@ -68,6 +69,12 @@ class MusterBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[mis
         executor, self._executor = self._executor, None
         if executor is not None:
             executor.shutdown(wait=not cancel, cancel_futures=cancel)
+
+
+def batch_name(batch: Any) -> str:
+    """What the calls of a joblib batch call; empty: it is none."""
+    items = getattr(batch, "items", None)
+    return display_name(items[0][0]) if isinstance(items, (list, tuple)) and items else ""
 
 
 def connected_tasks() -> int:

@@ -1,6 +1,7 @@
 """What the package is made of."""
 from __future__ import annotations
 
+import os
 import pathlib
 import shutil
 import subprocess
@@ -65,3 +66,27 @@ def test_every_public_name_can_be_loaded() -> None:
         assert getattr(muster, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         muster.nothing  # noqa: B018
+
+
+@pytest.mark.parametrize("version", ["4.25.*", "5.*", "6.*"])
+def test_messages_are_made_by_each_major_version_of_protobuf(tmp_path: pathlib.Path,
+                                                             version: str) -> None:
+    got = subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--only-binary",
+                          ":all:", "--target", str(tmp_path), f"protobuf=={version}"],
+                         capture_output=True, text=True)
+    if got.returncode != 0 and os.environ.get("CI") != "true":
+        pytest.skip("SKIPPED, NOT RUN: " + got.stderr.strip().rpartition("\n")[2])
+    assert got.returncode == 0, got.stderr
+    code = """
+import google.protobuf
+assert google.protobuf.__version__.startswith(%r), google.protobuf.__version__
+from muster._wire import columns, messages
+m = messages.SessionRequest(function_name=["python:3.11"], token=[1], function=[0], callable_of=[1])
+m.callable.add(name="train.step", hash=b"h" * 32)
+m.options.append(messages.ClosureOptions(label={"zone": "a"}, task_index=0))
+read, args = columns.parse(messages.SessionRequest, columns.serialize(m, "args", b"x" * 300_000), "args")
+assert read == m and args[0] == b"x" * 300_000
+assert read.options[0].HasField("task_index")
+""" % version.rstrip("*")
+    subprocess.run([sys.executable, "-c", code], check=True,
+                   env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{PACKAGE}"})

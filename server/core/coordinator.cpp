@@ -232,7 +232,10 @@ effects const& coordinator::step(time_point now, open_session& e) {
   return state_->perform(now, [&] { state_->requests.open(e); });
 }
 effects const& coordinator::step(time_point now, core::schedule& e) {
-  return state_->perform(now, [&] { state_->requests.append(e); });
+  return state_->perform(now, [&] {
+    state_->take_callables(e);
+    state_->requests.append(e);
+  });
 }
 effects const& coordinator::step(time_point now, seal_session const& e) {
   return state_->perform(now, [&] { state_->requests.seal(e); });

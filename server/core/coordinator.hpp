@@ -185,6 +185,7 @@ class coordinator {
                                      task_filter const& filter) const;
   result<task_view> task(std::string_view job, std::int64_t index) const;
   std::vector<function_view> functions() const;
+  std::vector<shown_function_view> shown_functions() const;
   overview_view overview(time_point now) const;
   /// What workers did, from bar number `from` on: up to `limit` bars; looks at 20,000 a call.
   bar_page bars(activity_filter const& f, std::uint64_t from, std::size_t limit,

@@ -63,11 +63,14 @@ class search {
   search(closure_query const& q, closure_bounds const& within, function_table const& functions,
          place_table const& places)
       : query_(q), within_(within), functions_(functions), places_(places) {
-    if (!q.function.empty()) {
-      function_ = functions.find(q.function);
-      hopeless_ = !function_;
+    if (!q.text.empty() || !q.function.empty()) names_.resize(functions.numbers());
+    if (q.function.empty()) return;
+    hopeless_ = true;
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      auto const& f = functions.all()[i];
+      names_[i].wanted = f.name == q.function || functions[f.served].name == q.function;
+      hopeless_ = hopeless_ && !names_[i].wanted;
     }
-    if (!q.text.empty()) names_.resize(functions.all().size());
   }
 
   bool hopeless() const { return hopeless_; }
@@ -76,7 +79,7 @@ class search {
   /// What it cost.
   std::size_t look_at(candidate const& c) {
     if (!(query_.states & bit(c.state))) return 0;
-    if (function_ && c.function != *function_) return 0;
+    if (!query_.function.empty() && !names_[raw(c.function)].wanted) return 0;
     if (query_.value && c.value != *query_.value) return 0;
     if (query_.place && c.where != *query_.place) return 0;
     if (!query_.worker.empty() &&
@@ -118,8 +121,12 @@ class search {
   }
   bool has_text(candidate const& c) {
     auto& known = names_[raw(c.function)];
-    if (known == 0) known = contains_word(functions_[c.function].name, query_.text) ? 1 : 2;
-    if (known == 1) return true;
+    if (!std::exchange(known.looked_at, true)) {
+      auto const& f = functions_[c.function];
+      known.has_text = contains_word(f.name, query_.text) ||
+                       contains_word(functions_[f.served].name, query_.text);
+    }
+    if (known.has_text) return true;
     if (c.failed && (contains_word(c.failed->message, query_.text) ||
                      contains_word(c.failed->type, query_.text)))
       return true;
@@ -130,9 +137,13 @@ class search {
   closure_bounds const& within_;
   function_table const& functions_;
   place_table const& places_;
-  std::optional<function_id> function_;
   bool hopeless_ = false;
-  std::vector<std::uint8_t> names_;  // by function: 0 not looked at, 1 has the text, 2 has not
+  struct named {
+    bool wanted = false;     // of the query's function
+    bool looked_at = false;  // for the query's text, and…
+    bool has_text = false;   // …found
+  };
+  std::vector<named> names_;  // by function
 };
 
 candidate of(ended_row const& r, core::failure const* f) {
@@ -224,7 +235,7 @@ closure_view coordinator::state::view_of(session const& s, ended_row const& r,
   v.id = r.id;
   v.job = s.id;
   v.index = r.order;
-  v.function = book.functions[r.function].name;
+  name(v, r.function);
   v.state = r.ended_as();
   v.value = value_of(v.state, f);
   v.history = true;

@@ -1,5 +1,6 @@
 // Copies for readers. Nothing here changes anything.
 #include <algorithm>
+#include <unordered_map>
 
 #include "server/core/api/waiting_views.hpp"
 #include "server/core/coordinator_state.hpp"
@@ -162,14 +163,20 @@ result<job_view> coordinator::job(session_id id) const {
   return state_->texts.unknown_session(id);
 }
 
+void coordinator::state::name(closure_view& v, function_id f) const {
+  auto const& known = book.functions[f];
+  v.function = book.functions[known.served].name;
+  if (known.callable) v.display_name = known.name;
+  v.callable = known.hash;
+}
+
 namespace {
-closure_view view_of(coordinator const& c, closure_table const& closures, session_id job, slot at) {
+closure_view view_of(closure_table const& closures, session_id job, slot at) {
   auto const& r = closures[at];
   closure_view v;
   v.id = closures.id_of(at);
   v.job = job;
   v.index = r.order;
-  v.function = c.function_name(r.function);
   v.state = r.state;
   v.cancel_requested = r.stop_requested;
   v.alone = r.alone;
@@ -217,7 +224,8 @@ result<closure_view> coordinator::closure(closure_id id, session_id of) const {
     return st.texts.unknown_value(id);
   }
   auto const& r = st.closures[c];
-  auto v = view_of(*this, st.closures, st.sessions.of(r.owner).id, c);
+  auto v = view_of(st.closures, st.sessions.of(r.owner).id, c);
+  st.name(v, r.function);
   if (ended(r.state)) {
     auto value = st.keeping.value_of(c);
     v.value = value.value;
@@ -319,11 +327,40 @@ result<task_view> coordinator::task(std::string_view job, std::int64_t index) co
   return status{code::not_found, "no task " + std::string(job) + ":" + std::to_string(index)};
 }
 
+namespace {
+template <class View>
+void count(function_entry const& f, View& into) {
+  into.waiting += f.waiting;
+  into.queued += f.queued;
+  into.running += f.running;
+  into.succeeded += f.succeeded;
+  into.failed += f.failed;
+  into.cancelled += f.cancelled;
+}
+}  // namespace
+
 std::vector<function_view> coordinator::functions() const {
   std::vector<function_view> out;
-  for (auto const& f : state_->book.functions.all())
-    out.push_back({f.name, f.workers, f.ever_had, f.waiting, f.queued, f.running, f.succeeded,
-                   f.failed, f.cancelled});
+  auto const& all = state_->book.functions;
+  std::unordered_map<std::uint32_t, std::size_t> place_of;
+  for (std::uint32_t i = 0; i < all.numbers(); ++i)
+    if (auto const& f = all[function_id{i}]; !f.callable) {
+      place_of.emplace(i, out.size());
+      out.push_back({f.name, f.workers, f.ever_had});
+    }
+  for (auto const& f : all.all()) count(f, out[place_of.at(raw(f.served))]);
+  return out;
+}
+
+std::vector<shown_function_view> coordinator::shown_functions() const {
+  std::vector<shown_function_view> out;
+  std::unordered_map<std::string_view, std::size_t> place_of;
+  for (auto const& f : state_->book.functions.all()) {
+    if (f.name.empty()) continue;  // a number that is free
+    auto const [at, fresh] = place_of.try_emplace(f.name, out.size());
+    if (fresh) out.push_back({f.name});
+    count(f, out[at->second]);
+  }
   return out;
 }
 

@@ -52,6 +52,7 @@ core::schedule& submission::appending(core::session_id to, std::uint32_t generat
 
 void submission::clear() {
   event_.closures.clear();
+  event_.callables.clear();
   names_.clear();
   name_of_.clear();
   positions_.clear();

@@ -40,6 +40,9 @@ class submission {
   /// To add inputs and per-worker values: extras that no other closure has, with its options.
   static core::closure_extras& own_extras(core::closure_spec& closure);
 
+  /// What the closures' `callable` counts.
+  std::vector<core::callable_name>& callables() { return event_.callables; }
+
   std::vector<core::closure_spec> const& closures() const { return event_.closures; }
   core::closure_spec& operator[](std::size_t i) { return event_.closures[i]; }
   /// Of the functions that came by name, each once.

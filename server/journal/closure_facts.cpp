@@ -60,6 +60,11 @@ void put(core::accepted_fact const& f, std::vector<change>& into) {
   wire::Accepted w;
   w.set_created(us(f.created));
   for (auto const& name : f.functions) w.add_functions(name);
+  for (auto const& c : f.callables) {
+    auto& to = *w.add_callables();
+    to.set_name(c.name);
+    to.set_hash(c.hash);
+  }
   std::map<core::closure_extras const*, std::uint32_t> known;  // shared by those that ask the same
   bool bytes = false, extras = false, tokens = false;
   for (auto const& c : f.closures) {
@@ -150,7 +155,8 @@ bool fits(wire::Accepted const& w) {
   auto const n = w.ids_size();
   auto const is = [n](int size) { return size == 0 || size == n; };
   if (n == 0 || w.function_size() != n || w.args_size() != n || !is(w.encodings_size()) ||
-      !is(w.extras_of_size()) || !is(w.tokens_size()))
+      !is(w.extras_of_size()) || !is(w.tokens_size()) ||
+      (w.callables_size() != 0 && w.callables_size() != w.functions_size()))
     return false;
   for (auto const f : w.function())
     if (f >= static_cast<std::uint32_t>(w.functions_size())) return false;
@@ -162,6 +168,7 @@ bool fits(wire::Accepted const& w) {
 core::accepted_fact requested(core::session_id job, std::uint32_t first, wire::Accepted const& w) {
   core::accepted_fact f{job, first, time(w.created()), {}, {}};
   f.functions.assign(w.functions().begin(), w.functions().end());
+  for (auto const& c : w.callables()) f.callables.push_back({c.name(), c.hash()});
   std::vector<std::shared_ptr<core::closure_extras const>> extras{nullptr};
   for (auto const& x : w.extras())
     extras.push_back(std::make_shared<core::closure_extras const>(decoded(x)));

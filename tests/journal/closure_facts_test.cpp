@@ -68,6 +68,7 @@ accepted_fact some_closures() {
   f.closures = {{closure_id{1ull << 32 | 1}, 1, blob("[1]"), x},
                 {closure_id{~0ull << 32 | 2}, 0, blob("\xff", encoding::bytes), nullptr},
                 {closure_id{1ull << 32 | 3}, 0, blob("[1]"), x}};
+  f.callables = {{}, {"train.step", std::string(callable_hash_bytes, '\xfc')}};
   return f;
 }
 
@@ -233,6 +234,9 @@ TEST(closure_facts, that_do_not_fit_each_other_are_refused) {
   auto unnamed = some_closures();
   unnamed.functions.pop_back();
   EXPECT_NE(refused({some_job(), unnamed}), "");
+  auto uncalled = some_closures();
+  uncalled.callables.pop_back();
+  EXPECT_NE(refused({some_job(), uncalled}), "") << "one for each function, or none";
   auto no_reason = ended_badly();
   no_reason.failure = {};
   EXPECT_NE(refused({some_job(), some_closures(), no_reason}), "");

@@ -35,6 +35,31 @@ TEST(schedule_convert, takes_closures) {
   EXPECT_EQ(closures[1].args, core::blob("[5]"));
 }
 
+TEST(schedule_convert, takes_what_functions_call) {
+  submission closures;
+  auto m = two_closures();
+  auto& step = *m.add_callable();
+  step.set_name("tr\u00e4in.step");
+  step.set_hash(std::string(32, '\xff'));
+  m.add_callable_of(0);
+  m.add_callable_of(1);
+  ASSERT_EQ(from_wire(m, known, nothing_held, closures), "");
+  EXPECT_EQ(closures[0].callable, 0u);
+  EXPECT_EQ(closures[1].callable, 1u);
+  EXPECT_EQ(closures.appending({}).callables,
+            (std::vector<core::callable_name>{{step.name(), step.hash()}}));
+  closures.clear();
+  ASSERT_EQ(from_wire(two_closures(), known, nothing_held, closures), "");
+  EXPECT_TRUE(closures.callables().empty());
+}
+
+TEST(schedule_convert, a_name_has_at_most_256_bytes) {
+  submission closures;
+  auto m = two_closures();
+  m.add_callable()->set_name(std::string(256, 'n'));
+  EXPECT_EQ(from_wire(m, known, nothing_held, closures), "");
+}
+
 struct bad_request {
   char const* name;
   std::function<void(v1::SessionRequest&)> spoil;
@@ -56,6 +81,26 @@ bad_request const bad_requests[] = {
        m.add_options_of(1);
      },
      "options_of[1]: number 1, the message has 0"},
+    {"callable_of", [](auto& m) { m.add_callable_of(0); }, "callable_of: 1 entries for 2 closures"},
+    {"callable_number",
+     [](auto& m) {
+       m.add_callable()->set_name("a");
+       m.add_callable_of(0);
+       m.add_callable_of(2);
+     },
+     "callable_of[1]: number 2, the message has 1"},
+    {"callable_no_name", [](auto& m) { m.add_callable(); },
+     "callable[0].name: 0 bytes, it has 1 to 256"},
+    {"callable_long_name", [](auto& m) { m.add_callable()->set_name(std::string(257, 'n')); },
+     "callable[0].name: 257 bytes, it has 1 to 256"},
+    {"callable_two_lines", [](auto& m) { m.add_callable()->set_name("a\nb"); },
+     "callable[0].name: contains a control character"},
+    {"callable_hash",
+     [](auto& m) {
+       m.add_callable()->set_name("a");
+       m.mutable_callable(0)->set_hash("abc");
+     },
+     "callable[0].hash: 3 bytes, a hash has 32"},
     {"input_position", [](auto& m) { m.add_input()->set_position(2); },
      "input[0].position: 2, the message has 2 closures"},
     {"input_token",

@@ -61,6 +61,22 @@ TEST(closure_metrics, counts_and_the_time_in_which_a_queue_is_full_goes_on) {
   EXPECT_TRUE(has(text_of(c), "muster_queue_full_seconds_total 12\n"));
 }
 
+TEST(closure_metrics, of_many_functions_the_first_have_lines_and_the_others_share_one) {
+  engine e;
+  auto const c = e.run([](engine_services& s) {
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < functions_measured + 7; ++i)
+      names.push_back("f" + std::to_string(i));
+    s.pools.main().learn(std::move(names));
+    return measure_closures(s.pools);
+  });
+  ASSERT_EQ(c.functions.size(), functions_measured + 1);
+  EXPECT_EQ(c.functions.back().name, "other");
+  auto const text = text_of(c);
+  EXPECT_TRUE(has(text, "muster_function_closures{function=\"f199\",state=\"queued\"} 0\n"));
+  EXPECT_FALSE(has(text, "function=\"f200\""));
+}
+
 TEST(closure_metrics, of_many_tasks_the_first_have_lines) {
   engine e;
   std::vector<std::unique_ptr<worker>> workers;

@@ -5,6 +5,7 @@
 #include "web/json/json_check.hpp"
 #include "web/json/json_in.hpp"
 #include "web/json/json_out.hpp"
+#include "web/json/views_json.hpp"
 
 namespace muster::web {
 namespace {
@@ -18,6 +19,24 @@ TEST(json_out, writes_nested_values_with_commas_where_they_belong) {
   out.key("c").number(-5).key("d").number(0.125).key("e").raw("[1,\n2]");
   out.end_object();
   EXPECT_EQ(text, R"({"a":[1,"x",true,null],"b":{},"c":-5,"d":0.125,"e":[1, 2]})");
+}
+
+TEST(views_json, a_closure_says_what_its_function_calls_where_that_is_known) {
+  core::closure_view c;
+  c.function = "python:3.11";
+  auto const written = [&c] {
+    std::string text;
+    json_out out(text);
+    write(out, c, nullptr);
+    return boost::json::parse(text).as_object();
+  };
+  EXPECT_FALSE(written().contains("display_name"));
+  EXPECT_FALSE(written().contains("callable"));
+  c.display_name = "train.step";
+  c.callable = std::string(core::callable_hash_bytes, '\xf1');
+  EXPECT_EQ(written().at("function").as_string(), "python:3.11");
+  EXPECT_EQ(written().at("display_name").as_string(), "train.step");
+  EXPECT_EQ(written().at("callable").as_string().substr(0, 4), "f1f1");
 }
 
 TEST(json_out, hostile_strings_come_out_as_valid_json) {

@@ -19,6 +19,7 @@ std::string value_page() {
                            {"closure", id("cl_")},
                            {"job", id("job_")},
                            {"function", text()},
+                           {"display_name", text(), optional},
                            {"index", count()},
                            {"status", value_state()},
                            {"place", place()},

@@ -1,6 +1,8 @@
 // One function a view, member by member in the order of the contract.
 #include "web/json/views_json.hpp"
 
+#include <absl/strings/escaping.h>
+
 #include "base/text.hpp"
 #include "server/hub/id_text.hpp"
 #include "web/json/arguments.hpp"
@@ -153,6 +155,8 @@ void write(json_out& out, core::closure_view const& c, server::closure_progress 
   out.key("job").string(core::text(c.job));
   out.key("index").number(c.index);
   out.key("function").string(c.function);
+  if (!c.display_name.empty()) out.key("display_name").string(c.display_name);
+  if (!c.callable.empty()) out.key("callable").string(absl::BytesToHexString(c.callable));
   out.key("state").string(core::name(c.state));
   out.key("cancel_requested").boolean(c.cancel_requested);
   out.key("alone").boolean(c.alone);

@@ -1,6 +1,8 @@
 // The families on closures, tasks and logs, measured on the engine thread.
 #include "web/metrics/closure_metrics.hpp"
 
+#include <algorithm>
+
 namespace muster::web {
 
 namespace {
@@ -57,7 +59,46 @@ void write_tasks(metric_text& m, measured_closures const& c) {
           c.tasks_more);
 }
 
+void add(core::shown_function_view const& f, core::shown_function_view& to) {
+  to.waiting += f.waiting, to.queued += f.queued, to.running += f.running;
+  to.succeeded += f.succeeded, to.failed += f.failed, to.cancelled += f.cancelled;
+}
+
+// Those of the main cluster first, in the order in which they were named.
+void measure_functions(server::hub& h, std::vector<core::shown_function_view>& into) {
+  for (auto& f : h.state().shown_functions()) {
+    auto at = std::find_if(into.begin(), into.end(),
+                           [&f](auto const& known) { return known.name == f.name; });
+    if (at == into.end() && into.size() >= functions_measured) {
+      if (into.size() == functions_measured) into.push_back({std::string(other_functions)});
+      at = into.end() - 1;
+    }
+    if (at == into.end())
+      into.push_back(std::move(f));
+    else
+      add(f, *at);
+  }
+}
+
+void write_functions(metric_text& m, measured_closures const& c) {
+  m.family("muster_function_closures", "gauge",
+           "Closures that wait or run, by what is shown of their function, and by state.");
+  for (auto const& f : c.functions) {
+    m.sample({"function", f.name}, {"state", "waiting"}, f.waiting);
+    m.sample({"function", f.name}, {"state", "queued"}, f.queued);
+    m.sample({"function", f.name}, {"state", "running"}, f.running);
+  }
+  m.family("muster_function_finished_total", "counter",
+           "Closures that ended, by what is shown of their function, and by how.");
+  for (auto const& f : c.functions) {
+    m.sample({"function", f.name}, {"state", "succeeded"}, f.succeeded);
+    m.sample({"function", f.name}, {"state", "failed"}, f.failed);
+    m.sample({"function", f.name}, {"state", "cancelled"}, f.cancelled);
+  }
+}
+
 void measure(server::hub& h, bool main, measured_closures& into) {
+  measure_functions(h, into.functions);
   auto const o = h.state().overview(into.now);
   if (into.pools.size() < pools_measured)
     into.pools.push_back({h.state().configuration().cluster, o});
@@ -111,6 +152,7 @@ void write_closure_metrics(metric_text& m, measured_closures const& c) {
             "Time in which at least one session's queue was full.", seconds(full));
   write_values(m, c.metrics);
   write_pools(m, c);
+  write_functions(m, c);
   write_tasks(m, c);
   m.counter("muster_log_lines_total", "Lines that closures logged and printed.", c.logs.lines);
   m.counter("muster_log_lines_dropped_total", "Of those, dropped to make room.", c.logs.dropped);

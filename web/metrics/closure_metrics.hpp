@@ -16,6 +16,10 @@ inline constexpr std::size_t tasks_measured = 100;
 /// Clusters beyond this many have no lines of their own; the sums are of all.
 inline constexpr std::size_t pools_measured = 100;
 
+/// Names of functions, or of what they call, beyond this many are counted together as "other".
+inline constexpr std::size_t functions_measured = 200;
+inline constexpr std::string_view other_functions = "other";
+
 struct measured_pool {
   std::string cluster;
   core::overview_view now;
@@ -27,6 +31,7 @@ struct measured_closures {
   core::time_point now{};
   std::vector<core::task_view> tasks;  // at most tasks_measured
   std::size_t tasks_more = 0;
+  std::vector<core::shown_function_view> functions;  // at most functions_measured, and "other"
   server::log_store::counts logs;
 };
 

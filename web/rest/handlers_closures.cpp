@@ -99,6 +99,7 @@ coro::task<response> get_closure(web_context& context, exchange& ex) {
 
 struct explained {
   core::closure_id id{};
+  std::string function, display_name;
   core::closure_state state{};
   std::string why;
 };
@@ -106,6 +107,8 @@ struct explained {
 void write(json_out& out, explained const& e) {
   auto const object = out.object();
   out.key("id").string(core::text(e.id));
+  if (!e.function.empty()) out.key("function").string(e.function);
+  if (!e.display_name.empty()) out.key("display_name").string(e.display_name);
   out.key("state").string(core::name(e.state));
   out.key("explanation").string(e.why);
 }
@@ -118,8 +121,12 @@ coro::task<response> explain_closure(web_context& context, exchange& ex) {
     auto work = [id](server::hub& h, core::session_id session) -> muster::result<explained> {
       auto why = h.state().explain(id, h.now(), session);
       if (!why) return why.error();
-      explained e{id, {}, std::move(*why)};
-      if (auto c = h.state().closure(id, session)) e.state = c->state;
+      explained e{id, {}, {}, {}, std::move(*why)};
+      if (auto c = h.state().closure(id, session)) {
+        e.function = std::move(c->function);
+        e.display_name = std::move(c->display_name);
+        e.state = c->state;
+      }
       return e;
     };
     return look(context, in_pool_with(id, of, std::move(work)));
@@ -161,7 +168,8 @@ void add_closure_routes(std::vector<route>& to) {
                            .meaning = "only closures in this state; UNFINISHED, ENDED_BADLY: in "
                                       "one of several",
                            .choices = states},
-                          {"function", query_kind::text, "only closures of this function"},
+                          {"function", query_kind::text,
+                           "only closures of this function, or that show this name"},
                           {"worker", query_kind::text,
                            "only closures whose newest attempt is, or was, there: worker:3"},
                           {"q", query_kind::text,

@@ -21,6 +21,7 @@ void write_row(json_out& out, core::closure_view const& c) {
   out.key("closure").string(core::text(c.id));
   out.key("job").string(core::text(c.job));
   out.key("function").string(c.function);
+  if (!c.display_name.empty()) out.key("display_name").string(c.display_name);
   out.key("index").number(c.index);
   out.key("status").string(core::name(c.value));
   out.key("place").string(core::name(core::whereabouts(c)));

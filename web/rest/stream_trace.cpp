@@ -163,7 +163,7 @@ class closures_trace final : public trace_stream {
 
   void add(core::closure_view const& c, core::attempt_view const& a, core::time_point now) {
     trace_json::span s;
-    s.name = c.function;
+    s.name = c.display_name.empty() ? c.function : c.display_name;
     s.started = a.started;
     auto const ended = a.ended == core::time_point{} ? now : a.ended;
     s.lasted = std::max(core::duration{}, ended - a.started);

@@ -23,7 +23,7 @@ import weakref
 from typing import (Any, Callable, Iterable, Iterator, Mapping, Optional, Sequence, Sized, TypeVar,
                     Union)
 
-from muster._pickled import calls
+from muster._pickled import calls, names
 from muster._pickled.uploads import Upload, Uploadable, collect
 from muster.coordinator.blobs import Blobs
 from muster.coordinator.link import Link
@@ -48,7 +48,7 @@ class Scheduling:
     """A coordinator together with options for what is scheduled through it."""
 
     def __init__(self, session: Session, callables: Callables, options: Optional[ClosureOptions],
-                 sent: Uploads, uploads: tuple[Upload, ...]) -> None:
+                 sent: Uploads, uploads: tuple[Upload, ...], name: str = "") -> None:
         self._session = session
         self._callables = callables
         self._options = options
@@ -56,21 +56,26 @@ class Scheduling:
         self._uploads = uploads
         retried = options is not None and options.retries > 0
         self._plain_along = Along((), 0 if retried else session.options.max_worker_failures,
-                                  blobs=session.blobs)
+                                  blobs=session.blobs, name=name)
 
-    def options(self, *, upload: Sequence[Uploadable] = (), **changes: Any) -> Scheduling:
+    def options(self, *, upload: Sequence[Uploadable] = (), name: str = "",
+                **changes: Any) -> Scheduling:
         """``c.options(resources={"gpu": 1}, retries=2, timeout=60, priority=5, task="worker:3",
         labels={"zone": "a"}, delay=1)``; see :class:`muster.ClosureOptions`.
 
         `upload` are modules of the client, or paths of a file.py, a package or a directory with
         modules, as they are now: workers import these before their own. They are sent to each worker
         once; on top of what this object uploads already. Raises TypeError (no module, no path),
-        FileNotFoundError, ValueError (above 1 GiB as a zip)."""
+        FileNotFoundError, ValueError (above 1 GiB as a zip).
+
+        `name` is what people see of the closures, in place of the function's own: 1 to 256 bytes.
+        Raises ValueError."""
         options = self._options
         if changes:
             options = dataclasses.replace(options or ClosureOptions(), **changes)
         uploads = (collect(upload), *self._uploads) if upload else self._uploads
-        return Scheduling(self._session, self._callables, options, self._sent, uploads)
+        name = names.checked(name) if name else self._plain_along.name
+        return Scheduling(self._session, self._callables, options, self._sent, uploads, name)
 
     def _along(self) -> Along:
         if self._uploads:
@@ -96,14 +101,17 @@ class Scheduling:
         return RemoteValue(self._session, self._session.put((request,), self._options)[0])
 
     def _schedule_for_fetch(self, fn: Function[T], args: Sequence[Any],
-                            kwargs: Optional[Mapping[str, Any]]) -> RemoteValue[T]:
+                            kwargs: Optional[Mapping[str, Any]], name: str = "") -> RemoteValue[T]:
         """A value that is no argument of other closures: an array comes back without base64."""
-        return self._schedule(fn, args, kwargs, self._along()._replace(output_in_bytes=True))
+        along = self._along()
+        return self._schedule(fn, args, kwargs, along._replace(output_in_bytes=True,
+                                                               name=along.name or name))
 
     def put(self, value: T) -> RemoteValue[T]:
         """Takes a value to the cluster once, as an argument of many closures: a closure that returns
         it. `schedule` would send it with each of them."""
-        return self.schedule(identity, args=(value,))
+        along = self._along()
+        return self._schedule(identity, (value,), None, along._replace(name=along.name or "put"))
 
     def schedule_many(self, fn: Function[T], args: Iterable[Sequence[Any]]) -> list[RemoteValue[T]]:
         """One closure for each element of `args`, a sequence of positional arguments."""
@@ -137,7 +145,7 @@ class Scheduling:
             chunksize = chunks_of(min(sizes) if sizes else None)
         if chunksize < 1:
             raise ValueError(f"chunksize: {chunksize}, must be at least 1")
-        pickled = calls.dump_callable(Chunk(fn))
+        pickled = names.pickled(calls.dump_callable(Chunk(fn)), fn)
         each = zip(*iterables)
         along = self._along()._replace(output_in_bytes=True)
         count = 0
@@ -277,7 +285,7 @@ class ClusterCoordinator(Scheduling):
             if not slots:  # else it is refused below
                 name = name or calls.name_of(fn)
                 fn = WithUploads([InstallUpload(u.digest, u.data) for u in self._uploads],
-                                 self._callables.pickled(fn), b"".join(arguments))
+                                 self._callables.pickled(fn).data, b"".join(arguments))
                 args, kwargs = (), None
         request = plain_call(self._callables, fn, args, kwargs, self._session.blobs)
         return self._session.create(request, name or calls.name_of(fn))

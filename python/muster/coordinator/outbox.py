@@ -9,6 +9,7 @@ from __future__ import annotations
 import collections
 from typing import Any, Optional
 
+from muster._pickled.names import Called
 from muster._wire import columns
 from muster._wire.messages import BYTES, SessionRequest
 from muster.coordinator.options import ClosureOptions
@@ -87,6 +88,8 @@ class Outbox:
             m.encoding.extend([r.encoding for r in taken])
         if any(r.options is not None for r in taken):
             _add_options(m, taken)
+        if any(r.called is not None for r in taken):
+            _add_callables(m, taken)
         for position, r in enumerate(taken):
             if r.inputs or r.per_worker:
                 _add_inputs(m, position, r)
@@ -126,6 +129,22 @@ def _add_options(m: Any, taken: list[Record]) -> None:
                 m.options.append(o.to_wire())
                 number = numbers[id(o)] = len(m.options)
         m.options_of.append(number)
+
+
+def _add_callables(m: Any, taken: list[Record]) -> None:
+    numbers: dict[Optional[Called], int] = {None: 0}
+    column: list[int] = []
+    last: Optional[Called] = None
+    number = 0
+    for r in taken:
+        if r.called is not last:
+            last = r.called
+            number = numbers.get(last, -1)
+            if number < 0 and last is not None:
+                number = numbers[last] = len(numbers)
+                m.callable.add(name=last.name, hash=last.hash)
+        column.append(number)
+    m.callable_of.extend(column)
 
 
 def _add_inputs(m: Any, position: int, r: Record) -> None:

@@ -6,6 +6,7 @@ import threading
 from typing import Any, Callable, Optional, Sequence
 
 from muster._pickled.buffers import Data
+from muster._pickled.names import Called
 from muster.coordinator.options import ClosureOptions
 from muster.errors import ClosureError
 
@@ -17,7 +18,7 @@ class Record:
     """Fields up to `generation` are what it takes to schedule it again after a broken stream."""
 
     __slots__ = ("token", "function", "args", "encoding", "inputs", "per_worker", "options",
-                 "generation", "contents", "ended", "raw", "value", "error", "closure", "references",
+                 "generation", "contents", "called", "ended", "raw", "value", "error", "closure", "references",
                  "waiters")
 
     def __init__(self, token: int, function: int, args: bytes, encoding: int,
@@ -34,6 +35,7 @@ class Record:
         self.generation = generation
         self.contents: Sequence[Any] = ()
         """Blobs that `args` name."""
+        self.called: Optional[Called] = None
         self.ended = False
         self.raw: Data = b""
         self.value: Any = None

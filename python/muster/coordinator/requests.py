@@ -9,7 +9,8 @@ import types
 import weakref
 from typing import Any, Callable, Mapping, NamedTuple, Optional, Sequence, Union
 
-from muster._pickled import calls
+from muster._pickled import calls, names
+from muster._pickled.names import Called, Pickled
 from muster._wire.messages import BYTES, JSON
 from muster.coordinator.blobs import Blobs, Content
 from muster.coordinator.records import Record
@@ -23,12 +24,12 @@ CALLABLES_MAX = 256
 
 
 class Request:
-    __slots__ = ("function", "args", "encoding", "inputs", "per_worker", "contents")
+    __slots__ = ("function", "args", "encoding", "inputs", "per_worker", "contents", "called")
 
     def __init__(self, function: str, args: bytes, encoding: int,
                  inputs: Sequence[tuple[int, Record]] = (),
                  per_worker: Sequence[PerWorkerValues] = (),
-                 contents: Sequence[Content] = ()) -> None:
+                 contents: Sequence[Content] = (), called: Optional[Called] = None) -> None:
         if len(args) > ARGUMENT_BYTES_MAX:
             raise ValueError(f"the arguments have {len(args)} bytes, the limit is "
                              f"{ARGUMENT_BYTES_MAX}")
@@ -40,6 +41,8 @@ class Request:
         self.per_worker = per_worker
         self.contents = contents
         """Blobs that `args` name."""
+        self.called = called
+        """What the function is to call."""
 
 
 class Along(NamedTuple):
@@ -52,6 +55,8 @@ class Along(NamedTuple):
     """Nobody can use its output as an argument."""
     blobs: Optional[Blobs] = None
     """For what is large, where it may be a blob."""
+    name: str = ""
+    """Shown instead of the callable's own."""
 
 
 NOTHING = Along()
@@ -63,13 +68,13 @@ class Callables:
 
     def __init__(self) -> None:
         self._known: collections.OrderedDict[
-            int, tuple[weakref.ref[Any], bytes]] = collections.OrderedDict()
+            int, tuple[weakref.ref[Any], Pickled]] = collections.OrderedDict()
 
-    def pickled(self, f: Callable[..., Any]) -> bytes:
+    def pickled(self, f: Callable[..., Any]) -> Pickled:
         known = self._known.get(id(f))
         if known is not None and known[0]() is f:
             return known[1]
-        data = calls.dump_callable(f)
+        data = names.pickled(calls.dump_callable(f), f)
         if isinstance(f, types.FunctionType):
             self._known[id(f)] = (weakref.ref(f), data)
             while len(self._known) > CALLABLES_MAX:
@@ -84,12 +89,15 @@ def call_of(callables: Callables, f: Union[str, Callable[..., Any]], args: Seque
             kwargs: Optional[Mapping[str, Any]], along: Along = NOTHING) -> Request:
     """Raises TypeError: what cannot be pickled, or is no JSON; ValueError: too large."""
     if isinstance(f, str):
-        return named_call(f, args, kwargs or {})
+        return named_call(f, args, kwargs or {}, along.name)
     return packed_call(callables.pickled(f), args, kwargs, along)
 
 
-def packed_call(function: bytes, args: Sequence[Any],
+def packed_call(pickled: Pickled, args: Sequence[Any],
                 kwargs: Optional[Mapping[str, Any]], along: Along = NOTHING) -> Request:
+    function, called = pickled
+    if along.name:
+        called = called._replace(name=along.name)
     naming = along.blobs.naming() if along.blobs is not None and along.blobs.limit(BLOBS_WAIT) else None
     if naming is not None and len(function) > calls.CALLABLE_BLOB_MIN:
         function = calls.CALLABLE + naming.take(function)
@@ -100,8 +108,10 @@ def packed_call(function: bytes, args: Sequence[Any],
                         naming is not None)
     contents = () if naming is None else naming.contents
     if not slots:
-        return Request(calls.FUNCTION, packed, BYTES, contents=contents)
-    return _with_slots(calls.FUNCTION, b'["' + base64.b64encode(packed) + b'"', slots, contents)
+        return Request(calls.FUNCTION, packed, BYTES, contents=contents, called=called)
+    request = _with_slots(calls.FUNCTION, b'["' + base64.b64encode(packed) + b'"', slots, contents)
+    request.called = called
+    return request
 
 
 def _with_slots(function: str, text: bytes, slots: Sequence[Any],
@@ -129,7 +139,8 @@ def plain_call(callables: Callables, f: Callable[..., Any], args: Sequence[Any],
     return request
 
 
-def named_call(function: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Request:
+def named_call(function: str, args: Sequence[Any], kwargs: Mapping[str, Any],
+               shown: str = "") -> Request:
     """A function that some worker has under a name, with JSON arguments."""
     slots: list[Any] = []
     mark = "\x00muster:"
@@ -155,7 +166,8 @@ def named_call(function: str, args: Sequence[Any], kwargs: Mapping[str, Any]) ->
             before += b'{"$per_worker":"pw_%016x"}' % value.handle
         parts.append(before)
         size += len(before)
-    return Request(function, b"".join(parts) + text, JSON, inputs, per_worker)
+    return Request(function, b"".join(parts) + text, JSON, inputs, per_worker,
+                   called=Called(shown) if shown else None)
 
 
 def chunks_of(count: Optional[int]) -> int:

@@ -36,6 +36,7 @@ class Session(SessionStreams):
             number = self._number_of(request.function)
         r = Record(token, number, request.args, request.encoding, options, self._generation.number)
         r.contents = request.contents
+        r.called = request.called
         if request.inputs:
             r.inputs = tuple((offset, record if record.token in self._records and
                               self._records[record.token] is record else None, record.closure)

@@ -87,6 +87,15 @@ class activity_log {
   bool is_open(worker_number w) const {
     return raw(w) < seats_.size() && seats_[raw(w)].at != nullptr;
   }
+  /// `f(id)` for whatever is named, the same one many times.
+  template <class F>
+  void for_each_function(F f) const {
+    for (auto const& c : chunks_)
+      for (std::uint32_t i = 0; i < c.used; ++i) f(function_id{c.bars[i].function});
+    for (auto const& [key, l] : lanes_)
+      if (l.minutes)
+        for (auto const& m : *l.minutes) f(function_id{m.function});
+  }
   std::size_t chunks() const { return chunks_.size(); }
   std::size_t lanes() const { return lanes_.size(); }
 

@@ -75,6 +75,11 @@ struct config {
   /// Distinct function names. Full: the request that names a new one is refused.
   std::size_t functions_max = 65'536;
   std::size_t function_name_bytes_max = 256;
+  /// Names and hashes of callables, such as "train.step" of "python:3.11". Full: those that nothing
+  /// refers to are forgotten; closures of others show their function alone.
+  std::size_t callables_max = 4'096;
+  /// Hashes of one name that are told apart. More: closures show the name without a hash.
+  std::size_t callable_versions_max = 16;
   /// Functions one worker may declare. More: the worker is refused.
   std::size_t functions_per_worker_max = 4'096;
   /// Closures a worker may hold unanswered, whatever it asks for.

@@ -56,6 +56,9 @@ struct accepted_fact {
   time_point created{};
   std::vector<std::string> functions{};
   std::vector<accepted_closure> closures{};
+  /// What the functions call, by their positions; those that call nothing that has a name have an
+  /// empty one. Empty when all have.
+  std::vector<callable_name> callables{};
 
   bool operator==(accepted_fact const&) const = default;
 };

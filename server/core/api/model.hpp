@@ -73,9 +73,21 @@ struct closure_extras {
   bool operator==(closure_extras const&) const = default;
 };
 
+/// What a function such as "python:3.11" is to call, as people know it.
+struct callable_name {
+  std::string name;
+  std::string hash{};  // of what is called, callable_hash_bytes of it; or empty
+
+  bool operator==(callable_name const&) const = default;
+};
+inline constexpr std::size_t callable_name_bytes_max = 256;
+inline constexpr std::size_t callable_hash_bytes = 32;
+
 struct closure_spec {
   function_id function{};
-  std::uint32_t flags = 0;
+  /// In an event the n-th of its callables; taken up the number that the core has given it. 0:
+  /// none.
+  std::uint32_t callable = 0;
   std::uint64_t token = 0;  // the client's own number, returned with the outcome
   blob args;                // JSON: [positional…] or {"args":[…],"kwargs":{…}}; or raw bytes
   std::shared_ptr<closure_extras const> extras{};  // null: none
@@ -216,6 +228,7 @@ struct schedule {
   std::vector<closure_spec> closures;
   std::uint32_t generation = 0;  // they belong to it or are CANCELLED; 0: to the one there is
   std::optional<std::uint64_t> first{};  // of a job: position of the first; what it has is not new
+  std::vector<callable_name> callables{};  // that the closures name
 };
 
 struct seal_session {

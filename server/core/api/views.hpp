@@ -70,6 +70,8 @@ struct closure_view {
   session_id job{};
   std::uint32_t index = 0;  // position in its job
   std::string function;
+  std::string display_name;  // of what the function calls; empty: not known
+  std::string callable;      // its hash, in bytes; or empty
   closure_state state{};
   value_state value{};
   std::string sent_to;  // queued, and sent ahead to this task: "worker:3"
@@ -166,6 +168,12 @@ struct function_view {
   bool ever_had = false;      // by some worker
   std::uint64_t waiting = 0;  // for a time or an input; not among the queued
   std::uint64_t queued = 0, running = 0, succeeded = 0, failed = 0, cancelled = 0;
+};
+
+/// Closures by the name that is shown of them: that of what a function calls, or of the function.
+struct shown_function_view {
+  std::string name;
+  std::uint64_t waiting = 0, queued = 0, running = 0, succeeded = 0, failed = 0, cancelled = 0;
 };
 
 struct stalled_closure {

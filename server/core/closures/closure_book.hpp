@@ -121,7 +121,7 @@ class closure_book {
   r.created = now;
   r.order = t.scheduled++;
   r.lane = lane;
-  r.function = spec.function;
+  r.function = spec.callable == 0 ? spec.function : function_id{spec.callable};
   r.state = closure_state::queued;
   if (t.keeps_order) t.closures.push_back(c);
   ++t.counts.queued, ++counts_.queued, ++functions[r.function].queued;

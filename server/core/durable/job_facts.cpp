@@ -22,7 +22,12 @@ accepted_fact job_facts::accepted(session const& s, std::vector<slot> const& all
     auto const& r = closures_[at];
     auto const [name, fresh] =
         names.try_emplace(r.function, static_cast<std::uint32_t>(f.functions.size()));
-    if (fresh) f.functions.emplace_back(book_.functions[r.function].name);
+    if (fresh) {
+      auto const& known = book_.functions[r.function];
+      f.functions.emplace_back(book_.functions[known.served].name);
+      if (known.callable || !f.callables.empty()) f.callables.resize(f.functions.size());
+      if (known.callable) f.callables.back() = {known.name, known.hash};
+    }
     auto& c = f.closures.emplace_back(
         accepted_closure{closures_.id_of(at), name->second, r.args, {}, r.token, false});
     auto const* d = r.details.get();

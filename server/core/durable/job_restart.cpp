@@ -89,6 +89,18 @@ void job_restart::release_values() {
   for (auto const id : unused) life_.release(*builds_.find(id));
 }
 
+// Each with what it calls, as far as there is room for it.
+std::vector<function_id> job_restart::functions_of(accepted_fact const& f) {
+  std::vector<function_id> ids;
+  for (std::size_t i = 0; i < f.functions.size(); ++i) {
+    auto const known = book_.functions.intern(f.functions[i]);
+    ids.push_back(known ? *known : function_id{});
+    if (!known || i >= f.callables.size() || f.callables[i].name.empty()) continue;
+    if (auto const called = book_.functions.intern(*known, f.callables[i])) ids[i] = *called;
+  }
+  return ids;
+}
+
 void job_restart::restore_closures(session& s, restored_job& j, std::vector<request>& waiting) {
   auto known = j.closures.begin();
   auto const told_of = [&](std::uint32_t order) -> closure_fact* {
@@ -99,11 +111,7 @@ void job_restart::restore_closures(session& s, restored_job& j, std::vector<requ
     return &*known++;
   };
   for (auto& accepted : j.accepted) {
-    std::vector<function_id> functions;
-    for (auto const& name : accepted.functions) {
-      auto const id = book_.functions.intern(name);
-      functions.push_back(id ? *id : function_id{});
-    }
+    auto const functions = functions_of(accepted);
     request left{&s, {}, {}};
     std::uint32_t forgotten = 0;
     for (std::uint32_t i = 0; i < accepted.closures.size(); ++i) {
@@ -113,7 +121,7 @@ void job_restart::restore_closures(session& s, restored_job& j, std::vector<requ
         continue;
       }
       closure_spec spec;
-      spec.function = functions[a.function];
+      book_.functions.name(functions[a.function], spec);
       spec.args = std::move(a.args);
       spec.token = a.token;
       slot const c = closures_.claim(a.id, s.number);

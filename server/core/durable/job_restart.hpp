@@ -57,6 +57,7 @@ class job_restart {
   };
 
   session& open(job_fact& f);
+  std::vector<function_id> functions_of(accepted_fact const& f);
   void restore_closures(session& s, restored_job& j, std::vector<request>& waiting);
   void restore_held(session& s, slot c);
   void restore_values(session* owner, std::vector<per_worker_fact>& values);

@@ -50,7 +50,7 @@ void closure_life::assign(seat& w, slot c) {
   auto& a = step_.fx.assignments.emplace_back();
   a.closure = closures_.id_of(c);
   a.attempt = r.attempt;
-  a.function = r.function;
+  a.function = book_.functions.served(r.function);
   a.args = r.args;
   if (r.details && r.details->extras) {
     a.inputs = r.details->inputs;

@@ -72,7 +72,7 @@ std::string explainer::why_gang_waits(gang const& g, bool fits) const {
 }
 
 std::string explainer::without_worker(slot c) const {
-  auto const function = closures_[c].function;
+  auto const function = book_.functions.served(closures_[c].function);
   auto const& f = book_.functions[function];
   auto const connected =
       roster_.tasks.count(task_state::connected) + roster_.tasks.count(task_state::late);
@@ -131,7 +131,6 @@ std::string explainer::why_it_waits_alone(slot c) const {
 std::string explainer::explain(slot c, time_point now) const {
   auto const id = closures_.id_of(c);
   auto const& r = closures_[c];
-  auto const& f = book_.functions[r.function];
   std::string lone;
   if (r.alone)
     lone = " It lost its worker " + std::to_string(r.details->workers_lost) +
@@ -191,6 +190,7 @@ std::string explainer::explain(slot c, time_point now) const {
       bool const kept = scheduler_.lone.keeps.by == id;
       if (auto const why = without_worker(c); !why.empty() && !kept) return queued + why + moved;
       if (r.alone) return queued + why_it_waits_alone(c) + moved;
+      auto const f = book_.functions.totals(book_.functions.served(r.function));
       return queued + plural(f.workers, "worker") + " with '" + f.name +
              "' are busy or about to be served; the function has " + plural(f.queued, "closure") +
              " queued and " + std::to_string(f.running) + " running." + moved;

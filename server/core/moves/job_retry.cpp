@@ -30,7 +30,7 @@ std::string session_requests::why_no_retry(session const& s) const {
 std::string session_requests::as_submitted(slot c, std::vector<std::uint32_t> const& position,
                                            closure_spec& into) const {
   auto const& r = closures_[c];
-  into.function = r.function;
+  book_.functions.name(r.function, into);
   into.token = r.token;
   into.args = r.args;
   auto const* d = r.details.get();

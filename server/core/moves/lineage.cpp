@@ -51,7 +51,7 @@ value_store::rebuilding* closure_intake::run_again(slot c) {
 
   auto& r = closures_[c];
   closure_spec spec;
-  spec.function = r.function;
+  book_.functions.name(r.function, spec);
   spec.token = raw(id);
   spec.args = r.args;
   if (r.details && r.details->extras) {

@@ -24,8 +24,9 @@ std::string_view family_of(std::string_view function) {
 void version_watch::learn_names() {
   auto const& all = book_.functions.all();
   for (; functions_seen_ < all.size(); ++functions_seen_) {
-    auto const family = family_of(all[functions_seen_].name);
-    if (family.empty()) continue;
+    auto const& entry = all[functions_seen_];
+    auto const family = family_of(entry.name);
+    if (family.empty() || entry.callable) continue;
     auto at = std::find_if(families_.begin(), families_.end(),
                            [family](auto const& f) { return f.name == family; });
     if (at == families_.end()) at = families_.insert(at, {std::string(family), 0});
@@ -134,7 +135,7 @@ std::string version_watch::versions_there(std::uint32_t family) const {
 std::string version_watch::why_it_waits(slot c, time_point now) const {
   auto const& r = closures_[c];
   if (r.state != closure_state::queued || r.sent()) return {};
-  auto const* v = find(r.function);
+  auto const* v = find(book_.functions.served(r.function));
   if (!v || v->present > 0) return {};
   auto const& family = families_[v->family];
   if (family.present == 0)
@@ -142,7 +143,7 @@ std::string version_watch::why_it_waits(slot c, time_point now) const {
   auto const left = std::max(duration{}, there_until(*v) - now);
   auto const ms = std::chrono::duration_cast<std::chrono::milliseconds>(left).count();
   return "Connected workers have " + versions_there(v->family) + "; unless one with " +
-         book_.functions[r.function].name + " comes within " + std::to_string(ms) +
+         book_.functions[v->function].name + " comes within " + std::to_string(ms) +
          " ms, it fails.";
 }
 

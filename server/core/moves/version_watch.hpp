@@ -73,7 +73,8 @@ class version_watch {
     return v.present == 0 && families_[v.family].present > 0;
   }
   bool waits(version const& v) const {
-    return book_.functions[v.function].queued + book_.functions[v.function].waiting > 0;
+    auto const f = book_.functions.totals(v.function);
+    return f.queued + f.waiting > 0;
   }
   std::vector<closure_id> waiting_for(function_id f, std::size_t most) const;
   /// "python:3.10 and python:3.11"

@@ -20,6 +20,8 @@ std::string check_columns(Message const& m, int n) {
   if (m.args_size() != n) return unequal("args", m.args_size(), n);
   if (m.options_of_size() != 0 && m.options_of_size() != n)
     return unequal("options_of", m.options_of_size(), n);
+  if (m.callable_of_size() != 0 && m.callable_of_size() != n)
+    return unequal("callable_of", m.callable_of_size(), n);
   return wrong_encodings(m, n);
 }
 
@@ -56,6 +58,37 @@ std::string add_options(Message const& m, submission& into) {
       return "options_of[" + std::to_string(i) + "]: number " + std::to_string(n) +
              ", the message has " + std::to_string(sets.size());
     if (n > 0) into[static_cast<std::size_t>(i)].extras = sets[n - 1];
+  }
+  return {};
+}
+
+std::string wrong_callable(v1::Callable const& c) {
+  auto const size = c.name().size();
+  if (size == 0 || size > core::callable_name_bytes_max)
+    return "name: " + std::to_string(size) + " bytes, it has 1 to " +
+           std::to_string(core::callable_name_bytes_max);
+  for (unsigned char const b : c.name())
+    if (b < 0x20 || b == 0x7f) return "name: contains a control character";
+  if (!c.hash().empty() && c.hash().size() != core::callable_hash_bytes)
+    return "hash: " + std::to_string(c.hash().size()) + " bytes, a hash has " +
+           std::to_string(core::callable_hash_bytes);
+  return {};
+}
+
+template <class Message>
+std::string add_callables(Message const& m, submission& into) {
+  for (int i = 0; i < m.callable_size(); ++i) {
+    auto const& c = m.callable(i);
+    if (auto const wrong = wrong_callable(c); !wrong.empty())
+      return "callable[" + std::to_string(i) + "]." + wrong;
+    into.callables().push_back({c.name(), c.hash()});
+  }
+  for (int i = 0; i < m.callable_of_size(); ++i) {
+    auto const n = m.callable_of(i);
+    if (n > static_cast<std::uint32_t>(m.callable_size()))
+      return "callable_of[" + std::to_string(i) + "]: number " + std::to_string(n) +
+             ", the message has " + std::to_string(m.callable_size());
+    into[static_cast<std::size_t>(i)].callable = n;
   }
   return {};
 }
@@ -115,6 +148,8 @@ std::string add_closures(Message const& m, int n, Function function, token_looku
     c.args = arguments(
         m.args(i), proto::is_bytes(m.encoding(), i) ? core::encoding::bytes : core::encoding::json);
   }
+  if (m.callable_size() > 0 || m.callable_of_size() > 0)
+    if (auto wrong = add_callables(m, into); !wrong.empty()) return wrong;
   if (m.options_of_size() == 0 && m.input_size() == 0) return {};
   auto wrong = add_options(m, into);
   return wrong.empty() ? add_inputs(m, held, into) : wrong;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { failureLine, ran, remark, stateFilters, waited, whereOf } from '../src/model/rest/closures';
+import { failureLine, nameOf, ran, remark, stateFilters, waited, whereOf } from '../src/model/rest/closures';
 import { closureCommands, jobCommands, quoted, splitTask, workerCommands } from '../src/model/rest/commands';
 import { pieces } from '../src/model/rest/links';
 import { previewText } from '../src/model/rest/preview';
@@ -22,6 +22,11 @@ test('times of a closure: waiting ends with the first attempt, running is the la
   assert.equal(whereOf(closure({ sent_to: 'worker:9' })), 'worker:9');
   const stopped = closure({ state: 'CANCELLED', finished_ms: 1500 });
   assert.deepEqual(waited(stopped), { from: 1000, to: 1500 });
+});
+
+test('a closure is called by what its function calls, where that is known', () => {
+  assert.equal(nameOf(closure()), 'f');
+  assert.equal(nameOf(closure({ function: 'python:3.11', display_name: 'train.step' })), 'train.step');
 });
 
 test('a row says the worst there is to say', () => {

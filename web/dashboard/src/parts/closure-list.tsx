@@ -2,7 +2,7 @@
 
 import { useSignal } from '@preact/signals';
 import { bare } from '../model/ansi';
-import { CLOSURE_SHAPES, ran, remark, stateFilters, waited, whereOf } from '../model/rest/closures';
+import { CLOSURE_SHAPES, nameOf, ran, remark, stateFilters, waited, whereOf } from '../model/rest/closures';
 import { count } from '../model/format';
 import type { ClosureView, JobView } from '../model/rest/views';
 import { ENDED } from '../model/rest/views';
@@ -24,8 +24,9 @@ const columns: readonly Column<ClosureView>[] = [
     title: 'Function',
     width: 'minmax(130px, 1.4fr)',
     cell: (c) => (
-      <a class="mono" href={closureAddress(c.id, c.job)} onClick={follow} tabIndex={-1} title={`${c.function} ${c.id}`}>
-        <bdi>{c.function}</bdi>
+      <a class="mono" href={closureAddress(c.id, c.job)} onClick={follow} tabIndex={-1} title={`${nameOf(c)} ${c.function} ${c.id}`}>
+        <bdi>{nameOf(c)}</bdi>
+        {c.display_name && <small class="soft"> {c.function}</small>}
       </a>
     ),
   },

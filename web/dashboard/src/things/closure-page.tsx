@@ -1,7 +1,7 @@
 // A closure: why it is as it is, what was tried, what it was given, what came out, and what it logged.
 
 import { closureCommands } from '../model/rest/commands';
-import { failureLine, hasEnded, ran, waited } from '../model/rest/closures';
+import { failureLine, hasEnded, nameOf, ran, waited } from '../model/rest/closures';
 import { count, moment, percent, plural } from '../model/format';
 import { closureOf, type ClosureView, type Failure } from '../model/rest/views';
 import { ENDED } from '../model/rest/views';
@@ -41,7 +41,7 @@ export function ClosurePage() {
   const looked = useLooked<ClosureView>(api(path), { every: 1000, over, read: (from) => hinted(from, job) });
   const why = useLooked<{ state: string; explanation: string }>(api(`${path}/explain`), { every: 2000, over, read: (from) => hinted(from, job) });
   const closure = looked.value;
-  useHeading(closure ? `${closure.function} #${closure.index}` : id);
+  useHeading(closure ? `${nameOf(closure)} #${closure.index}` : id);
   return (
     <div class="panels">
       {looked.problem && <Gone id="no-closure" what="closure" looked={looked} />}
@@ -85,7 +85,7 @@ function Summary({ c, why, again }: { c: ClosureView; why: string; again(): void
     </div>
   );
   return (
-    <Panel id="closure" title={`${c.function} #${count(c.index)}`} note={<ClosureChip state={c.state} />} span={12} aside={aside}>
+    <Panel id="closure" title={`${nameOf(c)} #${count(c.index)}`} note={<ClosureChip state={c.state} />} span={12} aside={aside}>
       <div data-testid="closure" data-closure={c.id} data-state={c.state}>
         {why && (
           <p class="why" data-testid="why">
@@ -103,6 +103,18 @@ function Summary({ c, why, again }: { c: ClosureView; why: string; again(): void
         )}
         {c.history && <p class="foot">Its session keeps this row of it only: no arguments, no value.</p>}
         <dl class="facts-line">
+          {c.display_name && (
+            <Fact name="function">
+              <bdi class="mono">{c.function}</bdi>
+            </Fact>
+          )}
+          {c.callable && (
+            <Fact name="callable">
+              <span class="mono" title={c.callable}>
+                {c.callable.slice(0, 12)}
+              </span>
+            </Fact>
+          )}
           <Fact name="job">
             <a href={jobAddress(c.job)} onClick={follow} class="mono">
               {c.job}

@@ -34,7 +34,7 @@ const columns: readonly Column<ValueRow>[] = [
     cell: (v) => (
       <a class="mono" href={closureAddress(v.closure, v.job)} onClick={follow} tabIndex={-1} title={v.id}>
         <bdi>
-          {v.function} #{count(v.index)}
+          {v.display_name ?? v.function} #{count(v.index)}
         </bdi>
       </a>
     ),

@@ -16,6 +16,9 @@ export const CLOSURE_SHAPES: Record<ClosureState, Shape> = {
 
 export const hasEnded = (c: ClosureView): boolean => c.finished_ms > 0 || c.state === 'SUCCEEDED' || c.state === 'FAILED' || c.state === 'CANCELLED';
 
+// What the function calls, where that is known.
+export const nameOf = (c: ClosureView): string => c.display_name ?? c.function;
+
 // Where it runs, ran last, or waits for its turn.
 export function whereOf(c: ClosureView): string {
   return c.sent_to ?? c.attempts.at(-1)?.worker ?? c.error?.worker ?? '';

@@ -60,6 +60,8 @@ export interface ClosureView {
   job: string;
   index: number;
   function: string;
+  display_name?: string; // of what the function calls
+  callable?: string; // its SHA-256
   state: ClosureState;
   history?: boolean; // only a row is kept of it: no arguments, no value
   cancel_requested?: boolean;
@@ -126,6 +128,7 @@ export interface ValueRow {
   closure: string;
   job: string;
   function: string;
+  display_name?: string;
   index: number;
   status: ValueStatus;
   place: 'memory' | 'disk' | 'released' | 'none';

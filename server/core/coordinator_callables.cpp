@@ -1,0 +1,48 @@
+// Names of what closures call, as they come with them; and which of those are not needed any more.
+#include <map>
+
+#include "server/core/coordinator_state.hpp"
+
+namespace muster::core {
+
+namespace {
+/// Looking for what can be forgotten goes over all closures.
+constexpr duration between_looks = std::chrono::seconds(10);
+}  // namespace
+
+void coordinator::state::take_callables(core::schedule& e) {
+  std::map<std::pair<std::uint32_t, function_id>, std::uint32_t> numbers;
+  std::vector<function_id> done;
+  for (auto& spec : e.closures) {
+    if (spec.callable == 0) continue;
+    if (spec.callable > e.callables.size() || e.callables[spec.callable - 1].name.empty() ||
+        !book.functions.knows(spec.function)) {
+      spec.callable = 0;
+      continue;
+    }
+    auto const [at, fresh] = numbers.try_emplace({spec.callable, spec.function}, 0);
+    if (fresh) {
+      auto const& called = e.callables[spec.callable - 1];
+      auto id = book.functions.intern(spec.function, called);
+      if (!id && step.now >= book.functions.next_look) {
+        forget_callables(done);
+        id = book.functions.intern(spec.function, called);
+      }
+      if (id) at->second = raw(done.emplace_back(*id));
+    }
+    spec.callable = at->second;
+  }
+}
+
+void coordinator::state::forget_callables(std::vector<function_id> const& coming) {
+  std::vector<bool> used(book.functions.numbers());
+  auto const use = [&used](function_id f) { used[raw(f)] = true; };
+  for (auto const f : coming) use(f);
+  closures.for_each([&](slot, closure_record const& r) { use(r.function); });
+  rows.for_each([&](ended_row const& r) { use(r.function); });
+  activity.for_each_function(use);
+  book.functions.forget_unused(std::move(used));
+  book.functions.next_look = step.now + between_looks;
+}
+
+}  // namespace muster::core
