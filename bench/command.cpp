@@ -132,7 +132,8 @@ void add(CLI::App& bench, char const* name, char const* what, benchmark run,
                      "process of --server, to read its time and memory from");
   auto output = std::make_shared<std::string>("table");
   verb->add_option("--output", *output, "table or json")
-      ->check(CLI::IsMember({"table", "json"}))
+      ->type_name("table|json")
+      ->check(CLI::IsMember({"table", "json"}).description(""))
       ->capture_default_str();
   verb->callback([o, output, run] {
     report r(*output == "json");

@@ -50,7 +50,7 @@ void add_output_option(CLI::App& verb, output_format& format) {
   auto const names = std::map<std::string, output_format>{{"table", output_format::table},
                                                           {"json", output_format::json}};
   verb.add_option("--output", format, "How to print: table or json")
-      ->type_name("FORMAT")
+      ->type_name("table|json")
       ->transform(CLI::CheckedTransformer(names).description(""))
       ->default_str("table");
 }

@@ -62,7 +62,7 @@ void add_result_option(CLI::App& verb, result_format& format) {
           "--output", format,
           "values: one JSON value a line; table: with index and state; json: all the server "
           "tells, one object a line")
-      ->type_name("FORMAT")
+      ->type_name("values|table|json")
       ->transform(CLI::CheckedTransformer(names).description(""))
       ->default_str("values");
 }

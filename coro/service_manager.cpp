@@ -5,15 +5,15 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
-#include <cstring>
 #include <optional>
 #include <utility>
+
+#include "coro/service_notice.hpp"
 
 namespace muster::coro {
 namespace {
@@ -134,33 +134,8 @@ void service_manager::drop_rest() {
   held_.clear();
 }
 
-// Best effort, as the protocol has it: whoever does not listen does not keep.
 void service_manager::send(std::string const& text, int socket) const {
-  sockaddr_un to{};
-  to.sun_family = AF_UNIX;
-  if (notify_.empty() || notify_.size() >= sizeof to.sun_path) return;
-  std::memcpy(to.sun_path, notify_.data(), notify_.size());
-  if (to.sun_path[0] == '@') to.sun_path[0] = '\0';
-  iovec part{const_cast<char*>(text.data()), text.size()};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  msghdr message{};
-  message.msg_name = &to;
-  message.msg_namelen = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + notify_.size());
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  if (socket >= 0) {
-    message.msg_control = control;
-    message.msg_controllen = sizeof control;
-    auto* const header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof(int));
-    std::memcpy(CMSG_DATA(header), &socket, sizeof(int));
-  }
-  int const fd = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) return;
-  [[maybe_unused]] auto const sent = ::sendmsg(fd, &message, MSG_NOSIGNAL);
-  ::close(fd);
+  send_notice(notify_, text, socket);
 }
 
 }  // namespace muster::coro

@@ -172,7 +172,7 @@ void add_clusters(CLI::App& app, choice& chosen) {
                    "create: how agents hear of errors: by poll, at once; by heartbeat, with which "
                    "they live through a restart of the server; auto: by heartbeat where the server "
                    "has --store, or --data-dir and held sockets (auto)")
-      ->type_name("HOW");
+      ->type_name("auto|poll|heartbeat");
   add_duration(*verb, "--register-timeout", o->register_timeout,
                "create: how long agents wait for each other at the start (60m)");
   add_duration(*verb, "--shutdown-timeout", o->shutdown_timeout,

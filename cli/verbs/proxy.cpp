@@ -179,7 +179,7 @@ void add_proxy(CLI::App& app, choice& chosen) {
       ->type_name("FILE");
   verb->add_flag("--insecure", o->insecure, "Allow an address that other machines can reach");
   verb->add_option("--log-level", o->log_level, "trace, debug, info, warn, error or off")
-      ->type_name("LEVEL")
+      ->type_name("trace|debug|info|warn|error|off")
       ->check([](std::string const& level) {
         return server::is_log_level(level)
                    ? std::string()
@@ -189,7 +189,7 @@ void add_proxy(CLI::App& app, choice& chosen) {
   auto const formats = std::map<std::string, server::log_format>{
       {"text", server::log_format::text}, {"json", server::log_format::json}};
   verb->add_option("--log-format", o->log_format, "text or json, one line an event on stderr")
-      ->type_name("FORMAT")
+      ->type_name("text|json")
       ->transform(CLI::CheckedTransformer(formats).description(""))
       ->default_str("text");
   verb->footer(

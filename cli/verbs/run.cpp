@@ -192,7 +192,7 @@ void add_cluster_options(CLI::App& verb, options& o) {
   verb.add_option("--mode", o.mode,
                   "independent-worker: only the own task (if it is known); standalone-client: all "
                   "tasks here")
-      ->type_name("MODE")
+      ->type_name("independent-worker|standalone-client")
       ->check(CLI::IsMember({"standalone-client", "independent-worker"}).description(""));
   auto* between = verb.add_flag("--between-graph", o.between_graph,
                                 "Each task runs the command (without the other flag: this)");

@@ -182,7 +182,7 @@ void add_clusters(CLI::App& verb, server::configuration& c) {
 
 void add_logging(CLI::App& verb, server::configuration& c) {
   verb.add_option("--log-level", c.log_level, "trace, debug, info, warn, error or off")
-      ->type_name("LEVEL")
+      ->type_name("trace|debug|info|warn|error|off")
       ->check([](std::string const& level) {
         return server::is_log_level(level)
                    ? std::string()
@@ -192,7 +192,7 @@ void add_logging(CLI::App& verb, server::configuration& c) {
   auto const names = std::map<std::string, server::log_format>{{"text", server::log_format::text},
                                                                {"json", server::log_format::json}};
   verb.add_option("--log-format", c.log_format, "text or json, one line an event on stderr")
-      ->type_name("FORMAT")
+      ->type_name("text|json")
       ->transform(CLI::CheckedTransformer(names).description(""))
       ->default_str("text");
 }
@@ -314,7 +314,10 @@ int run(options& o) {
   }
   if (auto const problem = server::problem_with(o.config); !problem.empty())
     throw command_error(exit_usage, problem);
-  if (o.config.supervise && !server::is_supervised()) return server::supervise(words_of_process());
+  if (o.config.supervise && !server::is_supervised()) {
+    server::set_line_format(o.config.log_format);
+    return server::supervise(words_of_process());
+  }
   try {
     server::serve(o.config);
   } catch (server::start_error const& e) {

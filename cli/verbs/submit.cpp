@@ -90,7 +90,7 @@ void add_submit(CLI::App& app, choice& chosen) {
   verb->add_option("--name", o->job.name, "A name for the job")->type_name("NAME");
   verb->add_option("--on-error", o->job.on_error,
                    "fail_fast: the first error cancels the rest; continue: run them all")
-      ->type_name("POLICY")
+      ->type_name("fail_fast|continue")
       ->check(CLI::IsMember({"fail_fast", "continue"}).description(""))
       ->capture_default_str();
   verb->add_option("--idempotency-key", o->job.idempotency_key,

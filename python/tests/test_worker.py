@@ -55,6 +55,18 @@ def test_what_is_printed_and_logged_becomes_lines_of_the_closure(cluster: Cluste
         assert line in text
 
 
+def test_log_lines_have_the_form_of_the_servers(make_cluster: MakeCluster) -> None:
+    import re
+
+    cluster = make_cluster()
+    worker = cluster.add("--processes", "1")
+    assert worker.stop() == 0
+    lines = worker.text().splitlines() + cluster.server.log.read_text().splitlines()
+    form = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z (info |warning|error) \S"
+    assert [line for line in lines if not re.match(form, line)] == []
+    assert any("worker:0" in line for line in lines), lines
+
+
 def logs_of(cluster: Cluster, job: str) -> str:
     with urllib.request.urlopen(f"{cluster.server.http}/api/v1/jobs/{job}/logs", timeout=10) as a:
         return str(a.read().decode())

@@ -37,6 +37,7 @@
 #include "server/app/process.hpp"
 #include "server/app/ready_file.hpp"
 #include "server/app/service_options.hpp"
+#include "server/app/service_pulse.hpp"
 #include "server/app/standby.hpp"
 #include "server/hub/coordination_hub.hpp"
 #include "server/hub/event_log.hpp"
@@ -70,6 +71,7 @@ class app {
   bool start();
   void stop();
   bool failed() const { return failed_; }
+  coro::engine_context& engine() { return engine_; }
 
  private:
   void open_cluster_ports();
@@ -135,11 +137,6 @@ class app {
   endpoint grpc_bound_, http_bound_;
   std::thread engine_thread_, web_thread_;
 };
-
-// Where descriptors are few, neither kind of connection takes them all from the other.
-std::size_t share_of_files(std::size_t wanted, std::size_t divisor) {
-  return std::clamp<std::size_t>(file_limit() / divisor, 8, std::max<std::size_t>(wanted, 8));
-}
 
 coro::grpc_server_options app::grpc_options() {
   coro::grpc_server_options o;
@@ -309,7 +306,7 @@ bool app::bind() {
   auto const http = web_.listen();
   if (!http) throw start_error("--http: " + http.error().message);
   http_bound_ = parse_endpoint(*http).value();
-  web_thread_ = std::thread([this] { web_.run(); });
+  web_thread_ = named_thread("web", [this] { web_.run(); });
   try {
     bool const leads = turn_.wait_to_lead(*http, manager_);
     if (leads) open();
@@ -325,7 +322,7 @@ bool app::bind() {
 bool app::start() {
   if (!bind()) return false;
   blobs_.look(hubs_.pools());
-  engine_thread_ = std::thread([this] { engine_.run(); });
+  engine_thread_ = named_thread("engine", [this] { engine_.run(); });
   following_.start(found_);
   gateway_.open();
   turn_.serving();
@@ -405,8 +402,10 @@ void app::stop() {
 }  // namespace
 
 void serve(configuration const& c) {
-  auto manager = coro::service_manager::from_environment();
   hold_stop_signals();
+  service_pulse pulse;
+  auto manager = coro::service_manager::from_environment();
+  pulse.begin();
   logging const log(c.log_level, c.log_format);
   auto const files = raise_file_limit();
   spdlog::debug("open files limit={}", files);
@@ -418,9 +417,11 @@ void serve(configuration const& c) {
 
   app a(resolved, answers.found, manager);
   if (!a.start()) return;
+  pulse.follow(a.engine());
   auto const signal = wait_for_stop_signal();
   exit_on_next_stop_signal();
   spdlog::info("stopping signal={}", signal);
+  pulse.stopping();
   a.stop();
   if (a.failed()) throw std::runtime_error("a part of the server failed; the log says which");
   spdlog::info("stopped");

@@ -2,17 +2,22 @@
 #include "server/app/logging.hpp"
 
 #include <grpc/support/log.h>
+#include <poll.h>
 #include <spdlog/async.h>
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <string>
 
 namespace muster::server {
 namespace {
+
+log_format line_format = log_format::text;
 
 // A line an event: texts for agents have several.
 std::string one_line(std::string text) {
@@ -80,6 +85,7 @@ logging::logging(std::string_view level, log_format format) {
   auto logger = std::make_shared<spdlog::async_logger>(
       "muster", std::make_shared<spdlog::sinks::stderr_sink_mt>(), spdlog::thread_pool(),
       spdlog::async_overflow_policy::overrun_oldest);
+  set_line_format(format);
   if (format == log_format::json)
     logger->set_formatter(std::make_unique<json_lines>());
   else
@@ -92,6 +98,41 @@ logging::logging(std::string_view level, log_format format) {
 logging::~logging() {
   gpr_set_log_function(no_log);
   spdlog::shutdown();
+}
+
+void set_line_format(log_format format) {
+  line_format = format;
+}
+
+void write_log_line(spdlog::level::level_enum level, std::string_view text) noexcept {
+  using namespace std::chrono;
+  auto const now = floor<milliseconds>(system_clock::now());
+  auto const today = floor<days>(now);
+  year_month_day const date(today);
+  hh_mm_ss const time(now - today);
+  auto const name = spdlog::level::to_string_view(level);
+  bool const json = line_format == log_format::json;
+  spdlog::memory_buf_t out;
+  auto const put = [&out](std::string_view s) { out.append(s.data(), s.data() + s.size()); };
+  put(json ? "{\"time\":\"" : "");
+  fmt::format_to(std::back_inserter(out), "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z",
+                 static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
+                 static_cast<unsigned>(date.day()), time.hours().count(), time.minutes().count(),
+                 time.seconds().count(), time.subseconds().count());
+  put(json ? "\",\"level\":\"" : " ");
+  put({name.data(), name.size()});
+  if (json) {
+    put("\",\"message\":");
+    append_json_string(out, text);
+    put("}\n");
+  } else {
+    put(name.size() < 5 ? "  " : " ");
+    put(text);
+    put("\n");
+  }
+  pollfd ready{STDERR_FILENO, POLLOUT, 0};
+  if (::poll(&ready, 1, 0) != 1) return;
+  [[maybe_unused]] auto const written = ::write(STDERR_FILENO, out.data(), out.size());
 }
 
 void log(notice const& n) {

@@ -3,6 +3,8 @@
 // dropped, never the server's time.
 #pragma once
 
+#include <spdlog/common.h>
+
 #include <string_view>
 
 #include "server/app/configuration.hpp"
@@ -23,5 +25,12 @@ class logging {
 
 /// Any thread.
 void log(notice const& n);
+
+/// The same line for whoever cannot wait for the logger's thread: the supervisor, which has none,
+/// and a process's last words. Dropped when stderr takes nothing. Any thread; also in a signal
+/// handler, where `text` has less than 100 characters: no lock, and no memory for so few.
+void write_log_line(spdlog::level::level_enum level, std::string_view text) noexcept;
+/// Of write_log_line; `logging` sets it, too. REQUIRES: before other threads.
+void set_line_format(log_format format);
 
 }  // namespace muster::server

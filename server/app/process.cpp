@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <cstdio>
 #include <random>
+#include <utility>
+
+#include "server/app/logging.hpp"
 
 namespace muster::server {
 namespace {
@@ -22,8 +24,7 @@ sigset_t stop_signals() {
 }
 
 extern "C" void exit_at_once(int) {
-  constexpr char line[] = "muster serve: told to stop a second time, leaving at once\n";
-  [[maybe_unused]] auto const written = ::write(STDERR_FILENO, line, sizeof line - 1);
+  write_log_line(spdlog::level::warn, "told to stop a second time, leaving at once");
   ::_exit(1);
 }
 
@@ -81,6 +82,17 @@ std::uint64_t file_limit() {
   return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : 0;
 }
 
+std::size_t share_of_files(std::size_t wanted, std::size_t divisor) {
+  return std::clamp<std::size_t>(file_limit() / divisor, 8, std::max<std::size_t>(wanted, 8));
+}
+
+std::thread named_thread(char const* name, std::function<void()> work) {
+  return std::thread([name, work = std::move(work)] {
+    ::pthread_setname_np(::pthread_self(), name);
+    work();
+  });
+}
+
 std::uint64_t random_64() {
   std::random_device device;
   for (;;)
@@ -107,8 +119,8 @@ void stop_watchdog::enter(std::string step) {
 void stop_watchdog::watch() {
   std::unique_lock lock(mutex_);
   if (changed_.wait_until(lock, deadline_, [this] { return over_; })) return;
-  std::fprintf(stderr, "muster serve: no end of '%s' within --stop-timeout, leaving without it\n",
-               step_.c_str());
+  write_log_line(spdlog::level::err,
+                 "no end of '" + step_ + "' within --stop-timeout, leaving without it");
   ::_exit(1);
 }
 

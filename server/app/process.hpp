@@ -5,6 +5,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -28,6 +29,11 @@ void exit_on_next_stop_signal();
 std::uint64_t raise_file_limit();
 /// The soft limit as it is.
 std::uint64_t file_limit();
+/// Where descriptors are few, neither kind of connection takes them all from the other.
+std::size_t share_of_files(std::size_t wanted, std::size_t divisor);
+
+/// A thread that `top -H` and debuggers show by this name, of at most 15 characters.
+std::thread named_thread(char const* name, std::function<void()> work);
 
 /// Never 0, which means "none" in incarnations.
 std::uint64_t random_64();

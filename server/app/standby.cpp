@@ -1,12 +1,12 @@
 #include "server/app/standby.hpp"
 
-#include <poll.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <future>
 
 #include "server/app/app.hpp"
+#include "server/app/logging.hpp"
 #include "server/app/process.hpp"
 #include "server/app/store_access.hpp"
 #include "server/journal/etcd/etcd_store.hpp"
@@ -25,10 +25,7 @@ constexpr auto patience_at_start = 5s;
 
 // Must not wait for whoever reads the log: nobody may be told anything meanwhile.
 [[noreturn]] void end_process(std::string const& why) {
-  auto const line = "muster serve: leaving at once, since " + why + "\n";
-  pollfd out{STDERR_FILENO, POLLOUT, 0};
-  if (::poll(&out, 1, 0) == 1) [[maybe_unused]]
-    auto const n = ::write(STDERR_FILENO, line.data(), line.size());
+  write_log_line(spdlog::level::err, "leaving at once, since " + why);
   ::_exit(exit_lease_lost);
 }
 

@@ -19,6 +19,7 @@
 #include <system_error>
 
 #include "coro/unique_fd.hpp"
+#include "server/app/logging.hpp"
 #include "server/app/process.hpp"
 
 namespace muster::server {
@@ -41,7 +42,7 @@ int checked(int result, char const* what) {
 }
 
 void say(std::string const& line) {
-  std::fprintf(stderr, "muster serve --supervise: %s\n", line.c_str());
+  write_log_line(spdlog::level::warn, "supervisor: " + line);
 }
 
 std::string program() {

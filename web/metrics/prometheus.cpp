@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 #include <ctime>
+#include <filesystem>
 #include <fstream>
 #include <initializer_list>
 #include <sstream>
@@ -139,6 +140,11 @@ process_facts read_process_facts() {
     };
     p.cpu_seconds = s(usage.ru_utime) + s(usage.ru_stime);
   }
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) == 0) p.open_files_max = as_double(files.rlim_cur);
+  std::error_code error;
+  std::filesystem::directory_iterator const open("/proc/self/fd", error);
+  if (!error) p.open_files = as_double(std::distance(begin(open), end(open)) - 1);  // itself
   std::ifstream statm("/proc/self/statm");
   double total = 0, resident = 0;
   if (statm >> total >> resident) p.resident_bytes = resident * as_double(sysconf(_SC_PAGESIZE));
@@ -174,6 +180,8 @@ std::string prometheus_text(counters const& c, measured_closures const& closures
   write_listeners(m, w.http_listener(), w.grpc_listener());
   m.counter("process_cpu_seconds_total", "User and system time.", p.cpu_seconds);
   m.gauge("process_resident_memory_bytes", "Resident memory.", p.resident_bytes);
+  m.gauge("process_open_fds", "Open files.", p.open_files);
+  m.gauge("process_max_fds", "Limit of open files.", p.open_files_max);
   m.gauge("process_start_time_seconds", "Start, since the Unix epoch.", p.start_time_s);
   return m.take();
 }

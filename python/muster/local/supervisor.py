@@ -18,6 +18,7 @@ import threading
 import time
 from typing import Any
 
+from muster.worker.log_lines import LineFormatter
 from muster.worker.worker import Worker
 
 START_TIMEOUT = 20.0
@@ -49,7 +50,9 @@ def _addresses(folder: str, server: subprocess.Popen[bytes]) -> dict[str, str]:
 
 def main() -> int:
     asked: dict[str, Any] = json.loads(sys.argv[1])
-    logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
+    lines = logging.StreamHandler(sys.stderr)
+    lines.setFormatter(LineFormatter())
+    logging.basicConfig(handlers=[lines], level=logging.WARNING)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of the program's terminal; it decides
     with tempfile.TemporaryDirectory() as folder:
         try:

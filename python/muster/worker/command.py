@@ -8,6 +8,8 @@ import re
 import sys
 from typing import Optional, Sequence
 
+from muster.worker.log_lines import LineFormatter
+
 
 def _seconds(text: str) -> float:
     found = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m|h)", text)
@@ -59,8 +61,9 @@ def parser() -> argparse.ArgumentParser:
 def main(words: Optional[Sequence[str]] = None) -> int:
     p = parser()
     given = p.parse_args(words)
-    logging.basicConfig(stream=sys.__stderr__, level=logging.INFO,
-                        format="%(asctime)s %(levelname)s %(message)s")
+    lines = logging.StreamHandler(sys.__stderr__)
+    lines.setFormatter(LineFormatter())
+    logging.basicConfig(handlers=[lines], level=logging.INFO)
     sys.path.insert(0, os.getcwd())
     from muster.worker.worker import Worker
 

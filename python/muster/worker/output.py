@@ -7,6 +7,7 @@ import sys
 from typing import Any, TextIO
 
 from muster.worker import context as contexts
+from muster.worker.log_lines import LineFormatter
 
 _LEVELS = ((logging.ERROR, 3), (logging.WARNING, 2), (logging.INFO, 0), (logging.NOTSET, 1))
 
@@ -60,6 +61,9 @@ class ClosureStream(io.TextIOBase):
         return self._real.buffer
 
 
+_LINE = LineFormatter()
+
+
 class ClosureHandler(logging.Handler):
     """Of records that a closure's thread makes."""
 
@@ -67,7 +71,7 @@ class ClosureHandler(logging.Handler):
         current = contexts.current()
         if current is None:
             if record.levelno >= logging.WARNING and sys.__stderr__:
-                sys.__stderr__.write(self.format(record) + "\n")
+                sys.__stderr__.write(_LINE.format(record) + "\n")
             return
         try:
             level = next(to for least, to in _LEVELS if record.levelno >= least)

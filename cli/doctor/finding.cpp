@@ -1,0 +1,164 @@
+// The limits at which a number becomes a warning or a problem.
+#include "cli/doctor/finding.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+#include <iomanip>
+#include <map>
+#include <sstream>
+
+#include "cli/rest.hpp"
+#include "cli/table.hpp"
+
+namespace muster::cli::doctor {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr double offset_warned = 2.0, offset_wrong = 60.0;  // seconds
+constexpr std::uint64_t files_wanted = 4'096;
+constexpr std::uint64_t disk_warned = 5ull << 30, disk_short = 512ull << 20;
+constexpr auto days_warned = std::chrono::days(30), days_short = std::chrono::days(7);
+
+std::string fixed(double n, int digits = 1) {
+  std::ostringstream out;
+  out << std::fixed << std::setprecision(digits) << n;
+  return out.str();
+}
+
+std::string size(std::uint64_t bytes) {
+  constexpr double gib = 1 << 30;
+  return fixed(static_cast<double>(bytes) / gib) + " GiB";
+}
+
+std::string day(std::chrono::sys_seconds at) {
+  std::time_t const t = std::chrono::system_clock::to_time_t(at);
+  std::tm parts{};
+  ::gmtime_r(&t, &parts);
+  std::ostringstream out;
+  out << std::put_time(&parts, "%Y-%m-%d");
+  return out.str();
+}
+
+}  // namespace
+
+char const* name(result r) {
+  return r == result::ok ? "ok" : r == result::warning ? "warning" : "problem";
+}
+
+std::chrono::sys_seconds parse_date(std::string const& text) {
+  std::tm parts{};
+  auto in = std::istringstream(text);
+  in.imbue(std::locale::classic());
+  in >> std::get_time(&parts, "%a, %d %b %Y %H:%M:%S GMT");
+  return std::chrono::sys_seconds(std::chrono::seconds(in ? ::timegm(&parts) : 0));
+}
+
+// The header tells whole seconds, so the server's clock was somewhere within the one it names.
+finding judge_clock(std::chrono::sys_seconds date, std::chrono::system_clock::time_point asked,
+                    std::chrono::system_clock::time_point answered) {
+  using seconds = std::chrono::duration<double>;
+  auto const offset = seconds(date + 500ms - asked - (answered - asked) / 2).count();
+  auto const doubt = 0.5 + seconds(answered - asked).count() / 2;
+  auto const certain = std::max(0.0, std::abs(offset) - doubt);
+  finding f{"clock", result::ok, "within " + fixed(doubt) + " s of the server's", {}};
+  if (certain <= offset_warned) return f;
+  f.is = certain > offset_wrong ? result::problem : result::warning;
+  f.text = "the server's clock is " + fixed(std::abs(offset)) + " s " +
+           (offset > 0 ? "ahead of" : "behind") + " this machine's (give or take " + fixed(doubt) +
+           " s): times in logs do not compare" +
+           (f.is == result::problem ? ", and certificates may be taken for expired" : "");
+  f.fix = "on both machines: 'timedatectl set-ntp true', then 'timedatectl' shows which one is off";
+  return f;
+}
+
+finding judge_files(std::string const& whose, std::uint64_t limit, std::uint64_t open) {
+  finding f{"files", result::ok, whose + " may open " + with_thousands(limit) + " files", {}};
+  if (open > 0) f.text += ", " + with_thousands(open) + " are open";
+  if (limit >= files_wanted && open * 10 < limit * 8) return f;
+  bool const nearly_out = open * 10 >= limit * 9;
+  f.is = nearly_out ? result::problem : result::warning;
+  f.text += nearly_out ? ": new connections wait" : ": each worker and each browser is one";
+  f.fix = "LimitNOFILE=65536 in the service unit, or 'ulimit -n 65536' before 'muster serve'";
+  return f;
+}
+
+finding judge_disk(std::string const& path, std::uint64_t free_bytes, std::uint64_t all_bytes) {
+  finding f{"disk",
+            result::ok,
+            path + " has " + size(free_bytes) + " of " + size(all_bytes) + " free",
+            {}};
+  bool const low = free_bytes < disk_warned && free_bytes < all_bytes / 10;
+  bool const little = free_bytes < disk_short;
+  if (!low && !little) return f;
+  f.is = little ? result::problem : result::warning;
+  f.text += ": a full disk ends what is written there";
+  f.fix = "free some, or move " + path +
+          " to a larger disk; 'muster data compact' shrinks the --data-dir of a stopped server";
+  return f;
+}
+
+finding judge_certificate(std::string const& where, std::string const& subject,
+                          std::chrono::sys_seconds begin, std::chrono::sys_seconds end,
+                          std::chrono::sys_seconds now) {
+  finding f{"certificate", result::ok, where + ": " + subject, {}};
+  auto const left = std::chrono::floor<std::chrono::days>(end - now);
+  if (now < begin) {
+    f.is = result::problem;
+    f.text += " is not good before " + day(begin);
+    f.fix = "check this machine's clock ('timedatectl'), else have it issued anew";
+    return f;
+  }
+  f.text += left.count() < 0 ? " expired on " + day(end)
+                             : " is good until " + day(end) + ", " + std::to_string(left.count()) +
+                                   (left.count() == 1 ? " day" : " days") + " more";
+  if (left > days_warned) return f;
+  f.is = left < days_short ? result::problem : result::warning;
+  f.fix = "have it issued anew, put it in place of the old file, and start the server again";
+  return f;
+}
+
+findings judge_versions(std::string const& here, std::string const& server,
+                        json::array const& tasks) {
+  findings all;
+  all.push_back({"version", result::ok, "this program and the server are " + here, {}});
+  if (here != server)
+    all.back() = {"version", result::warning, "this program is " + here + ", the server " + server,
+                  "install the same version on both; the server first"};
+  std::map<std::string, std::vector<std::string>> workers;
+  for (auto const& t : tasks)
+    if (text_of(t, "kind") == "worker" && text_of(t, "state") != "DISCONNECTED")
+      workers[text_of(t, "version")].push_back(text_of(t, "job") + ":" + text_of(t, "index"));
+  std::string text;
+  for (auto const& [version, names] : workers)
+    text += (text.empty() ? "" : "; ") + std::to_string(names.size()) + " of " +
+            (version.empty() ? "a version that they do not tell" : version) + " (" + names.front() +
+            (names.size() > 1 ? ", …)" : ")");
+  if (workers.empty()) return all;
+  all.push_back({"version", result::ok, "workers: " + for_terminal(text, 400), {}});
+  if (workers.size() == 1) return all;
+  all.back().is = result::warning;
+  all.back().fix =
+      "start the older workers again with the newer program, one after the other: 'muster drain "
+      "TASK' lets one finish what it has";
+  return all;
+}
+
+findings judge_attention(json::array const& items, std::string const& url) {
+  findings all;
+  for (auto const& i : items) {
+    auto const command = text_of(i, "command");
+    auto const detail = text_of(i, "detail");
+    // A job's own failure is its owner's concern: the server is well.
+    bool const of_user = text_of(i, "rule").ends_with("-failed");
+    bool const grave = text_of(i, "severity") == "error" && !of_user;
+    all.push_back({"health", grave ? result::problem : result::warning,
+                   for_terminal(text_of(i, "title") + (detail.empty() ? "" : ": " + detail), 400),
+                   command.empty() ? "see " + url + text_of(i, "link") : command});
+  }
+  if (all.empty()) all.push_back({"health", result::ok, "nothing needs attention", {}});
+  return all;
+}
+
+}  // namespace muster::cli::doctor

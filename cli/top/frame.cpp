@@ -1,0 +1,224 @@
+// The questions of a frame, then its lines: a head of numbers, tasks, and the slowest closures.
+#include "cli/top/frame.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <sstream>
+
+#include "cli/actions.hpp"
+#include "cli/table.hpp"
+
+namespace muster::cli::top {
+namespace {
+
+char const* name(order o) {
+  return o == order::task      ? "task"
+         : o == order::running ? "running"
+         : o == order::rate    ? "rate"
+                               : "failed";
+}
+
+std::string per_second(double n) {
+  if (n < 0) return "-";
+  char text[32];
+  std::snprintf(text, sizeof text, n < 100 ? "%.1f" : "%.0f", n);
+  return text;
+}
+
+double real(json::value const& object, std::string_view key) {
+  auto const& v = field_of(object, key);
+  return v.is_double() ? v.get_double() : static_cast<double>(number_of(object, key));
+}
+
+std::string key_of(json::value const& task) {
+  return text_of(task, "job") + ":" + text_of(task, "index") + " " + text_of(task, "incarnation");
+}
+
+std::int64_t started(json::value const& closure) {
+  auto const& attempts = list_of(closure, "attempts");
+  return attempts.empty() ? 0 : number_of(attempts.back(), "started_ms");
+}
+
+// The jobs that run most closures, of those that run.
+json::array busiest(rest& server, std::string const& cluster) {
+  auto const of = cluster == "default" ? std::string() : "&" + of_cluster(cluster);
+  auto const running = [](json::value const& job) {
+    return number_of(field_of(job, "counts"), "running");
+  };
+  json::array jobs;
+  for (auto const& job : server.some("/api/v1/jobs?state=RUNNING" + of, "jobs", 200))
+    if (running(job) > 0) jobs.push_back(job);
+  std::stable_sort(jobs.begin(), jobs.end(),
+                   [&](auto const& a, auto const& b) { return running(a) > running(b); });
+  if (jobs.size() > jobs_looked_into) jobs.resize(jobs_looked_into);
+  return jobs;
+}
+
+json::array slowest_running(rest& server, std::string const& cluster) {
+  json::array all;
+  for (auto const& job : busiest(server, cluster)) {
+    auto const answer = server.get(
+        "/api/v1/jobs/" + percent_encoded(text_of(job, "id")) +
+        "/closures?state=RUNNING&sort=started&order=asc&limit=" + std::to_string(slowest_max));
+    for (auto const& c : list_of(answer, "closures")) all.push_back(c);
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](auto const& a, auto const& b) { return started(a) < started(b); });
+  if (all.size() > slowest_max) all.resize(slowest_max);
+  return all;
+}
+
+std::vector<std::string> printed(table const& rows) {
+  std::ostringstream out;
+  rows.print(out);
+  std::vector<std::string> lines;
+  auto in = std::istringstream(out.str());
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+std::string count(json::value const& object, std::string_view key) {
+  return with_thousands(static_cast<std::uint64_t>(number_of(object, key)));
+}
+
+std::vector<std::string> head(frame const& f, look_and_feel const& l) {
+  auto const &o = f.overview, &c = field_of(o, "closures"), &t = field_of(o, "tasks");
+  auto const& rate = field_of(o, "rates");
+  std::vector<std::string> lines;
+  lines.push_back("muster " + text_of(f.version, "version") + "  " + l.url + "  up " +
+                  rounded(std::chrono::milliseconds(number_of(o, "uptime_ms"))));
+  if (f.attention > 0)
+    lines.back() += "  " + std::to_string(f.attention) + " need attention: muster doctor";
+  lines.push_back(
+      "closures  " + count(c, "running") + " running  " + count(c, "queued") + " queued  " +
+      count(c, "blocked") + " blocked  " + per_second(real(rate, "finished")) + "/s finished  " +
+      per_second(real(rate, "failed")) + "/s failed  " + count(c, "put_back") + " put back");
+  lines.push_back("tasks     " + count(t, "connected") + " connected  " + count(t, "late") +
+                  " late  " + count(t, "error") + " in error  " + count(t, "disconnected") +
+                  " disconnected");
+  lines.push_back(l.away.empty() ? std::string()
+                                 : "AWAY: " + l.away + "; these are the last numbers");
+  return lines;
+}
+
+std::vector<std::string> task_lines(frame const& f, rates const& r, order by) {
+  auto tasks = f.tasks;
+  auto const more = [&](auto const& a, auto const& b) {
+    if (by == order::running) return number_of(a, "running") > number_of(b, "running");
+    if (by == order::rate) return r.of(a) > r.of(b);
+    return by == order::failed && number_of(a, "failed") > number_of(b, "failed");
+  };
+  std::stable_sort(tasks.begin(), tasks.end(), more);
+  table rows({{"TASK"},
+              {"STATE"},
+              {"RUNNING", true},
+              {"SLOTS", true},
+              {"RATE/S", true},
+              {"FINISHED", true},
+              {"FAILED", true},
+              {"HEARTBEAT", true},
+              {"HOST"}});
+  for (auto const& t : tasks) {
+    bool const agent = text_of(t, "kind") == "agent";
+    auto const number = [&](std::string_view key) { return agent ? "-" : count(t, key); };
+    bool const heard = !field_of(t, "heartbeat_age_ms").is_null();
+    auto const age = std::chrono::milliseconds(number_of(t, "heartbeat_age_ms"));
+    rows.add({text_of(t, "job") + ":" + text_of(t, "index"), text_of(t, "state"), number("running"),
+              number("slots"), per_second(agent ? -1 : r.of(t)), number("finished"),
+              number("failed"), heard ? rounded(age) : "never",
+              for_terminal(text_of(t, "host"), 24)});
+  }
+  auto lines = printed(rows);
+  if (tasks.empty()) lines = {"no task is here; 'muster worker' starts one"};
+  return lines;
+}
+
+std::vector<std::string> closure_lines(frame const& f) {
+  if (f.slowest.empty()) return {"no closure runs"};
+  table rows({{"RUNS FOR", true}, {"CLOSURE"}, {"FUNCTION"}, {"WORKER"}, {"JOB"}});
+  using namespace std::chrono;
+  auto const now = duration_cast<milliseconds>(system_clock::now().time_since_epoch());
+  for (auto const& c : f.slowest) {
+    auto const& attempts = list_of(c, "attempts");
+    auto const ran = std::max(now - milliseconds(started(c)), milliseconds(0));
+    rows.add({started(c) == 0 ? "-" : rounded(ran), text_of(c, "id"),
+              for_terminal(text_of(c, "function"), 40),
+              attempts.empty() ? "" : text_of(attempts.back(), "worker"), text_of(c, "job")});
+  }
+  return printed(rows);
+}
+
+/// The first `room` lines; the last of them says how many are missing.
+void append(std::vector<std::string>& to, std::vector<std::string> lines, std::size_t room) {
+  if (lines.size() > room) {
+    auto const hidden = lines.size() - room + 1;
+    lines.resize(room);
+    if (room > 0) lines.back() = "… " + std::to_string(hidden) + " more";
+  }
+  to.insert(to.end(), lines.begin(), lines.end());
+}
+
+}  // namespace
+
+frame look(rest& server, std::string const& cluster) {
+  frame f;
+  f.overview = server.get("/api/v1/overview");
+  f.at = steady::now();
+  f.version = server.get("/api/v1/version");
+  f.tasks =
+      server.some("/api/v1/clusters/" + percent_encoded(cluster) + "/tasks?", "tasks", tasks_max);
+  f.slowest = slowest_running(server, cluster);
+  f.attention = list_of(server.get("/api/v1/attention"), "items").size();
+  return f;
+}
+
+json::object to_json(frame const& f) {
+  return {{"version", f.version},
+          {"overview", f.overview},
+          {"tasks", f.tasks},
+          {"slowest", f.slowest},
+          {"attention", f.attention}};
+}
+
+order after(order o) {
+  return o == order::failed ? order::task : static_cast<order>(static_cast<int>(o) + 1);
+}
+
+double rates::of(json::value const& task) const {
+  auto const r = rows_.find(key_of(task));
+  return r == rows_.end() ? -1 : r->second.per_second;
+}
+
+void rates::take(frame const& f) {
+  auto const passed = std::chrono::duration<double>(f.at - at_).count();
+  std::map<std::string, row> now;
+  for (auto const& t : f.tasks) {
+    auto& r = now[key_of(t)];
+    r.finished = number_of(t, "finished");
+    auto const before = rows_.find(key_of(t));
+    if (before == rows_.end() || passed <= 0) continue;
+    auto const more = r.finished - before->second.finished;
+    r.per_second = static_cast<double>(std::max<std::int64_t>(more, 0)) / passed;
+  }
+  rows_ = std::move(now);
+  at_ = f.at;
+}
+
+std::vector<std::string> lines_of(frame const& f, rates const& r, look_and_feel const& l) {
+  auto lines = head(f, l);
+  auto const all = l.height == std::string::npos ? std::size_t{1} << 20 : l.height;
+  auto tasks = task_lines(f, r, l.sorted), closures = closure_lines(f);
+  auto const left = all > lines.size() + 2 ? all - lines.size() - 2 : 0;
+  auto const room =
+      std::min(closures.size(), std::max(left / 2, left - std::min(left, tasks.size())));
+  append(lines, std::move(tasks), left - room);
+  lines.push_back({});
+  append(lines, std::move(closures), room);
+  if (l.height != std::string::npos)
+    lines.push_back(std::string("q quit  s sort: ") + name(l.sorted));
+  if (lines.size() > all) lines.resize(all);
+  for (auto& line : lines) line = for_terminal(line, l.width);
+  return lines;
+}
+
+}  // namespace muster::cli::top

@@ -1,0 +1,59 @@
+// One look at a server, as `muster top` shows it. Rendering is pure.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cli/rest.hpp"
+
+namespace muster::cli::top {
+
+using steady = std::chrono::steady_clock;
+
+/// What was asked. No more than `tasks_max` tasks and `jobs_looked_into` jobs are.
+struct frame {
+  json::value version, overview;
+  json::array tasks;
+  json::array slowest;  // running closures, those that began first
+  std::size_t attention = 0;
+  steady::time_point at;
+};
+constexpr std::size_t tasks_max = 2'000, jobs_looked_into = 8, slowest_max = 20;
+
+/// Throws command_error.
+frame look(rest& server, std::string const& cluster);
+json::object to_json(frame const& f);
+
+enum class order { task, running, rate, failed };
+order after(order o);
+
+/// What changed from one frame to the next. Rows are known by their incarnation: one that was
+/// replaced begins anew.
+class rates {
+ public:
+  /// Closures that a task finishes in a second; negative: not known yet.
+  double of(json::value const& task) const;
+  void take(frame const& f);
+
+ private:
+  struct row {
+    std::int64_t finished = 0;
+    double per_second = -1;
+  };
+  std::map<std::string, row> rows_;
+  steady::time_point at_{};
+};
+
+struct look_and_feel {
+  order sorted = order::task;
+  std::size_t width = std::string::npos, height = std::string::npos;  // of the terminal
+  std::string url;
+  std::string away;  // why there is no newer frame; empty: there is
+};
+
+/// Lines without their ends: no more than `height`, none longer than `width`.
+std::vector<std::string> lines_of(frame const& f, rates const& r, look_and_feel const& l);
+
+}  // namespace muster::cli::top

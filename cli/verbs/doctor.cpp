@@ -1,0 +1,204 @@
+// muster doctor: is everything as it should be, seen from this machine, and what to do if not.
+#include <algorithm>
+#include <iostream>
+
+#include "cli/actions.hpp"
+#include "cli/doctor/machine.hpp"
+#include "cli/rest.hpp"
+#include "cli/table.hpp"
+#include "cli/verbs/operators.hpp"
+#include "launch/address.hpp"
+#include "server/app/configuration.hpp"
+
+namespace muster::cli {
+namespace {
+
+using doctor::finding;
+using doctor::findings;
+using doctor::result;
+
+// Clusters beyond have their ports not tried: each may take seconds.
+constexpr std::size_t clusters_tried = 16;
+constexpr std::size_t tasks_looked_at = 10'000;
+
+struct options : server_options {
+  std::vector<std::string> certificates;
+  std::string data_dir, spill_dir;
+};
+
+void add(findings& all, findings more) {
+  std::move(more.begin(), more.end(), std::back_inserter(all));
+}
+
+// The value of a metric without labels; 0 where there is none.
+std::uint64_t metric(std::string const& text, std::string const& name) {
+  auto const at = text.find("\n" + name + " ");
+  return at == std::string::npos
+             ? 0
+             : static_cast<std::uint64_t>(std::stod(text.substr(at + name.size() + 2, 32)));
+}
+
+std::string host_of(std::string const& url) {
+  auto const begin = url.find("//") + 2;
+  return launch::address::parse(url.substr(begin, url.find('/', begin) - begin)).host;
+}
+
+// A server that listens on all addresses is reached by the one of its URL.
+std::string reachable(std::string const& address, std::string const& url) {
+  auto at = launch::address::parse(address);
+  if (at.host == "0.0.0.0" || at.host == "::") at.host = host_of(url);
+  return at.text();
+}
+
+findings look_at_ports(rest& server) {
+  findings all;
+  for (auto const& c : server.some("/api/v1/clusters?", "clusters", clusters_tried))
+    if (auto const address = text_of(c, "address"); !address.empty())
+      all.push_back(doctor::look_at_address("gRPC of cluster " + text_of(c, "name"),
+                                            reachable(address, server.url())));
+  return all;
+}
+
+finding look_at_clock(rest& server) {
+  using clock = std::chrono::system_clock;
+  server.send("GET", "/livez");  // the next one needs no connection
+  auto const asked = clock::now();
+  auto const answer = server.send("GET", "/livez");
+  auto const answered = clock::now();
+  auto const date = doctor::parse_date(std::string(answer.header("Date")));
+  if (date == std::chrono::sys_seconds{})
+    return {"clock", result::warning, "the answers of " + server.url() + " have no Date header",
+            "a proxy on the way takes it out: give --url of the server itself"};
+  return doctor::judge_clock(date, asked, answered);
+}
+
+findings look_at_store(json::value const& overview) {
+  auto const& durable = field_of(overview, "durable");
+  if (durable.is_null())
+    return {{"disk",
+             result::ok,
+             "the server keeps everything in memory: what it knows is lost when it stops; "
+             "--data-dir DIR keeps it",
+             {}}};
+  if (auto const failure = text_of(durable, "failure"); !failure.empty())
+    return {{"disk", result::problem, "the server cannot write: " + failure,
+             "make room on its disk or mend it, then start the server again"}};
+  auto const bytes = static_cast<std::uint64_t>(number_of(durable, "disk_bytes"));
+  return {{"disk",
+           result::ok,
+           text_of(durable, "data_dir") + " of the server holds " + with_thousands(bytes >> 20) +
+               " MiB",
+           {}}};
+}
+
+// Of a server that serves.
+findings look_at_server(rest& server) {
+  findings all{{"ports", result::ok, "HTTP at " + server.url() + " takes work", {}}};
+  add(all, look_at_ports(server));
+  all.push_back(look_at_clock(server));
+  auto const metrics = server.send("GET", "/metrics").body;
+  if (auto const limit = metric(metrics, "process_max_fds"); limit > 0)
+    all.push_back(doctor::judge_files("the server", limit, metric(metrics, "process_open_fds")));
+  add(all, look_at_store(server.get("/api/v1/overview")));
+  auto const version = text_of(server.get("/api/v1/version"), "version");
+  add(all, doctor::judge_versions(
+               MUSTER_VERSION, version,
+               server.some("/api/v1/clusters/default/tasks?", "tasks", tasks_looked_at)));
+  auto const attention = server.get("/api/v1/attention");
+  add(all, doctor::judge_attention(list_of(attention, "items"), server.url()));
+  return all;
+}
+
+// Of one that answers and does not serve: it reads, stands by, or stops.
+findings look_at_waiting(rest& server, muster::http_response const& ready) {
+  return {
+      {"health", result::problem,
+       server.url() + " does not take work: " + rest::problem(ready).what(),
+       "wait if it starts or stops; of several servers name all in --url, with commas between"}};
+}
+
+findings look_without_server(std::string const& why) {
+  findings all{{"ports", result::problem, why, "'systemctl start muster' or 'muster serve' there"}};
+  auto const c = server::configuration();
+  for (auto const& e : {c.grpc, c.http})
+    all.push_back(doctor::look_at_free_port(server::to_string(e)));
+  return all;
+}
+
+void print(findings const& all, std::string const& summary) {
+  std::size_t width = 0;
+  for (auto const& f : all) width = std::max(width, f.check.size());
+  for (auto const& f : all) {
+    auto padded = f.check;
+    padded.resize(width, ' ');
+    std::string is = doctor::name(f.is);
+    is.resize(7, ' ');
+    std::cout << is << "  " << padded << "  " << for_terminal(f.text) << '\n';
+    if (!f.fix.empty())
+      std::cout << std::string(11 + width, ' ') << "→ " << for_terminal(f.fix) << '\n';
+  }
+  std::cout << summary << '\n';
+}
+
+int report(findings const& all, output_format output) {
+  auto const count = [&](result r) {
+    return std::count_if(all.begin(), all.end(), [r](finding const& f) { return f.is == r; });
+  };
+  auto const problems = count(result::problem), warnings = count(result::warning);
+  json::array listed;
+  for (auto const& f : all)
+    listed.push_back(
+        {{"check", f.check}, {"result", doctor::name(f.is)}, {"text", f.text}, {"fix", f.fix}});
+  json::object const out{
+      {"problems", problems}, {"warnings", warnings}, {"findings", std::move(listed)}};
+  if (!printed_as_json(output, out))
+    print(all, std::to_string(problems) + " problems, " + std::to_string(warnings) + " warnings");
+  return problems > 0 ? exit_failed : exit_ok;
+}
+
+int run(options& o) {
+  findings all;
+  bool unreachable = false;
+  try {
+    rest server(o.rest);
+    auto const ready = server.send("GET", "/readyz", {}, {}, doctor::patience);
+    add(all, ready.ok() ? look_at_server(server) : look_at_waiting(server, ready));
+    if (server.url().starts_with("https://")) add(all, doctor::look_at_https(server.url()));
+  } catch (command_error const& e) {
+    if (e.status() == exit_usage) throw;
+    unreachable = all.empty() && e.status() == exit_unreachable;
+    if (unreachable)
+      add(all, look_without_server(e.what()));
+    else
+      all.push_back({"health", result::problem, e.what(), "see the server's log"});
+  }
+  all.push_back(doctor::look_at_files());
+  for (auto const& dir : {o.data_dir, o.spill_dir})
+    if (!dir.empty()) all.push_back(doctor::look_at_disk(dir));
+  for (auto const& file : o.certificates) add(all, doctor::look_at_certificates(file));
+  auto const status = report(all, o.output);
+  return unreachable ? exit_unreachable : status;
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& app, choice& chosen) {
+  auto const [verb, o] =
+      add_verb(app, chosen, "doctor", "Check server, machine and network, and say what to do", run);
+  verb->add_option("--data-dir", o->data_dir, "Also the room where this is, on this machine")
+      ->type_name("DIR");
+  verb->add_option("--spill-dir", o->spill_dir, "The same")->type_name("DIR");
+  verb->add_option("--check-cert", o->certificates,
+                   "Also for how long the certificates of this PEM file are good; repeatable")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+  add_server_options(*verb, *o);
+  verb->footer(
+      "Exit status: 0 no problem (warnings do not count), 1 problems, 3 no server answers.\n"
+      "Examples:\n"
+      "  muster doctor --url http://10.0.0.1:8477\n"
+      "  muster doctor --data-dir /var/lib/muster --check-cert /etc/muster/server.pem\n"
+      "  muster doctor --output json | jq -r '.findings[] | select(.result != \"ok\") | .fix'");
+}
+
+}  // namespace muster::cli

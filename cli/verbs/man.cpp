@@ -1,0 +1,75 @@
+// muster man: its manual, to read or to install.
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+
+#include "base/text.hpp"
+#include "cli/tree/manual.hpp"
+#include "cli/verbs/operators.hpp"
+
+namespace muster::cli {
+namespace {
+
+struct options {
+  std::vector<std::string> verb;
+  std::string directory;
+  CLI::App* program = nullptr;
+};
+
+// Today; for builds that shall be the same on any day, SOURCE_DATE_EPOCH.
+edition this_edition() {
+  auto const* given = std::getenv("SOURCE_DATE_EPOCH");
+  auto const seconds = given ? muster::parse_number(given) : std::nullopt;
+  auto const at = static_cast<std::time_t>(seconds.value_or(std::time(nullptr)));
+  std::tm parts{};
+  ::gmtime_r(&at, &parts);
+  char date[16];
+  std::strftime(date, sizeof date, "%Y-%m-%d", &parts);
+  return {MUSTER_VERSION, date};
+}
+
+void write_all(known_verb const& top, std::filesystem::path const& directory) {
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  for (auto const* v : all_verbs(top)) {
+    auto const path = directory / (page_name(*v) + ".1");
+    auto file = std::ofstream(path);
+    file << man_page(*v, top, this_edition()) << std::flush;
+    if (!file)
+      throw command_error(exit_failed, "--dir: cannot write " + path.string() +
+                                           ": check that the directory is yours and not full");
+  }
+}
+
+int run(options& o) {
+  auto const top = read_tree(*o.program);
+  if (!o.directory.empty()) {
+    write_all(top, o.directory);
+    return exit_ok;
+  }
+  for (auto const* v : all_verbs(top))
+    if (v->path == o.verb) {
+      std::cout << man_page(*v, top, this_edition());
+      return exit_ok;
+    }
+  throw command_error(exit_usage, "there is no verb '" + joined(o.verb) + "'; see 'muster --help'");
+}
+
+}  // namespace
+
+void add_man(CLI::App& app, choice& chosen) {
+  auto const [verb, o] = add_verb(app, chosen, "man", "Print or write the man pages", run);
+  o->program = &app;
+  verb->add_option("verb", o->verb, "Print this verb's page; without it that of muster itself")
+      ->type_name("VERB");
+  verb->add_option("--dir", o->directory, "Write all pages here: muster.1, muster-serve.1, …")
+      ->type_name("DIR");
+  verb->footer(
+      "Examples:\n"
+      "  muster man serve | man -l -\n"
+      "  muster man --dir /usr/local/share/man/man1");
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,146 @@
+// muster top: the server's numbers, tasks and slowest closures, live.
+#include <unistd.h>
+
+#include <condition_variable>
+#include <csignal>
+#include <cstdlib>
+#include <iostream>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "cli/actions.hpp"
+#include "cli/durations.hpp"
+#include "cli/rest.hpp"
+#include "cli/top/frame.hpp"
+#include "cli/top/terminal.hpp"
+#include "cli/verbs/operators.hpp"
+
+namespace muster::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct options : server_options {
+  std::string cluster = "default";
+  duration interval = 1s;
+  bool once = false;
+};
+
+/// Asks for a frame now and then, on a thread of its own, so that keys never wait for a server.
+class asker {
+ public:
+  asker(options const& o, std::function<void()> news)
+      : options_(o), news_(std::move(news)), thread_([this](std::stop_token end) { run(end); }) {}
+
+  struct seen {
+    std::optional<top::frame> frame;  // the newest
+    top::rates rates;
+    std::string away;                    // why there is none newer
+    std::optional<command_error> never;  // there has been none at all
+  };
+  seen now() const {
+    std::lock_guard const lock(mutex_);
+    return seen_;
+  }
+
+ private:
+  // Each frame with a connection of its own: one that breaks is not waited for, as other verbs do.
+  void run(std::stop_token end) {
+    while (!end.stop_requested()) {
+      std::optional<top::frame> frame;
+      std::optional<command_error> why;
+      try {
+        rest server(options_.rest);
+        frame = top::look(server, options_.cluster);
+      } catch (command_error const& e) {
+        why = e;
+      } catch (std::exception const& e) {
+        why = command_error(exit_failed, e.what());
+      }
+      std::unique_lock lock(mutex_);
+      seen_.away = why ? why->what() : "";
+      if (frame) seen_.rates.take(*frame);
+      if (frame) seen_.frame = std::move(frame);
+      if (!seen_.frame) seen_.never = why;
+      lock.unlock();
+      news_();
+      lock.lock();
+      over_.wait_for(lock, end, options_.interval, [] { return false; });
+    }
+  }
+
+  options const options_;
+  std::function<void()> const news_;
+  mutable std::mutex mutex_;  // protects seen_
+  std::condition_variable_any over_;
+  seen seen_;
+  std::jthread thread_;
+};
+
+int run_once(options& o) {
+  rest server(o.rest);
+  auto const frame = top::look(server, o.cluster);
+  if (printed_as_json(o.output, top::to_json(frame))) return exit_ok;
+  for (auto const& line : top::lines_of(frame, {}, {.url = server.url(), .away = {}}))
+    std::cout << line << '\n';
+  return exit_ok;
+}
+
+// No orderly end: a question may be on its way for seconds, and nobody wants its answer.
+[[noreturn]] void leave(top::terminal& screen, int signal) {
+  screen.give_back();
+  if (signal != 0) {
+    std::signal(signal, SIG_DFL);
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, signal);
+    ::raise(signal);
+    ::pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+  }
+  std::_Exit(exit_ok);
+}
+
+int run(options& o) {
+  if (o.interval < 100ms)
+    throw command_error(exit_usage, "--interval takes 100ms or more: each frame is up to " +
+                                        std::to_string(top::jobs_looked_into + 6) + " questions");
+  bool const live = ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1;
+  if (o.once || !live || o.output == output_format::json) return run_once(o);
+  top::terminal screen;
+  asker server(o, [&screen] { screen.wake(); });
+  auto sorted = top::order::task;
+  for (;;) {
+    auto const heard = screen.wait();
+    using enum top::terminal::event;
+    if (heard.what == stopped) leave(screen, heard.signal);
+    if (heard.what == key && (heard.key == 'q' || heard.key == 'Q')) leave(screen, 0);
+    if (heard.what == key && heard.key == 's') sorted = top::after(sorted);
+    auto const seen = server.now();
+    if (!seen.frame && seen.never) {
+      screen.give_back();
+      throw command_error(*seen.never);
+    }
+    if (!seen.frame) continue;
+    auto const size = screen.measure();
+    screen.draw(top::lines_of(*seen.frame, seen.rates,
+                              {sorted, size.columns, size.rows, o.rest.url, seen.away}));
+  }
+}
+
+}  // namespace
+
+void add_top(CLI::App& app, choice& chosen) {
+  auto const [verb, o] =
+      add_verb(app, chosen, "top", "Watch tasks, rates and the slowest closures, live", run);
+  add_duration(*verb, "--interval", o->interval, "Pause between two looks");
+  verb->add_flag("--once", o->once, "Print one look and end, as where stdout is no terminal");
+  add_cluster_option(*verb, o->cluster);
+  add_server_options(*verb, *o);
+  verb->footer(
+      "Keys: q quits, s sorts the tasks by the next column (task, running, rate, failed).\n"
+      "While the server is away the last numbers stay.\n"
+      "Examples:\n  muster top\n  muster top --once --output json | jq .overview.closures");
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,256 @@
+"""muster doctor: a healthy server, one with faults, none, and certificates of every age."""
+import contextlib
+import datetime
+import http.server
+import json
+import pathlib
+import socket
+import ssl
+import subprocess
+import tempfile
+import threading
+import unittest
+
+import support
+
+
+def judged(done):
+    """The findings by check."""
+    told = json.loads(done.stdout)
+    by_check = {}
+    for f in told["findings"]:
+        by_check.setdefault(f["check"], []).append(f)
+    return told, by_check
+
+
+def certificate(folder, name, days_from, days_to):
+    """Self-signed, good from and to these days from now; openssl has no flag for the past, so by its
+    database-less `ca`-like x509 dates."""
+    key, pem = folder / f"{name}.key", folder / f"{name}.pem"
+    now = datetime.datetime.now(datetime.timezone.utc)
+    form = "%Y%m%d%H%M%SZ"
+    config = folder / f"{name}.cnf"
+    (folder / f"{name}.index").write_text("")
+    (folder / f"{name}.serial").write_text("01\n")
+    config.write_text(f"""[ca]
+default_ca = c
+[c]
+dir = {folder}
+new_certs_dir = {folder}
+database = {folder}/{name}.index
+serial = {folder}/{name}.serial
+default_md = sha256
+policy = p
+[p]
+commonName = supplied
+[req]
+distinguished_name = d
+[d]
+""")
+    def openssl(*words):
+        subprocess.run(["openssl", *words], check=True, capture_output=True, timeout=60)
+    openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", key,
+            "-out", folder / f"{name}.csr", "-subj", f"/CN={name}", "-config", config)
+    openssl("ca", "-batch", "-selfsign", "-config", config, "-keyfile", key, "-in",
+            folder / f"{name}.csr", "-out", pem, "-notext", "-startdate",
+            (now + datetime.timedelta(days=days_from)).strftime(form), "-enddate",
+            (now + datetime.timedelta(days=days_to, hours=1)).strftime(form))
+    return pem
+
+
+class Healthy(unittest.TestCase):
+    def test_all_is_well(self):
+        with tempfile.TemporaryDirectory() as folder, \
+                support.server("--data-dir", f"{folder}/data", "--cluster", "default:worker=1",
+                               "--cluster", "second:worker=1") as s:
+            s.worker("--slots", "1")
+            done = s.run("doctor", "--data-dir", f"{folder}/data/not/yet", "--output", "json")
+            self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+            told, by_check = judged(done)
+            self.assertEqual(told["problems"], 0)
+            ports = " ".join(f["text"] for f in by_check["ports"])
+            self.assertIn(f"HTTP at {s.url} takes work", ports)
+            self.assertIn(f"gRPC of cluster default at {s.grpc} takes connections", ports)
+            self.assertIn("gRPC of cluster second at 127.0.0.1:", ports)
+            self.assertEqual({f["result"] for f in by_check["ports"] + by_check["clock"]}, {"ok"})
+            files = [f["text"] for f in by_check["files"]]
+            self.assertTrue(any("the server may open" in f for f in files), files)
+            self.assertTrue(any("a server started here" in f for f in files), files)
+            versions = [f["text"] for f in by_check["version"]]
+            self.assertTrue(any(v.startswith("workers: 1 of ") for v in versions), versions)
+            self.assertEqual([f["text"] for f in by_check["health"]], ["nothing needs attention"])
+            table = s.run("doctor")
+            self.assertEqual(table.returncode, 0, table.stderr)
+            self.assertRegex(table.stdout, r"(?m)^ok       ports +HTTP at ")
+            self.assertRegex(table.stdout, r"0 problems, \d+ warnings\n$")
+
+
+class Faults(unittest.TestCase):
+    def test_what_needs_attention_is_a_finding_with_its_command(self):
+        with support.server() as s:
+            submitted = s.run("submit", "no.such_function", "--no-wait")
+            self.assertEqual(submitted.returncode, 0, submitted.stderr)
+            done = support.until(lambda: (d := s.run("doctor", "--output", "json")).returncode and d,
+                                 "closures without workers are a problem")
+            self.assertEqual(done.returncode, 1)
+            health = judged(done)[1]["health"]
+            self.assertTrue(all(f["fix"] for f in health), health)
+            self.assertIn("problem", {f["result"] for f in health})
+            self.assertRegex(s.run("doctor").stdout, r"(?m)^problem  health .*\n +→ \S")
+
+    def test_too_few_files_are_a_warning(self):
+        limited = ["bash", "-c", 'ulimit -n 256; exec "$@"', "bash", support.MUSTER]
+        done = subprocess.run([*limited, "doctor", "--url", "http://127.0.0.1:9", "--output", "json"],
+                              capture_output=True, text=True, timeout=60)
+        files = judged(done)[1]["files"]
+        self.assertEqual([f["result"] for f in files], ["warning"])
+        self.assertIn("may open 256 files", files[0]["text"])
+        self.assertIn("LimitNOFILE=65536", files[0]["fix"])
+
+    def test_a_grpc_port_that_is_closed_to_us_is_a_problem(self):
+        with stand_in(grpc=closed_port()) as url:
+            done = support.run("doctor", "--url", url, "--output", "json")
+        told, by_check = judged(done)
+        self.assertEqual(done.returncode, 1)
+        bad = [f for f in by_check["ports"] if f["result"] == "problem"]
+        self.assertEqual(len(bad), 1, told)
+        self.assertIn("cannot be reached from here", bad[0]["text"])
+        self.assertIn("firewall", bad[0]["fix"])
+
+    def test_versions_that_differ_and_a_clock_that_is_off(self):
+        with stand_in(behind=datetime.timedelta(seconds=30), versions=("0.0.1", "0.0.2")) as url:
+            done = support.run("doctor", "--url", url, "--output", "json")
+        by_check = judged(done)[1]
+        self.assertEqual(by_check["clock"][0]["result"], "warning")
+        self.assertRegex(by_check["clock"][0]["text"], r"^the server's clock is (29|30)\.\d s behind")
+        self.assertIn("timedatectl", by_check["clock"][0]["fix"])
+        self.assertEqual([f["result"] for f in by_check["version"]], ["warning", "warning"])
+        self.assertIn("0.0.9", by_check["version"][0]["text"])
+        self.assertIn("1 of 0.0.1 (worker:0); 1 of 0.0.2 (worker:1)", by_check["version"][1]["text"])
+
+    def test_a_server_that_does_not_serve_yet(self):
+        with stand_in(ready=503) as url:
+            done = support.run("doctor", "--url", url)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertRegex(done.stdout, r"(?m)^problem  health .* does not take work: it reads")
+
+
+class Nobody(unittest.TestCase):
+    def test_no_server_is_status_3_and_says_whether_its_ports_are_free(self):
+        done = support.run("doctor", "--url", "http://127.0.0.1:9", "--output", "json")
+        self.assertEqual(done.returncode, 3, done.stdout)
+        ports = judged(done)[1]["ports"]
+        self.assertEqual(ports[0]["result"], "problem")
+        self.assertIn("muster serve", ports[0]["fix"])
+        self.assertEqual([f["text"].split()[0] for f in ports[1:]],
+                         ["127.0.0.1:8476", "127.0.0.1:8477"])
+
+    def test_a_port_that_another_program_has(self):
+        taken = socket.socket()
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        with taken:
+            try:
+                taken.bind(("127.0.0.1", 8476))
+                taken.listen()
+            except OSError:
+                pass  # another program has it: as good
+            done = support.run("doctor", "--url", "http://127.0.0.1:9", "--output", "json")
+        port = next(f for f in judged(done)[1]["ports"] if f["text"].startswith("127.0.0.1:8476"))
+        self.assertEqual(port["result"], "problem")
+        self.assertIn("ss -ltnp", port["fix"])
+
+    def test_a_wrong_url_is_wrong_usage(self):
+        self.assertEqual(support.run("doctor", "--url", "gopher://x").returncode, 2)
+
+
+class Certificates(unittest.TestCase):
+    def test_days_left(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            cases = (("fine", -1, 90, "ok"), ("soon", -1, 20, "warning"), ("now", -1, 2, "problem"),
+                     ("over", -9, -3, "problem"), ("early", 5, 90, "problem"))
+            files = [certificate(folder, *case[:3]) for case in cases]
+            chain = folder / "chain.pem"
+            chain.write_text(files[0].read_text() + files[1].read_text())
+            (folder / "empty.pem").write_text("nothing\n")
+            flags = [w for f in [*files, chain, folder / "empty.pem", folder / "none.pem"]
+                     for w in ("--check-cert", str(f))]
+            done = support.run("doctor", "--url", "http://127.0.0.1:9", "--output", "json", *flags)
+            found = judged(done)[1]["certificate"]
+            self.assertEqual([f["result"] for f in found],
+                             [case[3] for case in cases] + ["ok", "warning", "problem", "problem"])
+            self.assertIn("CN=fine is good until", found[0]["text"])
+            self.assertIn("90 days more", found[0]["text"])
+            self.assertIn("expired on", found[3]["text"])
+            self.assertIn("not good before", found[4]["text"])
+            self.assertIn("holds no certificate", found[7]["text"])
+            self.assertIn("cannot be read", found[8]["text"])
+
+    def test_what_an_https_server_shows(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            pem = certificate(folder, "localhost", -1, 12)
+            with stand_in(tls=(pem, folder / "localhost.key")) as url:
+                done = support.run("doctor", "--url", url, "--output", "json",
+                                   env={**support.ENVIRONMENT, "SSL_CERT_FILE": str(pem)})
+        found = judged(done)[1]["certificate"]
+        self.assertEqual([f["result"] for f in found], ["warning"], done.stdout)
+        self.assertIn("12 days more", found[0]["text"])
+
+
+def closed_port():
+    with socket.create_server(("127.0.0.1", 0)) as s:
+        return s.getsockname()[1]
+
+
+@contextlib.contextmanager
+def stand_in(grpc=None, behind=datetime.timedelta(), versions=(), ready=200, tls=None):
+    """A server that tells what no real one would tell when it is asked."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    answers = {
+        "/livez": {}, "/readyz": {"detail": "it reads jobs", "status": ready},
+        "/metrics": {}, "/api/v1/overview": {}, "/api/v1/version": {"version": "0.0.9"},
+        "/api/v1/attention": {"items": []},
+        "/api/v1/clusters": {"clusters": [{
+            "name": "default", "address": "127.0.0.1:%d" % (grpc or listening.getsockname()[1])}]},
+        "/api/v1/clusters/default/tasks": {"tasks": [
+            {"kind": "worker", "state": "CONNECTED", "job": "worker", "index": i, "version": v}
+            for i, v in enumerate(versions)]},
+    }
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self):
+            path = self.path.partition("?")[0]
+            body = json.dumps(answers[path]).encode()
+            self.send_response(ready if path == "/readyz" else 200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def date_time_string(self, timestamp=None):
+            at = datetime.datetime.now(datetime.timezone.utc) - behind
+            return at.strftime("%a, %d %b %Y %H:%M:%S GMT")
+
+        def log_message(self, *ignored):
+            pass
+
+    httpd = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    if tls:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(*tls)
+        httpd.socket = context.wrap_socket(httpd.socket, server_side=True)
+    serving = threading.Thread(target=httpd.serve_forever)
+    serving.start()
+    try:
+        scheme = "https://localhost" if tls else "http://127.0.0.1"
+        yield f"{scheme}:{httpd.server_address[1]}"
+    finally:
+        httpd.shutdown()
+        serving.join()
+        httpd.server_close()
+        listening.close()
+
+
+support.main()

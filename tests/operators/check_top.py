@@ -1,0 +1,225 @@
+"""muster top: one frame where there is no terminal; on one (a pseudo-terminal) live, with its keys, a
+size that changes, a server that goes away and comes back, and the terminal given back at every end."""
+import fcntl
+import json
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import tempfile
+import termios
+import time
+import unittest
+
+import support
+
+ENTER, LEAVE = "\x1b[?1049h", "\x1b[?1049l"
+
+
+class Top:
+    """muster top on a terminal of its own."""
+
+    def __init__(self, url, *words, rows=30, columns=100):
+        self.main, self.terminal = pty.openpty()
+        self.resize(rows, columns)
+        self.before = termios.tcgetattr(self.terminal)
+        self.text = ""
+
+        def lead():
+            os.setsid()
+            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+        self.process = subprocess.Popen(
+            [support.MUSTER, "top", "--url", url, "--interval", "200ms", *words],
+            stdin=self.terminal, stdout=self.terminal, stderr=subprocess.PIPE,
+            env=support.ENVIRONMENT, preexec_fn=lead)
+
+    def resize(self, rows, columns):
+        fcntl.ioctl(self.terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def key(self, text):
+        os.write(self.main, text.encode())
+
+    def read(self, within):
+        if select.select([self.main], [], [], within)[0]:
+            self.text += os.read(self.main, 65536).decode(errors="replace")
+
+    def frames(self):
+        """Whole ones, as lines."""
+        return [[re.sub(r"\x1b\[\S*?[A-Za-z]", "", line).rstrip() for line in part.split("\r\n")]
+                for part in self.text.split("\x1b[H")[1:] if part.endswith("\x1b[J") or "\x1b[J" in part]
+
+    def until(self, holds, said):
+        """The first frame from now on for which it does."""
+        self.text = self.text[self.text.rfind("\x1b[H"):] if "\x1b[H" in self.text else self.text
+        end = time.monotonic() + support.DEADLINE
+        while time.monotonic() < end:
+            self.read(0.1)
+            for frame in self.frames():
+                if holds(frame):
+                    self.text = ""
+                    return frame
+        raise AssertionError(f"{said}: not in {self.frames()[-1:]} {self.text[-300:]!r}")
+
+    def ended(self):
+        """Status; all that was written is in text."""
+        end = time.monotonic() + support.DEADLINE
+        while self.process.poll() is None and time.monotonic() < end:
+            self.read(0.05)
+        self.read(0)
+        return self.process.wait(1)
+
+    def is_given_back(self):
+        """The attributes as they were, and the screen."""
+        return termios.tcgetattr(self.terminal) == self.before
+
+    def close(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        self.process.stderr.close()
+        os.close(self.main)
+        os.close(self.terminal)
+
+
+def has(*parts):
+    return lambda frame: all(any(part in line for line in frame) for part in parts)
+
+
+class Once(unittest.TestCase):
+    def test_one_frame_without_a_terminal(self):
+        with support.server() as s:
+            s.worker("--slots", "2", "--index", "4")
+            job = s.run("submit", "muster.sleep", "120s", "--no-wait").stdout.strip()
+            running = lambda: json.loads(s.get("/api/v1/overview"))["closures"]["running"]
+            support.until(running, "it runs")
+            for words in ((), ("--once",)):
+                done = s.run("top", *words)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                self.assertNotIn("\x1b", done.stdout)
+                self.assertRegex(done.stdout, r"(?m)^muster \S+  " + s.url + "  up ")
+                self.assertRegex(done.stdout, r"(?m)^closures  1 running  0 queued")
+                self.assertRegex(done.stdout, r"(?m)^tasks     1 connected")
+                self.assertRegex(done.stdout, r"(?m)^worker:4 +CONNECTED +1 +2 ")
+                self.assertRegex(done.stdout, r"(?m)^ *\S+ \S+ +cl_\w+ +muster.sleep +worker:4 +" + job)
+            told = json.loads(s.run("top", "--output", "json").stdout)
+            self.assertEqual([c["function"] for c in told["slowest"]], ["muster.sleep"])
+            self.assertEqual(told["overview"]["closures"]["running"], 1)
+            self.assertEqual(len(told["tasks"]), 1)
+
+    def test_wrong_use(self):
+        self.assertEqual(support.run("top", "--url", "http://127.0.0.1:9").returncode, 3)
+        done = support.run("top", "--interval", "1ms")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--interval takes 100ms or more", done.stderr)
+
+
+class Live(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.server = support.Server(self.folder.name)
+        self.addCleanup(self.server.stop)
+
+    def top(self, *words, **options):
+        made = Top(self.server.url, *words, **options)
+        self.addCleanup(made.close)
+        return made
+
+    def test_it_follows_what_happens(self):
+        top = self.top()
+        top.until(has("no task is here", "no closure runs"), "nobody")
+        self.server.worker("--slots", "1")
+        top.until(has("tasks     1 connected", "worker:0  CONNECTED"), "a worker")
+        for _ in range(5):
+            self.assertEqual(self.server.run("submit", "muster.noop").returncode, 0)
+        frame = top.until(lambda f: any(re.match(r"worker:0 .* 5 +0 ", line) for line in f), "five")
+        self.assertTrue(any(re.match(r"worker:0 +CONNECTED +\d+ +1 +\d+\.\d ", line) for line in frame),
+                        frame)
+
+    def test_keys_sort_and_quit(self):
+        top = self.top()
+        top.until(has("q quit  s sort: task"), "the first order")
+        for order in ("running", "rate", "failed", "task"):
+            top.key("s")
+            top.until(has(f"s sort: {order}"), order)
+        self.assertFalse(top.is_given_back())
+        top.key("q")
+        self.assertEqual(top.ended(), 0)
+        self.assertTrue(top.is_given_back())
+        self.assertIn(LEAVE, top.text)
+        self.assertTrue(top.text.index("\x1b[?25h") < top.text.index(LEAVE))
+
+    def test_every_frame_fits(self):
+        for index in range(6):
+            self.server.worker("--slots", "1", "--index", str(index))
+        top = self.top(rows=12, columns=40)
+        small = top.until(lambda f: any("more" in line for line in f), "cut")
+        self.assertLessEqual(len(small), 12)
+        self.assertLessEqual(max(map(len, small)), 40)
+        top.resize(30, 120)
+        large = top.until(has("worker:5"), "all of it")
+        self.assertFalse(any("more" in line for line in large), large)
+        top.resize(3, 20)
+        top.until(lambda f: len(f) == 3 and max(map(len, f)) <= 20, "three lines")
+
+    def test_signals_give_the_terminal_back(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            top = self.top()
+            top.until(has("q quit"), "a frame")
+            if number == signal.SIGINT:
+                top.key("\x03")  # as a person does it
+            else:
+                top.process.send_signal(number)
+            self.assertEqual(top.ended(), -number)
+            self.assertTrue(top.is_given_back(), number)
+            self.assertIn(LEAVE, top.text)
+
+    def test_it_can_be_stopped_and_goes_on(self):
+        top = self.top()
+        top.until(has("q quit"), "a frame")
+        top.process.send_signal(signal.SIGTSTP)
+        pid, status = os.waitpid(top.process.pid, os.WUNTRACED)
+        self.assertTrue(os.WIFSTOPPED(status))
+        top.read(0.1)
+        self.assertIn(LEAVE, top.text)
+        self.assertTrue(top.is_given_back())
+        top.text = ""
+        top.process.send_signal(signal.SIGCONT)
+        top.until(has("q quit"), "it goes on")
+        self.assertFalse(top.is_given_back())
+
+    def test_it_outlives_the_server(self):
+        top = self.top()
+        top.until(has("q quit"), "a frame")
+        self.server.process.kill()
+        self.server.process.wait()
+        top.until(has("AWAY: no server answers", "q quit"), "away")
+        top.key("s")
+        top.until(has("s sort: running", "AWAY"), "keys are heard")
+        self.server.start(self.server.grpc, self.server.http)
+        top.until(lambda f: has("q quit")(f) and not has("AWAY")(f), "back")
+
+    def test_without_a_server_the_terminal_is_given_back(self):
+        self.server.process.kill()
+        top = self.top()
+        self.assertEqual(top.ended(), 3)
+        self.assertTrue(top.is_given_back())
+        self.assertIn("no server answers", top.process.stderr.read().decode())
+
+    def test_a_server_that_says_nothing_holds_up_no_key(self):
+        top = self.top()
+        top.until(has("q quit"), "a frame")
+        self.server.process.send_signal(signal.SIGSTOP)
+        for order in ("running", "rate"):
+            top.key("s")
+            top.until(has(f"s sort: {order}"), order)
+        top.key("q")
+        self.assertEqual(top.ended(), 0)
+        self.assertTrue(top.is_given_back())
+
+
+support.main()
