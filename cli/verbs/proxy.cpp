@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/text.hpp"
+#include "base/version.hpp"
 #include "cli/command.hpp"
 #include "cli/durations.hpp"
 #include "launch/address.hpp"
@@ -116,7 +117,7 @@ void begin_listening(relay::relay& relay, options const& o, server::endpoint con
     if (auto const done = server::write_ready_file(o.ready_file, R"({"listen":")" + text + "\"}");
         !done)
       throw command_error(exit_usage, done.error().message);
-  spdlog::info("muster proxy {} listens on {}", MUSTER_VERSION, text);
+  spdlog::info("muster proxy {} listens on {}", version(), text);
 }
 
 int run(options& o) {

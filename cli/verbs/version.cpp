@@ -1,26 +1,72 @@
-// muster version: what this binary is.
+// muster version: what this binary is, and the server beside it.
+#include "base/version.hpp"
+
 #include <grpcpp/version_info.h>
 
 #include <boost/version.hpp>
 #include <iostream>
 
-#include "cli/command.hpp"
+#include "cli/rest.hpp"
+#include "cluster/text.hpp"
 
 namespace muster::cli {
 namespace {
 
-struct options {};
+constexpr auto server_patience = std::chrono::seconds(2);
 
-int run(options&) {
-  std::cout << "muster " MUSTER_VERSION " (" << __VERSION__ << ", gRPC " GRPC_CPP_VERSION_STRING
-            << ", Boost " << BOOST_VERSION / 100000 << '.' << BOOST_VERSION / 100 % 1000 << ")\n";
+struct options : server_options {
+  bool client = false;
+};
+
+json::object own() {
+  return {{"version", version()},
+          {"compiler", __VERSION__},
+          {"grpc", GRPC_CPP_VERSION_STRING},
+          {"boost", std::to_string(BOOST_VERSION / 100000) + '.' +
+                        std::to_string(BOOST_VERSION / 100 % 1000)}};
+}
+
+// The first of the addresses that answers; null when none does, which is no failure here.
+json::value server(rest_options const& o) {
+  for (auto const url : cluster::split(o.url, ',')) {
+    rest_options one = o;
+    one.url = std::string(url);
+    try {
+      rest asked(std::move(one));
+      auto const answer = asked.get("/api/v1/version", server_patience);
+      return json::object{{"version", text_of(answer, "version")}, {"url", asked.url()}};
+    } catch (command_error const& e) {
+      if (e.status() == exit_usage) throw;
+    }
+  }
+  return nullptr;
+}
+
+int run(options& o) {
+  auto const mine = own();
+  auto const theirs = o.client ? json::value() : server(o.rest);
+  if (printed_as_json(o.output, json::object{{"client", mine}, {"server", theirs}})) return exit_ok;
+  std::cout << "muster " << text_of(mine, "version") << " (" << text_of(mine, "compiler")
+            << ", gRPC " << text_of(mine, "grpc") << ", Boost " << text_of(mine, "boost") << ")\n";
+  if (o.client) return exit_ok;
+  if (theirs.is_null()) {
+    std::cout << "server: none answers at " << o.rest.url << '\n';
+    return exit_ok;
+  }
+  std::cout << "server " << text_of(theirs, "version") << " at " << text_of(theirs, "url") << '\n';
+  if (text_of(theirs, "version") != version())
+    std::cerr
+        << "muster: the server is of another version; docs/upgrades.md says what that means\n";
   return exit_ok;
 }
 
 }  // namespace
 
 void add_version(CLI::App& app, choice& chosen) {
-  add_verb(app, chosen, "version", "Print the version and what it was built with", run);
+  auto const [verb, o] = add_verb(
+      app, chosen, "version", "Print the version, what it was built with, and the server's", run);
+  verb->add_flag("--client", o->client, "Ask no server");
+  add_server_options(*verb, *o);
 }
 
 }  // namespace muster::cli

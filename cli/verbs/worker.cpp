@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/text.hpp"
+#include "base/version.hpp"
 #include "cli/command.hpp"
 #include "cli/rest.hpp"
 #include "client/functions/bundled_functions.hpp"
@@ -58,7 +59,7 @@ worker_options to_worker_options(options const& o) {
   w.labels = named_values("--label", "KEY=VALUE", o.labels);
   w.resources = parse_resources(o.resources);
   w.host = o.host;
-  w.version = MUSTER_VERSION;
+  w.version = version();
   return w;
 }
 

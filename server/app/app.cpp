@@ -20,6 +20,7 @@
 #include <limits>
 #include <thread>
 
+#include "base/version.hpp"
 #include "coro/engine_context.hpp"
 #include "coro/grpc_server.hpp"
 #include "coro/service_manager.hpp"
@@ -53,8 +54,6 @@ namespace muster::server {
 namespace {
 
 using namespace std::chrono_literals;
-
-constexpr auto* version = MUSTER_VERSION;
 
 // What each step of a stop may take; together less than the default --stop-timeout.
 constexpr auto http_grace = 2s;
@@ -171,7 +170,6 @@ web::web_options app::web_options() {
   o.allowed_hosts = c.allowed_hosts;
   o.allowed_origins = c.allowed_origins;
   o.dashboard_dir = c.dashboard_dir;
-  o.version = version;
   o.boot = incarnation_;
   o.gate = &access_.gate();
   o.main_cluster = main_cluster_of(config_);
@@ -186,7 +184,7 @@ stream_options app::streams() {
     auto const stored = durable_.data().identity();
     return stored ? stored : incarnation_;
   };
-  o.server_version = version;
+  o.server_version = version();
   o.blobs = &blobs_.store();
   o.gate = &access_.gate();
   o.main_cluster = main_cluster_of(config_);
@@ -278,7 +276,7 @@ void app::open_spill_dir() {
 }
 
 void app::open() {
-  durable_.begin(version);
+  durable_.begin(std::string(version()));
   access_.begin();
   open_spill_dir();
   blobs_.open();
@@ -341,7 +339,7 @@ void app::announce() {
                    ? "everything is in memory and lost when the server stops"
                    : "clusters with their tasks, keys and barriers survive a restart, and jobs and "
                      "sessions that hold values unless they say durable: false");
-  spdlog::info("ready version={} grpc={} http={} dashboard=http://{}/", version,
+  spdlog::info("ready version={} grpc={} http={} dashboard=http://{}/", version(),
                to_string(grpc_bound_), to_string(http_bound_), to_string(http_bound_));
   manager_.ready();
 }

@@ -41,6 +41,7 @@ def substituted(arguments, values):
 class Yaml(unittest.TestCase):
     def setUp(self):
         self.server = list(yaml.safe_load_all((DEPLOY / "kubernetes/server.yaml").read_text()))
+        self.workers = next(yaml.safe_load_all((DEPLOY / "kubernetes/workers.yaml").read_text()))
         self.jobset = list(yaml.safe_load_all((DEPLOY / "kubernetes/jobset.yaml").read_text()))
 
     def of_kind(self, kind, name):
@@ -66,8 +67,10 @@ class Yaml(unittest.TestCase):
         for chosen in (deployment, service, policy["podSelector"]["matchLabels"]):
             self.assertEqual(chosen, labels)
         task = self.jobset_pod()["metadata"]["labels"]
-        allowed = policy["ingress"][0]["from"][0]["podSelector"]["matchLabels"]
-        self.assertEqual(allowed, {k: task.get(k) for k in allowed})
+        workers = self.workers["spec"]["template"]["metadata"]["labels"]
+        for allowed, who in zip(policy["ingress"][0]["from"], (task, workers), strict=True):
+            allowed = allowed["podSelector"]["matchLabels"]
+            self.assertEqual(allowed, {k: who.get(k) for k in allowed})
 
     def jobset_pod(self):
         job = self.jobset[0]["spec"]["replicatedJobs"][0]["template"]["spec"]
@@ -109,6 +112,13 @@ class Yaml(unittest.TestCase):
         container = self.of_kind("Deployment", "muster")["spec"]["template"]["spec"]["containers"][0]
         done = muster(*container["command"][1:], "--print-config")
         self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_the_workers_dial_the_server_and_their_command_line_is_taken(self):
+        container = self.workers["spec"]["template"]["spec"]["containers"][0]
+        service = self.of_kind("Service", "muster")
+        ports = {p["name"]: p["port"] for p in service["spec"]["ports"]}
+        self.assertIn(f"--server=muster:{ports['grpc']}", container["command"])
+        check_lines(self, shlex.join(container["command"]), {}, 1)
 
     def test_the_tasks_command_lines_are_taken(self):
         container = self.jobset_pod()["spec"]["containers"][0]
@@ -209,6 +219,20 @@ class Unit(unittest.TestCase):
         without_file = [a for a in line[2:] if a not in ("--config", "/etc/muster/muster.toml")]
         done = muster("serve", *without_file, "--print-config")
         self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_the_unit_of_a_worker_starts_one(self):
+        lines = (DEPLOY / "systemd/muster-worker.service").read_text().splitlines()
+        (command,) = [line.partition("=")[2] for line in lines if line.startswith("ExecStart=")]
+        self.assertTrue(command.startswith("/usr/bin/muster worker "))
+        check_lines(self, command.removeprefix("/usr/bin/"), {}, 1)
+
+    def test_the_packages_settings_are_what_the_program_does_without(self):
+        file = DEPLOY / "debian/muster.toml"
+        settings = lambda *words: {line.partition("  #")[0] for line in
+                                   muster("serve", *words, "--print-config").stdout.splitlines()}
+        given, without = settings("--config", str(file)), settings()
+        self.assertEqual(given, without)
+        self.assertTrue(given)
 
     def test_its_sockets_are_those_of_the_default_configuration(self):
         lines = (DEPLOY / "systemd/muster.socket").read_text().splitlines()

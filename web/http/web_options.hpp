@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/connection_counts.hpp"
+#include "base/version.hpp"
 #include "coro/service_manager.hpp"
 
 namespace muster::server {
@@ -84,7 +85,7 @@ struct web_options {
   std::string main_cluster = "default";
   /// Cookies are for encrypted connections only.
   bool secure_cookies = false;
-  std::string version = "0.1.0";
+  std::string version = std::string(muster::version());
   std::uint64_t boot = 0;     // random; tells this run of the server from the one before
   std::string dashboard_dir;  // serve the page from this directory, for its developers
 };

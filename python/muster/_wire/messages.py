@@ -26,7 +26,11 @@ _messages = _pool()
 
 
 def _class(name: str) -> Any:
-    return message_factory.GetMessageClass(_messages.FindMessageTypeByName("muster.v1." + name))
+    described = _messages.FindMessageTypeByName("muster.v1." + name)
+    try:
+        return message_factory.GetMessageClass(described)
+    except AttributeError:  # before protobuf 4.22, such as Debian 12's
+        return message_factory.MessageFactory(_messages).GetPrototype(described)
 
 
 Failure = _class("Failure")

@@ -5,6 +5,8 @@ import dataclasses
 import platform
 from typing import Optional
 
+from muster import __version__
+
 
 @dataclasses.dataclass
 class WorkerOptions:
@@ -27,7 +29,7 @@ class WorkerOptions:
     resources: dict[str, int] = dataclasses.field(default_factory=dict)
     """Of each attachment, as {"gpu": 1}."""
     host: str = ""
-    version: str = "python " + platform.python_version()
+    version: str = f"{__version__} (python {platform.python_version()})"
     backoff_min: float = 0.1
     backoff_max: float = 5.0
     backoff_reset_after: float = 5.0

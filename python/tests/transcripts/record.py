@@ -1,0 +1,148 @@
+"""Writes down what a server and a worker of one version say to each other: once for each release, with
+that release's own program and package.
+
+  record.py MUSTER SOURCE_OF_THE_PACKAGE NAME [cpp|python]      into NAME-cpp.json and NAME-python.json
+
+A proxy between them sees every message as bytes; see scenario.py for the form.
+"""
+from __future__ import annotations
+
+import base64
+import json
+import os
+import pathlib
+import queue
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from concurrent import futures
+from typing import Any, Iterator
+
+HERE = pathlib.Path(__file__).parent
+sys.path.insert(0, str(HERE.parent))
+MUSTER, PACKAGE, NAME = sys.argv[1:4]
+KINDS = sys.argv[4:] or ["cpp", "python"]
+os.environ["MUSTER_BINARY"] = MUSTER
+sys.path.insert(0, PACKAGE)
+
+import grpc
+
+from conftest import Server, until
+from muster._wire.messages import WorkerMessage
+from transcripts import scenario
+
+ATTACH = "/muster.v1.WorkerService/Attach"
+
+
+class Proxy:
+    def __init__(self, server: str) -> None:
+        self.steps: list[dict[str, Any]] = []
+        self.lock = threading.Lock()
+        self.streams = 0
+        self._channel = grpc.insecure_channel(server)
+        self._call: Any = None
+        self._cut = threading.Event()
+        self._server = grpc.server(futures.ThreadPoolExecutor(4))
+        handler = grpc.stream_stream_rpc_method_handler(self._attach)
+        service, _, method = ATTACH.strip("/").partition("/")
+        self._server.add_generic_rpc_handlers(
+            (grpc.method_handlers_generic_handler(service, {method: handler}),))
+        self.port = self._server.add_insecure_port("127.0.0.1:0")
+        self._server.start()
+
+    def say(self, step: dict[str, Any]) -> None:
+        with self.lock:
+            self.steps.append(step)
+
+    def _message(self, who: str, raw: bytes) -> None:
+        if raw:  # a heartbeat says nothing
+            self.say({"from": who, "bytes": base64.b64encode(raw).decode()})
+
+    def _attach(self, asked: Iterator[bytes], context: Any) -> Iterator[bytes]:
+        forward: queue.Queue[Any] = queue.Queue()
+        self._cut.clear()
+
+        def read() -> None:
+            try:
+                for raw in asked:
+                    self._message("worker", raw)
+                    forward.put(raw)
+                self.say({"end": "worker"})
+            except Exception:
+                pass  # it was cut
+            forward.put(None)
+
+        threading.Thread(target=read, daemon=True).start()
+        self._call = call = self._channel.stream_stream(ATTACH)(iter(forward.get, None))
+        self.streams += 1
+        try:
+            for raw in call:
+                self._message("server", raw)
+                yield raw
+            self.say({"end": "server"})
+        except grpc.RpcError:
+            context.abort(grpc.StatusCode.UNAVAILABLE, "cut")
+
+    def cut(self) -> None:
+        self.say({"cut": True})
+        self._call.cancel()
+
+    def started(self, since: int) -> bool:
+        with self.lock:
+            steps = self.steps[since:]
+        return any(s.get("from") == "worker" and
+                   WorkerMessage.FromString(base64.b64decode(s["bytes"])).started_closure
+                   for s in steps)
+
+
+def outcome(server: Server, job: str) -> list[Any]:
+    import urllib.request
+    with urllib.request.urlopen(f"{server.http}/api/v1/jobs/{job}/results?wait=true", timeout=60) as a:
+        return [json.loads(line) for line in a.read().splitlines()]
+
+
+def record(kind: str, steps: list[dict[str, Any]], words: list[str], folder: pathlib.Path) -> None:
+    server = Server(folder)
+    proxy = Proxy(server.grpc)
+    # Tracebacks name where its sources are.
+    shutil.copytree(pathlib.Path(PACKAGE) / "muster", folder / "muster")
+    shutil.copy(HERE.parent / "served.py", folder)
+    worker = subprocess.Popen([*words, "--server", f"127.0.0.1:{proxy.port}"], cwd=folder,
+                              env={**os.environ, "PYTHONPATH": str(folder)})
+    until(lambda: server.tasks() and server.tasks()[0]["state"] == "CONNECTED", "it is attached")
+    jobs: list[str] = []
+    began = 0
+    for step in steps:
+        what = step["do"]
+        if what in ("submit", "cancel", "run", "drain"):
+            proxy.say(step)
+        if what == "submit":
+            began = len(proxy.steps)
+            jobs.append(server.post("/api/v1/jobs", step["body"])["id"])
+        elif what == "result":
+            proxy.say({"job": len(jobs) - 1, "closures": outcome(server, jobs[-1])})
+        elif what == "started":
+            until(lambda: proxy.started(began), "it is started")
+        elif what == "cancel":
+            server.post(f"/api/v1/jobs/{jobs[-1]}/cancel", {})
+        elif what == "run":
+            time.sleep(step["seconds"])
+        elif what == "cut":
+            proxy.cut()
+        elif what == "drain":
+            server.post("/api/v1/clusters/default/tasks/worker/0/drain", {})
+            worker.wait(20)
+    server.stop()
+    (HERE / f"{NAME}-{kind}.json").write_text(
+        "[\n" + ",\n".join(json.dumps(s) for s in proxy.steps) + "\n]\n")
+
+
+if __name__ == "__main__":
+    workers = {"cpp": [MUSTER, "worker", "--allow-exec", "--slots", "2"],
+               "python": [sys.executable, "-m", "muster", "worker", "served", "--processes", "1"]}
+    for kind in KINDS:
+        with tempfile.TemporaryDirectory() as folder:
+            record(kind, getattr(scenario, kind.upper()), workers[kind], pathlib.Path(folder))

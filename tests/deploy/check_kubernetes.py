@@ -1,0 +1,102 @@
+"""Every object of the manifests against the schema of Kubernetes' API, of the oldest release that is
+promised and of the newest, without a field that the API does not know; and what each pod must be.
+
+  check_kubernetes.py MANIFESTS_FOLDER
+"""
+import copy
+import pathlib
+import sys
+import unittest
+
+import kubernetes_validate
+import yaml
+
+FOLDER = pathlib.Path(sys.argv[1])
+RELEASES = ["1.27", "1.37"]
+OF_OTHERS = {"JobSet"}  # https://jobset.sigs.k8s.io; not the API's own
+
+
+def objects():
+    for path in sorted(FOLDER.glob("*.yaml")):
+        for o in yaml.safe_load_all(path.read_text()):
+            yield path.name, o
+
+
+def pods():
+    """Name, specification of the pods, and what makes them, of all that make some."""
+    for name, o in objects():
+        if o["kind"] == "Deployment":
+            yield f"{name} {o['metadata']['name']}", o["spec"]["template"]["spec"], o
+        if o["kind"] == "JobSet":
+            for job in o["spec"]["replicatedJobs"]:
+                yield f"{name} {job['name']}", job["template"]["spec"]["template"]["spec"], o
+
+
+class Manifests(unittest.TestCase):
+    def test_the_api_takes_every_object(self):
+        seen = set()
+        for name, o in objects():
+            if o["kind"] in OF_OTHERS:
+                continue
+            seen.add(o["kind"])
+            for release in RELEASES:
+                with self.subTest(f"{name} {o['kind']} {o['metadata']['name']} {release}"):
+                    kubernetes_validate.validate(o, release, strict=True)
+        self.assertGreaterEqual(seen, {"Deployment", "PodDisruptionBudget", "NetworkPolicy", "Secret",
+                                       "Service", "PersistentVolumeClaim", "Role", "RoleBinding"})
+
+    def test_a_field_that_the_api_does_not_know_is_found(self):
+        deployment = next(o for _, o in objects() if o["kind"] == "Deployment")
+        for spoil in (lambda c: c.update(readOnlyRoot=True),
+                      lambda c: c.update(ports=[{"containerPort": "grpc"}])):
+            spoiled = copy.deepcopy(deployment)
+            spoil(spoiled["spec"]["template"]["spec"]["containers"][0])
+            with self.assertRaises(kubernetes_validate.ValidationError):
+                kubernetes_validate.validate(spoiled, RELEASES[-1], strict=True)
+
+    def test_pods_of_muster_may_do_little(self):
+        checked = 0
+        for name, pod, made_by in pods():
+            if made_by["kind"] in OF_OTHERS:
+                continue  # a program of the user's own
+            checked += 1
+            with self.subTest(name):
+                self.assertTrue(pod["securityContext"]["runAsNonRoot"])
+                self.assertEqual(pod["securityContext"]["runAsUser"], 65532)  # the image's
+                self.assertEqual(pod["securityContext"]["seccompProfile"], {"type": "RuntimeDefault"})
+                for c in pod["containers"]:
+                    self.assertEqual(c["securityContext"], {
+                        "allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True,
+                        "capabilities": {"drop": ["ALL"]}})
+                    self.assertIn("requests", c["resources"])
+                    self.assertIn("memory", c["resources"]["limits"])
+                    written = {m["mountPath"] for m in c["volumeMounts"] if not m.get("readOnly")}
+                    self.assertIn("/tmp", written)
+        self.assertEqual(checked, 2)
+
+    def test_what_is_mounted_is_there(self):
+        secrets = {o["metadata"]["name"]: set(o["stringData"]) for _, o in objects() if o["kind"] == "Secret"}
+        claims = {o["metadata"]["name"] for _, o in objects() if o["kind"] == "PersistentVolumeClaim"}
+        for name, pod, made_by in pods():
+            volumes = {v["name"]: v for v in pod.get("volumes", [])}
+            mounted = {m["name"] for c in pod["containers"] for m in c.get("volumeMounts", [])}
+            with self.subTest(name):
+                self.assertEqual(mounted, set(volumes))
+                for v in volumes.values():
+                    if "secret" in v:
+                        items = {i["key"] for i in v["secret"].get("items", [])}
+                        self.assertLessEqual(items, secrets[v["secret"]["secretName"]])
+                    if "persistentVolumeClaim" in v:
+                        self.assertIn(v["persistentVolumeClaim"]["claimName"], claims)
+
+    def test_budgets_and_policies_choose_pods_that_there_are(self):
+        labels = [o["spec"]["template"]["metadata"]["labels"] for _, o in objects() if o["kind"] == "Deployment"]
+        for name, o in objects():
+            if o["kind"] in ("PodDisruptionBudget", "NetworkPolicy"):
+                chosen = (o["spec"].get("selector") or o["spec"]["podSelector"])["matchLabels"]
+                with self.subTest(f"{name} {o['kind']}"):
+                    self.assertTrue(any(chosen.items() <= of.items() for of in labels), chosen)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

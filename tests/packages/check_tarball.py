@@ -1,0 +1,69 @@
+"""The tarball in a root that has nothing but what every Debian has: what it still needs of the system,
+and that it runs from wherever it is unpacked.
+
+  check_tarball.py PACKAGES_FOLDER ROOTS_FOLDER
+"""
+import glob
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from roots import Root
+from servers import Server, environment
+
+PACKAGES, ROOTS = sys.argv[1:]
+# glibc, all of it: the loader belongs to it, and it to the system's resolver and locales.
+OF_THE_SYSTEM = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libresolv.so.2", "libdl.so.2", "librt.so.1",
+                 "ld-linux-x86-64.so.2", "linux-vdso.so.1"}
+GLIBC = (2, 36)  # of Debian 12
+
+
+def glibc_needed(files):
+    """The newest version of glibc that a symbol of them asks for."""
+    versions = set()
+    for file in files:
+        text = subprocess.run(["objdump", "-T", file], capture_output=True, text=True, check=True).stdout
+        versions |= {tuple(map(int, v.split("."))) for v in re.findall(r"\(GLIBC_([0-9.]+)\)", text)}
+    return max(versions)
+
+
+def main():
+    (tarball,) = glob.glob(f"{PACKAGES}/muster-*-linux-*.tar.gz")
+    name = pathlib.Path(tarball).name.removesuffix(".tar.gz")
+    with Root(f"{ROOTS}/bare") as root:
+        where = root.path / "srv/some where"
+        where.mkdir(parents=True)
+        subprocess.run(["tar", "-C", where, "-xzf", tarball], check=True)
+        program = f"/srv/some where/{name}/bin/muster"
+        needed = set()
+        for line in root.run("ldd", program).stdout.splitlines():
+            assert "not found" not in line, line
+            library, _, found = line.strip().partition(" => ")
+            if not found.startswith("/srv/some where/"):
+                needed.add(pathlib.Path(library.split(" (")[0]).name)
+        print("of the system:", *sorted(needed))
+        assert needed <= OF_THE_SYSTEM, needed - OF_THE_SYSTEM
+        files = [where / name / "bin/muster", *(where / name / "lib").iterdir()]
+        newest = glibc_needed(files)
+        print("glibc", ".".join(map(str, newest)), "or newer;", len(files) - 1, "libraries are brought")
+        assert newest <= GLIBC, newest
+        copyright = list((where / name / "share/doc").glob("*.copyright"))
+        assert len(copyright) > 10, copyright
+        with Server(root.words(program), str(root.path / "tmp"), "--data-dir", "/tmp/data",
+                    ready_file="/tmp/ready.json", ready_seen=str(root.path / "tmp/ready.json")) as server:
+            assert server.get("/livez")[0] == 200
+            worker = subprocess.Popen(root.words(program, "worker", "--server", server.grpc),
+                                      env=environment(), stderr=subprocess.DEVNULL)
+            try:
+                done = root.run(program, "submit", "--url", server.url, "--timeout", "60s", "muster.echo", "42")
+                assert json.loads(done.stdout) == 42, done.stdout
+            finally:
+                worker.terminate()
+                worker.wait(60)
+            assert server.stop() == 0
+
+
+main()

@@ -1,0 +1,61 @@
+"""The version of CMakeLists.txt is the one that everything tells: the program, a running server, the
+API's description, the Python package. What a file must name by itself is compared here.
+
+  check_version.py MUSTER PROJECT_FOLDER
+"""
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+import urllib.request
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from servers import Server, environment
+
+MUSTER, PROJECT = sys.argv[1], pathlib.Path(sys.argv[2])
+VERSION = re.search(r"^project\(muster VERSION ([0-9.]+)", (PROJECT / "CMakeLists.txt").read_text(),
+                    re.M)[1]
+
+
+def told(*words):
+    return subprocess.run([MUSTER, *words], capture_output=True, text=True, timeout=60, check=True,
+                          env=environment())
+
+
+class OneVersion(unittest.TestCase):
+    def test_the_program_and_the_server_beside_it(self):
+        with tempfile.TemporaryDirectory() as folder, Server([MUSTER], folder) as server:
+            done = told("version", "--url", server.url)
+            self.assertRegex(done.stdout, rf"^muster {re.escape(VERSION)} \(.*gRPC.*\)\n")
+            self.assertIn(f"\nserver {VERSION} at {server.url}\n", done.stdout)
+            self.assertEqual(done.stderr, "")
+            both = json.loads(told("version", "--url", server.url, "--output", "json").stdout)
+            self.assertEqual(both["client"]["version"], VERSION)
+            self.assertEqual(both["server"], {"version": VERSION, "url": server.url})
+            with urllib.request.urlopen(server.url + "/openapi.json", timeout=20) as answer:
+                self.assertEqual(json.load(answer)["info"]["version"], VERSION)
+            log = pathlib.Path(server.log).read_text()
+            self.assertIn(f"ready version={VERSION} ", log)
+
+    def test_without_a_server_it_is_no_failure(self):
+        done = told("version", "--url", "http://127.0.0.1:1")
+        self.assertEqual(done.stdout.splitlines()[1], "server: none answers at http://127.0.0.1:1")
+        self.assertEqual(len(told("version", "--client").stdout.splitlines()), 1)
+
+    def test_the_python_package(self):
+        found = subprocess.run([sys.executable, "-c", "import muster; print(muster.__version__)"],
+                               capture_output=True, text=True, timeout=60, check=True,
+                               cwd=PROJECT / "python")
+        self.assertEqual(found.stdout.strip(), VERSION)
+        self.assertNotRegex((PROJECT / "python/pyproject.toml").read_text(), r'(?m)^version *= *"')
+
+    def test_the_changelog_knows_it(self):
+        headings = re.findall(r"^## \[(.+?)\]", (PROJECT / "CHANGELOG.md").read_text(), re.M)
+        self.assertEqual(headings[:2], ["Unreleased", VERSION])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
