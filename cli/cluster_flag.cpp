@@ -100,15 +100,21 @@ muster::status set_key(cluster_spec& spec, std::string_view part) {
     spec.errors = *how;
     return {};
   }
+  if (key == "agents") {
+    auto const what = coordination::agent_wire_of(value);
+    if (!what) return wrong(part, "write plaintext or tls");
+    spec.agents = *what;
+    return {};
+  }
   if (key == "stateful" && equals != std::string_view::npos) {
     set_stateful_jobs(spec, value);
     return {};
   }
-  return wrong(
-      part,
-      "known keys are heartbeat_timeout, connection_grace, error_delivery, register_timeout, "
-      "shutdown_timeout, stuck_after, "
-      "recoverable, allow_reconnect, register_barrier, renew, stateful, type");
+  return wrong(part,
+               "known keys are heartbeat_timeout, connection_grace, error_delivery, agents, "
+               "register_timeout, "
+               "shutdown_timeout, stuck_after, "
+               "recoverable, allow_reconnect, register_barrier, renew, stateful, type");
 }
 
 }  // namespace
@@ -149,6 +155,8 @@ std::string to_string(cluster_spec const& spec) {
   }
   if (spec.errors != fallback.errors)
     text += ";error_delivery=" + std::string(coordination::name(spec.errors));
+  if (spec.agents != fallback.agents)
+    text += ";agents=" + std::string(coordination::name(spec.agents));
   if (spec.service_type != fallback.service_type) text += ";type=" + spec.service_type;
   return text;
 }

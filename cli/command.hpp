@@ -66,6 +66,7 @@ void add_resolve(CLI::App& app, choice& chosen);
 void add_data(CLI::App& app, choice& chosen);
 void add_token(CLI::App& app, choice& chosen);
 void add_proxy(CLI::App& app, choice& chosen);
+void add_tls(CLI::App& app, choice& chosen);
 void add_version(CLI::App& app, choice& chosen);
 
 /// Texts such as NAME=VALUE of a repeatable flag. command_error (usage) shows `form`.

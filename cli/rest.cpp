@@ -7,10 +7,17 @@
 #include <thread>
 #include <utility>
 
+#include "cli/tls/flags.hpp"
 #include "cluster/text.hpp"
 
 namespace muster::cli {
 namespace {
+
+// One verb runs in a process, so its flags are all there are.
+tls_flags& flags_of_rest() {
+  static tls_flags flags;
+  return flags;
+}
 
 std::chrono::milliseconds to_milliseconds(duration d) {
   return std::chrono::ceil<std::chrono::milliseconds>(d);
@@ -24,6 +31,7 @@ void add_rest_options(CLI::App& verb, rest_options& options) {
       ->type_name("URL")
       ->capture_default_str();
   add_token_options(verb, options.token, options.token_file);
+  add_tls_flags(verb, flags_of_rest());
 }
 
 void add_token_options(CLI::App& verb, std::string& token, std::string& token_file) {
@@ -60,7 +68,8 @@ void add_server_options(CLI::App& verb, server_options& options) {
   add_rest_options(verb, options.rest);
 }
 
-rest::rest(rest_options options) : options_(std::move(options)) {
+rest::rest(rest_options options)
+    : options_(std::move(options)), client_(http_client_with(flags_of_rest())) {
   options_.token = credential(options_.token, options_.token_file);
   for (auto one : cluster::split(options_.url, ',')) {
     while (one.ends_with('/')) one.remove_suffix(1);

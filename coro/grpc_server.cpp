@@ -19,6 +19,15 @@ port_listener_options listener_options(grpc_server_options const& o) {
   if (options.user_timeout.count() == 0) options.user_timeout = o.keepalive_timeout;
   return options;
 }
+
+void give(grpc::experimental::ExternalConnectionAcceptor& gate, int fd) {
+  grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
+  connection.fd = fd;
+  gate.HandleNewConnection(&connection);
+}
+
+// Cryptography is work for who comes, and a promise of it holds memory.
+constexpr std::chrono::milliseconds handshake_timeout_max{5'000};
 }  // namespace
 
 grpc_server::grpc_server(engine_context& engine, grpc::ServerBuilder& builder,
@@ -39,9 +48,13 @@ void grpc_server::add_service(grpc::Service& service) {
   builder_.RegisterService(&service);
 }
 
-void grpc_server::add_port(std::string address,
-                           std::shared_ptr<grpc::ServerCredentials> credentials) {
-  ports_.push_back({std::move(address), std::move(credentials)});
+void grpc_server::add_port(std::string address) {
+  ports_.push_back({std::move(address), grpc::InsecureServerCredentials(), wire::plaintext});
+}
+
+void grpc_server::add_tls_port(std::string address,
+                               std::shared_ptr<grpc::ServerCredentials> credentials) {
+  ports_.push_back({std::move(address), std::move(credentials), wire::tls});
 }
 
 void grpc_server::add_acceptor(std::unique_ptr<acceptor_base> acceptor) {
@@ -69,7 +82,7 @@ start_result grpc_server::start() {
   return result;
 }
 
-// Gives the port, 0 when there is none. The credentials' handshake, if they have one, is gRPC's.
+// Gives the port, 0 when there is none.
 int grpc_server::listen(listening_port const& port) {
   auto const colon = std::min(port.address.rfind(':'), port.address.size());
   auto host = port.address.substr(0, colon);
@@ -80,21 +93,25 @@ int grpc_server::listen(listening_port const& port) {
       std::from_chars(port.address.data() + colon + 1, end, number).ptr != end)
     return 0;
   using connection_type = grpc::ServerBuilder::experimental_type::ExternalConnectionType;
-  std::shared_ptr<grpc::experimental::ExternalConnectionAcceptor> const gate =
-      builder_.experimental().AddExternalConnectionAcceptor(connection_type::FROM_FD,
-                                                            port.credentials);
-  auto const bound = listener_.listen("grpc", host, number, [gate, this](accepted_socket accepted) {
+  std::shared_ptr<gate> const into = builder_.experimental().AddExternalConnectionAcceptor(
+      connection_type::FROM_FD, port.credentials);
+  if (port.spoken == wire::tls) tls_gate_ = into;
+  auto const hand_on = [into, this](accepted_socket accepted) {
     options_.accepted(accepted.socket.get(), accepted.peer);
-    grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
-    connection.fd = accepted.socket.release();
-    gate->HandleNewConnection(&connection);
-  });
+    give(*into, accepted.socket.release());
+  };
+  auto const bound = listener_.listen("grpc", host, number, hand_on, port.spoken);
   return bound ? bound->port : 0;
 }
 
 void grpc_server::adopt(int fd) {
   check(server_ != nullptr, "a started server adopts connections");
   grpc::AddInsecureChannelFromFd(server_.get(), fd);
+}
+
+void grpc_server::adopt_tls(int fd) {
+  check(server_ != nullptr && tls_gate_ != nullptr, "a started server with TLS adopts connections");
+  give(*tls_gate_, fd);
 }
 
 task<void> grpc_server::stop(std::chrono::milliseconds grace) {
@@ -143,8 +160,9 @@ void grpc_server::configure() {
   builder_.SetMaxReceiveMessageSize(options_.request_bytes_max);
   builder_.SetMaxSendMessageSize(options_.response_bytes_max);
   // The rest of a handshake, which begins once the listener has seen its first words.
-  builder_.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
-                              ms(options_.listener.waiting.speak_timeout));
+  builder_.AddChannelArgument(
+      GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
+      ms(std::min(options_.listener.waiting.speak_timeout, handshake_timeout_max)));
   builder_.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, ms(options_.keepalive_time));
   builder_.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, ms(options_.keepalive_timeout));
   builder_.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);

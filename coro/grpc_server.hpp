@@ -78,10 +78,11 @@ class grpc_server {
   grpc_server(grpc_server const&) = delete;
   grpc_server& operator=(grpc_server const&) = delete;
 
-  // The following three before start().
+  // The following four before start().
   void add_service(grpc::Service& service);
-  void add_port(std::string address, std::shared_ptr<grpc::ServerCredentials> credentials =
-                                         grpc::InsecureServerCredentials());
+  void add_port(std::string address);
+  // One whose clients speak TLS. REQUIRES: `credentials` are of TLS.
+  void add_tls_port(std::string address, std::shared_ptr<grpc::ServerCredentials> credentials);
   void add_acceptor(std::unique_ptr<acceptor_base> acceptor);
 
   // Binds, starts and fills the request slots. Ports are not shared with other processes: one in
@@ -95,6 +96,9 @@ class grpc_server {
   // Serves a connected plaintext socket that someone else accepted; takes ownership of `fd`.
   // REQUIRES: started; `fd` is non-blocking.
   void adopt(int fd);
+  // The same for one whose client speaks TLS, with the credentials of the TLS port.
+  // REQUIRES: also that there is one.
+  void adopt_tls(int fd);
 
   // Refuses new calls, gives live ones `grace` to end, then cancels them, and completes when every
   // call is gone. A handler sees its operations fail and must then return; one that is parked on
@@ -121,7 +125,9 @@ class grpc_server {
   struct listening_port {
     std::string address;
     std::shared_ptr<grpc::ServerCredentials> credentials;
+    wire spoken = wire::plaintext;
   };
+  using gate = grpc::experimental::ExternalConnectionAcceptor;
 
   void configure();
   [[nodiscard]] int listen(listening_port const& port);
@@ -140,6 +146,7 @@ class grpc_server {
   std::unordered_set<server_call_state*> admitted_;  // those with a credential
   bool stopping_ = false;
   bool stopped_ = false;
+  std::shared_ptr<gate> tls_gate_;
 };
 
 }  // namespace muster::coro

@@ -18,6 +18,7 @@
 #include <thread>
 
 #include "base/check.hpp"
+#include "coro/client_hello.hpp"
 #include "coro/incoming.hpp"
 #include "coro/waiting_connections.hpp"
 
@@ -68,7 +69,7 @@ error_code adopt_port(tcp::acceptor& acceptor, int socket, std::chrono::millisec
 }
 
 // RFC 9113, section 3.4: the fixed part and the header of the SETTINGS frame behind it. Whatever
-// differs is for gRPC to judge: the start of TLS, or another protocol.
+// differs is for gRPC to judge.
 constexpr std::string_view preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 constexpr std::size_t preface_bytes = preface.size() + 9;
 
@@ -76,6 +77,11 @@ std::size_t preface_wanted(std::string_view said) {
   auto const compared = std::min(said.size(), preface.size());
   bool const whole = said.size() >= preface_bytes;
   return whole || said.substr(0, compared) != preface.substr(0, compared) ? 0 : preface_bytes;
+}
+
+waiting_connections::judge judge_of(wire spoken) {
+  if (spoken == wire::tls) return {hello_wanted, hello_bytes_max};
+  return {preface_wanted, preface_bytes};
 }
 
 // A machine without IPv6 has no socket for it, or no address to bind it to.
@@ -88,7 +94,7 @@ bool no_ipv6(error_code ec) {
 
 struct port_listener::state {
   struct port {
-    port(asio::io_context& context, handler h) : acceptor(context), retry(context) {
+    port(asio::io_context& context, handler h, wire speaks) : acceptor(context), retry(context) {
       auto hand_on = [accepted = std::move(h)](tcp::socket socket, tcp::endpoint const& peer) {
         error_code ec;
         socket.native_non_blocking(true, ec);
@@ -97,15 +103,16 @@ struct port_listener::state {
         ::fcntl(fd.get(), F_SETFD, FD_CLOEXEC);
         accepted({std::move(fd), text_of(peer)});
       };
-      spoken = std::make_shared<waiting_connections::handler const>(std::move(hand_on));
+      waiting_connections::door d{judge_of(speaks), std::move(hand_on)};
+      through = std::make_shared<waiting_connections::door const>(std::move(d));
     }
-    std::shared_ptr<waiting_connections::handler const> spoken;
+    std::shared_ptr<waiting_connections::door const> through;
     tcp::acceptor acceptor;
     asio::steady_timer retry;
   };
 
   explicit state(port_listener_options o)
-      : options(std::move(o)), waiting(context, options.waiting, {preface_wanted, preface_bytes}) {}
+      : options(std::move(o)), waiting(context, options.waiting) {}
 
   // The manager's socket, or a new one, which it gets.
   error_code open(tcp::acceptor& acceptor, std::string const& name, tcp::endpoint const& at) {
@@ -143,7 +150,7 @@ struct port_listener::state {
       error_code ec;
       auto socket = p.acceptor.accept(peer, ec);
       if (ec) return i == 0 ? ec : error_code();
-      waiting.add(std::move(socket), peer, p.spoken);
+      waiting.add(std::move(socket), peer, p.through);
     }
     return {};
   }
@@ -191,14 +198,14 @@ port_listener::~port_listener() {
 
 muster::result<port_listener::listening> port_listener::listen(std::string const& name,
                                                                std::string const& address,
-                                                               std::uint16_t port,
-                                                               handler accepted) {
+                                                               std::uint16_t port, handler accepted,
+                                                               wire spoken) {
   auto& s = *state_;
   error_code ec;
   auto const ip = asio::ip::make_address(address, ec);
   if (ec)
     return muster::status{muster::code::invalid_argument, "'" + address + "' is no IP address"};
-  auto p = std::make_shared<state::port>(s.context, std::move(accepted));
+  auto p = std::make_shared<state::port>(s.context, std::move(accepted), spoken);
   tcp::endpoint const endpoint(ip, port);
   ec = s.open(p->acceptor, name, endpoint);
   auto const bound = ec ? tcp::endpoint() : p->acceptor.local_endpoint(ec);

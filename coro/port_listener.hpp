@@ -1,7 +1,7 @@
 // Accepts TCP connections on ports that come and go while the server runs, on a thread of its own,
-// and hands on those whose client has begun to speak: sent its HTTP/2 preface, or something that is
-// none (the start of TLS, say) and that gRPC judges. Clients that say nothing never reach gRPC.
-// Owned by the grpc_server; called by the engine thread, or before that runs by its creator.
+// and hands on those whose client has begun to speak: sent its HTTP/2 preface, or the start of a
+// TLS handshake where that is spoken. Clients that say nothing never reach gRPC. Owned by the
+// grpc_server; called by the engine thread, or before that runs by its creator.
 //
 //   accepted --whole preface, or none--> handed on
 //       \--silent for speak_timeout, or made room for another, or closed by the client--> closed
@@ -36,6 +36,10 @@ struct port_listener_options {
   service_manager* manager = nullptr;
 };
 
+// What clients of a port speak. To plaintext they are handed on with their preface, or with words
+// that are none and that gRPC judges; to TLS with a whole ClientHello, and closed at anything else.
+enum class wire { plaintext, tls };
+
 // A connected socket, non-blocking, without Nagle's delay, closed on exec.
 struct accepted_socket {
   unique_fd socket;
@@ -62,7 +66,8 @@ class port_listener {
   // FAILED_PRECONDITION: the system's reason. The manager, if there is one, knows the port by its
   // name, and may have its socket from an earlier process.
   muster::result<listening> listen(std::string const& name, std::string const& address,
-                                   std::uint16_t port, handler accepted);
+                                   std::uint16_t port, handler accepted,
+                                   wire spoken = wire::plaintext);
   // Begins to accept. Once.
   void start();
   // Soon, not at once, and for good: the manager forgets it too. Harmless when the port is not

@@ -3,6 +3,7 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -27,24 +28,22 @@ void set_readable_at(int socket, std::size_t bytes) {
 struct waiting_connections::waiting {
   tcp::socket socket;
   tcp::endpoint peer;
-  std::shared_ptr<handler const> spoken;
+  std::shared_ptr<door const> through;
   clock::time_point until;
   std::size_t bytes_wanted = 1;
   half_open_table<waiting>::place place = {};
 };
 
-waiting_connections::waiting_connections(boost::asio::io_context& context, waiting_options options,
-                                         judge of_words)
+waiting_connections::waiting_connections(boost::asio::io_context& context, waiting_options options)
     : context_(context),
       options_(options),
-      judge_(std::move(of_words)),
-      words_(judge_.bytes_max, '\0'),
       table_(options.per_address_max),
       sweep_timer_(context) {}
 
 void waiting_connections::add(tcp::socket socket, tcp::endpoint const& peer,
-                              std::shared_ptr<handler const> spoken) {
-  waiting first{std::move(socket), peer, std::move(spoken), clock::now() + options_.speak_timeout};
+                              std::shared_ptr<door const> through) {
+  words_.resize(std::max(words_.size(), through->of_words.bytes_max));
+  waiting first{std::move(socket), peer, std::move(through), clock::now() + options_.speak_timeout};
   auto const found = look(first);
   if (found == verdict::speaks) return hand_on(first);
   if (found == verdict::gone) return;
@@ -62,14 +61,16 @@ void waiting_connections::add(tcp::socket socket, tcp::endpoint const& peer,
 
 waiting_connections::verdict waiting_connections::look(waiting& w) {
   auto const fd = w.socket.native_handle();
-  auto const n = ::recv(fd, words_.data(), words_.size(), MSG_PEEK | MSG_DONTWAIT);
+  auto const& of_words = w.through->of_words;
+  auto const n = ::recv(fd, words_.data(), of_words.bytes_max, MSG_PEEK | MSG_DONTWAIT);
   if (n == 0) return verdict::gone;
   if (n < 0) return errno == EAGAIN || errno == EINTR ? verdict::waits : verdict::gone;
   auto const said = std::string_view(words_).substr(0, static_cast<std::size_t>(n));
   // Readable with fewer bytes than were to wake us: the client has closed its side.
   if (said.size() < w.bytes_wanted) return verdict::gone;
-  auto const wanted = judge_.bytes_wanted(said);
+  auto const wanted = of_words.bytes_wanted(said);
   if (wanted == 0) return verdict::speaks;
+  if (wanted == refused) return verdict::gone;
   w.bytes_wanted = wanted;
   set_readable_at(fd, wanted);
   return verdict::waits;
@@ -92,7 +93,7 @@ void waiting_connections::hand_on(waiting& w) {
   if (w.bytes_wanted != 1) set_readable_at(w.socket.native_handle(), 1);
   auto socket = std::move(w.socket);
   leave(w);
-  (*w.spoken)(std::move(socket), w.peer);
+  w.through->spoken(std::move(socket), w.peer);
 }
 
 void waiting_connections::leave(waiting& w) {

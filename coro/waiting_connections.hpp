@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -30,19 +31,27 @@ class waiting_connections {
   using tcp = boost::asio::ip::tcp;
   using handler = std::function<void(tcp::socket, tcp::endpoint const& peer)>;
 
-  // Judges what a client has said so far: 0 when it is to be handed on, else the number of bytes
-  // that must be there before it is looked at again, at most `bytes_max` of which are shown.
+  // Judges what a client has said so far: 0 when it is to be handed on, `refused` when it is to be
+  // closed, else the number of bytes that must be there before it is looked at again, at most
+  // `bytes_max` of which are shown.
   struct judge {
     std::function<std::size_t(std::string_view said)> bytes_wanted;
     std::size_t bytes_max = 0;
   };
+  static constexpr std::size_t refused = std::numeric_limits<std::size_t>::max();
 
-  waiting_connections(boost::asio::io_context& context, waiting_options options, judge of_words);
+  // Of a port: who is handed on, and to whom.
+  struct door {
+    judge of_words;
+    handler spoken;
+  };
+
+  waiting_connections(boost::asio::io_context& context, waiting_options options);
   waiting_connections(waiting_connections const&) = delete;
   waiting_connections& operator=(waiting_connections const&) = delete;
 
   // Hands it on at once when its words are there.
-  void add(tcp::socket socket, tcp::endpoint const& peer, std::shared_ptr<handler const> spoken);
+  void add(tcp::socket socket, tcp::endpoint const& peer, std::shared_ptr<door const> through);
   // False: nobody waits.
   bool make_room();
   // Closes all.
@@ -67,8 +76,7 @@ class waiting_connections {
 
   boost::asio::io_context& context_;
   waiting_options const options_;
-  judge const judge_;
-  std::string words_;  // room for what is looked at
+  std::string words_;  // room for what is looked at, of the largest bytes_max
   half_open_table<waiting> table_;
   boost::asio::steady_timer sweep_timer_;
   bool sweeping_ = false;

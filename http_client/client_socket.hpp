@@ -31,12 +31,12 @@ class client_socket {
   using request_message = boost::beast::http::request<boost::beast::http::span_body<char const>>;
   using answer_parser = boost::beast::http::response_parser<boost::beast::http::buffer_body>;
 
-  explicit client_socket(tls_options tls) : tls_(std::move(tls)) {}
+  explicit client_socket(https_options tls) : tls_(std::move(tls)) {}
   client_socket(client_socket const&) = delete;
 
   /// Looking up the name, connecting and shaking hands all happen before `limit`. UNAVAILABLE: it
-  /// cannot be reached, in time or at all; UNAUTHENTICATED: its certificate; INVALID_ARGUMENT: the
-  /// CA file.
+  /// cannot be reached, in time or at all; UNAUTHENTICATED: its certificate; INVALID_ARGUMENT: a
+  /// file of TLS.
   muster::status connect(http_target const& target, std::optional<time_point> limit);
   void close();
   /// Connected to this server, which has said neither anything unasked nor good-bye.
@@ -56,7 +56,7 @@ class client_socket {
   muster::status connect_tcp(http_target const& target, std::optional<time_point> at);
   muster::status shake_hands(http_target const& target);
 
-  tls_options tls_;
+  https_options tls_;
   boost::asio::io_context context_{1};
   boost::beast::tcp_stream tcp_{context_};
   std::unique_ptr<boost::asio::ssl::context> tls_context_;

@@ -56,8 +56,9 @@ std::string_view http_response::header(std::string_view name) const {
 struct http_client::impl {
   using clock = std::chrono::steady_clock;
 
-  explicit impl(http_client_options o)
-      : answer_bytes_max(o.answer_bytes_max), socket({o.ca_file, o.verify}) {}
+  impl(http_client_options o, client_certificate shown)
+      : answer_bytes_max(o.answer_bytes_max),
+        socket({o.ca_file, o.verify, shown.certificate_file, shown.key_file}) {}
 
   muster::result<http_response> exchange(http_request const& r, line_handler const* line);
   muster::status read_head(http_target const& t);
@@ -167,8 +168,9 @@ muster::result<http_response> http_client::impl::exchange(http_request const& r,
   return answer;
 }
 
-http_client::http_client(http_client_options options)
-    : impl_(std::make_unique<impl>(std::move(options))) {}
+http_client::http_client(http_client_options options) : http_client(std::move(options), {}) {}
+http_client::http_client(http_client_options options, client_certificate shown)
+    : impl_(std::make_unique<impl>(std::move(options), std::move(shown))) {}
 http_client::~http_client() = default;
 http_client::http_client(http_client&&) noexcept = default;
 http_client& http_client::operator=(http_client&&) noexcept = default;

@@ -46,16 +46,22 @@ struct http_client_options {
   bool verify = true;
 };
 
+/// Shown to a server that asks who calls, PEM files; empty: nothing is.
+struct client_certificate {
+  std::string certificate_file = {}, key_file = {};
+};
+
 class http_client {
  public:
   explicit http_client(http_client_options options = {});
+  http_client(http_client_options options, client_certificate shown);
   ~http_client();
   http_client(http_client&&) noexcept;
   http_client& operator=(http_client&&) noexcept;
 
-  /// Any HTTP status is a result. INVALID_ARGUMENT: the URL, a header or the CA file; UNAVAILABLE:
-  /// cannot connect, or the connection broke; UNAUTHENTICATED: the server's certificate is not
-  /// accepted; DEADLINE_EXCEEDED.
+  /// Any HTTP status is a result. INVALID_ARGUMENT: the URL, a header or a file of TLS;
+  /// UNAVAILABLE: cannot connect, or the connection broke; UNAUTHENTICATED: the server's
+  /// certificate is not accepted; DEADLINE_EXCEEDED.
   muster::result<http_response> send(http_request const& request);
 
   /// As send, but hands each line of a 2xx body (without its end) to `line` as it arrives; false

@@ -60,31 +60,61 @@ bool is_address(std::string const& host) {
 
 }  // namespace
 
-muster::result<std::unique_ptr<ssl::context>> make_client_context(tls_options const& options) {
+namespace {
+
+muster::status cannot_use(std::string const& what, std::string const& path,
+                          std::string const& why) {
+  return {muster::code::invalid_argument, what + " " + path + ": " + why};
+}
+
+/// Empty: it can be read.
+std::string why_unreadable(std::string const& path) {
+  errno = 0;
+  return std::ifstream(path).is_open() ? std::string() : std::strerror(errno);
+}
+
+muster::status trust(ssl::context& context, std::string const& ca_file) {
+  boost::system::error_code ec;
+  if (ca_file.empty()) {
+    context.set_default_verify_paths(ec);
+    if (ec) return {muster::code::internal, "the system's authorities: " + ec.message()};
+    return {};
+  }
+  if (auto const why = why_unreadable(ca_file); !why.empty())
+    return cannot_use("CA file", ca_file, why);
+  context.load_verify_file(ca_file, ec);
+  if (ec) return cannot_use("CA file", ca_file, "holds no certificate in PEM form");
+  return {};
+}
+
+muster::status show(ssl::context& context, https_options const& o) {
+  if (o.certificate_file.empty() && o.key_file.empty()) return {};
+  if (o.certificate_file.empty() || o.key_file.empty())
+    return {muster::code::invalid_argument, "a client's certificate and its key go together"};
+  for (auto const* path : {&o.certificate_file, &o.key_file})
+    if (auto const why = why_unreadable(*path); !why.empty()) return cannot_use("file", *path, why);
+  boost::system::error_code ec;
+  context.use_certificate_chain_file(o.certificate_file, ec);
+  if (ec) return cannot_use("certificate", o.certificate_file, "holds no certificate in PEM form");
+  context.use_private_key_file(o.key_file, ssl::context::pem, ec);
+  if (ec) return cannot_use("key", o.key_file, "is not the key of " + o.certificate_file);
+  return {};
+}
+
+}  // namespace
+
+muster::result<std::unique_ptr<ssl::context>> make_client_context(https_options const& options) {
   auto context = std::make_unique<ssl::context>(ssl::context::tls_client);
   SSL_CTX_set_min_proto_version(context->native_handle(), TLS1_2_VERSION);
   context->set_verify_mode(options.verify ? ssl::verify_peer : ssl::verify_none);
-  if (!options.verify) return context;
-  auto const wrong = [&](std::string const& why) {
-    return muster::status{muster::code::invalid_argument,
-                          "CA file " + options.ca_file + ": " + why};
-  };
-  boost::system::error_code ec;
-  if (options.ca_file.empty()) {
-    context->set_default_verify_paths(ec);
-    if (ec)
-      return muster::status{muster::code::internal, "the system's authorities: " + ec.message()};
-    return context;
-  }
-  errno = 0;
-  if (!std::ifstream(options.ca_file).is_open()) return wrong(std::strerror(errno));
-  context->load_verify_file(options.ca_file, ec);
-  if (ec) return wrong("holds no certificate in PEM form");
+  if (options.verify)
+    if (auto bad = trust(*context, options.ca_file); !bad.ok()) return bad;
+  if (auto bad = show(*context, options); !bad.ok()) return bad;
   return context;
 }
 
 certificate_check::certificate_check(SSL* connection, std::string const& host,
-                                     tls_options const& options)
+                                     https_options const& options)
     : host_(host), options_(options) {
   auto* const expected = SSL_get0_param(connection);
   if (is_address(host)) {

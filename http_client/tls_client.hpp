@@ -9,19 +9,23 @@
 
 namespace muster {
 
-struct tls_options {
+struct https_options {
   std::string ca_file = {};  // PEM; empty: the system's authorities (SSL_CERT_FILE moves them)
   bool verify = true;        // false: any certificate will do
+  // Shown to a server that asks, PEM; empty: nothing is.
+  std::string certificate_file = {}, key_file = {};
 };
 
-/// TLS 1.2 and later. INVALID_ARGUMENT: the file cannot be read or holds no certificate.
-muster::result<std::unique_ptr<boost::asio::ssl::context>> make_client_context(tls_options const&);
+/// TLS 1.2 and later. INVALID_ARGUMENT: a file cannot be read or holds no certificate, or no key of
+/// it.
+muster::result<std::unique_ptr<boost::asio::ssl::context>> make_client_context(
+    https_options const&);
 
 /// Asks the server for `host` (SNI) and expects a certificate that names it: a DNS name, or an
 /// address when `host` is one. Remembers what was wrong with the certificate.
 class certificate_check {
  public:
-  certificate_check(SSL* connection, std::string const& host, tls_options const& options);
+  certificate_check(SSL* connection, std::string const& host, https_options const& options);
 
   /// For asio's verify callback: notes the first fault, changes nothing.
   bool note(bool accepted, X509_STORE_CTX* context);
@@ -31,7 +35,7 @@ class certificate_check {
 
  private:
   std::string host_;
-  tls_options options_;
+  https_options options_;
   std::string fault_;
 };
 

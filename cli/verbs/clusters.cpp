@@ -14,7 +14,7 @@ struct options : server_options {
   std::optional<duration> heartbeat_timeout, connection_grace, register_timeout, shutdown_timeout,
       stuck_after;
   std::vector<std::string> recoverable_jobs;
-  std::optional<std::string> stateful_jobs, error_delivery;
+  std::optional<std::string> stateful_jobs, error_delivery, agents;
   bool force = false;
   bool recoverable = false, allow_reconnect = false, no_renew = false, no_register_barrier = false;
 };
@@ -122,6 +122,7 @@ std::string declaration(action_words const& words, options const& o) {
       for (auto const name : cluster::split(*o.stateful_jobs, ',')) names.emplace_back(name);
   }
   if (o.error_delivery) body["error_delivery"] = *o.error_delivery;
+  if (o.agents) body["agents"] = *o.agents;
   if (o.recoverable) body["recoverable"] = true;
   if (o.allow_reconnect) body["allow_reconnect"] = true;
   if (o.no_renew) body["renew"] = false;
@@ -173,6 +174,11 @@ void add_clusters(CLI::App& app, choice& chosen) {
                    "they live through a restart of the server; auto: by heartbeat where the server "
                    "has --store, or --data-dir and held sockets (auto)")
       ->type_name("auto|poll|heartbeat");
+  verb->add_option("--agents", o->agents,
+                   "create: where the server speaks TLS, its agents speak plaintext, on a port of "
+                   "its own, or tls (plaintext)")
+      ->type_name("plaintext|tls")
+      ->configurable(false);
   add_duration(*verb, "--register-timeout", o->register_timeout,
                "create: how long agents wait for each other at the start (60m)");
   add_duration(*verb, "--shutdown-timeout", o->shutdown_timeout,

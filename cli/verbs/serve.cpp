@@ -80,6 +80,19 @@ void add_store(CLI::App& verb, server::shared_store& s) {
       ->type_name("HOST:PORT");
 }
 
+void add_tls(CLI::App& verb, server::tls_settings& s) {
+  verb.add_option("--tls-cert", s.certificate,
+                  "Speak TLS on both ports with this certificate, PEM, followed by those between "
+                  "it and its authority; replaced, it is what new connections get")
+      ->type_name("FILE");
+  verb.add_option("--tls-key", s.key, "Its private key, PEM, without a password")
+      ->type_name("FILE");
+  verb.add_option("--tls-client-ca", s.client_ca,
+                  "Clients may show certificates of these authorities, PEM")
+      ->type_name("FILE");
+  verb.add_flag("--tls-client-required", s.client_required, "They must");
+}
+
 void add_addresses(CLI::App& verb, server::configuration& c) {
   add_endpoint(verb, "--grpc", c.grpc, "Where workers and gRPC clients connect; port 0 picks one");
   add_endpoint(verb, "--http", c.http, "REST, WebSocket, metrics and dashboard; port 0 picks one");
@@ -98,6 +111,7 @@ void add_addresses(CLI::App& verb, server::configuration& c) {
       "--supervise", c.supervise,
       "Start the server again when it dies; its ports stay open meanwhile, so that clients "
       "wait instead of being refused");
+  add_tls(verb, c.tls);
   verb.add_flag("--insecure", c.insecure,
                 "Allow addresses that other machines can reach without tokens");
   auto const modes =
@@ -309,7 +323,8 @@ std::vector<std::string> words_of_process() {
 
 int run(options& o) {
   if (o.print_config) {
-    std::cout << settings::to_toml(*o.verb);
+    std::cout << settings::to_toml(*o.verb) << "# both ports speak "
+              << (o.config.tls.on() ? "TLS" : "plaintext") << '\n';
     return exit_ok;
   }
   if (auto const problem = server::problem_with(o.config); !problem.empty())

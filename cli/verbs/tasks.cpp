@@ -92,9 +92,9 @@ int run(options& o) {
   for (auto const& task : all)
     rows.add({text_of(task, "job") + ":" + text_of(task, "index"), text_of(task, "state"),
               text_of(task, "kind"), age(task), for_terminal(text_of(task, "host"), 24),
-              for_terminal(text_of(task, "version"), 24),
-              count(task, "slots"), count(task, "running"), count(task, "finished"),
-              count(task, "failed"), for_terminal(remark(task), 80)});
+              for_terminal(text_of(task, "version"), 24), count(task, "slots"),
+              count(task, "running"), count(task, "finished"), count(task, "failed"),
+              for_terminal(remark(task), 80)});
   rows.print(std::cout);
   if (all.empty()) std::cerr << "no such task; closure workers are started with 'muster worker'\n";
   return exit_ok;

@@ -10,6 +10,7 @@
 #include "base/version.hpp"
 #include "cli/command.hpp"
 #include "cli/rest.hpp"
+#include "cli/tls/flags.hpp"
 #include "client/functions/bundled_functions.hpp"
 
 namespace muster::cli {
@@ -23,7 +24,8 @@ struct options {
   std::uint32_t credits = 0;
   std::vector<std::string> labels;
   std::vector<std::string> resources;
-  bool wait_for_cluster = false, allow_exec = false;
+  bool wait_for_cluster = false, allow_exec = false, tls = false;
+  tls_flags files;
 };
 
 std::atomic<muster::worker*> running = nullptr;
@@ -49,6 +51,7 @@ std::map<std::string, std::uint32_t> parse_resources(std::vector<std::string> co
 worker_options to_worker_options(options const& o) {
   worker_options w;
   w.servers = o.servers;
+  w.tls = {o.files.ca, o.files.certificate, o.files.key, o.tls};
   w.cluster = o.cluster;
   w.token = credential(o.token, o.token_file);
   w.wait_for_cluster = o.wait_for_cluster;
@@ -92,6 +95,8 @@ void add_worker(CLI::App& app, choice& chosen) {
       ->type_name("HOST:PORT")
       ->delimiter(',')
       ->default_str("127.0.0.1:8476");
+  add_tls_flags(*verb, o->files);
+  verb->add_flag("--tls", o->tls, "Speak TLS; --ca, --cert and --key mean it, too");
   verb->add_option("--cluster", o->cluster, "Cluster to join; without it that of the server's port")
       ->type_name("NAME");
   add_token_options(*verb, o->token, o->token_file);

@@ -32,7 +32,7 @@ std::uint64_t random_incarnation() {
 agent::agent(client_engine& engine, coordination_options options)
     : engine_(engine),
       options_(std::move(options)),
-      channel_(make_channel(options_.server)),
+      channel_(make_channel(options_.server, checked_tls(options_.tls))),
       xla_(x::CoordinationService::NewStub(channel_)),
       tensorflow_(tensorflow::CoordinationService::NewStub(channel_)),
       tasks_(engine.context().get_executor(), tasks_max,

@@ -135,6 +135,9 @@ std::string const& per_worker_handle::server() const {
 std::string const& per_worker_handle::credential() const {
   return session_->settings().token;
 }
+tls_options const& per_worker_handle::tls() const {
+  return session_->settings().tls;
+}
 
 }  // namespace detail
 

@@ -66,7 +66,7 @@ class question : public std::enable_shared_from_this<question> {
  private:
   coro::task<void> run(client_engine& engine, std::shared_ptr<question> /*self*/) {
     using stub = v1::CoordinatorService::Stub;
-    auto const service = v1::CoordinatorService::NewStub(make_channel(of_->server()));
+    auto const service = v1::CoordinatorService::NewStub(make_channel(of_->server(), of_->tls()));
     v1::GetPerWorkerValueRequest request;
     request.set_value(of_->value());
     add_token(context_, of_->credential());

@@ -5,7 +5,11 @@
 #include <grpcpp/security/credentials.h>
 
 #include <cstdlib>
+#include <fstream>
 #include <mutex>
+#include <optional>
+#include <sstream>
+#include <stdexcept>
 
 #include "base/check.hpp"
 #include "client/link/server_list.hpp"
@@ -16,7 +20,45 @@ namespace {
 constexpr std::size_t tasks_max = 65'536;
 constexpr int message_bytes_max = 128 << 20;
 
+std::optional<std::string> contents(std::string const& path) {
+  if (path.empty()) return std::string();
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (!file || !(text << file.rdbuf())) return {};
+  return std::move(text).str();
+}
+
+std::shared_ptr<grpc::ChannelCredentials> credentials(tls_options const& tls) {
+  if (!tls.on()) return grpc::InsecureChannelCredentials();
+  // An authority that vouches for nobody: without its file nobody else's word counts.
+  grpc::SslCredentialsOptions o;
+  o.pem_root_certs = contents(tls.ca).value_or("unreadable");
+  o.pem_private_key = contents(tls.key).value_or("");
+  o.pem_cert_chain = contents(tls.certificate).value_or("");
+  return grpc::SslCredentials(o);
+}
+
 }  // namespace
+
+tls_options tls_options::from_environment() {
+  auto const value = [](char const* name) {
+    auto const* text = std::getenv(name);
+    return std::string(text ? text : "");
+  };
+  return {value("MUSTER_CA"), value("MUSTER_CERT"), value("MUSTER_KEY")};
+}
+
+tls_options const& checked_tls(tls_options const& tls) {
+  if (tls.certificate.empty() != tls.key.empty())
+    throw std::invalid_argument("tls: a client's certificate and its key go together");
+  for (auto const& [what, path] :
+       {std::pair{"ca", &tls.ca}, {"certificate", &tls.certificate}, {"key", &tls.key}})
+    if (auto const text = contents(*path);
+        !text || (!path->empty() && text->find("-----BEGIN ") == std::string::npos))
+      throw std::invalid_argument(std::string("tls: ") + what + " " + *path +
+                                  (text ? ": is not in PEM form" : ": cannot be read"));
+  return tls;
+}
 
 std::shared_ptr<client_engine> client_engine::shared() {
   static std::mutex mutex;
@@ -44,7 +86,7 @@ client_engine::~client_engine() {
 
 // No shared subchannels: each attempt dials anew, and the pause between attempts is ours. No proxy:
 // a cluster's own traffic does not leave it.
-std::shared_ptr<grpc::Channel> make_channel(std::string const& servers) {
+std::shared_ptr<grpc::Channel> make_channel(std::string const& servers, tls_options const& tls) {
   grpc::ChannelArguments args;
   args.SetMaxReceiveMessageSize(message_bytes_max);
   args.SetMaxSendMessageSize(message_bytes_max);
@@ -56,8 +98,7 @@ std::shared_ptr<grpc::Channel> make_channel(std::string const& servers) {
   args.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10'000);
   args.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
   args.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
-  return grpc::CreateCustomChannel(chosen_server(servers), grpc::InsecureChannelCredentials(),
-                                   args);
+  return grpc::CreateCustomChannel(chosen_server(servers), credentials(tls), args);
 }
 
 void add_token(grpc::ClientContext& context, std::string const& token) {

@@ -11,6 +11,7 @@
 
 #include "coro/engine_context.hpp"
 #include "coro/task_group.hpp"
+#include "muster/tls_options.hpp"
 
 namespace muster {
 
@@ -39,7 +40,11 @@ class client_engine {
 void add_token(grpc::ClientContext& context, std::string const& token);
 
 /// A channel to "host:port", or to the chosen one of "host:port,host:port", that dials at once and
-/// at its own pace, with the project's limits.
-std::shared_ptr<grpc::Channel> make_channel(std::string const& servers);
+/// at its own pace, with the project's limits. Files of TLS that cannot be read any more: it never
+/// connects.
+std::shared_ptr<grpc::Channel> make_channel(std::string const& servers, tls_options const& tls);
+
+/// The same. std::invalid_argument names the file that is missing or cannot be read.
+tls_options const& checked_tls(tls_options const& tls);
 
 }  // namespace muster

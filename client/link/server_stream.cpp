@@ -13,10 +13,11 @@
 namespace muster {
 
 server_stream::server_stream(client_engine& engine, std::string const& servers,
-                             std::string const& token, char const* method, stream_side& side)
+                             tls_options const& tls, std::string const& token, char const* method,
+                             stream_side& side)
     : servers_(servers),
       server_(chosen_server(servers)),
-      channel_(make_channel(server_)),
+      channel_(make_channel(server_, tls)),
       method_(method),
       side_(side),
       call_(engine.context()),

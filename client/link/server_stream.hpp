@@ -38,8 +38,8 @@ class server_stream {
   /// one; when nothing comes from it, the next stream dials the next one. REQUIRES: `side` outlives
   /// run().
   /// `token`: see add_token.
-  server_stream(client_engine& engine, std::string const& servers, std::string const& token,
-                char const* method, stream_side& side);
+  server_stream(client_engine& engine, std::string const& servers, tls_options const& tls,
+                std::string const& token, char const* method, stream_side& side);
 
   /// Completion: the stream's status, once the call is over. Errors: in the status and violation().
   /// Cancellation: `terminal` cancels the call. Nothing here has a deadline: the side cancels a

@@ -21,6 +21,7 @@
 #include "client/checks.hpp"
 #include "client/link/server_stream.hpp"
 #include "client/session/waiting.hpp"
+#include "muster/tls_options.hpp"
 #include "muster/v1/coordinator.pb.h"
 #include "proto/outbox.hpp"
 
@@ -30,6 +31,7 @@ class session_link;
 
 struct session_settings {
   std::string server, token;
+  tls_options tls;
   std::chrono::milliseconds connect_timeout;
   std::size_t pending_max;  // entries and bytes that may wait to be sent
   std::size_t pending_bytes_max;
@@ -76,7 +78,8 @@ class client_session : public std::enable_shared_from_this<client_session> {
 
   template <class Options>
   client_session(Options const& o, bool resumable)
-      : settings_{o.server, o.token, o.connect_timeout, o.pending_max, o.pending_bytes_max,
+      : settings_{o.server,          o.token,       checked_tls(o.tls),
+                  o.connect_timeout, o.pending_max, o.pending_bytes_max,
                   resumable} {}
 
   /// What both kinds say of themselves. No mutex needed.

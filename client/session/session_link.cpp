@@ -115,7 +115,7 @@ std::optional<std::string> session_link::final_reason(grpc::Status const& status
 coro::task<grpc::Status> session_link::serve_one_stream() {
   stream_side& side = *this;
   auto const& settings = session_->settings();
-  stream_ = std::make_unique<server_stream>(engine_, settings.server, settings.token,
+  stream_ = std::make_unique<server_stream>(engine_, settings.server, settings.tls, settings.token,
                                             "/muster.v1.CoordinatorService/Session", side);
   stream_->context().set_wait_for_ready(true);  // deadline_ cancels it
   auto const status = co_await stream_->run();

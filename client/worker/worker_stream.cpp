@@ -26,8 +26,8 @@ bool is_for_good(grpc::StatusCode code) {
 worker_stream::worker_stream(resources of_worker, std::string server)
     : worker_(of_worker),
       server_(std::move(server)),
-      stream_(worker_.engine, server_, worker_.options.token, "/muster.v1.WorkerService/Attach",
-              *this),
+      stream_(worker_.engine, server_, worker_.options.tls, worker_.options.token,
+              "/muster.v1.WorkerService/Attach", *this),
       deadline_(worker_.engine.context()),
       beats_(worker_.engine.context()),
       starts_(worker_.engine.context()),

@@ -40,6 +40,7 @@
 #include "server/app/service_options.hpp"
 #include "server/app/service_pulse.hpp"
 #include "server/app/standby.hpp"
+#include "server/app/tls_material.hpp"
 #include "server/hub/coordination_hub.hpp"
 #include "server/hub/event_log.hpp"
 #include "server/hub/spill_store.hpp"
@@ -97,6 +98,7 @@ class app {
   std::uint64_t const incarnation_ = random_64();
   std::atomic<bool> failed_ = false;
   descriptor_shortage shortage_{file_limit()};
+  tls_material const tls_{config_.tls};  // has a thread of its own
 
   // engine thread, once it runs
   grpc::ServerBuilder builder_;
@@ -150,7 +152,10 @@ coro::grpc_server_options app::grpc_options() {
   o.admit = [this](grpc::ServerContext const& context, int needs, std::string const& method) {
     return admit(access_.gate(), context, static_cast<core::permission>(needs), method);
   };
-  o.accepted = [this](int socket, std::string const& peer) { connections_.accepted(socket, peer); };
+  o.accepted = [this](int socket, std::string const& peer) {
+    connections_.accepted(socket, peer);
+    if (config_.tls.on()) engine_.post([this, peer] { ports_.accepted_on_main(peer); });
+  };
   return o;
 }
 
@@ -160,6 +165,8 @@ web::web_options app::web_options() {
   o.address = c.http.address;
   o.port = c.http.port;
   o.manager = &manager_;
+  o.tls = tls_.files();
+  o.client_certificate_required = c.tls.client_required;
   o.body_limit_bytes = c.body_limit_bytes;
   o.connections_max = std::min(c.connections_max, share_of_files(c.connections_max, 2));
   o.half_open_per_address_max = share_of_files(o.half_open_per_address_max, 8);
@@ -176,7 +183,6 @@ web::web_options app::web_options() {
   return o;
 }
 
-// Over the main port a call is the main cluster's, whether that is declared or not.
 stream_options app::streams() {
   stream_options o;
   o.finish_grace = stream_grace;
@@ -188,11 +194,7 @@ stream_options app::streams() {
   o.blobs = &blobs_.store();
   o.gate = &access_.gate();
   o.main_cluster = main_cluster_of(config_);
-  o.cluster_of_port = [this](grpc::ServerContext const& context) {
-    auto const c = ports_.cluster_of(context);
-    bool const own_port = context.peer().starts_with("fd:");
-    return c || own_port ? c : muster::result<core::coordination::cluster_id>(ports_.main());
-  };
+  o.cluster_of_port = [this](auto const& context) { return ports_.pool_of(context); };
   return o;
 }
 
@@ -211,7 +213,7 @@ app::app(configuration const& c, std::vector<cluster_spec> const& found,
       found_(found),
       manager_(manager),
       hubs_(c, engine_, clock_, coordination_, surroundings_of_hubs()),
-      ports_(coordination_, grpc_, ports_options_from(c)),
+      ports_(coordination_, grpc_, ports_options_from(c, connections_)),
       workers_(serve_workers(hubs_.pools(), grpc_, streams())),
       sessions_(serve_sessions(hubs_.pools(), grpc_, streams())),
       blob_calls_(serve_blobs(blobs_.store(), grpc_)),
@@ -222,7 +224,7 @@ app::app(configuration const& c, std::vector<cluster_spec> const& found,
                  {.post = [this](std::function<void()> work) { engine_.post(std::move(work)); },
                   .tell = [this](notice const& n) { tell(n); }}),
       web_(web_options(), gateway_) {
-  grpc_.add_port(to_string(c.grpc));
+  listen_for_grpc(grpc_, c, tls_);
 }
 
 closure_hubs::environment app::surroundings_of_hubs() {
@@ -325,7 +327,8 @@ bool app::start() {
   gateway_.open();
   turn_.serving();
   if (!config_.ready_file.empty())
-    if (auto const written = write_ready_file(config_.ready_file, grpc_bound_, http_bound_);
+    if (auto const written =
+            write_ready_file(config_.ready_file, grpc_bound_, http_bound_, config_.tls.on());
         !written) {
       stop();
       throw start_error(written.error().message);
@@ -339,8 +342,9 @@ void app::announce() {
                    ? "everything is in memory and lost when the server stops"
                    : "clusters with their tasks, keys and barriers survive a restart, and jobs and "
                      "sessions that hold values unless they say durable: false");
-  spdlog::info("ready version={} grpc={} http={} dashboard=http://{}/", version(),
-               to_string(grpc_bound_), to_string(http_bound_), to_string(http_bound_));
+  spdlog::info("ready version={} grpc={} http={} dashboard={}://{}/ tls={}", version(),
+               to_string(grpc_bound_), to_string(http_bound_), config_.tls.on() ? "https" : "http",
+               to_string(http_bound_), config_.tls.on() ? "on" : "off");
   manager_.ready();
 }
 

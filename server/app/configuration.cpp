@@ -5,6 +5,7 @@
 
 #include "base/text.hpp"
 #include "server/app/store_access.hpp"
+#include "server/app/tls_material.hpp"
 
 namespace muster::server {
 namespace {
@@ -132,6 +133,7 @@ std::string problem_with(configuration const& c) {
   if (auto problem = problem_with_access(c); !problem.empty()) return problem;
   if (auto problem = problem_with_times(c.core); !problem.empty()) return problem;
   if (auto problem = problem_with_store(c); !problem.empty()) return problem;
+  if (auto problem = problem_with(c.tls); !problem.empty()) return problem;
   if (c.core.spill_above > c.core.value_bytes_max)
     return "--spill-above is more than --value-bytes-max: values would be dropped before they are "
            "written";

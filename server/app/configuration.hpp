@@ -60,6 +60,15 @@ struct shared_store {
   std::string advertise;  // "host:port" of HTTP that others name; empty: as bound
 };
 
+/// PEM files; certificate and key empty: plaintext is spoken.
+struct tls_settings {
+  std::string certificate, key;
+  std::string client_ca;  // clients may show a certificate of this authority; empty: not asked
+  bool client_required = false;  // they must
+
+  bool on() const { return !certificate.empty() && !key.empty(); }
+};
+
 struct configuration {
   endpoint grpc{"127.0.0.1", 8476};
   endpoint http{"127.0.0.1", 8477};
@@ -96,6 +105,7 @@ struct configuration {
   std::string dashboard_dir;
   /// How long a stop may take before what is left is abandoned.
   core::duration stop_timeout = std::chrono::seconds(10);
+  tls_settings tls;  // of both ports
 
   /// What it promises outlives the process.
   bool is_durable() const { return !data_dir.empty() || store.where; }

@@ -10,9 +10,9 @@
 namespace muster::server {
 
 muster::result<void> write_ready_file(std::filesystem::path const& path, endpoint const& grpc,
-                                      endpoint const& http) {
-  return write_ready_file(
-      path, R"({"grpc":")" + to_string(grpc) + R"(","http":")" + to_string(http) + R"("})");
+                                      endpoint const& http, bool tls) {
+  return write_ready_file(path, R"({"grpc":")" + to_string(grpc) + R"(","http":")" +
+                                    to_string(http) + (tls ? R"(","tls":true})" : R"("})"));
 }
 
 muster::result<void> write_ready_file(std::filesystem::path const& path, std::string const& json) {

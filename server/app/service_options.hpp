@@ -5,16 +5,23 @@
 #include <vector>
 
 #include "server/app/configuration.hpp"
+#include "server/rpc/coordination/agent_connections.hpp"
 #include "server/rpc/coordination/cluster_ports.hpp"
 #include "server/rpc/coordination/service.hpp"
 
 namespace muster::server {
 
-inline cluster_ports_options ports_options_from(configuration const& c) {
+/// REQUIRES: `connections` outlives the ports.
+inline cluster_ports_options ports_options_from(configuration const& c,
+                                                agent_connections& connections) {
   cluster_ports_options o;
   o.address = c.grpc.address;
   o.port_first = c.cluster_ports.first;
   o.port_last = c.cluster_ports.last;
+  o.tls = c.tls.on();
+  o.accepted = [&connections](int socket, std::string const& peer) {
+    connections.accepted(socket, peer);
+  };
   if (!c.clusters.empty()) o.main_cluster = c.clusters.front().name;
   return o;
 }

@@ -17,10 +17,12 @@ inline muster::result<hub*> pool_of_call(pools& all, stream_options const& optio
                                          grpc::ServerContext const& context,
                                          std::string const& cluster) {
   auto const find = [&]() -> muster::result<hub*> {
-    if (!cluster.empty() || !options.cluster_of_port) return all.named(cluster);
+    if (!options.cluster_of_port) return all.named(cluster);
     auto const c = options.cluster_of_port(context);
-    if (!c) return c.error();
-    return all.of(*c);
+    // Also who names a cluster does not come over a port that is for others.
+    if (!c && (cluster.empty() || c.error().code == muster::code::failed_precondition))
+      return c.error();
+    return cluster.empty() ? all.of(*c) : all.named(cluster);
   };
   auto found = find();
   auto const who = caller_of(options.gate, context);

@@ -67,13 +67,15 @@ class client {
 // A listener on a port of 127.0.0.1 and what it has handed on.
 class listening {
  public:
-  explicit listening(port_listener_options options = {}, char const* address = "127.0.0.1")
+  explicit listening(port_listener_options options = {}, char const* address = "127.0.0.1",
+                     wire spoken = wire::plaintext)
       : listener_(std::move(options)) {
-    auto const bound = listener_.listen("test", address, 0, [this](accepted_socket a) {
+    auto const take = [this](accepted_socket a) {
       std::lock_guard lock(mutex_);
       accepted_.push_back(std::move(a));
       changed_.notify_one();
-    });
+    };
+    auto const bound = listener_.listen("test", address, 0, take, spoken);
     EXPECT_TRUE(bound) << bound.error().message;
     if (bound) port_ = bound->port;
     listener_.start();
@@ -160,6 +162,47 @@ TEST(port_listener, words_that_are_no_preface_are_gRPCs_to_judge) {
     ASSERT_TRUE(a) << words;
     EXPECT_EQ(received(*a), words);
   }
+}
+
+// A record of that length, as long as it says.
+std::string hello_of(std::size_t length) {
+  std::string record("\x16\x03\x01\0\0\x01", 6);
+  record[3] = static_cast<char>(length >> 8);
+  record[4] = static_cast<char>(length & 0xff);
+  return record + std::string(length - 1, 'h');
+}
+
+TEST(port_listener, where_TLS_is_spoken_a_whole_hello_is_handed_on) {
+  listening l(patient(), "127.0.0.1", wire::tls);
+  client c(l.port());
+  auto const hello = hello_of(1'700);
+  for (auto const& part : {std::pair(0, 1), {1, 5}, {6, 1'000}}) {
+    c.send(std::string_view(hello).substr(part.first, part.second));
+    EXPECT_TRUE(l.has(1));
+    EXPECT_TRUE(l.nothing_yet());
+  }
+  c.send(std::string_view(hello).substr(1'006));
+  auto const a = l.next();
+  ASSERT_TRUE(a);
+  EXPECT_EQ(received(*a), hello);
+}
+
+TEST(port_listener, a_hello_of_any_length_is_taken_by_its_beginning) {
+  listening l(patient(), "127.0.0.1", wire::tls);
+  client c(l.port());
+  c.send(hello_of(16'000).substr(0, 9'000));
+  EXPECT_TRUE(l.next());
+}
+
+TEST(port_listener, where_TLS_is_spoken_anything_else_is_closed_early) {
+  listening l(patient(), "127.0.0.1", wire::tls);
+  for (auto const& words : {preface, std::string("G"), std::string("\x16\x02"),
+                            std::string("\x16\x03\x01\0\5\x02", 6)}) {
+    client c(l.port());
+    c.send(words);
+    EXPECT_TRUE(c.closed()) << words;
+  }
+  EXPECT_TRUE(l.nothing_yet());
 }
 
 TEST(port_listener, who_says_nothing_in_time_is_closed) {

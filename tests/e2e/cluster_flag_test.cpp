@@ -11,7 +11,8 @@ using namespace std::chrono_literals;
 TEST(cluster_flag, jobs_and_keys) {
   auto const spec = parse_cluster(
       "train:worker=4,ps=2;heartbeat_timeout=30s;register_timeout=5m;shutdown_timeout=0;"
-      "stuck_after=10s;recoverable=ps;allow_reconnect=true;register_barrier=false;renew=false");
+      "stuck_after=10s;recoverable=ps;allow_reconnect=true;register_barrier=false;renew=false;"
+      "agents=tls");
   ASSERT_TRUE(spec) << spec.error().message;
   EXPECT_EQ(spec->name, "train");
   ASSERT_EQ(spec->jobs.size(), 2u);
@@ -27,6 +28,7 @@ TEST(cluster_flag, jobs_and_keys) {
   EXPECT_FALSE(spec->register_barrier);
   EXPECT_FALSE(spec->renew);
   EXPECT_FALSE(spec->recoverable);
+  EXPECT_EQ(spec->agents, core::coordination::agent_wire::tls);
 }
 
 TEST(cluster_flag, a_name_alone_has_no_agents) {
@@ -38,7 +40,7 @@ TEST(cluster_flag, a_name_alone_has_no_agents) {
 TEST(cluster_flag, is_written_as_it_is_read) {
   for (auto const* text :
        {"default", "a:w=1", "a:w=1,p=2;heartbeat_timeout=1m30s;recoverable=w+p;renew=false",
-        "a:w=3;recoverable=true;type=other"}) {
+        "a:w=3;recoverable=true;type=other", "a:w=1;agents=tls"}) {
     auto const spec = parse_cluster(text);
     ASSERT_TRUE(spec) << spec.error().message;
     auto const again = parse_cluster(to_string(*spec));
@@ -58,7 +60,8 @@ TEST(cluster_flag, errors_name_the_part_that_is_wrong) {
         wrong{"a:w=99999999999", "99999999999"}, wrong{"a:w=1,w=2", "twice"},
         wrong{"a b:w=1", "a b"}, wrong{"a:w=1;", "known keys"},
         wrong{"a:w=1;colour=red", "'colour=red'"}, wrong{"a:w=1;renew=yes", "'renew=yes'"},
-        wrong{"a:w=1;recoverable=ps", "'ps'"}, wrong{"a:w=1;type=", "'type='"},
+        wrong{"a:w=1;recoverable=ps", "'ps'"}, wrong{"a:w=1;agents=loud", "write plaintext or tls"},
+        wrong{"a:w=1;type=", "'type='"},
         wrong{"a:w=1;heartbeat_timeout=fast", "'heartbeat_timeout=fast'"},
         wrong{"a:w=1;heartbeat_timeout=0", "heartbeat_timeout"}}) {
     auto const spec = parse_cluster(w.text);

@@ -35,6 +35,7 @@ cluster_fact some_cluster() {
             .heartbeat_timeout = 7s,
             .connection_grace = 2s,
             .errors = core::coordination::error_delivery::heartbeat,
+            .agents = core::coordination::agent_wire::tls,
             .register_timeout = 3min,
             .shutdown_timeout = 4s,
             .register_barrier = false,

@@ -1,7 +1,9 @@
-// Tells a parked request that its client went away. Owned by the connection, web thread.
+// The client of a request: who it is, and whether it has gone away while the request is parked.
+// Owned by the connection, web thread.
 #pragma once
 
 #include <boost/asio/steady_timer.hpp>
+#include <string>
 
 namespace muster::web {
 
@@ -13,6 +15,10 @@ class peer_watch {
   /// REQUIRES: not armed; both outlive the watch.
   virtual void arm(boost::asio::steady_timer& timer, bool& gone) = 0;
   virtual void disarm() = 0;
+
+  /// The common name in the certificate that the client showed and an authority of --tls-client-ca
+  /// vouches for; empty: there is none.
+  std::string certificate_name;
 };
 
 }  // namespace muster::web

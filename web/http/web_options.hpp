@@ -13,6 +13,7 @@
 #include "base/connection_counts.hpp"
 #include "base/version.hpp"
 #include "coro/service_manager.hpp"
+#include "coro/tls_files.hpp"
 
 namespace muster::server {
 class gate;
@@ -88,6 +89,10 @@ struct web_options {
   std::string version = std::string(muster::version());
   std::uint64_t boot = 0;     // random; tells this run of the server from the one before
   std::string dashboard_dir;  // serve the page from this directory, for its developers
+  /// The certificate that is shown; null: the port speaks plaintext. Outlives the server.
+  coro::tls_files const* tls = nullptr;
+  /// Where clients are asked for a certificate, those without one are refused.
+  bool client_certificate_required = false;
 };
 
 }  // namespace muster::web

@@ -76,6 +76,16 @@ json_kind<coordination::error_delivery> an_error_delivery() {
   return {schema::one_of({"auto", "poll", "heartbeat"}), read};
 }
 
+json_kind<coordination::agent_wire> an_agent_wire() {
+  auto read = [](json_check& check, json_ref const& at) {
+    auto const word = check.text(at, 1'024);
+    auto const found = coordination::agent_wire_of(word);
+    if (!found && !check.failed()) check.fail(at, "expected plaintext or tls, got '" + word + "'");
+    return found.value_or(coordination::agent_wire::plaintext);
+  };
+  return {schema::one_of({"plaintext", "tls"}), read};
+}
+
 template <class M, class V>
 json_field<declaration> setting(std::string_view name, M coordination::cluster_spec::*to,
                                 json_kind<V> kind) {
@@ -96,6 +106,7 @@ json_object<declaration> const& table() {
        setting("heartbeat_timeout", &s::heartbeat_timeout, a_duration(longest, true)),
        setting("connection_grace", &s::connection_grace, a_duration(longest)),
        setting("error_delivery", &s::errors, an_error_delivery()),
+       setting("agents", &s::agents, an_agent_wire()),
        setting("register_timeout", &s::register_timeout, a_duration(longest, true)),
        setting("shutdown_timeout", &s::shutdown_timeout, a_duration(longest)),
        setting("stuck_after", &s::stuck_after, a_duration(longest, true)),

@@ -79,6 +79,7 @@ void write_fields(json_out& out, coordination::cluster_spec const& spec) {
   milliseconds(out, "heartbeat_timeout_ms", spec.heartbeat_timeout);
   milliseconds(out, "connection_grace_ms", spec.connection_grace);
   out.key("error_delivery").string(coordination::name(spec.errors));
+  out.key("agents").string(coordination::name(spec.agents));
   milliseconds(out, "register_timeout_ms", spec.register_timeout);
   milliseconds(out, "shutdown_timeout_ms", spec.shutdown_timeout);
   milliseconds(out, "stuck_after_ms", spec.stuck_after);

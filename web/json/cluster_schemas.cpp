@@ -104,6 +104,7 @@ std::string cluster() {
                  {"heartbeat_timeout_ms", count()},
                  {"connection_grace_ms", count()},
                  {"error_delivery", one_of({"auto", "poll", "heartbeat"})},
+                 {"agents", one_of({"plaintext", "tls"})},
                  {"register_timeout_ms", count()},
                  {"shutdown_timeout_ms", count()},
                  {"stuck_after_ms", count()},

@@ -20,7 +20,8 @@ struct web_metrics {
   std::uint64_t websocket_clients_total = 0;
   std::uint64_t websocket_messages = 0;
   std::uint64_t websocket_bytes = 0;
-  std::uint64_t websocket_slow = 0;  // closed because they did not keep up
+  std::uint64_t websocket_slow = 0;                  // closed because they did not keep up
+  std::function<std::int64_t()> certificate_expiry;  // Unix time; empty: no TLS
 
   void count(unsigned status) { ++requests[status < requests.size() ? status : 0]; }
 };

@@ -178,6 +178,9 @@ std::string prometheus_text(counters const& c, measured_closures const& closures
   write_closure_metrics(m, closures);
   write_web(m, w);
   write_listeners(m, w.http_listener(), w.grpc_listener());
+  if (w.certificate_expiry)
+    m.gauge("muster_tls_certificate_expiry_seconds",
+            "Until when the certificate is good, since the Unix epoch.", w.certificate_expiry());
   m.counter("process_cpu_seconds_total", "User and system time.", p.cpu_seconds);
   m.gauge("process_resident_memory_bytes", "Resident memory.", p.resident_bytes);
   m.gauge("process_open_fds", "Open files.", p.open_files);

@@ -1,9 +1,12 @@
 // The life of a connection: next request, its answer, again; or an upgrade.
+#include <sys/socket.h>
+
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/websocket/rfc6455.hpp>
 
+#include "coro/client_hello.hpp"
 #include "web/http/query.hpp"
 #include "web/live/websocket_hub.hpp"
 #include "web/metrics/metrics.hpp"
@@ -30,11 +33,12 @@ std::string plain_address(asio::ip::address const& a) {
 }
 }  // namespace
 
-connection::connection(web_context& context, connection_set& set, asio::ip::tcp::socket socket,
+connection::connection(web_context& context, connection_set& set, accepted_client client,
                        std::uint64_t network)
     : context_(context),
       set_(set),
-      stream_(std::move(socket)),
+      stream_(std::move(client.socket)),
+      tls_(std::move(client.tls)),
       half_open_(set.half_open.add(*this, network)) {
   set_.open.insert(this);
   error_code ec;
@@ -78,6 +82,10 @@ void connection::end_idle() {
 
 coro::task<void> connection::run() {
   bool more = true;
+  if (tls_) {
+    auto beginning = begin_tls();
+    more = co_await std::move(beginning);
+  }
   while (more && !set_.stopping) {
     auto reading = next_request();
     more = co_await std::move(reading);
@@ -92,6 +100,34 @@ coro::task<void> connection::run() {
 }
 
 // False: the connection is to be closed.
+coro::task<bool> connection::begin_tls() {
+  char first = 0;
+  auto const seen = ::recv(stream_.socket().native_handle(), &first, 1, MSG_PEEK | MSG_DONTWAIT);
+  if (seen == 1 && !coro::begins_tls({&first, 1})) {
+    auto refusing = refuse_plaintext();
+    co_await std::move(refusing);
+    co_return false;
+  }
+  limits().expires_after(context_.options.timeouts.header);
+  auto shaking = stream_.shake_hands(*tls_);
+  auto const ec = co_await std::move(shaking);
+  if (ec == beast::error::timeout) ++context_.metrics.listener.header_timeout;
+  if (ec) close();
+  certificate_name = stream_.certificate_name();
+  co_return !ec;
+}
+
+coro::task<void> connection::refuse_plaintext() {
+  req = request{};
+  auto const r =
+      problem_response(make_problem(400, muster::code::invalid_argument,
+                                    "this port speaks TLS: write https:// instead of http://"));
+  context_.metrics.count(r.status);
+  auto writing = write(r, false);
+  co_await std::move(writing);
+}
+
+// False: the connection is to be closed.
 coro::task<bool> connection::next_request() {
   if (buffer_.size() == 0) {
     auto waiting = first_byte();
@@ -101,7 +137,7 @@ coro::task<bool> connection::next_request() {
   parser_.emplace();
   parser_->header_limit(context_.options.header_limit_bytes);
   parser_->body_limit(boost::none);  // each route has its own
-  stream_.expires_after(context_.options.timeouts.header);
+  limits().expires_after(context_.options.timeouts.header);
   auto [ec, n] = co_await http::async_read_header(stream_, buffer_, *parser_, awaited);
   if (ec == beast::error::timeout) ++context_.metrics.listener.header_timeout;
   if (!ec && parser_->is_done()) spoke();
@@ -113,7 +149,9 @@ coro::task<bool> connection::next_request() {
 
 coro::task<bool> connection::first_byte() {
   begin_idle();
-  stream_.expires_after(context_.options.timeouts.idle);
+  // Of the first request the header was there already, but for TLS.
+  bool const first = half_open_.number != 0;
+  limits().expires_after(first ? context_.options.timeouts.header : context_.options.timeouts.idle);
   auto [ec, n] = co_await stream_.async_read_some(buffer_.prepare(4096), awaited);
   end_idle();
   buffer_.commit(n);
@@ -221,7 +259,7 @@ coro::task<bool> connection::upgrade() {
     co_return written&& keep;
   }
   context_.metrics.count(101);
-  stream_.expires_never();
+  limits().expires_never();
   http::request<http::empty_body> head;
   head.base() = parser_->get().base();
   auto running = run_websocket(context_, stream_, std::move(head));
@@ -231,8 +269,8 @@ coro::task<bool> connection::upgrade() {
 }
 
 coro::task<void> serve_connection(web_context& context, connection_set& connections,
-                                  asio::ip::tcp::socket socket, std::uint64_t network) {
-  connection c(context, connections, std::move(socket), network);
+                                  accepted_client client, std::uint64_t network) {
+  connection c(context, connections, std::move(client), network);
   auto running = c.run();
   co_await std::move(running);
 }

@@ -4,8 +4,10 @@
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl/context.hpp>
 #include <cstdint>
 #include <list>
+#include <memory>
 #include <unordered_set>
 
 #include "base/half_open.hpp"
@@ -43,9 +45,15 @@ struct connection_set {
   bool stopping = false;
 };
 
-/// Completes when the connection has ended. Its first header is there already. `network`: see
-/// peer_network. Errors: none, whatever the peer does.
+/// A client whose first words are there: its first header, or the start of TLS where `tls` is set.
+struct accepted_client {
+  boost::asio::ip::tcp::socket socket;
+  std::shared_ptr<boost::asio::ssl::context> tls;
+};
+
+/// Completes when the connection has ended. `network`: see peer_network. Errors: none, whatever the
+/// peer does.
 coro::task<void> serve_connection(web_context& context, connection_set& connections,
-                                  boost::asio::ip::tcp::socket socket, std::uint64_t network);
+                                  accepted_client client, std::uint64_t network);
 
 }  // namespace muster::web

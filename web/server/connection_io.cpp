@@ -1,4 +1,6 @@
 // Bytes in and out of a connection: bodies, answers, streams, and the watch over a waiting client.
+#include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <boost/asio/as_tuple.hpp>
@@ -38,7 +40,7 @@ coro::task<muster::result<std::string>> connection::read_some() {
   auto& body = parser_->get().body();
   body.data = piece.data();
   body.size = piece.size();
-  stream_.expires_after(context_.options.timeouts.body);
+  limits().expires_after(context_.options.timeouts.body);
   auto [ec, n] = co_await http::async_read(stream_, buffer_, *parser_, awaited);
   if (ec == beast::error::timeout) ++context_.metrics.listener.body_timeout;
   if (ec == beast::error::timeout)
@@ -79,7 +81,7 @@ coro::task<bool> connection::write(response const& r, bool keep_alive) {
 coro::task<bool> connection::write_all(std::string_view bytes) {
   while (!bytes.empty()) {
     auto const piece = bytes.substr(0, piece_bytes);
-    stream_.expires_after(context_.options.timeouts.write);
+    limits().expires_after(context_.options.timeouts.write);
     auto [ec, n] =
         co_await asio::async_write(stream_, asio::buffer(piece.data(), piece.size()), awaited);
     if (ec) {
@@ -115,34 +117,61 @@ coro::task<bool> connection::end_stream() {
 }
 
 void connection::arm(asio::steady_timer& timer, bool& gone) {
-  auto seen = [this, alive = alive_, watch = ++watch_, &timer, &gone](error_code ec) {
-    if (!*alive || watch != watch_) return;
-    char byte = 0;
-    // Something to read is the next request of a client that pipelines: still there.
-    if (!ec && ::recv(stream_.socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0)
-      return;
+  ++watch_;
+  watch(timer, gone);
+}
+
+// Something to read is the next request of a client that pipelines, which is still there, or over
+// TLS its farewell. What the kernel has is left there; the next look is when more has come, or the
+// end.
+void connection::watch(asio::steady_timer& timer, bool& gone) {
+  auto seen = [this, alive = alive_, number = watch_, &timer, &gone](error_code ec) {
+    if (!*alive || number != watch_) return;
+    auto const fd = stream_.socket().native_handle();
+    int pending = 0;
+    pollfd ended{fd, POLLRDHUP, 0};
+    if (!ec && ::ioctl(fd, FIONREAD, &pending) == 0 && pending > 0 && ::poll(&ended, 1, 0) == 0) {
+      // Beyond it the kernel might call it readable again and again.
+      constexpr int mark_max = 16 * 1024;
+      if (pending >= mark_max) return;
+      readable_at(pending + 1);
+      return watch(timer, gone);
+    }
     gone = true;
     timer.cancel();
   };
   stream_.socket().async_wait(asio::socket_base::wait_read, std::move(seen));
 }
 
+void connection::readable_at(int bytes) {
+  ::setsockopt(stream_.socket().native_handle(), SOL_SOCKET, SO_RCVLOWAT, &bytes, sizeof bytes);
+  lowered_ = bytes > 1;
+}
+
 void connection::disarm() {
   ++watch_;
   error_code ignored;
-  if (stream_.socket().is_open()) stream_.socket().cancel(ignored);
+  if (!stream_.socket().is_open()) return;
+  stream_.socket().cancel(ignored);
+  if (lowered_) readable_at(1);
 }
 
 coro::task<void> connection::linger() {
   error_code ec;
+  if (stream_.is_tls()) {
+    limits().expires_after(linger_time);
+    auto leaving = stream_.say_goodbye();
+    co_await std::move(leaving);
+    if (!stream_.socket().is_open()) co_return;
+  }
   stream_.socket().shutdown(asio::socket_base::shutdown_send, ec);
   if (ec || !parser_ || parser_->is_done()) co_return;
   auto const deadline = std::chrono::steady_clock::now() + linger_time;
-  stream_.expires_at(deadline);
+  limits().expires_at(deadline);
   std::string rest(piece_bytes, '\0');
   while (!ec && std::chrono::steady_clock::now() < deadline) {
     auto [failed, n] =
-        co_await stream_.async_read_some(asio::buffer(rest.data(), rest.size()), awaited);
+        co_await limits().async_read_some(asio::buffer(rest.data(), rest.size()), awaited);
     ec = failed;
   }
 }

@@ -3,19 +3,19 @@
 #pragma once
 
 #include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http/buffer_body.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <memory>
 #include <optional>
 
+#include "web/server/client_stream.hpp"
 #include "web/server/connection.hpp"
 
 namespace muster::web {
 
 class connection final : public exchange, public peer_watch, public open_connection {
  public:
-  connection(web_context& context, connection_set& set, boost::asio::ip::tcp::socket socket,
+  connection(web_context& context, connection_set& set, accepted_client client,
              std::uint64_t network);
   connection(connection const&) = delete;
   ~connection() override;
@@ -39,6 +39,8 @@ class connection final : public exchange, public peer_watch, public open_connect
   bool is_of(std::string const& token) const override { return req.who && req.who->id == token; }
 
  private:
+  coro::task<bool> begin_tls();
+  coro::task<void> refuse_plaintext();
   coro::task<bool> next_request();
   coro::task<bool> first_byte();
   coro::task<bool> one_exchange();
@@ -50,13 +52,17 @@ class connection final : public exchange, public peer_watch, public open_connect
   coro::task<void> linger();
   std::optional<problem> take_head();
   void close();
+  boost::beast::tcp_stream& limits() { return stream_.next_layer(); }
+  void watch(boost::asio::steady_timer& timer, bool& gone);
   void spoke() { set_.half_open.remove(half_open_); }
+  void readable_at(int bytes);
   void begin_idle();
   void end_idle();
 
   web_context& context_;
   connection_set& set_;
-  boost::beast::tcp_stream stream_;
+  client_stream stream_;
+  std::shared_ptr<boost::asio::ssl::context> tls_;
   boost::beast::flat_buffer buffer_;
   std::optional<boost::beast::http::request_parser<boost::beast::http::buffer_body>> parser_;
   half_open_table<open_connection>::place half_open_;
@@ -65,6 +71,7 @@ class connection final : public exchange, public peer_watch, public open_connect
   std::string address_;
   bool leaving_ = false;
   bool expects_100_ = false;
+  bool lowered_ = false;  // see readable_at
   bool wants_websocket_ = false;
   std::uint64_t watch_ = 0;  // counts arm and disarm: late callbacks find another number
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

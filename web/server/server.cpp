@@ -15,6 +15,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <cstdio>
 
+#include "coro/client_hello.hpp"
 #include "coro/incoming.hpp"
 #include "coro/task_group.hpp"
 #include "coro/waiting_connections.hpp"
@@ -24,6 +25,7 @@
 #include "web/server/assets.hpp"
 #include "web/server/connection.hpp"
 #include "web/server/descriptor_reserve.hpp"
+#include "web/server/tls_contexts.hpp"
 
 namespace muster::web {
 
@@ -47,12 +49,15 @@ std::string endpoint_text(tcp::endpoint const& e) {
 }
 
 // Whatever is as long as a header may be is for the connection to refuse.
-coro::waiting_connections::judge judge_of_headers(std::size_t bytes_max) {
-  auto wanted = [bytes_max](std::string_view said) {
+// A client of a port with TLS that begins otherwise is handed on by its header, for the answer to
+// be one that it understands.
+coro::waiting_connections::judge judge_of_headers(std::size_t bytes_max, bool tls) {
+  auto wanted = [bytes_max, tls](std::string_view said) {
+    if (tls && coro::begins_tls(said)) return coro::hello_wanted(said);
     bool const whole = said.find("\r\n\r\n") != std::string_view::npos;
     return whole || said.size() >= bytes_max ? 0 : said.size() + 1;
   };
-  return {std::move(wanted), bytes_max};
+  return {std::move(wanted), tls ? std::max(bytes_max, coro::hello_bytes_max) : bytes_max};
 }
 
 void report(std::string_view task, std::exception_ptr error) {
@@ -77,15 +82,17 @@ struct web_server::impl {
         sockets(context, options, link, metrics),
         shared{options, link, routes, assets, metrics, sockets},
         connections(options.half_open_per_address_max),
-        waiting(context, waiting_options(), judge_of_headers(options.header_limit_bytes)),
-        spoken(std::make_shared<coro::waiting_connections::handler const>(
-            [this](tcp::socket socket, tcp::endpoint const& peer) {
-              take(std::move(socket), peer);
-            })),
+        waiting(context, waiting_options()),
+        tls(options.tls, options.client_certificate_required),
+        door(make_door()),
         reserve(options.descriptors_reserved),
         group(context.get_executor(), 2 * options.connections_max + other_tasks, report) {
     metrics.grpc_listener = options.grpc_connections;
     metrics.http_listener = [this] { return counts(); };
+    if (options.tls)
+      metrics.certificate_expiry = [files = options.tls] {
+        return std::chrono::system_clock::to_time_t(files->current()->not_after);
+      };
   }
 
   muster::result<std::string> listen();
@@ -101,6 +108,7 @@ struct web_server::impl {
   coro::task<void> wait_for_place();
   coro::task<void> after_failed_accept(error_code ec);
   error_code accept_some();
+  std::shared_ptr<coro::waiting_connections::door const> make_door();
   void take(tcp::socket socket, tcp::endpoint const& peer);
   coro::task<void> serve(tcp::socket socket, std::uint64_t network);
   coro::task<void> pause(std::chrono::steady_clock::duration d);
@@ -115,7 +123,8 @@ struct web_server::impl {
   web_context shared;
   connection_set connections;
   coro::waiting_connections waiting;
-  std::shared_ptr<coro::waiting_connections::handler const> const spoken;
+  tls_contexts tls;
+  std::shared_ptr<coro::waiting_connections::door const> const door;
   descriptor_reserve reserve;
   coro::task_group group;
   tcp::acceptor acceptor{context};
@@ -232,6 +241,13 @@ coro::task<void> web_server::impl::after_failed_accept(error_code ec) {
   co_await std::move(pausing);
 }
 
+std::shared_ptr<coro::waiting_connections::door const> web_server::impl::make_door() {
+  coro::waiting_connections::door d{
+      judge_of_headers(options.header_limit_bytes, tls.on()),
+      [this](tcp::socket socket, tcp::endpoint const& peer) { take(std::move(socket), peer); }};
+  return std::make_shared<coro::waiting_connections::door const>(std::move(d));
+}
+
 void web_server::impl::take(tcp::socket socket, tcp::endpoint const& peer) {
   auto const network = coro::network_of(peer.address());
   if (auto* const surplus = connections.half_open.surplus(network)) {
@@ -249,7 +265,7 @@ error_code web_server::impl::accept_some() {
     error_code ec;
     auto socket = acceptor.accept(peer, ec);
     if (ec) return i == 0 ? ec : error_code();
-    waiting.add(std::move(socket), peer, spoken);
+    waiting.add(std::move(socket), peer, door);
   }
   return {};
 }
@@ -270,7 +286,8 @@ coro::task<void> web_server::impl::accept_loop() {
 }
 
 coro::task<void> web_server::impl::serve(tcp::socket socket, std::uint64_t network) {
-  auto serving = serve_connection(shared, connections, std::move(socket), network);
+  accepted_client client{std::move(socket), tls.current()};
+  auto serving = serve_connection(shared, connections, std::move(client), network);
   co_await std::move(serving);
   // Its descriptor is free now, before anybody else has taken it.
   reserve.refill();

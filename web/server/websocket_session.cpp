@@ -27,7 +27,7 @@ constexpr std::chrono::seconds close_time{5};
 
 class websocket_session {
  public:
-  websocket_session(web_context& context, beast::tcp_stream& stream)
+  websocket_session(web_context& context, client_stream& stream)
       : context_(context), tcp_(stream), socket_(stream), signal_(stream.get_executor()) {}
 
   coro::task<void> run(beast::http::request<beast::http::empty_body> request) {
@@ -138,8 +138,8 @@ class websocket_session {
   }
 
   web_context& context_;
-  beast::tcp_stream& tcp_;
-  websocket::stream<beast::tcp_stream&> socket_;
+  client_stream& tcp_;
+  websocket::stream<client_stream&> socket_;
   asio::steady_timer signal_;  // as a condition variable
   asio::cancellation_signal dropped_reading_, dropped_writing_;
   subscriber* client_ = nullptr;
@@ -148,7 +148,7 @@ class websocket_session {
 
 }  // namespace
 
-coro::task<void> run_websocket(web_context& context, beast::tcp_stream& stream,
+coro::task<void> run_websocket(web_context& context, client_stream& stream,
                                beast::http::request<beast::http::empty_body> request) {
   websocket_session session(context, stream);
   auto running = session.run(std::move(request));

@@ -2,17 +2,17 @@
 // Web thread. Includes Beast: only the two files that carry connections include this.
 #pragma once
 
-#include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/message.hpp>
 
 #include "web/rest/context.hpp"
+#include "web/server/client_stream.hpp"
 
 namespace muster::web {
 
 /// Completes when the conversation is over; the stream is then to be closed. REQUIRES: `stream`
 /// outlives the task, the upgrade was checked.
-coro::task<void> run_websocket(web_context& context, boost::beast::tcp_stream& stream,
+coro::task<void> run_websocket(web_context& context, client_stream& stream,
                                boost::beast::http::request<boost::beast::http::empty_body> request);
 
 }  // namespace muster::web

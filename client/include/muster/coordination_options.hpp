@@ -9,11 +9,13 @@
 #include <vector>
 
 #include "muster/coordination_error.hpp"
+#include "muster/tls_options.hpp"
 
 namespace muster {
 
 struct coordination_options {
   std::string server = "127.0.0.1:8476";  // "host:port" of the cluster's port
+  tls_options tls{};                      // else plaintext; the server's `agents=tls`
   /// Sent with every call, where the server asks for a token. Empty: MUSTER_TOKEN of the
   /// environment.
   std::string token{};

@@ -9,10 +9,13 @@
 #include <utility>
 #include <vector>
 
+#include "muster/tls_options.hpp"
+
 namespace muster {
 
 struct coordinator_options {
   std::string server = "127.0.0.1:8476";  // "host:port", or several of which one serves: comma
+  tls_options tls{};                      // else plaintext
   std::string cluster{};                  // empty: the default cluster
   std::string name{};                     // shown to operators
   /// Sent with every call, where the server asks for a token. Empty: MUSTER_TOKEN of the

@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "muster/detail/value_handle.hpp"
+#include "muster/tls_options.hpp"
 
 namespace muster::detail {
 
@@ -40,6 +41,7 @@ class per_worker_handle {
   std::string const& server() const;
   /// That the session was opened with.
   std::string const& credential() const;
+  tls_options const& tls() const;
   coordinator_session const* session() const { return session_.get(); }
   std::uint64_t token() const { return token_; }
 

@@ -8,11 +8,14 @@
 #include <string>
 #include <vector>
 
+#include "muster/tls_options.hpp"
+
 namespace muster {
 
 struct worker_options {
   /// "host:port", tried in turn.
   std::vector<std::string> servers{"127.0.0.1:8476"};
+  tls_options tls{};      // else plaintext
   std::string cluster{};  // empty: that of the server's port
   /// Sent with every call, where the server asks for a token. Empty: MUSTER_TOKEN of the
   /// environment.

@@ -1,9 +1,9 @@
-"""Channels, and the token that goes with every call."""
+"""The token that goes with every call."""
 from __future__ import annotations
 
 import collections
 import os
-from typing import Any, Callable, Sequence
+from typing import Any, Callable
 
 import grpc
 
@@ -16,9 +16,8 @@ def token_of(given: str = "") -> str:
     return given or os.environ.get("MUSTER_TOKEN", "")
 
 
-def open_channel(server: str, options: Sequence[tuple[str, Any]], token: str = "") -> grpc.Channel:
-    """A channel to "host:port" whose calls carry the token, if there is one."""
-    channel = grpc.insecure_channel(server, options)
+def with_token(channel: grpc.Channel, token: str = "") -> grpc.Channel:
+    """The channel, whose calls carry the token from now on, if there is one."""
     token = token_of(token)
     return grpc.intercept_channel(channel, _Bearer(token)) if token else channel
 

@@ -15,8 +15,9 @@ from typing import Any, Iterable, Optional, Sequence
 import grpc
 
 from muster._pickled.buffers import Data
+from muster._tls import Tls
 from muster._wire import blobs
-from muster._wire.credentials import open_channel
+from muster._wire.credentials import with_token
 from muster.errors import FailureKind, UnavailableError
 
 LEASE_EVERY = 5.0
@@ -54,8 +55,10 @@ class Naming:
 class Blobs:
     """Of one session; any thread."""
 
-    def __init__(self, servers: Sequence[str], patience: float, token: str = "") -> None:
+    def __init__(self, servers: Sequence[str], patience: float, tls: Tls = Tls(),
+                 token: str = "") -> None:
         self._servers = list(servers)
+        self._tls = tls
         self._token = token
         self._patience = patience
         self._lock = threading.Lock()  # protects all below
@@ -167,7 +170,8 @@ class Blobs:
         with self._lock:
             server = self._servers[self._current % len(self._servers)]
             if server not in self._channels:
-                self._channels[server] = open_channel(server, CHANNEL_OPTIONS, self._token)
+                self._channels[server] = with_token(self._tls.channel(server, CHANNEL_OPTIONS),
+                                                    self._token)
             return self._channels[server]
 
     # The thread that asks.

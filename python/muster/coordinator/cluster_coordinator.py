@@ -220,7 +220,8 @@ class ClusterCoordinator(Scheduling):
         session = Session(CoordinatorOptions(**options))
         callables = Callables()
 
-        session.blobs = Blobs(servers, session.options.connect_timeout, session.options.token)
+        session.blobs = Blobs(servers, session.options.connect_timeout, session.options.tls,
+                              session.options.token)
 
         def install(upload: Upload) -> PerWorkerValues:
             call = plain_call(callables, install_upload, (upload.digest, Large(upload.data)), None,

@@ -9,7 +9,7 @@ from typing import Any, Optional
 import grpc
 
 from muster._wire import columns, messages
-from muster._wire.credentials import open_channel
+from muster._wire.credentials import with_token
 from muster.coordinator.records import Built
 from muster.coordinator.remote_value import RemoteValueStatus
 from muster.coordinator.session import Session
@@ -94,7 +94,8 @@ class Link:
 
     def _serve_one_stream(self, server: str) -> Any:
         self._was_open = False
-        channel = open_channel(server, CHANNEL_OPTIONS, self._session.options.token)
+        options = self._session.options
+        channel = with_token(options.tls.channel(server, CHANNEL_OPTIONS), options.token)
         number = self._session.connected()
         call = channel.stream_stream(METHOD + "Session", None, None)(
             self._session.messages(number))

@@ -4,6 +4,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, Mapping, Optional, Union
 
+from muster._tls import Tls
 from muster._wire import messages
 
 
@@ -33,10 +34,24 @@ class CoordinatorOptions:
     durable: bool | None = None
     """The session outlives the server's process. None: where the server has a data directory;
     True: else it is refused."""
+    ca: Optional[str] = None
+    """PEM file of who vouches for the server; None: MUSTER_CA. With one of these three the server is
+    spoken to over TLS."""
+    cert: Optional[str] = None
+    """PEM file of the certificate that the server is shown; None: MUSTER_CERT."""
+    key: Optional[str] = None
+    """PEM file of its private key; None: MUSTER_KEY."""
     connect_timeout: float = 10.0
     pending_max: int = 65_536
     """Closures that may wait here to be sent. Full: schedule waits."""
     pending_bytes_max: int = 64 << 20
+
+    def __post_init__(self) -> None:
+        self.tls  # raises ValueError for files that cannot be used
+
+    @property
+    def tls(self) -> Tls:
+        return Tls.of(self.ca, self.cert, self.key)
 
     def open(self) -> Any:
         return messages.SessionRequest(open={

@@ -18,6 +18,12 @@ START_TIMEOUT = 30.0
 """Seconds for the workers to attach."""
 
 
+_TLS = {f"MUSTER_{verb}{name}" for verb in ("", "SERVE_")
+        for name in ("TLS_CERT", "TLS_KEY", "TLS_CLIENT_CA", "TLS_CLIENT_REQUIRED", "CA", "CERT", "KEY")}
+"""What the environment says of TLS is about other servers."""
+_PLAINTEXT = {"ca": "", "cert": "", "key": ""}
+
+
 def find_binary() -> str:
     """MUSTER_BINARY, else `muster` in PATH. Raises FileNotFoundError."""
     found = os.environ.get("MUSTER_BINARY") or shutil.which("muster")
@@ -49,7 +55,7 @@ class LocalCluster:
         self._process = subprocess.Popen(
             [sys.executable, "-m", "muster.local.supervisor", json.dumps(asked)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-            env={**os.environ, "PYTHONPATH": path})
+            env={**{k: v for k, v in os.environ.items() if k not in _TLS}, "PYTHONPATH": path})
         self._close = weakref.finalize(self, _stop, self._process)
         assert self._process.stdout
         said = json.loads(self._process.stdout.readline() or "{}")
@@ -72,10 +78,10 @@ class LocalCluster:
 
     def coordinator(self, **options: Any) -> ClusterCoordinator:
         """Options are those of :class:`muster.CoordinatorOptions`."""
-        return ClusterCoordinator(self.address, **options)
+        return ClusterCoordinator(self.address, **{**_PLAINTEXT, **options})
 
     def client(self) -> Client:
-        return Client(self.url)
+        return Client(self.url, **_PLAINTEXT)
 
     def close(self) -> None:
         self._close()

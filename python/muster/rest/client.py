@@ -15,10 +15,13 @@ POLL = 30.0
 
 class Client:
     """``muster.Client("http://127.0.0.1:8477")``; without an address MUSTER_URL, else that one.
-    `token` is sent where the server asks for one; without it MUSTER_TOKEN."""
+    `token` is sent where the server asks for one; without it MUSTER_TOKEN. For https:// `ca`
+    vouches for the server, and `cert` with its `key` is what that is shown (PEM files; None:
+    MUSTER_CA, MUSTER_CERT, MUSTER_KEY)."""
 
-    def __init__(self, url: Optional[str] = None, *, token: str = "") -> None:
-        self._http = Http(url, token)
+    def __init__(self, url: Optional[str] = None, *, token: str = "", ca: Optional[str] = None,
+                 cert: Optional[str] = None, key: Optional[str] = None) -> None:
+        self._http = Http(url, ca, cert, key, token)
 
     def submit(self, function: str, *args: Any, name: str = "", **options: Any) -> Job:
         """A job of one closure of a named function. `options` are those of a closure in REST

@@ -17,12 +17,13 @@ class CoordinationClient:
     """``muster.CoordinationClient("http://127.0.0.1:8477", cluster="train", task="worker:3")``.
 
     Asks over REST, and registers nothing: it takes the place of `task` at barriers and reads what
-    agents say. Keys are text with slashes, values bytes. Any thread.
+    agents say. `ca`, `cert` and `key` are those of :class:`muster.Client`. Keys are text with slashes, values bytes. Any thread.
     """
 
     def __init__(self, url: Optional[str] = None, *, cluster: str = "default",
-                 task: Optional[str] = None, token: str = "") -> None:
-        self._http = Http(url, token)
+                 task: Optional[str] = None, token: str = "", ca: Optional[str] = None,
+                 cert: Optional[str] = None, key: Optional[str] = None) -> None:
+        self._http = Http(url, ca, cert, key, token)
         self._at = f"/api/v1/clusters/{segment(cluster)}"
         self.task = task
 

@@ -10,6 +10,7 @@ import urllib.parse
 import urllib.request
 from typing import Any, Mapping, Optional, Union
 
+from muster._tls import Tls
 from muster.errors import MusterError
 
 FAIL_OVER_SECONDS = 15.0
@@ -37,9 +38,12 @@ class NoServer(MusterError, ConnectionError):
 
 
 class Http:
-    """`url` as "http://host:port"; several with commas between: the one that serves. Any thread."""
+    """`url` as "http://host:port"; several with commas between: the one that serves. `ca`, `cert`
+    and `key`: see Tls. Any thread."""
 
-    def __init__(self, url: Optional[str], token: str = "") -> None:
+    def __init__(self, url: Optional[str], ca: Optional[str] = None, cert: Optional[str] = None,
+                 key: Optional[str] = None, token: str = "") -> None:
+        tls = Tls.of(ca, cert, key)
         url = url or os.environ.get("MUSTER_URL", "http://127.0.0.1:8477")
         self._urls = [u.rstrip("/") if re.match(r"https?://", u) else "http://" + u.rstrip("/")
                       for u in url.split(",") if u]
@@ -50,7 +54,10 @@ class Http:
         self._chosen = len(self._urls) == 1
         self._answered = False  # one has, so when it is away it may come back
         # Servers of a cluster are reached directly, whatever proxies the environment names.
-        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        handlers: list[urllib.request.BaseHandler] = [urllib.request.ProxyHandler({})]
+        if any(u.startswith("https:") for u in self._urls):
+            handlers.append(urllib.request.HTTPSHandler(context=tls.context()))
+        self._opener = urllib.request.build_opener(*handlers)
 
     def json(self, method: str, path: str, body: Any = None, *, wait: float = 0.0,
              **query: Any) -> Any:

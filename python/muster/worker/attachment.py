@@ -20,7 +20,7 @@ import grpc
 
 from muster._pickled.buffers import Data
 from muster._wire import columns
-from muster._wire.credentials import open_channel
+from muster._wire.credentials import with_token
 from muster._wire.messages import Hello, ServerMessage, WorkerMessage
 from muster.errors import LOST, FailureKind
 from muster.worker.context import LEVELS
@@ -124,7 +124,8 @@ class Attachment:
 
     def _stream(self, server: str) -> None:
         out = Out()
-        channel = open_channel(server, self._options.channel_options, self._options.token)
+        options = self._options
+        channel = with_token(options.tls.channel(server, options.channel_options), options.token)
         method = channel.stream_stream(METHOD, None, None)
         with self._lock:
             out.put(self._hello().SerializeToString())

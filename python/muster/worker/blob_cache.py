@@ -9,8 +9,9 @@ from typing import Any, Optional, Sequence
 import grpc
 
 from muster._pickled.buffers import Data
+from muster._tls import Tls
 from muster._wire import blobs
-from muster._wire.credentials import open_channel
+from muster._wire.credentials import with_token
 
 NEW = "new-"
 """What files that are being written begin with."""
@@ -22,11 +23,13 @@ class BlobCache:
     """At most `bytes_max` in `folder`; the ones that were not used for longest go. Any thread."""
 
     def __init__(self, folder: str, bytes_max: int, servers: Sequence[str],
-                 channel_options: Sequence[tuple[str, int]], token: str = "") -> None:
+                 channel_options: Sequence[tuple[str, int]], tls: Tls = Tls(),
+                 token: str = "") -> None:
         self.folder = folder
         self._token = token
         self._bytes_max = bytes_max
         self._options = list(channel_options)
+        self._tls = tls
         self._lock = threading.Lock()  # protects all below
         self._server = servers[0]
         self._channels: dict[str, Any] = {}
@@ -65,8 +68,8 @@ class BlobCache:
     def _channel(self) -> Any:
         with self._lock:
             if self._server not in self._channels:
-                self._channels[self._server] = open_channel(self._server, self._options,
-                                                             self._token)
+                self._channels[self._server] = with_token(
+                    self._tls.channel(self._server, self._options), self._token)
             return self._channels[self._server]
 
     def _load(self, digest: bytes) -> None:

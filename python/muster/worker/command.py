@@ -34,6 +34,10 @@ def parser() -> argparse.ArgumentParser:
                    help="imported for its @muster.function functions")
     p.add_argument("--server", action="append", metavar="HOST:PORT",
                    help="tried in turn; default: MUSTER_SERVER or 127.0.0.1:8476")
+    p.add_argument("--ca", metavar="FILE", help="speak TLS: who vouches for the server, PEM; "
+                                                "default: MUSTER_CA")
+    p.add_argument("--cert", metavar="FILE", help="what the server is shown; default: MUSTER_CERT")
+    p.add_argument("--key", metavar="FILE", help="private key of --cert; default: MUSTER_KEY")
     how = p.add_mutually_exclusive_group()
     how.add_argument("--processes", type=int, metavar="N",
                      help="tasks, each with a process of its own; default: one per processor")
@@ -80,7 +84,8 @@ def main(words: Optional[Sequence[str]] = None) -> int:
             given.server or [os.environ.get("MUSTER_SERVER", "127.0.0.1:8476")],
             processes=processes, threads=given.threads, modules=given.modules,
             pickled=not given.no_pickled, gpus=gpus,
-            job=given.job, index=given.index, cluster=given.cluster, token=token, labels=_pairs(given.label),
+            job=given.job, index=given.index, cluster=given.cluster, token=token,
+            ca=given.ca, cert=given.cert, key=given.key, labels=_pairs(given.label),
             resources={k: int(v) for k, v in _pairs(given.resource).items()},
             drain_timeout=given.drain_timeout, stop_grace=given.stop_grace)
     except (ValueError, OSError) as error:

@@ -6,6 +6,7 @@ import platform
 from typing import Optional
 
 from muster import __version__
+from muster._tls import Tls
 
 
 @dataclasses.dataclass
@@ -30,6 +31,13 @@ class WorkerOptions:
     """Of each attachment, as {"gpu": 1}."""
     host: str = ""
     version: str = f"{__version__} (python {platform.python_version()})"
+    ca: Optional[str] = None
+    """PEM file of who vouches for the server; None: MUSTER_CA. With one of these three the server is
+    spoken to over TLS."""
+    cert: Optional[str] = None
+    """PEM file of the certificate that the server is shown; None: MUSTER_CERT."""
+    key: Optional[str] = None
+    """PEM file of its private key; None: MUSTER_KEY."""
     backoff_min: float = 0.1
     backoff_max: float = 5.0
     backoff_reset_after: float = 5.0
@@ -52,6 +60,12 @@ class WorkerOptions:
         self.credits = self.credits or max(256, 2 * self.slots)
         if self.credits < self.slots:
             raise ValueError(f"credits: {self.credits}, must be at least slots, {self.slots}")
+
+        self.tls  # raises ValueError for files that cannot be used
+
+    @property
+    def tls(self) -> Tls:
+        return Tls.of(self.ca, self.cert, self.key)
 
     def index_of(self, number: int) -> Optional[int]:
         return None if self.index is None else self.index + number

@@ -86,7 +86,8 @@ class Worker:
         blobs = os.path.join(self._uploads, "blobs")
         os.mkdir(blobs)
         o = self._options
-        self._blobs = BlobCache(blobs, o.blob_bytes_max, o.servers, o.channel_options, o.token)
+        self._blobs = BlobCache(blobs, o.blob_bytes_max, o.servers, o.channel_options, o.tls,
+                                o.token)
         make = self._thread_link() if not self._processes else self._process_link
         deaths = Deaths()
         self._attachments = [Attachment(i, self._options_of(i), make, deaths,

@@ -1,10 +1,10 @@
 // Function names as small numbers, with what is counted for each. Names are never forgotten, their
 // number is limited (config::functions_max). Owned by the closure book.
 //
-// A function such as "python:3.11" calls what it is given. Such a callable is one more number, under
-// whose name closures are counted and shown; queues, workers and placement know its function alone,
-// `served(f)`. Callables are limited (config::callables_max): when there is no room, those that
-// nobody refers to are forgotten, and while that does not help closures show their function.
+// A function such as "python:3.11" calls what it is given. Such a callable is one more number,
+// under whose name closures are counted and shown; queues, workers and placement know its function
+// alone, `served(f)`. Callables are limited (config::callables_max): when there is no room, those
+// that nobody refers to are forgotten, and while that does not help closures show their function.
 #pragma once
 
 #include <deque>

@@ -13,11 +13,11 @@ namespace muster::server {
 
 /// Of one address in the time since they were last taken.
 struct refused {
-  std::string address{};          // empty: of all those that found no place in the table
+  std::string address{};        // empty: of all those that found no place in the table
   std::uint64_t without = 0;    // no credentials
   std::uint64_t wrong = 0;      // unknown, revoked or expired ones
   std::uint64_t forbidden = 0;  // good ones whose role is another
-  std::string last{};             // what was asked for
+  std::string last{};           // what was asked for
 };
 
 class refusals {

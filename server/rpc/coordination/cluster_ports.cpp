@@ -2,11 +2,15 @@
 #include "server/rpc/coordination/cluster_ports.hpp"
 
 #include <fcntl.h>
+#include <sys/socket.h>
 
 #include <algorithm>
+#include <boost/asio/ip/tcp.hpp>
 #include <charconv>
 #include <map>
 #include <unordered_map>
+
+#include "coro/incoming.hpp"
 
 namespace muster::server {
 
@@ -45,12 +49,15 @@ struct cluster_ports::state {
   struct connection {
     cluster_id cluster{};
     std::string peer;
+    std::uint16_t port = 0;
+    bool tls = false;
   };
   struct opened {
     std::string name;
     std::string address;
     std::uint16_t port = 0;
     std::uint32_t listener = 0;
+    bool tls = false;
   };
 
   state(coordination_hub& h, coro::grpc_server& s, cluster_ports_options o)
@@ -59,9 +66,48 @@ struct cluster_ports::state {
   // Sockets that arrive too late are closed.
   void adopt(cluster_id cluster, accepted_socket a) {
     if (stopped || server.stopping() || !ports.contains(cluster)) return;
+    auto const& port = ports.at(cluster);
     auto const fd = numbers.renumber(std::move(a.socket)).release();
-    connections[fd] = {cluster, std::move(a.peer)};
-    server.adopt(fd);
+    auto& c = connections[fd];
+    if (c.tls) forget(c.peer, fd);
+    c = {cluster, std::move(a.peer), port.port, port.tls};
+    if (!c.tls) return server.adopt(fd);
+    drop_ended(c.peer);
+    by_peer.emplace(c.peer, fd);
+    options.accepted(fd, c.peer);
+    server.adopt_tls(fd);
+  }
+
+  void forget(std::string const& peer, int fd) {
+    auto const [first, last] = by_peer.equal_range(peer);
+    for (auto it = first; it != last; ++it)
+      if (it->second == fd) return void(by_peer.erase(it));
+  }
+
+  // A client's port may be connected to several of ours, and is used again before long.
+  void drop_ended(std::string const& peer) {
+    auto [it, last] = by_peer.equal_range(peer);
+    while (it != last)
+      it = is_open(it->second, connections.at(it->second)) ? std::next(it) : by_peer.erase(it);
+  }
+
+  // Of gRPC's descriptors; one that is closed is another connection's by now, or nobody's.
+  static bool is_open(int fd, connection const& c) {
+    boost::asio::ip::tcp::endpoint here, there;
+    auto const ask = [fd](auto const& question, auto& into) {
+      socklen_t size = static_cast<socklen_t>(into.capacity());
+      if (question(fd, into.data(), &size) != 0) return false;
+      into.resize(size);
+      return true;
+    };
+    return ask(::getsockname, here) && ask(::getpeername, there) && here.port() == c.port &&
+           coro::text_of(there) == c.peer;
+  }
+
+  bool speaks_tls(cluster_id cluster) const {
+    auto const& spec = hub.state().spec(cluster);
+    bool const for_agents = spec.size() > 0;
+    return options.tls && (!for_agents || spec.agents == coordination::agent_wire::tls);
   }
 
   muster::result<coro::port_listener::listening> listen(cluster_id cluster, std::uint16_t port) {
@@ -70,12 +116,44 @@ struct cluster_ports::state {
       engine.post([this, cluster, a = std::move(a)]() mutable { adopt(cluster, std::move(a)); });
     };
     return server.listener().listen(socket_name(cluster), options.address, port,
-                                    std::move(accepted));
+                                    std::move(accepted),
+                                    speaks_tls(cluster) ? coro::wire::tls : coro::wire::plaintext);
   }
 
   // What the next process finds it by.
   std::string socket_name(cluster_id cluster) const {
     return "cluster-" + hub.state().spec(cluster).name;
+  }
+
+  // gRPC tells connections over TLS by their peer alone. Where that is connected to several ports,
+  // the one that it says it has dialled counts, else the last.
+  connection const* tls_connection_of(grpc::ServerContext const& context) const {
+    if (by_peer.empty()) return nullptr;
+    auto const [first, last] = by_peer.equal_range(readable_peer(context.peer()));
+    auto const authority = context.ExperimentalGetAuthority();
+    auto const dialled = port_of({authority.data(), authority.size()});
+    connection const* found = nullptr;
+    for (auto it = first; it != last; ++it) {
+      found = &connections.at(it->second);
+      if (found->port == dialled) return found;
+    }
+    return dialled != 0 && dialled == port_of(main_address) ? nullptr : found;
+  }
+
+  static std::uint16_t port_of(std::string_view address) {
+    std::uint16_t port = 0;
+    auto const colon = std::min(address.rfind(':'), address.size() - 1);
+    if (!address.empty())
+      std::from_chars(address.data() + colon + 1, address.data() + address.size(), port);
+    return port;
+  }
+
+  /// Null: the main port's.
+  connection const* own_connection_of(grpc::ServerContext const& context) const {
+    // The common case costs nothing: there is the main port only.
+    if (ports.empty() && connections.empty()) return nullptr;
+    auto const peer = context.peer();
+    return peer.starts_with("fd:") ? connection_of(peer) : tls_connection_of(context);
   }
 
   connection const* connection_of(std::string_view peer) const {
@@ -129,6 +207,7 @@ struct cluster_ports::state {
   std::map<cluster_id, opened> ports;
   // By file number, replaced when the number is used again: never more than the process may have.
   std::unordered_map<int, connection> connections;
+  std::unordered_multimap<std::string, int> by_peer;  // those of them that speak TLS
   file_numbers numbers;
   bool stopped = false;
 };
@@ -144,8 +223,14 @@ void cluster_ports::set_main_address(std::string address) {
 
 muster::result<std::string> cluster_ports::open(cluster_id cluster) {
   auto& s = *state_;
-  auto const& name = s.hub.state().spec(cluster).name;
-  if (name == s.options.main_cluster) return s.main_address;
+  auto const& spec = s.hub.state().spec(cluster);
+  auto const& name = spec.name;
+  if (spec.agents == coordination::agent_wire::tls && !s.options.tls)
+    return muster::status{
+        muster::code::failed_precondition,
+        "cluster " + name + ": agents=tls needs a server that speaks TLS: --tls-cert, --tls-key"};
+  bool const tls = s.speaks_tls(cluster);
+  if (name == s.options.main_cluster && tls == s.options.tls) return s.main_address;
   if (s.stopped) return muster::status{muster::code::failed_precondition, "the server is stopping"};
   if (auto const it = s.ports.find(cluster); it != s.ports.end()) return it->second.address;
   auto const bound = s.listen(cluster);
@@ -153,7 +238,7 @@ muster::result<std::string> cluster_ports::open(cluster_id cluster) {
   bool const v6 = s.options.address.find(':') != std::string::npos;
   auto const host = v6 ? "[" + s.options.address + "]" : s.options.address;
   auto address = host + ":" + std::to_string(bound->port);
-  s.ports[cluster] = {name, address, bound->port, bound->id};
+  s.ports[cluster] = {name, address, bound->port, bound->id, tls};
   return address;
 }
 
@@ -182,13 +267,28 @@ void cluster_ports::stop() {
 
 muster::result<cluster_id> cluster_ports::cluster_of(grpc::ServerContext const& context) const {
   auto const& s = *state_;
-  // The common case costs nothing: there is the main port only.
+  auto const* c = s.own_connection_of(context);
   if (s.ports.empty() && s.connections.empty()) return s.main();
-  auto const peer = context.peer();
-  if (!peer.starts_with("fd:")) return s.by_authority(context.ExperimentalGetAuthority());
-  auto const* c = s.connection_of(peer);
+  if (c == nullptr && !context.peer().starts_with("fd:"))
+    return s.by_authority(context.ExperimentalGetAuthority());
   if (c != nullptr && s.hub.state().exists(c->cluster)) return c->cluster;
   return muster::status{muster::code::not_found, "the cluster of this port was removed"};
+}
+
+muster::result<cluster_id> cluster_ports::pool_of(grpc::ServerContext const& context) const {
+  auto const& s = *state_;
+  bool const plain = context.peer().starts_with("fd:");
+  if (plain && s.options.tls)
+    return muster::status{muster::code::failed_precondition,
+                          "this port is for agents that speak plaintext: workers, sessions and "
+                          "blobs are served at the --grpc port, over TLS"};
+  auto const c = cluster_of(context);
+  return c || plain || s.own_connection_of(context) != nullptr ? c
+                                                               : muster::result<cluster_id>(main());
+}
+
+void cluster_ports::accepted_on_main(std::string const& peer) {
+  state_->drop_ended(peer);
 }
 
 std::string cluster_ports::peer_of(grpc::ServerContext const& context) const {

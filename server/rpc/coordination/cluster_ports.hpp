@@ -9,6 +9,7 @@
 
 #include <grpcpp/server_context.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,6 +28,10 @@ struct cluster_ports_options {
   std::uint16_t port_last = 0;
   /// Whose calls the main port takes; it need not exist.
   std::string main_cluster = "default";
+  /// The main port speaks TLS, and so do those of clusters, but for agents that speak plaintext.
+  bool tls = false;
+  /// A connection to one of these that speaks TLS is about to be served. Engine thread.
+  std::function<void(int socket, std::string const& peer)> accepted = [](int, auto const&) {};
 };
 
 class cluster_ports final : public cluster_endpoints {
@@ -41,8 +46,9 @@ class cluster_ports final : public cluster_endpoints {
   void set_main_address(std::string address);
 
   /// Listens for the cluster's agents and gives the address, "127.0.0.1:9001"; the main port's for
-  /// the main cluster. Errors: RESOURCE_EXHAUSTED when the ports are used up, FAILED_PRECONDITION
-  /// when the system refuses. REQUIRES: the cluster exists. Connections are served
+  /// the main cluster, unless that speaks TLS and its agents plaintext. Errors: RESOURCE_EXHAUSTED
+  /// when the ports are used up, FAILED_PRECONDITION when the system refuses, or agents are to
+  /// speak TLS and the server does not. REQUIRES: the cluster exists. Connections are served
   /// once the server has started and the engine runs.
   muster::result<std::string> open(core::coordination::cluster_id cluster) override;
   /// Stops listening, before long. Connections stay, calls over them find no cluster. Harmless when
@@ -59,6 +65,11 @@ class cluster_ports final : public cluster_endpoints {
   /// NOT_FOUND says where clusters are.
   muster::result<core::coordination::cluster_id> cluster_of(
       grpc::ServerContext const& context) const;
+  /// Whose closures it is about: over the main port the main cluster's, whether that is declared or
+  /// not. FAILED_PRECONDITION: it came in plaintext, for agents, where the main port speaks TLS.
+  muster::result<core::coordination::cluster_id> pool_of(grpc::ServerContext const& context) const;
+  /// A connection of the main port, whose peer is from now on no other port's that it once was.
+  void accepted_on_main(std::string const& peer);
   /// "10.0.0.3:4711", "[::1]:4711"; empty when unknown.
   std::string peer_of(grpc::ServerContext const& context) const;
 

@@ -109,11 +109,10 @@ TEST_F(access, refusals_are_counted) {
   send_as("muster.x.y", "GET", "/api/v1/jobs");
   send_as(make_token(core::role::worker), "GET", "/api/v1/jobs");
   auto const text = send_as(admin_, "GET", "/metrics").body;
-  for (auto const* line :
-       {"muster_auth_required 1", "muster_tokens 2",
-        "muster_access_refused_total{reason=\"no_token\"} 1",
-        "muster_access_refused_total{reason=\"wrong_token\"} 1",
-        "muster_access_refused_total{reason=\"role\"} 1"})
+  for (auto const* line : {"muster_auth_required 1", "muster_tokens 2",
+                           "muster_access_refused_total{reason=\"no_token\"} 1",
+                           "muster_access_refused_total{reason=\"wrong_token\"} 1",
+                           "muster_access_refused_total{reason=\"role\"} 1"})
     EXPECT_NE(text.find("\n" + std::string(line) + "\n"), std::string::npos) << line;
 }
 

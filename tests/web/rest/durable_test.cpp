@@ -35,6 +35,8 @@ TEST_F(durable_server, declares_and_forgets_clusters_once_that_is_written) {
   EXPECT_EQ(text_at(get_json("/api/v1/clusters/default"), "/error_delivery"), "auto");
   EXPECT_EQ(send("DELETE", "/api/v1/clusters/a").status, 204u);
   post_json("/api/v1/clusters", R"({"name":"a","error_delivery":"pigeon"})", 400);
+  post_json("/api/v1/clusters", R"({"name":"a","agents":"shouted"})", 400);
+  EXPECT_EQ(text_at(get_json("/api/v1/clusters/default"), "/agents"), "plaintext");
 }
 
 TEST_F(durable_server, keeps_jobs_unless_they_say_otherwise) {

@@ -82,6 +82,16 @@ std::optional<error_delivery> error_delivery_of(std::string_view name) {
   return static_cast<error_delivery>(found - error_deliveries.begin());
 }
 
+std::string_view name(agent_wire w) {
+  return w == agent_wire::tls ? "tls" : "plaintext";
+}
+
+std::optional<agent_wire> agent_wire_of(std::string_view text) {
+  for (auto const w : {agent_wire::plaintext, agent_wire::tls})
+    if (text == name(w)) return w;
+  return {};
+}
+
 status validate(cluster_spec const& spec) {
   if (!is_name(spec.name))
     return bad("name: '" + spec.name + "' is not 1 to 128 letters, digits, '_', '-' or '.'");

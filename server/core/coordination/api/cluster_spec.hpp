@@ -28,6 +28,11 @@ enum class error_delivery : std::uint8_t {
 std::string_view name(error_delivery d);  ///< "auto", "poll", "heartbeat"
 std::optional<error_delivery> error_delivery_of(std::string_view name);
 
+/// What its agents speak where the server speaks TLS: JAX and TensorFlow know plaintext only.
+enum class agent_wire : std::uint8_t { plaintext, tls };
+std::string_view name(agent_wire w);  ///< "plaintext", "tls"
+std::optional<agent_wire> agent_wire_of(std::string_view name);
+
 struct cluster_spec {
   std::string name = "default";
   /// Which service coordinates it. There is one.
@@ -43,6 +48,7 @@ struct cluster_spec {
   /// Zero: off.
   duration connection_grace = std::chrono::seconds(3);
   error_delivery errors = error_delivery::automatic;
+  agent_wire agents = agent_wire::plaintext;
   duration register_timeout = std::chrono::minutes(60);
   /// Zero: leaving is not a barrier.
   duration shutdown_timeout = std::chrono::minutes(5);

@@ -1,0 +1,86 @@
+// muster tls: makes a private authority and certificates of it, for clusters that have none.
+#include <iostream>
+
+#include "base/text.hpp"
+#include "cli/actions.hpp"
+#include "cli/tls/authority.hpp"
+
+namespace muster::cli {
+namespace {
+
+constexpr unsigned authority_days = 3'650;
+
+struct options {
+  std::vector<std::string> words, hosts;
+  unsigned days = 365;
+};
+
+void must(muster::status const& done) {
+  if (done.ok()) return;
+  bool const usage = done.code == muster::code::invalid_argument;
+  throw command_error(usage ? exit_usage : exit_failed, done.message);
+}
+
+int init(action_words const& words, options const& o) {
+  words.at_most(1);
+  std::filesystem::path const directory = words.need(0, "DIR");
+  bool const fresh = !has_authority(directory);
+  if (fresh) must(make_authority(directory, std::max(authority_days, o.days)));
+  must(issue(directory, {"server", o.hosts.empty() ? default_hosts() : o.hosts, o.days}));
+  must(issue(directory, {"worker", {}, o.days}));
+  must(issue(directory, {"client", {}, o.days}));
+  auto const at = [&](char const* file) { return (directory / file).string(); };
+  std::cout << at("ca.pem") << (fresh ? " is a new authority" : " is the authority as before")
+            << "; server, worker and client have new certificates\n"
+            << "  muster serve --tls-cert " << at("server.pem") << " --tls-key " << at("server.key")
+            << " --tls-client-ca " << at("ca.pem") << "\n"
+            << "  muster worker --ca " << at("ca.pem") << " --cert " << at("worker.pem")
+            << " --key " << at("worker.key") << "\n"
+            << "  muster jobs --url https://localhost:8477 --ca " << at("ca.pem") << " --cert "
+            << at("client.pem") << " --key " << at("client.key") << '\n';
+  if (fresh)
+    std::cout << "who has " << at("ca.key") << " can pass for anybody: keep it elsewhere\n";
+  return exit_ok;
+}
+
+int issue_one(action_words const& words, options const& o) {
+  words.at_most(2);
+  std::filesystem::path const directory = words.need(0, "DIR");
+  auto const& name = words.need(1, "NAME");
+  must(issue(directory, {name, o.hosts, o.days}));
+  std::cout << (directory / (name + ".pem")).string() << '\n';
+  return exit_ok;
+}
+
+int run(options& o) {
+  action_words const words("tls", o.words, {"init", "issue"});
+  return words.action() == "init" ? init(words, o) : issue_one(words, o);
+}
+
+}  // namespace
+
+void add_tls(CLI::App& app, choice& chosen) {
+  auto const [verb, o] =
+      add_verb(app, chosen, "tls", "Make a private authority and certificates for TLS", run);
+  add_action_words(*verb, o->words, "init DIR | issue DIR NAME", "What to do");
+  verb->add_option("--host", o->hosts,
+                   "A name or address that the server is dialled by; may be repeated (init: "
+                   "localhost, 127.0.0.1, ::1 and this machine's name; issue: none, a client's)")
+      ->type_name("NAME")
+      ->allow_extra_args(false)
+      ->configurable(false);
+  verb->add_option("--days", o->days, "How long certificates are good; an authority 3650 at least")
+      ->type_name("N")
+      ->check(CLI::Range(1u, certificate_days_max).description(""))
+      ->capture_default_str()
+      ->configurable(false);
+  verb->footer(
+      "init makes ca.pem and ca.key, and of server, worker and client a certificate (.pem) and a "
+      "key\n(.key); where there is an authority it makes the three anew and leaves it alone. A "
+      "server that\nruns takes a new certificate within a second or two.\n"
+      "Examples:\n"
+      "  muster tls init /etc/muster/tls --host muster.example --host 10.0.0.5\n"
+      "  muster tls issue /etc/muster/tls ci --days 30");
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,53 @@
+"""How a client speaks TLS with its server: files in PEM form, read again for each connection."""
+from __future__ import annotations
+
+import dataclasses
+import os
+import ssl
+from typing import Any, Optional, Sequence
+
+
+@dataclasses.dataclass(frozen=True)
+class Tls:
+    """All empty: plaintext over gRPC, and over https:// the system's authorities."""
+
+    ca: str = ""
+    cert: str = ""
+    key: str = ""
+
+    @classmethod
+    def of(cls, ca: Optional[str], cert: Optional[str], key: Optional[str]) -> Tls:
+        """What is None is taken from MUSTER_CA, MUSTER_CERT and MUSTER_KEY. Raises ValueError."""
+        from_environment = os.environ.get
+        tls = cls(from_environment("MUSTER_CA", "") if ca is None else ca,
+                  from_environment("MUSTER_CERT", "") if cert is None else cert,
+                  from_environment("MUSTER_KEY", "") if key is None else key)
+        if bool(tls.cert) != bool(tls.key):
+            raise ValueError("cert, key: a certificate and its key go together")
+        for name, path in (("ca", tls.ca), ("cert", tls.cert), ("key", tls.key)):
+            try:
+                if path and b"-----BEGIN " not in _contents(path):
+                    raise ValueError(f"{name}: {path} is not in PEM form")
+            except OSError as error:
+                raise ValueError(f"{name}: {error}") from error
+        return tls
+
+    def channel(self, server: str, options: Sequence[tuple[str, Any]]) -> Any:
+        import grpc  # the clients of REST do without
+
+        if self == Tls():
+            return grpc.insecure_channel(server, options)
+        credentials = grpc.ssl_channel_credentials(
+            *(_contents(path) if path else None for path in (self.ca, self.key, self.cert)))
+        return grpc.secure_channel(server, credentials, options)
+
+    def context(self) -> ssl.SSLContext:
+        context = ssl.create_default_context(cafile=self.ca or None)
+        if self.cert:
+            context.load_cert_chain(self.cert, self.key)
+        return context
+
+
+def _contents(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()

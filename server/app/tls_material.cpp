@@ -1,0 +1,48 @@
+// Flags into files, and what happens to these into the log.
+#include "server/app/tls_material.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include "coro/tls_credentials.hpp"
+#include "server/app/app.hpp"
+
+namespace muster::server {
+namespace {
+
+void tell(bool warning, std::string const& line) {
+  spdlog::log(warning ? spdlog::level::warn : spdlog::level::info, "TLS: {}", line);
+}
+
+}  // namespace
+
+std::string problem_with(tls_settings const& s) {
+  if (s.certificate.empty() != s.key.empty())
+    return s.key.empty() ? "--tls-cert needs --tls-key, the key of that certificate"
+                         : "--tls-key needs --tls-cert, the certificate of that key";
+  if (!s.client_ca.empty() && !s.on())
+    return "--tls-client-ca asks clients for certificates, which needs --tls-cert and --tls-key";
+  if (s.client_required && s.client_ca.empty())
+    return "--tls-client-required needs --tls-client-ca, which says whose certificates count";
+  return {};
+}
+
+tls_material::tls_material(tls_settings const& s) {
+  if (!s.on()) return;
+  coro::tls_paths const paths{s.certificate, s.key, s.client_ca};
+  auto loaded = coro::load_tls(paths);
+  if (!loaded)
+    throw start_error("--tls-cert, --tls-key, --tls-client-ca: " + loaded.error().message);
+  if (loaded->expired())
+    tell(true, "certificate " + paths.certificate + " has expired: clients will refuse it");
+  files_.emplace(paths, std::move(*loaded), tell);
+}
+
+void listen_for_grpc(coro::grpc_server& server, configuration const& c, tls_material const& tls) {
+  auto const address = to_string(c.grpc);
+  if (auto const* files = tls.files())
+    server.add_tls_port(address, coro::tls_server_credentials(*files, c.tls.client_required));
+  else
+    server.add_port(address);
+}
+
+}  // namespace muster::server

@@ -1,0 +1,32 @@
+// What --tls-cert and its kin come to: the files of the server's certificate, watched. Owned by the
+// composition root, above both servers; any thread.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "coro/grpc_server.hpp"
+#include "coro/tls_files.hpp"
+#include "server/app/configuration.hpp"
+
+namespace muster::server {
+
+/// Empty when the flags go together; else the reason and the remedy, in one line.
+std::string problem_with(tls_settings const& s);
+
+class tls_material {
+ public:
+  /// Reads the files. Errors: start_error names the flag and the file.
+  explicit tls_material(tls_settings const& s);
+
+  /// Null: plaintext is spoken.
+  [[nodiscard]] coro::tls_files const* files() const { return files_ ? &*files_ : nullptr; }
+
+ private:
+  std::optional<coro::tls_files> files_;
+};
+
+/// Adds the port of --grpc, with TLS or without.
+void listen_for_grpc(coro::grpc_server& server, configuration const& c, tls_material const& tls);
+
+}  // namespace muster::server

@@ -1,0 +1,43 @@
+// TLS 1.2 and later, as a server.
+#include "web/server/tls_contexts.hpp"
+
+namespace muster::web {
+
+namespace asio = boost::asio;
+namespace ssl = asio::ssl;
+
+namespace {
+
+asio::const_buffer bytes_of(std::string const& pem) {
+  return asio::buffer(pem);
+}
+
+// The texts were looked at when they were read, so none of this fails but for want of memory.
+std::shared_ptr<ssl::context> make_context(coro::tls_material const& m, bool required) {
+  auto context = std::make_shared<ssl::context>(ssl::context::tls_server);
+  auto* const native = context->native_handle();
+  SSL_CTX_set_min_proto_version(native, TLS1_2_VERSION);
+  SSL_CTX_set_options(native, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+  SSL_CTX_set_mode(native, SSL_MODE_RELEASE_BUFFERS);  // idle connections are many
+  constexpr unsigned char name[] = "muster";
+  SSL_CTX_set_session_id_context(native, name, sizeof name - 1);
+  context->use_certificate_chain(bytes_of(m.certificate));
+  context->use_private_key(bytes_of(m.key), ssl::context::pem);
+  if (m.client_ca.empty()) return context;
+  context->add_certificate_authority(bytes_of(m.client_ca));
+  context->set_verify_mode(ssl::verify_peer | (required ? ssl::verify_fail_if_no_peer_cert : 0));
+  return context;
+}
+
+}  // namespace
+
+std::shared_ptr<ssl::context> tls_contexts::current() {
+  if (files_ == nullptr) return {};
+  auto now = files_->current();
+  if (now == made_of_) return context_;
+  context_ = make_context(*now, required_);
+  made_of_ = std::move(now);
+  return context_;
+}
+
+}  // namespace muster::web
