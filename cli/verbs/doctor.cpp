@@ -170,7 +170,9 @@ int run(options& o) {
     if (unreachable)
       add(all, look_without_server(e.what()));
     else
-      all.push_back({"health", result::problem, e.what(), "see the server's log"});
+      all.push_back(
+          {"health", result::problem, e.what(),
+           "if it asks for a token: --token-file FILE (docs/security.md); else see its log"});
   }
   all.push_back(doctor::look_at_files());
   for (auto const& dir : {o.data_dir, o.spill_dir})

@@ -91,6 +91,11 @@ void add_tls(CLI::App& verb, server::tls_settings& s) {
                   "Clients may show certificates of these authorities, PEM")
       ->type_name("FILE");
   verb.add_flag("--tls-client-required", s.client_required, "They must");
+  verb.add_option("--tls-role", s.roles,
+                  "Where tokens are asked for, who shows a certificate of this common name and no "
+                  "token is a viewer, submitter, worker or admin; may be repeated")
+      ->type_name("NAME=ROLE")
+      ->delimiter(',');
 }
 
 void add_addresses(CLI::App& verb, server::configuration& c) {

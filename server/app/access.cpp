@@ -71,16 +71,36 @@ keeper_environment access::surroundings(std::function<void(notice const&)> tell,
 bool access::is_required() const {
   auto const& c = configuration_;
   if (c.auth != auth_mode::automatic) return c.auth == auth_mode::on;
-  return !keeper_.state().all().empty() || !c.token_file.empty() ||
+  return !keeper_.state().all().empty() || !c.token_file.empty() || !c.tls.roles.empty() ||
          (is_reachable(c) && !c.insecure);
 }
 
-muster::status access::admit_agent(grpc::ServerContext const& context, std::string const& address,
+muster::status access::admit_agent(grpc::ServerContext const& context, cluster_ports const& ports,
                                    std::string const& cluster) {
-  return server::admit_agent(gate_, agents_from_, context, address, cluster);
+  if (!gate_.required()) return {};
+  return server::admit_agent(gate_, agents_from_, context, address_of(ports.peer_of(context)),
+                             cluster);
+}
+
+void access::read_certificates() {
+  token_set all;
+  for (auto const& text : configuration_.tls.roles) {
+    auto const at = text.rfind('=');
+    auto const role =
+        at == std::string::npos ? std::nullopt : core::parse_role(text.substr(at + 1));
+    if (!role || at == 0)
+      throw start_error("--tls-role " + text +
+                        ": write NAME=ROLE, a role is viewer, submitter, worker or admin");
+    core::token t;
+    t.id = "certificate:" + text.substr(0, at);
+    t.role = *role;
+    all.insert_or_assign(text.substr(0, at), std::make_shared<core::token const>(std::move(t)));
+  }
+  gate_.allow_certificates(std::move(all));
 }
 
 void access::begin() {
+  read_certificates();
   for (auto const& text : configuration_.agents_from) {
     auto n = parse_network(text);
     if (!n) throw start_error("--agents-from: " + n.error().message);
@@ -94,6 +114,9 @@ void access::begin() {
   keeper_.start();
   if (!configuration_.token_file.empty()) watch_file();
   spdlog::info("tokens are required known={}", keeper_.state().all().size());
+  if (is_reachable(configuration_) && !configuration_.tls.on())
+    spdlog::warn(
+        "tokens cross the network unencrypted: add --tls-cert and --tls-key, see docs/tls.md");
 }
 
 void access::make_first_admin() {

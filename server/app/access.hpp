@@ -15,6 +15,7 @@
 #include "server/app/durable_coordination.hpp"
 #include "server/hub/access/token_keeper.hpp"
 #include "server/rpc/call_access.hpp"
+#include "server/rpc/coordination/cluster_ports.hpp"
 
 namespace muster::server {
 
@@ -33,7 +34,7 @@ class access {
   /// cannot be read, or there is no place for the first admin's token.
   void begin();
   /// See server::admit_agent.
-  muster::status admit_agent(grpc::ServerContext const& context, std::string const& address,
+  muster::status admit_agent(grpc::ServerContext const& context, cluster_ports const& ports,
                              std::string const& cluster);
   /// Before the engine's timers go.
   void stop();
@@ -42,6 +43,7 @@ class access {
   keeper_environment surroundings(std::function<void(notice const&)> tell,
                                   std::function<void(std::string const&)> ended);
   bool is_required() const;
+  void read_certificates();
   void make_first_admin();
   void read_file();
   void watch_file();

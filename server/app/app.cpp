@@ -17,7 +17,6 @@
 #include <algorithm>
 #include <atomic>
 #include <future>
-#include <limits>
 #include <thread>
 
 #include "base/version.hpp"
@@ -140,13 +139,7 @@ class app {
 };
 
 coro::grpc_server_options app::grpc_options() {
-  coro::grpc_server_options o;
-  // Key-values are as large as gRPC lets them be; streams have limits of their own.
-  o.request_bytes_max = 1 << 30;
-  o.response_bytes_max = std::numeric_limits<int>::max();
-  auto& waiting = o.listener.waiting;
-  waiting.all_max = share_of_files(waiting.all_max, 4);
-  waiting.per_address_max = share_of_files(waiting.per_address_max, 8);
+  auto o = grpc_options_of_process();
   o.listener.out_of_descriptors = [this] { shortage_.noticed(); };
   o.listener.manager = &manager_;
   o.admit = [this](grpc::ServerContext const& context, int needs, std::string const& method) {
@@ -160,26 +153,14 @@ coro::grpc_server_options app::grpc_options() {
 }
 
 web::web_options app::web_options() {
-  auto const& c = config_;
-  web::web_options o;
-  o.address = c.http.address;
-  o.port = c.http.port;
+  auto o = web_options_from(config_);
   o.manager = &manager_;
   o.tls = tls_.files();
-  o.client_certificate_required = c.tls.client_required;
-  o.body_limit_bytes = c.body_limit_bytes;
-  o.connections_max = std::min(c.connections_max, share_of_files(c.connections_max, 2));
-  o.half_open_per_address_max = share_of_files(o.half_open_per_address_max, 8);
   o.out_of_descriptors = [this] { shortage_.noticed(); };
   o.waiting = [this] { return turn_.waiting(); };
   o.grpc_connections = [this] { return grpc_.listener().counts(); };
-  o.websocket_clients_max = c.websocket_clients_max;
-  o.allowed_hosts = c.allowed_hosts;
-  o.allowed_origins = c.allowed_origins;
-  o.dashboard_dir = c.dashboard_dir;
   o.boot = incarnation_;
   o.gate = &access_.gate();
-  o.main_cluster = main_cluster_of(config_);
   return o;
 }
 
@@ -199,12 +180,9 @@ stream_options app::streams() {
 }
 
 coordination_service_options app::agent_options() {
-  coordination_service_options o;
-  o.admit = [this](grpc::ServerContext const& context, std::string const& cluster) {
-    if (!access_.gate().required()) return muster::status{};
-    return access_.admit_agent(context, address_of(ports_.peer_of(context)), cluster);
-  };
-  return o;
+  return {.admit = [this](auto const& context, auto const& cluster) {
+    return access_.admit_agent(context, ports_, cluster);
+  }};
 }
 
 app::app(configuration const& c, std::vector<cluster_spec> const& found,
@@ -290,11 +268,7 @@ void app::open() {
   ports_.set_main_address(to_string(grpc_bound_));
   manager_.drop_rest();
   health_.set_serving(true);
-  for (auto const cluster : coordination_.state().ids()) {
-    auto const& spec = coordination_.state().spec(cluster);
-    spdlog::info("cluster name={} tasks={} coordination={}", spec.name, spec.size(),
-                 ports_.address(cluster));
-  }
+  log_clusters(coordination_, ports_);
 }
 
 void app::end_web(std::chrono::milliseconds grace) {
@@ -338,13 +312,7 @@ bool app::start() {
 }
 
 void app::announce() {
-  spdlog::info(!config_.is_durable()
-                   ? "everything is in memory and lost when the server stops"
-                   : "clusters with their tasks, keys and barriers survive a restart, and jobs and "
-                     "sessions that hold values unless they say durable: false");
-  spdlog::info("ready version={} grpc={} http={} dashboard={}://{}/ tls={}", version(),
-               to_string(grpc_bound_), to_string(http_bound_), config_.tls.on() ? "https" : "http",
-               to_string(http_bound_), config_.tls.on() ? "on" : "off");
+  log_ready(config_, grpc_bound_, http_bound_);
   manager_.ready();
 }
 

@@ -114,16 +114,18 @@ std::string problem_with_access(configuration const& c) {
       return reached +
              ", and --auth is off: listen on 127.0.0.1, or add --insecure if the network "
              "itself is trusted";
-    if (!c.is_durable() && c.token_file.empty())
+    if (!c.is_durable() && c.token_file.empty() && c.tls.roles.empty())
       return reached +
              ", and there are no credentials: add --data-dir DIR, where tokens are kept (the first "
              "admin's is written to DIR/admin.token), or --token-file FILE with tokens of your "
              "own; "
              "or listen on 127.0.0.1; or add --insecure if the network itself is trusted";
   }
+  if (!c.tls.roles.empty() && c.tls.client_ca.empty())
+    return "--tls-role is about certificates of clients, which --tls-client-ca asks for: add it";
   if (c.auth == auth_mode::off && !c.token_file.empty())
     return "--token-file names tokens, and --auth is off: leave one of them out";
-  if (c.auth == auth_mode::on && !c.is_durable() && c.token_file.empty())
+  if (c.auth == auth_mode::on && !c.is_durable() && c.token_file.empty() && c.tls.roles.empty())
     return "--auth on needs tokens: add --data-dir DIR, where they are kept, or --token-file FILE";
   return {};
 }

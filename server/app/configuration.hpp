@@ -65,6 +65,8 @@ struct tls_settings {
   std::string certificate, key;
   std::string client_ca;  // clients may show a certificate of this authority; empty: not asked
   bool client_required = false;  // they must
+  // Common names in their certificates and what whoever shows one is: "worker=worker".
+  std::vector<std::string> roles{};
 
   bool on() const { return !certificate.empty() && !key.empty(); }
 };

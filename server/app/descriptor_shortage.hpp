@@ -3,7 +3,6 @@
 // thread.
 #pragma once
 
-#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -13,11 +12,6 @@
 #include "server/app/process.hpp"
 
 namespace muster::server {
-
-/// Where descriptors are few, neither kind of connection takes them all from the other.
-inline std::size_t share_of_files(std::size_t wanted, std::size_t divisor) {
-  return std::clamp<std::size_t>(file_limit() / divisor, 8, std::max<std::size_t>(wanted, 8));
-}
 
 class descriptor_shortage {
  public:

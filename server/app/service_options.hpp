@@ -1,4 +1,4 @@
-// What the gRPC services are told of the configuration, and what they are called.
+// What the servers and their services are told of the configuration, and what they are called.
 #pragma once
 
 #include <string>
@@ -8,6 +8,7 @@
 #include "server/rpc/coordination/agent_connections.hpp"
 #include "server/rpc/coordination/cluster_ports.hpp"
 #include "server/rpc/coordination/service.hpp"
+#include "web/http/web_options.hpp"
 
 namespace muster::server {
 
@@ -32,5 +33,14 @@ inline std::vector<std::string> service_names(std::vector<std::string> others = 
                  coordination_service::name_xla, coordination_service::name_tensorflow});
   return others;
 }
+
+/// What both servers are told of the configuration and of the process's descriptors; the rest is
+/// the app's.
+web::web_options web_options_from(configuration const& c);
+coro::grpc_server_options grpc_options_of_process();
+
+/// The last lines of a start.
+void log_clusters(coordination_hub const& hub, cluster_ports const& ports);
+void log_ready(configuration const& c, endpoint const& grpc, endpoint const& http);
 
 }  // namespace muster::server

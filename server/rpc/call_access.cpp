@@ -1,6 +1,7 @@
 // Metadata and peers of gRPC for the gate.
 #include "server/rpc/call_access.hpp"
 
+#include "coro/tls_credentials.hpp"
 #include "server/hub/access/gate.hpp"
 #include "server/hub/access/token_text.hpp"
 #include "server/rpc/coordination/cluster_ports.hpp"
@@ -29,7 +30,8 @@ coro::admission admit(gate& g, grpc::ServerContext const& context, core::permiss
   coro::admission a;
   if (!g.required() || needs == core::permission::nothing) return a;
   auto const address = address_of(context.peer());
-  auto v = g.judge({credential_of(context), address, method, needs});
+  auto const certificate = coro::certificate_name(context);
+  auto v = g.judge({credential_of(context), address, method, needs, certificate});
   if (!v.status.ok()) a.status = to_grpc(v.status);
   if (v.who) a.credential = v.who->id;
   a.delay = v.delay;
@@ -43,8 +45,9 @@ muster::status admit_agent(gate& g, std::vector<network> const& trusted,
   if (!g.required()) return {};
   auto const credential = credential_of(context);
   if (credential.empty() && any_contains(trusted, address)) return {};
+  auto const certificate = coro::certificate_name(context);
   auto v = g.judge(
-      {credential, address, "an agent of cluster '" + cluster + "'", core::permission::coordinate});
+      {credential, address, "an agent of cluster '" + cluster + "'", core::permission::coordinate, certificate});
   if (v.status.ok() && v.who && !v.who->bound_to(cluster))
     return {code::permission_denied,
             "token '" + v.who->id + "' is not for cluster '" + cluster + "'"};
@@ -56,7 +59,8 @@ muster::status admit_agent(gate& g, std::vector<network> const& trusted,
 }
 
 core::caller caller_of(gate const* g, grpc::ServerContext const& context) {
-  return g && g->required() ? g->who(credential_of(context)) : nullptr;
+  return g && g->required() ? g->who(credential_of(context), coro::certificate_name(context))
+                            : nullptr;
 }
 
 }  // namespace muster::server

@@ -77,12 +77,12 @@ std::optional<problem> check_caller(web_context& context, request& req, core::pe
   bool const by_cookie = credential.empty();
   if (by_cookie) credential = cookie_of(req.cookie, token_cookie);
   auto const what = req.method + " " + req.path.substr(0, 200);
-  auto v = gate->judge({credential, req.address, what, needs});
+  auto v = gate->judge({credential, req.address, what, needs, req.certificate});
   delay = v.delay;
   place = std::move(v.place);
   if (!v.status.ok()) return to_problem(v.status);
   // A page of somebody else makes the browser send the cookie, but not our origin.
-  if (by_cookie && v.who && changes_state(req.method) && req.origin.empty()) {
+  if (by_cookie && !credential.empty() && v.who && changes_state(req.method) && req.origin.empty()) {
     auto p = make_problem(403, muster::code::permission_denied,
                           "Origin: missing, and the token came as a cookie");
     p.field = "Origin";

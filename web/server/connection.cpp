@@ -192,6 +192,7 @@ std::optional<problem> connection::take_head() {
   req.authorization = field(http::field::authorization);
   req.cookie = field(http::field::cookie);
   req.address = address_;
+  req.certificate = certificate_name;
   req.has_body = !parser_->is_done();
   if (auto const n = parser_->content_length()) req.content_length = *n;
   req.http_1_0 = head.version() < 11;

@@ -7,7 +7,11 @@
 
 namespace muster::server {
 
-core::caller gate::who(std::string_view credential) const {
+core::caller gate::who(std::string_view credential, std::string_view certificate) const {
+  if (credential.empty() && !certificate.empty()) {
+    auto const it = certificates_.find(certificate);
+    return it == certificates_.end() ? nullptr : it->second;
+  }
   if (credential.empty() || credential.size() > credential_bytes_max) return nullptr;
   auto const tokens = std::atomic_load(&tokens_);
   auto const it = tokens->find(id_of(credential));
@@ -21,14 +25,14 @@ core::caller gate::who(std::string_view credential) const {
 verdict gate::judge(asking const& a) {
   if (!required_) return {};
   verdict v;
-  if (a.credential.empty()) {
+  v.who = who(a.credential, a.certificate);
+  if (a.credential.empty() && !v.who) {
     if (a.needs == core::permission::nothing) return v;
     return refuse({code::unauthenticated,
                    "no credentials: send a token as 'Authorization: Bearer TOKEN' (--token, "
                    "--token-file or MUSTER_TOKEN)"},
                   a, refusals::kind::without);
   }
-  v.who = who(a.credential);
   if (a.needs == core::permission::nothing) return v;
   if (!v.who)
     return refuse({code::unauthenticated, "this token is unknown, revoked or expired"}, a,

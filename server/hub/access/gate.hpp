@@ -25,6 +25,7 @@ struct asking {
   std::string_view address;     // "10.0.0.3"
   std::string_view what;        // for people: "POST /api/v1/jobs"
   core::permission needs = core::permission::nothing;
+  std::string_view certificate{};  // common name of a client's certificate that was verified
 };
 
 struct verdict {
@@ -47,12 +48,14 @@ class gate {
   /// From now on nobody may anything without a token. Before anybody is served.
   void require() { required_ = true; }
   bool required() const { return required_; }
+  /// Who shows a certificate of this common name, and no token, is this. As require.
+  void allow_certificates(token_set all) { certificates_ = std::move(all); }
   void publish(std::shared_ptr<token_set const> tokens) { std::atomic_store(&tokens_, tokens); }
 
   /// Everything is allowed, to nobody in particular, while no token is required.
   verdict judge(asking const& a);
   /// Null: the credential is nobody's. No more than that: no refusal is noted.
-  core::caller who(std::string_view credential) const;
+  core::caller who(std::string_view credential, std::string_view certificate = {}) const;
 
   /// Who was turned away since the start: without a token, with a wrong one, by their role.
   struct totals {
@@ -68,6 +71,7 @@ class gate {
 
   std::function<core::time_point()> const now_;
   std::atomic<bool> required_ = false;
+  token_set certificates_;  // fixed once somebody is served
   std::shared_ptr<token_set const> tokens_ = std::make_shared<token_set const>();
   std::shared_ptr<std::atomic<int>> const waiting_ = std::make_shared<std::atomic<int>>(0);
   mutable std::mutex mutex_;  // protects the following

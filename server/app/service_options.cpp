@@ -1,0 +1,60 @@
+// Plain copies, shares of the descriptors, and what is logged when all of it runs.
+#include "server/app/service_options.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "base/version.hpp"
+#include "server/app/descriptor_shortage.hpp"
+
+namespace muster::server {
+
+web::web_options web_options_from(configuration const& c) {
+  web::web_options o;
+  o.address = c.http.address;
+  o.port = c.http.port;
+  o.client_certificate_required = c.tls.client_required;
+  o.body_limit_bytes = c.body_limit_bytes;
+  o.connections_max = std::min(c.connections_max, share_of_files(c.connections_max, 2));
+  o.half_open_per_address_max = share_of_files(o.half_open_per_address_max, 8);
+  o.websocket_clients_max = c.websocket_clients_max;
+  o.allowed_hosts = c.allowed_hosts;
+  o.allowed_origins = c.allowed_origins;
+  o.dashboard_dir = c.dashboard_dir;
+  o.main_cluster = main_cluster_of(c);
+  o.secure_cookies = c.tls.on();
+  return o;
+}
+
+coro::grpc_server_options grpc_options_of_process() {
+  coro::grpc_server_options o;
+  // Key-values are as large as gRPC lets them be; streams have limits of their own.
+  o.request_bytes_max = 1 << 30;
+  o.response_bytes_max = std::numeric_limits<int>::max();
+  auto& waiting = o.listener.waiting;
+  waiting.all_max = share_of_files(waiting.all_max, 4);
+  waiting.per_address_max = share_of_files(waiting.per_address_max, 8);
+  return o;
+}
+
+void log_clusters(coordination_hub const& hub, cluster_ports const& ports) {
+  for (auto const cluster : hub.state().ids()) {
+    auto const& spec = hub.state().spec(cluster);
+    spdlog::info("cluster name={} tasks={} coordination={}", spec.name, spec.size(),
+                 ports.address(cluster));
+  }
+}
+
+void log_ready(configuration const& c, endpoint const& grpc, endpoint const& http) {
+  spdlog::info(!c.is_durable()
+                   ? "everything is in memory and lost when the server stops"
+                   : "clusters with their tasks, keys and barriers survive a restart, and jobs and "
+                     "sessions that hold values unless they say durable: false");
+  spdlog::info("ready version={} grpc={} http={} dashboard={}://{}/ tls={}", version(),
+               to_string(grpc), to_string(http), c.tls.on() ? "https" : "http", to_string(http),
+               c.tls.on() ? "on" : "off");
+}
+
+}  // namespace muster::server
