@@ -26,8 +26,10 @@ json::object own() {
                         std::to_string(BOOST_VERSION / 100 % 1000)}};
 }
 
-// The first of the addresses that answers; null when none does, which is no failure here.
-json::value server(rest_options const& o) {
+// The first of the addresses that answers; null when none does, which is no failure here. `why`:
+// what one said instead, as one that asks for a token.
+json::value server(rest_options const& o, std::string& why) {
+  why = "none answers at " + o.url;
   for (auto const url : cluster::split(o.url, ',')) {
     rest_options one = o;
     one.url = std::string(url);
@@ -37,6 +39,7 @@ json::value server(rest_options const& o) {
       return json::object{{"version", text_of(answer, "version")}, {"url", asked.url()}};
     } catch (command_error const& e) {
       if (e.status() == exit_usage) throw;
+      if (e.status() != exit_unreachable) why = e.what();
     }
   }
   return nullptr;
@@ -44,13 +47,14 @@ json::value server(rest_options const& o) {
 
 int run(options& o) {
   auto const mine = own();
-  auto const theirs = o.client ? json::value() : server(o.rest);
+  std::string why;
+  auto const theirs = o.client ? json::value() : server(o.rest, why);
   if (printed_as_json(o.output, json::object{{"client", mine}, {"server", theirs}})) return exit_ok;
   std::cout << "muster " << text_of(mine, "version") << " (" << text_of(mine, "compiler")
             << ", gRPC " << text_of(mine, "grpc") << ", Boost " << text_of(mine, "boost") << ")\n";
   if (o.client) return exit_ok;
   if (theirs.is_null()) {
-    std::cout << "server: none answers at " << o.rest.url << '\n';
+    std::cout << "server: " << why << '\n';
     return exit_ok;
   }
   std::cout << "server " << text_of(theirs, "version") << " at " << text_of(theirs, "url") << '\n';
