@@ -6,7 +6,7 @@
 #include "cli/actions.hpp"
 #include "cli/rest.hpp"
 #include "cli/table.hpp"
-#include "server/app/stored_tokens.hpp"
+#include "server/app/doors/stored_tokens.hpp"
 
 namespace muster::cli {
 namespace {

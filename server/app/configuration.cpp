@@ -4,8 +4,8 @@
 #include <boost/asio/ip/address.hpp>
 
 #include "base/text.hpp"
+#include "server/app/doors/tls_material.hpp"
 #include "server/app/store_access.hpp"
-#include "server/app/tls_material.hpp"
 
 namespace muster::server {
 namespace {

@@ -46,8 +46,8 @@ muster::status admit_agent(gate& g, std::vector<network> const& trusted,
   auto const credential = credential_of(context);
   if (credential.empty() && any_contains(trusted, address)) return {};
   auto const certificate = coro::certificate_name(context);
-  auto v = g.judge(
-      {credential, address, "an agent of cluster '" + cluster + "'", core::permission::coordinate, certificate});
+  auto v = g.judge({credential, address, "an agent of cluster '" + cluster + "'",
+                    core::permission::coordinate, certificate});
   if (v.status.ok() && v.who && !v.who->bound_to(cluster))
     return {code::permission_denied,
             "token '" + v.who->id + "' is not for cluster '" + cluster + "'"};

@@ -36,7 +36,7 @@ TEST(views_json, a_closure_says_what_its_function_calls_where_that_is_known) {
   c.callable = std::string(core::callable_hash_bytes, '\xf1');
   EXPECT_EQ(written().at("function").as_string(), "python:3.11");
   EXPECT_EQ(written().at("display_name").as_string(), "train.step");
-  EXPECT_EQ(written().at("callable").as_string().substr(0, 4), "f1f1");
+  EXPECT_EQ(std::string(written().at("callable").as_string()).substr(0, 4), "f1f1");
 }
 
 TEST(json_out, hostile_strings_come_out_as_valid_json) {

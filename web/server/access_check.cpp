@@ -82,7 +82,8 @@ std::optional<problem> check_caller(web_context& context, request& req, core::pe
   place = std::move(v.place);
   if (!v.status.ok()) return to_problem(v.status);
   // A page of somebody else makes the browser send the cookie, but not our origin.
-  if (by_cookie && !credential.empty() && v.who && changes_state(req.method) && req.origin.empty()) {
+  if (by_cookie && !credential.empty() && v.who && changes_state(req.method) &&
+      req.origin.empty()) {
     auto p = make_problem(403, muster::code::permission_denied,
                           "Origin: missing, and the token came as a cookie");
     p.field = "Origin";

@@ -81,6 +81,32 @@ TEST(tls, jobs_run_over_it_and_plaintext_is_told_so) {
   EXPECT_CONTAINS(lost.err, "/nowhere/ca.pem");
 }
 
+TEST(tls, a_certificate_stands_for_a_role_where_tokens_are_asked_for) {
+  secure_cluster c;
+  c.serve(
+      c.server_flags({"--tls-client-ca", c.pem("ca.pem"), "--tls-role", "worker=worker",
+                      "--tls-role", "client=submitter", "--data-dir", c.file("data").string()}));
+  c.worker(c.as("worker"));
+  auto client = c.as("client");
+  client.erase(client.begin(), client.begin() + 2);  // --ca is there already
+  ASSERT_TRUE(c.await_workers(1, client));
+  EXPECT_EQ(c.ask({"submit", "muster.echo", "7"}, client).out, "7\n");
+  auto const nobody = c.ask({"jobs"});
+  EXPECT_EQ(nobody.status, 1);
+  EXPECT_CONTAINS(nobody.err, "no credentials");
+  auto worker = c.as("worker");
+  worker.erase(worker.begin(), worker.begin() + 2);
+  EXPECT_CONTAINS(c.ask({"jobs"}, worker).err, "'certificate:worker' is a worker's");
+  EXPECT_CONTAINS(c.ask({"token", "list"}, client).err, "may not administer");
+  // A token counts for more than a certificate.
+  auto const admin = (c.file("data") / "admin.token").string();
+  client.insert(client.end(), {"--token-file", admin});
+  EXPECT_EQ(c.ask({"token", "list"}, client).status, 0);
+  auto const wrong = c.run({"serve", "--tls-role", "worker=worker"});
+  EXPECT_EQ(wrong.status, 2);
+  EXPECT_CONTAINS(wrong.err, "--tls-client-ca");
+}
+
 TEST(tls, a_server_of_another_authority_is_not_spoken_to) {
   secure_cluster c;
   c.serve(c.server_flags());

@@ -1,5 +1,5 @@
 // Flags into files, and what happens to these into the log.
-#include "server/app/tls_material.hpp"
+#include "server/app/doors/tls_material.hpp"
 
 #include <spdlog/spdlog.h>
 

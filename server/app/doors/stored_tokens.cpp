@@ -1,5 +1,5 @@
 // The same changes as a running server makes, written at once.
-#include "server/app/stored_tokens.hpp"
+#include "server/app/doors/stored_tokens.hpp"
 
 #include <utility>
 

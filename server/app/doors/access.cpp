@@ -1,5 +1,5 @@
 // The rules of the start, and the file that is looked at every second.
-#include "server/app/access.hpp"
+#include "server/app/doors/access.hpp"
 
 #include <fcntl.h>
 #include <spdlog/spdlog.h>
