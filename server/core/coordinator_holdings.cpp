@@ -126,4 +126,17 @@ void coordinator::add_usage(std::string_view submitter, usage& into) const {
   }
 }
 
+bool coordinator::server_keeps_too_much() const {
+  auto const& wide = state_->wide;
+  return wide.coordinators > 1 && wide.value_bytes.used() > state_->step.config.value_bytes_max;
+}
+
+bool coordinator::keeps_too_much() const {
+  return state_->values.full();
+}
+
+std::vector<value_move> coordinator::forget_spilled() const {
+  return state_->values.forget_all();
+}
+
 }  // namespace muster::core

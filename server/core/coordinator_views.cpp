@@ -1,6 +1,5 @@
 // Copies for readers. Nothing here changes anything.
 #include <algorithm>
-#include <unordered_map>
 
 #include "server/core/api/waiting_views.hpp"
 #include "server/core/coordinator_state.hpp"
@@ -17,19 +16,6 @@ bool coordinator::knows(closure_id id) const {
 
 bool coordinator::knows(per_worker_id id) const {
   return state_->builds.find(id) != nullptr;
-}
-
-bool coordinator::server_keeps_too_much() const {
-  auto const& wide = state_->wide;
-  return wide.coordinators > 1 && wide.value_bytes.used() > state_->step.config.value_bytes_max;
-}
-
-bool coordinator::keeps_too_much() const {
-  return state_->values.full();
-}
-
-std::vector<value_move> coordinator::forget_spilled() const {
-  return state_->values.forget_all();
 }
 
 namespace {
@@ -325,43 +311,6 @@ page<task_view, std::size_t> coordinator::tasks(std::size_t after, std::size_t l
 result<task_view> coordinator::task(std::string_view job, std::int64_t index) const {
   if (auto const* t = state_->roster.tasks.find(job, index)) return state_->view_of(*t);
   return status{code::not_found, "no task " + std::string(job) + ":" + std::to_string(index)};
-}
-
-namespace {
-template <class View>
-void count(function_entry const& f, View& into) {
-  into.waiting += f.waiting;
-  into.queued += f.queued;
-  into.running += f.running;
-  into.succeeded += f.succeeded;
-  into.failed += f.failed;
-  into.cancelled += f.cancelled;
-}
-}  // namespace
-
-std::vector<function_view> coordinator::functions() const {
-  std::vector<function_view> out;
-  auto const& all = state_->book.functions;
-  std::unordered_map<std::uint32_t, std::size_t> place_of;
-  for (std::uint32_t i = 0; i < all.numbers(); ++i)
-    if (auto const& f = all[function_id{i}]; !f.callable) {
-      place_of.emplace(i, out.size());
-      out.push_back({f.name, f.workers, f.ever_had});
-    }
-  for (auto const& f : all.all()) count(f, out[place_of.at(raw(f.served))]);
-  return out;
-}
-
-std::vector<shown_function_view> coordinator::shown_functions() const {
-  std::vector<shown_function_view> out;
-  std::unordered_map<std::string_view, std::size_t> place_of;
-  for (auto const& f : state_->book.functions.all()) {
-    if (f.name.empty()) continue;  // a number that is free
-    auto const [at, fresh] = place_of.try_emplace(f.name, out.size());
-    if (fresh) out.push_back({f.name});
-    count(f, out[at->second]);
-  }
-  return out;
 }
 
 closure_metrics const& coordinator::metrics() const {

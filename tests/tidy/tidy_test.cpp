@@ -14,47 +14,9 @@
 #include <string>
 #include <vector>
 
+#include "tests/tidy/tree.hpp"
+
 namespace {
-
-namespace fs = std::filesystem;
-
-struct source {
-  std::string path;  // from the top of the project
-  std::vector<std::string> lines;
-
-  bool in(std::string_view folder) const { return path.starts_with(folder); }
-  bool is_header() const { return path.ends_with(".hpp"); }
-};
-
-bool skipped(std::string const& path) {
-  for (auto const* folder : {"build", ".git", "web/dashboard/node_modules", "web/dashboard/dist"})
-    if (path == folder || path.starts_with(std::string(folder) + "/")) return true;
-  return path.find("node_modules") != std::string::npos;
-}
-
-std::vector<source> read_tree(std::function<bool(std::string const&)> const& wanted) {
-  fs::path const top = MUSTER_SOURCE_DIR;
-  std::vector<source> all;
-  for (fs::recursive_directory_iterator it(top), end; it != end; ++it) {
-    auto const path = fs::relative(it->path(), top).string();
-    if (skipped(path)) {
-      it.disable_recursion_pending();
-      continue;
-    }
-    if (!it->is_regular_file() || !wanted(path)) continue;
-    auto& s = all.emplace_back(source{path, {}});
-    auto file = std::ifstream(it->path());
-    for (std::string line; std::getline(file, line);) s.lines.push_back(line);
-  }
-  std::sort(all.begin(), all.end(), [](auto const& a, auto const& b) { return a.path < b.path; });
-  return all;
-}
-
-std::vector<source> const& cpp_sources() {
-  static auto const all =
-      read_tree([](std::string const& p) { return p.ends_with(".hpp") || p.ends_with(".cpp"); });
-  return all;
-}
 
 std::string included(std::string const& line) {
   static std::regex const form("^\\s*#\\s*include\\s*[<\"]([^>\"]+)[>\"]");
@@ -406,30 +368,6 @@ TEST(tidy, no_path_of_one_machine_is_written_down) {
     for (std::size_t i = 0; i < s.lines.size(); ++i)
       if (std::regex_search(s.lines[i], machine))
         ADD_FAILURE() << s.path << ":" << i + 1 << ": " << s.lines[i];
-}
-
-// docs/limits.md names a test for each limit.
-TEST(tidy, every_limit_has_a_test) {
-  std::set<std::string> tests;
-  std::regex const declared("^TEST(?:_F|_P)?\\((\\w+), (\\w+)\\)");
-  for (auto const& s : cpp_sources())
-    for (auto const& line : s.lines)
-      if (std::smatch m; s.in("tests/") && std::regex_search(line, m, declared))
-        tests.insert(m[1].str() + "." + m[2].str());
-  auto const documents = read_tree([](std::string const& p) { return p == "docs/limits.md"; });
-  ASSERT_EQ(documents.size(), 1u);
-  std::size_t rows = 0;
-  for (auto const& line : documents[0].lines) {
-    if (!line.starts_with("| ") || line.starts_with("| what")) continue;
-    ++rows;
-    auto const cell = line.substr(line.rfind('|', line.size() - 2));
-    std::regex const name("`(\\w+\\.\\w+)`");
-    auto const begin = std::sregex_iterator(cell.begin(), cell.end(), name);
-    EXPECT_NE(begin, std::sregex_iterator()) << "no test: " << line;
-    for (auto it = begin; it != std::sregex_iterator(); ++it)
-      EXPECT_TRUE(tests.contains((*it)[1])) << "no such test: " << (*it)[1];
-  }
-  EXPECT_GT(rows, 40u);
 }
 
 }  // namespace

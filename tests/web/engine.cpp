@@ -24,13 +24,16 @@ server::blob_store_options blob_options() {
 }
 }  // namespace
 
-engine::engine(core::config config, std::uint32_t agents, core::coordination::limits limits)
+engine::engine(core::config config, std::uint32_t agents, core::coordination::limits limits,
+               bool keeps_tokens)
     : gate_(clock_now),
-      keeper_(gate_, {.now = clock_now,
-                      .arm = [](core::time_point) {},
-                      .tell = [this](server::notice const& n) { events_.add(clock_now(), n); },
-                      .ended = [this](std::string const& id) { on_token_ended(id); },
-                      .write_down = [](core::token_fact const&) {}}) {
+      keeper_(gate_,
+              {.now = clock_now,
+               .arm = [](core::time_point) {},
+               .tell = [this](server::notice const& n) { events_.add(clock_now(), n); },
+               .ended = [this](std::string const& id) { on_token_ended(id); },
+               .write_down = keeps_tokens ? [](core::token_fact const&) {}
+                                          : std::function<void(core::token_fact const&)>()}) {
   auto const tell = [this](server::notice const& n) { events_.add(clock_now(), n); };
   server::hub_environment environment;
   environment.now = clock_now;

@@ -24,7 +24,7 @@ class engine final : public engine_gateway {
  public:
   /// `agents`: tasks of the main cluster, "default", in job "worker"; none: closure workers only.
   explicit engine(core::config config = {}, std::uint32_t agents = 0,
-                  core::coordination::limits limits = {});
+                  core::coordination::limits limits = {}, bool keeps_tokens = true);
   ~engine() override;
 
   bool post(std::function<void(engine_services&)> work) override;

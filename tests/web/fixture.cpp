@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "server/hub/access/token_file.hpp"
 #include "tests/web/contract/contract.hpp"
 
 namespace muster::web::test {
@@ -23,15 +24,20 @@ void web_fixture::start(web_options options, core::config config, std::uint32_t 
   web_thread_ = std::thread([this] { server_->run(); });
 }
 
-void web_fixture::start_guarded(web_options options) {
-  engine_ = std::make_unique<engine>(core::config{}, 2);
+void web_fixture::start_guarded(web_options options, bool keeps_tokens) {
+  engine_ = std::make_unique<engine>(core::config{}, 2, core::coordination::limits{}, keeps_tokens);
   engine_->gate().require();
   options.gate = &engine_->gate();
   start(options);
   engine_->run([this](engine_services&) {
     engine_->on_token_ended = [this](std::string const& id) { server_->end_all_of(id); };
   });
-  admin_ = make_token(core::role::admin, {}, true);
+  if (keeps_tokens) admin_ = make_token(core::role::admin, {}, true);
+}
+
+void web_fixture::read_tokens(std::string const& text) {
+  auto const all = server::parse_token_file(text).value();
+  engine_->run([&](engine_services&) { engine_->tokens().replace_file(all); });
 }
 
 std::string web_fixture::make_token(server::wanted_token const& w) {

@@ -24,7 +24,9 @@ class web_fixture : public ::testing::Test {
   void start(web_options options = {}, core::config config = {}, std::uint32_t agents = 0,
              core::coordination::limits limits = {});
   /// The same where tokens are required. `admin_` is one.
-  void start_guarded(web_options options = {});
+  void start_guarded(web_options options = {}, bool keeps_tokens = true);
+  /// What a --token-file with these lines would say.
+  void read_tokens(std::string const& text);
   /// A credential.
   std::string make_token(core::role r, std::vector<std::string> clusters = {},
                          bool allow_exec = false);

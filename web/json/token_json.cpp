@@ -119,6 +119,7 @@ void write_fields(json_out& out, core::token const& t) {
 
 std::vector<schema::named> token_schemas() {
   auto made = fields(true);
+  std::erase_if(made, [](member const& f) { return f.name == "from_file"; });
   made.push_back({"token", described(text(), "to be sent as 'Authorization: Bearer …'")});
   auto session = fields(false);
   for (auto& f : session) f.required = false;

@@ -4,6 +4,7 @@
 #include <map>
 #include <regex>
 
+#include "server/core/access/token_table.hpp"
 #include "tests/web/fixture.hpp"
 #include "tests/web/socket.hpp"
 #include "web/rest/handlers.hpp"
@@ -251,6 +252,32 @@ TEST_F(access, tokens_are_made_listed_rotated_and_revoked) {
         R"({"role":"viewer","name":"a b"})", R"({"role":"admin","clusters":["a"]})",
         R"({"role":"viewer","clusters":[""]})"})
     EXPECT_EQ(send_as(admin_, "POST", "/api/v1/tokens", wrong).status / 100, 4u) << wrong;
+}
+
+TEST_F(access, tokens_of_a_file_are_shown_and_changed_there_alone) {
+  std::string const admin(40, 'a');
+  start_guarded({}, false);
+  read_tokens("admin " + admin);
+  auto const me = json::parse(send_as(admin, "GET", "/api/v1/session").body);
+  EXPECT_EQ(me.at("from_file"), true);
+  auto const list = json::parse(send_as(admin, "GET", "/api/v1/tokens").body);
+  EXPECT_EQ(list.at("tokens").at(0).at("from_file"), true);
+  auto const id = std::string(me.at("id").as_string());
+  EXPECT_EQ(send_as(admin, "POST", "/api/v1/tokens/" + id + "/rotate").status, 409u);
+  auto const kept = send_as(admin, "POST", "/api/v1/tokens", R"({"role":"viewer"})");
+  EXPECT_EQ(kept.status, 409u);
+  EXPECT_NE(kept.body.find("nowhere to keep tokens"), std::string::npos);
+}
+
+TEST_F(access, more_tokens_than_there_may_be_are_refused) {
+  start_guarded();
+  std::string lines;
+  for (std::size_t i = 1; i < core::token_table::tokens_max; ++i)
+    lines += "viewer muster.t" + std::to_string(i) + "." + std::string(43, 's') + "\n";
+  read_tokens(lines);
+  auto const full = send_as(admin_, "POST", "/api/v1/tokens", R"({"role":"viewer"})");
+  EXPECT_EQ(full.status, 429u);
+  EXPECT_NE(full.body.find("10000"), std::string::npos);
 }
 
 TEST_F(access, the_page_signs_in_by_a_cookie_that_other_pages_cannot_use) {

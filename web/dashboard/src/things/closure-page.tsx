@@ -3,8 +3,7 @@
 import { closureCommands } from '../model/rest/commands';
 import { failureLine, hasEnded, nameOf, ran, waited } from '../model/rest/closures';
 import { count, moment, percent, plural } from '../model/format';
-import { closureOf, type ClosureView, type Failure } from '../model/rest/views';
-import { ENDED } from '../model/rest/views';
+import { closureOf, ENDED, type ClosureView, type Failure } from '../model/rest/views';
 import { Action } from '../parts/action';
 import { Ansi } from '../parts/ansi';
 import { Bar } from '../parts/bar';
@@ -23,7 +22,6 @@ import { api, get, Gone as NotThere, send } from '../rest';
 import { chosen, closureAddress, follow, jobAddress, subject, workerAddress } from '../route';
 
 const over = (c: { state: string }): boolean => ENDED.includes(c.state);
-
 // A closure that has ended in a session is found only through its session.
 async function hinted<T>(path: string, job: string): Promise<T> {
   try {
