@@ -64,3 +64,38 @@ test('the page is opened with a token, and closes when it is revoked', async () 
     server.end();
   }
 });
+
+test('a token that is bound to a cluster opens the page of that cluster', async () => {
+  const server = new Cluster();
+  try {
+    const data = join(server.folder, 'data');
+    await server.serve('--data-dir', data, '--auth', 'on');
+    const admin = readFileSync(join(data, 'admin.token'), 'utf8').trim();
+    const declared = await fetch(`${server.url}/api/v1/clusters`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${admin}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ name: 'train', jobs: { worker: 2 } }),
+    });
+    assert.equal(declared.status, 201);
+    const bound = token(server, data, 'create', '--role', 'viewer', '--cluster', 'train');
+    const seen = await WatchedPage.open(browser, `${server.url}/`);
+    seen.mayRefuse = /./; // before it signs in
+    await seen.page.getByLabel('Token').fill(bound);
+    await seen.page.keyboard.press('Enter');
+    await seen.at('sign-out').waitFor();
+    seen.mayRefuse = undefined;
+    await seen.page.locator('.brand').filter({ hasText: 'train' }).waitFor();
+    for (const path of ['/', '/tasks', '/jobs', '/stream', '/values', '/sessions', '/gangs', '/barriers', '/events']) {
+      await seen.page.goto(`${server.url}${path}`);
+      await seen.at('sign-out').waitFor();
+      await seen.page.waitForLoadState('networkidle');
+      assert.ok(!(await seen.page.locator('main').innerText()).includes('default'), path);
+    }
+    assert.deepEqual(seen.faults, []);
+    await seen.page.goto(`${server.url}/`);
+    await seen.page.locator('.brand').filter({ hasText: 'train' }).waitFor();
+    await seen.page.screenshot({ path: join(shots, 'bound.png') });
+  } finally {
+    server.end();
+  }
+});

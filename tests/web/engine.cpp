@@ -101,8 +101,9 @@ server::pools_environment engine::surroundings_of_pools(core::config config) {
                 environment.now = clock_now;
                 environment.arm = [](core::time_point) {};
                 environment.pool = std::move(pool);
+                environment.cluster = coordination_->state().spec(c).name;
                 auto of_it = config;
-                of_it.cluster = coordination_->state().spec(c).name;
+                of_it.cluster = environment.cluster;
                 return std::make_shared<server::hub>(of_it, std::move(environment));
               }};
 }

@@ -59,6 +59,11 @@ class engine final : public engine_gateway {
   /// Called on the engine thread with each token that ends.
   std::function<void(std::string const&)> on_token_ended = [](auto const&) {};
 
+  /// One more event of the feed.
+  void tell(server::notice what) {
+    run([&](engine_services&) { events_.add({}, std::move(what)); });
+  }
+
   /// With limits that say `journalled` what is written is durable soon; after this nothing is.
   void fail_disk(std::string const& why);
   /// From now on nothing new that has to be written is taken.

@@ -77,21 +77,31 @@ struct first_look {
   std::vector<cluster_id> clusters;
 };
 
-muster::result<first_look> look_around(engine_services& services, std::string const& cluster) {
+first_look begin_look(engine_services& services) {
   first_look l;
   l.facts.now = services.pools.main().now();
   l.facts.late_after = services.pools.main().state().configuration().late_after();
   l.facts.worker_address = worker_address(services);
   if (auto const durable = services.coordination.durable())
     l.facts.journal = {durable->failed_since, durable->failure};
-  if (cluster.empty()) {
-    services.pools.for_each([&](server::hub& h) { l.pools.push_back(h.cluster()); });
-    l.clusters = services.coordination.state().ids();
-    if (l.clusters.size() > clusters_max) l.clusters.resize(clusters_max);
-    return l;
-  }
+  return l;
+}
+
+first_look look_around(engine_services& services, server::cluster_scope const& scope) {
+  auto l = begin_look(services);
+  services.pools.for_each([&](server::hub& h) {
+    if (scope.sees(h.cluster())) l.pools.push_back(h.cluster());
+  });
+  auto const& all = services.coordination.state();
+  for (auto const id : all.ids())
+    if (l.clusters.size() < clusters_max && scope.sees(all.spec(id).name)) l.clusters.push_back(id);
+  return l;
+}
+
+muster::result<first_look> look_at_one(engine_services& services, std::string const& cluster) {
   auto const pool = services.pools.named(cluster);
   if (!pool) return pool.error();
+  auto l = begin_look(services);
   l.pools = {(*pool)->cluster()};
   auto const id = services.coordination.state().find(cluster);
   l.clusters = {id ? *id : services.endpoints.main()};
@@ -160,22 +170,15 @@ coro::task<muster::status> add_troubled(engine_link& engine, cluster_id c, agent
   co_return muster::status{};
 }
 
-}  // namespace
-
-coro::task<muster::result<attention_facts>> collect_attention(engine_link& engine,
-                                                              std::string cluster) {
-  auto first = [cluster](engine_services& services) { return look_around(services, cluster); };
-  auto asking = engine.on_engine(std::move(first));
-  auto known = co_await std::move(asking);
-  if (!known) co_return known.error();
-  auto facts = std::move(known->facts);
-  for (auto const& name : known->pools) {
+coro::task<muster::result<attention_facts>> look_closer(engine_link& engine, first_look known) {
+  auto facts = std::move(known.facts);
+  for (auto const& name : known.pools) {
     auto collecting = collect_pool(engine, name);
     auto pool = co_await std::move(collecting);
     if (pool) facts.pools.push_back(std::move(*pool));
     // Else it was deleted meanwhile, or the next question says why there is no answer.
   }
-  for (auto const c : known->clusters) {
+  for (auto const c : known.clusters) {
     auto next = [c](engine_services& services) { return look_at(services, c); };
     auto asking_next = engine.on_engine(std::move(next));
     auto found = co_await std::move(asking_next);
@@ -187,6 +190,28 @@ coro::task<muster::result<attention_facts>> collect_attention(engine_link& engin
     facts.agents.push_back(std::move(**found));
   }
   co_return facts;
+}
+
+}  // namespace
+
+coro::task<muster::result<attention_facts>> collect_attention(engine_link& engine,
+                                                              std::string cluster) {
+  auto first = [cluster](engine_services& services) { return look_at_one(services, cluster); };
+  auto asking = engine.on_engine(std::move(first));
+  auto known = co_await std::move(asking);
+  if (!known) co_return known.error();
+  auto looking = look_closer(engine, std::move(*known));
+  co_return co_await std::move(looking);
+}
+
+coro::task<muster::result<attention_facts>> collect_attention(engine_link& engine,
+                                                              server::shared_scope scope) {
+  auto first = [scope](engine_services& services) { return look_around(services, *scope); };
+  auto asking = engine.on_engine(std::move(first));
+  auto known = co_await std::move(asking);
+  if (!known) co_return known.error();
+  auto looking = look_closer(engine, std::move(*known));
+  co_return co_await std::move(looking);
 }
 
 }  // namespace muster::web

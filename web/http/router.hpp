@@ -90,6 +90,7 @@ struct route {
   core::permission needs = core::permission::administer;
   bool audited = false;        // who did it is told
   bool names_cluster = false;  // in its body
+  bool scoped = false;  // without `cluster` it tells of all clusters that its caller may look at
 
   /// The answer of success.
   route& tells(std::string_view answer, unsigned status = 200) {

@@ -56,11 +56,12 @@ void copy_barriers(engine_services& services, cluster_id c, copied& into) {
   }
 }
 
-copied copy(engine_services& services, cluster_wishes wishes) {
+copied copy(engine_services& services, cluster_wishes wishes, server::cluster_scope const& scope) {
   auto const& all = services.coordination.state();
   copied c;
   c.now = services.coordination.now();
   c.ids = all.ids();
+  std::erase_if(c.ids, [&](cluster_id id) { return !scope.sees(all.spec(id).name); });
   c.main = services.endpoints.main();
   if (c.ids.size() > clusters_shown) {
     c.more_clusters = c.ids.size() - clusters_shown;
@@ -73,10 +74,9 @@ copied copy(engine_services& services, cluster_wishes wishes) {
     }
     if (wishes.barriers) copy_barriers(services, id, c);
   }
-  auto const last = services.events.last();
   if (wishes.events)
-    c.events =
-        services.events.after(last - std::min<std::uint64_t>(events_shown, last), events_shown);
+    c.events = services.events.newest(0, events_shown,
+                                      [&](server::event const& e) { return scope.sees(e.what); });
   return c;
 }
 
@@ -213,8 +213,11 @@ cluster_rows to_rows(copied const& c) {
 }  // namespace
 
 coro::task<muster::result<cluster_rows>> collect_clusters(engine_link& engine,
-                                                          cluster_wishes wishes) {
-  auto first = [wishes](engine_services& services) { return copy(services, wishes); };
+                                                          cluster_wishes wishes,
+                                                          server::shared_scope scope) {
+  auto first = [wishes, scope](engine_services& services) {
+    return copy(services, wishes, *scope);
+  };
   auto asking = engine.on_engine(std::move(first));
   auto const c = co_await std::move(asking);
   if (!c) co_return c.error();

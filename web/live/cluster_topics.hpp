@@ -2,6 +2,7 @@
 // thread. Only what somebody watches is copied.
 #pragma once
 
+#include "server/hub/access/cluster_scope.hpp"
 #include "web/engine/engine_link.hpp"
 #include "web/live/agents_topic.hpp"
 #include "web/live/rows_topic.hpp"
@@ -36,6 +37,7 @@ inline constexpr std::size_t missing_shown = 50;           // of a barrier
 inline constexpr std::size_t events_shown = 300;
 
 coro::task<muster::result<cluster_rows>> collect_clusters(engine_link& engine,
-                                                          cluster_wishes wishes);
+                                                          cluster_wishes wishes,
+                                                          server::shared_scope scope);
 
 }  // namespace muster::web

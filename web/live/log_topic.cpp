@@ -8,12 +8,16 @@ namespace muster::web {
 
 namespace {
 
-log_news look(server::pools& pools, log_wish const& wish) {
+log_news look(server::pools& pools, log_wish const& wish, server::cluster_scope const& scope) {
   bool const of_job = wish.of.closure == core::closure_id{};
   auto& h = of_job ? pools.of(wish.of.job) : pools.of(wish.of.closure);
   log_news news;
   news.name = wish.name;
   news.now = h.now();
+  if (!scope.sees(h.cluster())) {
+    news.known = false;
+    return news;
+  }
   auto of = of_job ? log_target_of(h, wish.of.job) : log_target_of(h, wish.of.closure);
   auto log = of ? look_at_log(h, *of, wish.after, log_lines_shown, true) : of.error();
   if (!log) {
@@ -35,10 +39,11 @@ log_news look(server::pools& pools, log_wish const& wish) {
 }  // namespace
 
 coro::task<muster::result<std::vector<log_news>>> collect_logs(engine_link& engine,
-                                                               std::vector<log_wish> wishes) {
-  auto work = [wishes = std::move(wishes)](engine_services& services) {
+                                                               std::vector<log_wish> wishes,
+                                                               server::shared_scope scope) {
+  auto work = [wishes = std::move(wishes), scope = std::move(scope)](engine_services& services) {
     std::vector<log_news> all;
-    for (auto const& w : wishes) all.push_back(look(services.pools, w));
+    for (auto const& w : wishes) all.push_back(look(services.pools, w, *scope));
     return all;
   };
   auto asking = engine.on_engine(std::move(work));

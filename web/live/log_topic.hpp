@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "server/hub/access/cluster_scope.hpp"
 #include "web/engine/engine_link.hpp"
 #include "web/live/log_look.hpp"
 #include "web/live/topic.hpp"
@@ -41,9 +42,10 @@ struct log_news {
   }
 };
 
-/// Asks the engine for all of them together.
+/// Asks the engine for all of them together; a log of a cluster out of scope is not known.
 coro::task<muster::result<std::vector<log_news>>> collect_logs(engine_link& engine,
-                                                               std::vector<log_wish> wishes);
+                                                               std::vector<log_wish> wishes,
+                                                               server::shared_scope scope);
 
 class log_topic final : public topic {
  public:

@@ -22,12 +22,12 @@ void name_cluster(server::hub const& h, std::vector<View>& rows) {
 
 }  // namespace
 
-task_page tasks_from(server::pools& all, task_place from) {
+task_page tasks_from(server::pools& all, task_place from, server::cluster_scope const& scope) {
   task_page page;
   std::size_t pool = 0;
   all.for_each([&](server::hub& h) {
     auto const at = pool++;
-    if (page.next || at < from.pool) return;
+    if (page.next || at < from.pool || !scope.sees(h.cluster())) return;
     auto const row = at == from.pool ? from.row : 0;
     auto const room = rows_a_page - page.rows.size();
     if (room == 0) {
@@ -42,9 +42,10 @@ task_page tasks_from(server::pools& all, task_place from) {
   return page;
 }
 
-std::vector<core::job_view> watched_jobs(server::pools& all) {
+std::vector<core::job_view> watched_jobs(server::pools& all, server::cluster_scope const& scope) {
   std::vector<core::job_view> jobs;
   all.for_each([&](server::hub& h) {
+    if (!scope.sees(h.cluster())) return;
     auto some = h.state().watched_jobs(h.now());
     name_cluster(h, some);
     append(jobs, std::move(some));

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "web/live/log_topic.hpp"
 #include "web/live/websocket_hub.hpp"
 
 namespace muster::web {
@@ -25,12 +24,15 @@ bool has_type(json_ref const& body, std::string& type) {
 }
 }  // namespace
 
-subscriber::subscriber(websocket_hub& hub, std::function<void()> wake, std::function<void()> abort)
-    : hub_(hub), wake_(std::move(wake)), abort_(std::move(abort)) {
+subscriber::subscriber(websocket_hub& hub, std::shared_ptr<topic_set> topics,
+                       std::function<void()> wake, std::function<void()> abort)
+    : hub_(hub), topics_(std::move(topics)), wake_(std::move(wake)), abort_(std::move(abort)) {
   hub_.add(*this);
+  topics_->add(*this);
 }
 
 subscriber::~subscriber() {
+  topics_->remove(*this);
   hub_.remove(*this);
 }
 
@@ -85,7 +87,8 @@ subscriber::place* subscriber::place_of_log(std::string const& name) {
     say_error("RESOURCE_EXHAUSTED", "4 subscriptions to logs are the limit");
     return nullptr;
   }
-  hub_.watch_log(name);
+  if (!topics_->log_of(name)) hub_.hurry();
+  topics_->watch_log(name);
   return &logs_[name];
 }
 
@@ -93,14 +96,14 @@ void subscriber::subscribe(topic_name t) {
   if (subscriptions() >= websocket_subscriptions_max)
     return say_error("RESOURCE_EXHAUSTED", "32 subscriptions are the limit");
   at(t).on = true;
-  hub_.subscribed(t);
+  if (!topics_->topic_of(t).live) hub_.hurry();
 }
 
 void subscriber::receive_resume(json_check& check, json_ref const& body) {
   std::string boot;
   for (json_walk m(body); m.next() && !check.failed();)
     if (m.key() == "boot") boot = check.text(m.value(), word_bytes_max);
-  bool const same_boot = boot == hub_.boot();
+  bool const same_boot = boot == topics_->boot();
   for (json_walk m(body); m.next() && !check.failed();) {
     if (m.key() != "topics" || !check.is(m.value(), json_type::object)) continue;
     for (json_walk topics(m.value()); topics.next() && !check.failed();) {
@@ -155,11 +158,11 @@ shared_text subscriber::next() {
     return last_words_;
   }
   for (auto const t : topic_names) {
-    auto const delta_for = [&](std::uint64_t from) { return hub_.delta_for(t, from, rows_); };
-    if (auto text = next_of(at(t), hub_.topic_of(t), delta_for)) return text;
+    auto const delta_for = [&](std::uint64_t from) { return topics_->delta_for(t, from, rows_); };
+    if (auto text = next_of(at(t), topics_->topic_of(t), delta_for)) return text;
   }
   for (auto& [name, p] : logs_) {
-    auto* const topic = hub_.log_of(name);
+    auto* const topic = topics_->log_of(name);
     if (!topic) continue;
     auto const delta_for = [&](std::uint64_t from) { return topic->delta(from); };
     if (auto text = next_of(p, *topic, delta_for)) return text;

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@
 
 namespace muster::web {
 
+class topic_set;
 class websocket_hub;
 
 /// Limits that `hello` tells.
@@ -29,7 +31,8 @@ class subscriber {
   using clock = std::chrono::steady_clock;
 
   /// `wake`: there may be something to send. `abort`: drop the connection now.
-  subscriber(websocket_hub& hub, std::function<void()> wake, std::function<void()> abort);
+  subscriber(websocket_hub& hub, std::shared_ptr<topic_set> topics, std::function<void()> wake,
+             std::function<void()> abort);
   ~subscriber();
   subscriber(subscriber const&) = delete;
 
@@ -49,6 +52,7 @@ class subscriber {
   void wake() { wake_(); }
   void abort() { abort_(); }
 
+  topic_set const& topics() const { return *topics_; }
   bool subscribed(topic_name t) const { return at(t).on; }
   bool watches_log(std::string const& name) const { return logs_.contains(name); }
   clock::time_point heard() const { return heard_; }
@@ -77,6 +81,7 @@ class subscriber {
   void end_with(std::string text);
 
   websocket_hub& hub_;
+  std::shared_ptr<topic_set> const topics_;
   std::function<void()> wake_, abort_;
   std::array<place, topic_names.size()> places_;
   std::map<std::string, place> logs_;  // by the topic's name; at most websocket_logs_max

@@ -4,7 +4,7 @@
 
 namespace muster::web {
 
-coro::task<muster::result<std::string>> websocket_hub::hello() {
+coro::task<muster::result<std::string>> websocket_hub::hello(std::string boot) {
   struct facts {
     core::time_point now{};
     core::duration interval{}, late{}, timeout{};
@@ -24,7 +24,7 @@ coro::task<muster::result<std::string>> websocket_hub::hello() {
   out.begin_object();
   out.key("t").string("hello");
   out.key("proto").string("muster.v1");
-  out.key("boot").string(boot_);
+  out.key("boot").string(boot);
   out.key("now").number(core::to_unix_ms(f->now));
   out.key("version").string(options_.version);
   out.key("cluster").string("default");

@@ -75,11 +75,14 @@ counters collect_counters(server::hub& h) {
 }
 
 // The functions shown are those of the main cluster, then those of the others.
-counters collect_all_counters(server::pools& all, server::coordination_hub const& clusters) {
-  counters c = collect_counters(all.main());
+counters collect_all_counters(server::pools& all, server::coordination_hub const& clusters,
+                              server::cluster_scope const& scope) {
+  counters c;
+  if (scope.sees(std::string_view())) c = collect_counters(all.main());
+  c.now = all.main().now();
   c.durable = clusters.durable();
   all.for_each([&](server::hub& h) {
-    if (&h == &all.main()) return;
+    if (&h == &all.main() || !scope.sees(h.cluster())) return;
     auto const of_it = collect_counters(h);
     c.overview += of_it.overview;
     c.functions.insert(c.functions.end(), of_it.functions.begin(), of_it.functions.end());

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "server/hub/access/cluster_scope.hpp"
 #include "server/hub/coordination_hub.hpp"
 #include "server/hub/pools.hpp"
 #include "web/json/json_out.hpp"
@@ -22,9 +23,11 @@ struct counters {
 
 inline constexpr std::size_t functions_shown = 8;
 
-/// Engine thread; uptime and rates are filled in later. Of one cluster, or of all.
+/// Engine thread; uptime and rates are filled in later. Of one cluster, or of all in
+/// scope.
 counters collect_counters(server::hub& h);
-counters collect_all_counters(server::pools& all, server::coordination_hub const& clusters);
+counters collect_all_counters(server::pools& all, server::coordination_hub const& clusters,
+                              server::cluster_scope const& scope);
 /// The "data" object.
 void write(json_out& out, counters const& c);
 

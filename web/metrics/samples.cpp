@@ -19,9 +19,10 @@ double ms(core::duration d) {
 
 }  // namespace
 
-closure_times collect_times(server::pools& all) {
+closure_times collect_times(server::pools& all, server::cluster_scope const& scope) {
   closure_times t;
-  all.for_each([&t](server::hub& h) {
+  all.for_each([&](server::hub& h) {
+    if (!scope.sees(h.cluster())) return;
     t.wait += h.state().metrics().queue_wait;
     t.run += h.state().metrics().execution;
   });

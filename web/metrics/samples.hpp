@@ -6,7 +6,7 @@
 // histograms, whose buckets grow by four, with what is between taken as even on that scale. 0 where
 // nothing ended.
 //
-// Owned by the websocket_hub; web thread. 2,100 points of 44 bytes: fixed.
+// Owned by a topic_set; web thread. 2,100 points of 44 bytes: fixed.
 #pragma once
 
 #include <array>
@@ -23,8 +23,8 @@ namespace muster::web {
 struct closure_times {
   core::histogram wait, run;
 };
-/// Engine thread; of all clusters together.
-closure_times collect_times(server::pools& all);
+/// Engine thread; of all clusters in scope together.
+closure_times collect_times(server::pools& all, server::cluster_scope const& scope);
 
 class sample_history {
  public:

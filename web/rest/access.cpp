@@ -5,17 +5,18 @@
 
 namespace muster::web {
 
+server::shared_scope scope_of(web_context const& context, request const& req) {
+  return std::make_shared<server::cluster_scope>(req.who, context.options.main_cluster);
+}
+
 std::optional<problem> check_cluster(web_context const& context, request const& req,
                                      std::string_view cluster) {
-  if (!req.who || req.who->clusters.empty()) return {};
-  auto const& main = context.options.main_cluster;
-  bool const is_main = cluster.empty() || cluster == "default" || cluster == main;
-  if (is_main ? req.who->bound_to(main) || req.who->bound_to("default")
-              : req.who->bound_to(cluster))
-    return {};
-  auto p = make_problem(403, muster::code::permission_denied,
-                        "token '" + req.who->id + "' is not for cluster '" +
-                            std::string(cluster.empty() ? std::string_view(main) : cluster) + "'");
+  if (scope_of(context, req)->sees(cluster)) return {};
+  auto p = make_problem(
+      403, muster::code::permission_denied,
+      "token '" + req.who->id + "' is not for cluster '" +
+          std::string(cluster.empty() ? std::string_view(context.options.main_cluster) : cluster) +
+          "'");
   p.field = "cluster";
   return p;
 }

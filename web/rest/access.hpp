@@ -1,13 +1,17 @@
-// What a caller's token is bound to, for handlers that learn it from a body. Web thread.
+// What a caller's token is bound to, for handlers that learn it from a body or tell of several
+// clusters. Web thread.
 #pragma once
 
 #include <optional>
 
+#include "server/hub/access/cluster_scope.hpp"
 #include "server/hub/submission.hpp"
 #include "web/rest/context.hpp"
 
 namespace muster::web {
 
+/// What the caller may look at.
+server::shared_scope scope_of(web_context const& context, request const& req);
 /// 403 when the token is bound to clusters and this is none of them; empty: the main one.
 std::optional<problem> check_cluster(web_context const& context, request const& req,
                                      std::string_view cluster);

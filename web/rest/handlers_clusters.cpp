@@ -1,6 +1,7 @@
 // Clusters: declared, looked at, forgotten.
 #include "base/text.hpp"
 #include "web/json/cluster_json.hpp"
+#include "web/rest/access.hpp"
 #include "web/rest/answers.hpp"
 #include "web/rest/cluster_access.hpp"
 
@@ -82,11 +83,12 @@ coro::task<response> list_clusters(web_context& context, exchange& ex) {
   query_check query(ex.req);
   auto const limit = query.limit();
   auto const after = query.page_token('c');
-  auto work = [limit, after](engine_services& services) {
+  auto work = [limit, after, scope = scope_of(context, ex.req)](engine_services& services) {
     core::page<cluster_facts, std::uint64_t> page;
     std::uint64_t last = 0;
-    for (auto const id : services.coordination.state().ids()) {
-      if (static_cast<std::uint64_t>(id) <= after) continue;
+    auto const& all = services.coordination.state();
+    for (auto const id : all.ids()) {
+      if (static_cast<std::uint64_t>(id) <= after || !scope->sees(all.spec(id).name)) continue;
       if (page.items.size() == limit) {
         page.next = last;
         break;

@@ -2,6 +2,7 @@
 #include "base/text.hpp"
 #include "server/hub/event_log.hpp"
 #include "web/json/cluster_json.hpp"
+#include "web/rest/access.hpp"
 #include "web/rest/answers.hpp"
 
 namespace muster::web {
@@ -30,24 +31,25 @@ coro::task<response> list_events(web_context& context, exchange& ex) {
   auto const after = query.number("after", newest);
   auto const subject = std::string(query.text("subject"));
   auto const severity = std::string(query.text("severity"));
-  return look(context, [after, limit, subject, severity](engine_services& services) {
+  auto work = [after, limit, subject, severity,
+               scope = scope_of(context, ex.req)](engine_services& services) {
     auto const& log = services.events;
     events_at e;
     e.first = log.first();
     e.last = log.last();
-    auto const from = after != newest ? after : e.last - std::min<std::uint64_t>(limit, e.last);
-    if (subject.empty() && severity.empty()) {
-      e.events = log.after(from, limit);
-      return e;
-    }
-    // The newest of those that fit; all are looked at, which are 10,000 at most.
+    // All are looked at, which are 10,000 at most.
     auto const fits = [&](server::event const& one) {
-      return (subject.empty() || one.what.subject == subject) &&
+      return scope->sees(one.what) && (subject.empty() || one.what.subject == subject) &&
              (severity.empty() || equal_ignoring_case(severity, severity_name(one.what.severity)));
     };
-    e.events = log.newest(after != newest ? after : 0, limit, fits);
+    bool const all = scope->whole() && subject.empty() && severity.empty();
+    if (all && after != newest)
+      e.events = log.after(after, limit);
+    else
+      e.events = log.newest(after != newest ? after : 0, limit, fits);
     return e;
-  });
+  };
+  return look(context, std::move(work));
 }
 
 }  // namespace

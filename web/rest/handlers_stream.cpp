@@ -1,6 +1,7 @@
 // What workers did: the task stream, and a task's last hour. Large answers are gathered from the
 // engine in steps, for a quarter of a second; who wants more goes on behind `next`.
 #include "base/text.hpp"
+#include "web/rest/access.hpp"
 #include "web/rest/answers.hpp"
 #include "web/rest/cluster_access.hpp"
 #include "web/rest/stream_query.hpp"
@@ -161,7 +162,9 @@ coro::task<response> get_samples(web_context& context, exchange& ex) {
   query_check query(ex.req);
   auto const span = query.text("span");
   return answered(json_response(json_line([&](json_out& out) {
-    context.sockets.samples().write(out, span.empty() ? sample_history::spans[0] : span);
+    static sample_history const none;
+    auto const* const samples = context.sockets.samples(*scope_of(context, ex.req));
+    (samples ? *samples : none).write(out, span.empty() ? sample_history::spans[0] : span);
   })));
 }
 

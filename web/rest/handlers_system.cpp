@@ -4,6 +4,7 @@
 #include "web/engine/blob_services.hpp"
 #include "web/live/websocket_hub.hpp"
 #include "web/metrics/prometheus.hpp"
+#include "web/rest/access.hpp"
 #include "web/rest/answers.hpp"
 #include "web/rest/cluster_access.hpp"
 #include "web/rest/handlers_blobs.hpp"
@@ -13,18 +14,19 @@ namespace muster::web {
 
 namespace {
 
-coro::task<muster::result<counters>> current_counters(web_context& context) {
-  auto work = [](engine_services& services) {
-    return collect_all_counters(services.pools, services.coordination);
+coro::task<muster::result<counters>> current_counters(web_context& context,
+                                                      server::shared_scope scope) {
+  auto work = [scope](engine_services& services) {
+    return collect_all_counters(services.pools, services.coordination, *scope);
   };
   auto asking = context.engine.on_engine(std::move(work));
   auto c = co_await std::move(asking);
-  if (c) context.sockets.complete(*c);
+  if (c) context.sockets.complete(*c, *scope);
   co_return c;
 }
 
-coro::task<response> server_overview(web_context& context) {
-  auto asking = current_counters(context);
+coro::task<response> server_overview(web_context& context, server::shared_scope scope) {
+  auto asking = current_counters(context, std::move(scope));
   auto const c = co_await std::move(asking);
   if (!c) co_return problem_response(c.error());
   co_return json_response(to_text(*c));
@@ -34,7 +36,7 @@ coro::task<response> server_overview(web_context& context) {
 coro::task<response> get_overview(web_context& context, exchange& ex) {
   query_check query(ex.req);
   auto const cluster = query.text("cluster");
-  if (cluster.empty()) return server_overview(context);
+  if (cluster.empty()) return server_overview(context, scope_of(context, ex.req));
   return look(context, in_pool(std::string(cluster), collect_counters));
 }
 
@@ -77,7 +79,7 @@ coro::task<response> get_readyz(web_context& context, exchange& ex) {
 }  // namespace
 
 coro::task<response> get_metrics(web_context& context, exchange&) {
-  auto asking = current_counters(context);
+  auto asking = current_counters(context, std::make_shared<server::cluster_scope>());
   auto const c = co_await std::move(asking);
   if (!c) co_return problem_response(c.error());
   auto asking_coordination = context.engine.on_engine(measure_coordination);

@@ -38,6 +38,9 @@ std::map<std::string_view, core::permission> const special = {
     {"revokeToken", administer},
 };
 
+constexpr std::string_view tell_of_all[] = {"getOverview", "listAttention", "listEvents",
+                                            "getSamples", "listClusters"};
+
 // Too many of them to tell of each.
 constexpr std::string_view not_audited[] = {"appendClosures", "putBlob",       "putKey",
                                             "deleteKey",      "waitAtBarrier", "signOut"};
@@ -51,6 +54,8 @@ void set_permissions(std::vector<route>& all) {
     r.needs = it != special.end() ? it->second : looks ? view : submit;
     r.audited = !looks && std::find(std::begin(not_audited), std::end(not_audited), r.id) ==
                               std::end(not_audited);
+    r.scoped =
+        std::find(std::begin(tell_of_all), std::end(tell_of_all), r.id) != std::end(tell_of_all);
     r.names_cluster = r.id == "submitJob" || r.id == "createPerWorkerValue";
   }
 }

@@ -60,10 +60,25 @@ std::optional<whose> whose_of(engine_services& services, std::string_view id) {
   return of_hub(h);
 }
 
+// What the request is about, in its path or as the job that it filters by.
+std::string id_in(request const& req) {
+  if (auto const id = req.capture("id"); !id.empty()) return std::string(id);
+  auto const job = req.parameter("job");
+  return server::parse_job(job) ? std::string(job) : std::string();
+}
+
 bool takes_cluster(route const& r) {
   return r.pattern.find("{cluster}") != std::string_view::npos ||
          std::any_of(r.query.begin(), r.query.end(),
                      [](auto const& q) { return q.name == "cluster"; });
+}
+
+// A token that is bound to clusters, where all of them are shown.
+std::optional<problem> check_whole_server(request const& req) {
+  if (!req.who || req.who->clusters.empty()) return {};
+  return make_problem(
+      403, muster::code::permission_denied,
+      "token '" + req.who->id + "' is bound to clusters, and this is about the whole server");
 }
 
 }  // namespace
@@ -93,13 +108,6 @@ std::optional<problem> check_caller(web_context& context, request& req, core::pe
   return {};
 }
 
-std::optional<problem> check_whole_server(request const& req) {
-  if (!req.who || req.who->clusters.empty()) return {};
-  return make_problem(
-      403, muster::code::permission_denied,
-      "token '" + req.who->id + "' is bound to clusters, and this is about the whole server");
-}
-
 coro::task<std::optional<problem>> check_access(web_context& context, exchange& ex,
                                                 route const& r) {
   std::chrono::milliseconds delay{0};
@@ -116,9 +124,10 @@ coro::task<std::optional<problem>> check_access(web_context& context, exchange& 
   bool const own_only = changes_state(r.method) && r.needs == core::permission::submit &&
                         who->role != core::role::admin;
   if (!bound && !own_only) co_return p;
-  std::string const id(ex.req.capture("id"));
   auto const named = ex.req.capture("cluster");
-  if (named.empty() && !id.empty()) {
+  auto const asked = ex.req.parameter("cluster");
+  auto const id = named.empty() ? id_in(ex.req) : std::string();
+  if (!id.empty()) {
     auto asking = context.engine.on_engine(
         [id](engine_services& services) { return whose_of(services, id); });
     auto const found = co_await std::move(asking);
@@ -129,11 +138,13 @@ coro::task<std::optional<problem>> check_access(web_context& context, exchange& 
                              "'" + id + "' was submitted with '" + (*found)->submitter +
                                  "', and token '" + who->id + "' is not an admin's");
     if (bound) p = check_cluster(context, ex.req, (*found)->cluster);
+    if (bound && !p && !asked.empty()) p = check_cluster(context, ex.req, asked);
     co_return p;
   }
   if (!bound || r.names_cluster) co_return p;
+  if (r.scoped && asked.empty()) co_return p;
   if (!takes_cluster(r)) co_return check_whole_server(ex.req);
-  co_return check_cluster(context, ex.req, named.empty() ? ex.req.parameter("cluster") : named);
+  co_return check_cluster(context, ex.req, named.empty() ? asked : named);
 }
 
 void audit(web_context& context, request const& req, unsigned status) {

@@ -21,8 +21,6 @@ inline bool changes_state(std::string_view method) {
 /// Sets req.who. 401, 403; told after `delay`, for which `place` is held.
 std::optional<problem> check_caller(web_context& context, request& req, core::permission needs,
                                     std::chrono::milliseconds& delay, std::shared_ptr<void>& place);
-/// 403 for a token that is bound to clusters, where all of them are shown.
-std::optional<problem> check_whole_server(request const& req);
 
 /// The whole of it for a route: role, cluster, and whose a job is. After its delay.
 coro::task<std::optional<problem>> check_access(web_context& context, exchange& ex, route const& r);

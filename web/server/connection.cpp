@@ -245,11 +245,11 @@ coro::task<bool> connection::upgrade() {
     asio::steady_timer pause(stream_.get_executor(), delay);
     co_await pause.async_wait(awaited);
   }
-  if (!p) p = check_whole_server(req);
   if (!p && !wants_websocket_) {
     p = make_problem(426, muster::code::failed_precondition, "this is a WebSocket: muster.v1");
   }
-  if (!p) p = context_.sockets.refusal(parser_->get()[http::field::sec_websocket_protocol]);
+  server::cluster_scope const scope(req.who, context_.options.main_cluster);
+  if (!p) p = context_.sockets.refusal(parser_->get()[http::field::sec_websocket_protocol], scope);
   if (p) {
     auto r = problem_response(*p);
     if (p->status == 426) r.headers.emplace_back("Upgrade", "websocket");
@@ -263,7 +263,8 @@ coro::task<bool> connection::upgrade() {
   limits().expires_never();
   http::request<http::empty_body> head;
   head.base() = parser_->get().base();
-  auto running = run_websocket(context_, stream_, std::move(head));
+  auto running =
+      run_websocket(context_, stream_, context_.sockets.topics_for(scope), std::move(head));
   co_await std::move(running);
   close();
   co_return false;

@@ -27,18 +27,22 @@ constexpr std::chrono::seconds close_time{5};
 
 class websocket_session {
  public:
-  websocket_session(web_context& context, client_stream& stream)
-      : context_(context), tcp_(stream), socket_(stream), signal_(stream.get_executor()) {}
+  websocket_session(web_context& context, client_stream& stream, std::shared_ptr<topic_set> topics)
+      : context_(context),
+        tcp_(stream),
+        topics_(std::move(topics)),
+        socket_(stream),
+        signal_(stream.get_executor()) {}
 
   coro::task<void> run(beast::http::request<beast::http::empty_body> request) {
     // Takes its place among the clients before the first wait, so that the limit holds.
     subscriber client(
-        context_.sockets, [this] { signal_.cancel(); }, [this] { drop(); });
+        context_.sockets, topics_, [this] { signal_.cancel(); }, [this] { drop(); });
     client_ = &client;
     auto accepting = accept(request);
     bool const accepted = co_await std::move(accepting);
     if (!accepted) co_return;
-    auto greeting = context_.sockets.hello();
+    auto greeting = context_.sockets.hello(topics_->boot());
     auto const hello = co_await std::move(greeting);
     if (!hello) co_return;
     auto writing_hello = write(*hello);
@@ -139,6 +143,7 @@ class websocket_session {
 
   web_context& context_;
   client_stream& tcp_;
+  std::shared_ptr<topic_set> const topics_;
   websocket::stream<client_stream&> socket_;
   asio::steady_timer signal_;  // as a condition variable
   asio::cancellation_signal dropped_reading_, dropped_writing_;
@@ -149,8 +154,9 @@ class websocket_session {
 }  // namespace
 
 coro::task<void> run_websocket(web_context& context, client_stream& stream,
+                               std::shared_ptr<topic_set> topics,
                                beast::http::request<beast::http::empty_body> request) {
-  websocket_session session(context, stream);
+  websocket_session session(context, stream, std::move(topics));
   auto running = session.run(std::move(request));
   co_await std::move(running);
 }

@@ -10,9 +10,12 @@
 
 namespace muster::web {
 
-/// Completes when the conversation is over; the stream is then to be closed. REQUIRES: `stream`
-/// outlives the task, the upgrade was checked.
+class topic_set;
+
+/// Completes when the conversation is over; the stream is then to be closed. `topics`: what it may
+/// look at. REQUIRES: `stream` outlives the task, the upgrade was checked.
 coro::task<void> run_websocket(web_context& context, client_stream& stream,
+                               std::shared_ptr<topic_set> topics,
                                boost::beast::http::request<boost::beast::http::empty_body> request);
 
 }  // namespace muster::web

@@ -5,6 +5,7 @@
 //   fast  once per animation frame at most, when the state of a task changed: canvas and rows turn red at once
 // A hidden page gets neither.
 
+import { session } from './access/session';
 import { computed, effect, signal } from '@preact/signals';
 import { mayLog } from './model/log-protocol';
 import { listOrder, mapGroups, type MapGroup } from './model/order';
@@ -176,10 +177,13 @@ export const unknownCluster = computed(() => {
   return picked.value !== '' && store.clusters.all().length > 0 && !cluster();
 });
 
-// As REST wants it: the name of the cluster, empty for the main one.
+// As REST wants it: the name of the cluster, empty for the main one. Before the clusters are known it is one that the
+// token is bound to.
 export const clusterQuery = computed(() => {
   slow.value;
-  return cluster()?.main ? '' : picked.value;
+  const of = cluster();
+  if (of) return of.main ? '' : of.name;
+  return picked.value || session.value?.clusters?.[0] || '';
 });
 
 // The chosen task, as the id of its row. The address has its name; names of other clusters' workers are not told apart.

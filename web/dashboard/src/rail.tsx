@@ -1,3 +1,4 @@
+import { session } from './access/session';
 import { clock, count, short } from './model/format';
 import { ConnectionLine } from './connection';
 import { cluster, paused, slow, store } from './page';
@@ -31,7 +32,7 @@ export function Rail() {
         <div>
           <b>Muster</b>
           <span class="clip">
-            <bdi>{picked.value || store.hello?.cluster || 'cluster coordinator'}</bdi>
+            <bdi>{picked.value || session.value?.clusters?.join(', ') || store.hello?.cluster || 'cluster coordinator'}</bdi>
           </span>
         </div>
       </div>

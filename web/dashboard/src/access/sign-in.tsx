@@ -18,7 +18,6 @@ export function SignIn() {
       .catch((error: Error) => setSaid(error.message))
       .finally(() => setBusy(false));
   };
-  const bound = session.value?.clusters;
   return (
     <main id="main" class="sign-in" tabIndex={-1}>
       <form onSubmit={submit} aria-label="Sign in">
@@ -29,7 +28,7 @@ export function SignIn() {
           <input ref={field} type="password" name="token" autocomplete="current-password" spellcheck={false} placeholder="muster.…" required />
         </label>
         <p class="said" role="alert">
-          {said || (bound && 'A token that is bound to clusters cannot open this page, which shows the whole server.')}
+          {said}
         </p>
         <button type="submit" disabled={busy}>
           {busy ? 'Signing in…' : 'Sign in'}
@@ -45,5 +44,5 @@ export function SignIn() {
 // Whether the page has to be opened first.
 export function isClosed(): boolean {
   const who = session.value;
-  return who !== null && who.required && (!who.signed_in || (who.clusters?.length ?? 0) > 0 || who.role === 'worker');
+  return who !== null && who.required && (!who.signed_in || who.role === 'worker');
 }

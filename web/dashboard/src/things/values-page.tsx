@@ -1,5 +1,6 @@
 // RemoteValues: who holds the most memory, and each value by status, place, age and size.
 
+import { session } from '../access/session';
 import { useSignal } from '@preact/signals';
 import { bytes, count, plural, short } from '../model/format';
 import type { BlobCounts, Holder, ValueRow } from '../model/rest/views';
@@ -98,7 +99,7 @@ function Holders() {
 
 // What large arguments and values of Python programs are.
 function Blobs() {
-  const b = useLooked<BlobCounts>(api('blobs', {}), { every: 5000 }).value;
+  const b = useLooked<BlobCounts>(session.value?.clusters?.length ? '' : api('blobs', {}), { every: 5000 }).value;
   if (!b || b.blobs === 0) return null;
   return (
     <p class="calm" data-testid="blobs">

@@ -1,0 +1,86 @@
+// The topics of all clients who may see the same clusters: what one tick asks the engine for on
+// their behalf, and the topics made of it. Only what somebody of them watches is asked for. Owned
+// by websocket_hub; web thread.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_set>
+
+#include "web/engine/engine_link.hpp"
+#include "web/live/cluster_topics.hpp"
+#include "web/live/counters_topic.hpp"
+#include "web/live/jobs_topic.hpp"
+#include "web/live/log_topic.hpp"
+#include "web/live/tasks_topic.hpp"
+#include "web/metrics/samples.hpp"
+
+namespace muster::web {
+
+class subscriber;
+
+class topic_set {
+ public:
+  /// `boot`: tells clients whether their numbers are of this life of the topics.
+  topic_set(engine_link& engine, server::shared_scope scope, std::string boot,
+            core::time_point started);
+
+  server::cluster_scope const& scope() const { return *scope_; }
+  std::string const& boot() const { return boot_; }
+
+  /// Brings up to date what is watched, and the numbers with their history; with no client the
+  /// numbers of the whole server alone, so that charts are full when a page opens.
+  coro::task<void> gather();
+  /// Fills in what the engine does not know: uptime and rates.
+  void complete(counters& c) const { counters_.complete(c); }
+  /// The numbers over time.
+  sample_history const& samples() const { return samples_; }
+
+  topic& topic_of(topic_name t);
+  /// Null when nothing changed.
+  shared_text delta_for(topic_name t, std::uint64_t from, std::span<std::uint32_t const> rows);
+
+  /// A topic on somebody's log, "logs:cl_…" or "logs:job_…"; null when the name is none or nobody
+  /// watches it.
+  log_topic* log_of(std::string const& name);
+  /// The same, made when it is not there. Kept for as long as some client is subscribed to it.
+  log_topic* watch_log(std::string const& name);
+
+  std::unordered_set<subscriber*> const& clients() const { return clients_; }
+  void add(subscriber& c) { clients_.insert(&c); }
+  void remove(subscriber& c) { clients_.erase(&c); }
+
+ private:
+  struct gathered;
+
+  bool wanted(topic_name t) const;
+  coro::task<void> gather_numbers();
+  coro::task<void> gather_clusters();
+  coro::task<void> gather_attention();
+  coro::task<void> gather_logs();
+  rows_topic* rows_of(topic_name t);
+  coro::task<muster::result<gathered>> ask(bool tasks, bool jobs);
+
+  engine_link& engine_;
+  server::shared_scope const scope_;
+  std::string const boot_;
+  counters_topic counters_;
+  sample_history samples_;
+  tasks_topic tasks_;
+  jobs_topic jobs_;
+  agents_topic agents_;
+  rows_topic cluster_rows_{topic_name::clusters}, barriers_{topic_name::barriers},
+      events_{topic_name::events}, attention_{topic_name::attention};
+  std::chrono::steady_clock::time_point attention_at_{};
+  std::string ages_;  // of agents' heartbeats, and when they were taken
+  core::time_point ages_at_{};
+  /// Bounded by the clients and websocket_logs_max.
+  std::map<std::string, std::unique_ptr<log_topic>> logs_;
+  std::uint64_t log_seq_ = 0;  // at least that of any topic that was in logs_
+  std::unordered_set<subscriber*> clients_;
+};
+
+}  // namespace muster::web
