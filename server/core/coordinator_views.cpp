@@ -102,6 +102,7 @@ per_worker_view view(std::string const& cluster, per_worker_entry const& e,
   v.function = functions[e.function].name;
   v.args = e.args;
   v.owner = e.owner;
+  v.submitted_by = e.submitted_by;
   v.created = e.created;
   v.released = e.released;
   v.users = e.users;

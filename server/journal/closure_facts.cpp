@@ -129,6 +129,7 @@ void put(core::per_worker_fact const& f, std::string const& cluster, std::vector
   w.set_args(f.args.view().data(), f.args.size());
   w.set_encoding(static_cast<std::uint32_t>(f.args.encoding()));
   w.set_token(f.token);
+  w.set_submitted_by(f.submitted_by);
   w.set_released(f.released);
   w.set_created(us(f.created));
   into.push_back({change::kind::put, key_of(f.job, f.id), w.SerializeAsString()});
@@ -320,7 +321,7 @@ muster::result<std::vector<stored_job>> load_jobs(store const& s) {
         with.job.per_worker.push_back(
             {id, core::per_worker_id{number}, w.name(), w.function(),
              core::blob(w.args(), static_cast<core::encoding>(w.encoding() & 1)), w.token(),
-             w.released(), time(w.created())});
+             w.released(), time(w.created()), w.submitted_by()});
         return true;
       });
   if (!values.ok()) return values;

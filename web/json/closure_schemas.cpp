@@ -202,6 +202,7 @@ std::string per_worker() {
                  {"function", text()},
                  {"args", any(), optional},
                  {"job", id("job_"), optional},
+                 {"submitted_by", described(text(), "id of the token that it came with"), optional},
                  {"created_ms", time()},
                  {"released", boolean()},
                  {"users", count()},

@@ -240,6 +240,7 @@ void write(json_out& out, core::per_worker_view const& v) {
     write_value(out, v.args);
   }
   if (v.owner != core::session_id{}) out.key("job").string(core::text(v.owner));
+  if (!v.submitted_by.empty()) out.key("submitted_by").string(v.submitted_by);
   time(out, "created_ms", v.created);
   out.key("released").boolean(v.released);
   out.key("users").number(v.users);

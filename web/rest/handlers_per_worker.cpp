@@ -23,13 +23,15 @@ coro::task<response> create_value(web_context& context, exchange& ex) {
   if (auto p = check_cluster(context, ex.req, parsed->cluster)) return refused(std::move(*p));
   if (auto p = check_function(ex.req, parsed->function)) return refused(std::move(*p));
   using result = muster::result<core::per_worker_view>;
-  auto work = [parsed](server::hub& h, answer_handle<result> const& slot) {
+  auto by = ex.req.who ? ex.req.who->id : std::string();
+  auto work = [parsed, by = std::move(by)](server::hub& h, answer_handle<result> const& slot) {
     auto const [wrong, functions] = h.learn({parsed->function});
     if (!wrong.ok()) return slot->send(wrong);
     core::create_per_worker e;
     e.name = std::move(parsed->name);
     e.function = functions.front();
     e.args = std::move(parsed->args);
+    e.submitted_by = by;
     h.ask(std::move(e), [&h, slot](core::reply const& r) {
       if (!r.status.ok()) return slot->send(r.status);
       slot->send(h.state().per_worker(std::get<core::per_worker_reply>(r.body).id));

@@ -49,7 +49,9 @@ std::optional<whose> whose_of(engine_services& services, std::string_view id) {
   }
   if (auto const value = server::parse_per_worker(id)) {
     auto& h = services.pools.of(*value);
-    if (auto const v = h.state().per_worker(*value)) session = v->owner;
+    auto const v = h.state().per_worker(*value);
+    if (v && v->owner == core::session_id{}) return whose{h.cluster(), v->submitted_by};
+    if (v) session = v->owner;
     return of_hub(h);
   }
   auto closure = server::parse_closure(id);

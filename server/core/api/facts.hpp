@@ -124,6 +124,7 @@ struct per_worker_fact {
   std::uint64_t token = 0;
   bool released = false;  ///< goes when nobody uses it any more
   time_point created{};
+  std::string submitted_by{};
 
   bool operator==(per_worker_fact const&) const = default;
 };

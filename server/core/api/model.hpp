@@ -295,6 +295,7 @@ struct create_per_worker {
   session_id owner{};  // goes with this session; none: with delete_per_worker
   /// The owner's own number for it; again, it only repeats the answer. 0: none.
   std::uint64_t token = 0;
+  std::string submitted_by{};  // id of a token, where no session owns it; empty: nobody was asked
 };
 
 /// No closure may name it any more; it goes when those that did have ended.

@@ -156,6 +156,7 @@ struct per_worker_view {
   std::string function;
   blob args;
   session_id owner{};
+  std::string submitted_by{};  // id of a token, where no session owns it
   time_point created{};
   bool released = false;    // goes when nobody uses it any more
   std::uint64_t users = 0;  // unfinished closures that need it

@@ -74,6 +74,7 @@ void job_restart::restore_values(session* owner, std::vector<per_worker_fact>& v
     v.args = std::move(f.args);
     v.owner = owner ? owner->id : session_id{};
     v.token = f.token;
+    v.submitted_by = std::move(f.submitted_by);
     v.created = f.created;
     v.released = f.released;
     builds_.restore(std::move(v));

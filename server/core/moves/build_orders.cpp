@@ -48,6 +48,7 @@ void build_orders::create_value(create_per_worker& e) {
   v.args = std::move(e.args);
   v.owner = e.owner;
   v.token = e.token;
+  v.submitted_by = std::move(e.submitted_by);
   if (owner) owner->owns_per_worker = true;
   flow_.note(owner, v.id);
   v.created = step_.now;

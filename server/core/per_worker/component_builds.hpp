@@ -48,6 +48,7 @@ struct per_worker_entry {
   blob args;
   session_id owner{};       // none: lives until it is deleted
   std::uint64_t token = 0;  // the owner's number for it
+  std::string submitted_by{};
   time_point created{};
   bool released = false;    // goes when nobody uses it any more
   std::uint64_t users = 0;  // unfinished closures that need it

@@ -136,6 +136,19 @@ TEST_F(access, jobs_belong_to_who_submitted_them) {
   EXPECT_EQ(send_as(admin_, "POST", "/api/v1/jobs/" + second + "/cancel").status, 200u);
 }
 
+TEST_F(access, per_worker_values_belong_to_who_made_them) {
+  start_guarded();
+  auto const mine = make_token(core::role::submitter), other = make_token(core::role::submitter);
+  for (auto const& who : {mine, admin_}) {
+    auto const made = json::parse(
+        send_as(mine, "POST", "/api/v1/per_worker_values", R"({"function":"f"})").body);
+    EXPECT_TRUE(text_at(made, "/submitted_by").starts_with("submitter-"));
+    auto const path = "/api/v1/per_worker_values/" + text_at(made, "/id");
+    EXPECT_EQ(send_as(other, "DELETE", path).status, 403u);
+    EXPECT_EQ(send_as(who, "DELETE", path).status, 204u);
+  }
+}
+
 TEST_F(access, keys_of_submissions_are_apart) {
   start_guarded();
   auto const keyed = R"({"idempotency_key":"k","closures":[{"function":"f"}]})";
