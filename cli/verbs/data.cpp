@@ -14,7 +14,6 @@
 #include "cli/table.hpp"
 #include "cli/verbs/store_flags.hpp"
 #include "server/app/process.hpp"
-#include "server/app/store_access.hpp"
 #include "server/journal/copy.hpp"
 #include "server/journal/entries.hpp"
 #include "server/journal/etcd/etcd_view.hpp"
@@ -79,13 +78,7 @@ class long_work {
 /// Nothing: it is a directory.
 std::optional<etcd::access> etcd_of(std::string const& word, options const& o) {
   if (!word.starts_with("etcd://") && !word.starts_with("etcds://")) return {};
-  auto s = o.store;
-  auto where = etcd::parse_address(word);
-  if (!where) throw command_error(exit_usage, for_terminal(where.error().message));
-  s.where = std::move(*where);
-  if (auto const wrong = server::problem_with(s); !wrong.empty())
-    throw command_error(exit_usage, wrong);
-  return value_or_throw(server::access_to(s));
+  return store_access(word, o.store);
 }
 
 /// What stands there at one moment. Of the pointers the one of its kind is set; they are its own.

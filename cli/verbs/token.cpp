@@ -1,4 +1,6 @@
 // muster token: who may ask the server, and for what.
+#include <unistd.h>
+
 #include <chrono>
 #include <iostream>
 #include <optional>
@@ -6,6 +8,7 @@
 #include "cli/actions.hpp"
 #include "cli/rest.hpp"
 #include "cli/table.hpp"
+#include "cli/verbs/store_flags.hpp"
 #include "server/app/doors/stored_tokens.hpp"
 
 namespace muster::cli {
@@ -13,10 +16,14 @@ namespace {
 
 struct options : server_options {
   std::vector<std::string> words;
-  std::string data_dir, role, name;
+  std::string data_dir, store, role, name;
+  server::shared_store access;  // how etcd is reached; `where` is in `store`
   std::vector<std::string> clusters;
   std::optional<duration> expires;
   bool allow_exec = false;
+
+  /// Without a server, where it keeps them.
+  bool stopped() const { return !data_dir.empty() || !store.empty(); }
   std::uint64_t queued_max = 0, sessions_max = 0, value_bytes_max = 0;
 };
 
@@ -32,11 +39,19 @@ T value_or_throw(muster::result<T> r) {
   return std::move(*r);
 }
 
+[[noreturn]] void lead_is_over(std::string const& why) {
+  std::cerr << "muster token: broken off, since " << why << std::endl;
+  ::_exit(exit_failed);
+}
+
 server::stored_tokens stored(options const& o) {
+  if (!o.store.empty())
+    return value_or_throw(
+        server::stored_tokens::open(store_access(o.store, o.access), MUSTER_VERSION, lead_is_over));
   return value_or_throw(server::stored_tokens::open(o.data_dir, MUSTER_VERSION));
 }
 
-/// Of a token as the server, or the directory, tells it.
+/// Of a token as the server, or where it keeps them, tells it.
 struct row {
   std::string id, role, clusters, created_by;
   std::int64_t expires_ms = 0, created_ms = 0;
@@ -109,7 +124,7 @@ void print(std::vector<row> const& rows, output_format format) {
 int list(action_words const& words, options const& o) {
   words.at_most(0);
   std::vector<row> rows;
-  if (!o.data_dir.empty()) {
+  if (o.stopped()) {
     auto const all = stored(o);
     for (auto const& [id, t] : all.state().all()) rows.push_back(row_of(*t));
   } else {
@@ -141,7 +156,7 @@ int create(action_words const& words, options const& o) {
   if (!role)
     throw command_error(exit_usage, "--role " + (o.role.empty() ? "is missing" : o.role) +
                                         ": viewer, submitter, worker or admin");
-  if (!o.data_dir.empty()) {
+  if (o.stopped()) {
     server::wanted_token w{
         o.name,       *role,        o.clusters,     o.expires.value_or(duration{}),
         o.allow_exec, o.queued_max, o.sessions_max, o.value_bytes_max};
@@ -164,7 +179,7 @@ int create(action_words const& words, options const& o) {
 int rotate(action_words const& words, options const& o) {
   words.at_most(1);
   auto const& id = words.need(0, "ID");
-  if (!o.data_dir.empty()) {
+  if (o.stopped()) {
     auto const made = value_or_throw(stored(o).rotate(id));
     return show(o, row_of(made.token), made.credential, "has another secret");
   }
@@ -176,7 +191,7 @@ int rotate(action_words const& words, options const& o) {
 int revoke(action_words const& words, options const& o) {
   words.at_most(1);
   auto const& id = words.need(0, "ID");
-  if (!o.data_dir.empty()) {
+  if (o.stopped()) {
     if (auto const s = stored(o).revoke(id, now()); !s.ok())
       throw command_error(exit_failed, for_terminal(s.message));
   } else {
@@ -222,16 +237,25 @@ void add_token(CLI::App& app, choice& chosen) {
                        "create: bytes of values; 0: no limit")
           ->type_name("BYTES")
           ->transform(CLI::AsSizeValue(false).description("")));
-  own(verb->add_option("--data-dir", o->data_dir,
+  auto* const directory =
+      verb->add_option("--data-dir", o->data_dir,
                        "Of a server that is stopped; without it a running one is asked at --url, "
                        "with an admin's token")
-          ->type_name("DIR"));
+          ->type_name("DIR");
+  own(directory);
+  own(verb->add_option("--store", o->store,
+                       "The same in etcd, of servers that are all stopped: "
+                       "etcd://[USER@]HOST:2379[,HOST:2379...]/PREFIX")
+          ->type_name("URL")
+          ->excludes(directory));
+  add_store_access(*verb, o->access);
   add_server_options(*verb, *o);
   verb->footer(
       "create and rotate print the token alone on stdout, this once: the server keeps a digest.\n"
       "A revoked token ends at once, with the streams and requests that were begun with it.\n"
       "Examples:\n"
       "  muster token create --role admin --data-dir /var/lib/muster > admin.token\n"
+      "  muster token create --role admin --store etcd://10.0.0.1:2379/muster > admin.token\n"
       "  muster token create --role worker --name gpu --cluster train --expires 30d \\\n"
       "      --token-file admin.token\n"
       "  muster token list --token-file admin.token\n"

@@ -1,11 +1,14 @@
 // The same changes as a running server makes, written at once.
 #include "server/app/doors/stored_tokens.hpp"
 
+#include <limits>
 #include <utility>
 
 #include "muster/journal/v1/records.pb.h"
 #include "server/hub/access/token_text.hpp"
 #include "server/journal/entries.hpp"
+#include "server/journal/etcd/etcd_store.hpp"
+#include "server/journal/rocks_store.hpp"
 #include "server/journal/token_facts.hpp"
 
 namespace muster::server {
@@ -14,7 +17,8 @@ namespace {
 
 constexpr auto format_key = "format";
 
-// A directory that no server has seen gets the entry by which the first one knows it.
+// A place that no server has seen gets the entry by which the first one knows it. What has others
+// and not that one is a copy that was broken off, which no server begins with.
 muster::status check_format(journal::store& s, std::string const& version) {
   muster::journal::v1::Format f;
   bool readable = true;
@@ -28,6 +32,14 @@ muster::status check_format(journal::store& s, std::string const& version) {
     return {code::failed_precondition,
             "was written by a newer server (" + f.written_by() + "): use that one's program"};
   if (f.version() == journal::format_known) return {};
+  bool empty = true;
+  if (f.version() == 0) {
+    auto const any = s.read({}, [&](auto, auto) { return empty = false; });
+    if (!any.ok()) return any;
+  }
+  if (!empty)
+    return {code::failed_precondition,
+            "is not a server's, or a copy that was broken off: it has no entry of its format"};
   f.set_version(journal::format_known);
   f.set_written_by(version);
   return s.write({{journal::change::kind::put, format_key, f.SerializeAsString()}});
@@ -41,13 +53,34 @@ muster::result<stored_tokens> stored_tokens::open(std::filesystem::path const& d
   if (!opened) return opened.error();
   stored_tokens t;
   t.store_ = std::move(*opened);
-  auto const name = directory.string() + ": ";
-  if (auto bad = check_format(*t.store_, version); !bad.ok())
-    return muster::status{bad.code, name + bad.message};
-  auto all = journal::load_tokens(*t.store_);
-  if (!all) return muster::status{all.error().code, name + all.error().message};
-  for (auto& one : *all) t.tokens_.restore(std::move(one));
+  if (auto bad = t.read(directory.string(), version); !bad.ok()) return bad;
   return t;
+}
+
+muster::result<stored_tokens> stored_tokens::open(
+    journal::etcd::access const& a, std::string const& version,
+    std::function<void(std::string const& why)> over) {
+  auto lead = journal::etcd::lead_alone(
+      a, "muster token", "ask that one with --url, or stop it, and those that stand by", over);
+  if (!lead) return lead.error();
+  auto const name = a.where.text();
+  auto opened = journal::etcd::etcd_store::open(
+      a, (*lead)->begun(), {std::numeric_limits<std::uint64_t>::max(), std::move(over)});
+  if (!opened) return muster::status{opened.error().code, name + ": " + opened.error().message};
+  stored_tokens t;
+  t.lead_ = std::move(*lead);
+  t.store_ = std::move(*opened);
+  if (auto bad = t.read(name, version); !bad.ok()) return bad;
+  return t;
+}
+
+muster::status stored_tokens::read(std::string const& name, std::string const& version) {
+  if (auto bad = check_format(*store_, version); !bad.ok())
+    return {bad.code, name + ": " + bad.message};
+  auto all = journal::load_tokens(*store_);
+  if (!all) return {all.error().code, name + ": " + all.error().message};
+  for (auto& one : *all) tokens_.restore(std::move(one));
+  return {};
 }
 
 muster::status stored_tokens::write(std::string const& id) {

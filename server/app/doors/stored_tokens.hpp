@@ -1,5 +1,6 @@
-// The tokens of a data directory whose server is stopped, for the command line. One thread; as long
-// as it lives no server can open the directory.
+// The tokens of a data directory or a store in etcd whose server is stopped, for the command line.
+// One thread; as long as it lives no server can have that place: a directory is locked, a store
+// led.
 #pragma once
 
 #include <filesystem>
@@ -8,7 +9,8 @@
 
 #include "server/core/access/token_table.hpp"
 #include "server/hub/access/token_keeper.hpp"
-#include "server/journal/rocks_store.hpp"
+#include "server/journal/etcd/upkeep.hpp"
+#include "server/journal/store.hpp"
 
 namespace muster::server {
 
@@ -19,6 +21,12 @@ class stored_tokens {
   static muster::result<stored_tokens> open(std::filesystem::path const& directory,
                                             std::string const& version);
 
+  /// The same in etcd. FAILED_PRECONDITION: a server leads there, too; UNAVAILABLE: etcd does not
+  /// answer. `over`: etcd has lost the lead, nothing may be written any more; must not return.
+  static muster::result<stored_tokens> open(journal::etcd::access const& a,
+                                            std::string const& version,
+                                            std::function<void(std::string const& why)> over);
+
   core::token_table const& state() const { return tokens_; }
   // On the disk when they return. Errors: token_table's, and the disk's.
   muster::result<new_token> create(wanted_token const& w, core::time_point now);
@@ -26,9 +34,11 @@ class stored_tokens {
   muster::status revoke(std::string const& id, core::time_point now);
 
  private:
+  muster::status read(std::string const& name, std::string const& version);
   muster::status write(std::string const& id);
 
-  std::unique_ptr<journal::rocks_store> store_;
+  journal::etcd::sole_lead lead_;  // of what store_ writes to; nothing: a directory
+  std::unique_ptr<journal::store> store_;
   core::token_table tokens_;
 };
 

@@ -66,32 +66,34 @@ muster::result<copied> fill(access const& a, term t, view const& from, std::uint
 
 }  // namespace
 
+muster::result<sole_lead> lead_alone(access const& a, std::string who, std::string const& what_then,
+                                     std::function<void(std::string const& why)> over) {
+  leadership_options options{std::move(who), 0, lease, std::move(over)};
+  sole_lead lead(new leadership(a, std::move(options)));
+  auto const seen = lead->try_to_lead();
+  if (!seen) return with_name(a, seen.error());
+  if (seen->leads) return lead;
+  return refused(a, "a server has it: " + (seen->leader.empty() ? "unknown" : seen->leader) + "; " +
+                        what_then);
+}
+
 muster::result<copied> restore_into(access const& a, view const& from, watcher const& watch,
                                     std::function<void(std::string const& why)> over) {
   auto const found = inspect(from, watch);
   if (!found) return found.error();
-  leadership lead(a, {"muster data restore", 0, lease, over});
-  auto const seen = lead.try_to_lead();
-  if (!seen) return with_name(a, seen.error());
-  if (!seen->leads) {
-    lead.resign();
-    return refused(a, "a server has it: " + (seen->leader.empty() ? "unknown" : seen->leader) +
-                          "; stop it, and name a prefix that has nothing");
-  }
+  auto const lead =
+      lead_alone(a, "muster data restore", "stop it, and name a prefix that has nothing", over);
+  if (!lead) return lead.error();
   client c(a);
   std::int64_t keys = 0;
   auto const counted = revision_and_count(c, keys);
-  auto done = [&]() -> muster::result<copied> {
-    if (!counted) return with_name(a, counted.error());
-    if (keys > 1)
-      return refused(a, "has " + std::to_string(keys - 1) +
-                            " keys already; name a prefix that has none, or remove them with "
-                            "'etcdctl del --prefix " +
-                            a.where.prefix + "/'");
-    return fill(a, lead.begun(), from, found->entries(), watch, over);
-  }();
-  lead.resign();
-  return done;
+  if (!counted) return with_name(a, counted.error());
+  if (keys > 1)
+    return refused(a, "has " + std::to_string(keys - 1) +
+                          " keys already; name a prefix that has none, or remove them with "
+                          "'etcdctl del --prefix " +
+                          a.where.prefix + "/'");
+  return fill(a, (*lead)->begun(), from, found->entries(), watch, over);
 }
 
 muster::result<trimmed> drop_history(access const& a) {

@@ -3,8 +3,23 @@
 
 #include "server/journal/copy.hpp"
 #include "server/journal/etcd/client.hpp"
+#include "server/journal/etcd/leadership.hpp"
 
 namespace muster::server::journal::etcd {
+
+struct resigns {
+  void operator()(leadership* l) const {
+    l->resign();
+    delete l;
+  }
+};
+/// Leads until it goes, so that no server serves the store meanwhile.
+using sole_lead = std::unique_ptr<leadership, resigns>;
+/// FAILED_PRECONDITION, in one line with the address: a server leads, and `what_then` is to be
+/// done. UNAVAILABLE: etcd does not answer. `who` is told to servers that wait; `over`: see
+/// leadership_options.
+muster::result<sole_lead> lead_alone(access const& a, std::string who, std::string const& what_then,
+                                     std::function<void(std::string const& why)> over);
 
 /// Everything that stands in `from` into a prefix that has nothing, which it leads meanwhile, so
 /// that no server serves it. FAILED_PRECONDITION, in one line with the address: something is there,
