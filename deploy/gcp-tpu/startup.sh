@@ -7,7 +7,9 @@
 #     --metadata=muster-tpu=slice,muster-server=10.128.0.2:8476,muster-command='python3 /opt/train.py'
 #
 # The hosts need the muster program and a service account that may read the TPU (tpu.nodes.get). On
-# the server: muster serve --cluster 'training:worker=4' --grpc 0.0.0.0:8476 --insecure
+# the server, with the network of the hosts, whose agents cannot send a token:
+#   muster serve --cluster 'training:worker=4' --grpc 0.0.0.0:8476 --data-dir /var/lib/muster \
+#     --agents-from 10.128.0.0/9
 set -euo pipefail
 
 metadata() {

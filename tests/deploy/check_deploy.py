@@ -12,6 +12,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 import yaml
@@ -36,6 +37,12 @@ def substituted(arguments, values):
     def one(text):
         return re.sub(r"\$\{?(\w+)(?::-[^}]*)?\}?", lambda m: values.get(m[1], "1"), text)
     return [one(a) for a in arguments]
+
+
+def new_tokens():
+    """The Secret of tokens.sh."""
+    done = subprocess.run([DEPLOY / "kubernetes/tokens.sh"], capture_output=True, text=True, timeout=60)
+    return yaml.safe_load(done.stdout)["stringData"]
 
 
 class Yaml(unittest.TestCase):
@@ -120,6 +127,66 @@ class Yaml(unittest.TestCase):
         self.assertIn(f"--server=muster:{ports['grpc']}", container["command"])
         check_lines(self, shlex.join(container["command"]), {}, 1)
 
+    def test_nothing_is_open_to_whoever_reaches_it(self):
+        for path in DEPLOY.rglob("*"):
+            if path.is_file():
+                self.assertNotIn("--insecure", path.read_text(), path)
+
+    def test_tokens_are_new_ones_each_time_and_mounted_by_who_needs_them(self):
+        tokens, others = new_tokens(), new_tokens()
+        self.assertFalse(set(tokens.values()) & set(others.values()))
+        env = {e["name"]: e for e in self.jobset_pod()["spec"]["containers"][0]["env"]}
+        reference = env["MUSTER_TOKEN"]["valueFrom"]["secretKeyRef"]
+        self.assertIn(reference["key"], tokens)
+        pods = [self.of_kind("Deployment", "muster"), self.workers]
+        for pod, key in zip(pods, ("tokens", "worker"), strict=True):
+            (volume,) = [v for v in pod["spec"]["template"]["spec"]["volumes"] if v["name"] == "tokens"]
+            self.assertEqual([i["key"] for i in volume["secret"]["items"]], [key])
+            self.assertEqual(volume["secret"]["secretName"], reference["name"])
+            # The files are root's: the user of the pod reads them by its group.
+            self.assertEqual(pod["spec"]["template"]["spec"]["securityContext"]["fsGroup"], 65532)
+
+    def test_server_and_worker_of_the_manifests_know_each_other_and_nobody_else(self):
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            tokens = new_tokens()
+            for name, text in tokens.items():
+                (folder / name).write_text(text)
+                (folder / name).chmod(0o440)
+            grpc, http = free_ports(2)
+            # As in the pods, but for what stands where.
+            here = {"--grpc": f"127.0.0.1:{grpc}", "--http": f"127.0.0.1:{http}", "--data-dir": folder / "data",
+                    "--server": f"127.0.0.1:{grpc}"}
+            def command(pod):
+                line = pod["spec"]["template"]["spec"]["containers"][0]["command"][1:]
+                parts = [word.replace("/etc/muster/tokens/", f"{folder}/").partition("=") for word in line]
+                return [MUSTER, *(f"{name}={here[name]}" if name in here else name + equals + value
+                                  for name, equals, value in parts)]
+            def tasks(token):
+                return subprocess.run([MUSTER, "tasks", "--cluster", "training", "--output", "json", "--url",
+                                       f"http://127.0.0.1:{http}"], capture_output=True, text=True, timeout=60,
+                                      env={"MUSTER_TOKEN": token})
+            def attached():
+                done = tasks(tokens["admin"])
+                return done.returncode == 0 and "CONNECTED" in done.stdout
+            server = subprocess.Popen(command(self.of_kind("Deployment", "muster")), stderr=subprocess.PIPE)
+            worker = subprocess.Popen(command(self.workers), stderr=subprocess.PIPE)
+            try:
+                end = time.monotonic() + 60
+                while not attached():
+                    self.assertLess(time.monotonic(), end, tasks(tokens["admin"]).stderr)
+                    self.assertIsNone(server.poll())
+                self.assertEqual(tasks(tokens["submitter"]).returncode, 0)
+                for token in ("", tokens["worker"], "no-such-token-no-such-token-no-such"):
+                    self.assertEqual(tasks(token).returncode, 1)
+                without = [w for w in command(self.workers) if not w.startswith("--token-file")]
+                refused = subprocess.run(without, capture_output=True, text=True, timeout=60)
+                self.assertEqual(refused.returncode, 1, refused.stderr)
+            finally:
+                for process in (worker, server):
+                    process.kill()
+                    process.communicate()
+
     def test_the_tasks_command_lines_are_taken(self):
         container = self.jobset_pod()["spec"]["containers"][0]
         check_lines(self, container["args"][0], {"CLUSTER": self.task_environment()["CLUSTER"]}, 2)
@@ -174,22 +241,26 @@ class Scripts(unittest.TestCase):
     def test_the_batch_script(self):
         self.check("slurm/run.sbatch", {"grpc_port": "8476", "http_port": "8477",
                                         "SLURM_NTASKS": "4", "scratch": "/nowhere",
-                                        "first": "n1", "@": "true"}, 2)
+                                        "first": "n1", "shared": "/nowhere", "@": "true",
+                                        "agents": "127.0.0.0/8"}, 2)
 
     def run_batch(self, *program):
         """The script itself, with an srun that starts two tasks here."""
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)
             (folder / "srun").write_text(FAKE_SRUN)
-            (folder / "srun").chmod(0o755)
+            (folder / "scontrol").write_text("#!/bin/bash\necho $3\n")
+            for program_of_slurm in ("srun", "scontrol"):
+                (folder / program_of_slurm).chmod(0o755)
             (folder / "muster").symlink_to(pathlib.Path(MUSTER).resolve())
             grpc, http = free_ports(2)
             environment = {"PATH": f"{folder}:/usr/bin:/bin", "SLURM_NTASKS": "2",
                            "SLURMD_NODENAME": "127.0.0.1", "MUSTER_GRPC_PORT": str(grpc),
-                           "MUSTER_HTTP_PORT": str(http), "TMPDIR": str(folder)}
+                           "MUSTER_HTTP_PORT": str(http), "TMPDIR": str(folder),
+                           "SLURM_JOB_NODELIST": "localhost", "SLURM_SUBMIT_DIR": str(folder)}
             done = subprocess.run([DEPLOY / "slurm/run.sbatch", *program], capture_output=True,
                                   text=True, timeout=100, env=environment)
-            left = [f.name for f in folder.iterdir() if f.name not in ("srun", "muster")]
+            left = [f.name for f in folder.iterdir() if f.name not in ("srun", "scontrol", "muster")]
             self.assertEqual(left, [])
             return done
 
@@ -198,6 +269,18 @@ class Scripts(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         for index in (0, 1):
             self.assertRegex(done.stdout, r'task .*"index": ?%d' % index)
+
+    def test_the_batch_scripts_server_asks_for_the_jobs_own_token(self):
+        ask = 'muster jobs --url "http://127.0.0.1:$MUSTER_HTTP_PORT" 2>&1'
+        done = self.run_batch("bash", "-c", f"""
+            cd "$SLURM_SUBMIT_DIR"
+            {ask} && echo known
+            MUSTER_TOKEN= {ask} || echo refused $?
+            echo modes $(stat -c %a .muster-*/ .muster-*/token)
+            [[ $(<.muster-*/token) == "$MUSTER_TOKEN" ]] && echo same""")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        for line in ("known", "refused 1", "modes 700 600", "same"):
+            self.assertEqual(len(re.findall(rf"\b{line}$", done.stdout, re.M)), 2, done.stdout)
 
     def test_the_batch_script_ends_with_the_programs_status(self):
         self.assertEqual(self.run_batch("bash", "-c", "exit 7").returncode, 7)

@@ -1,0 +1,30 @@
+#!/bin/sh
+# Prints the Secret with the tokens that the other manifests use, new ones each time:
+#
+#   deploy/kubernetes/tokens.sh | kubectl apply -n ml -f -
+#
+# `tokens` is for the server, which reads it again when it changes; the others are for who they are named after:
+# `worker` for workers and tasks, `submitter` and `admin` for people and programs:
+#
+#   export MUSTER_TOKEN=$(kubectl get -n ml secret muster-tokens -o 'go-template={{.data.submitter | base64decode}}')
+set -eu
+
+secret() { od -An -N32 -tx1 /dev/urandom | tr -d ' \n'; }
+admin=$(secret) submitter=$(secret) worker=$(secret)
+
+cat <<END
+apiVersion: v1
+kind: Secret
+metadata:
+  name: muster-tokens
+  labels: {app.kubernetes.io/name: muster}
+type: Opaque
+stringData:
+  admin: "$admin"
+  submitter: "$submitter"
+  worker: "$worker"
+  tokens: |
+    admin $admin
+    submitter $submitter
+    worker $worker
+END
