@@ -147,7 +147,8 @@ command_error rest::no_answer(muster::status const& why) const {
   if (why.code == muster::code::unavailable)
     return {exit_unreachable, "no server answers at " + options_.url + " (" + why.message +
                                   "): start one with 'muster serve', or give --url"};
-  return {exit_failed, options_.url + ": " + why.message};
+  bool const named = why.message.find(options_.url) != std::string::npos;
+  return {exit_failed, named ? why.message : options_.url + ": " + why.message};
 }
 
 muster::http_response rest::send(std::string const& method, std::string const& path_and_query,

@@ -43,6 +43,51 @@ std::string day(std::chrono::sys_seconds at) {
 
 }  // namespace
 
+finding judge_refusal(std::string const& why, std::string const& url) {
+  struct known {
+    char const *words, *check, *fix;
+  };
+  // By the words of http_client and of the server's gate; the first that fits.
+  static constexpr known all[] = {
+      {"has expired", "certificate",
+       "have it issued anew where the server runs ('muster tls init DIR' does with its authority): "
+       "a "
+       "running server takes it; if it is not over yet, this machine's clock is wrong "
+       "('timedatectl')"},
+      {"is not yet valid", "certificate", "check the clocks of both machines ('timedatectl')"},
+      {"mismatch", "certificate",
+       "dial a name that it is for, or have it issued for this one too: 'muster tls init DIR "
+       "--host "
+       "NAME'"},
+      {"its certificate is not accepted", "certificate",
+       "--ca FILE with the certificate of the authority that issued it (ca.pem of 'muster tls "
+       "init', "
+       "docs/tls.md); where that is given, something else answers there"},
+      {"this port speaks TLS", "ports", "write https:// in --url, and give --ca FILE"},
+      {"no credentials", "token",
+       "--token-file FILE, or MUSTER_TOKEN; an admin makes one: 'muster token create' "
+       "(docs/security.md)"},
+      {"token is unknown", "token",
+       "an admin sees in 'muster token list' which there are; 'muster token create' makes another"},
+      {"who may not", "token",
+       "a viewer's token is enough: an admin makes one with 'muster token create --role viewer'"},
+      {"bound to", "token",
+       "the whole server is looked at: use a token that is bound to no cluster"},
+      {"host not found", "ports",
+       "correct the name in --url; 'getent hosts NAME' shows what is known"},
+      {"with HTTP status 404", "ports",
+       "something else answers there: give the HTTP address of a Muster server in --url"},
+  };
+  for (auto const& k : all)
+    if (why.find(k.words) != std::string::npos) return {k.check, result::problem, why, k.fix};
+  if (url.starts_with("https://") && why.find("timed out") != std::string::npos)
+    return {"ports", result::problem, why,
+            "write http:// in --url if the server speaks no TLS; else allow this TCP port in "
+            "firewalls on the way"};
+  return {"health", result::problem, why,
+          "see the server's log ('journalctl -u muster', or what it prints)"};
+}
+
 char const* name(result r) {
   return r == result::ok ? "ok" : r == result::warning ? "warning" : "problem";
 }
@@ -115,7 +160,10 @@ finding judge_certificate(std::string const& where, std::string const& subject,
                                    (left.count() == 1 ? " day" : " days") + " more";
   if (left > days_warned) return f;
   f.is = left < days_short ? result::problem : result::warning;
-  f.fix = "have it issued anew, put it in place of the old file, and start the server again";
+  f.fix =
+      "have it issued anew ('muster tls init DIR' does with its authority) and put it in place of "
+      "the "
+      "old file: a running server takes it";
   return f;
 }
 

@@ -16,7 +16,8 @@ enum class result { ok, warning, problem };
 char const* name(result r);
 
 struct finding {
-  std::string check;  // "ports", "clock", "files", "disk", "certificate", "version", "health"
+  // "ports", "clock", "files", "disk", "certificate", "token", "version", "health"
+  std::string check;
   result is = result::ok;
   std::string text;
   std::string fix;  // what to do, exactly; empty: nothing
@@ -43,6 +44,10 @@ finding judge_certificate(std::string const& where, std::string const& subject,
 /// This program's version, the server's, and those of its workers (rows of tasks).
 findings judge_versions(std::string const& here, std::string const& server,
                         json::array const& tasks);
+
+/// A server that was dialled and is not asked any further, by what the request ended with. `url`:
+/// as it was given. Nothing it knows: "health".
+finding judge_refusal(std::string const& why, std::string const& url);
 
 /// The server's attention items: each a warning or a problem.
 findings judge_attention(json::array const& items, std::string const& url);

@@ -72,6 +72,21 @@ finding look_at_clock(rest& server) {
   return doctor::judge_clock(date, asked, answered);
 }
 
+// A disk that is full, as the server told it last.
+findings look_at_room(rest& server) {
+  std::string full;
+  auto const events = server.get("/api/v1/events?limit=1000");
+  for (auto const& e : list_of(events, "events")) {
+    auto const kind = text_of(e, "kind");
+    if (kind == "journal_disk_has_room") full.clear();
+    if (kind == "journal_disk_full") full = text_of(e, "subject") + ": " + text_of(e, "text");
+  }
+  if (full.empty()) return {};
+  return {{"disk", result::problem, full,
+           "make room there, or move it to a larger disk; the server goes on by itself. Jobs and "
+           "sessions with durable: false are taken meanwhile"}};
+}
+
 findings look_at_store(json::value const& overview) {
   auto const& durable = field_of(overview, "durable");
   if (durable.is_null())
@@ -100,6 +115,7 @@ findings look_at_server(rest& server) {
   if (auto const limit = metric(metrics, "process_max_fds"); limit > 0)
     all.push_back(doctor::judge_files("the server", limit, metric(metrics, "process_open_fds")));
   add(all, look_at_store(server.get("/api/v1/overview")));
+  add(all, look_at_room(server));
   auto const version = text_of(server.get("/api/v1/version"), "version");
   add(all, doctor::judge_versions(
                MUSTER_VERSION, version,
@@ -111,14 +127,18 @@ findings look_at_server(rest& server) {
 
 // Of one that answers and does not serve: it reads, stands by, or stops.
 findings look_at_waiting(rest& server, muster::http_response const& ready) {
+  auto const why = server.url() + " does not take work: " + rest::problem(ready).what();
+  if (ready.status != 503) return {doctor::judge_refusal(why, server.url())};
   return {
-      {"health", result::problem,
-       server.url() + " does not take work: " + rest::problem(ready).what(),
+      {"health", result::problem, why,
        "wait if it starts or stops; of several servers name all in --url, with commas between"}};
 }
 
-findings look_without_server(std::string const& why) {
-  findings all{{"ports", result::problem, why, "'systemctl start muster' or 'muster serve' there"}};
+findings look_without_server(std::string const& why, std::string const& url) {
+  auto first = doctor::judge_refusal(why, url);
+  if (first.check == "health")
+    first = {"ports", result::problem, why, "'systemctl start muster' or 'muster serve' there"};
+  findings all{std::move(first)};
   auto const c = server::configuration();
   for (auto const& e : {c.grpc, c.http})
     all.push_back(doctor::look_at_free_port(server::to_string(e)));
@@ -140,6 +160,10 @@ void print(findings const& all, std::string const& summary) {
   std::cout << summary << '\n';
 }
 
+std::string counted(std::ptrdiff_t n, std::string const& what) {
+  return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
+}
+
 int report(findings const& all, output_format output) {
   auto const count = [&](result r) {
     return std::count_if(all.begin(), all.end(), [r](finding const& f) { return f.is == r; });
@@ -152,7 +176,7 @@ int report(findings const& all, output_format output) {
   json::object const out{
       {"problems", problems}, {"warnings", warnings}, {"findings", std::move(listed)}};
   if (!printed_as_json(output, out))
-    print(all, std::to_string(problems) + " problems, " + std::to_string(warnings) + " warnings");
+    print(all, counted(problems, "problem") + ", " + counted(warnings, "warning"));
   return problems > 0 ? exit_failed : exit_ok;
 }
 
@@ -168,11 +192,9 @@ int run(options& o) {
     if (e.status() == exit_usage) throw;
     unreachable = all.empty() && e.status() == exit_unreachable;
     if (unreachable)
-      add(all, look_without_server(e.what()));
+      add(all, look_without_server(e.what(), o.rest.url));
     else
-      all.push_back(
-          {"health", result::problem, e.what(),
-           "if it asks for a token: --token-file FILE (docs/security.md); else see its log"});
+      all.push_back(doctor::judge_refusal(e.what(), o.rest.url));
   }
   all.push_back(doctor::look_at_files());
   for (auto const& dir : {o.data_dir, o.spill_dir})

@@ -82,7 +82,7 @@ class Healthy(unittest.TestCase):
             table = s.run("doctor")
             self.assertEqual(table.returncode, 0, table.stderr)
             self.assertRegex(table.stdout, r"(?m)^ok       ports +HTTP at ")
-            self.assertRegex(table.stdout, r"0 problems, \d+ warnings\n$")
+            self.assertRegex(table.stdout, r"0 problems, \d+ warnings?\n$")
 
 
 class Faults(unittest.TestCase):
@@ -133,6 +133,90 @@ class Faults(unittest.TestCase):
             done = support.run("doctor", "--url", url)
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertRegex(done.stdout, r"(?m)^problem  health .* does not take work: it reads")
+
+
+    def test_a_disk_that_is_full_until_there_is_room_again(self):
+        full = {"kind": "journal_disk_full", "subject": "/data", "text": "50 MiB are free"}
+        room = {"kind": "journal_disk_has_room", "subject": "/data", "text": "90 MiB are free"}
+        for events, expected in (([full], ["/data: 50 MiB are free"]), ([full, room], [])):
+            with stand_in(events=events) as url:
+                told, by_check = judged(support.run("doctor", "--url", url, "--output", "json"))
+            problems = [f for f in by_check["disk"] if f["result"] == "problem"]
+            self.assertEqual([f["text"] for f in problems], expected, told)
+            self.assertTrue(all("make room" in f["fix"] for f in problems))
+
+
+class Refused(unittest.TestCase):
+    """What a person mistypes or lacks: each is one problem with a fix of its own."""
+
+    def only_problem(self, *words, **options):
+        done = support.run("doctor", "--output", "json", *words, **options)
+        problems = [f for f in json.loads(done.stdout)["findings"] if f["result"] == "problem"]
+        self.assertEqual(len(problems), 1, done.stdout)
+        return done.returncode, problems[0]
+
+    def test_tokens(self):
+        with tempfile.TemporaryDirectory() as folder:
+            tokens = pathlib.Path(folder) / "tokens"
+            tokens.write_text(f"admin {'a' * 40}\nworker {'w' * 40}\n")
+            with support.server("--token-file", str(tokens)) as s:
+                for token, fix in (("", "muster token create"), ("x" * 40, "muster token list"),
+                                   ("w" * 40, "a viewer's token")):
+                    status, problem = self.only_problem("--url", s.url, *(["--token", token] if token else []))
+                    self.assertEqual((status, problem["check"]), (1, "token"))
+                    self.assertIn(fix, problem["fix"])
+
+    def end_yesterday(self, folder):
+        """over.pem: the server's certificate with other dates."""
+        request = ["openssl", "x509", "-x509toreq", "-copy_extensions", "copy", "-in", folder / "server.pem",
+                   "-signkey", folder / "server.key", "-out", folder / "over.csr"]
+        sign = ["openssl", "x509", "-req", "-in", folder / "over.csr", "-CA", folder / "ca.pem", "-CAkey",
+                folder / "ca.key", "-copy_extensions", "copy", "-days", "-1", "-out", folder / "over.pem"]
+        for command in (request, sign):
+            subprocess.run(command, check=True, capture_output=True, timeout=60)
+        (folder / "over.key").write_bytes((folder / "server.key").read_bytes())
+
+    def test_certificates(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            subprocess.run([support.MUSTER, "tls", "init", folder], check=True, capture_output=True, timeout=60)
+            self.end_yesterday(folder)
+            certificate(folder, "nameless", -1, 90)
+            for pem, ca, fix in (("server", None, "--ca FILE"), ("nameless", "nameless.pem", "dial a name"),
+                                 ("over", "ca.pem", "issued anew")):
+                with stand_in(tls=(folder / f"{pem}.pem", folder / f"{pem}.key")) as url:
+                    status, problem = self.only_problem("--url", url, *(["--ca", str(folder / ca)] if ca else []))
+                self.assertEqual((status, problem["check"]), (1, "certificate"), problem)
+                self.assertIn(fix, problem["fix"], problem)
+                self.assertEqual(problem["text"].count(url), 1, problem)
+
+    def test_addresses(self):
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([support.MUSTER, "tls", "init", folder], check=True, capture_output=True, timeout=60)
+            with support.server("--tls-cert", f"{folder}/server.pem", "--tls-key", f"{folder}/server.key") as s:
+                status, problem = self.only_problem("--url", s.url)
+        self.assertEqual((status, problem["check"]), (1, "ports"))
+        self.assertIn("write https://", problem["fix"])
+        status, problem = self.only_problem("--url", "http://no-such-host.invalid:8477")
+        self.assertEqual((status, problem["check"]), (3, "ports"))
+        self.assertIn("correct the name", problem["fix"])
+        other = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Elsewhere)
+        threading.Thread(target=other.serve_forever, daemon=True).start()
+        status, problem = self.only_problem("--url", f"http://127.0.0.1:{other.server_address[1]}")
+        other.shutdown()
+        other.server_close()
+        self.assertEqual((status, problem["check"]), (1, "ports"))
+        self.assertIn("something else answers", problem["fix"])
+
+
+class Elsewhere(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(404)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *ignored):
+        pass
 
 
 class Nobody(unittest.TestCase):
@@ -204,13 +288,13 @@ def closed_port():
 
 
 @contextlib.contextmanager
-def stand_in(grpc=None, behind=datetime.timedelta(), versions=(), ready=200, tls=None):
+def stand_in(grpc=None, behind=datetime.timedelta(), versions=(), ready=200, tls=None, events=()):
     """A server that tells what no real one would tell when it is asked."""
     listening = socket.create_server(("127.0.0.1", 0))
     answers = {
         "/livez": {}, "/readyz": {"detail": "it reads jobs", "status": ready},
         "/metrics": {}, "/api/v1/overview": {}, "/api/v1/version": {"version": "0.0.9"},
-        "/api/v1/attention": {"items": []},
+        "/api/v1/attention": {"items": []}, "/api/v1/events": {"events": list(events)},
         "/api/v1/clusters": {"clusters": [{
             "name": "default", "address": "127.0.0.1:%d" % (grpc or listening.getsockname()[1])}]},
         "/api/v1/clusters/default/tasks": {"tasks": [
