@@ -1,5 +1,6 @@
 // HTTP itself: framing, limits, slow clients, keep-alive, who may ask.
 #include "tests/web/fixture.hpp"
+#include "web/http/router.hpp"
 
 namespace muster::web::test {
 namespace {
@@ -155,6 +156,42 @@ TEST_F(http, head_has_the_headers_of_get_and_no_body) {
   auto const answer = exchange("HEAD /livez HTTP/1.1\r\n" + host + "Connection: close\r\n\r\n");
   EXPECT_NE(answer.find("Content-Length: 3\r\n"), std::string::npos);
   EXPECT_TRUE(answer.ends_with("\r\n\r\n"));
+}
+
+// Date, Connection and the lengths of what counts (times, requests) aside.
+std::string fields_of(std::string const& head) {
+  std::string kept;
+  for (std::size_t at = 0; at < head.size();) {
+    auto const end = head.find("\r\n", at);
+    auto const line = head.substr(at, end - at);
+    at = end + 2;
+    if (line.starts_with("Date: ") || line == "Connection: close") continue;
+    kept += line.starts_with("Content-Length: ") ? "Content-Length" : line;
+    kept += '\n';
+  }
+  return kept;
+}
+
+TEST_F(http, head_of_every_resource_has_the_fields_of_get) {
+  start();
+  auto const job = text_at(submit(3), "/id");
+  auto paths = std::vector<std::string>{"/", "/nothing", "/api/v1/nothing"};
+  for (auto const& r : all_routes()) {
+    std::string path(r.pattern);
+    if (r.method != "GET" || path == "/api/v1/ws") continue;
+    if (path.starts_with("/api/v1/jobs/{id}")) path.replace(path.find("{id}"), 4, job);
+    if (path.find('{') == std::string::npos) paths.push_back(path);
+  }
+  ASSERT_GT(paths.size(), 25u);
+  raw_socket s(port());  // one for all: nothing but heads come before the next answer
+  for (auto const& path : paths) {
+    s.send("HEAD " + path + " HTTP/1.1\r\n" + host + "\r\n");
+    auto const head = s.receive_until("\r\n\r\n");
+    ASSERT_TRUE(head.ends_with("\r\n\r\n")) << path << head;
+    auto const whole =
+        exchange("GET " + path + " HTTP/1.1\r\n" + host + "Connection: close\r\n\r\n");
+    EXPECT_EQ(fields_of(head), fields_of(whole.substr(0, whole.find("\r\n\r\n") + 4))) << path;
+  }
 }
 
 TEST_F(http, options_tells_the_methods) {

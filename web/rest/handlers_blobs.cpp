@@ -180,6 +180,7 @@ coro::task<response> stream_blob(web_context& context, exchange& ex, std::string
                                  std::uint64_t at, std::uint64_t size) {
   response head;
   head.content_type = "application/octet-stream";
+  head.headers.emplace_back("Content-Length", std::to_string(size - at));
   auto beginning = ex.begin_stream(std::move(head));
   bool alive = co_await std::move(beginning);
   while (alive && at < size && !ex.stopping()) {
@@ -216,11 +217,6 @@ coro::task<response> get_blob(web_context& context, exchange& ex) {
     co_return problem_response(impossible("offset", "the blob has " + std::to_string(size) +
                                                         " bytes, the offset is " +
                                                         std::to_string(offset)));
-  if (ex.req.is_head()) {
-    response r;
-    r.content_type = "application/octet-stream";
-    co_return r;
-  }
   auto streaming = stream_blob(context, ex, hash, offset, size);
   co_return co_await std::move(streaming);
 }

@@ -224,9 +224,12 @@ coro::task<bool> connection::one_exchange() {
   auto skipping = skip_small_body();
   co_await std::move(skipping);
   bool const unread = !parser_->is_done();
-  bool const keep = parser_->keep_alive() && !r.close && !unread && !set_.stopping && !set_.scarce;
+  // Of a stream HEAD asks only for what stands before it; to the handler that is a client that is
+  // gone.
+  bool const cut_off = r.close && !(r.streamed && req.is_head());
+  bool const keep = parser_->keep_alive() && !cut_off && !unread && !set_.stopping && !set_.scarce;
   if (r.streamed) {
-    if (r.close) close();  // cut off: an orderly end would make it look whole
+    if (cut_off) close();  // an orderly end would make it look whole
     co_return keep && !req.http_1_0;
   }
   auto writing = write(r, keep);

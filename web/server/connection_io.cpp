@@ -3,6 +3,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
@@ -94,8 +95,11 @@ coro::task<bool> connection::write_all(std::string_view bytes) {
 }
 
 coro::task<bool> connection::begin_stream(response head) {
-  head.headers.emplace_back(req.http_1_0 ? "Connection" : "Transfer-Encoding",
-                            req.http_1_0 ? "close" : "chunked");
+  chunked_ =
+      !req.http_1_0 && std::none_of(head.headers.begin(), head.headers.end(),
+                                    [](auto const& h) { return h.first == "Content-Length"; });
+  if (req.http_1_0) head.headers.emplace_back("Connection", "close");
+  if (chunked_) head.headers.emplace_back("Transfer-Encoding", "chunked");
   bool const keep = parser_->keep_alive() && !set_.stopping && !set_.scarce;
   auto const text = head_text(head, std::nullopt, keep);
   auto writing = write_all(text);
@@ -105,13 +109,13 @@ coro::task<bool> connection::begin_stream(response head) {
 
 coro::task<bool> connection::write_piece(std::string piece) {
   if (piece.empty()) co_return true;
-  if (!req.http_1_0) piece = chunk_text(piece);
+  if (chunked_) piece = chunk_text(piece);
   auto writing = write_all(piece);
   co_return co_await std::move(writing);
 }
 
 coro::task<bool> connection::end_stream() {
-  if (req.http_1_0) co_return true;
+  if (!chunked_) co_return true;
   auto writing = write_all("0\r\n\r\n");
   co_return co_await std::move(writing);
 }

@@ -23,6 +23,8 @@ class connection final : public exchange, public peer_watch, public open_connect
   coro::task<void> run();
 
   coro::task<muster::result<std::string>> read_some() override;
+  /// Pieces are not chunked where `head` says their Content-Length. HEAD: false, as of a client that
+  /// is gone, but the connection lives on.
   coro::task<bool> begin_stream(response head) override;
   coro::task<bool> write_piece(std::string piece) override;
   coro::task<bool> end_stream() override;
@@ -73,6 +75,7 @@ class connection final : public exchange, public peer_watch, public open_connect
   bool expects_100_ = false;
   bool lowered_ = false;  // see readable_at
   bool wants_websocket_ = false;
+  bool chunked_ = false;     // the answer that is streamed
   std::uint64_t watch_ = 0;  // counts arm and disarm: late callbacks find another number
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -34,6 +34,27 @@ TEST_F(blobs, are_put_by_their_hash_and_got) {
   EXPECT_NE(get("/metrics").body.find("\nmuster_blob_bytes 3\n"), std::string::npos);
 }
 
+TEST_F(blobs, have_a_length_that_is_told_before_they_are_got) {
+  start();
+  ASSERT_EQ(put(abc, "abc").status, 201u);
+  auto const big = std::string((3 << 20) + 7, 'a');
+  auto const name = "7d8aedf62548b6943c912ca5192d7a2c13322cd689d7a47d4b3944b4bb2e30c6";
+  for (auto const* method : {"HEAD", "GET"}) {
+    for (auto const* offset : {"0", "1", "3"}) {
+      auto const r = send(method, "/api/v1/blobs/" + abc + "?offset=" + offset);
+      EXPECT_EQ(r.status, 200u);
+      EXPECT_EQ(r.header("Content-Length"), std::to_string(3 - (*offset - '0'))) << method;
+      EXPECT_EQ(r.header("Transfer-Encoding"), "") << method;
+      EXPECT_EQ(r.header("Content-Type"), octets) << method;
+    }
+    EXPECT_EQ(send(method, "/api/v1/blobs/" + none).status, 404u);
+    EXPECT_EQ(send(method, "/api/v1/blobs/" + abc + "?offset=4").status, 422u);
+  }
+  ASSERT_EQ(put(name, big).status, 201u);
+  EXPECT_EQ(send("HEAD", "/api/v1/blobs/" + std::string(name)).header("Content-Length"), "3145735");
+  EXPECT_TRUE(get("/api/v1/blobs/" + std::string(name)).body == big);
+}
+
 TEST_F(blobs, with_another_hash_are_refused) {
   start();
   auto const r = put(none, "abc");
