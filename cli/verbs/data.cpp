@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "base/utf8.hpp"
 #include "cli/actions.hpp"
+#include "cli/data/report.hpp"
 #include "cli/progress.hpp"
 #include "cli/rest.hpp"
 #include "cli/table.hpp"
@@ -16,7 +17,6 @@
 #include "server/app/process.hpp"
 #include "server/journal/copy.hpp"
 #include "server/journal/entries.hpp"
-#include "server/journal/etcd/etcd_view.hpp"
 #include "server/journal/etcd/upkeep.hpp"
 
 namespace muster::cli {
@@ -81,13 +81,6 @@ std::optional<etcd::access> etcd_of(std::string const& word, options const& o) {
   return store_access(word, o.store);
 }
 
-/// What stands there at one moment. Of the pointers the one of its kind is set; they are its own.
-struct opened {
-  std::unique_ptr<journal::view> all;
-  journal::rocks_view const* directory = nullptr;
-  etcd::etcd_view const* in_etcd = nullptr;
-};
-
 opened open(std::string const& word, options const& o, journal::watcher const& watch = {}) {
   opened r;
   if (auto const a = etcd_of(word, o)) {
@@ -102,83 +95,36 @@ opened open(std::string const& word, options const& o, journal::watcher const& w
   return r;
 }
 
-json::object as_json(journal::entry_count const& c) {
-  return {{"kind", c.kind}, {"entries", c.entries}, {"bytes", c.bytes}};
-}
-
-void print_json(opened const& from, journal::contents const& c, std::optional<int> user) {
-  json::array known, unknown, notes;
-  for (auto const& k : c.known) known.push_back(as_json(k));
-  for (auto const& k : c.unknown) unknown.push_back(as_json(k));
-  for (auto const& n : c.notes) notes.push_back(json::string(n));
-  bool const in_etcd = from.in_etcd;
-  json::object all = {{in_etcd ? "store" : "directory", to_utf8(from.all->name())},
-                      {"format", c.format},
-                      {"written_by", c.written_by},
-                      {"epoch", c.epoch},
-                      {"in_use", in_etcd ? !from.in_etcd->leader().empty() : user.has_value()},
-                      {"entries", std::move(known)},
-                      {"unknown", std::move(unknown)},
-                      {"bytes_on_disk", from.all->bytes_on_disk()},
-                      {"notes", std::move(notes)}};
-  if (in_etcd) {
-    all["leader"] = to_utf8(from.in_etcd->leader());
-    all["revision"] = from.in_etcd->revision();
-  } else {
-    all["process"] = user.value_or(0) > 0 ? json::value(*user) : json::value();
-    all["files"] = from.directory->files();
+checked look_at(std::string const& directory, options const& o) {
+  long_work progress;
+  checked c;
+  // A server may let go of a value, and then of its blob, between the one look and the other.
+  for (int looks = 0; looks < 3; ++looks) {
+    c.from = open(directory, o, std::ref(progress));
+    c.has = value_or_throw(journal::inspect(*c.from.all, std::ref(progress)));
+    c.blobs = {};
+    c.blobs.named = c.has.blobs.size();
+    if (c.from.in_etcd && c.blobs.named > 0)
+      c.has.notes.push_back(
+          with_thousands(c.blobs.named) +
+          " blobs are named by values; they are not in etcd but with the servers");
+    c.user = c.from.directory ? journal::user_of(directory) : std::nullopt;
+    if (c.from.directory)
+      c.blobs = value_or_throw(journal::read_blobs(directory, c.has.blobs, {}, std::ref(progress)));
+    if (c.blobs.missing.empty() || !c.user) break;
   }
-  std::cout << json::serialize(all) << '\n';
-}
-
-void print_place(opened const& from, std::optional<int> user) {
-  if (auto const* e = from.in_etcd) {
-    std::cout << with_thousands(e->bytes_on_disk()) << " bytes of keys and values at revision "
-              << e->revision() << " of etcd\n"
-              << (e->leader().empty() ? "no server leads"
-                                      : "a server leads, " + for_terminal(e->leader()))
-              << '\n';
-    return;
-  }
-  std::cout << with_thousands(from.directory->files()) << " files, "
-            << with_thousands(from.directory->bytes_on_disk()) << " bytes on the disk\n";
-  if (user)
-    std::cout << "a server has it open"
-              << (*user > 0 ? ", process " + std::to_string(*user) : std::string()) << '\n';
-}
-
-void print(opened const& from, journal::contents const& c, std::optional<int> user) {
-  table rows({{"KIND"}, {"ENTRIES", true}, {"BYTES", true}});
-  for (auto const& k : c.known)
-    rows.add({k.kind, with_thousands(k.entries), with_thousands(k.bytes)});
-  for (auto const& k : c.unknown)
-    rows.add({"unknown '" + k.kind + "'", with_thousands(k.entries), with_thousands(k.bytes)});
-  rows.print(std::cout);
-  std::cout << "format " << c.format << ", written by muster " << for_terminal(c.written_by)
-            << ", epoch " << c.epoch << '\n';
-  print_place(from, user);
-  for (auto const& note : c.notes) std::cout << "note: " << for_terminal(note) << '\n';
-  if (!c.unknown.empty())
-    std::cout << "note: entries of unknown kinds are a newer server's; this program does not look "
-                 "into them\n";
-  std::cout << for_terminal(from.all->name()) << ": all of it can be read\n";
+  return c;
 }
 
 int check(action_words const& words, options const& o) {
   words.at_most(1);
-  auto const& directory = words.need(0, "DIR");
-  opened from;
-  auto const c = [&] {
-    long_work progress;
-    from = open(directory, o, std::ref(progress));
-    return value_or_throw(journal::inspect(*from.all, std::ref(progress)));
-  }();
-  auto const user = from.directory ? journal::user_of(directory) : std::nullopt;
+  auto const c = look_at(words.need(0, "DIR"), o);
   if (o.output == output_format::json)
-    print_json(from, c, user);
+    print_json(c);
   else
-    print(from, c, user);
-  return exit_ok;
+    print(c);
+  tell_missing(std::cerr, c.blobs);
+  return c.blobs.missing.empty() ? exit_ok : exit_failed;
 }
 
 /// What there is no text for is base64, under a name that says so.
@@ -266,8 +212,12 @@ int compact(action_words const& words, options const& o) {
 }
 
 std::string in_short(journal::copied const& done) {
+  auto const of_blobs = done.blobs.blobs == 0
+                            ? std::string()
+                            : ", " + with_thousands(done.blobs.blobs) + " blobs of " +
+                                  with_thousands(done.blobs.bytes) + " bytes";
   return with_thousands(done.entries) + " entries, " + with_thousands(done.bytes_on_disk) +
-         " bytes on the disk";
+         " bytes on the disk" + of_blobs;
 }
 
 [[noreturn]] void lead_is_over(std::string const& why) {
@@ -291,6 +241,7 @@ int backup(action_words const& words, options const& o) {
   auto const &from = words.need(0, "DIR"), &to = words.need(1, "TARGET");
   auto const done = copied(from, to, o);
   std::cout << to << ": a copy of " << from << ", " << in_short(done) << '\n';
+  tell_missing(std::cerr, done.blobs);
   return exit_ok;
 }
 
@@ -301,6 +252,7 @@ int restore(action_words const& words, options const& o) {
   std::cout << to << ": has what " << from << " has, " << in_short(done)
             << "; now start 'muster serve " << (etcd_of(to, o) ? "--store " : "--data-dir ") << to
             << "' with the flags that it had\n";
+  tell_missing(std::cerr, done.blobs);
   return exit_ok;
 }
 
@@ -344,6 +296,7 @@ void add_data(CLI::App& app, choice& chosen) {
       "'muster "
       "serve\n"
       "--store'; a backup of one kind may be restored into the other.\n"
+      "Blobs of a directory are checked and copied too; etcd has none.\n"
       "check, dump and backup work beside a running server and change nothing; compact and "
       "restore\n"
       "need one that is stopped, or not there yet. backup and restore make TARGET.partial or\n"

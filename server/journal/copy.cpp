@@ -137,6 +137,13 @@ muster::result<copied> copy_beside(view const& from, fs::path const& like, fs::p
     error = std::error_code(errno, std::generic_category());
   if (error) return failed(partial, "cannot be made", error);
   auto done = copy_to(partial, from, found->entries(), watch);
+  if (done) {
+    auto blobs = read_blobs(like, found->blobs, partial, watch);
+    if (blobs)
+      done->blobs = std::move(*blobs);
+    else
+      done = blobs.error();
+  }
   if (done)
     if (auto const renamed = rename_durably(partial, plain(to)); !renamed.ok()) done = renamed;
   if (!done) fs::remove_all(partial, error);

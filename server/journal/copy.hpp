@@ -3,6 +3,7 @@
 // thread.
 #pragma once
 
+#include "server/journal/blobs.hpp"
 #include "server/journal/inspection.hpp"
 #include "server/journal/rocks_view.hpp"
 
@@ -10,23 +11,24 @@ namespace muster::server::journal {
 
 struct copied {
   std::uint64_t entries = 0, bytes = 0;  // of the entries
-  std::uint64_t bytes_on_disk = 0;       // of the copy
+  std::uint64_t bytes_on_disk = 0;       // of the copy, without its blobs
+  found_blobs blobs;                     // of the copy
 };
 
 /// Where a copy stands until it is finished: beside it.
 std::filesystem::path unfinished(std::filesystem::path const& to);
 
 /// Copies what stands in `from` at one moment, of a running server too, which is not disturbed;
-/// reads it whole before and the copy after, as `inspect` does. `to` must be empty or not there; it
-/// has what was copied, on the disk, or is as it was: the copy grows beside it, without the entry
-/// of its format until all others are durable, and is renamed last. One that fails is removed; one
-/// that is killed leaves unfinished(to), which is refused by everybody.
+/// with its blobs; reads it whole before and the copy after, as `inspect` does. `to` must be empty
+/// or not there; it has what was copied, on the disk, or is as it was: the copy grows beside it,
+/// without the entry of its format until all others are durable, and is renamed last. One that
+/// fails is removed; one that is killed leaves unfinished(to), which is refused by everybody.
 /// FAILED_PRECONDITION: one of both is not such a directory. INTERNAL: damaged, or the disk failed.
 muster::result<copied> copy_store(std::filesystem::path const& from,
                                   std::filesystem::path const& to, watcher const& watch = {});
 
-/// The same of what is open already, from somewhere else than a directory; only the user that makes
-/// it may enter the copy.
+/// The same of what is open already, from somewhere else than a directory, hence without blobs;
+/// only the user that makes it may enter the copy.
 muster::result<copied> copy_store(view const& from, std::filesystem::path const& to,
                                   watcher const& watch = {});
 

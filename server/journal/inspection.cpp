@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "muster/journal/v1/records.pb.h"
+#include "server/core/api/id_text.hpp"
 #include "server/journal/closure_facts.hpp"
 #include "server/journal/coordination_facts.hpp"
 #include "server/journal/entries.hpp"
@@ -64,13 +65,30 @@ muster::status walk(view const& of, contents& into, watcher const& watch) {
   return read.ok() ? found : read;
 }
 
+// As a server finds them, that keeps them.
+void gather_blobs(core::restored_job const& job, contents& into) {
+  constexpr std::string_view begins = R"({"$blob":")";
+  for (auto const& f : job.closures) {
+    auto const value = f.value.view();
+    if (f.dropped || f.released || value.size() <= begins.size() + 64 || !value.starts_with(begins))
+      continue;
+    for (auto const& request : job.accepted)
+      if (f.order - request.first < request.closures.size())
+        into.blobs.emplace(
+            value.substr(begins.size(), 64),
+            "the value of " + core::text(request.closures[f.order - request.first].id));
+  }
+}
+
 // What a server would do with it; entries that it would pass over are said.
 muster::status load(view const& of, contents& into) {
   auto const clusters = load_clusters(of);
   if (!clusters)
     return problem(of, code::internal, "its data are damaged (" + clusters.error().message + ")");
-  if (auto const jobs = load_jobs(of); !jobs)
+  auto const jobs = load_jobs(of);
+  if (!jobs)
     return problem(of, code::internal, "its data are damaged (" + jobs.error().message + ")");
+  for (auto const& j : *jobs) gather_blobs(j.job, into);
   std::uint64_t loaded = 0, there = 0;
   for (auto const& c : *clusters) loaded += 1 + c.tasks.size() + c.keys.size() + c.barriers.size();
   for (auto const& k : into.known)

@@ -2,6 +2,8 @@
 // check`, and what comes before a backup or a restore. One thread.
 #pragma once
 
+#include <map>
+
 #include "server/journal/view.hpp"
 
 namespace muster::server::journal {
@@ -19,6 +21,8 @@ struct contents {
   /// A newer server may have written them. 16 at most: the last stands for all others.
   std::vector<entry_count> unknown;
   std::vector<std::string> notes;  ///< what is unusual and no damage, a line each
+  /// Blobs that values name, in hexadecimal digits, and for people which value does.
+  std::map<std::string, std::string> blobs;
 
   std::uint64_t entries() const;
 };

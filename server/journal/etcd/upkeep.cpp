@@ -58,6 +58,7 @@ muster::result<copied> fill(access const& a, term t, view const& from, std::uint
     auto const found = inspect(**copy);
     if (!found) return found.error();
     done->bytes_on_disk = (*copy)->bytes_on_disk();
+    if (auto const none = read_blobs({}, found->blobs, {}, {})) done->blobs = *none;
     return done;
   }
   (void)(*s)->write({{change::kind::erase_below, {}, {}}});
