@@ -61,6 +61,7 @@ void worker_stream::connected() {
   hello = worker_.hello;
   for (auto const handle : worker_.values.handles()) hello.add_per_worker(handle);
   hello.set_keeps_answers(true);
+  hello.set_inputs_beside_bytes(true);
   for (auto const& j : worker_.held.answers_again()) {
     auto& a = *hello.mutable_answers();
     add_columns(a, j->closure, j->attempt,
@@ -115,9 +116,11 @@ std::string worker_stream::take_closures(v1::ServerMessage& m) {
     return "columns of unequal length";
   if (m.workers() != 0) workers_ = m.workers();
   proto::sparse_column per_worker(m.per_worker());
+  proto::sparse_column inputs(m.inputs());
   std::chrono::steady_clock::time_point quick_since{};
   for (int i = 0; i < n; ++i) {
     auto const* values = per_worker.at(i);
+    bool const beside = inputs.at(i) != nullptr;
     if (m.function(i) >= worker_.functions.size()) {
       answer(m.closure(i), m.attempt(i),
              failure{failure_kind::stale_handle,
@@ -127,6 +130,16 @@ std::string worker_stream::take_closures(v1::ServerMessage& m) {
       continue;
     }
     auto const& f = worker_.functions[m.function(i)];
+    if (beside) {
+      answer(m.closure(i), m.attempt(i),
+             failure{failure_kind::input,
+                     {},
+                     "'" + f.name +
+                         "' takes no outputs of other closures beside bytes; it does as "
+                         "JSON arguments"},
+             {});
+      continue;
+    }
     if (f.quick && !values) {
       if (quick_.empty()) quick_since = std::chrono::steady_clock::now();
       run_quick(f, m.closure(i), m.attempt(i), {m.args(i), encoding_at(m.encoding(), i)});

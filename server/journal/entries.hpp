@@ -14,7 +14,7 @@ class Message;
 namespace muster::server::journal {
 
 /// The highest version of Format that this program reads.
-constexpr unsigned format_known = 3;
+constexpr unsigned format_known = 4;
 
 struct entry_kind {
   /// Its keys begin with this and `\0`. The entry "format" has the whole word and no parts.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "server/core/api/id_text.hpp"
+#include "server/core/api/placeholders.hpp"
 
 namespace muster::server::journal {
 
@@ -58,6 +59,10 @@ std::vector<core::closure_spec> restart_world::some_closures() {
     if (dice_.chance(10)) x->options.delay = core::duration(dice_.between(1, 300'000));
     if (dice_.chance(10)) x->options.priority = static_cast<std::int32_t>(dice_.between(-3, 3));
     if (gang && list.size() <= 3) x->options.gang = "together";
+    if (last_args_ % 3 == 0) {  // inputs go beside
+      c.args = core::blob(c.args.view(), core::encoding::bytes);
+      for (auto& input : x->inputs) input.offset = core::beside_pickled;
+    }
     if (!x->inputs.empty() || x->options != core::closure_options{}) c.extras = std::move(x);
   }
   return list;

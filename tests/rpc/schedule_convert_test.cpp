@@ -4,6 +4,8 @@
 
 #include <functional>
 
+#include "server/core/api/placeholders.hpp"
+
 namespace muster::server {
 namespace {
 
@@ -154,6 +156,34 @@ TEST(schedule_convert, options_are_shared_and_inputs_found_by_token) {
   ASSERT_EQ(closures[1].extras->inputs.size(), 2u);
   EXPECT_EQ(closures[1].extras->inputs[0], (core::input_ref{{}, 0, 1}));
   EXPECT_EQ(closures[1].extras->inputs[1], (core::input_ref{core::closure_id{99}, 0, 1}));
+}
+
+TEST(schedule_convert, inputs_of_bytes_are_in_the_clients_order_and_leave_no_gaps) {
+  auto m = two_closures();
+  m.add_encoding(v1::JSON);
+  m.add_encoding(v1::BYTES);
+  for (std::uint64_t const token : {9, 1}) {
+    auto& input = *m.add_input();
+    input.set_position(1);
+    input.set_token(token);
+    input.set_pickled(token == 9);
+  }
+  auto& value = *m.add_input();
+  value.set_position(1);
+  value.set_per_worker(7);
+  auto const held = [](std::uint64_t token) {
+    return token == 9 ? core::closure_id{99} : core::closure_id{};
+  };
+  submission closures;
+  ASSERT_EQ(from_wire(m, known, held, closures), "");
+  auto const& extras = *closures[1].extras;
+  EXPECT_EQ(extras.inputs, (std::vector<core::input_ref>{
+                               {core::closure_id{99}, 0, core::beside_pickled}, {{}, 0, 0}}));
+  EXPECT_EQ(extras.per_worker, std::vector{core::per_worker_id{7}});
+  m.mutable_input(1)->set_offset(3);
+  submission refused;
+  EXPECT_EQ(from_wire(m, known, held, refused),
+            "input[1].offset: 3, nothing is inserted into arguments in bytes");
 }
 
 TEST(schedule_convert, takes_open) {

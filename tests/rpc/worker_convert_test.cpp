@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "server/core/api/placeholders.hpp"
 #include "server/rpc/failure_convert.hpp"
 
 namespace muster::server {
@@ -160,7 +161,7 @@ TEST(worker_convert, writes_the_encoding_column_from_the_first_bytes_on) {
   proto::outbox<v1::ServerMessage> out;
   for (auto e : {core::encoding::json, core::encoding::bytes, core::encoding::json}) {
     core::assignment a{core::closure_id{5}, 2, core::function_id{1}, core::blob("x", e)};
-    to_wire(a, 3, out);
+    to_wire(a, 3, true, out);
   }
   auto const m = out.take_front();
   EXPECT_EQ(m->message.closure_size(), 3);
@@ -170,6 +171,58 @@ TEST(worker_convert, writes_the_encoding_column_from_the_first_bytes_on) {
   EXPECT_EQ(m->message.encoding(0), v1::JSON);
   EXPECT_EQ(m->message.encoding(1), v1::BYTES);
   EXPECT_EQ(m->message.encoding(2), v1::JSON);
+}
+
+core::assignment in_bytes() {
+  core::assignment a;
+  a.closure = core::closure_id{7};
+  a.attempt = 1;
+  a.args = core::blob("call", core::encoding::bytes);
+  a.inputs = std::make_shared<std::vector<core::blob> const>(
+      std::vector{core::blob("[1]"), core::blob("\xfe", core::encoding::bytes),
+                  core::blob("raw", core::encoding::bytes)});
+  auto extras = std::make_shared<core::closure_extras>();
+  extras->inputs.resize(3);
+  extras->inputs[0].offset = extras->inputs[1].offset = core::beside_pickled;
+  extras->per_worker = {core::per_worker_id{6}, core::per_worker_id{5}};
+  a.extras = std::move(extras);
+  return a;
+}
+
+TEST(worker_convert, inputs_go_beside_bytes_with_their_forms) {
+  core::assignment plain;
+  plain.args = core::blob("[]");
+  proto::outbox<v1::ServerMessage> out;
+  to_wire(plain, 0, true, out);
+  to_wire(in_bytes(), 3, true, out);
+  auto const& m = out.tail();
+  EXPECT_EQ(m.args(1), "call");
+  EXPECT_EQ(m.encoding(1), v1::BYTES);
+  ASSERT_EQ(m.inputs_size(), 1);
+  auto const& beside = m.inputs(0);
+  EXPECT_EQ(beside.position(), 1u);
+  EXPECT_EQ(std::vector(beside.value().begin(), beside.value().end()),
+            (std::vector<std::string>{"[1]", "\xfe", "raw"}));
+  EXPECT_EQ(std::vector(beside.form().begin(), beside.form().end()),
+            (std::vector<int>{v1::INPUT_JSON, v1::INPUT_PICKLE, v1::INPUT_BYTES}));
+  ASSERT_EQ(m.per_worker_size(), 1);
+  EXPECT_EQ(std::vector(m.per_worker(0).uses().begin(), m.per_worker(0).uses().end()),
+            (std::vector<std::uint64_t>{6, 5}));
+}
+
+TEST(worker_convert, a_worker_of_before_is_given_one_json) {
+  proto::outbox<v1::ServerMessage> out;
+  to_wire(in_bytes(), 3, false, out);
+  auto const& m = out.tail();
+  EXPECT_EQ(m.inputs_size(), 0);
+  EXPECT_EQ(m.encoding_size(), 0);
+  EXPECT_EQ(m.args(0), R"(["Y2FsbA==",[1],{"$pickle":"/g=="},{"$pickle":"gANCAwAAAHJhdy4="},)"
+                       R"({"$per_worker":"pw_0000000000000006"},)"
+                       R"({"$per_worker":"pw_0000000000000005"}])");
+  core::assignment plain;
+  plain.args = core::blob("call", core::encoding::bytes);
+  to_wire(plain, 3, false, out);
+  EXPECT_EQ(out.tail().args(1), "call");
 }
 
 }  // namespace

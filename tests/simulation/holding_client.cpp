@@ -79,6 +79,7 @@ void holding_client::schedule_some() {
           std::next(held_.begin(), dice.between(0, static_cast<std::int64_t>(held_.size()) - 1));
       auto extras = std::make_shared<core::closure_extras>();
       extras->inputs.push_back({input->second, 0, 0});
+      spec.args = core::blob(spec.args.view(), core::encoding::bytes);  // takes either
       spec.extras = std::move(extras);
     } else if (!built_.empty() && dice.chance(20)) {
       auto extras = std::make_shared<core::closure_extras>();
@@ -197,7 +198,7 @@ void holding_client::on_outcome(core::outcome const& o) {
   bool const dropped = !o.ok && o.failure->kind == core::failure_kind::cancelled &&
                        o.failure->message.find("was released") != std::string::npos;
   if (dropped && it->second.asked < 2) throw violation("a value was dropped before it was told");
-  if (o.ok && it->second.wanted && value != value_for(it->second.spec.args))
+  if (o.ok && it->second.wanted && value != value_for(it->second.spec.args).view())
     throw violation("closure " + std::to_string(o.token) + " has the value of another");
   if (o.ok && !it->second.wanted && !value.empty())
     throw violation("a value that nobody wants was sent");

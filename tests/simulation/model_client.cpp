@@ -112,7 +112,7 @@ std::vector<core::closure_spec> model_client::batch() {
     c.token = ++last_token_;
     c.function = functions_[static_cast<std::size_t>(
         dice.between(0, static_cast<std::int64_t>(functions_.size()) - 1))];
-    c.args = args_for(b, c.token);
+    c.args = args_for(b, c.token, sessions % 2 ? core::encoding::bytes : core::encoding::json);
     if (fancy_ && dice.chance(50)) c.extras = extras(static_cast<std::size_t>(&c - out.data()));
   }
   if (fancy_ && dice.chance(50)) make_gang(out);

@@ -15,12 +15,12 @@ behaviour some_builder(world& w) {
   if (!patient || w.dice().chance(50)) return behaviour::succeed;
   return w.dice().chance(50) ? behaviour::lose_ps : behaviour::time_out;
 }
-core::blob args_for(behaviour b, std::uint64_t token) {
-  return core::blob(std::string(1, static_cast<char>('0' + static_cast<int>(b))) +
-                    std::to_string(token));
+core::blob args_for(behaviour b, std::uint64_t token, core::encoding e) {
+  return core::blob(
+      std::string(1, static_cast<char>('0' + static_cast<int>(b))) + std::to_string(token), e);
 }
-std::string value_for(core::blob const& args) {
-  return "=" + std::string(args.view());
+core::blob value_for(core::blob const& args) {
+  return core::blob("=" + std::string(args.view()), args.encoding());
 }
 
 model_worker::model_worker(world& w, faults const& f, int number,
@@ -173,21 +173,21 @@ void model_worker::finish(core::closure_id c, std::uint32_t attempt, std::uint64
     case behaviour::fail_stale:
       r.ok = what.attempt > 1;
       r.failure.kind = core::failure_kind::stale_handle;
-      r.value = core::blob(value_for(what.args));
+      r.value = value_for(what.args);
       break;
     case behaviour::lose_ps:  // gone for a while: a session that asks too often fails
       r.ok = builds ? tried > fails : tried > 2;
       r.failure.kind = core::failure_kind::dependency_lost;
       r.failure.dependencies = {builds || tried == 1 ? "ps:0" : "ps:1"};
-      r.value = core::blob(value_for(what.args));
+      r.value = value_for(what.args);
       break;
     case behaviour::time_out:
       r.ok = builds ? tried > fails : tried > 1;
       r.failure.kind = core::failure_kind::timeout;
-      r.value = core::blob(value_for(what.args));
+      r.value = value_for(what.args);
       break;
     default:
-      r.value = core::blob(value_for(what.args));
+      r.value = value_for(what.args);
   }
   if (builds && (r.ok || b == behaviour::fail)) kept_.insert(what.builds);
   answer(std::move(r));
@@ -198,6 +198,10 @@ void model_worker::finish(core::closure_id c, std::uint32_t attempt, std::uint64
 // is borne for a while, no worker knows anything.
 void model_worker::check_values(core::assignment const& a) const {
   if (!a.extras) return;
+  if (a.inputs && a.args.encoding() == core::encoding::json)
+    for (auto const& value : *a.inputs)
+      if (value.encoding() != core::encoding::json)
+        throw violation("an input in bytes was put into JSON arguments");
   auto const given_up = [this](core::per_worker_id v) {
     auto const view = world_.server().per_worker(v);
     return view && std::any_of(view->components.begin(), view->components.end(), [](auto& part) {

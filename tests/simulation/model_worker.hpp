@@ -111,7 +111,7 @@ class model_worker {
 behaviour behaviour_of(core::blob const& args);
 /// Of a per-worker value.
 behaviour some_builder(world& w);
-core::blob args_for(behaviour b, std::uint64_t token);
-std::string value_for(core::blob const& args);
+core::blob args_for(behaviour b, std::uint64_t token, core::encoding e = core::encoding::json);
+core::blob value_for(core::blob const& args);  // in the same encoding
 
 }  // namespace muster::simulation

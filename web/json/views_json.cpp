@@ -169,7 +169,7 @@ void write(json_out& out, core::closure_view const& c, server::closure_progress 
   if (!c.released.empty()) out.key("value_released").string(c.released);
   if (c.args) {
     out.key("args");
-    if (c.extras)
+    if (c.extras && c.args.encoding() == core::encoding::json)
       out.raw(shown_arguments(c));
     else
       write_value(out, c.args);

@@ -1,7 +1,10 @@
 // Arguments with the outputs of other closures in them. The references are cut out of the text when
-// it is scheduled and leave gaps, so that putting the values in needs no parser.
+// it is scheduled and leave gaps, so that putting the values in needs no parser. Arguments in bytes
+// have no gaps: the values go beside them, in the order of the inputs, and an input's offset says
+// what a value in bytes is.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,6 +12,10 @@
 #include "server/core/api/model.hpp"
 
 namespace muster::core {
+
+/// Offsets beside arguments in bytes: the value's bytes are opaque, or a pickle of Python.
+inline constexpr std::uint32_t beside_opaque = 0;
+inline constexpr std::uint32_t beside_pickled = 1;
 
 /// `args` with text_of(i) put into the gap of inputs[i]. REQUIRES: offsets ascend and are within.
 template <class TextOf>

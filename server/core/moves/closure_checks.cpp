@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "server/core/api/placeholders.hpp"
 #include "server/core/moves/closure_intake.hpp"
 
 namespace muster::core {
@@ -58,8 +59,9 @@ status closure_intake::valid_extras(closure_spec const& spec, std::string const&
                " RemoteValues, the limit is " + std::to_string(inputs_max));
   if (auto needs = valid_needs(x, at); !needs.ok()) return needs;
   std::uint32_t gap = 0;
+  bool const has_gaps = spec.args.encoding() == encoding::json;
   for (auto const& i : x.inputs) {
-    if (i.offset < gap || i.offset > spec.args.size())
+    if (has_gaps ? i.offset < gap || i.offset > spec.args.size() : i.offset > beside_pickled)
       return bad(at + "args: the gaps for inputs are not in order, or not within");
     gap = i.offset;
     if (i.closure == closure_id{} && i.position >= position)

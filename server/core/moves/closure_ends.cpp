@@ -158,14 +158,18 @@ void closure_life::expire(slot c) {
         r.attempt});
 }
 
-std::string closure_life::unfit_inputs(closure_details const& d) const {
+std::string closure_life::unfit_inputs(closure_record const& r) const {
+  auto const& d = *r.details;
   if (!d.inputs) return {};
   std::size_t bytes = 0;
+  bool const in_json = r.args.encoding() == encoding::json;
   for (std::size_t k = 0; k < d.inputs->size(); ++k) {
     bytes += (*d.inputs)[k].size();
-    if ((*d.inputs)[k].encoding() == encoding::bytes)
+    if (in_json && (*d.inputs)[k].encoding() == encoding::bytes)
       return "input " + text(d.input_ids[k]) +
-             " is raw bytes, which cannot be part of JSON arguments";
+             " is bytes (raw, or a pickled Python value), which cannot be part of the JSON "
+             "arguments of '" +
+             book_.functions[r.function].name + "'";
   }
   if (bytes <= step_.config.input_bytes_max) return {};
   return "the inputs have " + std::to_string(bytes) + " bytes, the limit is " +
@@ -198,7 +202,7 @@ void closure_life::tell_dependents() {
         --d.inputs_missing;
       }
       if (d.inputs_missing > 0) continue;
-      if (auto why = unfit_inputs(d); !why.empty()) {
+      if (auto why = unfit_inputs(r); !why.empty()) {
         fail(c, closure_state::failed, {failure_kind::input, "", std::move(why), "", "", 0});
         continue;
       }

@@ -143,7 +143,7 @@ std::string closure_intake::take_extras(slot c, std::shared_ptr<closure_extras c
           waiting.push_back(id);
     }
   }
-  if (d.inputs_missing == 0 && failed.empty()) failed = life_.unfit_inputs(d);
+  if (d.inputs_missing == 0 && failed.empty()) failed = life_.unfit_inputs(closures_[c]);
   if (d.inputs_missing == 0 && failed.empty()) {
     life_.enqueue(c);
     return {};

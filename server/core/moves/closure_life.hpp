@@ -85,8 +85,8 @@ class closure_life {
   void forget_held(slot c, release_reason why = release_reason::client);
   void fail_doomed();
   void expire(slot c);
-  /// Why the inputs that are there cannot be arguments; empty when they can.
-  std::string unfit_inputs(closure_details const& d) const;
+  /// Why the inputs that are there cannot go with its arguments; empty when they can.
+  std::string unfit_inputs(closure_record const& r) const;
   /// What a dependent of the failed closure is told: always the first failure of a chain.
   std::string ended_as_input(slot c) const;
   void tell_dependents();

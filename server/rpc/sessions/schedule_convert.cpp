@@ -6,6 +6,7 @@
 
 #include "proto/columns.hpp"
 #include "server/core/api/id_text.hpp"
+#include "server/core/api/placeholders.hpp"
 #include "server/rpc/column_check.hpp"
 #include "server/rpc/status_convert.hpp"
 
@@ -111,8 +112,10 @@ std::string add_inputs(Message const& m, token_lookup const& held, submission& i
              std::to_string(count) + " closures";
     if (extras && input.position() < position) return at + "position: not in order";
     auto& closure = into[input.position()];
-    if (closure.args.encoding() == core::encoding::bytes)
-      return at + "position: its arguments are raw bytes";
+    bool const beside = closure.args.encoding() == core::encoding::bytes;
+    if (beside && input.offset() != 0)
+      return at + "offset: " + std::to_string(input.offset()) +
+             ", nothing is inserted into arguments in bytes";
     if (!extras || input.position() != position) {
       position = input.position();
       extras = &submission::own_extras(closure);
@@ -122,7 +125,7 @@ std::string add_inputs(Message const& m, token_lookup const& held, submission& i
       continue;
     }
     core::input_ref ref;
-    ref.offset = input.offset();
+    ref.offset = beside && input.pickled() ? core::beside_pickled : input.offset();
     ref.closure = input.closure() != 0 ? core::closure_id{input.closure()} : held(input.token());
     if (ref.closure == core::closure_id{}) {
       auto const earlier = position_of.find(input.token());
@@ -184,6 +187,7 @@ v1::Opened to_wire(core::job_view const& session, v1::Open const& open,
   opened.set_session(core::text(session.id));
   opened.set_queue_capacity(asks ? open.queue_capacity() : limits.queue_capacity);
   opened.set_generation(session.generation);
+  opened.set_inputs_beside_bytes(true);
   if (!session.holding) return opened;
   core::duration const grace = open.detached()               ? limits.detached_grace
                                : open.session_grace_ms() > 0 ? milliseconds(open.session_grace_ms())

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <span>
 
+#include "base/text.hpp"
 #include "proto/columns.hpp"
+#include "server/core/api/id_text.hpp"
 #include "server/core/api/placeholders.hpp"
 #include "server/rpc/column_check.hpp"
 #include "server/rpc/failure_convert.hpp"
@@ -87,6 +89,49 @@ std::string take_answers(Columns const& m, std::vector<core::worker_result>& res
   return {};
 }
 
+bool is_pickled(core::assignment const& a, std::size_t i) {
+  return a.extras->inputs[i].offset == core::beside_pickled;
+}
+
+void add_inputs(core::assignment const& a, int position, v1::ServerMessage& m) {
+  auto& beside = *m.add_inputs();
+  beside.set_position(static_cast<std::uint32_t>(position));
+  for (std::size_t i = 0; i < a.inputs->size(); ++i) {
+    auto const& value = (*a.inputs)[i];
+    beside.add_value(value.view().data(), value.size());
+    beside.add_form(value.encoding() == core::encoding::json ? v1::INPUT_JSON
+                    : is_pickled(a, i)                       ? v1::INPUT_PICKLE
+                                                             : v1::INPUT_BYTES);
+  }
+}
+
+// A bytes object of Python, pickled.
+std::string pickle_of(std::string_view bytes) {
+  std::string made("\x80\x03\x42", 3);  // protocol 3, and 4 bytes of length
+  for (int shift = 0; shift < 32; shift += 8)
+    made += static_cast<char>(static_cast<unsigned char>(bytes.size() >> shift));
+  return made.append(bytes) += '.';
+}
+
+// Arguments in bytes, and what is beside them, for a worker of before; see Hello.
+std::string in_one_json(core::assignment const& a) {
+  auto made = "[\"" + base64(a.args.view()) + '"';
+  for (std::size_t i = 0; a.inputs && i < a.inputs->size(); ++i) {
+    auto const& value = (*a.inputs)[i];
+    made += ',';
+    if (value.encoding() == core::encoding::json) {
+      made += value.view();
+      continue;
+    }
+    bool const pickled = is_pickled(a, i);
+    made += "{\"$pickle\":\"";
+    made += pickled ? base64(value.view()) : base64(pickle_of(value.view()));
+    made += "\"}";
+  }
+  for (auto const v : a.extras->per_worker) made += ",{\"$per_worker\":\"" + core::text(v) + "\"}";
+  return made += ']';
+}
+
 }  // namespace
 
 std::string from_wire(v1::Answers const& m, std::vector<core::worker_result>& to) {
@@ -104,7 +149,7 @@ std::string from_wire(v1::WorkerMessage const& m, core::worker_results& to) {
   return take_answers(m, to.results);
 }
 
-void to_wire(core::assignment const& a, std::uint32_t function_number,
+void to_wire(core::assignment const& a, std::uint32_t function_number, bool inputs_beside_bytes,
              proto::outbox<v1::ServerMessage>& out) {
   auto bytes = a.args.size();
   if (a.inputs)
@@ -115,12 +160,18 @@ void to_wire(core::assignment const& a, std::uint32_t function_number,
   m.add_attempt(a.attempt);
   m.add_function(function_number);
   auto& args = *m.add_args();
-  if (a.inputs)
+  bool in_bytes = a.args.encoding() == core::encoding::bytes;
+  if (in_bytes && a.extras && !inputs_beside_bytes) {
+    args = in_one_json(a);
+    in_bytes = false;
+  } else if (a.inputs && !in_bytes) {
     args = core::fill_gaps(a.args.view(), a.extras->inputs,
                            [&](std::size_t i) { return (*a.inputs)[i].view(); });
-  else
+  } else {
     args = a.args.view();
-  proto::add_encoding(*m.mutable_encoding(), position, a.args.encoding() == core::encoding::bytes);
+    if (a.inputs) add_inputs(a, position, m);
+  }
+  proto::add_encoding(*m.mutable_encoding(), position, in_bytes);
   if (a.builds == core::per_worker_id{} && (!a.extras || a.extras->per_worker.empty())) return;
   auto& p = *m.add_per_worker();
   p.set_position(static_cast<std::uint32_t>(position));

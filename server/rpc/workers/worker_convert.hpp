@@ -18,8 +18,9 @@ std::string from_wire(v1::WorkerMessage const& message, core::worker_results& to
 /// The same for answers of earlier streams.
 std::string from_wire(v1::Answers const& answers, std::vector<core::worker_result>& to);
 
-/// Appends one closure to what the stream has to send.
-void to_wire(core::assignment const& a, std::uint32_t function_number,
+/// Appends one closure to what the stream has to send. `inputs_beside_bytes`: as the worker's
+/// hello.
+void to_wire(core::assignment const& a, std::uint32_t function_number, bool inputs_beside_bytes,
              proto::outbox<v1::ServerMessage>& out);
 
 }  // namespace muster::server

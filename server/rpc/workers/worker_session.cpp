@@ -85,6 +85,7 @@ muster::status worker_session::take_hello(v1::Hello const& hello) {
   spdlog::debug("worker says hello peer={} host={} pid={} slots={} credits={} functions={}",
                 call_.context().peer(), spec->host, spec->pid, spec->slots, spec->credits,
                 spec->functions.size());
+  inputs_beside_bytes_ = hello.inputs_beside_bytes();
   acknowledges_ = hello.keeps_answers() && hub_->state().configuration().durable;
   answered_ = answers->size();
   auto const naming = naming_blobs(*answers);
@@ -204,7 +205,8 @@ void worker_session::on_dispatch(std::span<core::assignment const> batch) {
     out_.tail().set_workers(now);
     workers_told_ = now;
   }
-  for (auto const& a : batch) to_wire(a, numbers_[core::raw(a.function)], out_);
+  for (auto const& a : batch)
+    to_wire(a, numbers_[core::raw(a.function)], inputs_beside_bytes_, out_);
   wake();
 }
 

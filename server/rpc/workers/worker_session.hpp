@@ -77,6 +77,8 @@ class worker_session final : public message_stream<v1::WorkerMessage, v1::Server
   std::uint32_t workers_told_ = 0;
   std::size_t outstanding_ = 0;  // closures sent and not answered
 
+  bool inputs_beside_bytes_ = false;  // the worker takes them
+
   bool acknowledges_ = false;   // the worker keeps answers, and there is a disk
   std::uint64_t answered_ = 0;  // answers of this stream that the hub has, and…
   std::uint64_t awaited_ = 0;   // …those of them that the disk was asked about

@@ -1,4 +1,5 @@
 // Outputs as arguments: a closure is BLOCKED until the closures it needs have succeeded.
+#include "server/core/api/placeholders.hpp"
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
@@ -176,6 +177,55 @@ TEST(inputs, what_cannot_be_referred_to_is_refused_by_name) {
             "request");
   EXPECT_EQ(refused(std::vector<input_ref>(1'001)).message,
             "closures[1].args: refer to 1001 RemoteValues, the limit is 1000");
+}
+
+TEST(inputs, in_bytes_go_beside_bytes_and_not_into_json) {
+  cluster c;
+  auto const w = c.attach({.slots = 2, .credits = 2});
+  auto const producers = c.open({"f", "f"});
+  auto spec = needing(c, {{producers[0], 0, beside_pickled}, of(producers[1])});
+  spec.args = blob("call", encoding::bytes);
+  auto const beside = c.open_with({spec});
+  auto const in_json = c.open_with({needing(c, {of(producers[0])})});
+  auto result = c.good(w, producers[0]);
+  result.value = blob("\xfe", encoding::bytes);
+  c.answer(w, {result});
+  ASSERT_EQ(c.state(in_json[0]), closure_state::failed);
+  auto const error = c.core.closure(in_json[0])->error;
+  EXPECT_EQ(error->kind, failure_kind::input);
+  EXPECT_EQ(error->message, "input " + text(producers[0]) +
+                                " is bytes (raw, or a pickled Python value), which cannot be part "
+                                "of the JSON arguments of 'f'");
+  c.succeed(w, producers[1], "20");
+  EXPECT_EQ(c.state(beside[0]), closure_state::running);
+  auto const& sent = c.fx().assignments.at(0);
+  EXPECT_EQ(sent.args, blob("call", encoding::bytes));
+  EXPECT_EQ(*sent.inputs, (std::vector<blob>{blob("\xfe", encoding::bytes), blob("20")}));
+  EXPECT_EQ(sent.extras->inputs[0].offset, beside_pickled);
+  EXPECT_EQ(sent.extras->inputs[1].offset, beside_opaque);
+}
+
+TEST(inputs, leave_no_gaps_in_bytes) {
+  cluster c;
+  auto const producer = c.open({"f"});
+  auto bytes = needing(c, {{producer[0], 0, 2}});
+  bytes.args = blob("call", encoding::bytes);
+  EXPECT_EQ(c.status_of(open_session{{}, {}, {bytes}}).message,
+            "closures[0].args: the gaps for inputs are not in order, or not within");
+}
+
+TEST(inputs, beside_bytes_have_the_same_limit) {
+  config small;
+  small.input_bytes_max = 10;
+  cluster c(small);
+  auto const w = c.attach();
+  auto const producer = c.open({"f"});
+  auto beside = needing(c, {of(producer[0]), of(producer[0])});
+  beside.args = blob("call", encoding::bytes);
+  auto const job = c.open_with({beside});
+  c.succeed(w, producer[0], "123456");
+  EXPECT_EQ(c.state(job[0]), closure_state::failed);
+  EXPECT_EQ(c.core.closure(job[0])->error->message, "the inputs have 12 bytes, the limit is 10");
 }
 
 TEST(inputs, explain_names_the_one_it_waits_for) {
