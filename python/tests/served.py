@@ -1,6 +1,7 @@
 """Functions with names, as a user's module has them."""
 from __future__ import annotations
 
+import base64
 import logging
 import os
 import signal
@@ -57,3 +58,13 @@ def reverse(data: bytes) -> bytes:
 @muster.function
 def no_json() -> Any:
     return {1, 2}
+
+
+@muster.function
+def echo_json(value: Any) -> Any:
+    return value
+
+
+@muster.function
+def from_base64(text: str) -> bytes:
+    return base64.b64decode(text)

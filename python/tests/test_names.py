@@ -104,7 +104,7 @@ def test_a_name_outlives_the_server(make_cluster: Any, tmp_path: Any) -> None:
     cluster = make_cluster("--data-dir", str(tmp_path / "data"))
     c = cluster.coordinator()
     value = c.schedule(one)  # there is no worker
-    before = listed(cluster, c)
+    before = until(lambda: listed(cluster, c), "it is there")
     assert [x["display_name"] for x in before] == ["closures.one"]
     grpc, http = cluster.server.grpc, cluster.server.http.removeprefix("http://")
     cluster.server.kill()

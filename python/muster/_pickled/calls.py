@@ -6,8 +6,10 @@ one byte (0: any number, or not known), the pickled callable (or b"MPBC" and the
 is that), and the pickled pair of positional arguments and keyword arguments, as `buffers` has it.
 
 Outputs of other closures and PerWorkerValues may stand at any depth of the arguments. While these
-are pickled, each leaves a numbered slot behind; the call is then JSON, as the server fills in values only
-there: ``["<base64 of the bytes>", value of slot 0, value of slot 1, …]``.
+are pickled, each leaves a numbered slot behind: outputs 0, 1, …, as the closure's inputs are; the values
+of workers -1, -2, …, from the end of those that it names. They go beside the bytes. A server of before
+fills in values only in JSON, where the call is then
+``["<base64 of the bytes>", value of slot 0, value of slot 1, …, value of slot -1]``.
 """
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ import pickle
 import struct
 import sys
 import threading
-from typing import Any, Callable, Optional
+from typing import Any, Callable, NamedTuple, Optional
 
 import cloudpickle
 
@@ -37,36 +39,48 @@ FUNCTION = "python:%d.%d" % sys.version_info[:2]
 """What a worker of this version declares: pickled functions carry the byte code of one version."""
 
 
+class Slots(NamedTuple):
+    """What the slots of a call stand for."""
+
+    outputs: list[Any]
+    """0, 1, …"""
+    of_workers: list[Any]
+    """-1, -2, …"""
+
+
 class _Filling(threading.local):
     """What this thread pickles or unpickles right now."""
 
-    found: Optional[list[Any]] = None
+    found: Optional[Slots] = None
     values: Optional[list[Any]] = None
 
 
 _filling = _Filling()
 
 
-def reduce_to_slot(value: Any, what: str) -> Any:
+def reduce_to_slot(value: Any, what: str, of_workers: bool = False) -> Any:
     """What `__reduce__` of a RemoteValue or PerWorkerValues returns.
 
     Raises TypeError unless arguments of a closure are being pickled.
     """
-    found = _filling.found
-    if found is None:
+    filling = _filling.found
+    if filling is None:
         raise TypeError(f"{what} cannot be pickled: pass it as an argument of schedule, at any depth, "
                         "not within the function itself")
+    found = filling.of_workers if of_workers else filling.outputs
     for i, other in enumerate(found):
         if other is value:
-            return slot_value, (i,)
-    found.append(value)
-    return slot_value, (len(found) - 1,)
+            break
+    else:
+        i = len(found)
+        found.append(value)
+    return slot_value, (-1 - i if of_workers else i,)
 
 
 def slot_value(index: int) -> Any:
     """Called while arguments are unpickled on a worker."""
     values = _filling.values
-    if values is None or index >= len(values):
+    if values is None or not -len(values) <= index < len(values):
         raise pickle.UnpicklingError(f"value {index} of the arguments is missing")
     return values[index]
 
@@ -79,8 +93,8 @@ def dump(value: Any, take: Optional[buffers.Take] = None) -> list[Data]:
         if not (b"__main__" in data or cloudpickle.list_registry_pickle_by_value()):
             return buffers.framed(data, aside, take, BLOB_MIN)
     except (pickle.PicklingError, TypeError, AttributeError):
-        if _filling.found:
-            del _filling.found[:]
+        for found in _filling.found or ():
+            found.clear()
     return buffers.framed(*buffers.parts(value, cloudpickle.dumps), take, BLOB_MIN)
 
 
@@ -96,10 +110,9 @@ def dump_callable(function: Callable[..., Any]) -> bytes:
 
 
 def dump_arguments(args: tuple[Any, ...], kwargs: dict[str, Any],
-                   take: Optional[buffers.Take] = None) -> tuple[list[Data], list[Any]]:
-    """Parts of the pickled pair, and what its slots stand for, in their order."""
-    found: list[Any] = []
-    _filling.found = found
+                   take: Optional[buffers.Take] = None) -> tuple[list[Data], Slots]:
+    """Parts of the pickled pair, and what its slots stand for."""
+    _filling.found = found = Slots([], [])
     try:
         return dump((args, kwargs), take), found
     finally:

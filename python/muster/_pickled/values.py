@@ -15,7 +15,7 @@ from typing import Any, Callable, Optional
 from muster._pickled import buffers
 from muster._pickled.buffers import Data
 from muster._pickled.calls import BLOB_MIN, dump
-from muster._wire.messages import BYTES, JSON
+from muster._wire.messages import BYTES, INPUT_JSON, INPUT_PICKLE, JSON
 
 PICKLED = "$pickle"
 _PREFIX = b'{"$pickle":"'
@@ -95,6 +95,13 @@ def decode(text: Data, blob: Optional[buffers.Open] = None) -> Any:
     if text[:len(_PREFIX)] == _PREFIX and text[-2:] == b'"}':
         return buffers.load(base64.b64decode(memoryview(text)[len(_PREFIX):-2]))
     return json.loads(str(text, "utf-8"), object_hook=unpickled)
+
+
+def decode_input(value: Data, form: int, blob: buffers.Open) -> Any:
+    """An input beside arguments in bytes."""
+    if form == INPUT_JSON:
+        return decode(value, blob)
+    return buffers.load(value, blob) if form == INPUT_PICKLE else bytes(value)
 
 
 def unpickled(found: dict[str, Any]) -> Any:

@@ -58,6 +58,11 @@ BlobsThere = _class("BlobsThere")
 JSON = 0
 BYTES = 1
 
+# muster.v1.InputForm
+INPUT_JSON = 0
+INPUT_BYTES = 1
+INPUT_PICKLE = 2
+
 # muster.v1.Notice.Kind
 FAILED = 0
 DRAINED = 1

@@ -56,7 +56,8 @@ class Scheduling:
         self._uploads = uploads
         retried = options is not None and options.retries > 0
         self._plain_along = Along((), 0 if retried else session.options.max_worker_failures,
-                                  blobs=session.blobs, name=name)
+                                  blobs=session.blobs, name=name,
+                                  beside=session.takes_inputs_beside)
 
     def options(self, *, upload: Sequence[Uploadable] = (), name: str = "",
                 **changes: Any) -> Scheduling:
@@ -283,7 +284,7 @@ class ClusterCoordinator(Scheduling):
         if self._uploads:
             self._along()  # before it, so that their modules are those of later calls
             arguments, slots = calls.dump_arguments(tuple(args), dict(kwargs or {}))
-            if not slots:  # else it is refused below
+            if not any(slots):  # else it is refused below
                 name = name or calls.name_of(fn)
                 fn = WithUploads([InstallUpload(u.digest, u.data) for u in self._uploads],
                                  self._callables.pickled(fn).data, b"".join(arguments))

@@ -148,10 +148,11 @@ def _add_callables(m: Any, taken: list[Record]) -> None:
 
 
 def _add_inputs(m: Any, position: int, r: Record) -> None:
-    for offset, record, closure in r.inputs:
+    for record, closure, offset, pickled in r.inputs:
+        added = m.input.add(position=position, offset=offset, pickled=pickled)
         if record is not None:
-            m.input.add(position=position, offset=offset, token=record.token)
+            added.token = record.token
         else:
-            m.input.add(position=position, offset=offset, closure=closure)
+            added.closure = closure
     for built in r.per_worker:
         m.input.add(position=position, per_worker=built.handle)

@@ -28,8 +28,9 @@ class Record:
         self.args = args
         self.encoding = encoding
         """Of the arguments; once ended of the output, and -1 when that is in `value`."""
-        self.inputs: tuple[tuple[int, Optional[Record], int], ...] = ()
-        """Offset, and a record of this session or the closure's number at the server."""
+        self.inputs: tuple[tuple[Optional[Record], int, int, bool], ...] = ()
+        """A record of this session or the closure's number at the server; offset in JSON arguments,
+        and whether it is a pickle where it is bytes."""
         self.per_worker: tuple[Built, ...] = ()
         self.options = options
         self.generation = generation

@@ -112,6 +112,11 @@ class RemoteValue(Generic[T]):
         self.add_done_callback(ended)
         return made
 
+    @property
+    def _is_pickled(self) -> bool:
+        """It comes from a pickled function: what is no JSON of it is a pickle."""
+        return self._session.is_pickled(self._record)
+
     def __reduce__(self) -> Any:
         return reduce_to_slot(self, "a RemoteValue")
 
@@ -153,7 +158,7 @@ class PerWorkerValues:
         return states
 
     def __reduce__(self) -> Any:
-        return reduce_to_slot(self, "PerWorkerValues")
+        return reduce_to_slot(self, "PerWorkerValues", of_workers=True)
 
     def __repr__(self) -> str:
         return f"<muster.{type(self).__name__} {self.built.name}>"

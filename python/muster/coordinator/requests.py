@@ -17,17 +17,25 @@ from muster.coordinator.records import Record
 from muster.coordinator.remote_value import PerWorkerValues, RemoteValue
 
 ARGUMENT_BYTES_MAX = 32 << 20
-BLOBS_WAIT = 1.0
-"""Seconds for the server to say whether it has blobs, before the first call that may return one."""
+SERVER_WAIT = 1.0
+"""Seconds for the server to say what it can, before the first call that makes use of it."""
 CALLABLES_MAX = 256
 """Functions whose pickled form is kept."""
+
+
+class Input(NamedTuple):
+    record: Record
+    offset: int
+    """In JSON arguments: it is inserted there."""
+    pickled: bool
+    """Where it is bytes, these are a pickle."""
 
 
 class Request:
     __slots__ = ("function", "args", "encoding", "inputs", "per_worker", "contents", "called")
 
     def __init__(self, function: str, args: bytes, encoding: int,
-                 inputs: Sequence[tuple[int, Record]] = (),
+                 inputs: Sequence[Input] = (),
                  per_worker: Sequence[PerWorkerValues] = (),
                  contents: Sequence[Content] = (), called: Optional[Called] = None) -> None:
         if len(args) > ARGUMENT_BYTES_MAX:
@@ -37,7 +45,7 @@ class Request:
         self.args = args
         self.encoding = encoding
         self.inputs = inputs
-        """Offsets in `args`, and whose output is inserted there."""
+        """Outputs that are inserted into `args`, or go beside them."""
         self.per_worker = per_worker
         self.contents = contents
         """Blobs that `args` name."""
@@ -55,6 +63,8 @@ class Along(NamedTuple):
     """Nobody can use its output as an argument."""
     blobs: Optional[Blobs] = None
     """For what is large, where it may be a blob."""
+    beside: Callable[[float], bool] = lambda timeout: False
+    """Whether the server takes inputs of arguments in bytes; it is waited for so long to say so."""
     name: str = ""
     """Shown instead of the callable's own."""
 
@@ -98,34 +108,34 @@ def packed_call(pickled: Pickled, args: Sequence[Any],
     function, called = pickled
     if along.name:
         called = called._replace(name=along.name)
-    naming = along.blobs.naming() if along.blobs is not None and along.blobs.limit(BLOBS_WAIT) else None
+    naming = along.blobs.naming() if along.blobs is not None and along.blobs.limit(SERVER_WAIT) else None
     if naming is not None and len(function) > calls.CALLABLE_BLOB_MIN:
         function = calls.CALLABLE + naming.take(function)
     data, slots = calls.dump_arguments(tuple(args), dict(kwargs) if kwargs else {},
                                        None if naming is None else naming.take)
-    slots += along.uploads  # no argument names them: that they are there makes the worker use them
-    packed = calls.pack(function, data, along.losses_max, along.output_in_bytes,
+    # No argument names uploads: that they are there makes the worker use them.
+    per_worker = [*along.uploads, *reversed(slots.of_workers)]
+    beside = along.beside(SERVER_WAIT)
+    packed = calls.pack(function, data, along.losses_max, along.output_in_bytes or beside,
                         naming is not None)
     contents = () if naming is None else naming.contents
-    if not slots:
-        return Request(calls.FUNCTION, packed, BYTES, contents=contents, called=called)
-    request = _with_slots(calls.FUNCTION, b'["' + base64.b64encode(packed) + b'"', slots, contents)
-    request.called = called
-    return request
+    if beside or not (slots.outputs or per_worker):
+        inputs = [Input(value._record, 0, value._is_pickled) for value in slots.outputs]
+        return Request(calls.FUNCTION, packed, BYTES, inputs, per_worker, contents, called)
+    return _in_json(packed, slots.outputs, per_worker, contents, called)
 
 
-def _with_slots(function: str, text: bytes, slots: Sequence[Any],
-                contents: Sequence[Content]) -> Request:
-    inputs: list[tuple[int, Record]] = []
-    per_worker: list[PerWorkerValues] = []
-    for value in slots:
+def _in_json(packed: bytes, outputs: Sequence[RemoteValue[Any]],
+             per_worker: Sequence[PerWorkerValues], contents: Sequence[Content],
+             called: Called) -> Request:
+    text = b'["' + base64.b64encode(packed) + b'"'
+    inputs: list[Input] = []
+    for value in outputs:
         text += b","
-        if isinstance(value, RemoteValue):
-            inputs.append((len(text), value._record))
-        else:
-            per_worker.append(value)
-            text += b'{"$per_worker":"pw_%016x"}' % value.handle
-    return Request(function, text + b"]", JSON, inputs, per_worker, contents)
+        inputs.append(Input(value._record, len(text), value._is_pickled))
+    for kept in per_worker:
+        text += b',{"$per_worker":"pw_%016x"}' % kept.handle
+    return Request(calls.FUNCTION, text + b"]", JSON, inputs, per_worker, contents, called)
 
 
 def plain_call(callables: Callables, f: Callable[..., Any], args: Sequence[Any],
@@ -133,7 +143,7 @@ def plain_call(callables: Callables, f: Callable[..., Any], args: Sequence[Any],
     """For builders, which run again when a worker comes back. Raises TypeError: a RemoteValue or
     PerWorkerValues is among the arguments."""
     request = packed_call(callables.pickled(f), args, kwargs, Along(blobs=blobs))
-    if request.encoding != BYTES:
+    if request.encoding != BYTES:  # a builder's values are not beside it
         raise TypeError("the arguments of a builder are plain values: it runs again when a worker "
                         "comes back")
     return request
@@ -153,14 +163,14 @@ def named_call(function: str, args: Sequence[Any], kwargs: Mapping[str, Any],
 
     text = json.dumps({"args": list(args), "kwargs": dict(kwargs)} if kwargs else list(args),
                       default=slot, separators=(",", ":"), allow_nan=False).encode()
-    inputs: list[tuple[int, Record]] = []
+    inputs: list[Input] = []
     per_worker: list[PerWorkerValues] = []
     parts: list[bytes] = []
     size = 0
     for i, value in enumerate(slots):
         before, _, text = text.partition(json.dumps(f"{mark}{i}").encode())
         if isinstance(value, RemoteValue):
-            inputs.append((size + len(before), value._record))
+            inputs.append(Input(value._record, size + len(before), value._is_pickled))
         else:
             per_worker.append(value)
             before += b'{"$per_worker":"pw_%016x"}' % value.handle

@@ -4,6 +4,7 @@ from __future__ import annotations
 import threading
 from typing import Any, Callable, Optional, Sequence
 
+from muster._pickled.calls import FUNCTION
 from muster.coordinator.options import ClosureOptions
 from muster.coordinator.records import Built, Record
 from muster.coordinator.requests import Request
@@ -38,10 +39,10 @@ class Session(SessionStreams):
         r.contents = request.contents
         r.called = request.called
         if request.inputs:
-            r.inputs = tuple((offset, record if record.token in self._records and
-                              self._records[record.token] is record else None, record.closure)
-                             for offset, record in request.inputs)
-            for _, record, closure in r.inputs:
+            r.inputs = tuple((record if self._records.get(record.token) is record else None,
+                              record.closure, offset, pickled)
+                             for record, offset, pickled in request.inputs)
+            for record, closure, _, _ in r.inputs:
                 if record is not None:
                     record.references += 1
                 elif not closure:
@@ -56,6 +57,9 @@ class Session(SessionStreams):
         if self._streaming:
             self._out.add(r)
         return r
+
+    def is_pickled(self, record: Record) -> bool:
+        return record.function == self._numbers.get(FUNCTION)
 
     def _number_of(self, function: str) -> int:
         self._names.append(function)

@@ -48,6 +48,9 @@ class SessionState:
         self._id = ""
         self._incarnation = 0
         self.grace = 0.0
+        self.inputs_beside_bytes = False  # of closures with arguments in bytes, the server takes them
+        self._heard = threading.Event()  # the server, or that there will be none
+        self._waited = False
         self.closing = False
         self._ended = False
         self._reason = ""
@@ -55,6 +58,12 @@ class SessionState:
         self._drops: collections.deque[Union[Record, Built]] = collections.deque()
         self._drops_told = False
         self._wake: queue.SimpleQueue[bool] = queue.SimpleQueue()
+
+    def takes_inputs_beside(self, timeout: float) -> bool:
+        """Whether arguments in bytes may have inputs; False while the server has not answered."""
+        if not self._heard.is_set() and not self._waited:
+            self._waited = not self._heard.wait(timeout)  # once: then nobody waits for it
+        return self.inputs_beside_bytes
 
     def _may_schedule(self) -> bool:
         if self._ended or self.closing:

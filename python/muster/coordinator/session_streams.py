@@ -107,6 +107,8 @@ class SessionStreams(SessionState):
         self._id = o.session
         self._incarnation = o.server_incarnation
         self.grace = o.session_grace_ms / 1000
+        self.inputs_beside_bytes = o.inputs_beside_bytes
+        self._heard.set()
         # The cancel may have been lost with the old stream; else the generation has moved on.
         g = self._generation
         if g.cancelling and not self._cancel_sent and o.generation == g.number:
@@ -172,7 +174,7 @@ class SessionStreams(SessionState):
             self._records.pop(r.token, None)
             if self._streaming and not self._ended:
                 self._out.release.append(r.token)  # it may have come before the server knew it
-        for _, used, _ in inputs:
+        for used, _, _, _ in inputs:
             if used is not None:
                 self._unreference(used)
         for b in per_worker:
@@ -182,6 +184,7 @@ class SessionStreams(SessionState):
     def ended(self, reason: str) -> None:
         """No stream will come any more; empty after an orderly end."""
         ready: list[Callable[[], None]] = []
+        self._heard.set()
         with self._lock:
             self._streaming = False
             self._ended = True

@@ -168,7 +168,7 @@ class Attachment:
                       credits=o.credits, function=self._link.names, label=o.labels,
                       resource=o.resources, host=o.host or socket.gethostname(), version=o.version,
                       pid=self._link.pid, per_worker=sorted(self._held.per_worker),
-                      keeps_answers=True, answers=self._held.untaken.again())
+                      keeps_answers=True, inputs_beside_bytes=True, answers=self._held.untaken.again())
         if self.index is not None:
             hello.index = self.index
         for closure, attempt in self._held.attempts.items():

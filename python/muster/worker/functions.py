@@ -6,7 +6,7 @@ import collections
 import json
 import pickle
 import threading
-from typing import Any, Callable, Optional, TypeVar, overload
+from typing import Any, Callable, NamedTuple, Optional, Sequence, TypeVar, overload
 
 from muster._pickled import calls, values
 from muster._pickled.buffers import Data
@@ -86,13 +86,28 @@ class Kept:
         self._values.pop(handle, None)
 
     def find(self, text: str) -> Any:
-        handle = int(text.rpartition("_")[2], 16)
+        return self.find_handle(int(text.rpartition("_")[2], 16))
+
+    def find_handle(self, handle: int) -> Any:
         if handle not in self._values:
-            raise Refused(f"the per-worker value {text} is not here", kind=FailureKind.STALE_HANDLE)
+            raise Refused(f"the per-worker value pw_{handle:016x} is not here",
+                          kind=FailureKind.STALE_HANDLE)
         good, value = self._values[handle]
         if not good:
-            raise Refused(f"the per-worker value {text} could not be built: {value}")
+            raise Refused(f"the per-worker value pw_{handle:016x} could not be built: {value}")
         return value
+
+
+class Beside(NamedTuple):
+    """What goes beside arguments in bytes."""
+
+    inputs: Sequence[tuple[Data, int]] = ()
+    """Outputs of other closures, and their forms."""
+    uses: Sequence[int] = ()
+    """Handles of PerWorkerValues."""
+
+
+NOTHING = Beside()
 
 
 class Callables:
@@ -128,16 +143,21 @@ class Callables:
         except BlobError as error:
             raise Refused(str(error)) from error
 
-    def call(self, args: Data, encoding: int, kept: Kept) -> Any:
+    def call(self, args: Data, encoding: int, kept: Kept, beside: Beside) -> Any:
         slots: Optional[list[Any]] = None
-        installed: list[uploads.Installed] = []
         try:
-            if encoding == JSON:
+            if encoding == JSON:  # of a client or a server of before
                 packed, *slots = values.decoder(kept.find, self._open)(args)
                 args = base64.b64decode(packed)
-                installed = [s for s in slots if isinstance(s, uploads.Installed)]
+                of_workers = slots
+            else:
+                of_workers = [kept.find_handle(handle) for handle in beside.uses]
+            installed = [s for s in of_workers if isinstance(s, uploads.Installed)]
             if installed or uploads.active():
-                uploads.activate(installed)
+                uploads.activate(installed)  # what is unpickled below may be of their modules
+            if beside.inputs or beside.uses:
+                slots = [values.decode_input(value, form, self._open) for value, form in beside.inputs]
+                slots += of_workers
             pickled, arguments = calls.unpack(args)
             f = self._load(pickled, installed)
             positional, named = calls.load_arguments(arguments, slots, self._open)
@@ -154,9 +174,13 @@ class Callables:
         return f(*positional, **named)
 
 
-def call_json(f: Callable[..., Any], args: Data, encoding: int, kept: Kept) -> Any:
+def call_json(f: Callable[..., Any], args: Data, encoding: int, kept: Kept,
+              beside: Beside = NOTHING) -> Any:
     """Calls a function that takes JSON."""
     if encoding == BYTES:
+        if any(beside):
+            raise Refused("a function with a name takes outputs of other closures and per-worker values "
+                          "as JSON arguments, not beside bytes")
         return f(bytes(args))
 
     def hook(found: dict[str, Any]) -> Any:
@@ -207,13 +231,14 @@ class FunctionTable:
         """Before the first call."""
         self._callables.blobs = blobs
 
-    def call(self, number: int, args: Data, encoding: int, kept: Kept) -> Any:
+    def call(self, number: int, args: Data, encoding: int, kept: Kept,
+             beside: Beside = NOTHING) -> Any:
         if number >= len(self._functions):
             raise Refused(f"no function has number {number}", kind=FailureKind.STALE_HANDLE)
         f = self._functions[number]
         if f is None:
-            return self._callables.call(args, encoding, kept)
-        return call_json(f, args, encoding, kept)
+            return self._callables.call(args, encoding, kept, beside)
+        return call_json(f, args, encoding, kept, beside)
 
     def output(self, number: int, value: Any, args: Data, encoding: int) -> Output:
         """Of a call with these arguments."""

@@ -18,7 +18,7 @@ from muster._wire.messages import BYTES, JSON, WorkerMessage
 from muster.errors import Cancelled, DependencyLost, FailureKind
 from muster.worker import context as contexts
 from muster.worker import output
-from muster.worker.functions import FunctionTable, Kept, Refused
+from muster.worker.functions import NOTHING, Beside, FunctionTable, Kept, Refused
 from muster.worker.reports import Reports
 
 RESULT_BYTES_MAX = 32 << 20
@@ -32,8 +32,8 @@ ANSWERS_WAIT = 0.001
 class Job:
     """One closure that is held here."""
 
-    __slots__ = ("closure", "attempt", "function", "args", "encoding", "builds", "stop", "began",
-                 "reported", "thread")
+    __slots__ = ("closure", "attempt", "function", "args", "encoding", "beside", "builds", "stop",
+                 "began", "reported", "thread")
 
     def __init__(self, closure: int, attempt: int, function: int, args: Data,
                  encoding: int) -> None:
@@ -42,6 +42,7 @@ class Job:
         self.function = function
         self.args = args
         self.encoding = encoding
+        self.beside = NOTHING
         self.builds = 0
         self.stop = threading.Event()
         self.began = 0.0
@@ -91,7 +92,13 @@ class Runner:
         jobs = list(map(Job, m.closure, m.attempt, m.function, args,
                         m.encoding or [JSON] * len(m.closure)))
         for per_worker in m.per_worker:
-            jobs[per_worker.position].builds = per_worker.builds
+            job = jobs[per_worker.position]
+            job.builds = per_worker.builds
+            if job.encoding == BYTES and per_worker.uses:
+                job.beside = Beside(uses=per_worker.uses)
+        for inputs in m.inputs:
+            job = jobs[inputs.position]
+            job.beside = job.beside._replace(inputs=list(zip(inputs.value, inputs.form)))
         with self._changed:
             for job in jobs:
                 self._held[job.closure, job.attempt] = job
@@ -191,7 +198,8 @@ class Runner:
                 if job.attempt > 1:
                     self.flush()  # it may end this process: others' answers are not to go with it
                 contexts.enter(entered)
-                value = self._table.call(job.function, job.args, job.encoding, self._kept)
+                value = self._table.call(job.function, job.args, job.encoding, self._kept,
+                                         job.beside)
                 if job.builds:
                     self._kept.keep(job.builds, value)
                     made, encoding = b"null", JSON
