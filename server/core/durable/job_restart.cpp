@@ -36,12 +36,7 @@ session& job_restart::open(job_fact& f) {
   session fresh;
   fresh.id = f.job;
   fresh.durable = true;
-  fresh.capacity = f.spec.queue_capacity == 0 ? step_.config.queue_capacity : f.spec.queue_capacity;
-  fresh.max_worker_failures = f.spec.unlimited_worker_failures   ? 0
-                              : f.spec.max_worker_failures       ? f.spec.max_worker_failures
-                              : f.spec.delivery == delivery::job ? step_.config.max_worker_failures
-                                                                 : 0;
-  fresh.spec = std::move(f.spec);
+  fresh.take(std::move(f.spec), step_.config);
   fresh.state = f.state;
   fresh.sealed = f.sealed;
   fresh.stopping = f.stopping;
@@ -55,10 +50,7 @@ session& job_restart::open(job_fact& f) {
   fresh.raised_generation = f.raised_generation;
   fresh.client = std::move(f.client);
   auto& s = sessions_.restore(std::move(fresh));
-  book_.open(s.number, s.is_job());
-  values_.open(s.number, s.holding());
-  if (s.streaming()) rows_.open(s.number);
-  scheduler_.open(s.number, s.id, s.spec.weight);
+  flow_.enter(s);
   return s;
 }
 

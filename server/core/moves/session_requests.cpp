@@ -96,13 +96,7 @@ void session_requests::open(open_session& e) {
 
   session fresh;
   fresh.id = sessions_.next_id();
-  fresh.capacity = spec.queue_capacity == 0 ? step_.config.queue_capacity : spec.queue_capacity;
-  fresh.max_worker_failures = spec.unlimited_worker_failures ? 0
-                              : spec.max_worker_failures     ? spec.max_worker_failures
-                              : spec.delivery == delivery::job
-                                  ? step_.config.max_worker_failures
-                                  : 0;  // a client's program waits for it, however long it takes
-  fresh.spec = std::move(spec);
+  fresh.take(std::move(spec), step_.config);
   fresh.durable =
       (fresh.is_job() || fresh.holding()) && fresh.spec.durable.value_or(step_.config.durable);
   fresh.sealed = fresh.is_job() && !fresh.spec.open;
@@ -117,10 +111,7 @@ void session_requests::open(open_session& e) {
                                      " unfinished jobs, its limit"});
   auto& s = sessions_.add(std::move(fresh));
   flow_.note(s);
-  book_.open(s.number, s.is_job());
-  values_.open(s.number, s.holding());
-  if (s.streaming()) rows_.open(s.number);
-  scheduler_.open(s.number, s.id, s.spec.weight);
+  flow_.enter(s);
   s.attached = s.holding() && !s.by_calls();
   if (s.by_calls()) flow_.renew_lease(s, step_.now);
   if (s.spec.deadline > duration{}) {

@@ -12,6 +12,15 @@ std::string key_of(session_spec const& s) {
 }
 }  // namespace
 
+void session::take(session_spec s, config const& c) {
+  capacity = s.queue_capacity == 0 ? c.queue_capacity : s.queue_capacity;
+  max_worker_failures = s.unlimited_worker_failures         ? 0
+                        : s.max_worker_failures             ? s.max_worker_failures
+                        : s.delivery == core::delivery::job ? c.max_worker_failures
+                                                            : 0;  // a client's program waits for it
+  spec = std::move(s);
+}
+
 void session_table::enlist(session& s) {
   if (raw(s.number) >= by_number_.size()) by_number_.resize(raw(s.number) + std::size_t{1});
   by_number_[raw(s.number)] = &s;

@@ -22,6 +22,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "server/core/api/config.hpp"
 #include "server/core/api/model.hpp"
 #include "server/core/common/numbered.hpp"
 #include "server/core/records/closure_table.hpp"
@@ -65,6 +66,9 @@ struct session {
   time_point created{};
   time_point finished{};
   std::vector<call_id> joins;
+
+  /// What it asks for, and the limits that follow from that.
+  void take(session_spec s, config const& c);
 
   core::delivery delivery() const { return spec.delivery; }
   bool is_job() const { return spec.delivery == delivery::job; }
