@@ -1,47 +1,14 @@
 // Statuses of the coordination service become errors of this library.
 #include "client/agent/service_error.hpp"
 
+#include "base/status.hpp"
 #include "tensorflow/distributed_runtime_payloads.pb.h"
 #include "xla/coordination/coordination_service.pb.h"
 
 namespace muster {
 
 std::string_view name(coordination_code c) noexcept {
-  switch (c) {
-    case coordination_code::cancelled:
-      return "CANCELLED";
-    case coordination_code::unknown:
-      return "UNKNOWN";
-    case coordination_code::invalid_argument:
-      return "INVALID_ARGUMENT";
-    case coordination_code::deadline_exceeded:
-      return "DEADLINE_EXCEEDED";
-    case coordination_code::not_found:
-      return "NOT_FOUND";
-    case coordination_code::already_exists:
-      return "ALREADY_EXISTS";
-    case coordination_code::permission_denied:
-      return "PERMISSION_DENIED";
-    case coordination_code::resource_exhausted:
-      return "RESOURCE_EXHAUSTED";
-    case coordination_code::failed_precondition:
-      return "FAILED_PRECONDITION";
-    case coordination_code::aborted:
-      return "ABORTED";
-    case coordination_code::out_of_range:
-      return "OUT_OF_RANGE";
-    case coordination_code::unimplemented:
-      return "UNIMPLEMENTED";
-    case coordination_code::internal:
-      return "INTERNAL";
-    case coordination_code::unavailable:
-      return "UNAVAILABLE";
-    case coordination_code::data_loss:
-      return "DATA_LOSS";
-    case coordination_code::unauthenticated:
-      return "UNAUTHENTICATED";
-  }
-  return "UNKNOWN";
+  return c == coordination_code::data_loss ? "DATA_LOSS" : name(static_cast<muster::code>(c));
 }
 
 namespace detail {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/enum_names.hpp"
+
 namespace muster::server {
 
 namespace {
@@ -26,23 +28,9 @@ std::size_t cost(log_line const& l) {
 }  // namespace
 
 std::string_view name(log_level l) {
-  switch (l) {
-    case log_level::info:
-      return "info";
-    case log_level::debug:
-      return "debug";
-    case log_level::warning:
-      return "warning";
-    case log_level::error:
-      return "error";
-    case log_level::standard_output:
-      return "stdout";
-    case log_level::standard_error:
-      return "stderr";
-    case log_level::dropped:
-      return "dropped";
-  }
-  return "info";
+  static constexpr std::string_view names[] = {"info",   "debug",  "warning", "error",
+                                               "stdout", "stderr", "dropped"};
+  return named<log_level::dropped>(names, l);
 }
 
 log_store::closure_log& log_store::touch(core::session_id job, core::closure_id closure) {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <unordered_map>
 
+#include "base/enum_names.hpp"
 #include "server/core/api/id_text.hpp"
 
 namespace muster::web {
@@ -140,17 +141,8 @@ class stream_writer {
 }  // namespace
 
 std::string_view name(core::bar_state s) {
-  switch (s) {
-    case core::bar_state::succeeded:
-      return "SUCCEEDED";
-    case core::bar_state::failed:
-      return "FAILED";
-    case core::bar_state::cancelled:
-      return "CANCELLED";
-    case core::bar_state::lost:
-      break;
-  }
-  return "LOST";
+  static constexpr std::string_view names[] = {"SUCCEEDED", "FAILED", "CANCELLED", "LOST"};
+  return named<core::bar_state::lost>(names, s);
 }
 
 void stream_answer::take(core::activity_names names) {
