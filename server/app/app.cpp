@@ -11,19 +11,14 @@
 // What can fail comes before the engine thread: then only the web thread has to be undone.
 #include "server/app/app.hpp"
 
-#include <grpcpp/server_builder.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <atomic>
-#include <future>
 #include <thread>
 
 #include "base/version.hpp"
-#include "coro/engine_context.hpp"
 #include "coro/grpc_server.hpp"
 #include "coro/service_manager.hpp"
-#include "coro/task_group.hpp"
 #include "coro/timer_queue.hpp"
 #include "server/app/clock.hpp"
 #include "server/app/closure_hubs.hpp"
@@ -33,6 +28,7 @@
 #include "server/app/doors/tls_material.hpp"
 #include "server/app/durable_coordination.hpp"
 #include "server/app/engine_gateway.hpp"
+#include "server/app/engine_run.hpp"
 #include "server/app/kept_blobs.hpp"
 #include "server/app/logging.hpp"
 #include "server/app/process.hpp"
@@ -69,7 +65,7 @@ class app {
   /// False: told to stop before it served.
   bool start();
   void stop();
-  bool failed() const { return failed_; }
+  bool failed() const { return run_.failed(); }
   coro::engine_context& engine() { return engine_; }
 
  private:
@@ -79,7 +75,6 @@ class app {
   void open();
   void end_web(std::chrono::milliseconds grace);
   void announce();
-  void run_on_engine(std::function<void()> work);
   coro::task<void> stop_rpc();
   coro::grpc_server_options grpc_options();
   web::web_options web_options();
@@ -88,22 +83,20 @@ class app {
   coordination_service_options agent_options();
   void tell(notice const& n);
   void end_all_of(std::string const& token);
-  coro::task_group::error_hook on_task_error();
 
   configuration const& config_;
   std::vector<cluster_spec> const& found_;
   coro::service_manager& manager_;
   anchored_clock const clock_;
   std::uint64_t const incarnation_ = random_64();
-  std::atomic<bool> failed_ = false;
   descriptor_shortage shortage_{file_limit()};
   tls_material const tls_{config_.tls};  // has a thread of its own
 
   // engine thread, once it runs
-  grpc::ServerBuilder builder_;
-  coro::engine_context engine_{builder_.AddCompletionQueue()};
+  engine_run run_;  // has the thread
+  coro::engine_context& engine_ = run_.context();
   event_log events_;
-  coro::task_group stopping_{engine_.get_executor(), 1, on_task_error()};
+  coro::task_group stopping_{engine_.get_executor(), 1, run_.on_task_error()};
   spill_store spill_;                           // has a thread of its own
   kept_blobs blobs_{config_, engine_, clock_};  // has a thread of its own
   standby turn_{config_};
@@ -119,7 +112,7 @@ class app {
                  [this](std::string const& token) { end_all_of(token); }};
   agent_connections connections_{engine_, coordination_};
   closure_hubs hubs_;
-  coro::grpc_server grpc_{engine_, builder_, grpc_options()};
+  coro::grpc_server grpc_{engine_, run_.builder(), grpc_options()};
   cluster_ports ports_;
   std::unique_ptr<stream_service> const workers_, sessions_, blob_calls_;
   coordination_service agents_;
@@ -135,7 +128,7 @@ class app {
   web::web_server web_;
 
   endpoint grpc_bound_, http_bound_;
-  std::thread engine_thread_, web_thread_;
+  std::thread web_thread_;
 };
 
 coro::grpc_server_options app::grpc_options() {
@@ -227,18 +220,6 @@ void app::end_all_of(std::string const& token) {
   web_.end_all_of(token);
 }
 
-coro::task_group::error_hook app::on_task_error() {
-  return [this](std::string_view name, std::exception_ptr error) {
-    try {
-      std::rethrow_exception(error);
-    } catch (std::exception const& e) {
-      spdlog::error("a task failed, stopping task={} error=\"{}\"", name, e.what());
-    }
-    failed_ = true;
-    request_stop();
-  };
-}
-
 void app::open_cluster_ports() {
   for (auto const cluster : coordination_.state().ids()) {
     auto const address = ports_.open(cluster);
@@ -296,7 +277,7 @@ bool app::bind() {
 bool app::start() {
   if (!bind()) return false;
   blobs_.look(hubs_.pools());
-  engine_thread_ = named_thread("engine", [this] { engine_.run(); });
+  run_.start();
   following_.start(found_);
   gateway_.open();
   turn_.serving();
@@ -316,16 +297,6 @@ void app::announce() {
   manager_.ready();
 }
 
-void app::run_on_engine(std::function<void()> work) {
-  std::promise<void> done;
-  auto finished = done.get_future();
-  engine_.post([work = std::move(work), done = std::move(done)]() mutable {
-    work();
-    done.set_value();
-  });
-  finished.wait();
-}
-
 coro::task<void> app::stop_rpc() {
   co_await workers_->stop();
   co_await sessions_->stop();
@@ -343,7 +314,7 @@ void app::stop() {
   following_.stop();
 
   watchdog.enter("answering parked calls");
-  run_on_engine([this] {
+  run_.carry_out([this] {
     health_.set_serving(false);
     access_.stop();
     hubs_.pools().stop();
@@ -352,7 +323,7 @@ void app::stop() {
   });
 
   watchdog.enter("the journal");
-  durable_.finish([this](std::function<void()> work) { run_on_engine(std::move(work)); });
+  durable_.finish([this](std::function<void()> work) { run_.carry_out(std::move(work)); });
 
   watchdog.enter("HTTP exchanges");
   end_web(http_grace);
@@ -362,8 +333,8 @@ void app::stop() {
   blobs_.stop();
 
   watchdog.enter("gRPC streams");
-  run_on_engine([this] { stopping_.spawn("stop", stop_rpc()); });
-  engine_thread_.join();
+  run_.carry_out([this] { stopping_.spawn("stop", stop_rpc()); });
+  run_.join();
 
   watchdog.enter("giving up the lead");
   turn_.resign();
