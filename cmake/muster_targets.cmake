@@ -1,7 +1,8 @@
 # Compiler settings shared by every target, and the two helpers that make one:
-#   muster_library(NAME SOURCES … LIBS … PRECOMPILED …)      a static library with the project's warnings
+#   muster_library(NAME SOURCES … LIBS … PRECOMPILED … TOGETHER) a static library with the project's warnings
 #   muster_test(NAME SOURCES … LIBS … LABELS … PRECOMPILED …) one GoogleTest binary, its cases known to ctest
-# PRECOMPILED names the headers that the target's sources share (see precompiled.cmake).
+# PRECOMPILED names the headers that the target's sources share (see precompiled.cmake). TOGETHER: its
+# sources use no name for two things, so they are compiled several at a time.
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -36,11 +37,17 @@ endif()
 
 include(precompiled)
 
+# Most of what a source costs is what its headers instantiate, the same in each source of a library.
+option(MUSTER_TOGETHER "compile sources of a library several at a time where it allows that" ON)
+
 function(muster_library name)
-  cmake_parse_arguments(ARG "" "PRECOMPILED" "SOURCES;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "TOGETHER" "PRECOMPILED" "SOURCES;LIBS" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
   target_link_libraries(${name} PUBLIC muster_options ${ARG_LIBS})
   muster_precompiled(${name} "${ARG_PRECOMPILED}")
+  if(MUSTER_TOGETHER AND ARG_TOGETHER)
+    set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
+  endif()
 endfunction()
 
 # Each label has a target that builds its tests: tests_of_core, tests_of_web, …

@@ -43,15 +43,20 @@ set(precompiled_libs_grpc_test ${precompiled_libs_grpc} GTest::gtest)
 
 # Tests are compiled plainly in the release build, which takes half the time; what they test is not.
 # Those of the core search through millions of states: at -O0 that takes longer than they may.
-function(muster_plain_tests target kind)
+function(muster_kind_options target kind)
   if(kind MATCHES "test$" AND CMAKE_BUILD_TYPE STREQUAL "Release")
     target_compile_options(${target} PRIVATE $<IF:$<STREQUAL:${kind},test>,-O1,-O0>)
+  endif()
+  # As it may stand in a shared library, where a function could be replaced from outside, GCC would
+  # not inline one into another. Nobody replaces the core's.
+  if(kind STREQUAL "std")
+    target_compile_options(${target} PRIVATE -fno-semantic-interposition)
   endif()
 endfunction()
 
 # The target that owns a kind is made when the first one asks for it.
 function(muster_precompiled target kind)
-  muster_plain_tests(${target} "${kind}")
+  muster_kind_options(${target} "${kind}")
   if(NOT MUSTER_PRECOMPILED OR NOT kind)
     return()
   endif()
@@ -62,7 +67,7 @@ function(muster_precompiled target kind)
     add_library(${owner} OBJECT ${source})
     target_link_libraries(${owner} PRIVATE muster_options Boost::headers Threads::Threads
                                            ${precompiled_libs_${kind}})
-    muster_plain_tests(${owner} ${kind})
+    muster_kind_options(${owner} ${kind})
     target_precompile_headers(${owner} PRIVATE ${precompiled_${kind}})
     target_compile_options(${owner} PRIVATE -fpch-preprocess)
   endif()
