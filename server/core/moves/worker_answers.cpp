@@ -103,8 +103,10 @@ void worker_answers::results(worker_results& e) {
   message_ = &e.results;
   ends_.clear();
   for (auto& r : e.results) {
-    wait = wait_told_by(at, r);
-    if (auto wrong = apply_result(*w, r); !wrong.empty()) return refuse(std::move(wrong));
+    slot const c = held_by(*w, r.closure, r.attempt);
+    if (c == no_slot) return refuse(unheld(*w, " answered ", r.closure, r.attempt));
+    if (&r == &e.results.back()) wait = wait_told_by(at, c, r);
+    apply_result(*w, c, r);
   }
   // To the head of the queue, the oldest last.
   for (auto it = e.returned.rbegin(); it != e.returned.rend(); ++it)
@@ -134,17 +136,22 @@ void worker_answers::earlier(worker_events::newcomer const& from,
       life_.take_up(at, c, r.attempt);
       by = from.now;
     }
-    (void)apply_result(*by, r);  // refused: another attempt runs there
+    if (held_by(*by, r.closure, r.attempt) == c) apply_result(*by, c, r);  // else another attempt's
   }
 }
 
 // Of one that nobody saw starting, it is how long it was there itself.
-duration worker_answers::wait_told_by(seat const& at, worker_result const& r) const {
-  slot const c = closures_.find(r.closure);
-  if (c == no_slot) return {};
+duration worker_answers::wait_told_by(seat const& at, slot c, worker_result const& r) const {
   bool const measured = r.execution >= duration{};
   auto const took = measured ? r.execution : step_.now - closures_[c].started;
   return !measured && closures_[c].sent() ? took : took * at.window / at.slots;
+}
+
+slot worker_answers::held_by(worker const& w, closure_id id, std::uint32_t attempt) const {
+  slot const c = closures_.find(id);
+  bool const holds =
+      c != no_slot && closures_[c].worker == w.number && closures_[c].attempt == attempt;
+  return holds ? c : no_slot;
 }
 
 std::string worker_answers::unheld(worker const& w, char const* said, closure_id id,
@@ -152,16 +159,14 @@ std::string worker_answers::unheld(worker const& w, char const* said, closure_id
   slot const c = closures_.find(id);
   if (c == no_slot || closures_[c].worker != w.number)
     return w.task->name() + said + text(id) + ", which it does not hold";
-  if (auto const holds = closures_[c].attempt; holds != attempt)
-    return w.task->name() + said + "attempt " + std::to_string(attempt) + " of " + text(id) +
-           ", it holds attempt " + std::to_string(holds);
-  return {};
+  return w.task->name() + said + "attempt " + std::to_string(attempt) + " of " + text(id) +
+         ", it holds attempt " + std::to_string(closures_[c].attempt);
 }
 
 // What it does not hold any more it may have reported before it knew.
 void worker_answers::apply_started(worker& w, started_closure const& e) {
-  if (!unheld(w, "", e.closure, e.attempt).empty()) return;
-  slot const c = closures_.find(e.closure);
+  slot const c = held_by(w, e.closure, e.attempt);
+  if (c == no_slot) return;
   auto& r = closures_[c];
   auto const since = std::max(r.created, step_.now - e.ran);
   auto& at = scheduler_.of(w.number);
@@ -176,9 +181,10 @@ void worker_answers::apply_started(worker& w, started_closure const& e) {
 }
 
 std::string worker_answers::apply_returned(worker& w, held_closure const& e) {
-  if (auto wrong = unheld(w, " gave back ", e.closure, e.attempt); !wrong.empty()) return wrong;
+  slot const c = held_by(w, e.closure, e.attempt);
+  if (c == no_slot) return unheld(w, " gave back ", e.closure, e.attempt);
   ++step_.metrics.recalled;
-  life_.put_back_closure(w, closures_.find(e.closure), false,
+  life_.put_back_closure(w, c, false,
                          {loss_reason::recalled, "it was given back before it started"});
   return {};
 }
@@ -222,10 +228,7 @@ void worker_answers::lay_out(worker const& w, std::size_t first) {
   }
 }
 
-/// Empty when the result was taken, else what is wrong with it.
-std::string worker_answers::apply_result(worker& w, worker_result& r) {
-  if (auto wrong = unheld(w, " answered ", r.closure, r.attempt); !wrong.empty()) return wrong;
-  slot const c = closures_.find(r.closure);
+void worker_answers::apply_result(worker& w, slot c, worker_result& r) {
   auto& record = closures_[c];
   ++w.task->finished;
   if (record.sent())
@@ -235,12 +238,10 @@ std::string worker_answers::apply_result(worker& w, worker_result& r) {
   step_.metrics.execution.add(step_.now - record.started);
   note(w, c, r);
   if (record.timed_out) {
-    life_.expire(c);
-    return {};
+    return life_.expire(c);
   }
   if (r.ok) {
-    life_.succeed(c, std::move(r.value));
-    return {};
+    return life_.succeed(c, std::move(r.value));
   }
   r.failure.worker = w.task->name();
   r.failure.attempt = record.attempt;
@@ -248,22 +249,20 @@ std::string worker_answers::apply_result(worker& w, worker_result& r) {
     // At once for the first time, as another worker may know it; then less and less often.
     auto const before = std::min<unsigned>(record.worker_failures, 6);
     auto const pause = std::chrono::milliseconds(before == 0 ? 0 : 50 << before);
-    life_.put_back_closure(w, c, true,
-                           {loss_reason::stale_handle,
-                            "the worker does not know the function any more: " + r.failure.message},
-                           pause);
-    return {};
+    return life_.put_back_closure(
+        w, c, true,
+        {loss_reason::stale_handle,
+         "the worker does not know the function any more: " + r.failure.message},
+        pause);
   }
   if (r.failure.kind == failure_kind::dependency_lost) {
-    dependency_lost(w, c, std::move(r.failure));
-    return {};
+    return dependency_lost(w, c, std::move(r.failure));
   }
-  if (r.failure.kind == failure_kind::timeout && bear_timeout(w, c, r.failure)) return {};
+  if (r.failure.kind == failure_kind::timeout && bear_timeout(w, c, r.failure)) return;
   ++w.task->failed;
-  if (r.failure.kind == failure_kind::user && life_.retry(w, c, r.failure)) return {};
+  if (r.failure.kind == failure_kind::user && life_.retry(w, c, r.failure)) return;
   bool const stopped = r.failure.kind == failure_kind::cancelled && record.stop_requested;
   life_.fail(c, stopped ? closure_state::cancelled : closure_state::failed, std::move(r.failure));
-  return {};
 }
 
 }  // namespace muster::core

@@ -58,13 +58,16 @@ class worker_answers {
   void note(worker const& w, slot c, worker_result const& r);
   /// When results of the message ended, from number `first` on.
   void lay_out(worker const& w, std::size_t first);
-  std::string apply_result(worker& w, worker_result& r);
+  /// REQUIRES: the worker holds the attempt that it answers.
+  void apply_result(worker& w, slot c, worker_result& r);
   void apply_started(worker& w, started_closure const& e);
   std::string apply_returned(worker& w, held_closure const& e);
-  /// Empty when the worker holds this attempt, else what is wrong with its saying so.
+  /// The closure when the worker holds this attempt of it, else none.
+  slot held_by(worker const& w, closure_id id, std::uint32_t attempt) const;
+  /// What is wrong with its saying so. REQUIRES: it does not hold it.
   std::string unheld(worker const& w, char const* said, closure_id id, std::uint32_t attempt) const;
   /// How long the newest of what its worker may be sent waits, by what this answer has taken.
-  duration wait_told_by(seat const& at, worker_result const& r) const;
+  duration wait_told_by(seat const& at, slot c, worker_result const& r) const;
 
   step_frame& step_;
   closure_table& closures_;
