@@ -1,6 +1,7 @@
 // The server's limits, told before anything is sent.
 #include "client/checks.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "base/utf8.hpp"
@@ -21,6 +22,33 @@ void check_argument_bytes(std::size_t bytes) {
   if (bytes > args_bytes_max)
     throw std::invalid_argument("arguments of " + std::to_string(bytes) + " bytes, the limit is " +
                                 std::to_string(args_bytes_max));
+}
+
+void check_callable(std::string_view display_name, std::string_view hash) {
+  auto const control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
+  if (display_name.size() > 256 || !is_utf8(display_name) ||
+      std::any_of(display_name.begin(), display_name.end(), control))
+    throw std::invalid_argument(
+        "display_name: it has 1 to 256 bytes of UTF-8 without control characters");
+  if (hash.empty()) return;
+  if (display_name.empty())
+    throw std::invalid_argument("callable: it is a hash and needs a display_name");
+  if (hash_bytes(hash).empty())
+    throw std::invalid_argument("callable: it has 64 hexadecimal digits in lower case");
+}
+
+std::string hash_bytes(std::string_view digits) {
+  if (digits.size() != 64) return {};
+  std::string bytes;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    auto const value = std::string_view("0123456789abcdef").find(digits[i]);
+    if (value == std::string_view::npos) return {};
+    if (i % 2 == 0)
+      bytes += static_cast<char>(value << 4);
+    else
+      bytes.back() = static_cast<char>(static_cast<unsigned char>(bytes.back()) | value);
+  }
+  return bytes;
 }
 
 std::string in_ms(std::chrono::milliseconds t) {

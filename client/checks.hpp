@@ -11,6 +11,11 @@ namespace muster {
 
 void check_function_name(std::string_view name);
 void check_argument_bytes(std::size_t bytes);
+/// Both empty, or a name alone, or a name and 64 hexadecimal digits.
+void check_callable(std::string_view display_name, std::string_view hash);
+
+/// 32 bytes of 64 hexadecimal digits in lower case; empty for anything else. No errors.
+std::string hash_bytes(std::string_view digits);
 
 /// "20 ms"
 std::string in_ms(std::chrono::milliseconds t);

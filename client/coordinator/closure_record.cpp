@@ -1,19 +1,36 @@
 // A closure as columns, and as entries that name its position for what few closures bring.
 #include "client/coordinator/closure_record.hpp"
 
+#include <tuple>
+
 #include "base/utf8.hpp"
+#include "client/checks.hpp"
 #include "client/session/columns.hpp"
 
 namespace muster::detail {
+namespace {
+
+// What goes into the message's options: all but what is called.
+auto asked_by(closure_options const& o) {
+  return std::tie(o.priority, o.delay, o.deadline, o.max_retries, o.retry_initial, o.retry_max,
+                  o.task_job, o.task_index, o.labels, o.resources);
+}
+
+closure_options const none;
+
+}  // namespace
 
 std::size_t closure_writer::bytes_of(closure_record const& r) {
-  return r.args.size() + 16 + 16 * (r.inputs.size() + r.foreign.size() + r.per_worker.size());
+  return r.args.size() + 16 + 16 * (r.inputs.size() + r.foreign.size() + r.per_worker.size()) +
+         (r.options ? r.options->display_name.size() : 0);
 }
 
 void closure_writer::write(v1::SessionRequest& m, std::uint64_t token, closure_record const& r) {
   m.set_generation(r.generation);
   int const position = add_closure(m, token, r.function, {r.args, r.encoding});
-  if (r.options || r.gang != 0)
+  auto const& o = r.options ? *r.options : none;
+  add_callable(m, position, o.display_name, hash_bytes(o.callable));
+  if (asked_by(o) != asked_by(none) || r.gang != 0)
     write_options(m, r, position);
   else if (m.options_of_size() > 0)
     m.add_options_of(0);
@@ -39,10 +56,9 @@ void closure_writer::write(v1::SessionRequest& m, std::uint64_t token, closure_r
 }
 
 void closure_writer::write_options(v1::SessionRequest& m, closure_record const& r, int position) {
-  static closure_options const none;
   auto const& o = r.options ? *r.options : none;
   while (m.options_of_size() < position) m.add_options_of(0);
-  if (m.options_size() == 0 || last_options_ != o || last_gang_ != r.gang) {
+  if (m.options_size() == 0 || asked_by(last_options_) != asked_by(o) || last_gang_ != r.gang) {
     auto& w = *m.add_options();
     w.set_priority(o.priority);
     w.set_delay_ms(static_cast<std::uint64_t>(o.delay.count()));

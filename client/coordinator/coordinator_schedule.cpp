@@ -17,6 +17,7 @@ void check_request(request const& r) {
   if (r.options && (r.options->delay.count() < 0 || r.options->deadline.count() < 0 ||
                     r.options->retry_initial.count() < 0 || r.options->retry_max.count() < 0))
     throw std::invalid_argument("options: a time is negative");
+  if (r.options) check_callable(r.options->display_name, r.options->callable);
 }
 
 }  // namespace

@@ -17,6 +17,26 @@ inline int add_closure(v1::SessionRequest& m, std::uint64_t token, std::uint32_t
   return position;
 }
 
+/// Says what the closure at `position`, the last, is to call; an empty name: nothing that has one.
+/// What one shortly before it calls is not said again.
+inline void add_callable(v1::SessionRequest& m, int position, std::string_view name,
+                         std::string_view hash) {
+  constexpr int looked_at = 16;
+  if (name.empty()) {
+    if (m.callable_of_size() > 0) m.add_callable_of(0);
+    return;
+  }
+  while (m.callable_of_size() < position) m.add_callable_of(0);
+  int const size = m.callable_size();
+  for (int n = size; n > 0 && n > size - looked_at; --n)
+    if (auto const& c = m.callable(n - 1); c.name() == name && c.hash() == hash)
+      return m.add_callable_of(static_cast<std::uint32_t>(n));
+  auto& added = *m.add_callable();
+  added.set_name(name.data(), name.size());
+  added.set_hash(hash.data(), hash.size());
+  m.add_callable_of(static_cast<std::uint32_t>(size + 1));
+}
+
 /// Empty, or what is wrong with the columns of outcomes. `holding`: each has a closure's id.
 inline std::string wrong_columns(v1::SessionResponse const& m, bool holding) {
   int const n = m.token_size();

@@ -41,8 +41,26 @@ bool session::stream::admit(lock& held, value_view args, when_full when) {
 }
 
 void session::stream::append(std::uint32_t f, value_view args, std::uint64_t token) {
-  detail::add_closure(out_.add_entry(args.bytes.size() + 16), token, f, args);
+  static called const nothing;
+  bool const named = (f & called_bit) != 0;
+  auto const& what = named ? called_.at(f & ~called_bit) : nothing;
+  auto& m = out_.add_entry(args.bytes.size() + 16 + what.name.size());
+  auto const position = detail::add_closure(m, token, named ? what.function : f, args);
+  detail::add_callable(m, position, what.name, what.hash);
   ++stats_.scheduled;
+}
+
+std::uint32_t session::stream::number_of_called(std::uint32_t function,
+                                                std::string_view display_name, std::string hash) {
+  auto const [at, added] = called_numbers_.try_emplace({function, std::string(display_name), hash},
+                                                       static_cast<std::uint32_t>(called_.size()));
+  if (added && called_.size() >= called_max) {
+    called_numbers_.erase(at);
+    throw std::invalid_argument("display_name: a session has at most " +
+                                std::to_string(called_max));
+  }
+  if (added) called_.push_back({function, std::string(display_name), std::move(hash)});
+  return called_bit | at->second;
 }
 
 void session::stream::abandon() {
@@ -91,6 +109,16 @@ function_number session::function(std::string_view name) {
   check_function_name(name);
   std::lock_guard held(stream_->mutex_);
   return function_number{stream_->number_of(name)};
+}
+
+function_number session::function(std::string_view name, std::string_view display_name,
+                                  std::string_view callable) {
+  check_function_name(name);
+  check_callable(display_name, callable);
+  std::lock_guard held(stream_->mutex_);
+  auto const number = stream_->number_of(name);
+  if (display_name.empty()) return function_number{number};
+  return function_number{stream_->number_of_called(number, display_name, hash_bytes(callable))};
 }
 
 void session::schedule(function_number f, value_view args, std::uint64_t token) {

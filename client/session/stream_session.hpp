@@ -4,6 +4,9 @@
 // mutex.
 #pragma once
 
+#include <map>
+#include <tuple>
+
 #include "client/session/client_session.hpp"
 #include "muster/session.hpp"
 
@@ -33,6 +36,16 @@ class session::stream final : public detail::client_session {
   bool schedule(function_number f, value_view args, std::uint64_t first, std::size_t count,
                 when_full when);  // takes the mutex
   void append(std::uint32_t f, value_view args, std::uint64_t token);
+  std::uint32_t number_of_called(std::uint32_t function, std::string_view display_name,
+                                 std::string hash);
+
+  /// Numbers that are an index in called_.
+  static constexpr std::uint32_t called_bit = std::uint32_t{1} << 31;
+  static constexpr std::size_t called_max = 65'536;
+  struct called {
+    std::uint32_t function = 0;
+    std::string name, hash;
+  };
 
   /// Tokens of closures with a handler of their own.
   static constexpr std::uint64_t handler_bit = std::uint64_t{1} << 63;
@@ -58,6 +71,8 @@ class session::stream final : public detail::client_session {
   /// By the low bits of the token; as many as there are closures with handlers in flight.
   std::vector<outcome_handler> handlers_;
   std::vector<std::uint32_t> free_handlers_;
+  std::vector<called> called_;  // at most called_max
+  std::map<std::tuple<std::uint32_t, std::string, std::string>, std::uint32_t> called_numbers_;
   session_stats stats_;
 };
 

@@ -229,11 +229,14 @@ effects const& coordinator::step(time_point now, values_moved& e) {
   return state_->perform(now, [&] { state_->intake.moved(e); });
 }
 effects const& coordinator::step(time_point now, open_session& e) {
-  return state_->perform(now, [&] { state_->requests.open(e); });
+  return state_->perform(now, [&] {
+    state_->take_callables(e.closures, e.callables);
+    state_->requests.open(e);
+  });
 }
 effects const& coordinator::step(time_point now, core::schedule& e) {
   return state_->perform(now, [&] {
-    state_->take_callables(e);
+    state_->take_callables(e.closures, e.callables);
     state_->requests.append(e);
   });
 }

@@ -11,19 +11,20 @@ namespace {
 constexpr duration between_looks = std::chrono::seconds(10);
 }  // namespace
 
-void coordinator::state::take_callables(core::schedule& e) {
+void coordinator::state::take_callables(std::vector<closure_spec>& coming,
+                                        std::vector<callable_name> const& callables) {
   std::map<std::pair<std::uint32_t, function_id>, std::uint32_t> numbers;
   std::vector<function_id> done;
-  for (auto& spec : e.closures) {
+  for (auto& spec : coming) {
     if (spec.callable == 0) continue;
-    if (spec.callable > e.callables.size() || e.callables[spec.callable - 1].name.empty() ||
+    if (spec.callable > callables.size() || callables[spec.callable - 1].name.empty() ||
         !book.functions.knows(spec.function)) {
       spec.callable = 0;
       continue;
     }
     auto const [at, fresh] = numbers.try_emplace({spec.callable, spec.function}, 0);
     if (fresh) {
-      auto const& called = e.callables[spec.callable - 1];
+      auto const& called = callables[spec.callable - 1];
       auto id = book.functions.intern(spec.function, called);
       if (!id && step.now >= book.functions.next_look) {
         forget_callables(done);

@@ -92,7 +92,8 @@ struct coordinator::state {
   closure_view view_of(session const& s, ended_row const& r, core::failure const* f) const;
   void name(closure_view& v, function_id f) const;
   /// Numbers for what the event's closures are to call, where there is room for them.
-  void take_callables(core::schedule& e);
+  void take_callables(std::vector<closure_spec>& coming,
+                      std::vector<callable_name> const& callables);
   /// Makes room, unless it tried to a moment ago.
   void forget_callables(std::vector<function_id> const& coming);
   /// Of a closure that has no record any more.

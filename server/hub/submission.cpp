@@ -15,6 +15,15 @@ core::closure_spec& submission::add(std::string const& function) {
   return event_.closures.emplace_back();
 }
 
+std::uint32_t submission::calling(core::callable_name called) {
+  constexpr std::size_t looked_at = 16;
+  auto& all = event_.callables;
+  for (std::size_t n = all.size(); n > 0 && n + looked_at > all.size(); --n)
+    if (all[n - 1] == called) return static_cast<std::uint32_t>(n);
+  all.push_back(std::move(called));
+  return static_cast<std::uint32_t>(all.size());
+}
+
 submission::shared_extras submission::asking(core::closure_options const& options) {
   if (options == core::closure_options{}) return {};
   if (!last_ || last_->options != options)
@@ -41,6 +50,7 @@ core::open_session submission::opening(core::session_spec spec) {
   core::open_session e;
   e.spec = std::move(spec);
   e.closures = std::move(event_.closures);
+  e.callables = std::move(event_.callables);
   return e;
 }
 

@@ -40,6 +40,9 @@ class submission {
   /// To add inputs and per-worker values: extras that no other closure has, with its options.
   static core::closure_extras& own_extras(core::closure_spec& closure);
 
+  /// The number of what a closure is to call, for its `callable`. The same as one of the last few
+  /// has theirs.
+  std::uint32_t calling(core::callable_name called);
   /// What the closures' `callable` counts.
   std::vector<core::callable_name>& callables() { return event_.callables; }
 

@@ -1,6 +1,10 @@
 // The tables of a job and of its closures, and what they cannot say.
 #include "web/json/submission_json.hpp"
 
+#include <absl/strings/escaping.h>
+
+#include <algorithm>
+
 #include "web/json/arguments.hpp"
 #include "web/json/options_json.hpp"
 
@@ -17,7 +21,52 @@ json_kind<core::closure_options> closure_options() {
   return {schema::ref("ClosureOptions"), closure_options_table().kind().read};
 }
 
-struct closure_members {
+// As the wire has them; a hash alone says nothing to people.
+json_kind<std::string> a_display_name() {
+  auto kind = a_function();
+  kind.read = [](json_check& check, json_ref const& at) {
+    auto name = check.text(at, core::callable_name_bytes_max);
+    auto const control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
+    if (name.empty()) check.fail(at, "empty, it has 1 to 256 bytes");
+    if (std::any_of(name.begin(), name.end(), control))
+      check.fail(at, "the name contains a control character");
+    return name;
+  };
+  return kind;
+}
+
+json_kind<std::string> a_hash() {
+  constexpr std::size_t digits = 2 * core::callable_hash_bytes;
+  auto read = [](json_check& check, json_ref const& at) {
+    auto const text = check.text(at, digits);
+    if (check.failed()) return text;
+    if (text.size() != digits || text.find_first_not_of("0123456789abcdef") != text.npos)
+      check.fail(at, "expected 64 hexadecimal digits in lower case, got '" + text + "'");
+    return absl::HexStringToBytes(text);
+  };
+  return {schema::with(schema::text(digits, digits), R"("pattern":"^[0-9a-f]*$")"), read};
+}
+
+/// The members that say what a closure calls, of something that inherits core::callable_name.
+template <class T>
+json_field<T> display_name_field() {
+  std::string T::*const to = &T::name;
+  return field("display_name", to, a_display_name());
+}
+template <class T>
+json_field<T> callable_field() {
+  std::string T::*const to = &T::hash;
+  return field("callable", to, a_hash());
+}
+
+std::uint32_t calling(json_check& check, json_ref const& at, core::callable_name const& called,
+                      server::submission& into) {
+  if (!called.name.empty()) return into.calling(called);
+  if (!called.hash.empty()) check.fail(at, "'callable' is a hash and needs a 'display_name'");
+  return 0;
+}
+
+struct closure_members : core::callable_name {
   std::string function;
   core::closure_options options;
   std::optional<json_ref> args, kwargs;
@@ -28,11 +77,12 @@ json_object<closure_members> const& closure_table() {
   static json_object<c> const table({required("function", &c::function, a_function()),
                                      field("args", &c::args, kept(arguments_schema())),
                                      field("kwargs", &c::kwargs, kept(named_arguments_schema())),
+                                     display_name_field<c>(), callable_field<c>(),
                                      field("options", &c::options, closure_options())});
   return table;
 }
 
-struct map_members {
+struct map_members : core::callable_name {
   std::string function;
   core::closure_options options;
   std::optional<json_ref> args;
@@ -44,6 +94,7 @@ json_object<map_members> const& map_table() {
       {required("function", &m::function, a_function()),
        required("args", &m::args,
                 kept(schema::array(arguments_schema()), "required, an array of argument arrays")),
+       display_name_field<m>(), callable_field<m>(),
        field("options", &m::options, closure_options())});
   return table;
 }
@@ -53,9 +104,11 @@ void read_map(json_check& check, json_ref const& at, server::submission& into) {
   map_table().read(check, at, map);
   if (check.failed() || !check.is(*map.args, json_type::array)) return;
   auto const asked = into.asking(map.options);
+  auto const called = calling(check, at, map, into);
   for (json_walk list(*map.args); list.next() && !check.failed();) {
     auto& closure = into.add(map.function);
     closure.extras = asked;
+    closure.callable = called;
     read_arguments(check, &list.value(), nullptr, closure);
   }
 }
@@ -156,6 +209,7 @@ void read_closure(json_check& check, json_ref const& item, server::submission& i
   if (check.failed()) return;
   auto& closure = into.add(members.function);
   closure.extras = into.asking(members.options);
+  closure.callable = calling(check, item, members, into);
   read_arguments(check, members.args ? &*members.args : nullptr,
                  members.kwargs ? &*members.kwargs : nullptr, closure);
 }

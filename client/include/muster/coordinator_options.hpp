@@ -63,6 +63,11 @@ struct closure_options {
   std::int64_t task_index = -1;                               // only on this task of the job
   std::vector<std::pair<std::string, std::string>> labels{};  // only where all of them match
   std::vector<std::pair<std::string, std::uint32_t>> resources{};  // taken from it meanwhile
+  /// What the function is to call, as people know it ("train.step"): shown instead of the function
+  /// by listings, explain, the page, traces and metrics. 1 to 256 bytes; empty: the function.
+  std::string display_name{};
+  /// With a display name, the SHA-256 of what is called, 64 hexadecimal digits; or empty.
+  std::string callable{};
 
   bool operator==(closure_options const&) const = default;
 };

@@ -62,6 +62,10 @@ class session {
 
   /// The number of a name; the same for the same name. Costs a look-up, so keep it.
   function_number function(std::string_view name);
+  /// The same for closures that are shown by what the function is to call; see closure_options. At
+  /// most 65,536 on one session. Errors: std::invalid_argument.
+  function_number function(std::string_view name, std::string_view display_name,
+                           std::string_view callable = {});
 
   /// Schedules one closure; its outcome carries `token`, below 2^63. While `pending_max` closures
   /// or `pending_bytes_max` bytes wait to be sent, it blocks; on the stream thread it never does,

@@ -217,6 +217,7 @@ struct open_session {
   session_spec spec;
   std::vector<closure_spec> closures;  // consumed
   std::string client{};                // who has it: "ipv4:10.0.0.7:51234"; shown, never compared
+  std::vector<callable_name> callables{};  // that the closures name
 };
 
 /// Append. With a call the answer is a reply (all or nothing); without one (streams) errors come

@@ -41,5 +41,56 @@ TEST_F(callables, are_shown_with_their_function) {
   EXPECT_EQ(text_at(values.at("remote_values").at(0), "/display_name"), "train.step");
 }
 
+TEST_F(callables, may_be_named_by_jobs_over_rest) {
+  start();
+  std::string const hash(64, 'e');
+  auto const named =
+      R"("function":"muster.echo","display_name":"train.step","callable":")" + hash + '"';
+  auto const job = post_json(
+      "/api/v1/jobs",
+      R"({"open":true,"closures":[{)" + named + R"(},{"function":"muster.echo"},{)" + named + "}]}",
+      201);
+  auto const id = text_at(job, "/id");
+  post_json("/api/v1/jobs/" + id + "/closures",
+            R"([{"function":"muster.echo","display_name":"eval é"}])", 201);
+  auto const all = get_json("/api/v1/jobs/" + id + "/closures").at("closures");
+  ASSERT_EQ(all.as_array().size(), 4u);
+  for (auto const i : {0, 2}) {
+    auto const& c = all.at(static_cast<std::size_t>(i));
+    EXPECT_EQ(text_at(c, "/function"), "muster.echo");
+    EXPECT_EQ(text_at(c, "/display_name"), "train.step");
+    EXPECT_EQ(text_at(c, "/callable"), hash);
+  }
+  EXPECT_EQ(all.at(1).as_object().if_contains("display_name"), nullptr);
+  EXPECT_EQ(text_at(all.at(3), "/display_name"), "eval é");
+  EXPECT_EQ(all.at(3).as_object().if_contains("callable"), nullptr);
+  auto const found = get_json("/api/v1/jobs/" + id + "/closures?function=train.step");
+  EXPECT_EQ(found.at("closures").as_array().size(), 2u);
+  auto const map = post_json(
+      "/api/v1/jobs",
+      R"({"map":{"function":"muster.echo","display_name":"square","args":[[1],[2]]}})", 201);
+  auto const squares = get_json("/api/v1/jobs/" + text_at(map, "/id") + "/closures").at("closures");
+  EXPECT_EQ(text_at(squares.at(1), "/display_name"), "square");
+}
+
+TEST_F(callables, that_cannot_be_are_refused_by_field) {
+  start();
+  auto const refused = [&](std::string const& members, unsigned status) {
+    auto const r =
+        post("/api/v1/jobs", R"({"closures":[{"function":"muster.echo",)" + members + "}]}");
+    EXPECT_EQ(r.status, status) << members << r.body;
+    return text_at(json::parse(r.body), "/field");
+  };
+  EXPECT_EQ(refused(R"("display_name":"")", 400), "closures[0].display_name");
+  EXPECT_EQ(refused(R"("display_name":"a\nb")", 400), "closures[0].display_name");
+  EXPECT_EQ(refused(R"("display_name":")" + std::string(257, 'x') + '"', 400),
+            "closures[0].display_name");
+  std::string wide;
+  for (int i = 0; i < 200; ++i) wide += "é";
+  EXPECT_EQ(refused(R"("display_name":")" + wide + '"', 422), "closures[0].display_name");
+  EXPECT_EQ(refused(R"("display_name":"f","callable":"abc")", 400), "closures[0].callable");
+  EXPECT_EQ(refused(R"("callable":")" + std::string(64, 'a') + '"', 400), "closures[0]");
+}
+
 }  // namespace
 }  // namespace muster::web::test
