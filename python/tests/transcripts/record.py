@@ -1,9 +1,11 @@
 """Writes down what a server and a worker of one version say to each other: once for each release, with
 that release's own program and package.
 
-  record.py MUSTER SOURCE_OF_THE_PACKAGE NAME [cpp|python]      into NAME-cpp.json and NAME-python.json
+  record.py MUSTER SOURCE_OF_THE_PACKAGE NAME [cpp|python|sessions]    into NAME-cpp.json, NAME-python.json,
+                                                                      sessions/NAME-*.json
 
-A proxy between them sees every message as bytes; see scenario.py for the form.
+`sessions` also needs transcript_client beside MUSTER: tests/client/transcript_client.cpp with that
+release's library. A proxy between them sees every message as bytes; see scenario.py for the form.
 """
 from __future__ import annotations
 
@@ -23,8 +25,8 @@ from typing import Any, Iterator
 
 HERE = pathlib.Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
-MUSTER, PACKAGE, NAME = sys.argv[1:4]
-KINDS = sys.argv[4:] or ["cpp", "python"]
+MUSTER, PACKAGE, NAME = os.path.abspath(sys.argv[1]), sys.argv[2], sys.argv[3]
+KINDS = sys.argv[4:] or ["cpp", "python", "sessions"]
 os.environ["MUSTER_BINARY"] = MUSTER
 sys.path.insert(0, PACKAGE)
 
@@ -35,19 +37,23 @@ from muster._wire.messages import WorkerMessage
 from transcripts import scenario
 
 ATTACH = "/muster.v1.WorkerService/Attach"
+SESSION = "/muster.v1.CoordinatorService/Session"
 
 
 class Proxy:
-    def __init__(self, server: str) -> None:
+    """Of one method; `who` calls it."""
+
+    def __init__(self, server: str, asks: str = ATTACH, who: str = "worker") -> None:
+        self._asks, self._who = asks, who
         self.steps: list[dict[str, Any]] = []
         self.lock = threading.Lock()
         self.streams = 0
         self._channel = grpc.insecure_channel(server)
         self._call: Any = None
-        self._cut = threading.Event()
+        self._over = threading.Event()  # of the newest stream: cut, or ended by the server
         self._server = grpc.server(futures.ThreadPoolExecutor(4))
         handler = grpc.stream_stream_rpc_method_handler(self._attach)
-        service, _, method = ATTACH.strip("/").partition("/")
+        service, _, method = asks.strip("/").partition("/")
         self._server.add_generic_rpc_handlers(
             (grpc.method_handlers_generic_handler(service, {method: handler}),))
         self.port = self._server.add_insecure_port("127.0.0.1:0")
@@ -63,30 +69,33 @@ class Proxy:
 
     def _attach(self, asked: Iterator[bytes], context: Any) -> Iterator[bytes]:
         forward: queue.Queue[Any] = queue.Queue()
-        self._cut.clear()
+        self._over = over = threading.Event()
 
         def read() -> None:
             try:
                 for raw in asked:
-                    self._message("worker", raw)
+                    self._message(self._who, raw)
                     forward.put(raw)
-                self.say({"end": "worker"})
+                if not over.is_set():
+                    self.say({"end": self._who})
             except Exception:
                 pass  # it was cut
             forward.put(None)
 
         threading.Thread(target=read, daemon=True).start()
-        self._call = call = self._channel.stream_stream(ATTACH)(iter(forward.get, None))
+        self._call = call = self._channel.stream_stream(self._asks)(iter(forward.get, None))
         self.streams += 1
         try:
             for raw in call:
                 self._message("server", raw)
                 yield raw
+            over.set()
             self.say({"end": "server"})
         except grpc.RpcError:
             context.abort(grpc.StatusCode.UNAVAILABLE, "cut")
 
     def cut(self) -> None:
+        self._over.set()
         self.say({"cut": True})
         self._call.cancel()
 
@@ -136,13 +145,49 @@ def record(kind: str, steps: list[dict[str, Any]], words: list[str], folder: pat
             server.post("/api/v1/clusters/default/tasks/worker/0/drain", {})
             worker.wait(20)
     server.stop()
-    (HERE / f"{NAME}-{kind}.json").write_text(
-        "[\n" + ",\n".join(json.dumps(s) for s in proxy.steps) + "\n]\n")
+    write(f"{NAME}-{kind}.json", proxy.steps)
+
+
+def write(name: str, steps: list[dict[str, Any]]) -> None:
+    (HERE / name).write_text("[\n" + ",\n".join(json.dumps(s) for s in steps) + "\n]\n")
+
+
+def record_session(name: str, client: list[str], worker: list[str], folder: pathlib.Path) -> None:
+    server = Server(folder)
+    proxy = Proxy(server.grpc, SESSION, "client")
+    shutil.copytree(pathlib.Path(PACKAGE) / "muster", folder / "muster")
+    shutil.copy(HERE.parent / "served.py", folder)
+    environment = {**os.environ, "PYTHONPATH": str(folder)}
+    works = subprocess.Popen([*worker, "--server", server.grpc], cwd=folder, env=environment)
+    until(lambda: any(t["state"] == "CONNECTED" for t in server.tasks()), "the worker is attached")
+    program = subprocess.Popen([*client[:2], f"127.0.0.1:{proxy.port}", *client[2:]], cwd=folder,
+                               env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert program.stdin and program.stdout
+    for line in program.stdout:
+        if line.startswith("PAUSE"):
+            until(server.running, "it is started")
+        proxy.say({"printed": line.rstrip("\n")})
+        if line.startswith("PAUSE"):
+            if line.split()[1] == "cut":
+                proxy.cut()
+            program.stdin.write("\n")
+            program.stdin.flush()
+    assert program.wait(20) == 0
+    works.terminate()
+    works.wait(20)
+    server.stop()
+    write(f"sessions/{name}.json", proxy.steps)
 
 
 if __name__ == "__main__":
     workers = {"cpp": [MUSTER, "worker", "--allow-exec", "--slots", "2"],
                "python": [sys.executable, "-m", "muster", "worker", "served", "--processes", "1"]}
-    for kind in KINDS:
+    sessions = {"coordinator-cpp": "cpp", "session-cpp": "cpp", "coordinator-python": "python"}
+    for name, kind in sessions.items() if "sessions" in KINDS else ():
+        client = ([sys.executable, str(HERE / "client.py")] if kind == "python" else
+                  ["env", str(pathlib.Path(MUSTER).with_name("transcript_client")), name.partition("-")[0]])
+        with tempfile.TemporaryDirectory() as folder:
+            record_session(f"{NAME}-{name}", client, workers[kind], pathlib.Path(folder))
+    for kind in [k for k in KINDS if k != "sessions"]:
         with tempfile.TemporaryDirectory() as folder:
             record(kind, getattr(scenario, kind.upper()), workers[kind], pathlib.Path(folder))
