@@ -36,7 +36,7 @@ class Layout:
         assert self.config["architecture"] in ("amd64", "arm64") and self.config["os"] == "linux"
         named = {manifest["digest"], self.manifest["config"]["digest"],
                  *(one["digest"] for one in self.manifest["layers"])}
-        there = {f"sha256:{pathlib.Path(n).name}" for n in self._tar.getnames() if n.startswith("blobs/")}
+        there = {f"sha256:{pathlib.Path(n).name}" for n in self._tar.getnames() if n.startswith("blobs/sha256/")}
         assert named == there, named ^ there
 
     def file(self, name):
