@@ -49,11 +49,26 @@ class Server:
 
     def start(self, grpc: str, http: str) -> None:
         self.ready.unlink(missing_ok=True)
-        with self.log.open("ab") as log:
-            self.process = subprocess.Popen(
-                [binary(), "serve", "--grpc", grpc, "--http", http, "--ready-file", str(self.ready),
-                 *self.words], stderr=log, stdout=log)
-        until(lambda: self.ready.exists() and self.ready.stat().st_size, "the server starts")
+
+        def begin() -> None:
+            with self.log.open("ab") as log:
+                self.process = subprocess.Popen(
+                    [binary(), "serve", "--grpc", grpc, "--http", http, "--ready-file", str(self.ready),
+                     *self.words], stderr=log, stdout=log)
+
+        def is_ready() -> Any:
+            # A port of before was free for a moment, in which somebody may have been given it to dial from.
+            if self.process.poll() and not grpc.endswith(":0"):
+                time.sleep(0.1)
+                begin()
+            assert not self.process.poll(), self.log.read_text()
+            return self.ready.exists() and self.ready.stat().st_size
+
+        begin()
+        try:
+            until(is_ready, "the server starts")
+        except AssertionError as error:
+            raise AssertionError(f"{error}; its log: {self.log.read_text()[-2000:]}") from None
         said = json.loads(self.ready.read_text())
         self.grpc, self.http = said["grpc"], "http://" + said["http"]
 

@@ -107,6 +107,8 @@ def test_a_name_outlives_the_server(make_cluster: Any, tmp_path: Any) -> None:
     before = until(lambda: listed(cluster, c), "it is there")
     assert [x["display_name"] for x in before] == ["closures.one"]
     grpc, http = cluster.server.grpc, cluster.server.http.removeprefix("http://")
+    # It is listed before it is on the disk.
+    until(lambda: cluster.server.get("/api/v1/overview")["durable"]["changes_waiting"] == 0, "it is written")
     cluster.server.kill()
     cluster.server.start(grpc, http)
     after = listed(cluster, c)
