@@ -7,11 +7,13 @@
 #include <boost/asio/connect.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/read_until.hpp>
+#include <boost/asio/ssl/error.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <sstream>
+#include <type_traits>
 
 #include "base/text.hpp"
 #include "relay/status_line.hpp"
@@ -41,34 +43,46 @@ std::string question_for(tcp::socket const& socket) {
   return text.str();
 }
 
-coro::task<std::string> ask(tcp::socket& socket) {
-  auto const question = question_for(socket);
+template <class Stream>
+coro::task<std::string> ask(Stream& stream, std::string question) {
   // What cannot be written cannot be read either.
-  co_await asio::async_write(socket, asio::buffer(question), as_tuple);
+  co_await asio::async_write(stream, asio::buffer(question), as_tuple);
   std::string answer;
   auto const [error, length] = co_await asio::async_read_until(
-      socket, asio::dynamic_buffer(answer, status_line_bytes_max), '\n', as_tuple);
-  if (error == asio::error::eof) co_return "it closed the connection without an answer";
+      stream, asio::dynamic_buffer(answer, status_line_bytes_max), '\n', as_tuple);
+  if (error == asio::error::eof || error == asio::ssl::error::stream_truncated)
+    co_return "it closed the connection without an answer";
   if (error) co_return lower(error.message());
   auto const status = status_of_line(std::string_view(answer).substr(0, length));
   if (!status) co_return "no HTTP server";
-  co_return *status == 200 ? "" : "HTTP status " + std::to_string(*status);
+  auto const why = "HTTP status " + std::to_string(*status);
+  // What a server with TLS says to a question in plaintext.
+  bool const plain = std::is_same_v<Stream, tcp::socket>;
+  co_return *status == 200 ? "" : plain&&* status == 400 ? why + ", does it speak TLS?" : why;
 }
 
-coro::task<std::string> dial_and_ask(tcp::socket& socket, address const& where) {
+coro::task<std::string> dial_and_ask(tcp::socket& socket, address const& where,
+                                     std::shared_ptr<tls_towards> tls) {
   auto const failed = co_await look_up_and_connect(socket, where);
   if (failed) co_return lower(failed.message());
-  co_return co_await ask(socket);
+  auto question = question_for(socket);
+  if (!tls) co_return co_await ask(socket, std::move(question));
+  auto const context = tls->current();
+  tls_stream secured(socket, *context);
+  auto const wrong = co_await shake_hands(secured, where.host, inner::http, tls);
+  if (!wrong.empty()) co_return wrong;
+  co_return co_await ask(secured, std::move(question));
 }
 
 }  // namespace
 
-coro::task<std::string> why_not_ready(address where, std::chrono::milliseconds limit) {
+coro::task<std::string> why_not_ready(address where, std::chrono::milliseconds limit,
+                                      std::shared_ptr<tls_towards> tls) {
   using namespace asio::experimental::awaitable_operators;
   auto const executor = co_await asio::this_coro::executor;
   tcp::socket socket(executor);
   asio::steady_timer timer(executor, limit);
-  auto asking = dial_and_ask(socket, where);
+  auto asking = dial_and_ask(socket, where, std::move(tls));
   auto waiting = timer.async_wait(as_tuple);
   auto const first = co_await (std::move(asking) || std::move(waiting));
   if (auto const* answer = std::get_if<0>(&first)) co_return *answer;

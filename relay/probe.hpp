@@ -8,14 +8,16 @@
 
 #include "coro/task.hpp"
 #include "relay/address.hpp"
+#include "relay/secure.hpp"
 
 namespace muster::relay {
 
 namespace asio = boost::asio;
 
 /// Empty: it answered 200. Else why it does not serve: "HTTP status 503", "connection refused",
-/// "no answer within 5 s".
-coro::task<std::string> why_not_ready(address where, std::chrono::milliseconds limit);
+/// "no answer within 5 s". `tls`: it is asked over TLS; null: in plaintext.
+coro::task<std::string> why_not_ready(address where, std::chrono::milliseconds limit,
+                                      std::shared_ptr<tls_towards> tls = nullptr);
 
 /// Looks the name up and connects. A lookup that the system does not end may take longer than
 /// `limit`.

@@ -39,6 +39,8 @@ struct connection {
       : client(std::move(c)), server(client.get_executor()), timer(client.get_executor()) {}
 
   tcp::socket client, server;
+  std::shared_ptr<asio::ssl::context> tls;
+  std::optional<tls_stream> secured;    // over `server`, where the server is spoken to over TLS
   asio::steady_timer timer;             // while it is held
   std::optional<std::size_t> upstream;  // while it is relayed
   bool over = false;
@@ -94,7 +96,10 @@ struct relay::state {
   coro::task<void> accept();
   coro::task<void> serve(connection_ptr c);
   coro::task<bool> lead_on(connection& c);
-  coro::task<void> carry(tcp::socket& from, tcp::socket& to, connection& c);
+  coro::task<bool> connect(connection& c, std::size_t to, std::chrono::milliseconds limit);
+  coro::task<std::string> secure(connection& c, std::size_t to);
+  coro::task<void> carry(connection& c);
+  coro::task<void> pump_or_reset(tcp::socket& from, tcp::socket& to, connection& c);
   coro::task<void> wait_for_room();
   bool has_room() const {
     return connections.size() < options.connections_max && held < options.held_max;
@@ -129,7 +134,7 @@ coro::task<void> relay::state::follow(std::size_t server) {
   auto const& http = options.upstreams[server].http;
   while (!stopping) {
     leaders.asked(server, clock::now());
-    reasons[server] = co_await why_not_ready(http, options.check_timeout);
+    reasons[server] = co_await why_not_ready(http, options.check_timeout, options.tls);
     if (stopping) break;
     auto const before = leaders.leader();
     leaders.answered(server, reasons[server].empty(), clock::now());
@@ -198,6 +203,31 @@ coro::task<void> relay::state::accept() {
   }
 }
 
+coro::task<std::string> relay::state::secure(connection& c, std::size_t to) {
+  c.tls = options.tls->current();
+  c.secured.emplace(c.server, *c.tls);
+  return shake_hands(*c.secured, options.upstreams[to].where.host, inner::grpc, options.tls);
+}
+
+coro::task<bool> relay::state::connect(connection& c, std::size_t to,
+                                       std::chrono::milliseconds limit) {
+  using namespace asio::experimental::awaitable_operators;
+  auto const& where = options.upstreams[to].where;
+  auto const error = co_await dial(c.server, where, limit);
+  if (error || c.over || !options.connections_over_tls) co_return !error;
+  asio::steady_timer timer(io, limit);
+  auto securing = secure(c, to);
+  auto waiting = timer.async_wait(as_tuple);
+  auto const first = co_await (std::move(securing) || std::move(waiting));
+  auto const* why = std::get_if<0>(&first);
+  if (why && why->empty()) co_return true;
+  if (!c.over)
+    warn_now_and_then(
+        "cannot lead connections to " + where.text() + ": " +
+        (why ? *why : "no TLS handshake within " + std::to_string(limit.count()) + " ms"));
+  co_return false;
+}
+
 // True: it is connected to the leader.
 coro::task<bool> relay::state::lead_on(connection& c) {
   auto const until = clock::now() + options.hold_max;
@@ -205,14 +235,14 @@ coro::task<bool> relay::state::lead_on(connection& c) {
     auto const leader = leaders.leader();
     if (leader) {
       auto const left = std::chrono::ceil<std::chrono::milliseconds>(until - clock::now());
-      auto const error =
-          co_await dial(c.server, options.upstreams[*leader].where, std::min(left, dial_limit));
+      bool const connected = co_await connect(c, *leader, std::min(left, dial_limit));
       if (c.over) break;
-      if (!error && leaders.leader() == leader) {
+      if (connected && leaders.leader() == leader) {
         c.upstream = leader;
         co_return true;
       }
       error_code ignored;
+      c.secured.reset();
       c.server.close(ignored);
       if (leaders.leader() != leader) continue;
     }
@@ -222,13 +252,28 @@ coro::task<bool> relay::state::lead_on(connection& c) {
   co_return false;
 }
 
-coro::task<void> relay::state::carry(tcp::socket& from, tcp::socket& to, connection& c) {
+coro::task<void> relay::state::pump_or_reset(tcp::socket& from, tcp::socket& to, connection& c) {
   bool const whole = co_await pump(from, to, buffer);
   if (!whole) c.reset();
 }
 
-coro::task<void> relay::state::serve(connection_ptr c) {
+coro::task<void> relay::state::carry(connection& c) {
   using namespace asio::experimental::awaitable_operators;
+  if (!c.secured) {
+    auto there = pump_or_reset(c.client, c.server, c);
+    auto back = pump_or_reset(c.server, c.client, c);
+    co_await (std::move(there) && std::move(back));
+    co_return;
+  }
+  auto const broken = co_await carry_secured(c.client, *c.secured);
+  if (broken.empty() || c.over) co_return;
+  // Also how a server tells, after the handshake, that it does not take our certificate.
+  warn_now_and_then("a connection to " + options.upstreams[*c.upstream].where.text() +
+                    " broke: " + broken);
+  c.reset();
+}
+
+coro::task<void> relay::state::serve(connection_ptr c) {
   auto const place = connections.insert(connections.end(), c);
   ++held;
   watch_client(c);
@@ -239,9 +284,7 @@ coro::task<void> relay::state::serve(connection_ptr c) {
     error_code ignored;
     c->client.cancel(ignored);  // the watch
     prepare(c->server);
-    auto there = carry(c->client, c->server, *c);
-    auto back = carry(c->server, c->client, *c);
-    co_await (std::move(there) && std::move(back));
+    co_await carry(*c);
   } else {
     c->reset();
   }

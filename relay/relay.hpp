@@ -19,6 +19,7 @@
 
 #include "coro/task.hpp"
 #include "relay/address.hpp"
+#include "relay/secure.hpp"
 
 namespace muster::relay {
 
@@ -38,6 +39,11 @@ struct relay_options {
   std::chrono::milliseconds hold_max = std::chrono::seconds(60);
   std::chrono::milliseconds check_every = std::chrono::milliseconds(250);
   std::chrono::milliseconds check_timeout = std::chrono::seconds(5);
+  /// Questions are asked over TLS; null: in plaintext.
+  std::shared_ptr<tls_towards> tls = nullptr;
+  /// And connections are led on over it: what clients say in plaintext goes to the server within
+  /// TLS. REQUIRES: `tls`.
+  bool connections_over_tls = false;
   /// `warning`: worth somebody's attention.
   std::function<void(bool warning, std::string const& line)> log = [](bool, std::string const&) {};
 };

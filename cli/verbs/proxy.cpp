@@ -11,6 +11,7 @@
 #include "base/version.hpp"
 #include "cli/command.hpp"
 #include "cli/durations.hpp"
+#include "cli/tls/flags.hpp"
 #include "launch/address.hpp"
 #include "relay/relay.hpp"
 #include "server/app/logging.hpp"
@@ -33,7 +34,8 @@ struct options {
   duration hold_max = 60s, check_every = 250ms, check_timeout = 5s;
   std::string ready_file, log_level = "info";
   server::log_format log_format = server::log_format::text;
-  bool insecure = false;
+  bool insecure = false, tls = false, upstream_tls = false;
+  tls_flags files;
 };
 
 relay::address parse_address(std::string const& flag, std::string const& text) {
@@ -77,14 +79,27 @@ server::endpoint listen_address(options const& o) {
   if (!where->is_loopback() && !o.insecure)
     throw command_error(
         exit_usage, "--listen " + server::to_string(*where) +
-                        " can be reached from other machines, and servers ask for no credentials "
-                        "yet: add --insecure if the network itself is trusted");
+                        " can be reached from other machines, and the proxy asks nobody who they "
+                        "are: add --insecure if the network itself is trusted");
   return *where;
+}
+
+// Null: nothing of TLS was said.
+std::shared_ptr<relay::tls_towards> tls_of(options const& o) {
+  auto const& f = o.files;
+  if (!o.tls && !o.upstream_tls && f.ca.empty() && f.certificate.empty() && f.key.empty())
+    return nullptr;
+  auto made = relay::tls_towards::from(
+      {.ca_file = f.ca, .certificate_file = f.certificate, .key_file = f.key});
+  if (!made) throw command_error(exit_usage, "--ca, --cert, --key: " + made.error().message);
+  return *made;
 }
 
 relay::relay_options relay_options_of(options const& o) {
   relay::relay_options r;
   r.upstreams = upstreams_of(o);
+  r.tls = tls_of(o);
+  r.connections_over_tls = o.upstream_tls;
   if (o.connections_max < 1 || o.connections_max > connections_max_max || o.held_max < 1)
     throw command_error(exit_usage, "--connections-max takes 1 to " +
                                         std::to_string(connections_max_max) +
@@ -175,6 +190,12 @@ void add_proxy(CLI::App& app, choice& chosen) {
                    "it the same hosts at port 8477")
       ->type_name("HOST:PORT,...")
       ->delimiter(',');
+  verb->add_flag("--tls", o->tls,
+                 "Ask /readyz over TLS; --ca, --cert and --key mean it, too; bytes of connections "
+                 "pass as they are");
+  verb->add_flag("--upstream-tls", o->upstream_tls,
+                 "Speak TLS to the servers on connections, too, for agents that speak plaintext");
+  add_tls_flags(*verb, o->files);
   add_limits(*verb, *o);
   verb->add_option("--ready-file", o->ready_file, "Written with the address once it listens")
       ->type_name("FILE");
@@ -199,6 +220,8 @@ void add_proxy(CLI::App& app, choice& chosen) {
       "Examples:\n"
       "  muster proxy --listen 127.0.0.1:8476 --upstream a.example:8476,b.example:8476\n"
       "  muster proxy --listen :9000 --insecure --upstream a:9000,b:9000   # a cluster's own port\n"
+      "  muster proxy --listen 127.0.0.1:8476 --upstream a:8476 --upstream-tls --ca ca.pem --cert "
+      "worker.pem --key worker.key\n"
       "SIGTERM or Ctrl-C: reset all connections and end. See docs/one-address.md.");
 }
 

@@ -62,7 +62,7 @@ std::vector<part> const parts = {
     {"coro", {"base"}},
     {"process", {"base"}},
     {"http_client", {"base"}},
-    {"relay", {"base", "coro"}},
+    {"relay", {"base", "coro", "http_client"}},
     {"proto", {}},
     {"cluster", {"base"}},
     {"cluster/http", {"base", "http_client", "cluster"}},

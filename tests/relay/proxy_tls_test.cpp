@@ -1,0 +1,153 @@
+// `muster proxy` in front of servers that speak TLS: what docs/one-address.md says to type, and
+// what is told when it does not fit.
+#include <gtest/gtest.h>
+
+#include <future>
+#include <muster/coordination_agent.hpp>
+#include <muster/session.hpp>
+#include <sstream>
+
+#include "tests/e2e/cluster.hpp"
+
+namespace muster::e2e {
+namespace {
+
+#define EXPECT_CONTAINS(text, part) \
+  EXPECT_NE((text).find(part), std::string::npos) << "in: " << (text)
+
+/// The words of the one command of the page that begins so, without quotes.
+words command_of_page(std::string const& beginning) {
+  auto const page = read_file(MUSTER_SOURCE_DIR "/docs/one-address.md");
+  auto const at = page.find("\n" + beginning);
+  if (at == std::string::npos) throw std::logic_error("the page has no command " + beginning);
+  std::string line;
+  for (auto i = at + 1; i < page.size() && (page[i] != '\n' || page[i - 1] == '\\'); ++i)
+    if (page[i] != '\\' && page[i] != '\'') line += page[i] == '\n' ? ' ' : page[i];
+  std::istringstream in(line);
+  words all;
+  for (std::string word; in >> word;) all.push_back(word);
+  all.erase(all.begin());  // the program
+  return all;
+}
+
+class secured : public testing::Test {
+ protected:
+  void SetUp() override { EXPECT_EQ(c.run({"tls", "init", c.file("tls").string()}).status, 0); }
+  std::string pem(std::string const& name) { return (c.file("tls") / name).string(); }
+  /// As the page has it, for this machine.
+  words here(words all) {
+    for (auto& word : all) {
+      if (word == "a.example:8476,b.example:8476") word = c.grpc() + "," + nobody;
+      if (word == "127.0.0.1:8476") word = "127.0.0.1:0";
+      if (word == "/var/lib/muster") word = c.file("data").string();
+      std::string const etc = "/etc/muster/tls/";
+      if (word.starts_with(etc)) word = pem(word.substr(etc.size()));
+    }
+    return all;
+  }
+  process& proxy(words all) {
+    all.insert(all.end(), {"--upstream-http", c.http() + "," + nobody, "--ready-file",
+                           c.file("proxy.json").string(), "--check-every", "50ms"});
+    auto& p = c.spawn(all);
+    EXPECT_TRUE(await([&] {
+      boost::system::error_code ec;
+      auto const ready = boost::json::parse(read_file(c.file("proxy.json")), ec);
+      if (!ec) address = ready.at("listen").as_string().c_str();
+      return !ec;
+    })) << p.errors();
+    return p;
+  }
+  words plain(words more) {
+    words all{"proxy", "--listen", "127.0.0.1:0", "--upstream", c.grpc() + "," + nobody};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+  static bool await_line(process& p, std::string const& part) {
+    return await([&] { return p.errors().find(part) != std::string::npos; });
+  }
+
+  cluster c;
+  std::string address;
+  // The second server of the page is away: port 9 of this machine is nobody's.
+  std::string const nobody = "127.0.0.1:9";
+};
+
+TEST_F(secured, agents_in_plaintext_reach_servers_that_ask_for_certificates) {
+  auto flags = here(command_of_page("muster serve --grpc 0.0.0.0:8476 --http 0.0.0.0:8477 --tls"));
+  ASSERT_EQ(flags.at(0), "serve");
+  flags.erase(flags.begin(), flags.begin() + 5);  // and its addresses
+  // Then the certificate alone opens the door: this machine would be let in without.
+  flags.insert(flags.end(), {"--agents-from", "192.0.2.0/24"});
+  c.serve(flags);
+  auto& p = proxy(here(command_of_page("muster proxy --listen 127.0.0.1:8476 --upstream-tls")));
+  ASSERT_TRUE(await_line(p, "the leader is " + c.grpc())) << p.errors();
+  auto const agent = [&](std::uint32_t task) {
+    coordination_options o;
+    o.server = address;
+    o.task = task;
+    return std::make_unique<coordination_agent>(o);
+  };
+  auto first = agent(0), second = agent(1);
+  auto connecting = std::async(std::launch::async, [&] { first->connect(); });
+  second->connect();
+  connecting.get();
+  std::string const large(std::size_t{3} << 20, 'x');  // many times the buffers on the way
+  first->set("k", large);
+  EXPECT_TRUE(second->get("k", 20s) == large);
+  auto leaving = std::async(std::launch::async, [&] { first->shutdown(); });
+  second->shutdown();
+  leaving.get();
+  EXPECT_EQ(p.errors().find("broke"), std::string::npos) << p.errors();
+}
+
+TEST_F(secured, a_proxy_without_the_certificate_says_what_the_server_wants) {
+  c.serve({"--tls-cert", pem("server.pem"), "--tls-key", pem("server.key"), "--tls-client-ca",
+           pem("ca.pem"), "--tls-client-required"});
+  auto& without = proxy(plain({"--upstream-tls", "--ca", pem("ca.pem")}));
+  EXPECT_TRUE(await_line(without, "no server leads")) << without.errors();
+  EXPECT_CONTAINS(without.errors(), "certificate required");
+  auto& stranger = proxy(plain({"--upstream-tls"}));
+  EXPECT_TRUE(await_line(stranger, "its certificate is not accepted")) << stranger.errors();
+  auto& plaintext = proxy(plain({}));
+  EXPECT_TRUE(await_line(plaintext, "does it speak TLS?")) << plaintext.errors();
+}
+
+TEST_F(secured, tls_from_end_to_end_passes_as_it_is) {
+  c.serve({"--tls-cert", pem("server.pem"), "--tls-key", pem("server.key")});
+  auto& p = proxy(plain({"--ca", pem("ca.pem")}));
+  ASSERT_TRUE(await_line(p, "the leader is")) << p.errors();
+  c.spawn({"worker", "--server", address, "--ca", pem("ca.pem")});
+  muster::session s({.server = address, .tls = {pem("ca.pem")}});
+  s.wait_open();
+  EXPECT_EQ(s.call<int>("muster.echo", 5).get(), 5) << p.errors();
+}
+
+TEST_F(secured, a_certificate_that_is_replaced_is_shown_from_then_on) {
+  c.serve({"--tls-cert", pem("server.pem"), "--tls-key", pem("server.key"), "--tls-client-ca",
+           pem("ca.pem"), "--tls-client-required"});
+  // Those of another authority at first.
+  ASSERT_EQ(c.run({"tls", "init", c.file("other").string()}).status, 0);
+  auto const cert = c.write("shown.pem", read_file(c.file("other") / "worker.pem")).string();
+  auto const key = c.write("shown.key", read_file(c.file("other") / "worker.key")).string();
+  auto& p = proxy(plain({"--ca", pem("ca.pem"), "--cert", cert, "--key", key}));
+  EXPECT_TRUE(await_line(p, "no server leads")) << p.errors();
+  c.write("shown.key", read_file(pem("worker.key")));
+  c.write("shown.pem", read_file(pem("worker.pem")));
+  EXPECT_TRUE(await_line(p, "the leader is")) << p.errors();
+}
+
+TEST(proxy_tls, flags_that_do_not_fit_are_named) {
+  cluster c;
+  auto const refused = [&](words more) {
+    words all{"proxy", "--listen", "127.0.0.1:0", "--upstream", "a:1"};
+    all.insert(all.end(), more.begin(), more.end());
+    auto const f = c.run(all);
+    EXPECT_EQ(f.status, 2) << f.err;
+    return f.err;
+  };
+  EXPECT_CONTAINS(refused({"--ca", "/nowhere/ca.pem"}), "/nowhere/ca.pem");
+  EXPECT_CONTAINS(refused({"--cert", "/nowhere/x.pem"}), "certificate and its key go together");
+}
+
+}  // namespace
+}  // namespace muster::e2e
