@@ -1,5 +1,5 @@
 // Every address is one of IPv6 here.
-#include "server/hub/access/networks.hpp"
+#include "base/networks.hpp"
 
 #include <arpa/inet.h>
 
@@ -10,7 +10,7 @@
 
 #include "base/text.hpp"
 
-namespace muster::server {
+namespace muster {
 namespace {
 
 using bytes = std::array<unsigned char, 16>;
@@ -42,9 +42,9 @@ bool network::contains(std::string_view text) const {
   return (address[whole] & mask) == ((*other)[whole] & mask);
 }
 
-muster::result<network> parse_network(std::string_view text) {
+result<network> parse_network(std::string_view text) {
   auto const wrong = [&] {
-    return muster::status{
+    return status{
         code::invalid_argument,
         "'" + std::string(text) + "' is no network: write 10.0.0.0/8, 192.168.1.7 or fd00::/8"};
   };
@@ -60,8 +60,22 @@ muster::result<network> parse_network(std::string_view text) {
   return n;
 }
 
+result<std::vector<network>> parse_networks(std::vector<std::string> const& texts) {
+  if (texts.size() > networks_max)
+    return status{
+        code::invalid_argument,
+        std::to_string(texts.size()) + " networks, the limit is " + std::to_string(networks_max)};
+  std::vector<network> all;
+  for (auto const& text : texts) {
+    auto n = parse_network(text);
+    if (!n) return n.error();
+    all.push_back(*n);
+  }
+  return all;
+}
+
 bool any_contains(std::vector<network> const& all, std::string_view address) {
   return std::any_of(all.begin(), all.end(), [&](network const& n) { return n.contains(address); });
 }
 
-}  // namespace muster::server
+}  // namespace muster

@@ -2,13 +2,15 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/status.hpp"
 
-namespace muster::server {
+namespace muster {
 
 struct network {
   std::array<unsigned char, 16> address{};  // IPv4 as ::ffff:a.b.c.d
@@ -18,7 +20,11 @@ struct network {
 };
 
 /// INVALID_ARGUMENT in one line.
-muster::result<network> parse_network(std::string_view text);
+result<network> parse_network(std::string_view text);
+/// Of one setting.
+constexpr std::size_t networks_max = 64;
+/// INVALID_ARGUMENT also beyond `networks_max`.
+result<std::vector<network>> parse_networks(std::vector<std::string> const& texts);
 bool any_contains(std::vector<network> const& all, std::string_view address);
 
-}  // namespace muster::server
+}  // namespace muster

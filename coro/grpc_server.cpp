@@ -97,7 +97,7 @@ int grpc_server::listen(listening_port const& port) {
       connection_type::FROM_FD, port.credentials);
   if (port.spoken == wire::tls) tls_gate_ = into;
   auto const hand_on = [into, this](accepted_socket accepted) {
-    options_.accepted(accepted.socket.get(), accepted.peer);
+    options_.accepted(accepted.socket.get(), accepted.peer, accepted.client);
     give(*into, accepted.socket.release());
   };
   auto const bound = listener_.listen("grpc", host, number, hand_on, port.spoken);

@@ -47,8 +47,10 @@ struct grpc_server_options {
   // Judges each call that accept.hpp serves by what its method needs; engine thread.
   std::function<admission(grpc::ServerContext const&, int needs, std::string const& method)> admit =
       [](auto const&, int, auto const&) { return admission(); };
-  // A connection of the ports of add_port is about to be served; on the listener's thread.
-  std::function<void(int socket, std::string const& peer)> accepted = [](int, auto const&) {};
+  // A connection of the ports of add_port is about to be served; on the listener's thread. See
+  // accepted_socket.
+  std::function<void(int socket, std::string const& peer, std::string const& client)> accepted =
+      [](int, auto const&, auto const&) {};
 };
 
 struct start_result {

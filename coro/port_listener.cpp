@@ -95,13 +95,14 @@ bool no_ipv6(error_code ec) {
 struct port_listener::state {
   struct port {
     port(asio::io_context& context, handler h, wire speaks) : acceptor(context), retry(context) {
-      auto hand_on = [accepted = std::move(h)](tcp::socket socket, tcp::endpoint const& peer) {
+      auto hand_on = [accepted = std::move(h)](tcp::socket socket, tcp::endpoint const& peer,
+                                               tcp::endpoint const& client) {
         error_code ec;
         socket.native_non_blocking(true, ec);
         unique_fd fd(socket.release(ec));
         if (ec || fd.get() < 0) return;  // it has gone meanwhile
         ::fcntl(fd.get(), F_SETFD, FD_CLOEXEC);
-        accepted({std::move(fd), text_of(peer)});
+        accepted({std::move(fd), text_of(peer), text_of(client)});
       };
       waiting_connections::door d{judge_of(speaks), std::move(hand_on)};
       through = std::make_shared<waiting_connections::door const>(std::move(d));
@@ -112,7 +113,7 @@ struct port_listener::state {
   };
 
   explicit state(port_listener_options o)
-      : options(std::move(o)), waiting(context, options.waiting) {}
+      : options(std::move(o)), waiting(context, options.waiting, options.proxies) {}
 
   // The manager's socket, or a new one, which it gets.
   error_code open(tcp::acceptor& acceptor, std::string const& name, tcp::endpoint const& at) {

@@ -16,6 +16,7 @@
 
 #include "base/connection_counts.hpp"
 #include "base/status.hpp"
+#include "coro/proxy_rules.hpp"
 #include "coro/service_manager.hpp"
 #include "coro/unique_fd.hpp"
 #include "coro/waiting_options.hpp"
@@ -25,6 +26,8 @@ namespace muster::coro {
 struct port_listener_options {
   // Connections of all ports whose preface is incomplete.
   waiting_options waiting;
+  // Relays that say on whose behalf they connect.
+  proxy_rules proxies = {};
   // TCP_USER_TIMEOUT of accepted sockets: what was sent and is not acknowledged for so long means
   // that the peer is gone. 0: as the system has it.
   std::chrono::milliseconds user_timeout{0};
@@ -43,7 +46,8 @@ enum class wire { plaintext, tls };
 // A connected socket, non-blocking, without Nagle's delay, closed on exec.
 struct accepted_socket {
   unique_fd socket;
-  std::string peer;  // "10.0.0.3:4711"
+  std::string peer;    // "10.0.0.3:4711"
+  std::string client;  // the same, or who is behind that peer
 };
 
 class port_listener {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "coro/incoming.hpp"
+#include "coro/proxy_header.hpp"
 
 namespace muster::coro {
 
@@ -28,52 +29,117 @@ void set_readable_at(int socket, std::size_t bytes) {
 struct waiting_connections::waiting {
   tcp::socket socket;
   tcp::endpoint peer;
+  tcp::endpoint client;  // who is behind it
   std::shared_ptr<door const> through;
   clock::time_point until;
   std::size_t bytes_wanted = 1;
   half_open_table<waiting>::place place = {};
+  bool header_is_known = false;  // it came, or will not
 };
 
-waiting_connections::waiting_connections(boost::asio::io_context& context, waiting_options options)
+waiting_connections::waiting_connections(boost::asio::io_context& context, waiting_options options,
+                                         proxy_rules rules)
     : context_(context),
       options_(options),
+      rules_(std::move(rules)),
       table_(options.per_address_max),
       sweep_timer_(context) {}
 
 void waiting_connections::add(tcp::socket socket, tcp::endpoint const& peer,
                               std::shared_ptr<door const> through) {
-  words_.resize(std::max(words_.size(), through->of_words.bytes_max));
-  waiting first{std::move(socket), peer, std::move(through), clock::now() + options_.speak_timeout};
+  words_.resize(std::max({words_.size(), through->of_words.bytes_max, proxy_header_bytes_max}));
+  waiting first{std::move(socket), peer, peer, std::move(through), {}};
   auto const found = look(first);
   if (found == verdict::speaks) return hand_on(first);
   if (found == verdict::gone) return;
-  auto const network = network_of(peer.address());
+  auto w = std::make_shared<waiting>(std::move(first));
+  place(*w);
+  wait(std::move(w));
+}
+
+// Once it has come, and anew once its relay has said who it is: that one's time begins then, so
+// that the oldest in the table are the first whose time is up.
+void waiting_connections::place(waiting& w) {
+  table_.remove(w.place);
+  auto const network = network_of(w.client.address());
   if (auto* const surplus = table_.surplus(network))
     drop(*surplus, address_limit_);
   else if (table_.size() >= options_.all_max)
     make_room();
-  auto w = std::make_shared<waiting>(std::move(first));
-  w->place = table_.add(*w, network);
+  w.until = clock::now() + options_.speak_timeout;
+  w.place = table_.add(w, network);
   now_ = table_.size();
   if (!sweeping_) sweep();
-  wait(std::move(w));
+}
+
+// Empty, and `w` unchanged: nothing is there yet. One that is over has a closed socket.
+std::string_view waiting_connections::peek(waiting& w, std::size_t bytes_max) {
+  auto const fd = w.socket.native_handle();
+  auto const n = ::recv(fd, words_.data(), bytes_max, MSG_PEEK | MSG_DONTWAIT);
+  if (n > 0) return std::string_view(words_).substr(0, static_cast<std::size_t>(n));
+  error_code ignored;
+  if (n == 0 || (errno != EAGAIN && errno != EINTR)) w.socket.close(ignored);
+  return {};
+}
+
+waiting_connections::verdict waiting_connections::await_bytes(waiting& w, std::size_t wanted) {
+  w.bytes_wanted = wanted;
+  set_readable_at(w.socket.native_handle(), wanted);
+  return verdict::waits;
 }
 
 waiting_connections::verdict waiting_connections::look(waiting& w) {
-  auto const fd = w.socket.native_handle();
+  if (!w.header_is_known) {
+    auto const found = look_for_header(w);
+    if (found != verdict::speaks) return found;
+  }
   auto const& of_words = w.through->of_words;
-  auto const n = ::recv(fd, words_.data(), of_words.bytes_max, MSG_PEEK | MSG_DONTWAIT);
-  if (n == 0) return verdict::gone;
-  if (n < 0) return errno == EAGAIN || errno == EINTR ? verdict::waits : verdict::gone;
-  auto const said = std::string_view(words_).substr(0, static_cast<std::size_t>(n));
+  auto const said = peek(w, of_words.bytes_max);
+  if (said.empty()) return w.socket.is_open() ? verdict::waits : verdict::gone;
   // Readable with fewer bytes than were to wake us: the client has closed its side.
   if (said.size() < w.bytes_wanted) return verdict::gone;
   auto const wanted = of_words.bytes_wanted(said);
   if (wanted == 0) return verdict::speaks;
   if (wanted == refused) return verdict::gone;
-  w.bytes_wanted = wanted;
-  set_readable_at(fd, wanted);
-  return verdict::waits;
+  return await_bytes(w, wanted);
+}
+
+// Who is no relay has none, and says words of its own as always. A relay may do without one, too:
+// it asks for health itself, and what it says then cannot be taken for a header.
+waiting_connections::verdict waiting_connections::look_for_header(waiting& w) {
+  auto const said = peek(w, proxy_header_bytes_max);
+  if (said.empty()) return w.socket.is_open() ? verdict::waits : verdict::gone;
+  if (said.size() < w.bytes_wanted) return verdict::gone;
+  auto const header = read_proxy_header(said);
+  using state = proxy_header::state;
+  bool const believed = rules_.believed && rules_.believed(w.peer.address());
+  if (!believed && header.is != state::none) {
+    if (said.size() < proxy_signature_bytes) return verdict::speaks;  // it may be anything's
+    return refuse_header(w, "it is in none of the networks of --proxy-from");
+  }
+  if (header.is == state::wrong) return refuse_header(w, header.problem);
+  if (header.is == state::partial) return await_bytes(w, header.bytes);
+  w.header_is_known = true;
+  if (header.is == state::none) return verdict::speaks;
+  if (w.bytes_wanted != 1) set_readable_at(w.socket.native_handle(), w.bytes_wanted = 1);
+  ::recv(w.socket.native_handle(), words_.data(), header.bytes, MSG_DONTWAIT);
+  w.client = behind(w.peer, header);
+  if (w.place.number != 0) place(w);
+  return verdict::speaks;
+}
+
+waiting_connections::verdict waiting_connections::refuse_header(waiting const& w,
+                                                                std::string const& problem) {
+  constexpr auto pause = std::chrono::seconds(10);
+  auto const now = clock::now();
+  if (complained_ != clock::time_point() && now - complained_ < pause) {
+    ++not_told_;
+    return verdict::gone;
+  }
+  auto const others = not_told_ ? ", and " + std::to_string(not_told_) + " before" : std::string();
+  complained_ = now, not_told_ = 0;
+  rules_.complain("a PROXY header of " + text_of(w.peer) + " is refused: " + problem + others);
+  return verdict::gone;
 }
 
 // Its own wait keeps it alive.
@@ -93,7 +159,7 @@ void waiting_connections::hand_on(waiting& w) {
   if (w.bytes_wanted != 1) set_readable_at(w.socket.native_handle(), 1);
   auto socket = std::move(w.socket);
   leave(w);
-  w.through->spoken(std::move(socket), w.peer);
+  w.through->spoken(std::move(socket), w.peer, w.client);
 }
 
 void waiting_connections::leave(waiting& w) {

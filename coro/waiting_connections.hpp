@@ -1,9 +1,10 @@
 // Connections whose client has not yet sent its first words: an HTTP/2 preface, a request's header.
 // Each is a socket and a wait, no more, so that a flood of them costs little; what has come is
-// looked at and left in the socket. Owned by a listener, on the one thread that runs its
-// io_context.
+// looked at and left in the socket. Only a relay's PROXY header is read off it: from then on the
+// client is who the header says, also for the limits by address. Owned by a listener, on the one
+// thread that runs its io_context.
 //
-//   add --whole words--> handed on
+//   add --whole header, where a relay sends one--> --whole words--> handed on
 //     \--time is up, or made room for another, or the client closed its side--> closed
 #pragma once
 
@@ -22,6 +23,7 @@
 
 #include "base/connection_counts.hpp"
 #include "base/half_open.hpp"
+#include "coro/proxy_rules.hpp"
 #include "coro/waiting_options.hpp"
 
 namespace muster::coro {
@@ -29,7 +31,9 @@ namespace muster::coro {
 class waiting_connections {
  public:
   using tcp = boost::asio::ip::tcp;
-  using handler = std::function<void(tcp::socket, tcp::endpoint const& peer)>;
+  // `client` is the peer, or who is behind it.
+  using handler =
+      std::function<void(tcp::socket, tcp::endpoint const& peer, tcp::endpoint const& client)>;
 
   // Judges what a client has said so far: 0 when it is to be handed on, `refused` when it is to be
   // closed, else the number of bytes that must be there before it is looked at again, at most
@@ -46,7 +50,8 @@ class waiting_connections {
     handler spoken;
   };
 
-  waiting_connections(boost::asio::io_context& context, waiting_options options);
+  waiting_connections(boost::asio::io_context& context, waiting_options options,
+                      proxy_rules rules = {});
   waiting_connections(waiting_connections const&) = delete;
   waiting_connections& operator=(waiting_connections const&) = delete;
 
@@ -68,6 +73,11 @@ class waiting_connections {
   // Whether it is to be handed on, to be closed, or to wait for so many bytes.
   enum class verdict { speaks, gone, waits };
   verdict look(waiting& w);
+  verdict look_for_header(waiting& w);
+  verdict await_bytes(waiting& w, std::size_t wanted);
+  std::string_view peek(waiting& w, std::size_t bytes_max);
+  verdict refuse_header(waiting const& w, std::string const& problem);
+  void place(waiting& w);
   void wait(std::shared_ptr<waiting> w);
   void hand_on(waiting& w);
   void leave(waiting& w);
@@ -76,7 +86,10 @@ class waiting_connections {
 
   boost::asio::io_context& context_;
   waiting_options const options_;
-  std::string words_;  // room for what is looked at, of the largest bytes_max
+  proxy_rules const rules_;
+  std::chrono::steady_clock::time_point complained_ = {};
+  std::uint64_t not_told_ = 0;  // of headers that were refused
+  std::string words_;           // room for what is looked at, of the largest bytes_max
   half_open_table<waiting> table_;
   boost::asio::steady_timer sweep_timer_;
   bool sweeping_ = false;

@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "base/text.hpp"
+#include "coro/proxy_header.hpp"
 #include "coro/task_group.hpp"
 #include "relay/leadership.hpp"
 #include "relay/probe.hpp"
@@ -68,6 +69,16 @@ void watch_client(connection_ptr const& c) {
     c->client.receive(asio::buffer(&byte, 1), tcp::socket::message_peek, error);
     if (error && error != asio::error::would_block && error != asio::error::eof) c->reset();
   });
+}
+
+// Some fifty bytes, for which a new connection's buffer always has room.
+bool introduce(connection& c) {
+  error_code no_client, no_end, failed;
+  auto const client = c.client.remote_endpoint(no_client);
+  auto const here = c.client.local_endpoint(no_end);
+  if (no_client || no_end) return false;
+  auto const header = coro::write_proxy_header(client, here);
+  return c.server.write_some(asio::buffer(header), failed) == header.size() && !failed;
 }
 
 }  // namespace
@@ -214,7 +225,9 @@ coro::task<bool> relay::state::connect(connection& c, std::size_t to,
   using namespace asio::experimental::awaitable_operators;
   auto const& where = options.upstreams[to].where;
   auto const error = co_await dial(c.server, where, limit);
-  if (error || c.over || !options.connections_over_tls) co_return !error;
+  if (error || c.over) co_return false;
+  if (options.send_proxy && !introduce(c)) co_return false;
+  if (!options.connections_over_tls) co_return true;
   asio::steady_timer timer(io, limit);
   auto securing = secure(c, to);
   auto waiting = timer.async_wait(as_tuple);

@@ -44,6 +44,9 @@ struct relay_options {
   /// And connections are led on over it: what clients say in plaintext goes to the server within
   /// TLS. REQUIRES: `tls`.
   bool connections_over_tls = false;
+  /// Each connection begins with a PROXY header (version 2) that says who dialled the relay; within
+  /// TLS nothing of it stands. Questions have none.
+  bool send_proxy = false;
   /// `warning`: worth somebody's attention.
   std::function<void(bool warning, std::string const& line)> log = [](bool, std::string const&) {};
 };

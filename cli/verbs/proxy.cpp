@@ -34,7 +34,7 @@ struct options {
   duration hold_max = 60s, check_every = 250ms, check_timeout = 5s;
   std::string ready_file, log_level = "info";
   server::log_format log_format = server::log_format::text;
-  bool insecure = false, tls = false, upstream_tls = false;
+  bool insecure = false, tls = false, upstream_tls = false, send_proxy = false;
   tls_flags files;
 };
 
@@ -100,6 +100,7 @@ relay::relay_options relay_options_of(options const& o) {
   r.upstreams = upstreams_of(o);
   r.tls = tls_of(o);
   r.connections_over_tls = o.upstream_tls;
+  r.send_proxy = o.send_proxy;
   if (o.connections_max < 1 || o.connections_max > connections_max_max || o.held_max < 1)
     throw command_error(exit_usage, "--connections-max takes 1 to " +
                                         std::to_string(connections_max_max) +
@@ -196,6 +197,9 @@ void add_proxy(CLI::App& app, choice& chosen) {
   verb->add_flag("--upstream-tls", o->upstream_tls,
                  "Speak TLS to the servers on connections, too, for agents that speak plaintext");
   add_tls_flags(*verb, o->files);
+  verb->add_flag("--send-proxy-v2", o->send_proxy,
+                 "Tell the servers who dials, by a PROXY header; they need --proxy-from with this "
+                 "machine's address");
   add_limits(*verb, *o);
   verb->add_option("--ready-file", o->ready_file, "Written with the address once it listens")
       ->type_name("FILE");

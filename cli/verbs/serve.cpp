@@ -144,6 +144,11 @@ void add_addresses(CLI::App& verb, server::configuration& c) {
       ->type_name("NET[,NET...]")
       ->delimiter(',')
       ->default_str("127.0.0.0/8,::1");
+  verb.add_option("--proxy-from", c.proxy_from,
+                  "Networks of relays whose PROXY headers (version 2) are believed on all ports: "
+                  "who connects has the address that these say")
+      ->type_name("NET[,NET...]")
+      ->delimiter(',');
   verb.add_option("--allowed-host", c.allowed_hosts, "A name that Host headers may carry")
       ->type_name("NAME");
   verb.add_option("--allowed-origin", c.allowed_origins, "An origin whose pages may change state")

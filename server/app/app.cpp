@@ -1,6 +1,5 @@
 // Threads: the engine thread owns hub, services and gRPC; the web thread owns HTTP; the main thread
 // starts both, waits for a signal and stops them.
-//
 // clang-format off
 //   start   resolvers asked → HTTP port → web thread, which answers 503 → leads (--store) → data directory → clusters
 //           → spill directory → clusters' ports → gRPC port → engine thread → HTTP answers → ready-file
@@ -132,15 +131,15 @@ class app {
 };
 
 coro::grpc_server_options app::grpc_options() {
-  auto o = grpc_options_of_process();
+  auto o = grpc_options_from(config_);
   o.listener.out_of_descriptors = [this] { shortage_.noticed(); };
   o.listener.manager = &manager_;
   o.admit = [this](grpc::ServerContext const& context, int needs, std::string const& method) {
-    return admit(access_.gate(), context, static_cast<core::permission>(needs), method);
+    return admit(access_.gate(), context, ports_, needs, method);
   };
-  o.accepted = [this](int socket, std::string const& peer) {
+  o.accepted = [this](int socket, std::string const& peer, std::string const& client) {
     connections_.accepted(socket, peer);
-    if (config_.tls.on()) engine_.post([this, peer] { ports_.accepted_on_main(peer); });
+    ports_.accepted_on_main(socket, peer, client);
   };
   return o;
 }
@@ -194,7 +193,7 @@ app::app(configuration const& c, std::vector<cluster_spec> const& found,
       following_(c.cluster_sources, coordination_,
                  {.post = [this](std::function<void()> work) { engine_.post(std::move(work)); },
                   .tell = [this](notice const& n) { tell(n); }}),
-      web_(web_options(), gateway_) {
+      web_(web_options(), gateway_, proxy_rules_from(c)) {
   listen_for_grpc(grpc_, c, tls_);
 }
 

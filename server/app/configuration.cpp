@@ -3,6 +3,7 @@
 
 #include <boost/asio/ip/address.hpp>
 
+#include "base/networks.hpp"
 #include "base/text.hpp"
 #include "server/app/doors/tls_material.hpp"
 #include "server/app/store_access.hpp"
@@ -121,6 +122,8 @@ std::string problem_with_access(configuration const& c) {
              "own; "
              "or listen on 127.0.0.1; or add --insecure if the network itself is trusted";
   }
+  if (auto const relays = parse_networks(c.proxy_from); !relays)
+    return "--proxy-from: " + relays.error().message;
   if (!c.tls.roles.empty() && c.tls.client_ca.empty())
     return "--tls-role is about certificates of clients, which --tls-client-ca asks for: add it";
   if (c.auth == auth_mode::off && !c.token_file.empty())

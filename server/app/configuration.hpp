@@ -84,8 +84,10 @@ struct configuration {
   auth_mode auth = auth_mode::automatic;
   std::filesystem::path token_file;        // tokens that are known, see hub/access/token_file.hpp
   std::filesystem::path admin_token_file;  // where the first admin's goes; empty: in data_dir
+  // Relays whose PROXY headers are believed, as networks.
+  std::vector<std::string> proxy_from;
   // Networks whose agents need no token, as unmodified ones carry none; see
-  // hub/access/networks.hpp.
+  // base/networks.hpp.
   std::vector<std::string> agents_from{"127.0.0.0/8", "::1"};
   std::string log_level = "info";
   server::log_format log_format = log_format::text;

@@ -6,10 +6,23 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/networks.hpp"
 #include "base/version.hpp"
 #include "server/app/descriptor_shortage.hpp"
 
 namespace muster::server {
+
+// What is no network was told before: see problem_with.
+coro::proxy_rules proxy_rules_from(configuration const& c) {
+  coro::proxy_rules rules;
+  rules.complain = [](std::string const& line) { spdlog::warn("{}", line); };
+  auto const networks = parse_networks(c.proxy_from);
+  if (!networks || networks->empty()) return rules;
+  rules.believed = [all = *networks](boost::asio::ip::address const& relay) {
+    return any_contains(all, relay.to_string());
+  };
+  return rules;
+}
 
 web::web_options web_options_from(configuration const& c) {
   web::web_options o;
@@ -28,8 +41,9 @@ web::web_options web_options_from(configuration const& c) {
   return o;
 }
 
-coro::grpc_server_options grpc_options_of_process() {
+coro::grpc_server_options grpc_options_from(configuration const& c) {
   coro::grpc_server_options o;
+  o.listener.proxies = proxy_rules_from(c);
   // Key-values are as large as gRPC lets them be; streams have limits of their own.
   o.request_bytes_max = 1 << 30;
   o.response_bytes_max = std::numeric_limits<int>::max();

@@ -25,11 +25,12 @@ std::string address_of(std::string const& peer) {
   return text;
 }
 
-coro::admission admit(gate& g, grpc::ServerContext const& context, core::permission needs,
-                      std::string const& method) {
+coro::admission admit(gate& g, grpc::ServerContext const& context, cluster_ports const& ports,
+                      int permission, std::string const& method) {
+  auto const needs = static_cast<core::permission>(permission);
   coro::admission a;
   if (!g.required() || needs == core::permission::nothing) return a;
-  auto const address = address_of(context.peer());
+  auto const address = address_of(ports.peer_of(context));
   auto const certificate = coro::certificate_name(context);
   auto v = g.judge({credential_of(context), address, method, needs, certificate});
   if (!v.status.ok()) a.status = to_grpc(v.status);

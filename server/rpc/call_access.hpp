@@ -7,13 +7,14 @@
 #include <string_view>
 #include <vector>
 
+#include "base/networks.hpp"
 #include "coro/grpc_server.hpp"
 #include "server/core/access/token.hpp"
-#include "server/hub/access/networks.hpp"
 
 namespace muster::server {
 
 class gate;
+class cluster_ports;
 
 /// For accept_options.
 constexpr int needs(core::permission p) {
@@ -25,9 +26,9 @@ std::string_view credential_of(grpc::ServerContext const& context);
 /// "10.0.0.3" of gRPC's "ipv4:10.0.0.3:4711", "::1" of "ipv6:%5B::1%5D:4711".
 std::string address_of(std::string const& peer);
 
-/// For grpc_server_options::admit.
-coro::admission admit(gate& g, grpc::ServerContext const& context, core::permission needs,
-                      std::string const& method);
+/// For grpc_server_options::admit. `permission`: what `needs` gave.
+coro::admission admit(gate& g, grpc::ServerContext const& context, cluster_ports const& ports,
+                      int permission, std::string const& method);
 /// For coordination_service_options::admit: with a token that may coordinate, or, as agents that
 /// are not modified carry none, from one of these networks.
 muster::status admit_agent(gate& g, std::vector<network> const& trusted,

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <thread>
 
+#include "coro/proxy_header.hpp"
 #include "tests/support/http_service.hpp"
 
 namespace muster::relay {
@@ -125,6 +126,20 @@ TEST_F(relay_test, leads_to_the_leader_and_passes_each_end_on) {
   s.close();
   EXPECT_EQ(read_end(c), asio::error::eof);
   EXPECT_TRUE(a.waits_for_nobody());
+}
+
+TEST_F(relay_test, says_who_dialled_where_that_is_wanted) {
+  options.send_proxy = true;
+  b.status = 200;
+  start();
+  auto c = client();
+  write(c, "question");
+  auto s = accept(b);
+  auto const expected = coro::write_proxy_header(c.local_endpoint(), c.remote_endpoint());
+  EXPECT_EQ(read(s, expected.size()), expected);
+  EXPECT_EQ(read(s, 8), "question");
+  write(s, "answer");
+  EXPECT_EQ(read(c, 6), "answer");
 }
 
 TEST_F(relay_test, holds_connections_while_nobody_leads) {

@@ -23,13 +23,12 @@ std::size_t parked_calls_of_first(coordination_server::inside& s) {
 
 coordination_server::coordination_server(coordination_server_options o)
     : engine_(builder_.AddCompletionQueue()),
-      server_(
-          engine_, builder_,
-          {.request_bytes_max = 1 << 30,
-           .response_bytes_max = std::numeric_limits<int>::max(),
-           .listener = {},
-           .accepted = [this](int socket,
-                              std::string const& peer) { connections_->accepted(socket, peer); }}),
+      server_(engine_, builder_,
+              {.request_bytes_max = 1 << 30,
+               .response_bytes_max = std::numeric_limits<int>::max(),
+               .listener = {},
+               .accepted = [this](int socket, std::string const& peer,
+                                  auto const&) { connections_->accepted(socket, peer); }}),
       tick_(engine_),
       tasks_(engine_.get_executor(), 8,
              [](std::string_view, std::exception_ptr e) { std::rethrow_exception(e); }) {

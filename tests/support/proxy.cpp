@@ -73,6 +73,7 @@ struct proxy::state {
   }
 
   int target_port = 0, port = 0;
+  std::string first;
   int listener = -1, wake_fd = -1;
   std::mutex mutex;  // protects all below
   std::vector<link> links;
@@ -87,6 +88,8 @@ void proxy::state::accept_one() {
   l.far = socket(AF_INET, SOCK_STREAM, 0);
   auto const to = loopback(target_port);
   if (connect(l.far, reinterpret_cast<sockaddr const*>(&to), sizeof to) != 0) return close_hard(l);
+  auto const sent = send(l.far, first.data(), first.size(), MSG_NOSIGNAL);
+  if (sent != static_cast<ssize_t>(first.size())) return close_hard(l);
   links.push_back(l);
 }
 
@@ -123,8 +126,9 @@ void proxy::state::serve() {
   }
 }
 
-proxy::proxy(std::string const& target) : state_(std::make_unique<state>()) {
+proxy::proxy(std::string const& target, std::string first) : state_(std::make_unique<state>()) {
   auto& s = *state_;
+  s.first = std::move(first);
   s.target_port = std::stoi(target.substr(target.find(':') + 1));
   s.wake_fd = eventfd(0, EFD_CLOEXEC);
   s.listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);

@@ -9,8 +9,8 @@ namespace muster::test {
 
 class proxy {
  public:
-  /// Forwards every connection to `target`, "127.0.0.1:port".
-  explicit proxy(std::string const& target);
+  /// Forwards every connection to `target`, "127.0.0.1:port", where it begins with `first`.
+  explicit proxy(std::string const& target, std::string first = {});
   ~proxy();
   proxy(proxy const&) = delete;
 

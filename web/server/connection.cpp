@@ -41,9 +41,7 @@ connection::connection(web_context& context, connection_set& set, accepted_clien
       tls_(std::move(client.tls)),
       half_open_(set.half_open.add(*this, network)) {
   set_.open.insert(this);
-  error_code ec;
-  auto const peer = stream_.socket().remote_endpoint(ec);
-  if (!ec) address_ = plain_address(peer.address());
+  address_ = plain_address(client.address);
   ++context_.metrics.connections;
   ++context_.metrics.connections_total;
 }

@@ -48,6 +48,7 @@ struct connection_set {
 /// A client whose first words are there: its first header, or the start of TLS where `tls` is set.
 struct accepted_client {
   boost::asio::ip::tcp::socket socket;
+  boost::asio::ip::address address;  // its own, or that of who is behind a relay
   std::shared_ptr<boost::asio::ssl::context> tls;
 };
 

@@ -74,7 +74,7 @@ void report(std::string_view task, std::exception_ptr error) {
 }  // namespace
 
 struct web_server::impl {
-  impl(web_options o, engine_gateway& engine)
+  impl(web_options o, engine_gateway& engine, coro::proxy_rules const& relays)
       : options(std::move(o)),
         link(context, engine, options.timeouts.engine),
         routes(all_routes()),
@@ -82,7 +82,7 @@ struct web_server::impl {
         sockets(context, options, link, metrics),
         shared{options, link, routes, assets, metrics, sockets},
         connections(options.half_open_per_address_max),
-        waiting(context, waiting_options()),
+        waiting(context, waiting_options(), relays),
         tls(options.tls, options.client_certificate_required),
         door(make_door()),
         reserve(options.descriptors_reserved),
@@ -109,8 +109,8 @@ struct web_server::impl {
   coro::task<void> after_failed_accept(error_code ec);
   error_code accept_some();
   std::shared_ptr<coro::waiting_connections::door const> make_door();
-  void take(tcp::socket socket, tcp::endpoint const& peer);
-  coro::task<void> serve(tcp::socket socket, std::uint64_t network);
+  void take(tcp::socket socket, asio::ip::address const& client);
+  coro::task<void> serve(tcp::socket socket, asio::ip::address client);
   coro::task<void> pause(std::chrono::steady_clock::duration d);
 
   web_options const options;
@@ -244,17 +244,19 @@ coro::task<void> web_server::impl::after_failed_accept(error_code ec) {
 std::shared_ptr<coro::waiting_connections::door const> web_server::impl::make_door() {
   coro::waiting_connections::door d{
       judge_of_headers(options.header_limit_bytes, tls.on()),
-      [this](tcp::socket socket, tcp::endpoint const& peer) { take(std::move(socket), peer); }};
+      [this](tcp::socket socket, tcp::endpoint const&, tcp::endpoint const& client) {
+        take(std::move(socket), client.address());
+      }};
   return std::make_shared<coro::waiting_connections::door const>(std::move(d));
 }
 
-void web_server::impl::take(tcp::socket socket, tcp::endpoint const& peer) {
-  auto const network = coro::network_of(peer.address());
+void web_server::impl::take(tcp::socket socket, asio::ip::address const& client) {
+  auto const network = coro::network_of(client);
   if (auto* const surplus = connections.half_open.surplus(network)) {
     ++metrics.listener.address_limit;
     surplus->abort();
   }
-  group.spawn("connection", serve(std::move(socket), network));
+  group.spawn("connection", serve(std::move(socket), client));
 }
 
 // Takes who is there. Gives the error of the first accept; a later one means that nobody is left,
@@ -285,9 +287,10 @@ coro::task<void> web_server::impl::accept_loop() {
   }
 }
 
-coro::task<void> web_server::impl::serve(tcp::socket socket, std::uint64_t network) {
-  accepted_client client{std::move(socket), tls.current()};
-  auto serving = serve_connection(shared, connections, std::move(client), network);
+coro::task<void> web_server::impl::serve(tcp::socket socket, asio::ip::address address) {
+  accepted_client client{std::move(socket), address, tls.current()};
+  auto serving =
+      serve_connection(shared, connections, std::move(client), coro::network_of(address));
   co_await std::move(serving);
   // Its descriptor is free now, before anybody else has taken it.
   reserve.refill();
@@ -318,7 +321,10 @@ coro::task<void> web_server::impl::end(std::chrono::milliseconds grace) {
 }
 
 web_server::web_server(web_options options, engine_gateway& engine)
-    : impl_(std::make_unique<impl>(std::move(options), engine)) {}
+    : web_server(std::move(options), engine, {}) {}
+
+web_server::web_server(web_options options, engine_gateway& engine, coro::proxy_rules const& relays)
+    : impl_(std::make_unique<impl>(std::move(options), engine, relays)) {}
 
 web_server::~web_server() = default;
 

@@ -11,12 +11,18 @@
 #include "web/engine/gateway.hpp"
 #include "web/http/web_options.hpp"
 
+namespace muster::coro {
+struct proxy_rules;
+}
+
 namespace muster::web {
 
 class web_server {
  public:
   /// REQUIRES: the gateway outlives the server.
   web_server(web_options options, engine_gateway& engine);
+  /// The same behind relays that say on whose behalf they connect.
+  web_server(web_options options, engine_gateway& engine, coro::proxy_rules const& relays);
   /// REQUIRES: `run` has returned or was never called.
   ~web_server();
   web_server(web_server const&) = delete;

@@ -101,7 +101,8 @@ void coordination_call::note_connection(coordination::task_index task,
                                         core::incarnation incarnation) {
   if (task == coordination::no_task || !home_.hub.state().current(cluster_).tells_by_heartbeat())
     return;
-  home_.connections.spoke(cluster_, task, incarnation, peer(), context_.peer());
+  home_.connections.spoke(cluster_, task, incarnation,
+                          home_.ports.connection_peer_of(context_), context_.peer());
 }
 
 core::time_point coordination_call::deadline() const {

@@ -11,6 +11,7 @@
 #include <unordered_map>
 
 #include "coro/incoming.hpp"
+#include "server/rpc/proxied_peers.hpp"
 
 namespace muster::server {
 
@@ -48,7 +49,7 @@ class file_numbers {
 struct cluster_ports::state {
   struct connection {
     cluster_id cluster{};
-    std::string peer;
+    std::string peer, client;  // see coro::accepted_socket
     std::uint16_t port = 0;
     bool tls = false;
   };
@@ -70,7 +71,7 @@ struct cluster_ports::state {
     auto const fd = numbers.renumber(std::move(a.socket)).release();
     auto& c = connections[fd];
     if (c.tls) forget(c.peer, fd);
-    c = {cluster, std::move(a.peer), port.port, port.tls};
+    c = {cluster, std::move(a.peer), std::move(a.client), port.port, port.tls};
     if (!c.tls) return server.adopt(fd);
     drop_ended(c.peer);
     by_peer.emplace(c.peer, fd);
@@ -209,6 +210,7 @@ struct cluster_ports::state {
   std::unordered_map<int, connection> connections;
   std::unordered_multimap<std::string, int> by_peer;  // those of them that speak TLS
   file_numbers numbers;
+  proxied_peers proxied;  // of the main port
   bool stopped = false;
 };
 
@@ -287,14 +289,22 @@ muster::result<cluster_id> cluster_ports::pool_of(grpc::ServerContext const& con
                                                                : muster::result<cluster_id>(main());
 }
 
-void cluster_ports::accepted_on_main(std::string const& peer) {
-  state_->drop_ended(peer);
+void cluster_ports::accepted_on_main(int socket, std::string const& peer,
+                                     std::string const& client) {
+  auto& s = *state_;
+  s.proxied.accepted(socket, peer, client);
+  if (s.options.tls) s.server.engine().post([&s, peer] { s.drop_ended(peer); });
 }
 
-std::string cluster_ports::peer_of(grpc::ServerContext const& context) const {
+std::string cluster_ports::connection_peer_of(grpc::ServerContext const& context) const {
   auto const peer = context.peer();
   auto const* c = state_->connection_of(peer);
   return c != nullptr ? c->peer : readable_peer(peer);
+}
+
+std::string cluster_ports::peer_of(grpc::ServerContext const& context) const {
+  auto const* c = state_->own_connection_of(context);
+  return c != nullptr ? c->client : state_->proxied.client_of(connection_peer_of(context));
 }
 
 std::string readable_peer(std::string const& peer) {

@@ -68,10 +68,13 @@ class cluster_ports final : public cluster_endpoints {
   /// Whose closures it is about: over the main port the main cluster's, whether that is declared or
   /// not. FAILED_PRECONDITION: it came in plaintext, for agents, where the main port speaks TLS.
   muster::result<core::coordination::cluster_id> pool_of(grpc::ServerContext const& context) const;
-  /// A connection of the main port, whose peer is from now on no other port's that it once was.
-  void accepted_on_main(std::string const& peer);
-  /// "10.0.0.3:4711", "[::1]:4711"; empty when unknown.
+  /// A connection of the main port, whose peer is from now on no other port's that it once was, and
+  /// speaks for `client`. Any thread.
+  void accepted_on_main(int socket, std::string const& peer, std::string const& client);
+  /// "10.0.0.3:4711", "[::1]:4711", of who is behind a relay that says so; empty when unknown.
   std::string peer_of(grpc::ServerContext const& context) const;
+  /// The same of the connection itself, which is a relay's then: no other one has it meanwhile.
+  std::string connection_peer_of(grpc::ServerContext const& context) const;
 
  private:
   struct state;

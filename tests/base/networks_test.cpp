@@ -1,0 +1,22 @@
+// Lists of networks; what one is has its test beside the gate's.
+#include "base/networks.hpp"
+
+#include <gtest/gtest.h>
+
+namespace muster {
+namespace {
+
+TEST(networks, so_many_of_a_setting) {
+  std::vector<std::string> all(networks_max, "10.0.0.0/8");
+  auto const parsed = parse_networks(all);
+  ASSERT_TRUE(parsed);
+  EXPECT_TRUE(any_contains(*parsed, "10.1.2.3"));
+  EXPECT_FALSE(any_contains(*parsed, "11.1.2.3"));
+  all.push_back("fd00::/8");
+  EXPECT_EQ(parse_networks(all).error().message, "65 networks, the limit is 64");
+  EXPECT_EQ(parse_networks({"10.0.0.1", "10.0.0.0/33"}).error().message,
+            "'10.0.0.0/33' is no network: write 10.0.0.0/8, 192.168.1.7 or fd00::/8");
+}
+
+}  // namespace
+}  // namespace muster

@@ -1,0 +1,33 @@
+// Who is behind a connection, as long as there is that connection.
+#include "server/rpc/proxied_peers.hpp"
+
+#include <gtest/gtest.h>
+
+namespace muster::server {
+namespace {
+
+TEST(proxied_peers, speak_for_who_is_behind_them) {
+  proxied_peers all;
+  EXPECT_EQ(all.client_of("10.0.0.9:1"), "10.0.0.9:1");
+  all.accepted(7, "10.0.0.9:1", "192.168.7.7:4711");
+  EXPECT_EQ(all.client_of("10.0.0.9:1"), "192.168.7.7:4711");
+  EXPECT_EQ(all.client_of("10.0.0.9:2"), "10.0.0.9:2");
+  // The relay's port is used again, and speaks for itself.
+  all.accepted(8, "10.0.0.9:1", "10.0.0.9:1");
+  EXPECT_EQ(all.client_of("10.0.0.9:1"), "10.0.0.9:1");
+}
+
+TEST(proxied_peers, are_forgotten_with_their_descriptor) {
+  proxied_peers all;
+  all.accepted(7, "10.0.0.9:1", "192.168.7.7:4711");
+  all.accepted(7, "10.0.0.9:2", "192.168.7.8:4711");
+  EXPECT_EQ(all.client_of("10.0.0.9:1"), "10.0.0.9:1");
+  EXPECT_EQ(all.client_of("10.0.0.9:2"), "192.168.7.8:4711");
+  // The same peer on another descriptor stays when the first one is used again.
+  all.accepted(8, "10.0.0.9:2", "192.168.7.9:4711");
+  all.accepted(7, "10.0.0.5:1", "10.0.0.5:1");
+  EXPECT_EQ(all.client_of("10.0.0.9:2"), "192.168.7.9:4711");
+}
+
+}  // namespace
+}  // namespace muster::server
