@@ -140,8 +140,9 @@ void add_addresses(CLI::App& verb, server::configuration& c) {
   verb.add_option(
           "--agents-from", c.agents_from,
           "Networks whose JAX and TensorFlow agents, which carry no token, are let in where "
-          "tokens are asked for")
-      ->type_name("NET[,NET...]")
+          "tokens are asked for; with CLUSTER= in front those of this cluster, instead of the "
+          "others")
+      ->type_name("[CLUSTER=]NET[,...]")
       ->delimiter(',')
       ->default_str("127.0.0.0/8,::1");
   verb.add_option("--proxy-from", c.proxy_from,

@@ -172,8 +172,8 @@ stream_options app::streams() {
 }
 
 coordination_service_options app::agent_options() {
-  return {.admit = [this](auto const& context, auto const& cluster) {
-    return access_.admit_agent(context, ports_, cluster);
+  return {.admit = [this](auto const& context, auto const& cluster, bool again) {
+    return access_.admit_agent(context, ports_, cluster, again);
   }};
 }
 
@@ -216,6 +216,7 @@ void app::tell(notice const& n) {
 
 void app::end_all_of(std::string const& token) {
   grpc_.end_calls_of(token);
+  agents_.judge_calls_of(token);
   web_.end_all_of(token);
 }
 

@@ -40,23 +40,23 @@ coro::admission admit(gate& g, grpc::ServerContext const& context, cluster_ports
   return a;
 }
 
-muster::status admit_agent(gate& g, std::vector<network> const& trusted,
-                           grpc::ServerContext const& context, std::string const& address,
-                           std::string const& cluster) {
+agent_admission admit_agent(gate& g, std::vector<network> const& trusted,
+                            grpc::ServerContext const& context, std::string const& address,
+                            std::string const& cluster, bool again) {
   if (!g.required()) return {};
   auto const credential = credential_of(context);
   if (credential.empty() && any_contains(trusted, address)) return {};
   auto const certificate = coro::certificate_name(context);
   auto v = g.judge({credential, address, "an agent of cluster '" + cluster + "'",
-                    core::permission::coordinate, certificate});
+                    core::permission::coordinate, certificate, again});
   if (v.status.ok() && v.who && !v.who->bound_to(cluster))
-    return {code::permission_denied,
-            "token '" + v.who->id + "' is not for cluster '" + cluster + "'"};
-  if (v.status.ok() || !credential.empty()) return v.status;
-  return {code::unauthenticated,
-          "agents without a token are let in from the networks of "
-          "--agents-from, and '" +
-              address + "' is in none of them"};
+    return {{code::permission_denied,
+             "token '" + v.who->id + "' is not for cluster '" + cluster + "'"}};
+  if (v.status.ok()) return {{}, v.who ? v.who->id : std::string()};
+  if (!credential.empty()) return {v.status};
+  return {{code::unauthenticated,
+           "agents without a token are let in from the networks of --agents-from, and '" + address +
+               "' is in none of them"}};
 }
 
 core::caller caller_of(gate const* g, grpc::ServerContext const& context) {

@@ -10,6 +10,7 @@
 #include "base/networks.hpp"
 #include "coro/grpc_server.hpp"
 #include "server/core/access/token.hpp"
+#include "server/rpc/coordination/service.hpp"
 
 namespace muster::server {
 
@@ -31,9 +32,9 @@ coro::admission admit(gate& g, grpc::ServerContext const& context, cluster_ports
                       int permission, std::string const& method);
 /// For coordination_service_options::admit: with a token that may coordinate, or, as agents that
 /// are not modified carry none, from one of these networks.
-muster::status admit_agent(gate& g, std::vector<network> const& trusted,
-                           grpc::ServerContext const& context, std::string const& address,
-                           std::string const& cluster);
+agent_admission admit_agent(gate& g, std::vector<network> const& trusted,
+                            grpc::ServerContext const& context, std::string const& address,
+                            std::string const& cluster, bool again = false);
 /// Who it is, for what a call does by itself; null: nobody is asked, or `g` is null.
 core::caller caller_of(gate const* g, grpc::ServerContext const& context);
 

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include <fstream>
+#include <future>
 #include <muster/cluster_coordinator.hpp>
 #include <muster/coordination_agent.hpp>
 
@@ -249,6 +250,75 @@ TEST(tokens, agents_come_from_networks_that_are_listed_or_with_a_token) {
   EXPECT_NE(
       connects(far, far.make({"--role", "worker", "--cluster", "other"})).find("not for cluster"),
       std::string::npos);
+}
+
+TEST(tokens, a_cluster_may_have_networks_of_its_own) {
+  guarded c({"--cluster", "train:worker=1", "--cluster", "eval:worker=1", "--agents-from",
+             "192.0.2.0/24,eval=127.0.0.0/8"});
+  auto const why_not = [&](std::string const& cluster) {
+    auto const f = c.as(c.admin, {"clusters", "show", cluster, "--output", "json"});
+    auto const shown = boost::json::parse(f.out);
+    coordination_options o;
+    o.server = std::string(shown.at("address").as_string());
+    o.connect_timeout = 5s;
+    coordination_agent agent(o);
+    try {
+      agent.connect();
+      agent.shutdown();
+      return std::string();
+    } catch (std::exception const& e) {
+      return std::string(e.what());
+    }
+  };
+  EXPECT_EQ(why_not("eval"), "");
+  EXPECT_NE(why_not("train").find("'127.0.0.1' is in none of them"), std::string::npos);
+  auto const wrong = c.run({"serve", "--grpc", "127.0.0.1:0", "--http", "127.0.0.1:0", "--auth",
+                            "off", "--agents-from", "train=10.0.0.0/99"});
+  EXPECT_EQ(wrong.status, 2);
+  EXPECT_NE(wrong.err.find("--agents-from: train=: '10.0.0.0/99' is no network"), std::string::npos)
+      << wrong.err;
+}
+
+// They have no end of their own; heartbeats, which would tell, come 50 s apart.
+TEST(tokens, calls_of_agents_that_wait_end_with_it) {
+  guarded c({"--cluster", "default:worker=3;register_barrier=false"});
+  auto const worker = c.make({"--role", "worker"});
+  auto const brief = c.make({"--role", "worker", "--expires", "15s"});
+  std::vector<std::unique_ptr<coordination_agent>> agents;
+  std::vector<std::future<std::string>> waiting;
+  for (auto const& token : {worker, brief, std::string()}) {
+    coordination_options o;
+    o.server = c.grpc();
+    o.token = token;
+    o.task = static_cast<std::uint32_t>(agents.size());
+    agents.push_back(std::make_unique<coordination_agent>(o));
+    agents.back()->connect();
+    auto const wait = [a = agents.back().get()]() -> std::string {
+      try {
+        return a->get("k", 60s);
+      } catch (std::exception const& e) {
+        return e.what();
+      }
+    };
+    waiting.push_back(std::async(std::launch::async, wait));
+  }
+  auto const parked = [&](std::int64_t n) {
+    return await([&] {
+      auto const f = c.as(c.admin, {"clusters", "show", "default", "--output", "json"});
+      auto const calls = boost::json::parse(f.out).at("generation").at("parked_calls");
+      return calls.at("key_waits").to_number<std::int64_t>() == n;
+    });
+  };
+  ASSERT_TRUE(parked(3));
+  EXPECT_EQ(c.as(c.admin, {"token", "revoke", id_of(worker)}).status, 0);
+  for (std::size_t i = 0; i < 2; ++i) {
+    ASSERT_EQ(waiting[i].wait_for(30s), std::future_status::ready) << i;
+    auto const told = waiting[i].get();
+    EXPECT_NE(told.find("unknown, revoked or expired"), std::string::npos) << told;
+  }
+  EXPECT_TRUE(parked(1)) << "who needs no token waits on";
+  EXPECT_EQ(c.as(c.admin, {"kv", "put", "k", "v"}).status, 0);
+  EXPECT_EQ(waiting[2].get(), "v");
 }
 
 }  // namespace

@@ -75,11 +75,12 @@ bool access::is_required() const {
          (is_reachable(c) && !c.insecure);
 }
 
-muster::status access::admit_agent(grpc::ServerContext const& context, cluster_ports const& ports,
-                                   std::string const& cluster) {
+agent_admission access::admit_agent(grpc::ServerContext const& context, cluster_ports const& ports,
+                                    core::coordination::cluster_spec const& cluster, bool again) {
   if (!gate_.required()) return {};
-  return server::admit_agent(gate_, agents_from_, context, address_of(ports.peer_of(context)),
-                             cluster);
+  auto const address = address_of(ports.peer_of(context));
+  return server::admit_agent(gate_, agents_from_.of(cluster.name), context, address, cluster.name,
+                             again);
 }
 
 void access::read_certificates() {
@@ -101,11 +102,9 @@ void access::read_certificates() {
 
 void access::begin() {
   read_certificates();
-  for (auto const& text : configuration_.agents_from) {
-    auto n = parse_network(text);
-    if (!n) throw start_error("--agents-from: " + n.error().message);
-    agents_from_.push_back(*n);
-  }
+  auto trusted = agent_networks::from(configuration_.agents_from);
+  if (!trusted) throw start_error("--agents-from: " + trusted.error().message);
+  agents_from_ = std::move(*trusted);
   if (configuration_.is_durable()) keeper_.restore(durable_.data().take_tokens());
   if (!configuration_.token_file.empty()) read_file();
   if (!is_required()) return;

@@ -12,6 +12,7 @@
 #include "coro/timer_queue.hpp"
 #include "server/app/clock.hpp"
 #include "server/app/configuration.hpp"
+#include "server/app/doors/agent_networks.hpp"
 #include "server/app/durable_coordination.hpp"
 #include "server/hub/access/token_keeper.hpp"
 #include "server/rpc/call_access.hpp"
@@ -34,8 +35,8 @@ class access {
   /// cannot be read, or there is no place for the first admin's token.
   void begin();
   /// See server::admit_agent.
-  muster::status admit_agent(grpc::ServerContext const& context, cluster_ports const& ports,
-                             std::string const& cluster);
+  agent_admission admit_agent(grpc::ServerContext const& context, cluster_ports const& ports,
+                              core::coordination::cluster_spec const& cluster, bool again);
   /// Before the engine's timers go.
   void stop();
 
@@ -53,7 +54,7 @@ class access {
   durable_coordination& durable_;
   std::function<void(notice const&)> const tell_;
   server::gate gate_;
-  std::vector<network> agents_from_;
+  agent_networks agents_from_;
   coro::timer deadline_, file_look_;
   token_keeper keeper_;
   std::optional<std::filesystem::file_time_type> file_seen_;

@@ -46,6 +46,7 @@ verdict gate::judge(asking const& a) {
 
 verdict gate::refuse(muster::status why, asking const& a, refusals::kind k) {
   verdict v{.status = std::move(why)};
+  if (a.again) return v;
   {
     std::scoped_lock const lock(mutex_);
     ++(k == refusals::kind::without ? counts_.without

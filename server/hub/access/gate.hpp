@@ -26,6 +26,7 @@ struct asking {
   std::string_view what;        // for people: "POST /api/v1/jobs"
   core::permission needs = core::permission::nothing;
   std::string_view certificate{};  // common name of a client's certificate that was verified
+  bool again = false;              // of somebody who was let in before: a refusal is not noted
 };
 
 struct verdict {

@@ -4,6 +4,7 @@
 #include <grpc/support/time.h>
 
 #include <map>
+#include <utility>
 
 #include "server/rpc/coordination/agent_connections.hpp"
 #include "server/rpc/coordination/cluster_ports.hpp"
@@ -73,8 +74,9 @@ void coordination_call::arrived() {
   auto const cluster = home_.ports.cluster_of(context_);
   if (!cluster) return refuse(grpc::StatusCode::NOT_FOUND, cluster.error().message);
   cluster_ = *cluster;
-  if (auto const bad = home_.admit(context_, spec().name); !bad.ok())
-    return refuse(static_cast<grpc::StatusCode>(bad.code), bad.message);
+  auto const came = home_.admit(context_, spec(), false);
+  if (!came.status.ok())
+    return refuse(static_cast<grpc::StatusCode>(came.status.code), came.status.message);
   if (spec().jobs.empty())
     return refuse(grpc::StatusCode::INVALID_ARGUMENT,
                   "cluster '" + spec().name +
@@ -82,8 +84,34 @@ void coordination_call::arrived() {
                       spec().name + ":worker=N', or declare it by POST /api/v1/clusters");
   bool const asked = method().ask(*this, bytes_);
   bytes_.Clear();
+  if (state_ == state::asked && asked && !came.token.empty()) list(came.token);
   if (!asked)
     refuse(grpc::StatusCode::INVALID_ARGUMENT, "the request is not a message of " + method().path);
+}
+
+void coordination_call::list(std::string const& token) {
+  listed_ = &*home_.by_token.try_emplace(token).first;
+  listed_->second.insert(this);
+}
+
+// The place may have been taken out of the table, which has another one of this token by then.
+void coordination_call::unlist() {
+  auto* const place = std::exchange(listed_, nullptr);
+  if (place == nullptr) return;
+  place->second.erase(this);
+  auto const it = home_.by_token.find(place->first);
+  if (place->second.empty() && it != home_.by_token.end() && &*it == place)
+    home_.by_token.erase(it);
+}
+
+void coordination_call::judge_again() {
+  unlist();
+  auto const& clusters = home_.hub.state();
+  if (state_ != state::asked || !clusters.exists(cluster_)) return;
+  auto const now = home_.admit(context_, spec(), true);
+  if (now.status.ok()) return now.token.empty() ? void() : list(now.token);
+  home_.hub.forget(cluster_, core_call_);
+  refuse(static_cast<grpc::StatusCode>(now.status.code), now.status.message);
 }
 
 coordination::task_ref coordination_call::task(std::string_view job, std::int64_t id) const {
@@ -101,8 +129,8 @@ void coordination_call::note_connection(coordination::task_index task,
                                         core::incarnation incarnation) {
   if (task == coordination::no_task || !home_.hub.state().current(cluster_).tells_by_heartbeat())
     return;
-  home_.connections.spoke(cluster_, task, incarnation,
-                          home_.ports.connection_peer_of(context_), context_.peer());
+  home_.connections.spoke(cluster_, task, incarnation, home_.ports.connection_peer_of(context_),
+                          context_.peer());
 }
 
 core::time_point coordination_call::deadline() const {
@@ -137,6 +165,7 @@ void coordination_call::finish(grpc::Status const& status, grpc::ByteBuffer cons
   static std::multimap<std::string, std::string> no_metadata;
   check(state_ == state::asked, "a call is answered once");
   state_ = state::finishing;
+  unlist();
   answer_ = std::make_unique<answer_ops>();
   answer_->set_output_tag(static_cast<rpc_tag*>(this));
   answer_->set_core_cq_tag(answer_.get());
@@ -155,6 +184,7 @@ void coordination_call::gone() {
   home_.server.engine().op_returned();
   done_expected_ = false;
   if (state_ == state::asked) {
+    unlist();
     home_.hub.forget(cluster_, core_call_);
     state_ = state::over;
   }

@@ -13,6 +13,9 @@
 #include <grpcpp/server_context.h>
 
 #include <memory>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "coro/grpc_server.hpp"
 #include "coro/rpc_tag.hpp"
@@ -25,6 +28,7 @@ namespace muster::server {
 
 class agent_connections;
 class cluster_ports;
+class coordination_call;
 
 /// A gRPC service made of a table of methods that take and give raw bytes.
 class raw_service final : public grpc::Service {
@@ -63,6 +67,9 @@ struct coordination_calls {
   std::size_t calls_max;
   decltype(coordination_service_options::admit) admit;
   std::size_t live = 0;  // arrived and not freed
+  /// Of them, those that wait and came with a token, by its id.
+  using calls_of_token = std::unordered_map<std::string, std::unordered_set<coordination_call*>>;
+  calls_of_token by_token;
   encoding_cache<grpc::ByteBuffer> encoded;
   encoding_cache<grpc::Status> statuses;
   answer_writers writers;
@@ -93,6 +100,8 @@ class coordination_call final : private coro::rpc_tag,
         home_.hub.ask(cluster_, std::move(r), [this](core::coordination::reply& a) { answer(a); });
     if (state_ == state::asked) core_call_ = id;
   }
+  /// What it was admitted by holds no more: it ends with what the gate says, if it still waits.
+  void judge_again();
   /// Answers without asking.
   void refuse(grpc::StatusCode code, std::string message);
 
@@ -117,6 +126,8 @@ class coordination_call final : private coro::rpc_tag,
   void answer(core::coordination::reply& r);
   void finish(grpc::Status const& status, grpc::ByteBuffer const* bytes);
   void gone();
+  void list(std::string const& token);
+  void unlist();
   void free_when_through();
   void note_connection(core::coordination::task_index task, core::incarnation incarnation);
   coordination_method const& method() const { return service_.methods()[method_]; }
@@ -133,6 +144,7 @@ class coordination_call final : private coro::rpc_tag,
   bool done_expected_ = false;
   core::coordination::cluster_id cluster_{};
   core::call_id core_call_{};
+  coordination_calls::calls_of_token::value_type* listed_ = nullptr;
   done_tag done_tag_{*this};
   grpc::internal::Call call_{nullptr, nullptr, nullptr};
   grpc::ByteBuffer bytes_;

@@ -55,6 +55,14 @@ coordination_service::~coordination_service() {
   check(state_->calls.live == 0, "every coordination call has ended");
 }
 
+void coordination_service::judge_calls_of(std::string const& token) {
+  auto const place = state_->calls.by_token.extract(token);
+  if (!place) return;
+  // A refusal may end others, and these then leave their place.
+  auto& waiting = place.mapped();
+  while (!waiting.empty()) (*waiting.begin())->judge_again();
+}
+
 std::size_t coordination_service::calls() const {
   return state_->calls.live;
 }

@@ -15,12 +15,19 @@
 
 namespace muster::server {
 
+struct agent_admission {
+  muster::status status{};  // UNAUTHENTICATED, PERMISSION_DENIED
+  std::string token{};      // the id of what it was admitted by; empty: nothing that can end
+};
+
 struct coordination_service_options {
   /// Calls at one time, parked ones for the most part; about 10 KB each. More: RESOURCE_EXHAUSTED.
   std::size_t calls_max = 300'000;
-  /// Whether a call of this cluster may come in. Not OK: UNAUTHENTICATED, PERMISSION_DENIED.
-  std::function<muster::status(grpc::ServerContext const&, std::string const& cluster)> admit =
-      [](auto const&, auto const&) { return muster::status{}; };
+  /// Whether a call of this cluster may come in; `again`: whether it still might, of which nothing
+  /// is noted.
+  std::function<agent_admission(grpc::ServerContext const&,
+                                core::coordination::cluster_spec const& cluster, bool again)>
+      admit = [](auto const&, auto const&, bool) { return agent_admission(); };
 };
 
 class coordination_service {
@@ -34,6 +41,10 @@ class coordination_service {
   /// REQUIRES: no call is left: the server's stop() has completed.
   ~coordination_service();
   coordination_service(coordination_service const&) = delete;
+
+  /// This token has been revoked, has expired or is another's now: calls that wait, and were
+  /// admitted by it, are judged again.
+  void judge_calls_of(std::string const& token);
 
   /// Calls that arrived and have not ended.
   std::size_t calls() const;

@@ -88,6 +88,18 @@ TEST_F(access, ends_with_the_token) {
   EXPECT_EQ(asked(admin.credential, permission::administer), code::ok);
 }
 
+TEST_F(access, is_judged_again_in_silence) {
+  auto const t = make(core::role::worker);
+  asking again{t.credential, "10.0.0.1", "a call", permission::coordinate};
+  again.again = true;
+  EXPECT_TRUE(g.judge(again).status.ok());
+  ASSERT_TRUE(keeper.revoke(t.token.id).ok());
+  auto const v = g.judge(again);
+  EXPECT_EQ(v.status.message, "this token is unknown, revoked or expired");
+  EXPECT_EQ(v.delay.count(), 0);
+  EXPECT_EQ(g.counts().wrong, 0u);
+}
+
 TEST_F(access, of_a_rotated_token_goes_on_with_the_new_secret) {
   auto const t = make(core::role::viewer);
   auto const again = keeper.rotate(t.token.id);
