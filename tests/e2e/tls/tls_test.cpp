@@ -278,6 +278,9 @@ TEST(tls, agents_speak_plaintext_on_a_port_of_their_own_unless_told_otherwise) {
   a.set("k", "eval");
   EXPECT_EQ(c.ask({"kv", "get", "k", "--cluster", "eval"}).out, "eval");
   EXPECT_NE(c.ask({"kv", "get", "k", "--cluster", "train"}).out, "eval");
+  auto in_the_clear = agent_at(address_of(c, "eval"));
+  in_the_clear.connect_timeout = 1s;
+  EXPECT_THROW(coordination_agent(in_the_clear).connect(), std::runtime_error);
 
   muster::session plain({.server = main});
   try {
