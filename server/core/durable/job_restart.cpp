@@ -50,7 +50,10 @@ session& job_restart::open(job_fact& f) {
   fresh.raised_generation = f.raised_generation;
   fresh.client = std::move(f.client);
   auto& s = sessions_.restore(std::move(fresh));
-  flow_.enter(s);
+  book_.open(s.number, s.is_job());
+  values_.open(s.number, s.holding());
+  if (s.streaming()) rows_.open(s.number);
+  scheduler_.open(s.number, s.id, s.spec.weight);
   return s;
 }
 

@@ -24,13 +24,6 @@ std::string brief(failure const& f) {
 
 }  // namespace
 
-void session_flow::enter(session const& s) {
-  book_.open(s.number, s.is_job());
-  values_.open(s.number, s.holding());
-  if (s.streaming()) rows_.open(s.number);
-  scheduler_.open(s.number, s.id, s.spec.weight);
-}
-
 void session_flow::renew_lease(session& s, time_point until) {
   if (s.closed) return;
   auto const grace = s.spec.detached && !s.by_calls() ? step_.config.detached_grace

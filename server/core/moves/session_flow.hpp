@@ -23,8 +23,6 @@ class session_flow {
                session_table& sessions)
       : step_(step), closures_(closures), book_(book), sessions_(sessions) {}
 
-  /// It is one of the table's now: the other sub-models learn of it.
-  void enter(session const& s);
   /// A sign of the client of a session without a stream; it will wait until `until`.
   void renew_lease(session& s, time_point until);
   void set_lease_alarm(session& s);

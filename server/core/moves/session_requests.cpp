@@ -111,7 +111,10 @@ void session_requests::open(open_session& e) {
                                      " unfinished jobs, its limit"});
   auto& s = sessions_.add(std::move(fresh));
   flow_.note(s);
-  flow_.enter(s);
+  book_.open(s.number, s.is_job());
+  values_.open(s.number, s.holding());
+  if (s.streaming()) rows_.open(s.number);
+  scheduler_.open(s.number, s.id, s.spec.weight);
   s.attached = s.holding() && !s.by_calls();
   if (s.by_calls()) flow_.renew_lease(s, step_.now);
   if (s.spec.deadline > duration{}) {
