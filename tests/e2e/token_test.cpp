@@ -279,9 +279,10 @@ TEST(tokens, a_cluster_may_have_networks_of_its_own) {
       << wrong.err;
 }
 
-// They have no end of their own; heartbeats, which would tell, come 50 s apart.
+// They have no end of their own; heartbeats, which would tell, come 50 s apart. Where silence
+// counts before, others would hear of a task that has gone.
 TEST(tokens, calls_of_agents_that_wait_end_with_it) {
-  guarded c({"--cluster", "default:worker=3;register_barrier=false"});
+  guarded c({"--cluster", "default:worker=3;register_barrier=false;connection_grace=0s"});
   auto const worker = c.make({"--role", "worker"});
   auto const brief = c.make({"--role", "worker", "--expires", "15s"});
   std::vector<std::unique_ptr<coordination_agent>> agents;
