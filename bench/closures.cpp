@@ -29,9 +29,7 @@ void run(cluster& c, int workers, int credits, options const& o, report& r) {
   muster::session* client = nullptr;
   function_number noop{};
   value_view const args{"[]", encoding::json};
-  session_options so;
-  so.server = c.grpc();
-  so.name = "bench closures";
+  auto so = c.session("bench closures");
   so.queue_capacity = std::max<std::size_t>(in_flight * 2, 1024);
   session s(so, [&](outcome const& out) {
     finished.fetch_add(1, std::memory_order_relaxed);
@@ -49,6 +47,17 @@ void run(cluster& c, int workers, int credits, options const& o, report& r) {
     return now;
   };
   s.schedule_many(noop, args, 1, in_flight);
+  auto const begun = clock::now();
+  while (finished == 0) {
+    if (clock::now() - begun > std::chrono::seconds(20))
+      throw std::runtime_error(
+          o.server.empty() || o.start_workers
+              ? "no closure has ended within 20 s"
+              : "no closure has ended within 20 s: this starts no workers for --server unless told "
+                "to by --start-workers, and the server seems to have none with '" +
+                    o.function + "'");
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
   std::this_thread::sleep_for(std::chrono::milliseconds(500));  // windows open, buffers grow
   auto const begin = take();
   std::this_thread::sleep_for(std::chrono::duration<double>(o.seconds));
@@ -62,6 +71,7 @@ void run(cluster& c, int workers, int credits, options const& o, report& r) {
   boost::json::object row{{"bench", "closures"},
                           {"workers", workers},
                           {"credits", credits},
+                          {"tls", o.tls || o.files.on()},
                           {"closures_per_second", n / seconds},
                           {"failed", failed.load()}};
   if (c.server() && n > 0) {
@@ -79,12 +89,12 @@ void closures(options const& o, report& r) {
   auto const workers = o.workers.empty() ? std::vector<int>{1, 2, 8} : o.workers;
   auto const credits = o.credits.empty() ? std::vector<int>{16, 256, 1024} : o.credits;
   if (!o.server.empty()) {
-    cluster existing(o.server);
-    return run(existing, workers.front(), credits.front(), o, r);
+    auto const existing = existing_cluster(o, workers.front(), credits.front());
+    return run(*existing, workers.front(), credits.front(), o, r);
   }
   for (int const w : workers)
     for (int const n : credits) {
-      cluster own(w, n);
+      cluster own(w, n, 1, {}, {o.tls, o.auth});
       run(own, w, n, o, r);
     }
 }

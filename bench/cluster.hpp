@@ -4,6 +4,7 @@
 #pragma once
 
 #include <boost/json/value.hpp>
+#include <muster/session_options.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,17 +14,26 @@
 
 namespace muster::bench {
 
+/// How a server of its own is spoken to: over TLS by an authority that goes with it, with a token
+/// that it asks for.
+struct cluster_doors {
+  bool tls = false, auth = false;
+};
+
 class cluster {
  public:
   /// Starts `muster serve`, then `workers` times `muster worker`, and waits until all are
   /// connected.
-  cluster(int workers, int credits, int slots = 1, std::vector<std::string> serve_flags = {});
-  /// An existing server.
-  explicit cluster(std::string grpc_address) : grpc_(std::move(grpc_address)) {}
+  cluster(int workers, int credits, int slots = 1, std::vector<std::string> serve_flags = {},
+          cluster_doors doors = {});
+  /// An existing server, and how it is spoken to.
+  cluster(std::string grpc_address, muster::tls_options tls, std::string token_file);
   ~cluster();
   cluster(cluster const&) = delete;
 
   std::string const& grpc() const { return grpc_; }
+  /// Server, TLS and token of a session.
+  session_options session(char const* name) const;
   /// REST calls to a server of its own, path from "/api/…" on. Throw on anything but 2xx.
   boost::json::value get(std::string const& path);
   boost::json::value post(std::string const& path, std::string body = {});
@@ -35,9 +45,13 @@ class cluster {
 
  private:
   boost::json::value call(char const* method, std::string const& path, std::string body);
+  std::vector<std::string> make_authority();
+  std::vector<std::string> make_token();
 
   std::string grpc_;
   std::string http_;
+  muster::tls_options tls_;
+  std::string token_, token_file_;
   muster::http_client client_;
   std::string directory_;
   std::optional<process> server_;

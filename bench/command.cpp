@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <functional>
 #include <memory>
+#include <stdexcept>
 
 #include "bench/echo.hpp"
 #include "bench/options.hpp"
@@ -67,6 +68,7 @@ using benchmark = std::function<void(options const&, report&)>;
 enum class flag {
   seconds,
   server,
+  doors,
   workers,
   credits,
   function,
@@ -77,6 +79,33 @@ enum class flag {
   waits
 };
 
+/// How the server is spoken to, and who works for one that runs already.
+void add_doors(CLI::App& verb, options& o) {
+  verb.add_flag("--tls", o.tls,
+                "speak TLS: its own server by an authority that is thrown away, --server by --ca "
+                "or the system's");
+  verb.add_flag("--auth", o.auth, "its own server asks for a token");
+  verb.add_flag("--start-workers", o.start_workers,
+                "start --workers for --server, too; without it the server has to have some");
+  auto const file = [&verb](char const* name, std::string& into, char const* what) {
+    verb.add_option(name, into, what)->type_name("FILE");
+  };
+  file("--ca", o.files.ca, "of --server: who vouches for it, PEM");
+  file("--cert", o.files.certificate, "of --server: the certificate that it is shown, PEM");
+  file("--key", o.files.key, "of --server: private key of --cert, PEM");
+  file("--token-file", o.token_file, "of --server: a file with the token (else MUSTER_TOKEN)");
+}
+
+/// Also of flags that came from the environment or a file.
+void check_doors(options const& o) {
+  bool const of_server = o.start_workers || o.files.on() || !o.token_file.empty();
+  if (o.server.empty() && of_server)
+    throw std::invalid_argument(
+        "--ca, --cert, --key, --token-file and --start-workers are about a --server that runs");
+  if (!o.server.empty() && o.auth)
+    throw std::invalid_argument("--auth is about a server of its own, without --server");
+}
+
 void add_flag(CLI::App& verb, options& o, flag f) {
   switch (f) {
     case flag::seconds:
@@ -86,6 +115,8 @@ void add_flag(CLI::App& verb, options& o, flag f) {
       verb.add_option("--server", o.server,
                       "gRPC address of a running server; without it a server of its own");
       return;
+    case flag::doors:
+      return add_doors(verb, o);
     case flag::workers:
       verb.add_option("--workers", o.workers, "worker processes; several: comma")->delimiter(',');
       return;
@@ -138,7 +169,11 @@ void add(CLI::App& bench, char const* name, char const* what, benchmark run,
   verb->callback([o, output, run] {
     report r(*output == "json");
     try {
+      check_doors(*o);
       run(*o, r);
+    } catch (std::invalid_argument const& e) {
+      std::fprintf(stderr, "muster bench: %s\n", e.what());
+      throw CLI::RuntimeError(2);
     } catch (std::exception const& e) {
       std::fprintf(stderr, "muster bench: %s\n", e.what());
       throw CLI::RuntimeError(1);
@@ -156,9 +191,9 @@ void add_command(CLI::App& app) {
   bench->footer("Without --server each benchmark starts its own server and worker processes.");
   using enum flag;
   add(*bench, "closures", "no-op closures a second, end to end", bench::closures,
-      {seconds, server, workers, credits, function});
+      {seconds, server, doors, workers, credits, function});
   add(*bench, "latency", "round trip of one closure beside a bare gRPC call", latency,
-      {seconds, server, workers, credits, function});
+      {seconds, server, doors, workers, credits, function});
   add(*bench, "memory", "server memory of a queued closure", memory, {flag::closures});
   add(*bench, "recovery", "time from a worker's death to its closure's next attempt", recovery,
       {rounds});

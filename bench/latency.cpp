@@ -4,6 +4,7 @@
 // is a synchronous stub against a synchronous echo service in a process of its own.
 #include <algorithm>
 #include <condition_variable>
+#include <memory>
 #include <muster/session.hpp>
 #include <mutex>
 
@@ -32,8 +33,8 @@ double microseconds(clock::duration d) {
 /// One closure in flight at a time, each started by the end of the one before.
 class ping {
  public:
-  ping(std::string const& server, std::string const& function)
-      : session_(session_with(server), [this](outcome const&) { back(); }) {
+  ping(session_options with, std::string const& function)
+      : session_(std::move(with), [this](outcome const&) { back(); }) {
     session_.wait_open();
     function_ = session_.function(function);
   }
@@ -47,12 +48,6 @@ class ping {
   }
 
  private:
-  static session_options session_with(std::string const& server) {
-    session_options o;
-    o.server = server;
-    o.name = "bench latency";
-    return o;
-  }
   void send() {
     sent_ = clock::now();
     session_.schedule(function_, {"[]", encoding::json}, 1);
@@ -80,14 +75,12 @@ class ping {
 void latency(options const& o, report& r) {
   auto const workers = o.workers.empty() ? 1 : o.workers.front();
   auto const credits = o.credits.empty() ? 16 : o.credits.front();
-  std::optional<cluster> c;
-  if (o.server.empty()) {
-    c.emplace(workers, credits);
-  } else {
-    c.emplace(o.server);
-  }
+  auto const c = o.server.empty()
+                     ? std::make_unique<cluster>(workers, credits, 1, std::vector<std::string>(),
+                                                 cluster_doors{o.tls, o.auth})
+                     : existing_cluster(o, workers, credits);
   echo_process echo;
-  ping closure(c->grpc(), o.function);
+  ping closure(c->session("bench latency"), o.function);
   samples warm, closures, unary;
   auto const turn = std::chrono::milliseconds(250);
   closure.run(turn, warm);
@@ -101,6 +94,7 @@ void latency(options const& o, report& r) {
   auto const unary_p50 = quantile(unary, 0.5);
   r.add({{"bench", "latency"},
          {"function", o.function},
+         {"tls", o.tls || o.files.on()},
          {"p50_us", p50},
          {"p99_us", quantile(closures, 0.99)},
          {"grpc_unary_p50_us", unary_p50},

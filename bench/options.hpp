@@ -3,6 +3,8 @@
 #pragma once
 
 #include <boost/json.hpp>
+#include <memory>
+#include <muster/tls_options.hpp>
 #include <string>
 #include <vector>
 
@@ -14,6 +16,7 @@ struct options {
   double seconds = 3;
   /// gRPC "host:port"; empty: a server and workers of its own, as always for memory and recovery.
   std::string server;
+  bool start_workers = false;  // for `server`, too
   std::string function = "muster.noop";
   std::size_t closures = 1'000'000;  // memory
   int rounds = 20;                   // recovery
@@ -21,6 +24,10 @@ struct options {
   std::vector<int> clients;          // kv: calls in flight
   int waits = 10'000;                // kv: parked at one time
   int server_pid = 0;                // of `server`, when its time and memory are wanted
+  // closures, latency: how the server is spoken to
+  bool tls = false, auth = false;  // one of its own; of `server` tls alone, as a session has it
+  muster::tls_options files{};     // of `server`
+  std::string token_file{};
   bool json = false;
 };
 
@@ -35,6 +42,10 @@ class report {
   bool json_;
   boost::json::array rows_;
 };
+
+class cluster;
+/// That of `o.server`, with workers of its own where it is told to start some.
+std::unique_ptr<cluster> existing_cluster(options const& o, int workers, int credits);
 
 void closures(options const& o, report& r);
 void latency(options const& o, report& r);
