@@ -30,6 +30,10 @@ coro::admission admit(gate& g, grpc::ServerContext const& context, cluster_ports
   auto const needs = static_cast<core::permission>(permission);
   coro::admission a;
   if (!g.required() || needs == core::permission::nothing) return a;
+  if (auto const who = g.known(credential_of(context), needs)) {
+    a.credential = who->id;
+    return a;
+  }
   auto const address = address_of(ports.peer_of(context));
   auto const certificate = coro::certificate_name(context);
   auto v = g.judge({credential_of(context), address, method, needs, certificate});
@@ -60,8 +64,9 @@ agent_admission admit_agent(gate& g, std::vector<network> const& trusted,
 }
 
 core::caller caller_of(gate const* g, grpc::ServerContext const& context) {
-  return g && g->required() ? g->who(credential_of(context), coro::certificate_name(context))
-                            : nullptr;
+  if (!g || !g->required()) return nullptr;
+  auto const credential = credential_of(context);
+  return g->who(credential, credential.empty() ? coro::certificate_name(context) : std::string());
 }
 
 }  // namespace muster::server

@@ -1,11 +1,48 @@
-// One look-up and one digest for each credential.
+// One look-up and one digest for each credential, and none for one that was just shown.
 #include "server/hub/access/gate.hpp"
 
+#include <openssl/crypto.h>
+
+#include <array>
 #include <utility>
 
 #include "server/hub/access/token_text.hpp"
 
 namespace muster::server {
+
+namespace {
+
+/// The credentials that this thread has found good last, by a hash of them: what they were found
+/// by is told by the generation, so that nothing here outlives a change of any token.
+struct recent {
+  struct entry {
+    std::uint64_t generation = 0;
+    std::string credential;
+    core::caller who;
+  };
+  ~recent() {
+    for (auto& e : entries) OPENSSL_cleanse(e.credential.data(), e.credential.size());
+  }
+  entry& of(std::string_view credential) {
+    return entries[std::hash<std::string_view>()(credential) % entries.size()];
+  }
+  std::array<entry, 64> entries;
+};
+thread_local recent shown;
+
+bool is_same(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
+}  // namespace
+
+// The number after the tokens: who reads it first notes new tokens under an old number, never old
+// ones under a new.
+void gate::publish(std::shared_ptr<token_set const> tokens) {
+  static std::atomic<std::uint64_t> last = 0;
+  std::atomic_store(&tokens_, std::move(tokens));
+  generation_ = ++last;
+}
 
 core::caller gate::who(std::string_view credential, std::string_view certificate) const {
   if (credential.empty() && !certificate.empty()) {
@@ -13,6 +50,24 @@ core::caller gate::who(std::string_view credential, std::string_view certificate
     return it == certificates_.end() ? nullptr : it->second;
   }
   if (credential.empty() || credential.size() > credential_bytes_max) return nullptr;
+  auto const generation = generation_.load();
+  auto& e = shown.of(credential);
+  if (e.generation == generation && generation != 0 && is_same(e.credential, credential))
+    return e.who->expires > now_() ? e.who : nullptr;
+  auto found = look_up(credential);
+  if (!found) return nullptr;
+  OPENSSL_cleanse(e.credential.data(), e.credential.size());
+  e = {generation, std::string(credential), found};
+  return found;
+}
+
+core::caller gate::known(std::string_view credential, core::permission needs) const {
+  if (credential.empty() || needs == core::permission::nothing) return nullptr;
+  auto found = who(credential);
+  return found && core::allows(found->role, needs) ? found : nullptr;
+}
+
+core::caller gate::look_up(std::string_view credential) const {
   auto const tokens = std::atomic_load(&tokens_);
   auto const it = tokens->find(id_of(credential));
   // One that is unknown takes as long as one that is wrong.
@@ -68,6 +123,9 @@ gate::totals gate::counts() const {
   std::scoped_lock const lock(mutex_);
   auto c = counts_;
   c.tokens = std::atomic_load(&tokens_)->size();
+  c.resets = resets_;
+  c.cut = cut_;
+  c.silent_floods = silent_floods_;
   return c;
 }
 

@@ -51,30 +51,46 @@ class gate {
   bool required() const { return required_; }
   /// Who shows a certificate of this common name, and no token, is this. As require.
   void allow_certificates(token_set all) { certificates_ = std::move(all); }
-  void publish(std::shared_ptr<token_set const> tokens) { std::atomic_store(&tokens_, tokens); }
+  void publish(std::shared_ptr<token_set const> tokens);
 
   /// Everything is allowed, to nobody in particular, while no token is required.
   verdict judge(asking const& a);
   /// Null: the credential is nobody's. No more than that: no refusal is noted.
   core::caller who(std::string_view credential, std::string_view certificate = {}) const;
+  /// As judge for who is let in, for less: null when that has to look, and maybe to refuse.
+  core::caller known(std::string_view credential, core::permission needs) const;
 
   /// Who was turned away since the start: without a token, with a wrong one, by their role.
   struct totals {
     std::uint64_t without = 0, wrong = 0, forbidden = 0;
     std::size_t tokens = 0;  // that are known now
+    // Calls of gRPC that were reset soon after they came, connections that were cut for that, and
+    // times that an address had left too many connections without a word.
+    std::uint64_t resets = 0, cut = 0, silent_floods = 0;
   };
   totals counts() const;
+  void note_reset() { ++resets_; }
+  void note_cut() { ++cut_; }
+  /// Any thread; told of by on_silent_flood, which is set before anybody is served.
+  void note_silent_flood(std::string const& address) {
+    ++silent_floods_;
+    on_silent_flood(address);
+  }
+  std::function<void(std::string const& address)> on_silent_flood = [](auto const&) {};
   /// Who was turned away since the last time.
   std::vector<refused> take_refusals();
 
  private:
+  core::caller look_up(std::string_view credential) const;
   verdict refuse(muster::status why, asking const& a, refusals::kind k);
 
   std::function<core::time_point()> const now_;
   std::atomic<bool> required_ = false;
   token_set certificates_;  // fixed once somebody is served
   std::shared_ptr<token_set const> tokens_ = std::make_shared<token_set const>();
+  std::atomic<std::uint64_t> generation_ = 0;  // of tokens_, unlike any other gate's
   std::shared_ptr<std::atomic<int>> const waiting_ = std::make_shared<std::atomic<int>>(0);
+  std::atomic<std::uint64_t> resets_ = 0, cut_ = 0, silent_floods_ = 0;
   mutable std::mutex mutex_;  // protects the following
   refusals refusals_;
   totals counts_;

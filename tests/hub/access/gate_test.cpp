@@ -100,6 +100,34 @@ TEST_F(access, is_judged_again_in_silence) {
   EXPECT_EQ(g.counts().wrong, 0u);
 }
 
+// What was shown a moment ago is looked up no more; neither of these may depend on it.
+TEST_F(access, that_was_just_given_ends_and_changes_at_once) {
+  auto const t = make(core::role::submitter);
+  auto const brief = make(core::role::viewer, 1h);
+  for (auto const* one : {&t, &brief})
+    for (int i = 0; i < 2; ++i) EXPECT_EQ(asked(one->credential, permission::view), code::ok);
+  EXPECT_EQ(g.known(t.credential, permission::submit)->id, t.token.id);
+  EXPECT_EQ(g.known(t.credential, permission::administer), nullptr);
+  auto other = t.credential;
+  other.back() = other.back() == 'A' ? 'B' : 'A';
+  EXPECT_EQ(asked(other, permission::view), code::unauthenticated);
+  EXPECT_EQ(asked(t.credential.substr(0, t.credential.size() - 1), permission::view),
+            code::unauthenticated);
+  gate another([this] { return now; });
+  another.require();
+  EXPECT_EQ(another.who(t.credential), nullptr) << "of another gate";
+  now += 1h;
+  EXPECT_EQ(asked(brief.credential, permission::view), code::unauthenticated);
+  EXPECT_EQ(asked(t.credential, permission::view), code::ok);
+  auto const again = keeper.rotate(t.token.id);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(asked(t.credential, permission::view), code::unauthenticated);
+  EXPECT_EQ(asked(again->credential, permission::view), code::ok);
+  make(core::role::admin);
+  ASSERT_TRUE(keeper.revoke(t.token.id).ok());
+  EXPECT_EQ(asked(again->credential, permission::view), code::unauthenticated);
+}
+
 TEST_F(access, of_a_rotated_token_goes_on_with_the_new_secret) {
   auto const t = make(core::role::viewer);
   auto const again = keeper.rotate(t.token.id);
