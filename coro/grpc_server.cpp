@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "coro/abuse/cut_connection.hpp"
+#include "coro/abuse/unknown_calls.hpp"
 #include "coro/server_call.hpp"
 
 namespace muster::coro {
@@ -37,7 +39,8 @@ grpc_server::grpc_server(engine_context& engine, grpc::ServerBuilder& builder,
       options_(std::move(options)),
       listener_(listener_options(options_)),
       shutdown_returned_(engine),
-      call_gone_(engine) {}
+      call_gone_(engine),
+      resets_(options_.resets) {}
 
 grpc_server::~grpc_server() {
   check(server_ == nullptr || stopped_, "a server is stopped before it is destroyed");
@@ -60,6 +63,10 @@ void grpc_server::add_tls_port(std::string address,
 void grpc_server::add_acceptor(std::unique_ptr<acceptor_base> acceptor) {
   check(server_ == nullptr, "methods are served from the start");
   acceptors_.push_back(std::move(acceptor));
+}
+
+void grpc_server::refuse_unknown_methods() {
+  add_acceptor(std::make_unique<unknown_calls>(*this, builder_));
 }
 
 start_result grpc_server::start() {
@@ -106,6 +113,7 @@ int grpc_server::listen(listening_port const& port) {
 
 void grpc_server::adopt(int fd) {
   check(server_ != nullptr, "a started server adopts connections");
+  resets_.forget("fd:" + std::to_string(fd));
   grpc::AddInsecureChannelFromFd(server_.get(), fd);
 }
 
@@ -137,7 +145,7 @@ task<void> grpc_server::stop(std::chrono::milliseconds grace) {
 admission grpc_server::admit(server_call_state& call, int needs, std::string const& method) {
   auto a = options_.admit(call.context, needs, method);
   if (a.status.ok() && !a.credential.empty()) {
-    call.credential = a.credential;
+    call.credential = std::move(a.credential);
     admitted_.insert(&call);
   }
   return a;
@@ -147,6 +155,17 @@ admission grpc_server::admit(server_call_state& call, int needs, std::string con
 void grpc_server::end_calls_of(std::string const& credential) {
   for (auto* call : admitted_)
     if (call->credential == credential) call->context.TryCancel();
+}
+
+// What ends with the server is nobody's abuse.
+void grpc_server::call_reset(grpc::ServerContext const& context) {
+  if (stopping_) return;
+  options_.call_was_reset();
+  auto const name = context.peer();
+  if (!resets_.note(name, leaky_counts::clock::now())) return;
+  auto const peer = cut_connection(name);
+  if (peer.empty()) return;  // it has gone
+  options_.cut(peer);
 }
 
 void grpc_server::call_destroyed() {

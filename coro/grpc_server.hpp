@@ -17,6 +17,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "coro/abuse/leaky_counts.hpp"
 #include "coro/engine_context.hpp"
 #include "coro/event.hpp"
 #include "coro/port_listener.hpp"
@@ -51,6 +52,14 @@ struct grpc_server_options {
   // accepted_socket.
   std::function<void(int socket, std::string const& peer, std::string const& client)> accepted =
       [](int, auto const&, auto const&) {};
+  // A connection whose calls are reset faster than this is closed (HTTP/2 rapid reset,
+  // CVE-2023-44487). A waiting call that its client gives up later than `reset_soon` after it came
+  // is an everyday thing and counts for nothing.
+  leaky_limits resets;
+  std::chrono::milliseconds reset_soon{1'000};
+  std::function<void()> call_was_reset = [] {};
+  // It was; "10.0.0.3:4711". Engine thread.
+  std::function<void(std::string const& peer)> cut = [](auto const&) {};
 };
 
 struct start_result {
@@ -80,12 +89,15 @@ class grpc_server {
   grpc_server(grpc_server const&) = delete;
   grpc_server& operator=(grpc_server const&) = delete;
 
-  // The following four before start().
+  // The following five before start().
   void add_service(grpc::Service& service);
   void add_port(std::string address);
   // One whose clients speak TLS. REQUIRES: `credentials` are of TLS.
   void add_tls_port(std::string address, std::shared_ptr<grpc::ServerCredentials> credentials);
   void add_acceptor(std::unique_ptr<acceptor_base> acceptor);
+  // Answers UNIMPLEMENTED to methods that no service has, and counts their resets; without it gRPC
+  // answers, and counts nothing.
+  void refuse_unknown_methods();
 
   // Binds, starts and fills the request slots. Ports are not shared with other processes: one in
   // use is an error.
@@ -121,6 +133,11 @@ class grpc_server {
   [[nodiscard]] admission admit(server_call_state& call, int needs, std::string const& method);
   void forget_admitted(server_call_state& call) { admitted_.erase(&call); }
   void call_created() noexcept { ++calls_; }
+  // Its client ended it before it was answered, and soon after it came.
+  void call_reset(grpc::ServerContext const& context);
+  [[nodiscard]] bool is_soon(std::chrono::steady_clock::time_point came) const {
+    return std::chrono::steady_clock::now() - came < options_.reset_soon;
+  }
   void call_destroyed();
 
  private:
@@ -146,6 +163,7 @@ class grpc_server {
   event call_gone_;
   std::size_t calls_ = 0;
   std::unordered_set<server_call_state*> admitted_;  // those with a credential
+  leaky_counts resets_;
   bool stopping_ = false;
   bool stopped_ = false;
   std::shared_ptr<gate> tls_gate_;

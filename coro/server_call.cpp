@@ -22,6 +22,7 @@ server_call_state::~server_call_state() {
 
 void server_call_state::accepted() {
   done_expected_ = true;
+  came_ = std::chrono::steady_clock::now();
   engine.op_started();
 }
 
@@ -46,6 +47,8 @@ void server_call_state::done_tag::complete(bool) {
   state.engine.op_returned();
   state.done = true;
   state.cancelled = state.context.IsCancelled();
+  if (state.cancelled && state.server_.is_soon(state.came_))
+    state.server_.call_reset(state.context);
   auto hook = std::exchange(state.on_cancel, function());
   if (state.cancelled && hook) hook();
   state.done_expected_ = false;  // not before: the hook may drop the handle

@@ -6,6 +6,7 @@
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/status.h>
 
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -63,6 +64,7 @@ class server_call_state {
   void free_when_through();
 
   grpc_server& server_;
+  std::chrono::steady_clock::time_point came_{};
   done_tag done_tag_{*this};
   last_finish_tag last_finish_tag_{*this};
   bool done_expected_ = false;

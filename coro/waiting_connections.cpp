@@ -43,7 +43,8 @@ waiting_connections::waiting_connections(boost::asio::io_context& context, waiti
       options_(options),
       rules_(std::move(rules)),
       table_(options.per_address_max),
-      sweep_timer_(context) {}
+      sweep_timer_(context),
+      silent_(options.silent) {}
 
 void waiting_connections::add(tcp::socket socket, tcp::endpoint const& peer,
                               std::shared_ptr<door const> through) {
@@ -51,7 +52,7 @@ void waiting_connections::add(tcp::socket socket, tcp::endpoint const& peer,
   waiting first{std::move(socket), peer, peer, std::move(through), {}};
   auto const found = look(first);
   if (found == verdict::speaks) return hand_on(first);
-  if (found == verdict::gone) return;
+  if (found == verdict::gone) return left_silent(first.client);
   auto w = std::make_shared<waiting>(std::move(first));
   place(*w);
   wait(std::move(w));
@@ -149,7 +150,10 @@ void waiting_connections::wait(std::shared_ptr<waiting> w) {
     if (ec || !w->socket.is_open()) return;
     auto const found = look(*w);
     if (found == verdict::waits) return wait(std::move(w));
-    if (found == verdict::gone) return leave(*w);
+    if (found == verdict::gone) {
+      left_silent(w->client);
+      return leave(*w);
+    }
     hand_on(*w);
   };
   socket.async_wait(tcp::socket::wait_read, std::move(readable));
@@ -167,6 +171,13 @@ void waiting_connections::leave(waiting& w) {
   now_ = table_.size();
   error_code ignored;
   w.socket.close(ignored);
+}
+
+void waiting_connections::left_silent(tcp::endpoint const& peer) {
+  auto const network = network_of(peer.address());
+  if (!silent_.note(std::to_string(network), leaky_counts::clock::now())) return;
+  auto const text = text_of(peer);
+  options_.silent_flood(text.substr(0, text.rfind(':')));
 }
 
 void waiting_connections::drop(waiting& w, counter& reason) {

@@ -81,6 +81,7 @@ class waiting_connections {
   void wait(std::shared_ptr<waiting> w);
   void hand_on(waiting& w);
   void leave(waiting& w);
+  void left_silent(tcp::endpoint const& peer);
   void drop(waiting& w, counter& reason);
   void sweep();
 
@@ -93,6 +94,7 @@ class waiting_connections {
   half_open_table<waiting> table_;
   boost::asio::steady_timer sweep_timer_;
   bool sweeping_ = false;
+  leaky_counts silent_;  // by network
 
   counter now_ = 0, expired_ = 0, address_limit_ = 0, made_room_ = 0;  // any thread reads
 };

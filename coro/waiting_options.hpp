@@ -3,6 +3,10 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
+#include <string>
+
+#include "coro/abuse/leaky_counts.hpp"
 
 namespace muster::coro {
 
@@ -12,6 +16,10 @@ struct waiting_options {
   // Full: the oldest of all, or of the address, makes room for the next.
   std::size_t all_max = 4096;
   std::size_t per_address_max = 1024;
+  // An address that has opened more than this, and ended them itself without its first words, is
+  // told of, on the listener's thread. They hold nothing any more, so nothing else is done.
+  leaky_limits silent{5'000, 500};
+  std::function<void(std::string const& address)> silent_flood = [](auto const&) {};
 };
 
 }  // namespace muster::coro

@@ -134,9 +134,7 @@ coro::grpc_server_options app::grpc_options() {
   auto o = grpc_options_from(config_);
   o.listener.out_of_descriptors = [this] { shortage_.noticed(); };
   o.listener.manager = &manager_;
-  o.admit = [this](grpc::ServerContext const& context, int needs, std::string const& method) {
-    return admit(access_.gate(), context, ports_, needs, method);
-  };
+  access_.guard(o, ports_);
   o.accepted = [this](int socket, std::string const& peer, std::string const& client) {
     connections_.accepted(socket, peer);
     ports_.accepted_on_main(socket, peer, client);

@@ -159,6 +159,13 @@ std::string token_metrics(web_options const& options) {
       .sample("reason", "no_token", c.without)
       .sample("reason", "wrong_token", c.wrong)
       .sample("reason", "role", c.forbidden);
+  m.counter("muster_grpc_calls_reset_total", "Calls that clients reset soon after they came.",
+            c.resets);
+  m.counter("muster_grpc_connections_cut_total",
+            "Connections closed for the resets of their calls.", c.cut);
+  m.counter("muster_silent_floods_total",
+            "Times that an address had opened and left too many connections without a word.",
+            c.silent_floods);
   return m.take();
 }
 

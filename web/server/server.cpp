@@ -19,6 +19,7 @@
 #include "coro/incoming.hpp"
 #include "coro/task_group.hpp"
 #include "coro/waiting_connections.hpp"
+#include "server/hub/access/gate.hpp"
 #include "web/live/websocket_hub.hpp"
 #include "web/metrics/metrics.hpp"
 #include "web/rest/context.hpp"
@@ -189,7 +190,10 @@ coro::task<void> web_server::impl::pause(std::chrono::steady_clock::duration d) 
 coro::waiting_options web_server::impl::waiting_options() const {
   return {.speak_timeout = std::min(options.timeouts.header, options.timeouts.idle),
           .all_max = options.connections_max,
-          .per_address_max = options.half_open_per_address_max};
+          .per_address_max = options.half_open_per_address_max,
+          .silent_flood = [gate = options.gate](std::string const& address) {
+            if (gate) gate->note_silent_flood(address);
+          }};
 }
 
 connection_counts web_server::impl::counts() const {

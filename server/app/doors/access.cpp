@@ -19,6 +19,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::chrono::seconds file_looked_at_every{1};
+// Whoever is cut may dial again at once.
+constexpr std::chrono::seconds floods_told_every{10};
 
 // Nobody else may read it, not even for a moment.
 void write_secret(fs::path const& file, std::string const& text) {
@@ -41,7 +43,8 @@ void write_secret(fs::path const& file, std::string const& text) {
 access::access(configuration const& c, coro::engine_context& engine, anchored_clock const& clock,
                durable_coordination& durable, std::function<void(notice const&)> tell,
                std::function<void(std::string const& token)> ended)
-    : configuration_(c),
+    : engine_(engine),
+      configuration_(c),
       clock_(clock),
       durable_(durable),
       tell_(tell),
@@ -166,6 +169,46 @@ void access::watch_file() {
     read_file();
     watch_file();
   });
+}
+
+void access::guard(coro::grpc_server_options& o, cluster_ports const& ports) {
+  o.admit = [this, &ports](grpc::ServerContext const& context, int needs,
+                           std::string const& method) {
+    return admit(gate_, context, ports, needs, method);
+  };
+  o.call_was_reset = [this] { gate_.note_reset(); };
+  auto const limit =
+      std::to_string(o.resets.burst) + ", and " + std::to_string(o.resets.per_second) + " a second";
+  o.cut = [this, limit](std::string const& peer) {
+    gate_.note_cut();
+    tell_flood("connection_cut", peer,
+               "its calls were reset soon after they came, more than " + limit);
+  };
+  auto const silent = std::to_string(o.listener.waiting.silent.burst) + ", and " +
+                      std::to_string(o.listener.waiting.silent.per_second) + " a second";
+  gate_.on_silent_flood = [this, silent](std::string const& address) {
+    engine_.post([this, silent, address] {
+      tell_flood("silent_connections", address,
+                 "it has opened and left connections without a word, more than " + silent);
+    });
+  };
+  o.listener.waiting.silent_flood = [this](std::string const& address) {
+    gate_.note_silent_flood(address);
+  };
+}
+
+void access::tell_flood(std::string const& kind, std::string const& who, std::string const& what) {
+  auto& f = floods_[kind];
+  auto const now = clock_.now();
+  ++f.since;
+  if (f.at != core::time_point() && now - f.at < floods_told_every) return;
+  auto const others = std::exchange(f, {0, now}).since - 1;
+  tell_({core::coordination::severity::warning,
+         kind,
+         {},
+         who,
+         what + (others ? "; " + std::to_string(others) + " more since the last line"
+                        : std::string())});
 }
 
 void access::stop() {

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -31,6 +32,9 @@ class access {
   server::gate& gate() { return gate_; }
   token_keeper& keeper() { return keeper_; }
 
+  /// Has each call judged, and tells of connections that were cut for their resets, and of
+  /// addresses that open and leave too many. `ports` outlive the calls.
+  void guard(coro::grpc_server_options& o, cluster_ports const& ports);
   /// After the data directory was opened, before anybody is served. start_error: the token file
   /// cannot be read, or there is no place for the first admin's token.
   void begin();
@@ -48,7 +52,9 @@ class access {
   void make_first_admin();
   void read_file();
   void watch_file();
+  void tell_flood(std::string const& kind, std::string const& who, std::string const& what);
 
+  coro::engine_context& engine_;
   configuration const& configuration_;
   anchored_clock const& clock_;
   durable_coordination& durable_;
@@ -58,6 +64,11 @@ class access {
   coro::timer deadline_, file_look_;
   token_keeper keeper_;
   std::optional<std::filesystem::file_time_type> file_seen_;
+  struct told {
+    std::uint64_t since = 0;  // and not told of
+    core::time_point at{};
+  };
+  std::map<std::string, told> floods_;  // by kind, of which there are two
 };
 
 }  // namespace muster::server

@@ -38,6 +38,7 @@ tls_material::tls_material(tls_settings const& s) {
 }
 
 void listen_for_grpc(coro::grpc_server& server, configuration const& c, tls_material const& tls) {
+  server.refuse_unknown_methods();
   auto const address = to_string(c.grpc);
   if (auto const* files = tls.files())
     server.add_tls_port(address, coro::tls_server_credentials(*files, c.tls.client_required));

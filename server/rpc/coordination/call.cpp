@@ -50,6 +50,8 @@ void coordination_call::complete(bool ok) {
   if (state_ == state::finishing) {
     state_ = state::over;
     answer_.reset();
+    // Answered at once, and its client had gone even so.
+    if (!ok && (!method().parks || home_.server.is_soon(came_))) home_.server.call_reset(context_);
     return free_when_through();
   }
   if (!ok) {
@@ -60,6 +62,7 @@ void coordination_call::complete(bool ok) {
   ++home_.live;
   if (method().parks) {
     done_expected_ = true;
+    came_ = std::chrono::steady_clock::now();
     home_.server.engine().op_started();
   }
   if (!home_.server.stopping()) request(home_, service_, method_);
@@ -185,6 +188,7 @@ void coordination_call::gone() {
   done_expected_ = false;
   if (state_ == state::asked) {
     unlist();
+    if (home_.server.is_soon(came_)) home_.server.call_reset(context_);
     home_.hub.forget(cluster_, core_call_);
     state_ = state::over;
   }

@@ -1,0 +1,14 @@
+// Ends a connection that gRPC reads: it has no call for that, but shares the process's descriptors.
+#pragma once
+
+#include <string>
+
+namespace muster::coro {
+
+/// Ends the TCP connection of this process whose other end is `name`, in gRPC's words
+/// ("ipv4:10.0.0.3:4711", "ipv6:%5B::1%5D:4711", "fd:42"): its reader sees the end of the stream.
+/// Gives it as "10.0.0.3:4711"; empty: there is none. Looks at every descriptor unless the name is
+/// one. Any thread.
+std::string cut_connection(std::string const& name);
+
+}  // namespace muster::coro

@@ -1,0 +1,123 @@
+// Connections whose calls are reset again and again, and how that is counted.
+#include <thread>
+
+#include "coro/abuse/cut_connection.hpp"
+#include "coro/abuse/leaky_counts.hpp"
+#include "tests/coro/echo_test_support.hpp"
+#include "tests/support/rapid_resets.hpp"
+
+namespace muster::coro::test {
+namespace {
+
+TEST(leaky_counts, a_connection_may_reset_as_many_as_leak_away) {
+  leaky_counts counts({.burst = 10, .per_second = 5});
+  leaky_counts::clock::time_point now{};
+  for (int i = 0; i < 10; ++i) EXPECT_FALSE(counts.note("a", now));
+  EXPECT_FALSE(counts.note("b", now)) << "another's";
+  EXPECT_TRUE(counts.note("a", now));
+  EXPECT_FALSE(counts.note("a", now)) << "begins anew";
+  for (int i = 0; i < 1'000; ++i) {
+    now += 200ms;
+    EXPECT_FALSE(counts.note("c", now)) << i;
+  }
+}
+
+TEST(leaky_counts, more_names_than_are_remembered_forget_the_silent_ones) {
+  leaky_counts counts({.burst = 10, .per_second = 0, .names_max = 100});
+  leaky_counts::clock::time_point const now{};
+  bool cut = false;
+  for (int i = 0; i < 10'000; ++i) {
+    counts.note(std::to_string(i), now);
+    EXPECT_LE(counts.names(), 100u);
+    if (i % 20 == 0) cut = counts.note("again and again", now) || cut;
+  }
+  EXPECT_TRUE(cut) << "it was heard of all the time";
+}
+
+// Beside the server, whose thread is the test's.
+task<void> flood(echo_server& s, std::string method, int times, bool& cut) {
+  event over(s.engine);
+  std::thread client([&] {
+    test::rapid_resets r("127.0.0.1:" + s.address.substr(s.address.rfind(':') + 1));
+    EXPECT_TRUE(r.connected());
+    r.begin_and_reset(method, times);
+    cut = r.is_cut();
+    s.engine.post([&over] { over.set(); });
+  });
+  co_await over.wait();
+  client.join();
+  // Who behaves is served.
+  Ping message = ping(1);
+  auto const status = co_await call_once(s, message);
+  EXPECT_TRUE(status.ok()) << status.error_message();
+}
+
+int resets = 0;
+
+grpc_server_options with_limits(leaky_limits limits, std::vector<std::string>& cut,
+                                std::chrono::milliseconds soon = 1s) {
+  grpc_server_options o;
+  resets = 0;
+  o.reset_soon = soon;
+  o.call_was_reset = [] { ++resets; };
+  o.resets = limits;
+  o.cut = [&cut](std::string const& peer) { cut.push_back(peer); };
+  return o;
+}
+
+void expect_cut(std::string const& method) {
+  std::vector<std::string> told;
+  echo_server s(1000, fail_test, with_limits({.burst = 50, .per_second = 1}, told));
+  s.serve_once(echo_once);
+  s.serve_chat(echo_chat);
+  s.server.refuse_unknown_methods();
+  s.start();
+  bool cut = false;
+  s.run(flood(s, method, 300, cut));
+  EXPECT_TRUE(cut);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_TRUE(told[0].starts_with("127.0.0.1:")) << told[0];
+  EXPECT_GT(resets, 50);
+}
+
+TEST(resets, more_than_the_limit_end_the_connection) {
+  expect_cut("/muster.coro_test.Echo/Once");
+  expect_cut("/muster.coro_test.Echo/Chat");
+}
+
+TEST(resets, of_methods_that_nobody_serves_count_too) {
+  expect_cut("/no.Service/None");
+}
+
+TEST(resets, as_many_as_may_be_do_not) {
+  std::vector<std::string> told;
+  echo_server s(1000, fail_test, with_limits({.burst = 300, .per_second = 1}, told));
+  s.serve_once(echo_once);
+  s.start();
+  bool cut = true;
+  s.run(flood(s, "/muster.coro_test.Echo/Once", 300, cut));
+  EXPECT_FALSE(cut);
+  EXPECT_TRUE(told.empty());
+}
+
+TEST(resets, late_ones_count_for_nothing) {
+  std::vector<std::string> told;
+  echo_server s(1000, fail_test, with_limits({.burst = 5, .per_second = 1}, told, 0ms));
+  s.serve_chat(echo_chat);
+  s.serve_once(echo_once);
+  s.start();
+  bool cut = true;
+  s.run(flood(s, "/muster.coro_test.Echo/Chat", 100, cut));
+  EXPECT_FALSE(cut);
+  EXPECT_EQ(resets, 0);
+}
+
+TEST(resets, there_is_nothing_to_cut_where_nobody_is) {
+  EXPECT_EQ(cut_connection("ipv4:127.0.0.1:1"), "");
+  EXPECT_EQ(cut_connection("ipv6:%5B::1%5D:1"), "");
+  EXPECT_EQ(cut_connection("fd:0"), "");
+  EXPECT_EQ(cut_connection("unix:/tmp/x"), "");
+}
+
+}  // namespace
+}  // namespace muster::coro::test

@@ -1,0 +1,63 @@
+// A real server whose calls are reset again and again: the connection is cut, told of and counted,
+// and others are served. And connections that are opened and left without a word.
+#include <gtest/gtest.h>
+
+#include "tests/e2e/cluster.hpp"
+#include "tests/support/rapid_resets.hpp"
+
+namespace muster::e2e {
+namespace {
+
+void expect_cut(cluster const& c, std::string const& method) {
+  test::rapid_resets flood(c.grpc());
+  ASSERT_TRUE(flood.connected());
+  flood.begin_and_reset(method, 2'000);
+  EXPECT_TRUE(flood.is_cut()) << method;
+}
+
+TEST(floods, resets_of_any_method_cut_the_connection_and_no_other) {
+  cluster c;
+  c.serve();
+  c.worker();
+  ASSERT_TRUE(c.await_tasks(1));
+  test::rapid_resets few(c.grpc());
+  EXPECT_TRUE(few.begin_and_reset("/grpc.health.v1.Health/Check", 300));
+  expect_cut(c, "/grpc.health.v1.Health/Check");
+  expect_cut(c, "/muster.v1.CoordinatorService/Session");
+  expect_cut(c, "/xla.coordination.CoordinationService/Heartbeat");
+  expect_cut(c, "/xla.coordination.CoordinationService/WatchTasks");
+  expect_cut(c, "/no.Service/None");
+  EXPECT_FALSE(few.is_cut());
+  auto const metrics = c.text("/metrics");
+  EXPECT_NE(metrics.find("muster_grpc_connections_cut_total 5\n"), std::string::npos) << metrics;
+  auto const events = c.text("/api/v1/events");
+  EXPECT_NE(events.find("connection_cut"), std::string::npos) << events;
+  EXPECT_EQ(c.tasks().size(), 1u);
+  EXPECT_TRUE(c.await_tasks(1));
+}
+
+TEST(floods, of_connections_without_a_word_are_told_by_address) {
+  cluster c;
+  c.serve();
+  for (auto const& port : {c.http(), c.grpc()})
+    for (int i = 0; i < 6'500; ++i) {
+      int const fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+      sockaddr_in to{};
+      to.sin_family = AF_INET;
+      to.sin_port = htons(static_cast<std::uint16_t>(std::stoi(port.substr(port.rfind(':') + 1))));
+      to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+      EXPECT_EQ(::connect(fd, reinterpret_cast<sockaddr*>(&to), sizeof to), 0);
+      ::close(fd);
+    }
+  // Those of the second port are looked at some time after they have gone.
+  auto const end = std::chrono::steady_clock::now() + 20s;
+  auto const told = [&] {
+    return c.text("/metrics").find("muster_silent_floods_total 2\n") != std::string::npos;
+  };
+  while (!told() && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(50ms);
+  EXPECT_TRUE(told()) << c.text("/metrics");
+  EXPECT_NE(c.text("/api/v1/events").find("silent_connections"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace muster::e2e
