@@ -20,11 +20,20 @@ muster::status check_function(core::caller const& who, std::string_view function
                                        "' does not allow: make one with --allow-exec"};
 }
 
+namespace {
+
+core::coordinator::usage usage_of(core::token const& who, pools& all) {
+  core::coordinator::usage u;
+  all.for_each([&](hub& h) { h.state().add_usage(who.id, u); });
+  return u;
+}
+
+}  // namespace
+
 muster::status room_of(core::token const& who, pools& all, std::size_t sessions,
                        std::size_t closures) {
   if (who.queued_max + who.sessions_max + who.value_bytes_max == 0) return {};
-  core::coordinator::usage u;
-  all.for_each([&](hub& h) { h.state().add_usage(who.id, u); });
+  auto const u = usage_of(who, all);
   auto const over = [&](char const* what, std::uint64_t have, std::uint64_t more,
                         std::uint64_t limit) -> muster::status {
     if (limit == 0 || have + more <= limit) return {};
@@ -36,6 +45,19 @@ muster::status room_of(core::token const& who, pools& all, std::size_t sessions,
     return s;
   if (auto s = over("queued closures", u.queued, closures, who.queued_max); !s.ok()) return s;
   return over("bytes of values", u.value_bytes, closures > 0 ? 1 : 0, who.value_bytes_max);
+}
+
+bool is_queue_full(core::token const& who, pools& all) {
+  return who.queued_max != 0 && usage_of(who, all).queued >= who.queued_max;
+}
+
+muster::status room_for_values(core::token const& who, pools& all) {
+  if (who.value_bytes_max == 0) return {};
+  auto const have = usage_of(who, all).value_bytes;
+  if (have < who.value_bytes_max) return {};
+  return {code::resource_exhausted, "token '" + who.id + "' has " + std::to_string(have) +
+                                        " bytes of values, its limit is " +
+                                        std::to_string(who.value_bytes_max)};
 }
 
 void limit_to(core::token const& who, core::session_spec& spec) {

@@ -19,6 +19,10 @@ muster::status check_function(core::caller const& who, std::string_view function
 /// limits. Walks all sessions where it has any.
 muster::status room_of(core::token const& who, pools& all, std::size_t sessions,
                        std::size_t closures);
+/// All streams, calls and jobs of the token together have queued what it may. As room_of.
+bool is_queue_full(core::token const& who, pools& all);
+/// RESOURCE_EXHAUSTED: they keep all the bytes of values that it may. As room_of.
+muster::status room_for_values(core::token const& who, pools& all);
 /// A stream of the token queues no more than the token may.
 void limit_to(core::token const& who, core::session_spec& spec);
 

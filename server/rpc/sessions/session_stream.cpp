@@ -16,8 +16,9 @@ namespace muster::server {
 namespace {
 
 constexpr std::size_t created_bytes = 64;  // of one PerWorkerCreated, about
-// While the disk is behind or full; both take longer.
-constexpr std::chrono::milliseconds look_at_the_disk{20};
+// While the disk is behind or full, or other streams of the same token have queued what it may; all
+// take longer.
+constexpr std::chrono::milliseconds look_again{20};
 
 }  // namespace
 
@@ -37,8 +38,8 @@ void session_stream::shut_down() {
 bool session_stream::may_read() {
   if (!open_) return true;
   if (!hub_->state().has_room(session_) || out_.entries() >= outcomes_max_) return false;
-  if (!hub_->must_wait(session_)) return true;
-  later_.call_at(coro::timer::clock::now() + look_at_the_disk, [this] { room(); });
+  if (!hub_->must_wait(session_) && !(limited_ && is_queue_full(*limited_, pools_))) return true;
+  later_.call_at(coro::timer::clock::now() + look_again, [this] { room(); });
   return false;
 }
 
@@ -53,6 +54,9 @@ muster::status session_stream::take(v1::SessionRequest const& m) {
   } else if (m.has_open()) {
     return invalid("open: came a second time");
   }
+  // Not held back: what it is to release comes over this stream.
+  if (limited_ && holding_ && m.token_size() > 0)
+    if (auto full = room_for_values(*limited_, pools_); !full.ok()) return full;
   if (auto problem = take_names(m); !problem.ok()) return problem;
   if (auto problem = take_per_worker(m); !problem.ok()) return problem;
   batch_.clear();
@@ -120,6 +124,7 @@ muster::status session_stream::open_new(v1::Open const& open) {
   event.spec = std::move(*spec);
   if (auto const who = caller_of(options_.gate, call_.context())) {
     event.spec.submitted_by = who->id;
+    if (who->queued_max + who->value_bytes_max > 0) limited_ = who;
     limit_to(*who, event.spec);
     if (auto full = room_of(*who, pools_, 1, 0); !full.ok()) return full;
   }
@@ -142,6 +147,7 @@ muster::status session_stream::resume(v1::Open const& open, core::resume_reply& 
   auto const who = caller_of(options_.gate, call_.context());
   if (auto wrong = check_owner(who, *hub_, *session); !wrong.ok())
     return {wrong.code, "open.resume: " + wrong.message};
+  if (who && who->queued_max + who->value_bytes_max > 0) limited_ = who;
   core::resume_session event{{},
                              *session,
                              {open.resume_token().begin(), open.resume_token().end()},

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "muster/v1/coordinator.pb.h"
+#include "server/core/access/token.hpp"
 #include "server/hub/pools.hpp"
 #include "server/hub/submission.hpp"
 #include "server/rpc/message_stream.hpp"
@@ -63,6 +64,7 @@ class session_stream final : public message_stream<v1::SessionRequest, v1::Sessi
   hub* hub_ = nullptr;  // of its cluster, since open
   stream_options const& options_;
 
+  core::caller limited_;  // whose token has limits of its own
   core::session_id session_{};
   bool open_ = false;  // the hub knows this sink
   bool holding_ = false;

@@ -1,0 +1,112 @@
+// What one token has queued, summed over the streams and calls of its holder.
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "muster/v1/coordinator.grpc.pb.h"
+#include "tests/e2e/cluster.hpp"
+
+namespace muster::e2e {
+namespace {
+
+namespace json = boost::json;
+
+struct limited : cluster {
+  limited() {
+    serve({"--data-dir", file("data").string(), "--auth", "on"});
+    std::getline(std::ifstream(file("data") / "admin.token"), admin);
+    auto const made = run({"token", "create", "--role", "submitter", "--queued-max", "10"}, {},
+                          {{"MUSTER_TOKEN", admin}});
+    EXPECT_EQ(made.status, 0) << made.err;
+    token = made.out.substr(0, made.out.find('\n'));
+    stub = v1::CoordinatorService::NewStub(
+        grpc::CreateChannel(grpc(), grpc::InsecureChannelCredentials()));
+  }
+  void sign(grpc::ClientContext& context) {
+    context.set_deadline(std::chrono::system_clock::now() + 60s);
+    context.AddMetadata("authorization", "Bearer " + token);
+  }
+  std::string open() {
+    grpc::ClientContext context;
+    sign(context);
+    v1::Opened opened;
+    auto const s = stub->OpenSession(&context, {}, &opened);
+    EXPECT_TRUE(s.ok()) << s.error_message();
+    return opened.session();
+  }
+  grpc::Status schedule(std::string const& session, std::uint64_t from, std::uint64_t closures) {
+    grpc::ClientContext context;
+    sign(context);
+    v1::ScheduleRequest r;
+    r.set_session(session);
+    for (auto t = from; t < from + closures; ++t) {
+      r.add_token(t);
+      r.add_function("nobody.has.it");
+      r.add_args("[]");
+    }
+    v1::ScheduleResponse answer;
+    return stub->Schedule(&context, r, &answer);
+  }
+  std::int64_t queued(std::string const& session) {
+    auto const f = run({"jobs", "--output", "json"}, {}, {{"MUSTER_TOKEN", admin}});
+    EXPECT_EQ(f.status, 0) << f.err;
+    auto const all = json::parse(f.out);
+    auto const& jobs = all.is_array() ? all.as_array() : all.at("jobs").as_array();
+    for (auto const& j : jobs)
+      if (j.at("id").as_string() == session)
+        return j.at("counts").at("queued").to_number<std::int64_t>();
+    return -1;
+  }
+  std::string admin, token;
+  std::unique_ptr<v1::CoordinatorService::Stub> stub;
+};
+
+TEST(token_limits, of_all_streams_and_calls_of_a_token_hold_together) {
+  limited c;
+  auto const first = c.open();
+  ASSERT_TRUE(c.schedule(first, 1, 8).ok());
+  // A stream of the same token, whose own queue has room for ten.
+  grpc::ClientContext context;
+  c.sign(context);
+  auto const stream = c.stub->Session(&context);
+  v1::SessionRequest m;
+  m.mutable_open();
+  m.add_function_name("nobody.has.it");
+  ASSERT_TRUE(stream->Write(m));
+  v1::SessionResponse opened;
+  ASSERT_TRUE(stream->Read(&opened));
+  auto const second = opened.opened().session();
+  for (std::uint64_t t = 1; t <= 6; ++t) {
+    v1::SessionRequest one;
+    one.add_token(t);
+    one.add_function(0);
+    one.add_args("[]");
+    ASSERT_TRUE(stream->Write(one));
+  }
+  auto const await = [&](std::int64_t n) {
+    auto const end = std::chrono::steady_clock::now() + 30s;
+    while (c.queued(second) < n && std::chrono::steady_clock::now() < end) {
+    }
+    return c.queued(second);
+  };
+  // Eight and two are ten; a message that was on its way may be one more.
+  EXPECT_GE(await(2), 2);
+  for (int i = 0; i < 5; ++i) EXPECT_LE(c.queued(second), 3) << "the stream is read no further";
+  auto const full = c.schedule(first, 100, 1);
+  EXPECT_EQ(full.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_NE(full.error_message().find("its limit is 10"), std::string::npos)
+      << full.error_message();
+  // What the other session had makes room.
+  grpc::ClientContext closing;
+  c.sign(closing);
+  v1::CloseSessionRequest r;
+  r.set_session(first);
+  v1::CloseSessionResponse closed;
+  ASSERT_TRUE(c.stub->CloseSession(&closing, r, &closed).ok());
+  EXPECT_EQ(await(6), 6);
+  context.TryCancel();
+}
+
+}  // namespace
+}  // namespace muster::e2e
