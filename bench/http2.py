@@ -37,7 +37,8 @@ def call(stream, method, token="", body=b""):
 
 def reset(stream, method, token=""):
     """A call that is taken back at once."""
-    return frame(HEADERS, END_HEADERS, stream, head(method, token)) + frame(RST_STREAM, 0, stream, b"\0\0\0\x08")
+    return (frame(HEADERS, END_HEADERS, stream, head(method, token)) + frame(DATA, 0, stream, message()) +
+            frame(RST_STREAM, 0, stream, b"\0\0\0\x08"))
 
 
 class Connection:

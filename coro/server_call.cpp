@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "coro/abuse/call_peers.hpp"
 #include "coro/grpc_server.hpp"
 
 namespace muster::coro {
@@ -16,6 +17,7 @@ server_call_state::server_call_state(grpc_server& server)
 }
 
 server_call_state::~server_call_state() {
+  forget_peer(context);
   if (!credential.empty()) server_.forget_admitted(*this);
   server_.call_destroyed();
 }
@@ -23,6 +25,7 @@ server_call_state::~server_call_state() {
 void server_call_state::accepted() {
   done_expected_ = true;
   came_ = std::chrono::steady_clock::now();
+  note_peer(context);
   engine.op_started();
 }
 

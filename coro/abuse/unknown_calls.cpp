@@ -28,13 +28,14 @@ struct unknown_calls::slot final : rpc_tag {
     server.engine().op_returned();
     if (ok && !arrived) {
       arrived = true;
+      // Reset or not: nobody who means well has many of these.
+      server.call_reset(call->context);
       server.engine().op_started();
       call->stream.Finish({grpc::StatusCode::UNIMPLEMENTED, "nobody serves this method"},
                           static_cast<rpc_tag*>(this));
       return;
     }
     bool const again = arrived && !server.stopping();
-    if (arrived && !ok) server.call_reset(call->context);
     call.reset();
     server.call_destroyed();
     if (again) request();

@@ -1,5 +1,6 @@
-// Answers calls of methods that nobody serves. gRPC would by itself, but then their resets would be
-// counted nowhere and be free. Belongs to the grpc_server; engine thread, or before that runs.
+// Answers calls of methods that nobody serves, and counts each like one that was reset. gRPC would
+// answer by itself, but then they would be counted nowhere and be free. Belongs to the grpc_server;
+// engine thread, or before that runs.
 #pragma once
 
 #include <grpcpp/generic/async_generic_service.h>

@@ -7,6 +7,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstdint>
 #include <string>
 
 namespace muster::test {
@@ -36,9 +38,18 @@ class rapid_resets {
     std::string all;
     for (int i = 0; i < times; ++i, stream_ += 2) {
       all += frame(1, 4, stream_, head(method));                 // HEADERS, whole
+      all += frame(0, 0, stream_, std::string(5, '\0'));         // DATA: an empty message
       all += frame(3, 0, stream_, std::string("\0\0\0\x8", 4));  // RST_STREAM: CANCEL
     }
     return send(all);
+  }
+  /// Waits for the server to close the connection; false: it does not for 20 s.
+  bool ends() {
+    char some[4096];
+    ssize_t n = 0;
+    while ((n = ::recv(fd_, some, sizeof some, 0)) > 0) {
+    }
+    return n == 0 || errno == ECONNRESET;
   }
   /// True: the server has closed the connection; false: it answers a ping.
   bool is_cut() {

@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "coro/abuse/call_peers.hpp"
 #include "server/rpc/coordination/agent_connections.hpp"
 #include "server/rpc/coordination/cluster_ports.hpp"
 
@@ -29,6 +30,7 @@ coordination_call::coordination_call(coordination_calls& home, raw_service& serv
 }
 
 coordination_call::~coordination_call() {
+  coro::forget_peer(context_);
   if (state_ != state::requested) --home_.live;
   home_.server.call_destroyed();
 }
@@ -59,6 +61,7 @@ void coordination_call::complete(bool ok) {
     return;
   }
   state_ = state::asked;
+  coro::note_peer(context_);
   ++home_.live;
   if (method().parks) {
     done_expected_ = true;
