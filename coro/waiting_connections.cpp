@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "coro/incoming.hpp"
-#include "coro/proxy_header.hpp"
+#include "coro/proxied/proxy_header.hpp"
 
 namespace muster::coro {
 

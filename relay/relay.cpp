@@ -11,7 +11,7 @@
 #include <optional>
 
 #include "base/text.hpp"
-#include "coro/proxy_header.hpp"
+#include "coro/proxied/proxy_header.hpp"
 #include "coro/task_group.hpp"
 #include "relay/leadership.hpp"
 #include "relay/probe.hpp"

@@ -3,10 +3,10 @@
 
 #include <boost/asio/ip/address.hpp>
 
-#include "base/networks.hpp"
 #include "base/text.hpp"
 #include "server/app/doors/tls_material.hpp"
 #include "server/app/store_access.hpp"
+#include "server/hub/access/networks.hpp"
 
 namespace muster::server {
 namespace {

@@ -87,7 +87,7 @@ struct configuration {
   // Relays whose PROXY headers are believed, as networks.
   std::vector<std::string> proxy_from;
   // Networks whose agents need no token, as unmodified ones carry none; see
-  // base/networks.hpp.
+  // hub/access/networks.hpp.
   std::vector<std::string> agents_from{"127.0.0.0/8", "::1"};
   std::string log_level = "info";
   server::log_format log_format = log_format::text;

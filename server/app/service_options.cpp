@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <limits>
 
-#include "base/networks.hpp"
 #include "base/version.hpp"
 #include "server/app/descriptor_shortage.hpp"
+#include "server/hub/access/networks.hpp"
 
 namespace muster::server {
 

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/networks.hpp"
 #include "coro/grpc_server.hpp"
 #include "server/core/access/token.hpp"
+#include "server/hub/access/networks.hpp"
 #include "server/rpc/coordination/service.hpp"
 
 namespace muster::server {

@@ -1,5 +1,5 @@
 // Connections that relays make in somebody's name, at the port of a listener.
-#include "coro/proxy_header.hpp"
+#include "coro/proxied/proxy_header.hpp"
 #include "tests/coro/listener_test_support.hpp"
 
 namespace muster::coro::test {

@@ -1,5 +1,5 @@
 // PROXY headers: those of haproxy as it sent them, ours, and what is none.
-#include "coro/proxy_header.hpp"
+#include "coro/proxied/proxy_header.hpp"
 
 #include <gtest/gtest.h>
 

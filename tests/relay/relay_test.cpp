@@ -11,7 +11,7 @@
 #include <mutex>
 #include <thread>
 
-#include "coro/proxy_header.hpp"
+#include "coro/proxied/proxy_header.hpp"
 #include "tests/support/http_service.hpp"
 
 namespace muster::relay {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/networks.hpp"
+#include "server/hub/access/networks.hpp"
 
 namespace muster::server {
 

@@ -5,7 +5,7 @@
 
 #include <set>
 
-#include "base/networks.hpp"
+#include "server/hub/access/networks.hpp"
 #include "server/hub/access/token_file.hpp"
 #include "server/hub/access/token_keeper.hpp"
 #include "server/hub/access/token_text.hpp"

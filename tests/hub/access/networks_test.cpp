@@ -1,9 +1,9 @@
 // Lists of networks; what one is has its test beside the gate's.
-#include "base/networks.hpp"
+#include "server/hub/access/networks.hpp"
 
 #include <gtest/gtest.h>
 
-namespace muster {
+namespace muster::server {
 namespace {
 
 TEST(networks, so_many_of_a_setting) {
@@ -19,4 +19,4 @@ TEST(networks, so_many_of_a_setting) {
 }
 
 }  // namespace
-}  // namespace muster
+}  // namespace muster::server

@@ -1,5 +1,5 @@
 // Every address is one of IPv6 here.
-#include "base/networks.hpp"
+#include "server/hub/access/networks.hpp"
 
 #include <arpa/inet.h>
 
@@ -10,7 +10,7 @@
 
 #include "base/text.hpp"
 
-namespace muster {
+namespace muster::server {
 namespace {
 
 using bytes = std::array<unsigned char, 16>;
@@ -42,9 +42,9 @@ bool network::contains(std::string_view text) const {
   return (address[whole] & mask) == ((*other)[whole] & mask);
 }
 
-result<network> parse_network(std::string_view text) {
+muster::result<network> parse_network(std::string_view text) {
   auto const wrong = [&] {
-    return status{
+    return muster::status{
         code::invalid_argument,
         "'" + std::string(text) + "' is no network: write 10.0.0.0/8, 192.168.1.7 or fd00::/8"};
   };
@@ -60,9 +60,9 @@ result<network> parse_network(std::string_view text) {
   return n;
 }
 
-result<std::vector<network>> parse_networks(std::vector<std::string> const& texts) {
+muster::result<std::vector<network>> parse_networks(std::vector<std::string> const& texts) {
   if (texts.size() > networks_max)
-    return status{
+    return muster::status{
         code::invalid_argument,
         std::to_string(texts.size()) + " networks, the limit is " + std::to_string(networks_max)};
   std::vector<network> all;
@@ -78,4 +78,4 @@ bool any_contains(std::vector<network> const& all, std::string_view address) {
   return std::any_of(all.begin(), all.end(), [&](network const& n) { return n.contains(address); });
 }
 
-}  // namespace muster
+}  // namespace muster::server

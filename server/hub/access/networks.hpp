@@ -10,7 +10,7 @@
 
 #include "base/status.hpp"
 
-namespace muster {
+namespace muster::server {
 
 struct network {
   std::array<unsigned char, 16> address{};  // IPv4 as ::ffff:a.b.c.d
@@ -20,11 +20,11 @@ struct network {
 };
 
 /// INVALID_ARGUMENT in one line.
-result<network> parse_network(std::string_view text);
+muster::result<network> parse_network(std::string_view text);
 /// Of one setting.
 constexpr std::size_t networks_max = 64;
 /// INVALID_ARGUMENT also beyond `networks_max`.
-result<std::vector<network>> parse_networks(std::vector<std::string> const& texts);
+muster::result<std::vector<network>> parse_networks(std::vector<std::string> const& texts);
 bool any_contains(std::vector<network> const& all, std::string_view address);
 
-}  // namespace muster
+}  // namespace muster::server

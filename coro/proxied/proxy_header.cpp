@@ -1,5 +1,5 @@
 // Sixteen bytes that say what follows, then addresses.
-#include "coro/proxy_header.hpp"
+#include "coro/proxied/proxy_header.hpp"
 
 #include <algorithm>
 #include <array>
