@@ -41,13 +41,17 @@ bool session::stream::admit(lock& held, value_view args, when_full when) {
 }
 
 void session::stream::append(std::uint32_t f, value_view args, std::uint64_t token) {
-  static called const nothing;
-  bool const named = (f & called_bit) != 0;
-  auto const& what = named ? called_.at(f & ~called_bit) : nothing;
-  auto& m = out_.add_entry(args.bytes.size() + 16 + what.name.size());
-  auto const position = detail::add_closure(m, token, named ? what.function : f, args);
-  detail::add_callable(m, position, what.name, what.hash);
   ++stats_.scheduled;
+  if ((f & called_bit) != 0) [[unlikely]] {
+    auto const& what = called_.at(f & ~called_bit);
+    auto& m = out_.add_entry(args.bytes.size() + 16 + what.name.size());
+    auto const position = detail::add_closure(m, token, what.function, args);
+    return detail::add_callable(m, position, what.name, what.hash);
+  }
+  auto& m = out_.add_entry(args.bytes.size() + 16);
+  detail::add_closure(m, token, f, args);
+  if (m.callable_of_size() > 0) [[unlikely]]
+    m.add_callable_of(0);
 }
 
 std::uint32_t session::stream::number_of_called(std::uint32_t function,
