@@ -47,11 +47,6 @@ function(muster_kind_options target kind)
   if(kind MATCHES "test$" AND CMAKE_BUILD_TYPE STREQUAL "Release")
     target_compile_options(${target} PRIVATE $<IF:$<STREQUAL:${kind},test>,-O1,-O0>)
   endif()
-  # As it may stand in a shared library, where a function could be replaced from outside, GCC would
-  # not inline one into another. Nobody replaces the core's.
-  if(kind STREQUAL "std")
-    target_compile_options(${target} PRIVATE -fno-semantic-interposition)
-  endif()
 endfunction()
 
 # The target that owns a kind is made when the first one asks for it.
