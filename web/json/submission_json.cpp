@@ -44,7 +44,7 @@ json_kind<std::string> a_hash() {
       check.fail(at, "expected 64 hexadecimal digits in lower case, got '" + text + "'");
     return absl::HexStringToBytes(text);
   };
-  return {schema::with(schema::text(digits, digits), R"("pattern":"^[0-9a-f]*$")"), read};
+  return {schema::with(schema::text(digits, digits), R"("pattern":"^[0-9a-f]{64}$")"), read};
 }
 
 /// The members that say what a closure calls, of something that inherits core::callable_name.
@@ -62,7 +62,8 @@ json_field<T> callable_field() {
 std::uint32_t calling(json_check& check, json_ref const& at, core::callable_name const& called,
                       server::submission& into) {
   if (!called.name.empty()) return into.calling(called);
-  if (!called.hash.empty()) check.fail(at, "'callable' is a hash and needs a 'display_name'");
+  if (!called.hash.empty())
+    check.fail(impossible(at.path(), "'callable' is a hash and needs a 'display_name'"));
   return 0;
 }
 

@@ -89,7 +89,7 @@ TEST_F(callables, that_cannot_be_are_refused_by_field) {
   for (int i = 0; i < 200; ++i) wide += "é";
   EXPECT_EQ(refused(R"("display_name":")" + wide + '"', 422), "closures[0].display_name");
   EXPECT_EQ(refused(R"("display_name":"f","callable":"abc")", 400), "closures[0].callable");
-  EXPECT_EQ(refused(R"("callable":")" + std::string(64, 'a') + '"', 400), "closures[0]");
+  EXPECT_EQ(refused(R"("callable":")" + std::string(64, 'a') + '"', 422), "closures[0]");
 }
 
 }  // namespace
