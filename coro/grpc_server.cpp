@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "base/check.hpp"
-#include "coro/abuse/call_peers.hpp"
 #include "coro/abuse/cut_connection.hpp"
 #include "coro/abuse/unknown_calls.hpp"
 #include "coro/server_call.hpp"
@@ -28,8 +27,6 @@ void give(grpc::experimental::ExternalConnectionAcceptor& gate, int fd) {
   connection.fd = fd;
   gate.HandleNewConnection(&connection);
 }
-
-constexpr int read_bytes_max = 64 << 10;
 
 // Cryptography is work for who comes, and a promise of it holds memory.
 constexpr std::chrono::milliseconds handshake_timeout_max{5'000};
@@ -161,14 +158,13 @@ void grpc_server::end_calls_of(std::string const& credential) {
 }
 
 // What ends with the server is nobody's abuse.
-void grpc_server::call_reset(grpc::ServerContext const& context) {
+void grpc_server::call_reset(std::string const& peer) {
   if (stopping_) return;
   options_.call_was_reset();
-  auto const name = noted_peer(context);
-  if (!resets_.note(name, leaky_counts::clock::now())) return;
-  auto const peer = cut_connection(name);
-  if (peer.empty()) return;  // it has gone
-  options_.cut(peer);
+  if (!resets_.note(peer, leaky_counts::clock::now())) return;
+  auto const who = cut_connection(peer);
+  if (who.empty()) return;  // it has gone
+  options_.cut(who);
 }
 
 void grpc_server::call_destroyed() {
@@ -191,9 +187,6 @@ void grpc_server::configure() {
   builder_.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   builder_.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
                               ms(options_.client_ping_interval_min));
-  // What is read at one time becomes calls at once, before any of them is looked at: a flood of
-  // resets that came in 4 MiB, gRPC's own limit, was half a gigabyte of calls.
-  builder_.AddChannelArgument(GRPC_ARG_TCP_MAX_READ_CHUNK_SIZE, read_bytes_max);
   // A quarter of a kilobyte each for every parked call: answers are not compressed (requests may
   // be), and whoever parks a call looks at its deadline himself; the client's reset ends it anyway.
   builder_.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_COMPRESSION, 0);

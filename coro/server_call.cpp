@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "coro/abuse/call_peers.hpp"
 #include "coro/grpc_server.hpp"
 
 namespace muster::coro {
@@ -17,7 +16,6 @@ server_call_state::server_call_state(grpc_server& server)
 }
 
 server_call_state::~server_call_state() {
-  forget_peer(context);
   if (!credential.empty()) server_.forget_admitted(*this);
   server_.call_destroyed();
 }
@@ -25,7 +23,7 @@ server_call_state::~server_call_state() {
 void server_call_state::accepted() {
   done_expected_ = true;
   came_ = std::chrono::steady_clock::now();
-  note_peer(context);
+  peer_ = context.peer();
   engine.op_started();
 }
 
@@ -50,8 +48,7 @@ void server_call_state::done_tag::complete(bool) {
   state.engine.op_returned();
   state.done = true;
   state.cancelled = state.context.IsCancelled();
-  if (state.cancelled && state.server_.is_soon(state.came_))
-    state.server_.call_reset(state.context);
+  if (state.cancelled && state.server_.is_soon(state.came_)) state.server_.call_reset(state.peer_);
   auto hook = std::exchange(state.on_cancel, function());
   if (state.cancelled && hook) hook();
   state.done_expected_ = false;  // not before: the hook may drop the handle

@@ -65,6 +65,7 @@ class server_call_state {
 
   grpc_server& server_;
   std::chrono::steady_clock::time_point came_{};
+  std::string peer_;  // see grpc_server::call_reset
   done_tag done_tag_{*this};
   last_finish_tag last_finish_tag_{*this};
   bool done_expected_ = false;

@@ -29,7 +29,7 @@ struct unknown_calls::slot final : rpc_tag {
     if (ok && !arrived) {
       arrived = true;
       // Reset or not: nobody who means well has many of these.
-      server.call_reset(call->context);
+      server.call_reset(call->context.peer());
       server.engine().op_started();
       call->stream.Finish({grpc::StatusCode::UNIMPLEMENTED, "nobody serves this method"},
                           static_cast<rpc_tag*>(this));

@@ -6,7 +6,6 @@
 #include <map>
 #include <utility>
 
-#include "coro/abuse/call_peers.hpp"
 #include "server/rpc/coordination/agent_connections.hpp"
 #include "server/rpc/coordination/cluster_ports.hpp"
 
@@ -30,7 +29,6 @@ coordination_call::coordination_call(coordination_calls& home, raw_service& serv
 }
 
 coordination_call::~coordination_call() {
-  coro::forget_peer(context_);
   if (state_ != state::requested) --home_.live;
   home_.server.call_destroyed();
 }
@@ -52,8 +50,6 @@ void coordination_call::complete(bool ok) {
   if (state_ == state::finishing) {
     state_ = state::over;
     answer_.reset();
-    // Answered at once, and its client had gone even so.
-    if (!ok && (!method().parks || home_.server.is_soon(came_))) home_.server.call_reset(context_);
     return free_when_through();
   }
   if (!ok) {
@@ -61,11 +57,9 @@ void coordination_call::complete(bool ok) {
     return;
   }
   state_ = state::asked;
-  coro::note_peer(context_);
   ++home_.live;
   if (method().parks) {
     done_expected_ = true;
-    came_ = std::chrono::steady_clock::now();
     home_.server.engine().op_started();
   }
   if (!home_.server.stopping()) request(home_, service_, method_);
@@ -191,7 +185,6 @@ void coordination_call::gone() {
   done_expected_ = false;
   if (state_ == state::asked) {
     unlist();
-    if (home_.server.is_soon(came_)) home_.server.call_reset(context_);
     home_.hub.forget(cluster_, core_call_);
     state_ = state::over;
   }

@@ -12,7 +12,6 @@
 #include <grpcpp/impl/service_type.h>
 #include <grpcpp/server_context.h>
 
-#include <chrono>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -146,7 +145,6 @@ class coordination_call final : private coro::rpc_tag,
   core::coordination::cluster_id cluster_{};
   core::call_id core_call_{};
   coordination_calls::calls_of_token::value_type* listed_ = nullptr;
-  std::chrono::steady_clock::time_point came_{};
   done_tag done_tag_{*this};
   grpc::internal::Call call_{nullptr, nullptr, nullptr};
   grpc::ByteBuffer bytes_;
