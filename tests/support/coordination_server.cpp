@@ -28,7 +28,8 @@ coordination_server::coordination_server(coordination_server_options o)
                .response_bytes_max = std::numeric_limits<int>::max(),
                .listener = {},
                .accepted = [this](int socket, std::string const& peer,
-                                  auto const&) { connections_->accepted(socket, peer); }}),
+                                  auto const&) { connections_->accepted(socket, peer); },
+               .resets = {}}),
       tick_(engine_),
       tasks_(engine_.get_executor(), 8,
              [](std::string_view, std::exception_ptr e) { std::rethrow_exception(e); }) {
