@@ -139,7 +139,8 @@ TEST(inspection, refuses_what_a_newer_server_wrote) {
   temporary t;
   write(t / "d", {{change::kind::put, "format", format_entry(format_known + 1)}});
   EXPECT_REFUSED(checked(t / "d"), code::failed_precondition,
-                 (t / "d").string() + ": was written by a newer server (9.9, format 4");
+                 (t / "d").string() + ": was written by a newer server (9.9, format " +
+                     std::to_string(format_known + 1));
 }
 
 TEST(inspection, names_the_entry_that_cannot_be_read) {
