@@ -86,6 +86,15 @@ start_result grpc_server::start() {
   }
   for (auto& acceptor : acceptors_) acceptor->post_slots();
   listener_.start();
+  // What it posts comes back while this serves, or later and does nothing.
+  auto const serving = std::make_shared<grpc_server*>(this);
+  watch_ = std::make_unique<reset_watch>(
+      engine_, [this, held = std::weak_ptr(serving)](std::string const& peer) {
+        engine_.post([held, peer] {
+          if (auto const server = held.lock()) (*server)->options_.cut(peer);
+        });
+      });
+  serving_ = serving;
   return result;
 }
 
@@ -128,6 +137,8 @@ task<void> grpc_server::stop(std::chrono::milliseconds grace) {
   bool const throws = co_await asio::this_coro::throw_if_cancelled();
   co_await asio::this_coro::throw_if_cancelled(false);
   stopping_ = true;
+  serving_.reset();
+  watch_.reset();
   listener_.stop();
   // Shutdown blocks until the calls are gone, and they need this thread to go.
   shutdown_thread_ = std::thread([this, grace] {

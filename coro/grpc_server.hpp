@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "coro/abuse/leaky_counts.hpp"
+#include "coro/abuse/reset_watch.hpp"
 #include "coro/engine_context.hpp"
 #include "coro/event.hpp"
 #include "coro/port_listener.hpp"
@@ -168,6 +169,8 @@ class grpc_server {
   bool stopping_ = false;
   bool stopped_ = false;
   std::shared_ptr<gate> tls_gate_;
+  std::shared_ptr<grpc_server*> serving_;  // for what the watch posts
+  std::unique_ptr<reset_watch> watch_;     // while it serves
 };
 
 }  // namespace muster::coro

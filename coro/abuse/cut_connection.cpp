@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 
+#include <array>
 #include <boost/asio/ip/tcp.hpp>
 #include <charconv>
 #include <memory>
@@ -45,6 +46,13 @@ std::string cut(int socket, std::string const& name) {
   return ::shutdown(copy.get(), SHUT_RDWR) == 0 ? text_of(peer) : std::string();
 }
 
+void drop_unread(int socket) {
+  std::array<char, 64 << 10> bytes;
+  constexpr int times = 1'024;  // 64 MiB: nothing can come any more, so there is not as much
+  for (int i = 0; i < times; ++i)
+    if (::recv(socket, bytes.data(), bytes.size(), MSG_DONTWAIT) <= 0) return;
+}
+
 int number_in(std::string_view text) {
   int number = -1;
   std::from_chars(text.data(), text.data() + text.size(), number);
@@ -52,6 +60,14 @@ int number_in(std::string_view text) {
 }
 
 }  // namespace
+
+std::string cut_socket(int socket) {
+  unique_fd const copy(::fcntl(socket, F_DUPFD_CLOEXEC, 0));
+  if (copy.get() < 0) return {};
+  auto who = cut(copy.get(), {});
+  if (!who.empty()) drop_unread(copy.get());
+  return who;
+}
 
 std::string cut_connection(std::string const& name) {
   constexpr std::string_view adopted = "fd:";

@@ -11,4 +11,7 @@ namespace muster::coro {
 /// one. Any thread.
 std::string cut_connection(std::string const& name);
 
+/// The same for a descriptor, with what it has sent and nobody has read. Any thread.
+std::string cut_socket(int socket);
+
 }  // namespace muster::coro

@@ -4,6 +4,7 @@
 
 #include "coro/abuse/cut_connection.hpp"
 #include "coro/abuse/leaky_counts.hpp"
+#include "coro/abuse/reset_watch.hpp"
 #include "tests/coro/echo_test_support.hpp"
 #include "tests/support/rapid_resets.hpp"
 
@@ -118,6 +119,27 @@ TEST(resets, late_ones_count_for_nothing) {
   s.start();
   s.run(flood(s, "/muster.coro_test.Echo/Chat", 100, false));
   EXPECT_EQ(resets, 0);
+}
+
+TEST(resets, are_counted_in_bytes_that_begin_anywhere) {
+  auto const reset = [](std::uint32_t stream, char error) {
+    std::string f("\0\0\4\3\0", 5);
+    for (int shift = 24; shift >= 0; shift -= 8) f += static_cast<char>(stream >> shift & 0xff);
+    return f + std::string("\0\0\0", 3) + error;
+  };
+  std::string all("ts of a header");
+  for (std::uint32_t stream = 70'001; stream < 70'041; stream += 2)
+    all += "\x82\x86" + reset(stream, 8) + std::string(9, '\0');
+  EXPECT_EQ(resets_in(all), 20u);
+  EXPECT_EQ(resets_in(std::string_view(all).substr(20, all.size() - 30)), 18u);
+  EXPECT_EQ(resets_in(reset(2, 8) + reset(0x80000001, 8) + reset(7, 14)), 0u);
+  EXPECT_EQ(resets_in(reset(7, 8) + reset(7, 8) + reset(5, 8)), 1u) << "streams grow";
+  // What arrays of numbers look like.
+  std::string numbers;
+  for (int i = 0; i < 1'000; ++i) numbers += std::string("\0\0\4\3", 4);
+  EXPECT_EQ(resets_in(numbers), 0u);
+  EXPECT_EQ(resets_in({}), 0u);
+  EXPECT_EQ(cut_socket(-1), "");
 }
 
 TEST(resets, there_is_nothing_to_cut_where_nobody_is) {

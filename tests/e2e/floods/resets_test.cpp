@@ -33,6 +33,25 @@ TEST(floods, resets_of_streams_and_of_no_method_cut_the_connection_and_no_other)
   EXPECT_TRUE(c.await_tasks(1));
 }
 
+// gRPC reads such a connection and nothing else for as long as something comes.
+TEST(floods, of_resets_that_come_faster_than_they_are_read_are_cut) {
+  cluster c;
+  c.serve();
+  c.worker();
+  ASSERT_TRUE(c.await_tasks(1));
+  for (std::string const method : {"/muster.v1.CoordinatorService/Session",
+                                   "/grpc.health.v1.Health/Check", "/no.Service/None"}) {
+    test::rapid_resets flood(c.grpc());
+    ASSERT_TRUE(flood.connected());
+    auto const end = std::chrono::steady_clock::now() + 20s;
+    while (flood.begin_and_reset(method, 1'000) && std::chrono::steady_clock::now() < end) {
+    }
+    EXPECT_LT(std::chrono::steady_clock::now(), end) << method;
+    EXPECT_TRUE(c.await_tasks(1));
+  }
+  EXPECT_EQ(c.text("/api/v1/events").find("worker_lost"), std::string::npos);
+}
+
 TEST(floods, of_connections_without_a_word_are_told_by_address) {
   cluster c;
   c.serve();
