@@ -3,6 +3,7 @@
 
 #include <openssl/sha.h>
 
+#include "base/hex.hpp"
 #include "client/link/client_engine.hpp"
 #include "client/link/server_list.hpp"
 
@@ -23,12 +24,7 @@ std::string sha256_of(std::string_view bytes) {
 }
 
 std::string hex_of(std::string_view bytes) {
-  std::string hex;
-  for (unsigned char const c : bytes) {
-    hex += "0123456789abcdef"[c >> 4];
-    hex += "0123456789abcdef"[c & 15];
-  }
-  return hex;
+  return hex(bytes);
 }
 
 blob_calls::blob_calls(blobs_options const& o)

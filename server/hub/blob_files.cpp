@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <system_error>
 
+#include "base/hex.hpp"
 #include "base/no_room.hpp"
 
 namespace muster::server {
@@ -266,12 +267,7 @@ std::string blob_hash_of(std::string_view hex) {
 }
 
 std::string blob_hex_of(std::string_view hash) {
-  std::string hex;
-  for (unsigned char const c : hash) {
-    hex += "0123456789abcdef"[c >> 4];
-    hex += "0123456789abcdef"[c & 15];
-  }
-  return hex;
+  return hex(hash);
 }
 
 }  // namespace muster::server

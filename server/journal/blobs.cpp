@@ -10,6 +10,8 @@
 #include <memory>
 #include <system_error>
 
+#include "base/hex.hpp"
+
 namespace muster::server::journal {
 namespace {
 
@@ -51,15 +53,6 @@ int write_all(int fd, std::string_view bytes) {
     bytes.remove_prefix(static_cast<std::size_t>(n));
   }
   return 0;
-}
-
-std::string hex(unsigned char const* bytes, std::size_t n) {
-  std::string text;
-  for (std::size_t i = 0; i < n; ++i) {
-    text += "0123456789abcdef"[bytes[i] >> 4];
-    text += "0123456789abcdef"[bytes[i] & 15];
-  }
-  return text;
 }
 
 class reader {
@@ -104,7 +97,8 @@ class reader {
     }
     unsigned char digest[EVP_MAX_MD_SIZE];
     EVP_DigestFinal_ex(context.get(), digest, nullptr);
-    if (auto const is = hex(digest, 32); is != path.filename().string())
+    if (auto const is = hex({reinterpret_cast<char const*>(digest), 32});
+        is != path.filename().string())
       return {code::internal, path.string() +
                                   ": this blob is damaged: its bytes have the SHA-256 " + is +
                                   "; without the file the rest can be read"};

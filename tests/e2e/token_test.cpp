@@ -226,20 +226,25 @@ TEST(tokens, of_a_file_are_those_that_stand_there_now) {
   EXPECT_NE(wrong.err.find("line 1: begins with a role"), std::string::npos) << wrong.err;
 }
 
+// What keeps an agent from connecting; empty: nothing.
+std::string why_not_an_agent(std::string const& server, std::string const& token) {
+  coordination_options o;
+  o.server = server;
+  o.token = token;
+  o.connect_timeout = 5s;
+  coordination_agent agent(o);
+  try {
+    agent.connect();
+    agent.shutdown();
+    return {};
+  } catch (std::exception const& e) {
+    return e.what();
+  }
+}
+
 TEST(tokens, agents_come_from_networks_that_are_listed_or_with_a_token) {
   auto const connects = [](guarded& c, std::string const& token) {
-    coordination_options o;
-    o.server = c.grpc();
-    o.token = token;
-    o.connect_timeout = 5s;
-    coordination_agent agent(o);
-    try {
-      agent.connect();
-      agent.shutdown();
-      return std::string();
-    } catch (std::exception const& e) {
-      return std::string(e.what());
-    }
+    return why_not_an_agent(c.grpc(), token);
   };
   guarded near({"--cluster", "default:worker=1"});
   EXPECT_EQ(connects(near, {}), "");
@@ -258,17 +263,7 @@ TEST(tokens, a_cluster_may_have_networks_of_its_own) {
   auto const why_not = [&](std::string const& cluster) {
     auto const f = c.as(c.admin, {"clusters", "show", cluster, "--output", "json"});
     auto const shown = boost::json::parse(f.out);
-    coordination_options o;
-    o.server = std::string(shown.at("address").as_string());
-    o.connect_timeout = 5s;
-    coordination_agent agent(o);
-    try {
-      agent.connect();
-      agent.shutdown();
-      return std::string();
-    } catch (std::exception const& e) {
-      return std::string(e.what());
-    }
+    return why_not_an_agent(std::string(shown.at("address").as_string()), {});
   };
   EXPECT_EQ(why_not("eval"), "");
   EXPECT_NE(why_not("train").find("'127.0.0.1' is in none of them"), std::string::npos);

@@ -154,7 +154,8 @@ TEST(closure_facts, survive_the_store_field_by_field) {
 
 TEST(closure_facts, of_a_session_survive_too_and_its_requests_come_in_the_order_of_their_time) {
   per_worker_fact const value{
-      session_id{8}, per_worker_id{~0ull}, "v", "f", blob("\xfd", encoding::bytes), 9, true, at, "ci-0a1b"};
+      session_id{8}, per_worker_id{~0ull}, "v", "f", blob("\xfd", encoding::bytes), 9, true, at,
+      "ci-0a1b"};
   auto const later = some_request(0, at + 1s, 30);  // positions began again
   auto const earlier = some_request(~0u - 5, at, 20);
   auto running = ended_as(1, closure_state::queued);

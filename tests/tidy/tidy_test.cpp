@@ -73,7 +73,7 @@ std::vector<part> const parts = {
     {"client/session", {"base", "coro", "proto", "client", "client/link"}},
     {"client/coordinator", {"base", "coro", "proto", "client", "client/link", "client/session"}},
     {"client/agent", {"base", "coro", "proto", "client", "client/link", "client/session"}},
-    {"client/blobs", {"proto", "client", "client/link"}},
+    {"client/blobs", {"base", "proto", "client", "client/link"}},
     {"client/distribute", {"base", "client", "cluster"}},
     {"client/functions", {"base", "process", "client"}},
     {"server/core/api", {"base"}},

@@ -23,8 +23,8 @@ class connection final : public exchange, public peer_watch, public open_connect
   coro::task<void> run();
 
   coro::task<muster::result<std::string>> read_some() override;
-  /// Pieces are not chunked where `head` says their Content-Length. HEAD: false, as of a client that
-  /// is gone, but the connection lives on.
+  /// Pieces are not chunked where `head` says their Content-Length. HEAD: false, as of a client
+  /// that is gone, but the connection lives on.
   coro::task<bool> begin_stream(response head) override;
   coro::task<bool> write_piece(std::string piece) override;
   coro::task<bool> end_stream() override;

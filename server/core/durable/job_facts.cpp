@@ -88,8 +88,9 @@ fact job_facts::of(session_id owner, per_worker_id id) const {
   auto const* v = builds_.find(id);
   if (!v) return per_worker_gone{owner, id};
   return per_worker_fact{
-      owner,   id,       v->name,     std::string(book_.functions[v->function].name),
-      v->args, v->token, v->released, v->created, v->submitted_by};
+      owner,          id,       v->name,     std::string(book_.functions[v->function].name),
+      v->args,        v->token, v->released, v->created,
+      v->submitted_by};
 }
 
 // Of a request that is gone as a whole nothing is said of its parts.

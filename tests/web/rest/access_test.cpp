@@ -140,8 +140,8 @@ TEST_F(access, per_worker_values_belong_to_who_made_them) {
   start_guarded();
   auto const mine = make_token(core::role::submitter), other = make_token(core::role::submitter);
   for (auto const& who : {mine, admin_}) {
-    auto const made = json::parse(
-        send_as(mine, "POST", "/api/v1/per_worker_values", R"({"function":"f"})").body);
+    auto const made =
+        json::parse(send_as(mine, "POST", "/api/v1/per_worker_values", R"({"function":"f"})").body);
     EXPECT_TRUE(text_at(made, "/submitted_by").starts_with("submitter-"));
     auto const path = "/api/v1/per_worker_values/" + text_at(made, "/id");
     EXPECT_EQ(send_as(other, "DELETE", path).status, 403u);
