@@ -34,14 +34,14 @@ class blob {
     if (head_) head_->references.fetch_add(1, std::memory_order_relaxed);
   }
   blob(blob&& o) noexcept : head_(std::exchange(o.head_, nullptr)) {}
-  blob& operator=(blob o) noexcept {
-    std::swap(head_, o.head_);
+  blob& operator=(blob&& o) noexcept {
+    auto* const taken = std::exchange(o.head_, nullptr);
+    release();
+    head_ = taken;
     return *this;
   }
-  ~blob() {
-    if (head_ && head_->references.fetch_sub(1, std::memory_order_acq_rel) == 1)
-      ::operator delete(head_);
-  }
+  blob& operator=(blob const& o) noexcept { return *this = blob(o); }
+  ~blob() { release(); }
 
   std::string_view view() const {
     return head_ ? std::string_view(data(), head_->word >> 1) : std::string_view();
@@ -62,6 +62,12 @@ class blob {
     std::atomic<std::uint32_t> references;
     std::uint32_t word;  // size << 1 | encoding
   };
+  // Who has the only reference need not say that it goes: nobody else can make another one.
+  void release() {
+    if (head_ && (head_->references.load(std::memory_order_acquire) == 1 ||
+                  head_->references.fetch_sub(1, std::memory_order_acq_rel) == 1))
+      ::operator delete(head_);
+  }
   char* data() const { return reinterpret_cast<char*>(head_ + 1); }
 
   header* head_ = nullptr;

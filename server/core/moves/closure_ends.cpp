@@ -9,8 +9,7 @@
 
 namespace muster::core {
 
-void closure_life::unlink(slot c) {
-  auto& r = closures_[c];
+[[gnu::always_inline]] inline void closure_life::unlink(slot c, closure_record const& r) {
   if (r.worker != worker_number{}) {
     auto& w = scheduler_.of(r.worker);
     scheduler_.let_go(w, c);
@@ -26,13 +25,35 @@ void closure_life::unlink(slot c) {
   }
 }
 
+[[gnu::always_inline]] inline void closure_life::forget_record(slot c, closure_record& r,
+                                                               release_reason why) {
+  values_.forget_record(c);
+  places_.release(r.place);
+  if (r.details)
+    for (auto const& a : r.details->lost) places_.release(a.place);
+  closures_.release(c, {why, step_.now});
+  if (sessions_.held_back() > 0) flow_.a_place_is_free();
+}
+
+// The row takes over what the record holds of its place.
+[[gnu::always_inline]] inline void closure_life::leave_row(session const& s, slot c,
+                                                           closure_record& r) {
+  if (s.closed) return;
+  auto* const row = rows_.begin(s.number);
+  if (!row) return;
+  *row = {closures_.id_of(c), r.created, r.started, r.finished, r.order,
+          std::exchange(r.place, place_table::none), r.function, r.attempt & 0xffffff,
+          static_cast<std::uint32_t>(r.state)};
+  if (r.state != closure_state::succeeded) rows_.add(s.number, r.details->failure);
+}
+
 // What follows from an end, in this order: the calls that wait for it, its alarm, its gang, what it
 // used, who waits for its value; then its session's kind decides what becomes of the record.
 void closure_life::finish(slot c, closure_state as) {
   auto& r = closures_[c];
   auto& s = sessions_.of(r.owner);
-  auto const stream = r.worker == worker_number{} ? stream_id{} : roster_.of(r.worker).stream;
-  unlink(c);
+  auto const by = r.worker;
+  unlink(c, r);
   bool const was_held = book_.finish(c, as, step_.now).was_held;
   if (was_held) watchdog_.progress();
   step_.metrics.total.add(step_.now - r.created);
@@ -63,7 +84,7 @@ void closure_life::finish(slot c, closure_state as) {
                                     ended_as_input(c), std::move(d->dependents)});
   }
   if (s.delivery() == delivery::build) {
-    built(c, stream);
+    built(c, by == worker_number{} ? stream_id{} : roster_.of(by).stream);
     return forget(c, release_reason::client);
   }
   if (s.delivery() == delivery::rebuild) {
@@ -76,35 +97,20 @@ void closure_life::finish(slot c, closure_state as) {
   } else if (s.holding()) {
     hold(c);
   } else {
-    leave_row(s, c);
+    leave_row(s, c, r);
     auto& o = step_.fx.outcomes.emplace_back();  // in place: most have no failure to move
     o.session = s.id;
     o.token = r.token;
     o.ok = as == closure_state::succeeded;
     o.value = std::move(r.value);
     if (!o.ok) o.failure = std::move(r.details->failure);
-    forget(c, release_reason::client);
+    forget_record(c, r, release_reason::client);
   }
   flow_.settle_later(s);
 }
 
-void closure_life::leave_row(session const& s, slot c) {
-  if (s.closed) return;
-  auto const& r = closures_[c];
-  rows_.add(s.number,
-            {closures_.id_of(c), r.created, r.started, r.finished, r.order, r.place, r.function,
-             r.attempt & 0xffffff, static_cast<std::uint32_t>(r.state)},
-            r.state == closure_state::succeeded ? nullptr : &r.details->failure);
-}
-
 void closure_life::forget(slot c, release_reason why) {
-  auto& r = closures_[c];
-  values_.forget_record(c);
-  places_.release(r.place);
-  if (r.details)
-    for (auto const& a : r.details->lost) places_.release(a.place);
-  closures_.release(c, {why, step_.now});
-  if (sessions_.held_back() > 0) flow_.a_place_is_free();
+  forget_record(c, closures_[c], why);
 }
 
 void closure_life::hold(slot c) {
@@ -131,7 +137,7 @@ void closure_life::forget_held(slot c, release_reason why) {
   }
   values_.let_go(c);
   s.by_token.erase(r.token);
-  leave_row(s, c);
+  leave_row(s, c, r);
   forget(c, why);
 }
 

@@ -70,7 +70,7 @@ class closure_life {
   void remember_attempt(slot c, std::string outcome);
   /// `suspect`: the closure may be why. `pause`: before it is queued again.
   void put_back_closure(worker& w, slot c, bool suspect, loss const& l, duration pause = {});
-  void succeed(slot c, blob value);
+  void succeed(slot c, blob&& value);
   void fail(slot c, closure_state as, core::failure f);
   void cancel(slot c, std::string_view why);
   void ask_to_stop(slot c);
@@ -116,14 +116,15 @@ class closure_life {
   void forgive_lost_worker(slot c);
 
  private:
-  void give(seat& w, slot c);
+  void give(seat& w, slot c, closure_record& r);
   /// What the attempt's history says.
   static std::string text_of(loss const& l);
   /// Takes the closure out of its queue or off its worker.
-  void unlink(slot c);
+  void unlink(slot c, closure_record const& r);
   void finish(slot c, closure_state as);
   /// Its record is about to go: its session remembers a row.
-  void leave_row(session const& s, slot c);
+  void leave_row(session const& s, slot c, closure_record& r);
+  void forget_record(slot c, closure_record& r, release_reason why);
   /// An ended closure of a holding session: its outcome goes out, its record stays.
   void hold(slot c);
   void unuse_per_worker(closure_extras const& x);

@@ -19,6 +19,23 @@ std::string in_minutes(duration d) {
 
 }  // namespace
 
+// What every answer goes through is inline.
+[[gnu::always_inline]] inline slot worker_answers::held_by(worker const& w, closure_id id,
+                                                           std::uint32_t attempt) const {
+  slot const c = closures_.find(id);
+  bool const holds =
+      c != no_slot && closures_[c].worker == w.number && closures_[c].attempt == attempt;
+  return holds ? c : no_slot;
+}
+
+[[gnu::always_inline]] inline void worker_answers::note(worker const& w, slot c,
+                                                        worker_result const& r) {
+  auto const& record = closures_[c];
+  bool const ok = r.ok && !record.timed_out;
+  if (!activity_.add_short(w.number, record.function, record.started, step_.now, !ok))
+    note_long(w, c, r, ok);
+}
+
 transient_reports* worker_answers::reports_of(worker const& w, slot c) {
   if (!builds(c)) return &failures_.of(closures_[c].owner);
   auto* part = life_.component_of(w, c);
@@ -147,13 +164,6 @@ duration worker_answers::wait_told_by(seat const& at, slot c, worker_result cons
   return !measured && closures_[c].sent() ? took : took * at.window / at.slots;
 }
 
-slot worker_answers::held_by(worker const& w, closure_id id, std::uint32_t attempt) const {
-  slot const c = closures_.find(id);
-  bool const holds =
-      c != no_slot && closures_[c].worker == w.number && closures_[c].attempt == attempt;
-  return holds ? c : no_slot;
-}
-
 std::string worker_answers::unheld(worker const& w, char const* said, closure_id id,
                                    std::uint32_t attempt) const {
   slot const c = closures_.find(id);
@@ -189,10 +199,8 @@ std::string worker_answers::apply_returned(worker& w, held_closure const& e) {
   return {};
 }
 
-void worker_answers::note(worker const& w, slot c, worker_result const& r) {
+void worker_answers::note_long(worker const& w, slot c, worker_result const& r, bool ok) {
   auto const& record = closures_[c];
-  bool const ok = r.ok && !record.timed_out;
-  if (activity_.add_short(w.number, record.function, record.started, step_.now, !ok)) return;
   bool const stopped = !ok && r.failure.kind == failure_kind::cancelled && record.stop_requested;
   auto const number = static_cast<std::size_t>(&r - message_->data());
   if (ends_.empty()) lay_out(w, number);

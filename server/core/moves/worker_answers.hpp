@@ -56,6 +56,8 @@ class worker_answers {
   bool bear_timeout(worker& w, slot c, failure const& f);
   /// The answer is noted among what its worker did.
   void note(worker const& w, slot c, worker_result const& r);
+  /// The same of one that was not short.
+  void note_long(worker const& w, slot c, worker_result const& r, bool ok);
   /// When results of the message ended, from number `first` on.
   void lay_out(worker const& w, std::size_t first);
   /// REQUIRES: the worker holds the attempt that it answers.

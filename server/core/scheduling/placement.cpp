@@ -83,12 +83,6 @@ void placement::announce(session_queue& s, lane const& l) {
   }
 }
 
-void placement::push_back(session_queue& s, slot c) {
-  auto& l = s.lanes[closures_[c].lane];
-  closures_.push_back(l.queue, c);
-  if (l.queue.size == 1) announce(s, l);
-}
-
 void placement::push_front(session_queue& s, slot c) {
   auto& l = s.lanes[closures_[c].lane];
   closures_.push_front(l.queue, c);

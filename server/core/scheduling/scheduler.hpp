@@ -105,7 +105,7 @@ class scheduler {
     if (auto const& l = lane_of(c); l.single) take_for_lane(w, l);
   }
   /// The worker holds the closure no more: its resources are free again.
-  void let_go(seat& w, slot c) {
+  [[gnu::always_inline]] void let_go(seat& w, slot c) {
     closures_.remove(list_of(w, c), c);
     w.shut &= static_cast<std::uint8_t>(~seat::by_lone);  // it held nothing else
     if (auto const& l = lane_of(c); l.single) give_back_for_lane(w, l);

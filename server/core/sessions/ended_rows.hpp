@@ -64,16 +64,17 @@ class ended_rows {
   /// Forgets its rows. Nothing when it was not opened.
   void close(session_number n);
 
-  /// The newest of its session. `f`: of one that did not succeed.
-  void add(session_number n, ended_row const& r, failure const* f) {
+  /// Where the newest of its session is to be written, which takes over a reference to its place;
+  /// null: none is kept.
+  ended_row* begin(session_number n) {
     auto& s = sessions_[n];
-    if (s.free == 0 && !begin_chunk(n, s)) return;
+    if (s.free == 0 && !begin_chunk(n, s)) return nullptr;
     --s.free;
     auto& c = *chunks_[s.rings[newest].back];
-    c.rows[c.used++] = r;
-    if (r.place != place_table::none) places_.hold(r.place);
-    if (f) keep(c, *f);
+    return &c.rows[c.used++];
   }
+  /// Of the newest row, which did not succeed.
+  void add(session_number n, failure const& f) { keep(*chunks_[sessions_[n].rings[newest].back], f); }
 
   std::uint64_t size(session_number n) const;
   std::uint64_t bytes() const { return bytes_; }

@@ -6,7 +6,7 @@
 #include "tests/support/archive.hpp"
 
 namespace muster::core {
-namespace {
+namespace ended_rows_cases {
 
 constexpr session_number one{1}, two{2};
 constexpr std::size_t chunk = ended_rows::chunk_rows;
@@ -34,7 +34,11 @@ struct rows_test : testing::Test {
     r.attempt = 1;
     r.state = static_cast<std::uint32_t>(as);
     failure const f{failure_kind::user, "E", why, "line 1\nline 2", "worker:0", 1};
-    rows.add(n, r, as == closure_state::succeeded ? nullptr : &f);
+    if (auto* const row = rows.begin(n)) {
+      *row = r;
+      places.hold(place);
+      if (as != closure_state::succeeded) rows.add(n, f);
+    }
     return r.id;
   }
   std::vector<std::uint64_t> ids(session_number n, ended_rows::part p = ended_rows::newest) {
@@ -150,5 +154,5 @@ TEST_F(rows_test, can_be_saved) {
   EXPECT_EQ(loaded.size(one), rows.size(one));
 }
 
-}  // namespace
+}  // namespace ended_rows_cases
 }  // namespace muster::core
