@@ -1,8 +1,8 @@
 # Compiler settings shared by every target, and the two helpers that make one:
-#   muster_library(NAME SOURCES … LIBS … PRECOMPILED … TOGETHER) a static library with the project's warnings
-#   muster_test(NAME SOURCES … LIBS … LABELS … PRECOMPILED …) one GoogleTest binary, its cases known to ctest
-# PRECOMPILED names the headers that the target's sources share (see precompiled.cmake). TOGETHER: its
-# sources use no name for two things, so they are compiled several at a time.
+#   muster_library(NAME SOURCES … LIBS … PRECOMPILED … APART …) a static library with the project's warnings
+#   muster_test(NAME SOURCES … LIBS … LABELS … PRECOMPILED … APART …) one GoogleTest binary, its cases known to ctest
+# PRECOMPILED names the headers that the target's sources share (see precompiled.cmake). Sources of a target
+# are compiled several at a time; APART names those that use a name for something else than the others do.
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -24,7 +24,7 @@ target_compile_features(muster_options INTERFACE cxx_std_20)
 target_compile_options(muster_options INTERFACE $<BUILD_INTERFACE:-pthread>)
 # GCC 12 takes Asio's recycled coroutine frames (aligned_new, then a sized delete) for a mismatch.
 target_compile_options(muster_options INTERFACE
-  $<BUILD_INTERFACE:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wnon-virtual-dtor;-Werror;-Wno-mismatched-new-delete>)
+  $<BUILD_INTERFACE:-Wall;-Wextra;-Wpedantic;-Wnon-virtual-dtor;-Werror;-Wno-mismatched-new-delete>)
 target_include_directories(muster_options INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
 
 if(MUSTER_SANITIZE)
@@ -37,22 +37,32 @@ endif()
 
 include(precompiled)
 
-# Most of what a source costs is what its headers instantiate, the same in each source of a library.
-option(MUSTER_TOGETHER "compile sources of a library several at a time where it allows that" ON)
+# Most of what a source costs is what its headers instantiate, the same in each source of a target.
+option(MUSTER_TOGETHER "compile the sources of a target several at a time" ON)
+if(MUSTER_TOGETHER)  # then a source's own types are taken for a header's, and its names for everybody's
+  target_compile_options(muster_options INTERFACE $<BUILD_INTERFACE:-Wshadow=local;-Wno-subobject-linkage>)
+else()
+  target_compile_options(muster_options INTERFACE $<BUILD_INTERFACE:-Wshadow>)
+endif()
+
+function(muster_together target apart)
+  if(MUSTER_TOGETHER)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+    set_source_files_properties(${apart} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  endif()
+endfunction()
 
 function(muster_library name)
-  cmake_parse_arguments(ARG "TOGETHER" "PRECOMPILED" "SOURCES;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "" "PRECOMPILED" "SOURCES;LIBS;APART" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
   target_link_libraries(${name} PUBLIC muster_options ${ARG_LIBS})
   muster_precompiled(${name} "${ARG_PRECOMPILED}")
-  if(MUSTER_TOGETHER AND ARG_TOGETHER)
-    set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
-  endif()
+  muster_together(${name} "${ARG_APART}")
 endfunction()
 
 # Each label has a target that builds its tests: tests_of_core, tests_of_web, …
 function(muster_test name)
-  cmake_parse_arguments(ARG "" "TIMEOUT;PRECOMPILED" "SOURCES;LIBS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "" "TIMEOUT;PRECOMPILED" "SOURCES;LIBS;LABELS;APART" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
@@ -65,6 +75,7 @@ function(muster_test name)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE muster_options ${ARG_LIBS} GTest::gtest GTest::gtest_main)
   muster_precompiled(${name} ${ARG_PRECOMPILED})
+  muster_together(${name} "${ARG_APART}")
   include(GoogleTest)
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60
     PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")

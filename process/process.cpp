@@ -20,12 +20,12 @@ namespace {
 
 using steady = std::chrono::steady_clock;
 
-[[noreturn]] void fail(int error, std::string const& what) {
+[[noreturn]] void give_up(int error, std::string const& what) {
   throw std::system_error(error, std::generic_category(), what);
 }
 
 file_descriptor opened(int fd, char const* what) {
-  if (fd < 0) fail(errno, what);
+  if (fd < 0) give_up(errno, what);
   return file_descriptor(fd);
 }
 
@@ -35,7 +35,7 @@ file_descriptor input_of(std::string const& text) {
   auto file = opened(memfd_create("stdin", MFD_CLOEXEC), "memfd");
   for (std::size_t done = 0; done < text.size();) {
     auto const n = write(file.get(), text.data() + done, text.size() - done);
-    if (n < 0 && errno != EINTR) fail(errno, "stdin");
+    if (n < 0 && errno != EINTR) give_up(errno, "stdin");
     if (n > 0) done += static_cast<std::size_t>(n);
   }
   lseek(file.get(), 0, SEEK_SET);

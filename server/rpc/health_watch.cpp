@@ -6,7 +6,7 @@
 namespace muster::server {
 namespace {
 
-constexpr auto patience = std::chrono::seconds(5);
+constexpr auto answer_patience = std::chrono::seconds(5);
 
 }  // namespace
 
@@ -19,7 +19,7 @@ coro::task<void> health_watch::run() {
     gone_ = true;
     changed_.set();
   });
-  deadline_.call_at(coro::timer::clock::now() + patience, [this] { call_.cancel(); });
+  deadline_.call_at(coro::timer::clock::now() + answer_patience, [this] { call_.cancel(); });
   bool const asked = co_await call_.read(request_);
   if (asked && !stopping_) deadline_.cancel();
   bool told = false;
@@ -33,7 +33,7 @@ coro::task<void> health_watch::run() {
     told = co_await call_.write(response_);
     if (!told) break;
   }
-  deadline_.call_at(coro::timer::clock::now() + patience, [this] { call_.cancel(); });
+  deadline_.call_at(coro::timer::clock::now() + answer_patience, [this] { call_.cancel(); });
   auto const status =
       stopping_ ? grpc::Status(grpc::StatusCode::UNAVAILABLE, "the server is shutting down")
       : asked   ? grpc::Status::CANCELLED
@@ -44,7 +44,7 @@ coro::task<void> health_watch::run() {
 void health_watch::shut_down() {
   stopping_ = true;
   changed_.set();
-  deadline_.call_at(coro::timer::clock::now() + patience, [this] { call_.cancel(); });
+  deadline_.call_at(coro::timer::clock::now() + answer_patience, [this] { call_.cancel(); });
 }
 
 }  // namespace muster::server

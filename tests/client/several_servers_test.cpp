@@ -20,11 +20,6 @@ using std::chrono::milliseconds;
 
 constexpr auto nobody = "127.0.0.1:1";
 
-bool connected(test_server& server) {
-  return server.eventually(
-      [](core::coordinator const& c) { return c.overview({}).tasks_connected == 1; });
-}
-
 /// Serves nobody, and says so.
 class standby : v1::WorkerService::Service, v1::CoordinatorService::Service {
  public:

@@ -15,11 +15,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-bool connected(test_server& server, std::size_t count = 1) {
-  return server.eventually(
-      [&](core::coordinator const& c) { return c.overview({}).tasks_connected == count; });
-}
-
 TEST(worker_reconnect, comes_back_to_a_server_that_restarted_with_the_same_incarnation) {
   auto server = std::make_unique<test_server>();
   auto const port = server->port();

@@ -13,11 +13,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-bool connected(test_server& server, std::size_t count = 1) {
-  return server.eventually(
-      [&](core::coordinator const& c) { return c.overview({}).tasks_connected == count; });
-}
-
 TEST(worker_options, are_checked) {
   EXPECT_THROW(worker({.servers = {}}), std::invalid_argument);
   EXPECT_THROW(worker({.slots = 0}), std::invalid_argument);

@@ -9,6 +9,7 @@
 
 #include "client/functions/bundled_functions.hpp"
 #include "muster/worker.hpp"
+#include "tests/rpc/test_server.hpp"
 
 namespace muster::test {
 
@@ -45,6 +46,12 @@ inline worker_options options_for(std::string const& address) {
   o.backoff_min = std::chrono::milliseconds(5);
   o.backoff_max = std::chrono::milliseconds(50);
   return o;
+}
+
+/// So many workers are, soon.
+inline bool connected(test_server& server, std::size_t count = 1) {
+  return server.eventually(
+      [&](core::coordinator const& c) { return c.overview({}).tasks_connected == count; });
 }
 
 }  // namespace muster::test

@@ -3,7 +3,7 @@
 #include "tests/cluster/fixture.hpp"
 
 namespace muster {
-namespace {
+namespace slurm_cases {
 
 using testing::environment;
 using testing::fault_of;
@@ -270,5 +270,5 @@ TEST(slurm, malformed_counts_are_refused) {
                   "' is not a number of tasks; counts are written as in 3(x2),2,1");
 }
 
-}  // namespace
+}  // namespace slurm_cases
 }  // namespace muster

@@ -2,7 +2,7 @@
 #include "tests/cluster/fixture.hpp"
 
 namespace muster {
-namespace {
+namespace spec_json_cases {
 
 using testing::fault_of;
 
@@ -82,5 +82,5 @@ TEST(spec_json, deep_nesting_is_refused_without_a_crash) {
   EXPECT_NE(line.find("too deep"), std::string::npos) << line;
 }
 
-}  // namespace
+}  // namespace spec_json_cases
 }  // namespace muster

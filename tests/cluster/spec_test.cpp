@@ -2,7 +2,7 @@
 #include "tests/cluster/fixture.hpp"
 
 namespace muster {
-namespace {
+namespace spec_cases {
 
 using testing::fault_of;
 using testing::spec_of;
@@ -113,5 +113,5 @@ TEST(spec, equal_ones_are_equal) {
   EXPECT_NE(two_jobs(), spec_of({{"worker", {{0, "a:1"}}}}));
 }
 
-}  // namespace
+}  // namespace spec_cases
 }  // namespace muster

@@ -4,7 +4,7 @@
 #include "tests/cluster/fixture.hpp"
 
 namespace muster {
-namespace {
+namespace union_conformance_cases {
 
 using testing::fault_of;
 
@@ -200,5 +200,5 @@ TEST(UnionClusterResolver, none_and_null_are_refused) {
   EXPECT_EQ(fault_of([] { union_resolver u({nullptr}); }), "a union of resolvers has a null one");
 }
 
-}  // namespace
+}  // namespace union_conformance_cases
 }  // namespace muster

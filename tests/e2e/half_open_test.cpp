@@ -11,7 +11,7 @@
 #include "tests/e2e/cluster.hpp"
 
 namespace muster::e2e {
-namespace {
+namespace half_open_cases {
 
 using testing::Test;
 
@@ -106,5 +106,5 @@ TEST(half_open, without_descriptors_health_answers_and_the_server_recovers) {
   EXPECT_EQ(server.wait(), 0);
 }
 
-}  // namespace
+}  // namespace half_open_cases
 }  // namespace muster::e2e

@@ -4,7 +4,7 @@
 #include "tests/e2e/cluster.hpp"
 
 namespace muster::e2e {
-namespace {
+namespace options_cases {
 
 namespace json = boost::json;
 
@@ -68,5 +68,5 @@ TEST(options, what_is_out_of_bounds_is_refused_with_its_name) {
   EXPECT_NE(f.err.find("options.delay"), std::string::npos) << f.err;
 }
 
-}  // namespace
+}  // namespace options_cases
 }  // namespace muster::e2e

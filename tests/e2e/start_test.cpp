@@ -8,7 +8,7 @@
 #include "tests/e2e/cluster.hpp"
 
 namespace muster::e2e {
-namespace {
+namespace start_cases {
 
 using testing::Test;
 
@@ -195,5 +195,5 @@ TEST(start, environment_that_makes_no_sense_names_the_variable) {
   expect_refused(c.run({"serve"}, {}, {{"MUSTER_STOP_TIMEOUT", "soon"}}), "MUSTER_STOP_TIMEOUT");
 }
 
-}  // namespace
+}  // namespace start_cases
 }  // namespace muster::e2e

@@ -11,7 +11,7 @@
 #include "tests/e2e/cluster.hpp"
 
 namespace muster::e2e {
-namespace {
+namespace stop_cases {
 
 std::string first_line(std::string const& text) {
   return text.substr(0, text.find('\n'));
@@ -117,5 +117,5 @@ TEST(stop, the_port_is_free_again_afterwards) {
   EXPECT_NO_THROW(c.serve());
 }
 
-}  // namespace
+}  // namespace stop_cases
 }  // namespace muster::e2e

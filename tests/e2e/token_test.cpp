@@ -16,7 +16,7 @@
 #include "tests/e2e/cluster.hpp"
 
 namespace muster::e2e {
-namespace {
+namespace token_cases {
 
 using namespace std::chrono_literals;
 
@@ -317,5 +317,5 @@ TEST(tokens, calls_of_agents_that_wait_end_with_it) {
   EXPECT_EQ(waiting[2].get(), "v");
 }
 
-}  // namespace
+}  // namespace token_cases
 }  // namespace muster::e2e

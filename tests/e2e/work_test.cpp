@@ -10,7 +10,7 @@
 #include "tests/e2e/cluster.hpp"
 
 namespace muster::e2e {
-namespace {
+namespace work_cases {
 
 namespace json = boost::json;
 
@@ -344,5 +344,5 @@ TEST(verbs, what_does_not_exist_is_exit_status_1) {
   EXPECT_EQ(c.run({"submit", "no.such.function", "--require-function"}).status, 1);
 }
 
-}  // namespace
+}  // namespace work_cases
 }  // namespace muster::e2e

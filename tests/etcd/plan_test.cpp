@@ -8,7 +8,7 @@
 #include "server/journal/memory_store.hpp"
 
 namespace muster::server::journal::etcd {
-namespace {
+namespace plan_cases {
 
 using kind = change::kind;
 
@@ -122,5 +122,5 @@ TEST(etcd_plan, is_cut_by_count_and_bytes) {
   EXPECT_TRUE(cut({}, 100, 10).empty());
 }
 
-}  // namespace
+}  // namespace plan_cases
 }  // namespace muster::server::journal::etcd

@@ -11,7 +11,7 @@
 #include "tests/support/cannot_run.hpp"
 
 namespace muster::server::journal::etcd {
-namespace {
+namespace store_cases {
 
 using namespace std::chrono_literals;
 using kind = change::kind;
@@ -265,5 +265,5 @@ TEST_F(etcd_with_users, and_tls_lets_in_who_has_a_password) {
   EXPECT_FALSE(doubts.try_to_lead()) << "nobody vouches for this certificate";
 }
 
-}  // namespace
+}  // namespace store_cases
 }  // namespace muster::server::journal::etcd

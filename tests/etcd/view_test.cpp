@@ -13,7 +13,7 @@
 #include "tests/support/cannot_run.hpp"
 
 namespace muster::server::journal::etcd {
-namespace {
+namespace view_cases {
 
 using namespace std::chrono_literals;
 using kind = change::kind;
@@ -170,5 +170,5 @@ TEST_F(etcd_view_test, restored_is_the_same) {
   EXPECT_NE(again.error().message.find("keys already"), std::string::npos) << again.error().message;
 }
 
-}  // namespace
+}  // namespace view_cases
 }  // namespace muster::server::journal::etcd

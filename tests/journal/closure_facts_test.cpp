@@ -6,7 +6,7 @@
 #include "server/journal/memory_store.hpp"
 
 namespace muster::server::journal {
-namespace {
+namespace closure_facts_cases {
 
 using namespace core;
 using namespace std::chrono_literals;
@@ -266,5 +266,5 @@ TEST(closure_facts, bytes_that_are_none_of_ours_are_refused_by_name) {
             "entry j 0000000000000001 cannot be read, or does not fit the others");
 }
 
-}  // namespace
+}  // namespace closure_facts_cases
 }  // namespace muster::server::journal

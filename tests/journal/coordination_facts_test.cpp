@@ -8,7 +8,7 @@
 #include "tests/coordination/fact_book.hpp"
 
 namespace muster::server::journal {
-namespace {
+namespace coordination_facts_cases {
 
 using namespace core::coordination;
 using namespace std::chrono_literals;
@@ -163,5 +163,5 @@ TEST(coordination_facts, entries_that_make_no_sense_are_named) {
   }
 }
 
-}  // namespace
+}  // namespace coordination_facts_cases
 }  // namespace muster::server::journal

@@ -10,7 +10,7 @@
 #include "tests/journal/temporary.hpp"
 
 namespace muster::server::journal {
-namespace {
+namespace copy_cases {
 
 namespace fs = std::filesystem;
 
@@ -202,5 +202,5 @@ TEST(compact, refuses_what_is_in_use_or_no_servers) {
   EXPECT_FALSE(fs::exists(t / "none"));
 }
 
-}  // namespace
+}  // namespace copy_cases
 }  // namespace muster::server::journal

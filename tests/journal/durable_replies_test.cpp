@@ -5,7 +5,7 @@
 #include "server/hub/coordination_hub.hpp"
 
 namespace muster::server {
-namespace {
+namespace durable_replies_cases {
 
 constexpr core::time_point at{std::chrono::seconds(1'700'000'000)};
 
@@ -59,5 +59,5 @@ TEST(durable_replies, wait_in_order_and_say_when_the_disk_has_failed) {
   EXPECT_EQ(hub.durable()->failed_since, at);
 }
 
-}  // namespace
+}  // namespace durable_replies_cases
 }  // namespace muster::server

@@ -10,7 +10,7 @@
 #include "tests/journal/temporary.hpp"
 
 namespace muster::server::journal {
-namespace {
+namespace inspection_cases {
 
 namespace fs = std::filesystem;
 
@@ -316,5 +316,5 @@ TEST(entries, are_named_by_the_table) {
   EXPECT_EQ(as_json(*name.kind, "\xff\xff"), std::nullopt);
 }
 
-}  // namespace
+}  // namespace inspection_cases
 }  // namespace muster::server::journal

@@ -11,9 +11,9 @@ namespace muster::server::journal {
 
 namespace {
 
-constexpr int actions = 250;
+constexpr int actions_of_clients = 250;
 
-core::config durable() {
+core::config durable_sessions() {
   core::config c;
   c.durable = true;
   c.max_worker_failures = 0;
@@ -26,7 +26,7 @@ void ignore(core::reply const&) {}
 }  // namespace
 
 session_world::session_world(std::uint64_t seed)
-    : dice_(seed), server_(durable()), workers_(server_, dice_) {
+    : dice_(seed), server_(durable_sessions()), workers_(server_, dice_) {
   server_.on_outcome = [this](core::outcome const& o) { told(o); };
   server_.on_notice = [this](core::session_notice const& n) { told(n); };
   server_.start();
@@ -324,7 +324,7 @@ void session_world::act() {
 }
 
 session_report session_world::run() {
-  for (int i = 0; i < actions && well(); ++i) act();
+  for (int i = 0; i < actions_of_clients && well(); ++i) act();
   if (well() && dice_.chance(50)) crash();
   if (well()) heal();
   if (well()) check_known();

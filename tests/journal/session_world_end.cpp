@@ -8,7 +8,7 @@
 namespace muster::server::journal {
 
 namespace {
-void ignore(core::reply const&) {}
+auto const nobody_asks = [](core::reply const&) {};
 }  // namespace
 
 bool session_world::unfinished() const {
@@ -50,9 +50,9 @@ void session_world::release_all() {
     e.session = c.session;
     for (auto const& [token, t] : std::exchange(c.tasks, {}))
       c.by_calls ? e.closures.push_back(t.id) : e.tokens.push_back(token);
-    server_.ask(std::move(e), ignore);
+    server_.ask(std::move(e), nobody_asks);
     for (auto const& [token, id] : std::exchange(c.values, {}))
-      server_.ask(core::delete_per_worker{{}, id, c.session}, ignore);
+      server_.ask(core::delete_per_worker{{}, id, c.session}, nobody_asks);
   }
   server_.write_all();
   for (auto const& [n, c] : clients_) {

@@ -13,7 +13,7 @@
 extern char** environ;
 
 namespace muster::test {
-namespace {
+namespace worker_loss_cases {
 
 // A child that attaches as a worker and takes closures without ever answering.
 class killable_worker {
@@ -113,5 +113,5 @@ TEST(worker_loss, closure_that_kills_workers_is_quarantined) {
   EXPECT_EQ(error->kind, core::failure_kind::worker_lost);
 }
 
-}  // namespace
+}  // namespace worker_loss_cases
 }  // namespace muster::test

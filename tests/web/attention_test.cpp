@@ -6,7 +6,7 @@
 #include "web/attention/words.hpp"
 
 namespace muster::web {
-namespace {
+namespace attention_cases {
 
 using namespace std::chrono_literals;
 using coordination::agent_health;
@@ -315,5 +315,5 @@ TEST(shell_word, is_one_word_whatever_is_in_it) {
   EXPECT_EQ(shell_word("a\nb"), std::nullopt);
 }
 
-}  // namespace
+}  // namespace attention_cases
 }  // namespace muster::web

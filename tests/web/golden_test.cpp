@@ -15,7 +15,7 @@
 #include "web/live/tasks_topic.hpp"
 
 namespace muster::web {
-namespace {
+namespace golden_cases {
 
 namespace json = boost::json;
 using namespace std::chrono_literals;
@@ -171,5 +171,5 @@ TEST_F(golden_hello, hello) {
   EXPECT_EQ(got.at("timeout_ms"), 15000);
 }
 
-}  // namespace
+}  // namespace golden_cases
 }  // namespace muster::web

@@ -2,7 +2,7 @@
 #include "tests/web/fixture.hpp"
 
 namespace muster::web::test {
-namespace {
+namespace half_open_cases {
 
 using namespace std::chrono_literals;
 
@@ -168,5 +168,5 @@ TEST_F(half_open, half_requests_by_the_thousand_leave_room_for_a_whole_one) {
   }
 }
 
-}  // namespace
+}  // namespace half_open_cases
 }  // namespace muster::web::test

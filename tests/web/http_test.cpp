@@ -3,7 +3,7 @@
 #include "web/http/router.hpp"
 
 namespace muster::web::test {
-namespace {
+namespace http_cases {
 
 using namespace std::chrono_literals;
 
@@ -288,5 +288,5 @@ TEST_F(http, a_taken_port_is_named) {
   EXPECT_FALSE(third.listen());
 }
 
-}  // namespace
+}  // namespace http_cases
 }  // namespace muster::web::test

@@ -4,7 +4,7 @@
 #include "web/live/log_topic.hpp"
 
 namespace muster::web::test {
-namespace {
+namespace log_topics_cases {
 
 using namespace std::chrono_literals;
 using list = std::vector<std::string>;
@@ -205,5 +205,5 @@ TEST_F(log_topic_parts, nothing_new_does_not_advance) {
   EXPECT_EQ(t.seq(), at);
 }
 
-}  // namespace
+}  // namespace log_topics_cases
 }  // namespace muster::web::test

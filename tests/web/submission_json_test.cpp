@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace muster::web {
-namespace {
+namespace submission_json_cases {
 
 job_request parse(std::string const& text, json_check& check) {
   EXPECT_FALSE(check_json(text)) << text;
@@ -211,5 +211,5 @@ TEST(submission_json, hundred_thousand_entries_are_read_quickly) {
   RecordProperty("milliseconds", static_cast<int>(took / std::chrono::milliseconds(1)));
 }
 
-}  // namespace
+}  // namespace submission_json_cases
 }  // namespace muster::web

@@ -8,7 +8,7 @@
 #include "web/live/tasks_topic.hpp"
 
 namespace muster::web {
-namespace {
+namespace topic_cases {
 
 namespace json = boost::json;
 using namespace std::chrono_literals;
@@ -286,5 +286,5 @@ TEST(counters_topic, five_minutes_are_kept_and_who_missed_more_needs_a_snapshot)
   EXPECT_FALSE(topic.can_serve(401));
 }
 
-}  // namespace
+}  // namespace topic_cases
 }  // namespace muster::web

@@ -4,7 +4,7 @@
 #include "tests/web/socket.hpp"
 
 namespace muster::web::test {
-namespace {
+namespace websocket_cases {
 
 using namespace std::chrono_literals;
 
@@ -362,5 +362,5 @@ TEST_F(websocket, a_stop_says_bye_and_when_to_come_back) {
   EXPECT_TRUE(s.receive().is_null());
 }
 
-}  // namespace
+}  // namespace websocket_cases
 }  // namespace muster::web::test

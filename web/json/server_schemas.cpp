@@ -116,7 +116,7 @@ std::string blob() {
 }
 
 // RFC 9457.
-std::string problem() {
+std::string problem_schema() {
   std::vector<std::string_view> codes;
   for (int c = 1; c <= 16; ++c)
     if (c != 15) codes.push_back(name(static_cast<code>(c)));  // DATA_LOSS is never answered
@@ -137,7 +137,7 @@ std::string problem() {
 }  // namespace
 
 std::vector<schema::named> server_answer_schemas() {
-  return {{"Problem", problem()},
+  return {{"Problem", problem_schema()},
           {"Overview", overview()},
           {"Version", version()},
           {"BlobCounts", blob_counts()},

@@ -13,7 +13,7 @@ namespace {
 // Updates never come exactly: a point is due a little early rather than late.
 constexpr std::chrono::milliseconds early{100};
 
-double ms(core::duration d) {
+double in_ms(core::duration d) {
   return std::chrono::duration<double, std::milli>(d).count();
 }
 
@@ -44,10 +44,10 @@ double percentile_between(core::histogram const& then, core::histogram const& no
       continue;
     }
     auto const share = rest / in(n);
-    auto const end = ms(core::histogram::limit(n));
+    auto const end = in_ms(core::histogram::limit(n));
     return n == 0 ? end * share : end / 4 * std::pow(4.0, share);
   }
-  return ms(core::histogram::limit(core::histogram::buckets - 1));
+  return in_ms(core::histogram::limit(core::histogram::buckets - 1));
 }
 
 void sample_history::series::add(counters const& c, closure_times const& t) {
@@ -55,7 +55,7 @@ void sample_history::series::add(counters const& c, closure_times const& t) {
   auto const finished = n.succeeded + n.failed + n.cancelled;
   queued_ += static_cast<double>(n.queued);
   running_ += static_cast<double>(n.running);
-  heard_ = std::max(heard_, ms(c.overview.heartbeat_p99));
+  heard_ = std::max(heard_, in_ms(c.overview.heartbeat_p99));
   ++seen_;
   bool const first = begun_ == core::time_point{};
   if (!first && c.now - begun_ < step_ - early) return;

@@ -9,9 +9,9 @@ namespace {
 using namespace std::chrono_literals;
 using clock = std::chrono::steady_clock;
 
-constexpr auto call_limit = 2s;
+constexpr auto write_limit = 2s;
 constexpr auto load_limit = 30s;
-constexpr auto pause = 50ms;
+constexpr auto retry_pause = 50ms;
 // Of a server that stops: when etcd has not answered for so long, what waits is not written.
 constexpr auto patience_at_stop = 400ms;
 constexpr auto pause_without_space = 1s;
@@ -122,7 +122,7 @@ muster::status etcd_store::commit(operations ops) {
   bool sent_before = false;
   for (;;) {
     wire::TxnResponse answer;
-    auto const s = client_.once(call_limit, [&](member& m, grpc::ClientContext& context) {
+    auto const s = client_.once(write_limit, [&](member& m, grpc::ClientContext& context) {
       return m.kv->Txn(&context, request, &answer);
     });
     if (s.ok()) {
@@ -156,7 +156,7 @@ muster::status etcd_store::commit(operations ops) {
       return not_written();
     } else if (may_pass(s)) {
       sent_before = true;
-      std::this_thread::sleep_for(pause);
+      std::this_thread::sleep_for(retry_pause);
     } else {
       return client_.in_words(s);
     }
@@ -168,7 +168,7 @@ bool etcd_store::leader_is_at(std::int64_t version) {
   wire::RangeRequest request;
   request.set_key(names_.leader());
   wire::RangeResponse answer;
-  auto const s = client_.once(call_limit, [&](member& m, grpc::ClientContext& context) {
+  auto const s = client_.once(write_limit, [&](member& m, grpc::ClientContext& context) {
     return m.kv->Range(&context, request, &answer);
   });
   if (!s.ok() || answer.kvs().empty()) return false;
@@ -182,10 +182,10 @@ muster::status etcd_store::do_all(std::vector<operations> parts, bool until_done
   for (auto& p : parts) left.push_back(guarded(std::move(p)));
   std::vector<wire::TxnResponse> answers;
   while (!left.empty()) {
-    auto const told = client_.transact(call_limit, left, answers);
+    auto const told = client_.transact(write_limit, left, answers);
     if (client_.gave_up()) return not_written();
     std::vector<wire::TxnRequest> again;
-    auto wait = clock::duration(pause);
+    auto wait = clock::duration(retry_pause);
     for (std::size_t i = 0; i < told.size(); ++i) {
       if (told[i].ok() && !answers[i].succeeded())
         options_.over("its key in etcd is gone, so another server may lead");
@@ -210,7 +210,7 @@ muster::status etcd_store::do_all(std::vector<operations> parts, bool until_done
     wire::RangeRequest request;
     request.set_key(names_.leader());
     wire::RangeResponse answer;
-    (void)client_.once(call_limit, [&](member& m, grpc::ClientContext& context) {
+    (void)client_.once(write_limit, [&](member& m, grpc::ClientContext& context) {
       return m.kv->Range(&context, request, &answer);
     });
   }
@@ -281,7 +281,7 @@ void etcd_store::compact() {
   wire::CompactionRequest request;
   request.set_revision(revision_);
   wire::CompactionResponse answer;
-  (void)client_.once(call_limit, [&](member& m, grpc::ClientContext& context) {
+  (void)client_.once(write_limit, [&](member& m, grpc::ClientContext& context) {
     return m.kv->Compact(&context, request, &answer);
   });
 }
@@ -343,7 +343,7 @@ muster::status etcd_store::read(std::string_view prefix, visitor const& v) const
 
 void etcd_store::look_at_space() const {
   wire::StatusResponse answer;
-  auto const s = client_.once(call_limit, [&](member& m, grpc::ClientContext& context) {
+  auto const s = client_.once(write_limit, [&](member& m, grpc::ClientContext& context) {
     return m.maintenance->Status(&context, {}, &answer);
   });
   if (!s.ok()) return;  // as it was; a user without the right to ask never knows

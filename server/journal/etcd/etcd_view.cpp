@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto call_limit = 30s;
+constexpr auto read_limit = 30s;
 constexpr auto first_limit = 5s;  // to find out whether anybody answers
 constexpr int attempts_by_pages = 3;
 constexpr std::int64_t page = 4'096;
@@ -30,7 +30,7 @@ muster::status read_all(client& c, bool by_pages, watcher const& watch, std::int
     request.set_revision(revision);
     if (by_pages) request.set_limit(page);
     wire::RangeResponse answer;
-    auto const limit = by_pages && revision == 0 ? first_limit : call_limit;
+    auto const limit = by_pages && revision == 0 ? first_limit : read_limit;
     auto const asked = c.ask(limit, "for entries", [&](member& m, grpc::ClientContext& context) {
       return m.kv->Range(&context, request, &answer);
     });

@@ -8,7 +8,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto call_limit = 5s;
+constexpr auto upkeep_limit = 5s;
 constexpr auto compaction_limit = 60s;
 // Nobody has to follow soon, and a busy etcd should not end it.
 constexpr auto lease = 10s;
@@ -29,7 +29,7 @@ muster::result<std::int64_t> revision_and_count(client& c, std::int64_t& keys) {
   request.set_count_only(true);
   wire::RangeResponse answer;
   auto const asked =
-      c.ask(call_limit, "what is there", [&](member& m, grpc::ClientContext& context) {
+      c.ask(upkeep_limit, "what is there", [&](member& m, grpc::ClientContext& context) {
         return m.kv->Range(&context, request, &answer);
       });
   if (!asked.ok()) return asked;
@@ -39,7 +39,7 @@ muster::result<std::int64_t> revision_and_count(client& c, std::int64_t& keys) {
 
 void size_of(client& c, std::uint64_t& bytes, std::uint64_t& in_use) {
   wire::StatusResponse answer;
-  auto const s = c.once(call_limit, [&](member& m, grpc::ClientContext& context) {
+  auto const s = c.once(upkeep_limit, [&](member& m, grpc::ClientContext& context) {
     return m.maintenance->Status(&context, {}, &answer);
   });
   if (!s.ok()) return;

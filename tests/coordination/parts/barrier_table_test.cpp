@@ -4,7 +4,7 @@
 #include "tests/coordination/parts/saving.hpp"
 
 namespace muster::core::coordination {
-namespace {
+namespace barrier_table_cases {
 
 using namespace std::chrono_literals;
 
@@ -113,5 +113,5 @@ TEST_F(barriers_of_three, is_saved_whole) {
   EXPECT_TRUE(fresh.arrive(n, {.id = "of two", .task = 2}, call_id{2}, start));
 }
 
-}  // namespace
+}  // namespace barrier_table_cases
 }  // namespace muster::core::coordination

@@ -5,7 +5,7 @@
 #include "tests/coordination/parts/saving.hpp"
 
 namespace muster::core::coordination {
-namespace {
+namespace errors_cases {
 
 TEST(failure_record, keeps_the_first_cause_and_tells_casualties_from_victims) {
   failure_record r;
@@ -71,5 +71,5 @@ TEST(faults, have_room_for_their_details) {
   EXPECT_EQ(task_fault(7, code::internal, "x", true)->source, 7u);
 }
 
-}  // namespace
+}  // namespace errors_cases
 }  // namespace muster::core::coordination

@@ -5,7 +5,7 @@
 #include "tests/coordination/parts/saving.hpp"
 
 namespace muster::core::coordination {
-namespace {
+namespace groups_cases {
 
 using namespace std::chrono_literals;
 
@@ -115,5 +115,5 @@ TEST(device_exchange, gathers_what_was_brought_in_the_order_asked_for) {
   EXPECT_EQ(*fresh.gathered(), *devices.gathered());
 }
 
-}  // namespace
+}  // namespace groups_cases
 }  // namespace muster::core::coordination

@@ -4,7 +4,7 @@
 #include "tests/coordination/parts/saving.hpp"
 
 namespace muster::core::coordination {
-namespace {
+namespace key_value_store_cases {
 
 blob bytes(std::string_view text) {
   return blob(text, encoding::bytes);
@@ -51,5 +51,5 @@ TEST(key_value_store, is_saved_whole) {
   EXPECT_EQ(fresh.violated_invariant(), "");
 }
 
-}  // namespace
+}  // namespace key_value_store_cases
 }  // namespace muster::core::coordination

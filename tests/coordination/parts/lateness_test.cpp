@@ -8,7 +8,7 @@
 #include "tests/coordination/parts/saving.hpp"
 
 namespace muster::core::coordination {
-namespace {
+namespace lateness_cases {
 
 using namespace std::chrono_literals;
 
@@ -104,5 +104,5 @@ TEST_F(late_at_a_table, is_saved_with_it) {
   EXPECT_EQ(fresh.violated_invariant(), "");
 }
 
-}  // namespace
+}  // namespace lateness_cases
 }  // namespace muster::core::coordination

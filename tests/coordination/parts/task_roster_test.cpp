@@ -5,7 +5,7 @@
 #include "tests/coordination/parts/saving.hpp"
 
 namespace muster::core::coordination {
-namespace {
+namespace task_roster_cases {
 
 using namespace std::chrono_literals;
 
@@ -86,5 +86,5 @@ TEST(task_roster, is_saved_whole) {
   EXPECT_EQ(fresh.violated_invariant(), "");
 }
 
-}  // namespace
+}  // namespace task_roster_cases
 }  // namespace muster::core::coordination

@@ -6,7 +6,7 @@
 #include "tests/support/archive.hpp"
 
 namespace muster::core {
-namespace {
+namespace activity_log_cases {
 
 using namespace std::chrono_literals;
 
@@ -310,5 +310,5 @@ TEST_F(activity_log_test, who_sits_where_is_saved_and_the_past_is_not) {
   EXPECT_EQ(other.bars({}, 0, {}, t0 + 1h).bars.at(0).lane, 2u);
 }
 
-}  // namespace
+}  // namespace activity_log_cases
 }  // namespace muster::core

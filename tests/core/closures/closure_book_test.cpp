@@ -6,7 +6,7 @@
 #include "tests/support/archive.hpp"
 
 namespace muster::core {
-namespace {
+namespace closure_book_cases {
 
 constexpr session_number job{1}, stream{2};
 constexpr time_point t0{std::chrono::seconds(100)};
@@ -109,5 +109,5 @@ TEST_F(book_test, is_the_same_after_it_was_saved_and_loaded) {
   EXPECT_EQ(*other.functions.intern("f"), f) << "names are found again";
 }
 
-}  // namespace
+}  // namespace closure_book_cases
 }  // namespace muster::core

@@ -2,7 +2,7 @@
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
-namespace {
+namespace options_cases {
 
 closure_spec with(cluster& c, closure_options o, std::string_view function = "f") {
   auto spec = c.specs({std::string(function)}).front();
@@ -228,5 +228,5 @@ TEST(options, out_of_bounds_are_refused_by_name) {
   EXPECT_EQ(c.status_of(open_session{{}, spec, {}}).message, "weight: not between 1 and 1000");
 }
 
-}  // namespace
+}  // namespace options_cases
 }  // namespace muster::core

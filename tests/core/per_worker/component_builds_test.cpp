@@ -6,7 +6,7 @@
 #include "tests/support/archive.hpp"
 
 namespace muster::core {
-namespace {
+namespace component_builds_cases {
 
 constexpr stream_id s1{1}, s2{2};
 constexpr time_point start{std::chrono::microseconds(100)};
@@ -62,5 +62,5 @@ TEST(component_builds, are_the_same_after_they_were_saved_and_loaded) {
   EXPECT_EQ(other.add().id, builds.add().id);
 }
 
-}  // namespace
+}  // namespace component_builds_cases
 }  // namespace muster::core

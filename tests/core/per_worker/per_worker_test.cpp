@@ -4,7 +4,7 @@
 namespace muster::core {
 
 std::string text(per_worker_id id);  // pw_…; of the coordinator
-namespace {
+namespace per_worker_cases {
 
 per_worker_id create(cluster& c, std::string_view builder = "make", session_id owner = {},
                      std::uint64_t token = 0) {
@@ -249,5 +249,5 @@ TEST(per_worker, a_client_that_returns_keeps_what_it_lists) {
   EXPECT_EQ(c.fx().drop_requests, (std::vector{drop_request{w, unlisted}}));
 }
 
-}  // namespace
+}  // namespace per_worker_cases
 }  // namespace muster::core

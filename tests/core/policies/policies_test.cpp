@@ -8,7 +8,7 @@
 #include "tests/support/archive.hpp"
 
 namespace muster::core {
-namespace {
+namespace policies_cases {
 
 using namespace std::chrono_literals;
 
@@ -116,5 +116,5 @@ TEST(transient_failures, are_the_same_after_they_were_saved_and_loaded) {
   EXPECT_FALSE(other.bears_timeout(other.of(s1), 1, t0)) << "the second one";
 }
 
-}  // namespace
+}  // namespace policies_cases
 }  // namespace muster::core

@@ -2,7 +2,7 @@
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
-namespace {
+namespace gang_cases {
 
 closure_spec member(cluster& c, std::string gang, closure_options o = {}) {
   auto spec = c.specs({"f"}).front();
@@ -189,5 +189,5 @@ TEST(gang, is_not_formed_again_when_its_tokens_are_repeated) {
   EXPECT_EQ(c.job(s).counts.running, 3u) << "the new one waits for none that was there before";
 }
 
-}  // namespace
+}  // namespace gang_cases
 }  // namespace muster::core

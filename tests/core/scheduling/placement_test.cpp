@@ -7,7 +7,7 @@
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
-namespace {
+namespace placement_cases {
 
 constexpr session_number one{1}, other{2};
 
@@ -148,5 +148,5 @@ TEST(placement, numbers_of_classes_are_used_again_so_that_sessions_do_not_grow) 
   EXPECT_EQ(b.first.turns.size(), 1u);
 }
 
-}  // namespace
+}  // namespace placement_cases
 }  // namespace muster::core

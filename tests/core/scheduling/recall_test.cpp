@@ -3,7 +3,7 @@
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
-namespace {
+namespace recall_cases {
 
 names many(std::size_t n) {
   return names(n, "f");
@@ -193,5 +193,5 @@ TEST_F(recall, the_window_follows_measured_times) {
   EXPECT_LE(c.held(w).size(), 2u);
 }
 
-}  // namespace
+}  // namespace recall_cases
 }  // namespace muster::core

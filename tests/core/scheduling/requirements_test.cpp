@@ -2,7 +2,7 @@
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
-namespace {
+namespace requirements_cases {
 
 closure_options on_task(std::string job, std::int64_t index = -1) {
   closure_options o;
@@ -182,5 +182,5 @@ TEST(requirements, bad_ones_are_named) {
   EXPECT_EQ(refused(o), "closures[0].options.labels: 65 of them, the limit is 64");
 }
 
-}  // namespace
+}  // namespace requirements_cases
 }  // namespace muster::core

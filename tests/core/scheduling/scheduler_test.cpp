@@ -6,7 +6,7 @@
 #include "tests/support/archive.hpp"
 
 namespace muster::core {
-namespace {
+namespace scheduler_cases {
 
 constexpr session_number one{1}, two{2};
 constexpr function_id f{0};
@@ -146,5 +146,5 @@ TEST_F(scheduler_test, goes_on_as_before_after_it_was_saved_and_loaded) {
   EXPECT_EQ(other.invalid(true), "");
 }
 
-}  // namespace
+}  // namespace scheduler_cases
 }  // namespace muster::core

@@ -6,7 +6,7 @@
 #include "tests/support/archive.hpp"
 
 namespace muster::core {
-namespace {
+namespace session_table_cases {
 
 constexpr time_point t0{std::chrono::seconds(100)};
 
@@ -101,5 +101,5 @@ TEST(session_table, is_the_same_after_it_was_saved_and_loaded) {
   EXPECT_EQ(open(other, delivery::job).number, open(table, delivery::job).number);
 }
 
-}  // namespace
+}  // namespace session_table_cases
 }  // namespace muster::core

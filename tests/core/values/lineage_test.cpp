@@ -4,7 +4,7 @@
 namespace muster::core {
 
 std::string text(closure_id id);  // cl_…; of the coordinator
-namespace {
+namespace lineage_cases {
 
 std::string value(char c) {
   return "\"" + std::string(98, c) + "\"";
@@ -199,5 +199,5 @@ TEST_F(lineage, what_was_released_on_purpose_stays_released) {
   EXPECT_TRUE(aged.held(worker).empty());
 }
 
-}  // namespace
+}  // namespace lineage_cases
 }  // namespace muster::core

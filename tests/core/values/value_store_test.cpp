@@ -6,7 +6,7 @@
 #include "tests/support/archive.hpp"
 
 namespace muster::core {
-namespace {
+namespace value_store_cases {
 
 constexpr session_number holder{1}, job{2};
 constexpr time_point t0{std::chrono::seconds(100)};
@@ -138,5 +138,5 @@ TEST_F(store_test, is_the_same_after_it_was_saved_and_loaded) {
   EXPECT_TRUE(other.read_back(answer(move_kind::read, a)));
 }
 
-}  // namespace
+}  // namespace value_store_cases
 }  // namespace muster::core

@@ -2,7 +2,7 @@
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
-namespace {
+namespace explain_cases {
 
 std::string why(cluster const& c, closure_id id) {
   return c.core.explain(id, c.now()).value();
@@ -107,5 +107,5 @@ TEST(explain, unknown) {
       (status{code::not_found, "there is no cl_0000000000000001, or its value was released"}));
 }
 
-}  // namespace
+}  // namespace explain_cases
 }  // namespace muster::core

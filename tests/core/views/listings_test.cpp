@@ -5,7 +5,7 @@
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
-namespace {
+namespace listings_cases {
 
 struct walked {
   std::vector<found_closure> found;
@@ -247,5 +247,5 @@ TEST(listings, the_graph_has_closures_and_inputs_or_functions_and_how_often) {
   EXPECT_FALSE(c.core.graph(session_id{99}, g).ok());
 }
 
-}  // namespace
+}  // namespace listings_cases
 }  // namespace muster::core

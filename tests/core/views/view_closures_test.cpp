@@ -2,7 +2,7 @@
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
-namespace {
+namespace view_closures_cases {
 
 std::vector<std::uint32_t> indexes(page<closure_view, std::uint32_t> const& p) {
   std::vector<std::uint32_t> out;
@@ -86,5 +86,5 @@ TEST(view_closures, are_listed_in_schedule_order_page_by_page) {
   EXPECT_FALSE(c.core.closures(job.id, 99, 3)->next);
 }
 
-}  // namespace
+}  // namespace view_closures_cases
 }  // namespace muster::core

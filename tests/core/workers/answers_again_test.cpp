@@ -8,7 +8,7 @@
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
-namespace {
+namespace answers_again_cases {
 
 worker_result answered(closure_id id, std::uint32_t attempt = 1, std::string_view value = "7") {
   worker_result r;
@@ -208,5 +208,5 @@ TEST_F(answers_after_restart, no_slot_gives_an_id_that_is_the_next_process_s) {
   EXPECT_EQ(std::set<closure_id>(all.begin(), all.end()).size(), all.size());
 }
 
-}  // namespace
+}  // namespace answers_again_cases
 }  // namespace muster::core

@@ -3,7 +3,7 @@
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
-namespace {
+namespace cordon_cases {
 
 cordon_task cordon(std::int64_t index = 0) {
   return {{}, "worker", index, true};
@@ -159,5 +159,5 @@ TEST(cordon, explain_counts_cordoned_workers_when_no_other_has_the_function) {
             "lost their connection.");
 }
 
-}  // namespace
+}  // namespace cordon_cases
 }  // namespace muster::core

@@ -6,7 +6,7 @@
 #include "tests/support/archive.hpp"
 
 namespace muster::core {
-namespace {
+namespace worker_roster_cases {
 
 constexpr time_point t0{std::chrono::seconds(100)};
 
@@ -68,5 +68,5 @@ TEST_F(roster_test, is_the_same_after_it_was_saved_and_loaded) {
   EXPECT_EQ(other.tasks.find("worker", 2)->worker, other.find(stream_id{2}));
 }
 
-}  // namespace
+}  // namespace worker_roster_cases
 }  // namespace muster::core

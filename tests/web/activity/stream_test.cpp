@@ -2,7 +2,7 @@
 #include "tests/web/fixture.hpp"
 
 namespace muster::web::test {
-namespace {
+namespace stream_cases {
 
 using namespace std::chrono_literals;
 
@@ -276,5 +276,5 @@ TEST_F(stream, samples_are_taken_though_nobody_looks) {
     EXPECT_EQ(count(v, std::string("/") + column), count(v, "/t")) << column;
 }
 
-}  // namespace
+}  // namespace stream_cases
 }  // namespace muster::web::test

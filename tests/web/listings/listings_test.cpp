@@ -8,7 +8,7 @@
 #include "tests/web/fixture.hpp"
 
 namespace muster::web::test {
-namespace {
+namespace listings_cases {
 
 class listings : public web_fixture {
  protected:
@@ -284,5 +284,5 @@ TEST_F(listings, a_graph_that_there_was_no_time_for_says_how_far_it_is) {
   EXPECT_TRUE(complete);
 }
 
-}  // namespace
+}  // namespace listings_cases
 }  // namespace muster::web::test
