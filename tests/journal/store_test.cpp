@@ -12,7 +12,7 @@
 #include "tests/support/small_disk.hpp"
 
 namespace muster::server::journal {
-namespace {
+namespace store_cases {
 
 namespace fs = std::filesystem;
 using kind = change::kind;
@@ -177,5 +177,5 @@ TEST(store, of_a_full_disk_can_be_killed_and_opened) {
   EXPECT_EQ(seen, n);
 }
 
-}  // namespace
+}  // namespace store_cases
 }  // namespace muster::server::journal

@@ -7,7 +7,7 @@
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
-namespace {
+namespace callables_cases {
 
 std::string hash_of(char c) {
   return std::string(callable_hash_bytes, c);
@@ -254,5 +254,5 @@ TEST(callables, of_a_number_that_nobody_gave_are_none) {
   }
 }
 
-}  // namespace
+}  // namespace callables_cases
 }  // namespace muster::core
