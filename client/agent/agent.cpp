@@ -33,8 +33,8 @@ agent::agent(client_engine& engine, coordination_options options)
     : engine_(engine),
       options_(std::move(options)),
       channel_(make_channel(options_.server, checked_tls(options_.tls))),
-      xla_(x::CoordinationService::NewStub(channel_)),
-      tensorflow_(tensorflow::CoordinationService::NewStub(channel_)),
+      stubs_(x::CoordinationService::NewStub(channel_),
+             tensorflow::CoordinationService::NewStub(channel_)),
       tasks_(engine.context().get_executor(), tasks_max,
              [](std::string_view, std::exception_ptr e) { std::rethrow_exception(e); }) {}
 
@@ -53,6 +53,11 @@ std::uint64_t agent::service_incarnation() const {
 std::optional<agent_error> agent::error() const {
   std::lock_guard const held(mutex_);
   return state_ == agent_state::failed ? error_ : std::nullopt;
+}
+
+void agent::spawn(char const* name, coro::task<void> body) {
+  if (!tasks_.spawn(name, std::move(body)))
+    throw coordination_error(coordination_code::resource_exhausted, "the agent has too many calls");
 }
 
 void agent::set_state(agent_state s) {
@@ -113,8 +118,8 @@ coro::task<void> agent::connect(ticket& t) {
   }
   last_heard_ = clock::now();
   set_state(agent_state::connected);
-  spawn("heartbeats", beat());
-  spawn("poll", poll());
+  tasks_.spawn("heartbeats", beat());
+  tasks_.spawn("poll", poll());
 }
 
 // Asks again as long as the answer may become another: the server is not there yet, or still has
@@ -127,7 +132,7 @@ coro::task<void> agent::register_task(ticket& t) {
     q.set_incarnation(incarnation_);
     q.set_source_task_id(static_cast<std::int32_t>(options_.task));
     x::RegisterTaskResponse r;
-    auto calling = once(t, *xla_, &xla_stub::PrepareAsyncRegisterTask, q, r, end);
+    auto calling = once(t, &xla_stub::PrepareAsyncRegisterTask, q, r, end);
     auto const status = co_await std::move(calling);
     check_cut(t);
     if (status.ok()) {
@@ -150,7 +155,7 @@ coro::task<void> agent::register_task(ticket& t) {
 }
 
 coro::task<void> agent::beat() {
-  ticket t(context(), tickets_);
+  ticket t(context(), &tickets_);
   auto const period = options_.heartbeat_timeout / 2;
   auto pause = period;
   for (;;) {
@@ -162,7 +167,7 @@ coro::task<void> agent::beat() {
     sign(q);
     x::HeartbeatResponse r;
     auto const end = clock::now() + std::min(period, milliseconds(10'000));
-    auto calling = once(t, *xla_, &xla_stub::PrepareAsyncHeartbeat, q, r, end);
+    auto calling = once(t, &xla_stub::PrepareAsyncHeartbeat, q, r, end);
     auto const status = co_await std::move(calling);
     if (t.is_cut()) co_return;
     if (status.ok()) {
@@ -189,14 +194,13 @@ coro::task<void> agent::beat() {
 
 // No deadline: an error may come at any time. A connection that breaks is left to the heartbeats.
 coro::task<void> agent::poll() {
-  ticket t(context(), tickets_);
+  ticket t(context(), &tickets_);
   backoff pauses(milliseconds(100), milliseconds(1'000), incarnation_);
   for (;;) {
     x::PollForErrorRequest q;
     sign(q);
     x::PollForErrorResponse r;
-    auto calling =
-        once(t, *xla_, &xla_stub::PrepareAsyncPollForError, q, r, clock::time_point::max());
+    auto calling = once(t, &xla_stub::PrepareAsyncPollForError, q, r, clock::time_point::max());
     auto const status = co_await std::move(calling);
     if (t.is_cut()) co_return;
     auto const e = read_error(status);
@@ -227,7 +231,7 @@ void agent::fail(service_error const& e) {
 coro::task<void> agent::shutdown(ticket& t) {
   x::ShutdownTaskRequest q;
   x::ShutdownTaskResponse r;
-  auto asking = ask(t, *xla_, &xla_stub::PrepareAsyncShutdownTask, q, r,
+  auto asking = ask(t, &xla_stub::PrepareAsyncShutdownTask, q, r,
                     options_.shutdown_timeout + leave_margin, again::yes);
   auto const refused = co_await std::move(asking);
   if (refused) {

@@ -16,12 +16,13 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "client/agent/barrier_uses.hpp"
 #include "client/agent/service_error.hpp"
-#include "client/agent/ticket.hpp"
 #include "client/link/client_engine.hpp"
+#include "client/session/ticket.hpp"
 #include "muster/coordination_options.hpp"
 #include "tensorflow/coordination_service.grpc.pb.h"
 #include "xla/coordination/coordination_service.grpc.pb.h"
@@ -50,10 +51,8 @@ class agent : public std::enable_shared_from_this<agent> {
 
   // Engine thread.
   std::set<ticket*>& tickets() { return tickets_; }
-  /// False: there are too many, at most 65,536.
-  bool spawn(char const* name, coro::task<void> body) {
-    return tasks_.spawn(name, std::move(body));
-  }
+  /// Errors: coordination_error (resource_exhausted): there are too many, at most 65,536.
+  void spawn(char const* name, coro::task<void> body);
 
   coro::task<void> connect(ticket& t);
   coro::task<void> shutdown(ticket& t);
@@ -100,18 +99,24 @@ class agent : public std::enable_shared_from_this<agent> {
   // agent_call.hpp
   template <class Request>
   void sign(Request& q) const;
-  template <class Stub, class Method, class Request, class Response>
-  coro::task<grpc::Status> once(ticket& t, Stub& stub, Method method, Request const& q, Response& r,
-                                clock::time_point deadline);
-  template <class Stub, class Method, class Request, class Response>
-  coro::task<std::optional<service_error>> ask(ticket& t, Stub& stub, Method method, Request& q,
-                                               Response& r, milliseconds timeout, again a);
+  template <class Stub, class Request, class Response>
+  using method = std::unique_ptr<grpc::ClientAsyncResponseReader<Response>> (Stub::*)(
+      grpc::ClientContext*, Request const&, grpc::CompletionQueue*);
+  template <class Stub, class Request, class Response>
+  coro::task<grpc::Status> once(ticket& t, method<Stub, Request, Response> m, Request const& q,
+                                Response& r, clock::time_point deadline);
+  template <class Stub, class Request, class Response>
+  coro::task<std::optional<service_error>> ask(ticket& t, method<Stub, Request, Response> m,
+                                               Request& q, Response& r, milliseconds timeout,
+                                               again a);
+  template <class Stub, class Request, class Response>
+  coro::task<Response> answer(ticket& t, method<Stub, Request, Response> m, Request& q,
+                              milliseconds timeout, again a = again::yes);
 
   client_engine& engine_;
   coordination_options const options_;
   std::shared_ptr<grpc::Channel> channel_;
-  std::unique_ptr<xla_stub> xla_;
-  std::unique_ptr<tensorflow_stub> tensorflow_;
+  std::tuple<std::unique_ptr<xla_stub>, std::unique_ptr<tensorflow_stub>> stubs_;
   coro::task_group tasks_;
   std::set<ticket*> tickets_;                // as many as tasks_ has
   std::map<std::string, ticket*> waits_at_;  // barriers, by id

@@ -23,8 +23,8 @@ void agent::sign(Request& q) const {
 }
 
 /// One attempt, which waits for the connection if there is none. `deadline` max(): none.
-template <class Stub, class Method, class Request, class Response>
-coro::task<grpc::Status> agent::once(ticket& t, Stub& stub, Method method, Request const& q,
+template <class Stub, class Request, class Response>
+coro::task<grpc::Status> agent::once(ticket& t, method<Stub, Request, Response> m, Request const& q,
                                      Response& r, clock::time_point deadline) {
   check_cut(t);
   grpc::ClientContext context;
@@ -34,7 +34,8 @@ coro::task<grpc::Status> agent::once(ticket& t, Stub& stub, Method method, Reque
     context.set_deadline(std::chrono::system_clock::now() +
                          std::max<clock::duration>(deadline - clock::now(), milliseconds(1)));
   t.calls(&context);
-  auto calling = coro::unary_call(engine_.context(), stub, method, context, q, r);
+  auto calling = coro::unary_call(engine_.context(), *std::get<std::unique_ptr<Stub>>(stubs_), m,
+                                  context, q, r);
   auto const status = co_await std::move(calling);
   t.calls(nullptr);
   co_return status;
@@ -42,8 +43,8 @@ coro::task<grpc::Status> agent::once(ticket& t, Stub& stub, Method method, Reque
 
 /// Completion: the answer is in `r`, or what the service refused it with. Errors: what the cut of
 /// the ticket means; agent_error (this is no longer the run that it registered for); wait_timeout.
-template <class Stub, class Method, class Request, class Response>
-coro::task<std::optional<service_error>> agent::ask(ticket& t, Stub& stub, Method method,
+template <class Stub, class Request, class Response>
+coro::task<std::optional<service_error>> agent::ask(ticket& t, method<Stub, Request, Response> m,
                                                     Request& q, Response& r, milliseconds timeout,
                                                     again a) {
   check_cut(t);
@@ -52,7 +53,7 @@ coro::task<std::optional<service_error>> agent::ask(ticket& t, Stub& stub, Metho
   auto const end = clock::now() + timeout;
   backoff pauses(milliseconds(50), milliseconds(1'000), incarnation_);
   for (;;) {
-    auto calling = once(t, stub, method, q, r, end);
+    auto calling = once(t, m, q, r, end);
     auto const status = co_await std::move(calling);
     check_cut(t);
     if (status.ok()) co_return std::nullopt;
@@ -68,6 +69,17 @@ coro::task<std::optional<service_error>> agent::ask(ticket& t, Stub& stub, Metho
     co_await std::move(waiting);
     check_cut(t);
   }
+}
+
+/// Completion: the answer. Errors besides: what the service refused it with.
+template <class Stub, class Request, class Response>
+coro::task<Response> agent::answer(ticket& t, method<Stub, Request, Response> m, Request& q,
+                                   milliseconds timeout, again a) {
+  Response r;
+  auto asking = ask(t, m, q, r, timeout, a);
+  auto const refused = co_await std::move(asking);
+  if (refused) refused->raise();
+  co_return r;
 }
 
 }  // namespace muster::detail

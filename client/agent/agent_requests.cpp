@@ -40,11 +40,8 @@ coro::task<std::vector<std::string>> agent::wait_for_all(ticket& t,
                                                          milliseconds timeout) {
   tensorflow::WaitForAllTasksRequest q;
   for (auto& d : devices) q.mutable_device_info()->add_device()->set_value(std::move(d));
-  tensorflow::WaitForAllTasksResponse r;
-  auto asking = ask(t, *tensorflow_, &tensorflow_stub::PrepareAsyncWaitForAllTasks, q, r, timeout,
-                    again::yes);
-  auto const refused = co_await std::move(asking);
-  if (refused) refused->raise();
+  auto asking = answer(t, &tensorflow_stub::PrepareAsyncWaitForAllTasks, q, timeout);
+  auto r = co_await std::move(asking);
   std::vector<std::string> all;
   for (auto& d : *r.mutable_device_info()->mutable_device())
     all.push_back(std::move(*d.mutable_value()));
@@ -57,7 +54,7 @@ coro::task<bool> agent::set(ticket& t, std::string key, std::string value, bool 
   q.mutable_kv()->set_value(std::move(value));
   q.set_allow_overwrite(overwrite);
   x::InsertKeyValueResponse r;
-  auto asking = ask(t, *xla_, &xla_stub::PrepareAsyncInsertKeyValue, q, r, options_.call_timeout,
+  auto asking = ask(t, &xla_stub::PrepareAsyncInsertKeyValue, q, r, options_.call_timeout,
                     overwrite ? again::yes : again::no);
   auto const refused = co_await std::move(asking);
   if (refused && refused->code == coordination_code::already_exists) co_return false;
@@ -68,10 +65,8 @@ coro::task<bool> agent::set(ticket& t, std::string key, std::string value, bool 
 coro::task<std::string> agent::get(ticket& t, std::string key, milliseconds timeout) {
   x::GetKeyValueRequest q;
   q.set_key(std::move(key));
-  x::GetKeyValueResponse r;
-  auto asking = ask(t, *xla_, &xla_stub::PrepareAsyncGetKeyValue, q, r, timeout, again::yes);
-  auto const refused = co_await std::move(asking);
-  if (refused) refused->raise();
+  auto asking = answer(t, &xla_stub::PrepareAsyncGetKeyValue, q, timeout);
+  auto r = co_await std::move(asking);
   co_return std::move(*r.mutable_kv()->mutable_value());
 }
 
@@ -80,7 +75,7 @@ coro::task<std::optional<std::string>> agent::try_get(ticket& t, std::string key
   q.set_key(std::move(key));
   x::TryGetKeyValueResponse r;
   auto asking =
-      ask(t, *xla_, &xla_stub::PrepareAsyncTryGetKeyValue, q, r, options_.call_timeout, again::yes);
+      ask(t, &xla_stub::PrepareAsyncTryGetKeyValue, q, r, options_.call_timeout, again::yes);
   auto const refused = co_await std::move(asking);
   if (refused && refused->code == coordination_code::not_found) co_return std::nullopt;
   if (refused) refused->raise();
@@ -90,11 +85,8 @@ coro::task<std::optional<std::string>> agent::try_get(ticket& t, std::string key
 coro::task<std::vector<key_value>> agent::list(ticket& t, std::string folder) {
   x::GetKeyValueDirRequest q;
   q.set_directory_key(std::move(folder));
-  x::GetKeyValueDirResponse r;
-  auto asking =
-      ask(t, *xla_, &xla_stub::PrepareAsyncGetKeyValueDir, q, r, options_.call_timeout, again::yes);
-  auto const refused = co_await std::move(asking);
-  if (refused) refused->raise();
+  auto asking = answer(t, &xla_stub::PrepareAsyncGetKeyValueDir, q, options_.call_timeout);
+  auto r = co_await std::move(asking);
   std::vector<key_value> all;
   for (auto& kv : *r.mutable_kv())
     all.push_back({std::move(*kv.mutable_key()), std::move(*kv.mutable_value())});
@@ -105,11 +97,9 @@ coro::task<std::int64_t> agent::increment(ticket& t, std::string key, std::int64
   x::IncrementKeyValueRequest q;
   q.set_key(std::move(key));
   q.set_increment(by);
-  x::IncrementKeyValueResponse r;
-  auto asking = ask(t, *xla_, &xla_stub::PrepareAsyncIncrementKeyValue, q, r, options_.call_timeout,
-                    again::no);
-  auto const refused = co_await std::move(asking);
-  if (refused) refused->raise();
+  auto asking =
+      answer(t, &xla_stub::PrepareAsyncIncrementKeyValue, q, options_.call_timeout, again::no);
+  auto const r = co_await std::move(asking);
   co_return number_in(r.kv().value());
 }
 
@@ -117,11 +107,8 @@ coro::task<void> agent::erase(ticket& t, std::string key) {
   x::DeleteKeyValueRequest q;
   q.set_key(std::move(key));
   q.set_is_directory(true);
-  x::DeleteKeyValueResponse r;
-  auto asking =
-      ask(t, *xla_, &xla_stub::PrepareAsyncDeleteKeyValue, q, r, options_.call_timeout, again::yes);
-  auto const refused = co_await std::move(asking);
-  if (refused) refused->raise();
+  auto asking = answer(t, &xla_stub::PrepareAsyncDeleteKeyValue, q, options_.call_timeout);
+  co_await std::move(asking);
 }
 
 // Asked again after a broken connection it is the same use: the service puts the new call in the
@@ -140,8 +127,7 @@ coro::task<std::int64_t> agent::barrier(ticket& t, std::string id, milliseconds 
   q.set_counter(uses_.next(id));
   for (auto const p : participants) q.add_task_ids(static_cast<std::int32_t>(p));
   x::BarrierResponse r;
-  auto asking =
-      ask(t, *xla_, &xla_stub::PrepareAsyncBarrier, q, r, timeout + barrier_margin, again::yes);
+  auto asking = ask(t, &xla_stub::PrepareAsyncBarrier, q, r, timeout + barrier_margin, again::yes);
   auto const refused = co_await std::move(asking);
   if (refused && refused->barrier) uses_.note(id, refused->barrier->second);
   if (refused) refused->raise();
@@ -158,7 +144,7 @@ coro::task<void> agent::cancel_barrier(ticket& t, std::string id) {
     q.set_counter(use);
     x::CancelBarrierResponse r;
     auto asking =
-        ask(t, *xla_, &xla_stub::PrepareAsyncCancelBarrier, q, r, options_.call_timeout, again::no);
+        ask(t, &xla_stub::PrepareAsyncCancelBarrier, q, r, options_.call_timeout, again::no);
     auto const refused = co_await std::move(asking);
     if (!refused) co_return;
     if (told || !refused->barrier || refused->barrier->second == use) refused->raise();
@@ -177,12 +163,10 @@ coro::task<void> agent::report_error(ticket& t, coordination_code code, std::str
   x::ReportErrorToServiceRequest q;
   q.set_error_code(static_cast<std::int32_t>(code));
   q.set_error_message(message);
-  x::ReportErrorToServiceResponse r;
-  auto asking = ask(t, *xla_, &xla_stub::PrepareAsyncReportErrorToService, q, r,
-                    options_.call_timeout, again::no);
+  auto asking =
+      answer(t, &xla_stub::PrepareAsyncReportErrorToService, q, options_.call_timeout, again::no);
   try {
-    auto const refused = co_await std::move(asking);
-    if (refused) refused->raise();
+    co_await std::move(asking);
   } catch (agent_error const&) {
     co_return;  // it was told of its own error before the answer came
   }
@@ -208,10 +192,8 @@ coro::task<std::optional<agent_error>> agent::wait_for_error(ticket& t, millisec
 coro::task<task_list> agent::tasks(ticket& t, std::int64_t version, milliseconds timeout) {
   x::WatchTasksRequest q;
   q.set_version_number(version);
-  x::WatchTasksResponse r;
-  auto asking = ask(t, *xla_, &xla_stub::PrepareAsyncWatchTasks, q, r, timeout, again::yes);
-  auto const refused = co_await std::move(asking);
-  if (refused) refused->raise();
+  auto asking = answer(t, &xla_stub::PrepareAsyncWatchTasks, q, timeout);
+  auto const r = co_await std::move(asking);
   task_list list;
   list.version = r.version_number();
   for (auto const& m : r.task_state()) list.tasks.push_back(read_task(m));
@@ -228,11 +210,9 @@ coro::task<std::vector<live_task>> agent::live_tasks(ticket& t, std::vector<std:
   }
   x::GetAliveTasksRequest q;
   for (auto const task : among) q.add_task_ids(static_cast<std::int32_t>(task));
-  x::GetAliveTasksResponse r;
   auto const left = std::chrono::duration_cast<milliseconds>(end - clock::now());
-  auto asking = ask(t, *xla_, &xla_stub::PrepareAsyncGetAliveTasks, q, r, left, again::yes);
-  auto const refused = co_await std::move(asking);
-  if (refused) refused->raise();
+  auto asking = answer(t, &xla_stub::PrepareAsyncGetAliveTasks, q, left);
+  auto const r = co_await std::move(asking);
   std::vector<live_task> alive;
   for (int i = 0; i < std::min(r.alive_task_ids_size(), r.incarnations_size()); ++i)
     alive.push_back({static_cast<std::uint32_t>(r.alive_task_ids(i)), r.incarnations(i)});

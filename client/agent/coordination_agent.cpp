@@ -1,26 +1,44 @@
 // The faces of an agent's operations: one that blocks, one for coroutines.
 #include "muster/coordination_agent.hpp"
 
+#include "client/agent/agent.hpp"
 #include "client/agent/key_watching.hpp"
-#include "client/agent/question.hpp"
+#include "client/session/question.hpp"
 
 namespace muster {
 
 using detail::agent;
-using detail::ask;
-using detail::async_ask;
 using detail::ticket;
 
 namespace {
 
+detail::answering answering_by(std::shared_ptr<agent> const& a) {
+  auto spawn = [a](coro::task<void> body) { a->spawn("call", std::move(body)); };
+  return {a->context(), std::move(spawn), &a->tickets()};
+}
+
 // The operation `method` with these arguments, for a question: once.
 template <class T, class... Params, class... Args>
-typename detail::question<T>::operation operation(coro::task<T> (agent::*method)(ticket&,
+typename detail::question<T>::operation operation(std::shared_ptr<agent> const& a,
+                                                  coro::task<T> (agent::*method)(ticket&,
                                                                                  Params...),
                                                   Args... args) {
-  return [method, ... kept = std::move(args)](agent& a, ticket& t) mutable {
-    return (a.*method)(t, std::move(kept)...);
+  return [a, method, ... kept = std::move(args)](ticket& t) mutable {
+    return ((*a).*method)(t, std::move(kept)...);
   };
+}
+
+template <class T, class... Params, class... Args>
+T ask(std::shared_ptr<agent> const& a, coro::task<T> (agent::*method)(ticket&, Params...),
+      Args... args) {
+  return detail::ask<T>(answering_by(a), operation(a, method, std::move(args)...));
+}
+
+template <class T, class... Params, class... Args>
+boost::asio::awaitable<T> async_ask(std::shared_ptr<agent> const& a,
+                                    coro::task<T> (agent::*method)(ticket&, Params...),
+                                    Args... args) {
+  return detail::async_ask<T>(answering_by(a), operation(a, method, std::move(args)...));
 }
 
 coordination_options checked(coordination_options o) {
@@ -78,152 +96,144 @@ key_watch coordination_agent::watch(std::string folder,
                                     std::function<void(key_change const&)> on_change) {
   auto const w = std::make_shared<detail::key_watching>(agent_->context(), std::move(folder),
                                                         std::move(on_change));
-  ask<void>(agent_, operation(&agent::watch, w));
+  ask(agent_, &agent::watch, w);
   return key_watch(w);
 }
 
 bool coordination_agent::leave_barrier(std::string id) {
-  return ask<bool>(agent_, operation(&agent::leave_barrier, std::move(id)));
+  return ask(agent_, &agent::leave_barrier, std::move(id));
 }
 
 void coordination_agent::connect() {
-  return ask<void>(agent_, operation(&agent::connect));
+  ask(agent_, &agent::connect);
 }
-boost::asio::awaitable<void> coordination_agent::async_connect() {
-  return async_ask<void>(agent_, operation(&agent::connect));
+auto coordination_agent::async_connect() -> awaitable<void> {
+  return async_ask(agent_, &agent::connect);
 }
 
 void coordination_agent::shutdown() {
-  return ask<void>(agent_, operation(&agent::shutdown));
+  ask(agent_, &agent::shutdown);
 }
-boost::asio::awaitable<void> coordination_agent::async_shutdown() {
-  return async_ask<void>(agent_, operation(&agent::shutdown));
+auto coordination_agent::async_shutdown() -> awaitable<void> {
+  return async_ask(agent_, &agent::shutdown);
 }
 
 std::vector<std::string> coordination_agent::wait_for_all(std::vector<std::string> devices,
                                                           milliseconds timeout) {
-  return ask<std::vector<std::string>>(
-      agent_, operation(&agent::wait_for_all, std::move(devices), timeout));
+  return ask(agent_, &agent::wait_for_all, std::move(devices), timeout);
 }
-boost::asio::awaitable<std::vector<std::string>> coordination_agent::async_wait_for_all(
-    std::vector<std::string> devices, milliseconds timeout) {
-  return async_ask<std::vector<std::string>>(
-      agent_, operation(&agent::wait_for_all, std::move(devices), timeout));
+auto coordination_agent::async_wait_for_all(std::vector<std::string> devices, milliseconds timeout)
+    -> awaitable<std::vector<std::string>> {
+  return async_ask(agent_, &agent::wait_for_all, std::move(devices), timeout);
 }
 
 std::string coordination_agent::get(std::string key, milliseconds timeout) {
-  return ask<std::string>(agent_, operation(&agent::get, std::move(key), timeout));
+  return ask(agent_, &agent::get, std::move(key), timeout);
 }
-boost::asio::awaitable<std::string> coordination_agent::async_get(std::string key,
-                                                                  milliseconds timeout) {
-  return async_ask<std::string>(agent_, operation(&agent::get, std::move(key), timeout));
+auto coordination_agent::async_get(std::string key, milliseconds timeout)
+    -> awaitable<std::string> {
+  return async_ask(agent_, &agent::get, std::move(key), timeout);
 }
 
 std::optional<std::string> coordination_agent::try_get(std::string key) {
-  return ask<std::optional<std::string>>(agent_, operation(&agent::try_get, std::move(key)));
+  return ask(agent_, &agent::try_get, std::move(key));
 }
-boost::asio::awaitable<std::optional<std::string>> coordination_agent::async_try_get(
-    std::string key) {
-  return async_ask<std::optional<std::string>>(agent_, operation(&agent::try_get, std::move(key)));
+auto coordination_agent::async_try_get(std::string key) -> awaitable<std::optional<std::string>> {
+  return async_ask(agent_, &agent::try_get, std::move(key));
 }
 
 std::vector<key_value> coordination_agent::list(std::string folder) {
-  return ask<std::vector<key_value>>(agent_, operation(&agent::list, std::move(folder)));
+  return ask(agent_, &agent::list, std::move(folder));
 }
-boost::asio::awaitable<std::vector<key_value>> coordination_agent::async_list(std::string folder) {
-  return async_ask<std::vector<key_value>>(agent_, operation(&agent::list, std::move(folder)));
+auto coordination_agent::async_list(std::string folder) -> awaitable<std::vector<key_value>> {
+  return async_ask(agent_, &agent::list, std::move(folder));
 }
 
 std::int64_t coordination_agent::increment(std::string key, std::int64_t by) {
-  return ask<std::int64_t>(agent_, operation(&agent::increment, std::move(key), by));
+  return ask(agent_, &agent::increment, std::move(key), by);
 }
-boost::asio::awaitable<std::int64_t> coordination_agent::async_increment(std::string key,
-                                                                         std::int64_t by) {
-  return async_ask<std::int64_t>(agent_, operation(&agent::increment, std::move(key), by));
+auto coordination_agent::async_increment(std::string key, std::int64_t by)
+    -> awaitable<std::int64_t> {
+  return async_ask(agent_, &agent::increment, std::move(key), by);
 }
 
 void coordination_agent::erase(std::string key) {
-  return ask<void>(agent_, operation(&agent::erase, std::move(key)));
+  ask(agent_, &agent::erase, std::move(key));
 }
-boost::asio::awaitable<void> coordination_agent::async_erase(std::string key) {
-  return async_ask<void>(agent_, operation(&agent::erase, std::move(key)));
+auto coordination_agent::async_erase(std::string key) -> awaitable<void> {
+  return async_ask(agent_, &agent::erase, std::move(key));
 }
 
 std::int64_t coordination_agent::barrier(std::string id, milliseconds timeout,
                                          std::vector<std::uint32_t> participants) {
-  return ask<std::int64_t>(
-      agent_, operation(&agent::barrier, std::move(id), timeout, std::move(participants)));
+  return ask(agent_, &agent::barrier, std::move(id), timeout, std::move(participants));
 }
-boost::asio::awaitable<std::int64_t> coordination_agent::async_barrier(
-    std::string id, milliseconds timeout, std::vector<std::uint32_t> participants) {
-  return async_ask<std::int64_t>(
-      agent_, operation(&agent::barrier, std::move(id), timeout, std::move(participants)));
+auto coordination_agent::async_barrier(std::string id, milliseconds timeout,
+                                       std::vector<std::uint32_t> participants)
+    -> awaitable<std::int64_t> {
+  return async_ask(agent_, &agent::barrier, std::move(id), timeout, std::move(participants));
 }
 
 void coordination_agent::cancel_barrier(std::string id) {
-  return ask<void>(agent_, operation(&agent::cancel_barrier, std::move(id)));
+  ask(agent_, &agent::cancel_barrier, std::move(id));
 }
-boost::asio::awaitable<void> coordination_agent::async_cancel_barrier(std::string id) {
-  return async_ask<void>(agent_, operation(&agent::cancel_barrier, std::move(id)));
+auto coordination_agent::async_cancel_barrier(std::string id) -> awaitable<void> {
+  return async_ask(agent_, &agent::cancel_barrier, std::move(id));
 }
 
 void coordination_agent::report_error(coordination_code code, std::string message) {
-  return ask<void>(agent_, operation(&agent::report_error, code, std::move(message)));
+  ask(agent_, &agent::report_error, code, std::move(message));
 }
-boost::asio::awaitable<void> coordination_agent::async_report_error(coordination_code code,
-                                                                    std::string message) {
-  return async_ask<void>(agent_, operation(&agent::report_error, code, std::move(message)));
+auto coordination_agent::async_report_error(coordination_code code, std::string message)
+    -> awaitable<void> {
+  return async_ask(agent_, &agent::report_error, code, std::move(message));
 }
 
 std::optional<agent_error> coordination_agent::wait_for_error(milliseconds timeout) {
-  return ask<std::optional<agent_error>>(agent_, operation(&agent::wait_for_error, timeout));
+  return ask(agent_, &agent::wait_for_error, timeout);
 }
-boost::asio::awaitable<std::optional<agent_error>> coordination_agent::async_wait_for_error(
-    milliseconds timeout) {
-  return async_ask<std::optional<agent_error>>(agent_, operation(&agent::wait_for_error, timeout));
+auto coordination_agent::async_wait_for_error(milliseconds timeout)
+    -> awaitable<std::optional<agent_error>> {
+  return async_ask(agent_, &agent::wait_for_error, timeout);
 }
 
 std::vector<live_task> coordination_agent::live_tasks(std::vector<std::uint32_t> among,
                                                       milliseconds timeout) {
-  return ask<std::vector<live_task>>(agent_,
-                                     operation(&agent::live_tasks, std::move(among), timeout));
+  return ask(agent_, &agent::live_tasks, std::move(among), timeout);
 }
-boost::asio::awaitable<std::vector<live_task>> coordination_agent::async_live_tasks(
-    std::vector<std::uint32_t> among, milliseconds timeout) {
-  return async_ask<std::vector<live_task>>(
-      agent_, operation(&agent::live_tasks, std::move(among), timeout));
+auto coordination_agent::async_live_tasks(std::vector<std::uint32_t> among, milliseconds timeout)
+    -> awaitable<std::vector<live_task>> {
+  return async_ask(agent_, &agent::live_tasks, std::move(among), timeout);
 }
 
 bool coordination_agent::set_if_absent(std::string key, std::string value) {
-  return ask<bool>(agent_, operation(&agent::set, std::move(key), std::move(value), false));
+  return ask(agent_, &agent::set, std::move(key), std::move(value), false);
 }
-boost::asio::awaitable<bool> coordination_agent::async_set_if_absent(std::string key,
-                                                                     std::string value) {
-  return async_ask<bool>(agent_, operation(&agent::set, std::move(key), std::move(value), false));
+auto coordination_agent::async_set_if_absent(std::string key, std::string value)
+    -> awaitable<bool> {
+  return async_ask(agent_, &agent::set, std::move(key), std::move(value), false);
 }
 
 task_list coordination_agent::tasks() {
-  return ask<task_list>(agent_, operation(&agent::tasks, std::int64_t{-1}, agent_->call_timeout()));
+  return wait_for_tasks(-1, agent_->call_timeout());
 }
-boost::asio::awaitable<task_list> coordination_agent::async_tasks() {
-  return async_ask<task_list>(agent_,
-                              operation(&agent::tasks, std::int64_t{-1}, agent_->call_timeout()));
+auto coordination_agent::async_tasks() -> awaitable<task_list> {
+  return async_wait_for_tasks(-1, agent_->call_timeout());
 }
 
 task_list coordination_agent::wait_for_tasks(std::int64_t version, milliseconds timeout) {
-  return ask<task_list>(agent_, operation(&agent::tasks, version, timeout));
+  return ask(agent_, &agent::tasks, version, timeout);
 }
-boost::asio::awaitable<task_list> coordination_agent::async_wait_for_tasks(std::int64_t version,
-                                                                           milliseconds timeout) {
-  return async_ask<task_list>(agent_, operation(&agent::tasks, version, timeout));
+auto coordination_agent::async_wait_for_tasks(std::int64_t version, milliseconds timeout)
+    -> awaitable<task_list> {
+  return async_ask(agent_, &agent::tasks, version, timeout);
 }
 
 void coordination_agent::set(std::string key, std::string value) {
-  ask<bool>(agent_, operation(&agent::set, std::move(key), std::move(value), true));
+  ask(agent_, &agent::set, std::move(key), std::move(value), true);
 }
-boost::asio::awaitable<void> coordination_agent::async_set(std::string key, std::string value) {
-  auto setting =
-      async_ask<bool>(agent_, operation(&agent::set, std::move(key), std::move(value), true));
+auto coordination_agent::async_set(std::string key, std::string value) -> awaitable<void> {
+  auto setting = async_ask(agent_, &agent::set, std::move(key), std::move(value), true);
   co_await std::move(setting);
 }
 

@@ -38,15 +38,14 @@ bool key_watching::stopped() const {
 
 coro::task<void> agent::watch(ticket&, std::shared_ptr<key_watching> w) {
   check_connected();
-  if (!spawn("watch", watch_keys(std::move(w))))
-    throw coordination_error(coordination_code::resource_exhausted, "the agent has too many calls");
+  spawn("watch", watch_keys(std::move(w)));
   co_return;
 }
 
 // The wire has no call that waits for a change below a folder, so it is listed again and again. An
 // answer that does not come is no reason to end: whether the service is gone, heartbeats judge.
 coro::task<void> agent::watch_keys(std::shared_ptr<key_watching> w) {
-  ticket t(context(), tickets_);
+  ticket t(context(), &tickets_);
   w->begin(&t);
   std::map<std::string, std::string> known;
   while (!t.is_cut() && !w->stopped()) {

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <string>
 
-#include "client/agent/ticket.hpp"
+#include "client/session/ticket.hpp"
 #include "coro/engine_context.hpp"
 #include "muster/coordination_options.hpp"
 

@@ -1,12 +1,16 @@
-// The public face of a coordinator_session, and of what it hands out: values and failures.
+// What a cluster_coordinator and the handles that it gives out do, but for scheduling. Any thread,
+// under the mutex of the session.
 #include "muster/cluster_coordinator.hpp"
 
 #include "base/check.hpp"
 #include "base/text.hpp"
 #include "client/coordinator/coordinator_session.hpp"
+#include "client/session/session_link.hpp"
 #include "muster/per_worker.hpp"
 
 namespace muster {
+
+using lock = std::unique_lock<std::mutex>;
 
 void raise(failure f) {
   switch (f.kind) {
@@ -35,65 +39,55 @@ cluster_coordinator::~cluster_coordinator() {
   session_->wait_ended();
 }
 
-std::shared_ptr<detail::value_handle const> cluster_coordinator::put(detail::request r) {
-  auto const token = session_->put(std::move(r));
-  return std::make_shared<detail::value_handle const>(session_, token);
-}
-
-boost::asio::awaitable<std::shared_ptr<detail::value_handle const>> cluster_coordinator::async_put(
-    detail::request r) {
-  auto const session = session_;
-  auto putting = session->async_put(std::move(r));
-  auto const token = co_await std::move(putting);
-  co_return std::make_shared<detail::value_handle const>(session, token);
-}
-
-std::vector<std::shared_ptr<detail::value_handle const>> cluster_coordinator::put_gang(
-    std::vector<detail::request> all) {
-  auto const n = all.size();
-  if (n == 0) throw std::invalid_argument("a gang without members");
-  auto const first = session_->put_gang(std::move(all));
-  std::vector<std::shared_ptr<detail::value_handle const>> handles;
-  for (std::size_t i = 0; i < n; ++i)
-    handles.push_back(std::make_shared<detail::value_handle const>(session_, first + i));
-  return handles;
-}
-
-per_worker_value cluster_coordinator::create(detail::request r) {
-  auto const token = session_->create(std::move(r));
-  auto const handle = std::make_shared<detail::per_worker_handle const>(session_, token);
-  session_->wait_created(token);
-  return per_worker_value(handle);
-}
-
-boost::asio::awaitable<per_worker_value> cluster_coordinator::async_create(detail::request r) {
-  auto const session = session_;
-  auto const token = session->create(std::move(r));
-  auto const handle = std::make_shared<detail::per_worker_handle const>(session, token);
-  co_await session->async_wait_created(token);
-  co_return per_worker_value(handle);
-}
-
 void cluster_coordinator::wait_open() {
   session_->wait_open();
 }
 std::string cluster_coordinator::id() const {
   return session_->id();
 }
+
 bool cluster_coordinator::join(milliseconds timeout) {
-  return session_->join(timeout);
+  auto& s = *session_;
+  lock held(s.mutex_);
+  auto const mine = s.cut_here();
+  if (!s.changed_.wait_for(held, timeout, [&] { return s.joined(*mine); })) return false;
+  s.raise_pending();
+  return true;
 }
+
 boost::asio::awaitable<bool> cluster_coordinator::async_join(milliseconds timeout) {
-  return session_->async_join(timeout);
+  auto const s = session_;
+  lock held(s->mutex_);
+  auto const joined = [s, mine = s->cut_here()] { return s->joined(*mine); };
+  held.unlock();
+  auto const then = [s] { s->raise_pending(); };
+  auto joining = s->async_when(joined, timeout, then);
+  co_return co_await std::move(joining);
 }
+
 bool cluster_coordinator::done() {
-  return session_->done();
+  auto& s = *session_;
+  lock held(s.mutex_);
+  // No deadline: what runs is asked to stop and answers, or its worker is lost.
+  s.changed_.wait(held, [&s] { return s.ended_ || s.generation_.settled(); });
+  s.raise_pending();
+  return s.unfinished_ == 0;
 }
+
 void cluster_coordinator::cancel() {
-  session_->cancel();
+  auto& s = *session_;
+  lock held(s.mutex_);
+  if (s.ended_ || s.closing_ || !s.generation_.settled()) return;
+  s.generation_.cancel();
+  if (!s.streaming_) return;  // told when there is a stream
+  s.cancel_sent_ = true;
+  s.append_cancel();
+  s.wake();
 }
+
 std::vector<failure> cluster_coordinator::failures() const {
-  return session_->failures();
+  lock held(session_->mutex_);
+  return session_->generation_.failures();
 }
 
 std::string per_worker_value::id() const {
@@ -103,40 +97,106 @@ std::string per_worker_value::id() const {
 
 namespace detail {
 
+coordinator_session::coordinator_session(coordinator_options options)
+    : client_session(options, true), options_(std::move(options)) {}
+
+void coordinator_session::throw_if_over() const {
+  if (!ended_ && !closing_) return;
+  if (reason_.empty()) throw std::logic_error("the coordinator is closed");
+  raise({failure_kind::dependency_lost, "muster::cluster_coordinator", reason_});
+}
+
+void coordinator_session::raise_pending() {
+  generation_.raise_error();
+  throw_if_over();
+}
+
+std::shared_ptr<coordinator_session::cut const> coordinator_session::cut_here() {
+  std::erase_if(cuts_, [](auto const& c) { return c.expired(); });
+  auto made = std::make_shared<cut>(cut{last_token_, unfinished_});
+  cuts_.push_back(made);
+  return made;
+}
+
+void coordinator_session::close() {
+  lock held(mutex_);
+  if (std::exchange(closing_, true) || ended_) return;
+  half_close_ = options_.detached;
+  if (streaming_ && !options_.detached) {
+    out_.tail().set_close(true);
+    out_.seal();
+  }
+  changed_.notify_all();
+  link_->close();
+}
+
+std::uint64_t coordinator_session::closure_id(std::uint64_t token) const {
+  lock held(mutex_);
+  return records_.at(token).closure;
+}
+
 value_handle::~value_handle() {
-  session_->drop(token_);
+  auto& s = *session_;
+  lock held(s.mutex_);
+  s.unreference(token_);
+  if (!s.out_.empty()) s.wake();
 }
+
 value_status value_handle::status() const {
-  return session_->status(token_);
+  lock held(session_->mutex_);
+  auto const& r = session_->records_.at(token_);
+  if (!r.ended) return value_status::not_ready;
+  return r.error && r.error->kind == failure_kind::worker_lost ? value_status::aborted
+                                                               : value_status::ready;
 }
+
 value value_handle::get(std::chrono::milliseconds timeout) const {
-  return session_->get(token_, timeout);
+  auto& s = *session_;
+  lock held(s.mutex_);
+  auto const& r = s.records_.at(token_);
+  if (!r.ended && !s.changed_.wait_for(held, timeout, [&r] { return r.ended; }))
+    throw wait_timeout("the closure has not finished within " + in_ms(timeout));
+  if (!r.error) return r.output;
+  auto f = *r.error;
+  held.unlock();
+  raise(std::move(f));
 }
+
 boost::asio::awaitable<void> value_handle::async_wait(std::chrono::milliseconds timeout) const {
-  return session_->async_wait(token_, timeout);
+  auto enter = [s = session_, token = token_](std::shared_ptr<waiting> const& w) {
+    lock held(s->mutex_);
+    auto& r = s->records_.at(token);
+    if (!r.ended) return r.waiters.push_back(w);
+    held.unlock();
+    w->resume(true);
+  };
+  bool const ended = co_await waiting::wait(timeout, enter);
+  if (!ended) throw wait_timeout("the closure has not finished within " + in_ms(timeout));
 }
+
 std::string value_handle::id() const {
   auto const closure = session_->closure_id(token_);
   return closure == 0 ? std::string() : "rv_" + hex16(closure);
 }
+
 void value_handle::cancel() const {
-  session_->cancel(token_);
+  auto& s = *session_;
+  lock held(s.mutex_);
+  if (s.ended_ || s.closing_ || s.records_.at(token_).ended || !s.streaming_) return;
+  s.out_.add_entry(9).add_cancel_token(token_);
+  s.wake();
 }
 
 per_worker_handle::~per_worker_handle() {
-  session_->drop_per_worker(token_);
+  auto& s = *session_;
+  lock held(s.mutex_);
+  s.unreference_built(token_);
+  if (!s.out_.empty()) s.wake();
 }
+
 std::uint64_t per_worker_handle::value() const {
-  return session_->per_worker_value(token_);
-}
-std::string const& per_worker_handle::server() const {
-  return session_->settings().server;
-}
-std::string const& per_worker_handle::credential() const {
-  return session_->settings().token;
-}
-tls_options const& per_worker_handle::tls() const {
-  return session_->settings().tls;
+  lock held(session_->mutex_);
+  return session_->built_.at(token_).value;
 }
 
 }  // namespace detail

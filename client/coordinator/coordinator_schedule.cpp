@@ -1,11 +1,10 @@
-// The users' half: what is asked for becomes a record and, while there is a stream, part of a
-// message.
+// Scheduling: what is asked for becomes a record and, while there is a stream, part of a message.
 #include <algorithm>
 
 #include "client/coordinator/coordinator_session.hpp"
-#include "muster/per_worker_value.hpp"
 
-namespace muster::detail {
+namespace muster {
+namespace detail {
 namespace {
 
 constexpr std::size_t gang_size_max = 1'024;                   // the server's, too
@@ -50,14 +49,17 @@ bool coordinator_session::may_schedule() const {
   return generation_.settled() && (generation_.failed() || !no_room);
 }
 
+std::chrono::milliseconds coordinator_session::room_limit() const {
+  return options_.schedule_timeout.count() == 0 ? for_ever : options_.schedule_timeout;
+}
+
+wait_timeout coordinator_session::no_room() const {
+  return wait_timeout("the queue had no room within " + in_ms(options_.schedule_timeout));
+}
+
 // Also raises what there is to be raised before anything is scheduled.
 void coordinator_session::wait_for_room(lock& held) {
-  auto const may_go_on = [this] { return may_schedule(); };
-  if (options_.schedule_timeout.count() == 0)
-    // No deadline: back-pressure, ends with the session at the latest.
-    changed_.wait(held, may_go_on);
-  else if (!changed_.wait_for(held, options_.schedule_timeout, may_go_on))
-    throw wait_timeout("the queue had no room within " + in_ms(options_.schedule_timeout));
+  if (!changed_.wait_for(held, room_limit(), [this] { return may_schedule(); })) throw no_room();
   raise_pending();
 }
 
@@ -79,62 +81,7 @@ std::uint64_t coordinator_session::add(closure_record added, request r, std::uin
   return token;
 }
 
-std::uint64_t coordinator_session::put(request r) {
-  auto added = converted(r);
-  lock held(mutex_);
-  wait_for_room(held);
-  auto const token = add(std::move(added), std::move(r), 0);
-  wake();
-  return token;
-}
-
-boost::asio::awaitable<std::uint64_t> coordinator_session::async_put(request r) {
-  auto const self = shared_from_this();
-  auto added = converted(r);
-  auto const limit = options_.schedule_timeout.count() == 0 ? for_ever : options_.schedule_timeout;
-  auto const end = clock::now() + limit;
-  auto const may_go_on = [this] { return may_schedule(); };
-  for (;;) {
-    {
-      lock held(mutex_);
-      if (may_schedule()) {
-        raise_pending();
-        auto const token = add(std::move(added), std::move(r), 0);
-        wake();
-        co_return token;
-      }
-    }
-    if (clock::now() >= end)
-      throw wait_timeout("the queue had no room within " + in_ms(options_.schedule_timeout));
-    co_await async_until(may_go_on, end);
-  }
-}
-
-std::uint64_t coordinator_session::put_gang(std::vector<request> all) {
-  std::vector<closure_record> added;
-  std::size_t bytes = 0;
-  for (auto const& r : all) {
-    added.push_back(converted(r));
-    bytes += r.args.size();
-  }
-  if (all.size() > gang_size_max)
-    throw std::invalid_argument("a gang of " + std::to_string(all.size()) +
-                                " closures, the limit is " + std::to_string(gang_size_max));
-  if (bytes > gang_bytes_max)
-    throw std::invalid_argument("a gang with arguments of " + std::to_string(bytes) +
-                                " bytes, the limit is " + std::to_string(gang_bytes_max));
-  lock held(mutex_);
-  wait_for_room(held);
-  auto const first = last_token_ + 1;
-  number_of(all.front().function);  // its name goes into a message of its own
-  out_.begin_group();
-  for (std::size_t i = 0; i < all.size(); ++i) add(std::move(added[i]), std::move(all[i]), first);
-  out_.end_group();
-  wake();
-  return first;
-}
-
-std::uint64_t coordinator_session::create(request r) {
+std::uint64_t coordinator_session::put_builder(request r) {
   check_request(r);
   if (!r.inputs.empty() || !r.per_worker.empty())
     throw std::invalid_argument(
@@ -151,30 +98,92 @@ std::uint64_t coordinator_session::create(request r) {
   return token;
 }
 
-bool coordinator_session::created(std::uint64_t token) const {
+void coordinator_session::check_created(std::uint64_t token) const {
   auto const& b = built_.at(token);
   if (b.error) raise(failure(*b.error));
   if (b.value == 0) throw_if_over();
-  return b.value != 0;
 }
 
-void coordinator_session::wait_created(std::uint64_t token) {
-  lock held(mutex_);
-  auto const& b = built_.at(token);
-  changed_.wait(held, [&] { return ended_ || closing_ || b.answered(); });
-  created(token);
+}  // namespace detail
+
+using handle = std::shared_ptr<detail::value_handle const>;
+
+handle cluster_coordinator::put(detail::request r) {
+  auto& s = *session_;
+  auto added = s.converted(r);
+  std::unique_lock held(s.mutex_);
+  s.wait_for_room(held);
+  auto const token = s.add(std::move(added), std::move(r), 0);
+  s.wake();
+  held.unlock();
+  return std::make_shared<detail::value_handle const>(session_, token);
 }
 
-boost::asio::awaitable<void> coordinator_session::async_wait_created(std::uint64_t token) {
-  auto const self = shared_from_this();
-  auto const over = [this, token] { return ended_ || closing_ || built_.at(token).answered(); };
-  for (;;) {
-    {
-      lock held(mutex_);
-      if (created(token)) co_return;
-    }
-    co_await async_until(over, clock::now() + for_ever);
+boost::asio::awaitable<handle> cluster_coordinator::async_put(detail::request r) {
+  auto const s = session_;
+  auto added = s->converted(r);
+  std::uint64_t token = 0;
+  auto const may_go_on = [s] { return s->may_schedule(); };
+  auto const go_on = [&] {
+    s->raise_pending();
+    token = s->add(std::move(added), std::move(r), 0);
+    s->wake();
+  };
+  auto putting = s->async_when(may_go_on, s->room_limit(), go_on);
+  bool const put = co_await std::move(putting);
+  if (!put) throw s->no_room();
+  co_return std::make_shared<detail::value_handle const>(s, token);
+}
+
+std::vector<handle> cluster_coordinator::put_gang(std::vector<detail::request> all) {
+  if (all.empty()) throw std::invalid_argument("a gang without members");
+  auto& s = *session_;
+  std::vector<detail::closure_record> added;
+  std::size_t bytes = 0;
+  for (auto const& r : all) {
+    added.push_back(s.converted(r));
+    bytes += r.args.size();
   }
+  if (all.size() > detail::gang_size_max)
+    throw std::invalid_argument("a gang of " + std::to_string(all.size()) +
+                                " closures, the limit is " + std::to_string(detail::gang_size_max));
+  if (bytes > detail::gang_bytes_max)
+    throw std::invalid_argument("a gang with arguments of " + std::to_string(bytes) +
+                                " bytes, the limit is " + std::to_string(detail::gang_bytes_max));
+  std::unique_lock held(s.mutex_);
+  s.wait_for_room(held);
+  auto const first = s.last_token_ + 1;
+  s.number_of(all.front().function);  // its name goes into a message of its own
+  s.out_.begin_group();
+  for (std::size_t i = 0; i < all.size(); ++i) s.add(std::move(added[i]), std::move(all[i]), first);
+  s.out_.end_group();
+  s.wake();
+  held.unlock();
+  std::vector<handle> handles;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    handles.push_back(std::make_shared<detail::value_handle const>(session_, first + i));
+  return handles;
 }
 
-}  // namespace muster::detail
+per_worker_value cluster_coordinator::create(detail::request r) {
+  auto& s = *session_;
+  auto const token = s.put_builder(std::move(r));
+  auto const made = std::make_shared<detail::per_worker_handle const>(session_, token);
+  std::unique_lock held(s.mutex_);
+  // No deadline: connect_timeout or the grace ends it.
+  s.changed_.wait(held, [&] { return s.answered(token); });
+  s.check_created(token);
+  return per_worker_value(made);
+}
+
+boost::asio::awaitable<per_worker_value> cluster_coordinator::async_create(detail::request r) {
+  auto const s = session_;
+  auto const token = s->put_builder(std::move(r));
+  auto const made = std::make_shared<detail::per_worker_handle const>(s, token);
+  auto const answered = [s, token] { return s->answered(token); };
+  auto const check = [s, token] { s->check_created(token); };
+  co_await s->async_when(answered, detail::for_ever, check);
+  co_return per_worker_value(made);
+}
+
+}  // namespace muster

@@ -1,11 +1,13 @@
 // What a cluster_coordinator and its handles share: a client_session that holds values. It keeps
 // every closure that is not finished, with what it takes to schedule it again after a broken
-// stream, and every output that somebody holds.
+// stream, and every output that somebody holds. Its users' half is the members of
+// cluster_coordinator and of the handles.
 #pragma once
 
 #include "client/coordinator/closure_record.hpp"
 #include "client/coordinator/generation.hpp"
 #include "client/session/client_session.hpp"
+#include "muster/cluster_coordinator.hpp"
 
 namespace muster::detail {
 
@@ -13,36 +15,16 @@ class coordinator_session final : public client_session {
  public:
   explicit coordinator_session(coordinator_options options);
 
-  // Users, any thread; see cluster_coordinator.hpp.
-  std::uint64_t put(request r);
-  boost::asio::awaitable<std::uint64_t> async_put(request r);
-  /// Token of the first; the others follow. REQUIRES: at least one.
-  std::uint64_t put_gang(std::vector<request> all);
-  std::uint64_t create(request builder);
-  /// No deadline: connect_timeout or the grace ends it. Errors: input_error, unavailable_error.
-  void wait_created(std::uint64_t token);
-  boost::asio::awaitable<void> async_wait_created(std::uint64_t token);
-  bool join(milliseconds timeout);
-  boost::asio::awaitable<bool> async_join(milliseconds timeout);
-  bool done();
-  void cancel();
-  std::vector<failure> failures() const;
-  /// Nothing is taken any more; the link is to end the stream, and with it the session unless it is
-  /// detached.
-  void close();
-
-  // Handles, any thread. REQUIRE: the token is that of a handle.
-  void drop(std::uint64_t token);
-  value_status status(std::uint64_t token) const;
-  value get(std::uint64_t token, milliseconds timeout);
-  boost::asio::awaitable<void> async_wait(std::uint64_t token, milliseconds timeout);
-  /// At the server; 0 until it has finished, or if it never came there.
+  /// Any thread. At the server; 0 until it has finished, or if it never came there. REQUIRES: the
+  /// token is that of a handle.
   std::uint64_t closure_id(std::uint64_t token) const;
-  void cancel(std::uint64_t token);
-  void drop_per_worker(std::uint64_t token);
-  std::uint64_t per_worker_value(std::uint64_t token) const;
 
  private:
+  // The users' half: any thread, under the mutex.
+  friend class muster::cluster_coordinator;
+  friend class value_handle;
+  friend class per_worker_handle;
+
   // The link, engine thread.
   void connected() override;
   std::string take(v1::SessionResponse const& m) override;
@@ -50,11 +32,18 @@ class coordinator_session final : public client_session {
 
   // All below REQUIRE the mutex, but for those that say so.
   bool may_schedule() const;
+  /// For how long schedule waits for room; no mutex.
+  milliseconds room_limit() const;
+  wait_timeout no_room() const;  // no mutex
   void wait_for_room(lock& held);
   /// Checks the request; needs no mutex: a value of another coordinator has a place at the server
   /// once it is ready.
   closure_record converted(request const& r) const;
   std::uint64_t add(closure_record added, request r, std::uint64_t gang);
+  std::uint64_t put_builder(request r);  // takes the mutex
+  /// Nothing is taken any more; the link is to end the stream, and with it the session unless it is
+  /// detached. Takes the mutex.
+  void close();
   /// What a join waits for: what was scheduled before it, whatever others schedule meanwhile.
   struct cut {
     std::uint64_t last_token = 0;
@@ -64,7 +53,12 @@ class coordinator_session final : public client_session {
   bool joined(cut const& c) const {
     return ended_ || (generation_.settled() && (generation_.failed() || c.left == 0));
   }
-  bool created(std::uint64_t token) const;
+  /// The server has answered to a PerWorkerValue, or will not any more.
+  bool answered(std::uint64_t token) const {
+    return ended_ || closing_ || built_.at(token).answered();
+  }
+  /// Raises what kept it from being made. REQUIRES: answered.
+  void check_created(std::uint64_t token) const;
   void throw_if_over() const override;
   void raise_pending();
 

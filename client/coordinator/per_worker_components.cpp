@@ -1,13 +1,7 @@
 // Asks the server what became of a PerWorkerValue on each worker: one call, on the engine thread.
-#include <functional>
-#include <future>
-
-#include "client/checks.hpp"
-#include "client/link/client_engine.hpp"
-#include "client/session/waiting.hpp"
-#include "client/wire.hpp"
+#include "client/coordinator/coordinator_session.hpp"
+#include "client/session/question.hpp"
 #include "coro/client_unary.hpp"
-#include "muster/per_worker_value.hpp"
 #include "muster/v1/coordinator.grpc.pb.h"
 
 namespace muster {
@@ -15,6 +9,7 @@ namespace detail {
 namespace {
 
 using std::chrono::milliseconds;
+using components = std::vector<per_worker_component>;
 
 value_status status_of(v1::FetchResponse::State s) {
   switch (s) {
@@ -27,73 +22,55 @@ value_status status_of(v1::FetchResponse::State s) {
   }
 }
 
-/// Shared by whoever waits and by the coroutine that asks, so that either may end first.
-class question : public std::enable_shared_from_this<question> {
- public:
-  question(std::shared_ptr<per_worker_handle const> of, milliseconds timeout)
-      : of_(std::move(of)), timeout_(timeout) {}
-
-  /// Any thread, once. `done` is called on the engine thread.
-  void ask(client_engine& engine, std::function<void()> done) {
-    auto const end = std::chrono::system_clock::now() + timeout_;
-    context_.set_deadline(end);
-    context_.set_wait_for_ready(true);
-    done_ = std::move(done);
-    engine.context().post([self = shared_from_this(), &engine] {
-      if (engine.tasks().spawn("per-worker value", self->run(engine, self))) return;
-      self->finish({grpc::StatusCode::RESOURCE_EXHAUSTED, "the library has too many tasks"});
-    });
+/// The timeout becomes the call's deadline; the handle keeps the value.
+coro::task<components> components_of(ticket& t, client_engine& engine,
+                                     std::shared_ptr<per_worker_handle const> of,
+                                     milliseconds timeout) {
+  using stub = v1::CoordinatorService::Stub;
+  auto const& settings = of->session()->settings();
+  auto const service = v1::CoordinatorService::NewStub(make_channel(settings.server, settings.tls));
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + timeout);
+  context.set_wait_for_ready(true);
+  add_token(context, settings.token);
+  v1::GetPerWorkerValueRequest request;
+  request.set_value(of->value());
+  v1::PerWorkerValue response;
+  t.calls(&context);
+  auto calling = coro::unary_call(engine.context(), *service, &stub::PrepareAsyncGetPerWorkerValue,
+                                  context, request, response);
+  auto const status = co_await std::move(calling);
+  t.calls(nullptr);
+  if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED)
+    throw wait_timeout(settings.server + " has not answered within " + in_ms(timeout));
+  if (!status.ok())
+    raise({failure_kind::dependency_lost, "muster::per_worker_value", status.error_message()});
+  components all;
+  for (auto const& c : response.component()) {
+    auto& one = all.emplace_back();
+    one.task = c.task();
+    one.status = status_of(c.state());
+    if (c.has_failure()) one.failure = from_wire(c.failure());
   }
-  /// Any thread: nobody waits for it any more.
-  void cancel() { context_.TryCancel(); }
+  co_return all;
+}
 
-  /// REQUIRES: it is done.
-  std::vector<per_worker_component> take() const {
-    if (status_.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED)
-      throw wait_timeout(of_->server() + " has not answered within " + in_ms(timeout_));
-    if (!status_.ok())
-      raise({failure_kind::dependency_lost, "muster::per_worker_value", status_.error_message()});
-    std::vector<per_worker_component> all;
-    for (auto const& c : response_.component()) {
-      auto& one = all.emplace_back();
-      one.task = c.task();
-      one.status = status_of(c.state());
-      if (c.has_failure()) one.failure = from_wire(c.failure());
-    }
-    return all;
-  }
+answering answering_on(client_engine& engine) {
+  auto const spawn = [&engine](coro::task<void> body) {
+    if (!engine.tasks().spawn("per-worker value", std::move(body)))
+      raise({failure_kind::dependency_lost, "muster::per_worker_value",
+             "the library has too many tasks"});
+  };
+  return {engine.context(), spawn};
+}
 
- private:
-  coro::task<void> run(client_engine& engine, std::shared_ptr<question> /*self*/) {
-    using stub = v1::CoordinatorService::Stub;
-    auto const service = v1::CoordinatorService::NewStub(make_channel(of_->server(), of_->tls()));
-    v1::GetPerWorkerValueRequest request;
-    request.set_value(of_->value());
-    add_token(context_, of_->credential());
-    auto calling =
-        coro::unary_call(engine.context(), *service, &stub::PrepareAsyncGetPerWorkerValue, context_,
-                         request, response_);
-    finish(co_await std::move(calling));
-  }
-
-  void finish(grpc::Status status) {
-    status_ = std::move(status);
-    auto const done = std::move(done_);
-    done();
-  }
-
-  std::shared_ptr<per_worker_handle const> const of_;
-  milliseconds const timeout_;
-  grpc::ClientContext context_;
-  v1::PerWorkerValue response_;
-  grpc::Status status_;
-  std::function<void()> done_;
-};
-
-std::shared_ptr<per_worker_handle const> of_something(
-    std::shared_ptr<per_worker_handle const> handle) {
-  if (!handle) throw std::logic_error("a per_worker_value of nothing, or it was released");
-  return handle;
+question<components>::operation operation(client_engine& engine,
+                                          std::shared_ptr<per_worker_handle const> of,
+                                          milliseconds timeout) {
+  if (!of) throw std::logic_error("a per_worker_value of nothing, or it was released");
+  return [&engine, of = std::move(of), timeout](ticket& t) {
+    return components_of(t, engine, of, timeout);
+  };
 }
 
 }  // namespace
@@ -102,30 +79,16 @@ std::shared_ptr<per_worker_handle const> of_something(
 std::vector<per_worker_component> per_worker_value::components(
     std::chrono::milliseconds timeout) const {
   auto const engine = client_engine::shared();
-  if (engine->context().running_in_this_thread())
-    throw std::logic_error("the library's own thread does not wait for itself");
-  auto const asked = std::make_shared<detail::question>(detail::of_something(handle_), timeout);
-  auto const done = std::make_shared<std::promise<void>>();
-  asked->ask(*engine, [done] { done->set_value(); });
-  done->get_future().wait();  // no deadline here: the call has one
-  return asked->take();
+  return detail::ask<detail::components>(detail::answering_on(*engine),
+                                         detail::operation(*engine, handle_, timeout));
 }
 
 boost::asio::awaitable<std::vector<per_worker_component>> per_worker_value::async_components(
     std::chrono::milliseconds timeout) const {
   auto const engine = client_engine::shared();  // outlives the call
-  auto const asked = std::make_shared<detail::question>(detail::of_something(handle_), timeout);
-  auto enter = [asked, engine](std::shared_ptr<detail::waiting> const& w) {
-    asked->ask(*engine, [w] { w->resume(true); });
-  };
-  auto waited = detail::waiting::wait(detail::for_ever, enter);
-  try {
-    co_await std::move(waited);
-  } catch (boost::system::system_error const&) {
-    asked->cancel();
-    throw;
-  }
-  co_return asked->take();
+  auto asking = detail::async_ask<detail::components>(detail::answering_on(*engine),
+                                                      detail::operation(*engine, handle_, timeout));
+  co_return co_await std::move(asking);
 }
 
 }  // namespace muster

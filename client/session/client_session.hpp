@@ -94,7 +94,7 @@ class client_session : public std::enable_shared_from_this<client_session> {
     open.set_require_function(o.require_function);
   }
 
-  // All below REQUIRE the mutex, except that async_until takes it.
+  // All below REQUIRE the mutex, except that async_when takes it.
   /// Throws if nothing can be scheduled any more, and says why.
   virtual void throw_if_over() const = 0;
   /// No room for what users schedule.
@@ -107,11 +107,11 @@ class client_session : public std::enable_shared_from_this<client_session> {
   void wake();
   /// Wakes the threads and coroutines that wait, and releases the mutex.
   void changed(lock& held);
-  /// A wait of a coroutine on any executor. Completion: `over()`, asked under the mutex, was true,
-  /// something has changed since, or it is `end`; look again. Cancellation (any type) ends it with
-  /// operation_aborted.
-  template <class Over>
-  boost::asio::awaitable<void> async_until(Over over, clock::time_point end);
+  /// A wait of a coroutine on any executor until `over()`; then calls `then()`, under the same
+  /// lock. False: not within `limit`. Cancellation (any type) ends it with operation_aborted.
+  /// REQUIRES: the caller keeps the session.
+  template <class Over, class Then>
+  boost::asio::awaitable<bool> async_when(Over over, milliseconds limit, Then then);
 
   session_settings const settings_;
 
@@ -138,16 +138,27 @@ class client_session : public std::enable_shared_from_this<client_session> {
   std::shared_ptr<session_link> link_;  // until it has ended
 };
 
-template <class Over>
-boost::asio::awaitable<void> client_session::async_until(Over over, clock::time_point end) {
+template <class Over, class Then>
+boost::asio::awaitable<bool> client_session::async_when(Over over, milliseconds limit, Then then) {
+  auto const end = clock::now() + limit;
   auto enter = [this, &over](std::shared_ptr<waiting> const& w) {
     lock held(mutex_);
     if (!over()) return waiting_.push_back(w);
     held.unlock();
     w->resume(true);
   };
-  auto const left = std::chrono::ceil<milliseconds>(end - clock::now());
-  co_await waiting::wait(left, enter);
+  for (;;) {
+    {
+      lock held(mutex_);
+      if (over()) {
+        then();
+        co_return true;
+      }
+    }
+    auto const left = std::chrono::ceil<milliseconds>(end - clock::now());
+    if (left.count() <= 0) co_return false;
+    co_await waiting::wait(left, enter);
+  }
 }
 
 }  // namespace muster::detail

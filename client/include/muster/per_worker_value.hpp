@@ -24,7 +24,6 @@
 #include <vector>
 
 #include "muster/detail/value_handle.hpp"
-#include "muster/tls_options.hpp"
 
 namespace muster::detail {
 
@@ -37,11 +36,6 @@ class per_worker_handle {
 
   /// At the server; 0 until it has answered.
   std::uint64_t value() const;
-  /// "host:port"
-  std::string const& server() const;
-  /// That the session was opened with.
-  std::string const& credential() const;
-  tls_options const& tls() const;
   coordinator_session const* session() const { return session_.get(); }
   std::uint64_t token() const { return token_; }
 

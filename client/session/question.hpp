@@ -14,34 +14,44 @@
 #include <utility>
 #include <variant>
 
-#include "client/agent/agent.hpp"
+#include "client/session/ticket.hpp"
 #include "client/session/waiting.hpp"
+#include "coro/task.hpp"
 #include "muster/detail/value_handle.hpp"
 
 namespace muster::detail {
 
+/// Where a question is answered. REQUIRES: what it refers to outlives the answer.
+struct answering {
+  coro::engine_context& engine;
+  /// On the engine thread: starts the coroutine. Throws when there are too many.
+  std::function<void(coro::task<void>)> spawn;
+  std::set<ticket*>* tickets = nullptr;  // null: only the question has its ticket
+};
+
 template <class T>
 class question : public std::enable_shared_from_this<question<T>> {
  public:
-  using operation = std::function<coro::task<T>(agent&, ticket&)>;
+  using operation = std::function<coro::task<T>(ticket&)>;
 
-  question(std::shared_ptr<agent> a, operation o)
-      : agent_(std::move(a)), operation_(std::move(o)) {}
+  question(answering where, operation o) : where_(std::move(where)), operation_(std::move(o)) {}
 
   /// Any thread, once. `done` is called on the engine thread when take() will not wait.
   void start(std::function<void()> done) {
     done_ = std::move(done);
-    agent_->context().post([self = this->shared_from_this()] {
-      if (self->agent_->spawn("call", self->run(self))) return;
-      self->error_ = std::make_exception_ptr(coordination_error(
-          coordination_code::resource_exhausted, "the agent has too many calls"));
-      self->finish();
+    where_.engine.post([self = this->shared_from_this()] {
+      try {
+        self->where_.spawn(self->run(self));
+      } catch (...) {
+        self->error_ = std::current_exception();
+        self->finish();
+      }
     });
   }
 
   /// Any thread: nobody waits for it any more.
   void cancel() {
-    agent_->context().post([self = this->shared_from_this()] {
+    where_.engine.post([self = this->shared_from_this()] {
       if (self->ticket_ != nullptr) self->ticket_->cut_short(ticket::cut::cancelled);
     });
   }
@@ -55,10 +65,10 @@ class question : public std::enable_shared_from_this<question<T>> {
  private:
   coro::task<void> run(std::shared_ptr<question> /*self*/) {
     {
-      ticket t(agent_->context(), agent_->tickets());
+      ticket t(where_.engine, where_.tickets);
       ticket_ = &t;
       try {
-        auto operating = operation_(*agent_, t);
+        auto operating = operation_(t);
         if constexpr (std::is_void_v<T>) {
           co_await std::move(operating);
         } else {
@@ -78,7 +88,7 @@ class question : public std::enable_shared_from_this<question<T>> {
     done();
   }
 
-  std::shared_ptr<agent> const agent_;
+  answering const where_;
   operation operation_;
   std::function<void()> done_;
   ticket* ticket_ = nullptr;  // while it runs; engine thread
@@ -88,10 +98,10 @@ class question : public std::enable_shared_from_this<question<T>> {
 
 /// Waits on this thread. Errors: those of the operation; std::logic_error on the engine thread.
 template <class T>
-T ask(std::shared_ptr<agent> const& a, typename question<T>::operation o) {
-  if (a->context().running_in_this_thread())
+T ask(answering where, typename question<T>::operation o) {
+  if (where.engine.running_in_this_thread())
     throw std::logic_error("the library's own thread does not wait for itself");
-  auto const q = std::make_shared<question<T>>(a, std::move(o));
+  auto const q = std::make_shared<question<T>>(std::move(where), std::move(o));
   auto const done = std::make_shared<std::promise<void>>();
   auto const waited = done->get_future();
   q->start([done] { done->set_value(); });
@@ -101,8 +111,8 @@ T ask(std::shared_ptr<agent> const& a, typename question<T>::operation o) {
 
 /// The same for a coroutine on any executor. Cancellation (any type) cuts the operation short.
 template <class T>
-boost::asio::awaitable<T> async_ask(std::shared_ptr<agent> a, typename question<T>::operation o) {
-  auto const q = std::make_shared<question<T>>(std::move(a), std::move(o));
+boost::asio::awaitable<T> async_ask(answering where, typename question<T>::operation o) {
+  auto const q = std::make_shared<question<T>>(std::move(where), std::move(o));
   auto enter = [q](std::shared_ptr<waiting> const& w) { q->start([w] { w->resume(true); }); };
   auto waited = waiting::wait(for_ever, enter);
   try {

@@ -1,6 +1,6 @@
-// One piece of an agent's work on the engine thread that can be cut short: a call of a user, the
-// heartbeats, the poll for errors. Lives in the coroutine that does the work; the agent knows all
-// of them. Engine thread only.
+// One piece of work on the engine thread that can be cut short: a call of a user, an agent's
+// heartbeats, its poll for errors. Lives in the coroutine that does the work; an agent knows all of
+// its own. Engine thread only.
 #pragma once
 
 #include <grpcpp/client_context.h>
@@ -22,11 +22,13 @@ class ticket {
     closed,     // the agent was shut down or destroyed
   };
 
-  /// REQUIRES: `all` outlives it.
-  ticket(coro::engine_context& engine, std::set<ticket*>& all) : pause_(engine), all_(all) {
-    all_.insert(this);
+  /// `all`: of those that it is to be known among, or null. REQUIRES: that outlives it.
+  ticket(coro::engine_context& engine, std::set<ticket*>* all) : pause_(engine), all_(all) {
+    if (all_) all_->insert(this);
   }
-  ~ticket() { all_.erase(this); }
+  ~ticket() {
+    if (all_) all_->erase(this);
+  }
   ticket(ticket const&) = delete;
 
   /// The first reason counts. What is suspended resumes from the engine's loop.
@@ -44,7 +46,7 @@ class ticket {
 
  private:
   coro::timer pause_;
-  std::set<ticket*>& all_;
+  std::set<ticket*>* const all_;
   grpc::ClientContext* context_ = nullptr;
   cut why_ = cut::none;
 };
