@@ -1,17 +1,19 @@
-// The functions themselves, but for those with a file of their own.
+// The functions themselves, but for echo.
 #include "client/functions/bundled_functions.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <condition_variable>
-#include <map>
 #include <mutex>
+#include <system_error>
+#include <unordered_map>
 
 #include "base/text.hpp"
 #include "base/utf8.hpp"
-#include "client/functions/echo.hpp"
-#include "client/functions/word_count.hpp"
 #include "muster/function_error.hpp"
+#include "process/file_descriptor.hpp"
 #include "process/process.hpp"
 
 namespace muster {
@@ -20,6 +22,7 @@ namespace {
 namespace json = boost::json;
 
 constexpr double sleep_ms_max = 7.0 * 24 * 3600 * 1000;
+constexpr std::size_t chunk_bytes = std::size_t{256} << 10;
 
 [[noreturn]] void throw_cancelled() {
   throw function_error(failure_kind::cancelled, "cancelled");
@@ -67,6 +70,13 @@ json::object worker_info(context& c) {
           {"server_version", c.server_version()}};
 }
 
+// 0 for what is no letter, else the letter in lower case.
+char letter(char c) {
+  if (c >= 'a' && c <= 'z') return c;
+  if (c >= 'A' && c <= 'Z') return static_cast<char>(c - 'A' + 'a');
+  return 0;
+}
+
 json::object word_count(context& c, std::string const& path) {
   json::object counts;
   auto const words = count_words(path, c.stop_token());
@@ -98,6 +108,33 @@ json::object exec(context& c, std::vector<std::string> const& argv,
 }
 
 }  // namespace
+
+// Reads the file in chunks and counts as it goes.
+std::map<std::string, std::uint64_t> count_words(std::string const& path, std::stop_token stop) {
+  auto const fail = [&path] { throw std::system_error(errno, std::generic_category(), path); };
+  file_descriptor const file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) fail();
+
+  std::unordered_map<std::string, std::uint64_t> counts;
+  std::string word;  // goes on across chunks
+  std::vector<char> chunk(chunk_bytes);
+  while (!stop.stop_requested()) {
+    auto const got = read(file.get(), chunk.data(), chunk.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail();
+    if (got == 0) break;
+    for (ssize_t i = 0; i < got; ++i) {
+      if (char const c = letter(chunk[static_cast<std::size_t>(i)])) {
+        word += c;
+      } else if (!word.empty()) {
+        ++counts[word];
+        word.clear();
+      }
+    }
+  }
+  if (!word.empty()) ++counts[word];
+  return {counts.begin(), counts.end()};
+}
 
 void add_bundled_functions(worker& w, bundled_options options) {
   w.quick_raw_function("muster.noop", [](context&, value_view, value&) {});

@@ -1,10 +1,8 @@
 // Works on the text, so that a value comes back byte for byte: no number is read and printed again.
-#include "client/functions/echo.hpp"
-
 #include <boost/json.hpp>
 
+#include "client/functions/bundled_functions.hpp"
 #include "muster/function_error.hpp"
-#include "muster/json.hpp"
 
 namespace muster {
 namespace {

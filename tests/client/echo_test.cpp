@@ -1,7 +1,6 @@
-#include "client/functions/echo.hpp"
-
 #include <gtest/gtest.h>
 
+#include "client/functions/bundled_functions.hpp"
 #include "muster/function_error.hpp"
 
 namespace muster {

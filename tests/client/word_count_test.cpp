@@ -1,6 +1,4 @@
 // text.word_count against the coreutils pipeline that defines it.
-#include "client/functions/word_count.hpp"
-
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -9,6 +7,8 @@
 #include <random>
 #include <sstream>
 #include <system_error>
+
+#include "client/functions/bundled_functions.hpp"
 
 namespace muster {
 namespace {
