@@ -1,5 +1,8 @@
-// Tries again what may pass, and keeps at the server what was put here.
+// The calls of BlobService; what may pass is tried again, and what was put here kept at the server.
 #include "muster/blobs.hpp"
+
+#include <grpcpp/client_context.h>
+#include <openssl/sha.h>
 
 #include <boost/json.hpp>
 #include <condition_variable>
@@ -9,28 +12,101 @@
 #include <thread>
 #include <vector>
 
-#include "client/blobs/blob_calls.hpp"
+#include "base/hex.hpp"
 #include "client/blobs/content_cache.hpp"
 #include "client/checks.hpp"
 #include "client/link/client_engine.hpp"
 #include "client/link/server_list.hpp"
+#include "muster/v1/blobs.grpc.pb.h"
 
 namespace muster {
 namespace {
 
 using namespace std::chrono_literals;
 using clock = std::chrono::steady_clock;
+using stub = v1::BlobService::Stub;
 
 constexpr auto asked_every = 5s;
 constexpr auto asking_limit = 10s;
 constexpr auto transfer_limit = 10min;  // a gibibyte on a slow line
 constexpr auto pause_min = 50ms;
 constexpr auto pause_max = 1s;
+constexpr std::size_t asked_max = 1'000;
+constexpr std::size_t piece_bytes = std::size_t{1} << 20;
+// Of one content; the server's limit. More is not believed.
+constexpr std::uint64_t blob_bytes_max = std::uint64_t{1} << 40;
 
 bool may_pass(grpc::StatusCode c) {
   using enum grpc::StatusCode;
   return c == UNAVAILABLE || c == CANCELLED || c == DEADLINE_EXCEEDED || c == INTERNAL ||
          c == RESOURCE_EXHAUSTED;
+}
+
+std::string sha256_of(std::string_view bytes) {
+  std::string digest(SHA256_DIGEST_LENGTH, '\0');
+  SHA256(reinterpret_cast<unsigned char const*>(bytes.data()), bytes.size(),
+         reinterpret_cast<unsigned char*>(digest.data()));
+  return digest;
+}
+
+grpc::Status call_put(stub& to, grpc::ClientContext& context, std::string_view hash,
+                      std::string_view bytes) {
+  auto const call = to.Put(&context);
+  v1::PutBlob piece;
+  piece.set_sha256(hash.data(), hash.size());
+  piece.set_size(bytes.size());
+  // False: the server has answered, that it had it, or why it does not take it.
+  bool wanted = call->Write(piece);
+  piece.Clear();
+  for (std::size_t at = 0; wanted && at < bytes.size(); at += piece_bytes) {
+    auto const part = bytes.substr(at, piece_bytes);
+    piece.set_data(part.data(), part.size());
+    wanted = call->Write(piece);
+  }
+  if (wanted) call->WritesDone();
+  v1::BlobThere there;
+  bool const answered = call->Read(&there);
+  if (answered && there.had()) context.TryCancel();  // whatever is still on its way
+  auto const ended = call->Finish();
+  return answered ? grpc::Status::OK : ended;
+}
+
+grpc::Status call_get(stub& from, grpc::ClientContext& context, std::string_view hash,
+                      std::string& into) {
+  auto const call = from.Get(&context);
+  v1::GetBlob asked;
+  asked.set_sha256(hash.data(), hash.size());
+  into.clear();
+  std::uint64_t size = 0;
+  bool began = false, whole = false;
+  if (call->Write(asked) && call->WritesDone()) {
+    for (v1::BlobPiece piece; !whole && call->Read(&piece);) {
+      if (!std::exchange(began, true)) size = piece.size();
+      if (size > blob_bytes_max || into.size() + piece.data().size() > size) break;
+      if (into.empty()) into.reserve(size);
+      into += piece.data();
+      whole = into.size() == size;
+    }
+  }
+  if (began) context.TryCancel();
+  auto const ended = call->Finish();
+  if (whole && sha256_of(into) != hash)
+    return {grpc::StatusCode::DATA_LOSS, "the server sent other bytes than the name says"};
+  if (whole) return grpc::Status::OK;
+  return began ? grpc::Status(grpc::StatusCode::UNAVAILABLE, "the content was cut off") : ended;
+}
+
+/// `there` is as long as `hashes`, of which there are asked_max at most.
+grpc::Status call_has(stub& of, grpc::ClientContext& context,
+                      std::vector<std::string> const& hashes, std::vector<bool>& there) {
+  v1::HasBlobs asked;
+  for (auto const& h : hashes) asked.add_sha256(h);
+  v1::BlobsThere answer;
+  auto const ended = of.Has(&context, asked, &answer);
+  there.assign(answer.there().begin(), answer.there().end());
+  if (ended.ok() && there.size() != hashes.size())
+    return {grpc::StatusCode::INTERNAL, "the server answered about other blobs"};
+  return ended;
 }
 
 }  // namespace
@@ -70,18 +146,18 @@ class blobs::store {
 
   blob put(std::string bytes) {
     auto const mine = std::make_shared<std::string const>(std::move(bytes));
-    auto const hash = detail::sha256_of(*mine);
+    auto const hash = sha256_of(*mine);
     {
       std::lock_guard held(mutex_);
-      if (auto const same = kept(hash)) return {detail::hex_of(hash), same->size(), same};
+      if (auto const same = kept(hash)) return {hex(hash), same->size(), same};
     }
-    try_until([&](auto& calls, auto& context) { return calls.put(context, hash, *mine); },
-              transfer_limit, "blob " + detail::hex_of(hash) + " cannot be put");
+    try_until([&](auto& to, auto& context) { return call_put(to, context, hash, *mine); },
+              transfer_limit, "blob " + hex(hash) + " cannot be put");
     std::lock_guard held(mutex_);
     auto content = kept(hash);  // somebody else's, who was as fast
     if (!content) kept_[hash] = content = mine;
     if (!keeper_.joinable()) keeper_ = std::thread([this] { keep(); });
-    return {detail::hex_of(hash), content->size(), content};
+    return {hex(hash), content->size(), content};
   }
 
   std::shared_ptr<std::string const> get(blob const& which) {
@@ -102,7 +178,7 @@ class blobs::store {
       changed_.notify_all();
     };
     try {
-      try_until([&](auto& calls, auto& context) { return calls.get(context, hash, bytes); },
+      try_until([&](auto& from, auto& context) { return call_get(from, context, hash, bytes); },
                 transfer_limit, "blob " + which.sha256 + " cannot be had");
     } catch (...) {
       done();
@@ -115,6 +191,16 @@ class blobs::store {
   }
 
  private:
+  /// One server, and the way to it.
+  struct dialled {
+    explicit dialled(blobs_options const& o)
+        : server(chosen_server(o.server)),
+          calls(v1::BlobService::NewStub(make_channel(server, o.tls))) {}
+
+    std::string const server;
+    std::unique_ptr<stub> const calls;
+  };
+
   /// REQUIRES: the mutex.
   std::shared_ptr<std::string const> kept(std::string const& hash) const {
     auto const it = kept_.find(hash);
@@ -124,23 +210,23 @@ class blobs::store {
   /// A call with a deadline that the destructor can cancel.
   template <class Call>
   grpc::Status once(Call const& call, clock::duration limit) {
-    std::shared_ptr<detail::blob_calls> calls;
+    std::shared_ptr<dialled const> there;
     grpc::ClientContext context;
     add_token(context, options_.token);
     context.set_deadline(std::chrono::system_clock::now() + limit);
     {
       std::lock_guard held(mutex_);
       if (over_) return {grpc::StatusCode::CANCELLED, "the blobs are being closed"};
-      if (!calls_to_) calls_to_ = std::make_shared<detail::blob_calls>(options_);
-      calls = calls_to_;
+      if (!dialled_) dialled_ = std::make_shared<dialled const>(options_);
+      there = dialled_;
       calls_.insert(&context);
     }
-    auto const ended = call(*calls, context);
+    auto const ended = call(*there->calls, context);
     std::lock_guard held(mutex_);
     calls_.erase(&context);
     if (ended.ok() || ended.error_code() != grpc::StatusCode::UNAVAILABLE) return ended;
-    pass_over(options_.server, calls->server());
-    if (calls_to_ == calls) calls_to_.reset();
+    pass_over(options_.server, there->server);
+    if (dialled_ == there) dialled_.reset();
     return ended;
   }
 
@@ -169,10 +255,10 @@ class blobs::store {
       std::vector<std::string> hashes;
       for (auto const& [hash, content] : kept_) hashes.push_back(hash);
       held.unlock();
-      for (std::size_t at = 0; at < hashes.size(); at += detail::blob_calls::asked_max)
+      for (std::size_t at = 0; at < hashes.size(); at += asked_max)
         renew({hashes.begin() + static_cast<std::ptrdiff_t>(at),
-               hashes.begin() + static_cast<std::ptrdiff_t>(
-                                    std::min(hashes.size(), at + detail::blob_calls::asked_max))});
+               hashes.begin() +
+                   static_cast<std::ptrdiff_t>(std::min(hashes.size(), at + asked_max))});
       held.lock();
     }
   }
@@ -181,7 +267,7 @@ class blobs::store {
   void renew(std::vector<std::string> const& hashes) {
     std::vector<bool> there;
     auto const asked =
-        once([&](auto& calls, auto& context) { return calls.has(context, hashes, there); },
+        once([&](auto& of, auto& context) { return call_has(of, context, hashes, there); },
              asking_limit);
     if (!asked.ok()) return;
     for (std::size_t i = 0; i < hashes.size(); ++i) {
@@ -191,7 +277,7 @@ class blobs::store {
       held.unlock();
       if (content)
         (void)once(
-            [&](auto& calls, auto& context) { return calls.put(context, hashes[i], *content); },
+            [&](auto& to, auto& context) { return call_put(to, context, hashes[i], *content); },
             transfer_limit);
     }
   }
@@ -203,7 +289,7 @@ class blobs::store {
   detail::content_cache cache_;
   std::set<std::string> fetching_;        // one a thread at most
   std::set<grpc::ClientContext*> calls_;  // the same
-  std::shared_ptr<detail::blob_calls> calls_to_;
+  std::shared_ptr<dialled const> dialled_;
   /// What was put here: as many as there are copies of blobs, and what went since the last look.
   std::map<std::string, std::weak_ptr<std::string const>> kept_;
   std::thread keeper_;  // from the first put on

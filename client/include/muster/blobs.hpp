@@ -5,16 +5,14 @@
 //   muster::blob const table = store.put(bytes);
 //   auto n = c.schedule<int>("count", table);
 //
-//   w.function("count", [&store](muster::blob const& t) {         // the worker's, with its own
-//   store
-//     return count(*store.get(t));
+//   w.function("count", [&store](muster::blob const& t) {         // the worker's, with a store
+//     return count(*store.get(t));                                // of its own
 //   });
 //
 // A function that returns a muster::blob has a value that is one: the server keeps its bytes for as
 // long as it has the value. What put() gave is kept there while a copy of that blob lives here:
 // the server is asked for it every few seconds, and gets it again when it is gone. In JSON a blob
-// is
-// {"$blob":"<64 hexadecimal digits>","bytes":N}, as with Python and REST.
+// is {"$blob":"<64 hexadecimal digits>","bytes":N}, as with Python and REST.
 #pragma once
 
 #include <boost/json/conversion.hpp>
@@ -23,7 +21,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
 
 #include "muster/function_error.hpp"
 #include "muster/tls_options.hpp"
