@@ -60,15 +60,11 @@ void held_closures::forget_answers(clock::time_point now) {
   while (!answers_.empty() && answers_.front().since + answers_for <= now) forget_oldest();
 }
 
-held_closures::stopped held_closures::stop(std::uint64_t closure, std::uint32_t attempt) {
-  auto const it = jobs_.find(closure);
-  if (it == jobs_.end() || it->second->attempt != attempt) return stopped::unknown;
-  if (drop(*it->second)) {
-    jobs_.erase(it);
-    return stopped::dropped;
-  }
-  it->second->stop.request_stop();
-  return stopped::asked;
+bool held_closures::stop(std::uint64_t closure, std::uint32_t attempt) {
+  if (give_back(closure, attempt)) return true;
+  if (auto const it = jobs_.find(closure); it != jobs_.end() && it->second->attempt == attempt)
+    it->second->stop.request_stop();
+  return false;
 }
 
 bool held_closures::give_back(std::uint64_t closure, std::uint32_t attempt) {

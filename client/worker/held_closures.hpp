@@ -30,8 +30,6 @@ class held_closures {
   bool add(std::shared_ptr<job> j);
   /// Whether this very job is held; its result is void otherwise.
   bool holds(job const& j) const;
-  /// A held job has finished and cannot be answered now: kept for the next stream.
-  void finished(job& j) { j.finished = true; }
   /// The answer is on its way, with this number among the stream's.
   void answered(job const& j, clock::time_point now, std::uint64_t number);
   /// The server has so many of the stream's answers on its disk.
@@ -44,9 +42,9 @@ class held_closures {
   bool awaits_taking() const { return acknowledged_ && !answers_.empty(); }
   void forget_answers();
 
-  enum class stopped { unknown, asked, dropped };
-  /// A stop request: `dropped` had not started and is forgotten; `asked` will answer by itself.
-  stopped stop(std::uint64_t closure, std::uint32_t attempt);
+  /// A stop request: true when no thread had started it; it is forgotten. Else it will answer by
+  /// itself, if it is held.
+  bool stop(std::uint64_t closure, std::uint32_t attempt);
 
   /// A recall: true when no thread had started it; it is forgotten.
   bool give_back(std::uint64_t closure, std::uint32_t attempt);

@@ -1,20 +1,24 @@
 // A worker's life: what it says of itself, the loop that keeps it attached to one of its servers,
 // and what becomes of its closures while it is not.
+#include "muster/worker.hpp"
+
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <boost/asio/this_coro.hpp>
 #include <cerrno>
+#include <map>
 #include <random>
 #include <semaphore>
 #include <stdexcept>
 #include <system_error>
 
+#include "base/backoff.hpp"
 #include "base/utf8.hpp"
 #include "client/checks.hpp"
 #include "client/log.hpp"
-#include "client/worker/worker_runtime.hpp"
+#include "client/worker/worker_stream.hpp"
 
 namespace muster {
 namespace {
@@ -61,170 +65,207 @@ worker_options checked(worker_options o) {
 
 }  // namespace
 
-worker::runtime::runtime(worker_options options)
-    : options_(checked(std::move(options))),
-      hello_(make_hello(options_)),
-      wake_fd_(eventfd(0, EFD_CLOEXEC)),
-      reports_([this] { engine_->context().post([this] { take_reports(); }); }),
-      backoff_(options_.backoff_min, options_.backoff_max, hello_.incarnation()),
-      quick_(quick_pause, quick_pause, hello_.incarnation()) {
-  if (wake_fd_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
-}
-
-worker::runtime::~runtime() {
-  close(wake_fd_);
-}
-
-void worker::runtime::add(registered_function f) {
-  check_function_name(f.name);
-  for (auto const& other : functions_)
-    if (other.name == f.name)
-      throw std::invalid_argument("there is a function named '" + f.name + "' already");
-  hello_.add_function(f.name);
-  functions_.push_back(std::move(f));
-}
-
-int worker::runtime::run() {
-  engine_ = client_engine::shared();
-  auto& engine = engine_->context();
-  auto const wake_engine = [this, &engine] { engine.post([this] { take_finished(); }); };
-  threads_ = std::make_unique<executor>(options_.slots, wake_engine, reports_);
-  engine.post([this] { engine_->tasks().spawn("worker", stay_attached()); });
-  while (!done_) {
-    std::uint64_t wakes = 0;  // no deadline: a worker serves until it is told to stop
-    if (read(wake_fd_, &wakes, sizeof wakes) < 0 && errno != EINTR) break;
-    if (!done_) engine.post([this] { heed_stops(); });
+// What a worker is made of: its functions, its threads, and the loop that keeps it attached. Made,
+// filled and run by the user's thread; the loop lives on the engine thread.
+class worker::runtime {
+ public:
+  explicit runtime(worker_options options)
+      : options_(checked(std::move(options))),
+        hello_(make_hello(options_)),
+        wake_fd_(eventfd(0, EFD_CLOEXEC)),
+        reports_([this] {
+          engine_->context().post([this] {
+            if (current_) current_->take_reports();
+          });
+        }),
+        backoff_(options_.backoff_min, options_.backoff_max, hello_.incarnation()),
+        quick_(quick_pause, quick_pause, hello_.incarnation()) {
+    if (wake_fd_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
   }
-  threads_->stop();
-  // What was posted before has run once this has.
-  std::binary_semaphore swept(0);
-  engine.post([&swept] { swept.release(); });
-  swept.acquire();
-  engine_.reset();
-  return exit_status_;
-}
 
-void worker::runtime::stop() noexcept {
-  stops_.fetch_add(1);
-  wake_caller();
-}
+  ~runtime() { close(wake_fd_); }
+  runtime(runtime const&) = delete;
 
-void worker::runtime::wake_caller() noexcept {
-  std::uint64_t const one = 1;
-  [[maybe_unused]] auto const written = write(wake_fd_, &one, sizeof one);
-}
-
-void worker::runtime::heed_stops() {
-  auto const stops = stops_.load();
-  if (stops == 0) return;
-  if (pause_) pause_->cancel();
-  if (!current_) return;
-  if (stops == 1)
-    current_->leave();
-  else
-    current_->abandon();
-}
-
-coro::task<void> worker::runtime::stay_attached() {
-  co_await boost::asio::this_coro::throw_if_cancelled(false);
-  std::size_t n = 0;
-  coro::timer void_timer(engine_->context());
-  void_timer_ = &void_timer;
-  while (stops_ == 0) {
-    auto const& server = options_.servers[n % options_.servers.size()];
-    worker_stream::resources const mine{*engine_, *threads_, held_,      reports_,
-                                        options_, hello_,    functions_, values_};
-    worker_stream stream(mine, server);
-    current_ = &stream;
-    auto const end = co_await stream.run();
-    current_ = nullptr;
-    if (!comes_back(end, server)) break;
-    // Who holds something for this server dials it again at once, and no other.
-    bool const hurry = hold(end);
-    if (!hurry) ++n;
-    coro::timer pause(engine_->context());
-    pause_ = &pause;
-    co_await pause.wait_for(hurry ? quick_.next() : backoff_.next());
-    pause_ = nullptr;
+  void add(registered_function f) {
+    check_function_name(f.name);
+    for (auto const& other : functions_)
+      if (other.name == f.name)
+        throw std::invalid_argument("there is a function named '" + f.name + "' already");
+    hello_.add_function(f.name);
+    functions_.push_back(std::move(f));
   }
-  held_.drop_all();
-  done_ = true;
-  wake_caller();
-}
 
-// Once for each reason, then once a minute: who waits for a server tries every few seconds.
-void worker::runtime::tell_unreached(std::string const& server, std::string const& reason) {
-  constexpr auto again = std::chrono::minutes(1);
-  auto const now = std::chrono::steady_clock::now();
-  auto& u = unreached_[server];
-  ++u.tries;
-  if (u.reason == reason && now - u.told < again) return;
-  u.reason = reason;
-  u.told = now;
-  // gRPC repeats the address before the cause.
-  constexpr std::string_view before_cause = "Failed to connect to remote host: ";
-  auto const at = reason.find(before_cause);
-  auto line = "no connection to " + server + ": " +
-              (at == std::string::npos ? reason : reason.substr(at + before_cause.size()));
-  if (u.tries > 1) line += " (" + std::to_string(u.tries) + " tries)";
-  log(log_level::warning, line);
-}
-
-bool worker::runtime::comes_back(stream_end const& end, std::string const& server) {
-  if (end.left) {
-    log(log_level::info, "left " + server);
-    return false;
+  int run() {
+    engine_ = client_engine::shared();
+    auto& engine = engine_->context();
+    auto const wake_engine = [this, &engine] { engine.post([this] { take_finished(); }); };
+    threads_ = std::make_unique<executor>(options_.slots, wake_engine, reports_);
+    engine.post([this] { engine_->tasks().spawn("worker", stay_attached()); });
+    while (!done_) {
+      std::uint64_t wakes = 0;  // no deadline: a worker serves until it is told to stop
+      if (read(wake_fd_, &wakes, sizeof wakes) < 0 && errno != EINTR) break;
+      if (!done_) engine.post([this] { heed_stops(); });
+    }
+    threads_->stop();
+    // What was posted before has run once this has.
+    std::binary_semaphore swept(0);
+    engine.post([&swept] { swept.release(); });
+    swept.acquire();
+    engine_.reset();
+    return exit_status_;
   }
-  was_welcome_ |= end.welcomed;
-  if (end.final || (end.no_cluster && !was_welcome_ && !options_.wait_for_cluster)) {
-    log(log_level::error, server + " refuses this worker: " + end.reason);
-    exit_status_ = 1;
-    return false;
+
+  void stop() noexcept {
+    stops_.fetch_add(1);
+    wake_caller();
   }
-  if (stops_ > 0) return false;
-  if (end.welcomed) {
-    unreached_.erase(server);
-    log(log_level::warning, "lost " + server + ": " + end.reason);
-  } else {
-    tell_unreached(server, end.reason);
+
+ private:
+  void wake_caller() noexcept {
+    std::uint64_t const one = 1;
+    [[maybe_unused]] auto const written = write(wake_fd_, &one, sizeof one);
   }
-  if (end.welcomed && end.lived >= options_.backoff_reset_after) backoff_.reset();
-  return true;
-}
 
-// What runs is held until the server cannot want it any more. True: every moment counts.
-bool worker::runtime::hold(stream_end const& end) {
-  if (end.hold == std::chrono::milliseconds(0) && end.welcomed) held_.drop_all();
-  if (end.welcomed) void_at_ = std::chrono::steady_clock::now() + end.hold;
-  // While a stream is dialled its offer stands; its end comes here again.
-  void_timer_->call_at(void_at_, [this] {
-    if (!current_) drop_void();
-  });
-  drop_void();
-  return end.welcomed && !held_.empty() && end.lived >= options_.backoff_min;
-}
-
-void worker::runtime::drop_void() {
-  if (held_.empty() || std::chrono::steady_clock::now() < void_at_) return;
-  log(log_level::warning,
-      std::to_string(held_.size()) + " closures are void: the server was lost for too long");
-  held_.drop_all();
-}
-
-void worker::runtime::take_finished() {
-  threads_->take_finished(finished_);
-  for (auto& j : finished_) {
-    if (current_)
-      current_->take(*j);
-    else if (held_.holds(*j))
-      held_.finished(*j);
+  void heed_stops() {
+    auto const stops = stops_.load();
+    if (stops == 0) return;
+    if (pause_) pause_->cancel();
+    if (!current_) return;
+    if (stops == 1)
+      current_->leave();
+    else
+      current_->abandon();
   }
-  finished_.clear();
-}
 
-void worker::runtime::take_reports() {
-  if (current_) current_->take_reports();
-}
+  coro::task<void> stay_attached() {
+    co_await boost::asio::this_coro::throw_if_cancelled(false);
+    std::size_t n = 0;
+    coro::timer void_timer(engine_->context());
+    void_timer_ = &void_timer;
+    while (stops_ == 0) {
+      auto const& server = options_.servers[n % options_.servers.size()];
+      worker_stream::resources const mine{*engine_, *threads_, held_,      reports_,
+                                          options_, hello_,    functions_, values_};
+      worker_stream stream(mine, server);
+      current_ = &stream;
+      auto const end = co_await stream.run();
+      current_ = nullptr;
+      if (!comes_back(end, server)) break;
+      // Who holds something for this server dials it again at once, and no other.
+      bool const hurry = hold(end);
+      if (!hurry) ++n;
+      coro::timer pause(engine_->context());
+      pause_ = &pause;
+      co_await pause.wait_for(hurry ? quick_.next() : backoff_.next());
+      pause_ = nullptr;
+    }
+    held_.drop_all();
+    done_ = true;
+    wake_caller();
+  }
+
+  // Once for each reason, then once a minute: who waits for a server tries every few seconds.
+  void tell_unreached(std::string const& server, std::string const& reason) {
+    constexpr auto again = std::chrono::minutes(1);
+    auto const now = std::chrono::steady_clock::now();
+    auto& u = unreached_[server];
+    ++u.tries;
+    if (u.reason == reason && now - u.told < again) return;
+    u.reason = reason;
+    u.told = now;
+    // gRPC repeats the address before the cause.
+    constexpr std::string_view before_cause = "Failed to connect to remote host: ";
+    auto const at = reason.find(before_cause);
+    auto line = "no connection to " + server + ": " +
+                (at == std::string::npos ? reason : reason.substr(at + before_cause.size()));
+    if (u.tries > 1) line += " (" + std::to_string(u.tries) + " tries)";
+    log(log_level::warning, line);
+  }
+
+  bool comes_back(stream_end const& end, std::string const& server) {
+    if (end.left) {
+      log(log_level::info, "left " + server);
+      return false;
+    }
+    was_welcome_ |= end.welcomed;
+    if (end.final || (end.no_cluster && !was_welcome_ && !options_.wait_for_cluster)) {
+      log(log_level::error, server + " refuses this worker: " + end.reason);
+      exit_status_ = 1;
+      return false;
+    }
+    if (stops_ > 0) return false;
+    if (end.welcomed) {
+      unreached_.erase(server);
+      log(log_level::warning, "lost " + server + ": " + end.reason);
+    } else {
+      tell_unreached(server, end.reason);
+    }
+    if (end.welcomed && end.lived >= options_.backoff_reset_after) backoff_.reset();
+    return true;
+  }
+
+  // What runs is held until the server cannot want it any more. True: every moment counts.
+  bool hold(stream_end const& end) {
+    if (end.hold == std::chrono::milliseconds(0) && end.welcomed) held_.drop_all();
+    if (end.welcomed) void_at_ = std::chrono::steady_clock::now() + end.hold;
+    // While a stream is dialled its offer stands; its end comes here again.
+    void_timer_->call_at(void_at_, [this] {
+      if (!current_) drop_void();
+    });
+    drop_void();
+    return end.welcomed && !held_.empty() && end.lived >= options_.backoff_min;
+  }
+
+  void drop_void() {
+    if (held_.empty() || std::chrono::steady_clock::now() < void_at_) return;
+    log(log_level::warning,
+        std::to_string(held_.size()) + " closures are void: the server was lost for too long");
+    held_.drop_all();
+  }
+
+  void take_finished() {
+    threads_->take_finished(finished_);
+    for (auto& j : finished_) {
+      if (!held_.holds(*j)) continue;
+      j->finished = true;  // without a stream it is kept for the next one
+      if (current_) current_->take(*j);
+    }
+    finished_.clear();
+  }
+
+  worker_options options_;
+  v1::Hello hello_;
+  std::vector<registered_function> functions_;
+  per_worker_store values_;  // outlives the streams and the threads
+  int wake_fd_ = -1;         // an eventfd: the caller of run() sleeps on it
+
+  // any thread
+  report_buffer reports_;
+  std::atomic<int> stops_ = 0;
+  std::atomic<bool> done_ = false;
+
+  // engine thread while run() runs
+  std::shared_ptr<client_engine> engine_;
+  std::unique_ptr<executor> threads_;
+  std::vector<std::shared_ptr<job>> finished_;
+  held_closures held_;
+  worker_stream* current_ = nullptr;
+  coro::timer* pause_ = nullptr;
+  coro::timer* void_timer_ = nullptr;
+  std::chrono::steady_clock::time_point void_at_{};  // what is held and not attached is void then
+  /// Servers that have not welcomed this worker since it last dialled them; as many as the options
+  /// name.
+  struct unreached {
+    unsigned tries = 0;
+    std::string reason;
+    std::chrono::steady_clock::time_point told{};
+  };
+  std::map<std::string, unreached> unreached_;
+  backoff backoff_;
+  backoff quick_;  // for the first try after a connection broke while something ran
+  bool was_welcome_ = false;
+  int exit_status_ = 0;
+};
 
 worker::worker(worker_options options) : runtime_(std::make_unique<runtime>(std::move(options))) {}
 

@@ -62,8 +62,8 @@ class worker_stream final : stream_side {
   void leave();
   /// Ends the call at once.
   void abandon() { stream_.cancel(); }
-  /// An executor thread is through with a job.
-  void take(job& finished);
+  /// An executor thread is through with a job. REQUIRES: it is held.
+  void take(job const& finished);
   /// Functions have something to report.
   void take_reports();
 
@@ -90,13 +90,13 @@ class worker_stream final : stream_side {
   void beat();
 
   void answer(job const& j);
-  /// Returns the message that it is the last answer of; `took`: executing it.
-  v1::WorkerMessage& answer(std::uint64_t closure, std::uint32_t attempt, value const& result,
-                            std::chrono::steady_clock::duration took);
-  v1::WorkerMessage& answer(std::uint64_t closure, std::uint32_t attempt, failure const& why,
-                            std::chrono::steady_clock::duration took);
-  v1::WorkerMessage& add_answer(std::uint64_t closure, std::uint32_t attempt, value_view result,
-                                std::size_t bytes, std::chrono::steady_clock::duration took);
+  /// `why`: null where there is a result; `took`: executing it. Returns the message that it is the
+  /// last answer of.
+  v1::WorkerMessage& answer(std::uint64_t closure, std::uint32_t attempt, value_view result,
+                            failure const* why, std::chrono::steady_clock::duration took);
+  /// Answers what was not executed.
+  void refuse(std::uint64_t closure, std::uint32_t attempt, failure_kind kind,
+              std::string const& why);
   /// To each of the quick functions of a batch its part of the time that all have taken.
   void time_quick(std::chrono::steady_clock::duration all);
   stream_end ending(grpc::Status const& status);

@@ -19,21 +19,18 @@ std::uint64_t in_us(std::chrono::steady_clock::duration d) {
 // Of a WorkerMessage, or of the Answers of a hello.
 template <class Columns>
 void add_columns(Columns& m, std::uint64_t closure, std::uint32_t attempt, value_view result,
-                 std::chrono::steady_clock::duration took) {
+                 failure const* why, std::chrono::steady_clock::duration took) {
+  if (why) result = {};
   int const position = m.closure_size();
   m.add_closure(closure);
   m.add_attempt(attempt);
   m.add_execution_us(in_us(took));
   m.add_value(result.bytes.data(), result.bytes.size());
   proto::add_encoding(*m.mutable_encoding(), position, result.encoding == encoding::bytes);
-}
-
-// Of the last one.
-template <class Columns>
-void add_failure(Columns& m, failure const& why) {
+  if (!why) return;
   auto& f = *m.add_failure();
-  f.set_position(static_cast<std::uint32_t>(m.closure_size() - 1));
-  to_wire(why, f);
+  f.set_position(static_cast<std::uint32_t>(position));
+  to_wire(*why, f);
 }
 
 }  // namespace
@@ -63,10 +60,8 @@ void worker_stream::connected() {
   hello.set_keeps_answers(true);
   hello.set_inputs_beside_bytes(true);
   for (auto const& j : worker_.held.answers_again()) {
-    auto& a = *hello.mutable_answers();
-    add_columns(a, j->closure, j->attempt,
-                j->ok ? value_view{j->result.bytes, j->result.encoding} : value_view{}, j->took);
-    if (!j->ok) add_failure(a, j->why);
+    add_columns(*hello.mutable_answers(), j->closure, j->attempt,
+                {j->result.bytes, j->result.encoding}, j->ok ? nullptr : &j->why, j->took);
     ++answered_;
   }
   offered_ = worker_.held.offer(std::chrono::steady_clock::now());
@@ -122,22 +117,15 @@ std::string worker_stream::take_closures(v1::ServerMessage& m) {
     auto const* values = per_worker.at(i);
     bool const beside = inputs.at(i) != nullptr;
     if (m.function(i) >= worker_.functions.size()) {
-      answer(m.closure(i), m.attempt(i),
-             failure{failure_kind::stale_handle,
-                     {},
-                     "no function has number " + std::to_string(m.function(i))},
-             {});
+      refuse(m.closure(i), m.attempt(i), failure_kind::stale_handle,
+             "no function has number " + std::to_string(m.function(i)));
       continue;
     }
     auto const& f = worker_.functions[m.function(i)];
     if (beside) {
-      answer(m.closure(i), m.attempt(i),
-             failure{failure_kind::input,
-                     {},
-                     "'" + f.name +
-                         "' takes no outputs of other closures beside bytes; it does as "
-                         "JSON arguments"},
-             {});
+      refuse(m.closure(i), m.attempt(i), failure_kind::input,
+             "'" + f.name +
+                 "' takes no outputs of other closures beside bytes; it does as JSON arguments");
       continue;
     }
     if (f.quick && !values) {
@@ -216,8 +204,8 @@ void worker_stream::run_quick(registered_function const& f, std::uint64_t closur
   quick_result_.encoding = encoding::json;
   bool const ok = call_function(f, c, args, quick_result_, quick_failure_);
   worker_.reports.finish(of, out_);
-  auto& m = ok ? answer(closure, attempt, quick_result_, {})
-               : answer(closure, attempt, quick_failure_, {});
+  auto& m = answer(closure, attempt, {quick_result_.bytes, quick_result_.encoding},
+                   ok ? nullptr : &quick_failure_, {});
   quick_.emplace_back(&m, m.closure_size() - 1);
 }
 
@@ -233,25 +221,20 @@ void worker_stream::take_recalls(v1::ServerMessage const& m) {
 
 void worker_stream::take_stops(v1::ServerMessage const& m) {
   for (int i = 0; i < std::min(m.stop_closure_size(), m.stop_attempt_size()); ++i) {
-    if (worker_.held.stop(m.stop_closure(i), m.stop_attempt(i)) != held_closures::stopped::dropped)
-      continue;
-    answer(m.stop_closure(i), m.stop_attempt(i),
-           failure{failure_kind::cancelled, {}, "cancelled before it started"}, {});
+    if (worker_.held.stop(m.stop_closure(i), m.stop_attempt(i)))
+      refuse(m.stop_closure(i), m.stop_attempt(i), failure_kind::cancelled,
+             "cancelled before it started");
   }
 }
 
-void worker_stream::take(job& finished) {
-  if (!worker_.held.holds(finished)) return;
-  worker_.held.finished(finished);
+void worker_stream::take(job const& finished) {
   if (identity_ && !input_ended_) answer(finished);
 }
 
 void worker_stream::answer(job const& j) {
   worker_.reports.finish({j.closure, j.attempt}, out_);
-  if (j.ok)
-    answer(j.closure, j.attempt, j.result, j.took);
-  else
-    answer(j.closure, j.attempt, j.why, j.took);
+  answer(j.closure, j.attempt, {j.result.bytes, j.result.encoding}, j.ok ? nullptr : &j.why,
+         j.took);
   worker_.held.answered(j, std::chrono::steady_clock::now(), answered_);
   stream_.wake();  // the last answer may be what leaving waited for
 }
@@ -262,28 +245,20 @@ void worker_stream::take_reports() {
   if (again && !input_ended_) progress_.call_at(*again, [this] { take_reports(); });
 }
 
-v1::WorkerMessage& worker_stream::add_answer(std::uint64_t closure, std::uint32_t attempt,
-                                             value_view result, std::size_t bytes,
-                                             std::chrono::steady_clock::duration took) {
-  auto& m = out_.add_entry(bytes);
-  add_columns(m, closure, attempt, result, took);
+void worker_stream::refuse(std::uint64_t closure, std::uint32_t attempt, failure_kind kind,
+                           std::string const& why) {
+  failure const f{kind, {}, why};
+  answer(closure, attempt, {}, &f, {});
+}
+
+v1::WorkerMessage& worker_stream::answer(std::uint64_t closure, std::uint32_t attempt,
+                                         value_view result, failure const* why,
+                                         std::chrono::steady_clock::duration took) {
+  auto& m = out_.add_entry(why ? why->message.size() + why->traceback.size() + 40
+                               : result.bytes.size() + 20);
+  add_columns(m, closure, attempt, result, why, took);
   ++answered_;
   if (m.closure_size() == 1) stream_.wake();
-  return m;
-}
-
-v1::WorkerMessage& worker_stream::answer(std::uint64_t closure, std::uint32_t attempt,
-                                         value const& result,
-                                         std::chrono::steady_clock::duration took) {
-  return add_answer(closure, attempt, {result.bytes, result.encoding}, result.bytes.size() + 20,
-                    took);
-}
-
-v1::WorkerMessage& worker_stream::answer(std::uint64_t closure, std::uint32_t attempt,
-                                         failure const& why,
-                                         std::chrono::steady_clock::duration took) {
-  auto& m = add_answer(closure, attempt, {}, why.message.size() + why.traceback.size() + 40, took);
-  add_failure(m, why);
   return m;
 }
 
