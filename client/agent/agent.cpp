@@ -4,7 +4,6 @@
 #include <boost/system/system_error.hpp>
 #include <random>
 
-#include "client/agent/agent_call.hpp"
 #include "client/checks.hpp"
 
 namespace muster::detail {
@@ -37,23 +36,6 @@ agent::agent(client_engine& engine, coordination_options options)
              tensorflow::CoordinationService::NewStub(channel_)),
       tasks_(engine.context().get_executor(), tasks_max,
              [](std::string_view, std::exception_ptr e) { std::rethrow_exception(e); }) {}
-
-agent_state agent::state() const {
-  std::lock_guard const held(mutex_);
-  return state_;
-}
-std::uint64_t agent::incarnation() const {
-  std::lock_guard const held(mutex_);
-  return incarnation_;
-}
-std::uint64_t agent::service_incarnation() const {
-  std::lock_guard const held(mutex_);
-  return service_;
-}
-std::optional<agent_error> agent::error() const {
-  std::lock_guard const held(mutex_);
-  return state_ == agent_state::failed ? error_ : std::nullopt;
-}
 
 void agent::spawn(char const* name, coro::task<void> body) {
   if (!tasks_.spawn(name, std::move(body)))

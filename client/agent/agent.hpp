@@ -19,11 +19,13 @@
 #include <tuple>
 #include <vector>
 
+#include "base/backoff.hpp"
 #include "client/agent/barrier_uses.hpp"
 #include "client/agent/service_error.hpp"
 #include "client/link/client_engine.hpp"
 #include "client/session/ticket.hpp"
-#include "muster/coordination_options.hpp"
+#include "coro/client_unary.hpp"
+#include "muster/coordination_agent.hpp"
 #include "tensorflow/coordination_service.grpc.pb.h"
 #include "xla/coordination/coordination_service.grpc.pb.h"
 
@@ -41,11 +43,6 @@ class agent : public std::enable_shared_from_this<agent> {
 
   // Any thread.
   coro::engine_context& context() { return engine_.context(); }
-  milliseconds call_timeout() const { return options_.call_timeout; }
-  agent_state state() const;
-  std::uint64_t incarnation() const;
-  std::uint64_t service_incarnation() const;
-  std::optional<agent_error> error() const;
   /// Cuts everything short and waits for its end. REQUIRES: not the engine thread.
   void close();
 
@@ -77,6 +74,8 @@ class agent : public std::enable_shared_from_this<agent> {
                                                 milliseconds timeout);
 
  private:
+  friend class muster::coordination_agent;  // any thread, under the mutex
+
   using xla_stub = xla::coordination::CoordinationService::Stub;
   using tensorflow_stub = tensorflow::CoordinationService::Stub;
   enum class again : bool { no, yes };  // whether a call that broke midway may be asked again
@@ -87,8 +86,6 @@ class agent : public std::enable_shared_from_this<agent> {
   coro::task<void> poll();
   coro::task<void> end(std::shared_ptr<std::promise<void>> ended);
   coro::task<void> watch_keys(std::shared_ptr<key_watching> w);
-  static void tell_changes(key_watching const& w, std::map<std::string, std::string>& known,
-                           std::vector<key_value> now);
   void fail(service_error const& e);
   void set_state(agent_state s);
   void cut_all(ticket::cut why, ticket const* but = nullptr);
@@ -96,22 +93,86 @@ class agent : public std::enable_shared_from_this<agent> {
   void check_cut(ticket const& t) const;
   service_error no_answer(milliseconds after) const;
 
-  // agent_call.hpp
+  // How it calls the service: who asks, until when, and what a broken connection means.
+
+  // Wire facts: who names itself where.
   template <class Request>
-  void sign(Request& q) const;
+  void sign(Request& q) const {
+    auto const task = static_cast<std::int32_t>(options_.task);
+    if constexpr (requires { q.mutable_incarnations(); }) {
+      q.mutable_incarnations()->set_task_incarnation(incarnation_);
+      q.mutable_incarnations()->set_service_incarnation(service_);
+    }
+    if constexpr (requires { q.set_source_task_id(0); }) q.set_source_task_id(task);
+    if constexpr (requires { q.set_requesting_task_id(0); }) q.set_requesting_task_id(task);
+    // Without a job's name TensorFlow's dialect counts through the cluster, too.
+    if constexpr (requires { q.mutable_source_task(); }) q.mutable_source_task()->set_task_id(task);
+  }
+
   template <class Stub, class Request, class Response>
   using method = std::unique_ptr<grpc::ClientAsyncResponseReader<Response>> (Stub::*)(
       grpc::ClientContext*, Request const&, grpc::CompletionQueue*);
+
+  /// One attempt, which waits for the connection if there is none. `deadline` max(): none.
   template <class Stub, class Request, class Response>
   coro::task<grpc::Status> once(ticket& t, method<Stub, Request, Response> m, Request const& q,
-                                Response& r, clock::time_point deadline);
+                                Response& r, clock::time_point deadline) {
+    check_cut(t);
+    grpc::ClientContext context;
+    add_token(context, options_.token);
+    context.set_wait_for_ready(true);
+    if (deadline != clock::time_point::max())
+      context.set_deadline(std::chrono::system_clock::now() +
+                           std::max<clock::duration>(deadline - clock::now(), milliseconds(1)));
+    t.calls(&context);
+    auto calling = coro::unary_call(engine_.context(), *std::get<std::unique_ptr<Stub>>(stubs_), m,
+                                    context, q, r);
+    auto const status = co_await std::move(calling);
+    t.calls(nullptr);
+    co_return status;
+  }
+
+  /// Completion: the answer is in `r`, or what the service refused it with. Errors: what the cut of
+  /// the ticket means; agent_error (this is no longer the run that it registered for);
+  /// wait_timeout.
   template <class Stub, class Request, class Response>
   coro::task<std::optional<service_error>> ask(ticket& t, method<Stub, Request, Response> m,
                                                Request& q, Response& r, milliseconds timeout,
-                                               again a);
+                                               again a) {
+    check_cut(t);
+    check_connected();
+    sign(q);
+    auto const end = clock::now() + timeout;
+    backoff pauses(milliseconds(50), milliseconds(1'000), incarnation_);
+    for (;;) {
+      auto calling = once(t, m, q, r, end);
+      auto const status = co_await std::move(calling);
+      check_cut(t);
+      if (status.ok()) co_return std::nullopt;
+      auto e = read_error(status);
+      if (e.other_service) {
+        fail(e);
+        throw *error_;
+      }
+      auto const pause = pauses.next();
+      if (!e.answered && e.code == coordination_code::deadline_exceeded) no_answer(timeout).raise();
+      if (!e.passes() || a == again::no || clock::now() + pause >= end) co_return e;
+      auto waiting = t.pause().wait_for(pause);
+      co_await std::move(waiting);
+      check_cut(t);
+    }
+  }
+
+  /// Completion: the answer. Errors besides: what the service refused it with.
   template <class Stub, class Request, class Response>
   coro::task<Response> answer(ticket& t, method<Stub, Request, Response> m, Request& q,
-                              milliseconds timeout, again a = again::yes);
+                              milliseconds timeout, again a = again::yes) {
+    Response r;
+    auto asking = ask(t, m, q, r, timeout, a);
+    auto const refused = co_await std::move(asking);
+    if (refused) refused->raise();
+    co_return r;
+  }
 
   client_engine& engine_;
   coordination_options const options_;

@@ -1,8 +1,7 @@
 // What an agent asks of the service: keys, barriers, errors, tasks. Each operation is one call.
 #include <charconv>
 
-#include "client/agent/agent_call.hpp"
-#include "client/agent/key_watching.hpp"
+#include "client/agent/agent.hpp"
 
 namespace muster::detail {
 

@@ -6,6 +6,24 @@
 #include "client/agent/agent.hpp"
 
 namespace muster::detail {
+namespace {
+
+void tell_changes(key_watching const& w, std::map<std::string, std::string>& known,
+                  std::vector<key_value> now) {
+  auto const tell = [&w](key_change const& c) {
+    if (!w.stopped()) w.on_change(c);
+  };
+  std::map<std::string, std::string> next;
+  for (auto& kv : now) next.emplace(std::move(kv.key), std::move(kv.value));
+  for (auto const& [key, value] : known)
+    if (!next.contains(key)) tell({key, std::nullopt});
+  for (auto const& [key, value] : next)
+    if (auto const it = known.find(key); it == known.end() || it->second != value)
+      tell({key, value});
+  known = std::move(next);
+}
+
+}  // namespace
 
 void key_watching::stop() {
   std::unique_lock held(mutex_);
@@ -61,21 +79,6 @@ coro::task<void> agent::watch_keys(std::shared_ptr<key_watching> w) {
     co_await std::move(waiting);
   }
   w->end();
-}
-
-void agent::tell_changes(key_watching const& w, std::map<std::string, std::string>& known,
-                         std::vector<key_value> now) {
-  auto const tell = [&w](key_change const& c) {
-    if (!w.stopped()) w.on_change(c);
-  };
-  std::map<std::string, std::string> next;
-  for (auto& kv : now) next.emplace(std::move(kv.key), std::move(kv.value));
-  for (auto const& [key, value] : known)
-    if (!next.contains(key)) tell({key, std::nullopt});
-  for (auto const& [key, value] : next)
-    if (auto const it = known.find(key); it == known.end() || it->second != value)
-      tell({key, value});
-  known = std::move(next);
 }
 
 }  // namespace muster::detail

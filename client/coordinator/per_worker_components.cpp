@@ -55,22 +55,19 @@ coro::task<components> components_of(ticket& t, client_engine& engine,
   co_return all;
 }
 
-answering answering_on(client_engine& engine) {
+std::shared_ptr<question<components>> about(client_engine& engine,
+                                            std::shared_ptr<per_worker_handle const> const& of,
+                                            milliseconds timeout) {
+  if (!of) throw std::logic_error("a per_worker_value of nothing, or it was released");
   auto const spawn = [&engine](coro::task<void> body) {
     if (!engine.tasks().spawn("per-worker value", std::move(body)))
       raise({failure_kind::dependency_lost, "muster::per_worker_value",
              "the library has too many tasks"});
   };
-  return {engine.context(), spawn};
-}
-
-question<components>::operation operation(client_engine& engine,
-                                          std::shared_ptr<per_worker_handle const> of,
-                                          milliseconds timeout) {
-  if (!of) throw std::logic_error("a per_worker_value of nothing, or it was released");
-  return [&engine, of = std::move(of), timeout](ticket& t) {
+  auto const asking = [&engine, of, timeout](ticket& t) {
     return components_of(t, engine, of, timeout);
   };
+  return std::make_shared<question<components>>(engine.context(), spawn, asking);
 }
 
 }  // namespace
@@ -79,15 +76,13 @@ question<components>::operation operation(client_engine& engine,
 std::vector<per_worker_component> per_worker_value::components(
     std::chrono::milliseconds timeout) const {
   auto const engine = client_engine::shared();
-  return detail::ask<detail::components>(detail::answering_on(*engine),
-                                         detail::operation(*engine, handle_, timeout));
+  return detail::ask(detail::about(*engine, handle_, timeout));
 }
 
 boost::asio::awaitable<std::vector<per_worker_component>> per_worker_value::async_components(
     std::chrono::milliseconds timeout) const {
   auto const engine = client_engine::shared();  // outlives the call
-  auto asking = detail::async_ask<detail::components>(detail::answering_on(*engine),
-                                                      detail::operation(*engine, handle_, timeout));
+  auto asking = detail::async_ask(detail::about(*engine, handle_, timeout));
   co_return co_await std::move(asking);
 }
 

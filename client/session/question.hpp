@@ -8,11 +8,9 @@
 #include <functional>
 #include <future>
 #include <memory>
-#include <optional>
 #include <stdexcept>
 #include <type_traits>
 #include <utility>
-#include <variant>
 
 #include "client/session/ticket.hpp"
 #include "client/session/waiting.hpp"
@@ -21,29 +19,29 @@
 
 namespace muster::detail {
 
-/// Where a question is answered. REQUIRES: what it refers to outlives the answer.
-struct answering {
-  coro::engine_context& engine;
-  /// On the engine thread: starts the coroutine. Throws when there are too many.
-  std::function<void(coro::task<void>)> spawn;
-  std::set<ticket*>* tickets = nullptr;  // null: only the question has its ticket
-};
-
 template <class T>
 class question : public std::enable_shared_from_this<question<T>> {
  public:
   using operation = std::function<coro::task<T>(ticket&)>;
+  /// On the engine thread: starts a coroutine. Throws when there are too many.
+  using starter = std::function<void(coro::task<void>)>;
 
-  question(answering where, operation o) : where_(std::move(where)), operation_(std::move(o)) {}
+  /// `tickets`: among which it has one; null: none knows it. REQUIRES: the engine, and they,
+  /// outlive the answer.
+  question(coro::engine_context& e, starter spawn, operation o,
+           std::set<ticket*>* tickets = nullptr)
+      : engine(e), spawn_(std::move(spawn)), operation_(std::move(o)), tickets_(tickets) {}
+
+  coro::engine_context& engine;
 
   /// Any thread, once. `done` is called on the engine thread when take() will not wait.
   void start(std::function<void()> done) {
     done_ = std::move(done);
-    where_.engine.post([self = this->shared_from_this()] {
+    engine.post([self = this->shared_from_this()] {
       try {
-        self->where_.spawn(self->run(self));
+        self->spawn_(self->run(self));
       } catch (...) {
-        self->error_ = std::current_exception();
+        self->answer_.set_exception(std::current_exception());
         self->finish();
       }
     });
@@ -51,31 +49,29 @@ class question : public std::enable_shared_from_this<question<T>> {
 
   /// Any thread: nobody waits for it any more.
   void cancel() {
-    where_.engine.post([self = this->shared_from_this()] {
+    engine.post([self = this->shared_from_this()] {
       if (self->ticket_ != nullptr) self->ticket_->cut_short(ticket::cut::cancelled);
     });
   }
 
   /// REQUIRES: it is done. Once.
-  T take() {
-    if (error_) std::rethrow_exception(error_);
-    if constexpr (!std::is_void_v<T>) return std::move(*answer_);
-  }
+  T take() { return answer_.get_future().get(); }
 
  private:
   coro::task<void> run(std::shared_ptr<question> /*self*/) {
     {
-      ticket t(where_.engine, where_.tickets);
+      ticket t(engine, tickets_);
       ticket_ = &t;
       try {
         auto operating = operation_(t);
         if constexpr (std::is_void_v<T>) {
           co_await std::move(operating);
+          answer_.set_value();
         } else {
-          answer_.emplace(co_await std::move(operating));
+          answer_.set_value(co_await std::move(operating));
         }
       } catch (...) {
-        error_ = std::current_exception();
+        answer_.set_exception(std::current_exception());
       }
       ticket_ = nullptr;
     }
@@ -88,20 +84,19 @@ class question : public std::enable_shared_from_this<question<T>> {
     done();
   }
 
-  answering const where_;
+  starter const spawn_;
   operation operation_;
+  std::set<ticket*>* const tickets_;
   std::function<void()> done_;
   ticket* ticket_ = nullptr;  // while it runs; engine thread
-  std::exception_ptr error_;
-  std::optional<std::conditional_t<std::is_void_v<T>, std::monostate, T>> answer_;
+  std::promise<T> answer_;
 };
 
 /// Waits on this thread. Errors: those of the operation; std::logic_error on the engine thread.
 template <class T>
-T ask(answering where, typename question<T>::operation o) {
-  if (where.engine.running_in_this_thread())
+T ask(std::shared_ptr<question<T>> const& q) {
+  if (q->engine.running_in_this_thread())
     throw std::logic_error("the library's own thread does not wait for itself");
-  auto const q = std::make_shared<question<T>>(std::move(where), std::move(o));
   auto const done = std::make_shared<std::promise<void>>();
   auto const waited = done->get_future();
   q->start([done] { done->set_value(); });
@@ -111,8 +106,7 @@ T ask(answering where, typename question<T>::operation o) {
 
 /// The same for a coroutine on any executor. Cancellation (any type) cuts the operation short.
 template <class T>
-boost::asio::awaitable<T> async_ask(answering where, typename question<T>::operation o) {
-  auto const q = std::make_shared<question<T>>(std::move(where), std::move(o));
+boost::asio::awaitable<T> async_ask(std::shared_ptr<question<T>> q) {
   auto enter = [q](std::shared_ptr<waiting> const& w) { q->start([w] { w->resume(true); }); };
   auto waited = waiting::wait(for_ever, enter);
   try {

@@ -1,13 +1,11 @@
 // How the calls of a coordination_agent fail. The subtypes say what a program usually wants to tell
 // apart; code() says it exactly, by gRPC's names and numbers.
 //
-//   coordination_error     the service refused the call, or could not be reached (unavailable)
-//     coordination_barrier_error        the barrier ended without everybody: timed out, cancelled,
-//     somebody failed agent_error          the agent, or the whole run, has failed: nothing works
-//     until it connects
-//                          again
-//   wait_timeout           (closure_error.hpp) the call's own time was up; what it waited for goes
-//   on
+//   coordination_error            it was refused, or the service not reached (unavailable)
+//     coordination_barrier_error  the barrier ended without everybody: timed out, cancelled, failed
+//     agent_error                 the agent or the whole run has failed; it must connect again
+//   wait_timeout                  (closure_error.hpp) the call's time was up; what it waited for
+//                                 goes on
 #pragma once
 
 #include <cstdint>
