@@ -6,19 +6,24 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "base/utf8.hpp"
+#include "client/checks.hpp"
+#include "client/session/columns.hpp"
 #include "client/session/waiting.hpp"
 #include "muster/detail/value_handle.hpp"
 #include "muster/v1/coordinator.pb.h"
 
 namespace muster::detail {
 
-/// A PerWorkerValue that a closure names. Token 0: it is another coordinator's.
-struct built_use {
+/// An output or a PerWorkerValue that a closure uses. Token 0: it is another coordinator's.
+struct use {
   std::uint64_t token = 0;
-  std::uint64_t value = 0;
+  std::uint64_t id = 0;      // at the server; of own outputs there is no need
+  std::uint32_t offset = 0;  // of an output's gap in the arguments
 };
 
 struct closure_record {
@@ -26,9 +31,8 @@ struct closure_record {
   std::uint32_t function = 0;
   std::string args;
   muster::encoding encoding = muster::encoding::json;
-  std::vector<std::pair<std::uint32_t, std::uint64_t>> inputs;   // offset, token
-  std::vector<std::pair<std::uint32_t, std::uint64_t>> foreign;  // offset, closure id
-  std::vector<built_use> per_worker;
+  std::vector<use> inputs;  // in order of their offsets
+  std::vector<use> per_worker;
   std::shared_ptr<closure_options const> options;
   std::uint64_t gang = 0;  // the first member's token
   std::uint32_t generation = 0;
@@ -51,18 +55,72 @@ struct built_record {
   bool answered() const { return value != 0 || error; }
 };
 
+/// What goes into a message's options: all but what is called.
+inline auto asked_by(closure_options const& o) {
+  return std::tie(o.priority, o.delay, o.deadline, o.max_retries, o.retry_initial, o.retry_max,
+                  o.task_job, o.task_index, o.labels, o.resources);
+}
+
 /// Writes closures into messages. Options that are the same as those before them in the message are
 /// written once.
 class closure_writer {
  public:
   /// REQUIRES: what is written next goes into the same message or a fresh one.
-  void write(v1::SessionRequest& m, std::uint64_t token, closure_record const& r);
+  void write(v1::SessionRequest& m, std::uint64_t token, closure_record const& r) {
+    m.set_generation(r.generation);
+    int const position = add_closure(m, token, r.function, {r.args, r.encoding});
+    auto const& o = r.options ? *r.options : none;
+    add_callable(m, position, o.display_name, hash_bytes(o.callable));
+    if (asked_by(o) != asked_by(none) || r.gang != 0)
+      write_options(m, r, position);
+    else if (m.options_of_size() > 0)
+      m.add_options_of(0);
+    auto const add_input = [&]() -> v1::Input& {
+      auto& input = *m.add_input();
+      input.set_position(static_cast<std::uint32_t>(position));
+      return input;
+    };
+    for (auto const& used : r.inputs) {
+      auto& input = add_input();
+      input.set_offset(used.offset);
+      if (used.token != 0)
+        input.set_token(used.token);
+      else
+        input.set_closure(used.id);
+    }
+    for (auto const& used : r.per_worker) add_input().set_per_worker(used.id);
+  }
+
   /// About what an entry takes in the message.
-  static std::size_t bytes_of(closure_record const& r);
+  static std::size_t bytes_of(closure_record const& r) {
+    return r.args.size() + 16 + 16 * (r.inputs.size() + r.per_worker.size()) +
+           (r.options ? r.options->display_name.size() : 0);
+  }
 
  private:
-  void write_options(v1::SessionRequest& m, closure_record const& r, int position);
+  void write_options(v1::SessionRequest& m, closure_record const& r, int position) {
+    auto const& o = r.options ? *r.options : none;
+    while (m.options_of_size() < position) m.add_options_of(0);
+    if (m.options_size() == 0 || asked_by(last_options_) != asked_by(o) || last_gang_ != r.gang) {
+      auto& w = *m.add_options();
+      w.set_priority(o.priority);
+      w.set_delay_ms(static_cast<std::uint64_t>(o.delay.count()));
+      w.set_deadline_ms(static_cast<std::uint64_t>(o.deadline.count()));
+      w.set_max_retries(o.max_retries);
+      w.set_retry_initial_ms(static_cast<std::uint64_t>(o.retry_initial.count()));
+      w.set_retry_max_ms(static_cast<std::uint64_t>(o.retry_max.count()));
+      w.set_task_job(to_utf8(o.task_job));
+      if (o.task_index >= 0) w.set_task_index(static_cast<std::uint32_t>(o.task_index));
+      for (auto const& [key, v] : o.labels) (*w.mutable_label())[to_utf8(key)] = to_utf8(v);
+      for (auto const& [key, n] : o.resources) (*w.mutable_resource())[to_utf8(key)] = n;
+      if (r.gang != 0) w.set_gang(std::to_string(r.gang));
+      last_options_ = o;
+      last_gang_ = r.gang;
+    }
+    m.add_options_of(static_cast<std::uint32_t>(m.options_size()));
+  }
 
+  inline static closure_options const none;
   closure_options last_options_;
   std::uint64_t last_gang_ = 0;
 };

@@ -25,20 +25,20 @@ closure_record coordinator_session::converted(request const& r) const {
   check_request(r);
   closure_record added;
   for (auto const& [offset, of] : r.inputs) {
+    auto& used = added.inputs.emplace_back(use{0, 0, offset});
     if (of->session() == this) {
-      added.inputs.emplace_back(offset, of->token());
+      used.token = of->token();
       continue;
     }
-    auto const closure = of->session()->closure_id(of->token());
-    if (closure == 0)
+    used.id = of->session()->closure_id(of->token());
+    if (used.id == 0)
       throw std::invalid_argument("an argument is a value of another coordinator and not ready");
-    added.foreign.emplace_back(offset, closure);
   }
-  for (auto const& used : r.per_worker) {
-    built_use use{used->session() == this ? used->token() : 0, used->value()};
-    auto const same = [&use](built_use const& u) { return u.value == use.value; };
+  for (auto const& of : r.per_worker) {
+    use const used{of->session() == this ? of->token() : 0, of->value()};
+    auto const same = [&used](use const& u) { return u.id == used.id; };
     if (std::none_of(added.per_worker.begin(), added.per_worker.end(), same))
-      added.per_worker.push_back(use);
+      added.per_worker.push_back(used);
   }
   return added;
 }
@@ -68,9 +68,10 @@ std::uint64_t coordinator_session::add(closure_record added, request r, std::uin
   added.options = std::move(r.options);
   added.references = 1;
   added.generation = generation_.number();
-  for (auto const& [offset, token] : added.inputs) ++records_.at(token).references;
-  for (auto const& use : added.per_worker)
-    if (use.token != 0) ++built_.at(use.token).references;
+  for (auto const& used : added.inputs)
+    if (used.token != 0) ++records_.at(used.token).references;
+  for (auto const& used : added.per_worker)
+    if (used.token != 0) ++built_.at(used.token).references;
   added.args = std::move(r.args);
   added.function = number_of(r.function);
   added.gang = gang;

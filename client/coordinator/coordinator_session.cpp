@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "client/session/columns.hpp"
 #include "client/session/session_link.hpp"
 
 namespace muster::detail {
@@ -155,13 +154,13 @@ void coordinator_session::end_one(std::uint64_t token, closure_record& r) {
   for (auto& w : std::exchange(r.waiters, {})) ready_.push_back(std::move(w));
   r.args = {};
   r.options.reset();
-  r.foreign = {};
   auto const inputs = std::exchange(r.inputs, {});
   auto const built = std::exchange(r.per_worker, {});
   if (r.references == 0) forget(token);
-  for (auto const& [offset, input] : inputs) unreference(input);
-  for (auto const& use : built)
-    if (use.token != 0) unreference_built(use.token);
+  for (auto const& used : inputs)
+    if (used.token != 0) unreference(used.token);
+  for (auto const& used : built)
+    if (used.token != 0) unreference_built(used.token);
 }
 
 void coordinator_session::forget(std::uint64_t token) {
