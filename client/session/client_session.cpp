@@ -28,17 +28,9 @@ void client_session::wait_ended() {
   changed_.wait(held, [this] { return ended_; });
 }
 
-bool client_session::opened() const {
+client_session::standing client_session::now() const {
   lock held(mutex_);
-  return !id_.empty();
-}
-bool client_session::closing() const {
-  lock held(mutex_);
-  return closing_;
-}
-client_session::milliseconds client_session::grace() const {
-  lock held(mutex_);
-  return grace_;
+  return {!id_.empty(), closing_, grace_};
 }
 
 client_session::next client_session::next_message(grpc::ByteBuffer& to) {

@@ -65,10 +65,11 @@ class client_session : public std::enable_shared_from_this<client_session> {
   virtual next next_message(grpc::ByteBuffer& to);
   /// Empty, or what the server did wrong.
   virtual std::string take(v1::SessionResponse const& m) = 0;
-  bool opened() const;
-  bool closing() const;
-  /// How long the server keeps it after a broken stream, once opened.
-  milliseconds grace() const;
+  struct standing {
+    bool opened, closing;
+    milliseconds grace;  // how long the server keeps it after a broken stream, once opened
+  };
+  standing now() const;
   /// The last call: no stream will come any more. `reason` is empty after an orderly end.
   virtual void ended(std::string const& reason) = 0;
 
@@ -111,7 +112,27 @@ class client_session : public std::enable_shared_from_this<client_session> {
   /// lock. False: not within `limit`. Cancellation (any type) ends it with operation_aborted.
   /// REQUIRES: the caller keeps the session.
   template <class Over, class Then>
-  boost::asio::awaitable<bool> async_when(Over over, milliseconds limit, Then then);
+  boost::asio::awaitable<bool> async_when(Over over, milliseconds limit, Then then) {
+    auto const end = clock::now() + limit;
+    auto enter = [this, &over](std::shared_ptr<waiting> const& w) {
+      lock held(mutex_);
+      if (!over()) return waiting_.push_back(w);
+      held.unlock();
+      w->resume(true);
+    };
+    for (;;) {
+      {
+        lock held(mutex_);
+        if (over()) {
+          then();
+          co_return true;
+        }
+      }
+      auto const left = std::chrono::ceil<milliseconds>(end - clock::now());
+      if (left.count() <= 0) co_return false;
+      co_await waiting::wait(left, enter);
+    }
+  }
 
   session_settings const settings_;
 
@@ -137,28 +158,5 @@ class client_session : public std::enable_shared_from_this<client_session> {
   bool signalled_ = false;              // the link knows that something waits
   std::shared_ptr<session_link> link_;  // until it has ended
 };
-
-template <class Over, class Then>
-boost::asio::awaitable<bool> client_session::async_when(Over over, milliseconds limit, Then then) {
-  auto const end = clock::now() + limit;
-  auto enter = [this, &over](std::shared_ptr<waiting> const& w) {
-    lock held(mutex_);
-    if (!over()) return waiting_.push_back(w);
-    held.unlock();
-    w->resume(true);
-  };
-  for (;;) {
-    {
-      lock held(mutex_);
-      if (over()) {
-        then();
-        co_return true;
-      }
-    }
-    auto const left = std::chrono::ceil<milliseconds>(end - clock::now());
-    if (left.count() <= 0) co_return false;
-    co_await waiting::wait(left, enter);
-  }
-}
 
 }  // namespace muster::detail

@@ -1,94 +1,225 @@
-// The users' half of a session: any thread, under the mutex of its stream.
+// A session, and its stream: a client_session of one stream, whose outcomes go to handlers at once.
+// Nothing is kept of a closure but its handler, if it has one of its own. Handlers are called on
+// the engine thread, without the mutex.
 #include "muster/session.hpp"
+
+#include <map>
+#include <tuple>
 
 #include "base/check.hpp"
 #include "client/link/server_list.hpp"
 #include "client/session/columns.hpp"
 #include "client/session/session_link.hpp"
-#include "client/session/stream_session.hpp"
+#include "proto/byte_buffer.hpp"
 
 namespace muster {
 
-session::stream::stream(client_engine& engine, session_options const& options,
-                        outcome_handler on_outcome)
-    : client_session(options, false),
-      on_outcome_(std::move(on_outcome)),
-      engine_(engine),
-      asks_first_(is_list(options.server)) {
-  auto& first = asks_first_ ? open_ : out_.tail();
-  fill_open(*first.mutable_open(), options);
-  streaming_ = true;  // there is one stream only, and what is scheduled may wait for it
-}
-
-void session::stream::throw_if_over() const {
-  if (ending_ || closing_) throw session_error(ending_ ? reason_ : "the session is being closed");
-}
-
-void session::stream::check_may_wait() const {
-  check(!on_stream_thread(), "the stream thread does not wait for itself");
-}
-
-bool session::stream::admit(lock& held, value_view args, when_full when) {
-  check_argument_bytes(args.bytes.size());
-  throw_if_over();
-  if (!full()) return true;
-  if (when == when_full::refuse) return false;
-  if (on_stream_thread()) return true;
-  // No deadline: this is the server's back-pressure, and it ends with the session at the latest.
-  changed_.wait(held, [this] { return ending_ || closing_ || !full(); });
-  throw_if_over();
-  return true;
-}
-
-void session::stream::append(std::uint32_t f, value_view args, std::uint64_t token) {
-  ++stats_.scheduled;
-  if ((f & called_bit) != 0) [[unlikely]] {
-    auto const& what = called_.at(f & ~called_bit);
-    auto& m = out_.add_entry(args.bytes.size() + 16 + what.name.size());
-    auto const position = detail::add_closure(m, token, what.function, args);
-    return detail::add_callable(m, position, what.name, what.hash);
+class session::stream final : public detail::client_session {
+ public:
+  stream(client_engine& engine, session_options const& options, outcome_handler on_outcome)
+      : client_session(options, false),
+        on_outcome_(std::move(on_outcome)),
+        engine_(engine),
+        asks_first_(is_list(options.server)) {
+    auto& first = asks_first_ ? open_ : out_.tail();
+    fill_open(*first.mutable_open(), options);
+    streaming_ = true;  // there is one stream only, and what is scheduled may wait for it
   }
-  auto& m = out_.add_entry(args.bytes.size() + 16);
-  detail::add_closure(m, token, f, args);
-  if (m.callable_of_size() > 0) [[unlikely]]
-    m.add_callable_of(0);
-}
 
-std::uint32_t session::stream::number_of_called(std::uint32_t function,
-                                                std::string_view display_name, std::string hash) {
-  auto const [at, added] = called_numbers_.try_emplace({function, std::string(display_name), hash},
-                                                       static_cast<std::uint32_t>(called_.size()));
-  if (added && called_.size() >= called_max) {
-    called_numbers_.erase(at);
-    throw std::invalid_argument("display_name: a session has at most " +
-                                std::to_string(called_max));
+ private:
+  friend class session;  // the users' half: any thread, under the mutex
+
+  // The link, engine thread.
+  void connected() override { asked_ = false; }
+  next next_message(grpc::ByteBuffer& to) override {
+    if (asks_first_ && !now().opened) {
+      if (std::exchange(asked_, true)) {
+        lock held(mutex_);
+        signalled_ = false;
+        return next::nothing;
+      }
+      check(proto::encode(open_, to), "a message is within its limits");
+      return next::message;
+    }
+    auto const what = client_session::next_message(to);
+    if (what == next::message) {
+      lock held(mutex_);
+      ++stats_.messages_sent;
+    } else {
+      changed_.notify_all();  // flushed
+    }
+    return what;
   }
-  if (added) called_.push_back({function, std::string(display_name), std::move(hash)});
-  return called_bit | at->second;
-}
 
-void session::stream::abandon() {
-  check_may_wait();
-  {
+  std::string take(v1::SessionResponse const& m) override {
+    if (auto wrong = detail::wrong_columns(m, false); !wrong.empty()) return wrong;
+    if (m.has_opened()) {
+      lock held(mutex_);
+      take_opened(m.opened());
+      if (asks_first_) wake();  // closures wait
+      changed(held);
+    }
+    try {
+      take_outcomes(m);
+    } catch (std::exception const& e) {
+      return std::string("an outcome handler threw: ") + e.what();
+    }
+    return {};
+  }
+
+  void take_outcomes(v1::SessionResponse const& m) {
+    detail::for_each_outcome(m, [&](int i, value_view value, v1::Failure const* why) {
+      if (why) failure_ = from_wire(*why);
+      deliver({m.token(i), value, why ? &failure_ : nullptr});
+    });
     lock held(mutex_);
-    if (link_) link_->cancel();
+    ++stats_.messages_received;
+    stats_.finished += static_cast<std::uint64_t>(m.token_size());
+    stats_.failed += static_cast<std::uint64_t>(m.failure_size());
+    if (stats_.finished == stats_.scheduled) changed_.notify_all();
   }
-  wait_ended();  // a cancelled call ends at once
-}
 
-bool session::stream::schedule(function_number f, value_view args, std::uint64_t first,
-                               std::size_t count, when_full when) {
-  if (first >= handler_bit || count >= handler_bit - first)
-    throw std::invalid_argument("a token is below 2^63");
-  lock held(mutex_);
-  while (count > 0) {
-    if (!admit(held, args, when)) return false;
-    do append(static_cast<std::uint32_t>(f), args, first++);
-    while (--count > 0 && (!full() || on_stream_thread()));
-    wake();
+  void deliver(outcome const& o) {
+    if ((o.token & handler_bit) == 0) {
+      if (on_outcome_) on_outcome_(o);
+      return;
+    }
+    auto const index = static_cast<std::uint32_t>(o.token & ~handler_bit);
+    outcome_handler done;
+    {
+      lock held(mutex_);
+      if (index >= handlers_.size() || !handlers_[index]) return;
+      done = std::exchange(handlers_[index], {});
+      free_handlers_.push_back(index);
+    }
+    done(o);
   }
-  return true;
-}
+
+  void ended(std::string const& reason) override {
+    std::vector<outcome_handler> left;
+    {
+      lock held(mutex_);
+      ending_ = true;
+      reason_ = reason;
+      left.swap(handlers_);
+      free_handlers_.clear();
+    }
+    failure_ = {failure_kind::dependency_lost, "muster::session_error",
+                "the session has ended: " + reason};
+    for (auto const& done : left)
+      if (done) done({handler_bit, {}, &failure_});
+    lock held(mutex_);
+    ended_ = true;
+    link_.reset();
+    changed(held);
+  }
+
+  // REQUIRE: the mutex is held.
+  void throw_if_over() const override {
+    if (ending_ || closing_) throw session_error(ending_ ? reason_ : "the session is being closed");
+  }
+
+  enum class when_full { wait, refuse };
+  /// False: it is full, and the user does not want to wait.
+  bool admit(lock& held, value_view args, when_full when) {
+    check_argument_bytes(args.bytes.size());
+    throw_if_over();
+    if (!full()) return true;
+    if (when == when_full::refuse) return false;
+    if (on_stream_thread()) return true;
+    // No deadline: this is the server's back-pressure, and it ends with the session at the latest.
+    changed_.wait(held, [this] { return ending_ || closing_ || !full(); });
+    throw_if_over();
+    return true;
+  }
+
+  void append(std::uint32_t f, value_view args, std::uint64_t token) {
+    ++stats_.scheduled;
+    if ((f & called_bit) != 0) [[unlikely]] {
+      auto const& what = called_.at(f & ~called_bit);
+      auto& m = out_.add_entry(args.bytes.size() + 16 + what.name.size());
+      auto const position = detail::add_closure(m, token, what.function, args);
+      return detail::add_callable(m, position, what.name, what.hash);
+    }
+    auto& m = out_.add_entry(args.bytes.size() + 16);
+    detail::add_closure(m, token, f, args);
+    if (m.callable_of_size() > 0) [[unlikely]]
+      m.add_callable_of(0);
+  }
+
+  std::uint32_t number_of_called(std::uint32_t function, std::string_view display_name,
+                                 std::string hash) {
+    auto const [at, added] = called_numbers_.try_emplace(
+        {function, std::string(display_name), hash}, static_cast<std::uint32_t>(called_.size()));
+    if (added && called_.size() >= called_max) {
+      called_numbers_.erase(at);
+      throw std::invalid_argument("display_name: a session has at most " +
+                                  std::to_string(called_max));
+    }
+    if (added) called_.push_back({function, std::string(display_name), std::move(hash)});
+    return called_bit | at->second;
+  }
+
+  /// Numbers that are an index in called_.
+  static constexpr std::uint32_t called_bit = std::uint32_t{1} << 31;
+  static constexpr std::size_t called_max = 65'536;
+  struct called {
+    std::uint32_t function = 0;
+    std::string name, hash;
+  };
+
+  /// Tokens of closures with a handler of their own.
+  static constexpr std::uint64_t handler_bit = std::uint64_t{1} << 63;
+
+  bool on_stream_thread() const { return engine_.context().running_in_this_thread(); }
+  /// For members that wait.
+  void check_may_wait() const {
+    check(!on_stream_thread(), "the stream thread does not wait for itself");
+  }
+  /// Ends the call unless it has ended, and waits for that.
+  void abandon() {
+    check_may_wait();
+    {
+      lock held(mutex_);
+      if (link_) link_->cancel();
+    }
+    wait_ended();  // a cancelled call ends at once
+  }
+
+  // Takes the mutex.
+  bool schedule(function_number f, value_view args, std::uint64_t first, std::size_t count,
+                when_full when) {
+    if (first >= handler_bit || count >= handler_bit - first)
+      throw std::invalid_argument("a token is below 2^63");
+    lock held(mutex_);
+    while (count > 0) {
+      if (!admit(held, args, when)) return false;
+      do append(static_cast<std::uint32_t>(f), args, first++);
+      while (--count > 0 && (!full() || on_stream_thread()));
+      wake();
+    }
+    return true;
+  }
+
+  outcome_handler const on_outcome_;
+  client_engine& engine_;  // the session object keeps it alive
+  failure failure_;        // engine thread: of the outcome that is delivered
+  /// Of several servers one may not serve: none gets a closure before it has opened the session, so
+  /// that the next one can be asked.
+  bool const asks_first_;
+  v1::SessionRequest open_;  // what each is asked, then
+  bool asked_ = false;       // engine thread: this one was
+
+  // The mutex protects all below. In out_ there may be, beyond its limits, what handlers add on the
+  // stream thread: about one entry an outcome.
+  bool ending_ = false;  // nothing is taken any more; it has ended once every handler was called
+  /// By the low bits of the token; as many as there are closures with handlers in flight.
+  std::vector<outcome_handler> handlers_;
+  std::vector<std::uint32_t> free_handlers_;
+  std::vector<called> called_;  // at most called_max
+  std::map<std::tuple<std::uint32_t, std::string, std::string>, std::uint32_t> called_numbers_;
+  session_stats stats_;
+};
 
 session::session(session_options options, outcome_handler on_outcome)
     : engine_(client_engine::shared()),
@@ -110,9 +241,7 @@ std::string session::id() const {
 }
 
 function_number session::function(std::string_view name) {
-  check_function_name(name);
-  std::lock_guard held(stream_->mutex_);
-  return function_number{stream_->number_of(name)};
+  return function(name, {});
 }
 
 function_number session::function(std::string_view name, std::string_view display_name,

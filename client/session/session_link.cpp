@@ -16,16 +16,9 @@ constexpr milliseconds end_limit{5'000};
 
 // A broken connection or a server that restarts; what else a server says, it will say again.
 bool may_pass(grpc::StatusCode code) {
-  switch (code) {
-    case grpc::StatusCode::UNAVAILABLE:
-    case grpc::StatusCode::CANCELLED:
-    case grpc::StatusCode::INTERNAL:
-    case grpc::StatusCode::UNKNOWN:
-    case grpc::StatusCode::DEADLINE_EXCEEDED:
-      return true;
-    default:
-      return false;
-  }
+  using enum grpc::StatusCode;
+  return code == UNAVAILABLE || code == CANCELLED || code == INTERNAL || code == UNKNOWN ||
+         code == DEADLINE_EXCEEDED;
 }
 
 }  // namespace
@@ -84,10 +77,10 @@ coro::task<void> session_link::run(std::shared_ptr<session_link> /*self*/) {
     auto const status = co_await serve_one_stream();
     reason = final_reason(status);
     if (reason) break;
-    if (was_open_) give_up_in(session_->grace());
+    if (was_open_) give_up_in(session_->now().grace);
     was_open_ = false;
     co_await pause_.wait_for(backoff_.next());
-    if (!gave_up_ && !session_->closing()) continue;
+    if (!gave_up_ && !session_->now().closing) continue;
     reason = final_reason(status);
     break;
   }
@@ -97,17 +90,18 @@ coro::task<void> session_link::run(std::shared_ptr<session_link> /*self*/) {
 
 std::optional<std::string> session_link::final_reason(grpc::Status const& status) const {
   auto const& server = session_->settings().server;
+  auto const session = session_->now();
   auto const given = std::to_string(given_.count()) + " ms";
   if (!violation_.empty()) return violation_;
   if (gave_up_)
-    return session_->opened() ? "the connection to " + server + " was lost for " + given +
-                                    ", longer than the session's grace"
-                              : "no answer from " + server + " within " + given;
-  bool const closing = session_->closing();
-  if (status.ok()) return closing ? std::string() : "the server ended the session";
+    return session.opened ? "the connection to " + server + " was lost for " + given +
+                                ", longer than the session's grace"
+                          : "no answer from " + server + " within " + given;
+  if (status.ok()) return session.closing ? std::string() : "the server ended the session";
   // No closure was sent yet, so another one may take it.
-  bool const others = is_list(server) && !session_->opened();
-  if ((session_->settings().resumable || others) && !closing && may_pass(status.error_code()))
+  bool const others = is_list(server) && !session.opened;
+  if ((session_->settings().resumable || others) && !session.closing &&
+      may_pass(status.error_code()))
     return {};
   return status.error_message().empty() ? "the stream was cancelled" : status.error_message();
 }
