@@ -2,7 +2,6 @@
 #include "muster/distribute_coordinator.hpp"
 
 #include "client/distribute/inputs.hpp"
-#include "client/distribute/thread_server.hpp"
 #include "client/log.hpp"
 #include "muster/cluster_error.hpp"
 #include "muster/thread_coordinator.hpp"
@@ -26,12 +25,15 @@ std::string name_of(task const& t) {
                 : std::string("the whole cluster");
 }
 
+struct part {
+  worker_function f;
+  strategy const* with;
+};
+
 // Everything a call of a worker function needs; threads have a copy each.
 struct job {
   inputs in;
-  worker_function worker_fn, eval_fn;
-  strategy const* worker_strategy;
-  strategy const* eval_strategy;
+  part work, evaluation;
   std::string server;
   std::chrono::milliseconds barrier_timeout;
 };
@@ -47,48 +49,35 @@ std::unique_ptr<strategy> configured(strategy const* from, inputs const& in, tas
   return own;
 }
 
-std::any call(worker_function const& f, strategy* own, session_config config, task const& t,
-              job const& j, barrier_place const& place, std::stop_token stop) {
-  worker_context context({.strategy = own,
-                          .cluster = j.in.cluster,
-                          .task_type = t.type,
-                          .task_id = t.id,
-                          .config = std::move(config),
-                          .rpc_layer = j.in.rpc_layer,
-                          .barrier = place.barrier,
-                          .participant = place.participant,
-                          .barrier_timeout = j.barrier_timeout,
-                          .stop = std::move(stop),
-                          .server = j.server});
-  worker_context_scope const scope(context);
-  return f(own);
-}
-
-std::any run_single_worker(job const& j, task const& t, std::stop_token stop = {}) {
-  bool const evaluates = t.type == "evaluator";
+// One call of a part. Threads may be left behind, so it owns what it uses; the strategy is copied
+// here, since the caller's may not outlive it.
+std::function<std::any()> prepared(part const& p, job const& j, task const& t,
+                                   std::stop_token stop = {}, barrier_place place = {}) {
   auto config = j.in.config;
-  auto const own = configured(evaluates ? j.eval_strategy : j.worker_strategy, j.in, t, config);
-  return call(evaluates ? j.eval_fn : j.worker_fn, own.get(), std::move(config), t, j, {},
-              std::move(stop));
-}
-
-// Threads may be left behind, so they own what they use. The strategy is copied here, since the
-// caller's may not outlive it.
-std::function<void()> thread_body(job const& j, task t, barrier_place place, std::stop_token stop) {
-  bool const evaluates = t.type == "evaluator";
-  auto config = j.in.config;
-  std::shared_ptr<strategy> own =
-      configured(evaluates ? j.eval_strategy : j.worker_strategy, j.in, t, config);
-  return [=] {
-    call(evaluates ? j.eval_fn : j.worker_fn, own.get(), config, t, j, place, stop);
+  std::shared_ptr<strategy> own = configured(p.with, j.in, t, config);
+  return [=, f = p.f] {
+    worker_context context({.strategy = own.get(),
+                            .cluster = j.in.cluster,
+                            .task_type = t.type,
+                            .task_id = t.id,
+                            .config = config,
+                            .rpc_layer = j.in.rpc_layer,
+                            .barrier = place.barrier,
+                            .participant = place.participant,
+                            .barrier_timeout = j.barrier_timeout,
+                            .stop = stop,
+                            .server = j.server});
+    worker_context_scope const scope(context);
+    auto result = f(own.get());
     if (place.barrier) place.barrier->leave(place.participant);
+    return result;
   };
 }
 
 void start_evaluator(thread_coordinator& threads, job const& j) {
   if (!j.in.cluster.has_job("evaluator")) return;
   task const t{"evaluator", j.in.cluster.task_indices("evaluator").front()};
-  threads.start(name_of(t), thread_body(j, t, {}, threads.stop_token()));
+  threads.start(name_of(t), prepared(j.evaluation, j, t, threads.stop_token()));
 }
 
 void run_between_graph(job const& j, thread_coordinator::options o) {
@@ -106,7 +95,7 @@ void run_between_graph(job const& j, thread_coordinator::options o) {
                                    [barrier] { barrier->abort("another task has ended badly"); });
   std::vector<std::function<void()>> bodies;  // all are configured before the first runs
   for (std::size_t i = 0; i < tasks.size(); ++i)
-    bodies.push_back(thread_body(j, tasks[i], {barrier, i}, threads.stop_token()));
+    bodies.push_back(prepared(j.work, j, tasks[i], threads.stop_token(), {barrier, i}));
   start_evaluator(threads, j);
   for (std::size_t i = 0; i < tasks.size(); ++i) threads.start(names[i], std::move(bodies[i]));
   threads.join();
@@ -116,7 +105,7 @@ std::any run_in_graph(job const& j, thread_coordinator::options o) {
   thread_coordinator threads(o);
   start_evaluator(threads, j);
   std::any result;
-  threads.stop_on_exception([&] { result = run_single_worker(j, {}, threads.stop_token()); });
+  threads.stop_on_exception([&] { result = prepared(j.work, j, {}, threads.stop_token())(); });
   threads.join();
   return result;
 }
@@ -125,8 +114,7 @@ std::any run_in_graph(job const& j, thread_coordinator::options o) {
 standard_server_config server_config(job const& j) {
   auto config = j.in.config;
   task const t{j.in.task_type, j.in.task_id.value_or(0)};
-  bool const evaluates = t.type == "evaluator";
-  configured(evaluates ? j.eval_strategy : j.worker_strategy, j.in, t, config);
+  configured((t.type == "evaluator" ? j.evaluation : j.work).with, j.in, t, config);
   config.device_filters.clear();
   return {j.in.cluster, *t.type, *t.id, std::move(config), j.in.rpc_layer, j.in.environment};
 }
@@ -134,7 +122,7 @@ standard_server_config server_config(job const& j) {
 // One that the strategy has started is not started again.
 std::shared_ptr<standard_server> server_of(job const& j, standard_server_config c,
                                            standard_server_factory const& servers) {
-  if (auto running = j.worker_strategy->running_server()) return running;
+  if (auto running = j.work.with->running_server()) return running;
   return server_of_this_thread(std::move(c), servers);
 }
 
@@ -144,7 +132,7 @@ std::any run_standalone(job const& j, distribute_options const& o) {
     server_of(j, server_config(j), o.servers)->join();
     return {};
   }
-  if (!j.worker_strategy->between_graph()) return run_in_graph(j, threads);
+  if (!j.work.with->between_graph()) return run_in_graph(j, threads);
   run_between_graph(j, threads);
   return {};
 }
@@ -153,23 +141,21 @@ std::any run_independent(job j, distribute_options const& o) {
   task const own{j.in.task_type, j.in.task_id.value_or(0)};
   auto for_server = server_config(j);
   j.in.config = for_server.session;  // what the strategy set for the server holds for sessions too
-  if (own.type == "evaluator") return run_single_worker(j, own);
+  if (own.type == "evaluator") return prepared(j.evaluation, j, own)();
   auto const server = server_of(j, std::move(for_server), o.servers);
-  if (own.type != "ps" && j.worker_strategy->between_graph()) return run_single_worker(j, own);
+  if (own.type != "ps" && j.work.with->between_graph()) return prepared(j.work, j, own)();
   bool const chief =
       worker_context({.cluster = j.in.cluster, .task_type = own.type, .task_id = own.id})
           .is_chief();
-  if (own.type != "ps" && chief) return run_single_worker(j, {});
+  if (own.type != "ps" && chief) return prepared(j.work, j, {})();
   server->join();
   return {};
 }
 
 void run_local(job const& j, bool has_eval_fn) {
-  run_single_worker(j, {});
+  prepared(j.work, j, {})();
   if (!has_eval_fn) return log(log_level::warning, "no evaluation: there is no eval_fn");
-  auto config = j.in.config;
-  auto const own = configured(j.eval_strategy, j.in, {}, config);
-  call(j.eval_fn, own.get(), std::move(config), {}, j, {}, {});
+  prepared(j.evaluation, j, {})();
 }
 
 void remark(job const& j, distribute_options const& o) {
@@ -205,7 +191,10 @@ std::any run_distribute_coordinator(worker_function worker_fn, strategy const& s
         cluster_error::code::invalid,
         "cannot run distribute coordinator in a worker function " + outer->describe());
   auto const eval_fn = o.eval_fn ? o.eval_fn : worker_fn;
-  job const j{resolve_inputs(s, o), std::move(worker_fn), eval_fn, &s, o.eval_strategy, o.server,
+  job const j{resolve_inputs(s, o),
+              {std::move(worker_fn), &s},
+              {eval_fn, o.eval_strategy},
+              o.server,
               o.barrier_timeout};
   log(log_level::info, opening_line(j, o.mode));
   if (j.in.cluster.empty()) {  // the mode does not matter

@@ -1,5 +1,6 @@
 // What run_distribute_coordinator works with, once the options, TF_CONFIG and the strategy's
-// resolver were asked, in this order, and what they said was checked. Internal.
+// resolver were asked, in this order, and what they said was checked; and the one standard server
+// of a thread. Internal.
 #pragma once
 
 #include "muster/distribute_coordinator.hpp"
@@ -21,5 +22,10 @@ inputs resolve_inputs(strategy const& s, distribute_options const& o);
 
 /// `given`, or else the variable MUSTER_COORDINATOR; empty when there is neither.
 std::string server_of_environment(std::string const& given);
+
+/// The thread's server, started; it is made if there is none. `c.cluster` is the whole cluster.
+/// Errors: cluster_error, invalid, names what differs from the one that runs.
+std::shared_ptr<standard_server> server_of_this_thread(standard_server_config c,
+                                                       standard_server_factory const& make);
 
 }  // namespace muster::distribute

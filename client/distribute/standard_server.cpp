@@ -1,4 +1,5 @@
-// A task's server: a worker on a thread of its own, or none where somebody else runs it.
+// A task's server: a worker on a thread of its own, or none where somebody else runs it; and the
+// ways to start one, at most one for each thread.
 #include "muster/standard_server.hpp"
 
 #include <atomic>
@@ -10,6 +11,8 @@
 #include "client/distribute/inputs.hpp"
 #include "muster/cluster_error.hpp"
 #include "muster/cluster_resolver.hpp"
+#include "muster/cluster_rules.hpp"
+#include "muster/tf_config.hpp"
 
 namespace muster {
 namespace {
@@ -91,6 +94,23 @@ std::string server_named(worker_server_options const& o, standard_server_config 
                           " has no Muster server to attach to: set MUSTER_COORDINATOR=host:port");
 }
 
+// The server of a thread.
+struct kept {
+  standard_server_config config;  // with the whole cluster
+  std::shared_ptr<standard_server> server;
+};
+
+thread_local std::optional<kept> mine;
+
+char const* difference(standard_server_config const& a, standard_server_config const& b) {
+  if (a.cluster != b.cluster) return "cluster";
+  if (a.task_type != b.task_type || a.task_id != b.task_id) return "task";
+  if (a.session != b.session) return "session configuration";
+  if (a.rpc_layer != b.rpc_layer) return "rpc layer";
+  if (a.environment != b.environment) return "environment";
+  return nullptr;
+}
+
 }  // namespace
 
 std::string standard_server_config::target() const {
@@ -113,6 +133,70 @@ standard_server_factory worker_servers(worker_server_options options) {
     w.labels = {{"address", address}};
     return std::make_shared<worker_server>(std::move(w), o.functions);
   };
+}
+
+std::shared_ptr<standard_server> distribute::server_of_this_thread(
+    standard_server_config c, standard_server_factory const& make) {
+  if (mine) {
+    if (auto const* what = difference(mine->config, c))
+      throw cluster_error(cluster_error::code::invalid,
+                          "this thread runs the server of " + mine->config.task_type + ":" +
+                              std::to_string(mine->config.task_id) + " already, with another " +
+                              what + "; end_standard_server_of_this_thread() ends it");
+    return mine->server;
+  }
+  auto seen = c;
+  seen.cluster = split_for_evaluator(c.cluster, c.task_type);
+  auto server = make(seen);
+  server->start();
+  mine = kept{std::move(c), server};
+  return server;
+}
+
+void end_standard_server_of_this_thread() {
+  if (mine) mine->server->stop();
+  mine.reset();
+}
+
+std::shared_ptr<standard_server> run_standard_server(standard_server_options o) {
+  auto const config = tf_config::from(o.environment);
+  auto const missing = [](std::string const& line) {
+    return cluster_error(cluster_error::code::missing, "TF_CONFIG: " + line);
+  };
+  if (!config.has_cluster) throw missing("\"cluster\" is not found");
+  if (!config.has_task) throw missing("\"task\" is not found");
+  if (!config.task_type) throw missing("\"type\" is not found in \"task\"");
+  bool const chief = config.cluster.has_job("chief");
+  if (!chief && !config.cluster.has_job("worker"))
+    throw missing("the cluster must have chief or worker jobs");
+  auto const index = config.task_index.value_or(0);
+  validate_cluster(config.cluster, config.task_type, index);
+  auto session = o.session.value_or(session_config());
+  session.collective_group_leader =
+      chief ? "/job:chief/replica:0/task:0" : "/job:worker/replica:0/task:0";
+  return distribute::server_of_this_thread(
+      {config.cluster, *config.task_type, index, std::move(session),
+       config.rpc_layer.value_or("grpc"), config.environment.value_or("")},
+      o.servers);
+}
+
+void start_server(cluster_resolver& resolver, std::string const& protocol,
+                  standard_server_factory const& servers) {
+  auto const type = resolver.task_type().value_or("");
+  if (type != "worker" && type != "ps")
+    throw cluster_error(cluster_error::code::invalid,
+                        "task_type is '" + type + "': only a worker or a ps starts a server");
+  auto const index = resolver.task_id().value_or(0);
+  auto const cluster = resolver.cluster_spec();
+  auto const layer = protocol.empty() ? resolver.rpc_layer() : protocol;
+  auto const server = servers({split_for_evaluator(cluster, type),
+                               type,
+                               index,
+                               {},
+                               layer.empty() ? "grpc" : layer,
+                               resolver.environment()});
+  server->start();
+  server->join();
 }
 
 }  // namespace muster
