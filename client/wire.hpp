@@ -1,9 +1,6 @@
 // Failures, encodings and ids to and from the wire. Pure; any thread.
 #pragma once
 
-#include <cstdint>
-#include <string>
-
 #include "muster/v1/common.pb.h"
 #include "muster/value.hpp"
 #include "proto/columns.hpp"

@@ -20,6 +20,11 @@ namespace {
 constexpr std::size_t tasks_max = 65'536;
 constexpr int message_bytes_max = 128 << 20;
 
+std::string variable(char const* name) {
+  auto const* text = std::getenv(name);
+  return text ? text : "";
+}
+
 std::optional<std::string> contents(std::string const& path) {
   if (path.empty()) return std::string();
   std::ifstream file(path, std::ios::binary);
@@ -41,11 +46,7 @@ std::shared_ptr<grpc::ChannelCredentials> credentials(tls_options const& tls) {
 }  // namespace
 
 tls_options tls_options::from_environment() {
-  auto const value = [](char const* name) {
-    auto const* text = std::getenv(name);
-    return std::string(text ? text : "");
-  };
-  return {value("MUSTER_CA"), value("MUSTER_CERT"), value("MUSTER_KEY")};
+  return {variable("MUSTER_CA"), variable("MUSTER_CERT"), variable("MUSTER_KEY")};
 }
 
 tls_options const& checked_tls(tls_options const& tls) {
@@ -102,10 +103,7 @@ std::shared_ptr<grpc::Channel> make_channel(std::string const& servers, tls_opti
 }
 
 void add_token(grpc::ClientContext& context, std::string const& token) {
-  static std::string const of_environment = [] {
-    auto const* const text = std::getenv("MUSTER_TOKEN");
-    return std::string(text ? text : "");
-  }();
+  static std::string const of_environment = variable("MUSTER_TOKEN");
   auto const& which = token.empty() ? of_environment : token;
   if (!which.empty()) context.AddMetadata("authorization", "Bearer " + which);
 }

@@ -3,7 +3,6 @@
 
 #include <boost/json.hpp>
 #include <functional>
-#include <optional>
 #include <string>
 #include <tuple>
 #include <type_traits>

@@ -16,7 +16,6 @@
 #include <functional>
 #include <future>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 
