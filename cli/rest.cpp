@@ -7,17 +7,10 @@
 #include <thread>
 #include <utility>
 
-#include "cli/tls/flags.hpp"
 #include "cluster/text.hpp"
 
 namespace muster::cli {
 namespace {
-
-// One verb runs in a process, so its flags are all there are.
-tls_flags& flags_of_rest() {
-  static tls_flags flags;
-  return flags;
-}
 
 std::chrono::milliseconds to_milliseconds(duration d) {
   return std::chrono::ceil<std::chrono::milliseconds>(d);
@@ -31,7 +24,17 @@ void add_rest_options(CLI::App& verb, rest_options& options) {
       ->type_name("URL")
       ->capture_default_str();
   add_token_options(verb, options.token, options.token_file);
-  add_tls_flags(verb, flags_of_rest());
+  add_tls_flags(verb, options.tls);
+}
+
+void add_tls_flags(CLI::App& verb, https_options& files) {
+  verb.add_option("--ca", files.ca_file,
+                  "Who vouches for the server, PEM; without it the system's authorities")
+      ->type_name("FILE");
+  verb.add_option("--cert", files.certificate_file,
+                  "Certificate that is shown to a server that asks for one, PEM; needs --key")
+      ->type_name("FILE");
+  verb.add_option("--key", files.key_file, "Private key of --cert, PEM")->type_name("FILE");
 }
 
 void add_token_options(CLI::App& verb, std::string& token, std::string& token_file) {
@@ -69,7 +72,10 @@ void add_server_options(CLI::App& verb, server_options& options) {
 }
 
 rest::rest(rest_options options)
-    : options_(std::move(options)), client_(http_client_with(flags_of_rest())) {
+    : options_(std::move(options)),
+      client_({.ca_file = options_.tls.ca_file,
+               .certificate_file = options_.tls.certificate_file,
+               .key_file = options_.tls.key_file}) {
   options_.token = credential(options_.token, options_.token_file);
   for (auto one : cluster::split(options_.url, ',')) {
     while (one.ends_with('/')) one.remove_suffix(1);

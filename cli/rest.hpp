@@ -13,6 +13,7 @@
 #include "cli/command.hpp"
 #include "cli/durations.hpp"
 #include "http_client/http_client.hpp"
+#include "http_client/tls_client.hpp"
 
 namespace muster::cli {
 
@@ -21,13 +22,16 @@ namespace json = boost::json;
 struct rest_options {
   std::string url = "http://127.0.0.1:8477";
   std::string token, token_file;
+  https_options tls;
 };
 /// The credential that is sent: the token, or the first line of the file that keeps it. Empty:
 /// none. command_error (usage): the file cannot be read.
 std::string credential(std::string const& token, std::string const& token_file);
+/// Adds --ca, --cert and --key: whom a verb trusts when it asks a server over TLS, what it shows.
+void add_tls_flags(CLI::App& verb, https_options& files);
 /// Adds --token and --token-file.
 void add_token_options(CLI::App& verb, std::string& token, std::string& token_file);
-/// Adds --url, --token and --token-file.
+/// Adds --url, --token, --token-file, --ca, --cert and --key.
 void add_rest_options(CLI::App& verb, rest_options& options);
 
 enum class output_format { table, json };
@@ -39,7 +43,7 @@ struct server_options {
   rest_options rest;
   output_format output = output_format::table;
 };
-/// Adds --output, --url, --token and --token-file.
+/// Adds --output, and what add_rest_options adds.
 void add_server_options(CLI::App& verb, server_options& options);
 
 /// Prints an answer as it is when JSON is wanted. False: it is not.

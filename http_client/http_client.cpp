@@ -6,12 +6,10 @@
 #include "http_client/url.hpp"
 
 namespace muster {
-
 namespace http = boost::beast::http;
 using boost::system::error_code;
 
 namespace {
-
 constexpr std::size_t piece_bytes = 64 * 1024;
 constexpr std::size_t line_bytes_max = std::size_t{256} << 20;
 constexpr std::uint32_t header_bytes_max = 64 * 1024;
@@ -56,17 +54,100 @@ std::string_view http_response::header(std::string_view name) const {
 struct http_client::impl {
   using clock = std::chrono::steady_clock;
 
-  impl(http_client_options o, client_certificate shown)
+  explicit impl(http_client_options o)
       : answer_bytes_max(o.answer_bytes_max),
-        socket({o.ca_file, o.verify, shown.certificate_file, shown.key_file}) {}
+        socket({o.ca_file, o.verify, o.certificate_file, o.key_file}) {}
 
-  muster::result<http_response> exchange(http_request const& r, line_handler const* line);
-  muster::status read_head(http_target const& t);
+  muster::result<http_response> exchange(http_request const& r, line_handler const* line) {
+    auto const t = parse_http_url(r.url);
+    if (!t) return t.error();
+    if (auto bad = check_headers(r); !bad.ok()) return bad;
+    step = r.timeout;
+    deadline = clock::now() + r.timeout;
+    if (!socket.usable_for(*t))
+      if (auto bad = socket.connect(*t, limit(false)); !bad.ok()) return bad;
+    socket.limit(limit(false));
+    auto const message = message_of(r, *t);
+    auto const ec = socket.write(message);
+    // A server that refuses a body answers before it has read all of it: look for the answer first.
+    if (ec && is_timeout(ec)) {
+      socket.close();
+      return broken(*t, ec, "sending the request");
+    }
+    socket.limit(limit(line != nullptr));
+    auto answer = read_answer(r, *t, line);
+    if (!answer) socket.close();
+    return answer;
+  }
+
+  muster::status read_head(http_target const& t) {
+    do {  // past "100 Continue"
+      parser.emplace();
+      parser->header_limit(header_bytes_max);
+      parser->body_limit(boost::none);
+      if (auto const ec = socket.read_header(*parser))
+        return broken(t, ec, "waiting for the answer");
+    } while (parser->get().result_int() == 100);
+    return {};
+  }
+
   muster::result<http_response> read_answer(http_request const& r, http_target const& t,
-                                            line_handler const* line);
-  muster::result<std::string> read_piece(http_target const& t, bool streaming);
-  muster::status broken(http_target const& t, error_code ec, std::string const& doing) const;
-  std::optional<clock::time_point> limit(bool streaming) const;
+                                            line_handler const* line) {
+    if (auto bad = read_head(t); !bad.ok()) return bad;
+    http_response answer;
+    answer.status = parser->get().result_int();
+    for (auto const& f : parser->get())
+      answer.headers.emplace_back(std::string(f.name_string()), std::string(f.value()));
+    bool const streaming = line && answer.ok();
+    bool wants_more = r.method != "HEAD";
+    std::size_t searched = 0;
+    while (wants_more && !parser->is_done()) {
+      auto const piece = read_piece(t, streaming);
+      if (!piece) return piece.error();
+      answer.body += *piece;
+      if (answer.body.size() > (streaming ? line_bytes_max : answer_bytes_max))
+        return muster::status{muster::code::resource_exhausted,
+                              t.url() + ": the answer is longer than " +
+                                  std::to_string(streaming ? line_bytes_max : answer_bytes_max) +
+                                  " bytes"};
+      if (!streaming) continue;
+      std::size_t from = 0;
+      for (auto end = answer.body.find('\n', searched); wants_more && end != std::string::npos;
+           end = answer.body.find('\n', from)) {
+        wants_more = (*line)(std::string_view(answer.body).substr(from, end - from));
+        from = end + 1;
+      }
+      answer.body.erase(0, from);
+      searched = answer.body.size();
+    }
+    if (streaming && wants_more && !answer.body.empty()) (*line)(answer.body);
+    if (streaming) answer.body.clear();
+    if (!parser->is_done() || !parser->keep_alive() || r.method == "HEAD") socket.close();
+    return answer;
+  }
+
+  muster::result<std::string> read_piece(http_target const& t, bool streaming) {
+    std::string piece(piece_bytes, '\0');
+    parser->get().body().data = piece.data();
+    parser->get().body().size = piece.size();
+    socket.limit(limit(streaming));
+    auto const ec = socket.read_some(*parser);
+    if (ec && ec != http::error::need_buffer) return broken(t, ec, "in the middle of the answer");
+    piece.resize(piece.size() - parser->get().body().size);
+    return piece;
+  }
+
+  muster::status broken(http_target const& t, error_code ec, std::string const& doing) const {
+    if (is_timeout(ec)) return {muster::code::deadline_exceeded, t.url() + ": timed out " + doing};
+    return {muster::code::unavailable,
+            t.url() + ": the connection broke " + doing + ": " + lower(ec.message())};
+  }
+
+  // For an exchange one limit for all of it, for a stream one for each wait.
+  std::optional<clock::time_point> limit(bool streaming) const {
+    if (step.count() == 0) return {};
+    return streaming ? clock::now() + step : deadline;
+  }
 
   std::size_t const answer_bytes_max;
   client_socket socket;
@@ -75,102 +156,8 @@ struct http_client::impl {
   std::chrono::milliseconds step{};
 };
 
-muster::status http_client::impl::broken(http_target const& t, error_code ec,
-                                         std::string const& doing) const {
-  if (is_timeout(ec)) return {muster::code::deadline_exceeded, t.url() + ": timed out " + doing};
-  return {muster::code::unavailable,
-          t.url() + ": the connection broke " + doing + ": " + lower(ec.message())};
-}
-
-// For an exchange one limit for all of it, for a stream one for each wait.
-std::optional<http_client::impl::clock::time_point> http_client::impl::limit(bool streaming) const {
-  if (step.count() == 0) return {};
-  return streaming ? clock::now() + step : deadline;
-}
-
-muster::status http_client::impl::read_head(http_target const& t) {
-  do {  // past "100 Continue"
-    parser.emplace();
-    parser->header_limit(header_bytes_max);
-    parser->body_limit(boost::none);
-    if (auto const ec = socket.read_header(*parser)) return broken(t, ec, "waiting for the answer");
-  } while (parser->get().result_int() == 100);
-  return {};
-}
-
-muster::result<std::string> http_client::impl::read_piece(http_target const& t, bool streaming) {
-  std::string piece(piece_bytes, '\0');
-  parser->get().body().data = piece.data();
-  parser->get().body().size = piece.size();
-  socket.limit(limit(streaming));
-  auto const ec = socket.read_some(*parser);
-  if (ec && ec != http::error::need_buffer) return broken(t, ec, "in the middle of the answer");
-  piece.resize(piece.size() - parser->get().body().size);
-  return piece;
-}
-
-muster::result<http_response> http_client::impl::read_answer(http_request const& r,
-                                                             http_target const& t,
-                                                             line_handler const* line) {
-  if (auto bad = read_head(t); !bad.ok()) return bad;
-  http_response answer;
-  answer.status = parser->get().result_int();
-  for (auto const& f : parser->get())
-    answer.headers.emplace_back(std::string(f.name_string()), std::string(f.value()));
-  bool const streaming = line && answer.ok();
-  bool wants_more = r.method != "HEAD";
-  std::size_t searched = 0;
-  while (wants_more && !parser->is_done()) {
-    auto const piece = read_piece(t, streaming);
-    if (!piece) return piece.error();
-    answer.body += *piece;
-    if (answer.body.size() > (streaming ? line_bytes_max : answer_bytes_max))
-      return muster::status{muster::code::resource_exhausted,
-                            t.url() + ": the answer is longer than " +
-                                std::to_string(streaming ? line_bytes_max : answer_bytes_max) +
-                                " bytes"};
-    if (!streaming) continue;
-    std::size_t from = 0;
-    for (auto end = answer.body.find('\n', searched); wants_more && end != std::string::npos;
-         end = answer.body.find('\n', from)) {
-      wants_more = (*line)(std::string_view(answer.body).substr(from, end - from));
-      from = end + 1;
-    }
-    answer.body.erase(0, from);
-    searched = answer.body.size();
-  }
-  if (streaming && wants_more && !answer.body.empty()) (*line)(answer.body);
-  if (streaming) answer.body.clear();
-  if (!parser->is_done() || !parser->keep_alive() || r.method == "HEAD") socket.close();
-  return answer;
-}
-
-muster::result<http_response> http_client::impl::exchange(http_request const& r,
-                                                          line_handler const* line) {
-  auto const t = parse_http_url(r.url);
-  if (!t) return t.error();
-  if (auto bad = check_headers(r); !bad.ok()) return bad;
-  step = r.timeout;
-  deadline = clock::now() + r.timeout;
-  if (!socket.usable_for(*t))
-    if (auto bad = socket.connect(*t, limit(false)); !bad.ok()) return bad;
-  socket.limit(limit(false));
-  auto const message = message_of(r, *t);
-  auto const ec = socket.write(message);
-  // A server that refuses a body answers before it has read all of it: look for the answer first.
-  if (ec && is_timeout(ec)) {
-    socket.close();
-    return broken(*t, ec, "sending the request");
-  }
-  socket.limit(limit(line != nullptr));
-  auto answer = read_answer(r, *t, line);
-  if (!answer) socket.close();
-  return answer;
-}
-
-http_client::http_client(http_client_options options) : http_client(std::move(options), {}) {}
-http_client::http_client(http_client_options options, client_certificate shown)
-    : impl_(std::make_unique<impl>(std::move(options), std::move(shown))) {}
+http_client::http_client(http_client_options options)
+    : impl_(std::make_unique<impl>(std::move(options))) {}
 http_client::~http_client() = default;
 http_client::http_client(http_client&&) noexcept = default;
 http_client& http_client::operator=(http_client&&) noexcept = default;

@@ -44,17 +44,13 @@ struct http_client_options {
   std::string ca_file = {};
   /// False: `https://` takes any certificate, so anybody may answer.
   bool verify = true;
-};
-
-/// Shown to a server that asks who calls, PEM files; empty: nothing is.
-struct client_certificate {
+  /// Shown to a server that asks who calls, PEM files; empty: nothing is.
   std::string certificate_file = {}, key_file = {};
 };
 
 class http_client {
  public:
   explicit http_client(http_client_options options = {});
-  http_client(http_client_options options, client_certificate shown);
   ~http_client();
   http_client(http_client&&) noexcept;
   http_client& operator=(http_client&&) noexcept;

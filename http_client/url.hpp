@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/host_port.hpp"
 #include "base/status.hpp"
 
 namespace muster {
@@ -12,8 +13,7 @@ struct http_target {
   bool tls = false;
   std::string host, port = "80", path = "/";
   std::string authority() const {
-    auto const name = host.find(':') == std::string::npos ? host : "[" + host + "]";
-    return port == (tls ? "443" : "80") ? name : name + ":" + port;
+    return host_port{host, port == (tls ? "443" : "80") ? "" : port}.text();
   }
   std::string url() const { return (tls ? "https://" : "http://") + authority(); }
 };

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <memory>
@@ -172,6 +173,18 @@ class launcher {
 };
 
 }  // namespace
+
+std::vector<int> free_ports(std::size_t count) {
+  namespace ip = asio::ip;
+  asio::io_context io;
+  std::vector<ip::tcp::acceptor> held;  // until all are known, so that they differ
+  std::vector<int> ports;
+  for (std::size_t i = 0; i < count; ++i) {
+    held.emplace_back(io, ip::tcp::endpoint(ip::address_v4::loopback(), 0));
+    ports.push_back(held.back().local_endpoint().port());
+  }
+  return ports;
+}
 
 int run(launch_options options) {
   ::signal(SIGPIPE, SIG_IGN);

@@ -10,7 +10,7 @@
 
 #include "launch/ending.hpp"
 #include "launch/output.hpp"
-#include "launch/role.hpp"
+#include "launch/plan.hpp"
 
 namespace muster::launch {
 
@@ -33,6 +33,10 @@ struct launch_options {
 
 /// Processes that one launcher starts: each takes two of the usual 1,024 files.
 constexpr int processes_max = 256;
+
+/// So many ports of 127.0.0.1 that nobody listens on, all different. Nothing keeps others from
+/// taking them before they are used; that is what a restart is for. Errors: std::system_error.
+std::vector<int> free_ports(std::size_t count);
 
 /// Returns the exit status: 0, or that of the first that failed (128 + n after signal n), 127 if
 /// the command was not found. SIGINT, SIGTERM and SIGHUP are passed on and end it, a second one

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <boost/json.hpp>
 
-#include "launch/address.hpp"
+#include "base/host_port.hpp"
 #include "muster/cluster_error.hpp"
 #include "muster/cluster_resolver.hpp"
 #include "muster/cluster_rules.hpp"
@@ -120,10 +120,10 @@ class planner {
   }
 
   // Of process 0; the reason to ask is in the message.
-  address first_address(char const* why) const {
+  host_port first_address(char const* why) const {
     auto const& [type, index] = ranked_.front();
     auto const& text = request_.cluster.task_address(type, index);
-    auto const a = address::parse(text);
+    auto const a = host_port::parse(text);
     if (a.port.empty())
       throw cluster_error(
           cluster_error::code::invalid,
@@ -152,9 +152,9 @@ class planner {
     v["JAX_PROCESS_ID"] = v["RANK"] = rank;
     if (at == ranked_.begin()) v["JAX_COORDINATOR_BIND_ADDRESS"] = bind_address();
     auto const meeting = request_.meeting_point.empty()
-                             ? address::parse(request_.cluster.task_address(ranked_.front().first,
+                             ? host_port::parse(request_.cluster.task_address(ranked_.front().first,
                                                                             ranked_.front().second))
-                             : address::parse(request_.meeting_point);
+                             : host_port::parse(request_.meeting_point);
     v["MASTER_ADDR"] = meeting.host;
     if (!meeting.port.empty()) v["MASTER_PORT"] = meeting.port;
     tell_local_rank(t, v);
@@ -175,7 +175,7 @@ class planner {
   void tell_local_rank(task const& t, variables& v) const {
     auto const host = [this](task const& one) {
       return request_.own
-                 ? address::parse(request_.cluster.task_address(one.first, one.second)).host
+                 ? host_port::parse(request_.cluster.task_address(one.first, one.second)).host
                  : std::string();
     };
     int rank = 0;

@@ -7,10 +7,18 @@
 #include <utility>
 #include <vector>
 
-#include "launch/role.hpp"
 #include "muster/cluster_spec.hpp"
 
 namespace muster::launch {
+
+/// One program that a run starts.
+struct role {
+  std::string name;  // "worker:3"
+  std::vector<std::string> argv;
+  std::map<std::string, std::string> environment;  // all of it
+  /// Has no end of its own: it is stopped once all others have ended well.
+  bool serves = false;
+};
 
 struct plan_request {
   cluster_spec cluster;

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "launch/output.hpp"
-#include "launch/role.hpp"
+#include "launch/plan.hpp"
 #include "process/child.hpp"
 #include "process/line_splitter.hpp"
 

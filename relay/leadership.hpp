@@ -2,6 +2,7 @@
 // owns it; one thread.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <optional>
@@ -20,7 +21,16 @@ class leadership {
 
   void asked(std::size_t server, time_point now) { servers_.at(server).asked = now; }
   /// `serves`: it said so. False also when it could not be reached or gave no answer in time.
-  void answered(std::size_t server, bool serves, time_point now);
+  void answered(std::size_t server, bool serves, time_point now) {
+    servers_.at(server) = {serves, {}};
+    auto const good = [&](state const& s) { return s.serves && !silent(s, now); };
+    if (leader_ && good(servers_[*leader_])) return;
+    auto const first = std::find_if(servers_.begin(), servers_.end(), good);
+    if (first != servers_.end())
+      leader_ = static_cast<std::size_t>(first - servers_.begin());
+    else if (leader_ && !servers_[*leader_].serves)
+      leader_.reset();
+  }
 
   /// The leader stays while it serves, so that of several that all say so it is one and the same.
   std::optional<std::size_t> leader() const { return leader_; }

@@ -16,7 +16,6 @@
 #include <type_traits>
 
 #include "base/text.hpp"
-#include "relay/status_line.hpp"
 
 namespace muster::relay {
 
@@ -25,8 +24,9 @@ namespace {
 using tcp = asio::ip::tcp;
 using boost::system::error_code;
 constexpr auto as_tuple = asio::as_tuple(asio::use_awaitable);
+constexpr std::size_t status_line_bytes_max = 1024;  // longer first lines are no answer
 
-coro::task<error_code> look_up_and_connect(tcp::socket& socket, address const& where) {
+coro::task<error_code> look_up_and_connect(tcp::socket& socket, host_port const& where) {
   tcp::resolver resolver(socket.get_executor());
   auto const [failed, found] = co_await resolver.async_resolve(where.host, where.port, as_tuple);
   if (failed) co_return failed;
@@ -61,7 +61,7 @@ coro::task<std::string> ask(Stream& stream, std::string question) {
   co_return *status == 200 ? "" : plain&&* status == 400 ? why + ", does it speak TLS?" : why;
 }
 
-coro::task<std::string> dial_and_ask(tcp::socket& socket, address const& where,
+coro::task<std::string> dial_and_ask(tcp::socket& socket, host_port const& where,
                                      std::shared_ptr<tls_towards> tls) {
   auto const failed = co_await look_up_and_connect(socket, where);
   if (failed) co_return lower(failed.message());
@@ -76,7 +76,18 @@ coro::task<std::string> dial_and_ask(tcp::socket& socket, address const& where,
 
 }  // namespace
 
-coro::task<std::string> why_not_ready(address where, std::chrono::milliseconds limit,
+std::optional<unsigned> status_of_line(std::string_view line) {
+  constexpr std::string_view version = "HTTP/1.";
+  if (!line.starts_with(version) || line.size() < version.size() + 5) return {};
+  auto const rest = line.substr(version.size() + 1);
+  auto const behind = rest.substr(4, 1);
+  if (rest[0] != ' ' || (!behind.empty() && behind != " " && behind != "\r")) return {};
+  auto const status = parse_number(rest.substr(1, 3));
+  if (!status || *status < 100) return {};
+  return static_cast<unsigned>(*status);
+}
+
+coro::task<std::string> why_not_ready(host_port where, std::chrono::milliseconds limit,
                                       std::shared_ptr<tls_towards> tls) {
   using namespace asio::experimental::awaitable_operators;
   auto const executor = co_await asio::this_coro::executor;
@@ -89,7 +100,7 @@ coro::task<std::string> why_not_ready(address where, std::chrono::milliseconds l
   co_return "no answer within " + std::to_string(limit.count()) + " ms";
 }
 
-coro::task<error_code> dial(tcp::socket& socket, address where, std::chrono::milliseconds limit) {
+coro::task<error_code> dial(tcp::socket& socket, host_port where, std::chrono::milliseconds limit) {
   using namespace asio::experimental::awaitable_operators;
   asio::steady_timer timer(socket.get_executor(), limit);
   auto connecting = look_up_and_connect(socket, where);

@@ -17,8 +17,8 @@
 #include <string>
 #include <vector>
 
+#include "base/host_port.hpp"
 #include "coro/task.hpp"
-#include "relay/address.hpp"
 #include "relay/secure.hpp"
 
 namespace muster::relay {
@@ -26,8 +26,8 @@ namespace muster::relay {
 namespace asio = boost::asio;
 
 struct upstream {
-  address where;  // connections go there
-  address http;   // `/readyz` is asked there
+  host_port where;  // connections go there
+  host_port http;   // `/readyz` is asked there
 };
 
 struct relay_options {

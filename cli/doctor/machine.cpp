@@ -12,8 +12,8 @@
 #include <filesystem>
 #include <memory>
 
+#include "base/host_port.hpp"
 #include "base/text.hpp"
-#include "launch/address.hpp"
 #include "server/app/process.hpp"
 
 namespace muster::cli::doctor {
@@ -34,7 +34,7 @@ using certificate = std::unique_ptr<X509, freed<X509_free>>;
 
 /// Connects before `patience` is over, or says why not.
 error_code connected(asio::io_context& io, tcp::socket& socket, std::string const& address) {
-  auto const at = launch::address::parse(address);
+  auto const at = host_port::parse(address);
   error_code result = asio::error::timed_out;
   tcp::resolver resolver(io);
   resolver.async_resolve(at.host, at.port, [&](error_code failed, tcp::resolver::results_type to) {
@@ -77,7 +77,7 @@ finding look_at_address(std::string const& what, std::string const& address) {
 }
 
 finding look_at_free_port(std::string const& address) {
-  auto const at = launch::address::parse(address);
+  auto const at = host_port::parse(address);
   asio::io_context io(1);
   error_code failed;
   tcp::acceptor acceptor(io);
@@ -129,7 +129,7 @@ findings look_at_certificates(std::string const& file) {
 findings look_at_https(std::string const& url) {
   auto authority = url.substr(url.find("//") + 2);
   authority = authority.substr(0, authority.find('/'));
-  auto at = launch::address::parse(authority);
+  auto at = host_port::parse(authority);
   if (at.port.empty()) authority += ":443";
   asio::io_context io(1);
   asio::ssl::context context(asio::ssl::context::tls_client);

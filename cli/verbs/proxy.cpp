@@ -7,12 +7,12 @@
 #include <iostream>
 #include <set>
 
+#include "base/host_port.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
 #include "cli/command.hpp"
 #include "cli/durations.hpp"
-#include "cli/tls/flags.hpp"
-#include "launch/address.hpp"
+#include "cli/rest.hpp"
 #include "relay/relay.hpp"
 #include "server/app/logging.hpp"
 #include "server/app/process.hpp"
@@ -35,15 +35,15 @@ struct options {
   std::string ready_file, log_level = "info";
   server::log_format log_format = server::log_format::text;
   bool insecure = false, tls = false, upstream_tls = false, send_proxy = false;
-  tls_flags files;
+  https_options files;
 };
 
-relay::address parse_address(std::string const& flag, std::string const& text) {
-  auto const a = launch::address::parse(text);
+host_port parse_address(std::string const& flag, std::string const& text) {
+  auto const a = host_port::parse(text);
   auto const port = muster::parse_number(a.port);
   if (a.host.empty() || !port || *port == 0 || *port > 65535)
     throw command_error(exit_usage, flag + ": '" + text + "' is no HOST:PORT");
-  return {a.host, a.port};
+  return a;
 }
 
 std::vector<relay::upstream> upstreams_of(options const& o) {
@@ -61,7 +61,7 @@ std::vector<relay::upstream> upstreams_of(options const& o) {
   for (std::size_t i = 0; i < o.upstream.size(); ++i) {
     auto const where = parse_address("--upstream", o.upstream[i]);
     auto const http = o.upstream_http.empty()
-                          ? relay::address{where.host, http_port}
+                          ? host_port{where.host, http_port}
                           : parse_address("--upstream-http", o.upstream_http[i]);
     if (!seen.insert(http.text()).second)
       throw command_error(exit_usage, "two servers have the HTTP address " + http.text() +
@@ -87,10 +87,10 @@ server::endpoint listen_address(options const& o) {
 // Null: nothing of TLS was said.
 std::shared_ptr<relay::tls_towards> tls_of(options const& o) {
   auto const& f = o.files;
-  if (!o.tls && !o.upstream_tls && f.ca.empty() && f.certificate.empty() && f.key.empty())
+  if (!o.tls && !o.upstream_tls && f.ca_file.empty() && f.certificate_file.empty() &&
+      f.key_file.empty())
     return nullptr;
-  auto made = relay::tls_towards::from(
-      {.ca_file = f.ca, .certificate_file = f.certificate, .key_file = f.key});
+  auto made = relay::tls_towards::from(f);
   if (!made) throw command_error(exit_usage, "--ca, --cert, --key: " + made.error().message);
   return *made;
 }

@@ -10,7 +10,6 @@
 #include "base/version.hpp"
 #include "cli/command.hpp"
 #include "cli/rest.hpp"
-#include "cli/tls/flags.hpp"
 #include "client/functions/bundled_functions.hpp"
 
 namespace muster::cli {
@@ -25,7 +24,7 @@ struct options {
   std::vector<std::string> labels;
   std::vector<std::string> resources;
   bool wait_for_cluster = false, allow_exec = false, tls = false;
-  tls_flags files;
+  https_options files;
 };
 
 std::atomic<muster::worker*> running = nullptr;
@@ -51,7 +50,7 @@ std::map<std::string, std::uint32_t> parse_resources(std::vector<std::string> co
 worker_options to_worker_options(options const& o) {
   worker_options w;
   w.servers = o.servers;
-  w.tls = {o.files.ca, o.files.certificate, o.files.key, o.tls};
+  w.tls = {o.files.ca_file, o.files.certificate_file, o.files.key_file, o.tls};
   w.cluster = o.cluster;
   w.token = credential(o.token, o.token_file);
   w.wait_for_cluster = o.wait_for_cluster;

@@ -5,7 +5,8 @@
 
 #include <set>
 
-#include "launch/address.hpp"
+#include "base/host_port.hpp"
+#include "launch/launcher.hpp"
 #include "muster/cluster_error.hpp"
 
 namespace muster::launch {
@@ -21,12 +22,12 @@ TEST(addresses, are_taken_apart) {
                         {"[::1]", "::1", ""},
                         {"::1", "::1", ""},
                         {"[::1", "[::1", ""}}) {
-    auto const a = address::parse(e.text);
+    auto const a = host_port::parse(e.text);
     EXPECT_EQ(a.host, e.host) << e.text;
     EXPECT_EQ(a.port, e.port) << e.text;
   }
-  EXPECT_EQ((address{"::1", "80"}.text()), "[::1]:80");
-  EXPECT_EQ((address{"h", ""}.text()), "h");
+  EXPECT_EQ((host_port{"::1", "80"}.text()), "[::1]:80");
+  EXPECT_EQ((host_port{"h", ""}.text()), "h");
 }
 
 TEST(addresses, free_ports_differ) {

@@ -1,6 +1,6 @@
-#include "relay/status_line.hpp"
-
 #include <gtest/gtest.h>
+
+#include "relay/probe.hpp"
 
 namespace muster::relay {
 namespace {
