@@ -41,8 +41,6 @@ struct choice {
   std::vector<std::string> literal;
 };
 
-/// All of them, then what they have in common.
-void add_verbs(CLI::App& app, choice& chosen);
 void add_serve(CLI::App& app, choice& chosen);
 void add_worker(CLI::App& app, choice& chosen);
 void add_run(CLI::App& app, choice& chosen);
@@ -68,6 +66,10 @@ void add_token(CLI::App& app, choice& chosen);
 void add_proxy(CLI::App& app, choice& chosen);
 void add_tls(CLI::App& app, choice& chosen);
 void add_version(CLI::App& app, choice& chosen);
+void add_doctor(CLI::App& app, choice& chosen);
+void add_top(CLI::App& app, choice& chosen);
+void add_completion(CLI::App& app, choice& chosen);
+void add_man(CLI::App& app, choice& chosen);
 
 /// Texts such as NAME=VALUE of a repeatable flag. command_error (usage) shows `form`.
 std::map<std::string, std::string> named_values(std::string const& flag, std::string const& form,
@@ -87,10 +89,3 @@ std::pair<CLI::App*, std::shared_ptr<Options>> add_verb(CLI::App& app, choice& c
 }
 
 }  // namespace muster::cli
-
-#ifdef MUSTER_WITH_BENCH
-namespace muster::bench {
-/// From bench/. Adds `bench` with its own callback; a failure leaves it as CLI::RuntimeError.
-void add_command(CLI::App& app);
-}  // namespace muster::bench
-#endif

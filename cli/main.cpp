@@ -7,10 +7,32 @@
 #include <string_view>
 
 #include "cli/command.hpp"
+#include "cli/settings.hpp"
+
+#ifdef MUSTER_WITH_BENCH
+namespace muster::bench {
+/// From bench/. Adds `bench` with its own callback; a failure leaves it as CLI::RuntimeError.
+void add_command(CLI::App& app);
+}  // namespace muster::bench
+#endif
 
 namespace {
 
 using namespace muster::cli;
+
+// In the order of `muster --help`; then what they have in common.
+void add_verbs(CLI::App& app, choice& chosen) {
+  for (auto* add :
+       {add_serve,      add_worker,  add_run,   add_submit, add_jobs,       add_fetch, add_cancel,
+        add_retry,      add_explain, add_tasks, add_cordon, add_barriers,   add_kv,    add_clusters,
+        add_per_worker, add_events,  add_logs,  add_trace,  add_doctor,     add_top,   add_resolve,
+        add_data,       add_token,   add_tls,   add_proxy,  add_completion, add_man,   add_version})
+    add(app, chosen);
+#ifdef MUSTER_WITH_BENCH
+  muster::bench::add_command(app);
+#endif
+  settings::install(app);
+}
 
 std::string name_of(CLI::App const& app) {
   auto const chosen = app.get_subcommands();

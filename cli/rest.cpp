@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/host_port.hpp"
 #include "cluster/text.hpp"
 
 namespace muster::cli {
@@ -83,6 +84,14 @@ rest::rest(rest_options options)
   }
   if (urls_.empty()) urls_.emplace_back();
   options_.url = urls_.front();
+}
+
+std::string rest::reachable(std::string const& address) const {
+  auto at = host_port::parse(address);
+  if (at.host != "0.0.0.0" && at.host != "::" && !at.host.empty()) return address;
+  auto const begin = url().find("://") == url().npos ? 0 : url().find("://") + 3;
+  at.host = host_port::parse(url().substr(begin, url().find('/', begin) - begin)).host;
+  return at.text();
 }
 
 // Also for a while when none serves: one of them is about to take over.

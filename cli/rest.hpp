@@ -60,6 +60,8 @@ class rest {
   explicit rest(rest_options options);
   /// Of the server that answered last.
   std::string const& url() const { return options_.url; }
+  /// An address that it told: one that listens everywhere is reached where its HTTP is.
+  std::string reachable(std::string const& address) const;
 
   /// The answer's JSON; anything but a 2xx is a command_error with the problem's own words.
   json::value get(std::string const& path_and_query, duration timeout = std::chrono::seconds(30));

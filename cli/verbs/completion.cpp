@@ -3,7 +3,7 @@
 
 #include <iostream>
 
-#include "cli/verbs/operators.hpp"
+#include "cli/command.hpp"
 
 namespace muster::cli {
 namespace {

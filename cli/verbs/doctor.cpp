@@ -6,8 +6,6 @@
 #include "cli/doctor/machine.hpp"
 #include "cli/rest.hpp"
 #include "cli/table.hpp"
-#include "cli/verbs/operators.hpp"
-#include "launch/address.hpp"
 #include "server/app/configuration.hpp"
 
 namespace muster::cli {
@@ -38,24 +36,12 @@ std::uint64_t metric(std::string const& text, std::string const& name) {
              : static_cast<std::uint64_t>(std::stod(text.substr(at + name.size() + 2, 32)));
 }
 
-std::string host_of(std::string const& url) {
-  auto const begin = url.find("//") + 2;
-  return launch::address::parse(url.substr(begin, url.find('/', begin) - begin)).host;
-}
-
-// A server that listens on all addresses is reached by the one of its URL.
-std::string reachable(std::string const& address, std::string const& url) {
-  auto at = launch::address::parse(address);
-  if (at.host == "0.0.0.0" || at.host == "::") at.host = host_of(url);
-  return at.text();
-}
-
 findings look_at_ports(rest& server) {
   findings all;
   for (auto const& c : server.some("/api/v1/clusters?", "clusters", clusters_tried))
     if (auto const address = text_of(c, "address"); !address.empty())
       all.push_back(doctor::look_at_address("gRPC of cluster " + text_of(c, "name"),
-                                            reachable(address, server.url())));
+                                            server.reachable(address)));
   return all;
 }
 

@@ -6,8 +6,8 @@
 #include <iostream>
 
 #include "base/text.hpp"
+#include "cli/command.hpp"
 #include "cli/tree/manual.hpp"
-#include "cli/verbs/operators.hpp"
 
 namespace muster::cli {
 namespace {

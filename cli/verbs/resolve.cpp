@@ -3,14 +3,17 @@
 
 #include <boost/json.hpp>
 #include <csignal>
+#include <iomanip>
 #include <iostream>
 #include <thread>
 
-#include "cli/resolve_questions.hpp"
 #include "cli/resolver_kinds.hpp"
 #include "cli/rest.hpp"
 #include "cli/table.hpp"
+#include "cluster/text.hpp"
+#include "muster/cluster_rules.hpp"
 #include "muster/cluster_watch.hpp"
+#include "muster/tpu_resolver.hpp"
 
 namespace muster::cli {
 namespace {
@@ -101,6 +104,88 @@ void print_own(own_task const& own, options const& o) {
   std::cout << "environment  " << (own.environment.empty() ? "none" : own.environment) << '\n';
 }
 
+constexpr auto healthy = "HEALTHY";
+
+tpu_resolver& tpu_of(cluster_resolver& r) {
+  auto* const tpu = dynamic_cast<tpu_resolver*>(&r);
+  if (!tpu) throw cluster::invalid("health is known of a TPU alone, as in 'tpu:name=NAME'");
+  return *tpu;
+}
+
+using lines = std::vector<std::pair<std::string, std::string>>;
+
+/// "state        READY"; what is empty reads "none".
+void print_lines(lines const& all) {
+  for (auto const& [name, value] : all)
+    std::cout << std::left << std::setw(13) << name
+              << (value.empty() ? "none" : for_terminal(value)) << '\n';
+}
+
+struct coordinator {
+  std::string address, leader;
+};
+
+coordinator coordinator_beside(tpu_resolver& tpu) {
+  auto const address = tpu.coordinator_address();
+  if (address.empty())
+    throw cluster::missing("no coordinator is named for the TPU: coordinator_name=NAME");
+  return {address, tpu.coordination_leader()};
+}
+
+coordinator leading_task(cluster_spec const& spec) {
+  auto const leader = coordination_leader(spec);
+  if (leader.empty()) throw cluster::missing("there is no cluster, so nobody leads it");
+  auto const begin = leader.find(':') + 1;
+  return {spec.task_address(leader.substr(begin, leader.find('/', begin) - begin), 0), leader};
+}
+
+/// Prints what the API says about a TPU. exit_failed: it is not healthy. invalid: the resolver is
+/// of another kind, or the TPU was not given by its name.
+exit_status print_health(cluster_resolver& resolver, output_format output) {
+  auto& tpu = tpu_of(resolver).tpu();
+  auto const node = tpu.node();
+  auto const recoverable = tpu.recoverable(node);
+  json::object out{{"name", tpu.name().name},
+                   {"state", node.state},
+                   {"health", node.health},
+                   {"health_description", node.health_description},
+                   {"recoverable", recoverable},
+                   {"accelerator_type", node.accelerator_type},
+                   {"runtime_version", node.runtime_version},
+                   {"endpoints", json::array(node.endpoints.begin(), node.endpoints.end())}};
+  if (!printed_as_json(output, out))
+    print_lines({{"tpu", tpu.name().name},
+                 {"state", node.state},
+                 {"health", node.health},
+                 {"because", node.health_description},
+                 {"recoverable", recoverable ? "yes" : "no"},
+                 {"accelerator", node.accelerator_type},
+                 {"runtime", node.runtime_version},
+                 {"endpoints", std::to_string(node.endpoints.size())}});
+  return node.health == healthy ? exit_ok : exit_failed;
+}
+
+/// By kind, {"TPU": 8}: of a host of a TPU, else of all tasks together.
+void print_accelerators(cluster_resolver& resolver, output_format output) {
+  auto const found = resolver.num_accelerators();
+  json::object out;
+  for (auto const& [kind, count] : found) out[kind] = count;
+  if (printed_as_json(output, out)) return;
+  table rows({{"KIND"}, {"COUNT", true}});
+  for (auto const& [kind, count] : found) rows.add({for_terminal(kind), std::to_string(count)});
+  rows.print(std::cout);
+}
+
+/// The coordinator beside a TPU, else the task that leads: ps 0, chief 0 or worker 0. missing:
+/// there is none.
+void print_coordinator(cluster_resolver& resolver, output_format output) {
+  auto* const tpu = dynamic_cast<tpu_resolver*>(&resolver);
+  auto const found = tpu ? coordinator_beside(*tpu) : leading_task(resolver.cluster_spec());
+  json::object const out{{"coordinator", found.address}, {"leader", found.leader}};
+  if (!printed_as_json(output, out))
+    print_lines({{"coordinator", found.address}, {"leader", found.leader}});
+}
+
 sigset_t ends() {
   sigset_t set;
   sigemptyset(&set);
@@ -149,7 +234,7 @@ int run(options& o) {
     return exit_ok;
   }
   if (o.wait_healthy) try {
-      wait_until_healthy(*resolver, o.timeout, o.interval);
+      tpu_of(*resolver).tpu().wait_for_healthy(in_ms(o.timeout), in_ms(o.interval));
     } catch (cluster_error const& e) {
       throw command_error(status_of(e), e.what());
     }

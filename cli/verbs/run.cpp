@@ -7,11 +7,8 @@
 #include <optional>
 
 #include "base/text.hpp"
-#include "cli/command.hpp"
-#include "cli/durations.hpp"
+#include "cli/rest.hpp"
 #include "cli/run_cluster.hpp"
-#include "cli/run_declaration.hpp"
-#include "launch/address.hpp"
 #include "launch/launcher.hpp"
 #include "launch/plan.hpp"
 #include "muster/cluster_error.hpp"
@@ -34,6 +31,37 @@ struct options {
   std::vector<std::string> env;
   rest_options rest;
   std::vector<std::string> const* literal = nullptr;
+};
+
+/// A cluster that a running server has for as long as the run takes.
+class declaration {
+ public:
+  /// With the tasks that train: so many agents will come. Errors: command_error.
+  declaration(rest_options options, std::string name, cluster_spec const& spec)
+      : server_(std::move(options)), name_(std::move(name)) {
+    json::object jobs;
+    for (auto const* job : {"chief", "worker"})
+      if (spec.has_job(job) && spec.num_tasks(job) > 0) jobs[job] = spec.num_tasks(job);
+    auto const declared = server_.post(
+        "/api/v1/clusters", json::serialize(json::object{{"name", name_}, {"jobs", jobs}}));
+    address_ = server_.reachable(text_of(declared, "address"));
+  }
+  /// The server forgets it; if that fails, says so on stderr.
+  ~declaration() {
+    try {
+      server_.remove("/api/v1/clusters/" + percent_encoded(name_) + "?force=true");
+    } catch (std::exception const& e) {
+      std::cerr << "muster run: the cluster " << name_ << " stays declared: " << e.what() << '\n';
+    }
+  }
+  declaration(declaration const&) = delete;
+
+  /// Of its coordination service, as reached by whoever reaches the server's URL.
+  std::string const& address() const { return address_; }
+
+ private:
+  rest server_;
+  std::string name_, address_;
 };
 
 // Inside of another run it is what that one told its tasks, and serves them.
@@ -152,10 +180,10 @@ int run(options& o) {
   auto cluster = find_cluster(o.sources);
   auto request = request_of(o, cluster);
   choose_ports(request, cluster);
-  std::optional<run_declaration> declaration;
+  std::optional<declaration> declared;
   if (!o.declare.empty()) {
-    declaration.emplace(o.rest, o.declare, request.cluster);
-    request.server = declaration->address();
+    declared.emplace(o.rest, o.declare, request.cluster);
+    request.server = declared->address();
   }
   launch::launch_options l;
   l.roles = [&o, request, cluster](int restart) mutable {

@@ -5,7 +5,6 @@
 
 #include "base/text.hpp"
 #include "cli/cluster_flag.hpp"
-#include "cli/cluster_from_flag.hpp"
 #include "cli/command.hpp"
 #include "cli/durations.hpp"
 #include "cli/settings.hpp"

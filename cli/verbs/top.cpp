@@ -14,7 +14,6 @@
 #include "cli/rest.hpp"
 #include "cli/top/frame.hpp"
 #include "cli/top/terminal.hpp"
-#include "cli/verbs/operators.hpp"
 
 namespace muster::cli {
 namespace {

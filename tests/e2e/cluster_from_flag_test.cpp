@@ -1,7 +1,7 @@
 // The --cluster-from flag.
-#include "cli/cluster_from_flag.hpp"
-
 #include <gtest/gtest.h>
+
+#include "cli/cluster_flag.hpp"
 
 namespace muster::cli {
 namespace {
