@@ -34,7 +34,7 @@ command_error action_words::wrong(std::string const& why) const {
 
 void add_action_words(CLI::App& verb, std::vector<std::string>& words, std::string const& form,
                       std::string const& help) {
-  verb.add_option("action", words, help)->type_name(form);
+  add_value(verb, "action", words, form, help);
 }
 
 std::vector<std::string> leftover_words(CLI::App const& verb,
@@ -62,8 +62,8 @@ std::map<std::string, std::string> named_values(std::string const& flag, std::st
 }
 
 void add_pool_option(CLI::App& verb, std::string& cluster) {
-  verb.add_option("--cluster", cluster, "Of this cluster's workers; without it the main one's")
-      ->type_name("NAME");
+  add_value(verb, "--cluster", cluster, "NAME",
+            "Of this cluster's workers; without it the main one's");
 }
 
 std::string of_cluster(std::string const& name) {
@@ -71,8 +71,7 @@ std::string of_cluster(std::string const& name) {
 }
 
 void add_cluster_option(CLI::App& verb, std::string& cluster) {
-  verb.add_option("--cluster", cluster, "Name of the cluster; default: the main port's")
-      ->type_name("NAME")
+  add_value(verb, "--cluster", cluster, "NAME", "Name of the cluster; default: the main port's")
       ->capture_default_str();
 }
 

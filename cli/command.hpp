@@ -88,4 +88,61 @@ std::pair<CLI::App*, std::shared_ptr<Options>> add_verb(CLI::App& app, choice& c
   return {verb, options};
 }
 
+/// Adds a flag, or a word, with a value that --help calls `type`.
+template <class T>
+CLI::Option* add_value(CLI::App& verb, std::string const& name, T& value, std::string const& type,
+                       std::string const& help) {
+  return verb.add_option(name, value, help)->type_name(type);
+}
+
+/// The same where `take`, called with a string or several, reads the value. It may throw
+/// CLI::ValidationError.
+template <class Text = std::string, class Take>
+CLI::Option* add_read(CLI::App& verb, std::string const& name, std::string const& type,
+                      std::string const& help, Take take) {
+  return verb.add_option_function<Text>(name, std::move(take), help)->type_name(type);
+}
+
+/// A number, its default shown.
+template <class Number>
+CLI::Option* add_count(CLI::App& verb, std::string const& name, Number& value,
+                       std::string const& help) {
+  return add_value(verb, name, value, "N", help)->capture_default_str();
+}
+
+/// "64MiB" and the like, its default shown.
+template <class Number>
+CLI::Option* add_bytes(CLI::App& verb, std::string const& name, Number& value,
+                       std::string const& help) {
+  return add_value(verb, name, value, "BYTES", help)
+      ->transform(CLI::AsSizeValue(false).description(""))
+      ->capture_default_str();
+}
+
+/// One value each time the flag stands there.
+inline CLI::Option* add_repeated(CLI::App& verb, std::string const& name,
+                                 std::vector<std::string>& values, std::string const& type,
+                                 std::string const& help) {
+  return add_value(verb, name, values, type, help)->allow_extra_args(false);
+}
+
+/// Several values with commas between.
+inline CLI::Option* add_list(CLI::App& verb, std::string const& name,
+                             std::vector<std::string>& values, std::string const& type,
+                             std::string const& help) {
+  return add_value(verb, name, values, type, help)->delimiter(',');
+}
+
+/// One of several names, of which the first is the default.
+template <class Enum>
+CLI::Option* add_choice(CLI::App& verb, std::string const& name, Enum& value,
+                        std::initializer_list<std::pair<std::string const, Enum>> choices,
+                        std::string const& help) {
+  std::string type;
+  for (auto const& c : choices) type += (type.empty() ? "" : "|") + c.first;
+  return add_value(verb, name, value, type, help)
+      ->transform(CLI::CheckedTransformer(std::map<std::string, Enum>(choices)).description(""))
+      ->default_str(choices.begin()->first);
+}
+
 }  // namespace muster::cli

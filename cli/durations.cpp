@@ -5,6 +5,8 @@
 #include <charconv>
 #include <limits>
 
+#include "cli/command.hpp"
+
 namespace muster::cli {
 namespace {
 
@@ -76,17 +78,15 @@ std::string rounded(duration d) {
 
 CLI::Option* add_duration(CLI::App& verb, std::string const& name, duration& value,
                           std::string const& help) {
-  auto* option = verb.add_option_function<std::string>(
-      name, [&value](std::string const& text) { value = parse_or_throw(text); }, help);
-  return option->type_name("TIME")->default_str(to_string(value));
+  return add_read(verb, name, "TIME", help,
+                  [&value](std::string const& text) { value = parse_or_throw(text); })
+      ->default_str(to_string(value));
 }
 
 CLI::Option* add_duration(CLI::App& verb, std::string const& name, std::optional<duration>& value,
                           std::string const& help) {
-  return verb
-      .add_option_function<std::string>(
-          name, [&value](std::string const& text) { value = parse_or_throw(text); }, help)
-      ->type_name("TIME");
+  return add_read(verb, name, "TIME", help,
+                  [&value](std::string const& text) { value = parse_or_throw(text); });
 }
 
 }  // namespace muster::cli

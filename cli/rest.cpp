@@ -20,32 +20,26 @@ std::chrono::milliseconds to_milliseconds(duration d) {
 }  // namespace
 
 void add_rest_options(CLI::App& verb, rest_options& options) {
-  verb.add_option("--url", options.url,
-                  "The server's HTTP address; of several, with commas between, the one that serves")
-      ->type_name("URL")
+  add_value(verb, "--url", options.url, "URL",
+            "The server's HTTP address; of several, with commas between, the one that serves")
       ->capture_default_str();
   add_token_options(verb, options.token, options.token_file);
   add_tls_flags(verb, options.tls);
 }
 
 void add_tls_flags(CLI::App& verb, https_options& files) {
-  verb.add_option("--ca", files.ca_file,
-                  "Who vouches for the server, PEM; without it the system's authorities")
-      ->type_name("FILE");
-  verb.add_option("--cert", files.certificate_file,
-                  "Certificate that is shown to a server that asks for one, PEM; needs --key")
-      ->type_name("FILE");
-  verb.add_option("--key", files.key_file, "Private key of --cert, PEM")->type_name("FILE");
+  add_value(verb, "--ca", files.ca_file, "FILE",
+            "Who vouches for the server, PEM; without it the system's authorities");
+  add_value(verb, "--cert", files.certificate_file, "FILE",
+            "Certificate that is shown to a server that asks for one, PEM; needs --key");
+  add_value(verb, "--key", files.key_file, "FILE", "Private key of --cert, PEM");
 }
 
 void add_token_options(CLI::App& verb, std::string& token, std::string& token_file) {
-  verb.add_option(
-          "--token", token,
-          "Token sent to the server; other users of this machine may see it here, so rather "
-          "MUSTER_TOKEN or --token-file")
-      ->type_name("TOKEN");
-  verb.add_option("--token-file", token_file, "The same, from the first line of a file")
-      ->type_name("FILE");
+  add_value(verb, "--token", token, "TOKEN",
+            "Token sent to the server; other users of this machine may see it here, so rather "
+            "MUSTER_TOKEN or --token-file");
+  add_value(verb, "--token-file", token_file, "FILE", "The same, from the first line of a file");
 }
 
 std::string credential(std::string const& token, std::string const& token_file) {
@@ -59,12 +53,9 @@ std::string credential(std::string const& token, std::string const& token_file) 
 }
 
 void add_output_option(CLI::App& verb, output_format& format) {
-  auto const names = std::map<std::string, output_format>{{"table", output_format::table},
-                                                          {"json", output_format::json}};
-  verb.add_option("--output", format, "How to print: table or json")
-      ->type_name("table|json")
-      ->transform(CLI::CheckedTransformer(names).description(""))
-      ->default_str("table");
+  add_choice(verb, "--output", format,
+             {{"table", output_format::table}, {"json", output_format::json}},
+             "How to print: table or json");
 }
 
 void add_server_options(CLI::App& verb, server_options& options) {

@@ -55,16 +55,12 @@ void result_printer::finish() {
 }
 
 void add_result_option(CLI::App& verb, result_format& format) {
-  auto const names = std::map<std::string, result_format>{{"values", result_format::values},
-                                                          {"table", result_format::table},
-                                                          {"json", result_format::json}};
-  verb.add_option(
-          "--output", format,
-          "values: one JSON value a line; table: with index and state; json: all the server "
-          "tells, one object a line")
-      ->type_name("values|table|json")
-      ->transform(CLI::CheckedTransformer(names).description(""))
-      ->default_str("values");
+  add_choice(verb, "--output", format,
+             {{"values", result_format::values},
+              {"table", result_format::table},
+              {"json", result_format::json}},
+             "values: one JSON value a line; table: with index and state; json: all the server "
+             "tells, one object a line");
 }
 
 void print_results(rest& server, std::string const& job, result_format format) {

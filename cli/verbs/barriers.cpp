@@ -193,16 +193,12 @@ void add_barriers(CLI::App& app, choice& chosen) {
   add_action_words(*verb, o->words, "list | show ID | cancel ID | wait ID | stragglers",
                    "What to do; without it: list");
   add_cluster_option(*verb, o->cluster);
-  verb->add_option("--limit", o->limit, "How many to list, running ones first")
-      ->type_name("N")
-      ->check(CLI::PositiveNumber.description(""))
-      ->capture_default_str();
-  verb->add_option("--task", o->task,
-                   "wait: whose place is taken, a task that has no agent; registers nothing")
-      ->type_name("JOB:INDEX");
-  verb->add_option("--participants", o->participants,
-                   "wait: some tasks only, with commas, as all others name them; without it all")
-      ->type_name("TASKS");
+  add_count(*verb, "--limit", o->limit, "How many to list, running ones first")
+      ->check(CLI::PositiveNumber.description(""));
+  add_value(*verb, "--task", o->task, "JOB:INDEX",
+            "wait: whose place is taken, a task that has no agent; registers nothing");
+  add_value(*verb, "--participants", o->participants, "TASKS",
+            "wait: some tasks only, with commas, as all others name them; without it all");
   add_duration(*verb, "--timeout", o->timeout, "wait: give up, and take the place back, after");
   add_server_options(*verb, *o);
   verb->footer(

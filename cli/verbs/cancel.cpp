@@ -27,7 +27,7 @@ int run(options& o) {
 
 void add_cancel(CLI::App& app, choice& chosen) {
   auto const [verb, o] = add_verb(app, chosen, "cancel", "Cancel a job or one closure", run);
-  verb->add_option("id", o->id, "job_… or cl_…")->type_name("JOB_ID|CLOSURE_ID")->required();
+  add_value(*verb, "id", o->id, "JOB_ID|CLOSURE_ID", "job_… or cl_…")->required();
   add_server_options(*verb, *o);
   verb->footer(
       "Queued closures end at once; running ones are asked to stop.\n"

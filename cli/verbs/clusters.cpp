@@ -169,15 +169,13 @@ void add_clusters(CLI::App& app, choice& chosen) {
   add_duration(*verb, "--connection-grace", o->connection_grace,
                "create: an agent whose connection was closed is dead when nothing is heard of it "
                "for this long; 0: judged by heartbeats alone (3s)");
-  verb->add_option("--error-delivery", o->error_delivery,
-                   "create: how agents hear of errors: by poll, at once; by heartbeat, with which "
-                   "they live through a restart of the server; auto: by heartbeat where the server "
-                   "has --store, or --data-dir and held sockets (auto)")
-      ->type_name("auto|poll|heartbeat");
-  verb->add_option("--agents", o->agents,
-                   "create: where the server speaks TLS, its agents speak plaintext, on a port of "
-                   "its own, or tls (plaintext)")
-      ->type_name("plaintext|tls")
+  add_value(*verb, "--error-delivery", o->error_delivery, "auto|poll|heartbeat",
+            "create: how agents hear of errors: by poll, at once; by heartbeat, with which "
+            "they live through a restart of the server; auto: by heartbeat where the server "
+            "has --store, or --data-dir and held sockets (auto)");
+  add_value(*verb, "--agents", o->agents, "plaintext|tls",
+            "create: where the server speaks TLS, its agents speak plaintext, on a port of "
+            "its own, or tls (plaintext)")
       ->configurable(false);
   add_duration(*verb, "--register-timeout", o->register_timeout,
                "create: how long agents wait for each other at the start (60m)");
@@ -185,15 +183,13 @@ void add_clusters(CLI::App& app, choice& chosen) {
                "create: the same when they leave; 0: they do not wait (5m)");
   add_duration(*verb, "--stuck-after", o->stuck_after,
                "create: whoever keeps a barrier waiting for longer is shown LATE (60s)");
-  verb->add_option("--stateful-jobs", o->stateful_jobs,
-                   "create: jobs of its workers that hold state, such as ps; empty: none (those of "
-                   "the server)")
-      ->type_name("JOB,…");
+  add_value(*verb, "--stateful-jobs", o->stateful_jobs, "JOB,…",
+            "create: jobs of its workers that hold state, such as ps; empty: none (those of "
+            "the server)");
   verb->add_flag("--force", o->force,
                  "delete: although it has workers, which are sent away, or jobs, which are lost");
-  verb->add_option("--recoverable-job", o->recoverable_jobs,
-                   "create: tasks of this job may come and go; repeatable")
-      ->type_name("JOB");
+  add_value(*verb, "--recoverable-job", o->recoverable_jobs, "JOB",
+            "create: tasks of this job may come and go; repeatable");
   verb->add_flag("--recoverable", o->recoverable, "create: all tasks may come and go");
   verb->add_flag("--allow-reconnect", o->allow_reconnect,
                  "create: a task that timed out may register again");

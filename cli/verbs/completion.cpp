@@ -27,8 +27,7 @@ void add_completion(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
       add_verb(app, chosen, "completion", "Print what makes a shell complete 'muster'", run);
   o->program = &app;
-  verb->add_option("shell", o->shell, "Which shell")
-      ->type_name("bash|zsh|fish")
+  add_value(*verb, "shell", o->shell, "bash|zsh|fish", "Which shell")
       ->check(CLI::IsMember({"bash", "zsh", "fish"}).description(""))
       ->required();
   verb->footer(

@@ -47,8 +47,7 @@ int drain(options& o) {
 void add(CLI::App& app, choice& chosen, std::string const& name, std::string const& about,
          int (*run)(options&), std::string const& more) {
   auto const [verb, o] = add_verb(app, chosen, name, about, run);
-  verb->add_option("task", o->task, "Such as worker:3; muster tasks lists them")
-      ->type_name("TASK")
+  add_value(*verb, "task", o->task, "TASK", "Such as worker:3; muster tasks lists them")
       ->required();
   add_cluster_option(*verb, o->cluster);
   add_server_options(*verb, *o);

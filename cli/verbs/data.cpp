@@ -281,14 +281,11 @@ void add_data(CLI::App& app, choice& chosen) {
   for (auto const& k : journal::entry_kinds())
     kinds += (kinds.empty() ? "" : ", ") + std::string(k.name);
   // Not from the environment or a file: a dump that silently lacks the rest misleads.
-  verb->add_option("--kind", o->kind, "dump: only these entries: " + kinds)
-      ->type_name("KIND")
+  add_value(*verb, "--kind", o->kind, "KIND", "dump: only these entries: " + kinds)
       ->configurable(false);
-  verb->add_option("--cluster", o->cluster, "dump: only entries of this cluster")
-      ->type_name("NAME")
+  add_value(*verb, "--cluster", o->cluster, "NAME", "dump: only entries of this cluster")
       ->configurable(false);
-  verb->add_option("--limit", o->limit, "dump: no more entries than this")
-      ->type_name("N")
+  add_value(*verb, "--limit", o->limit, "N", "dump: no more entries than this")
       ->configurable(false);
   add_store_access(*verb, o->store);
   verb->footer(

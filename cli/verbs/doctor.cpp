@@ -195,13 +195,11 @@ int run(options& o) {
 void add_doctor(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
       add_verb(app, chosen, "doctor", "Check server, machine and network, and say what to do", run);
-  verb->add_option("--data-dir", o->data_dir, "Also the room where this is, on this machine")
-      ->type_name("DIR");
-  verb->add_option("--spill-dir", o->spill_dir, "The same")->type_name("DIR");
-  verb->add_option("--check-cert", o->certificates,
-                   "Also for how long the certificates of this PEM file are good; repeatable")
-      ->type_name("FILE")
-      ->allow_extra_args(false);
+  add_value(*verb, "--data-dir", o->data_dir, "DIR",
+            "Also the room where this is, on this machine");
+  add_value(*verb, "--spill-dir", o->spill_dir, "DIR", "The same");
+  add_repeated(*verb, "--check-cert", o->certificates, "FILE",
+               "Also for how long the certificates of this PEM file are good; repeatable");
   add_server_options(*verb, *o);
   verb->footer(
       "Exit status: 0 no problem (warnings do not count), 1 problems, 3 no server answers.\n"

@@ -77,10 +77,8 @@ void add_events(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
       add_verb(app, chosen, "events", "Print what happened: tasks, barriers, failures", run);
   verb->add_flag("--follow", o->follow, "Go on printing what happens");
-  verb->add_option("--after", o->after, "Only events with a greater number")->type_name("N");
-  verb->add_option("--limit", o->limit, "How many of the newest, without --after; 1000 at most")
-      ->type_name("N")
-      ->capture_default_str();
+  add_value(*verb, "--after", o->after, "N", "Only events with a greater number");
+  add_count(*verb, "--limit", o->limit, "How many of the newest, without --after; 1000 at most");
   add_server_options(*verb, *o);
   verb->footer(
       "With --output json each event is a line.\n"

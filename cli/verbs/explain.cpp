@@ -53,9 +53,8 @@ int run(options& o) {
 void add_explain(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
       add_verb(app, chosen, "explain", "Say why a closure or a job waits, moved or failed", run);
-  verb->add_option("id", o->id,
-                   "cl_…, or job_…: one closure of each state that waits, runs or failed")
-      ->type_name("CLOSURE_ID|JOB_ID")
+  add_value(*verb, "id", o->id, "CLOSURE_ID|JOB_ID",
+            "cl_…, or job_…: one closure of each state that waits, runs or failed")
       ->required();
   add_server_options(*verb, *o);
   verb->footer("Example:\n  muster explain cl_0000000000000001");

@@ -59,8 +59,7 @@ int run(options& o) {
 void add_fetch(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
       add_verb(app, chosen, "fetch", "Wait for a value or a job and print what came out", run);
-  verb->add_option("id", o->id, "rv_… of one closure, or job_… for all its results")
-      ->type_name("RV_ID|JOB_ID")
+  add_value(*verb, "id", o->id, "RV_ID|JOB_ID", "rv_… of one closure, or job_… for all its results")
       ->required();
   verb->add_flag("--quiet", o->quiet, "Show no progress");
   add_duration(*verb, "--timeout", o->timeout, "Stop waiting after this long");

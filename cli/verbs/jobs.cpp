@@ -123,11 +123,9 @@ int run(options& o) {
 
 void add_jobs(CLI::App& app, choice& chosen) {
   auto const [verb, o] = add_verb(app, chosen, "jobs", "List jobs, newest first, or show one", run);
-  verb->add_option("id", o->id, "A job's id; without it: the list")->type_name("JOB_ID");
-  verb->add_option("--limit", o->limit, "How many to list")
-      ->type_name("N")
-      ->check(CLI::PositiveNumber.description(""))
-      ->capture_default_str();
+  add_value(*verb, "id", o->id, "JOB_ID", "A job's id; without it: the list");
+  add_count(*verb, "--limit", o->limit, "How many to list")
+      ->check(CLI::PositiveNumber.description(""));
   add_pool_option(*verb, o->cluster);
   add_server_options(*verb, *o);
   verb->footer("Examples:\n  muster jobs\n  muster jobs job_0000000000000001 --output json");

@@ -49,12 +49,12 @@ int run(options& o) {
 void add_logs(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
       add_verb(app, chosen, "logs", "Print what a closure or a job logged and printed", run);
-  verb->add_option("id", o->id, "cl_… for one closure, job_… for all closures of a job")
-      ->type_name("CLOSURE_ID|JOB_ID")
+  add_value(*verb, "id", o->id, "CLOSURE_ID|JOB_ID",
+            "cl_… for one closure, job_… for all closures of a job")
       ->required();
   verb->add_flag("--follow", o->follow, "Go on printing lines until the closure or the job ends");
-  verb->add_option("--tail", o->tail, "Begin with the newest N lines, 1000 at most; without it all")
-      ->type_name("N")
+  add_value(*verb, "--tail", o->tail, "N",
+            "Begin with the newest N lines, 1000 at most; without it all")
       ->check(CLI::Range(1, 1000));
   add_server_options(*verb, *o);
   verb->footer(

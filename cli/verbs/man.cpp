@@ -62,10 +62,10 @@ int run(options& o) {
 void add_man(CLI::App& app, choice& chosen) {
   auto const [verb, o] = add_verb(app, chosen, "man", "Print or write the man pages", run);
   o->program = &app;
-  verb->add_option("verb", o->verb, "Print this verb's page; without it that of muster itself")
-      ->type_name("VERB");
-  verb->add_option("--dir", o->directory, "Write all pages here: muster.1, muster-serve.1, …")
-      ->type_name("DIR");
+  add_value(*verb, "verb", o->verb, "VERB",
+            "Print this verb's page; without it that of muster itself");
+  add_value(*verb, "--dir", o->directory, "DIR",
+            "Write all pages here: muster.1, muster-serve.1, …");
   verb->footer(
       "Examples:\n"
       "  muster man serve | man -l -\n"

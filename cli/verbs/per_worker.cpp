@@ -102,9 +102,9 @@ void add_per_worker(CLI::App& app, choice& chosen) {
   o->verb = verb;
   o->literal = &chosen.literal;
   verb->allow_extras();
-  verb->add_option("action", o->action, "What to do; without it: list")
-      ->type_name("list | create FUNCTION [ARG…] | show ID | release ID");
-  verb->add_option("--name", o->name, "create: shown in listings")->type_name("NAME");
+  add_value(*verb, "action", o->action, "list | create FUNCTION [ARG…] | show ID | release ID",
+            "What to do; without it: list");
+  add_value(*verb, "--name", o->name, "NAME", "create: shown in listings");
   add_pool_option(*verb, o->cluster);
   add_server_options(*verb, *o);
   verb->footer(

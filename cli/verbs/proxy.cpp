@@ -13,6 +13,7 @@
 #include "cli/command.hpp"
 #include "cli/durations.hpp"
 #include "cli/rest.hpp"
+#include "cli/verbs/logging_flags.hpp"
 #include "relay/relay.hpp"
 #include "server/app/logging.hpp"
 #include "server/app/process.hpp"
@@ -161,14 +162,10 @@ int run(options& o) {
 }
 
 void add_limits(CLI::App& verb, options& o) {
-  verb.add_option("--connections-max", o.connections_max,
-                  "Connections at one time; beyond, who dials waits in the system's queue")
-      ->type_name("N")
-      ->capture_default_str();
-  verb.add_option("--held-max", o.held_max,
-                  "Of them, those held while no server leads; beyond, the same")
-      ->type_name("N")
-      ->capture_default_str();
+  add_count(verb, "--connections-max", o.connections_max,
+            "Connections at one time; beyond, who dials waits in the system's queue");
+  add_count(verb, "--held-max", o.held_max,
+            "Of them, those held while no server leads; beyond, the same");
   add_duration(verb, "--hold-max", o.hold_max,
                "A connection that is held for so long without a leader is reset");
   add_duration(verb, "--check-every", o.check_every, "Pause between two questions to a server");
@@ -181,16 +178,13 @@ void add_limits(CLI::App& verb, options& o) {
 void add_proxy(CLI::App& app, choice& chosen) {
   auto const [verb, o] = add_verb(app, chosen, "proxy",
                                   "Relay connections to whichever of several servers leads", run);
-  verb->add_option("--listen", o->listen, "Where agents, workers and clients connect; required")
-      ->type_name("ADDR:PORT");
-  verb->add_option("--upstream", o->upstream, "The servers' gRPC addresses; required")
-      ->type_name("HOST:PORT,...")
-      ->delimiter(',');
-  verb->add_option("--upstream-http", o->upstream_http,
-                   "Their HTTP addresses, which are asked GET /readyz, in the same order; without "
-                   "it the same hosts at port 8477")
-      ->type_name("HOST:PORT,...")
-      ->delimiter(',');
+  add_value(*verb, "--listen", o->listen, "ADDR:PORT",
+            "Where agents, workers and clients connect; required");
+  add_list(*verb, "--upstream", o->upstream, "HOST:PORT,...",
+           "The servers' gRPC addresses; required");
+  add_list(*verb, "--upstream-http", o->upstream_http, "HOST:PORT,...",
+           "Their HTTP addresses, which are asked GET /readyz, in the same order; without "
+           "it the same hosts at port 8477");
   verb->add_flag("--tls", o->tls,
                  "Ask /readyz over TLS; --ca, --cert and --key mean it, too; bytes of connections "
                  "pass as they are");
@@ -201,23 +195,10 @@ void add_proxy(CLI::App& app, choice& chosen) {
                  "Tell the servers who dials, by a PROXY header; they need --proxy-from with this "
                  "machine's address");
   add_limits(*verb, *o);
-  verb->add_option("--ready-file", o->ready_file, "Written with the address once it listens")
-      ->type_name("FILE");
+  add_value(*verb, "--ready-file", o->ready_file, "FILE",
+            "Written with the address once it listens");
   verb->add_flag("--insecure", o->insecure, "Allow an address that other machines can reach");
-  verb->add_option("--log-level", o->log_level, "trace, debug, info, warn, error or off")
-      ->type_name("trace|debug|info|warn|error|off")
-      ->check([](std::string const& level) {
-        return server::is_log_level(level)
-                   ? std::string()
-                   : "'" + level + "' is none of trace, debug, info, warn, error, off";
-      })
-      ->capture_default_str();
-  auto const formats = std::map<std::string, server::log_format>{
-      {"text", server::log_format::text}, {"json", server::log_format::json}};
-  verb->add_option("--log-format", o->log_format, "text or json, one line an event on stderr")
-      ->type_name("text|json")
-      ->transform(CLI::CheckedTransformer(formats).description(""))
-      ->default_str("text");
+  add_logging(*verb, o->log_level, o->log_format);
   verb->footer(
       "A server leads when its /readyz answers 200. While none does, new connections are held; "
       "those to\na server that does not lead any more are reset.\n"

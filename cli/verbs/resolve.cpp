@@ -260,8 +260,7 @@ int run(options& o) {
 void add_resolve(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
       add_verb(app, chosen, "resolve", "Print the tasks of a cluster and where they are", run);
-  verb->add_option("--kind,kind", o->kind, "Who is asked, as listed below")
-      ->type_name("KIND[:...]");
+  add_value(*verb, "--kind,kind", o->kind, "KIND[:...]", "Who is asked, as listed below");
   verb->add_flag("--task", o->task, "Print which task this process is instead");
   verb->add_flag("--master", o->master, "Print the address of its master instead");
   verb->add_flag("--health", o->health,

@@ -26,9 +26,8 @@ int run(options& o) {
 void add_retry(CLI::App& app, choice& chosen) {
   auto const [verb, o] = add_verb(
       app, chosen, "retry", "Run what failed or was cancelled in a job again, as a new job", run);
-  verb->add_option("id", o->id, "A job that has ended")->type_name("JOB_ID")->required();
-  verb->add_option("--name", o->name, "Name of the new job; the old one's unless told")
-      ->type_name("NAME");
+  add_value(*verb, "id", o->id, "JOB_ID", "A job that has ended")->required();
+  add_value(*verb, "--name", o->name, "NAME", "Name of the new job; the old one's unless told");
   add_server_options(*verb, *o);
   verb->footer(
       "Prints the new job's id. Closures keep their arguments and options; inputs that succeeded\n"

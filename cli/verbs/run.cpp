@@ -206,21 +206,17 @@ int run(options& o) {
 }
 
 void add_cluster_options(CLI::App& verb, options& o) {
-  verb.add_option("--nproc", o.sources.nproc, "So many workers, all on this machine (1)")
-      ->type_name("N")
+  add_value(verb, "--nproc", o.sources.nproc, "N", "So many workers, all on this machine (1)")
       ->check(CLI::Range(1, launch::processes_max).description(""));
-  verb.add_option("--cluster-from", o.sources.cluster_from,
-                  "Who knows the cluster, e.g. slurm; see 'muster resolve --help'")
-      ->type_name("KIND:…");
-  verb.add_option("--cluster-file", o.sources.cluster_file,
-                  "The cluster as JSON, {\"worker\": [\"host:port\", …]}, or all of a TF_CONFIG")
-      ->type_name("FILE");
-  verb.add_option("--task", o.sources.task, "Which task this machine is, if nothing else says it")
-      ->type_name("TYPE:INDEX");
-  verb.add_option("--mode", o.mode,
-                  "independent-worker: only the own task (if it is known); standalone-client: all "
-                  "tasks here")
-      ->type_name("independent-worker|standalone-client")
+  add_value(verb, "--cluster-from", o.sources.cluster_from, "KIND:…",
+            "Who knows the cluster, e.g. slurm; see 'muster resolve --help'");
+  add_value(verb, "--cluster-file", o.sources.cluster_file, "FILE",
+            "The cluster as JSON, {\"worker\": [\"host:port\", …]}, or all of a TF_CONFIG");
+  add_value(verb, "--task", o.sources.task, "TYPE:INDEX",
+            "Which task this machine is, if nothing else says it");
+  add_value(verb, "--mode", o.mode, "independent-worker|standalone-client",
+            "independent-worker: only the own task (if it is known); standalone-client: all "
+            "tasks here")
       ->check(CLI::IsMember({"standalone-client", "independent-worker"}).description(""));
   auto* between = verb.add_flag("--between-graph", o.between_graph,
                                 "Each task runs the command (without the other flag: this)");
@@ -236,24 +232,19 @@ void add_run(CLI::App& app, choice& chosen) {
       add_verb(app, chosen, "run", "Run a program as the tasks of a cluster", run);
   o->literal = &chosen.literal;
   add_cluster_options(*verb, *o);
-  verb->add_option("--max-restarts", o->max_restarts,
-                   "After a failure all start again, so often (0)")
-      ->type_name("N")
+  add_value(*verb, "--max-restarts", o->max_restarts, "N",
+            "After a failure all start again, so often (0)")
       ->check(CLI::Range(0, 1'000'000).description(""));
-  verb->add_option("--server", o->server,
-                   "A Muster server as coordination service (also MUSTER_COORDINATOR); without it "
-                   "process 0 serves the others")
-      ->type_name("HOST:PORT");
-  verb->add_option("--declare", o->declare,
-                   "Declare the cluster under this name at --url, and use the address it gets")
-      ->type_name("NAME");
+  add_value(*verb, "--server", o->server, "HOST:PORT",
+            "A Muster server as coordination service (also MUSTER_COORDINATOR); without it "
+            "process 0 serves the others");
+  add_value(*verb, "--declare", o->declare, "NAME",
+            "Declare the cluster under this name at --url, and use the address it gets");
   add_duration(*verb, "--grace", o->grace, "From SIGTERM to SIGKILL");
-  verb->add_option("--output-dir", o->output_dir, "Also store what each task prints, a file each")
-      ->type_name("DIR");
+  add_value(*verb, "--output-dir", o->output_dir, "DIR",
+            "Also store what each task prints, a file each");
   verb->add_flag("--no-prefix", o->no_prefix, "Print lines without the task's name");
-  verb->add_option("--env", o->env, "Set for the program; may be repeated")
-      ->type_name("NAME=VALUE")
-      ->allow_extra_args(false);
+  add_repeated(*verb, "--env", o->env, "NAME=VALUE", "Set for the program; may be repeated");
   add_rest_options(*verb, o->rest);
   verb->footer(
       "Examples:\n"

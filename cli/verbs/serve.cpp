@@ -8,6 +8,7 @@
 #include "cli/command.hpp"
 #include "cli/durations.hpp"
 #include "cli/settings.hpp"
+#include "cli/verbs/logging_flags.hpp"
 #include "cli/verbs/store_flags.hpp"
 #include "server/app/app.hpp"
 #include "server/app/logging.hpp"
@@ -22,91 +23,58 @@ struct options {
   CLI::App* verb = nullptr;
 };
 
-CLI::Option* add_endpoint(CLI::App& verb, std::string const& name, server::endpoint& value,
-                          std::string const& help) {
-  return verb
-      .add_option_function<std::string>(
-          name,
-          [&value](std::string const& text) {
-            auto parsed = server::parse_endpoint(text);
-            if (!parsed) throw CLI::ValidationError(parsed.error().message);
-            value = *parsed;
-          },
-          help)
-      ->type_name("ADDR:PORT")
-      ->default_str(server::to_string(value));
-}
-
-CLI::Option* add_bytes(CLI::App& verb, std::string const& name, std::size_t& value,
-                       std::string const& help) {
-  return verb.add_option(name, value, help)
-      ->type_name("BYTES")
-      ->transform(CLI::AsSizeValue(false).description(""))
-      ->capture_default_str();
-}
-
-template <class Number>
-CLI::Option* add_count(CLI::App& verb, std::string const& name, Number& value,
-                       std::string const& help) {
-  return verb.add_option(name, value, help)->type_name("N")->capture_default_str();
+void add_endpoint(CLI::App& verb, std::string const& name, server::endpoint& value,
+                  std::string const& help) {
+  add_read(verb, name, "ADDR:PORT", help, [&value](std::string const& text) {
+    auto parsed = server::parse_endpoint(text);
+    if (!parsed) throw CLI::ValidationError(parsed.error().message);
+    value = *parsed;
+  })->default_str(server::to_string(value));
 }
 
 void add_store(CLI::App& verb, server::shared_store& s) {
-  verb.add_option_function<std::string>(
-          "--store",
-          [&s](std::string const& text) {
-            if (text.empty()) return;  // as --print-config writes it
-            auto where = server::journal::etcd::parse_address(text);
-            if (!where) throw CLI::ValidationError("--store", where.error().message);
-            s.where = std::move(*where);
-          },
-          "Instead of --data-dir: etcd keeps it, and of the servers with the same store one serves "
-          "while the others stand by; etcd://[USER@]HOST:2379[,HOST:2379...]/PREFIX, etcds:// for "
-          "TLS")
-      ->type_name("URL");
+  add_read(
+      verb, "--store", "URL",
+      "Instead of --data-dir: etcd keeps it, and of the servers with the same store one serves "
+      "while the others stand by; etcd://[USER@]HOST:2379[,HOST:2379...]/PREFIX, etcds:// for "
+      "TLS",
+      [&s](std::string const& text) {
+        if (text.empty()) return;  // as --print-config writes it
+        auto where = server::journal::etcd::parse_address(text);
+        if (!where) throw CLI::ValidationError("--store", where.error().message);
+        s.where = std::move(*where);
+      });
   add_store_access(verb, s);
   add_duration(
       verb, "--store-lease", s.lease,
       "A server that etcd has not heard for so long does not lead any more: shorter serves "
       "again sooner, longer bears longer silence of etcd");
-  verb.add_option("--store-bytes", s.bytes,
-                  "What etcd may hold; with less than 64 MiB left nothing new is taken")
-      ->type_name("BYTES")
-      ->transform(CLI::AsSizeValue(false).description(""))
-      ->capture_default_str();
-  verb.add_option("--advertise", s.advertise,
-                  "Where others find this server's HTTP, told by those who stand by; else --http")
-      ->type_name("HOST:PORT");
+  add_bytes(verb, "--store-bytes", s.bytes,
+            "What etcd may hold; with less than 64 MiB left nothing new is taken");
+  add_value(verb, "--advertise", s.advertise, "HOST:PORT",
+            "Where others find this server's HTTP, told by those who stand by; else --http");
 }
 
 void add_tls(CLI::App& verb, server::tls_settings& s) {
-  verb.add_option("--tls-cert", s.certificate,
-                  "Speak TLS on both ports with this certificate, PEM, followed by those between "
-                  "it and its authority; replaced, it is what new connections get")
-      ->type_name("FILE");
-  verb.add_option("--tls-key", s.key, "Its private key, PEM, without a password")
-      ->type_name("FILE");
-  verb.add_option("--tls-client-ca", s.client_ca,
-                  "Clients may show certificates of these authorities, PEM")
-      ->type_name("FILE");
+  add_value(verb, "--tls-cert", s.certificate, "FILE",
+            "Speak TLS on both ports with this certificate, PEM, followed by those between "
+            "it and its authority; replaced, it is what new connections get");
+  add_value(verb, "--tls-key", s.key, "FILE", "Its private key, PEM, without a password");
+  add_value(verb, "--tls-client-ca", s.client_ca, "FILE",
+            "Clients may show certificates of these authorities, PEM");
   verb.add_flag("--tls-client-required", s.client_required, "They must");
-  verb.add_option("--tls-role", s.roles,
-                  "Where tokens are asked for, who shows a certificate of this common name and no "
-                  "token is a viewer, submitter, worker or admin; may be repeated")
-      ->type_name("NAME=ROLE")
-      ->delimiter(',');
+  add_list(verb, "--tls-role", s.roles, "NAME=ROLE",
+           "Where tokens are asked for, who shows a certificate of this common name and no "
+           "token is a viewer, submitter, worker or admin; may be repeated");
 }
 
 void add_addresses(CLI::App& verb, server::configuration& c) {
   add_endpoint(verb, "--grpc", c.grpc, "Where workers and gRPC clients connect; port 0 picks one");
   add_endpoint(verb, "--http", c.http, "REST, WebSocket, metrics and dashboard; port 0 picks one");
-  verb.add_option("--ready-file", c.ready_file, "Written with both addresses once ready")
-      ->type_name("FILE");
-  verb.add_option(
-          "--data-dir", c.data_dir,
-          "What survives a restart is kept here: jobs with their values, sessions that hold "
-          "values, clusters, their tasks, keys and barriers")
-      ->type_name("DIR");
+  add_value(verb, "--ready-file", c.ready_file, "FILE", "Written with both addresses once ready");
+  add_value(verb, "--data-dir", c.data_dir, "DIR",
+            "What survives a restart is kept here: jobs with their values, sessions that hold "
+            "values, clusters, their tasks, keys and barriers");
   add_store(verb, c.store);
   add_duration(verb, "--commit-delay", c.commit_delay,
                "What comes while the disk is busy waits so long, at most, for more to be written "
@@ -118,43 +86,30 @@ void add_addresses(CLI::App& verb, server::configuration& c) {
   add_tls(verb, c.tls);
   verb.add_flag("--insecure", c.insecure,
                 "Allow addresses that other machines can reach without tokens");
-  auto const modes =
-      std::map<std::string, server::auth_mode>{{"auto", server::auth_mode::automatic},
-                                               {"on", server::auth_mode::on},
-                                               {"off", server::auth_mode::off}};
-  verb.add_option("--auth", c.auth,
-                  "Whether a token is asked for: on, off, or auto: where other machines can reach "
-                  "the server, unless it is --insecure, and where tokens are known")
-      ->type_name("auto|on|off")
-      ->transform(CLI::CheckedTransformer(modes).description(""))
-      ->default_str("auto");
-  verb.add_option("--token-file", c.token_file,
-                  "Tokens that are known, a line each: ROLE TOKEN [cluster=C[,C...]] [allow-exec]; "
-                  "read again when it changes")
-      ->type_name("FILE");
-  verb.add_option("--admin-token-file", c.admin_token_file,
-                  "Where the first admin's token is written, for this user alone; else "
-                  "admin.token in --data-dir")
-      ->type_name("FILE");
-  verb.add_option(
-          "--agents-from", c.agents_from,
-          "Networks whose JAX and TensorFlow agents, which carry no token, are let in where "
-          "tokens are asked for; with CLUSTER= in front those of this cluster, instead of the "
-          "others")
-      ->type_name("[CLUSTER=]NET[,...]")
-      ->delimiter(',')
+  using server::auth_mode;
+  add_choice(verb, "--auth", c.auth,
+             {{"auto", auth_mode::automatic}, {"on", auth_mode::on}, {"off", auth_mode::off}},
+             "Whether a token is asked for: on, off, or auto: where other machines can reach "
+             "the server, unless it is --insecure, and where tokens are known");
+  add_value(verb, "--token-file", c.token_file, "FILE",
+            "Tokens that are known, a line each: ROLE TOKEN [cluster=C[,C...]] [allow-exec]; "
+            "read again when it changes");
+  add_value(verb, "--admin-token-file", c.admin_token_file, "FILE",
+            "Where the first admin's token is written, for this user alone; else "
+            "admin.token in --data-dir");
+  add_list(verb, "--agents-from", c.agents_from, "[CLUSTER=]NET[,...]",
+           "Networks whose JAX and TensorFlow agents, which carry no token, are let in where "
+           "tokens are asked for; with CLUSTER= in front those of this cluster, instead of the "
+           "others")
       ->default_str("127.0.0.0/8,::1");
-  verb.add_option("--proxy-from", c.proxy_from,
-                  "Networks of relays whose PROXY headers (version 2) are believed on all ports: "
-                  "who connects has the address that these say")
-      ->type_name("NET[,NET...]")
-      ->delimiter(',');
-  verb.add_option("--allowed-host", c.allowed_hosts, "A name that Host headers may carry")
-      ->type_name("NAME");
-  verb.add_option("--allowed-origin", c.allowed_origins, "An origin whose pages may change state")
-      ->type_name("ORIGIN");
-  verb.add_option("--dashboard-dir", c.dashboard_dir, "Serve the page from here (for developers)")
-      ->type_name("DIR");
+  add_list(verb, "--proxy-from", c.proxy_from, "NET[,NET...]",
+           "Networks of relays whose PROXY headers (version 2) are believed on all ports: "
+           "who connects has the address that these say");
+  add_value(verb, "--allowed-host", c.allowed_hosts, "NAME", "A name that Host headers may carry");
+  add_value(verb, "--allowed-origin", c.allowed_origins, "ORIGIN",
+            "An origin whose pages may change state");
+  add_value(verb, "--dashboard-dir", c.dashboard_dir, "DIR",
+            "Serve the page from here (for developers)");
 }
 
 // A repeatable flag; in the environment several stand in one variable, with spaces between.
@@ -170,11 +125,11 @@ void add_clusters(CLI::App& verb, server::configuration& c) {
       }
     }
   };
-  verb.add_option_function<std::vector<std::string>>(
-          "--cluster", take,
-          "A cluster and its tasks: NAME:JOB=N[,JOB=N...][;key=value...]; the first is served on "
-          "the --grpc port, each other one on a port of its own")
-      ->type_name("SPEC")
+  add_read<std::vector<std::string>>(
+      verb, "--cluster", "SPEC",
+      "A cluster and its tasks: NAME:JOB=N[,JOB=N...][;key=value...]; the first is served on "
+      "the --grpc port, each other one on a port of its own",
+      take)
       ->allow_extra_args(false)
       ->default_str("default");
   auto const take_sources = [&c](std::vector<std::string> const& given) {
@@ -186,39 +141,20 @@ void add_clusters(CLI::App& verb, server::configuration& c) {
       c.cluster_sources.push_back(std::move(*source));
     }
   };
-  verb.add_option_function<std::vector<std::string>>(
-          "--cluster-from", take_sources,
-          "A cluster that a resolver knows, declared behind those of --cluster and followed: "
-          "KIND[:...][|name=NAME;every=30s;key=value...]; see 'muster resolve --help'")
-      ->type_name("KIND")
+  add_read<std::vector<std::string>>(
+      verb, "--cluster-from", "KIND",
+      "A cluster that a resolver knows, declared behind those of --cluster and followed: "
+      "KIND[:...][|name=NAME;every=30s;key=value...]; see 'muster resolve --help'",
+      take_sources)
       ->allow_extra_args(false);
-  verb.add_option_function<std::string>(
-          "--cluster-ports",
-          [&c](std::string const& text) {
-            if (text.empty()) return;  // as --print-config writes it
-            auto const range = server::parse_port_range(text);
-            if (!range) throw CLI::ValidationError(range.error().message);
-            c.cluster_ports = *range;
-          },
-          "Ports for clusters besides the first; without it the system picks them")
-      ->type_name("FIRST-LAST");
-}
-
-void add_logging(CLI::App& verb, server::configuration& c) {
-  verb.add_option("--log-level", c.log_level, "trace, debug, info, warn, error or off")
-      ->type_name("trace|debug|info|warn|error|off")
-      ->check([](std::string const& level) {
-        return server::is_log_level(level)
-                   ? std::string()
-                   : "'" + level + "' is none of trace, debug, info, warn, error, off";
-      })
-      ->capture_default_str();
-  auto const names = std::map<std::string, server::log_format>{{"text", server::log_format::text},
-                                                               {"json", server::log_format::json}};
-  verb.add_option("--log-format", c.log_format, "text or json, one line an event on stderr")
-      ->type_name("text|json")
-      ->transform(CLI::CheckedTransformer(names).description(""))
-      ->default_str("text");
+  add_read(verb, "--cluster-ports", "FIRST-LAST",
+           "Ports for clusters besides the first; without it the system picks them",
+           [&c](std::string const& text) {
+             if (text.empty()) return;  // as --print-config writes it
+             auto const range = server::parse_port_range(text);
+             if (!range) throw CLI::ValidationError(range.error().message);
+             c.cluster_ports = *range;
+           });
 }
 
 std::vector<std::string> jobs_of(std::string const& text) {
@@ -252,29 +188,25 @@ void add_limits(CLI::App& verb, server::configuration& c) {
                "Warn when closures run and none finished for this long; 0: off");
   add_count(verb, "--transient-dependency-failures", c.core.transient_dependency_failures,
             "Report of a lost dependency that is fatal to its session; 0: the first");
-  verb.add_option_function<std::string>(
-          "--transient-timeouts",
-          [&c](std::string const& text) {
-            if (text == "workers/10") {
-              c.core.transient_timeouts = core::config::timeouts_by_workers;
-              return;
-            }
-            auto const n = parse_number(text);
-            if (!n || *n > 10'000)
-              throw CLI::ValidationError("--transient-timeouts",
-                                         "'" + text + "' is neither workers/10 nor 0 to 10000");
-            c.core.transient_timeouts = static_cast<std::uint32_t>(*n);
-          },
-          "Time-out reported by a function that is fatal to its session; 0: the first")
-      ->type_name("N")
+  add_read(verb, "--transient-timeouts", "N",
+           "Time-out reported by a function that is fatal to its session; 0: the first",
+           [&c](std::string const& text) {
+             if (text == "workers/10") {
+               c.core.transient_timeouts = core::config::timeouts_by_workers;
+               return;
+             }
+             auto const n = parse_number(text);
+             if (!n || *n > 10'000)
+               throw CLI::ValidationError("--transient-timeouts",
+                                          "'" + text + "' is neither workers/10 nor 0 to 10000");
+             c.core.transient_timeouts = static_cast<std::uint32_t>(*n);
+           })
       ->default_str("workers/10");
-  verb.add_option_function<std::string>(
-          "--stateful-jobs",
-          [&c](std::string const& text) { c.core.stateful_jobs = jobs_of(text); },
-          "Jobs whose tasks hold state, such as parameter servers: closures go there by name "
-          "alone, "
-          "and who relied on one that is lost is told; empty: none")
-      ->type_name("JOB[,JOB...]")
+  add_read(
+      verb, "--stateful-jobs", "JOB[,JOB...]",
+      "Jobs whose tasks hold state, such as parameter servers: closures go there by name alone, "
+      "and who relied on one that is lost is told; empty: none",
+      [&c](std::string const& text) { c.core.stateful_jobs = jobs_of(text); })
       ->default_str("ps");
   add_duration(verb, "--transient-window", c.core.transient_window,
                "Older reports of lost dependencies and time-outs do not count");
@@ -306,9 +238,8 @@ void add_limits(CLI::App& verb, server::configuration& c) {
             "Bytes of the rows of all sessions");
   add_bytes(verb, "--activity-bytes-max", c.core.activity_bytes_max,
             "Bytes of the record of what workers did in the last hour");
-  verb.add_option("--spill-dir", c.spill_dir,
-                  "Directory for values that take too much memory, emptied at start and stop")
-      ->type_name("DIR");
+  add_value(verb, "--spill-dir", c.spill_dir, "DIR",
+            "Directory for values that take too much memory, emptied at start and stop");
   add_bytes(verb, "--spill-above", c.core.spill_above,
             "Bytes of values in memory beyond which the oldest are written to --spill-dir; 0: half "
             "of --value-bytes-max");
@@ -358,7 +289,7 @@ void add_serve(CLI::App& app, choice& chosen) {
   o->verb = verb;
   add_addresses(*verb, o->config);
   add_clusters(*verb, o->config);
-  add_logging(*verb, o->config);
+  add_logging(*verb, o->config.log_level, o->config.log_format);
   add_limits(*verb, o->config);
   verb->add_flag("--print-config", o->print_config, "Print the settings with their origin, and end")
       ->configurable(false);

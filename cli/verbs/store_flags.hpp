@@ -9,14 +9,12 @@
 namespace muster::cli {
 
 inline void add_store_access(CLI::App& verb, server::shared_store& s) {
-  verb.add_option("--store-ca", s.ca, "Authorities of etcd's certificates; else the system's")
-      ->type_name("FILE");
-  verb.add_option("--store-cert", s.certificate, "Certificate that is shown to etcd")
-      ->type_name("FILE");
-  verb.add_option("--store-key", s.key, "Its key")->type_name("FILE");
-  verb.add_option("--store-password-file", s.password_file,
-                  "Password of the user in --store: the file's first line")
-      ->type_name("FILE");
+  add_value(verb, "--store-ca", s.ca, "FILE",
+            "Authorities of etcd's certificates; else the system's");
+  add_value(verb, "--store-cert", s.certificate, "FILE", "Certificate that is shown to etcd");
+  add_value(verb, "--store-key", s.key, "FILE", "Its key");
+  add_value(verb, "--store-password-file", s.password_file, "FILE",
+            "Password of the user in --store: the file's first line");
 }
 
 /// `text` as of --store, with those flags. command_error: wrong usage, or a file cannot be read.

@@ -52,7 +52,7 @@ int run(options& o) {
 // What each closure, and the job as a whole, may ask for.
 void add_scheduling(CLI::App& verb, job_request& job) {
   auto const add = [&verb](char const* flag, auto& into, char const* what, char const* type) {
-    verb.add_option(flag, into, what)->type_name(type)->allow_extra_args(false);
+    add_value(verb, flag, into, type, what)->allow_extra_args(false);
   };
   add("--priority", job.priority, "Higher ones of the job go first", "N");
   add("--delay", job.delay, "Start no closure before this long after it was submitted", "TIME");
@@ -81,25 +81,19 @@ void add_submit(CLI::App& app, choice& chosen) {
   o->verb = verb;
   o->literal = &chosen.literal;
   verb->allow_extras();
-  verb->add_option("function", o->job.function, "Name of the function")
-      ->type_name("FUNCTION")
-      ->required();
-  verb->add_option("--map", o->map,
-                   "One closure for each line, a JSON list of arguments; - is stdin")
-      ->type_name("FILE");
-  verb->add_option("--name", o->job.name, "A name for the job")->type_name("NAME");
-  verb->add_option("--on-error", o->job.on_error,
-                   "fail_fast: the first error cancels the rest; continue: run them all")
-      ->type_name("fail_fast|continue")
+  add_value(*verb, "function", o->job.function, "FUNCTION", "Name of the function")->required();
+  add_value(*verb, "--map", o->map, "FILE",
+            "One closure for each line, a JSON list of arguments; - is stdin");
+  add_value(*verb, "--name", o->job.name, "NAME", "A name for the job");
+  add_value(*verb, "--on-error", o->job.on_error, "fail_fast|continue",
+            "fail_fast: the first error cancels the rest; continue: run them all")
       ->check(CLI::IsMember({"fail_fast", "continue"}).description(""))
       ->capture_default_str();
-  verb->add_option("--idempotency-key", o->job.idempotency_key,
-                   "A second submission with this key gets the first one's job; a --map goes on "
-                   "behind what that has")
-      ->type_name("KEY");
-  verb->add_option("--max-worker-failures", o->job.max_worker_failures,
-                   "Workers a closure may lose before it fails; 0: no limit")
-      ->type_name("N");
+  add_value(*verb, "--idempotency-key", o->job.idempotency_key, "KEY",
+            "A second submission with this key gets the first one's job; a --map goes on "
+            "behind what that has");
+  add_value(*verb, "--max-worker-failures", o->job.max_worker_failures, "N",
+            "Workers a closure may lose before it fails; 0: no limit");
   add_scheduling(*verb, o->job);
   verb->add_flag("--require-function", o->job.require_function,
                  "Refuse at once when no connected worker has the function");

@@ -106,9 +106,9 @@ void add_tasks(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
       add_verb(app, chosen, "tasks", "List the tasks of a cluster and their health", run);
   add_cluster_option(*verb, o->cluster);
-  verb->add_option("--state", o->state, "Only tasks in this state")
-      ->type_name("MISSING|REGISTERING|CONNECTED|LATE|ERROR|DISCONNECTED");
-  verb->add_option("--job", o->job, "Only tasks of this job, such as worker")->type_name("JOB");
+  add_value(*verb, "--state", o->state, "MISSING|REGISTERING|CONNECTED|LATE|ERROR|DISCONNECTED",
+            "Only tasks in this state");
+  add_value(*verb, "--job", o->job, "JOB", "Only tasks of this job, such as worker");
   add_server_options(*verb, *o);
   verb->footer("Examples:\n  muster tasks\n  muster tasks --state ERROR --output json");
 }

@@ -63,16 +63,12 @@ void add_tls(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
       add_verb(app, chosen, "tls", "Make a private authority and certificates for TLS", run);
   add_action_words(*verb, o->words, "init DIR | issue DIR NAME", "What to do");
-  verb->add_option("--host", o->hosts,
-                   "A name or address that the server is dialled by; may be repeated (init: "
-                   "localhost, 127.0.0.1, ::1 and this machine's name; issue: none, a client's)")
-      ->type_name("NAME")
-      ->allow_extra_args(false)
+  add_repeated(*verb, "--host", o->hosts, "NAME",
+               "A name or address that the server is dialled by; may be repeated (init: "
+               "localhost, 127.0.0.1, ::1 and this machine's name; issue: none, a client's)")
       ->configurable(false);
-  verb->add_option("--days", o->days, "How long certificates are good; an authority 3650 at least")
-      ->type_name("N")
+  add_count(*verb, "--days", o->days, "How long certificates are good; an authority 3650 at least")
       ->check(CLI::Range(1u, certificate_days_max).description(""))
-      ->capture_default_str()
       ->configurable(false);
   verb->footer(
       "init makes ca.pem and ca.key, and of server, worker and client a certificate (.pem) and a "

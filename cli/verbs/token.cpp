@@ -217,36 +217,30 @@ void add_token(CLI::App& app, choice& chosen) {
       add_verb(app, chosen, "token", "Make, list, revoke or rotate the tokens of a server", run);
   add_action_words(*verb, o->words, "create | list | revoke ID | rotate ID", "What to do");
   auto const own = [](CLI::Option* option) { option->configurable(false); };
-  own(verb->add_option("--role", o->role,
-                       "create: viewer looks, submitter submits too, worker attaches workers and "
-                       "agents, admin may everything")
-          ->type_name("ROLE"));
-  own(verb->add_option("--name", o->name, "create: begins its id, such as ci")->type_name("NAME"));
-  own(verb->add_option("--cluster", o->clusters, "create: good for this one alone; may be repeated")
-          ->type_name("NAME")
-          ->allow_extra_args(false));
+  own(add_value(*verb, "--role", o->role, "ROLE",
+                "create: viewer looks, submitter submits too, worker attaches workers and "
+                "agents, admin may everything"));
+  own(add_value(*verb, "--name", o->name, "NAME", "create: begins its id, such as ci"));
+  own(add_repeated(*verb, "--cluster", o->clusters, "NAME",
+                   "create: good for this one alone; may be repeated"));
   own(add_duration(*verb, "--expires", o->expires, "create: good for so long; else for ever"));
   own(verb->add_flag("--allow-exec", o->allow_exec,
                      "create: may have workers run programs (muster.exec)"));
-  own(verb->add_option("--queued-max", o->queued_max, "create: closures that wait; 0: no limit")
-          ->type_name("N"));
-  own(verb->add_option("--sessions-max", o->sessions_max,
-                       "create: unfinished jobs and sessions; 0: no limit")
-          ->type_name("N"));
-  own(verb->add_option("--value-bytes-max", o->value_bytes_max,
-                       "create: bytes of values; 0: no limit")
-          ->type_name("BYTES")
-          ->transform(CLI::AsSizeValue(false).description("")));
+  own(add_value(*verb, "--queued-max", o->queued_max, "N",
+                "create: closures that wait; 0: no limit"));
+  own(add_value(*verb, "--sessions-max", o->sessions_max, "N",
+                "create: unfinished jobs and sessions; 0: no limit"));
+  own(add_bytes(*verb, "--value-bytes-max", o->value_bytes_max,
+                "create: bytes of values; 0: no limit")
+          ->default_str(""));
   auto* const directory =
-      verb->add_option("--data-dir", o->data_dir,
-                       "Of a server that is stopped; without it a running one is asked at --url, "
-                       "with an admin's token")
-          ->type_name("DIR");
+      add_value(*verb, "--data-dir", o->data_dir, "DIR",
+                "Of a server that is stopped; without it a running one is asked at --url, "
+                "with an admin's token");
   own(directory);
-  own(verb->add_option("--store", o->store,
-                       "The same in etcd, of servers that are all stopped: "
-                       "etcd://[USER@]HOST:2379[,HOST:2379...]/PREFIX")
-          ->type_name("URL")
+  own(add_value(*verb, "--store", o->store, "URL",
+                "The same in etcd, of servers that are all stopped: "
+                "etcd://[USER@]HOST:2379[,HOST:2379...]/PREFIX")
           ->excludes(directory));
   add_store_access(*verb, o->access);
   add_server_options(*verb, *o);

@@ -67,11 +67,11 @@ int run(options& o) {
 void add_trace(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
       add_verb(app, chosen, "trace", "Save what workers did, for Perfetto or Chrome", run);
-  verb->add_option("job", o->job, "All attempts of this job's closures")->type_name("JOB_ID");
-  verb->add_option("--from", o->from, "Instead of a job: since then; how long ago, or Unix ms")
-      ->type_name("TIME");
-  verb->add_option("--to", o->to, "Until then; now, unless told")->type_name("TIME");
-  verb->add_option("-o,--file", o->file, "Write to this file; else to stdout")->type_name("FILE");
+  add_value(*verb, "job", o->job, "JOB_ID", "All attempts of this job's closures");
+  add_value(*verb, "--from", o->from, "TIME",
+            "Instead of a job: since then; how long ago, or Unix ms");
+  add_value(*verb, "--to", o->to, "TIME", "Until then; now, unless told");
+  add_value(*verb, "-o,--file", o->file, "FILE", "Write to this file; else to stdout");
   add_pool_option(*verb, o->cluster);
   add_rest_options(*verb, o->rest);
   verb->footer(

@@ -90,35 +90,26 @@ int run(options& o) {
 void add_worker(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
       add_verb(app, chosen, "worker", "Run a worker with the bundled functions", run);
-  verb->add_option("--server", o->servers, "Where the server listens for gRPC; several: comma")
-      ->type_name("HOST:PORT")
-      ->delimiter(',')
+  add_list(*verb, "--server", o->servers, "HOST:PORT",
+           "Where the server listens for gRPC; several: comma")
       ->default_str("127.0.0.1:8476");
   add_tls_flags(*verb, o->files);
   verb->add_flag("--tls", o->tls, "Speak TLS; --ca, --cert and --key mean it, too");
-  verb->add_option("--cluster", o->cluster, "Cluster to join; without it that of the server's port")
-      ->type_name("NAME");
+  add_value(*verb, "--cluster", o->cluster, "NAME",
+            "Cluster to join; without it that of the server's port");
   add_token_options(*verb, o->token, o->token_file);
   verb->add_flag("--wait-for-cluster", o->wait_for_cluster,
                  "Wait until the server has the cluster, instead of ending when it has not");
-  verb->add_option("--job", o->job, "Its role")->type_name("JOB")->capture_default_str();
-  verb->add_option("--index", o->index, "Its number in the job; without it the server picks")
-      ->type_name("N")
+  add_value(*verb, "--job", o->job, "JOB", "Its role")->capture_default_str();
+  add_value(*verb, "--index", o->index, "N", "Its number in the job; without it the server picks")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000}).description(""));
-  verb->add_option("--slots", o->slots, "Closures run at one time (the number of cores)")
-      ->type_name("N")
-      ->capture_default_str();
-  verb->add_option("--credits", o->credits, "Closures held unanswered; 0: max(2 * slots, 16)")
-      ->type_name("N")
-      ->capture_default_str();
-  verb->add_option("--label", o->labels, "For closures that ask for it; may be repeated")
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
-  verb->add_option("--resource", o->resources,
-                   "How much it has for closures that take some; may be repeated")
-      ->type_name("NAME=N")
-      ->allow_extra_args(false);
-  verb->add_option("--host", o->host, "Name of this machine, if not its own")->type_name("NAME");
+  add_count(*verb, "--slots", o->slots, "Closures run at one time (the number of cores)");
+  add_count(*verb, "--credits", o->credits, "Closures held unanswered; 0: max(2 * slots, 16)");
+  add_repeated(*verb, "--label", o->labels, "KEY=VALUE",
+               "For closures that ask for it; may be repeated");
+  add_repeated(*verb, "--resource", o->resources, "NAME=N",
+               "How much it has for closures that take some; may be repeated");
+  add_value(*verb, "--host", o->host, "NAME", "Name of this machine, if not its own");
   verb->add_flag("--allow-exec", o->allow_exec, "Offer muster.exec, which runs any command");
   verb->footer(
       "Examples:\n"
