@@ -9,14 +9,18 @@
 namespace muster::cli {
 
 action_words::action_words(std::string verb, std::vector<std::string> words,
-                           std::initializer_list<char const*> actions)
-    : verb_(std::move(verb)), action_(words.empty() ? *actions.begin() : words.front()) {
+                           std::initializer_list<known> actions)
+    : verb_(std::move(verb)), action_(words.empty() ? actions.begin()->action : words.front()) {
   if (!words.empty()) rest_.assign(words.begin() + 1, words.end());
-  if (std::find(actions.begin(), actions.end(), action_) != actions.end()) return;
-  std::string known;
-  for (auto const* a : actions) known += (known.empty() ? "" : ", ") + std::string(a);
+  std::string all;
+  for (auto const& [action, words_max] : actions) {
+    all += (all.empty() ? "" : ", ") + std::string(action);
+    if (action != action_) continue;
+    if (rest_.size() > words_max) throw wrong("'" + rest_[words_max] + "' is too much");
+    return;
+  }
   throw command_error(
-      exit_usage, "'" + action_ + "' is none of " + known + " (see 'muster " + verb_ + " --help')");
+      exit_usage, "'" + action_ + "' is none of " + all + " (see 'muster " + verb_ + " --help')");
 }
 
 std::string const& action_words::need(std::size_t at, std::string const& what) const {
@@ -24,17 +28,8 @@ std::string const& action_words::need(std::size_t at, std::string const& what) c
   throw wrong(what + " is missing");
 }
 
-void action_words::at_most(std::size_t n) const {
-  if (rest_.size() > n) throw wrong("'" + rest_[n] + "' is too much");
-}
-
 command_error action_words::wrong(std::string const& why) const {
   return {exit_usage, action_ + ": " + why + " (see 'muster " + verb_ + " --help')"};
-}
-
-void add_action_words(CLI::App& verb, std::vector<std::string>& words, std::string const& form,
-                      std::string const& help) {
-  add_value(verb, "action", words, form, help);
 }
 
 std::vector<std::string> leftover_words(CLI::App const& verb,

@@ -11,18 +11,20 @@ namespace muster::cli {
 
 class action_words {
  public:
-  /// Without a word the first of `actions` is meant. command_error (usage) lists them all when the
-  /// word is none of them.
+  struct known {
+    char const* action;
+    std::size_t words_max = std::string::npos;  // behind it
+  };
+  /// Without a word the first of `actions` is meant. command_error (usage): the word is none of
+  /// them, which are listed, or there are too many behind it.
   action_words(std::string verb, std::vector<std::string> words,
-               std::initializer_list<char const*> actions);
+               std::initializer_list<known> actions);
 
   std::string const& action() const { return action_; }
   /// Words behind the action.
   std::vector<std::string> const& rest() const { return rest_; }
   /// command_error (usage) says which word is missing.
   std::string const& need(std::size_t at, std::string const& what) const;
-  /// command_error (usage) when there are more words than this.
-  void at_most(std::size_t n) const;
   /// A wrong use of the action, in words.
   command_error wrong(std::string const& why) const;
 
@@ -31,9 +33,6 @@ class action_words {
   std::vector<std::string> rest_;
 };
 
-/// Adds the words of such a verb.
-void add_action_words(CLI::App& verb, std::vector<std::string>& words, std::string const& form,
-                      std::string const& help);
 /// The words that are no flags, of a verb that allows extras; `literal` stood behind "--". CLI11
 /// would take "[1, 2]" apart and "-5" for a flag. command_error (usage) names an unknown flag.
 std::vector<std::string> leftover_words(CLI::App const& verb,

@@ -24,12 +24,8 @@ log_look look_at_log(rest& server, std::string const& id, std::uint64_t after, d
                    : "/logs?limit=1000&after=" + std::to_string(after);
   if (wait > duration{}) path += "&wait=" + to_string(wait);
   auto const answer = server.get(path, wait + std::chrono::seconds(30));
-  log_look look;
-  look.lines = list_of(answer, "lines");
-  look.after = static_cast<std::uint64_t>(number_of(answer, "after"));
-  look.dropped = static_cast<std::uint64_t>(number_of(answer, "dropped"));
-  look.ended = field_of(answer, "ended") == json::value(true);
-  return look;
+  return {list_of(answer, "lines"), count_of(answer, "after"), count_of(answer, "dropped"),
+          is_true(answer, "ended")};
 }
 
 }  // namespace muster::cli

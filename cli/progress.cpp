@@ -30,9 +30,7 @@ std::string counted(std::uint64_t n, char const* what) {
 
 job_counts counts_of(json::value const& job) {
   auto const& counts = field_of(job, "counts");
-  auto const n = [&](char const* key) {
-    return static_cast<std::uint64_t>(number_of(counts, key));
-  };
+  auto const n = [&](char const* key) { return count_of(counts, key); };
   return {n("blocked") + n("queued"), n("running"), n("succeeded"), n("failed"), n("cancelled")};
 }
 
@@ -116,7 +114,7 @@ json::value wait_for_job(rest& server, std::string const& id, std::optional<dura
     auto const left = std::chrono::floor<duration>(deadline - steady::now());
     auto const wait = std::clamp(left, duration(1ms), pause);
     auto const joined = server.get(path + "/join?timeout=" + to_string(wait), wait + 30s);
-    if (field_of(joined, "done") == json::value(true)) return server.get(path);
+    if (is_true(joined, "done")) return server.get(path);
     if (steady::now() >= deadline) throw too_late(id, *timeout);
     if (quiet) continue;
     auto const counts = counts_of(joined);

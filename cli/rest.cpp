@@ -300,6 +300,26 @@ std::int64_t number_of(json::value const& object, std::string_view key) {
   return ec ? 0 : n;
 }
 
+std::uint64_t count_of(json::value const& object, std::string_view key) {
+  return static_cast<std::uint64_t>(number_of(object, key));
+}
+
+double real_of(json::value const& object, std::string_view key) {
+  auto const& v = field_of(object, key);
+  return v.is_double() ? v.get_double() : static_cast<double>(number_of(object, key));
+}
+
+bool is_true(json::value const& object, std::string_view key) {
+  return field_of(object, key) == json::value(true);
+}
+
+std::string texts_of(json::value const& object, std::string_view key, char const* between) {
+  std::string text;
+  for (auto const& one : list_of(field_of(object, key), ""))
+    if (auto const* s = one.if_string()) text += (text.empty() ? "" : between) + std::string(*s);
+  return text;
+}
+
 json::array const& list_of(json::value const& answer, std::string_view key) {
   static json::array const none;
   if (auto const* a = answer.if_array()) return *a;

@@ -121,7 +121,12 @@ std::string in_full(json::value const& failure);
 // so that the verbs also work with a newer server.
 std::string text_of(json::value const& object, std::string_view key);
 std::int64_t number_of(json::value const& object, std::string_view key);
+std::uint64_t count_of(json::value const& object, std::string_view key);
+double real_of(json::value const& object, std::string_view key);
+bool is_true(json::value const& object, std::string_view key);
 json::value const& field_of(json::value const& object, std::string_view key);
+/// The strings of a list in it.
+std::string texts_of(json::value const& object, std::string_view key, char const* between = ", ");
 /// A whole answer that is an object with a list in it, or the list itself.
 json::array const& list_of(json::value const& answer, std::string_view key);
 

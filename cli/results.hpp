@@ -21,7 +21,7 @@ void add_result_option(CLI::App& verb, result_format& format);
 class result_printer {
  public:
   explicit result_printer(result_format format)
-      : format_(format), rows_({{"INDEX", true}, {"STATE"}, {"VALUE"}}) {}
+      : format_(format), rows_({right("INDEX"), "STATE", "VALUE"}) {}
 
   /// One line as the server tells it.
   void print(std::string_view line);

@@ -183,7 +183,7 @@ json::value submit_lines(rest& server, job_request const& request, std::istream&
   // Found by its key, it is as whoever made it left it, who may have ended midway.
   if (!request.idempotency_key.empty()) {
     job = server.get("/api/v1/jobs/" + id);
-    if (field_of(job, "open") != json::value(true)) return job;
+    if (!is_true(job, "open")) return job;
   }
   auto const there = number_of(field_of(job, "counts"), "total");
   try {

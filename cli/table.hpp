@@ -8,9 +8,14 @@
 namespace muster::cli {
 
 struct column {
+  column(char const* text, bool numbers = false) : title(text), right(numbers) {}
   std::string title;
-  bool right = false;  // numbers
+  bool right;
 };
+/// A column of numbers.
+inline column right(char const* title) {
+  return {title, true};
+}
 
 class table {
  public:

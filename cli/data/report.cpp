@@ -70,7 +70,7 @@ void print_json(checked const& all_of) {
 
 void print(checked const& all_of) {
   auto const& [from, c, blobs, user] = all_of;
-  table rows({{"KIND"}, {"ENTRIES", true}, {"BYTES", true}});
+  table rows({"KIND", right("ENTRIES"), right("BYTES")});
   for (auto const& k : c.known)
     rows.add({k.kind, with_thousands(k.entries), with_thousands(k.bytes)});
   for (auto const& k : c.unknown)

@@ -25,11 +25,6 @@ std::string per_second(double n) {
   return text;
 }
 
-double real(json::value const& object, std::string_view key) {
-  auto const& v = field_of(object, key);
-  return v.is_double() ? v.get_double() : static_cast<double>(number_of(object, key));
-}
-
 std::string key_of(json::value const& task) {
   return text_of(task, "job") + ":" + text_of(task, "index") + " " + text_of(task, "incarnation");
 }
@@ -78,7 +73,7 @@ std::vector<std::string> printed(table const& rows) {
 }
 
 std::string count(json::value const& object, std::string_view key) {
-  return with_thousands(static_cast<std::uint64_t>(number_of(object, key)));
+  return with_thousands(count_of(object, key));
 }
 
 std::vector<std::string> head(frame const& f, look_and_feel const& l) {
@@ -91,8 +86,8 @@ std::vector<std::string> head(frame const& f, look_and_feel const& l) {
     lines.back() += "  " + std::to_string(f.attention) + " need attention: muster doctor";
   lines.push_back(
       "closures  " + count(c, "running") + " running  " + count(c, "queued") + " queued  " +
-      count(c, "blocked") + " blocked  " + per_second(real(rate, "finished")) + "/s finished  " +
-      per_second(real(rate, "failed")) + "/s failed  " + count(c, "put_back") + " put back");
+      count(c, "blocked") + " blocked  " + per_second(real_of(rate, "finished")) + "/s finished  " +
+      per_second(real_of(rate, "failed")) + "/s failed  " + count(c, "put_back") + " put back");
   lines.push_back("tasks     " + count(t, "connected") + " connected  " + count(t, "late") +
                   " late  " + count(t, "error") + " in error  " + count(t, "disconnected") +
                   " disconnected");
@@ -109,15 +104,8 @@ std::vector<std::string> task_lines(frame const& f, rates const& r, order by) {
     return by == order::failed && number_of(a, "failed") > number_of(b, "failed");
   };
   std::stable_sort(tasks.begin(), tasks.end(), more);
-  table rows({{"TASK"},
-              {"STATE"},
-              {"RUNNING", true},
-              {"SLOTS", true},
-              {"RATE/S", true},
-              {"FINISHED", true},
-              {"FAILED", true},
-              {"HEARTBEAT", true},
-              {"HOST"}});
+  table rows({"TASK", "STATE", right("RUNNING"), right("SLOTS"), right("RATE/S"), right("FINISHED"),
+              right("FAILED"), right("HEARTBEAT"), "HOST"});
   for (auto const& t : tasks) {
     bool const agent = text_of(t, "kind") == "agent";
     auto const number = [&](std::string_view key) { return agent ? "-" : count(t, key); };
@@ -135,7 +123,7 @@ std::vector<std::string> task_lines(frame const& f, rates const& r, order by) {
 
 std::vector<std::string> closure_lines(frame const& f) {
   if (f.slowest.empty()) return {"no closure runs"};
-  table rows({{"RUNS FOR", true}, {"CLOSURE"}, {"FUNCTION"}, {"WORKER"}, {"JOB"}});
+  table rows({right("RUNS FOR"), "CLOSURE", "FUNCTION", "WORKER", "JOB"});
   using namespace std::chrono;
   auto const now = duration_cast<milliseconds>(system_clock::now().time_since_epoch());
   for (auto const& c : f.slowest) {

@@ -42,8 +42,7 @@ void list(rest& server, options const& o) {
   bool more = false;
   auto const all = server.some(base(o), "barriers", o.limit, &more);
   if (printed_as_json(o.output, all)) return;
-  table rows(
-      {{"BARRIER"}, {"STATE"}, {"ARRIVED", true}, {"OF", true}, {"TIME LEFT", true}, {"ERROR"}});
+  table rows({"BARRIER", "STATE", right("ARRIVED"), right("OF"), right("TIME LEFT"), "ERROR"});
   for (auto const& b : all)
     rows.add({for_terminal(text_of(b, "id"), 64), text_of(b, "state"), text_of(b, "arrived_count"),
               text_of(b, "participants"), ms_rounded(b, "time_left_ms"),
@@ -67,10 +66,10 @@ void show(json::value const& b, output_format output) {
     std::cout << "time left " << ms_rounded(b, "time_left_ms") << '\n';
   if (auto const error = error_text(b); !error.empty())
     std::cout << "error     " << for_terminal(error) << '\n';
-  auto const& missing = list_of(field_of(b, "missing"), "");
+  auto const& missing = list_of(b, "missing");
   if (missing.empty()) return;
   std::cout << '\n';
-  table rows({{"MISSING"}, {"ADDRESS"}, {"LAST SIGN OF LIFE"}});
+  table rows({"MISSING", "ADDRESS", "LAST SIGN OF LIFE"});
   for (auto const& m : missing) {
     auto const silent = ms_rounded(m, "silent_ms");
     auto const address = text_of(m, "address");
@@ -82,8 +81,7 @@ void show(json::value const& b, output_format output) {
 
 // "0.4 ms" is as good an answer as "12 s": one decimal below ten.
 std::string ms_exact(json::value const& of, std::string_view key) {
-  auto const& v = field_of(of, key);
-  auto const ms = v.is_double() ? v.get_double() : static_cast<double>(number_of(of, key));
+  auto const ms = real_of(of, key);
   if (ms >= 10) return rounded(std::chrono::milliseconds(std::llround(ms)));
   char text[32];
   std::snprintf(text, sizeof text, "%.1f ms", ms);
@@ -97,7 +95,7 @@ std::string host_text(json::value const& of) {
 
 void show_stragglers(json::value const& s, output_format output) {
   if (printed_as_json(output, s)) return;
-  auto const& barriers = list_of(field_of(s, "barriers"), "");
+  auto const& barriers = list_of(s, "barriers");
   if (barriers.empty()) {
     std::cerr << "no barrier of two or more tasks has passed in this run yet\n";
     return;
@@ -105,21 +103,17 @@ void show_stragglers(json::value const& s, output_format output) {
   std::cout << "Over the newest " << barriers.size()
             << (barriers.size() == 1 ? " barrier" : " barriers") << " of run "
             << text_of(s, "generation") << "; late means after half of them were there.\n\n";
-  table tasks({{"TASK"},
-               {"HOST"},
-               {"LAST", true},
-               {"OF", true},
-               {"LATE, MEAN", true},
-               {"LATE, MOST", true}});
+  table tasks(
+      {"TASK", "HOST", right("LAST"), right("OF"), right("LATE, MEAN"), right("LATE, MOST")});
   std::size_t rows = 0;
-  for (auto const& t : list_of(field_of(s, "tasks"), "")) {
+  for (auto const& t : list_of(s, "tasks")) {
     if (++rows > 20) break;  // all are in --output json
     tasks.add({text_of(t, "task"), host_text(t), text_of(t, "last"), text_of(t, "barriers"),
                ms_exact(t, "late_mean_ms"), ms_exact(t, "late_max_ms")});
   }
   tasks.print(std::cout);
   std::cout << '\n';
-  table newest({{"BARRIER"}, {"LAST"}, {"HOST"}, {"LATE", true}, {"FIRST TO LAST", true}});
+  table newest({"BARRIER", "LAST", "HOST", right("LATE"), right("FIRST TO LAST")});
   rows = 0;
   for (auto const& b : barriers) {
     if (++rows > 10) break;
@@ -155,20 +149,19 @@ int wait(rest& server, std::string const& path, std::string const& id, options c
 }
 
 int run(options& o) {
-  action_words const words("barriers", o.words, {"list", "show", "cancel", "wait", "stragglers"});
+  action_words const words(
+      "barriers", o.words,
+      {{"list", 0}, {"show", 1}, {"cancel", 1}, {"wait", 1}, {"stragglers", 0}});
   rest server(o.rest);
   if (words.action() == "list") {
-    words.at_most(0);
     list(server, o);
     return exit_ok;
   }
   if (words.action() == "stragglers") {
-    words.at_most(0);
     show_stragglers(server.get("/api/v1/clusters/" + percent_encoded(o.cluster) + "/stragglers"),
                     o.output);
     return exit_ok;
   }
-  words.at_most(1);
   auto const path = base(o) + "/" + percent_encoded(words.need(0, "ID"));
   if (words.action() == "show") {
     show(server.get(path), o.output);
@@ -190,8 +183,8 @@ void add_barriers(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
       add_verb(app, chosen, "barriers",
                "List barriers, show who is missing or usually late, wait at one, cancel it", run);
-  add_action_words(*verb, o->words, "list | show ID | cancel ID | wait ID | stragglers",
-                   "What to do; without it: list");
+  add_value(*verb, "action", o->words, "list | show ID | cancel ID | wait ID | stragglers",
+            "What to do; without it: list");
   add_cluster_option(*verb, o->cluster);
   add_count(*verb, "--limit", o->limit, "How many to list, running ones first")
       ->check(CLI::PositiveNumber.description(""));

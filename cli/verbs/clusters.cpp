@@ -34,7 +34,7 @@ std::string agents_in_short(json::value const& tasks) {
 void list(rest& server, options const& o) {
   auto const all = server.all("/api/v1/clusters?", "clusters");
   if (printed_as_json(o.output, all)) return;
-  table rows({{"NAME"}, {"ADDRESS"}, {"STATE"}, {"RUN", true}, {"KEYS", true}, {"TASKS"}});
+  table rows({"NAME", "ADDRESS", "STATE", right("RUN"), right("KEYS"), "TASKS"});
   for (auto const& c : all) {
     auto const& g = field_of(c, "generation");
     rows.add({text_of(c, "name"), text_of(c, "address"), text_of(g, "state"), text_of(g, "number"),
@@ -86,8 +86,7 @@ void print(json::value const& c, output_format output) {
             << " wait for keys, " << text_of(parked, "polls") << " for errors, "
             << text_of(parked, "watches") << " watch\n";
   print_generation("run           ", g);
-  for (auto const& past : list_of(field_of(c, "past"), ""))
-    print_generation("before        ", past);
+  for (auto const& past : list_of(c, "past")) print_generation("before        ", past);
 }
 
 void take_job(action_words const& words, std::string const& text, json::object& jobs) {
@@ -138,19 +137,17 @@ void create(rest& server, action_words const& words, options const& o) {
 }
 
 int run(options& o) {
-  action_words const words("clusters", o.words, {"list", "create", "show", "delete"});
+  action_words const words("clusters", o.words,
+                           {{"list", 0}, {"create"}, {"show", 1}, {"delete", 1}});
   rest server(o.rest);
   auto const path = [&] { return "/api/v1/clusters/" + percent_encoded(words.need(0, "NAME")); };
   if (words.action() == "list") {
-    words.at_most(0);
     list(server, o);
   } else if (words.action() == "create") {
     create(server, words, o);
   } else if (words.action() == "show") {
-    words.at_most(1);
     print(server.get(path()), o.output);
   } else {
-    words.at_most(1);
     server.remove(path() + (o.force ? "?force=true" : ""));
     std::cout << words.rest()[0] << " is forgotten\n";
   }
@@ -162,8 +159,8 @@ int run(options& o) {
 void add_clusters(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
       add_verb(app, chosen, "clusters", "List, declare, show or forget clusters of agents", run);
-  add_action_words(*verb, o->words, "list | create NAME [JOB=N…] | show NAME | delete NAME",
-                   "What to do; without it: list");
+  add_value(*verb, "action", o->words, "list | create NAME [JOB=N…] | show NAME | delete NAME",
+            "What to do; without it: list");
   add_duration(*verb, "--heartbeat-timeout", o->heartbeat_timeout,
                "create: silent for longer, an agent is in error (100s)");
   add_duration(*verb, "--connection-grace", o->connection_grace,

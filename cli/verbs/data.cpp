@@ -1,6 +1,4 @@
 // muster data: looks after what a server keeps, in a directory or in etcd, without asking a server.
-#include <unistd.h>
-
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -32,17 +30,6 @@ struct options {
   std::optional<std::uint64_t> limit;
   server::shared_store store;  // how etcd is reached; `where` is a word
 };
-
-/// What was refused is a wrong use; what is damaged or failed is not.
-command_error problem(muster::status const& s) {
-  return {s.code == code::failed_precondition ? exit_usage : exit_failed, for_terminal(s.message)};
-}
-
-template <class T>
-T value_or_throw(muster::result<T> r) {
-  if (!r) throw problem(r.error());
-  return std::move(*r);
-}
 
 std::sig_atomic_t volatile broken_off = 0;
 
@@ -117,7 +104,6 @@ checked look_at(std::string const& directory, options const& o) {
 }
 
 int check(action_words const& words, options const& o) {
-  words.at_most(1);
   auto const c = look_at(words.need(0, "DIR"), o);
   if (o.output == output_format::json)
     print_json(c);
@@ -151,7 +137,6 @@ bool is_read(std::ostream& out) {
 }
 
 int dump(action_words const& words, options const& o) {
-  words.at_most(1);
   auto const* const wanted = kind_wanted(words, o);
   auto const view = open(words.need(0, "DIR"), o).all;
   value_or_throw(journal::format_of(*view));
@@ -202,7 +187,6 @@ int compact_etcd(etcd::access const& a) {
 }
 
 int compact(action_words const& words, options const& o) {
-  words.at_most(1);
   auto const& directory = words.need(0, "DIR");
   if (auto const a = etcd_of(directory, o)) return compact_etcd(*a);
   auto const done = value_or_throw(journal::compact_store(directory));
@@ -220,11 +204,6 @@ std::string in_short(journal::copied const& done) {
          " bytes on the disk" + of_blobs;
 }
 
-[[noreturn]] void lead_is_over(std::string const& why) {
-  std::cerr << "muster data: broken off, since " << why << std::endl;
-  ::_exit(exit_failed);
-}
-
 journal::copied copied(std::string const& from, std::string const& to, options const& o) {
   long_work progress;
   auto const into = etcd_of(to, o);
@@ -232,12 +211,12 @@ journal::copied copied(std::string const& from, std::string const& to, options c
     return value_or_throw(journal::copy_store(from, to, std::ref(progress)));
   auto const source = open(from, o, std::ref(progress));
   if (into)
-    return value_or_throw(etcd::restore_into(*into, *source.all, std::ref(progress), lead_is_over));
+    return value_or_throw(
+        etcd::restore_into(*into, *source.all, std::ref(progress), lead_is_over("data")));
   return value_or_throw(journal::copy_store(*source.all, to, std::ref(progress)));
 }
 
 int backup(action_words const& words, options const& o) {
-  words.at_most(2);
   auto const &from = words.need(0, "DIR"), &to = words.need(1, "TARGET");
   auto const done = copied(from, to, o);
   std::cout << to << ": a copy of " << from << ", " << in_short(done) << '\n';
@@ -246,7 +225,6 @@ int backup(action_words const& words, options const& o) {
 }
 
 int restore(action_words const& words, options const& o) {
-  words.at_most(2);
   auto const &from = words.need(0, "TARGET"), &to = words.need(1, "DIR");
   auto const done = copied(from, to, o);
   std::cout << to << ": has what " << from << " has, " << in_short(done)
@@ -257,7 +235,8 @@ int restore(action_words const& words, options const& o) {
 }
 
 int run(options& o) {
-  action_words const words("data", o.words, {"check", "dump", "compact", "backup", "restore"});
+  action_words const words(
+      "data", o.words, {{"check", 1}, {"dump", 1}, {"compact", 1}, {"backup", 2}, {"restore", 2}});
   server::raise_file_limit();  // each file of the directory is held open
   if (words.action() == "check") return check(words, o);
   if (words.action() == "dump") return dump(words, o);
@@ -272,9 +251,9 @@ void add_data(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
       add_verb(app, chosen, "data",
                "Check, list, shrink, back up or restore a server's --data-dir or --store", run);
-  add_action_words(*verb, o->words,
-                   "check DIR | dump DIR | compact DIR | backup DIR TARGET | restore TARGET DIR",
-                   "What to do");
+  add_value(*verb, "action", o->words,
+            "check DIR | dump DIR | compact DIR | backup DIR TARGET | restore TARGET DIR",
+            "What to do");
   add_output_option(*verb, o->output);
   verb->get_option("--output")->description("check: table or json");
   std::string kinds;

@@ -84,7 +84,7 @@ findings look_at_store(json::value const& overview) {
   if (auto const failure = text_of(durable, "failure"); !failure.empty())
     return {{"disk", result::problem, "the server cannot write: " + failure,
              "make room on its disk or mend it, then start the server again"}};
-  auto const bytes = static_cast<std::uint64_t>(number_of(durable, "disk_bytes"));
+  auto const bytes = count_of(durable, "disk_bytes");
   return {{"disk",
            result::ok,
            text_of(durable, "data_dir") + " of the server holds " + with_thousands(bytes >> 20) +

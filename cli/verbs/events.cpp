@@ -44,8 +44,8 @@ std::uint64_t look(rest& server, options const& o, std::optional<std::uint64_t> 
   auto path = "/api/v1/events?limit=" + std::to_string(after ? 1000 : o.limit);
   if (after) path += "&after=" + std::to_string(*after);
   auto const answer = server.get(path);
-  auto const first = static_cast<std::uint64_t>(number_of(answer, "first"));
-  auto const last = static_cast<std::uint64_t>(number_of(answer, "last"));
+  auto const first = count_of(answer, "first");
+  auto const last = count_of(answer, "last");
   if (after && last < *after) {
     std::cerr << "the server was restarted; its events begin again\n";
     return 0;
@@ -55,7 +55,7 @@ std::uint64_t look(rest& server, options const& o, std::optional<std::uint64_t> 
   auto newest = after.value_or(last);
   for (auto const& e : list_of(answer, "events")) {
     print(e, o.output);
-    newest = static_cast<std::uint64_t>(number_of(e, "number"));
+    newest = count_of(e, "number");
   }
   std::cout << std::flush;
   return newest;

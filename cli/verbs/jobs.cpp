@@ -16,12 +16,15 @@ struct options : server_options {
   std::size_t limit = 50;
 };
 
+std::int64_t now_ms() {
+  using namespace std::chrono;
+  return duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
+}
+
 std::chrono::milliseconds run_time(json::value const& job) {
   auto const created = number_of(job, "created_ms");
   auto const finished = number_of(job, "finished_ms");
-  auto const now = std::chrono::duration_cast<std::chrono::milliseconds>(
-      std::chrono::system_clock::now().time_since_epoch());
-  auto const end = finished > 0 ? finished : now.count();
+  auto const end = finished > 0 ? finished : now_ms();
   return std::chrono::milliseconds(std::max<std::int64_t>(0, end - created));
 }
 
@@ -32,14 +35,11 @@ std::string kind_of(json::value const& job) {
   if (generation.is_null()) return "job";
   auto const kind = "stream, generation " + std::to_string(number_of(job, "generation"));
   auto const& holding = field_of(job, "holding");
-  if (holding.is_null() || field_of(holding, "attached") == json::value(true)) return kind;
+  if (holding.is_null() || is_true(holding, "attached")) return kind;
   auto const until = number_of(holding, "kept_until_ms");
-  auto const now = std::chrono::duration_cast<std::chrono::milliseconds>(
-      std::chrono::system_clock::now().time_since_epoch());
   return kind + ", kept for " +
-         rounded(std::chrono::milliseconds(std::max<std::int64_t>(0, until - now.count()))) +
-         (field_of(holding, "detached") == json::value(true) ? " after its work"
-                                                             : " without a client");
+         rounded(std::chrono::milliseconds(std::max<std::int64_t>(0, until - now_ms()))) +
+         (is_true(holding, "detached") ? " after its work" : " without a client");
 }
 
 // What its closures call and how many call it, most first: of few closures the graph has them one
@@ -47,7 +47,7 @@ std::string kind_of(json::value const& job) {
 std::string called_by(json::value const& graph) {
   constexpr std::size_t shown = 8;
   std::vector<std::pair<std::uint64_t, std::string>> counted;
-  if (field_of(graph, "grouped") == json::value(true)) {
+  if (is_true(graph, "grouped")) {
     for (auto const& g : list_of(graph, "groups"))
       counted.emplace_back(counts_of(g).total(),
                            text_of(g, "function").empty() ? "others" : text_of(g, "function"));
@@ -86,14 +86,8 @@ void print_one(json::value const& job, json::value const& graph) {
 }
 
 void print_list(json::array const& jobs) {
-  table rows({{"ID"},
-              {"NAME"},
-              {"STATE"},
-              {"KIND"},
-              {"DONE", true},
-              {"TOTAL", true},
-              {"FAILED", true},
-              {"TIME", true}});
+  table rows({"ID", "NAME", "STATE", "KIND", right("DONE"), right("TOTAL"), right("FAILED"),
+              right("TIME")});
   for (auto const& job : jobs) {
     auto const c = counts_of(job);
     rows.add({text_of(job, "id"), for_terminal(text_of(job, "name"), 32), text_of(job, "state"),

@@ -38,11 +38,10 @@ std::string in_short(json::value const& key) {
 }
 
 int list(rest& server, action_words const& words, options const& o) {
-  words.at_most(1);
   auto const prefix = words.rest().empty() ? std::string() : words.rest()[0];
   auto const all = server.all(base(o) + "?prefix=" + percent_encoded(prefix), "keys");
   if (printed_as_json(o.output, all)) return exit_ok;
-  table rows({{"KEY"}, {"BYTES", true}, {"VALUE"}});
+  table rows({"KEY", right("BYTES"), "VALUE"});
   for (auto const& key : all)
     rows.add({for_terminal(text_of(key, "key")), text_of(key, "size"), in_short(key)});
   rows.print(std::cout);
@@ -66,7 +65,6 @@ int print_value(std::string const& key, muster::http_response const& got, output
 
 int get(rest& server, action_words const& words, options const& o) {
   using steady = std::chrono::steady_clock;
-  words.at_most(1);
   auto const key = words.need(0, "KEY");
   auto const path = base(o) + "/" + percent_encoded(key);
   auto const start = steady::now();
@@ -85,7 +83,6 @@ int get(rest& server, action_words const& words, options const& o) {
 }
 
 int put(rest& server, action_words const& words, options const& o) {
-  words.at_most(2);
   auto const& key = words.need(0, "KEY");
   if (words.rest().size() < 2) throw words.wrong("VALUE is missing; - reads it from stdin");
   auto value = words.rest()[1];
@@ -101,7 +98,6 @@ int put(rest& server, action_words const& words, options const& o) {
 }
 
 int erase(rest& server, action_words const& words, options const& o) {
-  words.at_most(1);
   auto const path = base(o) + "/" + percent_encoded(words.need(0, "KEY"));
   auto const done = server.send("DELETE", o.recursive ? path + "?recursive=true" : path);
   if (done.status == 409 && !o.recursive)
@@ -112,17 +108,16 @@ int erase(rest& server, action_words const& words, options const& o) {
 }
 
 int waits(rest& server, action_words const& words, options const& o) {
-  words.at_most(1);
   auto const prefix = words.rest().empty() ? std::string() : words.rest()[0];
   auto const answer = server.get("/api/v1/clusters/" + percent_encoded(o.cluster) +
                                  "/kv_waits?limit=1000&prefix=" + percent_encoded(prefix));
   if (printed_as_json(o.output, answer)) return exit_ok;
   auto const& keys = list_of(answer, "keys");
-  table rows({{"KEY"}, {"WAITING", true}, {"LONGEST", true}, {"TASKS"}});
+  table rows({"KEY", right("WAITING"), right("LONGEST"), "TASKS"});
   for (auto const& k : keys) {
     std::string names;
     std::int64_t longest = 0;
-    for (auto const& w : list_of(field_of(k, "waiters"), "")) {
+    for (auto const& w : list_of(k, "waiters")) {
       names += (names.empty() ? "" : ", ") + text_of(w, "task");
       longest = std::max(longest, number_of(w, "waiting_ms"));
     }
@@ -137,7 +132,9 @@ int waits(rest& server, action_words const& words, options const& o) {
 int run(options& o) {
   // A value that begins with a dash would pass for a flag.
   o.words.insert(o.words.end(), o.literal->begin(), o.literal->end());
-  action_words const words("kv", o.words, {"list", "get", "put", "delete", "wait", "waits"});
+  action_words const words(
+      "kv", o.words,
+      {{"list", 1}, {"get", 1}, {"put", 2}, {"delete", 1}, {"wait", 1}, {"waits", 1}});
   rest server(o.rest);
   if (words.action() == "list") return list(server, words, o);
   if (words.action() == "wait" && !o.timeout) o.timeout = wait_default;
@@ -153,10 +150,9 @@ void add_kv(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
       add_verb(app, chosen, "kv", "List, read, write or delete the keys of a cluster", run);
   o->literal = &chosen.literal;
-  add_action_words(
-      *verb, o->words,
-      "list [PREFIX] | get KEY | wait KEY | put KEY VALUE | delete KEY | waits [PREFIX]",
-      "What to do; without it: list");
+  add_value(*verb, "action", o->words,
+            "list [PREFIX] | get KEY | wait KEY | put KEY VALUE | delete KEY | waits [PREFIX]",
+            "What to do; without it: list");
   add_cluster_option(*verb, o->cluster);
   add_duration(*verb, "--timeout", o->timeout,
                "get, wait: wait this long for the key; wait: 60s unless told");

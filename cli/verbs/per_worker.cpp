@@ -36,7 +36,7 @@ std::string in_short_of(json::value const& v) {
 void list(rest& server, options const& o) {
   auto const all = server.all(values + "?" + of_cluster(o.cluster), "per_worker_values");
   if (printed_as_json(o.output, all)) return;
-  table rows({{"ID"}, {"NAME"}, {"FUNCTION"}, {"USERS", true}, {"WORKERS"}});
+  table rows({"ID", "NAME", "FUNCTION", right("USERS"), "WORKERS"});
   for (auto const& v : all)
     rows.add({text_of(v, "id"), text_of(v, "name"), text_of(v, "function"), text_of(v, "users"),
               in_short_of(v)});
@@ -53,7 +53,7 @@ void print(json::value const& v, output_format output) {
             << "owner     " << (owner.empty() ? "none: it stays until it is released" : owner)
             << '\n'
             << "used by   " << text_of(v, "users") << " unfinished closures\n";
-  table rows({{"TASK"}, {"STATUS"}, {"ERROR"}});
+  table rows({"TASK", "STATUS", "ERROR"});
   for (auto const& part : list_of(v, "components")) {
     auto const& error = field_of(part, "error");
     rows.add({text_of(part, "task"), text_of(part, "status"),
@@ -75,14 +75,14 @@ void create(rest& server, action_words const& words, options const& o) {
 int run(options& o) {
   auto all = leftover_words(*o.verb, *o.literal);
   if (!o.action.empty()) all.insert(all.begin(), o.action);
-  action_words const words("per-worker", all, {"list", "create", "show", "release"});
+  action_words const words("per-worker", all,
+                           {{"list", 0}, {"create"}, {"show", 1}, {"release", 1}});
   rest server(o.rest);
   auto const path = [&] { return values + "/" + percent_encoded(words.need(0, "ID")); };
   if (words.action() == "create") {
     create(server, words, o);
     return exit_ok;
   }
-  words.at_most(words.action() == "list" ? 0 : 1);
   if (words.action() == "list") {
     list(server, o);
   } else if (words.action() == "show") {

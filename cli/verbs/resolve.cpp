@@ -60,7 +60,7 @@ void print_spec(cluster_spec const& spec, output_format output) {
     std::cout << spec.to_json() << '\n';
     return;
   }
-  table rows({{"JOB"}, {"TASK", true}, {"ADDRESS"}});
+  table rows({"JOB", right("TASK"), "ADDRESS"});
   for (auto const& [job, tasks] : spec.by_job())
     for (auto const& [index, address] : tasks)
       rows.add({for_terminal(job), std::to_string(index), for_terminal(address)});
@@ -171,7 +171,7 @@ void print_accelerators(cluster_resolver& resolver, output_format output) {
   json::object out;
   for (auto const& [kind, count] : found) out[kind] = count;
   if (printed_as_json(output, out)) return;
-  table rows({{"KIND"}, {"COUNT", true}});
+  table rows({"KIND", right("COUNT")});
   for (auto const& [kind, count] : found) rows.add({for_terminal(kind), std::to_string(count)});
   rows.print(std::cout);
 }

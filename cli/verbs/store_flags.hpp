@@ -1,5 +1,9 @@
-// The flags that say how etcd is reached, of `serve`, `data` and `token`.
+// The flags that say how etcd is reached, of `serve`, `data` and `token`; how the latter two fail.
 #pragma once
+
+#include <unistd.h>
+
+#include <iostream>
 
 #include "cli/command.hpp"
 #include "cli/table.hpp"
@@ -27,6 +31,25 @@ inline server::journal::etcd::access store_access(std::string const& text, serve
   auto a = server::access_to(s);
   if (!a) throw command_error(exit_usage, for_terminal(a.error().message));
   return std::move(*a);
+}
+
+/// What was refused is a wrong use; what is damaged or failed is not.
+inline command_error problem(muster::status const& s) {
+  return {s.code == code::failed_precondition ? exit_usage : exit_failed, for_terminal(s.message)};
+}
+
+template <class T>
+T value_or_throw(muster::result<T> r) {
+  if (!r) throw problem(r.error());
+  return std::move(*r);
+}
+
+/// For whoever leads etcd: another one does now, so nothing may be written any more.
+inline auto lead_is_over(char const* verb) {
+  return [verb](std::string const& why) {
+    std::cerr << "muster " << verb << ": broken off, since " << why << std::endl;
+    ::_exit(exit_failed);
+  };
 }
 
 }  // namespace muster::cli

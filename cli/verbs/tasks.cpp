@@ -1,6 +1,5 @@
 // muster tasks: who is here, who is late, who is gone.
 #include <iostream>
-#include <utility>
 
 #include "cli/actions.hpp"
 #include "cli/rest.hpp"
@@ -29,19 +28,13 @@ bool is_agent(json::value const& task) {
 std::string devices(json::value const& task) {
   auto const& count = field_of(task, "devices");
   if (!count.is_number() || number_of(task, "devices") == 0) return {};
-  auto text = text_of(task, "devices") + " devices";
-  char const* separator = ": ";
-  for (auto const& name : list_of(field_of(task, "device_names"), ""))
-    if (auto const* s = name.if_string()) text += std::exchange(separator, ", ") + std::string(*s);
-  return text;
+  auto const names = texts_of(task, "device_names");
+  return text_of(task, "devices") + " devices" + (names.empty() ? names : ": " + names);
 }
 
 // What there is to say about it: why it is not well, or what it waits for, or what it brought.
 std::string remark(json::value const& task) {
-  auto const is = [&](std::string_view key) {
-    auto const& v = field_of(task, key);
-    return v.is_bool() && v.get_bool();
-  };
+  auto const is = [&](std::string_view key) { return is_true(task, key); };
   if (is("away")) return "away, may come back: " + text_of(task, "error");
   if (is("given_up")) return "given up: " + text_of(task, "error");
   if (is("draining")) return "draining";
@@ -50,18 +43,13 @@ std::string remark(json::value const& task) {
   auto const& error = field_of(task, "error");
   if (error.is_string()) return std::string(error.get_string());
   if (!error.is_null()) {
-    auto const& casualty = field_of(error, "casualty");
-    bool const of_another = casualty.is_bool() && casualty.get_bool();
-    return (of_another ? "(casualty) " : "") + text_of(error, "code") + ": " +
+    return (is_true(error, "casualty") ? "(casualty) " : "") + text_of(error, "code") + ": " +
            text_of(error, "message");
   }
   if (auto const late = text_of(task, "late_for"); !late.empty())
     return "others wait for it at barrier " + late;
-  std::string waits;
-  for (auto const& w : list_of(field_of(task, "waiting_for"), ""))
-    if (auto const* s = w.if_string())
-      waits += (waits.empty() ? "waits for " : ", ") + std::string(*s);
-  return waits.empty() ? devices(task) : waits;
+  auto const waits = texts_of(task, "waiting_for");
+  return waits.empty() ? devices(task) : "waits for " + waits;
 }
 
 // Agents have no closures: those columns are a worker's.
@@ -78,17 +66,8 @@ int run(options& o) {
   rest server(o.rest);
   auto const all = server.all(query(o), "tasks");
   if (printed_as_json(o.output, all)) return exit_ok;
-  table rows({{"TASK"},
-              {"STATE"},
-              {"KIND"},
-              {"HEARTBEAT", true},
-              {"HOST"},
-              {"VERSION"},
-              {"SLOTS", true},
-              {"RUNNING", true},
-              {"FINISHED", true},
-              {"FAILED", true},
-              {"REMARK"}});
+  table rows({"TASK", "STATE", "KIND", right("HEARTBEAT"), "HOST", "VERSION", right("SLOTS"),
+              right("RUNNING"), right("FINISHED"), right("FAILED"), "REMARK"});
   for (auto const& task : all)
     rows.add({text_of(task, "job") + ":" + text_of(task, "index"), text_of(task, "state"),
               text_of(task, "kind"), age(task), for_terminal(text_of(task, "host"), 24),

@@ -22,7 +22,6 @@ void must(muster::status const& done) {
 }
 
 int init(action_words const& words, options const& o) {
-  words.at_most(1);
   std::filesystem::path const directory = words.need(0, "DIR");
   bool const fresh = !has_authority(directory);
   if (fresh) must(make_authority(directory, std::max(authority_days, o.days)));
@@ -44,7 +43,6 @@ int init(action_words const& words, options const& o) {
 }
 
 int issue_one(action_words const& words, options const& o) {
-  words.at_most(2);
   std::filesystem::path const directory = words.need(0, "DIR");
   auto const& name = words.need(1, "NAME");
   must(issue(directory, {name, o.hosts, o.days}));
@@ -53,7 +51,7 @@ int issue_one(action_words const& words, options const& o) {
 }
 
 int run(options& o) {
-  action_words const words("tls", o.words, {"init", "issue"});
+  action_words const words("tls", o.words, {{"init", 1}, {"issue", 2}});
   return words.action() == "init" ? init(words, o) : issue_one(words, o);
 }
 
@@ -62,7 +60,7 @@ int run(options& o) {
 void add_tls(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
       add_verb(app, chosen, "tls", "Make a private authority and certificates for TLS", run);
-  add_action_words(*verb, o->words, "init DIR | issue DIR NAME", "What to do");
+  add_value(*verb, "action", o->words, "init DIR | issue DIR NAME", "What to do");
   add_repeated(*verb, "--host", o->hosts, "NAME",
                "A name or address that the server is dialled by; may be repeated (init: "
                "localhost, 127.0.0.1, ::1 and this machine's name; issue: none, a client's)")

@@ -1,6 +1,4 @@
 // muster token: who may ask the server, and for what.
-#include <unistd.h>
-
 #include <chrono>
 #include <iostream>
 #include <optional>
@@ -31,69 +29,28 @@ core::time_point now() {
   return std::chrono::floor<core::duration>(std::chrono::system_clock::now());
 }
 
-template <class T>
-T value_or_throw(muster::result<T> r) {
-  if (!r)
-    throw command_error(r.error().code == code::failed_precondition ? exit_usage : exit_failed,
-                        for_terminal(r.error().message));
-  return std::move(*r);
-}
-
-[[noreturn]] void lead_is_over(std::string const& why) {
-  std::cerr << "muster token: broken off, since " << why << std::endl;
-  ::_exit(exit_failed);
-}
-
 server::stored_tokens stored(options const& o) {
   if (!o.store.empty())
-    return value_or_throw(
-        server::stored_tokens::open(store_access(o.store, o.access), MUSTER_VERSION, lead_is_over));
+    return value_or_throw(server::stored_tokens::open(store_access(o.store, o.access),
+                                                      MUSTER_VERSION, lead_is_over("token")));
   return value_or_throw(server::stored_tokens::open(o.data_dir, MUSTER_VERSION));
 }
 
-/// Of a token as the server, or where it keeps them, tells it.
-struct row {
-  std::string id, role, clusters, created_by;
-  std::int64_t expires_ms = 0, created_ms = 0;
-  bool allow_exec = false, from_file = false;
-};
-
-row row_of(core::token const& t) {
-  row r{t.id, std::string(core::name(t.role)), {}, t.created_by};
-  for (auto const& c : t.clusters) r.clusters += (r.clusters.empty() ? "" : ",") + c;
-  if (t.expires != core::never) r.expires_ms = core::to_unix_ms(t.expires);
-  r.created_ms = core::to_unix_ms(t.created);
-  r.allow_exec = t.allow_exec;
-  return r;
+/// A token as the server, or where it keeps them, tells it.
+json::object row_of(core::token const& t) {
+  json::object o{{"id", t.id}, {"role", core::name(t.role)}, {"allow_exec", t.allow_exec}};
+  if (!t.clusters.empty()) o["clusters"] = json::array(t.clusters.begin(), t.clusters.end());
+  if (t.expires != core::never) o["expires_ms"] = core::to_unix_ms(t.expires);
+  o["created_ms"] = core::to_unix_ms(t.created);
+  if (!t.created_by.empty()) o["created_by"] = t.created_by;
+  return o;
 }
 
-row row_of(json::value const& t) {
-  row r{text_of(t, "id"), text_of(t, "role"), {}, text_of(t, "created_by")};
-  if (auto const* all = field_of(t, "clusters").if_array())
-    for (auto const& c : *all)
-      if (c.is_string()) r.clusters += (r.clusters.empty() ? "" : ",") + std::string(c.as_string());
-  r.expires_ms = number_of(t, "expires_ms");
-  r.created_ms = number_of(t, "created_ms");
-  r.allow_exec = field_of(t, "allow_exec") == json::value(true);
-  r.from_file = field_of(t, "from_file") == json::value(true);
-  return r;
-}
-
-json::object as_json(row const& r) {
-  json::object o{{"id", r.id}, {"role", r.role}, {"allow_exec", r.allow_exec}};
-  if (!r.clusters.empty()) {
-    json::array all;
-    for (std::size_t at = 0; at <= r.clusters.size();) {
-      auto const end = std::min(r.clusters.find(',', at), r.clusters.size());
-      all.emplace_back(r.clusters.substr(at, end - at));
-      at = end + 1;
-    }
-    o["clusters"] = std::move(all);
-  }
-  if (r.expires_ms > 0) o["expires_ms"] = r.expires_ms;
-  if (r.created_ms > 0) o["created_ms"] = r.created_ms;
-  if (!r.created_by.empty()) o["created_by"] = r.created_by;
-  if (r.from_file) o["from_file"] = true;
+json::object row_of(json::value const& t) {
+  json::object o;
+  for (auto const* key : {"id", "role", "allow_exec", "clusters", "expires_ms", "created_ms",
+                          "created_by", "from_file"})
+    if (auto const& v = field_of(t, key); !v.is_null()) o[key] = v;
   return o;
 }
 
@@ -104,26 +61,24 @@ std::string when(std::int64_t ms) {
   return left.count() <= 0 ? "expired" : "in " + rounded(left);
 }
 
-void print(std::vector<row> const& rows, output_format format) {
-  if (format == output_format::json) {
-    json::array all;
-    for (auto const& r : rows) all.push_back(as_json(r));
-    std::cout << json::serialize(json::object{{"tokens", std::move(all)}}) << '\n';
-    return;
+void print(json::array const& rows, output_format format) {
+  if (printed_as_json(format, json::object{{"tokens", rows}})) return;
+  table t({"ID", "ROLE", "CLUSTERS", "EXPIRES", "EXEC", "FROM"});
+  for (auto const& r : rows) {
+    auto const clusters = texts_of(r, "clusters", ",");
+    auto const maker = text_of(r, "created_by");
+    t.add({text_of(r, "id"), text_of(r, "role"),
+           clusters.empty() ? "all" : for_terminal(clusters, 40), when(number_of(r, "expires_ms")),
+           is_true(r, "allow_exec") ? "yes" : "no",
+           is_true(r, "from_file") ? "file"
+           : maker.empty()         ? "command line"
+                                   : maker});
   }
-  table t({{"ID"}, {"ROLE"}, {"CLUSTERS"}, {"EXPIRES"}, {"EXEC"}, {"FROM"}});
-  for (auto const& r : rows)
-    t.add({r.id, r.role, r.clusters.empty() ? "all" : for_terminal(r.clusters, 40),
-           when(r.expires_ms), r.allow_exec ? "yes" : "no",
-           r.from_file            ? "file"
-           : r.created_by.empty() ? "command line"
-                                  : r.created_by});
   t.print(std::cout);
 }
 
-int list(action_words const& words, options const& o) {
-  words.at_most(0);
-  std::vector<row> rows;
+int list(options const& o) {
+  json::array rows;
   if (o.stopped()) {
     auto const all = stored(o);
     for (auto const& [id, t] : all.state().all()) rows.push_back(row_of(*t));
@@ -136,22 +91,22 @@ int list(action_words const& words, options const& o) {
 }
 
 // The token alone on stdout, so that it can go into a file or a variable; the rest on stderr.
-int show(options const& o, row const& r, std::string const& credential, char const* what) {
+int show(options const& o, json::object token, std::string const& credential, char const* what) {
   if (o.output == output_format::json) {
-    auto all = as_json(r);
-    all["token"] = credential;
-    std::cout << json::serialize(all) << '\n';
+    token["token"] = credential;
+    std::cout << json::serialize(token) << '\n';
     return exit_ok;
   }
-  std::cerr << "token " << r.id << " " << what << ": a " << r.role << "'s, "
-            << (r.expires_ms ? "expires " + when(r.expires_ms) : std::string("never expires"))
+  json::value const t(std::move(token));
+  auto const expires = number_of(t, "expires_ms");
+  std::cerr << "token " << text_of(t, "id") << " " << what << ": a " << text_of(t, "role") << "'s, "
+            << (expires ? "expires " + when(expires) : std::string("never expires"))
             << "; it is shown this once\n";
   std::cout << credential << '\n';
   return exit_ok;
 }
 
-int create(action_words const& words, options const& o) {
-  words.at_most(0);
+int create(options const& o) {
   auto const role = core::parse_role(o.role);
   if (!role)
     throw command_error(exit_usage, "--role " + (o.role.empty() ? "is missing" : o.role) +
@@ -177,7 +132,6 @@ int create(action_words const& words, options const& o) {
 }
 
 int rotate(action_words const& words, options const& o) {
-  words.at_most(1);
   auto const& id = words.need(0, "ID");
   if (o.stopped()) {
     auto const made = value_or_throw(stored(o).rotate(id));
@@ -189,7 +143,6 @@ int rotate(action_words const& words, options const& o) {
 }
 
 int revoke(action_words const& words, options const& o) {
-  words.at_most(1);
   auto const& id = words.need(0, "ID");
   if (o.stopped()) {
     if (auto const s = stored(o).revoke(id, now()); !s.ok())
@@ -203,11 +156,12 @@ int revoke(action_words const& words, options const& o) {
 }
 
 int run(options& o) {
-  action_words const words("token", o.words, {"list", "create", "revoke", "rotate"});
-  if (words.action() == "create") return create(words, o);
+  action_words const words("token", o.words,
+                           {{"list", 0}, {"create", 0}, {"revoke", 1}, {"rotate", 1}});
+  if (words.action() == "create") return create(o);
   if (words.action() == "rotate") return rotate(words, o);
   if (words.action() == "revoke") return revoke(words, o);
-  return list(words, o);
+  return list(o);
 }
 
 }  // namespace
@@ -215,7 +169,7 @@ int run(options& o) {
 void add_token(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
       add_verb(app, chosen, "token", "Make, list, revoke or rotate the tokens of a server", run);
-  add_action_words(*verb, o->words, "create | list | revoke ID | rotate ID", "What to do");
+  add_value(*verb, "action", o->words, "create | list | revoke ID | rotate ID", "What to do");
   auto const own = [](CLI::Option* option) { option->configurable(false); };
   own(add_value(*verb, "--role", o->role, "ROLE",
                 "create: viewer looks, submitter submits too, worker attaches workers and "
