@@ -31,7 +31,7 @@ void add_verbs(CLI::App& app, choice& chosen) {
 #ifdef MUSTER_WITH_BENCH
   muster::bench::add_command(app);
 #endif
-  settings::install(app);
+  install_settings(app);
 }
 
 std::string name_of(CLI::App const& app) {

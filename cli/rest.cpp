@@ -230,22 +230,13 @@ muster::http_response rest::put(std::string const& path, std::string body,
   return std::move(*response);
 }
 
-void rest::stream(std::string const& path_and_query,
-                  muster::http_client::line_handler const& line) {
-  auto r = request("GET", path_and_query);
-  r.timeout = {};
-  auto const response = client_.stream(r, line);
-  chosen_ = chosen_ && response;
-  if (!response) throw no_answer(response.error());
-  if (!response->ok()) throw problem(*response);
-}
-
-bool rest::stream_within(std::string const& path_and_query, duration patience,
-                         muster::http_client::line_handler const& line) {
+bool rest::stream(std::string const& path_and_query, muster::http_client::line_handler const& line,
+                  duration patience) {
   auto r = request("GET", path_and_query);
   r.timeout = to_milliseconds(patience);
   auto const response = client_.stream(r, line);
   if (!response && response.error().code == muster::code::deadline_exceeded) return false;
+  chosen_ = chosen_ && response;
   if (!response) throw no_answer(response.error());
   if (!response->ok()) throw problem(*response);
   return true;

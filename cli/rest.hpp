@@ -84,13 +84,10 @@ class rest {
   muster::http_response send(std::string const& method, std::string const& path_and_query,
                              std::string body = {}, std::string content_type = "application/json",
                              duration timeout = std::chrono::seconds(60));
-  /// Each line of an NDJSON answer; false from `line` ends it early.
-  void stream(std::string const& path_and_query, muster::http_client::line_handler const& line);
-
-  /// The same, but gives up when the server is silent for longer than `patience`. False: it was;
-  /// true: the answer has ended, or `line` has ended it.
-  bool stream_within(std::string const& path_and_query, duration patience,
-                     muster::http_client::line_handler const& line);
+  /// Each line of an NDJSON answer; false from `line` ends it early. False: the server was silent
+  /// for longer than `patience` (0: there is no such limit).
+  bool stream(std::string const& path_and_query, muster::http_client::line_handler const& line,
+              duration patience = {});
 
   /// What an answer that is not 2xx says, with the exit status that fits it.
   static command_error problem(muster::http_response const& response);

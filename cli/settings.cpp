@@ -170,7 +170,7 @@ std::string environment_name(CLI::Option const& option, std::string const& verb)
   return name;
 }
 
-void settings::install(CLI::App& app) {
+void install_settings(CLI::App& app) {
   for (auto* verb : app.get_subcommands([](CLI::App const*) { return true; })) {
     auto* config = verb->add_option("--config", "Configuration file (TOML)")
                        ->type_name("FILE")
@@ -190,7 +190,7 @@ void settings::install(CLI::App& app) {
   }
 }
 
-std::string settings::to_toml(CLI::App const& verb) {
+std::string settings_of(CLI::App const& verb) {
   std::string text = "[" + verb.get_name() + "]\n";
   for (auto const* option : verb.get_options()) {
     if (!layered(*option)) continue;

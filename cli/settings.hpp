@@ -14,15 +14,12 @@
 
 namespace muster::cli {
 
-class settings {
- public:
-  /// Gives every verb of `app` (all must be added) a --config, and completes it from the
-  /// environment and that file once its flags are known.
-  static void install(CLI::App& app);
+/// Gives every verb of `app` (all must be added) a --config, and completes it from the environment
+/// and that file once its flags are known.
+void install_settings(CLI::App& app);
 
-  /// The verb's settings as a [verb] section for a configuration file, each with its origin.
-  static std::string to_toml(CLI::App const& verb);
-};
+/// The verb's settings as a [verb] section for a configuration file, each with its origin.
+std::string settings_of(CLI::App const& verb);
 
 /// "MUSTER_READY_FILE" of an option whose first long name is --ready-file; with a verb
 /// "MUSTER_SERVE_READY_FILE".

@@ -29,12 +29,6 @@ pipe_ends make_pipe() {
   return {file_descriptor(fds[0]), file_descriptor(fds[1])};
 }
 
-file_descriptor open_nothing() {
-  int const fd = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-  if (fd < 0) fail(errno, "/dev/null");
-  return file_descriptor(fd);
-}
-
 void reject_nul(std::string const& text) {
   if (text.find('\0') != text.npos) throw std::invalid_argument("a NUL byte in argv, env or cwd");
 }
@@ -142,7 +136,8 @@ child start_child(child_options const& o) {
   check(o);
   auto argv = o.argv;
   auto entries = entries_of(o.environment);
-  auto const nothing = o.in < 0 ? open_nothing() : file_descriptor();
+  auto const nothing =
+      o.in < 0 ? opened(::open("/dev/null", O_RDONLY | O_CLOEXEC), "/dev/null") : file_descriptor();
   auto out = make_pipe();
   auto err = make_pipe();
   auto failure = make_pipe();

@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <cerrno>
+#include <system_error>
 #include <utility>
 
 namespace muster {
@@ -29,5 +31,11 @@ class file_descriptor {
  private:
   int fd_ = -1;
 };
+
+/// Of a call that gives a new one. Errors: std::system_error with errno and `what`.
+inline file_descriptor opened(int fd, char const* what) {
+  if (fd < 0) throw std::system_error(errno, std::generic_category(), what);
+  return file_descriptor(fd);
+}
 
 }  // namespace muster

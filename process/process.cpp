@@ -20,22 +20,13 @@ namespace {
 
 using steady = std::chrono::steady_clock;
 
-[[noreturn]] void give_up(int error, std::string const& what) {
-  throw std::system_error(error, std::generic_category(), what);
-}
-
-file_descriptor opened(int fd, char const* what) {
-  if (fd < 0) give_up(errno, what);
-  return file_descriptor(fd);
-}
-
 // A file in memory: the program reads at its own pace, nobody has to feed it. Nothing: no file.
 file_descriptor input_of(std::string const& text) {
   if (text.empty()) return {};
   auto file = opened(memfd_create("stdin", MFD_CLOEXEC), "memfd");
   for (std::size_t done = 0; done < text.size();) {
     auto const n = write(file.get(), text.data() + done, text.size() - done);
-    if (n < 0 && errno != EINTR) give_up(errno, "stdin");
+    if (n < 0 && errno != EINTR) throw std::system_error(errno, std::generic_category(), "stdin");
     if (n > 0) done += static_cast<std::size_t>(n);
   }
   lseek(file.get(), 0, SEEK_SET);

@@ -17,11 +17,6 @@ namespace {
 
 constexpr int all_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGCONT, SIGWINCH};
 
-int checked(int result, char const* what) {
-  if (result < 0) throw std::system_error(errno, std::generic_category(), what);
-  return result;
-}
-
 void put(std::string const& text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
   std::fflush(stdout);
@@ -34,16 +29,15 @@ terminal::terminal() {
   sigemptyset(&set);
   for (int const s : all_signals) sigaddset(&set, s);
   ::pthread_sigmask(SIG_BLOCK, &set, &before_);
-  signals_ = checked(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), "signalfd");
-  woken_ = checked(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "eventfd");
-  checked(::tcgetattr(STDIN_FILENO, &settings_), "the terminal");
+  signals_ = opened(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), "signalfd");
+  woken_ = opened(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "eventfd");
+  if (::tcgetattr(STDIN_FILENO, &settings_) != 0)
+    throw std::system_error(errno, std::generic_category(), "the terminal");
   take();
 }
 
 terminal::~terminal() {
   give_back();
-  ::close(signals_);
-  ::close(woken_);
   ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }
 
@@ -64,12 +58,12 @@ void terminal::give_back() {
 
 void terminal::wake() {
   std::uint64_t const one = 1;
-  [[maybe_unused]] auto const n = ::write(woken_, &one, sizeof one);
+  [[maybe_unused]] auto const n = ::write(woken_.get(), &one, sizeof one);
 }
 
 terminal::heard terminal::hear_signal() {
   signalfd_siginfo info{};
-  if (::read(signals_, &info, sizeof info) != sizeof info) return {};
+  if (::read(signals_.get(), &info, sizeof info) != sizeof info) return {};
   auto const signal = static_cast<int>(info.ssi_signo);
   if (signal == SIGTSTP) {
     give_back();
@@ -81,12 +75,13 @@ terminal::heard terminal::hear_signal() {
 }
 
 terminal::heard terminal::wait() {
-  pollfd all[] = {{signals_, POLLIN, 0}, {woken_, POLLIN, 0}, {STDIN_FILENO, POLLIN, 0}};
+  pollfd all[] = {
+      {signals_.get(), POLLIN, 0}, {woken_.get(), POLLIN, 0}, {STDIN_FILENO, POLLIN, 0}};
   ::poll(all, 3, -1);
   if (all[0].revents != 0) return hear_signal();
   if (all[1].revents != 0) {
     std::uint64_t n = 0;
-    [[maybe_unused]] auto const read = ::read(woken_, &n, sizeof n);
+    [[maybe_unused]] auto const read = ::read(woken_.get(), &n, sizeof n);
     return {};
   }
   char key = 0;

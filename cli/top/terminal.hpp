@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "process/file_descriptor.hpp"
+
 namespace muster::cli::top {
 
 class terminal {
@@ -42,7 +44,7 @@ class terminal {
   void take();
   heard hear_signal();
 
-  int signals_ = -1, woken_ = -1;
+  file_descriptor signals_, woken_;
   sigset_t before_{};
   termios settings_{};
   bool taken_ = false;

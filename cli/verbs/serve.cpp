@@ -264,7 +264,7 @@ std::vector<std::string> words_of_process() {
 
 int run(options& o) {
   if (o.print_config) {
-    std::cout << settings::to_toml(*o.verb) << "# both ports speak "
+    std::cout << settings_of(*o.verb) << "# both ports speak "
               << (o.config.tls.on() ? "TLS" : "plaintext") << '\n';
     return exit_ok;
   }
