@@ -114,9 +114,8 @@ muster::status set_key(cluster_spec& spec, std::string_view part) {
   }
   return wrong(part,
                "known keys are heartbeat_timeout, connection_grace, error_delivery, agents, "
-               "register_timeout, "
-               "shutdown_timeout, stuck_after, "
-               "recoverable, allow_reconnect, register_barrier, renew, stateful, type");
+               "register_timeout, shutdown_timeout, stuck_after, recoverable, allow_reconnect, "
+               "register_barrier, renew, stateful, type");
 }
 
 /// Keys that --cluster has not, or has for jobs that it knows; the rest goes into `others`.

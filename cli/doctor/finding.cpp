@@ -51,8 +51,7 @@ finding judge_refusal(std::string const& why, std::string const& url) {
   static constexpr known all[] = {
       {"has expired", "certificate",
        "have it issued anew where the server runs ('muster tls init DIR' does with its authority): "
-       "a "
-       "running server takes it; if it is not over yet, this machine's clock is wrong "
+       "a running server takes it; if it is not over yet, this machine's clock is wrong "
        "('timedatectl')"},
       {"is not yet valid", "certificate", "check the clocks of both machines ('timedatectl')"},
       {"mismatch", "certificate",
@@ -162,8 +161,7 @@ finding judge_certificate(std::string const& where, std::string const& subject,
   f.is = left < days_short ? result::problem : result::warning;
   f.fix =
       "have it issued anew ('muster tls init DIR' does with its authority) and put it in place of "
-      "the "
-      "old file: a running server takes it";
+      "the old file: a running server takes it";
   return f;
 }
 

@@ -269,16 +269,14 @@ void add_data(CLI::App& app, choice& chosen) {
   add_store_access(*verb, o->store);
   verb->footer(
       "DIR and TARGET are directories, or etcd://[USER@]HOST:2379[,HOST:2379...]/PREFIX as in "
-      "'muster "
-      "serve\n"
+      "'muster serve\n"
       "--store'; a backup of one kind may be restored into the other.\n"
       "Blobs of a directory are checked and copied too; etcd has none.\n"
       "check, dump and backup work beside a running server and change nothing; compact and "
       "restore\n"
       "need one that is stopped, or not there yet. backup and restore make TARGET.partial or\n"
       "DIR.partial and rename it when all of it is on the disk. In etcd, restore needs a prefix "
-      "that "
-      "has\n"
+      "that has\n"
       "nothing, and compact makes etcd drop its history, beside a server, too.\n"
       "Exit status: 0 done, 1 damaged or failed, 2 not such a directory, in use, or of a newer "
       "server.\n"

@@ -173,9 +173,8 @@ launch::plan_request request_of(options const& o, run_cluster const& c) {
 
 int run(options& o) {
   if (o.literal->empty())
-    throw command_error(exit_usage,
-                        "say what to run: muster run [flags] -- COMMAND… (see 'muster "
-                        "run --help')");
+    throw command_error(
+        exit_usage, "say what to run: muster run [flags] -- COMMAND… (see 'muster run --help')");
   if (o.server.empty() && o.declare.empty()) o.server = server_of_environment();
   auto cluster = find_cluster(o.sources);
   auto request = request_of(o, cluster);

@@ -36,8 +36,7 @@ void add_store(CLI::App& verb, server::shared_store& s) {
   add_read(
       verb, "--store", "URL",
       "Instead of --data-dir: etcd keeps it, and of the servers with the same store one serves "
-      "while the others stand by; etcd://[USER@]HOST:2379[,HOST:2379...]/PREFIX, etcds:// for "
-      "TLS",
+      "while the others stand by; etcd://[USER@]HOST:2379[,HOST:2379...]/PREFIX, etcds:// for TLS",
       [&s](std::string const& text) {
         if (text.empty()) return;  // as --print-config writes it
         auto where = server::journal::etcd::parse_address(text);
