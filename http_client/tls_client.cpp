@@ -14,11 +14,9 @@ namespace ssl = boost::asio::ssl;
 
 namespace {
 
-using bio_ptr = std::unique_ptr<BIO, int (*)(BIO*)>;
-
 template <class Print>
 std::string printed(Print const& print) {
-  bio_ptr const out(BIO_new(BIO_s_mem()), &BIO_free);
+  std::unique_ptr<BIO, freed_by<BIO_free>> const out(BIO_new(BIO_s_mem()));
   if (!out || !print(out.get())) return {};
   char* text = nullptr;
   auto const size = BIO_get_mem_data(out.get(), &text);
@@ -51,16 +49,6 @@ std::string names_of(X509 const* certificate) {
   GENERAL_NAMES_free(names);
   return text;
 }
-
-bool is_address(std::string const& host) {
-  boost::system::error_code ec;
-  boost::asio::ip::make_address(host, ec);
-  return !ec;
-}
-
-}  // namespace
-
-namespace {
 
 muster::status cannot_use(std::string const& what, std::string const& path,
                           std::string const& why) {
@@ -103,6 +91,12 @@ muster::status show(ssl::context& context, https_options const& o) {
 
 }  // namespace
 
+bool is_ip_address(std::string const& host) {
+  boost::system::error_code ec;
+  boost::asio::ip::make_address(host, ec);
+  return !ec;
+}
+
 muster::result<std::unique_ptr<ssl::context>> make_client_context(https_options const& options) {
   auto context = std::make_unique<ssl::context>(ssl::context::tls_client);
   SSL_CTX_set_min_proto_version(context->native_handle(), TLS1_2_VERSION);
@@ -117,7 +111,7 @@ certificate_check::certificate_check(SSL* connection, std::string const& host,
                                      https_options const& options)
     : host_(host), options_(options) {
   auto* const expected = SSL_get0_param(connection);
-  if (is_address(host)) {
+  if (is_ip_address(host)) {
     X509_VERIFY_PARAM_set1_ip_asc(expected, host.c_str());
   } else {
     SSL_set_tlsext_host_name(connection, host.c_str());

@@ -9,6 +9,17 @@
 
 namespace muster {
 
+/// The deleter of a std::unique_ptr for what OpenSSL made.
+template <auto Free>
+struct freed_by {
+  template <class T>
+  void operator()(T* p) const {
+    Free(p);
+  }
+};
+
+bool is_ip_address(std::string const& host);
+
 struct https_options {
   std::string ca_file = {};  // PEM; empty: the system's authorities (SSL_CERT_FILE moves them)
   bool verify = true;        // false: any certificate will do

@@ -106,7 +106,7 @@ finding judge_clock(std::chrono::sys_seconds date, std::chrono::system_clock::ti
   auto const offset = seconds(date + 500ms - asked - (answered - asked) / 2).count();
   auto const doubt = 0.5 + seconds(answered - asked).count() / 2;
   auto const certain = std::max(0.0, std::abs(offset) - doubt);
-  finding f{"clock", result::ok, "within " + fixed(doubt) + " s of the server's", {}};
+  finding f{"clock", result::ok, "within " + fixed(doubt) + " s of the server's"};
   if (certain <= offset_warned) return f;
   f.is = certain > offset_wrong ? result::problem : result::warning;
   f.text = "the server's clock is " + fixed(std::abs(offset)) + " s " +
@@ -118,7 +118,7 @@ finding judge_clock(std::chrono::sys_seconds date, std::chrono::system_clock::ti
 }
 
 finding judge_files(std::string const& whose, std::uint64_t limit, std::uint64_t open) {
-  finding f{"files", result::ok, whose + " may open " + with_thousands(limit) + " files", {}};
+  finding f{"files", result::ok, whose + " may open " + with_thousands(limit) + " files"};
   if (open > 0) f.text += ", " + with_thousands(open) + " are open";
   if (limit >= files_wanted && open * 10 < limit * 8) return f;
   bool const nearly_out = open * 10 >= limit * 9;
@@ -129,10 +129,8 @@ finding judge_files(std::string const& whose, std::uint64_t limit, std::uint64_t
 }
 
 finding judge_disk(std::string const& path, std::uint64_t free_bytes, std::uint64_t all_bytes) {
-  finding f{"disk",
-            result::ok,
-            path + " has " + size(free_bytes) + " of " + size(all_bytes) + " free",
-            {}};
+  finding f{"disk", result::ok,
+            path + " has " + size(free_bytes) + " of " + size(all_bytes) + " free"};
   bool const low = free_bytes < disk_warned && free_bytes < all_bytes / 10;
   bool const little = free_bytes < disk_short;
   if (!low && !little) return f;
@@ -146,7 +144,7 @@ finding judge_disk(std::string const& path, std::uint64_t free_bytes, std::uint6
 finding judge_certificate(std::string const& where, std::string const& subject,
                           std::chrono::sys_seconds begin, std::chrono::sys_seconds end,
                           std::chrono::sys_seconds now) {
-  finding f{"certificate", result::ok, where + ": " + subject, {}};
+  finding f{"certificate", result::ok, where + ": " + subject};
   auto const left = std::chrono::floor<std::chrono::days>(end - now);
   if (now < begin) {
     f.is = result::problem;
@@ -168,7 +166,7 @@ finding judge_certificate(std::string const& where, std::string const& subject,
 findings judge_versions(std::string const& here, std::string const& server,
                         json::array const& tasks) {
   findings all;
-  all.push_back({"version", result::ok, "this program and the server are " + here, {}});
+  all.push_back({"version", result::ok, "this program and the server are " + here});
   if (here != server)
     all.back() = {"version", result::warning, "this program is " + here + ", the server " + server,
                   "install the same version on both; the server first"};
@@ -182,7 +180,7 @@ findings judge_versions(std::string const& here, std::string const& server,
             (version.empty() ? "a version that they do not tell" : version) + " (" + names.front() +
             (names.size() > 1 ? ", …)" : ")");
   if (workers.empty()) return all;
-  all.push_back({"version", result::ok, "workers: " + for_terminal(text, 400), {}});
+  all.push_back({"version", result::ok, "workers: " + for_terminal(text, 400)});
   if (workers.size() == 1) return all;
   all.back().is = result::warning;
   all.back().fix =
@@ -203,7 +201,7 @@ findings judge_attention(json::array const& items, std::string const& url) {
                    for_terminal(text_of(i, "title") + (detail.empty() ? "" : ": " + detail), 400),
                    command.empty() ? "see " + url + text_of(i, "link") : command});
   }
-  if (all.empty()) all.push_back({"health", result::ok, "nothing needs attention", {}});
+  if (all.empty()) all.push_back({"health", result::ok, "nothing needs attention"});
   return all;
 }
 

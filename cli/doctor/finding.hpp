@@ -20,7 +20,7 @@ struct finding {
   std::string check;
   result is = result::ok;
   std::string text;
-  std::string fix;  // what to do, exactly; empty: nothing
+  std::string fix{};  // what to do, exactly; empty: nothing
 };
 using findings = std::vector<finding>;
 

@@ -14,6 +14,7 @@
 
 #include "base/host_port.hpp"
 #include "base/text.hpp"
+#include "http_client/tls_client.hpp"
 #include "server/app/process.hpp"
 
 namespace muster::cli::doctor {
@@ -23,14 +24,7 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 using error_code = boost::system::error_code;
 
-template <auto Free>
-struct freed {
-  template <class T>
-  void operator()(T* p) const {
-    Free(p);
-  }
-};
-using certificate = std::unique_ptr<X509, freed<X509_free>>;
+using certificate = std::unique_ptr<X509, freed_by<X509_free>>;
 
 /// Connects before `patience` is over, or says why not.
 error_code connected(asio::io_context& io, tcp::socket& socket, std::string const& address) {
@@ -68,7 +62,7 @@ finding look_at_address(std::string const& what, std::string const& address) {
   asio::io_context io(1);
   tcp::socket socket(io);
   auto const failed = connected(io, socket, address);
-  if (!failed) return {"ports", result::ok, what + " at " + address + " takes connections", {}};
+  if (!failed) return {"ports", result::ok, what + " at " + address + " takes connections"};
   return {
       "ports", result::problem,
       what + " at " + address + " cannot be reached from here: " + muster::lower(failed.message()),
@@ -88,7 +82,7 @@ finding look_at_free_port(std::string const& address) {
   if (!failed) acceptor.set_option(tcp::acceptor::reuse_address(true), failed);
   if (!failed) acceptor.bind(where, failed);
   if (!failed) acceptor.listen(1, failed);
-  if (!failed) return {"ports", result::ok, address + " is free", {}};
+  if (!failed) return {"ports", result::ok, address + " is free"};
   return {"ports", result::problem, address + " is taken by something that is no Muster server",
           "'ss -ltnp sport = :" + at.port + "' shows by what; or give the server another port"};
 }
@@ -113,7 +107,7 @@ finding look_at_disk(std::string const& path) {
 
 findings look_at_certificates(std::string const& file) {
   findings all;
-  std::unique_ptr<BIO, freed<BIO_free>> const in(BIO_new_file(file.c_str(), "r"));
+  std::unique_ptr<BIO, freed_by<BIO_free>> const in(BIO_new_file(file.c_str(), "r"));
   while (in) {
     certificate const c(PEM_read_bio_X509(in.get(), nullptr, nullptr, nullptr));
     if (!c) break;

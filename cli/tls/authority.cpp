@@ -9,11 +9,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <boost/asio/ip/address.hpp>
 #include <cerrno>
 #include <cstring>
 #include <memory>
 #include <system_error>
+
+#include "http_client/tls_client.hpp"
 
 namespace muster::cli {
 namespace {
@@ -26,13 +27,6 @@ constexpr std::size_t host_bytes_max = 253;
 constexpr long day = 24 * 60 * 60;
 constexpr long clock_skew = 60 * 60;  // machines whose clocks are behind take it, too
 
-template <auto Free>
-struct freed_by {
-  template <class T>
-  void operator()(T* p) const {
-    Free(p);
-  }
-};
 using key_ptr = std::unique_ptr<EVP_PKEY, freed_by<EVP_PKEY_free>>;
 using x509_ptr = std::unique_ptr<X509, freed_by<X509_free>>;
 using bio_ptr = std::unique_ptr<BIO, freed_by<BIO_free_all>>;
@@ -49,12 +43,6 @@ muster::status failed(std::string const& what) {
 
 muster::status failed(fs::path const& path) {
   return failed(path.string() + ": " + std::strerror(errno));
-}
-
-bool is_address(std::string const& host) {
-  boost::system::error_code ec;
-  boost::asio::ip::make_address(host, ec);
-  return !ec;
 }
 
 bool is_plain(std::string const& text, std::string_view others) {
@@ -75,7 +63,7 @@ muster::status check(certificate_request const& r) {
     return bad("--host: " + std::to_string(r.hosts.size()) + " of them, the limit is " +
                std::to_string(hosts_max));
   for (auto const& host : r.hosts)
-    if (!is_address(host) &&
+    if (!is_ip_address(host) &&
         (host.empty() || host.size() > host_bytes_max || !is_plain(host, ".-_*")))
       return bad("--host '" + host + "' is neither a name nor an address");
   return {};
@@ -99,7 +87,7 @@ bool set_serial(X509* c) {
 std::string alternative_names(std::vector<std::string> const& hosts) {
   std::string text;
   for (auto const& host : hosts)
-    text += (text.empty() ? "" : ",") + std::string(is_address(host) ? "IP:" : "DNS:") + host;
+    text += (text.empty() ? "" : ",") + std::string(is_ip_address(host) ? "IP:" : "DNS:") + host;
   return text;
 }
 

@@ -119,14 +119,18 @@ void add_text(json::object& into, std::string name, std::string_view text) {
   into[plain ? name : name + "_base64"] = plain ? std::string(text) : base64(text);
 }
 
+std::string known_kinds() {
+  std::string all;
+  for (auto const& k : journal::entry_kinds())
+    all += (all.empty() ? "" : ", ") + std::string(k.name);
+  return all;
+}
+
 journal::entry_kind const* kind_wanted(action_words const& words, options const& o) {
   if (!o.kind) return nullptr;
-  std::string known;
-  for (auto const& k : journal::entry_kinds()) {
+  for (auto const& k : journal::entry_kinds())
     if (k.name == *o.kind) return &k;
-    known += (known.empty() ? "" : ", ") + std::string(k.name);
-  }
-  throw words.wrong("--kind " + *o.kind + " is none of " + known);
+  throw words.wrong("--kind " + *o.kind + " is none of " + known_kinds());
 }
 
 /// Whether somebody reads on. command_error: what was written is nowhere, as on a full disk.
@@ -256,11 +260,8 @@ void add_data(CLI::App& app, choice& chosen) {
             "What to do");
   add_output_option(*verb, o->output);
   verb->get_option("--output")->description("check: table or json");
-  std::string kinds;
-  for (auto const& k : journal::entry_kinds())
-    kinds += (kinds.empty() ? "" : ", ") + std::string(k.name);
   // Not from the environment or a file: a dump that silently lacks the rest misleads.
-  add_value(*verb, "--kind", o->kind, "KIND", "dump: only these entries: " + kinds)
+  add_value(*verb, "--kind", o->kind, "KIND", "dump: only these entries: " + known_kinds())
       ->configurable(false);
   add_value(*verb, "--cluster", o->cluster, "NAME", "dump: only entries of this cluster")
       ->configurable(false);

@@ -76,25 +76,21 @@ findings look_at_room(rest& server) {
 findings look_at_store(json::value const& overview) {
   auto const& durable = field_of(overview, "durable");
   if (durable.is_null())
-    return {{"disk",
-             result::ok,
+    return {{"disk", result::ok,
              "the server keeps everything in memory: what it knows is lost when it stops; "
-             "--data-dir DIR keeps it",
-             {}}};
+             "--data-dir DIR keeps it"}};
   if (auto const failure = text_of(durable, "failure"); !failure.empty())
     return {{"disk", result::problem, "the server cannot write: " + failure,
              "make room on its disk or mend it, then start the server again"}};
   auto const bytes = count_of(durable, "disk_bytes");
-  return {{"disk",
-           result::ok,
+  return {{"disk", result::ok,
            text_of(durable, "data_dir") + " of the server holds " + with_thousands(bytes >> 20) +
-               " MiB",
-           {}}};
+               " MiB"}};
 }
 
 // Of a server that serves.
 findings look_at_server(rest& server) {
-  findings all{{"ports", result::ok, "HTTP at " + server.url() + " takes work", {}}};
+  findings all{{"ports", result::ok, "HTTP at " + server.url() + " takes work"}};
   add(all, look_at_ports(server));
   all.push_back(look_at_clock(server));
   auto const metrics = server.send("GET", "/metrics").body;

@@ -1,4 +1,5 @@
-// muster jobs: the jobs of the server, or one of them in detail.
+// muster jobs, cancel and retry: the jobs of the server, or one of them in detail; stopping one, or
+// a single closure; what failed or was cancelled in one, as a new job.
 #include <algorithm>
 #include <iostream>
 
@@ -113,6 +114,36 @@ int run(options& o) {
   return exit_ok;
 }
 
+struct job_or_closure : server_options {
+  std::string id;
+};
+
+int cancel(job_or_closure& o) {
+  std::string const kind = o.id.starts_with("job_")  ? "jobs"
+                           : o.id.starts_with("cl_") ? "closures"
+                                                     : "";
+  if (kind.empty())
+    throw command_error(exit_usage, "'" + o.id + "' is neither a job (job_…) nor a closure (cl_…)");
+  rest server(o.rest);
+  auto const answer = server.post("/api/v1/" + kind + "/" + percent_encoded(o.id) + "/cancel", {});
+  if (!printed_as_json(o.output, answer)) std::cout << o.id << " is asked to stop\n";
+  return exit_ok;
+}
+
+struct failed_job : server_options {
+  std::string id, name;
+};
+
+int retry(failed_job& o) {
+  rest server(o.rest);
+  json::object body;
+  if (!o.name.empty()) body["name"] = o.name;
+  auto const answer = server.post("/api/v1/jobs/" + percent_encoded(o.id) + "/retry",
+                                  o.name.empty() ? std::string() : json::serialize(body));
+  if (!printed_as_json(o.output, answer)) std::cout << text_of(answer, "id") << '\n';
+  return exit_ok;
+}
+
 }  // namespace
 
 void add_jobs(CLI::App& app, choice& chosen) {
@@ -123,6 +154,27 @@ void add_jobs(CLI::App& app, choice& chosen) {
   add_pool_option(*verb, o->cluster);
   add_server_options(*verb, *o);
   verb->footer("Examples:\n  muster jobs\n  muster jobs job_0000000000000001 --output json");
+}
+
+void add_cancel(CLI::App& app, choice& chosen) {
+  auto const [verb, o] = add_verb(app, chosen, "cancel", "Cancel a job or one closure", cancel);
+  add_value(*verb, "id", o->id, "JOB_ID|CLOSURE_ID", "job_… or cl_…")->required();
+  add_server_options(*verb, *o);
+  verb->footer(
+      "Queued closures end at once; running ones are asked to stop.\n"
+      "Example:\n  muster cancel job_0000000000000001");
+}
+
+void add_retry(CLI::App& app, choice& chosen) {
+  auto const [verb, o] = add_verb(
+      app, chosen, "retry", "Run what failed or was cancelled in a job again, as a new job", retry);
+  add_value(*verb, "id", o->id, "JOB_ID", "A job that has ended")->required();
+  add_value(*verb, "--name", o->name, "NAME", "Name of the new job; the old one's unless told");
+  add_server_options(*verb, *o);
+  verb->footer(
+      "Prints the new job's id. Closures keep their arguments and options; inputs that succeeded\n"
+      "are not made again.\n"
+      "Example:\n  muster fetch $(muster retry job_0000000000000001)");
 }
 
 }  // namespace muster::cli

@@ -1,4 +1,4 @@
-// muster man: its manual, to read or to install.
+// muster man and completion: what a manual and a shell tell of the command line.
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
@@ -7,6 +7,7 @@
 
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/tree/completion.hpp"
 #include "cli/tree/manual.hpp"
 
 namespace muster::cli {
@@ -57,6 +58,19 @@ int run(options& o) {
   throw command_error(exit_usage, "there is no verb '" + joined(o.verb) + "'; see 'muster --help'");
 }
 
+struct completion_options {
+  std::string shell;
+  CLI::App* program = nullptr;
+};
+
+int print_completion(completion_options& o) {
+  auto const top = read_tree(*o.program);
+  std::cout << (o.shell == "bash"  ? bash_completion(top)
+                : o.shell == "zsh" ? zsh_completion(top)
+                                   : fish_completion(top));
+  return exit_ok;
+}
+
 }  // namespace
 
 void add_man(CLI::App& app, choice& chosen) {
@@ -70,6 +84,21 @@ void add_man(CLI::App& app, choice& chosen) {
       "Examples:\n"
       "  muster man serve | man -l -\n"
       "  muster man --dir /usr/local/share/man/man1");
+}
+
+void add_completion(CLI::App& app, choice& chosen) {
+  auto const [verb, o] = add_verb(app, chosen, "completion",
+                                  "Print what makes a shell complete 'muster'", print_completion);
+  o->program = &app;
+  add_value(*verb, "shell", o->shell, "bash|zsh|fish", "Which shell")
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}).description(""))
+      ->required();
+  verb->footer(
+      "Examples:\n"
+      "  source <(muster completion bash)                        # in ~/.bashrc; zsh: in "
+      "~/.zshrc,\n"
+      "                                                          # behind compinit\n"
+      "  muster completion fish > ~/.config/fish/completions/muster.fish");
 }
 
 }  // namespace muster::cli
