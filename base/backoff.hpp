@@ -1,6 +1,7 @@
 // How long to wait before the next attempt to connect. No thread rules of its own.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <random>
 
@@ -10,10 +11,19 @@ class backoff {
  public:
   using milliseconds = std::chrono::milliseconds;
 
-  backoff(milliseconds min, milliseconds max, std::uint64_t seed);
+  backoff(milliseconds min, milliseconds max, std::uint64_t seed)
+      : min_(std::max(min, milliseconds(1))),
+        max_(std::max(max, min_)),
+        span_(min_),
+        random_(seed) {}
 
   /// Doubles from `min` to `max` with every call, each a random half to whole of that.
-  milliseconds next();
+  milliseconds next() {
+    auto const whole = span_;
+    span_ = std::min(span_ * 2, max_);
+    std::uniform_int_distribution<milliseconds::rep> between(whole.count() / 2, whole.count());
+    return milliseconds(std::max<milliseconds::rep>(1, between(random_)));
+  }
   /// The next one is the first again.
   void reset() { span_ = min_; }
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <vector>
 
 #include "cli/durations.hpp"
 #include "cli/resolver_kinds.hpp"

@@ -3,7 +3,6 @@
 
 #include <array>
 #include <charconv>
-#include <limits>
 
 #include "cli/command.hpp"
 

@@ -1,7 +1,6 @@
 // Results as they stream in, in one of three forms, and how the job ended.
 #include "cli/results.hpp"
 
-#include <cstdio>
 #include <iostream>
 
 #include "cli/table.hpp"

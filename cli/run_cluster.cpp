@@ -3,7 +3,6 @@
 
 #include <climits>
 #include <fstream>
-#include <sstream>
 
 #include "base/text.hpp"
 #include "cli/command.hpp"

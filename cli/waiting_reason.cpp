@@ -1,7 +1,6 @@
 // One waiting closure of the job is looked for and explained.
 #include "cli/waiting_reason.hpp"
 
-#include <algorithm>
 #include <cctype>
 
 namespace muster::cli {

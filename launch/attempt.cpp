@@ -44,10 +44,10 @@ void attempt::start_one(task_process& t) {
   }
 }
 
-bool attempt::ended(pid_t pid, int raw_status) {
+void attempt::ended(pid_t pid, int raw_status) {
   auto const it =
       std::find_if(tasks_.begin(), tasks_.end(), [pid](auto const& t) { return t->pid() == pid; });
-  if (it == tasks_.end()) return false;
+  if (it == tasks_.end()) return;
   auto& t = **it;
   t.signal(SIGKILL);  // what it leaves behind in its group
   env_.guard.forget(pid);
@@ -60,7 +60,6 @@ bool attempt::ended(pid_t pid, int raw_status) {
   else
     result_.all.push_back(e);
   stop_if_only_servers_are_left();
-  return true;
 }
 
 // Its last lines may not have been read yet: they are asked for in finish().

@@ -33,8 +33,8 @@ class attempt {
   /// Starts all of them. One that cannot be started is the first failure. Errors:
   /// std::runtime_error (an output file).
   void start();
-  /// From the reaper, before the zombie is gone. False: not one of these.
-  bool ended(pid_t pid, int raw_status);
+  /// From the reaper, before the zombie is gone; it may be none of these.
+  void ended(pid_t pid, int raw_status);
 
   /// Passes a stop signal on, and SIGKILL after the grace period. Not a failure of anybody.
   void stop(int signal);

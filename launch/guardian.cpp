@@ -119,14 +119,6 @@ void guardian::tell(pid_t number) const {
   [[maybe_unused]] auto const written = ::write(line_.get(), &number, sizeof number);
 }
 
-void guardian::watch(pid_t group) {
-  tell(group);
-}
-
-void guardian::forget(pid_t group) {
-  tell(-group);
-}
-
 void adopt_orphans() {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
 }

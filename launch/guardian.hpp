@@ -20,8 +20,8 @@ class guardian {
   ~guardian();
   guardian(guardian const&) = delete;
 
-  void watch(pid_t group);
-  void forget(pid_t group);
+  void watch(pid_t group) { tell(group); }
+  void forget(pid_t group) { tell(-group); }
   pid_t pid() const { return pid_; }
 
  private:

@@ -152,8 +152,8 @@ class planner {
     v["JAX_PROCESS_ID"] = v["RANK"] = rank;
     if (at == ranked_.begin()) v["JAX_COORDINATOR_BIND_ADDRESS"] = bind_address();
     auto const meeting = request_.meeting_point.empty()
-                             ? host_port::parse(request_.cluster.task_address(ranked_.front().first,
-                                                                            ranked_.front().second))
+                             ? host_port::parse(request_.cluster.task_address(
+                                   ranked_.front().first, ranked_.front().second))
                              : host_port::parse(request_.meeting_point);
     v["MASTER_ADDR"] = meeting.host;
     if (!meeting.port.empty()) v["MASTER_PORT"] = meeting.port;

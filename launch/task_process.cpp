@@ -16,14 +16,9 @@ task_process::task_process(asio::io_context& io, output& out, role r,
     : output_(out),
       role_(std::move(r)),
       on_finished_(std::move(finished)),
-      out_(make_reader(io, output::stream::out)),
-      err_(make_reader(io, output::stream::err)),
+      out_(io, [this](std::string_view line) { take(output::stream::out, line); }),
+      err_(io, [this](std::string_view line) { take(output::stream::err, line); }),
       timer_(io) {}
-
-std::unique_ptr<task_process::reader> task_process::make_reader(asio::io_context& io,
-                                                                output::stream s) {
-  return std::make_unique<reader>(io, [this, s](std::string_view line) { take(s, line); });
-}
 
 void task_process::start() {
   number_ = output_.add_task(role_.name);
@@ -32,9 +27,9 @@ void task_process::start() {
                         .dies_with_thread = true,
                         .keeps_ignored_signals = true});
   pid_ = c.pid;
-  out_->pipe.assign(c.out.release());
-  err_->pipe.assign(c.err.release());
-  for (auto* r : {out_.get(), err_.get()}) {
+  out_.pipe.assign(c.out.release());
+  err_.pipe.assign(c.err.release());
+  for (auto* r : {&out_, &err_}) {
     r->open = true;
     read(*r);
   }
@@ -60,7 +55,7 @@ void task_process::read(reader& r) {
 }
 
 void task_process::resume() {
-  for (auto* r : {out_.get(), err_.get()})
+  for (auto* r : {&out_, &err_})
     if (r->open && r->paused) {
       r->paused = false;
       read(*r);
@@ -81,8 +76,8 @@ void task_process::wait_for_rest() {
   timer_.expires_after(linger);
   timer_.async_wait([this](error_code error) {
     if (error || finished_) return;
-    if (out_->paused || err_->paused) return wait_for_rest();
-    for (auto* r : {out_.get(), err_.get()}) {
+    if (out_.paused || err_.paused) return wait_for_rest();
+    for (auto* r : {&out_, &err_}) {
       if (!r->open) continue;
       drain(*r);
       close(*r);
@@ -113,7 +108,7 @@ void task_process::close(reader& r) {
 }
 
 void task_process::check_finished() {
-  if (finished_ || !ended_ || out_->open || err_->open) return;
+  if (finished_ || !ended_ || out_.open || err_.open) return;
   finished_ = true;
   timer_.cancel();
   asio::post(timer_.get_executor(), on_finished_);

@@ -9,7 +9,6 @@
 #include <boost/asio/steady_timer.hpp>
 #include <deque>
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -61,7 +60,6 @@ class task_process {
     bool open = false;
   };
 
-  std::unique_ptr<reader> make_reader(boost::asio::io_context& io, output::stream s);
   void take(output::stream s, std::string_view line);
   void read(reader& r);
   void close(reader& r);
@@ -77,7 +75,7 @@ class task_process {
   bool ended_ = false;
   bool finished_ = false;
   std::deque<std::string> last_;
-  std::unique_ptr<reader> out_, err_;
+  reader out_, err_;
   boost::asio::steady_timer timer_;
 };
 

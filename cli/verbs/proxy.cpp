@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <boost/asio/signal_set.hpp>
 #include <csignal>
-#include <iostream>
 #include <set>
 
 #include "base/host_port.hpp"
