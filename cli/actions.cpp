@@ -1,7 +1,6 @@
 // Words behind a verb: which action, what it needs, what is left over.
 #include "cli/actions.hpp"
 
-
 #include "base/text.hpp"
 #include "cli/submission.hpp"
 

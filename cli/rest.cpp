@@ -24,15 +24,15 @@ void add_rest_options(CLI::App& verb, rest_options& options) {
             "The server's HTTP address; of several, with commas between, the one that serves")
       ->capture_default_str();
   add_token_options(verb, options.token, options.token_file);
-  add_tls_flags(verb, options.tls);
+  add_tls_flags(verb, options.tls.ca_file, options.tls.certificate_file, options.tls.key_file);
 }
 
-void add_tls_flags(CLI::App& verb, https_options& files) {
-  add_value(verb, "--ca", files.ca_file, "FILE",
+void add_tls_flags(CLI::App& verb, std::string& ca, std::string& certificate, std::string& key) {
+  add_value(verb, "--ca", ca, "FILE",
             "Who vouches for the server, PEM; without it the system's authorities");
-  add_value(verb, "--cert", files.certificate_file, "FILE",
+  add_value(verb, "--cert", certificate, "FILE",
             "Certificate that is shown to a server that asks for one, PEM; needs --key");
-  add_value(verb, "--key", files.key_file, "FILE", "Private key of --cert, PEM");
+  add_value(verb, "--key", key, "FILE", "Private key of --cert, PEM");
 }
 
 void add_token_options(CLI::App& verb, std::string& token, std::string& token_file) {

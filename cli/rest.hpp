@@ -28,7 +28,7 @@ struct rest_options {
 /// none. command_error (usage): the file cannot be read.
 std::string credential(std::string const& token, std::string const& token_file);
 /// Adds --ca, --cert and --key: whom a verb trusts when it asks a server over TLS, what it shows.
-void add_tls_flags(CLI::App& verb, https_options& files);
+void add_tls_flags(CLI::App& verb, std::string& ca, std::string& certificate, std::string& key);
 /// Adds --token and --token-file.
 void add_token_options(CLI::App& verb, std::string& token, std::string& token_file);
 /// Adds --url, --token, --token-file, --ca, --cert and --key.

@@ -1,5 +1,4 @@
 // muster cordon, uncordon and drain: what an operator says of a task.
-#include <charconv>
 #include <iostream>
 
 #include "cli/actions.hpp"
@@ -16,13 +15,10 @@ struct options : server_options {
 /// "worker:3" as a path; a job's name may have a colon in it.
 std::string path_of(std::string const& task) {
   auto const colon = task.rfind(':');
-  auto const index = colon == std::string::npos ? std::string() : task.substr(colon + 1);
-  std::uint64_t number = 0;
-  auto const [end, error] = std::from_chars(index.data(), index.data() + index.size(), number);
-  bool const whole = error == std::errc() && end == index.data() + index.size();
-  if (!whole || colon == 0)
+  auto const number = colon == task.npos ? std::nullopt : parse_number(task.substr(colon + 1));
+  if (!number || colon == 0)
     throw command_error(exit_usage, "'" + task + "' is no task; one is JOB:INDEX, as worker:3");
-  return percent_encoded(task.substr(0, colon)) + "/" + std::to_string(number);
+  return percent_encoded(task.substr(0, colon)) + "/" + std::to_string(*number);
 }
 
 int tell(options const& o, std::string const& order, std::string const& done) {

@@ -30,11 +30,11 @@ constexpr std::size_t connections_max_max = 1'000'000;
 struct options {
   std::string listen;
   std::vector<std::string> upstream, upstream_http;
-  std::size_t connections_max = 10'000, held_max = 4'096;
+  relay::relay_options relay;
   duration hold_max = 60s, check_every = 250ms, check_timeout = 5s;
   std::string ready_file, log_level = "info";
   server::log_format log_format = server::log_format::text;
-  bool insecure = false, tls = false, upstream_tls = false, send_proxy = false;
+  bool insecure = false, tls = false;
   https_options files;
 };
 
@@ -87,7 +87,7 @@ server::endpoint listen_address(options const& o) {
 // Null: nothing of TLS was said.
 std::shared_ptr<relay::tls_towards> tls_of(options const& o) {
   auto const& f = o.files;
-  if (!o.tls && !o.upstream_tls && f.ca_file.empty() && f.certificate_file.empty() &&
+  if (!o.tls && !o.relay.connections_over_tls && f.ca_file.empty() && f.certificate_file.empty() &&
       f.key_file.empty())
     return nullptr;
   auto made = relay::tls_towards::from(f);
@@ -96,12 +96,11 @@ std::shared_ptr<relay::tls_towards> tls_of(options const& o) {
 }
 
 relay::relay_options relay_options_of(options const& o) {
-  relay::relay_options r;
+  auto r = o.relay;
   r.upstreams = upstreams_of(o);
   r.tls = tls_of(o);
-  r.connections_over_tls = o.upstream_tls;
-  r.send_proxy = o.send_proxy;
-  if (o.connections_max < 1 || o.connections_max > connections_max_max || o.held_max < 1)
+  if (o.relay.connections_max < 1 || o.relay.connections_max > connections_max_max ||
+      o.relay.held_max < 1)
     throw command_error(exit_usage, "--connections-max takes 1 to " +
                                         std::to_string(connections_max_max) +
                                         ", --held-max at least 1");
@@ -112,8 +111,8 @@ relay::relay_options relay_options_of(options const& o) {
   constexpr std::uint64_t other_files = 64;
   auto const files = server::raise_file_limit();
   auto const room = files > other_files ? (files - other_files) / 2 : 1;
-  r.connections_max = std::min<std::size_t>(o.connections_max, room);
-  r.held_max = std::min(o.held_max, r.connections_max);
+  r.connections_max = std::min<std::size_t>(r.connections_max, room);
+  r.held_max = std::min(r.held_max, r.connections_max);
   r.hold_max = std::chrono::ceil<std::chrono::milliseconds>(o.hold_max);
   r.check_every = std::chrono::ceil<std::chrono::milliseconds>(o.check_every);
   r.check_timeout = std::chrono::ceil<std::chrono::milliseconds>(o.check_timeout);
@@ -141,7 +140,7 @@ int run(options& o) {
   auto relay_options = relay_options_of(o);
   std::signal(SIGPIPE, SIG_IGN);
   server::logging const log(o.log_level, o.log_format);
-  if (relay_options.connections_max < o.connections_max)
+  if (relay_options.connections_max < o.relay.connections_max)
     spdlog::warn("the limit of open files allows {} connections", relay_options.connections_max);
   asio::io_context io(1);
   relay::relay relay(io, std::move(relay_options));
@@ -161,9 +160,9 @@ int run(options& o) {
 }
 
 void add_limits(CLI::App& verb, options& o) {
-  add_count(verb, "--connections-max", o.connections_max,
+  add_count(verb, "--connections-max", o.relay.connections_max,
             "Connections at one time; beyond, who dials waits in the system's queue");
-  add_count(verb, "--held-max", o.held_max,
+  add_count(verb, "--held-max", o.relay.held_max,
             "Of them, those held while no server leads; beyond, the same");
   add_duration(verb, "--hold-max", o.hold_max,
                "A connection that is held for so long without a leader is reset");
@@ -187,10 +186,10 @@ void add_proxy(CLI::App& app, choice& chosen) {
   verb->add_flag("--tls", o->tls,
                  "Ask /readyz over TLS; --ca, --cert and --key mean it, too; bytes of connections "
                  "pass as they are");
-  verb->add_flag("--upstream-tls", o->upstream_tls,
+  verb->add_flag("--upstream-tls", o->relay.connections_over_tls,
                  "Speak TLS to the servers on connections, too, for agents that speak plaintext");
-  add_tls_flags(*verb, o->files);
-  verb->add_flag("--send-proxy-v2", o->send_proxy,
+  add_tls_flags(*verb, o->files.ca_file, o->files.certificate_file, o->files.key_file);
+  verb->add_flag("--send-proxy-v2", o->relay.send_proxy,
                  "Tell the servers who dials, by a PROXY header; they need --proxy-from with this "
                  "machine's address");
   add_limits(*verb, *o);

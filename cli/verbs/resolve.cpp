@@ -68,40 +68,34 @@ void print_spec(cluster_spec const& spec, output_format output) {
 }
 
 /// What --task and --master ask for.
-struct own_task {
-  std::optional<std::string> type;
-  std::optional<int> id;
-  std::string master, environment;
-};
-
-own_task look_up(cluster_resolver& r, bool master) {
-  own_task own;
-  own.type = r.task_type();
-  own.id = r.task_id();
-  if (master) own.master = r.master();
-  own.environment = r.environment();
+json::object own_task(cluster_resolver& r, options const& o) {
+  json::object own;
+  auto const type = r.task_type();
+  auto const index = r.task_id();
+  if (o.task)
+    own["task"] = {{"type", type ? json::value(*type) : json::value()},
+                   {"index", index ? json::value(*index) : json::value()}};
+  if (o.master) own["master"] = r.master();
+  own["environment"] = r.environment();
   return own;
 }
 
-void print_own(own_task const& own, options const& o) {
-  if (o.output == output_format::json) {
-    json::object out;
-    if (o.task) {
-      auto& task = out["task"].emplace_object();
-      task["type"] = own.type ? json::value(*own.type) : json::value();
-      task["index"] = own.id ? json::value(*own.id) : json::value();
-    }
-    if (o.master) out["master"] = own.master;
-    out["environment"] = own.environment;
-    std::cout << json::serialize(out) << '\n';
-    return;
-  }
+void print_own(json::value const& own, options const& o) {
+  if (printed_as_json(o.output, own)) return;
+  auto const& task = field_of(own, "task");
+  auto const type = text_of(task, "type"), index = text_of(task, "index");
+  auto const or_none = [&](char const* key) {
+    auto text = text_of(own, key);
+    return text.empty() ? "none" : text;
+  };
   if (o.task)
     std::cout << "task         "
-              << (own.type ? *own.type + (own.id ? ":" + std::to_string(*own.id) : "") : "unknown")
+              << (field_of(task, "type").is_null() ? "unknown"
+                  : index.empty()                  ? type
+                                                   : type + ":" + index)
               << '\n';
-  if (o.master) std::cout << "master       " << (own.master.empty() ? "none" : own.master) << '\n';
-  std::cout << "environment  " << (own.environment.empty() ? "none" : own.environment) << '\n';
+  if (o.master) std::cout << "master       " << or_none("master") << '\n';
+  std::cout << "environment  " << or_none("environment") << '\n';
 }
 
 constexpr auto healthy = "HEALTHY";
@@ -166,24 +160,26 @@ exit_status print_health(cluster_resolver& resolver, output_format output) {
 }
 
 /// By kind, {"TPU": 8}: of a host of a TPU, else of all tasks together.
-void print_accelerators(cluster_resolver& resolver, output_format output) {
+exit_status print_accelerators(cluster_resolver& resolver, output_format output) {
   auto const found = resolver.num_accelerators();
   json::object out;
   for (auto const& [kind, count] : found) out[kind] = count;
-  if (printed_as_json(output, out)) return;
+  if (printed_as_json(output, out)) return exit_ok;
   table rows({"KIND", right("COUNT")});
   for (auto const& [kind, count] : found) rows.add({for_terminal(kind), std::to_string(count)});
   rows.print(std::cout);
+  return exit_ok;
 }
 
 /// The coordinator beside a TPU, else the task that leads: ps 0, chief 0 or worker 0. missing:
 /// there is none.
-void print_coordinator(cluster_resolver& resolver, output_format output) {
+exit_status print_coordinator(cluster_resolver& resolver, output_format output) {
   auto* const tpu = dynamic_cast<tpu_resolver*>(&resolver);
   auto const found = tpu ? coordinator_beside(*tpu) : leading_task(resolver.cluster_spec());
   json::object const out{{"coordinator", found.address}, {"leader", found.leader}};
   if (!printed_as_json(output, out))
     print_lines({{"coordinator", found.address}, {"leader", found.leader}});
+  return exit_ok;
 }
 
 sigset_t ends() {
@@ -239,16 +235,10 @@ int run(options& o) {
       throw command_error(status_of(e), e.what());
     }
   if (o.health) return asked(o, [&] { return print_health(*resolver, o.output); });
-  if (o.accelerators) {
-    asked(o, [&] { print_accelerators(*resolver, o.output); });
-    return exit_ok;
-  }
-  if (o.coordinator) {
-    asked(o, [&] { print_coordinator(*resolver, o.output); });
-    return exit_ok;
-  }
+  if (o.accelerators) return asked(o, [&] { return print_accelerators(*resolver, o.output); });
+  if (o.coordinator) return asked(o, [&] { return print_coordinator(*resolver, o.output); });
   if (o.task || o.master) {
-    print_own(asked(o, [&] { return look_up(*resolver, o.master); }), o);
+    print_own(asked(o, [&] { return own_task(*resolver, o); }), o);
     return exit_ok;
   }
   print_spec(asked(o, [&] { return resolver->cluster_spec(); }), o.output);

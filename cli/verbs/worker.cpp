@@ -16,15 +16,10 @@ namespace muster::cli {
 namespace {
 
 struct options {
-  std::vector<std::string> servers{"127.0.0.1:8476"};
-  std::string cluster, token, token_file, job = "worker", host;
-  std::int64_t index = -1;
-  std::uint32_t slots = std::max(1u, std::thread::hardware_concurrency());
-  std::uint32_t credits = 0;
-  std::vector<std::string> labels;
-  std::vector<std::string> resources;
-  bool wait_for_cluster = false, allow_exec = false, tls = false;
-  https_options files;
+  worker_options worker;
+  std::string token_file;
+  std::vector<std::string> labels, resources;
+  bool allow_exec = false;
 };
 
 std::atomic<muster::worker*> running = nullptr;
@@ -47,27 +42,14 @@ std::map<std::string, std::uint32_t> parse_resources(std::vector<std::string> co
   return resources;
 }
 
-worker_options to_worker_options(options const& o) {
-  worker_options w;
-  w.servers = o.servers;
-  w.tls = {o.files.ca_file, o.files.certificate_file, o.files.key_file, o.tls};
-  w.cluster = o.cluster;
-  w.token = credential(o.token, o.token_file);
-  w.wait_for_cluster = o.wait_for_cluster;
-  w.job = o.job;
-  if (o.index >= 0) w.index = static_cast<std::uint32_t>(o.index);
-  w.slots = o.slots;
-  w.credits = o.credits;
+std::unique_ptr<muster::worker> make_worker(options const& o) {
+  auto w = o.worker;
+  w.token = credential(w.token, o.token_file);
   w.labels = named_values("--label", "KEY=VALUE", o.labels);
   w.resources = parse_resources(o.resources);
-  w.host = o.host;
   w.version = version();
-  return w;
-}
-
-std::unique_ptr<muster::worker> make_worker(options const& o) {
   try {
-    return std::make_unique<muster::worker>(to_worker_options(o));
+    return std::make_unique<muster::worker>(std::move(w));
   } catch (std::invalid_argument const& e) {
     throw command_error(exit_usage, e.what());
   }
@@ -90,26 +72,30 @@ int run(options& o) {
 void add_worker(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
       add_verb(app, chosen, "worker", "Run a worker with the bundled functions", run);
-  add_list(*verb, "--server", o->servers, "HOST:PORT",
+  o->worker.slots = std::max(1u, std::thread::hardware_concurrency());
+  add_list(*verb, "--server", o->worker.servers, "HOST:PORT",
            "Where the server listens for gRPC; several: comma")
       ->default_str("127.0.0.1:8476");
-  add_tls_flags(*verb, o->files);
-  verb->add_flag("--tls", o->tls, "Speak TLS; --ca, --cert and --key mean it, too");
-  add_value(*verb, "--cluster", o->cluster, "NAME",
+  auto& tls = o->worker.tls;
+  add_tls_flags(*verb, tls.ca, tls.certificate, tls.key);
+  verb->add_flag("--tls", tls.use_tls, "Speak TLS; --ca, --cert and --key mean it, too");
+  add_value(*verb, "--cluster", o->worker.cluster, "NAME",
             "Cluster to join; without it that of the server's port");
-  add_token_options(*verb, o->token, o->token_file);
-  verb->add_flag("--wait-for-cluster", o->wait_for_cluster,
+  add_token_options(*verb, o->worker.token, o->token_file);
+  verb->add_flag("--wait-for-cluster", o->worker.wait_for_cluster,
                  "Wait until the server has the cluster, instead of ending when it has not");
-  add_value(*verb, "--job", o->job, "JOB", "Its role")->capture_default_str();
-  add_value(*verb, "--index", o->index, "N", "Its number in the job; without it the server picks")
+  add_value(*verb, "--job", o->worker.job, "JOB", "Its role")->capture_default_str();
+  add_value(*verb, "--index", o->worker.index, "N",
+            "Its number in the job; without it the server picks")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000}).description(""));
-  add_count(*verb, "--slots", o->slots, "Closures run at one time (the number of cores)");
-  add_count(*verb, "--credits", o->credits, "Closures held unanswered; 0: max(2 * slots, 16)");
+  add_count(*verb, "--slots", o->worker.slots, "Closures run at one time (the number of cores)");
+  add_count(*verb, "--credits", o->worker.credits,
+            "Closures held unanswered; 0: max(2 * slots, 16)");
   add_repeated(*verb, "--label", o->labels, "KEY=VALUE",
                "For closures that ask for it; may be repeated");
   add_repeated(*verb, "--resource", o->resources, "NAME=N",
                "How much it has for closures that take some; may be repeated");
-  add_value(*verb, "--host", o->host, "NAME", "Name of this machine, if not its own");
+  add_value(*verb, "--host", o->worker.host, "NAME", "Name of this machine, if not its own");
   verb->add_flag("--allow-exec", o->allow_exec, "Offer muster.exec, which runs any command");
   verb->footer(
       "Examples:\n"
