@@ -33,16 +33,14 @@ std::string long_name(CLI::Option const& o) {
   return o.get_lnames().front();
 }
 
-/// A configuration file: section ("" at the top) → key → values.
+/// A configuration file: values by section ("" at the top) and key.
 struct file {
   std::string path;
-  std::map<std::string, std::map<std::string, values>> sections;
+  std::map<std::pair<std::string, std::string>, values> settings;
 
   values const* find(std::string const& section, std::string const& key) const {
-    auto const s = sections.find(section);
-    if (s == sections.end()) return nullptr;
-    auto const k = s->second.find(key);
-    return k == s->second.end() ? nullptr : &k->second;
+    auto const it = settings.find({section, key});
+    return it == settings.end() ? nullptr : &it->second;
   }
 };
 
@@ -57,7 +55,7 @@ file read_file(std::string const& path) {
   for (auto const& item : CLI::ConfigTOML().from_config(stream)) {
     if (item.name == "++" || item.name == "--") continue;  // how CLI11 marks sections
     auto const section = item.parents.empty() ? std::string() : item.parents.front();
-    result.sections[section][item.name] = item.inputs;
+    result.settings[{section, item.name}] = item.inputs;
   }
   return result;
 }
@@ -72,24 +70,23 @@ void check_names(file const& f, CLI::App const& app) {
     return has_itself(verb, key) || std::any_of(below.begin(), below.end(),
                                                 [&](auto const* v) { return has_itself(*v, key); });
   };
-  for (auto const& [section, entries] : f.sections) {
+  for (auto const& [at, unused] : f.settings) {
+    auto const& section = at.first;
+    auto const& key = at.second;
     auto const named = app.get_subcommands(
-        [&s = section](CLI::App const* v) { return !s.empty() && v->get_name() == s; });
+        [&](CLI::App const* v) { return !section.empty() && v->get_name() == section; });
     auto const* verb = named.empty() ? nullptr : named.front();
     if (!section.empty() && verb == nullptr)
       throw command_error(exit_usage, f.path + ": there is no verb for the section [" + section +
                                           "]; see 'muster --help'");
-    for (auto const& [key, unused] : entries) {
-      auto const verbs = app.get_subcommands([](CLI::App const*) { return true; });
-      bool const known = verb ? has(*verb, key)
-                              : std::any_of(verbs.begin(), verbs.end(),
-                                            [&](auto const* v) { return has(*v, key); });
-      if (!known)
-        throw command_error(exit_usage, f.path + ": unknown setting '" + key + "'" +
-                                            (verb ? " in [" + section + "]" : "") +
-                                            "; see 'muster " + (verb ? section : "serve") +
-                                            " --help'");
-    }
+    auto const verbs = app.get_subcommands([](CLI::App const*) { return true; });
+    bool const known =
+        verb ? has(*verb, key)
+             : std::any_of(verbs.begin(), verbs.end(), [&](auto const* v) { return has(*v, key); });
+    if (!known)
+      throw command_error(exit_usage, f.path + ": unknown setting '" + key + "'" +
+                                          (verb ? " in [" + section + "]" : "") + "; see 'muster " +
+                                          (verb ? section : "serve") + " --help'");
   }
 }
 

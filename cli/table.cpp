@@ -16,27 +16,20 @@ std::size_t width(std::string const& text) {
 }  // namespace
 
 void table::print(std::ostream& out) const {
-  std::vector<std::size_t> widths;
-  for (auto const& c : columns_) widths.push_back(width(c.title));
+  std::vector<std::size_t> widths(columns_.size());
   for (auto const& row : rows_)
     for (std::size_t i = 0; i < row.size() && i < widths.size(); ++i)
       widths[i] = std::max(widths[i], width(row[i]));
-
-  auto const line = [&](auto const& cell_of, std::size_t count) {
+  for (auto const& row : rows_) {
     std::string text;
-    for (std::size_t i = 0; i < count; ++i) {
-      std::string const& cell = cell_of(i);
-      auto const padding = std::string(widths[i] - width(cell), ' ');
+    for (std::size_t i = 0; i < row.size() && i < widths.size(); ++i) {
+      auto const padding = std::string(widths[i] - width(row[i]), ' ');
       if (i > 0) text += "  ";
-      text += columns_[i].right ? padding + cell : cell + padding;
+      text += columns_[i].right ? padding + row[i] : row[i] + padding;
     }
     text.erase(text.find_last_not_of(' ') + 1);
     out << text << '\n';
-  };
-  line([&](std::size_t i) -> std::string const& { return columns_[i].title; }, columns_.size());
-  for (auto const& row : rows_)
-    line([&](std::size_t i) -> std::string const& { return row[i]; },
-         std::min(row.size(), columns_.size()));
+  }
 }
 
 std::string with_thousands(std::uint64_t n) {

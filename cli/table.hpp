@@ -19,14 +19,15 @@ inline column right(char const* title) {
 
 class table {
  public:
-  explicit table(std::vector<column> columns) : columns_(std::move(columns)) {}
+  explicit table(std::vector<column> columns) : columns_(std::move(columns)), rows_(1) {
+    for (auto const& c : columns_) rows_[0].push_back(c.title);
+  }
   void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
-  bool empty() const { return rows_.empty(); }
   void print(std::ostream& out) const;
 
  private:
   std::vector<column> columns_;
-  std::vector<std::vector<std::string>> rows_;
+  std::vector<std::vector<std::string>> rows_;  // first the titles
 };
 
 /// 1234567 → "1,234,567".

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <cstdint>
 #include <cstdio>
+#include <map>
 #include <sstream>
 
 namespace muster::cli {
@@ -23,25 +24,18 @@ std::string code_point(std::string_view text, std::size_t& at) {
 
 // Text as it shall look; a control character at the begin of a line is none.
 std::string roff(std::string_view text) {
+  static std::map<char, char const*> const escapes = {
+      {'\\', "\\e"}, {'-', "\\-"}, {'\'', "\\(aq"}, {'`', "\\(ga"}, {'^', "\\(ha"}, {'~', "\\(ti"}};
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
     char const c = text[i];
     bool const begins = i == 0 || text[i - 1] == '\n';
     if (begins && (c == '.' || c == '\'')) out += "\\&";
+    auto const escape = escapes.find(c);
     if (static_cast<unsigned char>(c) >= 0x80)
       out += code_point(text, i);
-    else if (c == '\\')
-      out += "\\e";
-    else if (c == '-')
-      out += "\\-";
-    else if (c == '\'')
-      out += "\\(aq";
-    else if (c == '`')
-      out += "\\(ga";
-    else if (c == '^')
-      out += "\\(ha";
-    else if (c == '~')
-      out += "\\(ti";
+    else if (escape != escapes.end())
+      out += escape->second;
     else
       out += c;
   }

@@ -1,5 +1,6 @@
 // muster doctor: is everything as it should be, seen from this machine, and what to do if not.
 #include <algorithm>
+#include <iomanip>
 #include <iostream>
 
 #include "cli/actions.hpp"
@@ -131,11 +132,9 @@ void print(findings const& all, std::string const& summary) {
   std::size_t width = 0;
   for (auto const& f : all) width = std::max(width, f.check.size());
   for (auto const& f : all) {
-    auto padded = f.check;
-    padded.resize(width, ' ');
-    std::string is = doctor::name(f.is);
-    is.resize(7, ' ');
-    std::cout << is << "  " << padded << "  " << for_terminal(f.text) << '\n';
+    std::cout << std::left << std::setw(7) << doctor::name(f.is) << "  "
+              << std::setw(static_cast<int>(width)) << f.check << "  " << for_terminal(f.text)
+              << '\n';
     if (!f.fix.empty())
       std::cout << std::string(11 + width, ' ') << "→ " << for_terminal(f.fix) << '\n';
   }
