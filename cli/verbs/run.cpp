@@ -23,10 +23,9 @@ struct options {
   run_sources sources;
   std::string mode;
   bool between_graph = false, in_graph = false;
-  int max_restarts = 0;
+  launch::launch_options launch;
   std::string server, declare;
   duration grace = 10s;
-  std::string output_dir;
   bool no_prefix = false;
   std::vector<std::string> env;
   rest_options rest;
@@ -184,17 +183,16 @@ int run(options& o) {
     declared.emplace(o.rest, o.declare, request.cluster);
     request.server = declared->address();
   }
-  launch::launch_options l;
+  auto l = o.launch;
   l.roles = [&o, request, cluster](int restart) mutable {
     request.restart = restart;
     if (restart > 0) look_again(o, request, cluster);
     return launch::plan(request);
   };
-  l.output = {.prefix = !o.no_prefix, .directory = o.output_dir};
+  l.output.prefix = !o.no_prefix;
   bool const colour = std::getenv("NO_COLOR") == nullptr;
   l.output.colour_out = colour && ::isatty(STDOUT_FILENO) == 1;
   l.output.colour_err = colour && ::isatty(STDERR_FILENO) == 1;
-  l.max_restarts = o.max_restarts;
   l.free_restart_status = free_restart_status(request);
   l.grace = std::chrono::ceil<std::chrono::milliseconds>(o.grace);
   try {
@@ -231,7 +229,7 @@ void add_run(CLI::App& app, choice& chosen) {
       add_verb(app, chosen, "run", "Run a program as the tasks of a cluster", run);
   o->literal = &chosen.literal;
   add_cluster_options(*verb, *o);
-  add_value(*verb, "--max-restarts", o->max_restarts, "N",
+  add_value(*verb, "--max-restarts", o->launch.max_restarts, "N",
             "After a failure all start again, so often (0)")
       ->check(CLI::Range(0, 1'000'000).description(""));
   add_value(*verb, "--server", o->server, "HOST:PORT",
@@ -240,7 +238,7 @@ void add_run(CLI::App& app, choice& chosen) {
   add_value(*verb, "--declare", o->declare, "NAME",
             "Declare the cluster under this name at --url, and use the address it gets");
   add_duration(*verb, "--grace", o->grace, "From SIGTERM to SIGKILL");
-  add_value(*verb, "--output-dir", o->output_dir, "DIR",
+  add_value(*verb, "--output-dir", o->launch.output.directory, "DIR",
             "Also store what each task prints, a file each");
   verb->add_flag("--no-prefix", o->no_prefix, "Print lines without the task's name");
   add_repeated(*verb, "--env", o->env, "NAME=VALUE", "Set for the program; may be repeated");
