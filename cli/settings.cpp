@@ -115,6 +115,15 @@ bool means(std::string const& value, CLI::Option const& option, std::string cons
   return is_flag(option) == is_switch;
 }
 
+/// "MUSTER_READY_FILE" of an option whose first long name is --ready-file; with a verb
+/// "MUSTER_SERVE_READY_FILE".
+std::string environment_name(CLI::Option const& option, std::string const& verb = {}) {
+  auto name = "MUSTER_" + (verb.empty() ? verb : verb + "_") + long_name(option);
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return c == '-' ? '_' : std::toupper(c); });
+  return name;
+}
+
 struct variable {
   std::string name, value;
 };
@@ -159,13 +168,6 @@ std::string quoted(std::string const& text) {
 }
 
 }  // namespace
-
-std::string environment_name(CLI::Option const& option, std::string const& verb) {
-  auto name = "MUSTER_" + (verb.empty() ? verb : verb + "_") + long_name(option);
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](unsigned char c) { return c == '-' ? '_' : std::toupper(c); });
-  return name;
-}
 
 void install_settings(CLI::App& app) {
   for (auto* verb : app.get_subcommands([](CLI::App const*) { return true; })) {

@@ -20,8 +20,4 @@ void install_settings(CLI::App& app);
 /// The verb's settings as a [verb] section for a configuration file, each with its origin.
 std::string settings_of(CLI::App const& verb);
 
-/// "MUSTER_READY_FILE" of an option whose first long name is --ready-file; with a verb
-/// "MUSTER_SERVE_READY_FILE".
-std::string environment_name(CLI::Option const& option, std::string const& verb = {});
-
 }  // namespace muster::cli

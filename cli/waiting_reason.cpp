@@ -14,8 +14,7 @@ std::string without_digits(std::string text) {
   return text;
 }
 
-}  // namespace
-
+/// What explains why a closure waits, without its state and for how long: "no worker is connected."
 std::string without_age(std::string const& explanation) {
   for (std::string_view const state : {"QUEUED for ", "BLOCKED for "})
     if (explanation.starts_with(state))
@@ -23,6 +22,8 @@ std::string without_age(std::string const& explanation) {
         return explanation.substr(colon + 2);
   return explanation;
 }
+
+}  // namespace
 
 explained_closure explain_first(rest& server, std::string const& job, std::string const& state) {
   auto const path = "/api/v1/jobs/" + percent_encoded(job) + "/closures?limit=1&state=" + state;

@@ -33,9 +33,6 @@ class waiting_reason {
   std::string told_;
 };
 
-/// What explains why a closure waits, without its state and for how long: "no worker is connected."
-std::string without_age(std::string const& explanation);
-
 /// The explanation of the job's first closure in that state ("QUEUED"); empty: there is none.
 struct explained_closure {
   std::string id, text;

@@ -1,8 +1,8 @@
 // One script for each shell, in the shell's own way: a case a verb for bash, _arguments for zsh,
 // `complete` lines for fish.
-#include "cli/tree/completion.hpp"
-
 #include <algorithm>
+
+#include "cli/tree/tree.hpp"
 
 namespace muster::cli {
 namespace {

@@ -1,11 +1,11 @@
 // A page a verb.
-#include "cli/tree/manual.hpp"
-
 #include <cctype>
 #include <cstdint>
 #include <cstdio>
 #include <map>
 #include <sstream>
+
+#include "cli/tree/tree.hpp"
 
 namespace muster::cli {
 namespace {

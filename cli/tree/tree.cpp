@@ -7,6 +7,26 @@
 namespace muster::cli {
 namespace {
 
+bool is_word(std::string const& text) {
+  auto const fits = [](unsigned char c) { return std::isalnum(c) || c == '-' || c == '_'; };
+  return !text.empty() && std::all_of(text.begin(), text.end(), fits);
+}
+
+/// What a type's name says the value may be: of "table|json" both, of "list | get KEY" "list" and
+/// "get". Of "JOB_ID|CLOSURE_ID", or one name alone, nothing.
+std::vector<std::string> choices_in(std::string const& type) {
+  std::vector<std::string> choices;
+  auto parts = std::istringstream(type);
+  for (std::string part; std::getline(parts, part, '|');) {
+    std::string word;
+    std::istringstream(part) >> word;
+    if (!is_word(word) || word.ends_with("_ID")) return {};
+    choices.push_back(word);
+  }
+  if (choices.size() < 2) choices.clear();
+  return choices;
+}
+
 known_option read_option(CLI::Option const& o) {
   known_option k;
   for (auto const& n : o.get_snames()) k.names.push_back("-" + n);
@@ -42,11 +62,6 @@ known_verb read_verb(CLI::App const& app, std::vector<std::string> path) {
   return v;
 }
 
-bool is_word(std::string const& text) {
-  auto const fits = [](unsigned char c) { return std::isalnum(c) || c == '-' || c == '_'; };
-  return !text.empty() && std::all_of(text.begin(), text.end(), fits);
-}
-
 }  // namespace
 
 known_verb read_tree(CLI::App const& app) {
@@ -58,19 +73,6 @@ std::vector<known_verb const*> all_verbs(known_verb const& top) {
   for (auto const& v : top.below)
     for (auto const* below : all_verbs(v)) all.push_back(below);
   return all;
-}
-
-std::vector<std::string> choices_in(std::string const& type) {
-  std::vector<std::string> choices;
-  auto parts = std::istringstream(type);
-  for (std::string part; std::getline(parts, part, '|');) {
-    std::string word;
-    std::istringstream(part) >> word;
-    if (!is_word(word) || word.ends_with("_ID")) return {};
-    choices.push_back(word);
-  }
-  if (choices.size() < 2) choices.clear();
-  return choices;
 }
 
 std::string joined(std::vector<std::string> const& words, std::string const& between) {

@@ -1,5 +1,5 @@
-// The command line as data, read from the same CLI11 tree that parses it: what completion and man
-// pages are written from. Pure.
+// The command line as data, read from the same CLI11 tree that parses it; completion and man pages,
+// which are written from it. Pure.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -31,11 +31,24 @@ known_verb read_tree(CLI::App const& app);
 /// A verb and all below it, the verb first.
 std::vector<known_verb const*> all_verbs(known_verb const& top);
 
-/// What a type's name says the value may be: of "table|json" both, of "list | get KEY" "list" and
-/// "get". Of "JOB_ID|CLOSURE_ID", or one name alone, nothing.
-std::vector<std::string> choices_in(std::string const& type);
-
 /// Words with blanks between.
 std::string joined(std::vector<std::string> const& words, std::string const& between = " ");
+
+// Scripts that make a shell complete `muster …`: verbs, flags, choices of flags, files. Ids are the
+// server's and completed by nobody.
+std::string bash_completion(known_verb const& top);
+std::string zsh_completion(known_verb const& top);
+std::string fish_completion(known_verb const& top);
+
+// Man pages, roff with the macros of man(7), from what `--help` says.
+
+/// "muster", "muster-serve", "muster-bench-kv".
+std::string page_name(known_verb const& v);
+/// What stands at the edges of pages.
+struct edition {
+  std::string version, date;  // "0.1.0", "2026-01-31"
+};
+/// The page in section 1. `top`: the whole program.
+std::string man_page(known_verb const& v, known_verb const& top, edition const& e);
 
 }  // namespace muster::cli

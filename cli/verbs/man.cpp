@@ -7,8 +7,7 @@
 
 #include "base/text.hpp"
 #include "cli/command.hpp"
-#include "cli/tree/completion.hpp"
-#include "cli/tree/manual.hpp"
+#include "cli/tree/tree.hpp"
 
 namespace muster::cli {
 namespace {
