@@ -2,9 +2,7 @@
 #include "http_client/name_lookup.hpp"
 
 #include <boost/asio/io_context.hpp>
-#include <condition_variable>
-#include <memory>
-#include <mutex>
+#include <future>
 #include <thread>
 
 namespace muster {
@@ -23,13 +21,6 @@ lookup_answer ask_system(std::string const& host, std::string const& port,
   return answer;
 }
 
-// Shared by the one who asks and the thread that asks the system; the last one frees it.
-struct errand {
-  std::mutex mutex;
-  std::condition_variable done;
-  std::optional<lookup_answer> answer;
-};
-
 }  // namespace
 
 lookup_answer look_up(std::string const& host, std::string const& port,
@@ -39,17 +30,14 @@ lookup_answer look_up(std::string const& host, std::string const& port,
   if (!no_number)
     return ask_system(host, port, tcp::resolver::numeric_host | tcp::resolver::numeric_service);
   if (!limit) return ask_system(host, port, {});
-  auto const shared = std::make_shared<errand>();
-  std::thread([shared, host, port] {
-    auto answer = ask_system(host, port, {});
-    std::lock_guard const lock(shared->mutex);
-    shared->answer = std::move(answer);
-    shared->done.notify_one();
+  std::promise<lookup_answer> promise;
+  auto answer = promise.get_future();
+  std::thread([host, port, p = std::move(promise)]() mutable {
+    p.set_value(ask_system(host, port, {}));
   }).detach();
-  std::unique_lock lock(shared->mutex);
-  if (!shared->done.wait_until(lock, *limit, [&] { return shared->answer.has_value(); }))
+  if (answer.wait_until(*limit) != std::future_status::ready)
     return {boost::asio::error::timed_out};
-  return std::move(*shared->answer);
+  return answer.get();
 }
 
 }  // namespace muster
