@@ -21,8 +21,8 @@ namespace asio = boost::asio;
 coro::task<std::string> why_not_ready(host_port where, std::chrono::milliseconds limit,
                                       std::shared_ptr<tls_towards> tls = nullptr);
 
-/// Of the first line of an HTTP answer: "HTTP/1.1 503 Service Unavailable" is 503. Nothing: it is no
-/// such line. Pure.
+/// Of the first line of an HTTP answer: "HTTP/1.1 503 Service Unavailable" is 503. Nothing: it is
+/// no such line. Pure.
 std::optional<unsigned> status_of_line(std::string_view line);
 
 /// Looks the name up and connects. A lookup that the system does not end may take longer than
