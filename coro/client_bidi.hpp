@@ -43,14 +43,6 @@ class client_bidi {
     auto begin = [stream = stream_.get()](void* tag) { stream->StartCall(tag); };
     return await_rpc(engine_, starting_, &context_, begin);
   }
-  // The same by a generated stub and its method: start(stub, &Stub::PrepareAsyncX).
-  template <class Stub, class Owner>
-  [[nodiscard]] task<bool> start(Stub& stub, std::unique_ptr<stream_type> (Owner::*method)(
-                                                 grpc::ClientContext*, grpc::CompletionQueue*)) {
-    return start([&stub, method](grpc::ClientContext* context, grpc::CompletionQueue* queue) {
-      return (stub.*method)(context, queue);
-    });
-  }
 
   // Completion: false when the server ended the call or is gone; then finish(). REQUIRES: started;
   // `response` outlives the read.

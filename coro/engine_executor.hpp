@@ -4,7 +4,6 @@
 
 #include <boost/asio/execution.hpp>
 #include <concepts>
-#include <memory>
 #include <type_traits>
 #include <utility>
 
@@ -14,9 +13,7 @@ namespace muster::coro {
 
 class engine_executor {
   using blocking = asio::execution::blocking_t;
-  using relationship = asio::execution::relationship_t;
   using outstanding_work = asio::execution::outstanding_work_t;
-  using mapping = asio::execution::mapping_t;
 
  public:
   explicit engine_executor(engine_context& context) noexcept : context_(&context) {}
@@ -62,16 +59,6 @@ class engine_executor {
   [[nodiscard]] engine_executor require(outstanding_work::untracked_t) const noexcept {
     return with(never_blocks_, false);
   }
-  // A hint only: the engine runs functions in order of arrival either way.
-  [[nodiscard]] engine_executor require(relationship::fork_t) const noexcept { return *this; }
-  [[nodiscard]] engine_executor require(relationship::continuation_t) const noexcept {
-    return *this;
-  }
-  template <class Allocator>
-  [[nodiscard]] engine_executor require(
-      asio::execution::allocator_t<Allocator> const&) const noexcept {
-    return *this;  // small functions are stored in the queue itself
-  }
 
   [[nodiscard]] engine_context& query(asio::execution::context_t) const noexcept {
     return *context_;
@@ -82,15 +69,6 @@ class engine_executor {
   [[nodiscard]] outstanding_work query(outstanding_work) const noexcept {
     return tracked_ ? outstanding_work(outstanding_work::tracked)
                     : outstanding_work(outstanding_work::untracked);
-  }
-  [[nodiscard]] static constexpr relationship query(relationship) noexcept {
-    return relationship::fork;
-  }
-  [[nodiscard]] static constexpr mapping query(mapping) noexcept { return mapping::thread; }
-  template <class Allocator>
-  [[nodiscard]] std::allocator<void> query(
-      asio::execution::allocator_t<Allocator> const&) const noexcept {
-    return {};
   }
 
   friend bool operator==(engine_executor const& a, engine_executor const& b) noexcept {

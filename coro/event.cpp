@@ -1,4 +1,4 @@
-// The one waiter is a handler that is kept; setting, closing and cancelling post its resumption.
+// The one waiter is a handler that is kept; setting and cancelling post its resumption.
 #include "coro/event.hpp"
 
 #include <boost/asio/associated_cancellation_slot.hpp>
@@ -18,19 +18,14 @@ void event::set() {
   wake();
 }
 
-void event::close() {
-  closed_ = true;
-  wake();
-}
-
 task<bool> event::wait() {
   check(!waiter_, "an event has one waiter");
-  if (!set_ && !closed_) {
+  if (!set_) {
     bool const woken = co_await suspend();
     if (!woken) co_return false;
   }
   set_ = false;
-  co_return !closed_;
+  co_return true;
 }
 
 // Gives false when cancelled.

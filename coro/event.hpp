@@ -22,15 +22,10 @@ class event {
   // The waiter resumes from the engine's loop, never inside this call.
   void set();
 
-  // Sets for ever: this and every later wait() gives false.
-  void close();
-
-  // Completion: true when set, at once if it already was; clears the flag on the way. False when
-  // closed, or when the waiting task was cancelled (any type). REQUIRES: one waiter at a time; the
-  // event outlives the wait.
+  // Completion: true when set, at once if it already was; clears the flag on the way. False when the
+  // waiting task was cancelled (any type). REQUIRES: one waiter at a time; the event outlives the
+  // wait.
   [[nodiscard]] task<bool> wait();
-
-  [[nodiscard]] bool closed() const noexcept { return closed_; }
 
  private:
   [[nodiscard]] task<bool> suspend();
@@ -39,7 +34,6 @@ class event {
   engine_context& engine_;
   unique_function<void(bool)> waiter_;
   bool set_ = false;
-  bool closed_ = false;
   bool waking_ = false;     // the waiter's resumption is queued
   bool cancelled_ = false;  // and tells it that its task was cancelled
 };

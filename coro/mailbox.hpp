@@ -72,16 +72,6 @@ class basic_mailbox {
     return true;
   }
 
-  [[nodiscard]] bool closed() const {
-    std::lock_guard lock(mutex_);
-    return closed_;
-  }
-
-  [[nodiscard]] std::size_t size() const {
-    std::lock_guard lock(mutex_);
-    return items_.size();
-  }
-
  private:
   // REQUIRES: mutex_ is held.
   push_result append(Item&& item) {
@@ -91,7 +81,7 @@ class basic_mailbox {
 
   std::size_t const items_max_;
 
-  mutable std::mutex mutex_;  // protects all below
+  std::mutex mutex_;  // protects all below
   std::condition_variable room_;
   std::vector<Item> items_;
   bool wake_pending_ = false;

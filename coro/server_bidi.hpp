@@ -38,11 +38,9 @@ class server_bidi : public server_call<server_bidi_state<Request, Response>> {
 
   // Completion: true when gRPC took the message and has room for the next one; false when the call
   // is dead. `response` is encoded when the task is first awaited and may be changed afterwards.
-  [[nodiscard]] task<bool> write(Response const& response, grpc::WriteOptions options = {}) {
+  [[nodiscard]] task<bool> write(Response const& response) {
     check(!s().finish_started, "no write is started after finish");
-    auto start = [s = &s(), &response, options](void* tag) {
-      s->stream.Write(response, options, tag);
-    };
+    auto start = [s = &s(), &response](void* tag) { s->stream.Write(response, tag); };
     return await_rpc(s().engine, s().writing, &s().context, start);
   }
 

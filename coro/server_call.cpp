@@ -46,7 +46,6 @@ void server_call_state::free_when_through() {
 
 void server_call_state::done_tag::complete(bool) {
   state.engine.op_returned();
-  state.done = true;
   state.cancelled = state.context.IsCancelled();
   if (state.cancelled && state.server_.is_soon(state.came_)) state.server_.call_reset(state.peer_);
   auto hook = std::exchange(state.on_cancel, function());

@@ -41,8 +41,7 @@ class server_call_state {
   bool writing = false;
   bool finishing = false;
   bool finish_started = false;
-  bool done = false;       // gRPC is through with the call
-  bool cancelled = false;  // known once done
+  bool cancelled = false;  // known once gRPC is through with the call
   std::string credential;  // what its caller was admitted by; empty: by nothing in particular
 
  protected:

@@ -31,7 +31,6 @@ class leaky_counts {
   /// The name is another's from now on.
   void forget(std::string const& name);
 
-  [[nodiscard]] leaky_limits const& limits() const { return limits_; }
   [[nodiscard]] std::size_t names() const { return young_.size() + old_.size(); }
 
  private:

@@ -24,7 +24,7 @@ TEST(client_unary, a_server_that_is_not_there_is_unavailable) {
 
 task<void> chat_with_nobody(engine_context& engine, Echo::Stub& stub) {
   chat_client call(engine);
-  EXPECT_FALSE(co_await call.start(stub, &Echo::Stub::PrepareAsyncChat));
+  EXPECT_FALSE(co_await call.start(chat_by(stub)));
   auto const status = co_await call.finish();
   EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
 }

@@ -27,6 +27,12 @@ using chat_call = server_bidi<Ping, Ping>;
 using once_call = server_unary<Ping, Ping>;
 using chat_client = client_bidi<Ping, Ping>;
 
+inline auto chat_by(Echo::Stub& stub) {
+  return [&stub](grpc::ClientContext* context, grpc::CompletionQueue* queue) {
+    return stub.PrepareAsyncChat(context, queue);
+  };
+}
+
 inline Ping ping(std::int64_t id) {
   Ping p;
   p.set_id(id);

@@ -11,7 +11,7 @@ using namespace boost::asio::experimental::awaitable_operators;
 
 task<void> chat(echo_server& s, int messages) {
   chat_client call(s.engine);
-  EXPECT_TRUE(co_await call.start(*s.stub, &Echo::Stub::PrepareAsyncChat));
+  EXPECT_TRUE(co_await call.start(chat_by(*s.stub)));
   Ping answer;
   for (int i = 0; i < messages; ++i) {
     Ping const question = ping(i);
@@ -53,7 +53,7 @@ task<void> last_word(observed_end& seen, std::unique_ptr<chat_call> call) {
 
 task<void> half_close(echo_server& s) {
   chat_client call(s.engine);
-  EXPECT_TRUE(co_await call.start(*s.stub, &Echo::Stub::PrepareAsyncChat));
+  EXPECT_TRUE(co_await call.start(chat_by(*s.stub)));
   EXPECT_TRUE(co_await call.writes_done());
   Ping answer;
   EXPECT_TRUE(co_await call.read(answer));
@@ -75,7 +75,7 @@ TEST(server_bidi, can_still_write_after_the_client_half_closed) {
 // Leaves only once the handler runs: gRPC drops a call that is cancelled before a slot took it.
 task<void> leave(echo_server& s, observed_end& seen, bool politely) {
   chat_client call(s.engine);
-  EXPECT_TRUE(co_await call.start(*s.stub, &Echo::Stub::PrepareAsyncChat));
+  EXPECT_TRUE(co_await call.start(chat_by(*s.stub)));
   EXPECT_TRUE(co_await call.write(ping(1)));
   EXPECT_TRUE(co_await seen.arrived.wait());
   if (politely) {
@@ -128,7 +128,7 @@ task<void> with_children(handler_log& log, std::unique_ptr<chat_call> call) {
 
 task<void> cancel_handlers(echo_server& s, handler_log& log) {
   chat_client call(s.engine);
-  EXPECT_TRUE(co_await call.start(*s.stub, &Echo::Stub::PrepareAsyncChat));
+  EXPECT_TRUE(co_await call.start(chat_by(*s.stub)));
   EXPECT_TRUE(co_await log.arrived.wait());
   s.calls.cancel();
   EXPECT_TRUE(co_await log.ended.wait());
@@ -155,7 +155,7 @@ task<void> give_up_on(bool& timed_out, std::unique_ptr<chat_call> call) {
 
 task<void> say_nothing(echo_server& s) {
   chat_client call(s.engine);
-  EXPECT_TRUE(co_await call.start(*s.stub, &Echo::Stub::PrepareAsyncChat));
+  EXPECT_TRUE(co_await call.start(chat_by(*s.stub)));
   auto const status = co_await call.finish();
   EXPECT_EQ(status.error_code(), grpc::StatusCode::CANCELLED);
 }

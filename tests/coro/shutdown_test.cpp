@@ -30,7 +30,7 @@ void count_answer(load& l, event& warm) {
 
 task<void> chat_until_refused(load& l, event& warm) {
   chat_client call(l.engine);
-  bool alive = co_await call.start(*l.stub, &Echo::Stub::PrepareAsyncChat);
+  bool alive = co_await call.start(chat_by(*l.stub));
   Ping message = ping(1);
   while (alive) {
     alive = co_await call.write(message);
