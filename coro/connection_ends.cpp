@@ -5,7 +5,6 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 
-#include <boost/asio/ip/tcp.hpp>
 #include <system_error>
 #include <utility>
 
@@ -19,14 +18,6 @@ constexpr std::uint64_t stop_number = 0;
 unique_fd opened(int fd, char const* what) {
   if (fd < 0) throw std::system_error(errno, std::generic_category(), what);
   return unique_fd(fd);
-}
-
-std::string peer_text(int socket) {
-  boost::asio::ip::tcp::endpoint peer;
-  auto size = static_cast<socklen_t>(peer.capacity());
-  if (::getpeername(socket, peer.data(), &size) != 0) return {};
-  peer.resize(size);
-  return text_of(peer);
 }
 
 bool add(int poll, int fd, std::uint32_t events, std::uint64_t number) {
@@ -53,7 +44,7 @@ connection_ends::~connection_ends() {
 
 std::uint64_t connection_ends::watch(int socket, std::string const& peer) {
   unique_fd copy(::fcntl(socket, F_DUPFD_CLOEXEC, 0));
-  if (copy.get() < 0 || peer_text(copy.get()) != peer) return 0;
+  if (copy.get() < 0 || text_of(endpoint_of(copy.get())) != peer) return 0;
   std::lock_guard const lock(mutex_);
   auto const number = ++last_;
   if (!add(poll_.get(), copy.get(), EPOLLRDHUP | EPOLLONESHOT, number)) return 0;

@@ -22,9 +22,9 @@ class event {
   // The waiter resumes from the engine's loop, never inside this call.
   void set();
 
-  // Completion: true when set, at once if it already was; clears the flag on the way. False when the
-  // waiting task was cancelled (any type). REQUIRES: one waiter at a time; the event outlives the
-  // wait.
+  // Completion: true when set, at once if it already was; clears the flag on the way. False when
+  // the waiting task was cancelled (any type). REQUIRES: one waiter at a time; the event outlives
+  // the wait.
   [[nodiscard]] task<bool> wait();
 
  private:

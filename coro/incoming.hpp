@@ -1,13 +1,17 @@
 // What listeners ask about a connection that came in, and about one that could not be accepted.
-// Pure.
+// Pure, but for what the system knows of a socket.
 #pragma once
+
+#include <sys/socket.h>
 
 #include <boost/asio/error.hpp>
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/system/error_code.hpp>
+#include <charconv>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/half_open.hpp"
 
@@ -28,6 +32,28 @@ inline std::string text_of(boost::asio::ip::tcp::endpoint const& e) {
       v4 ? ip::make_address_v4(ip::v4_mapped, address.to_v6()).to_string() : address.to_string();
   auto const port = ":" + std::to_string(e.port());
   return address.is_v6() && !v4 ? "[" + host + "]" + port : host + port;
+}
+
+/// The other end of a socket, or (`::getsockname`) its own. Port 0: it is no connection of TCP.
+inline boost::asio::ip::tcp::endpoint endpoint_of(int socket,
+                                                  decltype(::getpeername) ask = ::getpeername) {
+  boost::asio::ip::tcp::endpoint end;
+  auto size = static_cast<socklen_t>(end.capacity());
+  if (ask(socket, end.data(), &size) != 0 || size > end.capacity()) return {};
+  auto const family = end.data()->sa_family;
+  if (family != AF_INET && family != AF_INET6) return {};
+  end.resize(size);
+  return end;
+}
+
+/// Of what gRPC calls a connection that was handed to it, "fd:42": its descriptor; -1: of any
+/// other.
+inline int adopted_socket(std::string_view grpc_peer) {
+  constexpr std::string_view adopted = "fd:";
+  int fd = -1;
+  if (grpc_peer.starts_with(adopted))
+    std::from_chars(grpc_peer.data() + adopted.size(), grpc_peer.data() + grpc_peer.size(), fd);
+  return fd;
 }
 
 /// No file descriptor, or no memory for a socket, is left: closing a connection helps.

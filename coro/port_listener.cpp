@@ -34,18 +34,24 @@ constexpr int accepts_a_turn = 16;
 constexpr auto pause_without_descriptors = std::chrono::milliseconds(100);
 
 // Accepted sockets inherit the options.
+error_code prepare(tcp::acceptor& acceptor, std::chrono::milliseconds user_timeout) {
+  error_code ec;
+  acceptor.set_option(tcp::no_delay(true), ec);
+  if (int const ms = static_cast<int>(user_timeout.count()); !ec && ms > 0)
+    ::setsockopt(acceptor.native_handle(), IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, sizeof ms);
+  if (!ec) acceptor.non_blocking(true, ec);
+  return ec;
+}
+
 error_code open_port(tcp::acceptor& acceptor, tcp::endpoint const& endpoint, bool both,
                      std::chrono::milliseconds user_timeout) {
   error_code ec;
   acceptor.open(endpoint.protocol(), ec);
   if (!ec && both) acceptor.set_option(asio::ip::v6_only(false), ec);
   if (!ec) acceptor.set_option(tcp::acceptor::reuse_address(true), ec);
-  if (!ec) acceptor.set_option(tcp::no_delay(true), ec);
-  if (int const ms = static_cast<int>(user_timeout.count()); !ec && ms > 0)
-    ::setsockopt(acceptor.native_handle(), IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, sizeof ms);
+  if (!ec) ec = prepare(acceptor, user_timeout);
   if (!ec) acceptor.bind(endpoint, ec);
   if (!ec) acceptor.listen(asio::socket_base::max_listen_connections, ec);
-  if (!ec) acceptor.non_blocking(true, ec);
   if (ec) {
     error_code ignored;
     acceptor.close(ignored);
@@ -56,15 +62,8 @@ error_code open_port(tcp::acceptor& acceptor, tcp::endpoint const& endpoint, boo
 // One that listens already.
 error_code adopt_port(tcp::acceptor& acceptor, int socket, std::chrono::milliseconds user_timeout) {
   error_code ec;
-  sockaddr_storage at{};
-  socklen_t size = sizeof at;
-  ::getsockname(socket, reinterpret_cast<sockaddr*>(&at), &size);
-  acceptor.assign(at.ss_family == AF_INET6 ? tcp::v6() : tcp::v4(), socket, ec);
-  if (ec) return ec;
-  acceptor.set_option(tcp::no_delay(true), ec);
-  if (int const ms = static_cast<int>(user_timeout.count()); !ec && ms > 0)
-    ::setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, sizeof ms);
-  if (!ec) acceptor.non_blocking(true, ec);
+  acceptor.assign(endpoint_of(socket, ::getsockname).protocol(), socket, ec);
+  if (!ec) ec = prepare(acceptor, user_timeout);
   return ec;
 }
 

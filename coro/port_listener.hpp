@@ -16,7 +16,6 @@
 
 #include "base/connection_counts.hpp"
 #include "base/status.hpp"
-#include "coro/proxied/proxy_rules.hpp"
 #include "coro/service_manager.hpp"
 #include "coro/unique_fd.hpp"
 #include "coro/waiting_options.hpp"

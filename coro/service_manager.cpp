@@ -1,22 +1,25 @@
 // systemd's protocol, from the side of the service.
 #include "coro/service_manager.hpp"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
+#include <cstddef>
 #include <cstdlib>
-#include <optional>
+#include <cstring>
 #include <utility>
 
-#include "coro/service_notice.hpp"
+#include "coro/incoming.hpp"
+#include "coro/unique_fd.hpp"
 
 namespace muster::coro {
 namespace {
+
+namespace ip = boost::asio::ip;
 
 constexpr int first_socket = 3;
 constexpr int sockets_max = 4'096;  // of a manager; more: the rest is not looked at
@@ -34,27 +37,13 @@ int number(std::string_view text) {
   return error == std::errc{} && end == text.data() + text.size() ? n : 0;
 }
 
-// "10.0.0.1", and "*" for all addresses; the port.
-std::optional<std::pair<std::string, std::uint16_t>> address_of(int socket) {
-  sockaddr_storage any{};
-  socklen_t size = sizeof any;
-  if (::getsockname(socket, reinterpret_cast<sockaddr*>(&any), &size) != 0) return {};
-  char text[INET6_ADDRSTRLEN] = {};
-  if (any.ss_family == AF_INET) {
-    auto const& v4 = reinterpret_cast<sockaddr_in const&>(any);
-    ::inet_ntop(AF_INET, &v4.sin_addr, text, sizeof text);
-    return std::pair(v4.sin_addr.s_addr == 0 ? "*" : text, ntohs(v4.sin_port));
-  }
-  if (any.ss_family != AF_INET6) return {};
-  auto const& v6 = reinterpret_cast<sockaddr_in6 const&>(any);
-  ::inet_ntop(AF_INET6, &v6.sin6_addr, text, sizeof text);
-  return std::pair(IN6_IS_ADDR_UNSPECIFIED(&v6.sin6_addr) ? "*" : text, ntohs(v6.sin6_port));
-}
-
 bool is_of(int socket, std::string_view address, std::uint16_t port) {
-  auto const bound = address_of(socket);
-  bool const all = address == "0.0.0.0" || address == "::";
-  return bound && bound->first == (all ? "*" : address) && (port == 0 || bound->second == port);
+  auto const bound = endpoint_of(socket, ::getsockname);
+  if (bound.port() == 0 || (port != 0 && bound.port() != port)) return false;
+  if (address == "0.0.0.0" || address == "::") return bound.address().is_unspecified();
+  auto const ip = bound.address();
+  return (ip.is_v6() ? ip::address_v6(ip.to_v6().to_bytes()).to_string() : ip.to_string()) ==
+         address;
 }
 
 bool listens(int socket) {
@@ -136,6 +125,36 @@ void service_manager::drop_rest() {
 
 void service_manager::send(std::string const& text, int socket) const {
   send_notice(notify_, text, socket);
+}
+
+// Whoever does not listen does not keep.
+void send_notice(std::string const& address, std::string const& text, int socket) {
+  sockaddr_un to{};
+  to.sun_family = AF_UNIX;
+  if (address.empty() || address.size() >= sizeof to.sun_path) return;
+  std::memcpy(to.sun_path, address.data(), address.size());
+  if (to.sun_path[0] == '@') to.sun_path[0] = '\0';
+  iovec part{const_cast<char*>(text.data()), text.size()};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message{};
+  message.msg_name = &to;
+  message.msg_namelen = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + address.size());
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  if (socket >= 0) {
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    auto* const header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof(int));
+    std::memcpy(CMSG_DATA(header), &socket, sizeof(int));
+  }
+  unique_fd const fd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (fd.get() < 0) return;
+  // The next sign of life is as good as this one; a socket that is lost is not.
+  int const wait = text == sign_of_life ? MSG_DONTWAIT : 0;
+  [[maybe_unused]] auto const sent = ::sendmsg(fd.get(), &message, MSG_NOSIGNAL | wait);
 }
 
 }  // namespace muster::coro

@@ -53,4 +53,12 @@ class service_manager {
   std::vector<held> held_;  // under mutex_
 };
 
+/// Dropped where the listener's queue is full; with any other text that is waited for.
+constexpr std::string_view sign_of_life = "WATCHDOG=1";
+
+/// One datagram as sd_notify(3) sends it. `address`: of NOTIFY_SOCKET ("@…" for an abstract one);
+/// empty: nobody listens, nothing is sent. `socket`: a copy goes along; -1: none. Best effort, as
+/// the protocol has it.
+void send_notice(std::string const& address, std::string const& text, int socket = -1);
+
 }  // namespace muster::coro

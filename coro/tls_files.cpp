@@ -12,6 +12,8 @@
 #include <sstream>
 #include <utility>
 
+#include "coro/slept.hpp"
+
 namespace muster::coro {
 namespace {
 
@@ -101,29 +103,13 @@ tls_files::tls_files(tls_paths paths, tls_material loaded, listener tell)
     : paths_(std::move(paths)),
       tell_(std::move(tell)),
       current_(std::make_shared<tls_material const>(std::move(loaded))),
-      thread_([this] { watch(); }) {}
-
-tls_files::~tls_files() {
-  {
-    std::lock_guard const lock(mutex_);
-    stopping_ = true;
-  }
-  stopped_.notify_all();
-  thread_.join();
-}
+      thread_([this](std::stop_token const& stop) {
+        while (slept(stop, look_every)) look();
+      }) {}
 
 std::shared_ptr<tls_material const> tls_files::current() const {
   std::lock_guard const lock(mutex_);
   return current_;
-}
-
-void tls_files::watch() {
-  std::unique_lock lock(mutex_);
-  while (!stopped_.wait_for(lock, look_every, [this] { return stopping_; })) {
-    lock.unlock();
-    look();
-    lock.lock();
-  }
 }
 
 // Changes with every replacement, also by renaming and by turning a link.

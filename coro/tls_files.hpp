@@ -5,7 +5,6 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -42,16 +41,12 @@ class tls_files {
 
   /// `loaded`: of these paths.
   tls_files(tls_paths paths, tls_material loaded, listener tell);
-  ~tls_files();
-  tls_files(tls_files const&) = delete;
-  tls_files& operator=(tls_files const&) = delete;
 
   /// Any thread; never null. Another pointer means another content.
   [[nodiscard]] std::shared_ptr<tls_material const> current() const;
   [[nodiscard]] bool asks_clients() const { return !paths_.client_ca.empty(); }
 
  private:
-  void watch();
   void look();
   std::string signature() const;
 
@@ -59,10 +54,8 @@ class tls_files {
   listener const tell_;
   std::string seen_;  // the files' state when last read; the watching thread's
   mutable std::mutex mutex_;
-  std::condition_variable stopped_;
   std::shared_ptr<tls_material const> current_;  // under mutex_
-  bool stopping_ = false;                        // under mutex_
-  std::thread thread_;                           // last: it uses all of the above
+  std::jthread thread_;                          // last: it uses all of the above
 };
 
 }  // namespace muster::coro

@@ -23,7 +23,6 @@
 
 #include "base/connection_counts.hpp"
 #include "base/half_open.hpp"
-#include "coro/proxied/proxy_rules.hpp"
 #include "coro/waiting_options.hpp"
 
 namespace muster::coro {

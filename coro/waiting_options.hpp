@@ -1,6 +1,7 @@
 // Limits of connections whose client has not yet spoken; see waiting_connections. Plain data.
 #pragma once
 
+#include <boost/asio/ip/address.hpp>
 #include <chrono>
 #include <cstddef>
 #include <functional>
@@ -20,6 +21,15 @@ struct waiting_options {
   // told of, on the listener's thread. They hold nothing any more, so nothing else is done.
   leaky_limits silent{5'000, 500};
   std::function<void(std::string const& address)> silent_flood = [](auto const&) {};
+};
+
+/// Relays that say on whose behalf they connect: whose headers are believed, and what is said of
+/// others. See proxy_header.hpp.
+struct proxy_rules {
+  /// Empty: nobody's.
+  std::function<bool(boost::asio::ip::address const& relay)> believed = {};
+  /// A line for the log, at most one in ten seconds; on the listener's thread.
+  std::function<void(std::string const& line)> complain = [](auto const&) {};
 };
 
 }  // namespace muster::coro

@@ -6,7 +6,6 @@
 #include <sys/socket.h>
 
 #include <array>
-#include <boost/asio/ip/tcp.hpp>
 #include <charconv>
 #include <memory>
 #include <string_view>
@@ -18,16 +17,6 @@ namespace muster::coro {
 namespace {
 
 using boost::asio::ip::tcp;
-
-tcp::endpoint peer_of(int socket) {
-  tcp::endpoint peer;
-  auto size = static_cast<socklen_t>(peer.capacity());
-  if (::getpeername(socket, peer.data(), &size) != 0 || size > peer.capacity()) return {};
-  auto const family = peer.data()->sa_family;
-  if (family != AF_INET && family != AF_INET6) return {};
-  peer.resize(size);
-  return peer;
-}
 
 // As gRPC calls it.
 std::string grpc_name(tcp::endpoint const& peer) {
@@ -41,7 +30,7 @@ std::string grpc_name(tcp::endpoint const& peer) {
 std::string cut(int socket, std::string const& name) {
   unique_fd const copy(::fcntl(socket, F_DUPFD_CLOEXEC, 0));
   if (copy.get() < 0) return {};
-  auto const peer = peer_of(copy.get());
+  auto const peer = endpoint_of(copy.get());
   if (peer.port() == 0 || (!name.empty() && grpc_name(peer) != name)) return {};
   return ::shutdown(copy.get(), SHUT_RDWR) == 0 ? text_of(peer) : std::string();
 }
@@ -69,16 +58,19 @@ std::string cut_socket(int socket) {
   return who;
 }
 
-std::string cut_connection(std::string const& name) {
-  constexpr std::string_view adopted = "fd:";
-  if (name.starts_with(adopted))
-    return cut(number_in(std::string_view(name).substr(adopted.size())), {});
-  auto const port = number_in(std::string_view(name).substr(name.rfind(':') + 1));
+std::vector<int> open_descriptors() {
+  std::vector<int> found;
   std::unique_ptr<DIR, int (*)(DIR*)> const all(::opendir("/proc/self/fd"), ::closedir);
-  if (!all) return {};
-  while (auto const* const entry = ::readdir(all.get())) {
-    auto const fd = number_in(entry->d_name);
-    if (fd < 0 || peer_of(fd).port() != port) continue;
+  while (auto const* const entry = all ? ::readdir(all.get()) : nullptr)
+    if (int const fd = number_in(entry->d_name); fd >= 0) found.push_back(fd);
+  return found;
+}
+
+std::string cut_connection(std::string const& name) {
+  if (int const fd = adopted_socket(name); fd >= 0) return cut(fd, {});
+  auto const port = number_in(std::string_view(name).substr(name.rfind(':') + 1));
+  for (int const fd : open_descriptors()) {
+    if (endpoint_of(fd).port() != port) continue;
     if (auto peer = cut(fd, name); !peer.empty()) return peer;
   }
   return {};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace muster::coro {
 
@@ -13,5 +14,8 @@ std::string cut_connection(std::string const& name);
 
 /// The same for a descriptor, with what it has sent and nobody has read. Any thread.
 std::string cut_socket(int socket);
+
+/// Of this process, as they are now. Any thread.
+std::vector<int> open_descriptors();
 
 }  // namespace muster::coro

@@ -1,17 +1,16 @@
 // A sign of life asked for ten times a second; and a look at what waits to be read.
 #include "coro/abuse/reset_watch.hpp"
 
-#include <dirent.h>
 #include <sys/socket.h>
 
 #include <array>
 #include <atomic>
-#include <charconv>
 #include <chrono>
 #include <cstdint>
 #include <memory>
 
 #include "coro/abuse/cut_connection.hpp"
+#include "coro/slept.hpp"
 
 namespace muster::coro {
 namespace {
@@ -49,22 +48,14 @@ std::size_t resets_in(std::string_view bytes) {
 }
 
 reset_watch::reset_watch(engine_context& engine, std::function<void(std::string const&)> was_cut)
-    : engine_(engine), was_cut_(std::move(was_cut)), thread_([this] { run(); }) {}
+    : engine_(engine),
+      was_cut_(std::move(was_cut)),
+      thread_([this](std::stop_token stop) { run(std::move(stop)); }) {}
 
-reset_watch::~reset_watch() {
-  {
-    std::scoped_lock const lock(mutex_);
-    stopping_ = true;
-  }
-  changed_.notify_one();
-  thread_.join();
-}
-
-void reset_watch::run() {
+void reset_watch::run(std::stop_token stop) {
   auto const turned = std::make_shared<std::atomic<bool>>(true);
   auto asked = clock::now();
-  std::unique_lock lock(mutex_);
-  while (!changed_.wait_for(lock, asked_every, [this] { return stopping_; })) {
+  while (slept(stop, asked_every)) {
     if (turned->exchange(false)) {
       asked = clock::now();
       if (!engine_.post([turned] { *turned = true; })) return;
@@ -75,14 +66,8 @@ void reset_watch::run() {
 }
 
 void reset_watch::look() {
-  std::unique_ptr<DIR, int (*)(DIR*)> const all(::opendir("/proc/self/fd"), ::closedir);
-  if (!all) return;
   std::array<char, bytes_looked_at> bytes;
-  while (auto const* const entry = ::readdir(all.get())) {
-    std::string_view const name(entry->d_name);
-    int fd = -1;
-    std::from_chars(name.data(), name.data() + name.size(), fd);
-    if (fd < 0) continue;
+  for (int const fd : open_descriptors()) {
     auto const n = ::recv(fd, bytes.data(), bytes.size(), MSG_PEEK | MSG_DONTWAIT);
     if (n <= 0) continue;
     if (resets_in({bytes.data(), static_cast<std::size_t>(n)}) < resets_max) continue;

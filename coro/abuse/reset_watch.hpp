@@ -6,9 +6,7 @@
 // see.
 #pragma once
 
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -25,20 +23,15 @@ class reset_watch {
  public:
   /// `engine` outlives it. `was_cut`: on the watch's thread, with who was: "10.0.0.3:4711".
   reset_watch(engine_context& engine, std::function<void(std::string const& peer)> was_cut);
-  /// Waits for a look that is under way.
-  ~reset_watch();
   reset_watch(reset_watch const&) = delete;
 
  private:
-  void run();
+  void run(std::stop_token stop);
   void look();
 
   engine_context& engine_;
   std::function<void(std::string const&)> const was_cut_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool stopping_ = false;
-  std::thread thread_;
+  std::jthread thread_;  // its end waits for a look that is under way
 };
 
 }  // namespace muster::coro

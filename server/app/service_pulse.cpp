@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "base/text.hpp"
-#include "coro/service_notice.hpp"
+#include "coro/service_manager.hpp"
 
 namespace muster::server {
 namespace {
