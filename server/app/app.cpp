@@ -41,7 +41,6 @@
 #include "server/rpc/coordination/cluster_ports.hpp"
 #include "server/rpc/coordination/service.hpp"
 #include "server/rpc/health_service.hpp"
-#include "server/rpc/reflection_service.hpp"
 #include "server/rpc/stream_service.hpp"
 #include "web/server/server.hpp"
 
@@ -115,8 +114,8 @@ class app {
   cluster_ports ports_;
   std::unique_ptr<stream_service> const workers_, sessions_, blob_calls_;
   coordination_service agents_;
-  health_service health_;
-  reflection_service reflection_;
+  std::unique_ptr<health_service> health_;
+  std::unique_ptr<stream_service> reflection_;
   cluster_following following_;
 
   // any thread
@@ -186,8 +185,8 @@ app::app(configuration const& c, std::vector<cluster_spec> const& found,
       sessions_(serve_sessions(hubs_.pools(), grpc_, streams())),
       blob_calls_(serve_blobs(blobs_.store(), grpc_)),
       agents_(coordination_, ports_, connections_, grpc_, agent_options()),
-      health_(grpc_, {.services = service_names()}),
-      reflection_(grpc_, {.services = service_names({"grpc.health.v1.Health"})}),
+      health_(serve_health(grpc_, {.services = service_names()})),
+      reflection_(serve_reflection(grpc_, service_names({"grpc.health.v1.Health"}))),
       following_(c.cluster_sources, coordination_,
                  {.post = [this](std::function<void()> work) { engine_.post(std::move(work)); },
                   .tell = [this](notice const& n) { tell(n); }}),
@@ -246,7 +245,7 @@ void app::open() {
   grpc_bound_ = {config_.grpc.address, static_cast<std::uint16_t>(grpc.ports.at(0))};
   ports_.set_main_address(to_string(grpc_bound_));
   manager_.drop_rest();
-  health_.set_serving(true);
+  health_->set_serving(true);
   log_clusters(coordination_, ports_);
 }
 
@@ -299,8 +298,8 @@ coro::task<void> app::stop_rpc() {
   co_await workers_->stop();
   co_await sessions_->stop();
   co_await blob_calls_->stop();
-  co_await reflection_.stop();
-  co_await health_.stop();
+  co_await reflection_->stop();
+  co_await health_->stop();
   co_await grpc_.stop(grpc_grace);
   engine_.close();
 }
@@ -313,7 +312,7 @@ void app::stop() {
 
   watchdog.enter("answering parked calls");
   run_.carry_out([this] {
-    health_.set_serving(false);
+    health_->set_serving(false);
     access_.stop();
     hubs_.pools().stop();
     coordination_.stop();

@@ -4,8 +4,10 @@
 #include "coro/tls_credentials.hpp"
 #include "server/hub/access/gate.hpp"
 #include "server/hub/access/token_text.hpp"
+#include "server/hub/pools.hpp"
 #include "server/rpc/coordination/cluster_ports.hpp"
 #include "server/rpc/status_convert.hpp"
+#include "server/rpc/stream_options.hpp"
 
 namespace muster::server {
 
@@ -67,6 +69,26 @@ core::caller caller_of(gate const* g, grpc::ServerContext const& context) {
   if (!g || !g->required()) return nullptr;
   auto const credential = credential_of(context);
   return g->who(credential, credential.empty() ? coro::certificate_name(context) : std::string());
+}
+
+muster::result<hub*> pool_of_call(pools& all, stream_options const& options,
+                                  grpc::ServerContext const& context, std::string const& cluster) {
+  auto const find = [&]() -> muster::result<hub*> {
+    if (!options.cluster_of_port) return all.named(cluster);
+    auto const c = options.cluster_of_port(context);
+    // Also who names a cluster does not come over a port that is for others.
+    if (!c && (cluster.empty() || c.error().code == muster::code::failed_precondition))
+      return c.error();
+    return cluster.empty() ? all.of(*c) : all.named(cluster);
+  };
+  auto found = find();
+  auto const who = caller_of(options.gate, context);
+  if (!found || !who || who->clusters.empty()) return found;
+  bool const main = (*found)->cluster().empty();
+  auto const& name = main ? options.main_cluster : (*found)->cluster();
+  if (who->bound_to(name) || (main && who->bound_to("default"))) return found;
+  return muster::status{muster::code::permission_denied,
+                        "token '" + who->id + "' is not for cluster '" + name + "'"};
 }
 
 }  // namespace muster::server

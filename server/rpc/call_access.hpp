@@ -16,6 +16,9 @@ namespace muster::server {
 
 class gate;
 class cluster_ports;
+class hub;
+class pools;
+struct stream_options;
 
 /// For accept_options.
 constexpr int needs(core::permission p) {
@@ -37,5 +40,11 @@ agent_admission admit_agent(gate& g, std::vector<network> const& trusted,
                             std::string const& cluster, bool again = false);
 /// Who it is, for what a call does by itself; null: nobody is asked, or `g` is null.
 core::caller caller_of(gate const* g, grpc::ServerContext const& context);
+
+/// Whose closures a newcomer's call is about: `cluster`, as the message says it, or that of the
+/// port it came over. NOT_FOUND: there is none of that name, or the cluster of the port was
+/// deleted; RESOURCE_EXHAUSTED; PERMISSION_DENIED: the caller's token is bound to others.
+muster::result<hub*> pool_of_call(pools& all, stream_options const& options,
+                                  grpc::ServerContext const& context, std::string const& cluster);
 
 }  // namespace muster::server

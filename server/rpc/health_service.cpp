@@ -2,38 +2,117 @@
 #include "server/rpc/health_service.hpp"
 
 #include <algorithm>
+#include <boost/asio/this_coro.hpp>
 
-#include "coro/accept.hpp"
+#include "coro/event.hpp"
 #include "grpc/health/v1/health.grpc.pb.h"
-#include "server/rpc/health_watch.hpp"
 #include "server/rpc/stream_list.hpp"
 
 namespace muster::server {
+namespace {
 
-struct health_service::state {
-  using request = health_watch::request;
-  using response = health_watch::response;
+constexpr auto patience = std::chrono::seconds(5);
+
+using request = grpc::health::v1::HealthCheckRequest;
+using response = grpc::health::v1::HealthCheckResponse;
+using look_up = std::function<response::ServingStatus(std::string const& service)>;
+
+// One caller that watches the server's health: gets the newest status whenever it differs from what
+// he was told last, so a slow reader costs nothing.
+class health_watch {
+ public:
+  using call = coro::server_bidi<request, response>;
+
+  health_watch(call& c, look_up const& status)
+      : call_(c), status_(status), changed_(c.engine()), deadline_(c.engine()) {}
+  health_watch(health_watch const&) = delete;
+
+  /// Completion: the caller has gone or was told the end. Errors: none. Cancellation: `terminal`
+  /// cancels the call.
+  coro::task<void> run();
+
+  /// The status may have changed.
+  void changed() { changed_.set(); }
+  /// Ends the call with UNAVAILABLE.
+  void shut_down() {
+    stopping_ = true;
+    changed_.set();
+    cancel_soon();
+  }
+
+ private:
+  void cancel_soon() {
+    deadline_.call_at(coro::timer::clock::now() + patience, [this] { call_.cancel(); });
+  }
+
+  call& call_;
+  look_up const& status_;
+  request request_;
+  response response_;
+  coro::event changed_;
+  coro::timer deadline_;  // of the request, then of the end
+  bool gone_ = false;
+  bool stopping_ = false;
+};
+
+coro::task<void> health_watch::run() {
+  co_await boost::asio::this_coro::throw_if_cancelled(false);
+  call_.on_cancel([this] {
+    gone_ = true;
+    changed_.set();
+  });
+  cancel_soon();
+  bool const asked = co_await call_.read(request_);
+  if (asked && !stopping_) deadline_.cancel();
+  bool told = false;
+  while (asked && !gone_ && !stopping_) {
+    auto const now = status_(request_.service());
+    if (told && now == response_.status()) {
+      co_await changed_.wait();  // no deadline: a watch lasts as long as the caller likes
+      continue;
+    }
+    response_.set_status(now);
+    told = co_await call_.write(response_);
+    if (!told) break;
+  }
+  cancel_soon();
+  auto const status =
+      stopping_ ? grpc::Status(grpc::StatusCode::UNAVAILABLE, "the server is shutting down")
+      : asked   ? grpc::Status::CANCELLED
+                : grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, "no request came");
+  co_await call_.finish(status);
+}
+
+class health_of_all final : public health_service {
+ public:
+  health_of_all(coro::grpc_server& server, health_service_options o)
+      : options_(std::move(o)), calls_("health call", server.engine(), options_.calls_max) {
+    server.add_service(service_);
+    auto on_check = [this](std::unique_ptr<check_call> call) { return check(std::move(call)); };
+    coro::accept_unary(server, service_, &service_type::RequestCheck, {"health check", 4},
+                       calls_.tasks(), on_check);
+    calls_.accept(server, service_, &service_type::RequestWatch, {"health watch", 4}, look_up_);
+  }
+
+  void set_serving(bool serving) override {
+    if (std::exchange(serving_, serving) == serving) return;
+    calls_.for_each([](health_watch& w) { w.changed(); });
+  }
+
+  coro::task<void> stop() override {
+    serving_ = false;
+    return calls_.stop();
+  }
+
+ private:
   using check_call = coro::server_unary<request, response>;
   using service_type = grpc::health::v1::Health::AsyncService;
 
-  state(coro::grpc_server& server, health_service_options o)
-      : options(std::move(o)), calls("health call", server.engine(), options.calls_max) {
-    server.add_service(service);
-    auto on_check = [this](std::unique_ptr<check_call> call) { return check(std::move(call)); };
-    auto on_watch = [this](std::unique_ptr<health_watch::call> call) {
-      return calls.serve(std::move(call), look_up);
-    };
-    coro::accept_unary(server, service, &service_type::RequestCheck, {"health check", 4},
-                       calls.tasks(), on_check);
-    coro::accept_bidi(server, service, &service_type::RequestWatch, {"health watch", 4},
-                      calls.tasks(), on_watch);
-  }
-
   response::ServingStatus status_of(std::string const& name) const {
-    auto const& known = options.services;
+    auto const& known = options_.services;
     if (!name.empty() && std::find(known.begin(), known.end(), name) == known.end())
       return response::SERVICE_UNKNOWN;
-    return serving ? response::SERVING : response::NOT_SERVING;
+    return serving_ ? response::SERVING : response::NOT_SERVING;
   }
 
   coro::task<void> check(std::unique_ptr<check_call> call) {
@@ -48,26 +127,18 @@ struct health_service::state {
     }
   }
 
-  health_service_options const options;
-  bool serving = false;
-  health_watch::look_up const look_up = [this](std::string const& name) { return status_of(name); };
-  service_type service;
-  stream_list<health_watch> calls;
+  health_service_options const options_;
+  bool serving_ = false;
+  look_up const look_up_ = [this](std::string const& name) { return status_of(name); };
+  service_type service_;
+  stream_list<health_watch> calls_;
 };
 
-health_service::health_service(coro::grpc_server& server, health_service_options options)
-    : state_(std::make_unique<state>(server, std::move(options))) {}
+}  // namespace
 
-health_service::~health_service() = default;
-
-void health_service::set_serving(bool serving) {
-  if (std::exchange(state_->serving, serving) == serving) return;
-  state_->calls.for_each([](health_watch& w) { w.changed(); });
-}
-
-coro::task<void> health_service::stop() {
-  state_->serving = false;
-  return state_->calls.stop();
+std::unique_ptr<health_service> serve_health(coro::grpc_server& server,
+                                             health_service_options options) {
+  return std::make_unique<health_of_all>(server, std::move(options));
 }
 
 }  // namespace muster::server

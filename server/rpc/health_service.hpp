@@ -3,13 +3,10 @@
 // grpc_server; engine thread only.
 #pragma once
 
-#include <cstddef>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "coro/grpc_server.hpp"
-#include "coro/task.hpp"
+#include "server/rpc/stream_service.hpp"
 
 namespace muster::server {
 
@@ -20,25 +17,14 @@ struct health_service_options {
   std::size_t calls_max = 1'000;
 };
 
-class health_service {
+class health_service : public stream_service {
  public:
-  /// Adds itself to `server`, NOT_SERVING. REQUIRES: before server.start().
-  explicit health_service(coro::grpc_server& server, health_service_options options = {});
-  /// REQUIRES: no call is left.
-  ~health_service();
-  health_service(health_service const&) = delete;
-  health_service& operator=(health_service const&) = delete;
-
   /// Tells all watchers if it is a change.
-  void set_serving(bool serving);
-
-  /// Ends every watch with UNAVAILABLE. Completes when all are gone. Comes before the server's
-  /// stop(). Errors and cancellation: none. Once only.
-  [[nodiscard]] coro::task<void> stop();
-
- private:
-  struct state;
-  std::unique_ptr<state> state_;
+  virtual void set_serving(bool serving) = 0;
 };
+
+/// Adds itself to `server`, NOT_SERVING. REQUIRES: before server.start().
+std::unique_ptr<health_service> serve_health(coro::grpc_server& server,
+                                             health_service_options options = {});
 
 }  // namespace muster::server

@@ -1,19 +1,14 @@
 // Two services with the same messages under two names: one loop, made for each.
-#include "server/rpc/reflection_service.hpp"
-
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/descriptor.pb.h>
 
 #include <boost/asio/this_coro.hpp>
 #include <set>
 
-#include "coro/accept.hpp"
-#include "coro/event.hpp"
-#include "coro/server_bidi.hpp"
-#include "coro/timer_queue.hpp"
 #include "grpc/reflection/v1/reflection.grpc.pb.h"
 #include "grpc/reflection/v1alpha/reflection.grpc.pb.h"
 #include "server/rpc/stream_list.hpp"
+#include "server/rpc/stream_service.hpp"
 
 namespace muster::server {
 namespace {
@@ -126,7 +121,6 @@ class reflection_stream {
 
  private:
   void cancel_in(std::chrono::seconds time) {
-    deadline_.cancel();
     deadline_.call_at(coro::timer::clock::now() + time, [this] { call_.cancel(); });
   }
 
@@ -140,51 +134,51 @@ template <class Service, class Request, class Response>
 struct version {
   using stream = reflection_stream<Request, Response>;
 
-  version(coro::grpc_server& server, reflection_service_options const& options)
-      : streams("reflection", server.engine(), options.calls_max) {
+  version(coro::grpc_server& server, std::vector<std::string> const& services,
+          std::size_t streams_max)
+      : streams("reflection", server.engine(), streams_max) {
     server.add_service(service);
-    auto serve = [this, &options](std::unique_ptr<typename stream::call> call) {
-      return streams.serve(std::move(call), options.services);
-    };
-    coro::accept_bidi(server, service, &Service::RequestServerReflectionInfo, {"reflection", 2},
-                      streams.tasks(), serve);
+    streams.accept(server, service, &Service::RequestServerReflectionInfo, {"reflection", 2},
+                   services);
   }
 
   Service service;
   stream_list<stream> streams;
 };
 
-reflection_service_options with_own_names(reflection_service_options o) {
-  for (auto const* own :
-       {v1::ServerReflection::service_full_name(), v1alpha::ServerReflection::service_full_name()})
-    o.services.emplace_back(own);
-  return o;
-}
+class reflection_service final : public stream_service {
+ public:
+  reflection_service(coro::grpc_server& server, std::vector<std::string> services,
+                     std::size_t streams_max)
+      : services_(std::move(services)),
+        now_(server, services_, streams_max),
+        before_(server, services_, streams_max) {
+    for (auto const* own : {v1::ServerReflection::service_full_name(),
+                            v1alpha::ServerReflection::service_full_name()})
+      services_.emplace_back(own);
+  }
+
+  coro::task<void> stop() override {
+    co_await now_.streams.stop();
+    co_await before_.streams.stop();
+  }
+
+ private:
+  std::vector<std::string> services_;
+  version<v1::ServerReflection::AsyncService, v1::ServerReflectionRequest,
+          v1::ServerReflectionResponse>
+      now_;
+  version<v1alpha::ServerReflection::AsyncService, v1alpha::ServerReflectionRequest,
+          v1alpha::ServerReflectionResponse>
+      before_;
+};
 
 }  // namespace
 
-struct reflection_service::state {
-  state(coro::grpc_server& server, reflection_service_options o)
-      : options(with_own_names(std::move(o))), now(server, options), before(server, options) {}
-
-  reflection_service_options const options;
-  version<v1::ServerReflection::AsyncService, v1::ServerReflectionRequest,
-          v1::ServerReflectionResponse>
-      now;
-  version<v1alpha::ServerReflection::AsyncService, v1alpha::ServerReflectionRequest,
-          v1alpha::ServerReflectionResponse>
-      before;
-};
-
-reflection_service::reflection_service(coro::grpc_server& server,
-                                       reflection_service_options options)
-    : state_(std::make_unique<state>(server, std::move(options))) {}
-
-reflection_service::~reflection_service() = default;
-
-coro::task<void> reflection_service::stop() {
-  co_await state_->now.streams.stop();
-  co_await state_->before.streams.stop();
+std::unique_ptr<stream_service> serve_reflection(coro::grpc_server& server,
+                                                 std::vector<std::string> services,
+                                                 std::size_t streams_max) {
+  return std::make_unique<reflection_service>(server, std::move(services), streams_max);
 }
 
 }  // namespace muster::server

@@ -12,8 +12,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "coro/engine_context.hpp"
-#include "coro/task_group.hpp"
+#include "coro/accept.hpp"
 
 namespace muster::server {
 
@@ -37,14 +36,16 @@ class stream_list {
                  report_exception(name, error);
                }) {}
 
-  /// The handler of a call: a Stream made of it and of `args`, on the list until it has ended.
-  /// REQUIRES: `args` outlive it.
-  template <class Call, class... Args>
-  [[nodiscard]] coro::task<void> serve(std::unique_ptr<Call> call, Args&... args) {
-    Stream stream(*call, args...);
-    if (stopping_) stream.shut_down();
-    entry const listed(*this, stream);
-    co_await stream.run();
+  /// Has each call of `method` served by a Stream made of it and of `args`, which is on the list
+  /// until it has ended. REQUIRES: as coro::accept_bidi; `args` outlive the server.
+  template <class Service, class Owner, class Request, class Response, class... Args>
+  void accept(coro::grpc_server& server, Service& service,
+              coro::bidi_method<Owner, Request, Response> method, coro::accept_options options,
+              Args&... args) {
+    auto handler = [this, &args...](std::unique_ptr<typename Stream::call> call) {
+      return serve(std::move(call), args...);
+    };
+    coro::accept_bidi(server, service, method, std::move(options), tasks_, handler);
   }
 
   /// REQUIRES: `f` neither adds nor removes streams.
@@ -53,7 +54,7 @@ class stream_list {
     for (auto* stream : streams_) f(*stream);
   }
 
-  /// The acceptor spawns the handlers here.
+  /// Where the handlers run; others of the service may, too.
   coro::task_group& tasks() { return tasks_; }
 
   /// Shuts every stream down and completes when all are gone. Each sees to its own deadline.
@@ -65,6 +66,14 @@ class stream_list {
   }
 
  private:
+  template <class... Args>
+  coro::task<void> serve(std::unique_ptr<typename Stream::call> call, Args&... args) {
+    Stream stream(*call, args...);
+    if (stopping_) stream.shut_down();
+    entry const listed(*this, stream);
+    co_await stream.run();
+  }
+
   // Takes its stream off the list when it goes out of scope.
   class entry {
    public:

@@ -5,7 +5,10 @@
 // grpc_server; engine thread only.
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "coro/grpc_server.hpp"
 #include "coro/task.hpp"
@@ -37,5 +40,12 @@ std::unique_ptr<stream_service> serve_sessions(pools& all, coro::grpc_server& se
                                                stream_options options = {});
 /// muster.v1.BlobService. REQUIRES: the store as well outlives it.
 std::unique_ptr<stream_service> serve_blobs(blob_store& store, coro::grpc_server& server);
+/// grpc.reflection.v1 and v1alpha.ServerReflection: which services this port has (these and its own
+/// two), and their descriptors, so that tools such as grpcurl can list and call them. Over this
+/// server's own queue, as gRPC's bundled one would bring threads of its own. At most `streams_max`
+/// of each version at one time. More: RESOURCE_EXHAUSTED.
+std::unique_ptr<stream_service> serve_reflection(coro::grpc_server& server,
+                                                 std::vector<std::string> services,
+                                                 std::size_t streams_max = 100);
 
 }  // namespace muster::server

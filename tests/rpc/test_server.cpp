@@ -21,13 +21,12 @@ test_server::test_server(test_server_options o)
   pools_ = std::make_unique<server::pools>(*hub_, wide_);
   workers_ = server::serve_workers(*pools_, server_, o.workers);
   sessions_ = server::serve_sessions(*pools_, server_, o.sessions);
-  health_.emplace(server_);
+  health_ = server::serve_health(server_);
   health_->set_serving(true);
-  server::reflection_service_options reflected;
-  reflected.services = {"muster.v1.WorkerService", "muster.v1.CoordinatorService",
-                        "grpc.health.v1.Health"};
-  reflected.calls_max = reflection_streams_max;
-  reflection_.emplace(server_, std::move(reflected));
+  reflection_ = server::serve_reflection(
+      server_,
+      {"muster.v1.WorkerService", "muster.v1.CoordinatorService", "grpc.health.v1.Health"},
+      reflection_streams_max);
   server_.add_port("127.0.0.1:" + std::to_string(o.port));
   auto const started = server_.start();
   if (!started) throw std::runtime_error(started.error);

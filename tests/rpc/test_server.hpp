@@ -7,7 +7,6 @@
 
 #include <future>
 #include <memory>
-#include <optional>
 #include <string>
 #include <thread>
 
@@ -17,7 +16,6 @@
 #include "server/app/clock.hpp"
 #include "server/hub/hub.hpp"
 #include "server/rpc/health_service.hpp"
-#include "server/rpc/reflection_service.hpp"
 #include "server/rpc/stream_service.hpp"
 
 namespace muster::test {
@@ -91,9 +89,8 @@ class test_server {
   std::uint64_t written_ = 0;
   std::unique_ptr<server::hub> hub_;
   std::unique_ptr<server::pools> pools_;
-  std::unique_ptr<server::stream_service> workers_, sessions_;
-  std::optional<server::health_service> health_;
-  std::optional<server::reflection_service> reflection_;
+  std::unique_ptr<server::stream_service> workers_, sessions_, reflection_;
+  std::unique_ptr<server::health_service> health_;
   std::thread thread_;
   int port_ = 0;
   bool stopped_ = false;

@@ -1,5 +1,4 @@
 // Accepts the calls of muster.v1.BlobService.
-#include "coro/accept.hpp"
 #include "muster/v1/blobs.grpc.pb.h"
 #include "server/rpc/blobs/blob_calls.hpp"
 #include "server/rpc/call_access.hpp"
@@ -20,17 +19,11 @@ class blob_service final : public stream_service {
         gets_("blob get", server.engine(), options_.calls_max) {
     server.add_service(service_);
     auto const shared = needs(core::permission::share);
-    auto on_put = [this](std::unique_ptr<blob_put::call> call) {
-      return puts_.serve(std::move(call), store_, options_);
-    };
-    auto on_get = [this](std::unique_ptr<blob_get::call> call) {
-      return gets_.serve(std::move(call), store_, options_);
-    };
+    puts_.accept(server, service_, &service_type::RequestPut, {"blob put", 16, shared}, store_,
+                 options_);
+    gets_.accept(server, service_, &service_type::RequestGet, {"blob get", 16, shared}, store_,
+                 options_);
     auto on_has = [this](std::unique_ptr<has_call> call) { return has(std::move(call)); };
-    coro::accept_bidi(server, service_, &service_type::RequestPut, {"blob put", 16, shared},
-                      puts_.tasks(), on_put);
-    coro::accept_bidi(server, service_, &service_type::RequestGet, {"blob get", 16, shared},
-                      gets_.tasks(), on_get);
     coro::accept_unary(server, service_, &service_type::RequestHas, {"blob has", 4, shared},
                        gets_.tasks(), on_has);
   }

@@ -15,7 +15,6 @@
 
 #include "proto/byte_buffer.hpp"
 #include "server/rpc/coordination/call.hpp"
-#include "server/rpc/coordination/encode.hpp"
 
 namespace muster::server {
 

@@ -1,10 +1,10 @@
 // The bytes of the answers that both dialects share, field by field.
-#include "server/rpc/coordination/encode.hpp"
-
 #include <google/protobuf/io/coded_stream.h>
 
 #include <limits>
 #include <vector>
+
+#include "server/rpc/coordination/method.hpp"
 
 namespace muster::server {
 

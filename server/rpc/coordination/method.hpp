@@ -49,6 +49,20 @@ struct coordination_method {
   bool (*encode)(answer_scope const& scope, core::coordination::reply& r, grpc::ByteBuffer& out);
 };
 
+// Answers that have the same bytes in both dialects, written without a message in between: they are
+// the hot ones, and a large value goes to all its readers without being copied. Engine thread.
+
+/// Every answer without content.
+bool encode_nothing(answer_scope const&, core::coordination::reply&, grpc::ByteBuffer& out);
+/// RegisterTask, Heartbeat: {fixed64 incarnation = 1}.
+bool encode_incarnation(answer_scope const&, core::coordination::reply& r, grpc::ByteBuffer& out);
+/// Barrier: {int64 counter = 1}.
+bool encode_counter(answer_scope const&, core::coordination::reply& r, grpc::ByteBuffer& out);
+/// GetKeyValue, TryGetKeyValue, IncrementKeyValue: {KeyValueEntry{key = 1, value = 2} = 1}.
+bool encode_key_value(answer_scope const&, core::coordination::reply& r, grpc::ByteBuffer& out);
+/// GetKeyValueDir: {repeated KeyValueEntry = 2}.
+bool encode_key_values(answer_scope const&, core::coordination::reply& r, grpc::ByteBuffer& out);
+
 std::span<coordination_method const> methods_of_xla();
 std::span<coordination_method const> methods_of_tensorflow();
 

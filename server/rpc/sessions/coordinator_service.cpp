@@ -1,5 +1,4 @@
 // The methods of the service, each handed to the stream or to the call that serves it.
-#include "coro/accept.hpp"
 #include "muster/v1/coordinator.grpc.pb.h"
 #include "server/rpc/sessions/coordinator_calls.hpp"
 #include "server/rpc/sessions/session_stream.hpp"
@@ -17,12 +16,8 @@ class coordinator_service final : public stream_service {
         streams_("session stream", server.engine(), options_.streams_max),
         calls_(pools_, server.engine(), options_) {
     server.add_service(service_);
-    auto serve_call = [this](std::unique_ptr<session_stream::call> call) {
-      return streams_.serve(std::move(call), pools_, options_);
-    };
-    coro::accept_bidi(server, service_, &method::RequestSession,
-                      {"session stream", 16, needs(core::permission::submit)}, streams_.tasks(),
-                      serve_call);
+    streams_.accept(server, service_, &method::RequestSession,
+                    {"session stream", 16, needs(core::permission::submit)}, pools_, options_);
     calls_.accept(server, service_);
   }
 

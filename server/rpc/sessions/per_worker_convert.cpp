@@ -20,16 +20,10 @@ muster::result<core::create_per_worker> common_part(Message const& asked) {
   return e;
 }
 
-v1::FetchResponse::State state_of(core::value_state s) {
-  switch (s) {
-    case core::value_state::ready:
-      return v1::FetchResponse::READY;
-    case core::value_state::aborted:
-      return v1::FetchResponse::ABORTED;
-    default:
-      return v1::FetchResponse::NOT_READY;
-  }
-}
+// The two enumerations have the same numbers, by their order.
+static_assert(static_cast<int>(core::value_state::not_ready) == v1::FetchResponse::NOT_READY);
+static_assert(static_cast<int>(core::value_state::ready) == v1::FetchResponse::READY);
+static_assert(static_cast<int>(core::value_state::aborted) == v1::FetchResponse::ABORTED);
 
 core::failure refusal(muster::status const& s) {
   auto const kind = s.code == muster::code::unavailable ? core::failure_kind::dependency_lost
@@ -71,7 +65,7 @@ v1::PerWorkerValue to_wire(core::per_worker_view const& v) {
   for (auto const& component : v.components) {
     auto& c = *to.add_component();
     c.set_task(component.job + ":" + std::to_string(component.index));
-    c.set_state(state_of(component.state));
+    c.set_state(static_cast<v1::FetchResponse::State>(component.state));
     if (component.error) to_wire(*component.error, *c.mutable_failure());
   }
   return to;

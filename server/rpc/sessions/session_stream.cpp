@@ -5,10 +5,11 @@
 
 #include <utility>
 
+#include "proto/columns.hpp"
 #include "server/hub/access/use.hpp"
 #include "server/hub/id_text.hpp"
-#include "server/rpc/pool_of_call.hpp"
-#include "server/rpc/sessions/outcome_convert.hpp"
+#include "server/rpc/call_access.hpp"
+#include "server/rpc/failure_convert.hpp"
 #include "server/rpc/sessions/per_worker_convert.hpp"
 #include "server/rpc/sessions/schedule_convert.hpp"
 
@@ -224,8 +225,21 @@ void session_stream::leave_session() {
     hub_->apply(core::close_session{session_});
 }
 
+// One outcome is one row of the message's columns.
 void session_stream::on_outcome(core::outcome const& o) {
-  to_wire(o, holding_, out_);
+  auto const value = o.value.view();
+  auto const bytes = o.ok ? value.size() : o.failure->message.size() + o.failure->traceback.size();
+  auto& m = out_.add_entry(bytes + 16);
+  int const position = m.token_size();
+  m.add_token(o.token);
+  m.add_value(value.data(), value.size());
+  proto::add_encoding(*m.mutable_encoding(), position, o.value.encoding() == core::encoding::bytes);
+  if (holding_) m.add_closure(core::raw(o.closure));
+  if (!o.ok) {
+    auto& f = *m.add_failure();
+    f.set_position(static_cast<std::uint32_t>(position));
+    to_wire(*o.failure, f);
+  }
   wake();
 }
 
@@ -234,7 +248,10 @@ void session_stream::on_notice(core::session_notice const& n) {
   bool const drained = n.kind == core::notice_kind::drained;
   drained_ |= drained && sealed_;
   if (holding_) {
-    to_wire(n, *out_.tail().add_notice());
+    auto& notice = *out_.tail().add_notice();
+    notice.set_kind(drained ? v1::Notice::DRAINED : v1::Notice::FAILED);
+    notice.set_generation(n.generation);
+    if (!drained) to_wire(n.failure, *notice.mutable_failure());
     if (drained) out_.seal();  // what comes later belongs to the next generation
   }
   wake();

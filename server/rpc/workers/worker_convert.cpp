@@ -132,6 +132,44 @@ std::string in_one_json(core::assignment const& a) {
   return made += ']';
 }
 
+std::string check_reports(v1::WorkerMessage const& m) {
+  int const lines = m.log_closure_size();
+  if (m.log_attempt_size() != lines)
+    return unequal("log_attempt", m.log_attempt_size(), lines, "lines");
+  if (m.log_level_size() != lines) return unequal("log_level", m.log_level_size(), lines, "lines");
+  if (m.log_time_ms_size() != lines)
+    return unequal("log_time_ms", m.log_time_ms_size(), lines, "lines");
+  if (m.log_text_size() != lines) return unequal("log_text", m.log_text_size(), lines, "lines");
+  int const n = m.progress_closure_size();
+  if (m.progress_attempt_size() != n)
+    return unequal("progress_attempt", m.progress_attempt_size(), n, "closures");
+  if (m.progress_fraction_size() != n)
+    return unequal("progress_fraction", m.progress_fraction_size(), n, "closures");
+  if (m.progress_text_size() != n)
+    return unequal("progress_text", m.progress_text_size(), n, "closures");
+  return {};
+}
+
+// The two enumerations have the same numbers, by their order.
+static_assert(static_cast<int>(log_level::info) == v1::LOG_INFO);
+static_assert(static_cast<int>(log_level::debug) == v1::LOG_DEBUG);
+static_assert(static_cast<int>(log_level::warning) == v1::LOG_WARNING);
+static_assert(static_cast<int>(log_level::error) == v1::LOG_ERROR);
+static_assert(static_cast<int>(log_level::standard_output) == v1::LOG_STDOUT);
+static_assert(static_cast<int>(log_level::standard_error) == v1::LOG_STDERR);
+static_assert(static_cast<int>(log_level::dropped) == v1::LOG_DROPPED);
+
+// A level that only newer workers know reads as info.
+log_level level_of(int number) {
+  return v1::LogLevel_IsValid(number) ? static_cast<log_level>(number) : log_level::info;
+}
+
+// A worker's clock may be anything; a time that cannot be counted in microseconds is no time.
+core::time_point time_of(std::int64_t ms, core::time_point now) {
+  constexpr std::int64_t ms_max = std::int64_t{1} << 50;
+  return ms > 0 && ms < ms_max ? core::time_point(std::chrono::milliseconds(ms)) : now;
+}
+
 }  // namespace
 
 std::string from_wire(v1::Answers const& m, std::vector<core::worker_result>& to) {
@@ -147,6 +185,25 @@ std::string from_wire(v1::WorkerMessage const& m, core::worker_results& to) {
   for (int i = 0; i < m.returned_closure_size(); ++i)
     to.returned.push_back({core::closure_id{m.returned_closure(i)}, m.returned_attempt(i)});
   return take_answers(m, to.results);
+}
+
+std::string take_reports(v1::WorkerMessage const& m, core::stream_id stream,
+                         std::shared_ptr<std::string const> const& task, hub& to) {
+  if (auto wrong = check_reports(m); !wrong.empty()) return wrong;
+  for (int i = 0; i < m.log_closure_size(); ++i) {
+    log_line line;
+    line.at = time_of(m.log_time_ms(i), to.now());
+    line.closure = core::closure_id{m.log_closure(i)};
+    line.attempt = m.log_attempt(i);
+    line.level = level_of(m.log_level(i));
+    line.text = m.log_text(i);
+    line.worker = task;
+    to.report(stream, std::move(line));
+  }
+  for (int i = 0; i < m.progress_closure_size(); ++i)
+    to.report(stream, core::closure_id{m.progress_closure(i)},
+              {m.progress_fraction(i), m.progress_text(i), to.now(), m.progress_attempt(i)});
+  return {};
 }
 
 void to_wire(core::assignment const& a, std::uint32_t function_number, bool inputs_beside_bytes,

@@ -1,5 +1,4 @@
 // Accepts the streams and has each served by a worker_session.
-#include "coro/accept.hpp"
 #include "muster/v1/worker.grpc.pb.h"
 #include "server/rpc/call_access.hpp"
 #include "server/rpc/stream_list.hpp"
@@ -16,12 +15,8 @@ class worker_service final : public stream_service {
         options_(std::move(o)),
         streams_("worker stream", server.engine(), options_.streams_max) {
     server.add_service(service_);
-    auto serve_call = [this](std::unique_ptr<worker_session::call> call) {
-      return streams_.serve(std::move(call), pools_, options_);
-    };
-    coro::accept_bidi(server, service_, &method::RequestAttach,
-                      {"worker stream", 64, needs(core::permission::work)}, streams_.tasks(),
-                      serve_call);
+    streams_.accept(server, service_, &method::RequestAttach,
+                    {"worker stream", 64, needs(core::permission::work)}, pools_, options_);
   }
 
   coro::task<void> stop() override { return streams_.stop(); }

@@ -7,10 +7,9 @@
 #include <utility>
 
 #include "server/hub/blob_store.hpp"
-#include "server/rpc/pool_of_call.hpp"
+#include "server/rpc/call_access.hpp"
 #include "server/rpc/workers/worker_convert.hpp"
 #include "server/rpc/workers/worker_hello.hpp"
-#include "server/rpc/workers/worker_reports.hpp"
 
 namespace muster::server {
 namespace {
