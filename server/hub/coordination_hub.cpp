@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "server/core/coordination/errors/faults.hpp"
 
 namespace muster::server {
 

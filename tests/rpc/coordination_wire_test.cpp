@@ -70,7 +70,7 @@ TEST(coordination_fault, text_is_cut_to_what_the_trailers_hold) {
     auto const s = server::to_grpc(f, server::dialect::xla, nullptr);
     std::size_t encoded = (s.error_details().size() + 2) / 3 * 4;
     for (char const c : s.error_message()) encoded += c >= ' ' && c <= '~' && c != '%' ? 1 : 3;
-    EXPECT_LE(encoded, server::trailer_bytes_max);
+    EXPECT_LE(encoded, coordination::trailer_bytes_max);
     EXPECT_TRUE(s.error_message().ends_with("[truncated]"));
   }
 }

@@ -2,7 +2,6 @@
 // JSON. Pure functions.
 #pragma once
 
-#include "server/core/coordination/api/straggler_view.hpp"
 #include "server/core/coordination/api/views.hpp"
 #include "server/hub/event_log.hpp"
 #include "web/json/json_check.hpp"

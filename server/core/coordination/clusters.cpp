@@ -42,51 +42,42 @@ status clusters::room_for(std::string const& name) const {
   return {};
 }
 
-effects& clusters::step(time_point, create_cluster const& e) {
-  fx_.clear();
-  fx_.declared = allowed(e.spec);
-  if (fx_.declared.ok()) fx_.declared = room_for(e.spec.name);
-  if (!fx_.declared.ok()) return fx_;
+clusters::entry* clusters::made(cluster_spec const& spec) {
+  fx_.declared = allowed(spec);
+  if (fx_.declared.ok()) fx_.declared = room_for(spec.name);
+  if (!fx_.declared.ok()) return nullptr;
   fx_.cluster = cluster_id{++last_id_};
-  by_name_.emplace(e.spec.name, fx_.cluster);
-  auto const made = all_.emplace(fx_.cluster, entry{cluster(e.spec, limits_, incarnations_)}).first;
-  made->second.what.say_changes(fx_.facts);
-  return fx_;
+  by_name_.emplace(spec.name, fx_.cluster);
+  return &all_.emplace(fx_.cluster, entry{cluster(spec, limits_, incarnations_)}).first->second;
+}
+
+void clusters::on(time_point, create_cluster const& e) {
+  if (auto* const c = made(e.spec)) c->what.say_changes(fx_.facts);
 }
 
 // Nothing is said of it: whoever restores it knows.
-effects& clusters::step(time_point now, restore_cluster const& e) {
-  fx_.clear();
-  auto const& spec = e.what.cluster.spec;
-  fx_.declared = allowed(spec);
-  if (fx_.declared.ok()) fx_.declared = room_for(spec.name);
-  if (!fx_.declared.ok()) return fx_;
-  fx_.cluster = cluster_id{++last_id_};
-  by_name_.emplace(spec.name, fx_.cluster);
-  auto& c = all_.emplace(fx_.cluster, entry{cluster(spec, limits_, incarnations_)}).first->second;
-  c.what.restore(e.what, now);
-  reschedule(fx_.cluster, c, c.what.next_deadline(now));
-  return fx_;
+void clusters::on(time_point now, restore_cluster const& e) {
+  auto* const c = made(e.what.cluster.spec);
+  if (c == nullptr) return;
+  c->what.restore(e.what, now);
+  reschedule(fx_.cluster, *c, c->what.next_deadline(now));
 }
 
-effects& clusters::step(time_point now, redeclare_cluster const& e) {
-  fx_.clear();
+void clusters::on(time_point now, redeclare_cluster const& e) {
   auto& c = entry_of(e.cluster);
   auto spec = e.spec;
   spec.name = c.what.spec().name;
   fx_.declared = allowed(spec);
-  if (!fx_.declared.ok()) return fx_;
+  if (!fx_.declared.ok()) return;
   if (c.what.redeclare(std::move(spec), fx_)) reschedule(e.cluster, c, c.what.next_deadline(now));
   c.what.say_changes(fx_.facts);
-  return fx_;
 }
 
-effects& clusters::step(time_point now, remove_cluster const& e) {
-  fx_.clear();
+void clusters::on(time_point now, remove_cluster const& e) {
   auto const id = find(e.name);
   if (!id) {
     fx_.declared = id.error();
-    return fx_;
+    return;
   }
   auto& c = entry_of(*id);
   c.what.stop(now, fx_);
@@ -94,36 +85,28 @@ effects& clusters::step(time_point now, remove_cluster const& e) {
   by_name_.erase(by_name_.find(e.name));
   all_.erase(*id);
   if (limits_.journalled) fx_.facts.push_back({e.name, cluster_gone{}});
-  return fx_;
 }
 
-effects& clusters::step(time_point now, cluster_call& e) {
-  fx_.clear();
+void clusters::on(time_point now, cluster_call& e) {
   auto& c = entry_of(e.cluster);
   if (c.what.perform(now, e.what, fx_)) reschedule(e.cluster, c, c.what.next_deadline(now));
   c.what.say_changes(fx_.facts);
-  return fx_;
 }
 
-effects& clusters::step(time_point now, call_gone const& e) {
-  fx_.clear();
+void clusters::on(time_point now, call_gone const& e) {
   auto& c = entry_of(e.cluster);
   c.what.call_gone(now, e.call, fx_);
   reschedule(e.cluster, c, c.what.next_deadline(now));
   c.what.say_changes(fx_.facts);
-  return fx_;
 }
 
-effects& clusters::step(time_point now, connection_closed const& e) {
-  fx_.clear();
+void clusters::on(time_point now, connection_closed const& e) {
   auto& c = entry_of(e.cluster);
   c.what.connection_closed(now, e.task, e.incarnation);
   reschedule(e.cluster, c, c.what.next_deadline(now));
-  return fx_;
 }
 
-effects& clusters::step(time_point now, tick const&) {
-  fx_.clear();
+void clusters::on(time_point now, tick const&) {
   while (!due_.empty() && due_.begin()->first <= now) {
     auto const id = due_.begin()->second;
     auto& c = entry_of(id);
@@ -132,22 +115,15 @@ effects& clusters::step(time_point now, tick const&) {
     // A service that finds nothing to do must not hold up the others.
     reschedule(id, c, std::max(c.what.next_deadline(now), now + duration(1)));
   }
-  return fx_;
 }
 
 // What ends with the process is nothing that the next one must know: no facts.
-effects& clusters::step(time_point now, stop const&) {
-  fx_.clear();
+void clusters::on(time_point now, stop const&) {
   stopped_ = true;
   for (auto& [id, e] : all_) {
     e.what.stop(now, fx_);
     reschedule(id, e, never);
   }
-  return fx_;
-}
-
-effects& clusters::step(time_point now, event& e) {
-  return std::visit([&](auto& one) -> effects& { return step(now, one); }, e);
 }
 
 void clusters::reschedule(cluster_id id, entry& e, time_point next) {

@@ -19,16 +19,15 @@ class clusters {
   clusters(clusters const&) = delete;
 
   /// Performs an event. REQUIRES: now does not go backwards.
-  effects& step(time_point now, create_cluster const& e);
-  effects& step(time_point now, redeclare_cluster const& e);
-  effects& step(time_point now, restore_cluster const& e);
-  effects& step(time_point now, remove_cluster const& e);
-  effects& step(time_point now, cluster_call& e);
-  effects& step(time_point now, call_gone const& e);
-  effects& step(time_point now, connection_closed const& e);
-  effects& step(time_point now, tick const&);
-  effects& step(time_point now, stop const&);
-  effects& step(time_point now, event& e);
+  template <class Event>
+  effects& step(time_point now, Event&& e) {
+    fx_.clear();
+    if constexpr (std::is_same_v<std::decay_t<Event>, event>)
+      std::visit([&](auto& one) { on(now, one); }, e);
+    else
+      on(now, e);
+    return fx_;
+  }
   time_point next_deadline() const { return due_.empty() ? never : due_.begin()->first; }
 
   /// NOT_FOUND.
@@ -56,7 +55,19 @@ class clusters {
     time_point due = never;  // its place among the deadlines
   };
   cluster const& at(cluster_id c) const { return const_cast<clusters*>(this)->entry_of(c).what; }
+  void on(time_point now, create_cluster const& e);
+  void on(time_point now, redeclare_cluster const& e);
+  void on(time_point now, restore_cluster const& e);
+  void on(time_point now, remove_cluster const& e);
+  void on(time_point now, cluster_call& e);
+  void on(time_point now, call_gone const& e);
+  void on(time_point now, connection_closed const& e);
+  void on(time_point now, tick const&);
+  void on(time_point now, stop const&);
+
   entry& entry_of(cluster_id c);
+  /// Null: `fx_.declared` says why not.
+  entry* made(cluster_spec const& spec);
   status allowed(cluster_spec const& spec) const;
   status room_for(std::string const& name) const;
   void reschedule(cluster_id id, entry& e, time_point next);

@@ -4,7 +4,6 @@
 
 #include <optional>
 
-#include "server/core/coordination/api/straggler_view.hpp"
 #include "server/core/coordination/api/views.hpp"
 #include "server/core/coordination/barriers/barrier_table.hpp"
 #include "server/core/coordination/groups/device_exchange.hpp"

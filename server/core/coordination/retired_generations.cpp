@@ -38,18 +38,13 @@ fault_ptr retired_generations::refuse_one(Request const& r, service const& curre
                  "; generation " + std::to_string(now.number) + " has taken its place.";
     return std::make_shared<fault const>(std::move(f));
   };
-  fault member;
-  member.code = code::aborted;
-  member.message = "The task belongs to ";
+  fault member{.code = code::aborted, .message = "The task belongs to "};
   for (auto const& old : all_) {
     if constexpr (!registers) {
       auto const& believed = r.from.service;
       if (believed && *believed != now.incarnation && *believed == old.which.incarnation) {
-        fault f;
-        f.code = code::internal;
-        f.message = "wrong service incarnation: requested " + std::to_string(raw(*believed)) +
-                    ", currently " + std::to_string(raw(now.incarnation)) + ". The former is ";
-        f.mismatch = now.incarnation;
+        auto f = wrong_service(*believed, now.incarnation);
+        f.message += ". The former is ";
         return told(old, std::move(f));
       }
       if (!believed && !r.from.peer.empty() && !current.knows_peer(r.from.peer) &&

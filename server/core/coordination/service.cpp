@@ -60,12 +60,7 @@ void service::perform(time_point now, request& r, effects& fx) {
 // XLA's agents name the service they believe to talk to, in every call but the registration.
 bool service::refused(caller const& from) {
   if (!from.service || *from.service == incarnation()) return false;
-  auto f = std::make_shared<fault>();
-  f->code = code::internal;
-  f->message = "wrong service incarnation: requested " + number(*from.service) + ", currently " +
-               number(incarnation());
-  f->mismatch = incarnation();
-  answer(from.call, fault_ptr(std::move(f)));
+  answer(from.call, std::make_shared<fault const>(wrong_service(*from.service, incarnation())));
   return true;
 }
 
@@ -267,8 +262,7 @@ void service::on(get_key_value& r) {
     return refuse(r.from, code::not_found, "Config key " + shortened(r.key, 2'000) + " not found.");
   if (key.size() > limits_.key_bytes_max)
     return refuse(r.from, code::invalid_argument,
-                  "key: has " + std::to_string(key.size()) + " bytes, the limit is " +
-                      std::to_string(limits_.key_bytes_max));
+                  longer_than("key", key.size(), limits_.key_bytes_max));
   if (full()) return refuse_full(r.from);
   if (r.peer.empty()) r.peer = r.from.peer;
   auto const t = roster_.find(r.incarnation, r.peer);

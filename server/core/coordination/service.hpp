@@ -24,7 +24,6 @@
 #include "server/core/coordination/api/requests.hpp"
 #include "server/core/coordination/errors/error_polls.hpp"
 #include "server/core/coordination/errors/failure_record.hpp"
-#include "server/core/coordination/errors/faults.hpp"
 #include "server/core/coordination/generation_views.hpp"
 #include "server/core/coordination/groups/task_watches.hpp"
 #include "server/core/coordination/tasks/closed_connections.hpp"

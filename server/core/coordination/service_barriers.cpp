@@ -49,8 +49,7 @@ void service::on(wait_for_all_tasks& r) {
     for (auto const& d : r.devices) bytes += d.size();
     if (bytes > limits_.device_bytes_max)
       return refuse(r.from, code::resource_exhausted,
-                    "device_info: has " + std::to_string(bytes) + " bytes, the limit is " +
-                        std::to_string(limits_.device_bytes_max));
+                    longer_than("device_info", bytes, limits_.device_bytes_max));
     devices_.bring(t, std::move(r.devices), std::move(r.names), limits_);
   }
   enter(r.from,
@@ -97,8 +96,7 @@ void service::enter(caller const& from, arrival a, task_ref const& who, std::str
     return refuse(from, code::invalid_argument, "barrier_timeout_in_ms: must not be negative");
   if (a.id.size() > limits_.barrier_id_bytes_max)
     return refuse(from, code::invalid_argument,
-                  "barrier_id: has " + std::to_string(a.id.size()) + " bytes, the limit is " +
-                      std::to_string(limits_.barrier_id_bytes_max));
+                  longer_than("barrier_id", a.id.size(), limits_.barrier_id_bytes_max));
   auto const* known = barriers_.find(a.id);
   if (full() || (!(known && known->running) && barriers_.full()))
     return refuse(from, code::resource_exhausted,

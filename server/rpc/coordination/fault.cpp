@@ -39,32 +39,15 @@ std::string source_bytes(coordination::fault const& f, dialect d,
   return e.SerializeAsString();
 }
 
-bool travels_as_it_is(char c) {
-  return c >= ' ' && c <= '~' && c != '%';
-}
-
-// The longest start of the text that takes at most `bytes` percent-encoded, whole characters only.
-std::size_t fitting(std::string const& text, std::size_t bytes) {
-  std::size_t used = 0;
-  std::size_t end = 0;
-  while (end < text.size()) {
-    auto const width = travels_as_it_is(text[end]) ? 1u : 3u;
-    if (used + width > bytes) break;
-    used += width;
-    ++end;
-  }
-  if (end == text.size()) return end;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  return end;
-}
-
 std::string cut(std::string const& text, std::size_t details_bytes) {
   constexpr std::string_view mark = " ... [truncated]";
   auto const base64_bytes = (details_bytes + 2) / 3 * 4;
-  auto const room = trailer_bytes_max - std::min(base64_bytes, trailer_bytes_max);
-  auto const whole = fitting(text, room);
-  if (whole == text.size()) return text;
-  return text.substr(0, fitting(text, room - std::min(mark.size(), room))).append(mark);
+  auto const room =
+      coordination::trailer_bytes_max - std::min(base64_bytes, coordination::trailer_bytes_max);
+  if (coordination::fitting(text, room) == text.size()) return text;
+  auto end = coordination::fitting(text, room - std::min(mark.size(), room));
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return text.substr(0, end).append(mark);
 }
 
 }  // namespace

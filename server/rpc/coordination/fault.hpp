@@ -11,10 +11,6 @@ namespace muster::server {
 /// The two wire dialects: xla.coordination (jaxlib 0.10.0 and later) and tensorflow.
 enum class dialect : std::uint8_t { xla, tensorflow };
 
-/// What fits into the 8 KB that a client takes for all trailers, their names and gRPC's own
-/// included, counted as they travel: text percent-encoded, details in base64.
-inline constexpr std::size_t trailer_bytes_max = 7'000;
-
 /// `spec` names the task at fault in TensorFlow's dialect; null when its cluster is gone. A text
 /// that does not fit beside the payloads is cut.
 grpc::Status to_grpc(core::coordination::fault const& f, dialect d,

@@ -1,7 +1,6 @@
 // What went wrong, who was told, and how errors are cut.
 #include "server/core/coordination/errors/error_polls.hpp"
 #include "server/core/coordination/errors/failure_record.hpp"
-#include "server/core/coordination/errors/faults.hpp"
 #include "tests/coordination/parts/saving.hpp"
 
 namespace muster::core::coordination {

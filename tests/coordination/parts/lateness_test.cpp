@@ -4,7 +4,6 @@
 #include <numeric>
 
 #include "server/core/coordination/barriers/barrier_table.hpp"
-#include "server/core/coordination/errors/faults.hpp"
 #include "tests/coordination/parts/saving.hpp"
 
 namespace muster::core::coordination {

@@ -1,7 +1,6 @@
 // The roster by itself: states, names, heartbeats.
 #include "server/core/coordination/tasks/task_roster.hpp"
 
-#include "server/core/coordination/errors/faults.hpp"
 #include "tests/coordination/parts/saving.hpp"
 
 namespace muster::core::coordination {

@@ -42,13 +42,13 @@ struct cluster_fact {
 struct task_fact {
   task_index task = no_task;
   agent_state state = agent_state::disconnected;
-  bool recoverable = false;
-  bool casualty = false;
+  bool recoverable = false;  ///< its own word, or its job's or the cluster's
+  bool casualty = false;     ///< its error followed from another's
   bool ever_connected = false;
   core::incarnation incarnation{};
   fault_ptr error{};
   time_point registered_at{};
-  time_point grace_until{};
+  time_point grace_until{};  ///< heartbeats after leaving are no error until then
 };
 
 /// Without a value the key is gone.

@@ -33,9 +33,9 @@ struct fault {
   task_index source = no_task;  ///< the task it is about
   bool reported = false;        ///< by the task itself
   /// Clients go on counting from here; every error that ends a barrier carries it.
-  std::optional<barrier_instance> barrier;
+  std::optional<barrier_instance> barrier = {};
   /// The true incarnation, for a caller that believes in another one.
-  std::optional<core::incarnation> mismatch;
+  std::optional<core::incarnation> mismatch = {};
 
   bool operator==(fault const&) const = default;
 };
@@ -63,5 +63,30 @@ inline std::string shortened(std::string_view text, std::size_t bytes_max) {
   while (n > 0 && (static_cast<unsigned char>(text[n]) & 0xC0) == 0x80) --n;
   return std::string(text.substr(0, n)).append(mark);
 }
+
+// How errors are made: with so much of their text as trailers can carry.
+
+/// What fits into the 8 KB that a client takes for all trailers, their names and gRPC's own
+/// included, counted as they travel: text percent-encoded, details in base64.
+inline constexpr std::size_t trailer_bytes_max = 7'000;
+/// How many bytes from the text's beginning take at most so many as they travel: gRPC sends three
+/// for each that is not printable ASCII.
+std::size_t fitting(std::string_view text, std::size_t bytes);
+/// So much of the text as fits beside details of this size.
+std::string cut(std::string_view message, std::size_t details_bytes = 0);
+
+/// About the request itself. `coordination`: see fault.
+fault_ptr refusal(code c, std::string_view message, bool coordination = true);
+/// About a task; `no_task`: about none in particular.
+fault_ptr task_fault(task_index t, code c, std::string_view message, bool reported = false);
+/// What the refusal of a heartbeat tells of an error: ABORTED whatever it is, since agents try
+/// again after UNAVAILABLE. `how`: more about the task; may be empty.
+fault_ptr heartbeat_fault(fault const& told, std::string const& how);
+/// About an instance of a barrier, which its callers go on counting from.
+fault_ptr barrier_fault(barrier_instance b, code c, std::string_view message);
+/// The caller believes in another incarnation of the service.
+fault wrong_service(core::incarnation believed, core::incarnation now);
+/// "key: has 70000 bytes, the limit is 65536"
+std::string longer_than(std::string_view field, std::size_t bytes, std::size_t bytes_max);
 
 }  // namespace muster::core::coordination

@@ -18,7 +18,10 @@ std::uint32_t microseconds(duration d) {
 
 void lateness::note(barrier const& b, std::span<time_point const> came, time_point ended) {
   check(came.size() == b.who->size() && came.size() > 1, "a meeting has everybody's time");
-  if (meetings_.size() == meetings_max) forget_oldest();
+  if (meetings_.size() == meetings_max) {
+    add(meetings_.front(), -1, by_task_);
+    meetings_.pop_front();
+  }
   std::vector<time_point> sorted(came.begin(), came.end());
   auto const half = sorted.begin() + static_cast<std::ptrdiff_t>((sorted.size() - 1) / 2);
   std::nth_element(sorted.begin(), half, sorted.end());
@@ -34,28 +37,17 @@ void lateness::note(barrier const& b, std::span<time_point const> came, time_poi
             .whole_cluster = b.whole_cluster};
   m.late_us.reserve(came.size());
   for (auto const at : came) m.late_us.push_back(at > median ? microseconds(at - median) : 0);
-  add(m);
+  add(m, 1, by_task_);
   meetings_.push_back(std::move(m));
 }
 
-void lateness::add(meeting const& m) {
+void lateness::add(meeting const& m, int times, std::vector<sums>& to) {
   for (std::size_t i = 0; i < m.who->size(); ++i) {
-    auto& s = by_task_[(*m.who)[i]];
-    ++s.meetings;
-    s.late_us += m.late_us[i];
+    auto& s = to[(*m.who)[i]];
+    s.meetings += times;
+    s.late_us += std::int64_t{m.late_us[i]} * times;
   }
-  ++by_task_[m.last].last;
-}
-
-void lateness::forget_oldest() {
-  auto const& m = meetings_.front();
-  for (std::size_t i = 0; i < m.who->size(); ++i) {
-    auto& s = by_task_[(*m.who)[i]];
-    --s.meetings;
-    s.late_us -= m.late_us[i];
-  }
-  --by_task_[m.last].last;
-  meetings_.pop_front();
+  to[m.last].last += times;
 }
 
 std::vector<task_index> lateness::worst(std::size_t limit) const {
@@ -87,13 +79,7 @@ duration lateness::latest(task_index t) const {
 std::string lateness::violated_invariant() const {
   if (meetings_.size() > meetings_max) return "more meetings are remembered than allowed";
   std::vector<sums> again(by_task_.size());
-  for (auto const& m : meetings_) {
-    for (std::size_t i = 0; i < m.who->size(); ++i) {
-      ++again[(*m.who)[i]].meetings;
-      again[(*m.who)[i]].late_us += m.late_us[i];
-    }
-    ++again[m.last].last;
-  }
+  for (auto const& m : meetings_) add(m, 1, again);
   return again == by_task_ ? std::string() : "the lateness of a task is added up wrongly";
 }
 

@@ -9,7 +9,6 @@
 #include <span>
 #include <vector>
 
-#include "server/core/coordination/api/straggler_view.hpp"
 #include "server/core/coordination/barriers/barrier.hpp"
 
 namespace muster::core::coordination {
@@ -61,14 +60,15 @@ class lateness {
       by_task_.assign(by_task_.size(), {});
       for (auto& m : meetings_) {
         if (m.whole_cluster) m.who = everybody;
-        if (m.who && m.who->size() == m.late_us.size() && m.last < by_task_.size()) add(m);
+        if (m.who && m.who->size() == m.late_us.size() && m.last < by_task_.size())
+          add(m, 1, by_task_);
       }
     }
   }
 
  private:
-  void add(meeting const& m);
-  void forget_oldest();
+  /// `times`: 1, or -1 to take it away.
+  static void add(meeting const& m, int times, std::vector<sums>& to);
 
   std::deque<meeting> meetings_;
   std::vector<sums> by_task_;

@@ -44,9 +44,7 @@ status key_value_store::insert(time_point now, std::string const& key, blob valu
   if (exists && !overwrite)
     return {code::already_exists, "key " + shortened(key, 2'000) + " already exists."};
   if (key.size() > limits_.key_bytes_max)
-    return {code::invalid_argument, "key: has " + std::to_string(key.size()) +
-                                        " bytes, the limit is " +
-                                        std::to_string(limits_.key_bytes_max)};
+    return {code::invalid_argument, longer_than("key", key.size(), limits_.key_bytes_max)};
   auto const old = exists ? it->second.value.size() : 0;
   if (bytes_ - old + value.size() + (exists ? 0 : key.size()) > limits_.value_bytes_max)
     return {code::resource_exhausted, "the cluster's keys and values have reached their limit of " +

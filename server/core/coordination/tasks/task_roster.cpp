@@ -19,8 +19,10 @@ task_roster::task_roster(cluster_spec const& spec, bool journalled)
     : tasks_(spec.size()), changed_(journalled) {
   task_index t = 0;
   for (auto const& job : spec.jobs)
-    for (std::uint32_t i = 0; i < job.tasks; ++i)
-      tasks_[t++].recoverable = spec.recoverable || job.recoverable;
+    for (std::uint32_t i = 0; i < job.tasks; ++i, ++t) {
+      tasks_[t].task_fact::task = t;
+      tasks_[t].recoverable = spec.recoverable || job.recoverable;
+    }
 }
 
 std::vector<task_status> task_roster::statuses(task_index first, task_index end) const {
@@ -164,22 +166,9 @@ std::vector<std::string> task_roster::peers() const {
   return known;
 }
 
-task_fact task_roster::fact_of(task_index t) const {
-  auto const& a = tasks_[t];
-  return {t,       a.state,         a.recoverable, a.casualty, a.ever_connected, a.incarnation,
-          a.error, a.registered_at, a.grace_until};
-}
-
 void task_roster::restore(task_fact const& f, time_point now) {
   auto& a = tasks_[f.task];
-  a.state = f.state;
-  a.recoverable = f.recoverable;
-  a.casualty = f.casualty;
-  a.ever_connected = f.ever_connected;
-  a.incarnation = f.incarnation;
-  a.error = f.error;
-  a.registered_at = f.registered_at;
-  a.grace_until = f.grace_until;
+  static_cast<task_fact&>(a) = f;
   ever_connected_ += a.ever_connected;
   in_error_ += a.state == agent_state::error;
   if (a.state == agent_state::connected) {

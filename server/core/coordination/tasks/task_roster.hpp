@@ -23,26 +23,24 @@
 
 namespace muster::core::coordination {
 
-struct task {
-  agent_state state = agent_state::disconnected;
-  bool recoverable = false;  // its own word, or its job's or the cluster's
-  bool casualty = false;     // its error followed from another's
-  bool ever_connected = false;
-  core::incarnation incarnation{};
+struct task : task_fact {
   std::optional<core::incarnation> registering;  // waits for the others under this one
   core::incarnation known_as{};                  // its place in the roster's index
-  fault_ptr error;
-  time_point registered_at{};
   time_point last_heartbeat{};
   // Neighbours among those that beat; `no_task` at the ends.
   task_index beats_before = no_task;
   task_index beats_after = no_task;
-  time_point last_seen{};    // any call
-  time_point grace_until{};  // heartbeats after leaving are no error until then
-  std::string peer;          // by which the roster's index knows it too
+  time_point last_seen{};  // any call
+  std::string peer;        // by which the roster's index knows it too
 
   /// The last time that anything came from it; zero: never.
   time_point heard_of() const { return std::max(last_seen, last_heartbeat); }
+
+  template <class Archive>
+  void walk(Archive& a) {
+    a(static_cast<task_fact&>(*this), registering, known_as, last_heartbeat, beats_before,
+      beats_after, last_seen, peer);
+  }
 };
 
 class task_roster {
@@ -105,7 +103,7 @@ class task_roster {
 
   /// Tasks of which something changed that a restart must know.
   std::vector<task_index> take_changed() { return changed_.take(); }
-  task_fact fact_of(task_index t) const;
+  task_fact fact_of(task_index t) const { return tasks_[t]; }
   /// Nothing was ever said of it.
   bool is_untold(task_index t) const {
     auto const& a = tasks_[t];
