@@ -27,7 +27,6 @@ class client_bidi {
           "a call dies after all its operations came back");
   }
   client_bidi(client_bidi const&) = delete;
-  client_bidi& operator=(client_bidi const&) = delete;
 
   // Metadata, deadline and wait_for_ready are set here before start().
   [[nodiscard]] grpc::ClientContext& context() noexcept { return context_; }

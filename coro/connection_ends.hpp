@@ -22,7 +22,6 @@ class connection_ends {
   /// Nothing is told any more.
   ~connection_ends();
   connection_ends(connection_ends const&) = delete;
-  connection_ends& operator=(connection_ends const&) = delete;
 
   /// Keeps a copy of the socket, which needs a descriptor, until it has ended; then or before, the
   /// copy is closed. Gives the watch's number; 0: there is no descriptor left, or the socket is

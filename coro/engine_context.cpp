@@ -30,7 +30,6 @@ constinit thread_local engine_context const* engine_context::current_ = nullptr;
 class engine_context::wake_up final : public rpc_tag {
  public:
   explicit wake_up(engine_context& engine) : engine_(engine) {}
-  ~wake_up() = default;
 
   // Any thread. REQUIRES: the previous wake-up came through the queue.
   void send() { alarm_.Set(engine_.queue_.get(), past(), static_cast<rpc_tag*>(this)); }
@@ -49,7 +48,6 @@ class engine_context::thread_scope {
   }
   ~thread_scope() { current_ = nullptr; }
   thread_scope(thread_scope const&) = delete;
-  thread_scope& operator=(thread_scope const&) = delete;
 };
 
 engine_context::engine_context(std::unique_ptr<grpc::CompletionQueue> queue)

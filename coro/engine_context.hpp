@@ -34,7 +34,6 @@ class engine_context : public asio::execution_context {
   ~engine_context();
 
   engine_context(engine_context const&) = delete;
-  engine_context& operator=(engine_context const&) = delete;
 
   // Serves events until close() was called and nothing is left to do: no gRPC operation pending, no
   // function queued, no spawned coroutine alive. Then shuts the queue down and returns. Once only.

@@ -17,7 +17,6 @@ class event {
   // REQUIRES: nobody waits.
   ~event();
   event(event const&) = delete;
-  event& operator=(event const&) = delete;
 
   // The waiter resumes from the engine's loop, never inside this call.
   void set();

@@ -88,7 +88,6 @@ class grpc_server {
   // REQUIRES: never started, or stop() has completed. Destroy before the engine.
   ~grpc_server();
   grpc_server(grpc_server const&) = delete;
-  grpc_server& operator=(grpc_server const&) = delete;
 
   // The following five before start().
   void add_service(grpc::Service& service);

@@ -62,7 +62,6 @@ class port_listener {
   // Stops.
   ~port_listener();
   port_listener(port_listener const&) = delete;
-  port_listener& operator=(port_listener const&) = delete;
 
   // Binds at once and accepts once started. Port 0 lets the system pick one; the IPv4 wildcard
   // takes IPv6 clients too where the system has IPv6. INVALID_ARGUMENT: no IP address.

@@ -47,8 +47,6 @@ class rpc_operation final : public rpc_tag {
     std::move(handler)(ok);
   }
 
-  ~rpc_operation() = default;
-
  private:
   rpc_operation(engine_context& engine, bool& busy, Handler&& handler)
       : engine_(engine), busy_(busy), handler_(std::move(handler)) {}

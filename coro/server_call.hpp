@@ -26,7 +26,6 @@ class server_call_state {
   explicit server_call_state(grpc_server& server);
   virtual ~server_call_state();
   server_call_state(server_call_state const&) = delete;
-  server_call_state& operator=(server_call_state const&) = delete;
 
   // The request slot got a call: the done tag is under way from now on.
   void accepted();
@@ -88,7 +87,6 @@ class server_call {
         grpc::Status(grpc::StatusCode::INTERNAL, "the handler ended without an answer"));
   }
   server_call(server_call const&) = delete;
-  server_call& operator=(server_call const&) = delete;
 
   [[nodiscard]] grpc::ServerContext& context() noexcept { return state_->context; }
   [[nodiscard]] engine_context& engine() noexcept { return state_->engine; }

@@ -29,7 +29,6 @@ class task_group {
   // REQUIRES: empty. Await wait() first.
   ~task_group();
   task_group(task_group const&) = delete;
-  task_group& operator=(task_group const&) = delete;
 
   // Runs `body` up to its first suspension, then returns. False: the group is full and `body` was
   // destroyed without having run.

@@ -25,7 +25,6 @@ class timer_queue final : private rpc_tag {
   using clock = std::chrono::steady_clock;
 
   explicit timer_queue(engine_context& engine) : engine_(engine) {}
-  ~timer_queue() = default;
 
   [[nodiscard]] std::size_t size() const noexcept { return heap_.size(); }
   // How often the alarm was set since the start.
@@ -66,7 +65,6 @@ class timer {
   // REQUIRES: nobody waits. A pending call_at is dropped.
   ~timer();
   timer(timer const&) = delete;
-  timer& operator=(timer const&) = delete;
 
   // Completion: true when the time came, false when cancel() was called, the waiting task was
   // cancelled (any type), or the engine is closing. REQUIRES: the timer is idle and outlives the

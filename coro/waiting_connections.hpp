@@ -52,7 +52,6 @@ class waiting_connections {
   waiting_connections(boost::asio::io_context& context, waiting_options options,
                       proxy_rules rules = {});
   waiting_connections(waiting_connections const&) = delete;
-  waiting_connections& operator=(waiting_connections const&) = delete;
 
   // Hands it on at once when its words are there.
   void add(tcp::socket socket, tcp::endpoint const& peer, std::shared_ptr<door const> through);
