@@ -113,7 +113,7 @@ class app {
   coro::grpc_server grpc_{engine_, run_.builder(), grpc_options()};
   cluster_ports ports_;
   std::unique_ptr<stream_service> const workers_, sessions_, blob_calls_;
-  coordination_service agents_;
+  std::unique_ptr<coordination_service> const agents_;
   std::unique_ptr<health_service> health_;
   std::unique_ptr<stream_service> reflection_;
   cluster_following following_;
@@ -184,7 +184,7 @@ app::app(configuration const& c, std::vector<cluster_spec> const& found,
       workers_(serve_workers(hubs_.pools(), grpc_, streams())),
       sessions_(serve_sessions(hubs_.pools(), grpc_, streams())),
       blob_calls_(serve_blobs(blobs_.store(), grpc_)),
-      agents_(coordination_, ports_, connections_, grpc_, agent_options()),
+      agents_(serve_coordination(coordination_, ports_, connections_, grpc_, agent_options())),
       health_(serve_health(grpc_, {.services = service_names()})),
       reflection_(serve_reflection(grpc_, service_names({"grpc.health.v1.Health"}))),
       following_(c.cluster_sources, coordination_,
@@ -213,7 +213,7 @@ void app::tell(notice const& n) {
 
 void app::end_all_of(std::string const& token) {
   grpc_.end_calls_of(token);
-  agents_.judge_calls_of(token);
+  agents_->judge_calls_of(token);
   web_.end_all_of(token);
 }
 

@@ -45,7 +45,7 @@ coordination_server::coordination_server(coordination_server_options o)
   if (!o.clusters.empty()) o.ports.main_cluster = o.clusters.front().name;
   ports_ = std::make_unique<server::cluster_ports>(*hub_, server_, o.ports);
   connections_.emplace(engine_, *hub_);
-  service_.emplace(*hub_, *ports_, *connections_, server_, o.service);
+  service_ = server::serve_coordination(*hub_, *ports_, *connections_, server_, o.service);
   for (auto& spec : o.clusters) {
     auto const id = hub_->create(std::move(spec));
     if (!id || !ports_->open(*id)) throw std::runtime_error("the cluster could not be declared");

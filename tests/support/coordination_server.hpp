@@ -89,7 +89,7 @@ class coordination_server {
   std::unique_ptr<server::coordination_hub> hub_;
   std::unique_ptr<server::cluster_ports> ports_;
   std::optional<server::agent_connections> connections_;
-  std::optional<server::coordination_service> service_;
+  std::unique_ptr<server::coordination_service> service_;
   std::thread thread_;
   int port_ = 0;
   bool stopped_ = false;

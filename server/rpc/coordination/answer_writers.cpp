@@ -16,15 +16,6 @@ constexpr std::size_t many = 32;
 answer_writers::answer_writers(coro::engine_context& engine, unsigned helpers)
     : engine_(engine), helpers_(helpers) {}
 
-answer_writers::~answer_writers() {
-  {
-    std::lock_guard lock(mutex_);
-    over_ = true;
-  }
-  work_.notify_all();
-  for (auto& t : threads_) t.join();
-}
-
 void answer_writers::add(grpc::internal::Call const& call,
                          grpc::internal::CallOpSetInterface& operations, bool in_order) {
   if (pending_.empty()) engine_.post([this] { flush(); });
@@ -50,7 +41,8 @@ void answer_writers::flush() {
 }
 
 void answer_writers::start_helpers() try {
-  while (threads_.size() < helpers_) threads_.emplace_back([this] { help(); });
+  while (threads_.size() < helpers_)
+    threads_.emplace_back([this](std::stop_token const& stop) { help(stop); });
 } catch (std::system_error const&) {
   // Out of threads: those that there are do it, the engine's at least.
 }
@@ -60,13 +52,13 @@ void answer_writers::write(batch& b) {
     b.answers[i].call.PerformOps(b.answers[i].operations);
 }
 
-void answer_writers::help() {
+void answer_writers::help(std::stop_token const& stop) {
   std::shared_ptr<batch> done;
   for (;;) {
     {
       std::unique_lock lock(mutex_);
-      work_.wait(lock, [&] { return over_ || batch_ != done; });
-      if (over_) return;
+      work_.wait(lock, stop, [&] { return batch_ != done; });
+      if (stop.stop_requested()) return;
       done = batch_;
     }
     write(*done);

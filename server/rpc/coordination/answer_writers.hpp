@@ -26,10 +26,8 @@ namespace muster::server {
 class answer_writers {
  public:
   /// `helpers`: threads besides the engine's, which start when first needed; fewer where the system
-  /// has none to give.
+  /// has none to give. REQUIRES: at its end all that was added is out.
   answer_writers(coro::engine_context& engine, unsigned helpers);
-  /// REQUIRES: all that was added is out.
-  ~answer_writers();
   answer_writers(answer_writers const&) = delete;
 
   /// Started before the engine waits again. `in_order`: this one and all others of the turn go out
@@ -50,19 +48,19 @@ class answer_writers {
   void flush();
   void start_helpers();
   static void write(batch& b);
-  void help();
+  void help(std::stop_token const& stop);
 
   coro::engine_context& engine_;
   unsigned const helpers_;
   std::vector<answer> pending_;
   bool in_order_ = false;  // what is pending
-  std::vector<std::thread> threads_;
 
   // shared with the helpers
   std::mutex mutex_;
-  std::condition_variable work_;
+  std::condition_variable_any work_;
   std::shared_ptr<batch> batch_;  // the newest
-  bool over_ = false;
+
+  std::vector<std::jthread> threads_;  // last: they use the above
 };
 
 }  // namespace muster::server

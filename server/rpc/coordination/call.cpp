@@ -8,6 +8,7 @@
 
 #include "server/rpc/coordination/agent_connections.hpp"
 #include "server/rpc/coordination/cluster_ports.hpp"
+#include "server/rpc/status_convert.hpp"
 
 namespace muster::server {
 
@@ -67,26 +68,24 @@ void coordination_call::complete(bool ok) {
 }
 
 void coordination_call::arrived() {
-  if (home_.live > home_.calls_max)
+  if (home_.live > home_.options.calls_max)
     return finish({grpc::StatusCode::RESOURCE_EXHAUSTED,
                    "the server has reached its limit of coordination calls"},
                   nullptr);
   auto const cluster = home_.ports.cluster_of(context_);
-  if (!cluster) return refuse(grpc::StatusCode::NOT_FOUND, cluster.error().message);
+  if (!cluster) return refuse(cluster.error());
   cluster_ = *cluster;
-  auto const came = home_.admit(context_, spec(), false);
-  if (!came.status.ok())
-    return refuse(static_cast<grpc::StatusCode>(came.status.code), came.status.message);
+  auto const came = home_.options.admit(context_, spec(), false);
+  if (!came.status.ok()) return refuse(came.status);
   if (spec().jobs.empty())
-    return refuse(grpc::StatusCode::INVALID_ARGUMENT,
-                  "cluster '" + spec().name +
-                      "' has no tasks declared: start the server with 'muster serve --cluster " +
-                      spec().name + ":worker=N', or declare it by POST /api/v1/clusters");
+    return refuse(
+        invalid("cluster '" + spec().name +
+                "' has no tasks declared: start the server with 'muster serve --cluster " +
+                spec().name + ":worker=N', or declare it by POST /api/v1/clusters"));
   bool const asked = method().ask(*this, bytes_);
   bytes_.Clear();
   if (state_ == state::asked && asked && !came.token.empty()) list(came.token);
-  if (!asked)
-    refuse(grpc::StatusCode::INVALID_ARGUMENT, "the request is not a message of " + method().path);
+  if (!asked) refuse(invalid("the request is not a message of " + method().path));
 }
 
 void coordination_call::list(std::string const& token) {
@@ -108,10 +107,10 @@ void coordination_call::judge_again() {
   unlist();
   auto const& clusters = home_.hub.state();
   if (state_ != state::asked || !clusters.exists(cluster_)) return;
-  auto const now = home_.admit(context_, spec(), true);
+  auto const now = home_.options.admit(context_, spec(), true);
   if (now.status.ok()) return now.token.empty() ? void() : list(now.token);
   home_.hub.forget(cluster_, core_call_);
-  refuse(static_cast<grpc::StatusCode>(now.status.code), now.status.message);
+  refuse(now.status);
 }
 
 coordination::task_ref coordination_call::task(std::string_view job, std::int64_t id) const {
@@ -157,8 +156,8 @@ void coordination_call::answer(coordination::reply& r) {
     finish({grpc::StatusCode::RESOURCE_EXHAUSTED, "the answer is larger than 2 GiB"}, nullptr);
 }
 
-void coordination_call::refuse(grpc::StatusCode code, std::string message) {
-  finish(coordination_error(code, std::move(message), service_.spoken()), nullptr);
+void coordination_call::refuse(muster::status const& why) {
+  finish(coordination_error(why, service_.spoken()), nullptr);
 }
 
 void coordination_call::finish(grpc::Status const& status, grpc::ByteBuffer const* bytes) {

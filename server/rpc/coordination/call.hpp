@@ -49,30 +49,18 @@ class raw_service final : public grpc::Service {
 
 /// What the calls share. Owned by coordination_service.
 struct coordination_calls {
-  coordination_calls(coordination_hub& h, cluster_ports& p, agent_connections& a,
-                     coro::grpc_server& s, std::size_t max, unsigned writing_threads,
-                     decltype(coordination_service_options::admit) may_come)
-      : hub(h),
-        ports(p),
-        connections(a),
-        server(s),
-        calls_max(max),
-        admit(std::move(may_come)),
-        writers(s.engine(), writing_threads - 1) {}
-
   coordination_hub& hub;
   cluster_ports& ports;
   agent_connections& connections;
   coro::grpc_server& server;
-  std::size_t calls_max;
-  decltype(coordination_service_options::admit) admit;
+  answer_writers writers;
+  coordination_service_options const options;
   std::size_t live = 0;  // arrived and not freed
   /// Of them, those that wait and came with a token, by its id.
   using calls_of_token = std::unordered_map<std::string, std::unordered_set<coordination_call*>>;
-  calls_of_token by_token;
-  encoding_cache<grpc::ByteBuffer> encoded;
-  encoding_cache<grpc::Status> statuses;
-  answer_writers writers;
+  calls_of_token by_token = {};
+  encoding_cache<grpc::ByteBuffer> encoded = {};
+  encoding_cache<grpc::Status> statuses = {};
 };
 
 class coordination_call final : private coro::rpc_tag,
@@ -86,6 +74,7 @@ class coordination_call final : private coro::rpc_tag,
   core::coordination::task_ref task(std::string_view job, std::int64_t id) const;
   /// "10.0.0.3:4711".
   std::string peer() const;
+  bool may_wait() const { return method().parks; }
   answer_style style;
   template <class Request>
   void ask(Request r) {
@@ -103,7 +92,7 @@ class coordination_call final : private coro::rpc_tag,
   /// What it was admitted by holds no more: it ends with what the gate says, if it still waits.
   void judge_again();
   /// Answers without asking.
-  void refuse(grpc::StatusCode code, std::string message);
+  void refuse(muster::status const& why);
 
  private:
   enum class state : std::uint8_t { requested, asked, finishing, over };

@@ -5,11 +5,11 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <boost/asio/ip/tcp.hpp>
 #include <charconv>
 #include <map>
 #include <unordered_map>
 
+#include "base/text.hpp"
 #include "coro/incoming.hpp"
 #include "server/rpc/proxied_peers.hpp"
 
@@ -94,15 +94,8 @@ struct cluster_ports::state {
 
   // Of gRPC's descriptors; one that is closed is another connection's by now, or nobody's.
   static bool is_open(int fd, connection const& c) {
-    boost::asio::ip::tcp::endpoint here, there;
-    auto const ask = [fd](auto const& question, auto& into) {
-      socklen_t size = static_cast<socklen_t>(into.capacity());
-      if (question(fd, into.data(), &size) != 0) return false;
-      into.resize(size);
-      return true;
-    };
-    return ask(::getsockname, here) && ask(::getpeername, there) && here.port() == c.port &&
-           coro::text_of(there) == c.peer;
+    return coro::endpoint_of(fd, ::getsockname).port() == c.port &&
+           coro::text_of(coro::endpoint_of(fd)) == c.peer;
   }
 
   bool speaks_tls(cluster_id cluster) const {
@@ -158,11 +151,7 @@ struct cluster_ports::state {
   }
 
   connection const* connection_of(std::string_view peer) const {
-    constexpr std::string_view adopted = "fd:";
-    if (!peer.starts_with(adopted)) return nullptr;
-    int fd = -1;
-    std::from_chars(peer.data() + adopted.size(), peer.data() + peer.size(), fd);
-    auto const it = connections.find(fd);
+    auto const it = connections.find(coro::adopted_socket(peer));
     return it == connections.end() ? nullptr : &it->second;
   }
 
@@ -311,16 +300,8 @@ std::string readable_peer(std::string const& peer) {
   auto const colon = peer.find(':');
   auto const scheme = peer.substr(0, colon);
   if (scheme != "ipv4" && scheme != "ipv6") return peer;
-  std::string text;
-  for (auto i = colon + 1; i < peer.size(); ++i) {
-    unsigned code = 0;
-    auto const* digits = peer.data() + i + 1;
-    bool const encoded = peer[i] == '%' && i + 2 < peer.size() &&
-                         std::from_chars(digits, digits + 2, code, 16).ptr == digits + 2;
-    text += encoded ? static_cast<char>(code) : peer[i];
-    if (encoded) i += 2;
-  }
-  return text;
+  auto const address = peer.substr(colon + 1);
+  return percent_decoded(address, false).value_or(address);
 }
 
 }  // namespace muster::server

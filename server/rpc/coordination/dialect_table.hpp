@@ -1,9 +1,8 @@
-// Makes a row of a dialect's table from overloaded functions found by argument-dependent look-up:
-// `fill(coordination_call&, Request&, <question of the core>&)` and
-// `to_wire(answer_scope const&, reply&, Response&)`. What both dialects say in the same fields is
-// filled here, by `source_task(coordination_call const&, Request const&)` and
-// `participants(coordination_call const&, Request const&)` of the dialect; what a dialect says in
-// its own way it fills itself. Included by the dialects only.
+// Makes a row of a dialect's table. What both dialects say in the same fields is filled here, with
+// `source_task(coordination_call const&, Request const&)` and `participants(coordination_call
+// const&, Request const&)` of the dialect, found by argument-dependent look-up; what a dialect says
+// in its own way it fills itself, by `fill(coordination_call&, Request&, <question of the core>&)`.
+// Included by the dialects only.
 #pragma once
 
 #include <google/protobuf/arena.h>
@@ -37,58 +36,42 @@ inline muster::code reported_code(std::int32_t code) {
   return code >= 1 && code <= 16 ? static_cast<muster::code>(code) : muster::code::unknown;
 }
 
-template <class Request>
-void fill(coordination_call& c, Request& m, core::coordination::register_task& q) {
-  q = {{}, source_task(c, m), core::incarnation{m.incarnation()}, false, c.peer()};
-  if constexpr (requires { m.source_task().recoverable(); })
-    q.recoverable = m.source_task().recoverable();
-}
-/// Those who say no more than who asks.
+/// All but the questions whose fields the dialects name differently.
 template <class Request, class Question>
-requires(std::same_as<Question, core::coordination::shutdown_task> ||
-         std::same_as<Question, core::coordination::reset_task> ||
-         std::same_as<Question, core::coordination::poll_for_error>) void fill(coordination_call& c,
-                                                                               Request& m,
-                                                                               Question& q) {
-  q = {{}, source_task(c, m)};
-}
-template <class Request>
-void fill(coordination_call& c, Request& m, core::coordination::heartbeat& q) {
-  q = {{}, source_task(c, m), core::incarnation{m.incarnation()}};
-}
-template <class Request>
-void fill(coordination_call& c, Request& m, core::coordination::report_error& q) {
-  q = {{}, source_task(c, m), reported_code(m.error_code()), m.error_message()};
-}
-template <class Request>
-void fill(coordination_call&, Request& m, core::coordination::insert_key_value& q) {
-  auto& kv = *m.mutable_kv();
-  q = {{}, std::move(*kv.mutable_key()), bytes_of(kv.value()), m.allow_overwrite()};
-}
-template <class Request>
-void fill(coordination_call&, Request& m, core::coordination::increment_key_value& q) {
-  q = {{}, std::move(*m.mutable_key()), m.increment()};
-}
-template <class Request>
-void fill(coordination_call&, Request& m, core::coordination::get_key_value_dir& q) {
-  q = {{}, std::move(*m.mutable_directory_key())};
-}
-template <class Request>
-void fill(coordination_call&, Request& m, core::coordination::delete_key_value& q) {
-  q = {{}, std::move(*m.mutable_key())};
-}
-template <class Request>
-void fill(coordination_call& c, Request& m, core::coordination::enter_barrier& q) {
-  q = {{},
-       std::move(*m.mutable_barrier_id()),
-       m.counter(),
-       wait_time(m.barrier_timeout_in_ms()),
-       source_task(c, m),
-       participants(c, m)};
-}
-template <class Request>
-void fill(coordination_call&, Request& m, core::coordination::cancel_barrier& q) {
-  q = {{}, std::move(*m.mutable_barrier_id()), m.counter()};
+void fill(coordination_call& c, Request& m, Question& q) {
+  namespace asked = core::coordination;
+  if constexpr (requires { q.task; }) q.task = source_task(c, m);
+  if constexpr (requires { q.key, m.key(); }) q.key = std::move(*m.mutable_key());
+  if constexpr (requires { q.id, m.barrier_id(); }) {
+    q.id = std::move(*m.mutable_barrier_id());
+    q.counter = m.counter();
+  }
+  if constexpr (requires { q.incarnation, m.incarnation(); })
+    q.incarnation = core::incarnation{m.incarnation()};
+  if constexpr (std::same_as<Question, asked::register_task>) {
+    if constexpr (requires { m.source_task().recoverable(); })
+      q.recoverable = m.source_task().recoverable();
+    q.peer = c.peer();
+  } else if constexpr (std::same_as<Question, asked::report_error>) {
+    q.code = reported_code(m.error_code());
+    q.message = m.error_message();
+  } else if constexpr (std::same_as<Question, asked::insert_key_value>) {
+    q.key = std::move(*m.mutable_kv()->mutable_key());
+    q.value = bytes_of(m.kv().value());
+    q.overwrite = m.allow_overwrite();
+  } else if constexpr (std::same_as<Question, asked::get_key_value>) {
+    q.wait = c.may_wait();
+    if constexpr (requires { m.incarnations(); })
+      q.incarnation = core::incarnation{m.incarnations().task_incarnation()};
+    if (q.wait && q.incarnation == core::incarnation{}) q.peer = c.peer();
+  } else if constexpr (std::same_as<Question, asked::increment_key_value>) {
+    q.increment = m.increment();
+  } else if constexpr (std::same_as<Question, asked::get_key_value_dir>) {
+    q.directory = std::move(*m.mutable_directory_key());
+  } else if constexpr (std::same_as<Question, asked::enter_barrier>) {
+    q.timeout = wait_time(m.barrier_timeout_in_ms());
+    q.participants = participants(c, m);
+  }
 }
 
 template <class Question, class Request>
@@ -130,25 +113,9 @@ bool encode_once(answer_scope const& scope, std::shared_ptr<T const> const& what
   return out.Valid();
 }
 
-template <class Response>
-bool encode_message(answer_scope const& scope, core::coordination::reply& r,
-                    grpc::ByteBuffer& out) {
-  Response m;
-  to_wire(scope, r, m);
-  return proto::encode(m, out);
-}
-
-/// A row whose answer is a message.
-template <class Question, class Request, class Response>
-coordination_method answered_by(bool parks, std::size_t slots) {
-  return {path_of<Request>(), parks, slots, ask_by_message<Question, Request>,
-          encode_message<Response>};
-}
-
-/// A row whose answer has an encoder of its own.
 template <class Question, class Request>
-coordination_method encoded_by(bool parks, std::size_t slots,
-                               decltype(coordination_method::encode) encode) {
+coordination_method row(bool parks, std::size_t slots,
+                        decltype(coordination_method::encode) encode) {
   return {path_of<Request>(), parks, slots, ask_by_message<Question, Request>, encode};
 }
 

@@ -98,16 +98,6 @@ static void fill(coordination_call& c, wire::GetJobStateRequest& m, coordination
   q.at_once = true;
 }
 
-static void fill(coordination_call& c, wire::GetKeyValueRequest& m,
-                 coordination::get_key_value& q) {
-  q.key = std::move(*m.mutable_key());
-  q.peer = c.peer();
-}
-static void fill(coordination_call&, wire::TryGetKeyValueRequest& m,
-                 coordination::get_key_value& q) {
-  q.key = std::move(*m.mutable_key());
-  q.wait = false;
-}
 static void fill(coordination_call& c, wire::GetAliveTasksRequest& m,
                  coordination::get_alive_tasks& q) {
   c.style.naming = naming_of(c.spec(), m.requesting_task().job_name());
@@ -115,9 +105,10 @@ static void fill(coordination_call& c, wire::GetAliveTasksRequest& m,
   q.tasks = tasks(c, m.tasks());
 }
 
+namespace {
+
 // REQUIRES: the cluster exists, since there is a task.
-static void name_task(answer_scope const& scope, coordination::task_index t,
-                      wire::CoordinatedTask& m) {
+void name_task(answer_scope const& scope, coordination::task_index t, wire::CoordinatedTask& m) {
   if (scope.style.naming == task_naming::by_job) {
     auto const [job, id] = scope.spec->place(t);
     m.set_job_name(scope.spec->jobs[job].name);
@@ -127,16 +118,6 @@ static void name_task(answer_scope const& scope, coordination::task_index t,
   if (scope.style.naming == task_naming::counted_jax) m.set_job_name(std::string(jax_job));
   m.set_task_id(static_cast<std::int32_t>(t));
 }
-
-static void to_wire(answer_scope const& scope, coordination::reply& r,
-                    wire::GetAliveTasksResponse& m) {
-  auto const& alive = *std::get<std::shared_ptr<coordination::alive_tasks const>>(r.body);
-  if (scope.spec == nullptr) return;
-  for (auto const t : alive.tasks) name_task(scope, t, *m.add_alive_tasks());
-  for (auto const i : alive.incarnations) m.add_incarnations(core::raw(i));
-}
-
-namespace {
 
 void describe(answer_scope const& scope, coordination::task_status const& s,
               wire::CoordinatedTaskStateInfo& m) {
@@ -183,37 +164,43 @@ bool encode_devices(answer_scope const& scope, coordination::reply& r, grpc::Byt
   });
 }
 
+bool encode_alive(answer_scope const& scope, coordination::reply& r, grpc::ByteBuffer& out) {
+  auto const& alive = *std::get<std::shared_ptr<coordination::alive_tasks const>>(r.body);
+  wire::GetAliveTasksResponse m;
+  if (scope.spec != nullptr) {
+    for (auto const t : alive.tasks) name_task(scope, t, *m.add_alive_tasks());
+    for (auto const i : alive.incarnations) m.add_incarnations(core::raw(i));
+  }
+  return proto::encode(m, out);
+}
+
 }  // namespace
 
 std::span<coordination_method const> methods_of_tensorflow() {
   using namespace core::coordination;
   static coordination_method const table[] = {
-      encoded_by<register_task, wire::RegisterTaskRequest>(true, slots_hot, encode_incarnation),
-      encoded_by<heartbeat, wire::HeartbeatRequest>(false, slots_hot, encode_incarnation),
-      encoded_by<wait_for_all_tasks, wire::WaitForAllTasksRequest>(true, slots_hot, encode_devices),
-      encoded_by<shutdown_task, wire::ShutdownTaskRequest>(true, slots_hot, encode_nothing),
-      encoded_by<reset_task, wire::ResetTaskRequest>(false, slots_rare, encode_nothing),
-      encoded_by<report_error, wire::ReportErrorToServiceRequest>(false, slots_rare,
-                                                                  encode_nothing),
-      encoded_by<get_task_state, wire::GetTaskStateRequest>(
-          false, slots_rare, encode_states<wire::GetTaskStateResponse>),
-      encoded_by<watch_tasks, wire::WatchJobStateRequest>(
-          true, slots_hot, encode_states<wire::WatchJobStateResponse>),
-      encoded_by<watch_tasks, wire::GetJobStateRequest>(false, slots_rare,
-                                                        encode_states<wire::GetJobStateResponse>),
-      encoded_by<insert_key_value, wire::InsertKeyValueRequest>(false, slots_hot, encode_nothing),
-      encoded_by<get_key_value, wire::GetKeyValueRequest>(true, slots_hot, encode_key_value),
-      encoded_by<get_key_value, wire::TryGetKeyValueRequest>(false, slots_hot, encode_key_value),
-      encoded_by<increment_key_value, wire::IncrementKeyValueRequest>(false, slots_hot,
-                                                                      encode_key_value),
-      encoded_by<get_key_value_dir, wire::GetKeyValueDirRequest>(false, slots_rare,
-                                                                 encode_key_values),
-      encoded_by<delete_key_value, wire::DeleteKeyValueRequest>(false, slots_rare, encode_nothing),
-      encoded_by<enter_barrier, wire::BarrierRequest>(true, slots_hot, encode_counter),
-      encoded_by<cancel_barrier, wire::CancelBarrierRequest>(false, slots_rare, encode_nothing),
-      answered_by<get_alive_tasks, wire::GetAliveTasksRequest, wire::GetAliveTasksResponse>(
-          true, slots_hot),
-      encoded_by<poll_for_error, wire::PollForErrorRequest>(true, slots_hot, encode_nothing),
+      row<register_task, wire::RegisterTaskRequest>(true, slots_hot, encode_incarnation),
+      row<heartbeat, wire::HeartbeatRequest>(false, slots_hot, encode_incarnation),
+      row<wait_for_all_tasks, wire::WaitForAllTasksRequest>(true, slots_hot, encode_devices),
+      row<shutdown_task, wire::ShutdownTaskRequest>(true, slots_hot, encode_nothing),
+      row<reset_task, wire::ResetTaskRequest>(false, slots_rare, encode_nothing),
+      row<report_error, wire::ReportErrorToServiceRequest>(false, slots_rare, encode_nothing),
+      row<get_task_state, wire::GetTaskStateRequest>(false, slots_rare,
+                                                     encode_states<wire::GetTaskStateResponse>),
+      row<watch_tasks, wire::WatchJobStateRequest>(true, slots_hot,
+                                                   encode_states<wire::WatchJobStateResponse>),
+      row<watch_tasks, wire::GetJobStateRequest>(false, slots_rare,
+                                                 encode_states<wire::GetJobStateResponse>),
+      row<insert_key_value, wire::InsertKeyValueRequest>(false, slots_hot, encode_nothing),
+      row<get_key_value, wire::GetKeyValueRequest>(true, slots_hot, encode_key_value),
+      row<get_key_value, wire::TryGetKeyValueRequest>(false, slots_hot, encode_key_value),
+      row<increment_key_value, wire::IncrementKeyValueRequest>(false, slots_hot, encode_key_value),
+      row<get_key_value_dir, wire::GetKeyValueDirRequest>(false, slots_rare, encode_key_values),
+      row<delete_key_value, wire::DeleteKeyValueRequest>(false, slots_rare, encode_nothing),
+      row<enter_barrier, wire::BarrierRequest>(true, slots_hot, encode_counter),
+      row<cancel_barrier, wire::CancelBarrierRequest>(false, slots_rare, encode_nothing),
+      row<get_alive_tasks, wire::GetAliveTasksRequest>(true, slots_hot, encode_alive),
+      row<poll_for_error, wire::PollForErrorRequest>(true, slots_hot, encode_nothing),
   };
   return table;
 }

@@ -26,29 +26,10 @@ static void fill(coordination_call&, wire::WatchTasksRequest& m, coordination::w
   q.version = m.version_number();
   q.at_once = m.version_number() < 0;
 }
-static void fill(coordination_call& c, wire::GetKeyValueRequest& m,
-                 coordination::get_key_value& q) {
-  q.key = std::move(*m.mutable_key());
-  q.incarnation = core::incarnation{m.incarnations().task_incarnation()};
-  if (q.incarnation == core::incarnation{}) q.peer = c.peer();
-}
-static void fill(coordination_call&, wire::TryGetKeyValueRequest& m,
-                 coordination::get_key_value& q) {
-  q.key = std::move(*m.mutable_key());
-  q.wait = false;
-  q.incarnation = core::incarnation{m.incarnations().task_incarnation()};
-}
-
 static void fill(coordination_call& c, wire::GetAliveTasksRequest& m,
                  coordination::get_alive_tasks& q) {
   q.task = c.task({}, m.requesting_task_id());
   q.tasks = participants(c, m);
-}
-
-static void to_wire(answer_scope const&, coordination::reply& r, wire::GetAliveTasksResponse& m) {
-  auto const& alive = *std::get<std::shared_ptr<coordination::alive_tasks const>>(r.body);
-  for (auto const t : alive.tasks) m.add_alive_task_ids(static_cast<std::int32_t>(t));
-  for (auto const i : alive.incarnations) m.add_incarnations(core::raw(i));
 }
 
 namespace {
@@ -72,30 +53,34 @@ bool encode_states(answer_scope const& scope, coordination::reply& r, grpc::Byte
   });
 }
 
+bool encode_alive(answer_scope const&, coordination::reply& r, grpc::ByteBuffer& out) {
+  auto const& alive = *std::get<std::shared_ptr<coordination::alive_tasks const>>(r.body);
+  wire::GetAliveTasksResponse m;
+  for (auto const t : alive.tasks) m.add_alive_task_ids(static_cast<std::int32_t>(t));
+  for (auto const i : alive.incarnations) m.add_incarnations(core::raw(i));
+  return proto::encode(m, out);
+}
+
 }  // namespace
 
 std::span<coordination_method const> methods_of_xla() {
   using namespace core::coordination;
   static coordination_method const table[] = {
-      encoded_by<register_task, wire::RegisterTaskRequest>(true, slots_hot, encode_incarnation),
-      encoded_by<heartbeat, wire::HeartbeatRequest>(false, slots_hot, encode_incarnation),
-      encoded_by<shutdown_task, wire::ShutdownTaskRequest>(true, slots_hot, encode_nothing),
-      encoded_by<watch_tasks, wire::WatchTasksRequest>(true, slots_hot, encode_states),
-      encoded_by<insert_key_value, wire::InsertKeyValueRequest>(false, slots_hot, encode_nothing),
-      encoded_by<get_key_value, wire::GetKeyValueRequest>(true, slots_hot, encode_key_value),
-      encoded_by<get_key_value, wire::TryGetKeyValueRequest>(false, slots_hot, encode_key_value),
-      encoded_by<increment_key_value, wire::IncrementKeyValueRequest>(false, slots_hot,
-                                                                      encode_key_value),
-      encoded_by<get_key_value_dir, wire::GetKeyValueDirRequest>(false, slots_rare,
-                                                                 encode_key_values),
-      encoded_by<delete_key_value, wire::DeleteKeyValueRequest>(false, slots_rare, encode_nothing),
-      encoded_by<enter_barrier, wire::BarrierRequest>(true, slots_hot, encode_counter),
-      encoded_by<cancel_barrier, wire::CancelBarrierRequest>(false, slots_rare, encode_nothing),
-      answered_by<get_alive_tasks, wire::GetAliveTasksRequest, wire::GetAliveTasksResponse>(
-          true, slots_hot),
-      encoded_by<poll_for_error, wire::PollForErrorRequest>(true, slots_hot, encode_nothing),
-      encoded_by<report_error, wire::ReportErrorToServiceRequest>(false, slots_rare,
-                                                                  encode_nothing),
+      row<register_task, wire::RegisterTaskRequest>(true, slots_hot, encode_incarnation),
+      row<heartbeat, wire::HeartbeatRequest>(false, slots_hot, encode_incarnation),
+      row<shutdown_task, wire::ShutdownTaskRequest>(true, slots_hot, encode_nothing),
+      row<watch_tasks, wire::WatchTasksRequest>(true, slots_hot, encode_states),
+      row<insert_key_value, wire::InsertKeyValueRequest>(false, slots_hot, encode_nothing),
+      row<get_key_value, wire::GetKeyValueRequest>(true, slots_hot, encode_key_value),
+      row<get_key_value, wire::TryGetKeyValueRequest>(false, slots_hot, encode_key_value),
+      row<increment_key_value, wire::IncrementKeyValueRequest>(false, slots_hot, encode_key_value),
+      row<get_key_value_dir, wire::GetKeyValueDirRequest>(false, slots_rare, encode_key_values),
+      row<delete_key_value, wire::DeleteKeyValueRequest>(false, slots_rare, encode_nothing),
+      row<enter_barrier, wire::BarrierRequest>(true, slots_hot, encode_counter),
+      row<cancel_barrier, wire::CancelBarrierRequest>(false, slots_rare, encode_nothing),
+      row<get_alive_tasks, wire::GetAliveTasksRequest>(true, slots_hot, encode_alive),
+      row<poll_for_error, wire::PollForErrorRequest>(true, slots_hot, encode_nothing),
+      row<report_error, wire::ReportErrorToServiceRequest>(false, slots_rare, encode_nothing),
   };
   return table;
 }

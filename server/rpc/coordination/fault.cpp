@@ -76,11 +76,8 @@ grpc::Status to_grpc(coordination::fault const& f, dialect d,
   return {static_cast<grpc::StatusCode>(f.code), std::move(text), std::move(details)};
 }
 
-grpc::Status coordination_error(grpc::StatusCode code, std::string message, dialect d) {
-  coordination::fault f;
-  f.code = static_cast<muster::code>(code);
-  f.message = std::move(message);
-  return to_grpc(f, d, nullptr);
+grpc::Status coordination_error(muster::status const& why, dialect d) {
+  return to_grpc({.code = why.code, .message = why.message}, d, nullptr);
 }
 
 }  // namespace muster::server

@@ -17,6 +17,6 @@ grpc::Status to_grpc(core::coordination::fault const& f, dialect d,
                      core::coordination::cluster_spec const* spec);
 
 /// A coordination error of the rpc layer itself: clients take it for an answer of the service.
-grpc::Status coordination_error(grpc::StatusCode code, std::string message, dialect d);
+grpc::Status coordination_error(muster::status const& why, dialect d);
 
 }  // namespace muster::server

@@ -28,43 +28,47 @@ unsigned writing_threads() {
   return std::clamp(std::thread::hardware_concurrency(), 1u, 4u);
 }
 
-}  // namespace
-
-struct coordination_service::state {
-  state(coordination_hub& hub, cluster_ports& ports, agent_connections& connections,
-        coro::grpc_server& server, coordination_service_options const& o)
-      : calls(hub, ports, connections, server, o.calls_max, writing_threads(), o.admit) {
-    for (auto* service : {&xla, &tensorflow}) {
+class both_dialects final : public coordination_service {
+ public:
+  both_dialects(coordination_hub& hub, cluster_ports& ports, agent_connections& connections,
+                coro::grpc_server& server, coordination_service_options o)
+      : calls_{hub,
+               ports,
+               connections,
+               server,
+               answer_writers(server.engine(), writing_threads() - 1),
+               std::move(o)} {
+    for (auto* service : {&xla_, &tensorflow_}) {
       server.add_service(*service);
-      server.add_acceptor(std::make_unique<slots>(calls, *service));
+      server.add_acceptor(std::make_unique<slots>(calls_, *service));
     }
   }
+  ~both_dialects() override { check(calls_.live == 0, "every coordination call has ended"); }
 
-  coordination_calls calls;
-  raw_service xla{dialect::xla};
-  raw_service tensorflow{dialect::tensorflow};
+  void judge_calls_of(std::string const& token) override {
+    auto const place = calls_.by_token.extract(token);
+    if (!place) return;
+    // A refusal may end others, and these then leave their place.
+    auto& waiting = place.mapped();
+    while (!waiting.empty()) (*waiting.begin())->judge_again();
+  }
+
+  std::size_t calls() const override { return calls_.live; }
+
+ private:
+  coordination_calls calls_;
+  raw_service xla_{dialect::xla};
+  raw_service tensorflow_{dialect::tensorflow};
 };
 
-coordination_service::coordination_service(coordination_hub& hub, cluster_ports& ports,
-                                           agent_connections& connections,
-                                           coro::grpc_server& server,
-                                           coordination_service_options options)
-    : state_(std::make_unique<state>(hub, ports, connections, server, options)) {}
+}  // namespace
 
-coordination_service::~coordination_service() {
-  check(state_->calls.live == 0, "every coordination call has ended");
-}
-
-void coordination_service::judge_calls_of(std::string const& token) {
-  auto const place = state_->calls.by_token.extract(token);
-  if (!place) return;
-  // A refusal may end others, and these then leave their place.
-  auto& waiting = place.mapped();
-  while (!waiting.empty()) (*waiting.begin())->judge_again();
-}
-
-std::size_t coordination_service::calls() const {
-  return state_->calls.live;
+std::unique_ptr<coordination_service> serve_coordination(coordination_hub& hub,
+                                                         cluster_ports& ports,
+                                                         agent_connections& connections,
+                                                         coro::grpc_server& server,
+                                                         coordination_service_options options) {
+  return std::make_unique<both_dialects>(hub, ports, connections, server, std::move(options));
 }
 
 }  // namespace muster::server

@@ -35,23 +35,24 @@ class coordination_service {
   static constexpr auto name_xla = "xla.coordination.CoordinationService";
   static constexpr auto name_tensorflow = "tensorflow.CoordinationService";
 
-  /// Adds itself to `server`. REQUIRES: before server.start(); all of them outlive it.
-  coordination_service(coordination_hub& hub, cluster_ports& ports, agent_connections& connections,
-                       coro::grpc_server& server, coordination_service_options options = {});
-  /// REQUIRES: no call is left: the server's stop() has completed.
-  ~coordination_service();
+  coordination_service() = default;
   coordination_service(coordination_service const&) = delete;
+  /// REQUIRES: no call is left: the server's stop() has completed.
+  virtual ~coordination_service() = default;
 
   /// This token has been revoked, has expired or is another's now: calls that wait, and were
   /// admitted by it, are judged again.
-  void judge_calls_of(std::string const& token);
+  virtual void judge_calls_of(std::string const& token) = 0;
 
   /// Calls that arrived and have not ended.
-  std::size_t calls() const;
-
- private:
-  struct state;
-  std::unique_ptr<state> state_;
+  virtual std::size_t calls() const = 0;
 };
+
+/// Adds itself to `server`. REQUIRES: before server.start(); all of them outlive it.
+std::unique_ptr<coordination_service> serve_coordination(coordination_hub& hub,
+                                                         cluster_ports& ports,
+                                                         agent_connections& connections,
+                                                         coro::grpc_server& server,
+                                                         coordination_service_options options = {});
 
 }  // namespace muster::server
