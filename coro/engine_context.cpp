@@ -27,17 +27,13 @@ gpr_timespec past() {
 
 constinit thread_local engine_context const* engine_context::current_ = nullptr;
 
-class engine_context::wake_up final : public rpc_tag {
- public:
-  explicit wake_up(engine_context& engine) : engine_(engine) {}
-
+struct engine_context::wake_up {
   // Any thread. REQUIRES: the previous wake-up came through the queue.
-  void send() { alarm_.Set(engine_.queue_.get(), past(), static_cast<rpc_tag*>(this)); }
-  void complete(bool) override { engine_.take_posted(); }
+  void send() { alarm.Set(engine.queue_.get(), past(), static_cast<rpc_tag*>(&arrived)); }
 
- private:
-  engine_context& engine_;
-  grpc::Alarm alarm_;
+  engine_context& engine;
+  member_tag<engine_context, &engine_context::take_posted> arrived{engine};
+  grpc::Alarm alarm;
 };
 
 class engine_context::thread_scope {
@@ -162,7 +158,7 @@ void engine_context::shut_queue_down() {
   while (queue_->Next(&tag, &ok)) static_cast<rpc_tag*>(tag)->complete(ok);
 }
 
-void engine_context::take_posted() {
+void engine_context::take_posted(bool) {
   posted_.drain(arrived_);
   for (auto& fn : arrived_) local_.push_back(std::move(fn));
   arrived_.clear();

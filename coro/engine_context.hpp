@@ -72,14 +72,14 @@ class engine_context : public asio::execution_context {
   void work_finished() noexcept;
 
  private:
-  class wake_up;
+  struct wake_up;
   class thread_scope;
 
   void run_local();
   void serve_one_event();
   [[nodiscard]] bool nothing_left();
   void shut_queue_down();
-  void take_posted();
+  void take_posted(bool);
 
   static constinit thread_local engine_context const* current_;
 

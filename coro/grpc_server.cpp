@@ -10,7 +10,6 @@
 
 #include "base/check.hpp"
 #include "coro/abuse/cut_connection.hpp"
-#include "coro/abuse/unknown_calls.hpp"
 #include "coro/server_call.hpp"
 
 namespace muster::coro {
@@ -63,10 +62,6 @@ void grpc_server::add_tls_port(std::string address,
 void grpc_server::add_acceptor(std::unique_ptr<acceptor_base> acceptor) {
   check(server_ == nullptr, "methods are served from the start");
   acceptors_.push_back(std::move(acceptor));
-}
-
-void grpc_server::refuse_unknown_methods() {
-  add_acceptor(std::make_unique<unknown_calls>(*this, builder_));
 }
 
 start_result grpc_server::start() {

@@ -24,6 +24,14 @@ struct rpc_tag {
   ~rpc_tag() = default;
 };
 
+// Calls a member function of what it is part of.
+template <class Owner, void (Owner::*completed)(bool ok)>
+struct member_tag final : rpc_tag {
+  explicit member_tag(Owner& o) : owner(o) {}
+  void complete(bool ok) override { (owner.*completed)(ok); }
+  Owner& owner;
+};
+
 // One started operation: frees itself, then resumes its handler with gRPC's `ok`.
 template <class Handler>
 class rpc_operation final : public rpc_tag {

@@ -44,20 +44,20 @@ void server_call_state::free_when_through() {
   if (abandoned_ && !finishing && !done_expected_) delete this;
 }
 
-void server_call_state::done_tag::complete(bool) {
-  state.engine.op_returned();
-  state.cancelled = state.context.IsCancelled();
-  if (state.cancelled && state.server_.is_soon(state.came_)) state.server_.call_reset(state.peer_);
-  auto hook = std::exchange(state.on_cancel, function());
-  if (state.cancelled && hook) hook();
-  state.done_expected_ = false;  // not before: the hook may drop the handle
-  state.free_when_through();
+void server_call_state::through(bool) {
+  engine.op_returned();
+  cancelled = context.IsCancelled();
+  if (cancelled && server_.is_soon(came_)) server_.call_reset(peer_);
+  auto hook = std::exchange(on_cancel, function());
+  if (cancelled && hook) hook();
+  done_expected_ = false;  // not before: the hook may drop the handle
+  free_when_through();
 }
 
-void server_call_state::last_finish_tag::complete(bool) {
-  state.engine.op_returned();
-  state.finishing = false;
-  state.free_when_through();
+void server_call_state::last_finished(bool) {
+  engine.op_returned();
+  finishing = false;
+  free_when_through();
 }
 
 }  // namespace muster::coro

@@ -48,24 +48,15 @@ class server_call_state {
   virtual void finish_with(grpc::Status const& status, void* tag) = 0;
 
  private:
-  struct done_tag final : rpc_tag {
-    explicit done_tag(server_call_state& s) : state(s) {}
-    void complete(bool ok) override;
-    server_call_state& state;
-  };
-  struct last_finish_tag final : rpc_tag {
-    explicit last_finish_tag(server_call_state& s) : state(s) {}
-    void complete(bool ok) override;
-    server_call_state& state;
-  };
-
+  void through(bool);
+  void last_finished(bool);
   void free_when_through();
 
   grpc_server& server_;
   std::chrono::steady_clock::time_point came_{};
   std::string peer_;  // see grpc_server::call_reset
-  done_tag done_tag_{*this};
-  last_finish_tag last_finish_tag_{*this};
+  member_tag<server_call_state, &server_call_state::through> done_tag_{*this};
+  member_tag<server_call_state, &server_call_state::last_finished> last_finish_tag_{*this};
   bool done_expected_ = false;
   bool abandoned_ = false;
 };

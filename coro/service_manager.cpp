@@ -1,6 +1,7 @@
 // systemd's protocol, from the side of the service.
 #include "coro/service_manager.hpp"
 
+#include <absl/strings/str_split.h>
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -14,7 +15,6 @@
 #include <utility>
 
 #include "coro/incoming.hpp"
-#include "coro/unique_fd.hpp"
 
 namespace muster::coro {
 namespace {
@@ -52,16 +52,6 @@ bool listens(int socket) {
   return ::getsockopt(socket, SOL_SOCKET, SO_ACCEPTCONN, &yes, &size) == 0 && yes != 0;
 }
 
-std::vector<std::string> names_in(std::string const& list) {
-  std::vector<std::string> names;
-  for (std::size_t at = 0; at <= list.size();) {
-    auto const colon = std::min(list.find(':', at), list.size());
-    names.push_back(list.substr(at, colon - at));
-    at = colon + 1;
-  }
-  return names;
-}
-
 }  // namespace
 
 service_manager service_manager::from_environment() {
@@ -70,14 +60,15 @@ service_manager service_manager::from_environment() {
   auto const stored = number(taken_from_environment("FDSTORE"));
   auto const pid = taken_from_environment("LISTEN_PID");
   auto const count = number(taken_from_environment("LISTEN_FDS"));
-  auto const names = names_in(taken_from_environment("LISTEN_FDNAMES"));
+  auto const listed = taken_from_environment("LISTEN_FDNAMES");
+  std::vector<std::string> const names = absl::StrSplit(listed, ':');
   // They are for another process when it is not this one's number.
   auto const mine = pid == std::to_string(::getpid()) ? std::clamp(count, 0, sockets_max) : 0;
   for (int i = 0; i < mine; ++i) {
     int const fd = first_socket + i;
     if (::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0 || !listens(fd)) continue;
     auto const at = static_cast<std::size_t>(i);
-    m.held_.push_back({at < names.size() ? names[at] : std::string(), fd});
+    m.held_.push_back({at < names.size() ? names[at] : std::string(), unique_fd(fd)});
   }
   m.holds_ = (stored > 0 && !m.notify_.empty()) || !m.held_.empty();
   return m;
@@ -88,20 +79,18 @@ service_manager::service_manager(service_manager&& other) noexcept
       notify_(std::move(other.notify_)),
       held_(std::exchange(other.held_, {})) {}
 
-service_manager::~service_manager() {
-  for (auto const& h : held_) ::close(h.socket);
-}
-
 int service_manager::take(std::string_view name, std::string_view address, std::uint16_t port) {
   std::lock_guard const lock(mutex_);
   auto const named = [&](held const& h) {
-    return h.name == name && is_of(h.socket, address, port);
+    return h.name == name && is_of(h.socket.get(), address, port);
   };
-  auto const same = [&](held const& h) { return port != 0 && is_of(h.socket, address, port); };
+  auto const same = [&](held const& h) {
+    return port != 0 && is_of(h.socket.get(), address, port);
+  };
   auto found = std::find_if(held_.begin(), held_.end(), named);
   if (found == held_.end()) found = std::find_if(held_.begin(), held_.end(), same);
   if (found == held_.end()) return -1;
-  int const socket = found->socket;
+  int const socket = found->socket.release();
   held_.erase(found);
   return socket;
 }
@@ -116,10 +105,8 @@ void service_manager::drop(std::string_view name) const {
 
 void service_manager::drop_rest() {
   std::lock_guard const lock(mutex_);
-  for (auto const& h : held_) {
+  for (auto const& h : held_)
     if (!h.name.empty()) drop(h.name);
-    ::close(h.socket);
-  }
   held_.clear();
 }
 

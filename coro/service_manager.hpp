@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "coro/unique_fd.hpp"
+
 namespace muster::coro {
 
 class service_manager {
@@ -21,7 +23,6 @@ class service_manager {
   /// As the environment says, whose variables are taken out of it: LISTEN_PID, LISTEN_FDS,
   /// LISTEN_FDNAMES, NOTIFY_SOCKET, FDSTORE. REQUIRES: before the first thread.
   static service_manager from_environment();
-  ~service_manager();
   service_manager(service_manager&& other) noexcept;
   service_manager& operator=(service_manager&&) = delete;
 
@@ -43,7 +44,7 @@ class service_manager {
  private:
   struct held {
     std::string name;
-    int socket = -1;
+    unique_fd socket;
   };
   void send(std::string const& text, int socket) const;
 

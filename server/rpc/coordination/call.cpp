@@ -179,7 +179,7 @@ void coordination_call::finish(grpc::Status const& status, grpc::ByteBuffer cons
 
 // gRPC is through with the call: its answer is out, or nobody waits for one any more. In that case
 // there is nobody to finish it for either.
-void coordination_call::gone() {
+void coordination_call::gone(bool) {
   home_.server.engine().op_returned();
   done_expected_ = false;
   if (state_ == state::asked) {

@@ -101,11 +101,6 @@ class coordination_call final : private coro::rpc_tag,
   using answer_ops = grpc::internal::CallOpSet<grpc::internal::CallOpSendInitialMetadata,
                                                grpc::internal::CallOpSendMessage,
                                                grpc::internal::CallOpServerSendStatus>;
-  struct done_tag final : coro::rpc_tag {
-    explicit done_tag(coordination_call& c) : call(c) {}
-    void complete(bool) override { call.gone(); }
-    coordination_call& call;
-  };
 
   coordination_call(coordination_calls& home, raw_service& service, std::size_t method);
   ~coordination_call();
@@ -114,7 +109,7 @@ class coordination_call final : private coro::rpc_tag,
   void arrived();
   void answer(core::coordination::reply& r);
   void finish(grpc::Status const& status, grpc::ByteBuffer const* bytes);
-  void gone();
+  void gone(bool);
   void list(std::string const& token);
   void unlist();
   void free_when_through();
@@ -134,7 +129,7 @@ class coordination_call final : private coro::rpc_tag,
   core::coordination::cluster_id cluster_{};
   core::call_id core_call_{};
   coordination_calls::calls_of_token::value_type* listed_ = nullptr;
-  done_tag done_tag_{*this};
+  coro::member_tag<coordination_call, &coordination_call::gone> done_tag_{*this};
   grpc::internal::Call call_{nullptr, nullptr, nullptr};
   grpc::ByteBuffer bytes_;
   std::unique_ptr<answer_ops> answer_;
