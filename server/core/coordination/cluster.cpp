@@ -7,6 +7,8 @@ namespace muster::core::coordination {
 namespace {
 
 constexpr std::size_t past_max = 16;
+constexpr std::size_t retired_max = 16;
+constexpr std::size_t retired_tasks_max = 200'000;
 
 std::string jobs_in_short(cluster_spec const& spec) {
   std::string text;
@@ -47,9 +49,57 @@ void cluster::renew(time_point now, effects& fx) {
   next_.reset();
   if (past_.size() > past_max) past_.pop_back();
   auto const& cause = past_.front().cause;
-  retired_.add(*current_, cause ? cause->message : std::string(), spec_.size());
+  retire(cause ? cause->message : std::string());
   anew_ = true;
   start_generation();
+}
+
+// REQUIRES: the current generation has been stopped.
+void cluster::retire(std::string cause) {
+  retired old{current_->which(), std::move(cause), current_->incarnations(), current_->peers()};
+  std::sort(old.tasks.begin(), old.tasks.end());
+  std::sort(old.peers.begin(), old.peers.end());
+  retired_.push_front(std::move(old));
+  auto const room = retired_tasks_max / std::max<std::size_t>(1, spec_.size());
+  if (retired_.size() > std::clamp<std::size_t>(room, 1, retired_max)) retired_.pop_back();
+}
+
+// Members are told apart by incarnation, or by address where the call has no incarnation.
+fault_ptr cluster::retired_fault(request const& request_of_any) const {
+  return std::visit(
+      [this](auto const& r) -> fault_ptr {
+        using request_type = std::decay_t<decltype(r)>;
+        constexpr bool registers = std::is_same_v<request_type, register_task>;
+        auto const now = current_->which();
+        auto const told = [&](retired const& old, fault f) {
+          f.message +=
+              "generation " + std::to_string(old.which.number) + " of cluster '" + spec_.name +
+              "', which has ended" +
+              (old.cause.empty() ? "" : " (first cause: " + shortened(old.cause, 1'500) + ")") +
+              "; generation " + std::to_string(now.number) + " has taken its place.";
+          return std::make_shared<fault const>(std::move(f));
+        };
+        fault member{.code = code::aborted, .message = "The task belongs to "};
+        for (auto const& old : retired_) {
+          if constexpr (!registers) {
+            auto const& believed = r.from.service;
+            if (believed && *believed != now.incarnation && *believed == old.which.incarnation) {
+              auto f = wrong_service(*believed, now.incarnation);
+              f.message += ". The former is ";
+              return told(old, std::move(f));
+            }
+            if (!believed && !r.from.peer.empty() && !current_->knows_peer(r.from.peer) &&
+                std::binary_search(old.peers.begin(), old.peers.end(), r.from.peer))
+              return told(old, std::move(member));
+          }
+          if constexpr (registers || std::is_same_v<request_type, heartbeat>)
+            if (std::binary_search(old.tasks.begin(), old.tasks.end(), r.incarnation) &&
+                !current_->knows(r.incarnation))
+              return told(old, std::move(member));
+        }
+        return nullptr;
+      },
+      request_of_any);
 }
 
 bool cluster::over() const {
@@ -72,7 +122,7 @@ bool cluster::outdated() const {
 bool cluster::perform(time_point now, request& r, effects& fx) {
   if (put_off(r, fx)) return false;
   if (!retired_.empty() && !stopped_)
-    if (auto f = retired_.refuse(r, *current_, spec_.name)) {
+    if (auto f = retired_fault(r)) {
       auto const call = std::visit([](auto const& q) { return q.from.call; }, r);
       fx.replies.push_back({call, std::move(f), {}});
       return false;

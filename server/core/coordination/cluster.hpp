@@ -9,7 +9,6 @@
 #include <memory>
 #include <optional>
 
-#include "server/core/coordination/retired_generations.hpp"
 #include "server/core/coordination/service.hpp"
 
 namespace muster::core::coordination {
@@ -89,6 +88,18 @@ class cluster {
   bool untouched() const;
   bool outdated() const;
   bool put_off(request const& r, effects& fx) const;
+  void retire(std::string cause);
+  /// What a call from an ended generation is told; null: it comes from none of them.
+  fault_ptr retired_fault(request const& r) const;
+
+  /// An ended generation: by what its members are recognised, who may live on for long and must not
+  /// act for the tasks that have taken their places.
+  struct retired {
+    generation which;
+    std::string cause;
+    std::vector<core::incarnation> tasks;  // in order
+    std::vector<std::string> peers;        // the same
+  };
 
   limits const& limits_;
   incarnation_source& source_;
@@ -99,7 +110,9 @@ class cluster {
   generation generation_{0, {}};
   std::unique_ptr<service> current_;
   std::deque<generation_view> past_;  // newest first, at most 16
-  retired_generations retired_;
+  // Newest first; at most 16, and 200,000 tasks; the last one always. More: the oldest is
+  // forgotten, and its members are taken for tasks of the current one.
+  std::deque<retired> retired_;
   bool declared_ = true;  // something that was not said: a declaration, or…
   bool anew_ = true;      // …a generation
 };
