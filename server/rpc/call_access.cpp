@@ -7,7 +7,7 @@
 #include "server/hub/pools.hpp"
 #include "server/rpc/coordination/cluster_ports.hpp"
 #include "server/rpc/status_convert.hpp"
-#include "server/rpc/stream_options.hpp"
+#include "server/rpc/stream_service.hpp"
 
 namespace muster::server {
 

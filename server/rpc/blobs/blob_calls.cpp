@@ -33,28 +33,6 @@ muster::status check_hash(std::string const& hash) {
 
 }  // namespace
 
-void blob_call::shut_down() {
-  stopping_ = true;
-  cancel_();
-}
-
-void blob_call::expect_client() {
-  deadline_.cancel();
-  deadline_.call_at(coro::timer::clock::now() + options_.silence_max, cancel_);
-}
-
-blob_store::done blob_call::answer() {
-  return [this](muster::status s) {
-    said_ = std::move(s);
-    answered_.set();
-  };
-}
-
-coro::task<void> blob_call::answer_came() {
-  deadline_.cancel();
-  co_await answered_.wait();  // no deadline: the store answers, also when it ends
-}
-
 coro::task<void> blob_put::run() {
   co_await boost::asio::this_coro::throw_if_cancelled(false);
   auto taking = take();
@@ -67,19 +45,19 @@ coro::task<void> blob_put::run() {
 
 coro::task<muster::status> blob_put::take() {
   expect_client();
-  bool const came = co_await call_.read(message_);
+  bool const came = co_await call_.read(asked_);
   if (stopping_) co_return shutting_down();
   if (!came) co_return invalid("sha256: the call ended without it");
-  if (auto wrong = check_hash(message_.sha256()); !wrong.ok()) co_return wrong;
-  auto const hash = message_.sha256();
+  if (auto wrong = check_hash(asked_.sha256()); !wrong.ok()) co_return wrong;
+  auto const hash = asked_.sha256();
   if (store_.lease(hash)) {
     told_.set_had(true);
     co_await call_.write(told_);
     co_return muster::status();
   }
-  auto const id = store_.begin(hash, message_.size());
+  auto const id = store_.begin(hash, asked_.size());
   if (!id) co_return id.error();
-  auto taking = take_pieces(*id, message_.size());
+  auto taking = take_pieces(*id, asked_.size());
   auto taken = co_await std::move(taking);
   if (taken.ok()) {
     store_.finish(*id, answer());
@@ -96,7 +74,7 @@ coro::task<muster::status> blob_put::take() {
 coro::task<muster::status> blob_put::take_pieces(blob_store::upload_id id, std::uint64_t size) {
   std::uint64_t got = 0;
   for (;;) {
-    if (auto& data = *message_.mutable_data(); !data.empty()) {
+    if (auto& data = *asked_.mutable_data(); !data.empty()) {
       if (data.size() > blob_store::piece_bytes_max)
         co_return invalid("data: " + std::to_string(data.size()) + " bytes, the limit is " +
                           std::to_string(blob_store::piece_bytes_max));
@@ -107,8 +85,8 @@ coro::task<muster::status> blob_put::take_pieces(blob_store::upload_id id, std::
     }
     if (got == size) co_return muster::status();
     expect_client();
-    message_.Clear();
-    bool const came = co_await call_.read(message_);
+    asked_.Clear();
+    bool const came = co_await call_.read(asked_);
     if (stopping_) co_return shutting_down();
     if (!came)
       co_return invalid("size: the call ended after " + std::to_string(got) + " bytes of " +
@@ -159,23 +137,23 @@ coro::task<void> blob_get::await_blob() {
 }
 
 coro::task<muster::status> blob_get::give_pieces(std::uint64_t size) {
-  piece_.Clear();
-  piece_.set_size(size);
+  told_.Clear();
+  told_.set_size(size);
   auto at = asked_.offset();
   do {
     auto take = [this](muster::result<std::string> got) {
       said_ = got ? muster::status{} : got.error();
-      if (got) piece_.set_data(std::move(*got));
+      if (got) told_.set_data(std::move(*got));
       answered_.set();
     };
     store_.read(asked_.sha256(), at, piece_bytes, std::move(take));
     co_await answer_came();
     if (!said_.ok()) co_return said_;
-    at += piece_.data().size();
+    at += told_.data().size();
     expect_client();
-    bool const sent = co_await call_.write(piece_);
+    bool const sent = co_await call_.write(told_);
     if (!sent) co_return client_gone();
-    piece_.clear_size();
+    told_.clear_size();
   } while (at < size);
   co_return muster::status();
 }

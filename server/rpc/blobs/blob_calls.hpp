@@ -26,59 +26,69 @@ struct blob_call_options {
 };
 
 /// What both have in common: a deadline, and an end that comes from outside.
+template <class Asked, class Told>
 class blob_call {
  public:
-  void shut_down();
-
- protected:
-  template <class Call>
-  blob_call(Call& c, blob_store& store, blob_call_options const& options)
-      : store_(store),
+  using call = coro::server_bidi<Asked, Told>;
+  blob_call(call& c, blob_store& store, blob_call_options const& options)
+      : call_(c),
+        store_(store),
         options_(options),
-        cancel_([&c] { c.cancel(); }),
         answered_(c.engine()),
         pause_(c.engine()),
         deadline_(c.engine()) {}
+  blob_call(blob_call const&) = delete;
+
+  void shut_down() {
+    stopping_ = true;
+    call_.cancel();
+  }
+
+ protected:
   ~blob_call() = default;
 
   /// Something is awaited of the client.
-  void expect_client();
+  void expect_client() {
+    deadline_.call_at(coro::timer::clock::now() + options_.silence_max, [this] { call_.cancel(); });
+  }
+  blob_store::done answer() {
+    return [this](muster::status s) {
+      said_ = std::move(s);
+      answered_.set();
+    };
+  }
   /// For the answers of the store: awaits this after it was asked with answer().
-  [[nodiscard]] coro::task<void> answer_came();
-  blob_store::done answer();
+  [[nodiscard]] coro::task<void> answer_came() {
+    deadline_.cancel();
+    co_await answered_.wait();  // no deadline: the store answers, also when it ends
+  }
 
+  call& call_;
   blob_store& store_;
   blob_call_options const& options_;
-  std::function<void()> const cancel_;
   coro::event answered_;
   coro::timer pause_;
   coro::timer deadline_;
-  muster::status said_;  // the last answer
+  Asked asked_;
+  Told told_;
+  muster::status said_;  // the last answer of the store
   bool stopping_ = false;
 };
 
-class blob_put final : public blob_call {
+class blob_put final : public blob_call<v1::PutBlob, v1::BlobThere> {
  public:
-  using call = coro::server_bidi<v1::PutBlob, v1::BlobThere>;
-  blob_put(call& c, blob_store& store, blob_call_options const& options)
-      : blob_call(c, store, options), call_(c) {}
+  using blob_call::blob_call;
   [[nodiscard]] coro::task<void> run();
 
  private:
   [[nodiscard]] coro::task<muster::status> take();
   [[nodiscard]] coro::task<muster::status> take_pieces(blob_store::upload_id id,
                                                        std::uint64_t size);
-
-  call& call_;
-  v1::PutBlob message_;
-  v1::BlobThere told_;
 };
 
-class blob_get final : public blob_call {
+class blob_get final : public blob_call<v1::GetBlob, v1::BlobPiece> {
  public:
-  using call = coro::server_bidi<v1::GetBlob, v1::BlobPiece>;
-  blob_get(call& c, blob_store& store, blob_call_options const& options)
-      : blob_call(c, store, options), call_(c) {}
+  using blob_call::blob_call;
   [[nodiscard]] coro::task<void> run();
 
  private:
@@ -86,9 +96,6 @@ class blob_get final : public blob_call {
   [[nodiscard]] coro::task<void> await_blob();
   [[nodiscard]] coro::task<muster::status> give_pieces(std::uint64_t size);
 
-  call& call_;
-  v1::GetBlob asked_;
-  v1::BlobPiece piece_;
   bool gone_ = false;
 };
 

@@ -8,7 +8,6 @@
 
 #include "server/hub/id_text.hpp"
 #include "server/rpc/failure_convert.hpp"
-#include "server/rpc/sessions/per_worker_convert.hpp"
 #include "server/rpc/sessions/schedule_convert.hpp"
 #include "server/rpc/stream_list.hpp"
 

@@ -17,7 +17,7 @@
 #include "server/rpc/call_access.hpp"
 #include "server/rpc/sessions/hub_calls.hpp"
 #include "server/rpc/status_convert.hpp"
-#include "server/rpc/stream_options.hpp"
+#include "server/rpc/stream_service.hpp"
 
 namespace muster::server {
 

@@ -1,4 +1,5 @@
-// The columns of a stream's message and of a call are the same but for how they name functions.
+// The columns of a stream's message and of a call are the same but for how they name functions; so
+// are the two requests for a PerWorkerValue.
 #include "server/rpc/sessions/schedule_convert.hpp"
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include "server/core/api/id_text.hpp"
 #include "server/core/api/placeholders.hpp"
 #include "server/rpc/column_check.hpp"
+#include "server/rpc/failure_convert.hpp"
 #include "server/rpc/status_convert.hpp"
 
 namespace muster::server {
@@ -49,15 +51,19 @@ core::closure_options from_wire(v1::ClosureOptions const& o) {
   return out;
 }
 
+// Of closure i, which says that its is number n of `count`.
+std::string beyond(char const* column, int i, std::uint32_t n, std::size_t count) {
+  return std::string(column) + "[" + std::to_string(i) + "]: number " + std::to_string(n) +
+         ", the message has " + std::to_string(count);
+}
+
 template <class Message>
 std::string add_options(Message const& m, submission& into) {
   std::vector<submission::shared_extras> sets;
   for (auto const& o : m.options()) sets.push_back(into.asking(from_wire(o)));
   for (int i = 0; i < m.options_of_size(); ++i) {
     auto const n = m.options_of(i);
-    if (n > sets.size())
-      return "options_of[" + std::to_string(i) + "]: number " + std::to_string(n) +
-             ", the message has " + std::to_string(sets.size());
+    if (n > sets.size()) return beyond("options_of", i, n, sets.size());
     if (n > 0) into[static_cast<std::size_t>(i)].extras = sets[n - 1];
   }
   return {};
@@ -86,9 +92,8 @@ std::string add_callables(Message const& m, submission& into) {
   }
   for (int i = 0; i < m.callable_of_size(); ++i) {
     auto const n = m.callable_of(i);
-    if (n > static_cast<std::uint32_t>(m.callable_size()))
-      return "callable_of[" + std::to_string(i) + "]: number " + std::to_string(n) +
-             ", the message has " + std::to_string(m.callable_size());
+    if (auto const count = static_cast<std::size_t>(m.callable_size()); n > count)
+      return beyond("callable_of", i, n, count);
     into[static_cast<std::size_t>(i)].callable = n;
   }
   return {};
@@ -158,6 +163,28 @@ std::string add_closures(Message const& m, int n, Function function, token_looku
   return wrong.empty() ? add_inputs(m, held, into) : wrong;
 }
 
+template <class Message>
+muster::result<core::create_per_worker> common_part(Message const& asked) {
+  if (auto wrong = wrong_encoding("encoding", asked.encoding()); !wrong.empty())
+    return invalid(std::move(wrong));
+  core::create_per_worker e;
+  e.name = asked.name();
+  e.args = arguments(asked.args(), encoding_of(asked.encoding() == v1::BYTES));
+  e.token = asked.token();
+  return e;
+}
+
+// The two enumerations have the same numbers, by their order.
+static_assert(static_cast<int>(core::value_state::not_ready) == v1::FetchResponse::NOT_READY);
+static_assert(static_cast<int>(core::value_state::ready) == v1::FetchResponse::READY);
+static_assert(static_cast<int>(core::value_state::aborted) == v1::FetchResponse::ABORTED);
+
+core::failure refusal(muster::status const& s) {
+  auto const kind = s.code == muster::code::unavailable ? core::failure_kind::dependency_lost
+                                                        : core::failure_kind::input;
+  return {kind, "", s.message, "", "", 0};
+}
+
 }  // namespace
 
 muster::result<core::session_spec> from_wire(v1::Open const& o) {
@@ -215,6 +242,44 @@ std::string from_wire(v1::ScheduleRequest const& m, std::vector<core::function_i
   if (auto wrong = check_columns(m, n); !wrong.empty()) return wrong;
   auto const function = [&](int i) { return functions[static_cast<std::size_t>(i)]; };
   return add_closures(m, n, function, held, into);
+}
+
+muster::result<core::create_per_worker> from_wire(v1::NewPerWorkerValue const& asked,
+                                                  std::vector<core::function_id> const& functions) {
+  if (asked.token() == 0) return invalid("token: 0 is none");
+  if (asked.function() >= functions.size())
+    return invalid("function: number " + std::to_string(asked.function()) +
+                   ", the stream has named " + std::to_string(functions.size()));
+  auto e = common_part(asked);
+  if (e) e->function = functions[asked.function()];
+  return e;
+}
+
+muster::result<core::create_per_worker> from_wire(v1::CreatePerWorkerValueRequest const& asked) {
+  auto e = common_part(asked);
+  if (e && asked.args().empty()) e->args = arguments("[]", e->args.encoding());
+  return e;
+}
+
+void to_wire(core::reply const& answer, v1::PerWorkerCreated& to) {
+  if (answer.status.ok())
+    to.set_value(core::raw(std::get<core::per_worker_reply>(answer.body).id));
+  else
+    to_wire(refusal(answer.status), *to.mutable_failure());
+}
+
+v1::PerWorkerValue to_wire(core::per_worker_view const& v) {
+  v1::PerWorkerValue to;
+  to.set_value(core::raw(v.id));
+  to.set_name(v.name);
+  to.set_function(v.function);
+  for (auto const& component : v.components) {
+    auto& c = *to.add_component();
+    c.set_task(component.job + ":" + std::to_string(component.index));
+    c.set_state(static_cast<v1::FetchResponse::State>(component.state));
+    if (component.error) to_wire(*component.error, *c.mutable_failure());
+  }
+  return to;
 }
 
 }  // namespace muster::server

@@ -1,4 +1,4 @@
-// What a session asks for: its introduction and its closures.
+// What a session asks for: its introduction, its closures, its PerWorkerValues. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 
 #include "muster/v1/coordinator.pb.h"
 #include "server/core/api/config.hpp"
+#include "server/core/api/effects.hpp"
 #include "server/core/api/views.hpp"
 #include "server/hub/submission.hpp"
 
@@ -31,5 +32,18 @@ std::string from_wire(v1::SessionRequest const& message,
 std::string from_wire(v1::ScheduleRequest const& message,
                       std::vector<core::function_id> const& functions, token_lookup const& held,
                       submission& into);
+
+// PerWorkerValues as a session asks for them, on its stream or by call, and what it is told.
+
+/// All but the owner. `functions` are the numbers that the stream has given so far. Errors, each
+/// naming the field: INVALID_ARGUMENT.
+muster::result<core::create_per_worker> from_wire(v1::NewPerWorkerValue const& asked,
+                                                  std::vector<core::function_id> const& functions);
+/// All but the owner and the function, which comes by name.
+muster::result<core::create_per_worker> from_wire(v1::CreatePerWorkerValueRequest const& asked);
+
+/// The answer to create_per_worker. Fills everything but the token.
+void to_wire(core::reply const& answer, v1::PerWorkerCreated& to);
+v1::PerWorkerValue to_wire(core::per_worker_view const& v);
 
 }  // namespace muster::server

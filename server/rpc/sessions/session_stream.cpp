@@ -10,7 +10,6 @@
 #include "server/hub/id_text.hpp"
 #include "server/rpc/call_access.hpp"
 #include "server/rpc/failure_convert.hpp"
-#include "server/rpc/sessions/per_worker_convert.hpp"
 #include "server/rpc/sessions/schedule_convert.hpp"
 
 namespace muster::server {

@@ -17,7 +17,7 @@
 #include "server/hub/pools.hpp"
 #include "server/hub/submission.hpp"
 #include "server/rpc/message_stream.hpp"
-#include "server/rpc/stream_options.hpp"
+#include "server/rpc/stream_service.hpp"
 
 namespace muster::server {
 

@@ -15,7 +15,7 @@
 #include "muster/v1/worker.pb.h"
 #include "server/hub/pools.hpp"
 #include "server/rpc/message_stream.hpp"
-#include "server/rpc/stream_options.hpp"
+#include "server/rpc/stream_service.hpp"
 
 namespace muster::server {
 
