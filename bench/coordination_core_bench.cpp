@@ -193,9 +193,9 @@ void views_of_all(benchmark::State& state) {
     agents.ask(get_key_value{{}, "k", true, incarnation{t + 1}, {}});
   }
   for (auto _ : state) {
-    benchmark::DoNotOptimize(agents.current().tasks(agents.now(), 0, 100'000));
+    benchmark::DoNotOptimize(agents.current().views().tasks(agents.now(), 0, 100'000));
     benchmark::DoNotOptimize(agents.current().view(agents.now()));
-    benchmark::DoNotOptimize(agents.current().key_waits("", 100));
+    benchmark::DoNotOptimize(agents.current().views().key_waits("", 100));
   }
   per_agent(state);
 }

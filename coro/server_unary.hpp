@@ -29,17 +29,14 @@ class server_unary : public server_call<server_unary_state<Request, Response>> {
 
   [[nodiscard]] Request& request() noexcept { return this->state_->request; }
 
-  // Completion: true when the answer went out; false when the caller is gone. Without an OK status
-  // the response is not sent. Once a call. Cancellation: `terminal` cancels the call, the task
-  // still completes when gRPC has returned the operation. REQUIRES: `response` lives until then.
-  [[nodiscard]] task<bool> finish(Response const& response, grpc::Status status) {
+  // Completion: true when the answer went out; false when the caller is gone. Once a call.
+  // Cancellation: `terminal` cancels the call, the task still completes when gRPC has returned the
+  // operation. REQUIRES: `response` lives until then.
+  [[nodiscard]] task<bool> finish(Response const& response) {
     state& s = *this->state_;
     check(!std::exchange(s.finish_started, true), "a call is finished once");
-    auto start = [&s, &response, &status](void* tag) {
-      if (status.ok())
-        s.responder.Finish(response, status, tag);
-      else
-        s.responder.FinishWithError(status, tag);
+    auto start = [&s, &response](void* tag) {
+      s.responder.Finish(response, grpc::Status::OK, tag);
     };
     co_return co_await await_rpc(s.engine, s.finishing, &s.context, start);
   }

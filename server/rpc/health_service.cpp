@@ -123,7 +123,7 @@ class health_of_all final : public health_service {
                                  "there is no service '" + call->request().service() + "'");
       co_await call->finish(unknown);
     } else {
-      co_await call->finish(answer, grpc::Status::OK);
+      co_await call->finish(answer);
     }
   }
 

@@ -101,7 +101,7 @@ class blob_service final : public stream_service {
     }
     for (auto const& hash : asked.sha256()) answer.add_there(store_.lease(hash));
     answer.set_blob_bytes_max(store_.limits().blob_bytes_max);
-    co_await call->finish(answer, grpc::Status::OK);
+    co_await call->finish(answer);
   }
 
   blob_store& store_;

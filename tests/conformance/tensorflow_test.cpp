@@ -166,7 +166,7 @@ TEST_F(tensorflow_jobs, DevicesAreShownByName) {
   auto const names = server->on_engine([](coordination_server::inside& s) {
     std::vector<std::vector<std::string>> all;
     auto const& run = s.hub.state().current(s.hub.state().ids().front());
-    for (auto const& a : run.tasks(s.hub.now(), 0, 10)) all.push_back(a.device_names);
+    for (auto const& a : run.views().tasks(s.hub.now(), 0, 10)) all.push_back(a.device_names);
     return all;
   });
   ASSERT_EQ(names.size(), 3u);

@@ -95,7 +95,7 @@ std::string fact_book::text() const {
 
 std::string lost_at_restart(clusters const& all, fact_book said, limits const& l, time_point now) {
   for (auto const id : all.ids())
-    for (auto const& b : all.current(id).barriers(0, ~std::size_t{0}))
+    for (auto const& b : all.current(id).views().barriers_from(0, ~std::size_t{0}))
       if (b.state == barrier_state::running) said.forget_barrier(all.spec(id).name, b.id);
   fact_book whole;
   whole.add(all.everything());

@@ -112,7 +112,7 @@ class scene {
   void forget_remarks() { remarks_.clear(); }
   coordination::service const& current() const { return all.current(id); }
   core::incarnation incarnation() const { return current().incarnation(); }
-  agent_view agent(task_index t) const { return current().tasks(now_, t, 1).at(0); }
+  agent_view agent(task_index t) const { return current().views().tasks(now_, t, 1).at(0); }
   generation_view generation() const { return current().view(now_); }
   std::size_t replies_in_last_step() const { return last_replies_; }
 

@@ -167,12 +167,12 @@ class madness {
     auto const from = static_cast<std::size_t>(number());
     auto const limit = static_cast<std::size_t>(number());
     auto const& service = s_.current();
-    service.tasks(s_.now(), from, limit);
-    service.barriers(from, limit);
-    service.barrier(text());
-    service.keys(text(), text(), limit);
-    service.key(text());
-    service.key_waits(text(), limit);
+    service.views().tasks(s_.now(), from, limit);
+    service.views().barriers_from(from, limit);
+    service.views().barrier(text());
+    service.views().keys(text(), text(), limit);
+    service.views().key(text());
+    service.views().key_waits(text(), limit);
     s_.all.view(s_.id, s_.now());
   }
 

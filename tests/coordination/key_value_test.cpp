@@ -133,7 +133,7 @@ TEST(key_value, waits_are_named_by_task_when_incarnation_or_address_is_known) {
   s.ask(get_key_value{{}, "a", true, incarnation{100}, {}});
   s.ask(get_key_value{{}, "a", true, {}, "10.0.0.1:4711"});
   s.ask(get_key_value{{}, "a", true, {}, "1.2.3.4:5"});
-  auto const waits = s.current().key_waits("", 10);
+  auto const waits = s.current().views().key_waits("", 10);
   ASSERT_EQ(waits.size(), 1u);
   EXPECT_EQ(waits[0].count, 3u);
   EXPECT_EQ(waits[0].waiters[0].task, "/job:worker/task:0");

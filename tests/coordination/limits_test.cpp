@@ -180,7 +180,7 @@ TEST(limits, a_cluster_without_agents_answers_everything) {
   EXPECT_EQ(s.code_of(s.alive(0, {0})), code::invalid_argument);
   EXPECT_TRUE(s.states_of(s.watch(-1))->tasks.empty());
   EXPECT_EQ(s.generation().state, generation_state::waiting);
-  EXPECT_TRUE(s.current().tasks(s.now(), 0, 10).empty());
+  EXPECT_TRUE(s.current().views().tasks(s.now(), 0, 10).empty());
 }
 
 TEST(limits, calls_that_are_gone_twice_or_never_were_are_harmless) {

@@ -55,13 +55,13 @@ TEST(views, pages_of_tasks_may_begin_and_end_anywhere) {
   scene s({.tasks = 5});
   auto const all = std::numeric_limits<std::size_t>::max();
   auto const& service = s.current();
-  EXPECT_EQ(service.tasks(s.now(), 0, all).size(), 5u);
-  EXPECT_EQ(service.tasks(s.now(), 3, all).size(), 2u);
-  EXPECT_EQ(service.tasks(s.now(), 3, 1).at(0).index, 3u);
-  EXPECT_EQ(service.tasks(s.now(), 5, 1).size(), 0u);
-  EXPECT_EQ(service.tasks(s.now(), all, all).size(), 0u);
-  EXPECT_EQ(service.tasks(s.now(), all - 1, 7).size(), 0u);
-  EXPECT_EQ(service.tasks(s.now(), 2, 0).size(), 0u);
+  EXPECT_EQ(service.views().tasks(s.now(), 0, all).size(), 5u);
+  EXPECT_EQ(service.views().tasks(s.now(), 3, all).size(), 2u);
+  EXPECT_EQ(service.views().tasks(s.now(), 3, 1).at(0).index, 3u);
+  EXPECT_EQ(service.views().tasks(s.now(), 5, 1).size(), 0u);
+  EXPECT_EQ(service.views().tasks(s.now(), all, all).size(), 0u);
+  EXPECT_EQ(service.views().tasks(s.now(), all - 1, 7).size(), 0u);
+  EXPECT_EQ(service.views().tasks(s.now(), 2, 0).size(), 0u);
 }
 
 TEST(views, count_health_and_parked_calls) {
@@ -87,32 +87,32 @@ TEST(views, barriers_show_who_came_and_who_is_missing) {
   s.enlist_all();
   s.barrier("done", 0), s.barrier("done", 1), s.barrier("done", 2);
   s.barrier("b", 1);
-  auto const b = s.current().barrier("b");
+  auto const b = s.current().views().barrier("b");
   ASSERT_TRUE(b);
   EXPECT_EQ(b->state, barrier_state::running);
   EXPECT_EQ(b->first, "/job:worker/task:1");
   EXPECT_EQ(b->arrived, std::vector<std::string>{"/job:worker/task:1"});
   ASSERT_EQ(b->missing.size(), 2u);
   EXPECT_EQ(b->missing[1].peer, "10.0.0.2:4711");
-  auto const all = s.current().barriers(0, 10);
+  auto const all = s.current().views().barriers_from(0, 10);
   ASSERT_EQ(all.size(), 3u);
   EXPECT_EQ(all[0].id, "b");
   EXPECT_EQ(all[1].id, "done");
   EXPECT_EQ(all[1].state, barrier_state::passed);
-  EXPECT_EQ(s.current().barriers(1, 1).at(0).id, "done");
-  EXPECT_FALSE(s.current().barrier("unknown"));
+  EXPECT_EQ(s.current().views().barriers_from(1, 1).at(0).id, "done");
+  EXPECT_FALSE(s.current().views().barrier("unknown"));
 }
 
 TEST(views, keys_are_listed_by_prefix_and_page) {
   scene s;
   for (auto const* k : {"a/1", "a/2", "a/3", "b"}) s.set(k, k);
-  auto const page = s.current().keys("a/", "a/1", 1);
+  auto const page = s.current().views().keys("a/", "a/1", 1);
   ASSERT_EQ(page.size(), 1u);
   EXPECT_EQ(page[0].key, "a/2");
   EXPECT_EQ(page[0].changed, s.now());
-  EXPECT_EQ(s.current().keys("", "", 100).size(), 4u);
-  EXPECT_EQ(s.current().key("/b/")->value.view(), "b");
-  EXPECT_FALSE(s.current().key("c"));
+  EXPECT_EQ(s.current().views().keys("", "", 100).size(), 4u);
+  EXPECT_EQ(s.current().views().key("/b/")->value.view(), "b");
+  EXPECT_FALSE(s.current().views().key("c"));
 }
 
 TEST(views, the_waits_of_one_task_are_shown_up_to_eight) {

@@ -48,11 +48,11 @@ TEST_F(visitors, register_nothing) {
 TEST_F(visitors, leave_no_trace_when_nobody_else_came) {
   auto const gone = visit("b", 2);
   s.gone(gone);
-  EXPECT_FALSE(s.current().barrier("b").has_value());
+  EXPECT_FALSE(s.current().views().barrier("b").has_value());
   auto const late = visit("b", 2, {.who = {1, 2}, .deadline = s.now() + 10s});
   s.advance(11s);
   EXPECT_EQ(s.code_of(late), code::deadline_exceeded);
-  EXPECT_FALSE(s.current().barrier("b").has_value());
+  EXPECT_FALSE(s.current().views().barrier("b").has_value());
   EXPECT_EQ(s.generation().barriers_remembered, 0u);
   // Another set of participants is as good as the first.
   s.barrier("b", 0, {.who = {0, 1}});
@@ -64,10 +64,10 @@ TEST_F(visitors, that_give_up_a_later_use_bring_back_the_one_before) {
   s.advance(2s);
   EXPECT_EQ(s.code_of(a), code::deadline_exceeded);
   auto const v = visit("b", 2);
-  EXPECT_EQ(s.current().barrier("b")->counter, 1);
+  EXPECT_EQ(s.current().views().barrier("b")->counter, 1);
   s.gone(v);
-  EXPECT_EQ(s.current().barrier("b")->counter, 0);
-  EXPECT_EQ(s.current().barrier("b")->state, barrier_state::failed);
+  EXPECT_EQ(s.current().views().barrier("b")->counter, 0);
+  EXPECT_EQ(s.current().views().barrier("b")->state, barrier_state::failed);
   EXPECT_EQ(s.code_of(s.barrier("b", 1)), code::deadline_exceeded) << "a straggler hears of it";
 }
 
@@ -75,12 +75,12 @@ TEST_F(visitors, keep_their_time_to_themselves) {
   auto const v = visit("b", 2, {.timeout = 1s});
   s.advance(50s);
   EXPECT_TRUE(s.parked(v));
-  EXPECT_EQ(s.current().barrier("b")->deadline, never);
+  EXPECT_EQ(s.current().views().barrier("b")->deadline, never);
   s.beat(0);
   s.beat(1);
   // The first agent's time counts, from when it comes.
   auto const a = s.barrier("b", 0, {.timeout = 60s});
-  EXPECT_EQ(s.current().barrier("b")->deadline, s.now() + 60s);
+  EXPECT_EQ(s.current().views().barrier("b")->deadline, s.now() + 60s);
   s.advance(61s);
   EXPECT_EQ(s.code_of(a), code::deadline_exceeded);
   EXPECT_EQ(s.code_of(v), code::deadline_exceeded);
@@ -106,7 +106,7 @@ TEST_F(visitors, harm_nobody_by_their_mistakes) {
   EXPECT_EQ(s.code_of(visit("b", 2, {.who = {0, 1}})), code::invalid_argument);
   EXPECT_TRUE(s.parked(a));
   EXPECT_EQ(s.code_of(visit("own", 2, {.who = {0, 1}})), code::invalid_argument);
-  EXPECT_FALSE(s.current().barrier("own").has_value());
+  EXPECT_FALSE(s.current().views().barrier("own").has_value());
   EXPECT_EQ(s.code_of(s.barrier("b", 1, {.who = {0, 1}})), code::ok);
 }
 

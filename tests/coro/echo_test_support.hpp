@@ -40,7 +40,7 @@ inline Ping ping(std::int64_t id) {
 }
 
 inline task<void> echo_once(std::unique_ptr<once_call> call) {
-  co_await call->finish(call->request(), grpc::Status::OK);
+  co_await call->finish(call->request());
 }
 
 inline task<void> echo_chat(std::unique_ptr<chat_call> call) {

@@ -53,7 +53,7 @@ TEST(grpc_server, a_port_in_use_is_an_error_that_names_the_address) {
 
 task<void> tell_peer(std::string& peer, std::unique_ptr<once_call> call) {
   peer = call->context().peer();
-  co_await call->finish(call->request(), grpc::Status::OK);
+  co_await call->finish(call->request());
 }
 
 task<void> call_once_and_forget(echo_server& s) {

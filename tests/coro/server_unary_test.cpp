@@ -83,7 +83,7 @@ task<void> park(parked_calls& p, std::unique_ptr<once_call> call) {
   p.arrived.set();
   EXPECT_TRUE(co_await p.cancelled.wait());
   EXPECT_TRUE(call->cancelled());
-  EXPECT_FALSE(co_await call->finish(Ping(), grpc::Status::OK));
+  EXPECT_FALSE(co_await call->finish(Ping()));
 }
 
 task<void> cancel_when_set(event& arrived, grpc::ClientContext& context) {
@@ -142,7 +142,7 @@ task<void> hold_until(event& open, int& waiting, std::unique_ptr<once_call> call
   timer poll(call->engine());
   if (++waiting == 50) open.set();
   while (waiting < 50) co_await poll.wait_for(1ms);
-  co_await call->finish(call->request(), grpc::Status::OK);
+  co_await call->finish(call->request());
 }
 
 task<void> count_echo(echo_server& s, int& answered) {

@@ -57,7 +57,7 @@ TEST(data_directory, gives_the_next_process_what_was_written) {
   ASSERT_TRUE(b.data.open(t / "d", "1.0", b.hub).ok());
   auto const found = b.hub.state().find("train");
   ASSERT_TRUE(found.has_value());
-  EXPECT_TRUE(b.hub.state().current(*found).key("k").has_value());
+  EXPECT_TRUE(b.hub.state().current(*found).views().key("k").has_value());
 }
 
 TEST(data_directory, counts_its_epochs) {

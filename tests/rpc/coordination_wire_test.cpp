@@ -233,7 +233,7 @@ TEST_F(clusters_by_port, each_cluster_has_its_own) {
   EXPECT_EQ(b.watch(-1).get().tasks.size(), 2u);
   auto const peer = server->on_engine([](auto& s) {
     auto const beta = *s.hub.state().find("beta");
-    return s.hub.state().current(beta).tasks(s.hub.now(), 0, 1).at(0).peer;
+    return s.hub.state().current(beta).views().tasks(s.hub.now(), 0, 1).at(0).peer;
   });
   EXPECT_TRUE(peer.starts_with("127.0.0.1:")) << peer;
 }

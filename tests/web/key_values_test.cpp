@@ -122,7 +122,7 @@ TEST_F(key_values, a_key_that_is_not_there_can_be_waited_for) {
     EXPECT_TRUE(eventually([&] {
       return core_engine().run([](engine_services& services) {
         auto const c = services.endpoints.main();
-        return services.coordination.state().current(c).key_waits("", 1).size() == 1;
+        return services.coordination.state().current(c).views().key_waits("", 1).size() == 1;
       });
     }));
     http_client other;

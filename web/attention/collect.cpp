@@ -123,7 +123,7 @@ struct troubled_page {
 troubled_page troubled_from(engine_services& services, cluster_id c, std::size_t from) {
   auto const& all = services.coordination.state();
   if (!all.exists(c)) return {};
-  auto rows = all.current(c).tasks(services.coordination.now(), from, agents_a_step);
+  auto rows = all.current(c).views().tasks(services.coordination.now(), from, agents_a_step);
   troubled_page page;
   page.more = rows.size() == agents_a_step;
   for (auto& t : rows)
@@ -132,10 +132,10 @@ troubled_page troubled_from(engine_services& services, cluster_id c, std::size_t
 }
 
 void copy_stuck(coordination::service const& s, core::time_point now, agents_facts& into) {
-  for (auto const& b : s.barriers(0, agents_facts::barriers_max)) {
+  for (auto const& b : s.views().barriers_from(0, agents_facts::barriers_max)) {
     if (b.state != coordination::barrier_state::running) break;
     if (b.arrived_count == 0 || b.started + into.view.spec.stuck_after > now) continue;
-    if (auto whole = s.barrier(b.id))
+    if (auto whole = s.views().barrier(b.id))
       into.stuck.push_back({into.view.spec.name, std::move(*whole)});
   }
 }

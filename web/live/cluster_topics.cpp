@@ -43,7 +43,7 @@ struct copied {
 
 void copy_barriers(engine_services& services, cluster_id c, copied& into) {
   auto const& all = services.coordination.state();
-  auto rows = all.current(c).barriers(0, barriers_shown + 1);
+  auto rows = all.current(c).views().barriers_from(0, barriers_shown + 1);
   if (rows.size() > barriers_shown) {
     rows.pop_back();
     ++into.more_barriers;
@@ -51,7 +51,7 @@ void copy_barriers(engine_services& services, cluster_id c, copied& into) {
   std::size_t in_full = 0;
   for (auto& b : rows) {
     if (b.state == coordination::barrier_state::running && in_full++ < barriers_shown_in_full)
-      if (auto whole = all.current(c).barrier(b.id)) b = std::move(*whole);
+      if (auto whole = all.current(c).views().barrier(b.id)) b = std::move(*whole);
     into.barriers.push_back({all.spec(c).name, std::move(b)});
   }
 }
@@ -93,8 +93,8 @@ std::vector<named_agent> copy_agents(engine_services& services, std::vector<clus
     auto const id = ids[at.cluster];
     std::vector<coordination::agent_view> some;
     if (all.exists(id))
-      some =
-          all.current(id).tasks(services.coordination.now(), at.task, agents_a_step - rows.size());
+      some = all.current(id).views().tasks(services.coordination.now(), at.task,
+                                           agents_a_step - rows.size());
     if (some.empty()) {
       at = {at.cluster + 1, 0};
       continue;

@@ -24,7 +24,7 @@ coro::task<response> list_barriers(web_context& context, exchange& ex) {
   auto work = in_cluster(ex, [after, limit](engine_services& services, cluster_id c) {
     barriers_at b;
     b.now = services.coordination.now();
-    b.rows = services.coordination.state().current(c).barriers(after, limit + 1);
+    b.rows = services.coordination.state().current(c).views().barriers_from(after, limit + 1);
     return b;
   });
   auto tell = [after, limit](barriers_at b) {
@@ -46,7 +46,7 @@ muster::status no_barrier(engine_services& services, cluster_id c, std::string c
 muster::result<std::string> barrier_text(engine_services& services, cluster_id c,
                                          std::string const& id) {
   auto const now = services.coordination.now();
-  auto const b = services.coordination.state().current(c).barrier(id);
+  auto const b = services.coordination.state().current(c).views().barrier(id);
   if (!b) return no_barrier(services, c, id);
   return to_text(*b, now, true);
 }
@@ -60,14 +60,14 @@ coro::task<response> get_barrier(web_context& context, exchange& ex) {
 
 coro::task<response> get_stragglers(web_context& context, exchange& ex) {
   auto work = [](engine_services& services, cluster_id c) {
-    return services.coordination.state().current(c).stragglers();
+    return services.coordination.state().current(c).views().stragglers();
   };
   return look(context, in_cluster(ex, std::move(work)));
 }
 
 // An agent may cancel a barrier before it begins; here that is taken for a misspelt id.
 muster::status may_cancel(engine_services& services, cluster_id c, std::string const& id) {
-  auto const b = services.coordination.state().current(c).barrier(id);
+  auto const b = services.coordination.state().current(c).views().barrier(id);
   if (!b) return no_barrier(services, c, id);
   if (b->state == coordination::barrier_state::running) return {};
   return {muster::code::failed_precondition,

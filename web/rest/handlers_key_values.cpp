@@ -55,7 +55,7 @@ coro::task<response> get_key(web_context& context, exchange& ex) {
     bool const waits = !query.text("timeout").empty() && timeout.count() > 0;
     using handle = answer_handle<muster::result<core::blob>>;
     auto read = [key, waits, timeout](engine_services& services, cluster_id c, handle const& slot) {
-      if (!waits && !services.coordination.state().current(c).key(key))
+      if (!waits && !services.coordination.state().current(c).views().key(key))
         return slot->send(no_key(services, c, key));
       coordination::get_key_value r;
       r.key = key;
@@ -101,7 +101,7 @@ coro::task<response> put_key(web_context& context, exchange& ex) {
   auto insert = [key = done.key, value = core::blob(ex.req.body, core::encoding::bytes),
                  overwrite = condition.empty()](engine_services& services, cluster_id c,
                                                 answer_handle<result> const& slot) {
-    bool const created = !services.coordination.state().current(c).key(key);
+    bool const created = !services.coordination.state().current(c).views().key(key);
     coordination::insert_key_value r;
     r.key = key;
     r.value = value;
@@ -121,12 +121,12 @@ coro::task<response> put_key(web_context& context, exchange& ex) {
 muster::status may_delete(engine_services& services, cluster_id c, std::string const& key,
                           bool recursive) {
   auto const& service = services.coordination.state().current(c);
-  auto const below = service.keys(key + '/', {}, 1);
+  auto const below = service.views().keys(key + '/', {}, 1);
   if (!below.empty() && !recursive)
     return {muster::code::failed_precondition, "key '" + key + "' has others below it, such as '" +
                                                    below.front().key +
                                                    "'; recursive=true deletes them too"};
-  if (below.empty() && !service.key(key)) return no_key(services, c, key);
+  if (below.empty() && !service.views().key(key)) return no_key(services, c, key);
   return {};
 }
 
@@ -154,7 +154,7 @@ coro::task<response> list_key_waits(web_context& context, exchange& ex) {
   auto work = in_cluster(ex, [prefix, limit](engine_services& services, cluster_id c) {
     key_waits w;
     w.now = services.coordination.now();
-    w.keys = services.coordination.state().current(c).key_waits(prefix, limit + 1);
+    w.keys = services.coordination.state().current(c).views().key_waits(prefix, limit + 1);
     w.more = w.keys.size() > limit;
     if (w.more) w.keys.pop_back();
     return w;

@@ -56,7 +56,7 @@ void take_agents(engine_services& services, coordination::cluster_id c, task_fil
   auto const size = services.coordination.state().spec(c).size();
   auto at = after;
   while (at < size && at - after < agents_a_step && into.agents.size() < limit) {
-    auto rows = service.tasks(into.agents_now, at, limit);
+    auto rows = service.views().tasks(into.agents_now, at, limit);
     if (rows.empty()) return;
     for (auto& row : rows) {
       if (into.agents.size() == limit) break;
@@ -125,7 +125,7 @@ muster::result<std::string> task_text(engine_services& services, coordination::c
   auto const agent = services.coordination.state().spec(c).find(at.job, at.index);
   if (agent != coordination::no_task && kind != task_kind::worker) {
     auto const now = services.coordination.now();
-    auto const rows = services.coordination.state().current(c).tasks(now, agent, 1);
+    auto const rows = services.coordination.state().current(c).views().tasks(now, agent, 1);
     if (!rows.empty()) return to_text(rows.front(), now);
   }
   auto* const h = services.pools.existing(c);

@@ -15,7 +15,7 @@ constexpr char behind_all = '\xff';
 
 key_page list_flat(coordination::service const& from, key_query const& wanted) {
   key_page page;
-  page.keys = from.keys(wanted.prefix, wanted.after, wanted.limit + 1);
+  page.keys = from.views().keys(wanted.prefix, wanted.after, wanted.limit + 1);
   page.more = page.keys.size() > wanted.limit;
   if (page.more) page.keys.pop_back();
   std::size_t bytes = 0;
@@ -35,7 +35,7 @@ key_page list_folders(coordination::service const& from, key_query const& wanted
   page.last = wanted.after;
   std::size_t bytes = 0;
   for (;;) {
-    auto found = from.keys(wanted.prefix, page.last, 1);
+    auto found = from.views().keys(wanted.prefix, page.last, 1);
     if (found.empty()) return page;
     page.more = page.keys.size() + page.folders.size() == wanted.limit || bytes > page_value_bytes;
     if (page.more) return page;

@@ -143,8 +143,8 @@ barrier_view generation_views::view_of(coordination::barrier const& b, bool with
   return v;
 }
 
-std::vector<barrier_view> generation_views::listed_barriers(std::size_t after,
-                                                            std::size_t limit) const {
+std::vector<barrier_view> generation_views::barriers_from(std::size_t after,
+                                                          std::size_t limit) const {
   std::vector<barrier_view> views;
   std::size_t skipped = 0;
   auto const add = [&](coordination::barrier const& b) {
@@ -166,10 +166,10 @@ std::optional<barrier_view> generation_views::barrier(std::string_view id) const
   return view_of(*b, true);
 }
 
-straggler_view generation_views::stragglers(std::uint64_t generation) const {
+straggler_view generation_views::stragglers() const {
   auto const& late = barriers.late();
   straggler_view v;
-  v.generation = generation;
+  v.generation = number;
   for (auto m = late.meetings().rbegin(); m != late.meetings().rend(); ++m)
     v.barriers.push_back({m->which.id, m->which.counter, m->ended, m->who->size(),
                           short_name(spec, m->last), host_of(roster[m->last].peer), m->late,

@@ -14,6 +14,7 @@ namespace muster::core::coordination {
 
 class generation_views {
  public:
+  std::uint64_t number;
   cluster_spec const& spec;
   task_roster const& roster;
   barrier_table const& barriers;
@@ -26,11 +27,11 @@ class generation_views {
   /// How many tasks look how, by agent_health.
   void count(time_point now, std::size_t (&by_health)[6]) const;
   /// Running ones first (by start), then finished ones, newest first. No lists of tasks in it.
-  std::vector<barrier_view> listed_barriers(std::size_t after, std::size_t limit) const;
+  std::vector<barrier_view> barriers_from(std::size_t after, std::size_t limit) const;
   /// With everyone who arrived and everyone who is missing.
   std::optional<barrier_view> barrier(std::string_view id) const;
   /// Who came late to the newest barriers that have passed.
-  straggler_view stragglers(std::uint64_t generation) const;
+  straggler_view stragglers() const;
   /// Keys that start with `prefix` and are greater than `after`, in byte order.
   std::vector<key_view> keys(std::string_view prefix, std::string_view after,
                              std::size_t limit) const;

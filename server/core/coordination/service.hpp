@@ -86,23 +86,10 @@ class service {
            (spec_.errors == error_delivery::automatic && limits_.outlives);
   }
 
-  // Views; copies. See generation_views.
   generation_view view(time_point now) const;
-  std::vector<agent_view> tasks(time_point now, std::size_t after, std::size_t limit) const {
-    return views().tasks(now, after, limit);
-  }
-  std::vector<barrier_view> barriers(std::size_t after, std::size_t limit) const {
-    return views().listed_barriers(after, limit);
-  }
-  std::optional<barrier_view> barrier(std::string_view id) const { return views().barrier(id); }
-  straggler_view stragglers() const { return views().stragglers(generation_.number); }
-  std::vector<key_view> keys(std::string_view prefix, std::string_view after,
-                             std::size_t limit) const {
-    return views().keys(prefix, after, limit);
-  }
-  std::optional<key_view> key(std::string_view key) const { return views().key(key); }
-  std::vector<key_wait_view> key_waits(std::string_view prefix, std::size_t limit) const {
-    return views().key_waits(prefix, limit);
+  /// Of its tasks, barriers and keys.
+  generation_views views() const {
+    return {generation_.number, spec_, roster_, barriers_, store_, calls_, devices_};
   }
 
   /// Empty when every invariant holds, else the first that does not, in words.
@@ -116,8 +103,6 @@ class service {
   }
 
  private:
-  using barrier_type = coordination::barrier;
-
   /// The barriers that mean more than their callers' meeting: nobody else may open them.
   struct own_barriers {
     explicit own_barriers(core::incarnation service);
@@ -179,7 +164,6 @@ class service {
   void check_all_alive();
   void forget_asked(task_index t);
   std::string task_name(task_index t) const { return spec_.task_name(t); }
-  generation_views views() const { return {spec_, roster_, barriers_, store_, calls_, devices_}; }
 
   // service_tasks.cpp: how tasks come, fail and leave; watches
   /// Whether the task is in an error from which a new incarnation may bring it back here.
@@ -215,23 +199,23 @@ class service {
   void enter(caller const& from, arrival a, task_ref const& who, std::string const& stranger = {},
              core::incarnation i = {});
   void enter_shutdown(caller const& from, task_index t);
-  fault_ptr hopeless(barrier_type const& b, std::string const& stranger) const;
-  static std::string stranger_text(barrier_type const& b, std::string const& stranger);
-  fault_ptr mismatch(barrier_type const& b, arrival const& a, task_ref const& who) const;
-  fault_ptr misuse(barrier_type const& b, arrival const& a, arrival_fit fit, task_ref const& who,
+  fault_ptr hopeless(barrier const& b, std::string const& stranger) const;
+  static std::string stranger_text(barrier const& b, std::string const& stranger);
+  fault_ptr mismatch(barrier const& b, arrival const& a, task_ref const& who) const;
+  fault_ptr misuse(barrier const& b, arrival const& a, arrival_fit fit, task_ref const& who,
                    std::string const& stranger) const;
-  void supersede(barrier_type const& b, call_id call);
-  void step_out(barrier_type const& b, task_index t);
+  void supersede(barrier const& b, call_id call);
+  void step_out(barrier const& b, task_index t);
   barrier_end end_barrier(barrier_number n, fault_ptr result);
   void after_barrier(barrier_end const& e);
   void after_registration(barrier_end const& e);
   void answer_barrier(barrier_end const& e, call_id call);
   fault_ptr shutdown_fault(fault_ptr const& result) const;
   void barrier_due(barrier_number n);
-  void blame_missing(barrier_type const& b);
+  void blame_missing(barrier const& b);
   void leave_barriers(std::vector<task_error> const& leavers);
-  void leave_barrier(barrier_type const& b, task_error const& leaver);
-  std::string const& missing_text(barrier_type const& b);
+  void leave_barrier(barrier const& b, task_error const& leaver);
+  std::string const& missing_text(barrier const& b);
 
   cluster_spec const spec_;
   limits const limits_;

@@ -128,7 +128,7 @@ void service::enter(caller const& from, arrival a, task_ref const& who, std::str
 }
 
 // Why an instance that has just been opened can never pass; null when it can.
-fault_ptr service::hopeless(barrier_type const& b, std::string const& stranger) const {
+fault_ptr service::hopeless(barrier const& b, std::string const& stranger) const {
   if (!stranger.empty())
     return barrier_fault(b.instance(), code::invalid_argument, stranger_text(b, stranger));
   if (roster_.in_error() == 0) return nullptr;
@@ -144,13 +144,13 @@ fault_ptr service::hopeless(barrier_type const& b, std::string const& stranger) 
   return nullptr;
 }
 
-std::string service::stranger_text(barrier_type const& b, std::string const& stranger) {
+std::string service::stranger_text(barrier const& b, std::string const& stranger) {
   return "Unexpected task (" + shortened(stranger, 256) +
          ") that is not in the cluster called the barrier. Barrier Id: " + shown(b.id);
 }
 
 // The call has another idea of who takes part than the instance.
-fault_ptr service::misuse(barrier_type const& b, arrival const& a, arrival_fit fit,
+fault_ptr service::misuse(barrier const& b, arrival const& a, arrival_fit fit,
                           task_ref const& caller_name, std::string const& stranger) const {
   auto const who = a.task == no_task ? shortened(caller_name.name, 256) : task_name(a.task);
   auto const fault_of = [&](std::string const& text) {
@@ -168,8 +168,7 @@ fault_ptr service::misuse(barrier_type const& b, arrival const& a, arrival_fit f
 
 // A counter that is not the service's: one of the two has restarted or runs ahead. Nobody at this
 // instance can be served any more.
-fault_ptr service::mismatch(barrier_type const& b, arrival const& a,
-                            task_ref const& caller_name) const {
+fault_ptr service::mismatch(barrier const& b, arrival const& a, task_ref const& caller_name) const {
   auto const who =
       a.task == no_task ? shortened(caller_name.name, 256) : wording_.described(a.task, now_);
   auto const why = a.counter == 0
@@ -184,7 +183,7 @@ fault_ptr service::mismatch(barrier_type const& b, arrival const& a,
                            "-th instance (from 0). " + why);
 }
 
-void service::supersede(barrier_type const& b, call_id call) {
+void service::supersede(barrier const& b, call_id call) {
   auto const t = calls_.take(call).task;
   step_out(b, t);
   if (b.purpose == barrier_purpose::registration)
@@ -197,7 +196,7 @@ void service::supersede(barrier_type const& b, call_id call) {
          false);
 }
 
-void service::step_out(barrier_type const& b, task_index t) {
+void service::step_out(barrier const& b, task_index t) {
   barriers_.step_out(b.number, t);
   if (b.purpose == barrier_purpose::registration) roster_.await(t, {});
 }
@@ -305,7 +304,7 @@ void service::barrier_due(barrier_number n) {
 }
 
 // Who did not come to a barrier that the whole run needs has broken it; the others are casualties.
-void service::blame_missing(barrier_type const& b) {
+void service::blame_missing(barrier const& b) {
   if (failures_.cause() || b.purpose == barrier_purpose::devices) return;
   for (std::size_t i = 0; i < b.who->size(); ++i)
     if (b.is_missing(i)) failures_.add_victim((*b.who)[i]);
@@ -351,7 +350,7 @@ void service::leave_barriers(std::vector<task_error> const& leavers) {
   }
   // An end may bring about the end of others that are still to come here.
   std::vector<barrier_number> const running(barriers_.running().begin(), barriers_.running().end());
-  auto const still_runs = [this](barrier_number n) -> barrier_type const* {
+  auto const still_runs = [this](barrier_number n) -> barrier const* {
     auto const* b = barriers_.find(n);
     return b && b->running ? b : nullptr;
   };
@@ -371,7 +370,7 @@ void service::leave_barriers(std::vector<task_error> const& leavers) {
   }
 }
 
-void service::leave_barrier(barrier_type const& b, task_error const& l) {
+void service::leave_barrier(barrier const& b, task_error const& l) {
   auto const why = l.error ? shortened(l.error->message, 1'500) : task_name(l.task) + " has left";
   if (!roster_[l.task].recoverable) {
     auto const text = "Barrier failed because: " + why + " Barrier Id: " + shown(b.id) +
@@ -389,7 +388,7 @@ void service::leave_barrier(barrier_type const& b, task_error const& l) {
 
 // Made once a second at most unless somebody comes or goes: ten thousand callers with one deadline
 // all ask for it.
-std::string const& service::missing_text(barrier_type const& b) {
+std::string const& service::missing_text(barrier const& b) {
   if (b.missing_stale || now_ - b.missing_at >= std::chrono::seconds(1))
     barriers_.keep_missing(b.number, wording_.missing_at(b, now_), now_);
   return b.missing;

@@ -88,7 +88,7 @@ class coordinator_calls {
   }
   template <class Request, class Response>
   static coro::task<bool> finish(call<Request, Response>& c, muster::result<Response> const& got) {
-    return got ? c.finish(*got, grpc::Status::OK) : c.finish(to_grpc(got.error()));
+    return got ? c.finish(*got) : c.finish(to_grpc(got.error()));
   }
 
   /// Whether it may use the session that it names, and have these functions run.

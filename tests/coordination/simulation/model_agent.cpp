@@ -133,7 +133,7 @@ void model_agent::work() {
   if (resting_) return;
   auto& dice = world_.dice();
   if (last_act_) return meet("last act", {}, [this](bool ok) { ok ? leave() : try_again(); });
-  auto const n = world_.service().tasks(world_.now(), 0, 100).size();
+  auto const n = world_.service().views().tasks(world_.now(), 0, 100).size();
   after(core::duration(dice.between(1'000, 4'000'000)), [this] { work(); });
   switch (dice.between(0, 11)) {
     case 0:

@@ -17,9 +17,10 @@ std::string views_of(cc::clusters const& server, core::time_point now) {
   archive::writer w;
   for (auto const id : server.ids()) {
     auto const& service = server.current(id);
-    w(id, server.spec(id), server.view(id, now), service.tasks(now, 0, all),
-      service.barriers(0, all), service.keys("", "", all), service.key_waits("", all));
-    for (auto const& b : service.barriers(0, all)) w(service.barrier(b.id));
+    w(id, server.spec(id), server.view(id, now), service.views().tasks(now, 0, all),
+      service.views().barriers_from(0, all), service.views().keys("", "", all),
+      service.views().key_waits("", all));
+    for (auto const& b : service.views().barriers_from(0, all)) w(service.views().barrier(b.id));
   }
   return w.take();
 }

@@ -26,11 +26,6 @@ class lateness {
     duration late{};    // of the last one
     duration spread{};  // from the first to the last
     bool whole_cluster = false;
-
-    template <class Archive>
-    void walk(Archive& a) {
-      a(which, ended, who, late_us, last, late, spread, whole_cluster);
-    }
   };
   /// Over the meetings that are remembered.
   struct sums {
