@@ -12,7 +12,7 @@
 namespace muster::cli {
 namespace {
 
-struct options : server_options {
+struct barriers_options : server_options {
   std::vector<std::string> words;
   std::string cluster = "default";
   std::size_t limit = 100;
@@ -23,7 +23,7 @@ struct options : server_options {
 // The server parks a request for this long at most; longer waits are several requests.
 constexpr duration one_wait = std::chrono::minutes(10);
 
-std::string base(options const& o) {
+std::string base(barriers_options const& o) {
   return "/api/v1/clusters/" + percent_encoded(o.cluster) + "/barriers";
 }
 
@@ -38,7 +38,7 @@ std::string error_text(json::value const& barrier) {
                          : text_of(error, "code") + ": " + text_of(error, "message");
 }
 
-void list(rest& server, options const& o) {
+void list(rest& server, barriers_options const& o) {
   bool more = false;
   auto const all = server.some(base(o), "barriers", o.limit, &more);
   if (printed_as_json(o.output, all)) return;
@@ -123,7 +123,7 @@ void show_stragglers(json::value const& s, output_format output) {
   newest.print(std::cout);
 }
 
-int wait(rest& server, std::string const& path, std::string const& id, options const& o) {
+int wait(rest& server, std::string const& path, std::string const& id, barriers_options const& o) {
   using steady = std::chrono::steady_clock;
   auto const end = steady::now() + o.timeout;
   auto const who = "/wait?task=" + percent_encoded(o.task) +
@@ -148,7 +148,7 @@ int wait(rest& server, std::string const& path, std::string const& id, options c
   }
 }
 
-int run(options& o) {
+int run(barriers_options& o) {
   action_words const words(
       "barriers", o.words,
       {{"list", 0}, {"show", 1}, {"cancel", 1}, {"wait", 1}, {"stragglers", 0}});

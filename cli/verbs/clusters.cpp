@@ -9,7 +9,7 @@
 namespace muster::cli {
 namespace {
 
-struct options : server_options {
+struct clusters_options : server_options {
   std::vector<std::string> words;
   std::optional<duration> heartbeat_timeout, connection_grace, register_timeout, shutdown_timeout,
       stuck_after;
@@ -31,7 +31,7 @@ std::string agents_in_short(json::value const& tasks) {
   return text.empty() ? "none" : text;
 }
 
-void list(rest& server, options const& o) {
+void list(rest& server, clusters_options const& o) {
   auto const all = server.all("/api/v1/clusters?", "clusters");
   if (printed_as_json(o.output, all)) return;
   table rows({"NAME", "ADDRESS", "STATE", right("RUN"), right("KEYS"), "TASKS"});
@@ -98,7 +98,7 @@ void take_job(action_words const& words, std::string const& text, json::object& 
     throw words.wrong("job '" + text.substr(0, equals) + "' is there twice");
 }
 
-std::string declaration(action_words const& words, options const& o) {
+std::string declaration(action_words const& words, clusters_options const& o) {
   json::object body{{"name", words.need(0, "NAME")}};
   json::object jobs;
   for (std::size_t i = 1; i < words.rest().size(); ++i) take_job(words, words.rest()[i], jobs);
@@ -129,14 +129,14 @@ std::string declaration(action_words const& words, options const& o) {
   return json::serialize(body);
 }
 
-void create(rest& server, action_words const& words, options const& o) {
+void create(rest& server, action_words const& words, clusters_options const& o) {
   auto const c = server.post("/api/v1/clusters", declaration(words, o));
   if (!printed_as_json(o.output, c))
     std::cout << text_of(c, "name") << " is declared; its agents connect to "
               << text_of(c, "address") << '\n';
 }
 
-int run(options& o) {
+int run(clusters_options& o) {
   action_words const words("clusters", o.words,
                            {{"list", 0}, {"create"}, {"show", 1}, {"delete", 1}});
   rest server(o.rest);

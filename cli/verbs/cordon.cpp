@@ -7,7 +7,7 @@
 namespace muster::cli {
 namespace {
 
-struct options : server_options {
+struct cordon_options : server_options {
   std::string cluster = "default";
   std::string task;
 };
@@ -21,7 +21,7 @@ std::string path_of(std::string const& task) {
   return percent_encoded(task.substr(0, colon)) + "/" + std::to_string(*number);
 }
 
-int tell(options const& o, std::string const& order, std::string const& done) {
+int tell(cordon_options const& o, std::string const& order, std::string const& done) {
   auto const path = path_of(o.task);
   rest server(o.rest);
   auto const answer = server.post(
@@ -30,18 +30,18 @@ int tell(options const& o, std::string const& order, std::string const& done) {
   return exit_ok;
 }
 
-int cordon(options& o) {
+int cordon(cordon_options& o) {
   return tell(o, "cordon", " is cordoned: it gets nothing new until it is uncordoned");
 }
-int uncordon(options& o) {
+int uncordon(cordon_options& o) {
   return tell(o, "uncordon", " is not cordoned");
 }
-int drain(options& o) {
+int drain(cordon_options& o) {
   return tell(o, "drain", " is asked to finish what it has and to leave");
 }
 
 void add(CLI::App& app, choice& chosen, std::string const& name, std::string const& about,
-         int (*run)(options&), std::string const& more) {
+         int (*run)(cordon_options&), std::string const& more) {
   auto const [verb, o] = add_verb(app, chosen, name, about, run);
   add_value(*verb, "task", o->task, "TASK", "Such as worker:3; muster tasks lists them")
       ->required();

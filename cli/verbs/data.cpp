@@ -23,7 +23,7 @@ namespace {
 namespace journal = muster::server::journal;
 namespace etcd = muster::server::journal::etcd;
 
-struct options {
+struct data_options {
   std::vector<std::string> words;
   output_format output = output_format::table;
   std::optional<std::string> kind, cluster;
@@ -63,12 +63,12 @@ class long_work {
 };
 
 /// Nothing: it is a directory.
-std::optional<etcd::access> etcd_of(std::string const& word, options const& o) {
+std::optional<etcd::access> etcd_of(std::string const& word, data_options const& o) {
   if (!word.starts_with("etcd://") && !word.starts_with("etcds://")) return {};
   return store_access(word, o.store);
 }
 
-opened open(std::string const& word, options const& o, journal::watcher const& watch = {}) {
+opened open(std::string const& word, data_options const& o, journal::watcher const& watch = {}) {
   opened r;
   if (auto const a = etcd_of(word, o)) {
     auto view = value_or_throw(etcd::etcd_view::open(*a, watch));
@@ -82,7 +82,7 @@ opened open(std::string const& word, options const& o, journal::watcher const& w
   return r;
 }
 
-checked look_at(std::string const& directory, options const& o) {
+checked look_at(std::string const& directory, data_options const& o) {
   long_work progress;
   checked c;
   // A server may let go of a value, and then of its blob, between the one look and the other.
@@ -103,7 +103,7 @@ checked look_at(std::string const& directory, options const& o) {
   return c;
 }
 
-int check(action_words const& words, options const& o) {
+int check(action_words const& words, data_options const& o) {
   auto const c = look_at(words.need(0, "DIR"), o);
   if (o.output == output_format::json)
     print_json(c);
@@ -126,7 +126,7 @@ std::string known_kinds() {
   return all;
 }
 
-journal::entry_kind const* kind_wanted(action_words const& words, options const& o) {
+journal::entry_kind const* kind_wanted(action_words const& words, data_options const& o) {
   if (!o.kind) return nullptr;
   for (auto const& k : journal::entry_kinds())
     if (k.name == *o.kind) return &k;
@@ -140,7 +140,7 @@ bool is_read(std::ostream& out) {
   throw command_error(exit_failed, std::string("cannot write: ") + std::strerror(errno));
 }
 
-int dump(action_words const& words, options const& o) {
+int dump(action_words const& words, data_options const& o) {
   auto const* const wanted = kind_wanted(words, o);
   auto const view = open(words.need(0, "DIR"), o).all;
   value_or_throw(journal::format_of(*view));
@@ -190,7 +190,7 @@ int compact_etcd(etcd::access const& a) {
   return exit_ok;
 }
 
-int compact(action_words const& words, options const& o) {
+int compact(action_words const& words, data_options const& o) {
   auto const& directory = words.need(0, "DIR");
   if (auto const a = etcd_of(directory, o)) return compact_etcd(*a);
   auto const done = value_or_throw(journal::compact_store(directory));
@@ -208,7 +208,7 @@ std::string in_short(journal::copied const& done) {
          " bytes on the disk" + of_blobs;
 }
 
-journal::copied copied(std::string const& from, std::string const& to, options const& o) {
+journal::copied copied(std::string const& from, std::string const& to, data_options const& o) {
   long_work progress;
   auto const into = etcd_of(to, o);
   if (!into && !etcd_of(from, o))
@@ -220,7 +220,7 @@ journal::copied copied(std::string const& from, std::string const& to, options c
   return value_or_throw(journal::copy_store(*source.all, to, std::ref(progress)));
 }
 
-int backup(action_words const& words, options const& o) {
+int backup(action_words const& words, data_options const& o) {
   auto const &from = words.need(0, "DIR"), &to = words.need(1, "TARGET");
   auto const done = copied(from, to, o);
   std::cout << to << ": a copy of " << from << ", " << in_short(done) << '\n';
@@ -228,7 +228,7 @@ int backup(action_words const& words, options const& o) {
   return exit_ok;
 }
 
-int restore(action_words const& words, options const& o) {
+int restore(action_words const& words, data_options const& o) {
   auto const &from = words.need(0, "TARGET"), &to = words.need(1, "DIR");
   auto const done = copied(from, to, o);
   std::cout << to << ": has what " << from << " has, " << in_short(done)
@@ -238,7 +238,7 @@ int restore(action_words const& words, options const& o) {
   return exit_ok;
 }
 
-int run(options& o) {
+int run(data_options& o) {
   action_words const words(
       "data", o.words, {{"check", 1}, {"dump", 1}, {"compact", 1}, {"backup", 2}, {"restore", 2}});
   server::raise_file_limit();  // each file of the directory is held open

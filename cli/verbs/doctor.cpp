@@ -20,7 +20,7 @@ using doctor::result;
 constexpr std::size_t clusters_tried = 16;
 constexpr std::size_t tasks_looked_at = 10'000;
 
-struct options : server_options {
+struct doctor_options : server_options {
   std::vector<std::string> certificates;
   std::string data_dir, spill_dir;
 };
@@ -161,7 +161,7 @@ int report(findings const& all, output_format output) {
   return problems > 0 ? exit_failed : exit_ok;
 }
 
-int run(options& o) {
+int run(doctor_options& o) {
   findings all;
   bool unreachable = false;
   try {

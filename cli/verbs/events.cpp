@@ -11,7 +11,7 @@
 namespace muster::cli {
 namespace {
 
-struct options : server_options {
+struct events_options : server_options {
   bool follow = false;
   std::optional<std::uint64_t> after;
   std::size_t limit = 100;
@@ -40,7 +40,7 @@ void print(json::value const& e, output_format output) {
 }
 
 // Prints what is newer than `after`; gives the number of the newest.
-std::uint64_t look(rest& server, options const& o, std::optional<std::uint64_t> after) {
+std::uint64_t look(rest& server, events_options const& o, std::optional<std::uint64_t> after) {
   auto path = "/api/v1/events?limit=" + std::to_string(after ? 1000 : o.limit);
   if (after) path += "&after=" + std::to_string(*after);
   auto const answer = server.get(path);
@@ -61,7 +61,7 @@ std::uint64_t look(rest& server, options const& o, std::optional<std::uint64_t> 
   return newest;
 }
 
-int run(options& o) {
+int run(events_options& o) {
   rest server(o.rest);
   auto newest = look(server, o, o.after);
   while (o.follow && std::cout) {

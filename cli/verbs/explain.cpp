@@ -10,7 +10,7 @@
 namespace muster::cli {
 namespace {
 
-struct options : server_options {
+struct explain_options : server_options {
   std::string id;
 };
 
@@ -18,7 +18,7 @@ std::string with_name(std::string const& called, std::string const& explanation)
   return called.empty() ? explanation : for_terminal(called) + ": " + explanation;
 }
 
-int explain_job(rest& server, options const& o) {
+int explain_job(rest& server, explain_options const& o) {
   auto const job = server.get("/api/v1/jobs/" + percent_encoded(o.id));
   json::array closures;
   for (auto const* state : {"QUEUED", "BLOCKED", "RUNNING", "FAILED"})
@@ -39,7 +39,7 @@ int explain_job(rest& server, options const& o) {
   return exit_ok;
 }
 
-int run(options& o) {
+int run(explain_options& o) {
   rest server(o.rest);
   if (o.id.starts_with("job_")) return explain_job(server, o);
   auto const answer = server.get("/api/v1/closures/" + percent_encoded(o.id) + "/explain");

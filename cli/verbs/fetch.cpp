@@ -8,7 +8,7 @@
 namespace muster::cli {
 namespace {
 
-struct options {
+struct fetch_options {
   rest_options rest;
   std::string id;
   std::optional<duration> timeout;
@@ -19,7 +19,7 @@ struct options {
 // The server parks a request for this long at most; longer waits are several requests.
 constexpr auto one_wait = std::chrono::seconds(30);
 
-int fetch_value(rest& server, options const& o) {
+int fetch_value(rest& server, fetch_options const& o) {
   using steady = std::chrono::steady_clock;
   auto const start = steady::now();
   for (;;) {
@@ -43,7 +43,7 @@ int fetch_value(rest& server, options const& o) {
   }
 }
 
-int run(options& o) {
+int run(fetch_options& o) {
   rest server(o.rest);
   if (o.id.starts_with("rv_")) return fetch_value(server, o);
   if (!o.id.starts_with("job_"))

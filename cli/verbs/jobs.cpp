@@ -12,7 +12,7 @@
 namespace muster::cli {
 namespace {
 
-struct options : server_options {
+struct jobs_options : server_options {
   std::string id, cluster;
   std::size_t limit = 50;
 };
@@ -98,7 +98,7 @@ void print_list(json::array const& jobs) {
   rows.print(std::cout);
 }
 
-int run(options& o) {
+int run(jobs_options& o) {
   rest server(o.rest);
   if (!o.id.empty()) {
     auto const job = server.get("/api/v1/jobs/" + percent_encoded(o.id));

@@ -13,7 +13,7 @@
 namespace muster::cli {
 namespace {
 
-struct options : server_options {
+struct kv_options : server_options {
   std::vector<std::string> words;
   std::vector<std::string> const* literal = nullptr;
   std::string cluster = "default";
@@ -26,7 +26,7 @@ constexpr duration wait_default = std::chrono::seconds(60);
 // The server parks a request for this long at most; longer waits are several requests.
 constexpr duration one_wait = std::chrono::seconds(30);
 
-std::string base(options const& o) {
+std::string base(kv_options const& o) {
   return "/api/v1/clusters/" + percent_encoded(o.cluster) + "/kv";
 }
 
@@ -37,7 +37,7 @@ std::string in_short(json::value const& key) {
   return "(binary)";
 }
 
-int list(rest& server, action_words const& words, options const& o) {
+int list(rest& server, action_words const& words, kv_options const& o) {
   auto const prefix = words.rest().empty() ? std::string() : words.rest()[0];
   auto const all = server.all(base(o) + "?prefix=" + percent_encoded(prefix), "keys");
   if (printed_as_json(o.output, all)) return exit_ok;
@@ -63,7 +63,7 @@ int print_value(std::string const& key, muster::http_response const& got, output
   return exit_ok;
 }
 
-int get(rest& server, action_words const& words, options const& o) {
+int get(rest& server, action_words const& words, kv_options const& o) {
   using steady = std::chrono::steady_clock;
   auto const key = words.need(0, "KEY");
   auto const path = base(o) + "/" + percent_encoded(key);
@@ -82,7 +82,7 @@ int get(rest& server, action_words const& words, options const& o) {
   }
 }
 
-int put(rest& server, action_words const& words, options const& o) {
+int put(rest& server, action_words const& words, kv_options const& o) {
   auto const& key = words.need(0, "KEY");
   if (words.rest().size() < 2) throw words.wrong("VALUE is missing; - reads it from stdin");
   auto value = words.rest()[1];
@@ -97,7 +97,7 @@ int put(rest& server, action_words const& words, options const& o) {
   return exit_ok;
 }
 
-int erase(rest& server, action_words const& words, options const& o) {
+int erase(rest& server, action_words const& words, kv_options const& o) {
   auto const path = base(o) + "/" + percent_encoded(words.need(0, "KEY"));
   auto const done = server.send("DELETE", o.recursive ? path + "?recursive=true" : path);
   if (done.status == 409 && !o.recursive)
@@ -107,7 +107,7 @@ int erase(rest& server, action_words const& words, options const& o) {
   return exit_ok;
 }
 
-int waits(rest& server, action_words const& words, options const& o) {
+int waits(rest& server, action_words const& words, kv_options const& o) {
   auto const prefix = words.rest().empty() ? std::string() : words.rest()[0];
   auto const answer = server.get("/api/v1/clusters/" + percent_encoded(o.cluster) +
                                  "/kv_waits?limit=1000&prefix=" + percent_encoded(prefix));
@@ -129,7 +129,7 @@ int waits(rest& server, action_words const& words, options const& o) {
   return exit_ok;
 }
 
-int run(options& o) {
+int run(kv_options& o) {
   // A value that begins with a dash would pass for a flag.
   o.words.insert(o.words.end(), o.literal->begin(), o.literal->end());
   action_words const words(

@@ -8,7 +8,7 @@
 namespace muster::cli {
 namespace {
 
-struct options : server_options {
+struct logs_options : server_options {
   std::string id;
   bool follow = false;
   std::uint64_t tail = 0;
@@ -22,7 +22,7 @@ bool has_several(rest& server, std::string const& id) {
          counts_of(server.get("/api/v1/jobs/" + percent_encoded(id))).total() > 1;
 }
 
-int run(options& o) {
+int run(logs_options& o) {
   rest server(o.rest);
   if (!o.id.starts_with("cl_") && !o.id.starts_with("job_"))
     throw command_error(exit_usage, "'" + o.id + "' is neither a closure (cl_…) nor a job (job_…)");

@@ -12,7 +12,7 @@
 namespace muster::cli {
 namespace {
 
-struct options {
+struct man_options {
   std::vector<std::string> verb;
   std::string directory;
   CLI::App* program = nullptr;
@@ -43,7 +43,7 @@ void write_all(known_verb const& top, std::filesystem::path const& directory) {
   }
 }
 
-int run(options& o) {
+int run(man_options& o) {
   auto const top = read_tree(*o.program);
   if (!o.directory.empty()) {
     write_all(top, o.directory);

@@ -10,7 +10,7 @@
 namespace muster::cli {
 namespace {
 
-struct options : server_options {
+struct per_worker_options : server_options {
   CLI::App* verb = nullptr;
   std::vector<std::string> const* literal = nullptr;
   std::string action;
@@ -33,7 +33,7 @@ std::string in_short_of(json::value const& v) {
   return text.empty() ? "no worker has the function" : text;
 }
 
-void list(rest& server, options const& o) {
+void list(rest& server, per_worker_options const& o) {
   auto const all = server.all(values + "?" + of_cluster(o.cluster), "per_worker_values");
   if (printed_as_json(o.output, all)) return;
   table rows({"ID", "NAME", "FUNCTION", right("USERS"), "WORKERS"});
@@ -62,7 +62,7 @@ void print(json::value const& v, output_format output) {
   rows.print(std::cout);
 }
 
-void create(rest& server, action_words const& words, options const& o) {
+void create(rest& server, action_words const& words, per_worker_options const& o) {
   json::object body{{"function", words.need(0, "FUNCTION")}};
   if (!o.name.empty()) body["name"] = o.name;
   if (!o.cluster.empty()) body["cluster"] = o.cluster;
@@ -72,7 +72,7 @@ void create(rest& server, action_words const& words, options const& o) {
   if (!printed_as_json(o.output, v)) std::cout << text_of(v, "id") << '\n';
 }
 
-int run(options& o) {
+int run(per_worker_options& o) {
   auto all = leftover_words(*o.verb, *o.literal);
   if (!o.action.empty()) all.insert(all.begin(), o.action);
   action_words const words("per-worker", all,

@@ -27,7 +27,7 @@ using namespace std::chrono_literals;
 constexpr std::size_t upstreams_max = 16;
 constexpr std::size_t connections_max_max = 1'000'000;
 
-struct options {
+struct proxy_options {
   std::string listen;
   std::vector<std::string> upstream, upstream_http;
   relay::relay_options relay;
@@ -46,7 +46,7 @@ host_port parse_address(std::string const& flag, std::string const& text) {
   return a;
 }
 
-std::vector<relay::upstream> upstreams_of(options const& o) {
+std::vector<relay::upstream> upstreams_of(proxy_options const& o) {
   if (o.upstream.empty() || o.upstream.size() > upstreams_max)
     throw command_error(exit_usage, "--upstream: name 1 to " + std::to_string(upstreams_max) +
                                         " servers, as in --upstream a:8476,b:8476");
@@ -71,7 +71,7 @@ std::vector<relay::upstream> upstreams_of(options const& o) {
   return all;
 }
 
-server::endpoint listen_address(options const& o) {
+server::endpoint listen_address(proxy_options const& o) {
   if (o.listen.empty())
     throw command_error(exit_usage, "--listen: say where, as in --listen 127.0.0.1:8476");
   auto const where = server::parse_endpoint(o.listen);
@@ -85,7 +85,7 @@ server::endpoint listen_address(options const& o) {
 }
 
 // Null: nothing of TLS was said.
-std::shared_ptr<relay::tls_towards> tls_of(options const& o) {
+std::shared_ptr<relay::tls_towards> tls_of(proxy_options const& o) {
   auto const& f = o.files;
   if (!o.tls && !o.relay.connections_over_tls && f.ca_file.empty() && f.certificate_file.empty() &&
       f.key_file.empty())
@@ -95,7 +95,7 @@ std::shared_ptr<relay::tls_towards> tls_of(options const& o) {
   return *made;
 }
 
-relay::relay_options relay_options_of(options const& o) {
+relay::relay_options relay_options_of(proxy_options const& o) {
   auto r = o.relay;
   r.upstreams = upstreams_of(o);
   r.tls = tls_of(o);
@@ -122,7 +122,7 @@ relay::relay_options relay_options_of(options const& o) {
   return r;
 }
 
-void begin_listening(relay::relay& relay, options const& o, server::endpoint const& where) {
+void begin_listening(relay::relay& relay, proxy_options const& o, server::endpoint const& where) {
   asio::ip::tcp::endpoint bound(asio::ip::make_address(where.address), where.port);
   if (auto const error = relay.listen(bound))
     throw command_error(exit_usage, "--listen: cannot listen on " + server::to_string(where) +
@@ -135,7 +135,7 @@ void begin_listening(relay::relay& relay, options const& o, server::endpoint con
   spdlog::info("muster proxy {} listens on {}", version(), text);
 }
 
-int run(options& o) {
+int run(proxy_options& o) {
   auto const where = listen_address(o);
   auto relay_options = relay_options_of(o);
   std::signal(SIGPIPE, SIG_IGN);
@@ -159,7 +159,7 @@ int run(options& o) {
   return exit_ok;
 }
 
-void add_limits(CLI::App& verb, options& o) {
+void add_limits(CLI::App& verb, proxy_options& o) {
   add_count(verb, "--connections-max", o.relay.connections_max,
             "Connections at one time; beyond, who dials waits in the system's queue");
   add_count(verb, "--held-max", o.relay.held_max,

@@ -18,7 +18,7 @@
 namespace muster::cli {
 namespace {
 
-struct options {
+struct resolve_options {
   std::string kind;
   bool task = false, master = false, wait = false, watch = false;
   bool health = false, wait_healthy = false, accelerators = false, coordinator = false;
@@ -36,7 +36,7 @@ std::chrono::milliseconds in_ms(duration d) {
 
 /// Performs `ask`, again and again with --wait while that may help.
 template <class Ask>
-auto asked(options const& o, Ask ask) {
+auto asked(resolve_options const& o, Ask ask) {
   using clock = std::chrono::steady_clock;
   auto const end = clock::now() + o.timeout;
   cluster_watch::options const pace{{}, retry_first, retry_max};
@@ -68,7 +68,7 @@ void print_spec(cluster_spec const& spec, output_format output) {
 }
 
 /// What --task and --master ask for.
-json::object own_task(cluster_resolver& r, options const& o) {
+json::object own_task(cluster_resolver& r, resolve_options const& o) {
   json::object own;
   auto const type = r.task_type();
   auto const index = r.task_id();
@@ -80,7 +80,7 @@ json::object own_task(cluster_resolver& r, options const& o) {
   return own;
 }
 
-void print_own(json::value const& own, options const& o) {
+void print_own(json::value const& own, resolve_options const& o) {
   if (printed_as_json(o.output, own)) return;
   auto const& task = field_of(own, "task");
   auto const type = text_of(task, "type"), index = text_of(task, "index");
@@ -190,7 +190,7 @@ sigset_t ends() {
 }
 
 /// Until a signal comes or nobody reads any more.
-void watch(std::shared_ptr<cluster_resolver> resolver, options const& o) {
+void watch(std::shared_ptr<cluster_resolver> resolver, resolve_options const& o) {
   auto const set = ends();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);  // before the watch's thread, which inherits it
   auto const format = o.output;
@@ -208,7 +208,7 @@ void watch(std::shared_ptr<cluster_resolver> resolver, options const& o) {
   changes.stop(std::chrono::seconds(1));
 }
 
-void check(options const& o) {
+void check(resolve_options const& o) {
   if (o.kind.empty())
     throw command_error(exit_usage, "say who is asked, as in 'muster resolve tf-config'");
   auto const questions = (o.task || o.master) + o.health + o.accelerators + o.coordinator;
@@ -222,7 +222,7 @@ void check(options const& o) {
                         "--accelerators and --coordinator");
 }
 
-int run(options& o) {
+int run(resolve_options& o) {
   check(o);
   auto const resolver = make_known_resolver("--kind", o.kind);
   if (o.watch) {

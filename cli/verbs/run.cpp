@@ -19,7 +19,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-struct options {
+struct run_options {
   run_sources sources;
   std::string mode;
   bool between_graph = false, in_graph = false;
@@ -36,8 +36,8 @@ struct options {
 class declaration {
  public:
   /// With the tasks that train: so many agents will come. Errors: command_error.
-  declaration(rest_options options, std::string name, cluster_spec const& spec)
-      : server_(std::move(options)), name_(std::move(name)) {
+  declaration(rest_options run_options, std::string name, cluster_spec const& spec)
+      : server_(std::move(run_options)), name_(std::move(name)) {
     json::object jobs;
     for (auto const* job : {"chief", "worker"})
       if (spec.has_job(job) && spec.num_tasks(job) > 0) jobs[job] = spec.num_tasks(job);
@@ -82,7 +82,7 @@ std::optional<int> free_restart_status(launch::plan_request const& p) {
 }
 
 // Which of the cluster's tasks are this machine's.
-std::optional<std::pair<std::string, int>> own_task(options const& o, run_cluster const& c) {
+std::optional<std::pair<std::string, int>> own_task(run_options const& o, run_cluster const& c) {
   bool const has_task = c.task_type.has_value();
   if (o.mode == "independent-worker" && !has_task)
     throw command_error(exit_usage,
@@ -98,7 +98,7 @@ std::optional<std::pair<std::string, int>> own_task(options const& o, run_cluste
   return std::pair(*c.task_type, *c.task_index);
 }
 
-void check_server(options const& o, launch::plan_request const& p) {
+void check_server(run_options const& o, launch::plan_request const& p) {
   if (!o.declare.empty() && !o.server.empty())
     throw command_error(exit_usage, "--declare and --server exclude each other");
   if (!o.declare.empty() && p.own)
@@ -135,7 +135,7 @@ void choose_ports(launch::plan_request& p, run_cluster const& c) {
 }
 
 // Tasks that others have restarted may be somewhere else now.
-void look_again(options const& o, launch::plan_request& p, run_cluster& c) {
+void look_again(run_options const& o, launch::plan_request& p, run_cluster& c) {
   if (!o.sources.cluster_from.empty() || !o.sources.cluster_file.empty()) {
     try {
       auto found = find_cluster(o.sources);
@@ -151,7 +151,7 @@ void look_again(options const& o, launch::plan_request& p, run_cluster& c) {
   choose_ports(p, c);
 }
 
-launch::plan_request request_of(options const& o, run_cluster const& c) {
+launch::plan_request request_of(run_options const& o, run_cluster const& c) {
   launch::plan_request p;
   p.cluster = c.spec;
   p.own = own_task(o, c);
@@ -170,7 +170,7 @@ launch::plan_request request_of(options const& o, run_cluster const& c) {
   return p;
 }
 
-int run(options& o) {
+int run(run_options& o) {
   if (o.literal->empty())
     throw command_error(
         exit_usage, "say what to run: muster run [flags] -- COMMAND… (see 'muster run --help')");
@@ -202,7 +202,7 @@ int run(options& o) {
   }
 }
 
-void add_cluster_options(CLI::App& verb, options& o) {
+void add_cluster_options(CLI::App& verb, run_options& o) {
   add_value(verb, "--nproc", o.sources.nproc, "N", "So many workers, all on this machine (1)")
       ->check(CLI::Range(1, launch::processes_max).description(""));
   add_value(verb, "--cluster-from", o.sources.cluster_from, "KIND:…",

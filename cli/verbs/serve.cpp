@@ -17,7 +17,7 @@
 namespace muster::cli {
 namespace {
 
-struct options {
+struct serve_options {
   server::configuration config;
   bool print_config = false;
   CLI::App* verb = nullptr;
@@ -261,7 +261,7 @@ std::vector<std::string> words_of_process() {
   return words;
 }
 
-int run(options& o) {
+int run(serve_options& o) {
   if (o.print_config) {
     std::cout << settings_of(*o.verb) << "# both ports speak "
               << (o.config.tls.on() ? "TLS" : "plaintext") << '\n';

@@ -19,7 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 using steady = std::chrono::steady_clock;
 
-struct options {
+struct submit_options {
   rest_options rest;
   job_request job;
   CLI::App* verb = nullptr;
@@ -30,7 +30,7 @@ struct options {
   result_format output = result_format::values;
 };
 
-json::value send(rest& server, options const& o) {
+json::value send(rest& server, submit_options const& o) {
   auto const words = leftover_words(*o.verb, *o.literal);
   if (o.map.empty()) return submit_one(server, o.job, words);
   if (!words.empty())
@@ -48,8 +48,8 @@ constexpr auto look_every = 1s;  // where nothing is drawn
 // So often the results look whether they are still wanted.
 constexpr auto results_patience = 1s;
 
-void print_results_until(std::atomic<bool> const& unwanted, options const& o, std::string const& id,
-                         result_printer& printer, screen& shared) {
+void print_results_until(std::atomic<bool> const& unwanted, submit_options const& o,
+                         std::string const& id, result_printer& printer, screen& shared) {
   rest server(o.rest);
   std::size_t next = 0;
   auto const take = [&](std::string_view line) {
@@ -70,7 +70,7 @@ void print_results_until(std::atomic<bool> const& unwanted, options const& o, st
 }
 
 // Until the job has ended and all its lines are told.
-void print_lines(rest& server, std::string const& id, options const& o, screen& shared) {
+void print_lines(rest& server, std::string const& id, submit_options const& o, screen& shared) {
   auto const deadline = o.timeout ? steady::now() + *o.timeout : steady::time_point::max();
   auto const pause = shared.drawing() ? duration(redraw_every) : duration(look_every);
   progress_text text;
@@ -97,7 +97,7 @@ void print_lines(rest& server, std::string const& id, options const& o, screen& 
 /// Stays with a job until it ends: two loops, each with a connection of its own, that share the
 /// screen. Results go to stdout in schedule order, on a second thread; lines and the bar to stderr,
 /// here. The job's last state. Throws as wait_for_job, or when the server went away.
-json::value follow_job(rest& server, std::string const& id, options const& o) {
+json::value follow_job(rest& server, std::string const& id, submit_options const& o) {
   screen shared(o.quiet);
   result_printer printer(o.output);
   std::atomic<bool> unwanted = false;
@@ -114,7 +114,7 @@ json::value follow_job(rest& server, std::string const& id, options const& o) {
   return server.get("/api/v1/jobs/" + percent_encoded(id));
 }
 
-int run(options& o) {
+int run(submit_options& o) {
   rest server(o.rest);
   auto const job = send(server, o);
   auto const id = text_of(job, "id");

@@ -8,12 +8,12 @@
 namespace muster::cli {
 namespace {
 
-struct options : server_options {
+struct tasks_options : server_options {
   std::string cluster = "default";
   std::string state, job;
 };
 
-std::string query(options const& o) {
+std::string query(tasks_options const& o) {
   auto text = "/api/v1/clusters/" + percent_encoded(o.cluster) + "/tasks?";
   if (!o.state.empty()) text += "&state=" + percent_encoded(o.state);
   if (!o.job.empty()) text += "&job=" + percent_encoded(o.job);
@@ -62,7 +62,7 @@ std::string age(json::value const& task) {
   return rounded(std::chrono::milliseconds(number_of(task, "heartbeat_age_ms")));
 }
 
-int run(options& o) {
+int run(tasks_options& o) {
   rest server(o.rest);
   auto const all = server.all(query(o), "tasks");
   if (printed_as_json(o.output, all)) return exit_ok;

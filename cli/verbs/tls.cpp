@@ -10,7 +10,7 @@ namespace {
 
 constexpr unsigned authority_days = 3'650;
 
-struct options {
+struct tls_options {
   std::vector<std::string> words, hosts;
   unsigned days = 365;
 };
@@ -21,7 +21,7 @@ void must(muster::status const& done) {
   throw command_error(usage ? exit_usage : exit_failed, done.message);
 }
 
-int init(action_words const& words, options const& o) {
+int init(action_words const& words, tls_options const& o) {
   std::filesystem::path const directory = words.need(0, "DIR");
   bool const fresh = !has_authority(directory);
   if (fresh) must(make_authority(directory, std::max(authority_days, o.days)));
@@ -42,7 +42,7 @@ int init(action_words const& words, options const& o) {
   return exit_ok;
 }
 
-int issue_one(action_words const& words, options const& o) {
+int issue_one(action_words const& words, tls_options const& o) {
   std::filesystem::path const directory = words.need(0, "DIR");
   auto const& name = words.need(1, "NAME");
   must(issue(directory, {name, o.hosts, o.days}));
@@ -50,7 +50,7 @@ int issue_one(action_words const& words, options const& o) {
   return exit_ok;
 }
 
-int run(options& o) {
+int run(tls_options& o) {
   action_words const words("tls", o.words, {{"init", 1}, {"issue", 2}});
   return words.action() == "init" ? init(words, o) : issue_one(words, o);
 }

@@ -12,7 +12,7 @@
 namespace muster::cli {
 namespace {
 
-struct options : server_options {
+struct token_options : server_options {
   std::vector<std::string> words;
   std::string data_dir, store, role, name;
   server::shared_store access;  // how etcd is reached; `where` is in `store`
@@ -29,7 +29,7 @@ core::time_point now() {
   return std::chrono::floor<core::duration>(std::chrono::system_clock::now());
 }
 
-server::stored_tokens stored(options const& o) {
+server::stored_tokens stored(token_options const& o) {
   if (!o.store.empty())
     return value_or_throw(server::stored_tokens::open(store_access(o.store, o.access),
                                                       MUSTER_VERSION, lead_is_over("token")));
@@ -77,7 +77,7 @@ void print(json::array const& rows, output_format format) {
   t.print(std::cout);
 }
 
-int list(options const& o) {
+int list(token_options const& o) {
   json::array rows;
   if (o.stopped()) {
     auto const all = stored(o);
@@ -91,7 +91,8 @@ int list(options const& o) {
 }
 
 // The token alone on stdout, so that it can go into a file or a variable; the rest on stderr.
-int show(options const& o, json::object token, std::string const& credential, char const* what) {
+int show(token_options const& o, json::object token, std::string const& credential,
+         char const* what) {
   if (o.output == output_format::json) {
     token["token"] = credential;
     std::cout << json::serialize(token) << '\n';
@@ -106,7 +107,7 @@ int show(options const& o, json::object token, std::string const& credential, ch
   return exit_ok;
 }
 
-int create(options const& o) {
+int create(token_options const& o) {
   auto const role = core::parse_role(o.role);
   if (!role)
     throw command_error(exit_usage, "--role " + (o.role.empty() ? "is missing" : o.role) +
@@ -131,7 +132,7 @@ int create(options const& o) {
   return show(o, row_of(made), text_of(made, "token"), "created");
 }
 
-int rotate(action_words const& words, options const& o) {
+int rotate(action_words const& words, token_options const& o) {
   auto const& id = words.need(0, "ID");
   if (o.stopped()) {
     auto const made = value_or_throw(stored(o).rotate(id));
@@ -142,7 +143,7 @@ int rotate(action_words const& words, options const& o) {
   return show(o, row_of(made), text_of(made, "token"), "has another secret");
 }
 
-int revoke(action_words const& words, options const& o) {
+int revoke(action_words const& words, token_options const& o) {
   auto const& id = words.need(0, "ID");
   if (o.stopped()) {
     if (auto const s = stored(o).revoke(id, now()); !s.ok())
@@ -155,7 +156,7 @@ int revoke(action_words const& words, options const& o) {
   return exit_ok;
 }
 
-int run(options& o) {
+int run(token_options& o) {
   action_words const words("token", o.words,
                            {{"list", 0}, {"create", 0}, {"revoke", 1}, {"rotate", 1}});
   if (words.action() == "create") return create(o);

@@ -20,7 +20,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-struct options : server_options {
+struct top_options : server_options {
   std::string cluster = "default";
   duration interval = 1s;
   bool once = false;
@@ -29,7 +29,7 @@ struct options : server_options {
 /// Asks for a frame now and then, on a thread of its own, so that keys never wait for a server.
 class asker {
  public:
-  asker(options const& o, std::function<void()> news)
+  asker(top_options const& o, std::function<void()> news)
       : options_(o), news_(std::move(news)), thread_([this](std::stop_token end) { run(end); }) {}
 
   struct seen {
@@ -69,7 +69,7 @@ class asker {
     }
   }
 
-  options const options_;
+  top_options const options_;
   std::function<void()> const news_;
   mutable std::mutex mutex_;  // protects seen_
   std::condition_variable_any over_;
@@ -77,7 +77,7 @@ class asker {
   std::jthread thread_;
 };
 
-int run_once(options& o) {
+int run_once(top_options& o) {
   rest server(o.rest);
   auto const frame = top::look(server, o.cluster);
   if (printed_as_json(o.output, top::to_json(frame))) return exit_ok;
@@ -100,7 +100,7 @@ int run_once(options& o) {
   std::_Exit(exit_ok);
 }
 
-int run(options& o) {
+int run(top_options& o) {
   if (o.interval < 100ms)
     throw command_error(exit_usage, "--interval takes 100ms or more: each frame is up to " +
                                         std::to_string(top::jobs_looked_into + 6) + " questions");

@@ -11,7 +11,7 @@
 namespace muster::cli {
 namespace {
 
-struct options {
+struct trace_options {
   rest_options rest;
   std::string job, from, to, cluster, file;
 };
@@ -32,7 +32,7 @@ std::string moment(rest& server, std::string const& flag, std::string const& tex
                       flag + " '" + text + "' is neither how long ago (10m) nor a time in Unix ms");
 }
 
-std::string path_of(rest& server, options const& o) {
+std::string path_of(rest& server, trace_options const& o) {
   bool const span = !o.from.empty() || !o.to.empty();
   if (o.job.empty() != span)
     throw command_error(exit_usage, span ? "name a job, or a time with --from and --to, not both"
@@ -45,7 +45,7 @@ std::string path_of(rest& server, options const& o) {
   return "/api/v1/stream/trace?" + query.substr(1);
 }
 
-int run(options& o) {
+int run(trace_options& o) {
   rest server(o.rest);
   auto const path = path_of(server, o);
   std::ofstream file;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr auto server_patience = std::chrono::seconds(2);
 
-struct options : server_options {
+struct version_options : server_options {
   bool client = false;
 };
 
@@ -45,7 +45,7 @@ json::value server(rest_options const& o, std::string& why) {
   return nullptr;
 }
 
-int run(options& o) {
+int run(version_options& o) {
   auto const mine = own();
   std::string why;
   auto const theirs = o.client ? json::value() : server(o.rest, why);

@@ -15,7 +15,7 @@
 namespace muster::cli {
 namespace {
 
-struct options {
+struct worker_verb_options {
   worker_options worker;
   std::string token_file;
   std::vector<std::string> labels, resources;
@@ -42,7 +42,7 @@ std::map<std::string, std::uint32_t> parse_resources(std::vector<std::string> co
   return resources;
 }
 
-std::unique_ptr<muster::worker> make_worker(options const& o) {
+std::unique_ptr<muster::worker> make_worker(worker_verb_options const& o) {
   auto w = o.worker;
   w.token = credential(w.token, o.token_file);
   w.labels = named_values("--label", "KEY=VALUE", o.labels);
@@ -55,7 +55,7 @@ std::unique_ptr<muster::worker> make_worker(options const& o) {
   }
 }
 
-int run(options& o) {
+int run(worker_verb_options& o) {
   auto const w = make_worker(o);
   add_bundled_functions(*w, {.allow_exec = o.allow_exec});
   running = w.get();
