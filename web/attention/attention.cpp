@@ -1,11 +1,24 @@
+// The order of the rules, and items as JSON.
 #include "web/attention/attention.hpp"
 
 #include <algorithm>
 
 namespace muster::web {
 
-std::string_view name(attention_severity s) {
-  return s == attention_severity::error ? "error" : "warning";
+std::string key_of(attention_item const& i) {
+  return i.rule + " " + i.subject;
+}
+
+void members(member_list const& m, attention_item const& i) {
+  m("rule", i.rule);
+  m.word("severity", i.severity == attention_severity::error ? "error" : "warning",
+         {"error", "warning"});
+  m("title", i.title);
+  m("detail", i.detail);
+  m("since_ms", i.since == core::never ? core::time_point() : i.since);
+  m("count", i.count);
+  m("link", i.link, "a path of the page, with its query");
+  m.some("command", i.command, "that helps or tells more; HOST stands for the server's name");
 }
 
 std::vector<attention_item> attention(attention_facts const& f) {

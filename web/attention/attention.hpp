@@ -13,14 +13,13 @@
 #include "server/core/api/job_lists.hpp"
 #include "server/core/api/waiting_views.hpp"
 #include "server/core/coordination/api/views.hpp"
-#include "web/json/json_out.hpp"
+#include "web/json/members.hpp"
 
 namespace muster::web {
 
 namespace coordination = core::coordination;
 
 enum class attention_severity : std::uint8_t { error, warning };
-std::string_view name(attention_severity s);  // "error", "warning"
 
 struct attention_item {
   std::string rule{};     ///< "task-lost"
@@ -85,7 +84,7 @@ struct attention_facts {
 
 /// Tells items apart: rows of the topic are named so.
 std::string key_of(attention_item const& i);
-void write(json_out& out, attention_item const& i);
+void members(member_list const& m, attention_item const& i);
 
 /// Errors first, and of them what has lasted longest.
 std::vector<attention_item> attention(attention_facts const& f);

@@ -71,7 +71,8 @@ inline constexpr query_parameter timeout_parameter{
 struct outcome {
   unsigned status;
   std::string_view when;
-  std::string_view schema = {};  // of a success; all others are problems
+  std::string_view schema = {};     // of a success, by name; all others are problems
+  std::string (*described)() = {};  // what that name stands for, where nobody else says it
 };
 
 struct route {
@@ -93,8 +94,8 @@ struct route {
   bool scoped = false;  // without `cluster` it tells of all clusters that its caller may look at
 
   /// The answer of success.
-  route& tells(std::string_view answer, unsigned status = 200) {
-    outcomes.push_back({status, summary, answer});
+  route& tells(std::string_view answer, std::string (*schema_of_it)() = {}, unsigned status = 200) {
+    outcomes.push_back({status, summary, answer, schema_of_it});
     return *this;
   }
   route& also(unsigned status, std::string_view when, std::string_view answer = {}) {

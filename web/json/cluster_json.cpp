@@ -8,46 +8,64 @@ namespace muster::web {
 
 namespace {
 
-using coordination::agent_health;
 using coordination::severity;
 
-// Times in milliseconds since the epoch; 0 when it has not happened.
-void time(json_out& out, std::string_view key, core::time_point t) {
-  out.key(key).number(core::to_unix_ms(t));
+// 64 bits, which do not fit into a JSON number that everybody reads exactly.
+struct decimal {
+  core::incarnation value{};
+  void write(json_out& out) const { out.string(std::to_string(core::raw(value))); }
+  static std::string schema() { return schema::matching("^[0-9]{1,20}$"); }
+};
+
+// With fractions: what is late by a tenth of a millisecond each step is worth knowing.
+double ms(core::duration d) {
+  return std::chrono::duration<double, std::milli>(d).count();
 }
 
-void milliseconds(json_out& out, std::string_view key, core::duration d) {
-  out.key(key).number(std::chrono::duration_cast<std::chrono::milliseconds>(d).count());
+// Of a heartbeat.
+maybe_ms age(core::time_point t, core::time_point now) {
+  if (t == core::time_point{}) return {};
+  return {ms_since(t, now)};
 }
 
-// Null when it has not happened.
-void age(json_out& out, std::string_view key, core::time_point t, core::time_point now) {
-  out.key(key);
-  if (t == core::time_point{})
-    out.null();
-  else
-    out.number(ms_since(t, now));
+void cause_members(member_list const& m, coordination::first_cause const& c) {
+  m("task", c.task);
+  m("address", c.peer);
+  m("message", c.message);
+  m("at_ms", c.at);
 }
 
-// 64 bits do not fit into a JSON number that everybody reads exactly.
-std::string decimal(core::incarnation i) {
-  return std::to_string(core::raw(i));
+void fault_members(member_list const& m, coordination::fault const& f) {
+  m("code", name(f.code));
+  m("message", f.message);
 }
 
-void write(json_out& out, coordination::first_cause const& c) {
-  auto const object = out.object();
-  out.key("task").string(c.task);
-  out.key("address").string(c.peer);
-  out.key("message").string(c.message);
-  time(out, "at_ms", c.at);
+void late_barrier_members(member_list const& m, coordination::straggler_view::barrier const& b) {
+  m("id", b.id);
+  m("counter", b.counter);
+  m("ended_ms", b.ended);
+  m("participants", b.participants);
+  m("last", b.last, "the task that came last");
+  m("host", b.host);
+  m("late_ms", ms(b.late), "after half of them were there");
+  m("spread_ms", ms(b.spread), "from the first to the last");
 }
 
-void write(json_out& out, coordination::missing_task const& t, core::time_point now) {
-  auto const object = out.object();
-  out.key("task").string(t.name);
-  out.key("address").string(t.peer);
-  time(out, "last_seen_ms", t.last_heartbeat);
-  age(out, "silent_ms", t.last_heartbeat, now);
+void late_task_members(member_list const& m, coordination::straggler_view::task const& t) {
+  m("task", t.name);
+  m("host", t.host);
+  m("last", t.last, "how often it was the last");
+  m("barriers", t.barriers, "that it took part in");
+  m("late_mean_ms", ms(t.late_mean));
+  m("late_max_ms", ms(t.late_max));
+}
+
+void late_host_members(member_list const& m, coordination::straggler_view::host const& h) {
+  m("host", h.name);
+  m("tasks", h.tasks);
+  m("last", h.last);
+  m("late_mean_ms", ms(h.late_mean));
+  m("late_max_ms", ms(h.late_max));
 }
 
 }  // namespace
@@ -56,158 +74,146 @@ std::string_view severity_name(severity s) {
   return s == severity::info ? "INFO" : s == severity::warning ? "WARNING" : "ERROR";
 }
 
-std::int64_t ms_since(core::time_point then, core::time_point now) {
-  auto const ms = std::chrono::duration_cast<std::chrono::milliseconds>(now - then).count();
-  return std::max<std::int64_t>(0, ms);
+maybe_ms time_left(core::time_point deadline, core::time_point now) {
+  if (deadline == core::never) return {};
+  return {ms_since(now, deadline)};
 }
 
-void write_fields(json_out& out, coordination::cluster_spec const& spec) {
-  out.key("name").string(spec.name);
-  out.key("type").string(spec.service_type);
-  out.key("jobs").begin_object();
-  for (auto const& j : spec.jobs) out.key(j.name).number(j.tasks);
-  out.end_object();
-  out.key("recoverable_jobs").begin_array();
+void job_sizes(member_list const& m, std::string_view name, coordination::cluster_spec const& of) {
+  m.json(
+      name, [] { return schema::map(schema::count()); },
+      [&of](json_out& out) {
+        out.begin_object();
+        for (auto const& j : of.jobs) out.key(j.name).number(j.tasks);
+        out.end_object();
+      });
+}
+
+void members(member_list const& m, coordination::cluster_spec const& spec) {
+  std::vector<std::string_view> recoverable;
   for (auto const& j : spec.jobs)
-    if (j.recoverable) out.string(j.name);
-  out.end_array();
-  if (spec.stateful_jobs) {
-    out.key("stateful").begin_array();
-    for (auto const& job : *spec.stateful_jobs) out.string(job);
-    out.end_array();
-  }
-  milliseconds(out, "heartbeat_timeout_ms", spec.heartbeat_timeout);
-  milliseconds(out, "connection_grace_ms", spec.connection_grace);
-  out.key("error_delivery").string(coordination::name(spec.errors));
-  out.key("agents").string(coordination::name(spec.agents));
-  milliseconds(out, "register_timeout_ms", spec.register_timeout);
-  milliseconds(out, "shutdown_timeout_ms", spec.shutdown_timeout);
-  milliseconds(out, "stuck_after_ms", spec.stuck_after);
-  out.key("recoverable").boolean(spec.recoverable);
-  out.key("allow_reconnect").boolean(spec.allow_reconnect);
-  out.key("register_barrier").boolean(spec.register_barrier);
-  out.key("renew").boolean(spec.renew);
+    if (j.recoverable) recoverable.push_back(j.name);
+  m("name", spec.name);
+  m("type", spec.service_type);
+  job_sizes(m, "jobs", spec);
+  m("recoverable_jobs", recoverable);
+  m.some("stateful", spec.stateful_jobs);
+  m("heartbeat_timeout_ms", spec.heartbeat_timeout);
+  m("connection_grace_ms", spec.connection_grace);
+  m.word("error_delivery", coordination::name(spec.errors), {"auto", "poll", "heartbeat"});
+  m.word("agents", coordination::name(spec.agents), {"plaintext", "tls"});
+  m("register_timeout_ms", spec.register_timeout);
+  m("shutdown_timeout_ms", spec.shutdown_timeout);
+  m("stuck_after_ms", spec.stuck_after);
+  m("recoverable", spec.recoverable);
+  m("allow_reconnect", spec.allow_reconnect);
+  m("register_barrier", spec.register_barrier);
+  m("renew", spec.renew);
 }
 
-void write_agents(json_out& out, coordination::generation_view const& g) {
-  using enum agent_health;
-  out.key("agents").begin_object();
-  for (auto const h : {missing, registering, connected, late, error, disconnected})
-    out.key(lower(coordination::name(h))).number(g.by_health[static_cast<std::size_t>(h)]);
-  out.end_object();
+void agent_counts(member_list const& m, coordination::generation_view const& g) {
+  constexpr std::string_view states[] = {"missing", "registering", "connected",
+                                         "late",    "error",       "disconnected"};
+  for (std::size_t i = 0; i < std::size(states); ++i) m(states[i], g.by_health[i]);
 }
 
-void write(json_out& out, coordination::generation_view const& g) {
-  auto const object = out.object();
-  out.key("number").number(g.number);
-  out.key("incarnation").string(decimal(g.incarnation));
-  out.key("state").string(coordination::name(g.state));
-  time(out, "started_ms", g.started);
-  time(out, "ended_ms", g.ended);
-  if (g.cause) {
-    out.key("cause");
-    write(out, *g.cause);
-  }
-  write_agents(out, g);
-  out.key("barriers").begin_object();
-  out.key("running").number(g.barriers_running);
-  out.key("remembered").number(g.barriers_remembered);
-  out.end_object();
-  out.key("keys").number(g.keys);
-  out.key("key_bytes").number(g.key_bytes);
-  out.key("parked_calls").begin_object();
-  out.key("total").number(g.parked_calls);
-  out.key("polls").number(g.parked_polls);
-  out.key("key_waits").number(g.parked_key_waits);
-  out.key("watches").number(g.parked_watches);
-  out.end_object();
+void members(member_list const& m, coordination::generation_view const& g) {
+  m("number", g.number);
+  m("incarnation", decimal{g.incarnation});
+  m("state", g.state);
+  m("started_ms", g.started);
+  m("ended_ms", g.ended);
+  m.some_object("cause", g.cause, cause_members);
+  m.object("agents", [&g](member_list const& of) { agent_counts(of, g); });
+  m.object("barriers", [&g](member_list const& of) {
+    of("running", g.barriers_running);
+    of("remembered", g.barriers_remembered);
+  });
+  m("keys", g.keys);
+  m("key_bytes", g.key_bytes);
+  m.object("parked_calls", [&g](member_list const& of) {
+    of("total", g.parked_calls);
+    of("polls", g.parked_polls);
+    of("key_waits", g.parked_key_waits);
+    of("watches", g.parked_watches);
+  });
 }
 
-void write(json_out& out, coordination::agent_view const& a, core::time_point now) {
-  auto const object = out.object();
-  out.key("kind").string("agent");
-  out.key("job").string(a.job);
-  out.key("index").number(a.index);
-  out.key("state").string(coordination::name(a.health));
-  out.key("incarnation").string(decimal(a.incarnation));
-  out.key("host").string(a.peer.substr(0, a.peer.rfind(':')));
-  out.key("address").string(a.peer);
-  time(out, "registered_ms", a.registered_at);
-  time(out, "last_seen_ms", a.last_heartbeat);
-  age(out, "heartbeat_age_ms", a.last_heartbeat, now);
-  out.key("devices").number(a.devices);
-  if (!a.device_names.empty()) out.key("device_names").strings(a.device_names);
-  out.key("recoverable").boolean(a.recoverable);
-  if (a.error) {
-    out.key("error").begin_object();
-    out.key("code").string(name(a.error->code));
-    out.key("message").string(a.error->message);
-    out.key("casualty").boolean(a.casualty);
-    out.end_object();
-  }
-  if (!a.late_for.empty()) {
-    out.key("late_for").string(a.late_for);
-    time(out, "late_since_ms", a.late_since);
-  }
-  out.key("waiting_for").strings(a.waiting_for);
+void members(member_list const& m, coordination::agent_view const& a, core::time_point now) {
+  m.word("kind", "agent", {"agent"});
+  m("job", a.job);
+  m("index", a.index);
+  m("state", a.health);
+  m("incarnation", decimal{a.incarnation});
+  m("host", std::string_view(a.peer).substr(0, a.peer.rfind(':')));
+  m("address", a.peer);
+  m("registered_ms", a.registered_at);
+  m("last_seen_ms", a.last_heartbeat);
+  m("heartbeat_age_ms", age(a.last_heartbeat, now));
+  m("devices", a.devices);
+  m.some("device_names", a.device_names);
+  m("recoverable", a.recoverable);
+  m.some_object("error", a.error, [&a](member_list const& of, coordination::fault const& f) {
+    fault_members(of, f);
+    of("casualty", a.casualty);
+  });
+  m.some("late_for", a.late_for);
+  m.when(!a.late_for.empty())("late_since_ms", a.late_since);
+  m("waiting_for", a.waiting_for);
 }
 
-void write(json_out& out, coordination::barrier_view const& b, core::time_point now,
-           bool with_tasks) {
+void members(member_list const& m, coordination::barrier_view const& b, core::time_point now,
+             bool with_tasks) {
   bool const running = b.state == coordination::barrier_state::running;
-  auto const object = out.object();
-  out.key("id").string(b.id);
-  out.key("counter").number(b.counter);
-  out.key("state").string(coordination::name(b.state));
-  out.key("participants").number(b.participants);
-  out.key("arrived_count").number(b.arrived_count);
-  out.key("missing_count").number(b.participants - b.arrived_count);
-  time(out, "started_ms", b.started);
-  time(out, "ended_ms", b.ended);
-  out.key("time_left_ms");
-  if (!running || b.deadline == core::never)
-    out.null();
-  else
-    out.number(ms_since(now, b.deadline));
-  out.key("first").string(b.first);
-  if (b.fault) {
-    out.key("error").begin_object();
-    out.key("code").string(name(b.fault->code));
-    out.key("message").string(b.fault->message);
-    out.end_object();
-  }
-  if (with_tasks) {
-    out.key("arrived").strings(b.arrived);
-    out.key("missing").begin_array();
-    for (auto const& task : b.missing) write(out, task, now);
-    out.end_array();
-  }
+  m("id", b.id);
+  m("counter", b.counter);
+  m("state", b.state);
+  m("participants", b.participants);
+  m("arrived_count", b.arrived_count);
+  m("missing_count", b.participants - b.arrived_count);
+  m("started_ms", b.started);
+  m("ended_ms", b.ended);
+  m("time_left_ms", time_left(running ? b.deadline : core::never, now));
+  m("first", b.first);
+  m.some_object("error", b.fault, fault_members);
+  auto const names = m.when(with_tasks);
+  auto const missing_members = [now](member_list const& of, coordination::missing_task const& t) {
+    of("task", t.name);
+    of("address", t.peer);
+    of("last_seen_ms", t.last_heartbeat);
+    of("silent_ms", age(t.last_heartbeat, now));
+  };
+  names("arrived", b.arrived, "not in listings");
+  names.list("missing", b.missing, missing_members, "not in listings");
 }
 
-void write_bytes(json_out& out, std::string_view bytes) {
-  if (is_utf8(bytes))
-    out.key("value").string(bytes);
-  else
-    out.key("value_base64").string(base64(bytes));
+void members(member_list const& m, coordination::straggler_view const& v) {
+  m("generation", v.generation);
+  m.list("barriers", v.barriers, late_barrier_members);
+  m.list("tasks", v.tasks, late_task_members);
+  m.list("hosts", v.hosts, late_host_members);
 }
 
-void write(json_out& out, coordination::key_view const& k, bool with_value) {
-  auto const object = out.object();
-  out.key("key").string(k.key);
-  out.key("size").number(k.value.size());
-  time(out, "changed_ms", k.changed);
-  if (with_value) write_bytes(out, k.value.view());
+// A value is told as text when its bytes are UTF-8.
+void members(member_list const& m, coordination::key_view const& k, bool with_value) {
+  auto const value = k.value.view();
+  bool const is_text = with_value && is_utf8(value);
+  bool const is_other = with_value && !is_text;
+  m("key", k.key);
+  m("size", k.value.size());
+  m("changed_ms", k.changed);
+  m.when(is_text)("value", value);
+  m.when(is_other)("value_base64", is_other ? base64(value) : std::string());
 }
 
-void write(json_out& out, server::event const& e) {
-  auto const object = out.object();
-  out.key("number").number(e.number);
-  time(out, "time_ms", e.at);
-  out.key("severity").string(severity_name(e.what.severity));
-  out.key("kind").string(e.what.kind);
-  out.key("cluster").string(e.what.cluster);
-  out.key("subject").string(e.what.subject);
-  out.key("text").string(e.what.text);
+void members(member_list const& m, server::event const& e) {
+  m("number", e.number);
+  m("time_ms", e.at);
+  m.word("severity", severity_name(e.what.severity), {"INFO", "WARNING", "ERROR"});
+  m("kind", e.what.kind);
+  m("cluster", e.what.cluster);
+  m("subject", e.what.subject);
+  m("text", e.what.text);
 }
 
 }  // namespace muster::web

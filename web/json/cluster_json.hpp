@@ -5,8 +5,7 @@
 #include "server/core/coordination/api/views.hpp"
 #include "server/hub/event_log.hpp"
 #include "web/json/json_check.hpp"
-#include "web/json/json_out.hpp"
-#include "web/json/schema.hpp"
+#include "web/json/views_json.hpp"
 
 namespace muster::web {
 
@@ -17,25 +16,29 @@ schema::named cluster_schema();
 /// The body of POST /api/v1/clusters. What the core checks is not checked here.
 coordination::cluster_spec read_cluster(json_check& check, json_ref const& body);
 
-void write(json_out& out, coordination::generation_view const& g);
-/// The key "agents": how many are in each state.
-void write_agents(json_out& out, coordination::generation_view const& g);
-/// The fields of the declaration, into an open object.
-void write_fields(json_out& out, coordination::cluster_spec const& spec);
-void write(json_out& out, coordination::agent_view const& a, core::time_point now);
+template <>
+inline constexpr std::string_view schema_name<coordination::generation_view> = "Generation";
+template <>
+inline constexpr std::string_view schema_name<coordination::key_view> = "KeyView";
+
+void members(member_list const& m, coordination::generation_view const& g);
+/// Its agents: how many are in each state.
+void agent_counts(member_list const& m, coordination::generation_view const& g);
+/// The declaration.
+void members(member_list const& m, coordination::cluster_spec const& spec);
+/// How many tasks each job has.
+void job_sizes(member_list const& m, std::string_view name, coordination::cluster_spec const& of);
+void members(member_list const& m, coordination::agent_view const& a, core::time_point now);
 /// `with_tasks`: who arrived and who is missing, by name.
-void write(json_out& out, coordination::barrier_view const& b, core::time_point now,
-           bool with_tasks);
-void write(json_out& out, coordination::straggler_view const& v);
-void write(json_out& out, coordination::key_view const& k, bool with_value);
-void write(json_out& out, server::event const& e);
+void members(member_list const& m, coordination::barrier_view const& b, core::time_point now,
+             bool with_tasks);
+void members(member_list const& m, coordination::straggler_view const& v);
+void members(member_list const& m, coordination::key_view const& k, bool with_value = true);
+void members(member_list const& m, server::event const& e);
 
 std::string_view severity_name(coordination::severity s);  // "INFO", "WARNING", "ERROR"
 
-/// The key "value" with text when the bytes are UTF-8, else "value_base64".
-void write_bytes(json_out& out, std::string_view bytes);
-
-/// Since then, in milliseconds, never negative.
-std::int64_t ms_since(core::time_point then, core::time_point now);
+/// Null for a deadline that is none.
+maybe_ms time_left(core::time_point deadline, core::time_point now);
 
 }  // namespace muster::web

@@ -41,6 +41,30 @@ constexpr std::pair<unsigned, std::string_view> reason_phrases[] = {
     {507, "Insufficient Storage"},
 };
 
+std::string schema_of_codes() {
+  std::vector<std::string_view> codes;
+  for (int c = 1; c <= 16; ++c)
+    if (c != 15) codes.push_back(name(static_cast<code>(c)));  // DATA_LOSS is never answered
+  return schema::one_of(codes);
+}
+
+void problem_members(member_list const& m, problem const& p) {
+  m.json(
+      "status", [] { return schema::integer(400, 599); },
+      [&p](json_out& out) { out.number(p.status); });
+  m("title", reason_phrase(p.status));
+  m("detail", p.detail);
+  m.json(
+      "code", schema_of_codes, [&p](json_out& out) { out.string(name(p.code)); },
+      "name of the gRPC status");
+  m.some("field", p.field, "the parameter or member that is wrong: closures[3].args");
+  m.some("limit", p.limit, "the limit that was hit, with its unit");
+  m.some("leader", p.leader, "of a standby: the server that serves, host:port");
+  m.some("line", p.line, "of NDJSON, the first that was not taken");
+  m.some("accepted", p.accepted, "how many closures were taken before it");
+  m.some("failure", p.failure);
+}
+
 }  // namespace
 
 unsigned http_status(muster::code c) {
@@ -122,18 +146,11 @@ problem too_many_bytes(std::string field, std::string_view text, std::size_t max
 }
 
 std::string to_json(problem const& p) {
-  return json_line([&](json_out& out) {
-    auto const object = out.object();
-    out.key("status").number(p.status);
-    out.key("title").string(reason_phrase(p.status));
-    out.key("detail").string(p.detail);
-    out.key("code").string(name(p.code));
-    if (!p.field.empty()) out.key("field").string(p.field);
-    if (!p.limit.empty()) out.key("limit").string(p.limit);
-    if (!p.leader.empty()) out.key("leader").string(p.leader);
-    for (auto const& [name, value] : p.counts) out.key(name).number(value);
-    write_if(out, "failure", p.failure);
-  });
+  return object_line([&p](member_list const& m) { problem_members(m, p); });
+}
+
+std::string problem_schema() {
+  return schema_told_by<problem_members>();
 }
 
 }  // namespace muster::web

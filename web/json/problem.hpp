@@ -6,8 +6,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 #include "server/core/api/model.hpp"
 
@@ -22,8 +20,8 @@ struct problem {
   unsigned retry_s = 0;  // > 0: Retry-After
   std::string allow;     // 405: the methods that would do
   std::string leader;    // a standby: the server that would, "host:port"; empty: not known
-  std::vector<std::pair<std::string, std::uint64_t>> counts;  // how far a partial request came
-  std::optional<core::failure> failure;                       // how the function ended
+  std::optional<std::uint64_t> line, accepted;  // how far a partial request came
+  std::optional<core::failure> failure;         // how the function ended
 };
 
 /// The HTTP status that stands for a core code.
@@ -40,5 +38,7 @@ problem too_many_bytes(std::string field, std::string_view text, std::size_t max
 problem make_problem(unsigned status, muster::code code, std::string detail);
 
 std::string to_json(problem const& p);
+/// RFC 9457.
+std::string problem_schema();
 
 }  // namespace muster::web

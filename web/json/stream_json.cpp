@@ -6,7 +6,6 @@
 #include <unordered_map>
 
 #include "base/enum_names.hpp"
-#include "server/core/api/id_text.hpp"
 
 namespace muster::web {
 
@@ -15,20 +14,35 @@ namespace {
 std::int64_t us(core::time_point t) {
   return t.time_since_epoch().count();
 }
-std::int64_t ms(core::duration d) {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(d).count();
+
+/// A whole number that may lie before a base.
+struct offset {
+  std::int64_t n = 0;
+  void write(json_out& out) const { out.number(n); }
+  static std::string schema() { return schema::integer(INT64_MIN, INT64_MAX); }
+};
+
+struct state_number {
+  core::bar_state state{};
+  void write(json_out& out) const { out.number(static_cast<unsigned>(state)); }
+  static std::string schema() { return schema::integer(0, 3); }
+};
+
+/// An id, empty where there is none.
+template <class Id>
+std::string text_or_none(Id id) {
+  return id == Id{} ? std::string() : core::text(id);
 }
 
-template <class Rows, class Write>
-void column(json_out& out, std::string_view key, Rows const& rows, Write const& write) {
-  out.key(key).begin_array();
-  for (auto const& r : rows) write(r);
-  out.end_array();
-}
+struct running_id {
+  core::closure_id id{};
+  void write(json_out& out) const { out.string(text_or_none(id)); }
+  static std::string schema() { return schema::id("cl_"); }
+};
 
 class stream_writer {
  public:
-  stream_writer(json_out& out, stream_answer const& a) : out_(out), a_(a) {
+  explicit stream_writer(stream_answer const& a) : a_(a) {
     std::size_t i = 0;
     for (auto const& [f, name] : a.functions) position_.emplace(f, i++);
     base_ = a.now;
@@ -38,99 +52,93 @@ class stream_writer {
     for (auto const& r : a.running) name_job(r.job);
   }
 
-  void write() {
-    auto const object = out_.object();
-    out_.key("now_ms").number(core::to_unix_ms(a_.now));
-    out_.key("base_ms").number(core::to_unix_ms(base_));
-    out_.key("since_ms").number(core::to_unix_ms(a_.since));
-    out_.key("next").number(a_.next);
-    out_.key("more").boolean(a_.more);
-    out_.key("lanes").begin_array();
-    for (auto const& [number, l] : a_.lanes) {
-      auto const lane = out_.object();
-      out_.key("lane").number(number);
-      out_.key("task").string(l.job + ":" + std::to_string(l.index));
-      out_.key("cluster").string(a_.cluster);
-      out_.key("slots").number(l.slots);
-    }
-    out_.end_array();
-    out_.key("functions").begin_array();
-    for (auto const& [f, name] : a_.functions) out_.string(name);
-    out_.end_array();
-    out_.key("jobs").begin_array();
-    for (auto const j : jobs_) id(j);
-    out_.end_array();
-    write_bars();
-    write_running();
-    if (!a_.minutes.empty()) write_minutes();
+  void say(member_list const& m) const {
+    m("now_ms", a_.now);
+    m("base_ms", base_);
+    m("since_ms", a_.since, "bars are complete since then");
+    m("next", a_.next, "ask again with after=");
+    m("more", a_.more, "there is more behind `next` already");
+    auto const lane = [this](member_list const& of, auto const& numbered) {
+      auto const& [number, l] = numbered;
+      of("lane", number);
+      of("task", l.job + ":" + std::to_string(l.index));
+      of("cluster", a_.cluster, "empty: the main one");
+      of("slots", l.slots, "most that a worker of it has had");
+    };
+    m.list("lanes", a_.lanes, lane, "those that this answer names; a task keeps its number");
+    m.list("functions", a_.functions, [](auto const& named) { return named.second; });
+    m.list("jobs", jobs_, text_or_none<core::session_id>,
+           "empty: of sums and of the server's own closures");
+    m.object("bars", [this](member_list const& of) { say_bars(of); });
+    m.object(
+        "running", [this](member_list const& of) { say_running(of); },
+        "what the slots of workers work on now");
+    m.when(!a_.minutes.empty())
+        .object(
+            "minutes", [this](member_list const& of) { say_minutes(of); },
+            "of the time before since_ms, in the first answer only");
   }
 
  private:
-  template <class Row>
-  void lane(Row const& r) {
-    out_.number(r.lane);
-  }
-  template <class Row>
-  void function(Row const& r) {
-    auto const known = position_.find(r.function);
-    out_.number(known == position_.end() ? position_.size() : known->second);
+  std::size_t place(core::function_id f) const {
+    auto const known = position_.find(f);
+    return known == position_.end() ? position_.size() : known->second;
   }
   void name_job(core::session_id id) {
     if (job_position_.emplace(id, jobs_.size()).second) jobs_.push_back(id);
   }
-  template <class Row>
-  void job(Row const& r) {
-    out_.number(job_position_.at(r.job));
-  }
-  template <class Id>
-  void id(Id i) {
-    out_.string(i == Id{} ? std::string() : core::text(i));
-  }
-  std::int64_t since_base(core::time_point t) const { return us(t) - us(base_); }
+  std::size_t place(core::session_id id) const { return job_position_.at(id); }
+  offset since_base(core::time_point t) const { return {us(t) - us(base_)}; }
 
-  void write_bars() {
+  void say_bars(member_list const& m) const {
     auto const& bars = a_.bars;
     using bar = core::bar_view const&;
-    out_.key("bars").begin_object();
-    column(out_, "lane", bars, [this](bar b) { lane(b); });
-    column(out_, "start_us", bars, [this](bar b) { out_.number(since_base(b.started)); });
-    column(out_, "duration_us", bars, [this](bar b) { out_.number(b.lasted.count()); });
-    column(out_, "busy_us", bars, [this](bar b) { out_.number(b.busy.count()); });
-    column(out_, "function", bars, [this](bar b) { function(b); });
-    column(out_, "state", bars, [this](bar b) { out_.number(static_cast<unsigned>(b.state)); });
-    column(out_, "count", bars, [this](bar b) { out_.number(b.count); });
-    column(out_, "failed", bars, [this](bar b) { out_.number(b.failed); });
-    column(out_, "closure", bars, [this](bar b) { id(b.closure); });
-    column(out_, "job", bars, [this](bar b) { job(b); });
-    out_.end_object();
+    m.list("lane", bars, [](bar b) { return b.lane; });
+    m.list(
+        "start_us", bars, [this](bar b) { return since_base(b.started); }, "after base_ms");
+    m.list("duration_us", bars, [](bar b) { return b.lasted.count(); });
+    m.list(
+        "busy_us", bars, [](bar b) { return b.busy.count(); },
+        "of a sum: what its closures took together");
+    m.list(
+        "function", bars, [this](bar b) { return place(b.function); },
+        "position in functions; of a sum, the one that took most of its time");
+    m.list(
+        "state", bars, [](bar b) { return state_number{b.state}; },
+        "0 succeeded, 1 failed, 2 cancelled, 3 lost with its worker; of a sum 1 when one has "
+        "failed");
+    m.list(
+        "count", bars, [](bar b) { return b.count; },
+        "1 or, of those of less than 1 ms, how many the task ended within 100 ms");
+    m.list("failed", bars, [](bar b) { return b.failed; });
+    m.list(
+        "closure", bars, [](bar b) { return text_or_none(b.closure); }, "empty: a sum");
+    m.list(
+        "job", bars, [this](bar b) { return place(b.job); }, "position in jobs");
   }
 
-  void write_running() {
+  void say_running(member_list const& m) const {
     auto const& all = a_.running;
     using row = core::running_view const&;
-    out_.key("running").begin_object();
-    column(out_, "lane", all, [this](row r) { lane(r); });
-    column(out_, "start_us", all, [this](row r) { out_.number(since_base(r.started)); });
-    column(out_, "function", all, [this](row r) { function(r); });
-    column(out_, "closure", all, [this](row r) { id(r.closure); });
-    column(out_, "job", all, [this](row r) { job(r); });
-    out_.end_object();
+    m.list("lane", all, [](row r) { return r.lane; });
+    m.list("start_us", all, [this](row r) { return since_base(r.started); });
+    m.list("function", all, [this](row r) { return place(r.function); });
+    m.list("closure", all, [](row r) { return running_id{r.closure}; });
+    m.list("job", all, [this](row r) { return place(r.job); });
   }
 
-  void write_minutes() {
+  void say_minutes(member_list const& m) const {
     auto const& all = a_.minutes;
     using row = core::minute_view const&;
-    out_.key("minutes").begin_object();
-    column(out_, "lane", all, [this](row r) { lane(r); });
-    column(out_, "start_ms", all, [this](row r) { out_.number(core::to_unix_ms(r.begin)); });
-    column(out_, "count", all, [this](row r) { out_.number(r.count); });
-    column(out_, "failed", all, [this](row r) { out_.number(r.failed); });
-    column(out_, "busy_ms", all, [this](row r) { out_.number(ms(r.busy)); });
-    column(out_, "function", all, [this](row r) { function(r); });
-    out_.end_object();
+    m.list("lane", all, [](row r) { return r.lane; });
+    m.list("start_ms", all, [](row r) { return r.begin; });
+    m.list(
+        "count", all, [](row r) { return r.count; }, "that ended in the minute");
+    m.list("failed", all, [](row r) { return r.failed; });
+    m.list("busy_ms", all, [](row r) { return r.busy; });
+    m.list("function", all, [this](row r) { return place(r.function); });
   }
 
-  json_out& out_;
   stream_answer const& a_;
   core::time_point base_{};
   std::map<core::function_id, std::size_t> position_;
@@ -150,26 +158,40 @@ void stream_answer::take(core::activity_names names) {
   for (auto& [f, name] : names.functions) functions.emplace(f, std::move(name));
 }
 
-void write(json_out& out, stream_answer const& a) {
-  stream_writer(out, a).write();
+void members(member_list const& m, stream_answer const& a) {
+  stream_writer(a).say(m);
 }
 
-void write_history(json_out& out, std::vector<core::minute_view> const& minutes,
-                   core::time_point now, std::uint32_t steps) {
+void members(member_list const& m, worker_history const& h) {
   constexpr auto minute = std::chrono::minutes(1);
-  auto const last = std::chrono::floor<std::chrono::minutes>(now);
+  constexpr std::size_t steps = stream_history / minute;
+  auto const last = std::chrono::floor<std::chrono::minutes>(h.now);
   std::vector<core::minute_view> all(steps);
-  for (std::uint32_t i = 0; i < steps; ++i) all[i].begin = last - (steps - 1 - i) * minute;
-  for (auto const& m : minutes)
-    if (m.begin >= all.front().begin && m.begin <= last)
-      all[static_cast<std::size_t>((m.begin - all.front().begin) / minute)] = m;
+  for (std::size_t i = 0; i < steps; ++i) all[i].begin = last - (steps - 1 - i) * minute;
+  for (auto const& one : h.minutes)
+    if (one.begin >= all.front().begin && one.begin <= last)
+      all[static_cast<std::size_t>((one.begin - all.front().begin) / minute)] = one;
   using row = core::minute_view const&;
-  auto const object = out.object();
-  out.key("step_ms").number(ms(minute));
-  column(out, "t", all, [&out](row m) { out.number(core::to_unix_ms(m.begin)); });
-  column(out, "finished", all, [&out](row m) { out.number(m.count); });
-  column(out, "failed", all, [&out](row m) { out.number(m.failed); });
-  column(out, "busy_ms", all, [&out](row m) { out.number(ms(m.busy)); });
+  m("step_ms", minute);
+  m.list(
+      "t", all, [](row r) { return r.begin; }, "when each minute began");
+  m.list("finished", all, [](row r) { return r.count; });
+  m.list("failed", all, [](row r) { return r.failed; });
+  m.list(
+      "busy_ms", all, [](row r) { return r.busy; }, "of its slots together");
+}
+
+std::string trace_json::schema() {
+  using namespace web::schema;
+  auto const event = object({{"ph", one_of({"X", "M"})},
+                             {"name", text()},
+                             {"cat", text(), optional},
+                             {"pid", described(count(), "a host, or a cluster")},
+                             {"tid", described(count(), "a slot of a task")},
+                             {"ts", described(count(), "us since the epoch"), optional},
+                             {"dur", count(), optional},
+                             {"args", map(any())}});
+  return object({{"displayTimeUnit", one_of({"ms"})}, {"traceEvents", array(event)}});
 }
 
 trace_json::trace_json() : text_("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[") {}

@@ -10,7 +10,7 @@
 
 #include "server/core/api/activity.hpp"
 #include "server/core/api/views.hpp"
-#include "web/json/json_out.hpp"
+#include "web/json/members.hpp"
 
 namespace muster::web {
 
@@ -28,11 +28,17 @@ struct stream_answer {
 
   void take(core::activity_names names);
 };
-void write(json_out& out, stream_answer const& a);
+void members(member_list const& m, stream_answer const& a);
 
-/// The minutes of one lane, the newest last, as `steps` of a minute that end with `now`'s.
-void write_history(json_out& out, std::vector<core::minute_view> const& minutes,
-                   core::time_point now, std::uint32_t steps);
+/// How far back minutes go.
+inline constexpr auto stream_history = std::chrono::hours(1);
+
+/// The minutes of one lane: told as those that end with `now`'s, the newest last.
+struct worker_history {
+  std::vector<core::minute_view> minutes;
+  core::time_point now{};
+};
+void members(member_list const& m, worker_history const& h);
 
 /// Writes trace events (the JSON form of Chrome's, which Perfetto opens) in pieces. A task is a
 /// thread of its host or cluster; what it does at the same time goes to further threads of it.
@@ -58,6 +64,8 @@ class trace_json {
   trace_json();
   void add(std::string_view process, std::string_view task, span const& s);
   void end();
+  /// Of the whole.
+  static std::string schema();
   /// What was written since the last time.
   std::string take() { return std::exchange(text_, {}); }
   std::size_t size() const { return text_.size(); }

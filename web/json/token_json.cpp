@@ -3,9 +3,7 @@
 
 #include "server/core/access/token_table.hpp"
 #include "server/hub/access/token_text.hpp"
-#include "web/json/answer_schemas.hpp"
 #include "web/json/json_fields.hpp"
-#include "web/json/views_json.hpp"
 
 namespace muster::web {
 
@@ -69,18 +67,26 @@ json_object<sign_in> const& sign_in_table() {
   return table;
 }
 
-std::vector<member> fields(bool needed) {
-  return {{"id", text(), needed},
-          {"role", one_of(role_names), needed},
-          {"clusters", described(array(text()), "none: all"), optional},
-          {"expires_ms", time(), optional},
-          {"allow_exec", boolean(), needed},
-          {"created_ms", time(), optional},
-          {"created_by", described(text(), "id of a token"), optional},
-          {"from_file", described(boolean(), "a line of --token-file"), optional},
-          {"queued_max", count(), optional},
-          {"sessions_max", count(), optional},
-          {"value_bytes_max", count(), optional}};
+void token_members(member_list const& m, core::token const& t, bool from_files) {
+  m("id", t.id);
+  m.json(
+      "role", [] { return one_of(role_names); },
+      [&t](json_out& out) { out.string(core::name(t.role)); });
+  m.some("clusters", t.clusters, "none: all");
+  m.when(t.expires != core::never)("expires_ms", t.expires);
+  m("allow_exec", t.allow_exec);
+  m.when(!t.from_file)("created_ms", t.created);
+  m.some("created_by", t.created_by, "id of a token");
+  if (from_files) m.some("from_file", t.from_file, "a line of --token-file");
+  m.some("queued_max", t.queued_max);
+  m.some("sessions_max", t.sessions_max);
+  m.some("value_bytes_max", t.value_bytes_max);
+}
+
+// Told after all others, and written first.
+void session_members(member_list const& m, session_state const& s) {
+  m("required", s.required, "whether anybody is asked who they are");
+  m("signed_in", s.signed_in);
 }
 
 }  // namespace
@@ -97,41 +103,32 @@ std::string read_sign_in(json_check& check, json_ref const& body) {
   return s.token;
 }
 
-void write_fields(json_out& out, core::token const& t) {
-  out.key("id").string(t.id);
-  out.key("role").string(core::name(t.role));
-  if (!t.clusters.empty()) {
-    out.key("clusters").begin_array();
-    for (auto const& c : t.clusters) out.string(c);
-    out.end_array();
-  }
-  if (t.expires != core::never) out.key("expires_ms").number(core::to_unix_ms(t.expires));
-  out.key("allow_exec").boolean(t.allow_exec);
-  if (t.from_file)
-    out.key("from_file").boolean(true);
-  else
-    out.key("created_ms").number(core::to_unix_ms(t.created));
-  if (!t.created_by.empty()) out.key("created_by").string(t.created_by);
-  if (t.queued_max) out.key("queued_max").number(t.queued_max);
-  if (t.sessions_max) out.key("sessions_max").number(t.sessions_max);
-  if (t.value_bytes_max) out.key("value_bytes_max").number(t.value_bytes_max);
+void members(member_list const& m, core::token const& t) {
+  token_members(m, t, true);
+}
+
+void members(member_list const& m, server::new_token const& t) {
+  token_members(m, t.token, false);
+  m("token", t.credential, "to be sent as 'Authorization: Bearer …'");
+}
+
+void write(json_out& out, session_state const& s) {
+  auto const object = out.object();
+  session_members(member_list(out), s);
+  if (s.who) members(member_list(out), *s.who);
 }
 
 std::vector<schema::named> token_schemas() {
-  auto made = fields(true);
-  std::erase_if(made, [](member const& f) { return f.name == "from_file"; });
-  made.push_back({"token", described(text(), "to be sent as 'Authorization: Bearer …'")});
-  auto session = fields(false);
-  for (auto& f : session) f.required = false;
-  session.push_back({"required", described(boolean(), "whether anybody is asked who they are")});
-  session.push_back({"signed_in", boolean()});
+  auto const session = member_list::object_schema([](member_list const& m) {
+    members(m.when(true), core::token());
+    session_members(m, {});
+  });
   return {{"TokenRequest", token_table().schema()},
           {"SignIn", sign_in_table().schema()},
-          {"TokenView", object(fields(true))},
-          {"NewToken", object(made)},
-          {"TokenPage",
-           object({{"tokens", array(ref("TokenView"))}, {"next_page_token", text(), optional}})},
-          {"Session", object(session)}};
+          {"TokenView", schema_of<core::token>()},
+          {"NewToken", schema_of<server::new_token>()},
+          {"TokenPage", page_schema("tokens", "TokenView")},
+          {"Session", session}};
 }
 
 }  // namespace muster::web

@@ -4,93 +4,173 @@
 #include <absl/strings/escaping.h>
 
 #include "base/text.hpp"
-#include "server/hub/id_text.hpp"
 #include "web/json/arguments.hpp"
 #include "web/json/json_in.hpp"
-#include "web/json/log_json.hpp"
 
 namespace muster::web {
 
 namespace {
-// Times in milliseconds since the epoch; 0 when it has not happened.
-void time(json_out& out, std::string_view key, core::time_point t) {
-  out.key(key).number(core::to_unix_ms(t));
+
+constexpr std::string_view with_token = "id of the token that it came with";
+
+// 64 bits as 16 hexadecimal digits.
+struct hex_id {
+  core::incarnation value{};
+  void write(json_out& out) const { out.string(hex16(core::raw(value))); }
+  static std::string schema() { return schema::id(""); }
+};
+
+void attempt_members(member_list const& m, core::attempt_view const& a) {
+  m("attempt", a.attempt);
+  m("worker", a.worker);
+  m("incarnation", hex_id{a.incarnation});
+  m("host", a.host);
+  m("started_ms", a.started);
+  m("ended_ms", a.ended);
+  m("outcome", a.outcome);
 }
 
-void write(json_out& out, core::attempt_view const& a) {
-  auto const object = out.object();
-  out.key("attempt").number(a.attempt);
-  out.key("worker").string(a.worker);
-  out.key("incarnation").string(hex16(core::raw(a.incarnation)));
-  out.key("host").string(a.host);
-  time(out, "started_ms", a.started);
-  time(out, "ended_ms", a.ended);
-  out.key("outcome").string(a.outcome);
-}
-}  // namespace
-
-void write(json_out& out, core::failure const& f) {
-  auto const object = out.object();
-  out.key("kind").string(core::name(f.kind));
-  out.key("type").string(f.type);
-  out.key("message").string(f.message);
-  out.key("traceback").string(f.traceback);
-  out.key("worker").string(f.worker);
-  out.key("attempt").number(f.attempt);
-  if (!f.dependencies.empty()) {
-    out.key("dependencies").strings(f.dependencies);
-  }
+void component_members(member_list const& m, core::per_worker_view::component const& c) {
+  m("task", c.job + ":" + std::to_string(c.index));
+  m("status", c.state);
+  m("since_ms", c.since);
+  m.some("error", c.error);
 }
 
-void write(json_out& out, core::closure_counts const& c) {
-  auto const object = out.object();
-  out.key("total").number(c.total());
-  out.key("blocked").number(c.blocked);
-  out.key("queued").number(c.queued);
-  out.key("running").number(c.running);
-  out.key("succeeded").number(c.succeeded);
-  out.key("failed").number(c.failed);
-  out.key("cancelled").number(c.cancelled);
+std::string task_text(core::closure_options const& o) {
+  return o.task_job + (o.task_index < 0 ? "" : ":" + std::to_string(o.task_index));
 }
 
-void write(json_out& out, core::job_view const& j) {
-  auto const object = out.object();
-  out.key("id").string(core::text(j.id));
-  out.key("cluster").string(j.cluster);
-  out.key("name").string(j.name);
-  out.key("state").string(core::name(j.state));
-  out.key("open").boolean(j.open);
-  out.key("stopping").boolean(j.stopping);
-  out.key("streaming").boolean(j.streaming);
-  if (j.streaming) out.key("generation").number(j.generation);
-  if (j.holding) {
-    out.key("holding").begin_object();
-    out.key("attached").boolean(j.attached);
-    out.key("detached").boolean(j.detached);
-    if (j.lease_until != core::never) time(out, "kept_until_ms", j.lease_until);
-    out.key("values").number(j.held);
-    out.key("value_bytes").number(j.value_bytes);
+// What its worker must have, and its gang where that is not said elsewhere.
+void needs_members(member_list const& m, core::closure_options const& o, bool with_gang) {
+  m.when(!o.task_job.empty())("task", task_text(o));
+  if (with_gang) m.some("gang", o.gang);
+  m.some("labels", o.labels);
+  m.some("resources", o.resources);
+}
+
+// Only what differs from a plain closure's.
+void option_members(member_list const& m, core::closure_view const& c) {
+  auto const& o = c.options;
+  m.when(o.priority != 0)
+      .json(
+          "priority", [] { return schema::integer(-1'000'000, 1'000'000); },
+          [&o](json_out& out) { out.number(o.priority); });
+  auto const tried = m.when(o.max_retries != 0);
+  tried("max_retries", o.max_retries);
+  tried("retries", c.retries);
+  tried("retry_delay_ms", o.retry_initial);
+  tried("retry_delay_max_ms", o.retry_max);
+  m.some("start_ms", c.start_at);
+  m.when(o.deadline != core::duration{})("deadline_ms", c.created + o.deadline);
+  needs_members(m, o, true);
+  m.some("per_worker", c.per_worker);
+  auto const needed = m.when(!c.dependents.empty());
+  needed.list("dependents", c.dependents, as_value_id, "some that wait for it, or did");
+  needed.some("dependents_more", c.dependents_more);
+  auto const needs = m.when(!c.inputs.empty());
+  needs("inputs_missing", c.inputs_missing);
+  needs.list("inputs", c.inputs, as_value_id);
+}
+
+void gang_members(member_list const& m, core::gang_view const& g) {
+  m("job", g.job);
+  m("gang", g.name);
+  m("size", g.size);
+  m("here", g.here, "members that only wait to be started");
+  m("first", g.first);
+  m("function", g.function);
+  m("since_ms", g.since);
+  m("possible", g.possible, "the connected workers could hold it");
+  m("why", g.why);
+}
+
+void wish_members(member_list const& m, core::wish_view const& w) {
+  m.object("needs", [&w](member_list const& of) { needs_members(of, w.needs, false); });
+  m("functions", w.functions, "at most ten");
+  m("queued", w.queued);
+  m("workers", w.workers, "that would do, but are draining or cordoned");
+  m("first", w.first);
+  m("job", w.job);
+  m("since_ms", w.since);
+  m("why", w.why);
+}
+
+void write_resources(json_out& out, core::task_view const& t) {
+  out.begin_object();
+  for (auto const& [name, amount] : t.resources) {
+    out.key(name).begin_object().key("total").number(amount);
+    for (auto const& [known, left] : t.free)
+      if (known == name) out.key("free").number(left);
     out.end_object();
   }
-  out.key("on_error").string(core::name(j.on_error));
-  out.key("counts");
-  write(out, j.counts);
-  out.key("values").number(j.values);
-  out.key("value_bytes").number(j.value_bytes);
-  out.key("put_back").number(j.put_back);
-  out.key("retried").number(j.retried);
-  if (!j.client.empty()) out.key("client").string(j.client);
-  if (!j.submitted_by.empty()) out.key("submitted_by").string(j.submitted_by);
-  if (j.retry_of != core::session_id{}) out.key("retry_of").string(core::text(j.retry_of));
-  if (!j.streaming && j.state != core::job_state::running)
-    out.key("retryable").boolean(j.retryable);
-  if (j.durable) out.key("durable").boolean(true);
-  if (j.weight != 1) out.key("weight").number(j.weight);
-  if (j.deadline != core::never) time(out, "deadline_ms", j.deadline);
-  time(out, "created_ms", j.created);
-  time(out, "finished_ms", j.finished);
-  write_if(out, "error", j.error);
-  if (!j.metadata.empty()) out.key("metadata").raw(j.metadata);
+  out.end_object();
+}
+
+std::string resources_schema() {
+  return schema::map(
+      schema::object({{"total", schema::count()}, {"free", schema::count(), schema::optional}}));
+}
+
+}  // namespace
+
+void members(member_list const& m, core::failure const& f) {
+  m("kind", f.kind);
+  m("type", f.type);
+  m("message", f.message);
+  m("traceback", f.traceback);
+  m("worker", f.worker);
+  m("attempt", f.attempt);
+  m.some("dependencies", f.dependencies);
+}
+
+void members(member_list const& m, core::closure_counts const& c) {
+  m("total", c.total());
+  m("blocked", c.blocked);
+  m("queued", c.queued);
+  m("running", c.running);
+  m("succeeded", c.succeeded);
+  m("failed", c.failed);
+  m("cancelled", c.cancelled);
+}
+
+void members(member_list const& m, core::job_view const& j) {
+  m("id", j.id);
+  m("cluster", j.cluster);
+  m("name", j.name);
+  m("state", j.state);
+  m("open", j.open);
+  m("stopping", j.stopping);
+  m("streaming", j.streaming);
+  m.when(j.streaming)("generation", j.generation);
+  m.when(j.holding).object("holding", [&j](member_list const& of) {
+    of("attached", j.attached);
+    of("detached", j.detached);
+    of.when(j.lease_until != core::never)("kept_until_ms", j.lease_until);
+    of("values", j.held);
+    of("value_bytes", j.value_bytes);
+  });
+  m.word("on_error", core::name(j.on_error), {"fail_fast", "continue"});
+  m("counts", j.counts);
+  m("values", j.values);
+  m("value_bytes", j.value_bytes);
+  m("put_back", j.put_back);
+  m("retried", j.retried);
+  m.some("client", j.client, "who has the session, or had it last");
+  m.some("submitted_by", j.submitted_by, with_token);
+  m.some("retry_of", j.retry_of);
+  m.when(!j.streaming && j.state != core::job_state::running)(
+      "retryable", j.retryable, "something of it failed, and its arguments are kept");
+  m.some("durable", j.durable, "it outlives the server; absent: it does not");
+  m.when(j.weight != 1)("weight", j.weight);
+  m.when(j.deadline != core::never)("deadline_ms", j.deadline);
+  m("created_ms", j.created);
+  m("finished_ms", j.finished);
+  m.some("error", j.error);
+  m.when(!j.metadata.empty())
+      .json(
+          "metadata", [] { return schema::map(schema::any()); },
+          [&j](json_out& out) { out.raw(j.metadata); });
 }
 
 void write_value(json_out& out, core::blob const& b) {
@@ -101,171 +181,140 @@ void write_value(json_out& out, core::blob const& b) {
   }
 }
 
-void write_needs(json_out& out, core::closure_options const& o) {
-  if (!o.task_job.empty())
-    out.key("task").string(o.task_job +
-                           (o.task_index < 0 ? "" : ":" + std::to_string(o.task_index)));
-  if (!o.gang.empty()) out.key("gang").string(o.gang);
-  if (!o.labels.empty()) {
-    out.key("labels").texts(o.labels);
-  }
-  if (o.resources.empty()) return;
-  out.key("resources").begin_object();
-  for (auto const& [name, amount] : o.resources) out.key(name).number(amount);
-  out.end_object();
+std::int64_t ms_since(core::time_point then, core::time_point now) {
+  auto const ms = std::chrono::duration_cast<std::chrono::milliseconds>(now - then).count();
+  return std::max<std::int64_t>(0, ms);
 }
 
-// Only what differs from a plain closure's.
-void write_options(json_out& out, core::closure_view const& c) {
-  auto const ms = [](core::duration d) {
-    return std::chrono::duration_cast<std::chrono::milliseconds>(d).count();
-  };
-  auto const& o = c.options;
-  if (o.priority != 0) out.key("priority").number(o.priority);
-  if (o.max_retries != 0) {
-    out.key("max_retries").number(o.max_retries);
-    out.key("retries").number(c.retries);
-    out.key("retry_delay_ms").number(ms(o.retry_initial));
-    out.key("retry_delay_max_ms").number(ms(o.retry_max));
-  }
-  if (c.start_at != core::time_point{}) time(out, "start_ms", c.start_at);
-  if (o.deadline != core::duration{}) time(out, "deadline_ms", c.created + o.deadline);
-  write_needs(out, o);
-  if (!c.per_worker.empty()) {
-    out.key("per_worker").begin_array();
-    for (auto const v : c.per_worker) out.string(core::text(v));
-    out.end_array();
-  }
-  if (!c.dependents.empty()) {
-    out.key("dependents").begin_array();
-    for (auto const d : c.dependents) out.string(server::value_text(d));
-    out.end_array();
-    if (c.dependents_more > 0) out.key("dependents_more").number(c.dependents_more);
-  }
-  if (c.inputs.empty()) return;
-  out.key("inputs_missing").number(c.inputs_missing);
-  out.key("inputs").begin_array();
-  for (auto const i : c.inputs) out.string(server::value_text(i));
-  out.end_array();
-}
-
-void write(json_out& out, core::closure_view const& c, server::closure_progress const* progress) {
-  auto const object = out.object();
-  out.key("id").string(core::text(c.id));
-  out.key("job").string(core::text(c.job));
-  out.key("index").number(c.index);
-  out.key("function").string(c.function);
-  if (!c.display_name.empty()) out.key("display_name").string(c.display_name);
-  if (!c.callable.empty()) out.key("callable").string(absl::BytesToHexString(c.callable));
-  out.key("state").string(core::name(c.state));
-  out.key("cancel_requested").boolean(c.cancel_requested);
-  out.key("alone").boolean(c.alone);
-  if (c.history) out.key("history").boolean(true);
-  if (!c.sent_to.empty()) out.key("sent_to").string(c.sent_to);
-  out.key("remote_value").string(server::value_text(c.id));
-  out.key("value_status").string(core::name(c.value));
-  if (c.state == core::closure_state::succeeded) out.key("value_bytes").number(c.value_bytes);
-  if (c.spilled) out.key("value_spilled").boolean(true);
-  if (!c.released.empty()) out.key("value_released").string(c.released);
-  if (c.args) {
-    out.key("args");
+void members(member_list const& m, core::closure_view const& c,
+             server::closure_progress const* progress) {
+  m("id", c.id);
+  m("job", c.job);
+  m("index", c.index);
+  m("function", c.function);
+  m.some("display_name", c.display_name, "of what the function calls; absent: not known");
+  m.some("callable", absl::BytesToHexString(c.callable), "its SHA-256, hexadecimal");
+  m("state", c.state);
+  m("cancel_requested", c.cancel_requested);
+  m("alone", c.alone,
+    "it has lost worker after worker: the one it runs on does nothing else meanwhile");
+  m.some("history", c.history, "only a row is left of it: no arguments, no value");
+  m.some("sent_to", c.sent_to);
+  m("remote_value", value_id{c.id});
+  m("value_status", c.value);
+  m.when(c.state == core::closure_state::succeeded)("value_bytes", c.value_bytes);
+  m.some("value_spilled", c.spilled);
+  m.some("value_released", c.released);
+  m.when(bool(c.args)).json("args", schema::any, [&c](json_out& out) {
     if (c.extras && c.args.encoding() == core::encoding::json)
       out.raw(shown_arguments(c));
     else
       write_value(out, c.args);
-  }
-  write_options(out, c);
-  time(out, "created_ms", c.created);
-  time(out, "finished_ms", c.finished);
-  write_if(out, "error", c.error);
-  write_if(out, "progress", progress);
-  out.key("attempts").begin_array();
-  for (auto const& a : c.attempts) write(out, a);
-  out.end_array();
+  });
+  option_members(m, c);
+  m("created_ms", c.created);
+  m("finished_ms", c.finished);
+  m.some("error", c.error);
+  m.some("progress", progress);
+  m.list("attempts", c.attempts, attempt_members);
 }
 
-void write(json_out& out, core::task_view const& t, core::time_point now) {
-  auto const object = out.object();
-  out.key("kind").string("worker");
-  out.key("cluster").string(t.cluster);
-  out.key("row").number(t.row);
-  out.key("job").string(t.job);
-  out.key("index").number(t.index);
-  out.key("state").string(core::name(t.state));
-  time(out, "since_ms", t.since);
-  time(out, "last_seen_ms", t.last_seen);
-  auto const age = std::chrono::duration_cast<std::chrono::milliseconds>(now - t.last_seen);
-  out.key("heartbeat_age_ms").number(std::max<std::int64_t>(0, age.count()));
-  out.key("incarnation").string(hex16(core::raw(t.incarnation)));
-  out.key("host").string(t.host);
-  out.key("pid").number(t.pid);
-  out.key("version").string(t.version);
-  out.key("slots").number(t.slots);
-  out.key("credits").number(t.credits);
-  out.key("running").number(t.running);
-  out.key("sent_ahead").number(t.sent_ahead);
-  out.key("finished").number(t.finished);
-  out.key("failed").number(t.failed);
-  out.key("restarts").number(t.restarts);
-  out.key("reconnects").number(t.reconnects);
-  out.key("draining").boolean(t.draining);
-  out.key("cordoned").boolean(t.cordoned);
-  out.key("away").boolean(t.away);
-  if (t.starts_at != core::time_point{}) time(out, "starts_ms", t.starts_at);
-  if (t.lost_since != core::never) {
-    time(out, "lost_since_ms", t.lost_since);
-    out.key("given_up").boolean(t.given_up);
-  }
-  out.key("functions").strings(t.functions);
-  out.key("labels").texts(t.labels);
-  out.key("resources").begin_object();
-  for (auto const& [name, amount] : t.resources) {
-    out.key(name).begin_object().key("total").number(amount);
-    for (auto const& [known, left] : t.free)
-      if (known == name) out.key("free").number(left);
-    out.end_object();
-  }
-  out.end_object();
-  out.key("error").string(t.error);
+void members(member_list const& m, reported_closure const& c) {
+  members(m, c.view, c.progress ? &*c.progress : nullptr);
 }
 
-void write(json_out& out, core::per_worker_view const& v) {
-  auto const object = out.object();
-  out.key("id").string(core::text(v.id));
-  out.key("cluster").string(v.cluster);
-  out.key("name").string(v.name);
-  out.key("function").string(v.function);
-  if (v.args) {
-    out.key("args");
-    write_value(out, v.args);
-  }
-  if (v.owner != core::session_id{}) out.key("job").string(core::text(v.owner));
-  if (!v.submitted_by.empty()) out.key("submitted_by").string(v.submitted_by);
-  time(out, "created_ms", v.created);
-  out.key("released").boolean(v.released);
-  out.key("users").number(v.users);
-  out.key("components").begin_array();
-  for (auto const& part : v.components) {
-    auto const entry = out.object();
-    out.key("task").string(part.job + ":" + std::to_string(part.index));
-    out.key("status").string(core::name(part.state));
-    time(out, "since_ms", part.since);
-    write_if(out, "error", part.error);
-  }
-  out.end_array();
+void members(member_list const& m, core::task_view const& t, core::time_point now) {
+  m.word("kind", "worker", {"worker"});
+  m("cluster", t.cluster);
+  m("row", t.row);
+  m("job", t.job);
+  m("index", t.index);
+  m("state", t.state);
+  m("since_ms", t.since);
+  m("last_seen_ms", t.last_seen);
+  m("heartbeat_age_ms", ms_since(t.last_seen, now));
+  m("incarnation", hex_id{t.incarnation});
+  m("host", t.host);
+  m("pid", t.pid);
+  m("version", t.version);
+  m("slots", t.slots);
+  m("credits", t.credits);
+  m("running", t.running);
+  m("sent_ahead", t.sent_ahead);
+  m("finished", t.finished);
+  m("failed", t.failed);
+  m("restarts", t.restarts);
+  m("reconnects", t.reconnects);
+  m("draining", t.draining);
+  m("cordoned", t.cordoned);
+  m("away", t.away);
+  m.some("starts_ms", t.starts_at);
+  auto const lost = m.when(t.lost_since != core::never);
+  lost("lost_since_ms", t.lost_since);
+  lost("given_up", t.given_up);
+  m("functions", t.functions);
+  m("labels", t.labels);
+  m.json("resources", resources_schema, [&t](json_out& out) { write_resources(out, t); });
+  m("error", t.error);
 }
 
-void write(json_out& out, core::function_view const& f) {
-  auto const object = out.object();
-  out.key("name").string(f.name);
-  out.key("workers").number(f.workers);
-  out.key("ever_had").boolean(f.ever_had);
-  out.key("waiting").number(f.waiting);
-  out.key("queued").number(f.queued);
-  out.key("running").number(f.running);
-  out.key("succeeded").number(f.succeeded);
-  out.key("failed").number(f.failed);
-  out.key("cancelled").number(f.cancelled);
+void members(member_list const& m, core::per_worker_view const& v) {
+  m("id", v.id);
+  m("cluster", v.cluster);
+  m("name", v.name);
+  m("function", v.function);
+  m.when(bool(v.args)).json("args", schema::any, [&v](json_out& out) { write_value(out, v.args); });
+  m.some("job", v.owner);
+  m.some("submitted_by", v.submitted_by, with_token);
+  m("created_ms", v.created);
+  m("released", v.released);
+  m("users", v.users);
+  m.list("components", v.components, component_members);
+}
+
+void function_members(member_list const& m, core::function_view const& f) {
+  m("name", f.name);
+  m("workers", f.workers);
+  m("ever_had", f.ever_had);
+  m("waiting", f.waiting, "for an input, a time or their gang; not among the queued");
+  m("queued", f.queued);
+  m("running", f.running);
+  m("succeeded", f.succeeded);
+  m("failed", f.failed);
+}
+
+void members(member_list const& m, core::function_view const& f) {
+  function_members(m, f);
+  m("cancelled", f.cancelled);
+}
+
+void members(member_list const& m, core::gangs_view const& all) {
+  m.list("gangs", all.items, gang_members);
+  m("more", all.more, "gangs that are not shown");
+}
+
+void members(member_list const& m, core::wishes_view const& all) {
+  m.list("wishes", all.items, wish_members);
+  m("complete", all.complete, "false: there is more than was looked at");
+}
+
+void members(member_list const& m, server::log_line const& l) {
+  m("seq", l.seq);
+  m("time_ms", l.at);
+  m("closure", l.closure);
+  m("index", l.index);
+  m("attempt", l.attempt);
+  m("worker", l.worker ? std::string_view(*l.worker) : std::string_view());
+  m.word("level", server::name(l.level),
+         {"debug", "info", "warning", "error", "stdout", "stderr", "dropped"});
+  m("text", l.text);
+}
+
+void members(member_list const& m, server::closure_progress const& p) {
+  m("fraction", p.fraction);
+  m("text", p.text);
+  m("attempt", p.attempt);
+  m("time_ms", p.at);
 }
 
 }  // namespace muster::web

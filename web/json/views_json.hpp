@@ -1,29 +1,55 @@
-// The core's views as the JSON of the REST contract. Pure functions: a view in, text at the end of
-// the writer out.
+// The core's views as the JSON of the REST contract. Pure functions: `write(out, view)` writes one,
+// schema_of<View>() is what it may be.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "server/core/api/views.hpp"
+#include "server/core/api/waiting_views.hpp"
 #include "server/hub/log_store.hpp"
 #include "web/json/json_out.hpp"
+#include "web/json/members.hpp"
 
 namespace muster::web {
 
-void write(json_out& out, core::failure const& f);
-void write(json_out& out, core::closure_counts const& c);
-void write(json_out& out, core::job_view const& j);
+/// A closure as REST shows it: the core's view and what it has reported.
+struct reported_closure {
+  core::closure_view view;
+  std::optional<server::closure_progress> progress;
+};
+
+template <>
+inline constexpr std::string_view schema_name<core::failure> = "Failure";
+template <>
+inline constexpr std::string_view schema_name<core::closure_counts> = "Counts";
+template <>
+inline constexpr std::string_view schema_name<server::closure_progress> = "Progress";
+template <>
+inline constexpr std::string_view schema_name<reported_closure> = "ClosureView";
+
+void members(member_list const& m, core::failure const& f);
+void members(member_list const& m, core::closure_counts const& c);
+void members(member_list const& m, core::job_view const& j);
 /// `progress`: what it has reported; null for nothing.
-void write(json_out& out, core::closure_view const& c,
-           server::closure_progress const* progress = nullptr);
+void members(member_list const& m, core::closure_view const& c,
+             server::closure_progress const* progress = nullptr);
+void members(member_list const& m, reported_closure const& c);
 /// `now` gives the heartbeat's age.
-void write(json_out& out, core::task_view const& t, core::time_point now);
-void write(json_out& out, core::function_view const& f);
-void write(json_out& out, core::per_worker_view const& v);
-/// What its worker must have, and its gang: as members of an open object.
-void write_needs(json_out& out, core::closure_options const& o);
+void members(member_list const& m, core::task_view const& t, core::time_point now);
+void members(member_list const& m, core::function_view const& f);
+/// The same without how many were cancelled.
+void function_members(member_list const& m, core::function_view const& f);
+void members(member_list const& m, core::per_worker_view const& v);
+void members(member_list const& m, core::gangs_view const& all);
+void members(member_list const& m, core::wishes_view const& all);
+void members(member_list const& m, server::log_line const& l);
+void members(member_list const& m, server::closure_progress const& p);
 /// The content of a value inside other JSON: itself when it is JSON, else {"$bytes":"base64"}.
 void write_value(json_out& out, core::blob const& b);
+
+/// Since then, in milliseconds, never negative.
+std::int64_t ms_since(core::time_point then, core::time_point now);
 
 /// `write` as a text of its own.
 template <class... View>

@@ -126,7 +126,7 @@ std::string cluster_row(coordination::cluster_view const& c, bool main) {
     out.key("state").string(coordination::name(g.state));
     out.key("generation").number(g.number);
     out.key("started").number(core::to_unix_ms(g.started));
-    write_agents(out, g);
+    member_list(out).object("agents", [&g](member_list const& m) { agent_counts(m, g); });
     out.key("barriers").number(g.barriers_running);
     out.key("keys").number(g.keys);
     out.key("key_waits").number(g.parked_key_waits);

@@ -2,7 +2,7 @@
 #include "web/live/log_topic.hpp"
 
 #include "server/hub/id_text.hpp"
-#include "web/json/log_json.hpp"
+#include "web/json/views_json.hpp"
 
 namespace muster::web {
 

@@ -1,68 +1,86 @@
-// The server's numbers, copied on the engine thread and written as JSON.
+// The server's numbers, copied on the engine thread and told as JSON.
 #include "web/metrics/counters.hpp"
-
-#include "server/hub/id_text.hpp"
 
 namespace muster::web {
 
 namespace {
-std::int64_t ms(core::duration d) {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(d).count();
+
+void durable_members(member_list const& m, server::coordination_hub::durability const& d) {
+  m("data_dir", d.store.directory);
+  m("epoch", d.store.epoch, "starts of servers there");
+  m("restored_in_ms", d.store.restored_in);
+  m("changes", d.written);
+  m("changes_waiting", d.written - d.durable, "not on the disk yet");
+  m("waiting_bytes", d.store.waiting_bytes);
+  m("disk_bytes", d.store.disk_bytes);
+  m.json(
+      "store",
+      [] {
+        return schema::one_of({"rocksdb", "etcd"});
+      },
+      [&d](json_out& out) { out.string(d.store.kind); }, "what holds it");
+  m.some("leader", d.store.leader, "etcd: the address that others follow");
+  m.when(!d.store.leader.empty())("lease_left_ms", d.store.lease_left,
+                                  "etcd: for so long this server may answer");
+  m.when(d.failed())("failed_since_ms", d.failed_since);
+  m.when(d.failed())("failure", d.failure);
 }
 
-void write_functions(json_out& out, counters const& c) {
-  out.key("functions").begin_array();
-  for (auto const& f : c.functions) {
-    auto const object = out.object();
-    out.key("name").string(f.name);
-    out.key("workers").number(f.workers);
-    out.key("ever_had").boolean(f.ever_had);
-    out.key("waiting").number(f.waiting);
-    out.key("queued").number(f.queued);
-    out.key("running").number(f.running);
-    out.key("succeeded").number(f.succeeded);
-    out.key("failed").number(f.failed);
-  }
-  out.end_array();
+void stalled_members(member_list const& m, core::stalled_closure const& s) {
+  m("closure", s.closure);
+  m("function", s.function);
+  m("worker", s.worker);
+  m("since_ms", s.since);
 }
 
-void write_durable(json_out& out, server::coordination_hub::durability const& d) {
-  out.key("durable").begin_object();
-  out.key("data_dir").string(d.store.directory);
-  out.key("epoch").number(d.store.epoch);
-  out.key("restored_in_ms").number(ms(d.store.restored_in));
-  out.key("changes").number(d.written);
-  out.key("changes_waiting").number(d.written - d.durable);
-  out.key("waiting_bytes").number(d.store.waiting_bytes);
-  out.key("disk_bytes").number(d.store.disk_bytes);
-  out.key("store").string(d.store.kind);
-  if (!d.store.leader.empty()) {
-    out.key("leader").string(d.store.leader);
-    out.key("lease_left_ms").number(ms(d.store.lease_left));
-  }
-  if (d.failed()) {
-    out.key("failed_since_ms").number(core::to_unix_ms(d.failed_since));
-    out.key("failure").string(d.failure);
-  }
-  out.end_object();
+void lone_members(member_list const& m, core::lone_closure const& a) {
+  m("closure", a.closure);
+  m.some("job", a.job, "none: it makes a lost value again");
+  m("function", a.function);
+  m("workers_lost", a.workers_lost);
+  m.some("worker", a.worker, "that it runs on; none: it waits for one");
+  m("since_ms", a.since);
 }
 
-void write_alone(json_out& out, core::overview_view const& o) {
-  out.key("alone").begin_object();
-  out.key("count").number(o.closures_alone);
-  out.key("oldest").begin_array();
-  for (auto const& a : o.alone) {
-    auto const entry = out.object();
-    out.key("closure").string(core::text(a.closure));
-    if (a.job != core::session_id{}) out.key("job").string(core::text(a.job));
-    out.key("function").string(a.function);
-    out.key("workers_lost").number(a.workers_lost);
-    if (!a.worker.empty()) out.key("worker").string(a.worker);
-    out.key("since_ms").number(core::to_unix_ms(a.since));
-  }
-  out.end_array();
-  out.end_object();
+void task_members(member_list const& m, core::overview_view const& o) {
+  m("connected", o.tasks_connected);
+  m("late", o.tasks_late);
+  m("error", o.tasks_error);
+  m("disconnected", o.tasks_disconnected);
+  m("total", o.tasks_connected + o.tasks_late + o.tasks_error + o.tasks_disconnected);
 }
+
+void closure_members(member_list const& m, core::overview_view const& o) {
+  m("blocked", o.closures.blocked);
+  m("queued", o.closures.queued);
+  m("running", o.closures.running);
+  m("succeeded", o.closures.succeeded);
+  m("failed", o.closures.failed);
+  m("cancelled", o.closures.cancelled);
+  m("put_back", o.put_back);
+}
+
+void value_members(member_list const& m, core::overview_view const& o) {
+  m("not_ready", o.values_not_ready);
+  m("ready", o.values_ready);
+  m("aborted", o.values_aborted);
+  m("held", o.values_held);
+  m("held_bytes", o.values_held_bytes);
+}
+
+void heartbeat_members(member_list const& m, core::overview_view const& o) {
+  m("p50", o.heartbeat_p50);
+  m("p99", o.heartbeat_p99);
+  m("max", o.heartbeat_max);
+}
+
+void job_members(member_list const& m, core::overview_view const& o) {
+  m("running", o.jobs_running);
+  m("succeeded", o.jobs_succeeded);
+  m("failed", o.jobs_failed);
+  m("cancelled", o.jobs_cancelled);
+}
+
 }  // namespace
 
 counters collect_counters(server::hub& h) {
@@ -91,64 +109,36 @@ counters collect_all_counters(server::pools& all, server::coordination_hub const
   return c;
 }
 
-void write(json_out& out, counters const& c) {
+void members(member_list const& m, counters const& c) {
   auto const& o = c.overview;
-  auto const object = out.object();
-  out.key("uptime_ms").number(c.uptime.count());
-  out.key("tasks").begin_object();
-  out.key("connected").number(o.tasks_connected);
-  out.key("late").number(o.tasks_late);
-  out.key("error").number(o.tasks_error);
-  out.key("disconnected").number(o.tasks_disconnected);
-  out.key("total").number(o.tasks_connected + o.tasks_late + o.tasks_error + o.tasks_disconnected);
-  out.end_object();
-  out.key("closures").begin_object();
-  out.key("blocked").number(o.closures.blocked);
-  out.key("queued").number(o.closures.queued);
-  out.key("running").number(o.closures.running);
-  out.key("succeeded").number(o.closures.succeeded);
-  out.key("failed").number(o.closures.failed);
-  out.key("cancelled").number(o.closures.cancelled);
-  out.key("put_back").number(o.put_back);
-  out.end_object();
-  out.key("rates").begin_object();
-  out.key("finished").number(c.finished_per_s);
-  out.key("failed").number(c.failed_per_s);
-  out.end_object();
-  out.key("remote_values").begin_object();
-  out.key("not_ready").number(o.values_not_ready);
-  out.key("ready").number(o.values_ready);
-  out.key("aborted").number(o.values_aborted);
-  out.key("held").number(o.values_held);
-  out.key("held_bytes").number(o.values_held_bytes);
-  out.end_object();
-  out.key("heartbeat_age_ms").begin_object();
-  out.key("p50").number(ms(o.heartbeat_p50));
-  out.key("p99").number(ms(o.heartbeat_p99));
-  out.key("max").number(ms(o.heartbeat_max));
-  out.end_object();
-  out.key("jobs").begin_object();
-  out.key("running").number(o.jobs_running);
-  out.key("succeeded").number(o.jobs_succeeded);
-  out.key("failed").number(o.jobs_failed);
-  out.key("cancelled").number(o.jobs_cancelled);
-  out.end_object();
-  out.key("sessions").number(o.sessions);
-  out.key("stalled").begin_object();
-  out.key("since_ms").number(core::to_unix_ms(o.quiet_since));
-  out.key("oldest").begin_array();
-  for (auto const& s : o.oldest_running) {
-    auto const entry = out.object();
-    out.key("closure").string(core::text(s.closure));
-    out.key("function").string(s.function);
-    out.key("worker").string(s.worker);
-    out.key("since_ms").number(core::to_unix_ms(s.since));
-  }
-  out.end_array();
-  out.end_object();
-  if (c.durable) write_durable(out, *c.durable);
-  write_alone(out, o);
-  write_functions(out, c);
+  auto const part = [&](std::string_view name, auto const& say) {
+    m.object(name, [&](member_list const& of) { say(of, o); });
+  };
+  m("uptime_ms", c.uptime);
+  part("tasks", task_members);
+  part("closures", closure_members);
+  m.object("rates", [&c](member_list const& of) {
+    of("finished", c.finished_per_s);
+    of("failed", c.failed_per_s);
+  });
+  part("remote_values", value_members);
+  part("heartbeat_age_ms", heartbeat_members);
+  part("jobs", job_members);
+  m("sessions", o.sessions);
+  m.object("stalled", [&o](member_list const& of) {
+    of("since_ms", o.quiet_since);
+    of.list("oldest", o.oldest_running, stalled_members);
+  });
+  m.some_object("durable", c.durable, durable_members, "none: everything is in memory");
+  m.object(
+      "alone",
+      [&o](member_list const& of) {
+        of("count", o.closures_alone);
+        of.list("oldest", o.alone, lone_members);
+      },
+      "closures that have lost worker after worker and run alone on the next; at most 20 are "
+      "listed");
+  m.list("functions", c.functions, function_members);
 }
 
 }  // namespace muster::web

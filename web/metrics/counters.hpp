@@ -8,7 +8,7 @@
 #include "server/hub/access/cluster_scope.hpp"
 #include "server/hub/coordination_hub.hpp"
 #include "server/hub/pools.hpp"
-#include "web/json/json_out.hpp"
+#include "web/json/views_json.hpp"
 
 namespace muster::web {
 
@@ -29,6 +29,6 @@ counters collect_counters(server::hub& h);
 counters collect_all_counters(server::pools& all, server::coordination_hub const& clusters,
                               server::cluster_scope const& scope);
 /// The "data" object.
-void write(json_out& out, counters const& c);
+void members(member_list const& m, counters const& c);
 
 }  // namespace muster::web

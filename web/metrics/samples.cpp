@@ -68,7 +68,7 @@ void sample_history::series::add(counters const& c, closure_times const& t) {
       return static_cast<float>(percentile_between(then, now, p));
     };
     point p{};
-    p.t = core::to_unix_ms(c.now);
+    p.t = c.now;
     p.queued = static_cast<float>(queued_ / seen_);
     p.running = static_cast<float>(running_ / seen_);
     p.finished = rate(finished, finished_then_);
@@ -87,24 +87,24 @@ void sample_history::series::add(counters const& c, closure_times const& t) {
   seen_ = 0;
 }
 
-void sample_history::series::write(json_out& out) const {
-  auto const column = [&](std::string_view key, auto member) {
-    out.key(key).begin_array();
-    for (auto const& p : points_) out.number(p.*member);
-    out.end_array();
+void sample_history::series::say(member_list const& m) const {
+  auto const column = [&](std::string_view name, float point::*number, std::string_view words) {
+    m.list(
+        name, points_, [number](point const& p) { return p.*number; }, words);
   };
-  auto const object = out.object();
-  out.key("step_ms").number(step_.count());
-  column("t", &point::t);
-  column("queued", &point::queued);
-  column("running", &point::running);
-  column("finished", &point::finished);
-  column("failed", &point::failed);
-  column("hb_p99", &point::hb_p99);
-  column("wait_p50_ms", &point::wait_p50);
-  column("wait_p99_ms", &point::wait_p99);
-  column("run_p50_ms", &point::run_p50);
-  column("run_p99_ms", &point::run_p99);
+  constexpr std::string_view times = "0 where none did";
+  m("step_ms", step_);
+  m.list(
+      "t", points_, [](point const& p) { return p.t; }, "when each step ended");
+  column("queued", &point::queued, {});
+  column("running", &point::running, {});
+  column("finished", &point::finished, "a second");
+  column("failed", &point::failed, "a second");
+  column("hb_p99", &point::hb_p99, "ms, the greatest of the step");
+  column("wait_p50_ms", &point::wait_p50, times);
+  column("wait_p99_ms", &point::wait_p99, times);
+  column("run_p50_ms", &point::run_p50, times);
+  column("run_p99_ms", &point::run_p99, times);
 }
 
 sample_history::sample_history()
@@ -115,10 +115,10 @@ void sample_history::add(counters const& c, closure_times const& t) {
   for (auto& s : all_) s.add(c, t);
 }
 
-void sample_history::write(json_out& out, std::string_view span) const {
+void sample_history::say(member_list const& m, std::string_view span) const {
   auto const it = std::find_if(std::begin(spans), std::end(spans),
                                [span](auto known) { return equal_ignoring_case(known, span); });
-  all_[static_cast<std::size_t>(it - std::begin(spans))].write(out);
+  all_[static_cast<std::size_t>(it - std::begin(spans))].say(m);
 }
 
 }  // namespace muster::web

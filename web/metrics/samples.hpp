@@ -14,7 +14,6 @@
 #include <string_view>
 
 #include "server/core/api/metrics.hpp"
-#include "web/json/json_out.hpp"
 #include "web/metrics/counters.hpp"
 
 namespace muster::web {
@@ -35,11 +34,11 @@ class sample_history {
   /// What is known now. A step ends with the first that comes when its time is over.
   void add(counters const& c, closure_times const& t);
   /// REQUIRES: one of `spans`.
-  void write(json_out& out, std::string_view span) const;
+  void say(member_list const& m, std::string_view span) const;
 
  private:
   struct point {
-    std::int64_t t;
+    core::time_point t;
     float queued, running, finished, failed, hb_p99;
     float wait_p50, wait_p99, run_p50, run_p99;
   };
@@ -48,7 +47,7 @@ class sample_history {
    public:
     series(std::chrono::milliseconds step, std::size_t points) : step_(step), points_max_(points) {}
     void add(counters const& c, closure_times const& t);
-    void write(json_out& out) const;
+    void say(member_list const& m) const;
 
    private:
     std::chrono::milliseconds step_;

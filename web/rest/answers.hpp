@@ -24,6 +24,14 @@ struct as_it_is {
   response operator()(std::string text) const { return json_response(std::move(text)); }
 };
 
+/// The object of which `say(list, views…)` says the members.
+template <class Say, class... View>
+response object_response(Say const& say, View const&... views) {
+  return json_response(object_line([&](member_list const& m) { say(m, views...); }));
+}
+template <auto say>
+inline constexpr auto as_told_by = [](auto const& view) { return object_response(say, view); };
+
 inline coro::task<response> answered(response r) {
   co_return r;
 }

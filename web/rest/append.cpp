@@ -18,12 +18,7 @@ constexpr std::size_t chunk_closures_max = 1000;
 constexpr std::size_t chunk_bytes_max = 4 << 20;
 
 response accepted_response(scheduled const& now, std::uint64_t accepted, bool with_ids) {
-  return json_response(json_line([&](json_out& out) {
-    begin_job(out, now.job);
-    out.key("accepted").number(accepted);
-    if (with_ids) write_closures(out, now.closures);
-    out.end_object();
-  }));
+  return object_response(appended_members, now, accepted, with_ids);
 }
 
 using position = std::optional<std::uint64_t>;
@@ -122,8 +117,8 @@ class line_appender {
 
   response refused(problem p) const {
     p.detail = "line " + std::to_string(line_) + ": " + p.detail;
-    p.counts.emplace_back("line", line_);
-    p.counts.emplace_back("accepted", accepted_);
+    p.line = line_;
+    p.accepted = accepted_;
     return problem_response(p);
   }
 

@@ -13,7 +13,7 @@
 
 #include "server/core/api/listings.hpp"
 #include "web/http/query.hpp"
-#include "web/json/log_json.hpp"
+#include "web/json/views_json.hpp"
 #include "web/rest/context.hpp"
 
 namespace muster::web {
@@ -54,6 +54,15 @@ std::string listing_token(char kind, listing_place const& p, core::closure_query
 /// order, or of none.
 muster::result<listing_place> listing_place_of(query_check& query, char kind,
                                                core::closure_query const& q);
+/// Tells a page: what `each` gives, or says, of a closure goes into the list.
+template <class Each>
+void listing_members(member_list const& m, std::string_view name, char kind,
+                     listing_page const& page, core::closure_query const& q, Each const& each) {
+  m.list(name, page.closures, each);
+  m.some("next_page_token", page.next ? listing_token(kind, *page.next, q) : std::string());
+  m("looked_at", page.looked_at);
+  m("of", page.of);
+}
 inline constexpr std::string_view another_order = "The page token is of another order";
 
 inline constexpr std::string_view listing_directions[] = {"asc", "desc"};

@@ -19,6 +19,10 @@ coro::task<response> list_attention(web_context& context, exchange& ex) {
   });
 }
 
+std::string attention_schema() {
+  return schema::object({{"items", schema::array(schema_of<attention_item>())}});
+}
+
 }  // namespace
 
 void add_attention_routes(std::vector<route>& to) {
@@ -26,7 +30,7 @@ void add_attention_routes(std::vector<route>& to) {
                    "What needs a person: one item for one cause, gone when it is over")
                    .with({{"cluster", query_kind::text,
                            "of this cluster alone; without it of all that the caller may look at"}})
-                   .tells("Attention")
+                   .tells("Attention", attention_schema)
                    .also(404, "No such cluster"));
 }
 

@@ -159,6 +159,12 @@ problem visit_problem(coordination::fault const& f) {
   return p;
 }
 
+void passed_members(member_list const& m, std::string const& id, std::int64_t counter) {
+  m("id", id);
+  m("counter", counter);
+  m.word("state", "PASSED", {"PASSED"});
+}
+
 coro::task<response> wait_at_barrier(web_context& context, exchange& ex) {
   query_check query(ex.req);
   barrier_visit v{std::string(ex.req.capture("id")), std::string(query.text("task")),
@@ -175,10 +181,7 @@ coro::task<response> wait_at_barrier(web_context& context, exchange& ex) {
   if (!came) co_return problem_response(came.error());
   if (came->refusal) co_return problem_response(*came->refusal);
   if (came->fault) co_return problem_response(visit_problem(*came->fault));
-  co_return json_response(json_line([&](json_out& out) {
-    out.begin_object().key("id").string(v.id).key("counter").number(came->counter);
-    out.key("state").string("PASSED").end_object();
-  }));
+  co_return object_response(passed_members, v.id, came->counter);
 }
 
 }  // namespace
@@ -187,13 +190,14 @@ void add_barrier_routes(std::vector<route>& to) {
   to.push_back(get("/api/v1/clusters/{cluster}/barriers", list_barriers, "listBarriers",
                    "Barriers: running ones, then finished ones, newest first")
                    .with({limit_parameter, page_token_parameter("b")})
-                   .tells("BarrierPage"));
-  to.push_back(get("/api/v1/clusters/{cluster}/barriers/{id}", get_barrier, "getBarrier",
-                   "One barrier with everyone who arrived and everyone who is missing")
-                   .tells("BarrierView"));
+                   .tells("BarrierPage", [] { return page_schema("barriers", "BarrierView"); }));
+  to.push_back(
+      get("/api/v1/clusters/{cluster}/barriers/{id}", get_barrier, "getBarrier",
+          "One barrier with everyone who arrived and everyone who is missing")
+          .tells("BarrierView", schema_of<coordination::barrier_view, core::time_point, bool>));
   to.push_back(get("/api/v1/clusters/{cluster}/stragglers", get_stragglers, "getStragglers",
                    "Who came late to the newest barriers of this run that have passed")
-                   .tells("Stragglers"));
+                   .tells("Stragglers", schema_of<coordination::straggler_view>));
   to.push_back(post("/api/v1/clusters/{cluster}/barriers/{id}/cancel", cancel_barrier,
                     "cancelBarrier", "End a running barrier; all its callers get CANCELLED")
                    .tells("BarrierView")
@@ -212,7 +216,7 @@ void add_barrier_routes(std::vector<route>& to) {
                   .meaning = "worker:0,worker:3 for some tasks; without it all",
                   .pattern = R"(^[^,]+:[0-9]{1,18}(,[^,]+:[0-9]{1,18})*,?$)"},
                  timeout_parameter})
-          .tells("BarrierPassed")
+          .tells("BarrierPassed", schema_told_by<passed_members>)
           .also(409,
                 "It ended without everybody, was cancelled, or others name different participants")
           .also(422, "The id has too many bytes")

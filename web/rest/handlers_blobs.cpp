@@ -41,13 +41,17 @@ problem upload_problem(muster::status const& s, core::blob_limits const& limits)
   return p;
 }
 
+void blob_members(member_list const& m, std::string_view hex, std::uint64_t bytes) {
+  m.json(
+      "sha256", [] { return schema::matching("^[0-9a-f]{64}$"); },
+      [hex](json_out& out) { out.string(hex); });
+  m("bytes", bytes);
+}
+
 response put_answer(std::string_view hex, std::uint64_t bytes, bool is_new) {
-  auto text = json_line([&](json_out& out) {
-    auto const object = out.object();
-    out.key("sha256").string(hex);
-    out.key("bytes").number(bytes);
-  });
-  return json_response(std::move(text), is_new ? 201 : 200);
+  auto r = object_response(blob_members, hex, bytes);
+  r.status = is_new ? 201 : 200;
+  return r;
 }
 
 class blob_upload {
@@ -221,20 +225,17 @@ coro::task<response> get_blob(web_context& context, exchange& ex) {
   co_return co_await std::move(streaming);
 }
 
-response counts_answer(core::blob_counts const& c) {
-  return json_response(json_line([&](json_out& out) {
-    auto const object = out.object();
-    out.key("blobs").number(c.blobs);
-    out.key("bytes").number(c.bytes);
-    out.key("held").number(c.held);
-    out.key("held_bytes").number(c.held_bytes);
-    out.key("bytes_max").number(c.bytes_max);
-  }));
+void count_members(member_list const& m, core::blob_counts const& c) {
+  m("blobs", c.blobs, "that are there");
+  m("bytes", c.bytes, "of these, and of those that are being put");
+  m("held", c.held, "that values name: they stay as long as these do");
+  m("held_bytes", c.held_bytes);
+  m("bytes_max", c.bytes_max, "--blob-bytes-max");
 }
 
 coro::task<response> get_blobs(web_context& context, exchange&) {
   auto work = [](engine_services& services) { return blobs_of(services).counts(); };
-  return look(context, std::move(work), counts_answer);
+  return look(context, std::move(work), as_told_by<count_members>);
 }
 
 }  // namespace
@@ -249,8 +250,8 @@ std::string blob_metrics(core::blob_counts const& c) {
 }
 
 void add_blob_routes(std::vector<route>& to) {
-  to.push_back(
-      get("/api/v1/blobs", get_blobs, "getBlobs", "How many blobs there are").tells("BlobCounts"));
+  to.push_back(get("/api/v1/blobs", get_blobs, "getBlobs", "How many blobs there are")
+                   .tells("BlobCounts", schema_told_by<count_members>));
   to.push_back(
       get("/api/v1/blobs/{sha256}", get_blob, "getBlob", "The bytes of a large argument or value")
           .with({{"offset", query_kind::number, "begin with this byte"}})
@@ -262,7 +263,7 @@ void add_blob_routes(std::vector<route>& to) {
             "Put a blob by the SHA-256 of its bytes"};
   put.schema = "Octets";
   to.push_back(
-      std::move(put.tells("BlobView", 201)
+      std::move(put.tells("BlobView", schema_told_by<blob_members>, 201)
                     .also(200, "It was there", "BlobView")
                     .also(413, "It has more than 1 GiB")
                     .also(422, "The bytes have another SHA-256")

@@ -1,7 +1,6 @@
 // Closures: list those of a job, look at one, ask why, cancel.
 #include "base/text.hpp"
 #include "server/hub/id_text.hpp"
-#include "web/json/log_json.hpp"
 #include "web/rest/answers.hpp"
 #include "web/rest/closure_listing.hpp"
 
@@ -32,16 +31,9 @@ core::listing_order order_named(std::string_view text) {
   return core::listing_order::by_index;
 }
 
-response closure_page(listing_page const& page, core::closure_query const& q) {
-  return json_response(json_line([&](json_out& out) {
-    auto const object = out.object();
-    out.key("closures").begin_array();
-    for (auto const& c : page.closures) write(out, c);
-    out.end_array();
-    if (page.next) out.key("next_page_token").string(listing_token('c', *page.next, q));
-    out.key("looked_at").number(page.looked_at);
-    out.key("of").number(page.of);
-  }));
+void page_members(member_list const& m, listing_page const& page, core::closure_query const& q) {
+  listing_members(
+      m, "closures", 'c', page, q, [](reported_closure const& c) -> auto const& { return c; });
 }
 
 coro::task<response> list_closures(web_context& context, exchange& ex) {
@@ -64,7 +56,7 @@ coro::task<response> list_closures(web_context& context, exchange& ex) {
   auto const asked = r.query;
   auto listing = list(context, std::move(r));
   auto const page = co_await std::move(listing);
-  co_return page ? closure_page(*page, asked) : problem_response(page.error());
+  co_return page ? object_response(page_members, *page, asked) : problem_response(page.error());
 }
 
 // With the session that may remember a closure whose record is gone.
@@ -104,13 +96,12 @@ struct explained {
   std::string why;
 };
 
-void write(json_out& out, explained const& e) {
-  auto const object = out.object();
-  out.key("id").string(core::text(e.id));
-  if (!e.function.empty()) out.key("function").string(e.function);
-  if (!e.display_name.empty()) out.key("display_name").string(e.display_name);
-  out.key("state").string(core::name(e.state));
-  out.key("explanation").string(e.why);
+void members(member_list const& m, explained const& e) {
+  m("id", e.id);
+  m.some("function", e.function);
+  m.some("display_name", e.display_name);
+  m("state", e.state);
+  m("explanation", e.why);
 }
 
 coro::task<response> explain_closure(web_context& context, exchange& ex) {
@@ -182,16 +173,16 @@ void add_closure_routes(std::vector<route>& to) {
                           listing_order_parameter,
                           limit_parameter,
                           listing_token_parameter("c")})
-                   .tells("ClosurePage")
+                   .tells("ClosurePage", schema_told_by<page_members>)
                    .also(422, another_order));
   to.push_back(
       get("/api/v1/closures/{id}", get_closure, "getClosure", "One closure with its attempts")
           .with({job_of})
-          .tells("ClosureView"));
+          .tells("ClosureView", schema_of<reported_closure>));
   to.push_back(get("/api/v1/closures/{id}/explain", explain_closure, "explainClosure",
                    "Why it waits, moved or failed")
                    .with({job_of})
-                   .tells("Explanation"));
+                   .tells("Explanation", schema_of<explained>));
   to.push_back(
       post("/api/v1/closures/{id}/cancel", cancel_closure, "cancelClosure", "Cancel one closure")
           .tells("ClosureView"));

@@ -1,4 +1,6 @@
 // Clusters: declared, looked at, forgotten.
+#include <numeric>
+
 #include "base/text.hpp"
 #include "web/json/cluster_json.hpp"
 #include "web/rest/access.hpp"
@@ -29,54 +31,33 @@ cluster_facts facts_of(engine_services& services, coordination::cluster_id id) {
 }
 
 // Agents and closure workers together, by state.
-void write_tasks(json_out& out, cluster_facts const& c) {
-  using enum coordination::agent_health;
-  auto const agents = [&](coordination::agent_health h) {
-    return c.view.generation.by_health[static_cast<std::size_t>(h)];
-  };
+void task_members(member_list const& m, cluster_facts const& c) {
+  auto all = c.view.generation;
   auto const workers = c.workers.value_or(core::overview_view{});
-  std::size_t total = 0;
-  auto const row = [&](std::string_view key, std::size_t n) {
-    out.key(key).number(n);
-    total += n;
+  auto const add = [&all](coordination::agent_health h, std::size_t n) {
+    all.by_health[static_cast<std::size_t>(h)] += n;
   };
-  out.key("tasks").begin_object();
-  row("missing", agents(missing));
-  row("registering", agents(registering));
-  row("connected", agents(connected) + workers.tasks_connected);
-  row("late", agents(late) + workers.tasks_late);
-  row("error", agents(error) + workers.tasks_error);
-  row("disconnected", agents(disconnected) + workers.tasks_disconnected);
-  out.key("total").number(total);
-  out.end_object();
+  add(coordination::agent_health::connected, workers.tasks_connected);
+  add(coordination::agent_health::late, workers.tasks_late);
+  add(coordination::agent_health::error, workers.tasks_error);
+  add(coordination::agent_health::disconnected, workers.tasks_disconnected);
+  agent_counts(m, all);
+  m("total", std::accumulate(std::begin(all.by_health), std::end(all.by_health), std::size_t{0}));
 }
 
-void write(json_out& out, cluster_facts const& c, bool with_past = false) {
-  auto const object = out.object();
-  write_fields(out, c.view.spec);
-  if (c.view.next) {
-    out.key("next_jobs").begin_object();
-    for (auto const& j : c.view.next->jobs) out.key(j.name).number(j.tasks);
-    out.end_object();
-  }
-  out.key("main").boolean(c.main);
-  out.key("address").string(c.view.address);
-  write_tasks(out, c);
-  if (c.workers) {
-    auto const ms = std::chrono::duration_cast<std::chrono::milliseconds>(c.worker_timeout);
-    out.key("worker_heartbeat_timeout_ms").number(ms.count());
-  }
-  out.key("generation");
-  write(out, c.view.generation);
-  if (with_past) {
-    out.key("past").begin_array();
-    for (auto const& g : c.view.past) write(out, g);
-    out.end_array();
-  }
+void members(member_list const& m, cluster_facts const& c, bool with_past = false) {
+  members(m, c.view.spec);
+  job_sizes(m.when(c.view.next.has_value()), "next_jobs", c.view.next ? *c.view.next : c.view.spec);
+  m("main", c.main);
+  m("address", c.view.address);
+  m.object("tasks", [&c](member_list const& of) { task_members(of, c); });
+  m.when(c.workers.has_value())("worker_heartbeat_timeout_ms", c.worker_timeout);
+  m("generation", c.view.generation);
+  m.when(with_past)("past", c.view.past, "not in listings");
 }
 
 response cluster_response(cluster_facts const& c) {
-  return json_response(json_line([&c](json_out& out) { write(out, c, true); }));
+  return json_response(to_text(c, true));
 }
 
 coro::task<response> list_clusters(web_context& context, exchange& ex) {
@@ -183,11 +164,11 @@ coro::task<response> delete_cluster(web_context& context, exchange& ex) {
 void add_cluster_routes(std::vector<route>& to) {
   to.push_back(get("/api/v1/clusters", list_clusters, "listClusters", "Clusters")
                    .with({limit_parameter, page_token_parameter("c")})
-                   .tells("ClusterPage"));
+                   .tells("ClusterPage", [] { return page_schema("clusters", "ClusterView"); }));
   to.push_back(post("/api/v1/clusters", create_cluster, "createCluster",
                     "Declare a cluster and open a port for its coordination service")
                    .takes(body_kind::json, "Cluster")
-                   .tells("ClusterView", 201)
+                   .tells("ClusterView", schema_of<cluster_facts, bool>, 201)
                    .also(409, "There is a cluster of that name")
                    .also(422, "More than a cluster can have")
                    .also(429, "The server has reached its limit of clusters or ports"));

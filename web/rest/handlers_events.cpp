@@ -14,13 +14,10 @@ struct events_at {
   std::uint64_t first = 0, last = 0;
 };
 
-void write(json_out& out, events_at const& e) {
-  auto const object = out.object();
-  out.key("first").number(e.first);
-  out.key("last").number(e.last);
-  out.key("events").begin_array();
-  for (auto const& event : e.events) write(out, event);
-  out.end_array();
+void members(member_list const& m, events_at const& e) {
+  m("first", e.first);
+  m("last", e.last);
+  m("events", e.events);
 }
 
 coro::task<response> list_events(web_context& context, exchange& ex) {
@@ -66,7 +63,7 @@ void add_event_routes(std::vector<route>& to) {
                            .meaning = "only of this severity",
                            .choices = severities},
                           limit_parameter})
-                   .tells("Events"));
+                   .tells("Events", schema_of<events_at>));
 }
 
 }  // namespace muster::web

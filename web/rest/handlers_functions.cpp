@@ -28,7 +28,7 @@ void add_function_routes(std::vector<route>& to) {
   to.push_back(
       get("/api/v1/functions", list_functions, "listFunctions", "Functions that were named so far")
           .with({cluster_parameter, limit_parameter, page_token_parameter("f")})
-          .tells("FunctionPage")
+          .tells("FunctionPage", [] { return page_schema("functions", "FunctionView"); })
           .also(404, "No such cluster"));
 }
 

@@ -1,5 +1,6 @@
 // Who waits for whom: the closures of a job with their inputs, or, of many, the functions.
 #include <chrono>
+#include <span>
 #include <unordered_map>
 
 #include "server/core/api/listings.hpp"
@@ -14,60 +15,57 @@ namespace {
 constexpr std::string_view state_names[] = {"BLOCKED",   "QUEUED", "RUNNING",
                                             "SUCCEEDED", "FAILED", "CANCELLED"};
 
-template <class Row, class Rows>
-void write_column(json_out& out, std::string_view name, Rows const& rows, Row const& row) {
-  out.key(name).begin_array();
-  for (auto const& r : rows) row(r);
-  out.end_array();
+void node_members(member_list const& m, core::graph_nodes const& g) {
+  using node = core::graph_nodes::node const&;
+  m.list("index", g.nodes, [](node n) { return n.index; });
+  m.list("closure", g.nodes, [](node n) { return n.id; });
+  m.list(
+      "function", g.nodes, [](node n) { return n.function; }, "by place in `functions`");
+  m.list(
+      "state", g.nodes, [](node n) { return static_cast<unsigned>(n.state); },
+      "by place in `states`");
 }
 
-response told(core::graph_nodes const& g) {
+void group_members(member_list const& m,
+                   std::pair<std::string, core::closure_counts> const& group) {
+  m("function", group.first);
+  m("counts", group.second);
+}
+
+void write_edges(json_out& out, core::graph_nodes const& g) {
   std::unordered_map<core::closure_id, std::size_t> places;
   for (auto const& n : g.nodes) places.emplace(n.id, places.size());
-  return json_response(json_line([&](json_out& out) {
-    auto const object = out.object();
-    out.key("grouped").boolean(false);
-    out.key("nodes").begin_object();
-    write_column(out, "index", g.nodes, [&](auto const& n) { out.number(n.index); });
-    write_column(out, "closure", g.nodes, [&](auto const& n) { out.string(core::text(n.id)); });
-    write_column(out, "function", g.nodes, [&](auto const& n) { out.number(n.function); });
-    write_column(out, "state", g.nodes,
-                 [&](auto const& n) { out.number(static_cast<unsigned>(n.state)); });
-    out.end_object();
-    out.key("functions").strings(g.functions);
-    out.key("states").strings(state_names);
-    out.key("edges").begin_array();
-    for (std::size_t to = 0; to < g.nodes.size(); ++to)
-      for (auto const input : g.nodes[to].inputs)
-        if (auto const from = places.find(input); from != places.end())
-          out.begin_array().number(from->second).number(to).end_array();
-    out.end_array();
-    out.key("looked_at").number(g.nodes.size());
-    out.key("of").number(g.of);
-    out.key("complete").boolean(g.done);
-  }));
+  for (std::size_t to = 0; to < g.nodes.size(); ++to)
+    for (auto const input : g.nodes[to].inputs)
+      if (auto const from = places.find(input); from != places.end())
+        out.begin_array().number(from->second).number(to).end_array();
 }
 
-response told(core::closure_groups const& g) {
-  return json_response(json_line([&](json_out& out) {
-    auto const object = out.object();
-    out.key("grouped").boolean(true);
-    out.key("groups").begin_array();
-    for (auto const& [function, counts] : g.groups) {
-      auto const group = out.object();
-      out.key("function").string(function);
-      out.key("counts");
-      write(out, counts);
-    }
-    out.end_array();
-    out.key("edges").begin_array();
-    for (auto const& [edge, count] : g.edges)
-      out.begin_array().number(edge.first).number(edge.second).number(count).end_array();
-    out.end_array();
-    out.key("looked_at").number(g.looked_at);
-    out.key("of").number(g.of);
-    out.key("complete").boolean(g.done);
-  }));
+void write_edges(json_out& out, core::closure_groups const& g) {
+  for (auto const& [edge, count] : g.edges)
+    out.begin_array().number(edge.first).number(edge.second).number(count).end_array();
+}
+
+// Either the nodes or the groups are told.
+void graph_members(member_list const& m, core::graph_nodes const& g,
+                   core::closure_groups const& groups, bool grouped) {
+  auto const single = m.when(!grouped);
+  m("grouped", grouped);
+  single.object("nodes", [&g](member_list const& of) { node_members(of, g); });
+  single("functions", g.functions);
+  single("states", std::span(state_names));
+  m.when(grouped).list("groups", groups.groups, group_members);
+  m.json(
+      "edges", [] { return schema::array(schema::array(schema::count())); },
+      [&](json_out& out) {
+        out.begin_array();
+        grouped ? write_edges(out, groups) : write_edges(out, g);
+        out.end_array();
+      },
+      "from and to by place in the nodes; in the groups, and how many");
+  m("looked_at", grouped ? groups.looked_at : g.nodes.size());
+  m("of", grouped ? groups.of : g.of);
+  m("complete", grouped ? groups.done : g.done, "false: cut off at the time of one answer");
 }
 
 // Step by step; what was collected goes to the engine and comes back.
@@ -105,7 +103,7 @@ coro::task<response> get_graph(web_context& context, exchange& ex) {
       done = groups.done;
     }
   }
-  co_return grouped ? told(groups) : told(nodes);
+  co_return object_response(graph_members, nodes, groups, grouped);
 }
 
 }  // namespace
@@ -113,7 +111,7 @@ coro::task<response> get_graph(web_context& context, exchange& ex) {
 void add_graph_routes(std::vector<route>& to) {
   to.push_back(get("/api/v1/jobs/{id}/graph", get_graph, "getGraph",
                    "Closures and which waits for which; of more than 2,000, by function")
-                   .tells("Graph"));
+                   .tells("Graph", schema_told_by<graph_members>));
 }
 
 }  // namespace muster::web

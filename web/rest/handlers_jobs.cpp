@@ -3,6 +3,7 @@
 #include "server/hub/id_text.hpp"
 #include "web/rest/answers.hpp"
 #include "web/rest/cluster_access.hpp"
+#include "web/rest/submit.hpp"
 
 namespace muster::web {
 
@@ -66,16 +67,12 @@ coro::task<response> command(web_context& context, exchange& ex) {
   });
 }
 
-response joined(core::job_view const& j) {
-  return json_response(json_line([&j](json_out& out) {
-    auto const object = out.object();
-    out.key("id").string(core::text(j.id));
-    out.key("done").boolean(j.state != core::job_state::running);
-    out.key("state").string(core::name(j.state));
-    out.key("counts");
-    write(out, j.counts);
-    write_if(out, "error", j.error);
-  }));
+void joined_members(member_list const& m, core::job_view const& j) {
+  m("id", j.id);
+  m("done", j.state != core::job_state::running);
+  m("state", j.state);
+  m("counts", j.counts);
+  m.some("error", j.error);
 }
 
 coro::task<response> join_job(web_context& context, exchange& ex) {
@@ -93,7 +90,8 @@ coro::task<response> join_job(web_context& context, exchange& ex) {
       });
       slot->parked_as(call);
     };
-    return wait<core::job_view>(context, ex, timeout, in_pool_of(id, std::move(work)), joined);
+    return wait<core::job_view>(context, ex, timeout, in_pool_of(id, std::move(work)),
+                                as_told_by<joined_members>);
   });
 }
 
@@ -125,7 +123,7 @@ void add_job_routes(std::vector<route>& to) {
   to.push_back(
       post("/api/v1/jobs", submit_job, "submitJob", "Submit closures as a job")
           .takes(body_kind::json, "Submission")
-          .tells("Submitted", 201)
+          .tells("Submitted", schema_of<scheduled>, 201)
           .also(200, "The job that was submitted with this idempotency_key before", "Submitted")
           .also(404, "No such cluster, RemoteValue or per-worker value")
           .also(422, impossible)
@@ -142,9 +140,10 @@ void add_job_routes(std::vector<route>& to) {
                  cluster_parameter,
                  limit_parameter,
                  page_token_parameter("j")})
-          .tells("JobPage")
+          .tells("JobPage", [] { return page_schema("jobs", "JobView"); })
           .also(404, no_cluster));
-  to.push_back(get("/api/v1/jobs/{id}", get_job, "getJob", "One job").tells("JobView"));
+  to.push_back(get("/api/v1/jobs/{id}", get_job, "getJob", "One job")
+                   .tells("JobView", schema_of<core::job_view>));
   to.push_back(
       remove("/api/v1/jobs/{id}", delete_job, "deleteJob", "Forget a finished job and its values")
           .also(409, "It is not finished"));
@@ -155,7 +154,7 @@ void add_job_routes(std::vector<route>& to) {
                   .meaning = "position in the job of the first one: those that the job has already "
                              "are passed over, so what broke off can be sent again"}})
           .takes(body_kind::json_or_ndjson, "Closure")
-          .tells("Appended")
+          .tells("Appended", schema_told_by<appended_members>)
           .also(409, "The job is sealed or has ended")
           .also(422, impossible)
           .also(429, full)
@@ -170,7 +169,7 @@ void add_job_routes(std::vector<route>& to) {
       post("/api/v1/jobs/{id}/retry", retry_job, "retryJob",
            "A new job of what failed or was cancelled, with the same arguments and options")
           .takes(body_kind::optional_json, "Retry")
-          .tells("Submitted", 201)
+          .tells("Submitted", {}, 201)
           .also(409,
                 "It has not ended, nothing of it failed, it is a session, or its arguments or "
                 "the value of an input are gone")
@@ -179,7 +178,7 @@ void add_job_routes(std::vector<route>& to) {
           .also(507, no_room));
   to.push_back(get("/api/v1/jobs/{id}/join", join_job, "joinJob", "Wait for a job's end")
                    .with({timeout_parameter})
-                   .tells("Joined")
+                   .tells("Joined", schema_told_by<joined_members>)
                    .also(429, parked));
   to.push_back(
       get("/api/v1/jobs/{id}/results", stream_results, "streamResults",
@@ -188,7 +187,7 @@ void add_job_routes(std::vector<route>& to) {
                   UINT32_MAX},
                  {"wait", query_kind::flag, "follow: each line comes when its closure has ended"}})
           .as({"application/x-ndjson"})
-          .tells("ResultLine"));
+          .tells("ResultLine", result_line_schema));
 }
 
 }  // namespace muster::web

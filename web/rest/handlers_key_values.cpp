@@ -25,7 +25,9 @@ coro::task<response> list_keys(web_context& context, exchange& ex) {
   auto work = in_cluster(ex, [wanted](engine_services& services, cluster_id c) {
     return list_keys(services.coordination.state().current(c), wanted);
   });
-  auto tell = [wanted](key_page const& page) { return json_response(key_page_text(page, wanted)); };
+  auto tell = [wanted](key_page const& page) {
+    return object_response(key_page_members, page, wanted);
+  };
   return look(context, std::move(work), std::move(tell));
 }
 
@@ -84,11 +86,10 @@ struct written_key {
   bool created = false;
 };
 
-void write(json_out& out, written_key const& w) {
-  auto const object = out.object();
-  out.key("key").string(w.key);
-  out.key("size").number(w.size);
-  out.key("created").boolean(w.created);
+void members(member_list const& m, written_key const& w) {
+  m("key", w.key);
+  m("size", w.size);
+  m("created", w.created);
 }
 
 coro::task<response> put_key(web_context& context, exchange& ex) {
@@ -159,8 +160,7 @@ coro::task<response> list_key_waits(web_context& context, exchange& ex) {
     if (w.more) w.keys.pop_back();
     return w;
   });
-  auto tell = [](key_waits const& w) { return json_response(key_waits_text(w)); };
-  return look(context, std::move(work), tell);
+  return look(context, std::move(work));
 }
 
 }  // namespace
@@ -181,7 +181,7 @@ void add_key_value_routes(std::vector<route>& to) {
                            .kind = query_kind::page_text,
                            .meaning = page_token_parameter("k").meaning,
                            .pattern = "k"}})
-                   .tells("KeyPage"));
+                   .tells("KeyPage", schema_told_by<key_page_members>));
   to.push_back(get(one, get_key, "getKey", "The value, waiting for the key if told so")
                    .with({{"timeout", query_kind::duration,
                            "wait this long for the key, 10m at most; without it no wait"}})
@@ -192,7 +192,7 @@ void add_key_value_routes(std::vector<route>& to) {
   to.push_back(route{"PUT", one, put_key, "putKey", "Write a value; If-None-Match: * inserts only"}
                    .takes(body_kind::raw)
                    .only_if_new()
-                   .tells("KeyWritten")
+                   .tells("KeyWritten", schema_of<written_key>)
                    .also(201, "The key is new", "KeyWritten")
                    .also(412, "The key exists, and If-None-Match: * was sent")
                    .also(429, "The cluster has reached its limit of keys or of their bytes")
@@ -203,7 +203,7 @@ void add_key_value_routes(std::vector<route>& to) {
   to.push_back(get("/api/v1/clusters/{cluster}/kv_waits", list_key_waits, "listKeyWaits",
                    "Who waits for keys that do not exist")
                    .with({prefix, limit_parameter})
-                   .tells("KeyWaits"));
+                   .tells("KeyWaits", schema_of<key_waits>));
 }
 
 }  // namespace muster::web

@@ -1,6 +1,5 @@
 // The lines that closures log, by number, with a wait for the next one.
 #include "server/hub/id_text.hpp"
-#include "web/json/log_json.hpp"
 #include "web/live/log_look.hpp"
 #include "web/rest/answers.hpp"
 
@@ -64,16 +63,11 @@ void answer_log(server::hub& h, Id id, log_query const& q, answer_handle<log_ans
     wait_for_line(h, *of, q, core::await_value{{}, of->closure, {}}, slot);
 }
 
-response told(log_state const& s, std::uint64_t after) {
-  return json_response(json_line([&](json_out& out) {
-    auto const object = out.object();
-    out.key("lines").begin_array();
-    for (auto const& l : s.page.lines) write(out, l);
-    out.end_array();
-    out.key("after").number(s.page.lines.empty() ? after : s.page.lines.back().seq);
-    out.key("dropped").number(s.page.dropped);
-    out.key("ended").boolean(s.ended);
-  }));
+void page_members(member_list const& m, log_state const& s, std::uint64_t after) {
+  m("lines", s.page.lines);
+  m("after", s.page.lines.empty() ? after : s.page.lines.back().seq);
+  m("dropped", s.page.dropped);
+  m("ended", s.ended);
 }
 
 log_query read_query(query_check& query) {
@@ -98,7 +92,9 @@ coro::task<response> list_lines(web_context& context, exchange& ex, Id id) {
   auto work = [id, q](server::hub& h, answer_handle<log_answer> const& slot) {
     answer_log(h, id, q, slot);
   };
-  auto tell = [after = q.after](log_state const& s) { return told(s, after); };
+  auto tell = [after = q.after](log_state const& s) {
+    return object_response(page_members, s, after);
+  };
   return wait<log_state>(context, ex, q.wait, in_pool_of(id, std::move(work)), tell);
 }
 
@@ -123,7 +119,7 @@ route log_route(std::string_view pattern, handler run, std::string_view id,
                  limit_parameter,
                  {"wait", query_kind::duration,
                   "when there is none, wait this long for one or for the end, 10m at most"}})
-          .tells("LogLines")
+          .tells("LogLines", schema_told_by<page_members>)
           .also(422, "Both `tail` and `after`")
           .also(429, "The server has reached its limit of waiting calls"));
 }

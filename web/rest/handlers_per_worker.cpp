@@ -74,15 +74,16 @@ void add_per_worker_routes(std::vector<route>& to) {
   to.push_back(post("/api/v1/per_worker_values", create_value, "createPerWorkerValue",
                     "Let every worker that has a function build a value and keep it")
                    .takes(body_kind::json, "PerWorkerRequest")
-                   .tells("PerWorkerView", 201)
+                   .tells("PerWorkerView", schema_of<core::per_worker_view>, 201)
                    .also(404, "No such cluster")
                    .also(422, "Well-formed, and cannot be; `field` says what")
                    .also(429, "The server has reached its limit of them"));
-  to.push_back(get("/api/v1/per_worker_values", list_values, "listPerWorkerValues",
-                   "Per-worker values, in order of creation")
-                   .with({cluster_parameter, limit_parameter, page_token_parameter("p")})
-                   .tells("PerWorkerPage")
-                   .also(404, "No such cluster"));
+  to.push_back(
+      get("/api/v1/per_worker_values", list_values, "listPerWorkerValues",
+          "Per-worker values, in order of creation")
+          .with({cluster_parameter, limit_parameter, page_token_parameter("p")})
+          .tells("PerWorkerPage", [] { return page_schema("per_worker_values", "PerWorkerView"); })
+          .also(404, "No such cluster"));
   to.push_back(get("/api/v1/per_worker_values/{id}", get_value, "getPerWorkerValue",
                    "One of them, with its status on each worker")
                    .tells("PerWorkerView"));

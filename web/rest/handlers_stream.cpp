@@ -125,47 +125,43 @@ coro::task<response> get_stream(web_context& context, exchange& ex) {
   co_return co_await std::move(running);
 }
 
-struct task_history {
-  std::vector<core::minute_view> minutes;
-  core::time_point now{};
-};
-
 coro::task<response> get_history(web_context& context, exchange& ex) {
   auto const index = parse_number(ex.req.capture("index"));
   if (!index || *index > INT64_MAX) return refused(unknown_id("task", ex.req.capture("index")));
   core::lane_key at(ex.req.capture("job"), static_cast<std::int64_t>(*index));
-  auto work =
-      in_cluster(ex,
-                 [at = std::move(at)](engine_services& services,
-                                      coordination::cluster_id c) -> muster::result<task_history> {
-                   auto* const h = services.pools.existing(c);
-                   if (h) {
-                     core::activity_filter f;
-                     f.from = h->now() - stream_history;
-                     f.lanes = {at};
-                     task_history all{h->state().minutes(f, {}, h->now()).minutes, h->now()};
-                     if (!all.minutes.empty() || h->state().task(at.first, at.second)) return all;
-                   }
-                   return muster::status{muster::code::not_found,
-                                         "no worker " + at.first + ":" + std::to_string(at.second) +
-                                             " in cluster '" +
-                                             services.coordination.state().spec(c).name + "'"};
-                 });
-  return look(context, std::move(work), [](task_history const& all) {
-    return json_response(json_line([&all](json_out& out) {
-      write_history(out, all.minutes, all.now, stream_history / std::chrono::minutes(1));
-    }));
-  });
+  auto work = in_cluster(
+      ex,
+      [at = std::move(at)](engine_services& services,
+                           coordination::cluster_id c) -> muster::result<worker_history> {
+        auto* const h = services.pools.existing(c);
+        if (h) {
+          core::activity_filter f;
+          f.from = h->now() - stream_history;
+          f.lanes = {at};
+          worker_history all{h->state().minutes(f, {}, h->now()).minutes, h->now()};
+          if (!all.minutes.empty() || h->state().task(at.first, at.second)) return all;
+        }
+        return muster::status{muster::code::not_found,
+                              "no worker " + at.first + ":" + std::to_string(at.second) +
+                                  " in cluster '" + services.coordination.state().spec(c).name +
+                                  "'"};
+      });
+  return look(context, std::move(work));
 }
 
 coro::task<response> get_samples(web_context& context, exchange& ex) {
   query_check query(ex.req);
   auto const span = query.text("span");
-  return answered(json_response(json_line([&](json_out& out) {
+  return answered(json_response(object_line([&](member_list const& m) {
     static sample_history const none;
     auto const* const samples = context.sockets.samples(*scope_of(context, ex.req));
-    (samples ? *samples : none).write(out, span.empty() ? sample_history::spans[0] : span);
+    (samples ? *samples : none).say(m, span.empty() ? sample_history::spans[0] : span);
   })));
+}
+
+std::string samples_schema() {
+  return member_list::object_schema(
+      [](member_list const& m) { sample_history().say(m, sample_history::spans[0]); });
 }
 
 }  // namespace
@@ -180,13 +176,13 @@ void add_stream_routes(std::vector<route>& to) {
   to.push_back(get("/api/v1/stream", get_stream, "getStream",
                    "What workers did, as bars in columns, and what they do")
                    .with(std::move(stream))
-                   .tells("Stream")
+                   .tells("Stream", schema_of<stream_answer>)
                    .also(404, unknown)
                    .also(422, impossible));
   to.push_back(get("/api/v1/stream/trace", stream_trace, "getStreamTrace",
                    "What workers did, as trace events that Perfetto and Chrome open")
                    .with(stream_parameters())
-                   .tells("Trace")
+                   .tells("Trace", trace_json::schema)
                    .also(404, unknown)
                    .also(422, impossible));
   to.push_back(get("/api/v1/jobs/{id}/trace", job_trace, "getJobTrace",
@@ -194,14 +190,14 @@ void add_stream_routes(std::vector<route>& to) {
                    .tells("Trace"));
   to.push_back(get("/api/v1/clusters/{cluster}/tasks/{job}/{index}/history", get_history,
                    "getTaskHistory", "A worker's last hour by minutes")
-                   .tells("TaskHistory"));
+                   .tells("TaskHistory", schema_of<worker_history>));
   to.push_back(get("/api/v1/samples", get_samples, "getSamples",
                    "The server's numbers over time: a point each second, 10 s or minute")
                    .with({{.name = "span",
                            .kind = query_kind::choice,
                            .meaning = "how far back; 5m unless told",
                            .choices = sample_history::spans}})
-                   .tells("Samples"));
+                   .tells("Samples", samples_schema));
 }
 
 }  // namespace muster::web

@@ -50,15 +50,17 @@ measured_coordination measure_coordination(engine_services& services) {
   return m;
 }
 
+void version_members(member_list const& m, std::string const& version, std::uint64_t boot) {
+  m.word("name", "muster", {"muster"});
+  m("version", version);
+  m.json(
+      "boot", [] { return schema::id(""); }, [boot](json_out& out) { out.string(hex16(boot)); });
+  m.word("api", "v1", {"v1"});
+  m.word("websocket", "muster.v1", {"muster.v1"});
+}
+
 coro::task<response> get_version(web_context& context, exchange&) {
-  return answered(json_response(json_line([&context](json_out& out) {
-    auto const object = out.object();
-    out.key("name").string("muster");
-    out.key("version").string(context.options.version);
-    out.key("boot").string(hex16(context.options.boot));
-    out.key("api").string("v1");
-    out.key("websocket").string("muster.v1");
-  })));
+  return answered(object_response(version_members, context.options.version, context.options.boot));
 }
 
 coro::task<response> get_livez(web_context&, exchange&) {
@@ -104,10 +106,10 @@ void add_system_routes(std::vector<route>& to) {
   to.push_back(get("/api/v1/overview", get_overview, "getOverview", "Numbers of the server")
                    .with({{"cluster", query_kind::text,
                            "of this cluster alone, without the server's uptime and rates"}})
-                   .tells("Overview")
+                   .tells("Overview", schema_of<counters>)
                    .also(404, "No such cluster"));
-  to.push_back(
-      get("/api/v1/version", get_version, "getVersion", "Version of the server").tells("Version"));
+  to.push_back(get("/api/v1/version", get_version, "getVersion", "Version of the server")
+                   .tells("Version", schema_told_by<version_members>));
   to.push_back(get("/api/v1/openapi.json", get_openapi, "getOpenapiV1", "This description")
                    .tells("OpenApi"));
   to.push_back(

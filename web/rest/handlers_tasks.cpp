@@ -201,17 +201,19 @@ void add_task_routes(std::vector<route>& to) {
                           {"job", query_kind::text, "only tasks of this job"},
                           limit_parameter,
                           page_token_parameter("ta")})
-                   .tells("TaskPage"));
+                   .tells("TaskPage", [] { return page_schema("tasks", "TaskView"); }));
   to.push_back(
       get("/api/v1/clusters/{cluster}/tasks/{job}/{index}", get_task, "getTask", "One task")
           .with({{.name = "kind",
                   .kind = query_kind::choice,
                   .meaning = "where both have this name; the agent unless told",
                   .choices = kinds}})
-          .tells("TaskView"));
+          .tells("TaskView", [] {
+            return schema::any_of({schema::ref("WorkerView"), schema::ref("AgentView")});
+          }));
   to.push_back(post("/api/v1/clusters/{cluster}/tasks/{job}/{index}/drain", drain_task, "drainTask",
                     "No further closures for this task")
-                   .tells("WorkerView")
+                   .tells("WorkerView", schema_of<core::task_view, core::time_point>)
                    .also(409, "The task is not connected"));
   to.push_back(post("/api/v1/clusters/{cluster}/tasks/{job}/{index}/cordon", cordon_task,
                     "cordonTask", "Nothing new for this task, whichever worker serves it")

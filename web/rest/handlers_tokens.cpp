@@ -26,12 +26,7 @@ std::string cookie(web_options const& o, std::string_view value, long seconds) {
 }
 
 response with_secret(server::new_token const& t, unsigned status) {
-  auto r = json_response(json_line([&t](json_out& out) {
-                           auto const object = out.object();
-                           write_fields(out, t.token);
-                           out.key("token").string(t.credential);
-                         }),
-                         status);
+  auto r = json_response(to_text(t), status);
   r.headers.emplace_back("Cache-Control", "no-store");
   return r;
 }
@@ -99,10 +94,7 @@ coro::task<response> list_tokens(web_context& context, exchange& ex) {
       next = page_token('k', std::string_view(page.back()->id));
     }
     return page_response("tokens", next, [&page](json_out& out) {
-      for (auto const& t : page) {
-        auto const object = out.object();
-        write_fields(out, *t);
-      }
+      for (auto const& t : page) write(out, *t);
     });
   });
 }
@@ -110,12 +102,7 @@ coro::task<response> list_tokens(web_context& context, exchange& ex) {
 response who_am_i(web_context const& context, core::caller const& who) {
   auto const* const gate = context.options.gate;
   bool const required = gate && gate->required();
-  return json_response(json_line([&](json_out& out) {
-    auto const object = out.object();
-    out.key("required").boolean(required);
-    out.key("signed_in").boolean(!required || who);
-    if (who) write_fields(out, *who);
-  }));
+  return json_response(to_text(session_state{required, !required || who, who}));
 }
 
 coro::task<response> get_session(web_context& context, exchange& ex) {
@@ -182,7 +169,7 @@ void add_token_routes(std::vector<route>& to) {
   to.push_back(post("/api/v1/tokens", create_token, "createToken",
                     "Make a token; the answer is the only time that it is seen")
                    .takes(body_kind::json, "TokenRequest")
-                   .tells("NewToken", 201)
+                   .tells("NewToken", {}, 201)
                    .also(409, nowhere)
                    .also(422, "Well-formed, and cannot be; `field` says what")
                    .also(429, "The server knows as many as it may"));

@@ -15,32 +15,33 @@ namespace {
 
 constexpr std::uint64_t holders_default = 20, preview_default = 4096, preview_max = 65'536;
 
-void write_row(json_out& out, core::closure_view const& c) {
-  auto const object = out.object();
-  out.key("id").string(server::value_text(c.id));
-  out.key("closure").string(core::text(c.id));
-  out.key("job").string(core::text(c.job));
-  out.key("function").string(c.function);
-  if (!c.display_name.empty()) out.key("display_name").string(c.display_name);
-  out.key("index").number(c.index);
-  out.key("status").string(core::name(c.value));
-  out.key("place").string(core::name(core::whereabouts(c)));
-  out.key("bytes").number(c.value_bytes);
-  out.key("created_ms").number(core::to_unix_ms(c.created));
-  out.key("finished_ms").number(core::to_unix_ms(c.finished));
-  if (!c.released.empty()) out.key("released").string(c.released);
+constexpr std::string_view places[] = {"memory", "disk", "released", "none"};
+
+void place_member(member_list const& m, core::closure_view const& c) {
+  m.json(
+      "place", [] { return schema::one_of(places); },
+      [&c](json_out& out) { out.string(core::name(core::whereabouts(c))); },
+      "none: there is no value");
 }
 
-response value_page(listing_page const& page, core::closure_query const& q) {
-  return json_response(json_line([&](json_out& out) {
-    auto const object = out.object();
-    out.key("remote_values").begin_array();
-    for (auto const& c : page.closures) write_row(out, c.view);
-    out.end_array();
-    if (page.next) out.key("next_page_token").string(listing_token('v', *page.next, q));
-    out.key("looked_at").number(page.looked_at);
-    out.key("of").number(page.of);
-  }));
+void row_members(member_list const& m, reported_closure const& reported) {
+  auto const& c = reported.view;
+  m("id", value_id{c.id});
+  m("closure", c.id);
+  m("job", c.job);
+  m("function", c.function);
+  m.some("display_name", c.display_name);
+  m("index", c.index);
+  m("status", c.value);
+  place_member(m, c);
+  m("bytes", c.value_bytes);
+  m("created_ms", c.created);
+  m("finished_ms", c.finished);
+  m.some("released", c.released, "why");
+}
+
+void page_members(member_list const& m, listing_page const& page, core::closure_query const& q) {
+  listing_members(m, "remote_values", 'v', page, q, row_members);
 }
 
 template <class Word>
@@ -78,18 +79,21 @@ coro::task<response> list_values(web_context& context, exchange& ex) {
   auto const asked = r.query;
   auto listing = list(context, std::move(r));
   auto const page = co_await std::move(listing);
-  co_return page ? value_page(*page, asked) : problem_response(page.error());
+  co_return page ? object_response(page_members, *page, asked) : problem_response(page.error());
 }
 
-void write(json_out& out, core::value_holder const& h) {
-  auto const object = out.object();
-  out.key("job").string(core::text(h.job));
-  out.key("name").string(h.name);
-  out.key("streaming").boolean(h.streaming);
-  out.key("state").string(core::name(h.state));
-  out.key("values").number(h.values);
-  out.key("value_bytes").number(h.bytes);
-  out.key("spilled_bytes").number(h.spilled_bytes);
+void holder_members(member_list const& m, core::value_holder const& h) {
+  m("job", h.job);
+  m("name", h.name);
+  m("streaming", h.streaming);
+  m("state", h.state);
+  m("values", h.values);
+  m("value_bytes", h.bytes, "in memory");
+  m("spilled_bytes", h.spilled_bytes, "on the disk");
+}
+
+void holders_members(member_list const& m, std::vector<core::value_holder> const& all) {
+  m.list("holders", all, holder_members);
 }
 
 // Sessions are few beside closures: as many steps as it takes.
@@ -114,12 +118,7 @@ coro::task<response> list_holders(web_context& context, exchange& ex) {
     if (!step->next) break;
     after = *step->next;
   }
-  co_return json_response(json_line([&all](json_out& out) {
-    auto const object = out.object();
-    out.key("holders").begin_array();
-    for (auto const& h : all) write(out, h);
-    out.end_array();
-  }));
+  co_return object_response(holders_members, all);
 }
 
 // No more than `most` bytes, and no half of a character.
@@ -129,24 +128,20 @@ std::string_view beginning(std::string_view text, std::size_t most) {
   return text.substr(0, most);
 }
 
-response preview(core::closure_view const& c, std::size_t most) {
-  return json_response(json_line([&](json_out& out) {
-    auto const object = out.object();
-    out.key("id").string(server::value_text(c.id));
-    out.key("status").string(core::name(c.value));
-    out.key("place").string(core::name(core::whereabouts(c)));
-    out.key("bytes").number(c.value_bytes);
-    if (core::whereabouts(c) == core::value_whereabouts::memory) {
-      bool const json = c.data.encoding() == core::encoding::json;
-      auto const shown = json ? beginning(c.data.view(), most) : c.data.view().substr(0, most);
-      out.key("encoding").string(json ? "json" : "bytes");
-      out.key("text").string(json ? std::string(shown)
-                                  : absl::BytesToHexString({shown.data(), shown.size()}));
-      out.key("truncated").boolean(shown.size() < c.data.size());
-    }
-    if (!c.released.empty()) out.key("released").string(c.released);
-    write_if(out, "error", c.error);
-  }));
+void preview_members(member_list const& m, core::closure_view const& c, std::size_t most) {
+  bool const json = c.data.encoding() == core::encoding::json;
+  auto const shown = json ? beginning(c.data.view(), most) : c.data.view().substr(0, most);
+  m("id", value_id{c.id});
+  m("status", c.value);
+  place_member(m, c);
+  m("bytes", c.value_bytes, "of the whole value");
+  auto const here = m.when(core::whereabouts(c) == core::value_whereabouts::memory);
+  here.word("encoding", json ? "json" : "bytes", {"json", "bytes"});
+  here("text", json ? std::string(shown) : absl::BytesToHexString({shown.data(), shown.size()}),
+       "of bytes as hex digits");
+  here("truncated", shown.size() < c.data.size());
+  m.some("released", c.released, "why");
+  m.some("error", c.error);
 }
 
 coro::task<response> preview_value(web_context& context, exchange& ex) {
@@ -154,8 +149,9 @@ coro::task<response> preview_value(web_context& context, exchange& ex) {
     query_check query(ex.req);
     auto const most = static_cast<std::size_t>(query.number("bytes", preview_default));
     auto work = [id](server::hub& h) { return h.state().closure(id); };
-    return look(context, in_pool_of(id, std::move(work)),
-                [most](core::closure_view const& c) { return preview(c, most); });
+    return look(context, in_pool_of(id, std::move(work)), [most](core::closure_view const& c) {
+      return object_response(preview_members, c, most);
+    });
   });
 }
 
@@ -163,7 +159,6 @@ coro::task<response> preview_value(web_context& context, exchange& ex) {
 
 void add_value_list_routes(std::vector<route>& to) {
   static constexpr std::string_view statuses[] = {"NOT_READY", "READY", "ABORTED"};
-  static constexpr std::string_view places[] = {"memory", "disk", "released", "none"};
   static constexpr std::string_view sorts[] = {"age", "size"};
   to.push_back(
       get("/api/v1/remote_values", list_values, "listRemoteValues",
@@ -191,19 +186,19 @@ void add_value_list_routes(std::vector<route>& to) {
                  limit_parameter,
                  listing_token_parameter("v"),
                  cluster_parameter})
-          .tells("RemoteValuePage")
+          .tells("RemoteValuePage", schema_told_by<page_members>)
           .also(404, "No such job or cluster")
           .also(422, another_order));
   to.push_back(get("/api/v1/remote_values/holders", list_holders, "listValueHolders",
                    "Jobs and sessions by the bytes of values they keep, most first")
                    .with({{"limit", query_kind::number, "entries, 20 unless told", 1, page_max},
                           cluster_parameter})
-                   .tells("ValueHolders")
+                   .tells("ValueHolders", schema_told_by<holders_members>)
                    .also(404, "No such cluster"));
   to.push_back(get("/api/v1/remote_values/{id}/preview", preview_value, "previewValue",
                    "The beginning of a value, if it is in memory; never waits")
                    .with({{"bytes", query_kind::number, "of it, 4096 unless told", 1, preview_max}})
-                   .tells("ValuePreview"));
+                   .tells("ValuePreview", schema_told_by<preview_members>));
 }
 
 }  // namespace muster::web

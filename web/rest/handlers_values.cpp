@@ -10,28 +10,27 @@ std::string_view content_type(core::blob const& b) {
   return b.encoding() == core::encoding::json ? "application/json" : "application/octet-stream";
 }
 
-response value_status(core::closure_view const& c) {
-  return json_response(json_line([&c](json_out& out) {
-    auto const object = out.object();
-    out.key("id").string(server::value_text(c.id));
-    out.key("status").string(core::name(c.value));
-    out.key("closure").string(core::text(c.id));
-    out.key("job").string(core::text(c.job));
-    if (c.state == core::closure_state::succeeded) {
-      if (!c.spilled && c.released.empty()) out.key("content_type").string(content_type(c.data));
-      out.key("size").number(c.value_bytes);
-      if (c.spilled) out.key("spilled").boolean(true);
-      if (!c.released.empty()) out.key("released").string(c.released);
-    }
-    if (!c.attempts.empty()) out.key("worker").string(c.attempts.back().worker);
-    write_if(out, "error", c.error);
-  }));
+void value_members(member_list const& m, core::closure_view const& c) {
+  m("id", value_id{c.id});
+  m("status", c.value);
+  m("closure", c.id);
+  m("job", c.job);
+  auto const made = m.when(c.state == core::closure_state::succeeded);
+  made.when(!c.spilled && c.released.empty())
+      .word("content_type", content_type(c.data), {"application/json", "application/octet-stream"});
+  made("size", c.value_bytes);
+  made.some("spilled", c.spilled);
+  made.some("released", c.released);
+  m.when(!c.attempts.empty())("worker", c.attempts.empty()
+                                            ? std::string_view()
+                                            : std::string_view(c.attempts.back().worker));
+  m.some("error", c.error);
 }
 
 coro::task<response> get_remote_value(web_context& context, exchange& ex) {
   return with_id(ex, "remote value", server::parse_value, [&context](core::closure_id id) {
     auto work = [id](server::hub& h) { return h.state().closure(id); };
-    return look(context, in_pool_of(id, std::move(work)), value_status);
+    return look(context, in_pool_of(id, std::move(work)), as_told_by<value_members>);
   });
 }
 
@@ -88,7 +87,7 @@ void await_value(server::hub& h, core::closure_id id, core::duration time,
 void add_value_routes(std::vector<route>& to) {
   to.push_back(get("/api/v1/remote_values/{id}", get_remote_value, "getRemoteValue",
                    "Status of a RemoteValue")
-                   .tells("RemoteValueView"));
+                   .tells("RemoteValueView", schema_told_by<value_members>));
   to.push_back(get("/api/v1/remote_values/{id}/value", get_value, "fetchValue",
                    "The value itself, waiting until it is ready")
                    .with({timeout_parameter})

@@ -1,5 +1,4 @@
 // What waits for workers that are not there: gangs, and closures that no connected worker can run.
-#include "web/json/waiting_json.hpp"
 #include "web/rest/answers.hpp"
 #include "web/rest/cluster_access.hpp"
 
@@ -24,12 +23,12 @@ coro::task<response> list_wishes(web_context& context, exchange& ex) {
 void add_waiting_routes(std::vector<route>& to) {
   to.push_back(get("/api/v1/gangs", list_gangs, "listGangs", "Gangs that wait, the oldest first")
                    .with({cluster_parameter})
-                   .tells("Gangs")
+                   .tells("Gangs", schema_of<core::gangs_view>)
                    .also(404, "No such cluster"));
   to.push_back(get("/api/v1/wishes", list_wishes, "listWishes",
                    "What queued closures ask for and no connected worker has")
                    .with({cluster_parameter})
-                   .tells("Wishes")
+                   .tells("Wishes", schema_of<core::wishes_view>)
                    .also(404, "No such cluster"));
 }
 

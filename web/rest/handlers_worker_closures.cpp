@@ -11,24 +11,18 @@ namespace {
 
 constexpr std::size_t hands_max = 200;  // of each
 
-void write(json_out& out, core::worker_hands::held const& c) {
-  auto const object = out.object();
-  out.key("id").string(core::text(c.id));
-  if (c.job != core::session_id{}) out.key("job").string(core::text(c.job));
-  out.key("index").number(c.index);
-  out.key("function").string(c.function);
-  out.key("since_ms").number(core::to_unix_ms(c.since));
+void held_members(member_list const& m, core::worker_hands::held const& c) {
+  m("id", c.id);
+  m.some("job", c.job);
+  m("index", c.index);
+  m("function", c.function);
+  m("since_ms", c.since);
 }
 
-response told(core::worker_hands const& hands) {
-  return json_response(json_line([&hands](json_out& out) {
-    auto const object = out.object();
-    out.key("running").begin_array();
-    for (auto const& c : hands.running) write(out, c);
-    out.end_array().key("sent_ahead").begin_array();
-    for (auto const& c : hands.sent_ahead) write(out, c);
-    out.end_array().key("more").number(hands.more);
-  }));
+void hands_members(member_list const& m, core::worker_hands const& hands) {
+  m.list("running", hands.running, held_members);
+  m.list("sent_ahead", hands.sent_ahead, held_members);
+  m("more", hands.more, "beyond the 200 of each");
 }
 
 coro::task<response> get_worker_closures(web_context& context, exchange& ex) {
@@ -44,7 +38,7 @@ coro::task<response> get_worker_closures(web_context& context, exchange& ex) {
         return muster::status{muster::code::not_found,
                               "no worker " + job + ":" + std::to_string(index)};
       });
-  return look(context, std::move(work), told);
+  return look(context, std::move(work), as_told_by<hands_members>);
 }
 
 }  // namespace
@@ -52,7 +46,7 @@ coro::task<response> get_worker_closures(web_context& context, exchange& ex) {
 void add_worker_closure_routes(std::vector<route>& to) {
   to.push_back(get("/api/v1/clusters/{cluster}/tasks/{job}/{index}/closures", get_worker_closures,
                    "listWorkerClosures", "What a worker runs, and what it was sent ahead")
-                   .tells("WorkerClosures"));
+                   .tells("WorkerClosures", schema_told_by<hands_members>));
 }
 
 }  // namespace muster::web

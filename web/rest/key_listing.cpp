@@ -10,6 +10,21 @@ namespace muster::web {
 
 namespace {
 
+struct shown_key {
+  coordination::key_view const* key = nullptr;
+  bool with_value = true;
+};
+void members(member_list const& m, shown_key const& k) {
+  members(m, *k.key, k.with_value);
+}
+
+}  // namespace
+
+template <>
+inline constexpr std::string_view schema_name<shown_key> = "KeyView";
+
+namespace {
+
 // Greater than every key in the folder: keys are UTF-8, where this byte does not occur.
 constexpr char behind_all = '\xff';
 
@@ -52,25 +67,6 @@ key_page list_folders(coordination::service const& from, key_query const& wanted
   }
 }
 
-void write(json_out& out, coordination::key_wait_view const& w, core::time_point now) {
-  auto const object = out.object();
-  out.key("key").string(w.key);
-  out.key("count").number(w.count);
-  out.key("waiters").begin_array();
-  for (auto const& waiter : w.waiters) {
-    auto const entry = out.object();
-    out.key("task").string(waiter.task);
-    out.key("since_ms").number(core::to_unix_ms(waiter.since));
-    out.key("waiting_ms").number(ms_since(waiter.since, now));
-    out.key("time_left_ms");
-    if (waiter.deadline == core::never)
-      out.null();
-    else
-      out.number(ms_since(now, waiter.deadline));
-  }
-  out.end_array();
-}
-
 }  // namespace
 
 std::string key_prefix(std::string_view text) {
@@ -84,38 +80,35 @@ key_page list_keys(coordination::service const& from, key_query const& wanted) {
   return wanted.folders ? list_folders(from, wanted) : list_flat(from, wanted);
 }
 
-std::string key_page_text(key_page const& page, key_query const& wanted) {
-  return json_line([&](json_out& out) {
-    auto const object = out.object();
-    if (wanted.folders) {
-      out.key("folders").strings(page.folders);
-    }
-    out.key("keys").begin_array();
-    for (auto const& k : page.keys) write(out, k, wanted.values);
-    out.end_array();
-    if (page.more) out.key("next_page_token").string(page_token('k', page.last));
+void key_page_members(member_list const& m, key_page const& page, key_query const& wanted) {
+  m.when(wanted.folders)("folders", page.folders);
+  m.list("keys", page.keys, [&wanted](coordination::key_view const& k) {
+    return shown_key{&k, wanted.values};
   });
+  m.when(page.more)("next_page_token", page_token('k', page.last));
 }
 
-std::string key_waits_text(key_waits const& waits) {
+void members(member_list const& m, key_waits const& waits) {
   std::map<std::string_view, std::vector<std::string_view>> by_task;
-  return json_line([&](json_out& out) {
-    auto const object = out.object();
-    out.key("keys").begin_array();
-    for (auto const& k : waits.keys) {
-      write(out, k, waits.now);
-      for (auto const& waiter : k.waiters) by_task[waiter.task].push_back(k.key);
-    }
-    out.end_array();
-    out.key("tasks").begin_array();
-    for (auto const& [task, keys] : by_task) {
-      out.begin_object();
-      out.key("task").string(task);
-      out.key("keys").strings(keys).end_object();
-    }
-    out.end_array();
-    out.key("more").boolean(waits.more);
+  for (auto const& k : waits.keys)
+    for (auto const& waiter : k.waiters) by_task[waiter.task].push_back(k.key);
+  auto const waiter_members = [&waits](member_list const& of,
+                                       coordination::key_wait_view::waiter const& w) {
+    of("task", w.task);
+    of("since_ms", w.since);
+    of("waiting_ms", ms_since(w.since, waits.now));
+    of("time_left_ms", time_left(w.deadline, waits.now));
+  };
+  m.list("keys", waits.keys, [&](member_list const& of, coordination::key_wait_view const& k) {
+    of("key", k.key);
+    of("count", k.count);
+    of.list("waiters", k.waiters, waiter_members);
   });
+  m.list("tasks", by_task, [](member_list const& of, auto const& waits_for) {
+    of("task", waits_for.first);
+    of("keys", waits_for.second);
+  });
+  m("more", waits.more);
 }
 
 }  // namespace muster::web

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "server/core/coordination/service.hpp"
+#include "web/json/members.hpp"
 
 namespace muster::web {
 
@@ -37,8 +38,8 @@ std::string key_prefix(std::string_view text);
 key_page list_keys(core::coordination::service const& from, key_query const& wanted);
 inline constexpr std::size_t page_value_bytes = 8u << 20;
 
-std::string key_page_text(key_page const& page, key_query const& wanted);
+void key_page_members(member_list const& m, key_page const& page, key_query const& wanted);
 /// By key and, turned round, by task.
-std::string key_waits_text(key_waits const& waits);
+void members(member_list const& m, key_waits const& waits);
 
 }  // namespace muster::web

@@ -5,12 +5,10 @@
 
 #include "base/text.hpp"
 #include "web/http/query.hpp"
-#include "web/json/answer_schemas.hpp"
 #include "web/json/arguments.hpp"
 #include "web/json/cluster_json.hpp"
-#include "web/json/json_out.hpp"
 #include "web/json/submission_json.hpp"
-#include "web/json/waiting_json.hpp"
+#include "web/json/token_json.hpp"
 #include "web/rest/handlers.hpp"
 
 namespace muster::web {
@@ -178,20 +176,50 @@ void write_operation(json_out& out, route const& r) {
   write_responses(out, r);
 }
 
-std::vector<schema::named> all_schemas() {
-  auto all = submission_schemas();
-  all.push_back(cluster_schema());
-  for (auto const& some : {argument_schemas(), closure_answer_schemas(), listing_answer_schemas(),
-                           cluster_answer_schemas(), stream_answer_schemas(), waiting_schemas(),
-                           server_answer_schemas(), token_schemas()})
-    all.insert(all.end(), some.begin(), some.end());
+// In which order they are told.
+constexpr std::string_view schema_names[] = {
+    "Submission",      "Closure",       "ClosureOptions", "Retry",         "PerWorkerRequest",
+    "Cluster",         "Argument",      "PlainArgument",  "Failure",       "Counts",
+    "Progress",        "JobView",       "JobPage",        "Submitted",     "Appended",
+    "Joined",          "ClosureView",   "ClosurePage",    "Explanation",   "ResultLine",
+    "RemoteValueView", "PerWorkerView", "PerWorkerPage",  "LogLines",      "RemoteValuePage",
+    "ValueHolders",    "ValuePreview",  "WorkerClosures", "Graph",         "WorkerView",
+    "AgentView",       "TaskView",      "TaskPage",       "Generation",    "ClusterView",
+    "ClusterPage",     "BarrierView",   "BarrierPage",    "BarrierPassed", "Stragglers",
+    "KeyView",         "KeyPage",       "KeyWritten",     "KeyWaits",      "Events",
+    "Stream",          "Trace",         "TaskHistory",    "Samples",       "Gangs",
+    "Wishes",          "Problem",       "Overview",       "Version",       "BlobCounts",
+    "BlobView",        "Attention",     "FunctionView",   "FunctionPage",  "Text",
+    "OpenApi",         "TokenRequest",  "SignIn",         "TokenView",     "NewToken",
+    "TokenPage",       "Session"};
+
+// Of requests, of what several answers hold, and of what each route answers.
+std::map<std::string_view, std::string> all_schemas(router const& routes) {
+  std::map<std::string_view, std::string> all{
+      {"Failure", schema_of<core::failure>()},
+      {"Counts", schema_of<core::closure_counts>()},
+      {"Progress", schema_of<server::closure_progress>()},
+      {"AgentView", schema_of<coordination::agent_view, core::time_point>()},
+      {"Generation", schema_of<coordination::generation_view>()},
+      {"KeyView", schema_of<coordination::key_view>()},
+      {"FunctionView", schema_of<core::function_view>()},
+      {"Problem", problem_schema()},
+      {"Text", schema::text()},
+      {"OpenApi", schema::map(schema::any())}};
+  for (auto const& some :
+       {submission_schemas(), {cluster_schema()}, argument_schemas(), token_schemas()})
+    for (auto const& s : some) all.emplace(s.name, s.schema);
+  for (auto const& r : routes.routes())
+    for (auto const& o : r.outcomes)
+      if (o.described) all.emplace(o.schema, o.described());
   return all;
 }
 
-void write_components(json_out& out) {
+void write_components(json_out& out, router const& routes) {
   auto const components = out.key("components").object();
+  auto const schemas = all_schemas(routes);
   out.key("schemas").begin_object();
-  for (auto const& s : all_schemas()) out.key(s.name).raw(s.schema);
+  for (auto const name : schema_names) out.key(name).raw(schemas.at(name));
   out.end_object();
   auto const responses = out.key("responses").object();
   for (auto const& c : common) {
@@ -226,7 +254,7 @@ std::string openapi_text(router const& routes, std::string_view version) {
       for (auto const* r : here) write_operation(out, *r);
     }
     out.end_object();
-    write_components(out);
+    write_components(out, routes);
   });
 }
 

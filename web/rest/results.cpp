@@ -27,21 +27,16 @@ struct result_page {
 };
 
 /// `read_back`: of one on the disk.
-void write_line(std::string& text, core::closure_view const& c, core::blob const& read_back) {
-  json_out out(text);
-  out.begin_object();
-  out.key("index").number(c.index);
-  out.key("closure").string(core::text(c.id));
-  out.key("remote_value").string(server::value_text(c.id));
-  out.key("state").string(core::name(c.state));
-  if (c.state == core::closure_state::succeeded && c.released.empty()) {
-    out.key("value");
-    write_value(out, c.spilled ? read_back : c.data);
-  }
-  if (!c.released.empty()) out.key("released").string(c.released);
-  write_if(out, "error", c.error);
-  out.end_object();
-  text += '\n';
+void line_members(member_list const& m, core::closure_view const& c, core::blob const& read_back) {
+  m("index", c.index);
+  m("closure", c.id);
+  m("remote_value", value_id{c.id});
+  m("state", c.state);
+  m.when(c.state == core::closure_state::succeeded && c.released.empty())
+      .json("value", schema::any,
+            [&](json_out& out) { write_value(out, c.spilled ? read_back : c.data); });
+  m.some("released", c.released);
+  m.some("error", c.error);
 }
 
 class result_stream {
@@ -111,7 +106,7 @@ class result_stream {
         if (!read) co_return false;
         value = std::exchange(c.data, {});
       }
-      write_line(text, c, value);
+      text += object_line([&](member_list const& m) { line_members(m, c, value); });
       next_ = c.index + 1;
       if (text.size() < piece_bytes) continue;
       auto writing = ex_.write_piece(std::exchange(text, {}));
@@ -185,6 +180,10 @@ class result_stream {
 };
 
 }  // namespace
+
+std::string result_line_schema() {
+  return schema_told_by<line_members>();
+}
 
 coro::task<response> stream_results(web_context& context, exchange& ex) {
   auto const id = server::parse_job(ex.req.capture("id"));

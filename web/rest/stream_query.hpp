@@ -12,9 +12,6 @@
 
 namespace muster::web {
 
-/// How far back minutes go.
-inline constexpr auto stream_history = std::chrono::hours(1);
-
 struct stream_query {
   core::activity_filter filter;
   std::string cluster;  // where no job is named; empty: the main one

@@ -32,13 +32,22 @@ auto scheduling(server::submission closures, MakeEvent event) {
   };
 }
 
+void job_members(member_list const& m, core::job_view const& job) {
+  m("id", job.id);
+  m("state", job.state);
+  m("counts", job.counts);
+}
+
+void id_members(member_list const& m, core::closure_id id) {
+  m("id", id);
+  m("remote_value", value_id{id});
+}
+
 response submitted(scheduled const& now) {
   std::string text;
   text.reserve(512 + now.closures.size() * 72);
   json_out out(text);
-  begin_job(out, now.job);
-  write_closures(out, now.closures);
-  out.end_object();
+  write(out, now);
   text += '\n';
   // Found by its idempotency key: nothing was created this time.
   auto r = json_response(std::move(text), now.created ? 201 : 200);
@@ -57,22 +66,17 @@ problem submission_problem(muster::status const& s) {
   return p;
 }
 
-void begin_job(json_out& out, core::job_view const& job) {
-  out.begin_object();
-  out.key("id").string(core::text(job.id));
-  out.key("state").string(core::name(job.state));
-  out.key("counts");
-  write(out, job.counts);
+void members(member_list const& m, scheduled const& now) {
+  job_members(m, now.job);
+  m.list("closures", now.closures, id_members);
 }
 
-void write_closures(json_out& out, std::vector<core::closure_id> const& closures) {
-  out.key("closures").begin_array();
-  for (auto const id : closures) {
-    auto const object = out.object();
-    out.key("id").string(core::text(id));
-    out.key("remote_value").string(server::value_text(id));
-  }
-  out.end_array();
+void appended_members(member_list const& m, scheduled const& now, std::uint64_t accepted,
+                      bool with_ids) {
+  job_members(m, now.job);
+  m("accepted", accepted);
+  m.when(with_ids).list("closures", now.closures, id_members,
+                        "of a JSON array; NDJSON is answered without");
 }
 
 coro::task<schedule_result> schedule(web_context& context, core::session_id job,

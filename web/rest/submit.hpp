@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "server/core/api/views.hpp"
-#include "web/json/json_out.hpp"
+#include "web/json/members.hpp"
 #include "web/json/submission_json.hpp"
 #include "web/rest/context.hpp"
 
@@ -26,9 +26,10 @@ coro::task<muster::result<scheduled>> schedule(web_context& context, core::sessi
 /// and cannot be, 422. The rest is about the job or the server.
 problem submission_problem(muster::status const& s);
 
-/// Begins an object with the job's id, state and counts.
-void begin_job(json_out& out, core::job_view const& job);
-/// Adds their ids as "closures".
-void write_closures(json_out& out, std::vector<core::closure_id> const& closures);
+/// Its job, with the ids of the closures.
+void members(member_list const& m, scheduled const& now);
+/// After an append: of so many closures, with their ids or without.
+void appended_members(member_list const& m, scheduled const& now, std::uint64_t accepted,
+                      bool with_ids);
 
 }  // namespace muster::web

@@ -24,7 +24,7 @@ struct samples : testing::Test {
     history.add(c, t);
   }
   json::value told(std::string_view span) const {
-    return json::parse(json_text([&](json_out& out) { history.write(out, span); }));
+    return json::parse(object_line([&](member_list const& m) { history.say(m, span); }));
   }
   std::vector<double> column(std::string_view span, std::string_view key) const {
     return json::value_to<std::vector<double>>(told(span).at(key));
