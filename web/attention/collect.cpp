@@ -63,8 +63,7 @@ coro::task<muster::result<pool_facts>> collect_pool(engine_link& engine, std::st
       copy(**pool, so_far);
       return std::move(so_far);
     };
-    auto asking = engine.on_engine(std::move(visit));
-    auto found = co_await std::move(asking);
+    auto found = co_await engine.on_engine(std::move(visit));
     if (!found) co_return found.error();
     p = std::move(*found);
   }
@@ -160,8 +159,7 @@ coro::task<muster::status> add_troubled(engine_link& engine, cluster_id c, agent
   bool more = troubled > 0;
   for (std::size_t from = 0; more; from += agents_a_step) {
     auto next = [c, from](engine_services& services) { return troubled_from(services, c, from); };
-    auto asking = engine.on_engine(std::move(next));
-    auto page = co_await std::move(asking);
+    auto page = co_await engine.on_engine(std::move(next));
     if (!page) co_return page.error();
     for (auto& t : page->found)
       if (into.troubled.size() < agents_facts::agents_max) into.troubled.push_back(std::move(t));
@@ -173,19 +171,16 @@ coro::task<muster::status> add_troubled(engine_link& engine, cluster_id c, agent
 coro::task<muster::result<attention_facts>> look_closer(engine_link& engine, first_look known) {
   auto facts = std::move(known.facts);
   for (auto const& name : known.pools) {
-    auto collecting = collect_pool(engine, name);
-    auto pool = co_await std::move(collecting);
+    auto pool = co_await collect_pool(engine, name);
     if (pool) facts.pools.push_back(std::move(*pool));
     // Else it was deleted meanwhile, or the next question says why there is no answer.
   }
   for (auto const c : known.clusters) {
     auto next = [c](engine_services& services) { return look_at(services, c); };
-    auto asking_next = engine.on_engine(std::move(next));
-    auto found = co_await std::move(asking_next);
+    auto found = co_await engine.on_engine(std::move(next));
     if (!found) co_return found.error();
     if (!*found) continue;
-    auto adding = add_troubled(engine, c, **found);
-    auto const added = co_await std::move(adding);
+    auto const added = co_await add_troubled(engine, c, **found);
     if (!added.ok()) co_return added;
     facts.agents.push_back(std::move(**found));
   }
@@ -197,21 +192,17 @@ coro::task<muster::result<attention_facts>> look_closer(engine_link& engine, fir
 coro::task<muster::result<attention_facts>> collect_attention(engine_link& engine,
                                                               std::string cluster) {
   auto first = [cluster](engine_services& services) { return look_at_one(services, cluster); };
-  auto asking = engine.on_engine(std::move(first));
-  auto known = co_await std::move(asking);
+  auto known = co_await engine.on_engine(std::move(first));
   if (!known) co_return known.error();
-  auto looking = look_closer(engine, std::move(*known));
-  co_return co_await std::move(looking);
+  co_return co_await look_closer(engine, std::move(*known));
 }
 
 coro::task<muster::result<attention_facts>> collect_attention(engine_link& engine,
                                                               server::shared_scope scope) {
   auto first = [scope](engine_services& services) { return look_around(services, *scope); };
-  auto asking = engine.on_engine(std::move(first));
-  auto known = co_await std::move(asking);
+  auto known = co_await engine.on_engine(std::move(first));
   if (!known) co_return known.error();
-  auto looking = look_closer(engine, std::move(*known));
-  co_return co_await std::move(looking);
+  co_return co_await look_closer(engine, std::move(*known));
 }
 
 }  // namespace muster::web

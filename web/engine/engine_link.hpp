@@ -167,8 +167,7 @@ class engine_link {
       }
       slot->send(enter(services, work));
     };
-    auto asking = call<R>(std::move(run), limit_, nullptr);
-    co_return co_await std::move(asking);
+    co_return co_await call<R>(std::move(run), limit_, nullptr);
   }
 
   /// Runs it there before long, unless the server stops; nobody waits.
@@ -198,8 +197,7 @@ class engine_link {
     state->waiter = &wait;
     leave_guard<R> guard(*this, state, peer);
     if (peer) peer->arm(wait.timer, wait.peer_gone);
-    auto waiting = wait.until(std::chrono::steady_clock::now() + limit);
-    co_await std::move(waiting);
+    co_await wait.until(std::chrono::steady_clock::now() + limit);
     if (state->value) co_return std::move(*state->value);
     if (state->dropped) co_return stopping();
     co_return wait.peer_gone ? client_left() : too_slow(limit);

@@ -218,8 +218,7 @@ coro::task<muster::result<cluster_rows>> collect_clusters(engine_link& engine,
   auto first = [wishes, scope](engine_services& services) {
     return copy(services, wishes, *scope);
   };
-  auto asking = engine.on_engine(std::move(first));
-  auto const c = co_await std::move(asking);
+  auto const c = co_await engine.on_engine(std::move(first));
   if (!c) co_return c.error();
   auto rows = to_rows(*c);
   agent_cursor at;
@@ -234,8 +233,7 @@ coro::task<muster::result<cluster_rows>> collect_clusters(engine_link& engine,
       auto agents = copy_agents(services, ids, at);
       return step(std::move(agents), at);
     };
-    auto asking_more = engine.on_engine(std::move(more));
-    auto const page = co_await std::move(asking_more);
+    auto const page = co_await engine.on_engine(std::move(more));
     if (!page) co_return page.error();
     at = page->second;
     for (auto const& a : page->first) {

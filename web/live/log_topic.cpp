@@ -46,8 +46,7 @@ coro::task<muster::result<std::vector<log_news>>> collect_logs(engine_link& engi
     for (auto const& w : wishes) all.push_back(look(services.pools, w, *scope));
     return all;
   };
-  auto asking = engine.on_engine(std::move(work));
-  co_return co_await std::move(asking);
+  co_return co_await engine.on_engine(std::move(work));
 }
 
 std::optional<server::log_target> log_topic::target_named(std::string_view name) {

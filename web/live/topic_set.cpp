@@ -74,21 +74,16 @@ coro::task<void> topic_set::gather() {
     logs_.clear();
     co_return;
   }
-  auto numbers = gather_numbers();
-  co_await std::move(numbers);
-  auto gathering_clusters = gather_clusters();
-  co_await std::move(gathering_clusters);
-  auto gathering_attention = gather_attention();
-  co_await std::move(gathering_attention);
-  auto gathering_logs = gather_logs();
-  co_await std::move(gathering_logs);
+  co_await gather_numbers();
+  co_await gather_clusters();
+  co_await gather_attention();
+  co_await gather_logs();
 }
 
 // Where the engine does not answer the topics stay as they are.
 coro::task<void> topic_set::gather_numbers() {
   bool const tasks = wanted(topic_name::tasks), jobs = wanted(topic_name::jobs);
-  auto asking = ask(tasks, jobs);
-  auto all = co_await std::move(asking);
+  auto all = co_await ask(tasks, jobs);
   if (!all) co_return;
   auto const now = all->numbers.now;
   samples_.add(all->numbers, all->times);
@@ -107,8 +102,7 @@ coro::task<void> topic_set::gather_clusters() {
   wishes.barriers = wanted(topic_name::barriers);
   wishes.events = wanted(topic_name::events);
   if (wishes.any()) {
-    auto collecting = collect_clusters(engine_, wishes, scope_);
-    auto all = co_await std::move(collecting);
+    auto all = co_await collect_clusters(engine_, wishes, scope_);
     if (!all) co_return;
     auto const take = [&](bool wish, rows_topic& topic, topic_rows& rows) {
       if (wish) topic.update(std::move(rows.rows), rows.more, all->now);
@@ -136,8 +130,7 @@ coro::task<void> topic_set::gather_attention() {
   auto const due = !attention_.live || clock::now() - attention_at_ >= attention_every;
   if (wish && due) {
     attention_at_ = clock::now();
-    auto collecting = collect_attention(engine_, scope_);
-    auto const facts = co_await std::move(collecting);
+    auto const facts = co_await collect_attention(engine_, scope_);
     if (!facts) co_return;
     named_rows rows;
     for (auto const& item : attention(*facts))
@@ -170,8 +163,7 @@ coro::task<void> topic_set::gather_logs() {
   if (logs_.empty()) co_return;
   std::vector<log_wish> wishes;
   for (auto const& [name, topic] : logs_) wishes.push_back(topic->wish());
-  auto collecting = collect_logs(engine_, std::move(wishes), scope_);
-  auto all = co_await std::move(collecting);
+  auto all = co_await collect_logs(engine_, std::move(wishes), scope_);
   if (!all) co_return;
   // Topics may have come meanwhile, none has gone.
   for (auto& news : *all)
@@ -193,15 +185,13 @@ coro::task<muster::result<topic_set::gathered>> topic_set::ask(bool tasks, bool 
     }
     return g;
   };
-  auto asking = engine_.on_engine(std::move(first));
-  auto all = co_await std::move(asking);
+  auto all = co_await engine_.on_engine(std::move(first));
   while (all && all->more_tasks) {
     all->whole = false;
     auto more = [from = *all->more_tasks, scope = scope_](engine_services& services) {
       return tasks_from(services.pools, from, *scope);
     };
-    auto asking_more = engine_.on_engine(std::move(more));
-    auto page = co_await std::move(asking_more);
+    auto page = co_await engine_.on_engine(std::move(more));
     if (!page) co_return page.error();
     std::move(page->rows.begin(), page->rows.end(), std::back_inserter(all->tasks));
     all->more_tasks = page->next;

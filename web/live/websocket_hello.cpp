@@ -13,8 +13,7 @@ coro::task<muster::result<std::string>> websocket_hub::hello(std::string boot) {
     auto const& c = h.state().configuration();
     return facts{h.now(), c.heartbeat_interval(), c.late_after(), c.heartbeat_timeout};
   };
-  auto asking = engine_.on_engine(std::move(work));
-  auto const f = co_await std::move(asking);
+  auto const f = co_await engine_.on_engine(std::move(work));
   if (!f) co_return f.error();
   auto const ms = [](core::duration d) {
     return std::chrono::duration_cast<std::chrono::milliseconds>(d).count();

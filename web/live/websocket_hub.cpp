@@ -74,13 +74,11 @@ coro::task<void> websocket_hub::run() {
     auto sets = bound_;  // while one gathers another may take its place
     sets.push_back(whole_);
     for (auto const& set : sets) {
-      auto gathering = set->gather();
-      co_await std::move(gathering);
+      co_await set->gather();
     }
     check_clients();
     for (auto* c : clients_) c->wake();
-    auto sleeping = sleep_until_tick();
-    co_await std::move(sleeping);
+    co_await sleep_until_tick();
   }
 }
 

@@ -37,8 +37,7 @@ coro::task<std::optional<problem>> check_room(web_context& context, request cons
   auto work = [who, sessions, closures](engine_services& services) {
     return server::room_of(*who, services.pools, sessions, closures);
   };
-  auto asking = context.engine.on_engine(std::move(work));
-  auto const room = co_await std::move(asking);
+  auto const room = co_await context.engine.on_engine(std::move(work));
   if (room.ok()) co_return std::nullopt;
   co_return to_problem(room);
 }

@@ -42,8 +42,7 @@ inline coro::task<response> refused(problem p) {
 /// Runs `work(hub or services)` on the engine and tells its value.
 template <class Work, class Tell = as_json>
 coro::task<response> look(web_context& context, Work work, Tell tell = {}) {
-  auto asking = context.engine.on_engine(std::move(work));
-  auto value = co_await std::move(asking);
+  auto value = co_await context.engine.on_engine(std::move(work));
   if (!value) co_return problem_response(value.error());
   co_return tell(std::move(*value));
 }
@@ -51,9 +50,8 @@ coro::task<response> look(web_context& context, Work work, Tell tell = {}) {
 /// Runs `work(hub or services, slot)` and tells the R that the slot is sent.
 template <class R, class Work, class Tell = as_json>
 coro::task<response> ask(web_context& context, Work work, Tell tell = {}) {
-  auto asking = context.engine.call<muster::result<R>>(std::move(work),
-                                                       context.options.timeouts.engine, nullptr);
-  auto value = co_await std::move(asking);
+  auto value = co_await context.engine.call<muster::result<R>>(
+      std::move(work), context.options.timeouts.engine, nullptr);
   if (!value) co_return problem_response(value.error());
   co_return tell(std::move(*value));
 }
@@ -62,9 +60,8 @@ coro::task<response> ask(web_context& context, Work work, Tell tell = {}) {
 template <class R, class Work, class Tell = as_json>
 coro::task<response> wait(web_context& context, exchange& ex, std::chrono::milliseconds time,
                           Work work, Tell tell = {}) {
-  auto asking = context.engine.call<muster::result<R>>(
+  auto value = co_await context.engine.call<muster::result<R>>(
       std::move(work), time + context.options.timeouts.engine, &ex.peer());
-  auto value = co_await std::move(asking);
   if (!value) co_return problem_response(value.error());
   co_return tell(std::move(*value));
 }
@@ -73,9 +70,8 @@ coro::task<response> wait(web_context& context, exchange& ex, std::chrono::milli
 /// status.
 template <class Work>
 coro::task<response> order(web_context& context, Work work) {
-  auto asking = context.engine.call<muster::status>(std::move(work),
-                                                    context.options.timeouts.engine, nullptr);
-  auto const done = co_await std::move(asking);
+  auto const done = co_await context.engine.call<muster::status>(
+      std::move(work), context.options.timeouts.engine, nullptr);
   co_return done.ok() ? no_content() : problem_response(done);
 }
 

@@ -31,10 +31,9 @@ coro::task<response> append_array(web_context& context, exchange& ex, core::sess
   read_closures(check, body, closures);
   if (check.failed()) co_return problem_response(check.failure());
   if (auto const p = check_functions(ex.req, closures)) co_return problem_response(*p);
-  auto looking = check_room(context, ex.req, 0, closures.closures().size());
-  if (auto const p = co_await std::move(looking)) co_return problem_response(*p);
-  auto asking = schedule(context, job, std::move(closures), first);
-  auto const now = co_await std::move(asking);
+  if (auto const p = co_await check_room(context, ex.req, 0, closures.closures().size()))
+    co_return problem_response(*p);
+  auto const now = co_await schedule(context, job, std::move(closures), first);
   if (!now) co_return problem_response(submission_problem(now.error()));
   co_return accepted_response(*now, now->closures.size(), true);
 }
@@ -47,17 +46,15 @@ class line_appender {
 
   coro::task<response> run() {
     for (;;) {
-      auto reading = ex_.read_some();
-      auto piece = co_await std::move(reading);
+      auto piece = co_await ex_.read_some();
       if (!piece) co_return refused(to_problem(piece.error()));
       if (piece->empty()) break;
       pending_ += *piece;
-      auto taking = take_lines();
-      if (auto p = co_await std::move(taking)) co_return refused(std::move(*p));
+      if (auto p = co_await take_lines()) co_return refused(std::move(*p));
     }
     if (auto p = parse(pending_)) co_return refused(std::move(*p));
-    auto flushing = flush();  // also when empty: it tells whether the job is there and open
-    if (auto p = co_await std::move(flushing)) co_return refused(std::move(*p));
+    // Also when empty: it tells whether the job is there and open.
+    if (auto p = co_await flush()) co_return refused(std::move(*p));
     co_return accepted_response(last_, accepted_, false);
   }
 
@@ -70,8 +67,7 @@ class line_appender {
       if (auto p = parse(std::string_view(pending_).substr(from, end - from))) co_return p;
       from = end + 1;
       if (batch_.closures().size() < chunk_closures_max && batch_bytes_ < chunk_bytes_max) continue;
-      auto flushing = flush();
-      if (auto p = co_await std::move(flushing)) co_return p;
+      if (auto p = co_await flush()) co_return p;
     }
     pending_.erase(0, from);
     searched_ = pending_.size();
@@ -95,11 +91,9 @@ class line_appender {
   coro::task<std::optional<problem>> flush() {
     auto const n = batch_.closures().size();
     if (auto p = check_functions(ex_.req, batch_)) co_return p;
-    auto looking = check_room(context_, ex_.req, 0, n);
-    if (auto p = co_await std::move(looking)) co_return p;
+    if (auto p = co_await check_room(context_, ex_.req, 0, n)) co_return p;
     auto const first = first_ ? position(*first_ + accepted_) : position();
-    auto asking = schedule(context_, job_, std::move(batch_), first);
-    auto a = co_await std::move(asking);
+    auto a = co_await schedule(context_, job_, std::move(batch_), first);
     batch_.clear();
     batch_bytes_ = 0;
     if (!a) co_return submission_problem(a.error());
@@ -137,8 +131,7 @@ class line_appender {
 coro::task<response> append_lines(web_context& context, exchange& ex, core::session_id job,
                                   position first) {
   line_appender lines(context, ex, job, first);
-  auto appending = lines.run();
-  co_return co_await std::move(appending);
+  co_return co_await lines.run();
 }
 
 }  // namespace

@@ -67,8 +67,7 @@ coro::task<muster::result<looked>> look_once(web_context& context, listing_reque
     if (!found) return found.error();
     return looked{std::move(*found), now};
   };
-  auto asking = context.engine.on_engine(std::move(work));
-  co_return co_await std::move(asking);
+  co_return co_await context.engine.on_engine(std::move(work));
 }
 
 coro::task<muster::result<std::vector<reported_closure>>> views_of(
@@ -89,8 +88,7 @@ coro::task<muster::result<std::vector<reported_closure>>> views_of(
       }
       return some;
     };
-    auto asking = context.engine.on_engine(std::move(work));
-    auto some = co_await std::move(asking);
+    auto some = co_await context.engine.on_engine(std::move(work));
     if (!some) co_return some.error();
     std::move(some->begin(), some->end(), std::back_inserter(all));
   }
@@ -155,8 +153,7 @@ coro::task<muster::result<listing_page>> list(web_context& context, listing_requ
   for (bool over = false; at.part != core::closure_cursor::end && !over;) {
     within.room = r.limit - in_order.size();
     if (best) within.before = best->last(within.before);
-    auto looking = look_once(context, r, at, within);
-    auto step = co_await std::move(looking);
+    auto step = co_await look_once(context, r, at, within);
     if (!step) co_return step.error();
     auto& look = step->look;
     ordered = look.in_order;
@@ -195,8 +192,7 @@ coro::task<muster::result<listing_page>> list(web_context& context, listing_requ
     }
     in_order = std::move(found);
   }
-  auto viewing = views_of(context, r, std::move(in_order));
-  auto views = co_await std::move(viewing);
+  auto views = co_await views_of(context, r, std::move(in_order));
   if (!views) co_return views.error();
   page.closures = std::move(*views);
   co_return page;

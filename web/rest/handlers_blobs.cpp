@@ -60,17 +60,13 @@ class blob_upload {
       : context_(context), ex_(ex), hash_(std::move(hash)) {}
 
   coro::task<response> run() {
-    auto beginning = begin();
-    auto const begun = co_await std::move(beginning);
+    auto const begun = co_await begin();
     if (!begun) co_return problem_response(upload_problem(begun.error(), limits_));
     if (there_) {
-      auto passing = pass_over();
-      co_return co_await std::move(passing);
+      co_return co_await pass_over();
     }
-    auto taking = take();
-    auto done = co_await std::move(taking);
-    auto ending = abandon();  // harmless when it is over
-    co_await std::move(ending);
+    auto done = co_await take();
+    co_await abandon();  // harmless when it is over
     co_return done ? put_answer(ex_.req.capture("sha256"), bytes_, true)
                    : problem_response(upload_problem(done.error(), limits_));
   }
@@ -91,15 +87,13 @@ class blob_upload {
       id_ = *begun;
       return true;
     };
-    auto asking = context_.engine.on_engine(std::move(work));
-    co_return co_await std::move(asking);
+    co_return co_await context_.engine.on_engine(std::move(work));
   }
 
   // So that the connection can go on.
   coro::task<response> pass_over() {
     for (std::uint64_t passed = 0; passed <= limits_.blob_bytes_max;) {
-      auto reading = ex_.read_some();
-      auto const piece = co_await std::move(reading);
+      auto const piece = co_await ex_.read_some();
       if (!piece) co_return problem_response(piece.error());
       if (piece->empty()) break;
       passed += piece->size();
@@ -110,16 +104,14 @@ class blob_upload {
   coro::task<muster::result<bool>> take() {
     std::string gathered;
     for (;;) {
-      auto reading = ex_.read_some();
-      auto piece = co_await std::move(reading);
+      auto piece = co_await ex_.read_some();
       if (!piece) co_return piece.error();
       bool const last = piece->empty();
       gathered += *piece;
       if (gathered.size() < piece_bytes && !last) continue;
       bytes_ += gathered.size();
       if (!gathered.empty()) {
-        auto appending = append(std::exchange(gathered, {}));
-        auto const appended = co_await std::move(appending);
+        auto const appended = co_await append(std::exchange(gathered, {}));
         if (!appended.ok()) co_return appended;
       }
       if (last) break;
@@ -127,8 +119,8 @@ class blob_upload {
     auto work = [id = id_](engine_services& services, answer_handle<muster::status> const& slot) {
       blobs_of(services).finish(id, [slot](muster::status s) { slot->send(std::move(s)); });
     };
-    auto asking = context_.engine.call<muster::status>(std::move(work), disk_limit, nullptr);
-    auto const finished = co_await std::move(asking);
+    auto const finished =
+        co_await context_.engine.call<muster::status>(std::move(work), disk_limit, nullptr);
     if (!finished.ok()) co_return finished;
     co_return true;
   }
@@ -139,8 +131,7 @@ class blob_upload {
       blobs_of(services).append(id, std::move(piece),
                                 [slot](muster::status s) { slot->send(std::move(s)); });
     };
-    auto asking = context_.engine.call<muster::status>(std::move(work), disk_limit, nullptr);
-    co_return co_await std::move(asking);
+    co_return co_await context_.engine.call<muster::status>(std::move(work), disk_limit, nullptr);
   }
 
   coro::task<void> abandon() {
@@ -148,8 +139,7 @@ class blob_upload {
       blobs_of(services).abandon(id);
       return true;
     };
-    auto asking = context_.engine.on_engine(std::move(work));
-    co_await std::move(asking);
+    co_await context_.engine.on_engine(std::move(work));
   }
 
   web_context& context_;
@@ -165,8 +155,7 @@ coro::task<response> put_blob(web_context& context, exchange& ex) {
   auto const hash = server::blob_hash_of(ex.req.capture("sha256"));
   if (hash.empty()) co_return problem_response(malformed(ex.req.capture("sha256")));
   blob_upload upload(context, ex, hash);
-  auto running = upload.run();
-  co_return co_await std::move(running);
+  co_return co_await upload.run();
 }
 
 coro::task<muster::result<std::string>> read_piece(web_context& context, std::string const& hash,
@@ -176,8 +165,7 @@ coro::task<muster::result<std::string>> read_piece(web_context& context, std::st
     blobs_of(services).read(hash, at, piece_bytes,
                             [slot](piece got) { slot->send(std::move(got)); });
   };
-  auto asking = context.engine.call<piece>(std::move(work), disk_limit, nullptr);
-  co_return co_await std::move(asking);
+  co_return co_await context.engine.call<piece>(std::move(work), disk_limit, nullptr);
 }
 
 coro::task<response> stream_blob(web_context& context, exchange& ex, std::string const& hash,
@@ -185,22 +173,18 @@ coro::task<response> stream_blob(web_context& context, exchange& ex, std::string
   response head;
   head.content_type = "application/octet-stream";
   head.headers.emplace_back("Content-Length", std::to_string(size - at));
-  auto beginning = ex.begin_stream(std::move(head));
-  bool alive = co_await std::move(beginning);
+  bool alive = co_await ex.begin_stream(std::move(head));
   while (alive && at < size && !ex.stopping()) {
-    auto reading = read_piece(context, hash, at);
-    auto piece = co_await std::move(reading);
+    auto piece = co_await read_piece(context, hash, at);
     if (!piece) break;
     at += piece->size();
-    auto writing = ex.write_piece(std::move(*piece));
-    alive = co_await std::move(writing);
+    alive = co_await ex.write_piece(std::move(*piece));
   }
   response done;
   done.streamed = true;
   done.close = !alive || at < size;  // cut off, so that nobody takes it for whole
   if (!done.close) {
-    auto ending = ex.end_stream();
-    co_await std::move(ending);
+    co_await ex.end_stream();
   }
   co_return done;
 }
@@ -212,8 +196,7 @@ coro::task<response> get_blob(web_context& context, exchange& ex) {
   query_check query(ex.req);
   auto const offset = query.number("offset", 0);
   auto work = [&hash](engine_services& services) { return blobs_of(services).size_of(hash); };
-  auto asking = context.engine.on_engine(std::move(work));
-  auto const found = co_await std::move(asking);
+  auto const found = co_await context.engine.on_engine(std::move(work));
   if (!found) co_return problem_response(found.error());
   if (!*found) co_return problem_response(not_there(text));
   auto const size = **found;
@@ -221,8 +204,7 @@ coro::task<response> get_blob(web_context& context, exchange& ex) {
     co_return problem_response(impossible("offset", "the blob has " + std::to_string(size) +
                                                         " bytes, the offset is " +
                                                         std::to_string(offset)));
-  auto streaming = stream_blob(context, ex, hash, offset, size);
-  co_return co_await std::move(streaming);
+  co_return co_await stream_blob(context, ex, hash, offset, size);
 }
 
 void count_members(member_list const& m, core::blob_counts const& c) {

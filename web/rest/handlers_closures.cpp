@@ -54,8 +54,7 @@ coro::task<response> list_closures(web_context& context, exchange& ex) {
   if (!place) co_return problem_response(impossible("page_token", place.error().message));
   r.from = *place;
   auto const asked = r.query;
-  auto listing = list(context, std::move(r));
-  auto const page = co_await std::move(listing);
+  auto const page = co_await list(context, std::move(r));
   co_return page ? object_response(page_members, *page, asked) : problem_response(page.error());
 }
 

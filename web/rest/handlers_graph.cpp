@@ -83,8 +83,7 @@ coro::task<response> get_graph(web_context& context, exchange& ex) {
         if (auto const s = h.state().graph(id, g); !s.ok()) return s;
         return std::move(g);
       };
-      auto asking = context.engine.on_engine(in_pool_of(*id, std::move(work)));
-      auto step = co_await std::move(asking);
+      auto step = co_await context.engine.on_engine(in_pool_of(*id, std::move(work)));
       if (!step) co_return problem_response(step.error());
       nodes = std::move(*step);
       done = nodes.done;
@@ -96,8 +95,7 @@ coro::task<response> get_graph(web_context& context, exchange& ex) {
         if (auto const s = h.state().group(id, g); !s.ok()) return s;
         return std::move(g);
       };
-      auto asking = context.engine.on_engine(in_pool_of(*id, std::move(work)));
-      auto step = co_await std::move(asking);
+      auto step = co_await context.engine.on_engine(in_pool_of(*id, std::move(work)));
       if (!step) co_return problem_response(step.error());
       groups = std::move(*step);
       done = groups.done;

@@ -34,8 +34,7 @@ coro::task<response> list_jobs(web_context& context, exchange& ex) {
     auto work = in_pool(cluster, [before = *found.next, left, filter](server::hub& h) {
       return h.state().jobs(before, left, filter);
     });
-    auto asking = context.engine.on_engine(std::move(work));
-    auto page = co_await std::move(asking);
+    auto page = co_await context.engine.on_engine(std::move(work));
     if (!page) co_return problem_response(page.error());
     found.next = page->next;
     for (auto& job : page->items) found.items.push_back(std::move(job));

@@ -110,9 +110,8 @@ coro::task<response> put_key(web_context& context, exchange& ex) {
     ask_cluster<bool>(services, c, std::move(r), slot,
                       [created](coordination::reply&) { return created; });
   };
-  auto asking = context.engine.call<result>(asking_cluster<bool>(ex, std::move(insert)),
-                                            context.options.timeouts.engine, nullptr);
-  auto const created = co_await std::move(asking);
+  auto const created = co_await context.engine.call<result>(
+      asking_cluster<bool>(ex, std::move(insert)), context.options.timeouts.engine, nullptr);
   if (!created) co_return problem_response(put_problem(created.error()));
   done.created = *created;
   co_return json_response(to_text(done), done.created ? 201 : 200);

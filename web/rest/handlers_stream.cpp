@@ -25,15 +25,12 @@ class stream_gathering {
 
   coro::task<response> run() {
     bool const first = answer_.next == 0;
-    auto gathering = gather_bars();
-    auto done = co_await std::move(gathering);
+    auto done = co_await gather_bars();
     if (done.ok() && query_.filter.to >= answer_.now) {
-      auto running = gather_running();
-      done = co_await std::move(running);
+      done = co_await gather_running();
     }
     if (done.ok() && first && evicted_ && query_.filter.from < answer_.since) {
-      auto minutes = gather_minutes();
-      done = co_await std::move(minutes);
+      done = co_await gather_minutes();
     }
     if (!done.ok()) co_return problem_response(done);
     co_return json_response(to_text(answer_));
@@ -53,8 +50,7 @@ class stream_gathering {
                    limit = limit_ - answer_.bars.size()](server::hub& h) {
         return looked{h.state().bars(f, from, limit, h.now()), h.now(), h.cluster()};
       };
-      auto asking = query_.ask(context_, std::move(work));
-      auto got = co_await std::move(asking);
+      auto got = co_await query_.ask(context_, std::move(work));
       if (!got) co_return got.error();
       auto& page = got->page;
       answer_.now = got->now;
@@ -75,8 +71,7 @@ class stream_gathering {
       auto work = [f = query_.filter, after](server::hub& h) {
         return h.state().running(f, after);
       };
-      auto asking = query_.ask(context_, std::move(work));
-      auto page = co_await std::move(asking);
+      auto page = co_await query_.ask(context_, std::move(work));
       if (!page) co_return page.error();
       after = std::move(page->next);
       answer_.take(std::move(page->names));
@@ -96,8 +91,7 @@ class stream_gathering {
       auto work = [filter, after](server::hub& h) {
         return h.state().minutes(filter, after, h.now());
       };
-      auto asking = query_.ask(context_, std::move(work));
-      auto page = co_await std::move(asking);
+      auto page = co_await query_.ask(context_, std::move(work));
       if (!page) co_return page.error();
       after = std::move(page->next);
       answer_.take(std::move(page->names));
@@ -121,8 +115,7 @@ coro::task<response> get_stream(web_context& context, exchange& ex) {
   auto const after = query.number("after", 0);
   auto const limit = query.number("limit", bars_default);
   stream_gathering gathering(context, std::move(parsed), after, limit);
-  auto running = gathering.run();
-  co_return co_await std::move(running);
+  co_return co_await gathering.run();
 }
 
 coro::task<response> get_history(web_context& context, exchange& ex) {

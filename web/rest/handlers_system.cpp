@@ -19,15 +19,13 @@ coro::task<muster::result<counters>> current_counters(web_context& context,
   auto work = [scope](engine_services& services) {
     return collect_all_counters(services.pools, services.coordination, *scope);
   };
-  auto asking = context.engine.on_engine(std::move(work));
-  auto c = co_await std::move(asking);
+  auto c = co_await context.engine.on_engine(std::move(work));
   if (c) context.sockets.complete(*c, *scope);
   co_return c;
 }
 
 coro::task<response> server_overview(web_context& context, server::shared_scope scope) {
-  auto asking = current_counters(context, std::move(scope));
-  auto const c = co_await std::move(asking);
+  auto const c = co_await current_counters(context, std::move(scope));
   if (!c) co_return problem_response(c.error());
   co_return json_response(to_text(*c));
 }
@@ -72,8 +70,7 @@ coro::task<response> get_readyz(web_context& context, exchange& ex) {
   if (ex.stopping())
     co_return problem_response(muster::status{muster::code::unavailable, "the server is stopping"});
   auto work = [](server::hub&) { return true; };
-  auto asking = context.engine.on_engine(std::move(work));
-  auto const there = co_await std::move(asking);
+  auto const there = co_await context.engine.on_engine(std::move(work));
   if (!there) co_return problem_response(there.error());
   co_return text_response("ok\n");
 }
@@ -81,21 +78,17 @@ coro::task<response> get_readyz(web_context& context, exchange& ex) {
 }  // namespace
 
 coro::task<response> get_metrics(web_context& context, exchange&) {
-  auto asking = current_counters(context, std::make_shared<server::cluster_scope>());
-  auto const c = co_await std::move(asking);
+  auto const c = co_await current_counters(context, std::make_shared<server::cluster_scope>());
   if (!c) co_return problem_response(c.error());
-  auto asking_coordination = context.engine.on_engine(measure_coordination);
-  auto const coordination = co_await std::move(asking_coordination);
+  auto const coordination = co_await context.engine.on_engine(measure_coordination);
   if (!coordination) co_return problem_response(coordination.error());
   auto measure = [](engine_services& services) { return measure_closures(services.pools); };
-  auto asking_closures = context.engine.on_engine(std::move(measure));
-  auto const closures = co_await std::move(asking_closures);
+  auto const closures = co_await context.engine.on_engine(std::move(measure));
   if (!closures) co_return problem_response(closures.error());
   response r;
   r.content_type = "text/plain; version=0.0.4; charset=utf-8";
   auto count = [](engine_services& services) { return blobs_of(services).counts(); };
-  auto asking_blobs = context.engine.on_engine(std::move(count));
-  auto const blobs = co_await std::move(asking_blobs);
+  auto const blobs = co_await context.engine.on_engine(std::move(count));
   if (!blobs) co_return problem_response(blobs.error());
   r.body = prometheus_text(*c, *closures, *coordination, context.metrics, read_process_facts()) +
            blob_metrics(*blobs) + token_metrics(context.options);

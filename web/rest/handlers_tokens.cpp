@@ -53,9 +53,8 @@ coro::task<response> create_token(web_context& context, exchange& ex) {
   auto work = keeping<made>([wanted, who = ex.req.who](server::token_keeper& keeper) {
     return keeper.create(wanted, who);
   });
-  auto asking =
-      context.engine.call<made>(std::move(work), context.options.timeouts.engine, nullptr);
-  auto const token = co_await std::move(asking);
+  auto const token =
+      co_await context.engine.call<made>(std::move(work), context.options.timeouts.engine, nullptr);
   co_return token ? with_secret(*token, 201) : problem_response(submission_problem(token.error()));
 }
 
@@ -118,8 +117,7 @@ coro::task<response> sign_in(web_context& context, exchange& ex) {
   if (!gate || !gate->required()) co_return who_am_i(context, nullptr);
   auto v = gate->judge({credential, ex.req.address, "sign in", core::permission::view});
   if (v.delay.count() > 0) {
-    auto waiting = context.engine.pause(v.delay);
-    co_await std::move(waiting);
+    co_await context.engine.pause(v.delay);
   }
   if (!v.status.ok()) co_return problem_response(v.status);
   auto r = who_am_i(context, v.who);

@@ -77,8 +77,7 @@ coro::task<response> list_values(web_context& context, exchange& ex) {
   if (!place) co_return problem_response(impossible("page_token", place.error().message));
   r.from = *place;
   auto const asked = r.query;
-  auto listing = list(context, std::move(r));
-  auto const page = co_await std::move(listing);
+  auto const page = co_await list(context, std::move(r));
   co_return page ? object_response(page_members, *page, asked) : problem_response(page.error());
 }
 
@@ -109,8 +108,7 @@ coro::task<response> list_holders(web_context& context, exchange& ex) {
   core::session_id after{};
   for (;;) {
     auto work = [after](server::hub& h) { return h.state().value_holders(after); };
-    auto asking = context.engine.on_engine(in_pool(cluster, std::move(work)));
-    auto step = co_await std::move(asking);
+    auto step = co_await context.engine.on_engine(in_pool(cluster, std::move(work)));
     if (!step) co_return problem_response(step.error());
     std::move(step->items.begin(), step->items.end(), std::back_inserter(all));
     std::sort(all.begin(), all.end(), more);

@@ -46,30 +46,24 @@ class result_stream {
       : context_(context), ex_(ex), job_(job), follow_(follow), next_(from) {}
 
   coro::task<response> run() {
-    auto first = next_page();
-    auto page = co_await std::move(first);
+    auto page = co_await next_page();
     if (!page) co_return problem_response(page.error());  // nothing was sent yet
     response head;
     head.content_type = "application/x-ndjson";
-    auto beginning = ex_.begin_stream(std::move(head));
-    bool alive = co_await std::move(beginning);
+    bool alive = co_await ex_.begin_stream(std::move(head));
     while (alive && page) {
-      auto sending = send(*page);
-      alive = co_await std::move(sending);
+      alive = co_await send(*page);
       if (!alive || finished(*page)) break;
-      auto waiting = wait_for_more(*page);
-      alive = co_await std::move(waiting);
+      alive = co_await wait_for_more(*page);
       if (!alive) break;
-      auto asking = next_page();
-      page = co_await std::move(asking);
+      page = co_await next_page();
     }
     response done;
     done.streamed = true;
     // A stream that could not be told to its end is cut off, so that nobody takes it for whole.
     done.close = !alive || !page || !finished(*page);
     if (!done.close) {
-      auto ending = ex_.end_stream();
-      co_await std::move(ending);
+      co_await ex_.end_stream();
     }
     co_return done;
   }
@@ -86,8 +80,7 @@ class result_stream {
         p.job_ended = view->state != core::job_state::running;
       return p;
     };
-    auto asking = context_.engine.on_engine(in_pool_of(job_, std::move(work)));
-    co_return co_await std::move(asking);
+    co_return co_await context_.engine.on_engine(in_pool_of(job_, std::move(work)));
   }
 
   // Sends the lines of a page from `next_` on; a follower stops at the first that has not ended.
@@ -101,22 +94,19 @@ class result_stream {
       }
       core::blob value;
       if (c.spilled) {
-        auto reading = read_back(c);
-        bool const read = co_await std::move(reading);
+        bool const read = co_await read_back(c);
         if (!read) co_return false;
         value = std::exchange(c.data, {});
       }
       text += object_line([&](member_list const& m) { line_members(m, c, value); });
       next_ = c.index + 1;
       if (text.size() < piece_bytes) continue;
-      auto writing = ex_.write_piece(std::exchange(text, {}));
-      bool const written = co_await std::move(writing);
+      bool const written = co_await ex_.write_piece(std::exchange(text, {}));
       if (!written) co_return false;
     }
     limit_ = blocked_on_ ? page_smallest : std::min(limit_ * 4, page_largest);
     if (text.empty()) co_return true;
-    auto writing = ex_.write_piece(std::move(text));
-    co_return co_await std::move(writing);
+    co_return co_await ex_.write_piece(std::move(text));
   }
 
   // Puts the value into `c`, or why it is gone. False: it did not come in time, or nobody is left.
@@ -124,10 +114,9 @@ class result_stream {
     auto work = [id = c.id](server::hub& h, value_handle const& slot) {
       await_value(h, id, wait_step, slot);
     };
-    auto asking = context_.engine.call<muster::result<core::value_reply>>(
+    auto const v = co_await context_.engine.call<muster::result<core::value_reply>>(
         in_pool_of(c.id, std::move(work)), wait_step + context_.options.timeouts.engine,
         &ex_.peer());
-    auto const v = co_await std::move(asking);
     if (v) {
       c.data = v->data;
       co_return true;
@@ -147,13 +136,11 @@ class result_stream {
     if (blocked_on_) {
       core::await_value e;
       e.closure = *blocked_on_;
-      auto parking = park(e, wait_step);
-      co_return co_await std::move(parking);
+      co_return co_await park(e, wait_step);
     }
     core::join_session e;
     e.session = job_;
-    auto parking = park(e, open_job_step);
-    co_return co_await std::move(parking);
+    co_return co_await park(e, open_job_step);
   }
 
   // True when it is time to look again.
@@ -164,9 +151,8 @@ class result_stream {
       auto const call = h.ask(event, [slot](core::reply const& r) { slot->send(r.status); });
       slot->parked_as(call);
     };
-    auto asking = context_.engine.call<muster::status>(
+    auto const status = co_await context_.engine.call<muster::status>(
         in_pool_of(job_, std::move(work)), step + context_.options.timeouts.engine, &ex_.peer());
-    auto const status = co_await std::move(asking);
     co_return status.ok() || status.code == muster::code::deadline_exceeded;
   }
 
@@ -192,8 +178,7 @@ coro::task<response> stream_results(web_context& context, exchange& ex) {
   bool const follow = query.flag("wait");
   auto const from = query.number("from", 0);
   result_stream stream(context, ex, *id, static_cast<std::uint32_t>(from), follow);
-  auto running = stream.run();
-  co_return co_await std::move(running);
+  co_return co_await stream.run();
 }
 
 }  // namespace muster::web

@@ -23,27 +23,21 @@ class trace_stream {
   virtual ~trace_stream() = default;
 
   coro::task<response> run() {
-    auto first = page();
-    auto more = co_await std::move(first);
+    auto more = co_await page();
     if (!more) co_return problem_response(more.error());  // nothing was sent yet
     response head;
     head.headers.emplace_back("Content-Disposition", "attachment; filename=\"" + file_ + "\"");
-    auto beginning = ex_.begin_stream(std::move(head));
-    bool alive = co_await std::move(beginning);
+    bool alive = co_await ex_.begin_stream(std::move(head));
     while (alive && more && *more && !ex_.stopping()) {
-      auto sending = send_if_large();
-      alive = co_await std::move(sending);
+      alive = co_await send_if_large();
       if (!alive) break;
-      auto asking = page();
-      more = co_await std::move(asking);
+      more = co_await page();
     }
     bool const whole = alive && more && !*more;
     if (whole) {
       trace_.end();
-      auto writing = ex_.write_piece(trace_.take());
-      alive = co_await std::move(writing);
-      auto ending = ex_.end_stream();
-      if (alive) co_await std::move(ending);
+      alive = co_await ex_.write_piece(trace_.take());
+      if (alive) co_await ex_.end_stream();
     }
     response done;
     done.streamed = true;
@@ -62,8 +56,7 @@ class trace_stream {
  private:
   coro::task<bool> send_if_large() {
     if (trace_.size() < piece_bytes) co_return true;
-    auto writing = ex_.write_piece(trace_.take());
-    co_return co_await std::move(writing);
+    co_return co_await ex_.write_piece(trace_.take());
   }
 
   std::string const file_;
@@ -89,8 +82,7 @@ class bars_trace final : public trace_stream {
       return looked{h.state().bars(f, from, bars_a_page, h.now()), h.now(),
                     h.state().configuration().cluster};
     };
-    auto asking = query_.ask(context_, std::move(work));
-    auto got = co_await std::move(asking);
+    auto got = co_await query_.ask(context_, std::move(work));
     if (!got) co_return got.error();
     if (query_.filter.to == core::never) query_.filter.to = got->now;  // it comes to an end
     next_ = got->page.next;
@@ -143,8 +135,7 @@ class closures_trace final : public trace_stream {
       if (!page) return page.error();
       return looked{std::move(*page), h.now()};
     };
-    auto asking = context_.engine.on_engine(in_pool_of(job_, std::move(work)));
-    auto got = co_await std::move(asking);
+    auto got = co_await context_.engine.on_engine(in_pool_of(job_, std::move(work)));
     if (!got) co_return got.error();
     for (auto const& c : got->page.items)
       for (auto const& a : c.attempts) add(c, a, got->now);
@@ -243,8 +234,7 @@ coro::task<response> stream_trace(web_context& context, exchange& ex) {
   stream_query parsed;
   if (auto const wrong = parse_stream_query(query, parsed)) co_return problem_response(*wrong);
   bars_trace trace(context, ex, std::move(parsed), "muster-trace.json");
-  auto running = trace.run();
-  co_return co_await std::move(running);
+  co_return co_await trace.run();
 }
 
 coro::task<response> job_trace(web_context& context, exchange& ex) {
@@ -252,8 +242,7 @@ coro::task<response> job_trace(web_context& context, exchange& ex) {
   auto const id = server::parse_job(text);
   if (!id) co_return problem_response(unknown_id("job", text));
   auto looking = [job = *id](server::hub& h) { return h.state().job(job); };
-  auto asking = context.engine.on_engine(in_pool_of(*id, std::move(looking)));
-  auto const job = co_await std::move(asking);
+  auto const job = co_await context.engine.on_engine(in_pool_of(*id, std::move(looking)));
   if (!job) co_return problem_response(job.error());
   auto file = std::string(text) + "-trace.json";
   std::unique_ptr<trace_stream> trace;
@@ -264,8 +253,7 @@ coro::task<response> job_trace(web_context& context, exchange& ex) {
   } else {
     trace = std::make_unique<closures_trace>(context, ex, *id, std::move(file));
   }
-  auto running = trace->run();
-  co_return co_await std::move(running);
+  co_return co_await trace->run();
 }
 
 }  // namespace muster::web

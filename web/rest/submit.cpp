@@ -101,16 +101,15 @@ coro::task<response> submit_job(web_context& context, exchange& ex) {
     co_return problem_response(*p);
   if (auto const p = check_functions(ex.req, request.closures)) co_return problem_response(*p);
   if (ex.req.who) request.spec.submitted_by = ex.req.who->id;
-  auto looking = check_room(context, ex.req, 1, request.closures.closures().size());
-  if (auto const p = co_await std::move(looking)) co_return problem_response(*p);
+  if (auto const p = co_await check_room(context, ex.req, 1, request.closures.closures().size()))
+    co_return problem_response(*p);
   auto event = [spec = std::move(request.spec)](server::submission& s) mutable {
     return s.opening(std::move(spec));
   };
-  auto asking = context.engine.call<schedule_result>(
+  auto const now = co_await context.engine.call<schedule_result>(
       asking_pool(std::move(request.cluster),
                   scheduling(std::move(request.closures), std::move(event))),
       context.options.timeouts.engine, nullptr);
-  auto const now = co_await std::move(asking);
   co_return now ? submitted(*now) : problem_response(submission_problem(now.error()));
 }
 
@@ -129,9 +128,8 @@ coro::task<response> retry_job(web_context& context, exchange& ex) {
     h.ask(core::retry_job(event),
           [&h, slot](core::reply const& r) { slot->send(result_of(h, r)); });
   };
-  auto asking = context.engine.call<schedule_result>(in_pool_of(*id, std::move(work)),
-                                                     context.options.timeouts.engine, nullptr);
-  auto const now = co_await std::move(asking);
+  auto const now = co_await context.engine.call<schedule_result>(
+      in_pool_of(*id, std::move(work)), context.options.timeouts.engine, nullptr);
   co_return now ? submitted(*now) : problem_response(now.error());
 }
 

@@ -81,19 +81,15 @@ void connection::end_idle() {
 coro::task<void> connection::run() {
   bool more = true;
   if (tls_) {
-    auto beginning = begin_tls();
-    more = co_await std::move(beginning);
+    more = co_await begin_tls();
   }
   while (more && !set_.stopping) {
-    auto reading = next_request();
-    more = co_await std::move(reading);
+    more = co_await next_request();
     if (!more) break;
-    auto exchanging = one_exchange();
-    more = co_await std::move(exchanging);
+    more = co_await one_exchange();
   }
   if (stream_.socket().is_open()) {
-    auto lingering = linger();
-    co_await std::move(lingering);
+    co_await linger();
   }
 }
 
@@ -102,13 +98,11 @@ coro::task<bool> connection::begin_tls() {
   char first = 0;
   auto const seen = ::recv(stream_.socket().native_handle(), &first, 1, MSG_PEEK | MSG_DONTWAIT);
   if (seen == 1 && !coro::begins_tls({&first, 1})) {
-    auto refusing = refuse_plaintext();
-    co_await std::move(refusing);
+    co_await refuse_plaintext();
     co_return false;
   }
   limits().expires_after(context_.options.timeouts.header);
-  auto shaking = stream_.shake_hands(*tls_);
-  auto const ec = co_await std::move(shaking);
+  auto const ec = co_await stream_.shake_hands(*tls_);
   if (ec == beast::error::timeout) ++context_.metrics.listener.header_timeout;
   if (ec) close();
   certificate_name = stream_.certificate_name();
@@ -121,15 +115,13 @@ coro::task<void> connection::refuse_plaintext() {
       problem_response(make_problem(400, muster::code::invalid_argument,
                                     "this port speaks TLS: write https:// instead of http://"));
   context_.metrics.count(r.status);
-  auto writing = write(r, false);
-  co_await std::move(writing);
+  co_await write(r, false);
 }
 
 // False: the connection is to be closed.
 coro::task<bool> connection::next_request() {
   if (buffer_.size() == 0) {
-    auto waiting = first_byte();
-    bool const came = co_await std::move(waiting);
+    bool const came = co_await first_byte();
     if (!came) co_return false;
   }
   parser_.emplace();
@@ -140,8 +132,7 @@ coro::task<bool> connection::next_request() {
   if (ec == beast::error::timeout) ++context_.metrics.listener.header_timeout;
   if (!ec && parser_->is_done()) spoke();
   if (!ec) co_return true;
-  auto refusing = refuse(ec);
-  co_await std::move(refusing);
+  co_await refuse(ec);
   co_return false;
 }
 
@@ -172,8 +163,7 @@ coro::task<void> connection::refuse(error_code ec) {
   req = request{};
   auto const r = problem_response(p);
   context_.metrics.count(r.status);
-  auto writing = write(r, false);
-  co_await std::move(writing);
+  co_await write(r, false);
 }
 
 std::optional<problem> connection::take_head() {
@@ -208,19 +198,16 @@ coro::task<bool> connection::one_exchange() {
   auto const wrong = take_head();
   bool const is_socket_path = req.path == "/api/v1/ws" || req.path == "/api/v1/ws/";
   if (!wrong && is_socket_path && req.method == "GET") {
-    auto upgrading = upgrade();
-    co_return co_await std::move(upgrading);
+    co_return co_await upgrade();
   }
   response r;
   if (wrong) {
     r = problem_response(*wrong);
   } else {
-    auto dispatching = dispatch(context_, *this);
-    r = co_await std::move(dispatching);
+    r = co_await dispatch(context_, *this);
   }
   context_.metrics.count(r.status);
-  auto skipping = skip_small_body();
-  co_await std::move(skipping);
+  co_await skip_small_body();
   bool const unread = !parser_->is_done();
   // Of a stream HEAD asks only for what stands before it; to the handler that is a client that is
   // gone.
@@ -230,8 +217,7 @@ coro::task<bool> connection::one_exchange() {
     if (cut_off) close();  // an orderly end would make it look whole
     co_return keep && !req.http_1_0;
   }
-  auto writing = write(r, keep);
-  bool const written = co_await std::move(writing);
+  bool const written = co_await write(r, keep);
   co_return written&& keep;
 }
 
@@ -256,17 +242,14 @@ coro::task<bool> connection::upgrade() {
     if (p->status == 426) r.headers.emplace_back("Upgrade", "websocket");
     context_.metrics.count(r.status);
     bool const keep = parser_->keep_alive() && parser_->is_done() && p->status != 503;
-    auto writing = write(r, keep);
-    bool const written = co_await std::move(writing);
+    bool const written = co_await write(r, keep);
     co_return written&& keep;
   }
   context_.metrics.count(101);
   limits().expires_never();
   http::request<http::empty_body> head;
   head.base() = parser_->get().base();
-  auto running =
-      run_websocket(context_, stream_, context_.sockets.topics_for(scope), std::move(head));
-  co_await std::move(running);
+  co_await run_websocket(context_, stream_, context_.sockets.topics_for(scope), std::move(head));
   close();
   co_return false;
 }
@@ -274,8 +257,7 @@ coro::task<bool> connection::upgrade() {
 coro::task<void> serve_connection(web_context& context, connection_set& connections,
                                   accepted_client client, std::uint64_t network) {
   connection c(context, connections, std::move(client), network);
-  auto running = c.run();
-  co_await std::move(running);
+  co_await c.run();
 }
 
 }  // namespace muster::web

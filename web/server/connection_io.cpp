@@ -32,8 +32,7 @@ coro::task<muster::result<std::string>> connection::read_some() {
   if (parser_->is_done()) co_return std::string();
   if (expects_100_) {
     expects_100_ = false;
-    auto writing = write_all("HTTP/1.1 100 Continue\r\n\r\n");
-    bool const told = co_await std::move(writing);
+    bool const told = co_await write_all("HTTP/1.1 100 Continue\r\n\r\n");
     if (!told)
       co_return muster::status{muster::code::cancelled, "the client closed the connection"};
   }
@@ -57,8 +56,7 @@ coro::task<muster::result<std::string>> connection::read_some() {
 coro::task<void> connection::skip_small_body() {
   if (expects_100_ || req.content_length.value_or(piece_bytes + 1) > piece_bytes) co_return;
   while (!parser_->is_done()) {
-    auto reading = read_some();
-    auto const piece = co_await std::move(reading);
+    auto const piece = co_await read_some();
     if (!piece) co_return;
   }
 }
@@ -70,12 +68,10 @@ coro::task<bool> connection::write(response const& r, bool keep_alive) {
   bool const with_body = has_content && !req.is_head();
   bool const together = with_body && content.size() <= piece_bytes;
   if (together) text += content;
-  auto writing = write_all(text);
-  bool const head_written = co_await std::move(writing);
+  bool const head_written = co_await write_all(text);
   if (!head_written) co_return false;
   if (!with_body || together) co_return true;
-  auto writing_body = write_all(content);
-  co_return co_await std::move(writing_body);
+  co_return co_await write_all(content);
 }
 
 // REQUIRES: the bytes outlive the wait.
@@ -102,22 +98,19 @@ coro::task<bool> connection::begin_stream(response head) {
   if (chunked_) head.headers.emplace_back("Transfer-Encoding", "chunked");
   bool const keep = parser_->keep_alive() && !set_.stopping && !set_.scarce;
   auto const text = head_text(head, std::nullopt, keep);
-  auto writing = write_all(text);
-  bool const written = co_await std::move(writing);
+  bool const written = co_await write_all(text);
   co_return written && !req.is_head();
 }
 
 coro::task<bool> connection::write_piece(std::string piece) {
   if (piece.empty()) co_return true;
   if (chunked_) piece = chunk_text(piece);
-  auto writing = write_all(piece);
-  co_return co_await std::move(writing);
+  co_return co_await write_all(piece);
 }
 
 coro::task<bool> connection::end_stream() {
   if (!chunked_) co_return true;
-  auto writing = write_all("0\r\n\r\n");
-  co_return co_await std::move(writing);
+  co_return co_await write_all("0\r\n\r\n");
 }
 
 void connection::arm(asio::steady_timer& timer, bool& gone) {
@@ -164,8 +157,7 @@ coro::task<void> connection::linger() {
   error_code ec;
   if (stream_.is_tls()) {
     limits().expires_after(linger_time);
-    auto leaving = stream_.say_goodbye();
-    co_await std::move(leaving);
+    co_await stream_.say_goodbye();
     if (!stream_.socket().is_open()) co_return;
   }
   stream_.socket().shutdown(asio::socket_base::shutdown_send, ec);

@@ -75,8 +75,7 @@ coro::task<std::optional<problem>> read_body(web_context& context, exchange& ex,
   auto const limit = context.options.body_limit_bytes;
   if (ex.req.content_length.value_or(0) > limit) co_return too_large(limit);
   for (;;) {
-    auto reading = ex.read_some();
-    auto piece = co_await std::move(reading);
+    auto piece = co_await ex.read_some();
     if (!piece) co_return to_problem(piece.error());
     if (piece->empty()) break;
     if (ex.req.body.size() + piece->size() > limit) co_return too_large(limit);
@@ -103,18 +102,16 @@ response page_or_404(web_context& context, request const& req) {
 coro::task<response> run_route(web_context& context, exchange& ex, router::match m) {
   auto& req = ex.req;
   req.captures = std::move(m.captures);
-  auto asking = check_access(context, ex, *m.found);
-  if (auto const p = co_await std::move(asking)) co_return refusal(*p);
+  if (auto const p = co_await check_access(context, ex, *m.found)) co_return refusal(*p);
   if (auto p = check_query(*m.found, req)) co_return problem_response(*p);
   if (auto p = check_media(*m.found, req)) co_return problem_response(*p);
   bool const streamed_body = m.found->body == body_kind::json_or_ndjson &&
                              media_type(req.content_type) == "application/x-ndjson";
   if (m.found->body != body_kind::none && !streamed_body) {
-    auto reading = read_body(context, ex, m.found->body);
-    if (auto const p = co_await std::move(reading)) co_return problem_response(*p);
+    if (auto const p = co_await read_body(context, ex, m.found->body))
+      co_return problem_response(*p);
   }
-  auto running = m.found->run(context, ex);
-  auto answer = co_await std::move(running);
+  auto answer = co_await m.found->run(context, ex);
   if (m.found->audited && req.who && answer.status < 300) audit(context, req, answer.status);
   co_return answer;
 }
@@ -140,13 +137,11 @@ coro::task<response> checked(web_context& context, exchange& ex) {
   if (auto p = check_host(context.options, req)) co_return problem_response(*p);
   if (changes_state(req.method))
     if (auto p = check_origin(context.options, req)) co_return problem_response(*p);
-  auto serving = await_serving(context, ex);
-  if (auto const p = co_await std::move(serving)) co_return problem_response(*p);
+  if (auto const p = co_await await_serving(context, ex)) co_return problem_response(*p);
 
   auto found = context.routes.find(req.method, req.path);
   if (found.found) {
-    auto running = run_route(context, ex, std::move(found));
-    co_return co_await std::move(running);
+    co_return co_await run_route(context, ex, std::move(found));
   }
   if (found.allow.empty() && (req.method == "GET" || req.method == "HEAD"))
     co_return page_or_404(context, req);
@@ -208,8 +203,7 @@ std::optional<problem> check_serving(web_options const& options, request const& 
 coro::task<response> dispatch(web_context& context, exchange& ex) {
   response r;
   try {
-    auto work = checked(context, ex);
-    r = co_await std::move(work);
+    r = co_await checked(context, ex);
   } catch (std::bad_alloc const&) {
     r = problem_response(make_problem(503, muster::code::resource_exhausted, "out of memory"));
   }

@@ -226,8 +226,7 @@ bool web_server::impl::make_room() {
 
 coro::task<void> web_server::impl::wait_for_place() {
   while (full() && acceptor.is_open() && !make_room()) {
-    auto pausing = pause(accept_pause);
-    co_await std::move(pausing);
+    co_await pause(accept_pause);
   }
 }
 
@@ -241,8 +240,7 @@ coro::task<void> web_server::impl::after_failed_accept(error_code ec) {
     connections.scarce = true;
     if (lent) co_return;
   }
-  auto pausing = pause(accept_pause);
-  co_await std::move(pausing);
+  co_await pause(accept_pause);
 }
 
 std::shared_ptr<coro::waiting_connections::door const> web_server::impl::make_door() {
@@ -281,21 +279,17 @@ coro::task<void> web_server::impl::accept_loop() {
     // Room is made, and a descriptor lent, only for somebody who is there. No deadline: a stop
     // closes the acceptor.
     co_await acceptor.async_wait(asio::socket_base::wait_read, awaited);
-    auto waiting_for_place = wait_for_place();
-    co_await std::move(waiting_for_place);
+    co_await wait_for_place();
     if (!acceptor.is_open()) break;
     if (auto const ec = accept_some()) {
-      auto recovering = after_failed_accept(ec);
-      co_await std::move(recovering);
+      co_await after_failed_accept(ec);
     }
   }
 }
 
 coro::task<void> web_server::impl::serve(tcp::socket socket, asio::ip::address address) {
   accepted_client client{std::move(socket), address, tls.current()};
-  auto serving =
-      serve_connection(shared, connections, std::move(client), coro::network_of(address));
-  co_await std::move(serving);
+  co_await serve_connection(shared, connections, std::move(client), coro::network_of(address));
   // Its descriptor is free now, before anybody else has taken it.
   reserve.refill();
   connections.scarce = !reserve.full();
@@ -316,8 +310,7 @@ void web_server::impl::begin_stop(std::chrono::milliseconds grace) {
 coro::task<void> web_server::impl::end(std::chrono::milliseconds grace) {
   auto const deadline = std::chrono::steady_clock::now() + grace;
   while (!connections.open.empty() && std::chrono::steady_clock::now() < deadline) {
-    auto pausing = pause(std::chrono::milliseconds(10));
-    co_await std::move(pausing);
+    co_await pause(std::chrono::milliseconds(10));
   }
   auto const open = connections.open;
   for (auto* c : open) c->abort();

@@ -39,14 +39,11 @@ class websocket_session {
     subscriber client(
         context_.sockets, topics_, [this] { signal_.cancel(); }, [this] { drop(); });
     client_ = &client;
-    auto accepting = accept(request);
-    bool const accepted = co_await std::move(accepting);
+    bool const accepted = co_await accept(request);
     if (!accepted) co_return;
-    auto greeting = context_.sockets.hello(topics_->boot());
-    auto const hello = co_await std::move(greeting);
+    auto const hello = co_await context_.sockets.hello(topics_->boot());
     if (!hello) co_return;
-    auto writing_hello = write(*hello);
-    bool const greeted = co_await std::move(writing_hello);
+    bool const greeted = co_await write(*hello);
     if (!greeted) co_return;
     // Each loop makes the other end; neither consumes what the other waits for.
     using namespace asio::experimental::awaitable_operators;
@@ -96,8 +93,7 @@ class websocket_session {
     while (!closed_) {
       auto const text = client_->next();
       if (text) {
-        auto writing = write(*text);
-        bool const written = co_await std::move(writing);
+        bool const written = co_await write(*text);
         if (!written) break;
       } else if (client_->ended()) {
         break;
@@ -157,8 +153,7 @@ coro::task<void> run_websocket(web_context& context, client_stream& stream,
                                std::shared_ptr<topic_set> topics,
                                beast::http::request<beast::http::empty_body> request) {
   websocket_session session(context, stream, std::move(topics));
-  auto running = session.run(std::move(request));
-  co_await std::move(running);
+  co_await session.run(std::move(request));
 }
 
 }  // namespace muster::web
