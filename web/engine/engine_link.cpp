@@ -43,17 +43,4 @@ engine_link::~engine_link() {
   }
 }
 
-muster::status engine_link::stopping() {
-  return {muster::code::unavailable, "the server is stopping"};
-}
-
-muster::status engine_link::client_left() {
-  return {muster::code::cancelled, "the client closed the connection"};
-}
-
-muster::status engine_link::too_slow(std::chrono::milliseconds limit) {
-  return {muster::code::unavailable,
-          "the engine did not answer within " + std::to_string(limit.count()) + " ms"};
-}
-
 }  // namespace muster::web

@@ -10,7 +10,6 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -175,8 +174,8 @@ class engine_link {
 
   /// Completes after this time.
   coro::task<void> pause(std::chrono::milliseconds time) {
-    boost::asio::steady_timer timer(context_, time);
-    co_await timer.async_wait(boost::asio::use_awaitable);
+    answer_wait wait(context_);
+    co_await wait.until(std::chrono::steady_clock::now() + time);
   }
 
   /// Runs `work(hub& or engine_services&, answer_handle<R>)`; whoever holds the handle answers, now
@@ -223,9 +222,14 @@ class engine_link {
     peer_watch* peer;
   };
 
-  static muster::status stopping();
-  static muster::status client_left();
-  static muster::status too_slow(std::chrono::milliseconds limit);
+  static muster::status stopping() { return {muster::code::unavailable, "the server is stopping"}; }
+  static muster::status client_left() {
+    return {muster::code::cancelled, "the client closed the connection"};
+  }
+  static muster::status too_slow(std::chrono::milliseconds limit) {
+    return {muster::code::unavailable,
+            "the engine did not answer within " + std::to_string(limit.count()) + " ms"};
+  }
 
   boost::asio::io_context& context_;
   engine_gateway& engine_;

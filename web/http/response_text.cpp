@@ -17,14 +17,9 @@ std::string const& date_text() {
   at = now;
   std::tm utc{};
   gmtime_r(&now, &utc);
-  static constexpr char const* days[] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
-  static constexpr char const* months[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
-                                           "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
   char buffer[64];
-  std::snprintf(buffer, sizeof buffer, "%s, %02d %s %d %02d:%02d:%02d GMT", days[utc.tm_wday],
-                utc.tm_mday, months[utc.tm_mon], utc.tm_year + 1900, utc.tm_hour, utc.tm_min,
-                utc.tm_sec);
-  text = buffer;
+  // The program's locale is C, as it began.
+  text.assign(buffer, std::strftime(buffer, sizeof buffer, "%a, %d %b %Y %H:%M:%S GMT", &utc));
   return text;
 }
 

@@ -55,12 +55,23 @@ inline constexpr query_parameter cluster_parameter{"cluster", query_kind::text,
                                                    "of this cluster; of the main one unless told"};
 inline constexpr query_parameter limit_parameter{
     "limit", query_kind::number, "entries of the page, 100 unless told", 1, page_max};
-/// `kinds`: of this listing's tokens.
-constexpr query_parameter page_token_parameter(std::string_view kinds) {
-  return {.name = "page_token",
-          .kind = query_kind::page_token,
-          .meaning = "next_page_token of the page before",
-          .pattern = kinds};
+/// `kinds`: of this listing's tokens; `kind`: of a number or of a text.
+constexpr query_parameter page_token_parameter(
+    std::string_view kinds, query_kind kind = query_kind::page_token,
+    std::string_view meaning = "next_page_token of the page before") {
+  return {.name = "page_token", .kind = kind, .meaning = meaning, .pattern = kinds};
+}
+/// One of these words.
+constexpr query_parameter choice_parameter(std::string_view name,
+                                           std::span<std::string_view const> choices,
+                                           std::string_view meaning) {
+  return {.name = name, .kind = query_kind::choice, .meaning = meaning, .choices = choices};
+}
+constexpr query_parameter job_parameter(std::string_view meaning) {
+  return {.name = "job",
+          .kind = query_kind::text,
+          .meaning = meaning,
+          .pattern = "^(job_[0-9a-f]{16})?$"};
 }
 /// What every wait takes.
 inline constexpr query_parameter timeout_parameter{

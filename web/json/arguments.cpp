@@ -25,9 +25,7 @@ bool may_hold_reference(json_ref const& at) {
 }
 
 void refuse(json_check& check, json_ref const& at, std::string const& what) {
-  auto p = make_problem(422, muster::code::unimplemented, at.path() + ": " + what);
-  p.field = at.path();
-  check.fail(std::move(p));
+  check.fail(make_problem(422, muster::code::unimplemented, at.path() + ": " + what, at.path()));
 }
 
 void note_per_worker(json_check& check, json_ref const& id,

@@ -65,25 +65,17 @@ json_kind<std::string> a_type() {
   return {schema::one_of({"standalone"}), a_text(1'024).read};
 }
 
-json_kind<coordination::error_delivery> an_error_delivery() {
-  auto read = [](json_check& check, json_ref const& at) {
+// One of these words; the others are told, too, to who has none of them.
+template <class Enum>
+json_kind<Enum> a_word(std::initializer_list<std::string_view> words, std::string expected,
+                       std::optional<Enum> (*parse)(std::string_view)) {
+  auto read = [parse, expected = std::move(expected)](json_check& check, json_ref const& at) {
     auto const word = check.text(at, 1'024);
-    auto const found = coordination::error_delivery_of(word);
-    if (!found && !check.failed())
-      check.fail(at, "expected auto, poll or heartbeat, got '" + word + "'");
-    return found.value_or(coordination::error_delivery::automatic);
+    auto const found = parse(word);
+    if (!found && !check.failed()) check.fail(at, "expected " + expected + ", got '" + word + "'");
+    return found.value_or(Enum{});
   };
-  return {schema::one_of({"auto", "poll", "heartbeat"}), read};
-}
-
-json_kind<coordination::agent_wire> an_agent_wire() {
-  auto read = [](json_check& check, json_ref const& at) {
-    auto const word = check.text(at, 1'024);
-    auto const found = coordination::agent_wire_of(word);
-    if (!found && !check.failed()) check.fail(at, "expected plaintext or tls, got '" + word + "'");
-    return found.value_or(coordination::agent_wire::plaintext);
-  };
-  return {schema::one_of({"plaintext", "tls"}), read};
+  return {schema::one_of(words), read};
 }
 
 template <class M, class V>
@@ -105,8 +97,11 @@ json_object<declaration> const& table() {
        field("stateful", &d::stateful, kept(schema::array(schema::matching(name_pattern)))),
        setting("heartbeat_timeout", &s::heartbeat_timeout, a_duration(longest, true)),
        setting("connection_grace", &s::connection_grace, a_duration(longest)),
-       setting("error_delivery", &s::errors, an_error_delivery()),
-       setting("agents", &s::agents, an_agent_wire()),
+       setting("error_delivery", &s::errors,
+               a_word({"auto", "poll", "heartbeat"}, "auto, poll or heartbeat",
+                      coordination::error_delivery_of)),
+       setting("agents", &s::agents,
+               a_word({"plaintext", "tls"}, "plaintext or tls", coordination::agent_wire_of)),
        setting("register_timeout", &s::register_timeout, a_duration(longest, true)),
        setting("shutdown_timeout", &s::shutdown_timeout, a_duration(longest)),
        setting("stuck_after", &s::stuck_after, a_duration(longest, true)),

@@ -1,8 +1,6 @@
 // Types and limits of fields, with the first fault kept.
 #include "web/json/json_check.hpp"
 
-#include <algorithm>
-
 namespace muster::web {
 
 namespace {
@@ -17,15 +15,6 @@ bool json_check::is(json_ref const& at, json_type wanted) {
   if (at.type() == wanted) return true;
   fail(at, "expected " + with_article(wanted) + ", got " + std::string(name(at.type())));
   return false;
-}
-
-void json_check::members(json_ref const& object, std::initializer_list<json_member> known) {
-  if (!is(object, json_type::object)) return;
-  for (json_walk m(object); m.next() && !failed();) {
-    auto const named = [key = m.key()](json_member const& k) { return k.name == key; };
-    auto const found = std::find_if(known.begin(), known.end(), named);
-    found == known.end() ? unknown(m.value()) : found->read(m.value());
-  }
 }
 
 std::string json_check::text(json_ref const& at, std::size_t bytes_max) {

@@ -2,9 +2,6 @@
 // then look at `failure` once. One per request, web thread.
 #pragma once
 
-#include <absl/functional/function_ref.h>
-
-#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,11 +10,6 @@
 #include "web/json/problem.hpp"
 
 namespace muster::web {
-
-struct json_member {
-  std::string_view name;
-  absl::FunctionRef<void(json_ref const&)> read;  // called while the table is there, no longer
-};
 
 class json_check {
  public:
@@ -35,8 +27,6 @@ class json_check {
 
   /// True if the value is of this type; else the failure "expected an array, got string".
   bool is(json_ref const& at, json_type wanted);
-  /// Reads each member of an object with the reader of its name; others are unknown fields.
-  void members(json_ref const& object, std::initializer_list<json_member> known);
   /// 400 with more characters than that, 422 with fewer and too many bytes.
   std::string text(json_ref const& at, std::size_t bytes_max);
   bool flag(json_ref const& at);

@@ -9,7 +9,6 @@ namespace muster::web {
 
 namespace {
 
-constexpr std::size_t function_characters_max = 256;  // the core has the same limit, in bytes
 constexpr std::size_t duration_characters_max = 64;
 
 bool is_control(char c) {
@@ -40,8 +39,7 @@ json_kind<std::string> a_text(std::size_t max) {
           [max](json_check& check, json_ref const& at) { return check.text(at, max); }};
 }
 
-json_kind<std::string> a_function() {
-  constexpr std::string_view missing = "required, the name of a function";
+json_kind<std::string> a_function(std::string_view missing) {
   auto read = [missing](json_check& check, json_ref const& at) {
     auto name = check.text(at, function_characters_max);
     if (name.empty() && !check.failed()) check.fail(at, std::string(missing));

@@ -31,8 +31,10 @@ json_kind<bool> a_flag();
 json_kind<std::int64_t> an_integer(std::int64_t min, std::int64_t max);
 /// At most `max` characters and as many bytes.
 json_kind<std::string> a_text(std::size_t max);
-/// The name of a function: 1 to 256 characters, none of them a control character.
-json_kind<std::string> a_function();
+/// The name of a function: 1 to 256 characters, none of them a control character. `missing` is also
+/// said of an empty one.
+json_kind<std::string> a_function(std::string_view missing = "required, the name of a function");
+inline constexpr std::size_t function_characters_max = 256;  // the core has the same, in bytes
 /// "30s"; beyond `longest` is 422. `positive`: not 0 either.
 json_kind<core::duration> a_duration(core::duration longest, bool positive = false);
 /// Kept as it stands, to be read when the other members are known.

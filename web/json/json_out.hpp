@@ -48,13 +48,6 @@ class json_out {
     for (auto const& text : texts) string(text);
     return end_array();
   }
-  /// An object from a map of texts.
-  template <class Map>
-  json_out& texts(Map const& named) {
-    begin_object();
-    for (auto const& [name, text] : named) key(name).string(text);
-    return end_object();
-  }
   /// Text that is JSON already. Line breaks in it (white space there) become spaces, so that it may
   /// stand in a line of NDJSON.
   json_out& raw(std::string_view json);
@@ -75,14 +68,6 @@ class json_out {
 
 /// Appends `text` as a JSON string with its quotes.
 void append_json_string(std::string& to, std::string_view text);
-
-/// The member `name` when there is a value for it.
-template <class Maybe>
-void write_if(json_out& out, std::string_view name, Maybe const& value) {
-  if (!value) return;
-  out.key(name);
-  write(out, *value);
-}
 
 /// What `write(out)` writes.
 template <class Write>

@@ -167,13 +167,17 @@ void write(json_out& out, View const& view, More const&... more) {
   members(member_list(out), view, more...);
 }
 
-/// A line with the object of which `say(list)` says the members.
+/// The object of which `say(list)` says the members; and the same as a line.
 template <class Say>
-std::string object_line(Say const& say) {
-  return json_line([&say](json_out& out) {
+std::string object_text(Say const& say) {
+  return json_text([&say](json_out& out) {
     auto const object = out.object();
     say(member_list(out));
   });
+}
+template <class Say>
+std::string object_line(Say const& say) {
+  return object_text(say) += '\n';
 }
 
 /// The schema of what `write(out, View, More…)` writes.

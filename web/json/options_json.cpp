@@ -1,8 +1,7 @@
 // What closures and jobs may be asked for besides running, as tables.
-#include "web/json/options_json.hpp"
-
 #include "base/text.hpp"
 #include "server/core/api/config.hpp"
+#include "web/json/submission_json.hpp"
 
 namespace muster::web {
 

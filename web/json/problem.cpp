@@ -107,11 +107,14 @@ std::string_view reason_phrase(unsigned status) {
   return "Unknown";
 }
 
-problem make_problem(unsigned status, muster::code code, std::string detail) {
+problem make_problem(unsigned status, muster::code code, std::string detail, std::string field,
+                     std::string limit) {
   problem p;
   p.status = status;
   p.code = code;
   p.detail = std::move(detail);
+  p.field = std::move(field);
+  p.limit = std::move(limit);
   if (status == 429 || status == 503 || status == 507) p.retry_s = 1;
   return p;
 }
@@ -121,11 +124,9 @@ problem to_problem(muster::status const& s) {
 }
 
 problem invalid(std::string field, std::string detail, std::string limit) {
-  auto p = make_problem(400, muster::code::invalid_argument, {});
-  p.detail = field.empty() ? std::move(detail) : field + ": " + detail;
-  p.field = std::move(field);
-  p.limit = std::move(limit);
-  return p;
+  if (!field.empty()) detail = field + ": " + detail;
+  return make_problem(400, muster::code::invalid_argument, std::move(detail), std::move(field),
+                      std::move(limit));
 }
 
 problem impossible(std::string field, std::string detail, std::string limit) {

@@ -35,7 +35,8 @@ problem invalid(std::string field, std::string detail, std::string limit = {});
 problem impossible(std::string field, std::string detail, std::string limit = {});
 /// A schema counts characters: 400 with more than `max` of them, 422 with more bytes alone.
 problem too_many_bytes(std::string field, std::string_view text, std::size_t max);
-problem make_problem(unsigned status, muster::code code, std::string detail);
+problem make_problem(unsigned status, muster::code code, std::string detail, std::string field = {},
+                     std::string limit = {});
 
 std::string to_json(problem const& p);
 /// RFC 9457.

@@ -3,10 +3,7 @@
 
 #include <absl/strings/escaping.h>
 
-#include <algorithm>
-
 #include "web/json/arguments.hpp"
-#include "web/json/options_json.hpp"
 
 namespace muster::web {
 
@@ -23,16 +20,8 @@ json_kind<core::closure_options> closure_options() {
 
 // As the wire has them; a hash alone says nothing to people.
 json_kind<std::string> a_display_name() {
-  auto kind = a_function();
-  kind.read = [](json_check& check, json_ref const& at) {
-    auto name = check.text(at, core::callable_name_bytes_max);
-    auto const control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
-    if (name.empty()) check.fail(at, "empty, it has 1 to 256 bytes");
-    if (std::any_of(name.begin(), name.end(), control))
-      check.fail(at, "the name contains a control character");
-    return name;
-  };
-  return kind;
+  static_assert(core::callable_name_bytes_max == function_characters_max);
+  return a_function("empty, it has 1 to 256 bytes");
 }
 
 json_kind<std::string> a_hash() {
@@ -47,18 +36,6 @@ json_kind<std::string> a_hash() {
   return {schema::with(schema::text(digits, digits), R"("pattern":"^[0-9a-f]{64}$")"), read};
 }
 
-/// The members that say what a closure calls, of something that inherits core::callable_name.
-template <class T>
-json_field<T> display_name_field() {
-  std::string T::*const to = &T::name;
-  return field("display_name", to, a_display_name());
-}
-template <class T>
-json_field<T> callable_field() {
-  std::string T::*const to = &T::hash;
-  return field("callable", to, a_hash());
-}
-
 std::uint32_t calling(json_check& check, json_ref const& at, core::callable_name const& called,
                       server::submission& into) {
   if (!called.name.empty()) return into.calling(called);
@@ -67,45 +44,45 @@ std::uint32_t calling(json_check& check, json_ref const& at, core::callable_name
   return 0;
 }
 
-struct closure_members : core::callable_name {
+struct closure_members {
   std::string function;
+  core::callable_name called;
   core::closure_options options;
   std::optional<json_ref> args, kwargs;
 };
 
+json_object<closure_members> closure_object(std::vector<json_field<closure_members>> arguments) {
+  using c = closure_members;
+  using called = core::callable_name;
+  std::vector<json_field<c>> all{required("function", &c::function, a_function())};
+  for (auto& f : arguments) all.push_back(std::move(f));
+  all.push_back(nested(&c::called, field("display_name", &called::name, a_display_name())));
+  all.push_back(nested(&c::called, field("callable", &called::hash, a_hash())));
+  all.push_back(field("options", &c::options, closure_options()));
+  return json_object<c>(std::move(all));
+}
+
 json_object<closure_members> const& closure_table() {
   using c = closure_members;
-  static json_object<c> const table({required("function", &c::function, a_function()),
-                                     field("args", &c::args, kept(arguments_schema())),
-                                     field("kwargs", &c::kwargs, kept(named_arguments_schema())),
-                                     display_name_field<c>(), callable_field<c>(),
-                                     field("options", &c::options, closure_options())});
+  static auto const table =
+      closure_object({field("args", &c::args, kept(arguments_schema())),
+                      field("kwargs", &c::kwargs, kept(named_arguments_schema()))});
   return table;
 }
 
-struct map_members : core::callable_name {
-  std::string function;
-  core::closure_options options;
-  std::optional<json_ref> args;
-};
-
-json_object<map_members> const& map_table() {
-  using m = map_members;
-  static json_object<m> const table(
-      {required("function", &m::function, a_function()),
-       required("args", &m::args,
-                kept(schema::array(arguments_schema()), "required, an array of argument arrays")),
-       display_name_field<m>(), callable_field<m>(),
-       field("options", &m::options, closure_options())});
+json_object<closure_members> const& map_table() {
+  auto args = kept(schema::array(arguments_schema()), "required, an array of argument arrays");
+  static auto const table =
+      closure_object({required("args", &closure_members::args, std::move(args))});
   return table;
 }
 
 void read_map(json_check& check, json_ref const& at, server::submission& into) {
-  map_members map;
+  closure_members map;
   map_table().read(check, at, map);
   if (check.failed() || !check.is(*map.args, json_type::array)) return;
   auto const asked = into.asking(map.options);
-  auto const called = calling(check, at, map, into);
+  auto const called = calling(check, at, map.called, into);
   for (json_walk list(*map.args); list.next() && !check.failed();) {
     auto& closure = into.add(map.function);
     closure.extras = asked;
@@ -210,7 +187,7 @@ void read_closure(json_check& check, json_ref const& item, server::submission& i
   if (check.failed()) return;
   auto& closure = into.add(members.function);
   closure.extras = into.asking(members.options);
-  closure.callable = calling(check, item, members, into);
+  closure.callable = calling(check, item, members.called, into);
   read_arguments(check, members.args ? &*members.args : nullptr,
                  members.kwargs ? &*members.kwargs : nullptr, closure);
 }

@@ -2,8 +2,7 @@
 #pragma once
 
 #include "server/hub/submission.hpp"
-#include "web/json/json_check.hpp"
-#include "web/json/schema.hpp"
+#include "web/json/json_fields.hpp"
 
 namespace muster::web {
 
@@ -12,6 +11,10 @@ struct job_request {
   core::session_spec spec;
   server::submission closures;
 };
+
+/// The `options` of a closure and of a job. Any thread.
+json_object<core::closure_options> const& closure_options_table();
+json_object<core::session_spec> const& job_options_table();
 
 /// What the readers below take.
 std::vector<schema::named> submission_schemas();
