@@ -12,19 +12,20 @@ std::string name_of(coordination::agent_view const& a) {
 }
 
 struct named {
-  std::vector<std::string> names;
+  std::vector<std::string> names;  // of the first three
   core::time_point since = core::never;
   coordination::agent_view const* first = nullptr;
+  std::size_t count = 0;
 };
 
-template <class SinceOf>
-named those(agents_facts const& a, agent_health health, SinceOf const& since_of) {
+template <class Is>
+named those(agents_facts const& a, Is const& is) {
   named n;
   for (auto const& t : a.troubled) {
-    if (t.health != health) continue;
-    if (!n.first) n.first = &t;
+    if (!is(t)) continue;
+    if (n.count++ == 0) n.first = &t;
     if (n.names.size() < 3) n.names.push_back(name_of(t));
-    n.since = std::min(n.since, since_of(t));
+    n.since = std::min(n.since, t.last_heartbeat);
   }
   return n;
 }
@@ -63,7 +64,7 @@ void missing_agents(agents_facts const& a, attention_facts const& f, attention_i
   if (g.state != coordination::generation_state::registering || missing == 0 ||
       g.started + a.view.spec.stuck_after > f.now)
     return;
-  auto const who = those(a, agent_health::missing, [&](auto const&) { return g.started; });
+  auto const who = those(a, [](auto const& t) { return t.health == agent_health::missing; });
   attention_item item{.rule = "agents-missing", .subject = a.view.spec.name, .count = missing};
   item.title = plural(missing, "task") + " of cluster " + a.view.spec.name + " not there yet";
   item.detail = some_of(who.names, missing) + "; the first of " +
@@ -78,7 +79,7 @@ void agents_in_error(agents_facts const& a, attention_items& out) {
   auto const count = count_of(a, agent_health::error);
   // A failed run has an item of its own, which says where it began.
   if (count == 0 || g.state == coordination::generation_state::failed) return;
-  auto const who = those(a, agent_health::error, [](auto const& t) { return t.last_heartbeat; });
+  auto const who = those(a, [](auto const& t) { return t.health == agent_health::error; });
   attention_item item{.rule = "agents-in-error", .subject = a.view.spec.name, .count = count};
   item.title = count == 1 && who.first
                    ? name_of(*who.first) + " of cluster " + a.view.spec.name + " is in error"
@@ -93,15 +94,8 @@ void agents_in_error(agents_facts const& a, attention_items& out) {
 
 // Those who keep a barrier waiting are named with it.
 void late_agents(agents_facts const& a, attention_facts const& f, attention_items& out) {
-  std::vector<std::string> names;
-  auto since = core::never;
-  std::size_t count = 0;
-  for (auto const& t : a.troubled) {
-    if (t.health != agent_health::late || !t.late_for.empty()) continue;
-    ++count;
-    if (names.size() < 3) names.push_back(name_of(t));
-    since = std::min(since, t.last_heartbeat);
-  }
+  auto const [names, since, first, count] =
+      those(a, [](auto const& t) { return t.health == agent_health::late && t.late_for.empty(); });
   if (count == 0) return;
   attention_item item{.rule = "agents-late", .subject = a.view.spec.name, .count = count};
   item.severity = attention_severity::warning;

@@ -47,14 +47,7 @@ void agents_topic::update(std::vector<agent_row> rows, std::size_t more, core::t
       r.fares_changed = change();
     }
   }
-  for (auto at = rows_.begin(); at != rows_.end();) {
-    if (at->second.present) {
-      ++at;
-      continue;
-    }
-    forget(at->first);
-    at = rows_.erase(at);
-  }
+  keep_if(rows_, [](row const& r) { return r.present; });
   if (std::exchange(more_, more) != more) change();
   if (ages_ == ages) return;
   ages_ = std::move(ages);

@@ -1,6 +1,8 @@
 // Copies on the engine thread, rows made of the copies on the web thread.
 #include "web/live/cluster_topics.hpp"
 
+#include <span>
+
 #include "server/hub/cluster_endpoints.hpp"
 #include "server/hub/coordination_hub.hpp"
 #include "server/hub/event_log.hpp"
@@ -106,91 +108,78 @@ std::vector<named_agent> copy_agents(engine_services& services, std::vector<clus
   return rows;
 }
 
-void write_cause(json_out& out, coordination::generation_view const& g) {
-  if (!g.cause) return;
-  out.key("cause").begin_object();
-  out.key("task").string(g.cause->task);
-  out.key("message").string(g.cause->message);
-  out.key("at").number(core::to_unix_ms(g.cause->at));
-  out.end_object();
-}
-
 std::string cluster_row(coordination::cluster_view const& c, bool main) {
   auto const& g = c.generation;
-  return json_text([&](json_out& out) {
-    auto const object = out.object();
-    out.key("name").string(c.spec.name);
-    out.key("main").boolean(main);
-    out.key("address").string(c.address);
-    out.key("tasks").number(c.spec.size());
-    out.key("state").string(coordination::name(g.state));
-    out.key("generation").number(g.number);
-    out.key("started").number(core::to_unix_ms(g.started));
-    member_list(out).object("agents", [&g](member_list const& m) { agent_counts(m, g); });
-    out.key("barriers").number(g.barriers_running);
-    out.key("keys").number(g.keys);
-    out.key("key_waits").number(g.parked_key_waits);
-    write_cause(out, g);
+  return object_text([&](member_list const& m) {
+    m("name", c.spec.name);
+    m("main", main);
+    m("address", c.address);
+    m("tasks", c.spec.size());
+    m("state", g.state);
+    m("generation", g.number);
+    m("started", g.started);
+    m.object("agents", [&g](member_list const& of) { agent_counts(of, g); });
+    m("barriers", g.barriers_running);
+    m("keys", g.keys);
+    m("key_waits", g.parked_key_waits);
+    if (!g.cause) return;
+    m.object("cause", [&g](member_list const& of) {
+      of("task", g.cause->task);
+      of("message", g.cause->message);
+      of("at", g.cause->at);
+    });
   });
 }
 
 std::string who_it_is(named_agent const& n) {
   auto const& a = n.view;
-  return json_text([&](json_out& out) {
-    auto const object = out.object();
-    out.key("cluster").string(n.cluster);
-    out.key("job").string(a.job);
-    out.key("index").number(a.index);
-    out.key("incarnation").string(std::to_string(core::raw(a.incarnation)));
-    out.key("address").string(a.peer);
-    out.key("registered").number(core::to_unix_ms(a.registered_at));
-    out.key("devices").number(a.devices);
-    if (!a.device_names.empty()) out.key("device_names").strings(a.device_names);
+  return object_text([&](member_list const& m) {
+    m("cluster", n.cluster);
+    m("job", a.job);
+    m("index", a.index);
+    m("incarnation", std::to_string(core::raw(a.incarnation)));
+    m("address", a.peer);
+    m("registered", a.registered_at);
+    m("devices", a.devices);
+    m.some("device_names", a.device_names);
   });
 }
 
 std::string how_it_fares(coordination::agent_view const& a, core::time_point now) {
   bool const waits = a.waits_since != core::never && a.waits_since + wait_is_news <= now;
-  return json_text([&](json_out& out) {
-    auto const object = out.object();
-    out.key("state").string(coordination::name(a.health));
+  return object_text([&](member_list const& m) {
+    m("state", a.health);
     if (a.error) {
-      out.key("code").string(name(a.error->code));
-      out.key("error").string(a.error->message);
-      out.key("casualty").boolean(a.casualty);
+      m("code", name(a.error->code));
+      m("error", a.error->message);
+      m("casualty", a.casualty);
     }
-    if (!a.late_for.empty()) {
-      out.key("late_for").string(a.late_for);
-      out.key("late_since").number(core::to_unix_ms(a.late_since));
-    }
-    out.key("waits").strings(waits ? a.waiting_for : std::vector<std::string>());
+    m.some("late_for", a.late_for);
+    m.when(!a.late_for.empty())("late_since", a.late_since);
+    m("waits", waits ? a.waiting_for : std::vector<std::string>());
   });
 }
 
 std::string barrier_row(named_barrier const& n) {
   auto const& b = n.view;
-  return json_text([&](json_out& out) {
-    auto const object = out.object();
-    out.key("cluster").string(n.cluster);
-    out.key("id").string(b.id);
-    out.key("counter").number(b.counter);
-    out.key("state").string(coordination::name(b.state));
-    out.key("arrived").number(b.arrived_count);
-    out.key("of").number(b.participants);
-    out.key("started").number(core::to_unix_ms(b.started));
-    out.key("ended").number(core::to_unix_ms(b.ended));
-    out.key("deadline").number(b.deadline == core::never ? 0 : core::to_unix_ms(b.deadline));
-    out.key("first").string(b.first);
-    out.key("error").string(b.fault ? b.fault->message : std::string());
-    out.key("missing").begin_array();
-    for (std::size_t i = 0; i < std::min(missing_shown, b.missing.size()); ++i) {
-      auto const& m = b.missing[i];
-      auto const entry = out.object();
-      out.key("task").string(m.name);
-      out.key("address").string(m.peer);
-      out.key("seen").number(core::to_unix_ms(m.last_heartbeat));
-    }
-    out.end_array();
+  return object_text([&](member_list const& m) {
+    m("cluster", n.cluster);
+    m("id", b.id);
+    m("counter", b.counter);
+    m("state", b.state);
+    m("arrived", b.arrived_count);
+    m("of", b.participants);
+    m("started", b.started);
+    m("ended", b.ended);
+    m("deadline", b.deadline == core::never ? core::time_point() : b.deadline);
+    m("first", b.first);
+    m("error", b.fault ? b.fault->message : std::string());
+    auto const shown = std::span(b.missing).first(std::min(missing_shown, b.missing.size()));
+    m.list("missing", shown, [](member_list const& of, coordination::missing_task const& t) {
+      of("task", t.name);
+      of("address", t.peer);
+      of("seen", t.last_heartbeat);
+    });
   });
 }
 

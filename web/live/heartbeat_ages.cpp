@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "web/json/json_out.hpp"
+#include "web/json/members.hpp"
 
 namespace muster::web {
 namespace {
@@ -24,16 +24,12 @@ void heartbeat_ages::add(std::string const& cluster, std::string const& job, cor
 }
 
 std::string heartbeat_ages::json() const {
-  return json_text([this](json_out& out) {
-    auto const object = out.object();
-    for (auto const& [name, c] : clusters_) {
-      out.key(name).begin_object();
-      out.key("unit_ms").number(
-          std::chrono::duration_cast<std::chrono::milliseconds>(c.unit).count());
-      out.key("jobs").begin_object();
-      for (auto const& [job, ages] : c.jobs) out.key(job).string(ages);
-      out.end_object().end_object();
-    }
+  return object_text([this](member_list const& m) {
+    for (auto const& [name, c] : clusters_)
+      m.object(name, [&cluster = c](member_list const& of) {
+        of("unit_ms", cluster.unit);
+        of("jobs", cluster.jobs);
+      });
   });
 }
 

@@ -13,14 +13,7 @@ void rows_topic::update(named_rows rows, std::size_t more, core::time_point now)
     r.json = std::move(json);
     r.changed = change();
   }
-  for (auto at = rows_.begin(); at != rows_.end();) {
-    if (at->second.present) {
-      ++at;
-      continue;
-    }
-    forget(at->first);
-    at = rows_.erase(at);
-  }
+  keep_if(rows_, [](row const& r) { return r.present; });
   if (std::exchange(more_, more) != more) change();
 }
 

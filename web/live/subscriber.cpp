@@ -138,13 +138,12 @@ void subscriber::receive_rows(json_check& check, json_ref const& body) {
   rows_ = std::move(rows);
 }
 
-// `delta_for` may give nothing when nothing changed; who has resumed is answered all the same.
-template <class DeltaFor>
-shared_text subscriber::next_of(place& p, topic& topic, DeltaFor const& delta_for) {
+// There may be nothing when nothing changed; who has resumed is answered all the same.
+shared_text subscriber::next_of(place& p, topic& topic) {
   if (!p.on || !topic.live) return nullptr;
   bool const snapshot = p.wants_snapshot || !topic.can_serve(p.seq);
   if (!snapshot && !p.wants_any && p.seq == topic.seq()) return nullptr;
-  auto text = snapshot ? topic.snapshot() : delta_for(p.seq);
+  auto text = snapshot ? topic.snapshot() : topic.delta_for(p.seq, rows_);
   if (!text && p.wants_any) text = topic.delta(p.seq);
   p.wants_snapshot = p.wants_any = false;
   if (text) p.seq = topic.seq();
@@ -157,16 +156,11 @@ shared_text subscriber::next() {
     ended_ = true;
     return last_words_;
   }
-  for (auto const t : topic_names) {
-    auto const delta_for = [&](std::uint64_t from) { return topics_->delta_for(t, from, rows_); };
-    if (auto text = next_of(at(t), topics_->topic_of(t), delta_for)) return text;
-  }
-  for (auto& [name, p] : logs_) {
-    auto* const topic = topics_->log_of(name);
-    if (!topic) continue;
-    auto const delta_for = [&](std::uint64_t from) { return topic->delta(from); };
-    if (auto text = next_of(p, *topic, delta_for)) return text;
-  }
+  for (auto const t : topic_names)
+    if (auto text = next_of(at(t), topics_->topic_of(t))) return text;
+  for (auto& [name, p] : logs_)
+    if (auto* const topic = topics_->log_of(name))
+      if (auto text = next_of(p, *topic)) return text;
   return nullptr;
 }
 
@@ -177,21 +171,19 @@ void subscriber::end_with(std::string text) {
 
 void subscriber::say_bye(std::string_view reason, std::chrono::milliseconds retry) {
   if (last_words_) return;
-  end_with(json_text([&](json_out& out) {
-    auto const object = out.object();
-    out.key("t").string("bye");
-    out.key("reason").string(reason);
-    out.key("retry_ms").number(retry.count());
+  end_with(object_text([&](member_list const& m) {
+    m("t", "bye");
+    m("reason", reason);
+    m("retry_ms", retry);
   }));
 }
 
 void subscriber::say_error(std::string_view code, std::string_view detail) {
   if (last_words_) return;
-  end_with(json_text([&](json_out& out) {
-    auto const object = out.object();
-    out.key("t").string("err");
-    out.key("code").string(code);
-    out.key("text").string(detail);
+  end_with(object_text([&](member_list const& m) {
+    m("t", "err");
+    m("code", code);
+    m("text", detail);
   }));
 }
 

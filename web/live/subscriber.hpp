@@ -76,8 +76,7 @@ class subscriber {
   void receive_topic(json_check& check, json_ref const& body, bool on);
   void receive_resume(json_check& check, json_ref const& body);
   void receive_rows(json_check& check, json_ref const& body);
-  template <class DeltaFor>
-  shared_text next_of(place& p, topic& topic, DeltaFor const& delta_for);
+  shared_text next_of(place& p, topic& topic);
   void end_with(std::string text);
 
   websocket_hub& hub_;

@@ -43,19 +43,8 @@ void tasks_topic::update(std::vector<core::task_view> const& tasks, core::time_p
     before = std::move(now_shown);
     r.changed = change();
   }
-  drop_missing(whole);
-}
-
-void tasks_topic::drop_missing(bool whole) {
-  for (auto at = rows_.begin(); at != rows_.end();) {
-    auto& r = at->second;
-    if (r.present || (!whole && !std::exchange(r.missing, true))) {
-      ++at;
-      continue;
-    }
-    forget(at->first);
-    at = rows_.erase(at);
-  }
+  keep_if(rows_,
+          [whole](row& r) { return r.present || (!whole && !std::exchange(r.missing, true)); });
 }
 
 std::vector<tasks_topic::row_entry const*> tasks_topic::rows_since(std::uint64_t from) const {

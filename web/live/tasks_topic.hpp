@@ -21,8 +21,8 @@ class tasks_topic final : public changing_rows<std::uint32_t> {
   void update(std::vector<core::task_view> const& tasks, core::time_point now,
               core::duration heartbeat_interval, bool whole);
 
-  /// What changed since `from`, and the watched rows that were seen since. Null: nothing.
-  shared_text delta_for(std::uint64_t from, std::span<std::uint32_t const> watched);
+  /// What changed since `from`, and the watched rows that were seen since.
+  shared_text delta_for(std::uint64_t from, std::span<std::uint32_t const> watched) override;
 
  private:
   /// What clients see, but for the last sign of life.
@@ -48,7 +48,6 @@ class tasks_topic final : public changing_rows<std::uint32_t> {
   };
   using row_entry = std::pair<std::uint32_t const, row>;
 
-  void drop_missing(bool whole);
   std::vector<row_entry const*> rows_since(std::uint64_t from) const;
   void write_rows(json_out& out, std::span<row_entry const* const> rows,
                   std::uint64_t const* from) const;

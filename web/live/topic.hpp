@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -49,6 +50,10 @@ class topic {
   shared_text snapshot();
   /// What changed since `from`. REQUIRES: can_serve(from).
   shared_text delta(std::uint64_t from);
+  /// The same for a client that has these rows on the screen; null when nothing of it changed.
+  virtual shared_text delta_for(std::uint64_t from, std::span<std::uint32_t const> = {}) {
+    return delta(from);
+  }
   /// False: too old (or from another life), only a snapshot will do.
   virtual bool can_serve(std::uint64_t from) const { return from <= seq_; }
 
@@ -76,57 +81,53 @@ class topic {
   mutable std::uint64_t serialised_ = 0;
 };
 
-/// Rows that went away, with the number at which they did. Full: the oldest is forgotten, and
-/// clients that are older than it get a snapshot.
-template <class Id>
-class tombstones {
- public:
-  static constexpr std::size_t size_max = 4096;
-
-  void add(std::uint64_t seq, Id id) {
-    if (gone_.size() == size_max) {
-      forgotten_ = gone_.front().first;
-      gone_.pop_front();
-    }
-    gone_.emplace_back(seq, std::move(id));
-  }
-  bool can_serve(std::uint64_t from) const { return from >= forgotten_; }
-  std::deque<std::pair<std::uint64_t, Id>> const& all() const { return gone_; }
-
- private:
-  std::deque<std::pair<std::uint64_t, Id>> gone_;
-  std::uint64_t forgotten_ = 0;  // the highest number of which one was forgotten
-};
-
 /// A topic of rows with ids that come, change and go away.
 template <class Id>
 class changing_rows : public topic {
  public:
   using topic::topic;
 
-  bool can_serve(std::uint64_t from) const override {
-    return from <= seq() && gone_.can_serve(from);
+  bool can_serve(std::uint64_t from) const override { return from <= seq() && from >= forgotten_; }
+  shared_text delta_for(std::uint64_t from, std::span<std::uint32_t const> = {}) override {
+    return last_change_ > from ? delta(from) : nullptr;
   }
-  /// Null: nothing changed since `from`.
-  shared_text delta_for(std::uint64_t from) { return last_change_ > from ? delta(from) : nullptr; }
 
  protected:
   /// The number at which something changes: now.
   std::uint64_t change() { return last_change_ = seq(); }
-  void forget(Id id) { gone_.add(change(), std::move(id)); }
+  void forget(Id id) {
+    if (gone_.size() == gone_max) {
+      forgotten_ = gone_.front().first;
+      gone_.pop_front();
+    }
+    gone_.emplace_back(change(), std::move(id));
+  }
+  /// Those that do not stay are erased, and went.
+  template <class Rows, class Stays>
+  void keep_if(Rows& rows, Stays const& stays) {
+    for (auto at = rows.begin(); at != rows.end();) {
+      bool const there = stays(at->second);
+      if (!there) forget(at->first);
+      at = there ? std::next(at) : rows.erase(at);
+    }
+  }
   /// The key "gone": `write_id(id)` for each that went since, unless it is there again.
   template <class IsThere, class WriteId>
   void write_gone(json_out& out, std::uint64_t const* from, IsThere const& is_there,
                   WriteId const& write_id) const {
     out.key("gone").begin_array();
     if (from)
-      for (auto const& [seq, id] : gone_.all())
+      for (auto const& [seq, id] : gone_)
         if (seq > *from && !is_there(id)) write_id(id);
     out.end_array();
   }
 
  private:
-  tombstones<Id> gone_;
+  // Full: the oldest is forgotten, and clients that are older than it get a snapshot.
+  static constexpr std::size_t gone_max = 4096;
+
+  std::deque<std::pair<std::uint64_t, Id>> gone_;  // with the number at which they went
+  std::uint64_t forgotten_ = 0;                    // the highest of which one was forgotten
   std::uint64_t last_change_ = 0;
 };
 

@@ -1,9 +1,11 @@
 // Asks the engine for one set of clients, and brings their topics up to date.
 #include "web/live/topic_set.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 #include "web/attention/collect.hpp"
 #include "web/live/heartbeat_ages.hpp"
-#include "web/live/rows_of_pools.hpp"
 #include "web/live/subscriber.hpp"
 
 namespace muster::web {
@@ -12,6 +14,63 @@ namespace {
 using clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds attention_every{1000};
+
+// Where a listing of tasks goes on: in which of the pools, and at which of its rows.
+struct task_place {
+  std::size_t pool = 0, row = 0;
+};
+struct task_page {
+  std::vector<core::task_view> rows;
+  std::optional<task_place> next;
+};
+
+constexpr std::size_t rows_a_page = 1000;
+
+template <class T>
+void append(std::vector<T>& to, std::vector<T> some) {
+  std::move(some.begin(), some.end(), std::back_inserter(to));
+}
+
+// The rows of the main cluster, which are all in most servers, say so by an empty name.
+template <class View>
+void name_cluster(server::hub const& h, std::vector<View>& rows) {
+  for (auto& row : rows) row.cluster = h.cluster();
+}
+
+// At most 1,000 rows, so that the engine is never held up for long.
+task_page tasks_from(server::pools& all, task_place from, server::cluster_scope const& scope) {
+  task_page page;
+  std::size_t pool = 0;
+  all.for_each([&](server::hub& h) {
+    auto const at = pool++;
+    if (page.next || at < from.pool || !scope.sees(h.cluster())) return;
+    auto const row = at == from.pool ? from.row : 0;
+    auto const room = rows_a_page - page.rows.size();
+    if (room == 0) {
+      page.next = task_place{at, row};
+      return;
+    }
+    auto some = h.state().tasks(row, room, {});
+    name_cluster(h, some.items);
+    append(page.rows, std::move(some.items));
+    if (some.next) page.next = task_place{at, *some.next};
+  });
+  return page;
+}
+
+// Those that run, that ended and that failed lately, of each cluster; newest first.
+std::vector<core::job_view> watched_jobs(server::pools& all, server::cluster_scope const& scope) {
+  std::vector<core::job_view> jobs;
+  all.for_each([&](server::hub& h) {
+    if (!scope.sees(h.cluster())) return;
+    auto some = h.state().watched_jobs(h.now());
+    name_cluster(h, some);
+    append(jobs, std::move(some));
+  });
+  std::sort(jobs.begin(), jobs.end(), [](auto const& a, auto const& b) { return a.id > b.id; });
+  return jobs;
+}
+
 }  // namespace
 
 struct topic_set::gathered {
@@ -30,36 +89,10 @@ topic_set::topic_set(engine_link& engine, server::shared_scope scope, std::strin
   counters_.live = scope_->whole();
 }
 
-rows_topic* topic_set::rows_of(topic_name t) {
-  switch (t) {
-    case topic_name::clusters:
-      return &cluster_rows_;
-    case topic_name::barriers:
-      return &barriers_;
-    case topic_name::events:
-      return &events_;
-    case topic_name::attention:
-      return &attention_;
-    default:
-      return nullptr;
-  }
-}
-
 topic& topic_set::topic_of(topic_name t) {
-  if (auto* rows = rows_of(t)) return *rows;
-  if (t == topic_name::agents) return agents_;
-  if (t == topic_name::tasks) return tasks_;
-  if (t == topic_name::jobs) return jobs_;
-  return counters_;
-}
-
-shared_text topic_set::delta_for(topic_name t, std::uint64_t from,
-                                 std::span<std::uint32_t const> rows) {
-  if (auto* named = rows_of(t)) return named->delta_for(from);
-  if (t == topic_name::agents) return agents_.delta_for(from);
-  if (t == topic_name::tasks) return tasks_.delta_for(from, rows);
-  if (t == topic_name::jobs) return jobs_.delta_for(from);
-  return counters_.delta(from);
+  std::array<topic*, topic_names.size()> const all{&counters_, &tasks_,    &jobs_,   &cluster_rows_,
+                                                   &agents_,   &barriers_, &events_, &attention_};
+  return *all[static_cast<std::size_t>(t)];
 }
 
 bool topic_set::wanted(topic_name t) const {

@@ -6,7 +6,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <unordered_set>
 
@@ -40,8 +39,6 @@ class topic_set {
   sample_history const& samples() const { return samples_; }
 
   topic& topic_of(topic_name t);
-  /// Null when nothing changed.
-  shared_text delta_for(topic_name t, std::uint64_t from, std::span<std::uint32_t const> rows);
 
   /// A topic on somebody's log, "logs:cl_…" or "logs:job_…"; null when the name is none or nobody
   /// watches it.
@@ -61,7 +58,6 @@ class topic_set {
   coro::task<void> gather_clusters();
   coro::task<void> gather_attention();
   coro::task<void> gather_logs();
-  rows_topic* rows_of(topic_name t);
   coro::task<muster::result<gathered>> ask(bool tasks, bool jobs);
 
   engine_link& engine_;

@@ -126,8 +126,8 @@ std::optional<problem> websocket_hub::refusal(std::string_view subprotocols,
                                               server::cluster_scope const& scope) {
   if (stopping_) return make_problem(503, muster::code::unavailable, "the server is stopping");
   auto const full = [](std::string detail, std::string limit) {
-    auto p = make_problem(503, muster::code::resource_exhausted, std::move(detail));
-    p.limit = std::move(limit);
+    auto p = make_problem(503, muster::code::resource_exhausted, std::move(detail), {},
+                          std::move(limit));
     p.retry_s = 5;
     return p;
   };
@@ -139,6 +139,35 @@ std::optional<problem> websocket_hub::refusal(std::string_view subprotocols,
                 std::to_string(bound_max) + " sets of clusters");
   if (subprotocols.empty() || subprotocols.find("muster.v1") != std::string_view::npos) return {};
   return invalid("Sec-WebSocket-Protocol", "this server speaks muster.v1");
+}
+
+coro::task<muster::result<std::string>> websocket_hub::hello(std::string boot) {
+  struct facts {
+    core::time_point now{};
+    core::duration interval{}, late{}, timeout{};
+  };
+  auto work = [](server::hub& h) {
+    auto const& c = h.state().configuration();
+    return facts{h.now(), c.heartbeat_interval(), c.late_after(), c.heartbeat_timeout};
+  };
+  auto const f = co_await engine_.on_engine(std::move(work));
+  if (!f) co_return f.error();
+  co_return object_text([&](member_list const& m) {
+    m("t", "hello");
+    m("proto", "muster.v1");
+    m("boot", boot);
+    m("now", f->now);
+    m("version", options_.version);
+    m("cluster", "default");
+    m("heartbeat_ms", f->interval);
+    m("late_ms", f->late);
+    m("timeout_ms", f->timeout);
+    m.object("limits", [](member_list const& of) {
+      of("message_bytes", websocket_message_bytes_max);
+      of("subscriptions", websocket_subscriptions_max);
+      of("logs", websocket_logs_max);
+    });
+  });
 }
 
 void websocket_hub::add(subscriber& c) {
