@@ -148,7 +148,7 @@ int wait(rest& server, std::string const& path, std::string const& id, barriers_
   }
 }
 
-int run(barriers_options& o) {
+int run_barriers(barriers_options& o) {
   action_words const words(
       "barriers", o.words,
       {{"list", 0}, {"show", 1}, {"cancel", 1}, {"wait", 1}, {"stragglers", 0}});
@@ -180,9 +180,9 @@ int run(barriers_options& o) {
 }  // namespace
 
 void add_barriers(CLI::App& app, choice& chosen) {
-  auto const [verb, o] =
-      add_verb(app, chosen, "barriers",
-               "List barriers, show who is missing or usually late, wait at one, cancel it", run);
+  auto const [verb, o] = add_verb(
+      app, chosen, "barriers",
+      "List barriers, show who is missing or usually late, wait at one, cancel it", run_barriers);
   add_value(*verb, "action", o->words, "list | show ID | cancel ID | wait ID | stragglers",
             "What to do; without it: list");
   add_cluster_option(*verb, o->cluster);

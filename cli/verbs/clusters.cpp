@@ -136,7 +136,7 @@ void create(rest& server, action_words const& words, clusters_options const& o) 
               << text_of(c, "address") << '\n';
 }
 
-int run(clusters_options& o) {
+int run_clusters(clusters_options& o) {
   action_words const words("clusters", o.words,
                            {{"list", 0}, {"create"}, {"show", 1}, {"delete", 1}});
   rest server(o.rest);
@@ -157,8 +157,8 @@ int run(clusters_options& o) {
 }  // namespace
 
 void add_clusters(CLI::App& app, choice& chosen) {
-  auto const [verb, o] =
-      add_verb(app, chosen, "clusters", "List, declare, show or forget clusters of agents", run);
+  auto const [verb, o] = add_verb(app, chosen, "clusters",
+                                  "List, declare, show or forget clusters of agents", run_clusters);
   add_value(*verb, "action", o->words, "list | create NAME [JOB=N…] | show NAME | delete NAME",
             "What to do; without it: list");
   add_duration(*verb, "--heartbeat-timeout", o->heartbeat_timeout,

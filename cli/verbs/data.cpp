@@ -238,7 +238,7 @@ int restore(action_words const& words, data_options const& o) {
   return exit_ok;
 }
 
-int run(data_options& o) {
+int run_data(data_options& o) {
   action_words const words(
       "data", o.words, {{"check", 1}, {"dump", 1}, {"compact", 1}, {"backup", 2}, {"restore", 2}});
   server::raise_file_limit();  // each file of the directory is held open
@@ -252,9 +252,9 @@ int run(data_options& o) {
 }  // namespace
 
 void add_data(CLI::App& app, choice& chosen) {
-  auto const [verb, o] =
-      add_verb(app, chosen, "data",
-               "Check, list, shrink, back up or restore a server's --data-dir or --store", run);
+  auto const [verb, o] = add_verb(
+      app, chosen, "data",
+      "Check, list, shrink, back up or restore a server's --data-dir or --store", run_data);
   add_value(*verb, "action", o->words,
             "check DIR | dump DIR | compact DIR | backup DIR TARGET | restore TARGET DIR",
             "What to do");

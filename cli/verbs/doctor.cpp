@@ -161,7 +161,7 @@ int report(findings const& all, output_format output) {
   return problems > 0 ? exit_failed : exit_ok;
 }
 
-int run(doctor_options& o) {
+int run_doctor(doctor_options& o) {
   findings all;
   bool unreachable = false;
   try {
@@ -188,8 +188,8 @@ int run(doctor_options& o) {
 }  // namespace
 
 void add_doctor(CLI::App& app, choice& chosen) {
-  auto const [verb, o] =
-      add_verb(app, chosen, "doctor", "Check server, machine and network, and say what to do", run);
+  auto const [verb, o] = add_verb(
+      app, chosen, "doctor", "Check server, machine and network, and say what to do", run_doctor);
   add_value(*verb, "--data-dir", o->data_dir, "DIR",
             "Also the room where this is, on this machine");
   add_value(*verb, "--spill-dir", o->spill_dir, "DIR", "The same");

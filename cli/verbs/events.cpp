@@ -61,7 +61,7 @@ std::uint64_t look(rest& server, events_options const& o, std::optional<std::uin
   return newest;
 }
 
-int run(events_options& o) {
+int run_events(events_options& o) {
   rest server(o.rest);
   auto newest = look(server, o, o.after);
   while (o.follow && std::cout) {
@@ -75,7 +75,7 @@ int run(events_options& o) {
 
 void add_events(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
-      add_verb(app, chosen, "events", "Print what happened: tasks, barriers, failures", run);
+      add_verb(app, chosen, "events", "Print what happened: tasks, barriers, failures", run_events);
   verb->add_flag("--follow", o->follow, "Go on printing what happens");
   add_value(*verb, "--after", o->after, "N", "Only events with a greater number");
   add_count(*verb, "--limit", o->limit, "How many of the newest, without --after; 1000 at most");

@@ -39,7 +39,7 @@ int explain_job(rest& server, explain_options const& o) {
   return exit_ok;
 }
 
-int run(explain_options& o) {
+int run_explain(explain_options& o) {
   rest server(o.rest);
   if (o.id.starts_with("job_")) return explain_job(server, o);
   auto const answer = server.get("/api/v1/closures/" + percent_encoded(o.id) + "/explain");
@@ -51,8 +51,8 @@ int run(explain_options& o) {
 }  // namespace
 
 void add_explain(CLI::App& app, choice& chosen) {
-  auto const [verb, o] =
-      add_verb(app, chosen, "explain", "Say why a closure or a job waits, moved or failed", run);
+  auto const [verb, o] = add_verb(app, chosen, "explain",
+                                  "Say why a closure or a job waits, moved or failed", run_explain);
   add_value(*verb, "id", o->id, "CLOSURE_ID|JOB_ID",
             "cl_…, or job_…: one closure of each state that waits, runs or failed")
       ->required();

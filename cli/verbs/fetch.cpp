@@ -43,7 +43,7 @@ int fetch_value(rest& server, fetch_options const& o) {
   }
 }
 
-int run(fetch_options& o) {
+int run_fetch(fetch_options& o) {
   rest server(o.rest);
   if (o.id.starts_with("rv_")) return fetch_value(server, o);
   if (!o.id.starts_with("job_"))
@@ -57,8 +57,8 @@ int run(fetch_options& o) {
 }  // namespace
 
 void add_fetch(CLI::App& app, choice& chosen) {
-  auto const [verb, o] =
-      add_verb(app, chosen, "fetch", "Wait for a value or a job and print what came out", run);
+  auto const [verb, o] = add_verb(app, chosen, "fetch",
+                                  "Wait for a value or a job and print what came out", run_fetch);
   add_value(*verb, "id", o->id, "RV_ID|JOB_ID", "rv_… of one closure, or job_… for all its results")
       ->required();
   verb->add_flag("--quiet", o->quiet, "Show no progress");

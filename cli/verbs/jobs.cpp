@@ -98,7 +98,7 @@ void print_list(json::array const& jobs) {
   rows.print(std::cout);
 }
 
-int run(jobs_options& o) {
+int run_jobs(jobs_options& o) {
   rest server(o.rest);
   if (!o.id.empty()) {
     auto const job = server.get("/api/v1/jobs/" + percent_encoded(o.id));
@@ -147,7 +147,8 @@ int retry(failed_job& o) {
 }  // namespace
 
 void add_jobs(CLI::App& app, choice& chosen) {
-  auto const [verb, o] = add_verb(app, chosen, "jobs", "List jobs, newest first, or show one", run);
+  auto const [verb, o] =
+      add_verb(app, chosen, "jobs", "List jobs, newest first, or show one", run_jobs);
   add_value(*verb, "id", o->id, "JOB_ID", "A job's id; without it: the list");
   add_count(*verb, "--limit", o->limit, "How many to list")
       ->check(CLI::PositiveNumber.description(""));

@@ -24,7 +24,7 @@ struct kv_options : server_options {
 // Of kv wait.
 constexpr duration wait_default = std::chrono::seconds(60);
 // The server parks a request for this long at most; longer waits are several requests.
-constexpr duration one_wait = std::chrono::seconds(30);
+constexpr duration one_key_wait = std::chrono::seconds(30);
 
 std::string base(kv_options const& o) {
   return "/api/v1/clusters/" + percent_encoded(o.cluster) + "/kv";
@@ -70,7 +70,7 @@ int get(rest& server, action_words const& words, kv_options const& o) {
   auto const start = steady::now();
   for (;;) {
     auto const past = std::chrono::floor<duration>(steady::now() - start);
-    auto const wait = std::clamp(o.timeout.value_or(duration(0)) - past, duration(0), one_wait);
+    auto const wait = std::clamp(o.timeout.value_or(duration(0)) - past, duration(0), one_key_wait);
     auto const got = server.send("GET", o.timeout ? path + "?timeout=" + to_string(wait) : path, {},
                                  {}, wait + std::chrono::seconds(30));
     if (got.ok()) return print_value(key, got, o.output);
@@ -129,7 +129,7 @@ int waits(rest& server, action_words const& words, kv_options const& o) {
   return exit_ok;
 }
 
-int run(kv_options& o) {
+int run_kv(kv_options& o) {
   // A value that begins with a dash would pass for a flag.
   o.words.insert(o.words.end(), o.literal->begin(), o.literal->end());
   action_words const words(
@@ -148,7 +148,7 @@ int run(kv_options& o) {
 
 void add_kv(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
-      add_verb(app, chosen, "kv", "List, read, write or delete the keys of a cluster", run);
+      add_verb(app, chosen, "kv", "List, read, write or delete the keys of a cluster", run_kv);
   o->literal = &chosen.literal;
   add_value(*verb, "action", o->words,
             "list [PREFIX] | get KEY | wait KEY | put KEY VALUE | delete KEY | waits [PREFIX]",

@@ -22,7 +22,7 @@ bool has_several(rest& server, std::string const& id) {
          counts_of(server.get("/api/v1/jobs/" + percent_encoded(id))).total() > 1;
 }
 
-int run(logs_options& o) {
+int run_logs(logs_options& o) {
   rest server(o.rest);
   if (!o.id.starts_with("cl_") && !o.id.starts_with("job_"))
     throw command_error(exit_usage, "'" + o.id + "' is neither a closure (cl_…) nor a job (job_…)");
@@ -48,7 +48,7 @@ int run(logs_options& o) {
 
 void add_logs(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
-      add_verb(app, chosen, "logs", "Print what a closure or a job logged and printed", run);
+      add_verb(app, chosen, "logs", "Print what a closure or a job logged and printed", run_logs);
   add_value(*verb, "id", o->id, "CLOSURE_ID|JOB_ID",
             "cl_… for one closure, job_… for all closures of a job")
       ->required();

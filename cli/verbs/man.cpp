@@ -43,7 +43,7 @@ void write_all(known_verb const& top, std::filesystem::path const& directory) {
   }
 }
 
-int run(man_options& o) {
+int run_man(man_options& o) {
   auto const top = read_tree(*o.program);
   if (!o.directory.empty()) {
     write_all(top, o.directory);
@@ -73,7 +73,7 @@ int print_completion(completion_options& o) {
 }  // namespace
 
 void add_man(CLI::App& app, choice& chosen) {
-  auto const [verb, o] = add_verb(app, chosen, "man", "Print or write the man pages", run);
+  auto const [verb, o] = add_verb(app, chosen, "man", "Print or write the man pages", run_man);
   o->program = &app;
   add_value(*verb, "verb", o->verb, "VERB",
             "Print this verb's page; without it that of muster itself");

@@ -72,7 +72,7 @@ void create(rest& server, action_words const& words, per_worker_options const& o
   if (!printed_as_json(o.output, v)) std::cout << text_of(v, "id") << '\n';
 }
 
-int run(per_worker_options& o) {
+int run_per_worker(per_worker_options& o) {
   auto all = leftover_words(*o.verb, *o.literal);
   if (!o.action.empty()) all.insert(all.begin(), o.action);
   action_words const words("per-worker", all,
@@ -97,8 +97,9 @@ int run(per_worker_options& o) {
 }  // namespace
 
 void add_per_worker(CLI::App& app, choice& chosen) {
-  auto const [verb, o] = add_verb(app, chosen, "per-worker",
-                                  "List, make, show or release values that workers keep", run);
+  auto const [verb, o] =
+      add_verb(app, chosen, "per-worker", "List, make, show or release values that workers keep",
+               run_per_worker);
   o->verb = verb;
   o->literal = &chosen.literal;
   verb->allow_extras();

@@ -135,7 +135,7 @@ void begin_listening(relay::relay& relay, proxy_options const& o, server::endpoi
   spdlog::info("muster proxy {} listens on {}", version(), text);
 }
 
-int run(proxy_options& o) {
+int run_proxy(proxy_options& o) {
   auto const where = listen_address(o);
   auto relay_options = relay_options_of(o);
   std::signal(SIGPIPE, SIG_IGN);
@@ -174,8 +174,8 @@ void add_limits(CLI::App& verb, proxy_options& o) {
 }  // namespace
 
 void add_proxy(CLI::App& app, choice& chosen) {
-  auto const [verb, o] = add_verb(app, chosen, "proxy",
-                                  "Relay connections to whichever of several servers leads", run);
+  auto const [verb, o] = add_verb(
+      app, chosen, "proxy", "Relay connections to whichever of several servers leads", run_proxy);
   add_value(*verb, "--listen", o->listen, "ADDR:PORT",
             "Where agents, workers and clients connect; required");
   add_list(*verb, "--upstream", o->upstream, "HOST:PORT,...",

@@ -222,7 +222,7 @@ void check(resolve_options const& o) {
                         "--accelerators and --coordinator");
 }
 
-int run(resolve_options& o) {
+int run_resolve(resolve_options& o) {
   check(o);
   auto const resolver = make_known_resolver("--kind", o.kind);
   if (o.watch) {
@@ -248,8 +248,8 @@ int run(resolve_options& o) {
 }  // namespace
 
 void add_resolve(CLI::App& app, choice& chosen) {
-  auto const [verb, o] =
-      add_verb(app, chosen, "resolve", "Print the tasks of a cluster and where they are", run);
+  auto const [verb, o] = add_verb(app, chosen, "resolve",
+                                  "Print the tasks of a cluster and where they are", run_resolve);
   add_value(*verb, "--kind,kind", o->kind, "KIND[:...]", "Who is asked, as listed below");
   verb->add_flag("--task", o->task, "Print which task this process is instead");
   verb->add_flag("--master", o->master, "Print the address of its master instead");

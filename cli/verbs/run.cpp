@@ -170,7 +170,7 @@ launch::plan_request request_of(run_options const& o, run_cluster const& c) {
   return p;
 }
 
-int run(run_options& o) {
+int run_everything(run_options& o) {
   if (o.literal->empty())
     throw command_error(
         exit_usage, "say what to run: muster run [flags] -- COMMAND… (see 'muster run --help')");
@@ -226,7 +226,7 @@ void add_cluster_options(CLI::App& verb, run_options& o) {
 
 void add_run(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
-      add_verb(app, chosen, "run", "Run a program as the tasks of a cluster", run);
+      add_verb(app, chosen, "run", "Run a program as the tasks of a cluster", run_everything);
   o->literal = &chosen.literal;
   add_cluster_options(*verb, *o);
   add_value(*verb, "--max-restarts", o->launch.max_restarts, "N",

@@ -261,7 +261,7 @@ std::vector<std::string> words_of_process() {
   return words;
 }
 
-int run(serve_options& o) {
+int run_serve(serve_options& o) {
   if (o.print_config) {
     std::cout << settings_of(*o.verb) << "# both ports speak "
               << (o.config.tls.on() ? "TLS" : "plaintext") << '\n';
@@ -284,7 +284,7 @@ int run(serve_options& o) {
 }  // namespace
 
 void add_serve(CLI::App& app, choice& chosen) {
-  auto const [verb, o] = add_verb(app, chosen, "serve", "Run the server", run);
+  auto const [verb, o] = add_verb(app, chosen, "serve", "Run the server", run_serve);
   o->verb = verb;
   add_addresses(*verb, o->config);
   add_clusters(*verb, o->config);

@@ -114,7 +114,7 @@ json::value follow_job(rest& server, std::string const& id, submit_options const
   return server.get("/api/v1/jobs/" + percent_encoded(id));
 }
 
-int run(submit_options& o) {
+int run_submit(submit_options& o) {
   rest server(o.rest);
   auto const job = send(server, o);
   auto const id = text_of(job, "id");
@@ -156,7 +156,7 @@ void add_submit(CLI::App& app, choice& chosen) {
   auto const [verb, o] = add_verb(app, chosen, "submit",
                                   "Run a function on the workers: muster submit FUNCTION [ARG…]\n"
                                   "Each ARG is JSON where it reads as JSON, else a string.",
-                                  run);
+                                  run_submit);
   o->verb = verb;
   o->literal = &chosen.literal;
   verb->allow_extras();

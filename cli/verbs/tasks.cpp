@@ -62,7 +62,7 @@ std::string age(json::value const& task) {
   return rounded(std::chrono::milliseconds(number_of(task, "heartbeat_age_ms")));
 }
 
-int run(tasks_options& o) {
+int run_tasks(tasks_options& o) {
   rest server(o.rest);
   auto const all = server.all(query(o), "tasks");
   if (printed_as_json(o.output, all)) return exit_ok;
@@ -83,7 +83,7 @@ int run(tasks_options& o) {
 
 void add_tasks(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
-      add_verb(app, chosen, "tasks", "List the tasks of a cluster and their health", run);
+      add_verb(app, chosen, "tasks", "List the tasks of a cluster and their health", run_tasks);
   add_cluster_option(*verb, o->cluster);
   add_value(*verb, "--state", o->state, "MISSING|REGISTERING|CONNECTED|LATE|ERROR|DISCONNECTED",
             "Only tasks in this state");

@@ -50,7 +50,7 @@ int issue_one(action_words const& words, tls_options const& o) {
   return exit_ok;
 }
 
-int run(tls_options& o) {
+int run_tls(tls_options& o) {
   action_words const words("tls", o.words, {{"init", 1}, {"issue", 2}});
   return words.action() == "init" ? init(words, o) : issue_one(words, o);
 }
@@ -59,7 +59,7 @@ int run(tls_options& o) {
 
 void add_tls(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
-      add_verb(app, chosen, "tls", "Make a private authority and certificates for TLS", run);
+      add_verb(app, chosen, "tls", "Make a private authority and certificates for TLS", run_tls);
   add_value(*verb, "action", o->words, "init DIR | issue DIR NAME", "What to do");
   add_repeated(*verb, "--host", o->hosts, "NAME",
                "A name or address that the server is dialled by; may be repeated (init: "

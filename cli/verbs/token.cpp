@@ -156,7 +156,7 @@ int revoke(action_words const& words, token_options const& o) {
   return exit_ok;
 }
 
-int run(token_options& o) {
+int run_token(token_options& o) {
   action_words const words("token", o.words,
                            {{"list", 0}, {"create", 0}, {"revoke", 1}, {"rotate", 1}});
   if (words.action() == "create") return create(o);
@@ -168,8 +168,8 @@ int run(token_options& o) {
 }  // namespace
 
 void add_token(CLI::App& app, choice& chosen) {
-  auto const [verb, o] =
-      add_verb(app, chosen, "token", "Make, list, revoke or rotate the tokens of a server", run);
+  auto const [verb, o] = add_verb(app, chosen, "token",
+                                  "Make, list, revoke or rotate the tokens of a server", run_token);
   add_value(*verb, "action", o->words, "create | list | revoke ID | rotate ID", "What to do");
   auto const own = [](CLI::Option* option) { option->configurable(false); };
   own(add_value(*verb, "--role", o->role, "ROLE",

@@ -30,7 +30,9 @@ struct top_options : server_options {
 class asker {
  public:
   asker(top_options const& o, std::function<void()> news)
-      : options_(o), news_(std::move(news)), thread_([this](std::stop_token end) { run(end); }) {}
+      : options_(o),
+        news_(std::move(news)),
+        thread_([this](std::stop_token end) { run_top(end); }) {}
 
   struct seen {
     std::optional<top::frame> frame;  // the newest
@@ -45,7 +47,7 @@ class asker {
 
  private:
   // Each frame with a connection of its own: one that breaks is not waited for, as other verbs do.
-  void run(std::stop_token end) {
+  void run_top(std::stop_token end) {
     while (!end.stop_requested()) {
       std::optional<top::frame> frame;
       std::optional<command_error> why;
@@ -100,7 +102,7 @@ int run_once(top_options& o) {
   std::_Exit(exit_ok);
 }
 
-int run(top_options& o) {
+int run_top(top_options& o) {
   if (o.interval < 100ms)
     throw command_error(exit_usage, "--interval takes 100ms or more: each frame is up to " +
                                         std::to_string(top::jobs_looked_into + 6) + " questions");
@@ -131,7 +133,7 @@ int run(top_options& o) {
 
 void add_top(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
-      add_verb(app, chosen, "top", "Watch tasks, rates and the slowest closures, live", run);
+      add_verb(app, chosen, "top", "Watch tasks, rates and the slowest closures, live", run_top);
   add_duration(*verb, "--interval", o->interval, "Pause between two looks");
   verb->add_flag("--once", o->once, "Print one look and end, as where stdout is no terminal");
   add_cluster_option(*verb, o->cluster);

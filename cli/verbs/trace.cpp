@@ -45,7 +45,7 @@ std::string path_of(rest& server, trace_options const& o) {
   return "/api/v1/stream/trace?" + query.substr(1);
 }
 
-int run(trace_options& o) {
+int run_trace(trace_options& o) {
   rest server(o.rest);
   auto const path = path_of(server, o);
   std::ofstream file;
@@ -66,7 +66,7 @@ int run(trace_options& o) {
 
 void add_trace(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
-      add_verb(app, chosen, "trace", "Save what workers did, for Perfetto or Chrome", run);
+      add_verb(app, chosen, "trace", "Save what workers did, for Perfetto or Chrome", run_trace);
   add_value(*verb, "job", o->job, "JOB_ID", "All attempts of this job's closures");
   add_value(*verb, "--from", o->from, "TIME",
             "Instead of a job: since then; how long ago, or Unix ms");

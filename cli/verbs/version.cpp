@@ -45,7 +45,7 @@ json::value server(rest_options const& o, std::string& why) {
   return nullptr;
 }
 
-int run(version_options& o) {
+int run_version(version_options& o) {
   auto const mine = own();
   std::string why;
   auto const theirs = o.client ? json::value() : server(o.rest, why);
@@ -67,8 +67,9 @@ int run(version_options& o) {
 }  // namespace
 
 void add_version(CLI::App& app, choice& chosen) {
-  auto const [verb, o] = add_verb(
-      app, chosen, "version", "Print the version, what it was built with, and the server's", run);
+  auto const [verb, o] =
+      add_verb(app, chosen, "version",
+               "Print the version, what it was built with, and the server's", run_version);
   verb->add_flag("--client", o->client, "Ask no server");
   add_server_options(*verb, *o);
 }

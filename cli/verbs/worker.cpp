@@ -55,7 +55,7 @@ std::unique_ptr<muster::worker> make_worker(worker_verb_options const& o) {
   }
 }
 
-int run(worker_verb_options& o) {
+int run_worker(worker_verb_options& o) {
   auto const w = make_worker(o);
   add_bundled_functions(*w, {.allow_exec = o.allow_exec});
   running = w.get();
@@ -71,7 +71,7 @@ int run(worker_verb_options& o) {
 
 void add_worker(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
-      add_verb(app, chosen, "worker", "Run a worker with the bundled functions", run);
+      add_verb(app, chosen, "worker", "Run a worker with the bundled functions", run_worker);
   o->worker.slots = std::max(1u, std::thread::hardware_concurrency());
   add_list(*verb, "--server", o->worker.servers, "HOST:PORT",
            "Where the server listens for gRPC; several: comma")

@@ -121,7 +121,7 @@ class app {
   // any thread
   gateway gateway_{
       engine_,
-      {{hubs_.pools(), coordination_, events_, ports_}, blobs_.store(), &access_.keeper()},
+      {hubs_.pools(), coordination_, events_, ports_, blobs_.store(), &access_.keeper()},
       [this] { turn_.check(); }};
   web::web_server web_;
 

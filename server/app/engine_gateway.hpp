@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "coro/engine_context.hpp"
-#include "web/engine/blob_services.hpp"
+#include "web/engine/gateway.hpp"
 
 namespace muster::server {
 
@@ -13,7 +13,7 @@ class gateway final : public web::engine_gateway {
  public:
   /// REQUIRES: all outlive the gateway and what was posted through it.
   /// `check` runs before each work and returns if the server may still answer.
-  gateway(coro::engine_context& engine, web::services_with_blobs services,
+  gateway(coro::engine_context& engine, web::engine_services services,
           std::function<void()> check)
       : engine_(engine), services_(services), check_(std::move(check)) {}
 
@@ -31,7 +31,7 @@ class gateway final : public web::engine_gateway {
 
  private:
   coro::engine_context& engine_;
-  web::services_with_blobs services_;
+  web::engine_services services_;
   std::function<void()> const check_;
   std::atomic<bool> closed_ = true;
 };

@@ -3,7 +3,7 @@
 #include <chrono>
 
 #include "base/no_room.hpp"
-#include "web/engine/blob_services.hpp"
+#include "server/hub/blob_store.hpp"
 
 namespace muster::web::test {
 
@@ -148,7 +148,7 @@ void engine::loop() {
                               post([work = std::move(work)](engine_services&) { work(); });
                             }});
   (void)blobs.start();
-  services_with_blobs services{{*pools_, *coordination_, events_, endpoints_}, blobs, &keeper_};
+  engine_services services{*pools_, *coordination_, events_, endpoints_, blobs, &keeper_};
   std::unique_lock lock(mutex_);
   while (!queue_.empty() || !stopping_) {
     auto const ready = [this] { return !queue_.empty() || stopping_; };

@@ -6,10 +6,12 @@
 #include <functional>
 
 namespace muster::server {
+class blob_store;
 class cluster_endpoints;
 class coordination_hub;
 class event_log;
 class pools;
+class token_keeper;
 }  // namespace muster::server
 
 namespace muster::web {
@@ -20,6 +22,8 @@ struct engine_services {
   server::coordination_hub& coordination;
   server::event_log& events;
   server::cluster_endpoints& endpoints;
+  server::blob_store& blobs;
+  server::token_keeper* tokens = nullptr;  // null: there are none
 };
 
 class engine_gateway {

@@ -7,10 +7,10 @@ namespace muster::web {
 
 namespace {
 
-constexpr std::size_t name_bytes_max = 128;
+constexpr std::size_t job_name_bytes_max = 128;
 constexpr std::string_view name_pattern = "^[A-Za-z0-9_.-]{1,128}$";  // the core sees to it
 constexpr std::int64_t tasks_max = 100'000;                           // of a job, and of all
-constexpr core::duration longest = std::chrono::hours(24 * 365 * 10);
+constexpr core::duration longest_setting = std::chrono::hours(24 * 365 * 10);
 
 struct declaration {
   coordination::cluster_spec spec;
@@ -34,7 +34,7 @@ void read_jobs(json_check& check, json_ref const& at, coordination::cluster_spec
 void mark_recoverable(json_check& check, json_ref const& at, coordination::cluster_spec& into) {
   if (!check.is(at, json_type::array)) return;
   for (json_walk names(at); names.next() && !check.failed();) {
-    auto const name = check.text(names.value(), name_bytes_max);
+    auto const name = check.text(names.value(), job_name_bytes_max);
     bool found = false;
     for (auto& job : into.jobs)
       if (job.name == name) found = job.recoverable = true;
@@ -48,7 +48,7 @@ void read_stateful(json_check& check, json_ref const& at, coordination::cluster_
   if (!check.is(at, json_type::array)) return;
   auto& jobs = into.stateful_jobs.emplace();
   for (json_walk names(at); names.next() && !check.failed();)
-    jobs.push_back(check.text(names.value(), name_bytes_max));
+    jobs.push_back(check.text(names.value(), job_name_bytes_max));
 }
 
 json_kind<std::string> a_name() {
@@ -93,18 +93,18 @@ json_object<declaration> const& table() {
       {nested(&d::spec, required("name", &s::name, a_name())),
        setting("type", &s::service_type, a_type()), field("jobs", &d::jobs, kept(jobs)),
        field("recoverable_jobs", &d::recoverable_jobs,
-             kept(schema::array(schema::text(0, name_bytes_max)))),
+             kept(schema::array(schema::text(0, job_name_bytes_max)))),
        field("stateful", &d::stateful, kept(schema::array(schema::matching(name_pattern)))),
-       setting("heartbeat_timeout", &s::heartbeat_timeout, a_duration(longest, true)),
-       setting("connection_grace", &s::connection_grace, a_duration(longest)),
+       setting("heartbeat_timeout", &s::heartbeat_timeout, a_duration(longest_setting, true)),
+       setting("connection_grace", &s::connection_grace, a_duration(longest_setting)),
        setting("error_delivery", &s::errors,
                a_word({"auto", "poll", "heartbeat"}, "auto, poll or heartbeat",
                       coordination::error_delivery_of)),
        setting("agents", &s::agents,
                a_word({"plaintext", "tls"}, "plaintext or tls", coordination::agent_wire_of)),
-       setting("register_timeout", &s::register_timeout, a_duration(longest, true)),
-       setting("shutdown_timeout", &s::shutdown_timeout, a_duration(longest)),
-       setting("stuck_after", &s::stuck_after, a_duration(longest, true)),
+       setting("register_timeout", &s::register_timeout, a_duration(longest_setting, true)),
+       setting("shutdown_timeout", &s::shutdown_timeout, a_duration(longest_setting)),
+       setting("stuck_after", &s::stuck_after, a_duration(longest_setting, true)),
        setting("recoverable", &s::recoverable, a_flag()),
        setting("allow_reconnect", &s::allow_reconnect, a_flag()),
        setting("register_barrier", &s::register_barrier, a_flag()),

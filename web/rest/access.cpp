@@ -12,13 +12,12 @@ server::shared_scope scope_of(web_context const& context, request const& req) {
 std::optional<problem> check_cluster(web_context const& context, request const& req,
                                      std::string_view cluster) {
   if (scope_of(context, req)->sees(cluster)) return {};
-  auto p = make_problem(
+  return make_problem(
       403, muster::code::permission_denied,
       "token '" + req.who->id + "' is not for cluster '" +
           std::string(cluster.empty() ? std::string_view(context.options.main_cluster) : cluster) +
-          "'");
-  p.field = "cluster";
-  return p;
+          "'",
+      "cluster");
 }
 
 std::optional<problem> check_function(request const& req, std::string_view function) {

@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "base/text.hpp"
+#include "server/core/api/activity.hpp"
 #include "web/http/query.hpp"
 #include "web/json/views_json.hpp"
 #include "web/rest/handlers.hpp"
@@ -37,6 +39,16 @@ inline coro::task<response> answered(response r) {
 }
 inline coro::task<response> refused(problem p) {
   co_return problem_response(p);
+}
+
+/// What a handler answers that has streamed. What is not whole is cut off, so that nobody takes it
+/// for that.
+inline coro::task<response> end_stream(exchange& ex, bool whole) {
+  response done;
+  done.streamed = true;
+  done.close = !whole;
+  if (whole) co_await ex.end_stream();
+  co_return done;
 }
 
 /// Runs `work(hub or services)` on the engine and tells its value.
@@ -82,6 +94,15 @@ coro::task<response> with_id(exchange& ex, std::string_view what,
   auto const text = ex.req.capture("id");
   auto const id = parse(text);
   return id ? then(*id) : refused(unknown_id(what, text));
+}
+
+/// `then(task)` with the task of the path, or 404.
+template <class Then>
+coro::task<response> with_task(exchange& ex, Then const& then) {
+  auto const text = ex.req.capture("index");
+  auto const index = parse_number(text);
+  if (!index || *index > INT64_MAX) return refused(unknown_id("task", text));
+  return then(core::lane_key(ex.req.capture("job"), static_cast<std::int64_t>(*index)));
 }
 
 /// Empty without a next page.

@@ -104,9 +104,7 @@ class line_appender {
 
   problem too_long() const {
     auto const limit = std::to_string(context_.options.body_limit_bytes) + " bytes";
-    auto p = make_problem(413, muster::code::invalid_argument, "longer than " + limit);
-    p.limit = limit;
-    return p;
+    return make_problem(413, muster::code::invalid_argument, "longer than " + limit, {}, limit);
   }
 
   response refused(problem p) const {

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "web/rest/answers.hpp"
-
 namespace muster::web {
 
 namespace {

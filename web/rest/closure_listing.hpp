@@ -13,8 +13,7 @@
 
 #include "server/core/api/listings.hpp"
 #include "web/http/query.hpp"
-#include "web/json/views_json.hpp"
-#include "web/rest/context.hpp"
+#include "web/rest/answers.hpp"
 
 namespace muster::web {
 
@@ -63,19 +62,28 @@ void listing_members(member_list const& m, std::string_view name, char kind,
   m("looked_at", page.looked_at);
   m("of", page.of);
 }
+/// Lists what `r` asks for and answers with what `say(list, page, query)` says.
+template <class Say>
+coro::task<response> answer_listing(web_context& context, query_check& query, char kind,
+                                    listing_request r, Say say) {
+  auto const place = listing_place_of(query, kind, r.query);
+  if (query.failed()) co_return problem_response(query.failure());
+  if (!place) co_return problem_response(impossible("page_token", place.error().message));
+  r.from = *place;
+  auto const asked = r.query;
+  auto const page = co_await list(context, std::move(r));
+  co_return page ? object_response(say, *page, asked) : problem_response(page.error());
+}
 inline constexpr std::string_view another_order = "The page token is of another order";
 
 inline constexpr std::string_view listing_directions[] = {"asc", "desc"};
-inline constexpr query_parameter listing_order_parameter{
-    .name = "order",
-    .kind = query_kind::choice,
-    .meaning = "asc unless told; what lacks what is sorted by comes last either way",
-    .choices = listing_directions};
+inline constexpr query_parameter listing_order_parameter =
+    choice_parameter("order", listing_directions,
+                     "asc unless told; what lacks what is sorted by comes last either way");
 constexpr query_parameter listing_token_parameter(std::string_view kind) {
-  return {.name = "page_token",
-          .kind = query_kind::page_text,
-          .meaning = "next_page_token of the page before, which may have been short, or empty",
-          .pattern = kind};
+  return page_token_parameter(
+      kind, query_kind::page_text,
+      "next_page_token of the page before, which may have been short, or empty");
 }
 
 }  // namespace muster::web

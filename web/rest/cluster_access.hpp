@@ -1,6 +1,7 @@
 // How handlers reach a cluster on the engine thread, and wait for its coordination service.
 #pragma once
 
+#include <algorithm>
 #include <string_view>
 
 #include "server/hub/cluster_endpoints.hpp"
@@ -16,8 +17,14 @@ namespace muster::web {
 namespace coordination = core::coordination;
 
 /// The cluster of that name; `default` is the main port's when no cluster is called so. NOT_FOUND.
-muster::result<coordination::cluster_id> find_cluster(engine_services& services,
-                                                      std::string_view name);
+inline muster::result<coordination::cluster_id> find_cluster(engine_services& services,
+                                                             std::string_view name) {
+  auto const& all = services.coordination.state();
+  auto found = all.find(name);
+  if (!found && name == "default" && all.exists(services.endpoints.main()))
+    return services.endpoints.main();
+  return found;
+}
 
 /// What a request's member `cluster` names is not there.
 inline muster::status named_cluster_error(muster::status const& s) {
@@ -25,11 +32,16 @@ inline muster::status named_cluster_error(muster::status const& s) {
 }
 
 /// A fault as the problem it is over REST.
-muster::status to_status(coordination::fault const& f);
+inline muster::status to_status(coordination::fault const& f) {
+  return {f.code, f.message};
+}
 
 /// The service answers a little before its caller's deadline; asked for this much longer, it
 /// answers when the time is over.
-core::duration with_margin(core::duration timeout);
+inline core::duration with_margin(core::duration timeout) {
+  return timeout + std::clamp<core::duration>(timeout / 19, std::chrono::milliseconds(50),
+                                              std::chrono::seconds(1));
+}
 
 /// Work for the engine, on the cluster that the path names: the value of `then(services, cluster)`.
 template <class Then>
@@ -54,8 +66,8 @@ auto in_pool(std::string name, Work work) {
 }
 /// The cluster that the query names.
 template <class Work>
-auto in_pool_named(query_check& query, Work work) {
-  return in_pool(std::string(query.text("cluster")), std::move(work));
+auto in_pool_named(exchange const& ex, Work work) {
+  return in_pool(std::string(ex.req.parameter("cluster")), std::move(work));
 }
 /// The same for what is answered later: `work(hub, slot)`.
 template <class Work>

@@ -4,15 +4,19 @@
 
 #include "web/rest/context.hpp"
 
+namespace muster::core {
+struct blob_counts;
+}
+
 namespace muster::web {
 
 void add_job_routes(std::vector<route>& to);
 void add_closure_routes(std::vector<route>& to);
-void add_waiting_routes(std::vector<route>& to);
 void add_value_routes(std::vector<route>& to);
 void add_value_list_routes(std::vector<route>& to);
 void add_graph_routes(std::vector<route>& to);
-void add_worker_closure_routes(std::vector<route>& to);
+void add_stream_routes(std::vector<route>& to);
+void add_blob_routes(std::vector<route>& to);
 void add_per_worker_routes(std::vector<route>& to);
 void add_cluster_routes(std::vector<route>& to);
 void add_task_routes(std::vector<route>& to);
@@ -46,6 +50,8 @@ using value_handle = answer_handle<muster::result<core::value_reply>>;
 void await_value(server::hub& h, core::closure_id id, core::duration time,
                  value_handle const& slot);
 
+/// Blobs, for /metrics.
+std::string blob_metrics(core::blob_counts const& c);
 /// Tokens and refusals, for /metrics.
 std::string token_metrics(web_options const& options);
 /// What each route needs of who asks, whether it is told who did it, and the like.

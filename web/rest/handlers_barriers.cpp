@@ -75,9 +75,8 @@ muster::status may_cancel(engine_services& services, cluster_id c, std::string c
 }
 
 coro::task<response> cancel_barrier(web_context& context, exchange& ex) {
-  using handle = answer_handle<muster::result<std::string>>;
   auto cancel = [id = std::string(ex.req.capture("id"))](engine_services& services, cluster_id c,
-                                                         handle const& slot) {
+                                                         auto const& slot) {
     if (auto const bad = may_cancel(services, c, id); !bad.ok()) return slot->send(bad);
     coordination::cancel_barrier r;
     r.id = id;

@@ -1,9 +1,7 @@
 // PUT and GET of a blob, piece by piece: at most a mebibyte of it is in memory. A client that is
 // slow holds up nobody else.
-#include "web/rest/handlers_blobs.hpp"
-
 #include "base/no_room.hpp"
-#include "web/engine/blob_services.hpp"
+#include "server/hub/blob_store.hpp"
 #include "web/metrics/metric_text.hpp"
 #include "web/rest/answers.hpp"
 
@@ -20,10 +18,6 @@ constexpr std::chrono::minutes disk_limit{5};
 problem malformed(std::string_view text) {
   return invalid("sha256",
                  "expected 64 hexadecimal digits in lower case, got '" + std::string(text) + "'");
-}
-
-problem not_there(std::string_view hex) {
-  return make_problem(404, muster::code::not_found, "there is no blob " + std::string(hex));
 }
 
 /// Of an upload.
@@ -75,7 +69,7 @@ class blob_upload {
   /// Whether anything is to be done, and by which number.
   coro::task<muster::result<bool>> begin() {
     auto work = [this](engine_services& services) -> muster::result<bool> {
-      auto& store = blobs_of(services);
+      auto& store = services.blobs;
       limits_ = store.limits();
       there_ = store.lease(hash_);
       if (there_) {
@@ -117,7 +111,7 @@ class blob_upload {
       if (last) break;
     }
     auto work = [id = id_](engine_services& services, answer_handle<muster::status> const& slot) {
-      blobs_of(services).finish(id, [slot](muster::status s) { slot->send(std::move(s)); });
+      services.blobs.finish(id, [slot](muster::status s) { slot->send(std::move(s)); });
     };
     auto const finished =
         co_await context_.engine.call<muster::status>(std::move(work), disk_limit, nullptr);
@@ -128,15 +122,15 @@ class blob_upload {
   coro::task<muster::status> append(std::string piece) {
     auto work = [id = id_, piece = std::move(piece)](
                     engine_services& services, answer_handle<muster::status> const& slot) mutable {
-      blobs_of(services).append(id, std::move(piece),
-                                [slot](muster::status s) { slot->send(std::move(s)); });
+      services.blobs.append(id, std::move(piece),
+                            [slot](muster::status s) { slot->send(std::move(s)); });
     };
     co_return co_await context_.engine.call<muster::status>(std::move(work), disk_limit, nullptr);
   }
 
   coro::task<void> abandon() {
     auto work = [id = id_](engine_services& services) {
-      blobs_of(services).abandon(id);
+      services.blobs.abandon(id);
       return true;
     };
     co_await context_.engine.on_engine(std::move(work));
@@ -162,8 +156,7 @@ coro::task<muster::result<std::string>> read_piece(web_context& context, std::st
                                                    std::uint64_t at) {
   using piece = muster::result<std::string>;
   auto work = [&hash, at](engine_services& services, answer_handle<piece> const& slot) {
-    blobs_of(services).read(hash, at, piece_bytes,
-                            [slot](piece got) { slot->send(std::move(got)); });
+    services.blobs.read(hash, at, piece_bytes, [slot](piece got) { slot->send(std::move(got)); });
   };
   co_return co_await context.engine.call<piece>(std::move(work), disk_limit, nullptr);
 }
@@ -180,13 +173,7 @@ coro::task<response> stream_blob(web_context& context, exchange& ex, std::string
     at += piece->size();
     alive = co_await ex.write_piece(std::move(*piece));
   }
-  response done;
-  done.streamed = true;
-  done.close = !alive || at < size;  // cut off, so that nobody takes it for whole
-  if (!done.close) {
-    co_await ex.end_stream();
-  }
-  co_return done;
+  co_return co_await end_stream(ex, alive && at >= size);
 }
 
 coro::task<response> get_blob(web_context& context, exchange& ex) {
@@ -195,10 +182,12 @@ coro::task<response> get_blob(web_context& context, exchange& ex) {
   if (hash.empty()) co_return problem_response(malformed(text));
   query_check query(ex.req);
   auto const offset = query.number("offset", 0);
-  auto work = [&hash](engine_services& services) { return blobs_of(services).size_of(hash); };
+  auto work = [&hash](engine_services& services) { return services.blobs.size_of(hash); };
   auto const found = co_await context.engine.on_engine(std::move(work));
   if (!found) co_return problem_response(found.error());
-  if (!*found) co_return problem_response(not_there(text));
+  if (!*found)
+    co_return problem_response(
+        make_problem(404, muster::code::not_found, "there is no blob " + std::string(text)));
   auto const size = **found;
   if (offset > size)
     co_return problem_response(impossible("offset", "the blob has " + std::to_string(size) +
@@ -216,7 +205,7 @@ void count_members(member_list const& m, core::blob_counts const& c) {
 }
 
 coro::task<response> get_blobs(web_context& context, exchange&) {
-  auto work = [](engine_services& services) { return blobs_of(services).counts(); };
+  auto work = [](engine_services& services) { return services.blobs.counts(); };
   return look(context, std::move(work), as_told_by<count_members>);
 }
 

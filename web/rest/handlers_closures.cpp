@@ -1,7 +1,6 @@
 // Closures: list those of a job, look at one, ask why, cancel.
 #include "base/text.hpp"
 #include "server/hub/id_text.hpp"
-#include "web/rest/answers.hpp"
 #include "web/rest/closure_listing.hpp"
 
 namespace muster::web {
@@ -49,25 +48,11 @@ coro::task<response> list_closures(web_context& context, exchange& ex) {
   r.query.order = order_named(query.text("sort"));
   r.query.descending = equal_ignoring_case(query.text("order"), "desc");
   r.limit = query.limit();
-  auto const place = listing_place_of(query, 'c', r.query);
-  if (query.failed()) co_return problem_response(query.failure());
-  if (!place) co_return problem_response(impossible("page_token", place.error().message));
-  r.from = *place;
-  auto const asked = r.query;
-  auto const page = co_await list(context, std::move(r));
-  co_return page ? object_response(page_members, *page, asked) : problem_response(page.error());
+  co_return co_await answer_listing(context, query, 'c', std::move(r), page_members);
 }
 
-// With the session that may remember a closure whose record is gone.
-template <class Work>
-auto in_pool_with(core::closure_id id, std::optional<core::session_id> of, Work work) {
-  return [id, of, work = std::move(work)](engine_services& services) {
-    return work(of ? services.pools.of(*of) : services.pools.of(id),
-                of.value_or(core::session_id{}));
-  };
-}
-
-// The session that the query names; a problem when that is no id.
+// The session that the query names, which may remember a closure whose record is gone; a problem
+// when that is no id.
 std::optional<core::session_id> job_hint(query_check& query) {
   auto const text = query.text("job");
   if (text.empty()) return {};
@@ -76,16 +61,22 @@ std::optional<core::session_id> job_hint(query_check& query) {
   return id;
 }
 
-coro::task<response> get_closure(web_context& context, exchange& ex) {
+// Looks at the closure of the path: `work(hub, id, session)`.
+template <class Work>
+coro::task<response> look_at_closure(web_context& context, exchange& ex, Work const& work) {
   return with_id(ex, "closure", server::parse_closure, [&](core::closure_id id) {
     query_check query(ex.req);
     auto const of = job_hint(query);
     if (query.failed()) return refused(query.failure());
-    auto work = [id](server::hub& h, core::session_id session) {
-      return closure_of(h, id, session);
-    };
-    return look(context, in_pool_with(id, of, std::move(work)));
+    return look(context, [id, of, work](engine_services& services) {
+      auto& h = of ? services.pools.of(*of) : services.pools.of(id);
+      return work(h, id, of.value_or(core::session_id{}));
+    });
   });
+}
+
+coro::task<response> get_closure(web_context& context, exchange& ex) {
+  return look_at_closure(context, ex, closure_of);
 }
 
 struct explained {
@@ -103,30 +94,26 @@ void members(member_list const& m, explained const& e) {
   m("explanation", e.why);
 }
 
+muster::result<explained> explanation_of(server::hub& h, core::closure_id id,
+                                         core::session_id session) {
+  auto why = h.state().explain(id, h.now(), session);
+  if (!why) return why.error();
+  explained e{id, {}, {}, {}, std::move(*why)};
+  if (auto c = h.state().closure(id, session)) {
+    e.function = std::move(c->function);
+    e.display_name = std::move(c->display_name);
+    e.state = c->state;
+  }
+  return e;
+}
+
 coro::task<response> explain_closure(web_context& context, exchange& ex) {
-  return with_id(ex, "closure", server::parse_closure, [&](core::closure_id id) {
-    query_check query(ex.req);
-    auto const of = job_hint(query);
-    if (query.failed()) return refused(query.failure());
-    auto work = [id](server::hub& h, core::session_id session) -> muster::result<explained> {
-      auto why = h.state().explain(id, h.now(), session);
-      if (!why) return why.error();
-      explained e{id, {}, {}, {}, std::move(*why)};
-      if (auto c = h.state().closure(id, session)) {
-        e.function = std::move(c->function);
-        e.display_name = std::move(c->display_name);
-        e.state = c->state;
-      }
-      return e;
-    };
-    return look(context, in_pool_with(id, of, std::move(work)));
-  });
+  return look_at_closure(context, ex, explanation_of);
 }
 
 coro::task<response> cancel_closure(web_context& context, exchange& ex) {
   return with_id(ex, "closure", server::parse_closure, [&context](core::closure_id id) {
-    using result = muster::result<reported_closure>;
-    auto work = [id](server::hub& h, answer_handle<result> const& slot) {
+    auto work = [id](server::hub& h, auto const& slot) {
       core::cancel_closure e;
       e.closure = id;
       h.ask(e, [&h, slot, id](core::reply const& r) {
@@ -144,36 +131,27 @@ void add_closure_routes(std::vector<route>& to) {
                                                 "SUCCEEDED",  "FAILED",     "CANCELLED",
                                                 "UNFINISHED", "ENDED_BADLY"};
   static constexpr std::string_view sorts[] = {"index", "started", "duration"};
-  constexpr query_parameter job_of{"job",
-                                   query_kind::text,
-                                   "its session, which may remember it when its record is gone",
-                                   0,
-                                   UINT64_MAX,
-                                   {},
-                                   "^(job_[0-9a-f]{16})?$"};
-  to.push_back(get("/api/v1/jobs/{id}/closures", list_closures, "listClosures",
-                   "Closures of a job, or of a session: what it has, and rows of what has ended")
-                   .with({{.name = "state",
-                           .kind = query_kind::choice,
-                           .meaning = "only closures in this state; UNFINISHED, ENDED_BADLY: in "
-                                      "one of several",
-                           .choices = states},
-                          {"function", query_kind::text,
-                           "only closures of this function, or that show this name"},
-                          {"worker", query_kind::text,
-                           "only closures whose newest attempt is, or was, there: worker:3"},
-                          {"q", query_kind::text,
-                           "only closures with this in the function, the error or the id; "
-                           "in upper or lower case"},
-                          {.name = "sort",
-                           .kind = query_kind::choice,
-                           .meaning = "by what; index unless told",
-                           .choices = sorts},
-                          listing_order_parameter,
-                          limit_parameter,
-                          listing_token_parameter("c")})
-                   .tells("ClosurePage", schema_told_by<page_members>)
-                   .also(422, another_order));
+  constexpr auto job_of =
+      job_parameter("its session, which may remember it when its record is gone");
+  to.push_back(
+      get("/api/v1/jobs/{id}/closures", list_closures, "listClosures",
+          "Closures of a job, or of a session: what it has, and rows of what has ended")
+          .with({choice_parameter(
+                     "state", states,
+                     "only closures in this state; UNFINISHED, ENDED_BADLY: in one of several"),
+                 {"function", query_kind::text,
+                  "only closures of this function, or that show this name"},
+                 {"worker", query_kind::text,
+                  "only closures whose newest attempt is, or was, there: worker:3"},
+                 {"q", query_kind::text,
+                  "only closures with this in the function, the error or the id; "
+                  "in upper or lower case"},
+                 choice_parameter("sort", sorts, "by what; index unless told"),
+                 listing_order_parameter,
+                 limit_parameter,
+                 listing_token_parameter("c")})
+          .tells("ClosurePage", schema_told_by<page_members>)
+          .also(422, another_order));
   to.push_back(
       get("/api/v1/closures/{id}", get_closure, "getClosure", "One closure with its attempts")
           .with({job_of})

@@ -58,10 +58,7 @@ void add_event_routes(std::vector<route>& to) {
                    .with({{"after", query_kind::number,
                            "only events with a greater number; without it the newest ones"},
                           {"subject", query_kind::text, "only about this task, barrier or worker"},
-                          {.name = "severity",
-                           .kind = query_kind::choice,
-                           .meaning = "only of this severity",
-                           .choices = severities},
+                          choice_parameter("severity", severities, "only of this severity"),
                           limit_parameter})
                    .tells("Events", schema_of<events_at>));
 }

@@ -1,4 +1,5 @@
-// Functions that workers brought.
+// Functions that workers brought, and what waits for workers that are not there: gangs, and
+// closures that no connected worker can run.
 #include "web/rest/answers.hpp"
 #include "web/rest/cluster_access.hpp"
 
@@ -19,7 +20,15 @@ coro::task<response> list_functions(web_context& context, exchange& ex) {
     if (end < all.size()) page.next = end;
     return page;
   };
-  return look(context, in_pool_named(query, std::move(work)), as_page{"functions", 'f'});
+  return look(context, in_pool_named(ex, std::move(work)), as_page{"functions", 'f'});
+}
+
+coro::task<response> list_gangs(web_context& context, exchange& ex) {
+  return look(context, in_pool_named(ex, [](server::hub& h) { return h.state().gangs(); }));
+}
+
+coro::task<response> list_wishes(web_context& context, exchange& ex) {
+  return look(context, in_pool_named(ex, [](server::hub& h) { return h.state().wishes(); }));
 }
 
 }  // namespace
@@ -30,6 +39,15 @@ void add_function_routes(std::vector<route>& to) {
           .with({cluster_parameter, limit_parameter, page_token_parameter("f")})
           .tells("FunctionPage", [] { return page_schema("functions", "FunctionView"); })
           .also(404, "No such cluster"));
+  to.push_back(get("/api/v1/gangs", list_gangs, "listGangs", "Gangs that wait, the oldest first")
+                   .with({cluster_parameter})
+                   .tells("Gangs", schema_of<core::gangs_view>)
+                   .also(404, "No such cluster"));
+  to.push_back(get("/api/v1/wishes", list_wishes, "listWishes",
+                   "What queued closures ask for and no connected worker has")
+                   .with({cluster_parameter})
+                   .tells("Wishes", schema_of<core::wishes_view>)
+                   .also(404, "No such cluster"));
 }
 
 }  // namespace muster::web

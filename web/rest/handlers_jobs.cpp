@@ -39,14 +39,12 @@ coro::task<response> list_jobs(web_context& context, exchange& ex) {
     found.next = page->next;
     for (auto& job : page->items) found.items.push_back(std::move(job));
   } while (found.next && found.items.size() < limit);
-  as_page const tell{"jobs", 'j'};
-  co_return tell(found);
+  co_return as_page{"jobs", 'j'}(found);
 }
 
 coro::task<response> get_job(web_context& context, exchange& ex) {
   return with_id(ex, "job", server::parse_job, [&context](core::session_id id) {
-    auto work = [id](server::hub& h) { return h.state().job(id); };
-    return look(context, in_pool_of(id, std::move(work)));
+    return look(context, in_pool_of(id, [id](server::hub& h) { return h.state().job(id); }));
   });
 }
 
@@ -54,8 +52,7 @@ coro::task<response> get_job(web_context& context, exchange& ex) {
 template <class Event>
 coro::task<response> command(web_context& context, exchange& ex) {
   return with_id(ex, "job", server::parse_job, [&context](core::session_id id) {
-    using result = muster::result<core::job_view>;
-    auto work = [id](server::hub& h, answer_handle<result> const& slot) {
+    auto work = [id](server::hub& h, auto const& slot) {
       Event e;
       e.session = id;
       h.ask(e, [&h, slot, id](core::reply const& r) {
@@ -78,8 +75,7 @@ coro::task<response> join_job(web_context& context, exchange& ex) {
   return with_id(ex, "job", server::parse_job, [&](core::session_id id) {
     query_check query(ex.req);
     auto const timeout = query.timeout();
-    using result = muster::result<core::job_view>;
-    auto work = [id, timeout](server::hub& h, answer_handle<result> const& slot) {
+    auto work = [id, timeout](server::hub& h, auto const& slot) {
       core::join_session e;
       e.session = id;
       e.deadline = h.now() + timeout;
@@ -96,7 +92,7 @@ coro::task<response> join_job(web_context& context, exchange& ex) {
 
 coro::task<response> delete_job(web_context& context, exchange& ex) {
   return with_id(ex, "job", server::parse_job, [&context](core::session_id id) {
-    auto work = [id](server::hub& h, answer_handle<muster::status> const& slot) {
+    auto work = [id](server::hub& h, auto const& slot) {
       core::delete_session e;
       e.session = id;
       h.ask(e, [slot](core::reply const& r) { slot->send(r.status); });
@@ -113,11 +109,9 @@ problem unknown_id(std::string_view what, std::string_view text) {
 }
 
 void add_job_routes(std::vector<route>& to) {
-  constexpr std::string_view no_cluster = "No such cluster";
   constexpr std::string_view full = "The server, or the job's queue, is full";
   constexpr std::string_view no_room =
       "The job is durable, and the disk of the data directory is full; `detail` names it";
-  constexpr std::string_view parked = "The server has reached its limit of waiting calls";
   constexpr std::string_view impossible = "Well-formed, and cannot be; `field` says what";
   to.push_back(
       post("/api/v1/jobs", submit_job, "submitJob", "Submit closures as a job")
@@ -130,17 +124,14 @@ void add_job_routes(std::vector<route>& to) {
           .also(507, no_room));
   to.push_back(
       get("/api/v1/jobs", list_jobs, "listJobs", "Jobs, newest first")
-          .with({{.name = "state",
-                  .kind = query_kind::choice,
-                  .meaning = "only jobs in this state",
-                  .choices = job_states},
+          .with({choice_parameter("state", job_states, "only jobs in this state"),
                  {"streaming", query_kind::flag, "only gRPC sessions, or only those that are none"},
                  {"q", query_kind::text, "in the name or the id, whatever the case"},
                  cluster_parameter,
                  limit_parameter,
                  page_token_parameter("j")})
           .tells("JobPage", [] { return page_schema("jobs", "JobView"); })
-          .also(404, no_cluster));
+          .also(404, "No such cluster"));
   to.push_back(get("/api/v1/jobs/{id}", get_job, "getJob", "One job")
                    .tells("JobView", schema_of<core::job_view>));
   to.push_back(
@@ -178,7 +169,7 @@ void add_job_routes(std::vector<route>& to) {
   to.push_back(get("/api/v1/jobs/{id}/join", join_job, "joinJob", "Wait for a job's end")
                    .with({timeout_parameter})
                    .tells("Joined", schema_told_by<joined_members>)
-                   .also(429, parked));
+                   .also(429, "The server has reached its limit of waiting calls"));
   to.push_back(
       get("/api/v1/jobs/{id}/results", stream_results, "streamResults",
           "Results in schedule order, one JSON object a line")

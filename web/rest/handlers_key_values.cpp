@@ -55,8 +55,7 @@ coro::task<response> get_key(web_context& context, exchange& ex) {
     query_check query(ex.req);
     auto const timeout = query.timeout();
     bool const waits = !query.text("timeout").empty() && timeout.count() > 0;
-    using handle = answer_handle<muster::result<core::blob>>;
-    auto read = [key, waits, timeout](engine_services& services, cluster_id c, handle const& slot) {
+    auto read = [key, waits, timeout](engine_services& services, cluster_id c, auto const& slot) {
       if (!waits && !services.coordination.state().current(c).views().key(key))
         return slot->send(no_key(services, c, key));
       coordination::get_key_value r;
@@ -98,10 +97,9 @@ coro::task<response> put_key(web_context& context, exchange& ex) {
   auto const& condition = ex.req.if_none_match;
   if (!condition.empty() && condition != "*")
     co_return problem_response(invalid("If-None-Match", "only * is possible"));
-  using result = muster::result<bool>;
   auto insert = [key = done.key, value = core::blob(ex.req.body, core::encoding::bytes),
                  overwrite = condition.empty()](engine_services& services, cluster_id c,
-                                                answer_handle<result> const& slot) {
+                                                auto const& slot) {
     bool const created = !services.coordination.state().current(c).views().key(key);
     coordination::insert_key_value r;
     r.key = key;
@@ -110,7 +108,7 @@ coro::task<response> put_key(web_context& context, exchange& ex) {
     ask_cluster<bool>(services, c, std::move(r), slot,
                       [created](coordination::reply&) { return created; });
   };
-  auto const created = co_await context.engine.call<result>(
+  auto const created = co_await context.engine.call<muster::result<bool>>(
       asking_cluster<bool>(ex, std::move(insert)), context.options.timeouts.engine, nullptr);
   if (!created) co_return problem_response(put_problem(created.error()));
   done.created = *created;
@@ -134,8 +132,7 @@ coro::task<response> delete_key(web_context& context, exchange& ex) {
   return with_key(ex, [&](std::string const& key) {
     query_check query(ex.req);
     auto const recursive = query.flag("recursive");
-    using handle = answer_handle<muster::result<bool>>;
-    auto erase = [key, recursive](engine_services& services, cluster_id c, handle const& slot) {
+    auto erase = [key, recursive](engine_services& services, cluster_id c, auto const& slot) {
       if (auto const bad = may_delete(services, c, key, recursive); !bad.ok())
         return slot->send(bad);
       coordination::delete_key_value r;
@@ -168,19 +165,14 @@ void add_key_value_routes(std::vector<route>& to) {
   constexpr std::string_view one = "/api/v1/clusters/{cluster}/kv/{key*}";
   static constexpr std::string_view delimiters[] = {"/"};
   query_parameter const prefix{"prefix", query_kind::text, "only keys that begin with this"};
-  to.push_back(get("/api/v1/clusters/{cluster}/kv", list_keys, "listKeys", "Keys in byte order")
-                   .with({prefix,
-                          {.name = "delimiter",
-                           .kind = query_kind::choice,
-                           .meaning = "what lies deeper is told as folders",
-                           .choices = delimiters},
-                          {"include_values", query_kind::flag, "false leaves the values out"},
-                          limit_parameter,
-                          {.name = "page_token",
-                           .kind = query_kind::page_text,
-                           .meaning = page_token_parameter("k").meaning,
-                           .pattern = "k"}})
-                   .tells("KeyPage", schema_told_by<key_page_members>));
+  to.push_back(
+      get("/api/v1/clusters/{cluster}/kv", list_keys, "listKeys", "Keys in byte order")
+          .with({prefix,
+                 choice_parameter("delimiter", delimiters, "what lies deeper is told as folders"),
+                 {"include_values", query_kind::flag, "false leaves the values out"},
+                 limit_parameter,
+                 page_token_parameter("k", query_kind::page_text)})
+          .tells("KeyPage", schema_told_by<key_page_members>));
   to.push_back(get(one, get_key, "getKey", "The value, waiting for the key if told so")
                    .with({{"timeout", query_kind::duration,
                            "wait this long for the key, 10m at most; without it no wait"}})

@@ -22,9 +22,8 @@ coro::task<response> create_value(web_context& context, exchange& ex) {
   if (check.failed()) return refused(check.failure());
   if (auto p = check_cluster(context, ex.req, parsed->cluster)) return refused(std::move(*p));
   if (auto p = check_function(ex.req, parsed->function)) return refused(std::move(*p));
-  using result = muster::result<core::per_worker_view>;
   auto by = ex.req.who ? ex.req.who->id : std::string();
-  auto work = [parsed, by = std::move(by)](server::hub& h, answer_handle<result> const& slot) {
+  auto work = [parsed, by = std::move(by)](server::hub& h, auto const& slot) {
     auto const [wrong, functions] = h.learn({parsed->function});
     if (!wrong.ok()) return slot->send(wrong);
     core::create_per_worker e;
@@ -54,13 +53,13 @@ coro::task<response> list_values(web_context& context, exchange& ex) {
   auto const limit = query.limit();
   auto const after = core::per_worker_id{query.page_token('p')};
   auto work = [after, limit](server::hub& h) { return h.state().per_worker_values(after, limit); };
-  return look(context, in_pool_named(query, std::move(work)), as_page{"per_worker_values", 'p'});
+  return look(context, in_pool_named(ex, std::move(work)), as_page{"per_worker_values", 'p'});
 }
 
 coro::task<response> delete_value(web_context& context, exchange& ex) {
   return with_id(ex, "per-worker value", server::parse_per_worker,
                  [&context](core::per_worker_id id) {
-                   auto work = [id](server::hub& h, answer_handle<muster::status> const& slot) {
+                   auto work = [id](server::hub& h, auto const& slot) {
                      h.ask(core::delete_per_worker{{}, id},
                            [slot](core::reply const& r) { slot->send(r.status); });
                    };

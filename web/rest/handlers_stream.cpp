@@ -1,6 +1,5 @@
 // What workers did: the task stream, and a task's last hour. Large answers are gathered from the
 // engine in steps, for a quarter of a second; who wants more goes on behind `next`.
-#include "base/text.hpp"
 #include "web/rest/access.hpp"
 #include "web/rest/answers.hpp"
 #include "web/rest/cluster_access.hpp"
@@ -65,39 +64,40 @@ class stream_gathering {
     co_return muster::status{};
   }
 
-  coro::task<muster::status> gather_running() {
+  // `look(hub, after)` gives the next page, of whose `rows` there are `most` at most.
+  template <class Page, class Row, class Look>
+  coro::task<muster::status> gather(std::vector<Row> Page::*rows, std::vector<Row>& into,
+                                    std::size_t most, Look look) {
     std::optional<core::lane_key> after;
     do {
-      auto work = [f = query_.filter, after](server::hub& h) {
-        return h.state().running(f, after);
-      };
+      auto work = [look, after](server::hub& h) { return look(h, after); };
       auto page = co_await query_.ask(context_, std::move(work));
       if (!page) co_return page.error();
       after = std::move(page->next);
       answer_.take(std::move(page->names));
-      answer_.running.insert(answer_.running.end(), page->running.begin(), page->running.end());
-    } while (after && answer_.running.size() < running_max && !over());
+      auto const& some = (*page).*rows;
+      into.insert(into.end(), some.begin(), some.end());
+    } while (after && into.size() < most && !over());
     co_return muster::status{};
+  }
+
+  coro::task<muster::status> gather_running() {
+    auto look = [f = query_.filter](server::hub& h, std::optional<core::lane_key> const& after) {
+      return h.state().running(f, after);
+    };
+    return gather(&core::running_page::running, answer_.running, running_max, std::move(look));
   }
 
   // Of what is told in bars only in part, or not any more.
   coro::task<muster::status> gather_minutes() {
-    std::optional<core::lane_key> after;
     auto filter = query_.filter;
     filter.job = {};
     filter.from = std::max(filter.from, answer_.now - stream_history);
     filter.to = std::min(filter.to, answer_.since);
-    do {
-      auto work = [filter, after](server::hub& h) {
-        return h.state().minutes(filter, after, h.now());
-      };
-      auto page = co_await query_.ask(context_, std::move(work));
-      if (!page) co_return page.error();
-      after = std::move(page->next);
-      answer_.take(std::move(page->names));
-      answer_.minutes.insert(answer_.minutes.end(), page->minutes.begin(), page->minutes.end());
-    } while (after && answer_.minutes.size() < minutes_max && !over());
-    co_return muster::status{};
+    auto look = [filter](server::hub& h, std::optional<core::lane_key> const& after) {
+      return h.state().minutes(filter, after, h.now());
+    };
+    return gather(&core::minute_page::minutes, answer_.minutes, minutes_max, std::move(look));
   }
 
   web_context& context_;
@@ -119,27 +119,22 @@ coro::task<response> get_stream(web_context& context, exchange& ex) {
 }
 
 coro::task<response> get_history(web_context& context, exchange& ex) {
-  auto const index = parse_number(ex.req.capture("index"));
-  if (!index || *index > INT64_MAX) return refused(unknown_id("task", ex.req.capture("index")));
-  core::lane_key at(ex.req.capture("job"), static_cast<std::int64_t>(*index));
-  auto work = in_cluster(
-      ex,
-      [at = std::move(at)](engine_services& services,
-                           coordination::cluster_id c) -> muster::result<worker_history> {
-        auto* const h = services.pools.existing(c);
-        if (h) {
-          core::activity_filter f;
-          f.from = h->now() - stream_history;
-          f.lanes = {at};
-          worker_history all{h->state().minutes(f, {}, h->now()).minutes, h->now()};
-          if (!all.minutes.empty() || h->state().task(at.first, at.second)) return all;
-        }
-        return muster::status{muster::code::not_found,
-                              "no worker " + at.first + ":" + std::to_string(at.second) +
-                                  " in cluster '" + services.coordination.state().spec(c).name +
-                                  "'"};
-      });
-  return look(context, std::move(work));
+  return with_task(ex, [&](core::lane_key const& at) {
+    auto work = [at](engine_services& services,
+                     coordination::cluster_id c) -> muster::result<worker_history> {
+      if (auto* const h = services.pools.existing(c)) {
+        core::activity_filter f;
+        f.from = h->now() - stream_history;
+        f.lanes = {at};
+        worker_history all{h->state().minutes(f, {}, h->now()).minutes, h->now()};
+        if (!all.minutes.empty() || h->state().task(at.first, at.second)) return all;
+      }
+      return muster::status{muster::code::not_found,
+                            "no worker " + at.first + ":" + std::to_string(at.second) +
+                                " in cluster '" + services.coordination.state().spec(c).name + "'"};
+    };
+    return look(context, in_cluster(ex, std::move(work)));
+  });
 }
 
 coro::task<response> get_samples(web_context& context, exchange& ex) {
@@ -184,13 +179,11 @@ void add_stream_routes(std::vector<route>& to) {
   to.push_back(get("/api/v1/clusters/{cluster}/tasks/{job}/{index}/history", get_history,
                    "getTaskHistory", "A worker's last hour by minutes")
                    .tells("TaskHistory", schema_of<worker_history>));
-  to.push_back(get("/api/v1/samples", get_samples, "getSamples",
-                   "The server's numbers over time: a point each second, 10 s or minute")
-                   .with({{.name = "span",
-                           .kind = query_kind::choice,
-                           .meaning = "how far back; 5m unless told",
-                           .choices = sample_history::spans}})
-                   .tells("Samples", samples_schema));
+  to.push_back(
+      get("/api/v1/samples", get_samples, "getSamples",
+          "The server's numbers over time: a point each second, 10 s or minute")
+          .with({choice_parameter("span", sample_history::spans, "how far back; 5m unless told")})
+          .tells("Samples", samples_schema));
 }
 
 }  // namespace muster::web

@@ -1,13 +1,12 @@
 // The server itself: overview, version, health, metrics.
 #include "base/text.hpp"
+#include "server/hub/blob_store.hpp"
 #include "server/hub/coordination_hub.hpp"
-#include "web/engine/blob_services.hpp"
 #include "web/live/websocket_hub.hpp"
 #include "web/metrics/prometheus.hpp"
 #include "web/rest/access.hpp"
 #include "web/rest/answers.hpp"
 #include "web/rest/cluster_access.hpp"
-#include "web/rest/handlers_blobs.hpp"
 #include "web/rest/stream_query.hpp"
 
 namespace muster::web {
@@ -87,7 +86,7 @@ coro::task<response> get_metrics(web_context& context, exchange&) {
   if (!closures) co_return problem_response(closures.error());
   response r;
   r.content_type = "text/plain; version=0.0.4; charset=utf-8";
-  auto count = [](engine_services& services) { return blobs_of(services).counts(); };
+  auto count = [](engine_services& services) { return services.blobs.counts(); };
   auto const blobs = co_await context.engine.on_engine(std::move(count));
   if (!blobs) co_return problem_response(blobs.error());
   r.body = prometheus_text(*c, *closures, *coordination, context.metrics, read_process_facts()) +
@@ -124,10 +123,8 @@ std::vector<route> all_routes() {
   add_job_routes(all);
   add_closure_routes(all);
   add_value_list_routes(all);  // before "{id}"
-  add_waiting_routes(all);
   add_value_routes(all);
   add_graph_routes(all);
-  add_worker_closure_routes(all);
   add_per_worker_routes(all);
   add_cluster_routes(all);
   add_task_routes(all);

@@ -1,6 +1,7 @@
-// The tasks of a cluster: closure workers and agents in one listing; look at one, drain or
-// cordon a worker.
+// The tasks of a cluster: closure workers and agents in one listing; look at one, at what a
+// worker holds, drain or cordon it.
 #include "base/text.hpp"
+#include "server/core/api/listings.hpp"
 #include "web/json/cluster_json.hpp"
 #include "web/rest/answers.hpp"
 #include "web/rest/cluster_access.hpp"
@@ -107,22 +108,17 @@ coro::task<response> list_tasks(web_context& context, exchange& ex) {
 
 enum class task_kind { any, worker, agent };
 
-struct task_address {
-  std::string job;
-  std::int64_t index = 0;
-};
-
 muster::status no_task(engine_services& services, coordination::cluster_id c,
-                       task_address const& at) {
-  return {muster::code::not_found, "no task " + at.job + ":" + std::to_string(at.index) +
+                       core::lane_key const& at) {
+  return {muster::code::not_found, "no task " + at.first + ":" + std::to_string(at.second) +
                                        " in cluster '" +
                                        services.coordination.state().spec(c).name + "'"};
 }
 
 // The row's JSON. A declared agent hides a worker of the same name unless `kind` asks for that.
 muster::result<std::string> task_text(engine_services& services, coordination::cluster_id c,
-                                      task_address const& at, task_kind kind) {
-  auto const agent = services.coordination.state().spec(c).find(at.job, at.index);
+                                      core::lane_key const& at, task_kind kind) {
+  auto const agent = services.coordination.state().spec(c).find(at.first, at.second);
   if (agent != coordination::no_task && kind != task_kind::worker) {
     auto const now = services.coordination.now();
     auto const rows = services.coordination.state().current(c).views().tasks(now, agent, 1);
@@ -130,15 +126,9 @@ muster::result<std::string> task_text(engine_services& services, coordination::c
   }
   auto* const h = services.pools.existing(c);
   if (!h || kind == task_kind::agent) return no_task(services, c, at);
-  auto const t = h->state().task(at.job, at.index);
+  auto const t = h->state().task(at.first, at.second);
   if (!t) return t.error();
   return to_text(*t, h->now());
-}
-
-std::optional<task_address> address_of(request const& r) {
-  auto const index = parse_number(r.capture("index"));
-  if (!index || *index > INT64_MAX) return {};
-  return task_address{std::string(r.capture("job")), static_cast<std::int64_t>(*index)};
 }
 
 coro::task<response> get_task(web_context& context, exchange& ex) {
@@ -147,33 +137,30 @@ coro::task<response> get_task(web_context& context, exchange& ex) {
   auto const kind = equal_ignoring_case(asked, "worker")  ? task_kind::worker
                     : equal_ignoring_case(asked, "agent") ? task_kind::agent
                                                           : task_kind::any;
-  auto const at = address_of(ex.req);
-  if (!at) return refused(unknown_id("task", ex.req.capture("index")));
-  auto work =
-      in_cluster(ex, [at = *at, kind](engine_services& services, coordination::cluster_id c) {
-        return task_text(services, c, at, kind);
-      });
-  return look(context, std::move(work), as_it_is());
+  return with_task(ex, [&](core::lane_key const& at) {
+    auto work = [at, kind](engine_services& services, coordination::cluster_id c) {
+      return task_text(services, c, at, kind);
+    };
+    return look(context, in_cluster(ex, std::move(work)), as_it_is());
+  });
 }
 
 // Carries out an order about a worker and answers with what its task is then.
 template <class Event>
 coro::task<response> command(web_context& context, exchange& ex, Event e) {
-  auto const at = address_of(ex.req);
-  if (!at) return refused(unknown_id("task", ex.req.capture("index")));
-  e.job = at->job;
-  e.index = at->index;
-  using handle = answer_handle<muster::result<std::string>>;
-  auto work = [at = *at, e](engine_services& services, coordination::cluster_id c,
-                            handle const& slot) {
-    auto* const h = services.pools.existing(c);
-    if (!h) return slot->send(no_task(services, c, at));
-    h->ask(Event(e), [&services, slot, c, at](core::reply const& r) {
-      r.status.ok() ? slot->send(task_text(services, c, at, task_kind::worker))
-                    : slot->send(r.status);
-    });
-  };
-  return ask<std::string>(context, asking_cluster<std::string>(ex, std::move(work)), as_it_is());
+  return with_task(ex, [&](core::lane_key const& at) {
+    e.job = at.first;
+    e.index = at.second;
+    auto work = [at, e](engine_services& services, coordination::cluster_id c, auto const& slot) {
+      auto* const h = services.pools.existing(c);
+      if (!h) return slot->send(no_task(services, c, at));
+      h->ask(Event(e), [&services, slot, c, at](core::reply const& r) {
+        r.status.ok() ? slot->send(task_text(services, c, at, task_kind::worker))
+                      : slot->send(r.status);
+      });
+    };
+    return ask<std::string>(context, asking_cluster<std::string>(ex, std::move(work)), as_it_is());
+  });
 }
 
 coro::task<response> drain_task(web_context& context, exchange& ex) {
@@ -186,6 +173,35 @@ coro::task<response> uncordon_task(web_context& context, exchange& ex) {
   return command(context, ex, core::cordon_task{{}, {}, 0, false});
 }
 
+constexpr std::size_t hands_max = 200;  // of each
+
+void held_members(member_list const& m, core::worker_hands::held const& c) {
+  m("id", c.id);
+  m.some("job", c.job);
+  m("index", c.index);
+  m("function", c.function);
+  m("since_ms", c.since);
+}
+
+void hands_members(member_list const& m, core::worker_hands const& hands) {
+  m.list("running", hands.running, held_members);
+  m.list("sent_ahead", hands.sent_ahead, held_members);
+  m("more", hands.more, "beyond the 200 of each");
+}
+
+coro::task<response> get_worker_closures(web_context& context, exchange& ex) {
+  return with_task(ex, [&](core::lane_key const& at) {
+    auto work = [at](engine_services& services,
+                     coordination::cluster_id c) -> muster::result<core::worker_hands> {
+      auto* const h = services.pools.existing(c);
+      if (h) return h->state().in_hands_of(at.first, at.second, hands_max);
+      return muster::status{muster::code::not_found,
+                            "no worker " + at.first + ":" + std::to_string(at.second)};
+    };
+    return look(context, in_cluster(ex, std::move(work)), as_told_by<hands_members>);
+  });
+}
+
 }  // namespace
 
 void add_task_routes(std::vector<route>& to) {
@@ -194,20 +210,15 @@ void add_task_routes(std::vector<route>& to) {
   static constexpr std::string_view kinds[] = {"worker", "agent"};
   to.push_back(get("/api/v1/clusters/{cluster}/tasks", list_tasks, "listTasks",
                    "Tasks and their health: closure workers, then agents")
-                   .with({{.name = "state",
-                           .kind = query_kind::choice,
-                           .meaning = "only tasks in this state",
-                           .choices = states},
+                   .with({choice_parameter("state", states, "only tasks in this state"),
                           {"job", query_kind::text, "only tasks of this job"},
                           limit_parameter,
                           page_token_parameter("ta")})
                    .tells("TaskPage", [] { return page_schema("tasks", "TaskView"); }));
   to.push_back(
       get("/api/v1/clusters/{cluster}/tasks/{job}/{index}", get_task, "getTask", "One task")
-          .with({{.name = "kind",
-                  .kind = query_kind::choice,
-                  .meaning = "where both have this name; the agent unless told",
-                  .choices = kinds}})
+          .with(
+              {choice_parameter("kind", kinds, "where both have this name; the agent unless told")})
           .tells("TaskView", [] {
             return schema::any_of({schema::ref("WorkerView"), schema::ref("AgentView")});
           }));
@@ -221,6 +232,9 @@ void add_task_routes(std::vector<route>& to) {
   to.push_back(post("/api/v1/clusters/{cluster}/tasks/{job}/{index}/uncordon", uncordon_task,
                     "uncordonTask", "The end of a cordon")
                    .tells("WorkerView"));
+  to.push_back(get("/api/v1/clusters/{cluster}/tasks/{job}/{index}/closures", get_worker_closures,
+                   "listWorkerClosures", "What a worker runs, and what it was sent ahead")
+                   .tells("WorkerClosures", schema_told_by<hands_members>));
 }
 
 }  // namespace muster::web

@@ -1,6 +1,5 @@
 // Tokens: made, listed, rotated, revoked; and the page's sign-in, which keeps one in a cookie.
 #include "server/hub/access/token_text.hpp"
-#include "web/engine/blob_services.hpp"
 #include "web/json/token_json.hpp"
 #include "web/metrics/metric_text.hpp"
 #include "web/rest/answers.hpp"
@@ -36,7 +35,7 @@ template <class R, class Change>
 auto keeping(Change change) {
   return [change = std::move(change)](engine_services& services,
                                       answer_handle<R> const& slot) mutable {
-    auto* const keeper = tokens_of(services);
+    auto* const keeper = services.tokens;
     if (!keeper) return slot->send(no_tokens());
     auto done = std::make_shared<R>(change(*keeper));
     services.coordination.when_durable([slot, done](muster::status const& lost) {
@@ -79,7 +78,7 @@ coro::task<response> list_tokens(web_context& context, exchange& ex) {
   auto const after = query.page_text('k');
   auto work = [limit, after](engine_services& services) {
     std::vector<core::caller> page;
-    auto* const keeper = tokens_of(services);
+    auto* const keeper = services.tokens;
     if (!keeper) return page;
     auto const& all = keeper->state().all();
     auto it = after.empty() ? all.begin() : all.upper_bound(after);
@@ -158,11 +157,7 @@ void add_token_routes(std::vector<route>& to) {
   constexpr std::string_view nowhere =
       "The server keeps no tokens itself, or it is the last admin's";
   to.push_back(get("/api/v1/tokens", list_tokens, "listTokens", "Tokens, without their secrets")
-                   .with({limit_parameter,
-                          {.name = "page_token",
-                           .kind = query_kind::page_text,
-                           .meaning = page_token_parameter("k").meaning,
-                           .pattern = "k"}})
+                   .with({limit_parameter, page_token_parameter("k", query_kind::page_text)})
                    .tells("TokenPage"));
   to.push_back(post("/api/v1/tokens", create_token, "createToken",
                     "Make a token; the answer is the only time that it is seen")

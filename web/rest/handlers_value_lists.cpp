@@ -72,13 +72,7 @@ coro::task<response> list_values(web_context& context, exchange& ex) {
   r.query.rows = false;
   r.cluster = query.text("cluster");
   r.limit = query.limit();
-  auto const place = listing_place_of(query, 'v', r.query);
-  if (query.failed()) co_return problem_response(query.failure());
-  if (!place) co_return problem_response(impossible("page_token", place.error().message));
-  r.from = *place;
-  auto const asked = r.query;
-  auto const page = co_await list(context, std::move(r));
-  co_return page ? object_response(page_members, *page, asked) : problem_response(page.error());
+  co_return co_await answer_listing(context, query, 'v', std::move(r), page_members);
 }
 
 void holder_members(member_list const& m, core::value_holder const& h) {
@@ -158,35 +152,20 @@ coro::task<response> preview_value(web_context& context, exchange& ex) {
 void add_value_list_routes(std::vector<route>& to) {
   static constexpr std::string_view statuses[] = {"NOT_READY", "READY", "ABORTED"};
   static constexpr std::string_view sorts[] = {"age", "size"};
-  to.push_back(
-      get("/api/v1/remote_values", list_values, "listRemoteValues",
-          "RemoteValues: one for each closure that the server knows")
-          .with({{.name = "status",
-                  .kind = query_kind::choice,
-                  .meaning = "only values that are so",
-                  .choices = statuses},
-                 {.name = "place",
-                  .kind = query_kind::choice,
-                  .meaning = "only values that are there; none: there is no value",
-                  .choices = places},
-                 {"job",
-                  query_kind::text,
-                  "only those of this job or session",
-                  0,
-                  UINT64_MAX,
-                  {},
-                  "^(job_[0-9a-f]{16})?$"},
-                 {.name = "sort",
-                  .kind = query_kind::choice,
-                  .meaning = "age, unless told: since the closure has ended, or was scheduled",
-                  .choices = sorts},
-                 listing_order_parameter,
-                 limit_parameter,
-                 listing_token_parameter("v"),
-                 cluster_parameter})
-          .tells("RemoteValuePage", schema_told_by<page_members>)
-          .also(404, "No such job or cluster")
-          .also(422, another_order));
+  to.push_back(get("/api/v1/remote_values", list_values, "listRemoteValues",
+                   "RemoteValues: one for each closure that the server knows")
+                   .with({choice_parameter("status", statuses, "only values that are so"),
+                          choice_parameter("place", places,
+                                           "only values that are there; none: there is no value"),
+                          job_parameter("only those of this job or session"),
+                          choice_parameter(
+                              "sort", sorts,
+                              "age, unless told: since the closure has ended, or was scheduled"),
+                          listing_order_parameter, limit_parameter, listing_token_parameter("v"),
+                          cluster_parameter})
+                   .tells("RemoteValuePage", schema_told_by<page_members>)
+                   .also(404, "No such job or cluster")
+                   .also(422, another_order));
   to.push_back(get("/api/v1/remote_values/holders", list_holders, "listValueHolders",
                    "Jobs and sessions by the bytes of values they keep, most first")
                    .with({{"limit", query_kind::number, "entries, 20 unless told", 1, page_max},

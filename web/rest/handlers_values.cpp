@@ -29,8 +29,8 @@ void value_members(member_list const& m, core::closure_view const& c) {
 
 coro::task<response> get_remote_value(web_context& context, exchange& ex) {
   return with_id(ex, "remote value", server::parse_value, [&context](core::closure_id id) {
-    auto work = [id](server::hub& h) { return h.state().closure(id); };
-    return look(context, in_pool_of(id, std::move(work)), as_told_by<value_members>);
+    return look(context, in_pool_of(id, [id](server::hub& h) { return h.state().closure(id); }),
+                as_told_by<value_members>);
   });
 }
 

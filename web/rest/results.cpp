@@ -6,9 +6,7 @@
 // ended, then asks again; its pages start small after each wait and grow while everything in them
 // has ended, so that following costs no more than what there is to tell.
 #include "server/hub/id_text.hpp"
-#include "web/http/query.hpp"
-#include "web/json/views_json.hpp"
-#include "web/rest/handlers.hpp"
+#include "web/rest/answers.hpp"
 
 namespace muster::web {
 
@@ -58,14 +56,7 @@ class result_stream {
       if (!alive) break;
       page = co_await next_page();
     }
-    response done;
-    done.streamed = true;
-    // A stream that could not be told to its end is cut off, so that nobody takes it for whole.
-    done.close = !alive || !page || !finished(*page);
-    if (!done.close) {
-      co_await ex_.end_stream();
-    }
-    co_return done;
+    co_return co_await end_stream(ex_, alive && page && finished(*page));
   }
 
  private:

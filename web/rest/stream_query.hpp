@@ -38,8 +38,6 @@ std::vector<query_parameter> stream_parameters();
 /// Names at most 100 tasks. The problem of a text that is none of its kind, or cannot be.
 std::optional<problem> parse_stream_query(query_check& query, stream_query& into);
 
-void add_stream_routes(std::vector<route>& to);
-
 /// GET /api/v1/stream/trace
 coro::task<response> stream_trace(web_context& context, exchange& ex);
 /// GET /api/v1/jobs/{id}/trace

@@ -5,7 +5,7 @@
 
 #include "base/text.hpp"
 #include "server/hub/id_text.hpp"
-#include "web/http/query.hpp"
+#include "web/rest/answers.hpp"
 #include "web/rest/stream_query.hpp"
 
 namespace muster::web {
@@ -33,16 +33,12 @@ class trace_stream {
       if (!alive) break;
       more = co_await page();
     }
-    bool const whole = alive && more && !*more;
+    bool whole = alive && more && !*more;
     if (whole) {
       trace_.end();
-      alive = co_await ex_.write_piece(trace_.take());
-      if (alive) co_await ex_.end_stream();
+      whole = co_await ex_.write_piece(trace_.take());
     }
-    response done;
-    done.streamed = true;
-    done.close = !whole || !alive;  // cut off, so that nobody takes it for whole
-    co_return done;
+    co_return co_await end_stream(ex_, whole);
   }
 
  protected:

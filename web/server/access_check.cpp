@@ -3,20 +3,14 @@
 #include "web/server/access_check.hpp"
 
 #include <algorithm>
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include "server/hub/access/gate.hpp"
+#include "server/hub/access/token_keeper.hpp"
 #include "server/hub/access/token_text.hpp"
 #include "server/hub/id_text.hpp"
-#include "web/engine/blob_services.hpp"
 #include "web/rest/access.hpp"
 
 namespace muster::web {
-
-namespace asio = boost::asio;
 
 namespace {
 
@@ -103,12 +97,9 @@ std::optional<problem> check_caller(web_context& context, request& req, core::pe
     who = std::move(v.who);
   }
   // A page of somebody else makes the browser send the cookie, but not our origin.
-  if (by_cookie && !credential.empty() && who && changes_state(req.method) && req.origin.empty()) {
-    auto p = make_problem(403, muster::code::permission_denied,
-                          "Origin: missing, and the token came as a cookie");
-    p.field = "Origin";
-    return p;
-  }
+  if (by_cookie && !credential.empty() && who && changes_state(req.method) && req.origin.empty())
+    return make_problem(403, muster::code::permission_denied,
+                        "Origin: missing, and the token came as a cookie", "Origin");
   req.who = std::move(who);
   return {};
 }
@@ -118,10 +109,7 @@ coro::task<std::optional<problem>> check_access(web_context& context, exchange& 
   std::chrono::milliseconds delay{0};
   std::shared_ptr<void> place;
   auto p = check_caller(context, ex.req, r.needs, delay, place);
-  if (delay.count() > 0) {
-    asio::steady_timer timer(co_await asio::this_coro::executor, delay);
-    co_await timer.async_wait(asio::as_tuple(asio::use_awaitable));
-  }
+  if (delay.count() > 0) co_await context.engine.pause(delay);
   auto const& who = ex.req.who;
   bool const open = r.needs == core::permission::nothing || r.needs == core::permission::share;
   if (p || !who || open) co_return p;
@@ -133,9 +121,8 @@ coro::task<std::optional<problem>> check_access(web_context& context, exchange& 
   auto const asked = ex.req.parameter("cluster");
   auto const id = named.empty() ? id_in(ex.req) : std::string();
   if (!id.empty()) {
-    auto asking = context.engine.on_engine(
-        [id](engine_services& services) { return whose_of(services, id); });
-    auto const found = co_await std::move(asking);
+    auto work = [id](engine_services& services) { return whose_of(services, id); };
+    auto const found = co_await context.engine.on_engine(std::move(work));
     if (!found) co_return to_problem(found.error());
     if (!*found) co_return p;
     if (own_only && !core::may_change(who, (*found)->submitter))
@@ -157,7 +144,7 @@ void audit(web_context& context, request const& req, unsigned status) {
   context.engine.post([who = req.who, from = req.address,
                        cluster = std::string(req.capture("cluster")),
                        line = std::move(line)](engine_services& services) {
-    if (auto* const keeper = tokens_of(services)) keeper->audit(who, from, cluster, line);
+    if (auto* const keeper = services.tokens) keeper->audit(who, from, cluster, line);
   });
 }
 

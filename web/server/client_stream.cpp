@@ -3,8 +3,6 @@
 
 #include <openssl/x509.h>
 
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/ssl/ssl_stream.hpp>
 #include <boost/beast/websocket/ssl.hpp>
 
@@ -12,10 +10,6 @@ namespace muster::web {
 
 namespace asio = boost::asio;
 namespace beast = boost::beast;
-
-namespace {
-constexpr auto awaited = asio::as_tuple(asio::use_awaitable);
-}  // namespace
 
 struct client_stream::secure_stream : beast::ssl_stream<beast::tcp_stream&> {
   using ssl_stream::ssl_stream;

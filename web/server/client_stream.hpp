@@ -5,9 +5,11 @@
 #pragma once
 
 #include <array>
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/ssl/context.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core/role.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
 #include <memory>
@@ -17,6 +19,9 @@
 #include "coro/task.hpp"
 
 namespace muster::web {
+
+/// Gives what went wrong instead of throwing it.
+inline constexpr auto awaited = boost::asio::as_tuple(boost::asio::use_awaitable);
 
 class client_stream {
  public:

@@ -1,8 +1,6 @@
 // The life of a connection: next request, its answer, again; or an upgrade.
 #include <sys/socket.h>
 
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/websocket/rfc6455.hpp>
 
@@ -23,8 +21,6 @@ namespace http = beast::http;
 using boost::system::error_code;
 
 namespace {
-constexpr auto awaited = asio::as_tuple(asio::use_awaitable);
-
 // IPv4 as such, also where it came to a socket of IPv6.
 std::string plain_address(asio::ip::address const& a) {
   if (a.is_v6() && a.to_v6().is_v4_mapped())
@@ -98,7 +94,8 @@ coro::task<bool> connection::begin_tls() {
   char first = 0;
   auto const seen = ::recv(stream_.socket().native_handle(), &first, 1, MSG_PEEK | MSG_DONTWAIT);
   if (seen == 1 && !coro::begins_tls({&first, 1})) {
-    co_await refuse_plaintext();
+    co_await turn_away(make_problem(400, muster::code::invalid_argument,
+                                    "this port speaks TLS: write https:// instead of http://"));
     co_return false;
   }
   limits().expires_after(context_.options.timeouts.header);
@@ -109,11 +106,9 @@ coro::task<bool> connection::begin_tls() {
   co_return !ec;
 }
 
-coro::task<void> connection::refuse_plaintext() {
+coro::task<void> connection::turn_away(problem p) {
   req = request{};
-  auto const r =
-      problem_response(make_problem(400, muster::code::invalid_argument,
-                                    "this port speaks TLS: write https:// instead of http://"));
+  auto const r = problem_response(p);
   context_.metrics.count(r.status);
   co_await write(r, false);
 }
@@ -150,8 +145,8 @@ coro::task<bool> connection::first_byte() {
 coro::task<void> connection::refuse(error_code ec) {
   problem p;
   if (ec == http::error::header_limit) {
-    p = make_problem(431, muster::code::invalid_argument, "the request's header is too long");
-    p.limit = std::to_string(context_.options.header_limit_bytes) + " bytes";
+    p = make_problem(431, muster::code::invalid_argument, "the request's header is too long", {},
+                     std::to_string(context_.options.header_limit_bytes) + " bytes");
   } else if (ec.category() == make_error_code(http::error::bad_method).category() &&
              ec != http::error::end_of_stream && ec != http::error::partial_message) {
     p = make_problem(400, muster::code::invalid_argument, "not an HTTP request: " + ec.message());
@@ -159,11 +154,7 @@ coro::task<void> connection::refuse(error_code ec) {
     close();  // the peer went away, or was too slow
     co_return;
   }
-  if (!stream_.socket().is_open()) co_return;
-  req = request{};
-  auto const r = problem_response(p);
-  context_.metrics.count(r.status);
-  co_await write(r, false);
+  if (stream_.socket().is_open()) co_await turn_away(std::move(p));
 }
 
 std::optional<problem> connection::take_head() {
@@ -228,10 +219,7 @@ coro::task<bool> connection::upgrade() {
   std::chrono::milliseconds delay{0};
   std::shared_ptr<void> place;
   if (!p) p = check_caller(context_, req, core::permission::view, delay, place);
-  if (delay.count() > 0) {
-    asio::steady_timer pause(stream_.get_executor(), delay);
-    co_await pause.async_wait(awaited);
-  }
+  if (delay.count() > 0) co_await context_.engine.pause(delay);
   if (!p && !wants_websocket_) {
     p = make_problem(426, muster::code::failed_precondition, "this is a WebSocket: muster.v1");
   }

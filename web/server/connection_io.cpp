@@ -4,8 +4,6 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/http/read.hpp>
 
@@ -21,7 +19,6 @@ namespace http = beast::http;
 using boost::system::error_code;
 
 namespace {
-constexpr auto awaited = asio::as_tuple(asio::use_awaitable);
 constexpr std::size_t piece_bytes = 64 * 1024;
 // After an answer to a request whose body was not read: what is still on its way is read for so
 // long, since closing at once would reset the connection and take the answer with it.

@@ -2,10 +2,6 @@
 #include "web/server/dispatch.hpp"
 
 #include <algorithm>
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include "base/text.hpp"
 #include "web/http/query.hpp"
@@ -14,8 +10,6 @@
 #include "web/server/assets.hpp"
 
 namespace muster::web {
-
-namespace asio = boost::asio;
 
 namespace {
 
@@ -57,18 +51,16 @@ std::optional<problem> check_media(route const& r, request const& req) {
   if (media == "application/x-ndjson" && r.body == body_kind::json_or_ndjson) return {};
   std::string const wanted =
       r.body == body_kind::json ? "application/json" : "application/json or application/x-ndjson";
-  auto p = make_problem(415, muster::code::invalid_argument,
-                        "Content-Type: expected " + wanted + ", got " +
-                            (media.empty() ? std::string("none") : "'" + media + "'"));
-  p.field = "Content-Type";
-  return p;
+  return make_problem(415, muster::code::invalid_argument,
+                      "Content-Type: expected " + wanted + ", got " +
+                          (media.empty() ? std::string("none") : "'" + media + "'"),
+                      "Content-Type");
 }
 
 problem too_large(std::size_t limit) {
-  auto p = make_problem(413, muster::code::invalid_argument,
-                        "the body is larger than " + std::to_string(limit) + " bytes");
-  p.limit = std::to_string(limit) + " bytes";
-  return p;
+  auto const bytes = std::to_string(limit) + " bytes";
+  return make_problem(413, muster::code::invalid_argument, "the body is larger than " + bytes, {},
+                      bytes);
 }
 
 coro::task<std::optional<problem>> read_body(web_context& context, exchange& ex, body_kind kind) {
@@ -127,8 +119,7 @@ coro::task<std::optional<problem>> await_serving(web_context& context, exchange&
     auto p = check_serving(context.options, ex.req);
     bool const over = std::chrono::steady_clock::now() >= end || ex.stopping();
     if (!p || !p->leader.empty() || over) co_return p;
-    asio::steady_timer timer(co_await asio::this_coro::executor, looked_every);
-    co_await timer.async_wait(asio::as_tuple(asio::use_awaitable));
+    co_await context.engine.pause(looked_every);
   }
 }
 
@@ -148,9 +139,7 @@ coro::task<response> checked(web_context& context, exchange& ex) {
   if (found.allow.empty() && context.assets.find(req)) found.allow = "GET, HEAD, OPTIONS";
   if (found.allow.empty()) co_return page_or_404(context, req);
   if (req.method == "OPTIONS") {
-    response r;
-    r.status = 204;
-    r.content_type.clear();
+    auto r = no_content();
     r.headers.emplace_back("Allow", found.allow);
     co_return r;
   }
@@ -172,10 +161,8 @@ std::optional<problem> check_host(web_options const& options, request const& r) 
   if (name == options.address) return {};
   for (auto const& allowed : options.allowed_hosts)
     if (equal_ignoring_case(allowed, name) || equal_ignoring_case(allowed, r.host)) return {};
-  auto p = make_problem(421, muster::code::permission_denied,
-                        "Host: this server does not answer for '" + name + "'");
-  p.field = "Host";
-  return p;
+  return make_problem(421, muster::code::permission_denied,
+                      "Host: this server does not answer for '" + name + "'", "Host");
 }
 
 std::optional<problem> check_origin(web_options const& options, request const& r) {
@@ -185,10 +172,8 @@ std::optional<problem> check_origin(web_options const& options, request const& r
   if (!host.empty() && (origin == "http://" + host || origin == "https://" + host)) return {};
   for (auto const& allowed : options.allowed_origins)
     if (equal_ignoring_case(allowed, origin)) return {};
-  auto p = make_problem(403, muster::code::permission_denied,
-                        "Origin: pages of '" + r.origin + "' may not use this server");
-  p.field = "Origin";
-  return p;
+  return make_problem(403, muster::code::permission_denied,
+                      "Origin: pages of '" + r.origin + "' may not use this server", "Origin");
 }
 
 std::optional<problem> check_serving(web_options const& options, request const& r) {

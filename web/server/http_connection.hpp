@@ -42,7 +42,7 @@ class connection final : public exchange, public peer_watch, public open_connect
 
  private:
   coro::task<bool> begin_tls();
-  coro::task<void> refuse_plaintext();
+  coro::task<void> turn_away(problem p);
   coro::task<bool> next_request();
   coro::task<bool> first_byte();
   coro::task<bool> one_exchange();

@@ -96,23 +96,180 @@ struct web_server::impl {
       };
   }
 
-  muster::result<std::string> listen();
-  void open(tcp::endpoint const& at, error_code& ec);
-  coro::task<void> accept_loop();
-  coro::task<void> end(std::chrono::milliseconds grace);
-  void begin_stop(std::chrono::milliseconds grace);
-  void prepare();
-  coro::waiting_options waiting_options() const;
-  connection_counts counts() const;
-  bool full() const;
-  bool make_room();
-  coro::task<void> wait_for_place();
-  coro::task<void> after_failed_accept(error_code ec);
-  error_code accept_some();
-  std::shared_ptr<coro::waiting_connections::door const> make_door();
-  void take(tcp::socket socket, asio::ip::address const& client);
-  coro::task<void> serve(tcp::socket socket, asio::ip::address client);
-  coro::task<void> pause(std::chrono::steady_clock::duration d);
+  muster::result<std::string> listen() {
+    auto const wanted = options.address + ":" + std::to_string(options.port);
+    error_code ec;
+    auto const name = options.address == "[::1]" ? std::string("::1") : options.address;
+    auto address = asio::ip::make_address(name, ec);
+    if (ec) {
+      tcp::resolver resolver(context);
+      auto const found = resolver.resolve(name, "", ec);
+      if (ec || found.empty())
+        return muster::status{muster::code::invalid_argument,
+                              "cannot listen on " + wanted + ": " + ec.message()};
+      address = found.begin()->endpoint().address();
+    }
+    tcp::endpoint const endpoint(address, static_cast<unsigned short>(options.port));
+    open(endpoint, ec);
+    if (ec) {
+      error_code ignored;
+      acceptor.close(ignored);
+      return muster::status{muster::code::unavailable,
+                            "cannot listen on " + wanted + ": " + ec.message()};
+    }
+    return endpoint_text(acceptor.local_endpoint());
+  }
+
+  // The manager's socket, or a new one, which it gets.
+  void open(tcp::endpoint const& at, error_code& ec) {
+    auto* const manager = options.manager;
+    int const kept = manager ? manager->take("http", at.address().to_string(), at.port()) : -1;
+    if (kept >= 0) {
+      acceptor.assign(at.protocol(), kept, ec);
+    } else {
+      acceptor.open(at.protocol(), ec);
+      if (!ec) acceptor.set_option(asio::socket_base::reuse_address(true), ec);
+      if (!ec) acceptor.bind(at, ec);
+    }
+    if (!ec) prepare();
+    if (!ec && kept < 0) acceptor.listen(asio::socket_base::max_listen_connections, ec);
+    if (!ec) acceptor.non_blocking(true, ec);
+    if (!ec && kept < 0 && manager) manager->keep("http", acceptor.native_handle());
+  }
+
+  // Accepted sockets inherit these.
+  void prepare() {
+    error_code ignored;
+    acceptor.set_option(tcp::no_delay(true), ignored);
+    acceptor.set_option(asio::socket_base::keep_alive(true), ignored);
+    if (options.send_buffer_bytes > 0)
+      acceptor.set_option(asio::socket_base::send_buffer_size(options.send_buffer_bytes), ignored);
+  }
+
+  coro::waiting_options waiting_options() const {
+    return {.speak_timeout = std::min(options.timeouts.header, options.timeouts.idle),
+            .all_max = options.connections_max,
+            .per_address_max = options.half_open_per_address_max,
+            .silent_flood = [gate = options.gate](std::string const& address) {
+              if (gate) gate->note_silent_flood(address);
+            }};
+  }
+
+  connection_counts counts() const {
+    auto c = waiting.counts();
+    auto const& listener = metrics.listener;
+    c.half_open += connections.half_open.size();
+    c.header_timeout += listener.header_timeout;
+    c.body_timeout += listener.body_timeout;
+    c.address_limit += listener.address_limit;
+    c.made_room += listener.made_room;
+    c.out_of_descriptors += listener.out_of_descriptors;
+    return c;
+  }
+
+  bool full() const {
+    auto const open = connections.open.size() - connections.leaving + waiting.size();
+    return open >= options.connections_max;
+  }
+
+  // False: every connection is at work.
+  bool make_room() {
+    if (waiting.make_room()) return true;
+    auto* out = connections.half_open.oldest();
+    if (out == nullptr && !connections.idle.empty()) out = connections.idle.front();
+    if (out == nullptr) return false;
+    ++metrics.listener.made_room;
+    out->abort();
+    return true;
+  }
+
+  coro::task<void> wait_for_place() {
+    while (full() && acceptor.is_open() && !make_room()) co_await link.pause(accept_pause);
+  }
+
+  coro::task<void> after_failed_accept(error_code ec) {
+    if (coro::gone_again(ec)) co_return;
+    if (coro::out_of_descriptors(ec)) {
+      ++metrics.listener.out_of_descriptors;
+      options.out_of_descriptors();
+      if (make_room()) co_return;
+      bool const lent = reserve.lend();
+      connections.scarce = true;
+      if (lent) co_return;
+    }
+    co_await link.pause(accept_pause);
+  }
+
+  std::shared_ptr<coro::waiting_connections::door const> make_door() {
+    coro::waiting_connections::door d{
+        judge_of_headers(options.header_limit_bytes, tls.on()),
+        [this](tcp::socket socket, tcp::endpoint const&, tcp::endpoint const& client) {
+          take(std::move(socket), client.address());
+        }};
+    return std::make_shared<coro::waiting_connections::door const>(std::move(d));
+  }
+
+  void take(tcp::socket socket, asio::ip::address const& client) {
+    auto const network = coro::network_of(client);
+    if (auto* const surplus = connections.half_open.surplus(network)) {
+      ++metrics.listener.address_limit;
+      surplus->abort();
+    }
+    group.spawn("connection", serve(std::move(socket), client));
+  }
+
+  // Takes who is there. Gives the error of the first accept; a later one means that nobody is left,
+  // or comes again in the next turn.
+  error_code accept_some() {
+    for (int i = 0; i < accepts_a_turn && (i == 0 || !full()); ++i) {
+      tcp::endpoint peer;
+      error_code ec;
+      auto socket = acceptor.accept(peer, ec);
+      if (ec) return i == 0 ? ec : error_code();
+      waiting.add(std::move(socket), peer, door);
+    }
+    return {};
+  }
+
+  coro::task<void> accept_loop() {
+    while (acceptor.is_open()) {
+      // Room is made, and a descriptor lent, only for somebody who is there. No deadline: a stop
+      // closes the acceptor.
+      co_await acceptor.async_wait(asio::socket_base::wait_read, awaited);
+      co_await wait_for_place();
+      if (!acceptor.is_open()) break;
+      if (auto const ec = accept_some()) co_await after_failed_accept(ec);
+    }
+  }
+
+  coro::task<void> serve(tcp::socket socket, asio::ip::address address) {
+    accepted_client client{std::move(socket), address, tls.current()};
+    co_await serve_connection(shared, connections, std::move(client), coro::network_of(address));
+    // Its descriptor is free now, before anybody else has taken it.
+    reserve.refill();
+    connections.scarce = !reserve.full();
+  }
+
+  void begin_stop(std::chrono::milliseconds grace) {
+    if (connections.stopping) return;
+    connections.stopping = true;
+    error_code ignored;
+    acceptor.close(ignored);
+    waiting.clear();
+    sockets.stop();
+    auto const open = connections.open;
+    for (auto* c : open) c->finish();
+    if (running) group.spawn("end", end(grace));
+  }
+
+  coro::task<void> end(std::chrono::milliseconds grace) {
+    auto const deadline = std::chrono::steady_clock::now() + grace;
+    while (!connections.open.empty() && std::chrono::steady_clock::now() < deadline)
+      co_await link.pause(std::chrono::milliseconds(10));
+    auto const open = connections.open;
+    for (auto* c : open) c->abort();
+    sockets.drop_clients();
+  }
 
   web_options const options;
   asio::io_context context{1};
@@ -131,191 +288,6 @@ struct web_server::impl {
   tcp::acceptor acceptor{context};
   bool running = false;
 };
-
-muster::result<std::string> web_server::impl::listen() {
-  auto const wanted = options.address + ":" + std::to_string(options.port);
-  error_code ec;
-  auto const name = options.address == "[::1]" ? std::string("::1") : options.address;
-  auto address = asio::ip::make_address(name, ec);
-  if (ec) {
-    tcp::resolver resolver(context);
-    auto const found = resolver.resolve(name, "", ec);
-    if (ec || found.empty())
-      return muster::status{muster::code::invalid_argument,
-                            "cannot listen on " + wanted + ": " + ec.message()};
-    address = found.begin()->endpoint().address();
-  }
-  tcp::endpoint const endpoint(address, static_cast<unsigned short>(options.port));
-  open(endpoint, ec);
-  if (ec) {
-    error_code ignored;
-    acceptor.close(ignored);
-    return muster::status{muster::code::unavailable,
-                          "cannot listen on " + wanted + ": " + ec.message()};
-  }
-  return endpoint_text(acceptor.local_endpoint());
-}
-
-// The manager's socket, or a new one, which it gets.
-void web_server::impl::open(tcp::endpoint const& at, error_code& ec) {
-  auto* const manager = options.manager;
-  int const kept = manager ? manager->take("http", at.address().to_string(), at.port()) : -1;
-  if (kept >= 0) {
-    acceptor.assign(at.protocol(), kept, ec);
-  } else {
-    acceptor.open(at.protocol(), ec);
-    if (!ec) acceptor.set_option(asio::socket_base::reuse_address(true), ec);
-    if (!ec) acceptor.bind(at, ec);
-  }
-  if (!ec) prepare();
-  if (!ec && kept < 0) acceptor.listen(asio::socket_base::max_listen_connections, ec);
-  if (!ec) acceptor.non_blocking(true, ec);
-  if (!ec && kept < 0 && manager) manager->keep("http", acceptor.native_handle());
-}
-
-// Accepted sockets inherit these.
-void web_server::impl::prepare() {
-  error_code ignored;
-  acceptor.set_option(tcp::no_delay(true), ignored);
-  acceptor.set_option(asio::socket_base::keep_alive(true), ignored);
-  if (options.send_buffer_bytes > 0)
-    acceptor.set_option(asio::socket_base::send_buffer_size(options.send_buffer_bytes), ignored);
-}
-
-coro::task<void> web_server::impl::pause(std::chrono::steady_clock::duration d) {
-  asio::steady_timer timer(context, d);
-  co_await timer.async_wait(awaited);
-}
-
-coro::waiting_options web_server::impl::waiting_options() const {
-  return {.speak_timeout = std::min(options.timeouts.header, options.timeouts.idle),
-          .all_max = options.connections_max,
-          .per_address_max = options.half_open_per_address_max,
-          .silent_flood = [gate = options.gate](std::string const& address) {
-            if (gate) gate->note_silent_flood(address);
-          }};
-}
-
-connection_counts web_server::impl::counts() const {
-  auto c = waiting.counts();
-  auto const& listener = metrics.listener;
-  c.half_open += connections.half_open.size();
-  c.header_timeout += listener.header_timeout;
-  c.body_timeout += listener.body_timeout;
-  c.address_limit += listener.address_limit;
-  c.made_room += listener.made_room;
-  c.out_of_descriptors += listener.out_of_descriptors;
-  return c;
-}
-
-bool web_server::impl::full() const {
-  auto const open = connections.open.size() - connections.leaving + waiting.size();
-  return open >= options.connections_max;
-}
-
-// False: every connection is at work.
-bool web_server::impl::make_room() {
-  if (waiting.make_room()) return true;
-  auto* out = connections.half_open.oldest();
-  if (out == nullptr && !connections.idle.empty()) out = connections.idle.front();
-  if (out == nullptr) return false;
-  ++metrics.listener.made_room;
-  out->abort();
-  return true;
-}
-
-coro::task<void> web_server::impl::wait_for_place() {
-  while (full() && acceptor.is_open() && !make_room()) {
-    co_await pause(accept_pause);
-  }
-}
-
-coro::task<void> web_server::impl::after_failed_accept(error_code ec) {
-  if (coro::gone_again(ec)) co_return;
-  if (coro::out_of_descriptors(ec)) {
-    ++metrics.listener.out_of_descriptors;
-    options.out_of_descriptors();
-    if (make_room()) co_return;
-    bool const lent = reserve.lend();
-    connections.scarce = true;
-    if (lent) co_return;
-  }
-  co_await pause(accept_pause);
-}
-
-std::shared_ptr<coro::waiting_connections::door const> web_server::impl::make_door() {
-  coro::waiting_connections::door d{
-      judge_of_headers(options.header_limit_bytes, tls.on()),
-      [this](tcp::socket socket, tcp::endpoint const&, tcp::endpoint const& client) {
-        take(std::move(socket), client.address());
-      }};
-  return std::make_shared<coro::waiting_connections::door const>(std::move(d));
-}
-
-void web_server::impl::take(tcp::socket socket, asio::ip::address const& client) {
-  auto const network = coro::network_of(client);
-  if (auto* const surplus = connections.half_open.surplus(network)) {
-    ++metrics.listener.address_limit;
-    surplus->abort();
-  }
-  group.spawn("connection", serve(std::move(socket), client));
-}
-
-// Takes who is there. Gives the error of the first accept; a later one means that nobody is left,
-// or comes again in the next turn.
-error_code web_server::impl::accept_some() {
-  for (int i = 0; i < accepts_a_turn && (i == 0 || !full()); ++i) {
-    tcp::endpoint peer;
-    error_code ec;
-    auto socket = acceptor.accept(peer, ec);
-    if (ec) return i == 0 ? ec : error_code();
-    waiting.add(std::move(socket), peer, door);
-  }
-  return {};
-}
-
-coro::task<void> web_server::impl::accept_loop() {
-  while (acceptor.is_open()) {
-    // Room is made, and a descriptor lent, only for somebody who is there. No deadline: a stop
-    // closes the acceptor.
-    co_await acceptor.async_wait(asio::socket_base::wait_read, awaited);
-    co_await wait_for_place();
-    if (!acceptor.is_open()) break;
-    if (auto const ec = accept_some()) {
-      co_await after_failed_accept(ec);
-    }
-  }
-}
-
-coro::task<void> web_server::impl::serve(tcp::socket socket, asio::ip::address address) {
-  accepted_client client{std::move(socket), address, tls.current()};
-  co_await serve_connection(shared, connections, std::move(client), coro::network_of(address));
-  // Its descriptor is free now, before anybody else has taken it.
-  reserve.refill();
-  connections.scarce = !reserve.full();
-}
-
-void web_server::impl::begin_stop(std::chrono::milliseconds grace) {
-  if (connections.stopping) return;
-  connections.stopping = true;
-  error_code ignored;
-  acceptor.close(ignored);
-  waiting.clear();
-  sockets.stop();
-  auto const open = connections.open;
-  for (auto* c : open) c->finish();
-  if (running) group.spawn("end", end(grace));
-}
-
-coro::task<void> web_server::impl::end(std::chrono::milliseconds grace) {
-  auto const deadline = std::chrono::steady_clock::now() + grace;
-  while (!connections.open.empty() && std::chrono::steady_clock::now() < deadline) {
-    co_await pause(std::chrono::milliseconds(10));
-  }
-  auto const open = connections.open;
-  for (auto* c : open) c->abort();
-  sockets.drop_clients();
-}
 
 web_server::web_server(web_options options, engine_gateway& engine)
     : web_server(std::move(options), engine, {}) {}

@@ -1,11 +1,9 @@
 // Two loops over one socket: what comes goes to the subscriber, what it has is written.
 #include "web/server/websocket_session.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/websocket/stream.hpp>
 
@@ -22,7 +20,6 @@ namespace beast = boost::beast;
 namespace websocket = beast::websocket;
 using boost::system::error_code;
 
-constexpr auto awaited = asio::as_tuple(asio::use_awaitable);
 constexpr std::chrono::seconds close_time{5};
 
 class websocket_session {
