@@ -15,7 +15,7 @@ struct logs_options : server_options {
 };
 
 // The server parks a request for this long at most.
-constexpr auto one_wait = std::chrono::seconds(30);
+constexpr auto one_look = std::chrono::seconds(30);
 
 bool has_several(rest& server, std::string const& id) {
   return id.starts_with("job_") &&
@@ -40,7 +40,7 @@ int run_logs(logs_options& o) {
     std::cout.flush();
     bool const all = look.ended || (!o.follow && (look.lines.empty() || o.tail > 0));
     if (all || !std::cout) return exit_ok;
-    look = look_at_log(server, o.id, look.after, o.follow ? duration(one_wait) : duration{});
+    look = look_at_log(server, o.id, look.after, o.follow ? duration(one_look) : duration{});
   }
 }
 

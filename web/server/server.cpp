@@ -24,6 +24,7 @@
 #include "web/metrics/metrics.hpp"
 #include "web/rest/context.hpp"
 #include "web/server/assets.hpp"
+#include "web/server/client_stream.hpp"
 #include "web/server/connection.hpp"
 #include "web/server/descriptor_reserve.hpp"
 #include "web/server/tls_contexts.hpp"
@@ -35,7 +36,6 @@ using tcp = asio::ip::tcp;
 using boost::system::error_code;
 
 namespace {
-constexpr auto awaited = asio::as_tuple(asio::use_awaitable);
 // After a refused accept (no file descriptor left) or while all connections are taken.
 constexpr std::chrono::milliseconds accept_pause{50};
 // Then those who are there already are heard.
