@@ -54,12 +54,4 @@ std::map<std::string, int> count_accelerators(std::vector<std::string> const& de
   return counts;
 }
 
-std::optional<std::string> cluster_resolver::task_type() {
-  return task_type_;
-}
-
-std::optional<int> cluster_resolver::task_id() {
-  return task_id_;
-}
-
 }  // namespace muster

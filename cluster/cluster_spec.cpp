@@ -82,10 +82,6 @@ std::vector<std::string> cluster_spec::jobs() const {
   return names;
 }
 
-bool cluster_spec::has_job(std::string_view job) const {
-  return jobs_.count(job) > 0;
-}
-
 bool cluster_spec::has_task(std::string_view job, int index) const {
   auto const found = jobs_.find(job);
   return found != jobs_.end() && found->second.count(index) > 0;
@@ -103,10 +99,6 @@ cluster_spec::tasks const& cluster_spec::job(std::string_view name) const {
     throw missing("no such job in cluster: " + quoted(name) + " (there are " +
                   cluster::listed(jobs()) + ")");
   return found->second;
-}
-
-std::size_t cluster_spec::num_tasks(std::string_view job_name) const {
-  return job(job_name).size();
 }
 
 std::vector<int> cluster_spec::task_indices(std::string_view job_name) const {

@@ -70,13 +70,6 @@ cluster_watch::cluster_watch(std::shared_ptr<cluster_resolver> resolver, options
   thread_ = std::thread(run, state_);
 }
 
-cluster_watch::cluster_watch(std::shared_ptr<cluster_resolver> resolver, handlers h)
-    : cluster_watch(std::move(resolver), {}, std::move(h)) {}
-
-cluster_watch::~cluster_watch() {
-  stop();
-}
-
 void cluster_watch::run(std::shared_ptr<state> s) {
   for (;;) {
     try {
@@ -110,9 +103,8 @@ void cluster_watch::request_stop() {
 }
 
 bool cluster_watch::stop(std::chrono::milliseconds patience) {
+  request_stop();
   std::unique_lock lock(state_->mutex);
-  state_->stopping = true;
-  state_->woken.notify_all();
   state_->woken.wait(lock, [&] { return !state_->telling; });
   auto const ended = state_->woken.wait_for(lock, patience, [&] { return state_->ended; });
   lock.unlock();

@@ -20,17 +20,17 @@ resolver_key const rpc_layer{"rpc_layer", "what stands before :// in a master, s
 resolver_key const environment{"environment", "empty or google"};
 
 template <class Options>
-Options task_from(resolver_arguments const& a) {
+Options options_from(resolver_arguments const& a) {
   Options o;
   o.task_type = a.text("task_type");
   o.task_id = a.number("task_id", 0, highest_index);
+  if (auto layer = a.text("rpc_layer")) o.rpc_layer = std::move(*layer);
+  o.environment = a.text_or("environment", "");
   return o;
 }
 
 std::shared_ptr<cluster_resolver> make_simple(resolver_arguments const& a) {
-  auto o = task_from<simple_resolver::options>(a);
-  o.rpc_layer = a.text_or("rpc_layer", "");
-  o.environment = a.text_or("environment", "");
+  auto o = options_from<simple_resolver::options>(a);
   o.master = a.text_or("master", "");
   auto const& value = a.value();
   auto spec =
@@ -41,26 +41,18 @@ std::shared_ptr<cluster_resolver> make_simple(resolver_arguments const& a) {
 }
 
 std::shared_ptr<cluster_resolver> make_file(resolver_arguments const& a) {
-  auto o = task_from<file_resolver::options>(a);
-  o.rpc_layer = a.text_or("rpc_layer", "");
-  o.environment = a.text_or("environment", "");
-  return std::make_shared<file_resolver>(a.value(), std::move(o));
-}
-
-tf_config_resolver::overrides overrides_from(resolver_arguments const& a) {
-  auto o = task_from<tf_config_resolver::overrides>(a);
-  o.rpc_layer = a.text("rpc_layer");
-  o.environment = a.text_or("environment", "");
-  return o;
+  return std::make_shared<file_resolver>(a.value(), options_from<file_resolver::options>(a));
 }
 
 std::shared_ptr<cluster_resolver> make_tf_config(resolver_arguments const& a) {
-  return std::make_shared<tf_config_resolver>(a.environment(), overrides_from(a));
+  return std::make_shared<tf_config_resolver>(a.environment(),
+                                              options_from<tf_config_resolver::overrides>(a));
 }
 
 std::shared_ptr<cluster_resolver> make_sagemaker(resolver_arguments const& a) {
   auto const port = a.number("port", 1, 65535).value_or(sagemaker_resolver::default_port);
-  return std::make_shared<sagemaker_resolver>(a.environment(), port, overrides_from(a));
+  return std::make_shared<sagemaker_resolver>(a.environment(), port,
+                                              options_from<tf_config_resolver::overrides>(a));
 }
 
 std::map<std::string, int> jobs_from(resolver_arguments const& a, std::string const& text) {

@@ -19,9 +19,4 @@ std::string simple_resolver::master(std::optional<std::string> type, std::option
   return address.empty() ? address : format_master(layer ? *layer : rpc_layer(), address);
 }
 
-std::map<std::string, int> simple_resolver::num_accelerators(std::optional<std::string>,
-                                                             std::optional<int>) {
-  return accelerators_;
-}
-
 }  // namespace muster

@@ -1,16 +1,136 @@
-// Ranks of a step onto jobs, hosts and ports, and GPUs onto ranks.
+// Ranks of a step onto jobs, hosts and ports, and GPUs onto ranks. GPUs are those of
+// CUDA_VISIBLE_DEVICES, else what the driver shows below /proc: CUDA is not asked.
 #include "muster/slurm_resolver.hpp"
 
+#include <algorithm>
+#include <filesystem>
 #include <numeric>
 
-#include "cluster/gpu_list.hpp"
-#include "cluster/slurm_step.hpp"
 #include "cluster/text.hpp"
 
 namespace muster {
+
+// How the ranks of a step are laid over its hosts.
+struct slurm_resolver::step {
+  struct place {
+    std::size_t host = 0;
+    int local = 0;  // its place among the tasks of the host
+  };
+
+  std::vector<std::string> hosts;
+  std::vector<int> tasks_of_host;
+  int rank = 0;               // of this process
+  std::vector<place> places;  // by rank
+
+  int tasks() const { return static_cast<int>(places.size()); }
+  int most_tasks_of_a_host() const {
+    return *std::max_element(tasks_of_host.begin(), tasks_of_host.end());
+  }
+};
+
 namespace {
 
-using cluster::invalid;
+using cluster::invalid, cluster::missing, cluster::parse_count, cluster::trimmed;
+
+constexpr auto tasks_max = static_cast<int>(cluster_spec::tasks_max);
+
+std::string needed(environment_lookup const& environment, std::string const& name) {
+  if (auto const text = environment(name)) return *text;
+  throw missing(name + " is not set: this is no Slurm step, start it with srun");
+}
+
+int needed_number(environment_lookup const& environment, std::string const& name, int least,
+                  int most) {
+  auto const text = needed(environment, name);
+  auto const n = parse_count(trimmed(text), most);
+  if (!n || *n < least)
+    throw invalid(name + ": " + cluster::quoted(text) + " is not a number from " +
+                  std::to_string(least) + " to " + std::to_string(most));
+  return *n;
+}
+
+std::vector<int> tasks_of_hosts(environment_lookup const& environment,
+                                std::optional<std::string> const& given, std::size_t hosts) {
+  std::string const origin = given ? "tasks_per_node" : "SLURM_STEP_TASKS_PER_NODE";
+  auto counts = expand_task_counts(given ? *given : needed(environment, origin), origin);
+  if (given && counts.size() == 1) counts.assign(hosts, counts.front());
+  if (counts.size() != hosts)
+    throw invalid(origin + ": it speaks of " + std::to_string(counts.size()) + " hosts, but " +
+                  "SLURM_STEP_NODELIST has " + std::to_string(hosts));
+  return counts;
+}
+
+using places = std::vector<slurm_resolver::step::place>;
+
+/// `together`: how many ranks in a row a host gets each time its turn comes.
+places in_turns(std::vector<int> const& tasks_of_host, int together) {
+  places all;
+  std::vector<int> given(tasks_of_host.size(), 0);
+  for (bool more = true; more;) {
+    more = false;
+    for (std::size_t host = 0; host < given.size(); ++host) {
+      auto const end = std::min(tasks_of_host[host], given[host] + together);
+      while (given[host] < end) all.push_back({host, given[host]++});
+      more = more || given[host] < tasks_of_host[host];
+    }
+  }
+  return all;
+}
+
+places lay_out(environment_lookup const& environment, std::vector<int> const& tasks_of_host) {
+  // "cyclic:block,NoPack": the first word is about nodes, the rest about sockets and cores.
+  auto const text = environment("SLURM_DISTRIBUTION").value_or("block");
+  auto const word = text.substr(0, text.find_first_of(":,="));
+  if (word == "block" || word == "*" || word.empty()) return in_turns(tasks_of_host, tasks_max);
+  if (word == "cyclic") return in_turns(tasks_of_host, 1);
+  if (word == "plane")
+    return in_turns(tasks_of_host,
+                    needed_number(environment, "SLURM_DIST_PLANESIZE", 1, tasks_max));
+  throw invalid("SLURM_DISTRIBUTION: " + cluster::quoted(text) +
+                " does not tell which rank is where; block, cyclic and plane do");
+}
+
+/// missing, invalid: as slurm_resolver::cluster_spec.
+slurm_resolver::step read_step(environment_lookup const& environment,
+                               std::optional<std::string> const& tasks_per_node) {
+  slurm_resolver::step s;
+  auto const tasks = needed_number(environment, "SLURM_STEP_NUM_TASKS", 1, tasks_max);
+  s.rank = needed_number(environment, "SLURM_PROCID", 0, tasks_max - 1);
+  if (s.rank >= tasks)
+    throw invalid("SLURM_PROCID: " + std::to_string(s.rank) +
+                  " is not below SLURM_STEP_NUM_TASKS, " + std::to_string(tasks));
+  constexpr auto node_list = "SLURM_STEP_NODELIST";
+  s.hosts = expand_hostlist(needed(environment, node_list), node_list);
+  s.tasks_of_host = tasks_of_hosts(environment, tasks_per_node, s.hosts.size());
+  auto const sum = std::accumulate(s.tasks_of_host.begin(), s.tasks_of_host.end(), std::int64_t{0});
+  if (sum != tasks)
+    throw invalid(std::string(tasks_per_node ? "tasks_per_node" : "SLURM_STEP_TASKS_PER_NODE") +
+                  ": the hosts have " + std::to_string(sum) +
+                  " tasks together, but SLURM_STEP_NUM_TASKS is " + std::to_string(tasks));
+  s.places = lay_out(environment, s.tasks_of_host);
+  return s;
+}
+
+/// The entries of CUDA_VISIBLE_DEVICES up to the first that is none, as CUDA reads it.
+std::vector<std::string> visible_devices(std::string_view text) {
+  std::vector<std::string> devices;
+  for (auto const part : cluster::split(text, ',')) {
+    auto const device = trimmed(part);
+    if (device.empty() || device == "-1" || device == "NoDevFiles") break;
+    devices.emplace_back(device);
+  }
+  return devices;
+}
+
+/// 0 when there is no driver.
+int gpus_of_driver() {
+  std::error_code error;
+  auto const folder = std::filesystem::directory_iterator("/proc/driver/nvidia/gpus", error);
+  int n = 0;
+  if (!error)
+    for (auto it = begin(folder); it != end(folder) && !error; it.increment(error)) ++n;
+  return n;
+}
 
 void check_options(slurm_resolver::options const& o) {
   auto const at_least = [](char const* name, int value, int least) {
@@ -40,7 +160,7 @@ slurm_resolver::slurm_resolver(environment_lookup environment, options o)
 }
 
 slurm_resolver::step slurm_resolver::read() const {
-  auto s = cluster::read_slurm_step(environment_lookup_, options_.tasks_per_node);
+  auto s = read_step(environment_lookup_, options_.tasks_per_node);
   auto const last_port = std::int64_t{options_.port_base} + s.most_tasks_of_a_host() - 1;
   if (last_port > 65535)
     throw invalid("port_base: " + std::to_string(options_.port_base) + " and " +
@@ -82,20 +202,12 @@ std::pair<std::string, int> slurm_resolver::own_task() const {
   return {"worker", rank};
 }
 
-std::optional<std::string> slurm_resolver::task_type() {
-  return task_type_ ? task_type_ : own_task().first;
-}
-
-std::optional<int> slurm_resolver::task_id() {
-  return task_id_ ? task_id_ : own_task().second;
-}
-
 int slurm_resolver::gpus_per_task(step const& s) const {
   auto const visible = environment_lookup_("CUDA_VISIBLE_DEVICES");
   auto const node = options_.gpus_per_node ? *options_.gpus_per_node
-                    : visible ? static_cast<int>(cluster::visible_devices(*visible).size())
-                    : options_.count_gpus ? options_.count_gpus()
-                                          : cluster::gpus_of_driver();
+                    : visible              ? static_cast<int>(visible_devices(*visible).size())
+                    : options_.count_gpus  ? options_.count_gpus()
+                                           : gpus_of_driver();
   auto const most = s.most_tasks_of_a_host();
   auto const each = options_.gpus_per_task.value_or(node / most);
   if (std::int64_t{each} * most > node)
@@ -116,7 +228,7 @@ std::string slurm_resolver::visible_gpus() {
   auto const s = read();
   auto const each = gpus_per_task(s);
   auto const visible = environment_lookup_("CUDA_VISIBLE_DEVICES");
-  auto const devices = visible ? cluster::visible_devices(*visible) : std::vector<std::string>();
+  auto const devices = visible ? visible_devices(*visible) : std::vector<std::string>();
   std::string list;
   auto const first = s.places[static_cast<std::size_t>(s.rank)].local * each;
   for (auto i = first; i < first + each; ++i) {

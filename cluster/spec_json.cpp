@@ -2,7 +2,6 @@
 #include "cluster/spec_json.hpp"
 
 #include <boost/json/serialize.hpp>
-#include <limits>
 
 #include "cluster/text.hpp"
 

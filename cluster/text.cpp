@@ -84,12 +84,4 @@ std::optional<int> parse_count(std::string_view text, int most) {
   return n;
 }
 
-cluster_error invalid(std::string const& line) {
-  return {cluster_error::code::invalid, line};
-}
-
-cluster_error missing(std::string const& line) {
-  return {cluster_error::code::missing, line};
-}
-
 }  // namespace muster::cluster

@@ -24,7 +24,11 @@ std::vector<std::string_view> split(std::string_view text, char at);
 /// A whole number in decimal digits, nothing else; none when it is no such, or above `most`.
 std::optional<int> parse_count(std::string_view text, int most);
 
-cluster_error invalid(std::string const& line);
-cluster_error missing(std::string const& line);
+inline cluster_error invalid(std::string const& line) {
+  return {cluster_error::code::invalid, line};
+}
+inline cluster_error missing(std::string const& line) {
+  return {cluster_error::code::missing, line};
+}
 
 }  // namespace muster::cluster

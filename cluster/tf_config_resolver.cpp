@@ -42,16 +42,4 @@ std::map<std::string, int> tf_config_resolver::num_accelerators(std::optional<st
   return cluster_resolver::num_accelerators(type ? type : task_type(), id ? id : task_id());
 }
 
-std::optional<std::string> tf_config_resolver::task_type() {
-  return task_type_ ? task_type_ : load().task_type;
-}
-
-std::optional<int> tf_config_resolver::task_id() {
-  return task_id_ ? task_id_ : load().task_index;
-}
-
-std::string tf_config_resolver::rpc_layer() {
-  return layer_ ? *layer_ : load().rpc_layer.value_or("");
-}
-
 }  // namespace muster

@@ -68,16 +68,4 @@ std::map<std::string, int> union_resolver::num_accelerators(std::optional<std::s
   return resolvers_.front()->num_accelerators(type, id);
 }
 
-std::optional<std::string> union_resolver::task_type() {
-  return task_type_ ? task_type_ : resolvers_.front()->task_type();
-}
-
-std::optional<int> union_resolver::task_id() {
-  return task_id_ ? task_id_ : resolvers_.front()->task_id();
-}
-
-std::string union_resolver::rpc_layer() {
-  return layer_ ? *layer_ : resolvers_.front()->rpc_layer();
-}
-
 }  // namespace muster

@@ -104,10 +104,11 @@ void add_addresses(CLI::App& verb, server::configuration& c) {
   add_list(verb, "--proxy-from", c.proxy_from, "NET[,NET...]",
            "Networks of relays whose PROXY headers (version 2) are believed on all ports: "
            "who connects has the address that these say");
-  add_value(verb, "--allowed-host", c.allowed_hosts, "NAME", "A name that Host headers may carry");
-  add_value(verb, "--allowed-origin", c.allowed_origins, "ORIGIN",
+  add_value(verb, "--allowed-host", c.web.allowed_hosts, "NAME",
+            "A name that Host headers may carry");
+  add_value(verb, "--allowed-origin", c.web.allowed_origins, "ORIGIN",
             "An origin whose pages may change state");
-  add_value(verb, "--dashboard-dir", c.dashboard_dir, "DIR",
+  add_value(verb, "--dashboard-dir", c.web.dashboard_dir, "DIR",
             "Serve the page from here (for developers)");
 }
 
@@ -247,9 +248,9 @@ void add_limits(CLI::App& verb, server::configuration& c) {
       verb, "--blob-bytes-max", c.blobs.bytes_max,
       "Bytes of large arguments, values and callables (blobs), which lie below --data-dir, else "
       "--spill-dir, else where temporary files are");
-  add_bytes(verb, "--body-limit", c.body_limit_bytes, "Largest HTTP request body");
-  add_count(verb, "--connections-max", c.connections_max, "HTTP connections at one time");
-  add_count(verb, "--websocket-clients-max", c.websocket_clients_max, "Open dashboards");
+  add_bytes(verb, "--body-limit", c.web.body_limit_bytes, "Largest HTTP request body");
+  add_count(verb, "--connections-max", c.web.connections_max, "HTTP connections at one time");
+  add_count(verb, "--websocket-clients-max", c.web.websocket_clients_max, "Open dashboards");
 }
 
 // As this process was called, for the one that it starts.

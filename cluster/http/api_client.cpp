@@ -51,8 +51,8 @@ void keep_token_secret(std::string const& url) {
     throw invalid(url + ": a token is sent over https:// only");
 }
 
-}  // namespace
-
+/// What a service's error body says: its `message`, `error.message`, `error_description` or
+/// `error`, else its first line; at most 300 bytes, on one line.
 std::string service_message(std::string const& body) {
   boost::json::error_code ec;
   auto const parsed = boost::json::parse(body, ec);
@@ -68,6 +68,8 @@ std::string service_message(std::string const& body) {
   if (found.empty()) found = text_at(all, "error");
   return one_line(found.empty() ? body : found);
 }
+
+}  // namespace
 
 api_client::api_client(api_service service)
     : service_(std::move(service)),

@@ -5,7 +5,6 @@
 // Used by one thread at a time; blocks for `api_limits::total` at most, and what a token takes.
 #pragma once
 
-#include <chrono>
 #include <functional>
 #include <string>
 #include <utility>
@@ -70,9 +69,5 @@ class api_client {
   api_service service_;
   muster::http_client client_;
 };
-
-/// What a service's error body says: its `message`, `error.message`, `error_description` or
-/// `error`, else its first line; at most 300 bytes, on one line.
-std::string service_message(std::string const& body);
 
 }  // namespace muster::cluster

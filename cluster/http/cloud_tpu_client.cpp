@@ -22,11 +22,6 @@ constexpr std::chrono::seconds oom_cool_down{90};
 /// What a question at the end of a wait may still take.
 constexpr milliseconds last_question{5'000};
 
-std::optional<std::string> unless_empty(std::string text) {
-  if (text.empty()) return {};
-  return text;
-}
-
 std::vector<std::string> endpoints_of(json_place const& node) {
   auto const port_of = [](json_place const& p) {
     auto const port = p.find("port");
@@ -88,17 +83,13 @@ cloud_tpu_client::cloud_tpu_client(environment_lookup environment, options o)
 cloud_tpu_client::~cloud_tpu_client() = default;
 
 api_service cloud_tpu_client::service() const {
-  api_service s;
-  s.limits = options_.limits;
-  s.time = options_.time;
-  return s;
+  return {.limits = options_.limits, .time = options_.time};
 }
 
 // A new one for each question: connections that were idle for long are closed by the service.
 api_client cloud_tpu_client::make_client(api_limits const& limits) {
-  auto s = service();
+  auto s = credentials_->sign_in(options_.token_file, "tpu.nodes.get");
   s.limits = limits;
-  credentials_->sign_in(s, options_.token_file, "tpu.nodes.get");
   return api_client(s);
 }
 
@@ -151,20 +142,9 @@ std::vector<std::string> cloud_tpu_client::endpoints() {
   return name_.by_api() ? ready_node().endpoints : name_.endpoints;
 }
 
-std::optional<std::string> cloud_tpu_client::state() {
-  return name_.by_api() ? unless_empty(node().state) : std::nullopt;
-}
-
-std::optional<std::string> cloud_tpu_client::health() {
-  return name_.by_api() ? unless_empty(node().health) : std::nullopt;
-}
-
-std::optional<std::string> cloud_tpu_client::runtime_version() {
-  return name_.by_api() ? unless_empty(node().runtime_version) : std::nullopt;
-}
-
-std::optional<std::string> cloud_tpu_client::accelerator_type() {
-  return name_.by_api() ? unless_empty(node().accelerator_type) : std::nullopt;
+std::optional<std::string> cloud_tpu_client::told(std::string tpu_node::*field) {
+  auto text = name_.by_api() ? node().*field : std::string();
+  return text.empty() ? std::nullopt : std::optional(std::move(text));
 }
 
 bool cloud_tpu_client::recoverable() {

@@ -88,12 +88,8 @@ muster::cluster_spec gce_resolver::cluster_spec() {
                          ? "zones/" + muster::percent_encoded(
                                           options_.zone.empty() ? metadata.zone() : options_.zone)
                          : "regions/" + muster::percent_encoded(options_.region);
-  cluster::api_service service;
-  credentials.sign_in(service, options_.token_file,
-                      "compute.instanceGroups.list and compute.instances.get");
-  service.limits = options_.limits;
-  service.time = options_.time;
-  api_client api(service);
+  api_client api(credentials.sign_in(options_.token_file,
+                                     "compute.instanceGroups.list and compute.instances.get"));
 
   auto machines = running(api, project, place);
   if (machines.empty())

@@ -1,11 +1,16 @@
 // The two kinds of credential files, and what is asked for a token with each.
 #include "cluster/http/google_credentials.hpp"
 
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+
+#include <boost/json/serialize.hpp>
 #include <filesystem>
+#include <memory>
 
 #include "base/text.hpp"
 #include "cluster/http/secret_file.hpp"
-#include "cluster/http/signed_jwt.hpp"
 #include "cluster/text.hpp"
 #include "cluster/text_file.hpp"
 
@@ -20,6 +25,57 @@ constexpr auto scope = "https://www.googleapis.com/auth/cloud-platform";
 constexpr auto jwt_grant = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 /// The longest that Google takes.
 constexpr std::chrono::seconds jwt_lasts{3600};
+
+using key_ptr = std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)>;
+
+/// Without it OpenSSL would ask for a passphrase on the terminal.
+int no_passphrase(char*, int, int, void*) {
+  return -1;
+}
+
+key_ptr read_key(std::string const& pem, std::string const& origin) {
+  std::unique_ptr<BIO, decltype(&BIO_free)> const in(
+      BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())), &BIO_free);
+  key_ptr key(in ? PEM_read_bio_PrivateKey(in.get(), nullptr, &no_passphrase, nullptr) : nullptr,
+              &EVP_PKEY_free);
+  ERR_clear_error();  // the queue is the thread's, and TLS on it reads what others left
+  if (!key || !EVP_PKEY_is_a(key.get(), "RSA"))
+    throw invalid(origin + " is no RSA key in PEM form without a passphrase");
+  return key;
+}
+
+std::string rs256(std::string const& text, EVP_PKEY* key, std::string const& origin) {
+  std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> const context(EVP_MD_CTX_new(),
+                                                                        &EVP_MD_CTX_free);
+  auto const* bytes = reinterpret_cast<unsigned char const*>(text.data());
+  std::size_t size = 0;
+  std::string signature;
+  bool fine = context &&
+              EVP_DigestSignInit(context.get(), nullptr, EVP_sha256(), nullptr, key) == 1 &&
+              EVP_DigestSign(context.get(), nullptr, &size, bytes, text.size()) == 1;
+  if (fine) {
+    signature.resize(size);
+    fine = EVP_DigestSign(context.get(), reinterpret_cast<unsigned char*>(signature.data()), &size,
+                          bytes, text.size()) == 1;
+  }
+  ERR_clear_error();
+  if (!fine) throw invalid(origin + " cannot sign");
+  signature.resize(size);
+  return signature;
+}
+
+/// header.claims.signature (RFC 7515, 7519), each in base64 for URLs; `header` gets "alg" and
+/// "typ". invalid: the key is no RSA key in PEM form, or wants a passphrase; `origin` begins the
+/// line, the key is never shown.
+std::string signed_jwt(json::object header, json::object const& claims,
+                       std::string const& private_key_pem, std::string const& origin) {
+  auto const key = read_key(private_key_pem, origin);
+  header["alg"] = "RS256";
+  header["typ"] = "JWT";
+  auto const text =
+      base64_for_urls(json::serialize(header)) + "." + base64_for_urls(json::serialize(claims));
+  return text + "." + base64_for_urls(rs256(text, key.get(), origin));
+}
 
 std::string form(std::vector<std::pair<std::string, std::string>> const& fields) {
   std::string body;
@@ -107,11 +163,9 @@ void google_credentials::refresh(key_file const& file) {
   }
   request.content_type = "application/x-www-form-urlencoded";
   request.secret = true;
-  api_service service;
-  service.limits = limits_;
-  service.time = time_;
-  service.remedy = [remedy](unsigned status) { return status < 500 ? remedy : std::string(); };
-  api_client client(service);
+  auto s = service();
+  s.remedy = [remedy](unsigned status) { return status < 500 ? remedy : std::string(); };
+  api_client client(s);
   auto const answer = client.send(request);
   try {
     auto const body = client.read(request, answer);
@@ -130,8 +184,12 @@ std::string google_credentials::token() {
   return token_.text();
 }
 
-void google_credentials::sign_in(api_service& service, std::string const& token_file,
-                                 std::string const& right) {
+api_service google_credentials::service() const {
+  return {.limits = limits_, .time = time_};
+}
+
+api_service google_credentials::sign_in(std::string const& token_file, std::string const& right) {
+  auto service = this->service();
   service.remedy = [right](unsigned status) -> std::string {
     if (status == 401) return "the token is not accepted; has it expired?";
     if (status == 403)
@@ -142,12 +200,13 @@ void google_credentials::sign_in(api_service& service, std::string const& token_
     service.token = [token_file] {
       return read_secret(token_file, cluster_error::code::denied, {});
     };
-    return;
+    return service;
   }
   service.token = [this] { return token(); };
   if (auto const file = find_file())
     if (auto const project = file->top().text_of("quota_project_id"); !project.empty())
       service.headers.emplace_back("X-Goog-User-Project", project);
+  return service;
 }
 
 }  // namespace muster::cluster

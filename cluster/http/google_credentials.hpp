@@ -10,7 +10,6 @@
 #include <optional>
 #include <string>
 
-#include "cluster/http/access_token.hpp"
 #include "cluster/http/google_metadata.hpp"
 
 namespace muster::cluster {
@@ -25,13 +24,14 @@ class google_credentials {
   /// malformed or of a kind that is not known; else as api_client and google_metadata.
   std::string token();
 
-  /// Signs requests to an API in: with the token of `token_file` when one is named, else with one
-  /// of these credentials and the project that pays for a user's requests. `right` is the
-  /// permission that a refusal is explained with. Must outlive `service`.
-  void sign_in(api_service& service, std::string const& token_file, std::string const& right);
+  /// A service whose requests are signed in: with the token of `token_file` when one is named, else
+  /// with one of these credentials and the project that pays for a user's requests. `right` is the
+  /// permission that a refusal is explained with. Must outlive the service.
+  api_service sign_in(std::string const& token_file, std::string const& right);
 
  private:
   struct key_file;
+  api_service service() const;
   std::optional<key_file> find_file() const;
   void refresh(key_file const& file);
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "cluster/http/json_place.hpp"
 #include "cluster/text.hpp"
 
 namespace muster::cluster {
@@ -13,6 +12,10 @@ namespace {
 constexpr auto flavor_header = "Metadata-Flavor";
 /// The machine itself answers at once, so silence means that there is no such server.
 constexpr std::chrono::milliseconds try_max{2000}, total_max{10'000};
+
+/// A token that ends sooner is not worth keeping.
+constexpr std::chrono::seconds reserve{60};
+constexpr std::chrono::seconds age_max{24 * 3600};
 
 std::string metadata_base(environment_lookup const& environment) {
   for (auto const* name : {"GCE_METADATA_HOST", "GCE_METADATA_IP"})
@@ -32,6 +35,13 @@ api_service metadata_service(api_limits limits, time_source time) {
 }
 
 }  // namespace
+
+void access_token::take(json_place const& answer, time_point now) {
+  using std::chrono::seconds;
+  text_ = answer.at("access_token").text();
+  auto const lasts = std::clamp(seconds(answer.at("expires_in").number()), seconds(0), age_max);
+  until_ = now + lasts - reserve;
+}
 
 google_metadata::google_metadata(environment_lookup const& environment, api_limits limits,
                                  time_source time)
@@ -61,17 +71,9 @@ std::string google_metadata::get(std::string const& path) {
   return text;
 }
 
-std::string google_metadata::project() {
-  return get("project/project-id");
-}
-
 std::string google_metadata::zone() {
   auto const path = get("instance/zone");  // projects/123/zones/us-central1-b
   return path.substr(path.rfind('/') + 1);
-}
-
-std::string google_metadata::local_ip() {
-  return get("instance/network-interfaces/0/ip");
 }
 
 std::string google_metadata::token() {

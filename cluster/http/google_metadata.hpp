@@ -3,14 +3,28 @@
 // Used by one thread at a time.
 #pragma once
 
-#include <optional>
 #include <string>
 
-#include "cluster/http/access_token.hpp"
 #include "cluster/http/api_client.hpp"
+#include "cluster/http/json_place.hpp"
 #include "muster/cluster_resolver.hpp"
 
 namespace muster::cluster {
+
+/// A token as OAuth servers give it, kept until shortly before it expires.
+class access_token {
+ public:
+  using time_point = std::chrono::steady_clock::time_point;
+
+  bool good_at(time_point now) const { return !text_.empty() && now < until_; }
+  std::string const& text() const { return text_; }
+  /// {"access_token": "…", "expires_in": 3599}. missing, invalid: a member, by its place.
+  void take(json_place const& answer, time_point now);
+
+ private:
+  std::string text_;
+  time_point until_{};
+};
 
 class google_metadata {
  public:
@@ -20,10 +34,10 @@ class google_metadata {
   /// Google Cloud, or what answers is not the metadata server.
   std::string get(std::string const& path);
 
-  std::string project();
+  std::string project() { return get("project/project-id"); }
   /// "us-central1-b"
   std::string zone();
-  std::string local_ip();
+  std::string local_ip() { return get("instance/network-interfaces/0/ip"); }
   /// For Google's APIs; kept until shortly before it expires.
   std::string token();
 

@@ -1,11 +1,14 @@
 // The hosts of a TPU as one job, with a coordinator beside them where one is named.
 #include "muster/tpu_resolver.hpp"
 
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/udp.hpp>
+
 #include "cluster/http/addresses.hpp"
 #include "cluster/http/google_metadata.hpp"
-#include "cluster/http/local_address.hpp"
 #include "cluster/http/tpu_devices.hpp"
 #include "cluster/text.hpp"
+#include "http_client/name_lookup.hpp"
 
 namespace muster {
 
@@ -16,6 +19,30 @@ namespace {
 
 /// Where `muster serve` listens for gRPC.
 constexpr int serve_port = 8476;
+
+constexpr std::chrono::seconds lookup_time{10};
+
+/// The address from which packets to `address` ("10.0.0.1:8470") would leave: a UDP socket that is
+/// connected sends none. unreachable: no network leads there, or its name is not known.
+std::string local_address_towards(std::string const& address) {
+  auto const port = address.substr(address.rfind(':') + 1);
+  auto const found =
+      look_up(cluster::host_of(address), port, std::chrono::steady_clock::now() + lookup_time);
+  auto ec = found.error;
+  for (auto const& there : found.endpoints) {
+    boost::asio::io_context context(1);
+    boost::asio::ip::udp::socket socket(context);
+    boost::asio::ip::udp::endpoint const target(there.address(), there.port());
+    socket.open(target.protocol(), ec);
+    if (!ec) socket.connect(target, ec);
+    if (ec) continue;
+    auto const here = socket.local_endpoint(ec);
+    if (!ec) return here.address().to_string();
+  }
+  throw cluster_error(cluster_error::code::unreachable,
+                      "no address of this machine leads to " + address +
+                          (ec ? ": " + ec.message() : std::string()));
+}
 
 }  // namespace
 
@@ -45,7 +72,7 @@ std::string const& tpu_resolver::coordinator(std::string const& endpoint) {
   // The metadata server names the machine's address in its network; within Kubernetes that would be
   // the node's and not the pod's.
   auto const ip =
-      tpu_.name().by_api() ? tpu_.metadata().local_ip() : cluster::local_address_towards(endpoint);
+      tpu_.name().by_api() ? tpu_.metadata().local_ip() : local_address_towards(endpoint);
   auto const port = options_.start_coordinator ? options_.start_coordinator(ip) : serve_port;
   return coordinator_ = cluster::host_port(ip, port, "tpu: coordinator");
 }

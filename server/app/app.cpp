@@ -12,7 +12,6 @@
 
 #include <spdlog/spdlog.h>
 
-#include <algorithm>
 #include <thread>
 
 #include "base/version.hpp"
@@ -22,7 +21,6 @@
 #include "server/app/clock.hpp"
 #include "server/app/closure_hubs.hpp"
 #include "server/app/cluster_following.hpp"
-#include "server/app/descriptor_shortage.hpp"
 #include "server/app/doors/access.hpp"
 #include "server/app/doors/tls_material.hpp"
 #include "server/app/durable_coordination.hpp"
@@ -72,13 +70,11 @@ class app {
   bool bind();
   void open();
   void end_web(std::chrono::milliseconds grace);
-  void announce();
   coro::task<void> stop_rpc();
   coro::grpc_server_options grpc_options();
   web::web_options web_options();
   closure_hubs::environment surroundings_of_hubs();
   stream_options streams();
-  coordination_service_options agent_options();
   void tell(notice const& n);
   void end_all_of(std::string const& token);
 
@@ -168,12 +164,6 @@ stream_options app::streams() {
   return o;
 }
 
-coordination_service_options app::agent_options() {
-  return {.admit = [this](auto const& context, auto const& cluster, bool again) {
-    return access_.admit_agent(context, ports_, cluster, again);
-  }};
-}
-
 app::app(configuration const& c, std::vector<cluster_spec> const& found,
          coro::service_manager& manager)
     : config_(c),
@@ -200,7 +190,6 @@ closure_hubs::environment app::surroundings_of_hubs() {
       .remark = [this](notice const& n) { tell(n); },
       .move_values = [this](std::vector<core::value_move> moves) { spill_.ask(std::move(moves)); },
       .data = config_.is_durable() ? &durable_.data() : nullptr,
-      .line = &coordination_.line(),
       .check = [this] { turn_.check(); },
       .keep_blob = [this](core::closure_id closure,
                           std::string const& hash) { blobs_.store().name(closure, hash); }};
@@ -285,13 +274,9 @@ bool app::start() {
       stop();
       throw start_error(written.error().message);
     }
-  announce();
-  return true;
-}
-
-void app::announce() {
   log_ready(config_, grpc_bound_, http_bound_);
   manager_.ready();
+  return true;
 }
 
 coro::task<void> app::stop_rpc() {

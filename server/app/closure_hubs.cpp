@@ -37,8 +37,7 @@ struct closure_hubs::timed_hub {
 };
 
 closure_hubs::closure_hubs(configuration const& c, coro::engine_context& engine,
-                           anchored_clock const& clock, coordination_hub const& clusters,
-                           environment e)
+                           anchored_clock const& clock, coordination_hub& clusters, environment e)
     : configuration_(c),
       engine_(engine),
       clock_(clock),
@@ -100,7 +99,7 @@ hub_environment closure_hubs::surroundings(coro::timer& deadline, std::function<
   e.remark = environment_.remark;
   e.move_values = environment_.move_values;
   if (auto* const data = environment_.data) {
-    e.line = environment_.line;
+    e.line = &clusters_.line();
     e.journal_refusal = [data] { return data->refusal(); };
     e.write_down = [data, line = e.line, cluster](std::vector<core::fact> const& facts) {
       line->wrote(data->write_down(cluster, facts));
@@ -146,7 +145,7 @@ void closure_hubs::restore() {
       else
         for (auto const& v : j.per_worker) gone.emplace_back(core::per_worker_gone{{}, v.id});
     }
-    environment_.line->wrote(data.write_down(cluster, gone));
+    clusters_.line().wrote(data.write_down(cluster, gone));
   }
 }
 

@@ -23,7 +23,6 @@ class closure_hubs {
     std::function<void(notice const&)> tell, remark;
     std::function<void(std::vector<core::value_move>)> move_values;
     data_directory* data = nullptr;  // null: nothing is durable
-    durable_line* line = nullptr;    // REQUIRES: set when data is
     std::function<void()> check;     // returns if the server may still answer
     /// The value of a closure of before names this blob.
     std::function<void(core::closure_id, std::string const& hash)> keep_blob;
@@ -31,7 +30,7 @@ class closure_hubs {
 
   /// REQUIRES: all outlive it.
   closure_hubs(configuration const& c, coro::engine_context& engine, anchored_clock const& clock,
-               coordination_hub const& clusters, environment e);
+               coordination_hub& clusters, environment e);
 
   server::pools& pools() { return pools_; }
 
@@ -54,7 +53,7 @@ class closure_hubs {
   configuration const& configuration_;
   coro::engine_context& engine_;
   anchored_clock const& clock_;
-  coordination_hub const& clusters_;
+  coordination_hub& clusters_;
   environment const environment_;
   std::string const main_name_;
   core::server_wide wide_;

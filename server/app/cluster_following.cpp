@@ -69,6 +69,19 @@ std::optional<cluster_spec> first_answer(cluster_source const& source,
 
 }  // namespace
 
+muster::result<core::coordination::cluster_spec> declared(cluster_source const& source,
+                                                          cluster_spec const& found) {
+  auto spec = source.declaration;
+  auto const& recoverable = source.recoverable_jobs;
+  for (auto const& [name, tasks] : found.by_job())
+    if (!tasks.empty())
+      spec.jobs.push_back(
+          {name, static_cast<std::uint32_t>(tasks.rbegin()->first) + 1,
+           std::find(recoverable.begin(), recoverable.end(), name) != recoverable.end()});
+  if (auto const valid = validate(spec); !valid.ok()) return valid;
+  return spec;
+}
+
 first_answers ask_sources(std::vector<cluster_source> const& sources) {
   first_answers answers;
   for (auto const& source : sources) {

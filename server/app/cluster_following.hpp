@@ -9,11 +9,18 @@
 #include <string>
 #include <vector>
 
+#include "base/status.hpp"
 #include "muster/cluster_watch.hpp"
 #include "server/app/cluster_source.hpp"
 #include "server/hub/coordination_hub.hpp"
 
 namespace muster::server {
+
+/// What the server declares for what was found: jobs in order of their names; one with gaps is as
+/// large as its highest index demands, one without tasks is left out. INVALID_ARGUMENT names the
+/// field.
+muster::result<core::coordination::cluster_spec> declared(cluster_source const& source,
+                                                          cluster_spec const& found);
 
 /// What the sources have answered at the start, in their order.
 struct first_answers {
@@ -46,7 +53,6 @@ class cluster_following {
   void stop();
 
  private:
-  void follow(cluster_source const& source);
   void changed(cluster_source const& source, cluster_spec const& found);
   void warn(cluster_source const& source, std::string text);
 

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "base/status.hpp"
 #include "muster/cluster_resolver.hpp"
 #include "server/core/coordination/api/cluster_spec.hpp"
 
@@ -22,11 +21,5 @@ struct cluster_source {
   /// How long the start of the server waits for the first answer.
   core::duration timeout = std::chrono::minutes(2);
 };
-
-/// What the server declares for what was found: jobs in order of their names; one with gaps is as
-/// large as its highest index demands, one without tasks is left out. INVALID_ARGUMENT names the
-/// field.
-muster::result<core::coordination::cluster_spec> declared(cluster_source const& source,
-                                                          cluster_spec const& found);
 
 }  // namespace muster::server

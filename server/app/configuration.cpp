@@ -4,7 +4,6 @@
 #include <boost/asio/ip/address.hpp>
 
 #include "base/text.hpp"
-#include "server/app/doors/tls_material.hpp"
 #include "server/app/store_access.hpp"
 #include "server/hub/access/networks.hpp"
 
@@ -75,9 +74,18 @@ std::string problem_with_times(core::config const& c) {
            "; 0 is no limit";
   return {};
 }
-}  // namespace
 
-namespace {
+std::string problem_with_tls(tls_settings const& s) {
+  if (s.certificate.empty() != s.key.empty())
+    return s.key.empty() ? "--tls-cert needs --tls-key, the key of that certificate"
+                         : "--tls-key needs --tls-cert, the certificate of that key";
+  if (!s.client_ca.empty() && !s.on())
+    return "--tls-client-ca asks clients for certificates, which needs --tls-cert and --tls-key";
+  if (s.client_required && s.client_ca.empty())
+    return "--tls-client-required needs --tls-client-ca, which says whose certificates count";
+  return {};
+}
+
 std::string problem_with_store(configuration const& c) {
   auto const& s = c.store;
   bool const has_flags = !s.ca.empty() || !s.certificate.empty() || !s.key.empty() ||
@@ -94,17 +102,7 @@ std::string problem_with_store(configuration const& c) {
     return "--store-lease: whole seconds from 2s to 60s";
   return {};
 }
-}  // namespace
 
-std::string main_cluster_of(configuration const& c) {
-  return c.clusters.empty() ? core::coordination::cluster_spec{}.name : c.clusters.front().name;
-}
-
-bool is_reachable(configuration const& c) {
-  return !c.grpc.is_loopback() || !c.http.is_loopback();
-}
-
-namespace {
 // Tokens that others cannot read are kept somewhere, or the network is trusted by a word.
 std::string problem_with_access(configuration const& c) {
   for (auto const& [flag, where] : {std::pair{"--grpc", &c.grpc}, std::pair{"--http", &c.http}}) {
@@ -134,11 +132,19 @@ std::string problem_with_access(configuration const& c) {
 }
 }  // namespace
 
+std::string main_cluster_of(configuration const& c) {
+  return c.clusters.empty() ? core::coordination::cluster_spec{}.name : c.clusters.front().name;
+}
+
+bool is_reachable(configuration const& c) {
+  return !c.grpc.is_loopback() || !c.http.is_loopback();
+}
+
 std::string problem_with(configuration const& c) {
   if (auto problem = problem_with_access(c); !problem.empty()) return problem;
   if (auto problem = problem_with_times(c.core); !problem.empty()) return problem;
   if (auto problem = problem_with_store(c); !problem.empty()) return problem;
-  if (auto problem = problem_with(c.tls); !problem.empty()) return problem;
+  if (auto problem = problem_with_tls(c.tls); !problem.empty()) return problem;
   if (c.core.spill_above > c.core.value_bytes_max)
     return "--spill-above is more than --value-bytes-max: values would be dropped before they are "
            "written";

@@ -15,6 +15,7 @@
 #include "server/core/blobs/blob_table.hpp"
 #include "server/core/coordination/api/cluster_spec.hpp"
 #include "server/journal/etcd/address.hpp"
+#include "web/http/web_options.hpp"
 
 namespace muster::server {
 
@@ -99,14 +100,8 @@ struct configuration {
   /// Declared behind those, and followed.
   std::vector<cluster_source> cluster_sources;
   port_range cluster_ports;
-  /// Largest HTTP request body. More: the request is refused with 413.
-  std::size_t body_limit_bytes = std::size_t{64} << 20;
-  /// HTTP connections and WebSocket clients at one time; see web/server.hpp for what full means.
-  std::size_t connections_max = 1024;
-  std::size_t websocket_clients_max = 64;
-  std::vector<std::string> allowed_hosts;
-  std::vector<std::string> allowed_origins;
-  std::string dashboard_dir;
+  /// Limits, names and origins of HTTP; the rest of it is the server's.
+  web::web_options web;
   /// How long a stop may take before what is left is abandoned.
   core::duration stop_timeout = std::chrono::seconds(10);
   tls_settings tls;  // of both ports

@@ -15,8 +15,6 @@
 namespace muster::server {
 namespace {
 
-constexpr auto format_key = "format";
-
 // Numbers of jobs and sessions are spoken for in blocks, so that few starts and few jobs write them
 // down. Sessions that are not durable take numbers, too, and say nothing.
 constexpr std::uint64_t reserved_at_once = std::uint64_t{1} << 20;
@@ -27,29 +25,15 @@ constexpr std::uint64_t reserved_least = reserved_at_once / 2;
 // Reads everything before it changes anything.
 muster::status data_directory::begin(std::string const& version, coordination_hub& into) {
   auto const begun = std::chrono::steady_clock::now();
-  muster::journal::v1::Format f;
-  bool readable = true;
-  auto const read = store_->read(format_key, [&](std::string_view, std::string_view value) {
-    readable = f.ParseFromArray(value.data(), static_cast<int>(value.size()));
-    return false;
-  });
-  if (!read.ok()) return read;
-  if (!readable) return {code::failed_precondition, "the entry of its format cannot be read"};
+  auto const format = journal::read_format(*store_);
+  if (!format) return format.error();
+  auto const& f = *format;
   if (f.version() > journal::format_known)
     return {code::failed_precondition, "was written by a newer server (" + f.written_by() +
                                            ", format " + std::to_string(f.version()) +
                                            "; this one knows " +
                                            std::to_string(journal::format_known) +
                                            "): start that one, or name another directory"};
-  // A server writes that entry first, and whoever copies last.
-  bool empty = true;
-  if (f.version() == 0) {
-    auto const any = store_->read({}, [&](auto, auto) { return empty = false; });
-    if (!any.ok()) return any;
-  }
-  if (!empty)
-    return {code::failed_precondition,
-            "is not a server's, or a copy that was broken off: it has no entry of its format"};
   auto tokens = journal::load_tokens(*store_);
   if (!tokens) return tokens.error();
   tokens_ = std::move(*tokens);
@@ -98,7 +82,7 @@ journal::change data_directory::format_entry() const {
   f.set_epoch(epoch_);
   f.set_sessions(sessions_reserved_);
   f.set_identity(identity_);
-  return {journal::change::kind::put, format_key, f.SerializeAsString()};
+  return {journal::change::kind::put, journal::format_key, f.SerializeAsString()};
 }
 
 muster::status data_directory::open(std::filesystem::path const& directory,

@@ -6,10 +6,8 @@
 #include <memory>
 
 #include "server/hub/coordination_hub.hpp"
-#include "server/journal/closure_facts.hpp"
-#include "server/journal/coordination_facts.hpp"
+#include "server/journal/facts.hpp"
 #include "server/journal/journal.hpp"
-#include "server/journal/token_facts.hpp"
 
 namespace muster::server {
 

@@ -4,7 +4,6 @@
 #include <grpc/support/log.h>
 #include <poll.h>
 #include <spdlog/async.h>
-#include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
@@ -44,26 +43,41 @@ void append_json_string(spdlog::memory_buf_t& out, std::string_view text) {
   put("\"");
 }
 
-/// {"time":"2026-01-31T12:00:00.123Z","level":"info","message":"…"}
-class json_lines : public spdlog::formatter {
+/// {"time":"2026-01-31T12:00:00.123Z","level":"info","message":"…"}, or the same in words.
+void append_line(spdlog::memory_buf_t& out, std::chrono::system_clock::time_point at,
+                 spdlog::level::level_enum level, std::string_view text) {
+  using namespace std::chrono;
+  auto const now = floor<milliseconds>(at);
+  auto const today = floor<days>(now);
+  year_month_day const date(today);
+  hh_mm_ss const time(now - today);
+  auto const name = spdlog::level::to_string_view(level);
+  bool const json = line_format == log_format::json;
+  auto const put = [&out](std::string_view s) { out.append(s.data(), s.data() + s.size()); };
+  put(json ? "{\"time\":\"" : "");
+  fmt::format_to(std::back_inserter(out), "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z",
+                 static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
+                 static_cast<unsigned>(date.day()), time.hours().count(), time.minutes().count(),
+                 time.seconds().count(), time.subseconds().count());
+  put(json ? "\",\"level\":\"" : " ");
+  put({name.data(), name.size()});
+  if (json) {
+    put("\",\"message\":");
+    append_json_string(out, text);
+    put("}\n");
+  } else {
+    put(name.size() < 5 ? "  " : " ");
+    put(text);
+    put("\n");
+  }
+}
+
+class line_formatter : public spdlog::formatter {
  public:
   void format(spdlog::details::log_msg const& message, spdlog::memory_buf_t& out) override {
-    auto const put = [&out](std::string_view s) { out.append(s.data(), s.data() + s.size()); };
-    put("{\"time\":\"");
-    spdlog::memory_buf_t time;
-    time_.format(message, time);
-    put({time.data(), time.size()});
-    put("\",\"level\":\"");
-    auto const level = spdlog::level::to_string_view(message.level);
-    put({level.data(), level.size()});
-    put("\",\"message\":");
-    append_json_string(out, {message.payload.data(), message.payload.size()});
-    put("}\n");
+    append_line(out, message.time, message.level, {message.payload.data(), message.payload.size()});
   }
-  std::unique_ptr<formatter> clone() const override { return std::make_unique<json_lines>(); }
-
- private:
-  spdlog::pattern_formatter time_{"%Y-%m-%dT%H:%M:%S.%eZ", spdlog::pattern_time_type::utc, ""};
+  std::unique_ptr<formatter> clone() const override { return std::make_unique<line_formatter>(); }
 };
 
 // What gRPC has to say about itself is for its developers; what concerns a user, our own lines
@@ -86,10 +100,7 @@ logging::logging(std::string_view level, log_format format) {
       "muster", std::make_shared<spdlog::sinks::stderr_sink_mt>(), spdlog::thread_pool(),
       spdlog::async_overflow_policy::overrun_oldest);
   set_line_format(format);
-  if (format == log_format::json)
-    logger->set_formatter(std::make_unique<json_lines>());
-  else
-    logger->set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %-5l %v", spdlog::pattern_time_type::utc);
+  logger->set_formatter(std::make_unique<line_formatter>());
   logger->set_level(spdlog::level::from_str(std::string(level)));
   spdlog::set_default_logger(std::move(logger));
   gpr_set_log_function(log_of_grpc);
@@ -105,31 +116,8 @@ void set_line_format(log_format format) {
 }
 
 void write_log_line(spdlog::level::level_enum level, std::string_view text) noexcept {
-  using namespace std::chrono;
-  auto const now = floor<milliseconds>(system_clock::now());
-  auto const today = floor<days>(now);
-  year_month_day const date(today);
-  hh_mm_ss const time(now - today);
-  auto const name = spdlog::level::to_string_view(level);
-  bool const json = line_format == log_format::json;
   spdlog::memory_buf_t out;
-  auto const put = [&out](std::string_view s) { out.append(s.data(), s.data() + s.size()); };
-  put(json ? "{\"time\":\"" : "");
-  fmt::format_to(std::back_inserter(out), "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z",
-                 static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
-                 static_cast<unsigned>(date.day()), time.hours().count(), time.minutes().count(),
-                 time.seconds().count(), time.subseconds().count());
-  put(json ? "\",\"level\":\"" : " ");
-  put({name.data(), name.size()});
-  if (json) {
-    put("\",\"message\":");
-    append_json_string(out, text);
-    put("}\n");
-  } else {
-    put(name.size() < 5 ? "  " : " ");
-    put(text);
-    put("\n");
-  }
+  append_line(out, std::chrono::system_clock::now(), level, text);
   pollfd ready{STDERR_FILENO, POLLOUT, 0};
   if (::poll(&ready, 1, 0) != 1) return;
   [[maybe_unused]] auto const written = ::write(STDERR_FILENO, out.data(), out.size());

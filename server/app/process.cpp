@@ -1,6 +1,7 @@
 // Signals by sigwait on the main thread, limits by setrlimit, a thread that ends a stop that hangs.
 #include "server/app/process.hpp"
 
+#include <spdlog/spdlog.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -14,6 +15,9 @@
 
 namespace muster::server {
 namespace {
+
+// Of a shortage of descriptors.
+constexpr std::chrono::seconds over_after{10};
 
 sigset_t stop_signals() {
   sigset_t set;
@@ -97,6 +101,19 @@ std::uint64_t random_64() {
   std::random_device device;
   for (;;)
     if (auto const n = std::uint64_t{device()} << 32 | device(); n != 0) return n;
+}
+
+void descriptor_shortage::noticed() {
+  auto const now = std::chrono::steady_clock::now();
+  {
+    std::lock_guard lock(mutex_);
+    auto const last = std::exchange(last_, now);
+    if (last && now - *last < over_after) return;
+  }
+  spdlog::warn(
+      "no file descriptor is left, new connections wait until others are closed limit={} "
+      "remedy=\"a higher limit: ulimit -n, LimitNOFILE of systemd\"",
+      limit_);
 }
 
 stop_watchdog::stop_watchdog(std::chrono::microseconds limit)

@@ -38,6 +38,21 @@ std::thread named_thread(char const* name, std::function<void()> work);
 /// Never 0, which means "none" in incarnations.
 std::uint64_t random_64();
 
+/// Says once that the process has no file descriptor left, however often that is noticed and by how
+/// many threads: until nobody has noticed it for ten seconds. Any thread.
+class descriptor_shortage {
+ public:
+  /// `limit`: of descriptors, for the text.
+  explicit descriptor_shortage(std::uint64_t limit) : limit_(limit) {}
+
+  void noticed();
+
+ private:
+  std::uint64_t const limit_;
+  std::mutex mutex_;  // protects the following
+  std::optional<std::chrono::steady_clock::time_point> last_;
+};
+
 /// Ends the process with exit status 1 unless it is destroyed within `limit`; says in which step.
 class stop_watchdog {
  public:

@@ -1,4 +1,4 @@
-// Plain copies, shares of the descriptors, and what is logged when all of it runs.
+// Copies, shares of the descriptors, and what is logged when all of it runs.
 #include "server/app/service_options.hpp"
 
 #include <spdlog/spdlog.h>
@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "base/version.hpp"
-#include "server/app/descriptor_shortage.hpp"
+#include "server/app/process.hpp"
 #include "server/hub/access/networks.hpp"
 
 namespace muster::server {
@@ -25,17 +25,12 @@ coro::proxy_rules proxy_rules_from(configuration const& c) {
 }
 
 web::web_options web_options_from(configuration const& c) {
-  web::web_options o;
+  auto o = c.web;
   o.address = c.http.address;
   o.port = c.http.port;
   o.client_certificate_required = c.tls.client_required;
-  o.body_limit_bytes = c.body_limit_bytes;
-  o.connections_max = std::min(c.connections_max, share_of_files(c.connections_max, 2));
+  o.connections_max = std::min(o.connections_max, share_of_files(o.connections_max, 2));
   o.half_open_per_address_max = share_of_files(o.half_open_per_address_max, 8);
-  o.websocket_clients_max = c.websocket_clients_max;
-  o.allowed_hosts = c.allowed_hosts;
-  o.allowed_origins = c.allowed_origins;
-  o.dashboard_dir = c.dashboard_dir;
   o.main_cluster = main_cluster_of(c);
   o.secure_cookies = c.tls.on();
   return o;

@@ -1,13 +1,10 @@
 // A file gets its name when it is complete, and with `durable` when it is on the disk.
 #include "server/hub/blob_files.hpp"
 
-#include <fcntl.h>
 #include <openssl/evp.h>
 #include <sys/file.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <system_error>
 
 #include "base/hex.hpp"
@@ -27,50 +24,22 @@ muster::status failed(fs::path const& path, int error) {
   return {muster::code::internal, path.string() + ": " + why};
 }
 
-int open_file(fs::path const& path, int flags) {
-  return ::open(path.c_str(), flags | O_CLOEXEC, 0600);
+/// A directory that is locked for as long as this lives; false: somebody else has it.
+open_file lock_directory(fs::path const& directory) {
+  open_file d(directory, O_RDONLY | O_DIRECTORY);
+  if (d && ::flock(d.fd(), LOCK_EX | LOCK_NB) != 0) d.close();
+  return d;
 }
 
-/// 0, or the error.
-int write_all(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    auto const n = ::write(fd, bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return errno;
-    bytes.remove_prefix(static_cast<std::size_t>(n));
+// Of servers that were killed: nobody has a lock on them.
+void remove_left_over() {
+  std::error_code error;
+  for (auto const& entry : fs::directory_iterator(fs::temp_directory_path(error), error)) {
+    if (!entry.path().filename().string().starts_with(own_directory)) continue;
+    auto const lock = lock_directory(entry.path());
+    std::error_code ignored;  // of another user, or gone
+    if (lock) fs::remove_all(entry.path(), ignored);
   }
-  return 0;
-}
-
-/// The same; `into` is cut to what there is.
-int read_all(int fd, std::string& into, std::uint64_t offset) {
-  std::size_t got = 0;
-  while (got < into.size()) {
-    auto const n =
-        ::pread(fd, into.data() + got, into.size() - got, static_cast<off_t>(offset + got));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return errno;
-    if (n == 0) break;
-    got += static_cast<std::size_t>(n);
-  }
-  into.resize(got);
-  return 0;
-}
-
-int sync_directory(fs::path const& directory) {
-  int const fd = open_file(directory, O_RDONLY | O_DIRECTORY);
-  if (fd < 0) return errno;
-  int const error = ::fsync(fd) == 0 ? 0 : errno;
-  ::close(fd);
-  return error;
-}
-
-/// A directory that is locked for as long as this lives; -1: somebody else has it.
-int lock_directory(fs::path const& directory) {
-  int const fd = open_file(directory, O_RDONLY | O_DIRECTORY);
-  if (fd < 0 || ::flock(fd, LOCK_EX | LOCK_NB) == 0) return fd;
-  ::close(fd);
-  return -1;
 }
 
 }  // namespace
@@ -80,9 +49,7 @@ struct blob_files::upload {
   upload(upload const&) = delete;
   ~upload() {
     EVP_MD_CTX_free(context);
-    if (fd < 0) return;
-    ::close(fd);
-    ::unlink(path.c_str());  // gone already when it has its name
+    if (file) ::unlink(path.c_str());  // gone already when it has its name
   }
   std::string digest() {
     std::string made(32, '\0');
@@ -93,7 +60,7 @@ struct blob_files::upload {
   EVP_MD_CTX* context;
   std::string small;  // until it is too much
   std::uint64_t number = 0;
-  int fd = -1;
+  open_file file;
   fs::path path;
 };
 
@@ -140,24 +107,11 @@ muster::status blob_files::open_directory() {
       return failed(directory, e);
   }
   lock_ = lock_directory(directory);
-  if (lock_ < 0)
+  if (!lock_)
     return {muster::code::internal,
             directory.string() + ": another server keeps its blobs there: give each its own"};
   directory_ = std::move(directory);
   return {};
-}
-
-// Of servers that were killed: nobody has a lock on them.
-void blob_files::remove_left_over() const {
-  std::error_code error;
-  for (auto const& entry : fs::directory_iterator(fs::temp_directory_path(error), error)) {
-    if (!entry.path().filename().string().starts_with(own_directory)) continue;
-    int const fd = lock_directory(entry.path());
-    if (fd < 0) continue;
-    std::error_code ignored;  // of another user, or gone
-    fs::remove_all(entry.path(), ignored);
-    ::close(fd);
-  }
 }
 
 muster::status blob_files::append(std::uint64_t number, std::string_view piece) {
@@ -167,7 +121,7 @@ muster::status blob_files::append(std::uint64_t number, std::string_view piece) 
     u->number = number;
   }
   EVP_DigestUpdate(u->context, piece.data(), piece.size());
-  if (u->fd < 0 && u->small.size() + piece.size() <= options_.small_max) {
+  if (!u->file && u->small.size() + piece.size() <= options_.small_max) {
     u->small += piece;
     return {};
   }
@@ -176,13 +130,13 @@ muster::status blob_files::append(std::uint64_t number, std::string_view piece) 
 }
 
 muster::status blob_files::write(upload& u, std::string_view bytes) {
-  if (u.fd < 0) {
+  if (!u.file) {
     if (auto const opened = open_directory(); !opened.ok()) return opened;
     u.path = directory_ / (std::string(unfinished) + std::to_string(u.number));
-    u.fd = open_file(u.path, O_WRONLY | O_CREAT | O_TRUNC);
-    if (u.fd < 0) return failed(u.path, errno);
+    u.file = open_file(u.path, O_WRONLY | O_CREAT | O_TRUNC);
+    if (!u.file) return failed(u.path, errno);
   }
-  int const error = write_all(u.fd, bytes);
+  int const error = u.file.write(bytes);
   return error == 0 ? muster::status{} : failed(u.path, error);
 }
 
@@ -194,7 +148,7 @@ muster::status blob_files::finish(std::uint64_t number, std::string_view hash) {
   if (auto const is = u->digest(); is != hash)
     return {muster::code::invalid_argument,
             "the bytes have the SHA-256 " + blob_hex_of(is) + ", not " + blob_hex_of(hash)};
-  if (u->fd >= 0 || options_.durable || small_bytes_ + u->small.size() > options_.memory_max)
+  if (u->file || options_.durable || small_bytes_ + u->small.size() > options_.memory_max)
     return keep(*u, hash);
   auto const [at, added] = small_.try_emplace(std::string(hash), std::move(u->small));
   if (added) small_bytes_ += at->second.size();
@@ -202,10 +156,10 @@ muster::status blob_files::finish(std::uint64_t number, std::string_view hash) {
 }
 
 muster::status blob_files::keep(upload& u, std::string_view hash) {
-  if (u.fd < 0)
+  if (!u.file)
     if (auto const written = write(u, u.small); !written.ok()) return written;
   auto const path = file_of(hash);
-  if (options_.durable && ::fsync(u.fd) != 0) return failed(u.path, errno);
+  if (int const e = options_.durable ? u.file.sync() : 0; e != 0) return failed(u.path, e);
   if (::rename(u.path.c_str(), path.c_str()) != 0) return failed(path, errno);
   if (int const e = options_.durable ? sync_directory(directory_) : 0; e != 0)
     return failed(path, e);
@@ -221,14 +175,14 @@ muster::result<std::string> blob_files::read(std::string_view hash, std::uint64_
   if (auto const it = small_.find(std::string(hash)); it != small_.end())
     return it->second.substr(std::min<std::size_t>(offset, it->second.size()), bytes);
   auto const path = file_of(hash);
-  int const fd = directory_.empty() ? -1 : open_file(path, O_RDONLY);
-  if (fd < 0 && (directory_.empty() || errno == ENOENT))
+  auto const file = directory_.empty() ? open_file() : open_file(path, O_RDONLY);
+  if (!file && (directory_.empty() || errno == ENOENT))
     return muster::status{muster::code::not_found, "there is no blob " + blob_hex_of(hash)};
-  if (fd < 0) return failed(path, errno);
+  if (!file) return failed(path, errno);
   std::string made(bytes, '\0');
-  int const error = read_all(fd, made, offset);
-  ::close(fd);
-  if (error != 0) return failed(path, error);
+  auto const got = file.read(offset, made.data(), bytes);
+  if (got < 0) return failed(path, errno);
+  made.resize(static_cast<std::size_t>(got));
   return made;
 }
 
@@ -243,10 +197,10 @@ void blob_files::remove(std::string_view hash) {
 void blob_files::clear() {
   uploads_.clear();
   if (!options_.durable) small_.clear();
-  if (lock_ < 0) return;
+  if (!lock_) return;
   std::error_code ignored;  // what cannot be removed, the next process will
   if (!options_.durable) fs::remove_all(directory_, ignored);
-  ::close(std::exchange(lock_, -1));
+  lock_.close();
   directory_.clear();
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/status.hpp"
+#include "server/disk/open_file.hpp"
 
 namespace muster::server {
 
@@ -55,14 +56,13 @@ class blob_files {
   struct upload;
 
   muster::status open_directory();
-  void remove_left_over() const;
   muster::status write(upload& u, std::string_view bytes);
   muster::status keep(upload& u, std::string_view hash);
   std::filesystem::path file_of(std::string_view hash) const;
 
   blob_files_options const options_;
   std::filesystem::path directory_;
-  int lock_ = -1;
+  open_file lock_;
   std::map<std::uint64_t, std::unique_ptr<upload>> uploads_;
   std::unordered_map<std::string, std::string> small_;
   std::size_t small_bytes_ = 0;

@@ -157,12 +157,6 @@ void blob_store::abandon(upload_id id) {
   ask([id](blob_files& files) { files.abandon(id); });
 }
 
-bool blob_store::is_coming(std::string_view hash) const {
-  for (auto const& [id, u] : uploads_)
-    if (u.hash == hash) return true;
-  return false;
-}
-
 void blob_store::read(std::string_view hash, std::uint64_t offset, std::size_t bytes,
                       read_done on_done) {
   auto const size = table_.size_of(hash);

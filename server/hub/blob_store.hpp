@@ -18,11 +18,9 @@
 #include <deque>
 #include <functional>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include "server/core/api/ids.hpp"
 #include "server/core/blobs/blob_table.hpp"
@@ -82,8 +80,6 @@ class blob_store {
   void abandon(upload_id id);
 
   std::optional<std::uint64_t> size_of(std::string_view hash) const { return table_.size_of(hash); }
-  /// Whether somebody puts it just now.
-  bool is_coming(std::string_view hash) const;
   /// At most `bytes` from `offset` on; fewer at its end. NOT_FOUND; INTERNAL, when the disk fails.
   void read(std::string_view hash, std::uint64_t offset, std::size_t bytes, read_done on_done);
 
@@ -110,7 +106,6 @@ class blob_store {
   bool ask(job j);
   void run();
   void remove_gone();
-  void forget(upload_id id);
 
   blob_store_options const options_;
   blob_environment const environment_;

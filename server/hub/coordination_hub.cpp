@@ -24,34 +24,6 @@ result<coordination::cluster_id> coordination_hub::create(coordination::cluster_
   return id;
 }
 
-status coordination_hub::redeclare(coordination::cluster_id cluster,
-                                   coordination::cluster_spec spec) {
-  return apply(coordination::redeclare_cluster{cluster, std::move(spec)});
-}
-
-status coordination_hub::remove(std::string_view name) {
-  return apply(coordination::remove_cluster{std::string(name)});
-}
-
-status coordination_hub::restore(coordination::restored_cluster what) {
-  return apply(coordination::restore_cluster{std::move(what)});
-}
-
-void coordination_hub::connection_closed(coordination::cluster_id cluster,
-                                         coordination::task_index task,
-                                         core::incarnation incarnation) {
-  apply(coordination::connection_closed{cluster, task, incarnation});
-}
-
-void coordination_hub::stop() {
-  apply(coordination::stop{});
-}
-
-void coordination_hub::on_deadline() {
-  alarm_.rang();
-  apply(coordination::tick{});
-}
-
 // Gives what came of a declaration.
 status coordination_hub::deliver(coordination::effects& fx) {
   auto declared = std::move(fx.declared);

@@ -74,20 +74,31 @@ class coordination_hub {
 
   /// See core::coordination::connection_closed. REQUIRES: the cluster exists.
   void connection_closed(core::coordination::cluster_id cluster,
-                         core::coordination::task_index task, core::incarnation incarnation);
+                         core::coordination::task_index task, core::incarnation incarnation) {
+    apply(core::coordination::connection_closed{cluster, task, incarnation});
+  }
 
   muster::result<core::coordination::cluster_id> create(core::coordination::cluster_spec spec);
   /// See core::coordination::redeclare_cluster. REQUIRES: the cluster exists.
   muster::status redeclare(core::coordination::cluster_id cluster,
-                           core::coordination::cluster_spec spec);
+                           core::coordination::cluster_spec spec) {
+    return apply(core::coordination::redeclare_cluster{cluster, std::move(spec)});
+  }
   /// Answers every parked call of the cluster first. NOT_FOUND.
-  muster::status remove(std::string_view name);
+  muster::status remove(std::string_view name) {
+    return apply(core::coordination::remove_cluster{std::string(name)});
+  }
   /// A cluster of an earlier process; see core::coordination::restore_cluster. Before anybody asks.
-  muster::status restore(core::coordination::restored_cluster what);
+  muster::status restore(core::coordination::restored_cluster what) {
+    return apply(core::coordination::restore_cluster{std::move(what)});
+  }
   /// Answers everything; requests are refused from then on.
-  void stop();
+  void stop() { apply(core::coordination::stop{}); }
 
-  void on_deadline();
+  void on_deadline() {
+    alarm_.rang();
+    apply(core::coordination::tick{});
+  }
   /// What was written down up to this number is durable. `failed`: nothing beyond it will ever be:
   /// who waits for it hears so, as will everybody who changes something.
   void on_durable(std::uint64_t number, muster::status const& failed) {

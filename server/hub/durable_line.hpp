@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <string>
 
 #include "base/status.hpp"
 #include "server/core/api/time.hpp"

@@ -1,10 +1,11 @@
-// What happened lately, numbered from 1: the last lines of the event feed. Lives on the engine
-// thread beside the hubs that feed it.
+// What happened lately, numbered from 1 without gaps: the last lines of the event feed. Lives on
+// the engine thread beside the hubs that feed it.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <utility>
 #include <vector>
 
 #include "server/hub/notice.hpp"
@@ -22,13 +23,22 @@ class event_log {
   /// More than `size_max`: the oldest is forgotten, and `first` tells that there is a gap.
   explicit event_log(std::size_t size_max = 10'000) : size_max_(size_max) {}
 
-  void add(core::time_point at, notice what);
+  void add(core::time_point at, notice what) {
+    if (events_.size() == size_max_) events_.pop_front();
+    events_.push_back({++last_, at, std::move(what)});
+  }
   /// Number of the oldest that is still here; one more than `last` when there is none.
   std::uint64_t first() const { return last_ + 1 - events_.size(); }
   /// Number of the newest; 0 before the first.
   std::uint64_t last() const { return last_; }
   /// Those with a greater number, oldest first.
-  std::vector<event> after(std::uint64_t number, std::size_t limit) const;
+  std::vector<event> after(std::uint64_t number, std::size_t limit) const {
+    auto const from = std::max(number + 1, first());
+    if (number >= last_ || events_.empty()) return {};
+    auto const begin = events_.begin() + static_cast<std::ptrdiff_t>(from - first());
+    auto const count = std::min<std::size_t>(limit, last_ + 1 - from);
+    return {begin, begin + static_cast<std::ptrdiff_t>(count)};
+  }
   /// The newest `limit` of those with a greater number that fit, oldest first.
   template <class Fits>
   std::vector<event> newest(std::uint64_t number, std::size_t limit, Fits const& fits) const {

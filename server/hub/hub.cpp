@@ -50,10 +50,6 @@ core::stream_id hub::attach(worker_sink& sink) {
   return stream;
 }
 
-void hub::detach(core::stream_id stream) {
-  workers_.erase(stream);
-}
-
 void hub::tell_attached(core::welcome const& w) {
   if (!environment_.tell) return;
   auto const& name =
@@ -94,16 +90,10 @@ void hub::attach(core::session_id session, session_sink& sink) {
   served = {&sink, core_.is_durable(session)};
 }
 
-void hub::detach(core::session_id session) {
-  sessions_.erase(session);
-}
-
 void hub::in_line(core::session_id session, std::function<void()> tell) {
   auto const it = sessions_.find(session);
   if (it == sessions_.end() || !it->second.durable) return tell();
-  environment_.line->hold(true, [this, session, alive = std::weak_ptr(alive_),
-                                 tell = std::move(tell)](muster::status const& lost) {
-    if (alive.expired()) return;
+  hold(true, [this, session, tell = std::move(tell)](muster::status const& lost) {
     if (lost.ok()) return tell();
     if (auto const now = sessions_.find(session); now != sessions_.end())
       now->second.sink->on_lost(lost);
@@ -112,10 +102,7 @@ void hub::in_line(core::session_id session, std::function<void()> tell) {
 
 void hub::when_durable(std::function<void()> then) {
   if (!environment_.line) return then();
-  environment_.line->hold(
-      false, [alive = std::weak_ptr(alive_), then = std::move(then)](muster::status const&) {
-        if (!alive.expired()) then();
-      });
+  hold(false, [then = std::move(then)](muster::status const&) { then(); });
 }
 
 bool hub::must_wait(core::session_id session) const {
@@ -153,13 +140,6 @@ void hub::deliver_notices(std::vector<core::session_notice> const& notices, bool
     else
       it->second.sink->on_notice(n);
   }
-}
-
-void hub::hold_back(to_sessions later, bool changed) {
-  environment_.line->hold(changed, [this, alive = std::weak_ptr(alive_),
-                                    later = std::move(later)](muster::status const& lost) {
-    if (!alive.expired()) tell(later, lost);
-  });
 }
 
 // With a disk that has failed even what this step has not changed may rest on what is not there.
@@ -217,7 +197,9 @@ void hub::deliver(core::effects const& fx) {
   if (environment_.pool.over_budget && core_.server_keeps_too_much())
     environment_.pool.over_budget();
   if (changed) environment_.write_down(fx.facts);
-  if (!later.empty()) hold_back(std::move(later), changed);
+  if (!later.empty())
+    hold(changed,
+         [this, later = std::move(later)](muster::status const& lost) { tell(later, lost); });
   if (!fx.replies.empty()) answer(fx);
 }
 
@@ -229,9 +211,7 @@ void hub::answer(core::effects const& fx) {
   std::vector<core::reply> prompt, later;
   for (auto const& r : fx.replies) (r.call == prompt_ ? prompt : later).push_back(r);
   if (!later.empty())
-    line->hold(changed, [this, alive = std::weak_ptr(alive_),
-                         later = std::move(later)](muster::status const& lost) mutable {
-      if (alive.expired()) return;
+    hold(changed, [this, later = std::move(later)](muster::status const& lost) mutable {
       for (auto& r : later)
         if (!lost.ok()) r.status = lost, r.body = {};
       calls_.deliver(std::move(later));

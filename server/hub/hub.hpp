@@ -129,10 +129,11 @@ class hub {
   /// The caller went away: its handler is dropped and never called.
   void forget(core::call_id call);
 
-  core::stream_id attach(worker_sink& sink);                  // mint an id for a worker's stream
-  void detach(core::stream_id stream);                        // sink is going; no more calls to it
+  core::stream_id attach(worker_sink& sink);  // mint an id for a worker's stream
+  /// The sink is going; no more calls to it.
+  void detach(core::stream_id stream) { workers_.erase(stream); }
   void attach(core::session_id session, session_sink& sink);  // instead of the one it has
-  void detach(core::session_id session);
+  void detach(core::session_id session) { sessions_.erase(session); }
   /// Calls it when all that was said of a durable session so far may be told: at once for others.
   /// Never, but the sink's on_lost, once the disk has failed.
   void in_line(core::session_id session, std::function<void()> tell);
@@ -200,7 +201,14 @@ class hub {
   void deliver_outcomes(std::vector<core::outcome> const& outcomes, to_sessions* later);
   void deliver_notices(std::vector<core::session_notice> const& notices, bool failed,
                        to_sessions* later);
-  void hold_back(to_sessions later, bool changed);
+  /// Calls it behind what is written, unless the hub has gone by then.
+  template <class Then>
+  void hold(bool changed, Then then) {
+    auto told = [alive = std::weak_ptr(alive_), then = std::move(then)](auto const& lost) mutable {
+      if (!alive.expired()) then(lost);
+    };
+    environment_.line->hold(changed, std::move(told));
+  }
   void tell(to_sessions const& all, muster::status const& lost);
   void tell_attached(core::welcome const& w);
   void tell_gone(core::stream_id stream, bool clean, std::string const& reason,

@@ -1,12 +1,9 @@
 // One thread that writes, reads and deletes the files of values, and what is asked of it.
 #include "server/hub/spill_store.hpp"
 
-#include <fcntl.h>
 #include <sys/file.h>
-#include <unistd.h>
 
 #include <boost/crc.hpp>
-#include <cerrno>
 #include <cstring>
 #include <string_view>
 #include <system_error>
@@ -21,48 +18,6 @@ constexpr std::string_view prefix = "muster-values-";
 std::string reason(int error) {
   return std::generic_category().message(error);
 }
-
-class file {
- public:
-  file(std::filesystem::path const& path, int flags)
-      : fd_(::open(path.c_str(), flags | O_CLOEXEC, 0600)) {}
-  ~file() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  file(file const&) = delete;
-  explicit operator bool() const { return fd_ >= 0; }
-
-  /// 0, or the error.
-  int write(std::string_view bytes) {
-    while (!bytes.empty()) {
-      auto const n = ::write(fd_, bytes.data(), bytes.size());
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) return errno;
-      bytes.remove_prefix(static_cast<std::size_t>(n));
-    }
-    return 0;
-  }
-  int read(std::string& into, std::uint64_t offset) {
-    std::size_t done = 0;
-    while (done < into.size()) {
-      auto const n =
-          ::pread(fd_, into.data() + done, into.size() - done, static_cast<off_t>(offset + done));
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) return errno;
-      if (n == 0) return EIO;  // the file is shorter than it was
-      done += static_cast<std::size_t>(n);
-    }
-    return 0;
-  }
-  /// 0, or the error; a full disk may show itself only here.
-  int close() {
-    auto const fd = std::exchange(fd_, -1);
-    return ::close(fd) == 0 ? 0 : errno;
-  }
-
- private:
-  int fd_;
-};
 
 std::uint32_t checksum_of(std::string_view bytes) {
   boost::crc_32_type crc;
@@ -81,10 +36,10 @@ muster::status spill_store::start(std::filesystem::path directory, answer_handle
   std::filesystem::create_directories(directory, error);
   if (error) return wrong(directory, "cannot be made: " + error.message());
   auto const lock = directory / (std::string(prefix) + "lock");
-  lock_ = ::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (lock_ < 0) return wrong(directory, "cannot be written: " + reason(errno));
-  if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
-    ::close(std::exchange(lock_, -1));
+  lock_ = open_file(lock, O_RDWR | O_CREAT);
+  if (!lock_) return wrong(directory, "cannot be written: " + reason(errno));
+  if (::flock(lock_.fd(), LOCK_EX | LOCK_NB) != 0) {
+    lock_.close();
     return wrong(directory, "another server keeps its values there: give each its own");
   }
   directory_ = std::move(directory);
@@ -116,7 +71,7 @@ void spill_store::stop() {
   asked_.notify_one();
   thread_.join();
   remove_files();
-  ::close(std::exchange(lock_, -1));
+  lock_.close();
 }
 
 void spill_store::run() {
@@ -180,7 +135,7 @@ std::string spill_store::write_segment(std::vector<core::value_move> const& move
   auto const unfinished = std::filesystem::path(path.string() + ".tmp");
   int error = 0;
   {
-    file out(unfinished, O_WRONLY | O_CREAT | O_TRUNC);
+    open_file out(unfinished, O_WRONLY | O_CREAT | O_TRUNC);
     if (!out) error = errno;
     for (auto i = from; error == 0 && i < to; ++i) error = out.write(moves[i].value.view());
     if (error == 0) error = out.close();
@@ -200,11 +155,11 @@ core::value_moved spill_store::read(core::closure_id id) const {
   }
   auto const& p = it->second;
   auto const path = file_of(p.segment);
-  file in(path, O_RDONLY);
+  open_file const in(path, O_RDONLY);
   std::string bytes(p.size, '\0');
-  int const error = in ? in.read(bytes, p.offset) : errno;
-  if (error != 0) {
-    m.error = path.string() + " cannot be read: " + reason(error);
+  auto const got = in ? in.read(p.offset, bytes.data(), bytes.size()) : -1;
+  if (got < std::int64_t{p.size}) {
+    m.error = path.string() + " cannot be read: " + reason(got < 0 ? errno : EIO);  // cut short
   } else if (checksum_of(bytes) != p.checksum) {
     m.error = path.string() + " was changed: the checksum of a value does not match";
   } else {

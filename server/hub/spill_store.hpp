@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "server/core/api/effects.hpp"
+#include "server/disk/open_file.hpp"
 
 namespace muster::server {
 
@@ -65,7 +66,7 @@ class spill_store {
 
   std::filesystem::path directory_;
   answer_handler on_answer_;
-  int lock_ = -1;
+  open_file lock_;
   std::thread thread_;
 
   std::mutex mutex_;

@@ -1,16 +1,14 @@
 // A mebibyte at a time is read, hashed and, for a copy, written.
 #include "server/journal/blobs.hpp"
 
-#include <fcntl.h>
 #include <openssl/evp.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <memory>
 #include <system_error>
 
 #include "base/hex.hpp"
+#include "server/disk/open_file.hpp"
 
 namespace muster::server::journal {
 namespace {
@@ -21,20 +19,6 @@ constexpr std::size_t piece_bytes = std::size_t{1} << 20;
 constexpr std::size_t missing_max = 16;
 constexpr auto folder = "blobs";
 
-class open_file {
- public:
-  open_file(fs::path const& path, int flags)
-      : fd_(::open(path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW, 0600)) {}
-  ~open_file() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  open_file(open_file const&) = delete;
-  int fd() const { return fd_; }
-
- private:
-  int const fd_;
-};
-
 muster::status failed(fs::path const& path, std::string const& what, int error) {
   return {code::internal,
           path.string() + ": " + what + ": " + std::generic_category().message(error)};
@@ -44,32 +28,22 @@ bool is_name(std::string_view name) {
   return name.size() == 64 && name.find_first_not_of("0123456789abcdef") == name.npos;
 }
 
-/// 0, or the error.
-int write_all(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    auto const n = ::write(fd, bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return errno;
-    bytes.remove_prefix(static_cast<std::size_t>(n));
-  }
-  return 0;
-}
-
 class reader {
  public:
   reader(fs::path into, watcher const& watch) : into_(std::move(into)), watch_(watch) {}
 
   /// False: it went meanwhile.
   muster::result<bool> read(fs::path const& path) {
-    open_file const from(path, O_RDONLY);
-    if (from.fd() < 0 && errno == ENOENT) return false;
-    if (from.fd() < 0) return failed(path, "cannot be read", errno);
+    open_file const from(path, O_RDONLY | O_NOFOLLOW);
+    if (!from && errno == ENOENT) return false;
+    if (!from) return failed(path, "cannot be read", errno);
     auto const to = into_.empty() ? fs::path() : into_ / path.filename();
-    std::unique_ptr<open_file> copy;
-    if (!to.empty()) copy = std::make_unique<open_file>(to, O_WRONLY | O_CREAT | O_EXCL);
-    if (copy && copy->fd() < 0) return failed(to, "cannot be made", errno);
-    if (auto const done = read_pieces(path, from.fd(), to, copy.get()); !done.ok()) return done;
-    if (copy && ::fsync(copy->fd()) != 0) return failed(to, "cannot be written to the disk", errno);
+    open_file copy;
+    if (!to.empty()) copy = open_file(to, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW);
+    if (!to.empty() && !copy) return failed(to, "cannot be made", errno);
+    if (auto const done = read_pieces(path, from, to, copy); !done.ok()) return done;
+    if (int const error = copy ? copy.sync() : 0; error != 0)
+      return failed(to, "cannot be written to the disk", error);
     ++found.blobs;
     return true;
   }
@@ -77,19 +51,19 @@ class reader {
   found_blobs found;
 
  private:
-  muster::status read_pieces(fs::path const& path, int from, fs::path const& to,
-                             open_file const* copy) {
+  muster::status read_pieces(fs::path const& path, open_file const& from, fs::path const& to,
+                             open_file const& copy) {
     std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> const context(EVP_MD_CTX_new(),
                                                                           EVP_MD_CTX_free);
     EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr);
-    for (;;) {
-      auto const n = ::read(from, piece_.data(), piece_.size());
-      if (n < 0 && errno == EINTR) continue;
+    for (std::uint64_t at = 0;;) {
+      auto const n = from.read(at, piece_.data(), piece_.size());
       if (n < 0) return failed(path, "cannot be read", errno);
       if (n == 0) break;
+      at += static_cast<std::uint64_t>(n);
       auto const piece = std::string_view(piece_).substr(0, static_cast<std::size_t>(n));
       EVP_DigestUpdate(context.get(), piece.data(), piece.size());
-      if (int const error = copy ? write_all(copy->fd(), piece) : 0; error != 0)
+      if (int const error = copy ? copy.write(piece) : 0; error != 0)
         return failed(to, "cannot be written", error);
       found.bytes += piece.size();
       if (watch_ && !watch_(copy ? "copying blobs" : "checking blobs", found.blobs, found.bytes))
@@ -135,13 +109,6 @@ void add_missing(std::map<std::string, std::string> const& named,
                            " more blobs that values name are not there");
 }
 
-muster::status make_durable(fs::path const& directory) {
-  open_file const d(directory, O_RDONLY | O_DIRECTORY);
-  if (d.fd() < 0 || ::fsync(d.fd()) != 0)
-    return failed(directory, "cannot be written to the disk", errno);
-  return {};
-}
-
 }  // namespace
 
 muster::result<found_blobs> read_blobs(fs::path const& directory,
@@ -161,8 +128,8 @@ muster::result<found_blobs> read_blobs(fs::path const& directory,
     if (!read) return read.error();
     if (*read) there.push_back(path.filename().string());
   }
-  if (!to.empty())
-    if (auto const done = make_durable(to); !done.ok()) return done;
+  if (int const e = to.empty() ? 0 : sync_directory(to); e != 0)
+    return failed(to, "cannot be written to the disk", e);
   r.found.named = named.size();
   add_missing(named, there, r.found);
   return std::move(r.found);

@@ -1,8 +1,6 @@
 // A job or session is one entry, each request of it one more, and each closure that has ended, or
 // come back from a worker, one; they go with their job, those of a session when all closures of
 // their request are released.
-#include "server/journal/closure_facts.hpp"
-
 #include <algorithm>
 #include <cstdlib>
 #include <map>
@@ -10,6 +8,7 @@
 #include <utility>
 
 #include "server/journal/closure_words.hpp"
+#include "server/journal/facts.hpp"
 
 namespace muster::server::journal {
 namespace {
@@ -56,100 +55,107 @@ std::uint64_t position_in(std::string_view key, int base) {
   return std::strtoull(std::string(key.substr(3 + job_digits)).c_str(), nullptr, base);
 }
 
-void put(core::accepted_fact const& f, std::vector<change>& into) {
-  wire::Accepted w;
-  w.set_created(us(f.created));
-  for (auto const& name : f.functions) w.add_functions(name);
-  for (auto const& c : f.callables) {
-    auto& to = *w.add_callables();
-    to.set_name(c.name);
-    to.set_hash(c.hash);
-  }
-  std::map<core::closure_extras const*, std::uint32_t> known;  // shared by those that ask the same
-  bool bytes = false, extras = false, tokens = false;
-  for (auto const& c : f.closures) {
-    bytes = bytes || c.args.encoding() == core::encoding::bytes;
-    extras = extras || c.extras;
-    tokens = tokens || c.token != 0;
-  }
-  for (auto const& c : f.closures) {
-    w.add_ids(raw(c.id));
-    w.add_function(c.function);
-    w.add_args(c.args.view().data(), c.args.size());
-    if (bytes) w.add_encodings(static_cast<std::uint32_t>(c.args.encoding()));
-    if (tokens) w.add_tokens(c.token);
-    if (!extras) continue;
-    std::uint32_t at = 0;
-    if (c.extras) {
-      auto const [it, fresh] = known.try_emplace(c.extras.get(), known.size() + 1);
-      if (fresh) encode(*c.extras, *w.add_extras());
-      at = it->second;
+// Appends what has to be written for a fact.
+struct encoder {
+  std::string const& cluster;  // whose jobs they are
+  std::vector<change>& into;
+
+  void operator()(core::accepted_fact const& f) const {
+    wire::Accepted w;
+    w.set_created(us(f.created));
+    for (auto const& name : f.functions) w.add_functions(name);
+    for (auto const& c : f.callables) {
+      auto& to = *w.add_callables();
+      to.set_name(c.name);
+      to.set_hash(c.hash);
     }
-    w.add_extras_of(at);
+    std::map<core::closure_extras const*, std::uint32_t>
+        known;  // shared by those that ask the same
+    bool bytes = false, extras = false, tokens = false;
+    for (auto const& c : f.closures) {
+      bytes = bytes || c.args.encoding() == core::encoding::bytes;
+      extras = extras || c.extras;
+      tokens = tokens || c.token != 0;
+    }
+    for (auto const& c : f.closures) {
+      w.add_ids(raw(c.id));
+      w.add_function(c.function);
+      w.add_args(c.args.view().data(), c.args.size());
+      if (bytes) w.add_encodings(static_cast<std::uint32_t>(c.args.encoding()));
+      if (tokens) w.add_tokens(c.token);
+      if (!extras) continue;
+      std::uint32_t at = 0;
+      if (c.extras) {
+        auto const [it, fresh] = known.try_emplace(c.extras.get(), known.size() + 1);
+        if (fresh) encode(*c.extras, *w.add_extras());
+        at = it->second;
+      }
+      w.add_extras_of(at);
+    }
+    into.push_back({change::kind::put, key_of('a', f.job, f.first), w.SerializeAsString()});
   }
-  into.push_back({change::kind::put, key_of('a', f.job, f.first), w.SerializeAsString()});
-}
 
-void put(core::closure_fact const& f, std::vector<change>& into) {
-  wire::ClosureState w;
-  w.set_state(static_cast<std::uint32_t>(f.state));
-  w.set_value(f.value.view().data(), f.value.size());
-  w.set_encoding(static_cast<std::uint32_t>(f.value.encoding()));
-  if (f.dropped) w.set_dropped(static_cast<std::uint32_t>(*f.dropped));
-  if (f.failure) encode(*f.failure, *w.mutable_failure());
-  w.set_attempt(f.attempt);
-  w.set_worker_failures(f.worker_failures);
-  w.set_retries(f.retries);
-  w.set_workers_lost(f.workers_lost);
-  w.set_started(us(f.started));
-  w.set_finished(us(f.finished));
-  for (auto const& a : f.lost) encode(a, *w.add_lost());
-  if (f.newest) encode(*f.newest, *w.mutable_newest());
-  w.set_released(f.released);
-  into.push_back({change::kind::put, key_of('e', f.job, f.order), w.SerializeAsString()});
-}
+  void operator()(core::closure_fact const& f) const {
+    wire::ClosureState w;
+    w.set_state(static_cast<std::uint32_t>(f.state));
+    w.set_value(f.value.view().data(), f.value.size());
+    w.set_encoding(static_cast<std::uint32_t>(f.value.encoding()));
+    if (f.dropped) w.set_dropped(static_cast<std::uint32_t>(*f.dropped));
+    if (f.failure) encode(*f.failure, *w.mutable_failure());
+    w.set_attempt(f.attempt);
+    w.set_worker_failures(f.worker_failures);
+    w.set_retries(f.retries);
+    w.set_workers_lost(f.workers_lost);
+    w.set_started(us(f.started));
+    w.set_finished(us(f.finished));
+    for (auto const& a : f.lost) encode(a, *w.add_lost());
+    if (f.newest) encode(*f.newest, *w.mutable_newest());
+    w.set_released(f.released);
+    into.push_back({change::kind::put, key_of('e', f.job, f.order), w.SerializeAsString()});
+  }
 
-void put(core::closure_gone const& f, std::vector<change>& into) {
-  wire::ClosureState w;
-  w.set_state(forgotten);
-  into.push_back({change::kind::put, key_of('e', f.job, f.order), w.SerializeAsString()});
-}
+  void operator()(core::closure_gone const& f) const {
+    wire::ClosureState w;
+    w.set_state(forgotten);
+    into.push_back({change::kind::put, key_of('e', f.job, f.order), w.SerializeAsString()});
+  }
 
-void put(core::request_gone const& f, std::vector<change>& into) {
-  into.push_back({change::kind::erase, key_of('a', f.job, f.first), {}});
-  for (std::uint32_t i = 0; i < f.size; ++i)
-    into.push_back({change::kind::erase, key_of('e', f.job, f.first + i), {}});
-}
+  void operator()(core::request_gone const& f) const {
+    into.push_back({change::kind::erase, key_of('a', f.job, f.first), {}});
+    for (std::uint32_t i = 0; i < f.size; ++i)
+      into.push_back({change::kind::erase, key_of('e', f.job, f.first + i), {}});
+  }
 
-void put(core::per_worker_fact const& f, std::string const& cluster, std::vector<change>& into) {
-  wire::PerWorker w;
-  if (f.job == core::session_id{}) w.set_cluster(cluster);
-  w.set_name(f.name);
-  w.set_function(f.function);
-  w.set_args(f.args.view().data(), f.args.size());
-  w.set_encoding(static_cast<std::uint32_t>(f.args.encoding()));
-  w.set_token(f.token);
-  w.set_submitted_by(f.submitted_by);
-  w.set_released(f.released);
-  w.set_created(us(f.created));
-  into.push_back({change::kind::put, key_of(f.job, f.id), w.SerializeAsString()});
-}
+  void operator()(core::per_worker_fact const& f) const {
+    wire::PerWorker w;
+    if (f.job == core::session_id{}) w.set_cluster(cluster);
+    w.set_name(f.name);
+    w.set_function(f.function);
+    w.set_args(f.args.view().data(), f.args.size());
+    w.set_encoding(static_cast<std::uint32_t>(f.args.encoding()));
+    w.set_token(f.token);
+    w.set_submitted_by(f.submitted_by);
+    w.set_released(f.released);
+    w.set_created(us(f.created));
+    into.push_back({change::kind::put, key_of(f.job, f.id), w.SerializeAsString()});
+  }
 
-void put(core::per_worker_gone const& f, std::vector<change>& into) {
-  into.push_back({change::kind::erase, key_of(f.job, f.id), {}});
-}
+  void operator()(core::per_worker_gone const& f) const {
+    into.push_back({change::kind::erase, key_of(f.job, f.id), {}});
+  }
 
-void put(core::job_fact const& f, std::string const& cluster, std::vector<change>& into) {
-  wire::DurableJob w;
-  w.set_cluster(cluster);
-  encode(f, w);
-  into.push_back({change::kind::put, key_of('j', f.job), w.SerializeAsString()});
-}
+  void operator()(core::job_fact const& f) const {
+    wire::DurableJob w;
+    w.set_cluster(cluster);
+    encode(f, w);
+    into.push_back({change::kind::put, key_of('j', f.job), w.SerializeAsString()});
+  }
 
-void put(core::job_gone const& f, std::vector<change>& into) {
-  for (char const kind : {'j', 'p', 'a', 'e'})
-    into.push_back({change::kind::erase_below, key_of(kind, f.job), {}});
-}
+  void operator()(core::job_gone const& f) const {
+    for (char const kind : {'j', 'p', 'a', 'e'})
+      into.push_back({change::kind::erase_below, key_of(kind, f.job), {}});
+  }
+};
 
 // Columns of one length, numbers within them. Closures are named later on by their position.
 bool fits(wire::Accepted const& w) {
@@ -290,15 +296,7 @@ bool are_distinct(jobs const& all) {
 
 void encode(std::string const& cluster, std::vector<core::fact> const& facts,
             std::vector<change>& into) {
-  auto const write = [&](auto const& f) {
-    using kind = std::decay_t<decltype(f)>;
-    if constexpr (std::is_same_v<kind, core::job_fact> ||
-                  std::is_same_v<kind, core::per_worker_fact>)
-      put(f, cluster, into);
-    else
-      put(f, into);
-  };
-  for (auto const& f : facts) std::visit(write, f);
+  for (auto const& f : facts) std::visit(encoder{cluster, into}, f);
 }
 
 muster::result<std::vector<stored_job>> load_jobs(store const& s) {

@@ -1,11 +1,9 @@
-#include "server/journal/coordination_facts.hpp"
-
 #include <algorithm>
 #include <cstdio>
-#include <map>
 
 #include "muster/journal/v1/records.pb.h"
 #include "server/core/coordination/barriers/barrier.hpp"
+#include "server/journal/facts.hpp"
 #include "server/journal/times.hpp"
 
 namespace muster::server::journal {
@@ -97,31 +95,6 @@ coordination::fault_ptr decoded(wire::Fault const& w) {
   return f;
 }
 
-void encode(coordination::cluster_fact const& f, std::vector<change>& into) {
-  auto const& name = f.spec.name;
-  if (f.anew)
-    for (char const kind : {'t', 'k', 'b'})
-      into.push_back({change::kind::erase_below, prefix_of(kind, name), {}});
-  wire::Cluster w;
-  encode(f.spec, *w.mutable_spec());
-  if (f.next) encode(*f.next, *w.mutable_next());
-  w.set_generation(f.generation);
-  w.set_incarnation(raw(f.incarnation));
-  w.set_started(us(f.started));
-  w.set_ended(us(f.ended));
-  w.set_failed(f.failed);
-  if (f.cause) {
-    w.mutable_cause()->set_task(f.cause->task);
-    w.mutable_cause()->set_peer(f.cause->peer);
-    w.mutable_cause()->set_message(f.cause->message);
-    w.mutable_cause()->set_at(us(f.cause->at));
-  }
-  if (f.cause_task != coordination::no_task) w.set_cause_task(f.cause_task);
-  for (auto const t : f.victims) w.add_victims(t);
-  if (f.broadcast) encode(*f.broadcast, *w.mutable_broadcast());
-  into.push_back({change::kind::put, prefix_of('c', name), w.SerializeAsString()});
-}
-
 coordination::cluster_fact decoded(wire::Cluster const& w) {
   coordination::cluster_fact f;
   f.spec = decoded(w.spec());
@@ -139,20 +112,6 @@ coordination::cluster_fact decoded(wire::Cluster const& w) {
   return f;
 }
 
-void encode(std::string const& cluster, coordination::task_fact const& f,
-            std::vector<change>& into) {
-  wire::Task w;
-  w.set_state(static_cast<std::uint32_t>(f.state));
-  w.set_recoverable(f.recoverable);
-  w.set_casualty(f.casualty);
-  w.set_ever_connected(f.ever_connected);
-  w.set_incarnation(raw(f.incarnation));
-  if (f.error) encode(*f.error, *w.mutable_error());
-  w.set_registered_at(us(f.registered_at));
-  w.set_grace_until(us(f.grace_until));
-  into.push_back({change::kind::put, task_key(cluster, f.task), w.SerializeAsString()});
-}
-
 coordination::task_fact decoded(coordination::task_index t, wire::Task const& w) {
   return {t,
           static_cast<coordination::agent_state>(w.state()),
@@ -165,36 +124,9 @@ coordination::task_fact decoded(coordination::task_index t, wire::Task const& w)
           time(w.grace_until())};
 }
 
-void encode(std::string const& cluster, coordination::key_fact const& f,
-            std::vector<change>& into) {
-  auto key = prefix_of('k', cluster) + f.key;
-  if (!f.value) return into.push_back({change::kind::erase, std::move(key), {}});
-  wire::Key w;
-  w.set_value(f.value->view().data(), f.value->size());
-  w.set_encoding(static_cast<std::uint32_t>(f.value->encoding()));
-  w.set_changed(us(f.changed));
-  into.push_back({change::kind::put, std::move(key), w.SerializeAsString()});
-}
-
 coordination::key_fact decoded(std::string key, wire::Key const& w) {
   return {std::move(key), core::blob(w.value(), static_cast<core::encoding>(w.encoding() & 1)),
           time(w.changed())};
-}
-
-void encode(std::string const& cluster, coordination::barrier_fact const& f,
-            std::vector<change>& into) {
-  auto key = prefix_of('b', cluster) + f.id;
-  if (f.forgotten) return into.push_back({change::kind::erase, std::move(key), {}});
-  wire::Barrier w;
-  w.set_counter(f.counter);
-  w.set_purpose(f.purpose);
-  w.set_some(f.who.has_value());
-  if (f.who)
-    for (auto const t : *f.who) w.add_who(t);
-  if (f.result) encode(*f.result, *w.mutable_result());
-  if (f.result_before) encode(*f.result_before, *w.mutable_result_before());
-  w.set_ended(us(f.ended));
-  into.push_back({change::kind::put, std::move(key), w.SerializeAsString()});
 }
 
 coordination::barrier_fact decoded(std::string id, wire::Barrier const& w) {
@@ -207,6 +139,80 @@ coordination::barrier_fact decoded(std::string id, wire::Barrier const& w) {
   f.ended = time(w.ended());
   return f;
 }
+
+// Appends what has to be written for a fact.
+struct encoder {
+  std::string const& cluster;
+  std::vector<change>& into;
+
+  void operator()(coordination::cluster_fact const& f) const {
+    auto const& name = f.spec.name;
+    if (f.anew)
+      for (char const kind : {'t', 'k', 'b'})
+        into.push_back({change::kind::erase_below, prefix_of(kind, name), {}});
+    wire::Cluster w;
+    encode(f.spec, *w.mutable_spec());
+    if (f.next) encode(*f.next, *w.mutable_next());
+    w.set_generation(f.generation);
+    w.set_incarnation(raw(f.incarnation));
+    w.set_started(us(f.started));
+    w.set_ended(us(f.ended));
+    w.set_failed(f.failed);
+    if (f.cause) {
+      w.mutable_cause()->set_task(f.cause->task);
+      w.mutable_cause()->set_peer(f.cause->peer);
+      w.mutable_cause()->set_message(f.cause->message);
+      w.mutable_cause()->set_at(us(f.cause->at));
+    }
+    if (f.cause_task != coordination::no_task) w.set_cause_task(f.cause_task);
+    for (auto const t : f.victims) w.add_victims(t);
+    if (f.broadcast) encode(*f.broadcast, *w.mutable_broadcast());
+    into.push_back({change::kind::put, prefix_of('c', name), w.SerializeAsString()});
+  }
+
+  void operator()(coordination::task_fact const& f) const {
+    wire::Task w;
+    w.set_state(static_cast<std::uint32_t>(f.state));
+    w.set_recoverable(f.recoverable);
+    w.set_casualty(f.casualty);
+    w.set_ever_connected(f.ever_connected);
+    w.set_incarnation(raw(f.incarnation));
+    if (f.error) encode(*f.error, *w.mutable_error());
+    w.set_registered_at(us(f.registered_at));
+    w.set_grace_until(us(f.grace_until));
+    into.push_back({change::kind::put, task_key(cluster, f.task), w.SerializeAsString()});
+  }
+
+  void operator()(coordination::key_fact const& f) const {
+    auto key = prefix_of('k', cluster) + f.key;
+    if (!f.value) return into.push_back({change::kind::erase, std::move(key), {}});
+    wire::Key w;
+    w.set_value(f.value->view().data(), f.value->size());
+    w.set_encoding(static_cast<std::uint32_t>(f.value->encoding()));
+    w.set_changed(us(f.changed));
+    into.push_back({change::kind::put, std::move(key), w.SerializeAsString()});
+  }
+
+  void operator()(coordination::barrier_fact const& f) const {
+    auto key = prefix_of('b', cluster) + f.id;
+    if (f.forgotten) return into.push_back({change::kind::erase, std::move(key), {}});
+    wire::Barrier w;
+    w.set_counter(f.counter);
+    w.set_purpose(f.purpose);
+    w.set_some(f.who.has_value());
+    if (f.who)
+      for (auto const t : *f.who) w.add_who(t);
+    if (f.result) encode(*f.result, *w.mutable_result());
+    if (f.result_before) encode(*f.result_before, *w.mutable_result_before());
+    w.set_ended(us(f.ended));
+    into.push_back({change::kind::put, std::move(key), w.SerializeAsString()});
+  }
+
+  void operator()(coordination::cluster_gone const&) const {
+    for (char const kind : {'c', 't', 'k', 'b'})
+      into.push_back({change::kind::erase_below, prefix_of(kind, cluster), {}});
+  }
+};
 
 // Everything of one kind of a cluster: `take(rest of the key, message)`.
 template <class Message, class Take>
@@ -257,20 +263,7 @@ muster::status load(store const& s, coordination::restored_cluster& into) {
 }  // namespace
 
 void encode(std::vector<coordination::fact> const& facts, std::vector<change>& into) {
-  for (auto const& f : facts) {
-    auto const one = [&](auto const& what) {
-      using type = std::decay_t<decltype(what)>;
-      if constexpr (std::is_same_v<type, coordination::cluster_fact>) {
-        encode(what, into);
-      } else if constexpr (std::is_same_v<type, coordination::cluster_gone>) {
-        for (char const kind : {'c', 't', 'k', 'b'})
-          into.push_back({change::kind::erase_below, prefix_of(kind, f.cluster), {}});
-      } else {
-        encode(f.cluster, what, into);
-      }
-    };
-    std::visit(one, f.what);
-  }
+  for (auto const& f : facts) std::visit(encoder{f.cluster, into}, f.what);
 }
 
 muster::result<std::vector<coordination::restored_cluster>> load_clusters(store const& s) {

@@ -1,12 +1,12 @@
 #include "server/journal/copy.hpp"
 
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <system_error>
 
+#include "server/disk/open_file.hpp"
+#include "server/journal/entries.hpp"
 #include "server/journal/rocks.hpp"
 #include "server/journal/rocks_store.hpp"
 
@@ -16,7 +16,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t batch_bytes = std::size_t{4} << 20;
-constexpr auto format_key = "format";
 
 muster::status failed(fs::path const& path, std::string const& what, std::error_code const& e) {
   return {code::internal, path.string() + ": " + what + ": " + e.message()};
@@ -70,11 +69,9 @@ muster::result<copied> copy_to(fs::path const& partial, view const& from, std::u
 }
 
 muster::status make_durable(fs::path const& directory) {
-  int const fd = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  bool const done = fd >= 0 && ::fsync(fd) == 0;
-  auto const error = std::error_code(errno, std::generic_category());
-  if (fd >= 0) ::close(fd);
-  return done ? muster::status{} : failed(directory, "cannot be written to the disk", error);
+  int const e = sync_directory(directory);
+  if (e == 0) return {};
+  return failed(directory, "cannot be written to the disk", {e, std::generic_category()});
 }
 
 muster::status rename_durably(fs::path const& partial, fs::path const& to) {
@@ -83,6 +80,34 @@ muster::status rename_durably(fs::path const& partial, fs::path const& to) {
   fs::rename(partial, to, error);
   if (error) return failed(to, "cannot take its name", error);
   return make_durable(to.parent_path());
+}
+
+// `like`: who may look into the copy is as with that one; empty: only its maker.
+muster::result<copied> copy_beside(view const& from, fs::path const& like, fs::path const& to,
+                                   watcher const& watch) {
+  if (auto const ours = format_of(from); !ours) return ours.error();
+  if (auto const possible = target_can_be_made(like, to); !possible.ok()) return possible;
+  auto const found = inspect(from, watch);
+  if (!found) return found.error();
+  auto const partial = unfinished(to);
+  std::error_code error;
+  fs::create_directories(partial.parent_path(), error);
+  if (!error && !like.empty()) fs::create_directory(partial, like, error);
+  if (!error && like.empty() && ::mkdir(partial.c_str(), S_IRWXU) != 0)
+    error = std::error_code(errno, std::generic_category());
+  if (error) return failed(partial, "cannot be made", error);
+  auto done = copy_to(partial, from, found->entries(), watch);
+  if (done) {
+    auto blobs = read_blobs(like, found->blobs, partial, watch);
+    if (blobs)
+      done->blobs = std::move(*blobs);
+    else
+      done = blobs.error();
+  }
+  if (done)
+    if (auto const renamed = rename_durably(partial, plain(to)); !renamed.ok()) done = renamed;
+  if (!done) fs::remove_all(partial, error);
+  return done;
 }
 
 }  // namespace
@@ -122,47 +147,13 @@ muster::result<copied> copy_entries(view const& from, std::uint64_t expected, st
   return done;
 }
 
-namespace {
-
-// `like`: who may look into the copy is as with that one; empty: only its maker.
-muster::result<copied> copy_beside(view const& from, fs::path const& like, fs::path const& to,
-                                   watcher const& watch) {
-  auto const found = inspect(from, watch);
-  if (!found) return found.error();
-  auto const partial = unfinished(to);
-  std::error_code error;
-  fs::create_directories(partial.parent_path(), error);
-  if (!error && !like.empty()) fs::create_directory(partial, like, error);
-  if (!error && like.empty() && ::mkdir(partial.c_str(), S_IRWXU) != 0)
-    error = std::error_code(errno, std::generic_category());
-  if (error) return failed(partial, "cannot be made", error);
-  auto done = copy_to(partial, from, found->entries(), watch);
-  if (done) {
-    auto blobs = read_blobs(like, found->blobs, partial, watch);
-    if (blobs)
-      done->blobs = std::move(*blobs);
-    else
-      done = blobs.error();
-  }
-  if (done)
-    if (auto const renamed = rename_durably(partial, plain(to)); !renamed.ok()) done = renamed;
-  if (!done) fs::remove_all(partial, error);
-  return done;
-}
-
-}  // namespace
-
 muster::result<copied> copy_store(fs::path const& from, fs::path const& to, watcher const& watch) {
   auto const view = rocks_view::open(from);
   if (!view) return view.error();
-  if (auto const ours = format_of(**view); !ours) return ours.error();
-  if (auto const possible = target_can_be_made(from, to); !possible.ok()) return possible;
   return copy_beside(**view, from, to, watch);
 }
 
 muster::result<copied> copy_store(view const& from, fs::path const& to, watcher const& watch) {
-  if (auto const ours = format_of(from); !ours) return ours.error();
-  if (auto const possible = target_can_be_made({}, to); !possible.ok()) return possible;
   return copy_beside(from, {}, to, watch);
 }
 

@@ -25,6 +25,25 @@ std::unique_ptr<google::protobuf::Message> parsed(entry_kind const& kind, std::s
 
 }  // namespace
 
+muster::result<wire::Format> read_format(store const& s) {
+  wire::Format f;
+  bool readable = true, empty = true;
+  auto read = s.read(format_key, [&](std::string_view, std::string_view value) {
+    readable = f.ParseFromArray(value.data(), static_cast<int>(value.size()));
+    return false;
+  });
+  // A server writes that entry first, and whoever copies last.
+  if (read.ok() && readable && f.version() == 0)
+    read = s.read({}, [&](auto, auto) { return empty = false; });
+  if (!read.ok()) return read;
+  if (!readable || !empty)
+    return muster::status{
+        code::failed_precondition,
+        readable ? "is not a server's, or a copy that was broken off: it has no entry of its format"
+                 : "the entry of its format cannot be read"};
+  return f;
+}
+
 std::vector<entry_kind> const& entry_kinds() {
   static std::vector<entry_kind> const all = {
       {"format", "format", {}, form<wire::Format>},

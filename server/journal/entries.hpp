@@ -2,19 +2,26 @@
 // they mean: the command line that looks after a directory. Pure functions, any thread.
 #pragma once
 
-#include <optional>
-#include <string>
-#include <string_view>
 #include <vector>
+
+#include "server/journal/store.hpp"
 
 namespace google::protobuf {
 class Message;
+}
+namespace muster::journal::v1 {
+class Format;
 }
 
 namespace muster::server::journal {
 
 /// The highest version of Format that this program reads.
 constexpr unsigned format_known = 4;
+/// Its key.
+constexpr auto format_key = "format";
+/// What a store says of its format; version 0: nothing stands in it, as no server has seen it.
+/// FAILED_PRECONDITION: there is no such entry beside others, or it cannot be read.
+muster::result<muster::journal::v1::Format> read_format(store const& s);
 
 struct entry_kind {
   /// Its keys begin with this and `\0`. The entry "format" has the whole word and no parts.

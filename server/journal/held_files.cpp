@@ -1,11 +1,7 @@
 #include "server/journal/held_files.hpp"
 
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <fstream>
@@ -47,15 +43,13 @@ muster::status hold(fs::path const& directory, held_files::table& into) {
   for (auto const& f : fs::directory_iterator(directory, error)) {
     auto const name = f.path().filename().string();
     if (!wanted(name)) continue;
-    int const fd = ::open(f.path().c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd < 0 && errno == ENOENT) continue;
-    if (fd < 0) return {code::internal, f.path().string() + ": " + std::strerror(errno)};
+    open_file file(f.path(), O_RDONLY);
+    if (!file && errno == ENOENT) continue;
     struct stat facts {};
-    auto const known = ::fstat(fd, &facts);
-    auto file = std::make_shared<held_file>(
-        fd, known == 0 ? static_cast<std::uint64_t>(facts.st_size) : std::uint64_t{0});
-    if (known != 0) return {code::internal, f.path().string() + ": " + std::strerror(errno)};
-    into.emplace(name, std::move(file));
+    if (!file || ::fstat(file.fd(), &facts) != 0)
+      return {code::internal, f.path().string() + ": " + std::strerror(errno)};
+    into.emplace(name, std::make_shared<held_file>(std::move(file),
+                                                   static_cast<std::uint64_t>(facts.st_size)));
   }
   if (error) return {code::internal, directory.string() + ": " + error.message()};
   return {};
@@ -111,23 +105,6 @@ IOStatus read_only(std::string const& name) {
 }
 
 }  // namespace
-
-held_file::~held_file() {
-  ::close(fd_);
-}
-
-std::int64_t held_file::read(std::uint64_t at, char* into, std::size_t n) const {
-  n = at < size_ ? std::min<std::uint64_t>(n, size_ - at) : 0;
-  std::size_t got = 0;
-  while (got < n) {
-    auto const more = ::pread(fd_, into + got, n - got, static_cast<off_t>(at + got));
-    if (more < 0 && errno == EINTR) continue;
-    if (more < 0) return -1;
-    if (more == 0) break;
-    got += static_cast<std::size_t>(more);
-  }
-  return static_cast<std::int64_t>(got);
-}
 
 muster::result<std::shared_ptr<held_files>> held_files::of(fs::path const& directory,
                                                            std::function<void()> const& meanwhile) {

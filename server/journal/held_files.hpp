@@ -5,28 +5,29 @@
 
 #include <rocksdb/file_system.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <map>
 
 #include "base/status.hpp"
+#include "server/disk/open_file.hpp"
 
 namespace muster::server::journal {
 
 /// A file, read at any place up to the size that it had.
 class held_file {
  public:
-  /// Closes `fd`.
-  held_file(int fd, std::uint64_t size) : fd_(fd), size_(size) {}
-  ~held_file();
-  held_file(held_file const&) = delete;
+  held_file(open_file f, std::uint64_t size) : file_(std::move(f)), size_(size) {}
 
   std::uint64_t size() const { return size_; }
   /// How many bytes; fewer than asked for only at the end. Below 0: errno says why.
-  std::int64_t read(std::uint64_t at, char* into, std::size_t n) const;
+  std::int64_t read(std::uint64_t at, char* into, std::size_t n) const {
+    return file_.read(at, into, at < size_ ? std::min<std::uint64_t>(n, size_ - at) : 0);
+  }
 
  private:
-  int const fd_;
+  open_file const file_;
   std::uint64_t const size_;
 };
 

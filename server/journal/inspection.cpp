@@ -4,9 +4,8 @@
 
 #include "muster/journal/v1/records.pb.h"
 #include "server/core/api/id_text.hpp"
-#include "server/journal/closure_facts.hpp"
-#include "server/journal/coordination_facts.hpp"
 #include "server/journal/entries.hpp"
+#include "server/journal/facts.hpp"
 
 namespace muster::server::journal {
 namespace {
@@ -111,8 +110,8 @@ std::uint64_t contents::entries() const {
 
 muster::result<contents> format_of(view const& of) {
   std::optional<std::string> entry;
-  auto const read = of.read("format", [&](std::string_view key, std::string_view value) {
-    if (key == "format") entry = value;
+  auto const read = of.read(format_key, [&](std::string_view key, std::string_view value) {
+    if (key == format_key) entry = value;
     return false;
   });
   if (!read.ok()) return read;

@@ -1,6 +1,5 @@
 #include "server/journal/journal.hpp"
 
-#include <chrono>
 #include <utility>
 
 namespace muster::server::journal {
@@ -116,7 +115,6 @@ void journal::run() {
     facts_.failed = written;
     if (written.ok()) {
       facts_.durable = upto;
-      facts_.written_bytes += bytes;
       facts_.waiting_bytes -= bytes;
     }
     if (stopping_ && queue_.empty()) return;

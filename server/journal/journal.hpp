@@ -36,7 +36,6 @@ struct journal_facts {
   std::uint64_t durable = 0;   ///< of them
   std::uint64_t writes = 0;    ///< of the store, each with all that waited
   std::uint64_t waiting_bytes = 0;
-  std::uint64_t written_bytes = 0;
   std::uint64_t disk_bytes = 0;             ///< of the store, looked at every ten seconds at most
   std::optional<std::uint64_t> free_bytes;  ///< of the disk, looked at every second at most
   bool disk_is_full = false;                ///< less than the reserve is free

@@ -46,13 +46,6 @@ muster::status last_records_are_not_damaged(fs::path const& directory) {
   return {};
 }
 
-// Keys that begin so end before this; empty: at no key.
-std::string behind(std::string prefix) {
-  while (!prefix.empty() && static_cast<unsigned char>(prefix.back()) == 0xff) prefix.pop_back();
-  if (!prefix.empty()) ++prefix.back();
-  return prefix;
-}
-
 }  // namespace
 
 rocks_store::rocks_store(std::unique_ptr<rocksdb::DB> db) : db_(std::move(db)) {}

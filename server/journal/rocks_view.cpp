@@ -1,11 +1,7 @@
 #include "server/journal/rocks_view.hpp"
 
-#include <fcntl.h>
 #include <rocksdb/env.h>
 #include <rocksdb/sst_file_reader.h>
-#include <unistd.h>
-
-#include <limits>
 
 #include "server/journal/held_files.hpp"
 #include "server/journal/log_format.hpp"
@@ -80,14 +76,12 @@ std::string explained(rocksdb::Status const& why, rocksdb::Options const& option
 }  // namespace
 
 std::optional<int> user_of(fs::path const& directory) {
-  int const fd = ::open((directory / "LOCK").c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return {};
+  open_file const file(directory / "LOCK", O_RDONLY);
+  if (!file) return {};
   struct flock lock {};
   lock.l_type = F_WRLCK;
   lock.l_whence = SEEK_SET;
-  bool const known = ::fcntl(fd, F_GETLK, &lock) == 0;
-  ::close(fd);
-  if (!known || lock.l_type == F_UNLCK) return {};
+  if (::fcntl(file.fd(), F_GETLK, &lock) != 0 || lock.l_type == F_UNLCK) return {};
   return lock.l_pid > 0 ? lock.l_pid : 0;
 }
 

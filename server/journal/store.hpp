@@ -25,6 +25,13 @@ struct change {
   bool operator==(change const&) const = default;
 };
 
+/// The end of the range of all keys that begin so; empty: it has none.
+inline std::string behind(std::string prefix) {
+  while (!prefix.empty() && static_cast<unsigned char>(prefix.back()) == 0xff) prefix.pop_back();
+  if (!prefix.empty()) ++prefix.back();
+  return prefix;
+}
+
 class store {
  public:
   virtual ~store() = default;

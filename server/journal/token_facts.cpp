@@ -1,7 +1,6 @@
 // One entry a token, its key "u\0ID".
-#include "server/journal/token_facts.hpp"
-
 #include "muster/journal/v1/records.pb.h"
+#include "server/journal/facts.hpp"
 #include "server/journal/times.hpp"
 
 namespace muster::server::journal {

@@ -5,7 +5,7 @@
 
 #include <random>
 
-#include "server/journal/memory_store.hpp"
+#include "tests/journal/memory_store.hpp"
 
 namespace muster::server::journal::etcd {
 namespace plan_cases {

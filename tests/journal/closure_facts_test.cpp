@@ -1,9 +1,8 @@
 // Every field of every fact of jobs survives the store, and what does not fit is refused.
-#include "server/journal/closure_facts.hpp"
-
 #include <gtest/gtest.h>
 
-#include "server/journal/memory_store.hpp"
+#include "server/journal/facts.hpp"
+#include "tests/journal/memory_store.hpp"
 
 namespace muster::server::journal {
 namespace closure_facts_cases {

@@ -1,11 +1,10 @@
 // Every field of every fact survives the store.
-#include "server/journal/coordination_facts.hpp"
-
 #include <gtest/gtest.h>
 
 #include "server/core/coordination/clusters.hpp"
-#include "server/journal/memory_store.hpp"
+#include "server/journal/facts.hpp"
 #include "tests/coordination/fact_book.hpp"
+#include "tests/journal/memory_store.hpp"
 
 namespace muster::server::journal {
 namespace coordination_facts_cases {

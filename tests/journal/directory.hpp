@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "muster/journal/v1/records.pb.h"
-#include "server/journal/coordination_facts.hpp"
+#include "server/journal/facts.hpp"
 #include "server/journal/rocks.hpp"
 #include "server/journal/rocks_store.hpp"
 

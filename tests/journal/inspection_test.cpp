@@ -3,8 +3,8 @@
 
 #include <random>
 
-#include "server/journal/closure_facts.hpp"
 #include "server/journal/entries.hpp"
+#include "server/journal/facts.hpp"
 #include "server/journal/rocks_view.hpp"
 #include "tests/journal/directory.hpp"
 #include "tests/journal/temporary.hpp"

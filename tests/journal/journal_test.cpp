@@ -6,7 +6,7 @@
 #include <atomic>
 #include <future>
 
-#include "server/journal/memory_store.hpp"
+#include "tests/journal/memory_store.hpp"
 
 namespace muster::server::journal {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "server/journal/closure_facts.hpp"
+#include "server/journal/facts.hpp"
 
 namespace muster::server::journal {
 

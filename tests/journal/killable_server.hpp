@@ -13,7 +13,7 @@
 
 #include "server/core/api/server_wide.hpp"
 #include "server/core/coordinator.hpp"
-#include "server/journal/memory_store.hpp"
+#include "tests/journal/memory_store.hpp"
 
 namespace muster::server::journal {
 

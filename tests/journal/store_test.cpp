@@ -5,8 +5,8 @@
 #include <set>
 #include <thread>
 
-#include "server/journal/memory_store.hpp"
 #include "server/journal/rocks_store.hpp"
+#include "tests/journal/memory_store.hpp"
 #include "tests/journal/temporary.hpp"
 #include "tests/support/cannot_run.hpp"
 #include "tests/support/small_disk.hpp"

@@ -44,8 +44,8 @@ class cluster_resolver {
   }
 
   // Of this process; unset: not known. Setting one overrides what the resolver finds.
-  virtual std::optional<std::string> task_type();
-  virtual std::optional<int> task_id();
+  virtual std::optional<std::string> task_type() { return task_type_; }
+  virtual std::optional<int> task_id() { return task_id_; }
   virtual void task_type(std::optional<std::string> type) { task_type_ = std::move(type); }
   virtual void task_id(std::optional<int> id) { task_id_ = id; }
 

@@ -39,14 +39,14 @@ class cluster_spec {
   /// No jobs at all.
   bool empty() const { return jobs_.empty(); }
   std::vector<std::string> jobs() const;
-  bool has_job(std::string_view job) const;
+  bool has_job(std::string_view job) const { return jobs_.contains(job); }
   bool has_task(std::string_view job, int index) const;
   /// Tasks of all jobs together.
   std::size_t size() const;
 
   // missing: "no such job in cluster: 'ps' (there are chief, worker)", or "no task with index 3 in
   // job 'ps'".
-  std::size_t num_tasks(std::string_view job) const;
+  std::size_t num_tasks(std::string_view job) const { return this->job(job).size(); }
   std::vector<int> task_indices(std::string_view job) const;
   std::string const& task_address(std::string_view job, int index) const;
   /// One entry per index up to the highest; none in the gaps.

@@ -36,9 +36,10 @@ class cluster_watch {
   /// Starts. `known`: what the caller has already; the first answer is told only if it differs.
   cluster_watch(std::shared_ptr<cluster_resolver> resolver, options o, handlers h,
                 std::optional<cluster_spec> known = {});
-  cluster_watch(std::shared_ptr<cluster_resolver> resolver, handlers h);
+  cluster_watch(std::shared_ptr<cluster_resolver> resolver, handlers h)
+      : cluster_watch(std::move(resolver), {}, std::move(h)) {}
   /// Stops, as below.
-  ~cluster_watch();
+  ~cluster_watch() { stop(); }
   cluster_watch(cluster_watch const&) = delete;
 
   /// Asks at once instead of at the next interval.

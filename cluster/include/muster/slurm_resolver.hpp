@@ -48,8 +48,10 @@ class slurm_resolver : public cluster_resolver {
 
   using cluster_resolver::task_id;
   using cluster_resolver::task_type;
-  std::optional<std::string> task_type() override;
-  std::optional<int> task_id() override;
+  std::optional<std::string> task_type() override {
+    return task_type_ ? task_type_ : own_task().first;
+  }
+  std::optional<int> task_id() override { return task_id_ ? task_id_ : own_task().second; }
 
   /// The GPUs that are this task's own, as CUDA_VISIBLE_DEVICES writes them: "2,3"; empty when it
   /// has none. Nothing is set: that is the program's, before it loads CUDA.

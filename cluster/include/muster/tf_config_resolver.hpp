@@ -33,10 +33,12 @@ class tf_config_resolver : public cluster_resolver {
   using cluster_resolver::rpc_layer;
   using cluster_resolver::task_id;
   using cluster_resolver::task_type;
-  std::optional<std::string> task_type() override;
-  std::optional<int> task_id() override;
+  std::optional<std::string> task_type() override {
+    return task_type_ ? task_type_ : load().task_type;
+  }
+  std::optional<int> task_id() override { return task_id_ ? task_id_ : load().task_index; }
   /// Empty when nothing says it: addresses stand alone.
-  std::string rpc_layer() override;
+  std::string rpc_layer() override { return layer_ ? *layer_ : load().rpc_layer.value_or(""); }
   void rpc_layer(std::string layer) override { layer_ = std::move(layer); }
 
  protected:

@@ -33,10 +33,14 @@ class union_resolver : public cluster_resolver {
   using cluster_resolver::rpc_layer;
   using cluster_resolver::task_id;
   using cluster_resolver::task_type;
-  std::optional<std::string> task_type() override;
-  std::optional<int> task_id() override;
+  std::optional<std::string> task_type() override {
+    return task_type_ ? task_type_ : resolvers_.front()->task_type();
+  }
+  std::optional<int> task_id() override {
+    return task_id_ ? task_id_ : resolvers_.front()->task_id();
+  }
   std::string environment() override { return resolvers_.front()->environment(); }
-  std::string rpc_layer() override;
+  std::string rpc_layer() override { return layer_ ? *layer_ : resolvers_.front()->rpc_layer(); }
   void rpc_layer(std::string layer) override { layer_ = std::move(layer); }
 
  private:

@@ -1,15 +1,13 @@
 // The rules of the start, and the file that is looked at every second.
 #include "server/app/doors/access.hpp"
 
-#include <fcntl.h>
 #include <spdlog/spdlog.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <system_error>
 #include <utility>
 
 #include "server/app/app.hpp"
+#include "server/disk/open_file.hpp"
 #include "server/hub/access/token_file.hpp"
 
 namespace muster::server {
@@ -30,15 +28,43 @@ void write_secret(fs::path const& file, std::string const& text) {
   };
   auto const fresh = fs::path(file.string() + ".new");
   ::unlink(fresh.c_str());
-  int const fd = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (fd < 0) fail("cannot be made");
-  bool const written = ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
-                       ::fsync(fd) == 0;
-  ::close(fd);
-  if (!written || ::rename(fresh.c_str(), file.c_str()) != 0) fail("cannot be written");
+  open_file const made(fresh, O_WRONLY | O_CREAT | O_EXCL);
+  if (!made) fail("cannot be made");
+  if (made.write(text) != 0 || made.sync() != 0 || ::rename(fresh.c_str(), file.c_str()) != 0)
+    fail("cannot be written");
 }
 
 }  // namespace
+
+muster::result<agent_networks> agent_networks::from(std::vector<std::string> const& words) {
+  std::vector<std::string> all;
+  std::map<std::string, std::vector<std::string>, std::less<>> own;
+  for (auto const& word : words) {
+    auto const equals = word.find('=');
+    if (equals == 0)
+      return muster::status{code::invalid_argument,
+                            "'" + word + "' names no cluster: write CLUSTER=NET, or NET for all"};
+    auto& into = equals == std::string::npos ? all : own[word.substr(0, equals)];
+    auto network = equals == std::string::npos ? word : word.substr(equals + 1);
+    if (!network.empty()) into.push_back(std::move(network));
+  }
+  agent_networks n;
+  auto parsed = parse_networks(all);
+  if (!parsed) return parsed.error();
+  n.all_ = std::move(*parsed);
+  for (auto const& [cluster, texts] : own) {
+    parsed = parse_networks(texts);
+    if (!parsed)
+      return muster::status{code::invalid_argument, cluster + "=: " + parsed.error().message};
+    n.own_[cluster] = std::move(*parsed);
+  }
+  return n;
+}
+
+std::vector<network> const& agent_networks::of(std::string_view cluster) const {
+  auto const it = own_.find(cluster);
+  return it == own_.end() ? all_ : it->second;
+}
 
 access::access(configuration const& c, coro::engine_context& engine, anchored_clock const& clock,
                durable_coordination& durable, std::function<void(notice const&)> tell,

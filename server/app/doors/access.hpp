@@ -13,13 +13,28 @@
 #include "coro/timer_queue.hpp"
 #include "server/app/clock.hpp"
 #include "server/app/configuration.hpp"
-#include "server/app/doors/agent_networks.hpp"
 #include "server/app/durable_coordination.hpp"
+#include "server/hub/access/networks.hpp"
 #include "server/hub/access/token_keeper.hpp"
 #include "server/rpc/call_access.hpp"
 #include "server/rpc/coordination/cluster_ports.hpp"
 
 namespace muster::server {
+
+/// --agents-from: networks whose agents are let in without a token, of all clusters and of some.
+class agent_networks {
+ public:
+  /// Words NET, and CLUSTER=NET or CLUSTER= of clusters that have their own, at most 64 of each.
+  /// INVALID_ARGUMENT in one line.
+  static muster::result<agent_networks> from(std::vector<std::string> const& words);
+
+  /// What counts for this cluster: its own, where it is named, else those of all.
+  std::vector<network> const& of(std::string_view cluster) const;
+
+ private:
+  std::vector<network> all_;
+  std::map<std::string, std::vector<network>, std::less<>> own_;
+};
 
 class access {
  public:

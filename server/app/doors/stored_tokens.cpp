@@ -8,41 +8,26 @@
 #include "server/hub/access/token_text.hpp"
 #include "server/journal/entries.hpp"
 #include "server/journal/etcd/etcd_store.hpp"
+#include "server/journal/facts.hpp"
 #include "server/journal/rocks_store.hpp"
-#include "server/journal/token_facts.hpp"
 
 namespace muster::server {
 
 namespace {
 
-constexpr auto format_key = "format";
-
 // A place that no server has seen gets the entry by which the first one knows it. What has others
 // and not that one is a copy that was broken off, which no server begins with.
 muster::status check_format(journal::store& s, std::string const& version) {
-  muster::journal::v1::Format f;
-  bool readable = true;
-  auto read = s.read(format_key, [&](std::string_view, std::string_view value) {
-    readable = f.ParseFromArray(value.data(), static_cast<int>(value.size()));
-    return false;
-  });
-  if (!read.ok()) return read;
-  if (!readable) return {code::failed_precondition, "the entry of its format cannot be read"};
+  auto format = journal::read_format(s);
+  if (!format) return format.error();
+  auto& f = *format;
   if (f.version() > journal::format_known)
     return {code::failed_precondition,
             "was written by a newer server (" + f.written_by() + "): use that one's program"};
   if (f.version() == journal::format_known) return {};
-  bool empty = true;
-  if (f.version() == 0) {
-    auto const any = s.read({}, [&](auto, auto) { return empty = false; });
-    if (!any.ok()) return any;
-  }
-  if (!empty)
-    return {code::failed_precondition,
-            "is not a server's, or a copy that was broken off: it has no entry of its format"};
   f.set_version(journal::format_known);
   f.set_written_by(version);
-  return s.write({{journal::change::kind::put, format_key, f.SerializeAsString()}});
+  return s.write({{journal::change::kind::put, journal::format_key, f.SerializeAsString()}});
 }
 
 }  // namespace

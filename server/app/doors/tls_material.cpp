@@ -15,17 +15,6 @@ void tell(bool warning, std::string const& line) {
 
 }  // namespace
 
-std::string problem_with(tls_settings const& s) {
-  if (s.certificate.empty() != s.key.empty())
-    return s.key.empty() ? "--tls-cert needs --tls-key, the key of that certificate"
-                         : "--tls-key needs --tls-cert, the certificate of that key";
-  if (!s.client_ca.empty() && !s.on())
-    return "--tls-client-ca asks clients for certificates, which needs --tls-cert and --tls-key";
-  if (s.client_required && s.client_ca.empty())
-    return "--tls-client-required needs --tls-client-ca, which says whose certificates count";
-  return {};
-}
-
 tls_material::tls_material(tls_settings const& s) {
   if (!s.on()) return;
   coro::tls_paths const paths{s.certificate, s.key, s.client_ca};

@@ -3,16 +3,12 @@
 #pragma once
 
 #include <optional>
-#include <string>
 
 #include "coro/grpc_server.hpp"
 #include "coro/tls_files.hpp"
 #include "server/app/configuration.hpp"
 
 namespace muster::server {
-
-/// Empty when the flags go together; else the reason and the remedy, in one line.
-std::string problem_with(tls_settings const& s);
 
 class tls_material {
  public:

@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/hex.hpp"
 #include "base/text.hpp"
 
 namespace muster::server {
@@ -36,16 +37,6 @@ std::string sha256(std::string_view a, std::string_view b) {
   EVP_DigestUpdate(context.get(), b.data(), b.size());
   EVP_DigestFinal_ex(context.get(), reinterpret_cast<unsigned char*>(digest.data()), nullptr);
   return digest;
-}
-
-std::string hex(std::string_view bytes) {
-  constexpr std::string_view digits = "0123456789abcdef";
-  std::string text;
-  for (unsigned char const c : bytes) {
-    text += digits[c >> 4];
-    text += digits[c & 15];
-  }
-  return text;
 }
 
 }  // namespace

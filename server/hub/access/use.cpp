@@ -28,23 +28,25 @@ core::coordinator::usage usage_of(core::token const& who, pools& all) {
   return u;
 }
 
+// Whether so many more are too many; a limit of 0 is none.
+muster::status over(core::token const& who, char const* what, std::uint64_t have,
+                    std::uint64_t more, std::uint64_t limit) {
+  if (limit == 0 || have + more <= limit) return {};
+  return {code::resource_exhausted, "token '" + who.id + "' has " + std::to_string(have) + " " +
+                                        what + ", its limit is " + std::to_string(limit)};
+}
+
 }  // namespace
 
 muster::status room_of(core::token const& who, pools& all, std::size_t sessions,
                        std::size_t closures) {
   if (who.queued_max + who.sessions_max + who.value_bytes_max == 0) return {};
   auto const u = usage_of(who, all);
-  auto const over = [&](char const* what, std::uint64_t have, std::uint64_t more,
-                        std::uint64_t limit) -> muster::status {
-    if (limit == 0 || have + more <= limit) return {};
-    return {code::resource_exhausted, "token '" + who.id + "' has " + std::to_string(have) + " " +
-                                          what + ", its limit is " + std::to_string(limit)};
-  };
-  if (auto s = over("unfinished jobs and sessions", u.sessions, sessions, who.sessions_max);
+  if (auto s = over(who, "unfinished jobs and sessions", u.sessions, sessions, who.sessions_max);
       !s.ok())
     return s;
-  if (auto s = over("queued closures", u.queued, closures, who.queued_max); !s.ok()) return s;
-  return over("bytes of values", u.value_bytes, closures > 0 ? 1 : 0, who.value_bytes_max);
+  if (auto s = over(who, "queued closures", u.queued, closures, who.queued_max); !s.ok()) return s;
+  return over(who, "bytes of values", u.value_bytes, closures > 0 ? 1 : 0, who.value_bytes_max);
 }
 
 bool is_queue_full(core::token const& who, pools& all) {
@@ -53,11 +55,7 @@ bool is_queue_full(core::token const& who, pools& all) {
 
 muster::status room_for_values(core::token const& who, pools& all) {
   if (who.value_bytes_max == 0) return {};
-  auto const have = usage_of(who, all).value_bytes;
-  if (have < who.value_bytes_max) return {};
-  return {code::resource_exhausted, "token '" + who.id + "' has " + std::to_string(have) +
-                                        " bytes of values, its limit is " +
-                                        std::to_string(who.value_bytes_max)};
+  return over(who, "bytes of values", usage_of(who, all).value_bytes, 1, who.value_bytes_max);
 }
 
 void limit_to(core::token const& who, core::session_spec& spec) {

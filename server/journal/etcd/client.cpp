@@ -282,18 +282,15 @@ void client::make_space(std::int64_t revision) {
   history.set_revision(revision);
   history.set_physical(true);
   wire::CompactionResponse compacted;
-  (void)once(make_space_limit, [&](member& m, grpc::ClientContext& context) {
-    return m.kv->Compact(&context, history, &compacted);
-  });
+  (void)once(make_space_limit, calling(&member::kv, &wire::KV::Stub::Compact, history, compacted));
   each(make_space_limit, [](member& m, grpc::ClientContext& context) {
     wire::DefragmentResponse answer;
     return m.maintenance->Defragment(&context, {}, &answer);
   });
   auto const alarm = [this](wire::AlarmRequest const& request) {
     wire::AlarmResponse answer;
-    (void)once(alarm_limit, [&](member& m, grpc::ClientContext& context) {
-      return m.maintenance->Alarm(&context, request, &answer);
-    });
+    (void)once(alarm_limit,
+               calling(&member::maintenance, &wire::Maintenance::Stub::Alarm, request, answer));
     return answer;
   };
   auto const on = alarm({});

@@ -47,10 +47,21 @@ bool out_of_space(grpc::Status const& s);
 /// It may have been done or not, or would be done by another member or later.
 bool may_pass(grpc::Status const& s);
 
+using attempt = std::function<grpc::Status(member&, grpc::ClientContext&)>;
+
+/// One call of a stub that the members have. REQUIRES: both outlive the attempts.
+template <class Stub, class Request, class Answer>
+attempt calling(std::unique_ptr<Stub> member::*stub,
+                grpc::Status (Stub::*call)(grpc::ClientContext*, Request const&, Answer*),
+                Request const& request, Answer& answer) {
+  return [=, &request, &answer](member& m, grpc::ClientContext& context) {
+    return ((m.*stub).get()->*call)(&context, request, &answer);
+  };
+}
+
 class client {
  public:
   using milliseconds = std::chrono::milliseconds;
-  using attempt = std::function<grpc::Status(member&, grpc::ClientContext&)>;
 
   explicit client(access a);
 

@@ -34,13 +34,10 @@ etcd_store::etcd_store(access a, term t, store_options o)
 
 muster::result<std::unique_ptr<etcd_store>> etcd_store::open(access a, term t, store_options o) {
   auto made = std::unique_ptr<etcd_store>(new etcd_store(std::move(a), t, std::move(o)));
-  if (auto const s = made->recover(); !s.ok()) return s;
+  auto s = made->recover_redo();
+  if (s.ok()) s = made->recover_pieces();
+  if (!s.ok()) return s;
   return made;
-}
-
-muster::status etcd_store::recover() {
-  if (auto const s = recover_redo(); !s.ok()) return s;
-  return recover_pieces();
 }
 
 // A batch in parts that has its end is done; others never were.
@@ -84,10 +81,8 @@ muster::status etcd_store::recover_pieces() {
     wire::RangeRequest request;
     request.set_key(kv.key());
     wire::RangeResponse answer;
-    auto const asked =
-        client_.ask(load_limit, "for entries", [&](member& m, grpc::ClientContext& context) {
-          return m.kv->Range(&context, request, &answer);
-        });
+    auto const asked = client_.ask(load_limit, "for entries",
+                                   calling(&member::kv, &wire::KV::Stub::Range, request, answer));
     if (!asked.ok() || answer.kvs().empty()) return true;
     auto const n = std::stoull(number, nullptr, 16);
     pieces_.numbers.emplace(answer.kvs(0).value(), n);
@@ -122,9 +117,8 @@ muster::status etcd_store::commit(operations ops) {
   bool sent_before = false;
   for (;;) {
     wire::TxnResponse answer;
-    auto const s = client_.once(write_limit, [&](member& m, grpc::ClientContext& context) {
-      return m.kv->Txn(&context, request, &answer);
-    });
+    auto const s =
+        client_.once(write_limit, calling(&member::kv, &wire::KV::Stub::Txn, request, answer));
     if (s.ok()) {
       auto const& found = answer.responses();
       bool const earlier = !answer.succeeded() && sent_before && !found.empty() &&
@@ -168,9 +162,8 @@ bool etcd_store::leader_is_at(std::int64_t version) {
   wire::RangeRequest request;
   request.set_key(names_.leader());
   wire::RangeResponse answer;
-  auto const s = client_.once(write_limit, [&](member& m, grpc::ClientContext& context) {
-    return m.kv->Range(&context, request, &answer);
-  });
+  auto const s =
+      client_.once(write_limit, calling(&member::kv, &wire::KV::Stub::Range, request, answer));
   if (!s.ok() || answer.kvs().empty()) return false;
   revision_ = answer.header().revision();
   return answer.kvs(0).create_revision() == term_.created && answer.kvs(0).version() == version;
@@ -206,13 +199,7 @@ muster::status etcd_store::do_all(std::vector<operations> parts, bool until_done
     if (left.empty()) break;
     if (wait >= pause_without_space) client_.make_space(revision_);
     std::this_thread::sleep_for(wait);
-    // Another member, or a new token.
-    wire::RangeRequest request;
-    request.set_key(names_.leader());
-    wire::RangeResponse answer;
-    (void)client_.once(write_limit, [&](member& m, grpc::ClientContext& context) {
-      return m.kv->Range(&context, request, &answer);
-    });
+    (void)leader_is_at(term_.version);  // another member, or a new token
   }
   no_space_ = false;
   return {};
@@ -281,9 +268,7 @@ void etcd_store::compact() {
   wire::CompactionRequest request;
   request.set_revision(revision_);
   wire::CompactionResponse answer;
-  (void)client_.once(write_limit, [&](member& m, grpc::ClientContext& context) {
-    return m.kv->Compact(&context, request, &answer);
-  });
+  (void)client_.once(write_limit, calling(&member::kv, &wire::KV::Stub::Compact, request, answer));
 }
 
 muster::status etcd_store::scan(std::string from, std::string const& end, bool keys_only,
@@ -296,10 +281,8 @@ muster::status etcd_store::scan(std::string from, std::string const& end, bool k
     request.set_limit(page);
     request.set_keys_only(keys_only);
     wire::RangeResponse answer;
-    auto const asked =
-        client_.ask(load_limit, "for entries", [&](member& m, grpc::ClientContext& context) {
-          return m.kv->Range(&context, request, &answer);
-        });
+    auto const asked = client_.ask(load_limit, "for entries",
+                                   calling(&member::kv, &wire::KV::Stub::Range, request, answer));
     if (!asked.ok()) return asked;
     auto const bytes = answer.ByteSizeLong();
     for (auto& kv : *answer.mutable_kvs())

@@ -37,10 +37,8 @@ class etcd_store final : public store {
 
  private:
   using operations = std::vector<wire::RequestOp>;
-  enum class verdict { done, wait, no_space, refused };
 
   etcd_store(access a, term t, store_options o);
-  muster::status recover();
   muster::status recover_redo();
   muster::status recover_pieces();
   wire::TxnRequest guarded(operations ops) const;

@@ -9,6 +9,7 @@ namespace muster::server::journal::etcd {
 namespace {
 
 using namespace std::chrono_literals;
+using map = std::map<std::string, std::string, std::less<>>;
 
 constexpr auto read_limit = 30s;
 constexpr auto first_limit = 5s;  // to find out whether anybody answers
@@ -17,7 +18,7 @@ constexpr std::int64_t page = 4'096;
 
 // All keys below the prefix at one revision. OUT_OF_RANGE: etcd has forgotten it.
 muster::status read_all(client& c, bool by_pages, watcher const& watch, std::int64_t& revision,
-                        std::map<std::string, std::string, std::less<>>& into) {
+                        map& into) {
   auto const prefix = c.prefix() + "/";
   auto from = prefix;
   std::uint64_t bytes = 0;
@@ -31,9 +32,8 @@ muster::status read_all(client& c, bool by_pages, watcher const& watch, std::int
     if (by_pages) request.set_limit(page);
     wire::RangeResponse answer;
     auto const limit = by_pages && revision == 0 ? first_limit : read_limit;
-    auto const asked = c.ask(limit, "for entries", [&](member& m, grpc::ClientContext& context) {
-      return m.kv->Range(&context, request, &answer);
-    });
+    auto const asked =
+        c.ask(limit, "for entries", calling(&member::kv, &wire::KV::Stub::Range, request, answer));
     if (!asked.ok()) return asked;
     if (revision == 0) revision = answer.header().revision();
     for (auto& kv : *answer.mutable_kvs()) {
@@ -46,30 +46,8 @@ muster::status read_all(client& c, bool by_pages, watcher const& watch, std::int
   }
 }
 
-}  // namespace
-
-muster::result<std::unique_ptr<etcd_view>> etcd_view::open(access const& a, watcher const& watch) {
-  client c(a);
-  std::unique_ptr<etcd_view> v(new etcd_view(a.where.text()));
-  auto read = v->fill(c, watch);
-  if (read.ok()) return v;
-  read.message = v->name_ + ": " + read.message;
-  return read;
-}
-
-muster::status etcd_view::fill(client& c, watcher const& watch) {
-  map raw;
-  for (int n = 1;; ++n) {
-    auto const read = read_all(c, n <= attempts_by_pages, watch, revision_, raw);
-    if (read.ok()) break;
-    if (read.code != code::out_of_range || n > attempts_by_pages) return read;
-  }
-  if (auto const done = do_rest_of_batch(raw, c.prefix()); !done.ok()) return done;
-  return take(raw, c.prefix());
-}
-
 // As the next leader would.
-muster::status etcd_view::do_rest_of_batch(map& raw, std::string const& prefix) {
+muster::status do_rest_of_batch(map& raw, std::string const& prefix) {
   auto const redos = names{prefix}.redos();
   std::string ended;
   for (auto it = raw.lower_bound(redos); it != raw.end() && it->first.starts_with(redos); ++it)
@@ -95,6 +73,28 @@ muster::status etcd_view::do_rest_of_batch(map& raw, std::string const& prefix) 
         raw.erase(first, raw.lower_bound(gone.range_end()));
     }
   return {};
+}
+
+}  // namespace
+
+muster::result<std::unique_ptr<etcd_view>> etcd_view::open(access const& a, watcher const& watch) {
+  client c(a);
+  std::unique_ptr<etcd_view> v(new etcd_view(a.where.text()));
+  auto read = v->fill(c, watch);
+  if (read.ok()) return v;
+  read.message = v->name_ + ": " + read.message;
+  return read;
+}
+
+muster::status etcd_view::fill(client& c, watcher const& watch) {
+  map raw;
+  for (int n = 1;; ++n) {
+    auto const read = read_all(c, n <= attempts_by_pages, watch, revision_, raw);
+    if (read.ok()) break;
+    if (read.code != code::out_of_range || n > attempts_by_pages) return read;
+  }
+  if (auto const done = do_rest_of_batch(raw, c.prefix()); !done.ok()) return done;
+  return take(raw, c.prefix());
 }
 
 muster::status etcd_view::take(map const& raw, std::string const& prefix) {

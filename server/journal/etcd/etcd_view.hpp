@@ -31,7 +31,6 @@ class etcd_view final : public view {
 
   explicit etcd_view(std::string name) : name_(std::move(name)) {}
   muster::status fill(client& c, watcher const& watch);
-  muster::status do_rest_of_batch(map& raw, std::string const& prefix);
   muster::status take(map const& raw, std::string const& prefix);
 
   std::string const name_;

@@ -27,9 +27,10 @@ microseconds now() {
   return microseconds(std::int64_t{t.tv_sec} * 1'000'000 + t.tv_nsec / 1'000);
 }
 
-// Clocks of two machines run alike within this.
-microseconds margin(std::int64_t lease_seconds) {
-  return microseconds(lease_seconds * 1'000'000 / 10);
+// When a lease ends that etcd was asked for at that time. Clocks of two machines run alike within a
+// tenth of it.
+std::int64_t end_of(microseconds asked_at, std::int64_t seconds) {
+  return asked_at.count() + seconds * 1'000'000 - seconds * 1'000'000 / 10;
 }
 
 }  // namespace
@@ -64,10 +65,6 @@ void leadership::over_in_words() const {
   options_.over("etcd has not renewed the lease in time, so another server may lead");
 }
 
-void leadership::extend(microseconds asked_at, std::int64_t seconds) {
-  until_us_ = (asked_at + microseconds(seconds * 1'000'000) - margin(seconds)).count();
-}
-
 muster::result<leadership::seen> leadership::try_to_lead() {
   auto found = look();
   if (!found || found->leads || !found->leader.empty()) return found;
@@ -89,10 +86,8 @@ muster::result<leadership::seen> leadership::look() {
   wire::RangeRequest request;
   request.set_key(key_);
   wire::RangeResponse answer;
-  auto const asked =
-      client_.ask(look_limit, "who leads", [&](member& m, grpc::ClientContext& context) {
-        return m.kv->Range(&context, request, &answer);
-      });
+  auto const asked = client_.ask(look_limit, "who leads",
+                                 calling(&member::kv, &wire::KV::Stub::Range, request, answer));
   if (asked.code == code::unavailable)
     return muster::status{asked.code,
                           client_.asked("who leads")};  // again and again: no time in it
@@ -116,13 +111,11 @@ muster::result<leadership::seen> leadership::grant_and_put() {
   wanted.set_ttl(options_.lease.count());
   wire::LeaseGrantResponse granted;
   auto const asked_at = now();
-  auto s = client_.once(1s, [&](member& m, grpc::ClientContext& context) {
-    return m.leases->LeaseGrant(&context, wanted, &granted);
-  });
+  auto s =
+      client_.once(1s, calling(&member::leases, &wire::Lease::Stub::LeaseGrant, wanted, granted));
   if (!s.ok()) return refused(s);
   lease_ = granted.id();
-  granted_until_us_ =
-      (asked_at + microseconds(granted.ttl() * 1'000'000) - margin(granted.ttl())).count();
+  granted_until_us_ = end_of(asked_at, granted.ttl());
 
   wire::TxnRequest lead;
   auto& compare = *lead.add_compare();
@@ -134,9 +127,7 @@ muster::result<leadership::seen> leadership::grant_and_put() {
   *lead.add_success() = std::move(made);
   lead.add_failure()->mutable_request_range()->set_key(key_);
   wire::TxnResponse answer;
-  s = client_.once(1s, [&](member& m, grpc::ClientContext& context) {
-    return m.kv->Txn(&context, lead, &answer);
-  });
+  s = client_.once(1s, calling(&member::kv, &wire::KV::Stub::Txn, lead, answer));
   if (!s.ok()) return refused(s);
   if (!answer.succeeded()) {
     auto const& found = answer.responses(0).response_range();
@@ -171,7 +162,7 @@ void leadership::renew() {
   });
   if (!s.ok()) return;  // the next one asks another member
   if (answer.ttl() <= 0) options_.over("etcd has ended the lease, so another server may lead");
-  extend(asked_at, answer.ttl());
+  until_us_ = end_of(asked_at, answer.ttl());
 }
 
 void leadership::renew_again_and_again() {
@@ -201,9 +192,8 @@ void leadership::resign() {
   wire::LeaseRevokeRequest request;
   request.set_id(std::exchange(lease_, 0));
   wire::LeaseRevokeResponse answer;
-  (void)client_.once(resign_limit, [&](member& m, grpc::ClientContext& context) {
-    return m.leases->LeaseRevoke(&context, request, &answer);
-  });
+  (void)client_.once(resign_limit,
+                     calling(&member::leases, &wire::Lease::Stub::LeaseRevoke, request, answer));
 }
 
 }  // namespace muster::server::journal::etcd

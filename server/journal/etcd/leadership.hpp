@@ -9,7 +9,6 @@
 #include <condition_variable>
 #include <functional>
 #include <mutex>
-#include <optional>
 #include <thread>
 
 #include "server/journal/etcd/client.hpp"
@@ -75,7 +74,6 @@ class leadership {
   void watch();
   void end_threads();
   void over_in_words() const;
-  void extend(microseconds asked_at, std::int64_t seconds);
 
   leadership_options const options_;
   client client_;  // main thread, then the one that renews

@@ -2,15 +2,8 @@
 
 #include <set>
 
-#include "base/text.hpp"
-
 namespace muster::server::journal::etcd {
 namespace {
-
-std::string eight_digits(std::size_t n) {
-  auto const digits = std::to_string(n);
-  return std::string(digits.size() < 8 ? 8 - digits.size() : 0, '0') + digits;
-}
 
 // What is left of a batch when all of it is done.
 struct outcome {
@@ -106,25 +99,6 @@ class planner {
 };
 
 }  // namespace
-
-std::string behind(std::string prefix) {
-  while (static_cast<unsigned char>(prefix.back()) == 0xff) prefix.pop_back();
-  ++prefix.back();
-  return prefix;
-}
-
-std::string names::pieces(std::uint64_t number) const {
-  return pieces() + hex16(number) + "/";
-}
-std::string names::piece(std::uint64_t number, std::size_t index) const {
-  return pieces(number) + eight_digits(index);
-}
-std::string names::redo(std::uint64_t sequence) const {
-  return redos() + hex16(sequence) + "/";
-}
-std::string names::redo_part(std::uint64_t sequence, std::size_t index) const {
-  return redo(sequence) + eight_digits(index);
-}
 
 std::string reference(std::uint64_t number) {
   return "#" + std::to_string(number);

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "base/text.hpp"
 #include "etcd/rpc.pb.h"
 #include "server/journal/store.hpp"
 
@@ -27,9 +28,6 @@ constexpr std::size_t transaction_bytes_max = std::size_t{1} << 20;
 /// Longer values are cut.
 constexpr std::size_t piece_bytes = std::size_t{512} << 10;
 
-/// The end of the range of all keys that begin so. REQUIRES: not 0xff alone.
-std::string behind(std::string prefix);
-
 /// Names of keys.
 struct names {
   std::string prefix;
@@ -37,12 +35,22 @@ struct names {
   std::string leader() const { return prefix + "/leader"; }
   std::string entry(std::string_view key) const { return prefix + "/d/" + std::string(key); }
   std::string pieces() const { return prefix + "/p/"; }
-  std::string pieces(std::uint64_t number) const;
-  std::string piece(std::uint64_t number, std::size_t index) const;
+  std::string pieces(std::uint64_t number) const { return pieces() + hex16(number) + "/"; }
+  std::string piece(std::uint64_t number, std::size_t index) const {
+    return pieces(number) + eight_digits(index);
+  }
   std::string redos() const { return prefix + "/r/"; }
-  std::string redo(std::uint64_t sequence) const;
-  std::string redo_part(std::uint64_t sequence, std::size_t index) const;
+  std::string redo(std::uint64_t sequence) const { return redos() + hex16(sequence) + "/"; }
+  std::string redo_part(std::uint64_t sequence, std::size_t index) const {
+    return redo(sequence) + eight_digits(index);
+  }
   std::string redo_end(std::uint64_t sequence) const { return redo(sequence) + "end"; }
+
+ private:
+  static std::string eight_digits(std::size_t n) {
+    auto const digits = std::to_string(n);
+    return std::string(digits.size() < 8 ? 8 - digits.size() : 0, '0') + digits;
+  }
 };
 
 /// Which entries have pieces, and under which number. A number is used once.

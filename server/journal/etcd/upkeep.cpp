@@ -28,10 +28,8 @@ muster::result<std::int64_t> revision_and_count(client& c, std::int64_t& keys) {
   request.set_range_end(behind(request.key()));
   request.set_count_only(true);
   wire::RangeResponse answer;
-  auto const asked =
-      c.ask(upkeep_limit, "what is there", [&](member& m, grpc::ClientContext& context) {
-        return m.kv->Range(&context, request, &answer);
-      });
+  auto const asked = c.ask(upkeep_limit, "what is there",
+                           calling(&member::kv, &wire::KV::Stub::Range, request, answer));
   if (!asked.ok()) return asked;
   keys = answer.count();
   return answer.header().revision();
@@ -109,9 +107,8 @@ muster::result<trimmed> drop_history(access const& a) {
   request.set_revision(t.revision);
   request.set_physical(true);
   wire::CompactionResponse answer;
-  auto const done = c.once(compaction_limit, [&](member& m, grpc::ClientContext& context) {
-    return m.kv->Compact(&context, request, &answer);
-  });
+  auto const done =
+      c.once(compaction_limit, calling(&member::kv, &wire::KV::Stub::Compact, request, answer));
   // Somebody did it a moment ago.
   bool const earlier = done.error_code() == grpc::StatusCode::OUT_OF_RANGE;
   if (!done.ok() && !earlier) return with_name(a, c.in_words(done));

@@ -73,10 +73,10 @@ class cloud_tpu_client {
   std::vector<std::string> endpoints();
 
   // Unset where the API does not know the TPU, or does not say.
-  std::optional<std::string> state();
-  std::optional<std::string> health();
-  std::optional<std::string> runtime_version();
-  std::optional<std::string> accelerator_type();
+  std::optional<std::string> state() { return told(&tpu_node::state); }
+  std::optional<std::string> health() { return told(&tpu_node::health); }
+  std::optional<std::string> runtime_version() { return told(&tpu_node::runtime_version); }
+  std::optional<std::string> accelerator_type() { return told(&tpu_node::accelerator_type); }
 
   /// False once it is terminated or preempted, or within 90 s of a host's running out of memory.
   bool recoverable();
@@ -97,6 +97,7 @@ class cloud_tpu_client {
 
  private:
   tpu_node node(api_limits const& limits);
+  std::optional<std::string> told(std::string tpu_node::*field);
   std::string node_url();
   std::string find_api();
   api_service service() const;

@@ -1,0 +1,70 @@
+// An open file by its descriptor, as whoever keeps data on a disk needs it. Errors are errno's
+// numbers; 0: none. One thread, but for reads.
+#pragma once
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
+namespace muster::server {
+
+class open_file {
+ public:
+  open_file() = default;
+  /// False, and errno says why: it cannot be opened. A new one is for its user alone.
+  open_file(std::filesystem::path const& path, int flags)
+      : fd_(::open(path.c_str(), flags | O_CLOEXEC, 0600)) {}
+  open_file(open_file&& o) noexcept : fd_(std::exchange(o.fd_, -1)) {}
+  open_file& operator=(open_file&& o) noexcept {
+    std::swap(fd_, o.fd_);
+    return *this;
+  }
+  ~open_file() { close(); }
+
+  explicit operator bool() const { return fd_ >= 0; }
+  int fd() const { return fd_; }
+
+  int write(std::string_view bytes) const {
+    while (!bytes.empty()) {
+      auto const n = ::write(fd_, bytes.data(), bytes.size());
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) return errno;
+      bytes.remove_prefix(static_cast<std::size_t>(n));
+    }
+    return 0;
+  }
+  /// How many bytes; fewer than asked for only at the end. Below 0: errno says why.
+  std::int64_t read(std::uint64_t at, char* into, std::size_t n) const {
+    std::size_t got = 0;
+    while (got < n) {
+      auto const more = ::pread(fd_, into + got, n - got, static_cast<off_t>(at + got));
+      if (more < 0 && errno == EINTR) continue;
+      if (more < 0) return -1;
+      if (more == 0) break;
+      got += static_cast<std::size_t>(more);
+    }
+    return static_cast<std::int64_t>(got);
+  }
+  /// On the disk; of a directory: the names in it.
+  int sync() const { return ::fsync(fd_) == 0 ? 0 : errno; }
+  /// A full disk may show itself only here.
+  int close() {
+    auto const fd = std::exchange(fd_, -1);
+    return fd < 0 || ::close(fd) == 0 ? 0 : errno;
+  }
+
+ private:
+  int fd_ = -1;
+};
+
+inline int sync_directory(std::filesystem::path const& directory) {
+  open_file const d(directory, O_RDONLY | O_DIRECTORY);
+  return d ? d.sync() : errno;
+}
+
+}  // namespace muster::server

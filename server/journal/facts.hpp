@@ -1,0 +1,33 @@
+// What the cores have to have written down, as entries of a store, and back; see
+// journal/v1/records.proto. What is loaded: INTERNAL names an entry that cannot be read, or says
+// what others it does not fit.
+#pragma once
+
+#include <vector>
+
+#include "server/core/access/token.hpp"
+#include "server/core/api/facts.hpp"
+#include "server/core/coordination/api/facts.hpp"
+#include "server/journal/store.hpp"
+
+namespace muster::server::journal {
+
+// Each appends what has to be written for these facts, in their order.
+/// `cluster`: whose jobs they are.
+void encode(std::string const& cluster, std::vector<core::fact> const& facts,
+            std::vector<change>& into);
+void encode(std::vector<core::coordination::fact> const& facts, std::vector<change>& into);
+void encode(core::token_fact const& f, std::vector<change>& into);
+
+struct stored_job {
+  std::string cluster;
+  core::restored_job job;
+};
+/// All jobs of a store, in order of their numbers, before them the values of nobody by cluster.
+muster::result<std::vector<stored_job>> load_jobs(store const& s);
+/// All clusters, in order of names.
+muster::result<std::vector<core::coordination::restored_cluster>> load_clusters(store const& s);
+/// All tokens, in order of ids.
+muster::result<std::vector<core::token>> load_tokens(store const& s);
+
+}  // namespace muster::server::journal
