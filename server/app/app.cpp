@@ -72,6 +72,7 @@ class app {
   void end_web(std::chrono::milliseconds grace);
   coro::task<void> stop_rpc();
   coro::grpc_server_options grpc_options();
+  coordination_service_options agent_options();
   web::web_options web_options();
   closure_hubs::environment surroundings_of_hubs();
   stream_options streams();
@@ -135,6 +136,12 @@ coro::grpc_server_options app::grpc_options() {
     ports_.accepted_on_main(socket, peer, client);
   };
   return o;
+}
+
+coordination_service_options app::agent_options() {
+  return {.admit = [this](auto const& context, auto const& cluster, bool again) {
+    return access_.admit_agent(context, ports_, cluster, again);
+  }};
 }
 
 web::web_options app::web_options() {
