@@ -40,7 +40,7 @@ std::size_t count(test::http_service const& s, std::string const& end) {
 
 TEST(bounds, top_looks_at_so_many_tasks_jobs_and_closures) {
   test::http_service server(endless);
-  cli::rest r({.url = server.url(), .token = {}, .token_file = {}});
+  cli::rest r({.url = server.url(), .token = {}, .token_file = {}, .tls = {}});
   auto const f = cli::top::look(r, "default");
   EXPECT_EQ(f.tasks.size(), cli::top::tasks_max);
   EXPECT_EQ(f.slowest.size(), cli::top::slowest_max);
