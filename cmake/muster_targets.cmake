@@ -1,6 +1,7 @@
 # Compiler settings shared by every target, and the two helpers that make one:
 #   muster_library(NAME SOURCES … LIBS … PRECOMPILED … APART …) a static library with the project's warnings
-#   muster_test(NAME SOURCES … LIBS … LABELS … PRECOMPILED … APART …) one GoogleTest binary, its cases known to ctest
+#   muster_test(NAME SOURCES … LIBS … LABELS … PRECOMPILED … APART … COST … SERIAL) one GoogleTest binary, its cases
+#   known to ctest, which begins with those of the highest COST and runs what is SERIAL alone
 # PRECOMPILED names the headers that the target's sources share (see precompiled.cmake). Sources of a target
 # are compiled several at a time; APART names those that use a name for something else than the others do.
 
@@ -62,12 +63,15 @@ endfunction()
 
 # Each label has a target that builds its tests: tests_of_core, tests_of_web, …
 function(muster_test name)
-  cmake_parse_arguments(ARG "" "TIMEOUT;PRECOMPILED" "SOURCES;LIBS;LABELS;APART" ${ARGN})
+  cmake_parse_arguments(ARG "SERIAL" "TIMEOUT;PRECOMPILED;COST" "SOURCES;LIBS;LABELS;APART" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
   if(MUSTER_SANITIZE)  # ThreadSanitizer makes the pure core ten times slower
     math(EXPR ARG_TIMEOUT "${ARG_TIMEOUT} * 10")
+  endif()
+  if(NOT ARG_COST)
+    set(ARG_COST 0)
   endif()
   if(NOT ARG_PRECOMPILED)
     set(ARG_PRECOMPILED test)
@@ -78,7 +82,7 @@ function(muster_test name)
   muster_together(${name} "${ARG_APART}")
   include(GoogleTest)
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60
-    PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
+    PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}" COST ${ARG_COST} RUN_SERIAL ${ARG_SERIAL})
   foreach(label IN LISTS ARG_LABELS)
     if(NOT TARGET tests_of_${label})
       add_custom_target(tests_of_${label})

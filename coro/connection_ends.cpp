@@ -15,9 +15,9 @@ namespace {
 
 constexpr std::uint64_t stop_number = 0;
 
-unique_fd opened(int fd, char const* what) {
+file_descriptor opened(int fd, char const* what) {
   if (fd < 0) throw std::system_error(errno, std::generic_category(), what);
-  return unique_fd(fd);
+  return file_descriptor(fd);
 }
 
 bool add(int poll, int fd, std::uint32_t events, std::uint64_t number) {
@@ -43,7 +43,7 @@ connection_ends::~connection_ends() {
 }
 
 std::uint64_t connection_ends::watch(int socket, std::string const& peer) {
-  unique_fd copy(::fcntl(socket, F_DUPFD_CLOEXEC, 0));
+  file_descriptor copy(::fcntl(socket, F_DUPFD_CLOEXEC, 0));
   if (copy.get() < 0 || text_of(endpoint_of(copy.get())) != peer) return 0;
   std::lock_guard const lock(mutex_);
   auto const number = ++last_;

@@ -9,7 +9,7 @@
 #include <thread>
 #include <unordered_map>
 
-#include "coro/unique_fd.hpp"
+#include "base/file_descriptor.hpp"
 
 namespace muster::coro {
 
@@ -34,11 +34,12 @@ class connection_ends {
   void run();
 
   handler const ended_;
-  unique_fd poll_, wake_;
+  file_descriptor poll_, wake_;
   std::mutex mutex_;
-  std::uint64_t last_ = 0;                                // under mutex_
-  std::unordered_map<std::uint64_t, unique_fd> watched_;  // under mutex_; as many as descriptors
-  std::thread thread_;                                    // last: it uses all of the above
+  std::uint64_t last_ = 0;  // under mutex_
+  std::unordered_map<std::uint64_t, file_descriptor>
+      watched_;         // under mutex_; as many as descriptors
+  std::thread thread_;  // last: it uses all of the above
 };
 
 }  // namespace muster::coro

@@ -98,7 +98,7 @@ struct port_listener::state {
                                                tcp::endpoint const& client) {
         error_code ec;
         socket.native_non_blocking(true, ec);
-        unique_fd fd(socket.release(ec));
+        file_descriptor fd(socket.release(ec));
         if (ec || fd.get() < 0) return;  // it has gone meanwhile
         ::fcntl(fd.get(), F_SETFD, FD_CLOEXEC);
         accepted({std::move(fd), text_of(peer), text_of(client)});

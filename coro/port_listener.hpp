@@ -15,9 +15,9 @@
 #include <string>
 
 #include "base/connection_counts.hpp"
+#include "base/file_descriptor.hpp"
 #include "base/status.hpp"
 #include "coro/service_manager.hpp"
-#include "coro/unique_fd.hpp"
 #include "coro/waiting_options.hpp"
 
 namespace muster::coro {
@@ -44,7 +44,7 @@ enum class wire { plaintext, tls };
 
 // A connected socket, non-blocking, without Nagle's delay, closed on exec.
 struct accepted_socket {
-  unique_fd socket;
+  file_descriptor socket;
   std::string peer;    // "10.0.0.3:4711"
   std::string client;  // the same, or who is behind that peer
 };

@@ -68,7 +68,7 @@ service_manager service_manager::from_environment() {
     int const fd = first_socket + i;
     if (::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0 || !listens(fd)) continue;
     auto const at = static_cast<std::size_t>(i);
-    m.held_.push_back({at < names.size() ? names[at] : std::string(), unique_fd(fd)});
+    m.held_.push_back({at < names.size() ? names[at] : std::string(), file_descriptor(fd)});
   }
   m.holds_ = (stored > 0 && !m.notify_.empty()) || !m.held_.empty();
   return m;
@@ -137,7 +137,7 @@ void send_notice(std::string const& address, std::string const& text, int socket
     header->cmsg_len = CMSG_LEN(sizeof(int));
     std::memcpy(CMSG_DATA(header), &socket, sizeof(int));
   }
-  unique_fd const fd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  file_descriptor const fd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (fd.get() < 0) return;
   // The next sign of life is as good as this one; a socket that is lost is not.
   int const wait = text == sign_of_life ? MSG_DONTWAIT : 0;

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "coro/unique_fd.hpp"
+#include "base/file_descriptor.hpp"
 
 namespace muster::coro {
 
@@ -44,7 +44,7 @@ class service_manager {
  private:
   struct held {
     std::string name;
-    unique_fd socket;
+    file_descriptor socket;
   };
   void send(std::string const& text, int socket) const;
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "process/file_descriptor.hpp"
+#include "base/file_descriptor.hpp"
 
 namespace muster {
 

@@ -2,6 +2,7 @@
 // function's parameters.
 #include <boost/json.hpp>
 
+#include "base/utf8.hpp"
 #include "muster/detail/conversion.hpp"
 #include "muster/function_error.hpp"
 #include "muster/json.hpp"
@@ -63,9 +64,7 @@ std::string excerpt(json::value const& v) {
   if (v.is_structured()) return {};
   auto text = json::serialize(v);
   if (text.size() <= shown_max) return " " + text;
-  text.resize(shown_max);
-  while (!text.empty() && (static_cast<unsigned char>(text.back()) & 0xC0) == 0x80) text.pop_back();
-  return " " + text + "…";
+  return " " + text.substr(0, border_at(text, shown_max)) + "…";
 }
 
 }  // namespace

@@ -10,8 +10,8 @@
 #include <memory>
 #include <string_view>
 
+#include "base/file_descriptor.hpp"
 #include "coro/incoming.hpp"
-#include "coro/unique_fd.hpp"
 
 namespace muster::coro {
 namespace {
@@ -28,7 +28,7 @@ std::string grpc_name(tcp::endpoint const& peer) {
 
 /// By a copy: the number may be another connection's any time. Without a name it is whoever's.
 std::string cut(int socket, std::string const& name) {
-  unique_fd const copy(::fcntl(socket, F_DUPFD_CLOEXEC, 0));
+  file_descriptor const copy(::fcntl(socket, F_DUPFD_CLOEXEC, 0));
   if (copy.get() < 0) return {};
   auto const peer = endpoint_of(copy.get());
   if (peer.port() == 0 || (!name.empty() && grpc_name(peer) != name)) return {};
@@ -51,7 +51,7 @@ int number_in(std::string_view text) {
 }  // namespace
 
 std::string cut_socket(int socket) {
-  unique_fd const copy(::fcntl(socket, F_DUPFD_CLOEXEC, 0));
+  file_descriptor const copy(::fcntl(socket, F_DUPFD_CLOEXEC, 0));
   if (copy.get() < 0) return {};
   auto who = cut(copy.get(), {});
   if (!who.empty()) drop_unread(copy.get());

@@ -18,7 +18,7 @@
 #include <map>
 #include <system_error>
 
-#include "coro/unique_fd.hpp"
+#include "base/file_descriptor.hpp"
 #include "server/app/logging.hpp"
 #include "server/app/process.hpp"
 
@@ -27,7 +27,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using clock = std::chrono::steady_clock;
-using coro::unique_fd;
+using file_descriptor;
 
 constexpr auto marker = "MUSTER_SUPERVISOR_PID";
 constexpr int first_socket = 3;
@@ -68,7 +68,7 @@ class notices {
   }
   int fd() const { return fd_.get(); }
   std::string const& address() const { return address_; }
-  std::map<std::string, unique_fd> const& sockets() const { return sockets_; }
+  std::map<std::string, file_descriptor> const& sockets() const { return sockets_; }
 
   /// All that has come. Only that process is heard: anybody can write to the address.
   void take(pid_t from, bool& ready) {
@@ -81,13 +81,13 @@ class notices {
       message.msg_control = control, message.msg_controllen = sizeof control;
       auto const size = ::recvmsg(fd_.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
       if (size < 0) return;
-      unique_fd socket;
+      file_descriptor socket;
       pid_t sender = 0;
       for (auto* h = CMSG_FIRSTHDR(&message); h != nullptr; h = CMSG_NXTHDR(&message, h)) {
         if (h->cmsg_level != SOL_SOCKET) continue;
         int fd = -1;
         if (h->cmsg_type == SCM_RIGHTS) std::memcpy(&fd, CMSG_DATA(h), sizeof fd);
-        if (fd >= 0) socket = unique_fd(fd);
+        if (fd >= 0) socket = file_descriptor(fd);
         ucred who{};
         if (h->cmsg_type == SCM_CREDENTIALS) std::memcpy(&who, CMSG_DATA(h), sizeof who);
         if (who.pid != 0) sender = who.pid;
@@ -97,7 +97,7 @@ class notices {
   }
 
  private:
-  void heard(std::string_view text, unique_fd socket, bool& ready) {
+  void heard(std::string_view text, file_descriptor socket, bool& ready) {
     if (text == "READY=1") ready = true;
     constexpr std::string_view label = "\nFDNAME=";
     auto const at = text.find(label);
@@ -109,9 +109,9 @@ class notices {
       sockets_.insert_or_assign(name, std::move(socket));
   }
 
-  unique_fd fd_{checked(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), "notify socket")};
+  file_descriptor fd_{checked(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), "notify socket")};
   std::string address_;
-  std::map<std::string, unique_fd> sockets_;
+  std::map<std::string, file_descriptor> sockets_;
 };
 
 class supervisor {
@@ -122,7 +122,8 @@ class supervisor {
     sigemptyset(&set);
     for (int const s : {SIGTERM, SIGINT, SIGHUP, SIGCHLD}) sigaddset(&set, s);
     ::sigprocmask(SIG_BLOCK, &set, &signals_before_);
-    signals_ = unique_fd(checked(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), "signalfd"));
+    signals_ =
+        file_descriptor(checked(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), "signalfd"));
   }
 
   int run() {
@@ -243,7 +244,7 @@ class supervisor {
   std::vector<std::string> const arguments_;
   notices notices_;
   sigset_t signals_before_{};
-  unique_fd signals_;
+  file_descriptor signals_;
   pid_t server_ = 0;
   bool ready_ = false, ever_ready_ = false, stopping_ = false, restart_ = false;
   std::chrono::milliseconds pause_{0};

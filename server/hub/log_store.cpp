@@ -6,16 +6,15 @@
 #include <cmath>
 
 #include "base/enum_names.hpp"
+#include "base/utf8.hpp"
 
 namespace muster::server {
 
 namespace {
 
-// At a character's border.
 void cut(std::string& text, std::size_t bytes_max) {
   if (text.size() <= bytes_max) return;
-  auto end = bytes_max;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  auto const end = border_at(text, bytes_max);
   auto const cut_off = text.size() - end;
   text.resize(end);
   text += " … " + std::to_string(cut_off) + " bytes cut";

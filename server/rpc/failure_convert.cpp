@@ -1,15 +1,13 @@
 // What a worker says of a failure is cut to what the server keeps.
 #include "server/rpc/failure_convert.hpp"
 
+#include "base/utf8.hpp"
+
 namespace muster::server {
 namespace {
 
-// Cuts between characters, not inside one: continuation bytes are 10xxxxxx.
 std::string at_most(std::string const& text, std::size_t bytes_max) {
-  if (text.size() <= bytes_max) return text;
-  auto end = bytes_max;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  return text.substr(0, end) + "…";
+  return text.size() <= bytes_max ? text : text.substr(0, border_at(text, bytes_max)) + "…";
 }
 
 }  // namespace

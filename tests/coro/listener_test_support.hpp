@@ -60,7 +60,7 @@ class client {
   }
 
  private:
-  unique_fd fd_;
+  file_descriptor fd_;
 };
 
 // A listener on a port of 127.0.0.1 and what it has handed on.

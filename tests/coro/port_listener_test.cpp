@@ -161,7 +161,7 @@ TEST(port_listener, the_wildcard_takes_both_families) {
   auto const a = l.next();
   ASSERT_TRUE(a);
   EXPECT_TRUE(a->peer.starts_with("127.0.0.1:")) << a->peer;
-  unique_fd six(::socket(AF_INET6, SOCK_STREAM, 0));
+  file_descriptor six(::socket(AF_INET6, SOCK_STREAM, 0));
   sockaddr_in6 to{};
   to.sin6_family = AF_INET6;
   to.sin6_port = htons(l.port());
@@ -179,7 +179,7 @@ class no_descriptors {
  public:
   no_descriptors() {
     ::getrlimit(RLIMIT_NOFILE, &before_);
-    unique_fd const first_free(::dup(0));
+    file_descriptor const first_free(::dup(0));
     auto limit = before_;
     limit.rlim_cur = static_cast<rlim_t>(first_free.get());
     EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0);

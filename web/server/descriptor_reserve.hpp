@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "coro/unique_fd.hpp"
+#include "base/file_descriptor.hpp"
 
 namespace muster::web {
 
@@ -25,7 +25,7 @@ class descriptor_reserve {
   /// Takes back what the process can spare.
   void refill() {
     while (!full()) {
-      coro::unique_fd file(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+      file_descriptor file(::open("/dev/null", O_RDONLY | O_CLOEXEC));
       if (file.get() < 0) return;
       held_.push_back(std::move(file));
     }
@@ -34,7 +34,7 @@ class descriptor_reserve {
 
  private:
   std::size_t const size_;
-  std::vector<coro::unique_fd> held_;
+  std::vector<file_descriptor> held_;
 };
 
 }  // namespace muster::web

@@ -7,19 +7,16 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "base/utf8.hpp"
 
 namespace muster::core {
 
 namespace {
 
-// Not inside a UTF-8 sequence.
 std::string brief(failure const& f) {
   constexpr std::size_t most = 200;
   auto text = f.type.empty() ? f.message : f.type + ": " + f.message;
-  if (text.size() <= most) return text;
-  auto n = most;
-  while (n > 0 && (static_cast<unsigned char>(text[n]) & 0xC0) == 0x80) --n;
-  return text.substr(0, n) + "…";
+  return text.size() <= most ? text : text.substr(0, border_at(text, most)) + "…";
 }
 
 }  // namespace

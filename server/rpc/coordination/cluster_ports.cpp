@@ -16,9 +16,9 @@
 namespace muster::server {
 
 namespace coordination = core::coordination;
+using file_descriptor;
 using coordination::cluster_id;
 using coro::accepted_socket;
-using coro::unique_fd;
 
 namespace {
 
@@ -27,12 +27,12 @@ namespace {
 // from a closed connection would pass for one of the next connection's.
 class file_numbers {
  public:
-  unique_fd renumber(unique_fd fd) {
+  file_descriptor renumber(file_descriptor fd) {
     for (int attempt = 0; attempt < 2; ++attempt) {
       int const other = ::fcntl(fd.get(), F_DUPFD_CLOEXEC, next_);
       if (other >= 0) {
         next_ = other + 1;
-        return unique_fd(other);
+        return file_descriptor(other);
       }
       next_ = first;  // around once
     }

@@ -1,6 +1,7 @@
 // Faults as statuses with the payloads that agents look for.
 #include "server/rpc/coordination/fault.hpp"
 
+#include "base/utf8.hpp"
 #include "tensorflow/coordination_service.pb.h"
 #include "tensorflow/distributed_runtime_payloads.pb.h"
 #include "xla/coordination/coordination_service.pb.h"
@@ -45,9 +46,8 @@ std::string cut(std::string const& text, std::size_t details_bytes) {
   auto const room =
       coordination::trailer_bytes_max - std::min(base64_bytes, coordination::trailer_bytes_max);
   if (coordination::fitting(text, room) == text.size()) return text;
-  auto end = coordination::fitting(text, room - std::min(mark.size(), room));
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  return text.substr(0, end).append(mark);
+  auto const most = coordination::fitting(text, room - std::min(mark.size(), room));
+  return text.substr(0, border_at(text, most)).append(mark);
 }
 
 }  // namespace

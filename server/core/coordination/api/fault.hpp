@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/status.hpp"
+#include "base/utf8.hpp"
 #include "server/core/api/ids.hpp"
 #include "server/core/api/time.hpp"
 
@@ -59,9 +60,8 @@ inline constexpr std::size_t message_bytes_max = 3'072;
 inline std::string shortened(std::string_view text, std::size_t bytes_max) {
   constexpr std::string_view mark = " ... [truncated]";
   if (text.size() <= bytes_max) return std::string(text);
-  auto n = bytes_max - std::min(bytes_max, mark.size());
-  while (n > 0 && (static_cast<unsigned char>(text[n]) & 0xC0) == 0x80) --n;
-  return std::string(text.substr(0, n)).append(mark);
+  auto const most = bytes_max - std::min(bytes_max, mark.size());
+  return std::string(text.substr(0, border_at(text, most))).append(mark);
 }
 
 // How errors are made: with so much of their text as trailers can carry.
