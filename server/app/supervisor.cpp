@@ -27,7 +27,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using clock = std::chrono::steady_clock;
-using file_descriptor;
 
 constexpr auto marker = "MUSTER_SUPERVISOR_PID";
 constexpr int first_socket = 3;

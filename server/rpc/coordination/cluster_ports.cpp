@@ -16,7 +16,6 @@
 namespace muster::server {
 
 namespace coordination = core::coordination;
-using file_descriptor;
 using coordination::cluster_id;
 using coro::accepted_socket;
 
