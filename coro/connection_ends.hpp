@@ -9,7 +9,7 @@
 #include <thread>
 #include <unordered_map>
 
-#include "base/file_descriptor.hpp"
+#include "process/file_descriptor.hpp"
 
 namespace muster::coro {
 

@@ -15,10 +15,10 @@
 #include <string>
 
 #include "base/connection_counts.hpp"
-#include "base/file_descriptor.hpp"
 #include "base/status.hpp"
 #include "coro/service_manager.hpp"
 #include "coro/waiting_options.hpp"
+#include "process/file_descriptor.hpp"
 
 namespace muster::coro {
 

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/file_descriptor.hpp"
+#include "process/file_descriptor.hpp"
 
 namespace muster::coro {
 

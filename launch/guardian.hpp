@@ -5,7 +5,7 @@
 
 #include <sys/types.h>
 
-#include "base/file_descriptor.hpp"
+#include "process/file_descriptor.hpp"
 
 namespace muster::launch {
 

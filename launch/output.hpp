@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/file_descriptor.hpp"
 #include "launch/descriptor_writer.hpp"
+#include "process/file_descriptor.hpp"
 
 namespace muster::launch {
 

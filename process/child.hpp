@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/file_descriptor.hpp"
+#include "process/file_descriptor.hpp"
 
 namespace muster {
 

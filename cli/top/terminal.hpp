@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "base/file_descriptor.hpp"
+#include "process/file_descriptor.hpp"
 
 namespace muster::cli::top {
 

@@ -10,10 +10,10 @@
 #include <system_error>
 #include <unordered_map>
 
-#include "base/file_descriptor.hpp"
 #include "base/text.hpp"
 #include "base/utf8.hpp"
 #include "muster/function_error.hpp"
+#include "process/file_descriptor.hpp"
 #include "process/process.hpp"
 
 namespace muster {

@@ -10,8 +10,8 @@
 #include <memory>
 #include <string_view>
 
-#include "base/file_descriptor.hpp"
 #include "coro/incoming.hpp"
+#include "process/file_descriptor.hpp"
 
 namespace muster::coro {
 namespace {

@@ -18,7 +18,7 @@
 #include <map>
 #include <system_error>
 
-#include "base/file_descriptor.hpp"
+#include "process/file_descriptor.hpp"
 #include "server/app/logging.hpp"
 #include "server/app/process.hpp"
 

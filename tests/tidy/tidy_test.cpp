@@ -59,8 +59,8 @@ struct part {
 
 std::vector<part> const parts = {
     {"base", {}},
-    {"coro", {"base"}},
     {"process", {"base"}},
+    {"coro", {"base", "process"}},
     {"http_client", {"base"}},
     {"relay", {"base", "coro", "http_client"}},
     {"proto", {}},
@@ -134,10 +134,10 @@ std::vector<part> const parts = {
       "server/hub", "server/hub/access", "web/json", "web/http", "web/engine", "web/metrics",
       "web/attention", "web/live"}},
     {"web/server",
-     {"base", "coro", "server/core/access", "server/hub", "server/hub/access", "web/json",
-      "web/http", "web/engine", "web/metrics", "web/live", "web/rest"}},
+     {"base", "process", "coro", "server/core/access", "server/hub", "server/hub/access",
+      "web/json", "web/http", "web/engine", "web/metrics", "web/live", "web/rest"}},
     {"server/app",
-     {"base", "coro", "cluster", "server/core", "server/core/access", "server/core/api",
+     {"base", "process", "coro", "cluster", "server/core", "server/core/access", "server/core/api",
       "server/core/blobs", "server/core/coordination", "server/disk", "server/hub",
       "server/hub/access", "server/journal", "server/journal/etcd", "server/rpc", "proto",
       "web/engine", "web/http", "web/server"}},

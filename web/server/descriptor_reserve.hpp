@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "base/file_descriptor.hpp"
+#include "process/file_descriptor.hpp"
 
 namespace muster::web {
 
