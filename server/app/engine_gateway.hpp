@@ -13,8 +13,7 @@ class gateway final : public web::engine_gateway {
  public:
   /// REQUIRES: all outlive the gateway and what was posted through it.
   /// `check` runs before each work and returns if the server may still answer.
-  gateway(coro::engine_context& engine, web::engine_services services,
-          std::function<void()> check)
+  gateway(coro::engine_context& engine, web::engine_services services, std::function<void()> check)
       : engine_(engine), services_(services), check_(std::move(check)) {}
 
   bool post(std::function<void(web::engine_services&)> work) override {

@@ -3,7 +3,6 @@
 
 #include <utility>
 
-
 namespace muster::server {
 
 namespace coordination = core::coordination;

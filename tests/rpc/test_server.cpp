@@ -24,8 +24,7 @@ test_server::test_server(test_server_options o)
   health_ = server::serve_health(server_);
   health_->set_serving(true);
   reflection_ = server::serve_reflection(
-      server_,
-      {"muster.v1.WorkerService", "muster.v1.CoordinatorService", "grpc.health.v1.Health"},
+      server_, {"muster.v1.WorkerService", "muster.v1.CoordinatorService", "grpc.health.v1.Health"},
       reflection_streams_max);
   server_.add_port("127.0.0.1:" + std::to_string(o.port));
   auto const started = server_.start();

@@ -41,8 +41,14 @@ namespace muster::core {
   if (s.closed) return;
   auto* const row = rows_.begin(s.number);
   if (!row) return;
-  *row = {closures_.id_of(c), r.created, r.started, r.finished, r.order,
-          std::exchange(r.place, place_table::none), r.function, r.attempt & 0xffffff,
+  *row = {closures_.id_of(c),
+          r.created,
+          r.started,
+          r.finished,
+          r.order,
+          std::exchange(r.place, place_table::none),
+          r.function,
+          r.attempt & 0xffffff,
           static_cast<std::uint32_t>(r.state)};
   if (r.state != closure_state::succeeded) rows_.add(s.number, r.details->failure);
 }

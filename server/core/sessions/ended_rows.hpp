@@ -74,7 +74,9 @@ class ended_rows {
     return &c.rows[c.used++];
   }
   /// Of the newest row, which did not succeed.
-  void add(session_number n, failure const& f) { keep(*chunks_[sessions_[n].rings[newest].back], f); }
+  void add(session_number n, failure const& f) {
+    keep(*chunks_[sessions_[n].rings[newest].back], f);
+  }
 
   std::uint64_t size(session_number n) const;
   std::uint64_t bytes() const { return bytes_; }
