@@ -46,6 +46,11 @@ def test_one_wheel_holds_everything(tmp_path: pathlib.Path) -> None:
     for path in (PACKAGE / "muster").rglob("*"):
         if path.suffix in (".py", ".bin", ".typed"):
             assert str(path.relative_to(PACKAGE)) in names
+    (licence,) = (n for n in names if n.endswith("/LICENSE"))
+    (metadata,) = (n for n in names if n.endswith("/METADATA"))
+    with zipfile.ZipFile(wheel) as files:
+        assert b"Apache License" in files.read(licence)
+        assert b"\nLicense: Apache-2.0\n" in files.read(metadata)
 
 
 def test_importing_it_is_cheap_and_needs_no_grpc() -> None:

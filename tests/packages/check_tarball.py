@@ -52,6 +52,7 @@ def main():
         assert newest <= GLIBC, newest
         copyright = list((where / name / "share/doc").glob("*.copyright"))
         assert len(copyright) > 10, copyright
+        assert "Apache License" in (where / name / "share/doc/LICENSE").read_text()
         with Server(root.words(program), str(root.path / "tmp"), "--data-dir", "/tmp/data",
                     ready_file="/tmp/ready.json", ready_seen=str(root.path / "tmp/ready.json")) as server:
             assert server.get("/livez")[0] == 200

@@ -56,6 +56,16 @@ class OneVersion(unittest.TestCase):
         headings = re.findall(r"^## \[(.+?)\]", (PROJECT / "CHANGELOG.md").read_text(), re.M)
         self.assertEqual(headings[:2], ["Unreleased", VERSION])
 
+    def test_the_licence_is_one_everywhere(self):
+        text = (PROJECT / "LICENSE").read_text()
+        self.assertIn("Apache License", text)
+        self.assertEqual((PROJECT / "python/LICENSE").read_text(), text)
+        for file, form in (("python/pyproject.toml", r'(?m)^license = \{ text = "Apache-2\.0" \}$'),
+                           ("deploy/debian/copyright", r"(?m)^License: Apache-2\.0$"),
+                           ("deploy/image/Containerfile", r"licenses=Apache-2\.0\b"),
+                           ("web/dashboard/package.json", r'"license": "Apache-2\.0"')):
+            self.assertRegex((PROJECT / file).read_text(), form, file)
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])
