@@ -1,6 +1,8 @@
 """The worker's side of the forkserver."""
 from __future__ import annotations
 
+import contextlib
+import logging
 import os
 import signal
 import socket
@@ -11,117 +13,185 @@ from typing import Callable, Optional
 
 from muster.worker.frames import Frames
 
+log = logging.getLogger("muster.worker")
+
 START_TIMEOUT = 30.0
-"""Seconds for the forkserver to fork."""
+"""Seconds for the forkserver to fork. Then it is taken for dead."""
+
+
+END_TIMEOUT = 5.0
+"""Seconds for it to kill its children and end. Then it is killed, and they end by themselves."""
 
 
 class Child:
     """One process: frames to and from it, and how it ended."""
 
-    def __init__(self, pid: int, frames: Frames, kill: Callable[[int], None]) -> None:
+    def __init__(self, pid: int, frames: Frames, kill: Callable[[int], bool]) -> None:
         self.pid = pid
         self.frames = frames
         self._kill = kill
         self._exited = threading.Event()
-        self._status = 0
+        self._status: Optional[int] = None
 
     def kill(self) -> None:
         """At once; does nothing when it has exited."""
-        self._kill(self.pid)
+        if not self._kill(self.pid):
+            # Its forkserver is gone, so the number may be another process's by now. It ends itself
+            # when nobody is at the other end.
+            with contextlib.suppress(OSError):
+                self.frames.socket.shutdown(socket.SHUT_RDWR)
 
-    def exited(self, status: int) -> None:
+    def exited(self, status: Optional[int]) -> None:
+        """None: nobody will know."""
         self._status = status
         self._exited.set()
 
     def how(self, timeout: float) -> str:
         """How it ended, for people; waits for that at most `timeout` seconds."""
-        if not self._exited.wait(timeout):
+        if not self._exited.wait(timeout) or self._status is None:
             return "closed its connection"
-        if self._status < 0:
-            try:
-                name = signal.Signals(-self._status).name
-                return f"was killed by {name}" + (", perhaps out of memory" if name == "SIGKILL" else "")
-            except ValueError:
-                return f"was killed by signal {-self._status}"
-        return f"exited with status {self._status}"
+        return _ended(self._status)
+
+
+def _ended(status: int) -> str:
+    if status >= 0:
+        return f"exited with status {status}"
+    try:
+        name = signal.Signals(-status).name
+    except ValueError:
+        return f"was killed by signal {-status}"
+    return f"was killed by {name}" + (", perhaps out of memory" if name == "SIGKILL" else "")
 
 
 class Children:
-    """Starts the forkserver with the first child. Any thread."""
+    """Starts a forkserver with the first child, and with the next one after it has died: what it had
+    forked runs on. Any thread."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()  # one fork at a time; protects all below
-        self._server: Optional[subprocess.Popen[bytes]] = None
-        self._control: Optional[socket.socket] = None
-        self._children: dict[int, Child] = {}
-        self._early: dict[int, int] = {}  # exits that came before their child was listed
-        self._started = threading.Event()
-        self._pid = 0
+        self._lock = threading.Lock()  # protects _server
+        self._server: Optional[ForkServer] = None
 
     def start(self) -> Child:
         """Raises OSError if it cannot be forked."""
-        with self._lock:
-            control = self._control or self._start_server()
-            ours, theirs = socket.socketpair()
-            self._started.clear()
-            socket.send_fds(control, [b"F"], [theirs.fileno()])
-            theirs.close()
-            if not self._started.wait(START_TIMEOUT):
-                raise OSError("the forkserver has not started a process")
-            child = Child(self._pid, Frames(ours), self._kill)
-            self._children[child.pid] = child
-            if child.pid in self._early:
-                child.exited(self._early.pop(child.pid))
-            return child
+        for last in (False, True):
+            with self._lock:
+                if self._server is None or self._server.gone:
+                    self._server = ForkServer()
+                server = self._server
+            try:
+                return server.fork()
+            except OSError:
+                if last or not server.gone:
+                    raise
+        raise AssertionError("not reached")
 
     def close(self) -> None:
         """Kills what is left."""
         with self._lock:
-            if self._control:
-                self._control.shutdown(socket.SHUT_RDWR)
-                self._control.close()
-                self._control = None
             if self._server:
-                self._server.wait()  # it ends when its control socket is closed
+                self._server.close()
                 self._server = None
 
-    def _start_server(self) -> socket.socket:
-        ours, theirs = socket.socketpair()
+
+class ForkServer:
+    """One process that forks children, and what it says of them. Any thread."""
+
+    def __init__(self) -> None:
+        self._control, theirs = socket.socketpair()
         environment = dict(os.environ)
         package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
         environment["PYTHONPATH"] = os.pathsep.join(
             [package, *filter(None, [environment.get("PYTHONPATH")])])
-        self._server = subprocess.Popen([sys.executable, "-m", "muster.worker.forkserver"],
-                                        stdin=theirs.fileno(), env=environment)
-        theirs.close()
-        self._control = ours
-        threading.Thread(target=self._listen, args=(ours,), name="muster-children",
-                         daemon=True).start()
-        return ours
+        with theirs:
+            self._process = subprocess.Popen([sys.executable, "-m", "muster.worker.forkserver"],
+                                             stdin=theirs.fileno(), env=environment)
+        self._fork_lock = threading.Lock()  # one at a time
+        self._changed = threading.Condition()  # protects all below
+        self._children: dict[int, Child] = {}
+        self._early: dict[int, int] = {}  # exits that came before their child was listed
+        self._pid = 0  # of what was just forked
+        self._closing = False
+        self.gone = False
+        threading.Thread(target=self._listen, name="muster-children", daemon=True).start()
 
-    def _kill(self, pid: int) -> None:
-        with self._lock:
-            if self._control:
+    def fork(self) -> Child:
+        """Raises OSError."""
+        ours, theirs = socket.socketpair()
+        try:
+            with theirs, self._fork_lock, self._changed:
+                self._pid = 0
+                socket.send_fds(self._control, [b"F"], [theirs.fileno()])
+                if not self._changed.wait_for(lambda: self._pid or self.gone, START_TIMEOUT):
+                    self._process.kill()
+                    self.gone = True
+                if not self._pid:
+                    raise OSError("the forkserver has not started a process")
+                child = Child(self._pid, Frames(ours), self._kill)
+                if child.pid in self._early:
+                    child.exited(self._early.pop(child.pid))
+                elif self.gone:
+                    child.exited(None)
+                else:
+                    self._children[child.pid] = child
+                return child
+        except OSError:
+            ours.close()
+            raise
+
+    def close(self) -> None:
+        """It ends, with all children, when its control socket is closed."""
+        with self._changed:
+            self._closing = True
+        with contextlib.suppress(OSError):
+            self._control.shutdown(socket.SHUT_RDWR)
+        try:
+            self._process.wait(END_TIMEOUT)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._control.close()
+
+    def _kill(self, pid: int) -> bool:
+        """False: it is not there to do it."""
+        with self._changed:
+            if self.gone:
+                return False
+            try:
                 self._control.sendall(b"kill %d\n" % pid)
+            except OSError:
+                return False
+            return True
 
-    def _listen(self, control: socket.socket) -> None:
+    def _listen(self) -> None:
         begun = b""
         while True:
             try:
-                data = control.recv(4096)
+                data = self._control.recv(4096)
             except OSError:
-                return
+                break
             if not data:
-                return
+                break
             *lines, begun = (begun + data).split(b"\n")
-            for line in lines:
-                self._heard(line.split())
+            with self._changed:
+                for line in lines:
+                    self._heard(line.split())
+                self._changed.notify_all()
+        with self._changed:
+            self.gone = True
+            self._changed.notify_all()
+            for child in self._children.values():
+                child.exited(None)
+            self._children.clear()
+            closing = self._closing
+        if not closing:
+            log.error("the forkserver %d %s; the next process gets another one, those that run go on",
+                      self._process.pid, _ended(self._process.wait()))
 
     def _heard(self, words: list[bytes]) -> None:
+        """Under _changed."""
         pid = int(words[1])
         if words[0] == b"started":
             self._pid = pid
-            self._started.set()
             return
         child = self._children.pop(pid, None)
         if child:

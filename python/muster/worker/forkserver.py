@@ -7,6 +7,7 @@ control socket is closed.
 """
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import select
@@ -46,17 +47,9 @@ def _reap(control: socket.socket, children: set[int]) -> None:
         control.sendall(b"exited %d %d\n" % (pid, os.waitstatus_to_exitcode(status)))
 
 
-def serve(control: socket.socket) -> None:
-    children: set[int] = set()
-    waker = socket.socketpair()
-    for end in waker:
-        end.setblocking(False)
-    signal.signal(signal.SIGCHLD, lambda number, frame: None)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    signal.set_wakeup_fd(waker[1].fileno())
-    gc.collect()
-    gc.freeze()  # children share what is here
+def _serve(control: socket.socket, waker: tuple[socket.socket, socket.socket],
+           children: set[int]) -> None:
+    """Until the control socket is closed."""
     begun = b""
     while True:
         select.select([control, waker[0]], [], [])
@@ -69,7 +62,7 @@ def serve(control: socket.socket) -> None:
             continue
         data, given, _, _ = socket.recv_fds(control, 4096, 64)
         if not data:
-            break
+            return
         for fd in given:
             _fork(control, socket.socket(fileno=fd), waker, children)
         *lines, begun = (begun + data.replace(b"F", b"")).split(b"\n")
@@ -77,6 +70,21 @@ def serve(control: socket.socket) -> None:
             pid = int(line.split()[1])
             if pid in children:
                 os.kill(pid, signal.SIGKILL)
+
+
+def serve(control: socket.socket) -> None:
+    children: set[int] = set()
+    waker = socket.socketpair()
+    for end in waker:
+        end.setblocking(False)
+    signal.signal(signal.SIGCHLD, lambda number, frame: None)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    signal.set_wakeup_fd(waker[1].fileno())
+    gc.collect()
+    gc.freeze()  # children share what is here
+    with contextlib.suppress(ConnectionError):  # in the midst of saying something
+        _serve(control, waker, children)
     for pid in children:
         os.kill(pid, signal.SIGKILL)
 

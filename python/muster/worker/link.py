@@ -86,8 +86,8 @@ class ProcessLink:
         return True
 
     def close(self) -> None:
-        self._child.frames.socket.close()
         self._child.kill()
+        self._child.frames.socket.close()
 
 
 class ThreadLink:

@@ -1,0 +1,141 @@
+"""Processes of a worker and the fork server that makes them, killed for real."""
+from __future__ import annotations
+
+import os
+import pathlib
+import signal
+from typing import Any, Callable
+
+import muster
+from conftest import Cluster, WorkerProcess, until
+
+MakeCluster = Callable[..., Cluster]
+
+
+def fork_servers(worker: WorkerProcess) -> list[int]:
+    """Of this worker, that live."""
+    found = []
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            state, parent = (folder / "stat").read_text().rpartition(")")[2].split()[:2]
+            words = (folder / "cmdline").read_bytes()
+        except OSError:
+            continue
+        if int(parent) == worker.process.pid and state != "Z" and b"muster.worker.forkserver" in words:
+            found.append(int(folder.name))
+    return found
+
+
+def children(cluster: Cluster) -> list[int]:
+    """Processes that run closures, of those that are connected."""
+    return [t["pid"] for t in cluster.server.tasks() if t["state"] == "CONNECTED"]
+
+
+def kill_fork_server(worker: WorkerProcess) -> int:
+    (pid,) = fork_servers(worker)
+    os.kill(pid, signal.SIGKILL)
+    until(lambda: pid not in fork_servers(worker), "it is dead")
+    return pid
+
+
+def own_pid() -> int:
+    return os.getpid()
+
+
+def slow(path: str) -> int:
+    pathlib.Path(path).touch()
+    context = muster.context()
+    while not os.path.exists(path + ".go"):
+        context.wait_cancelled(0.02)
+    return context.attempt
+
+
+def ends_cleanly(worker: WorkerProcess) -> None:
+    assert worker.stop() == 0, worker.text()
+    assert "Traceback" not in worker.text(), worker.text()
+    assert "Broken pipe" not in worker.text(), worker.text()
+
+
+def test_a_dead_fork_server_takes_no_process_with_it(make_cluster: MakeCluster) -> None:
+    cluster = make_cluster()
+    worker = cluster.add("--processes", "2")
+    before = set(children(cluster))
+    kill_fork_server(worker)
+    c = cluster.coordinator()
+    assert set(c.map(lambda _: own_pid(), range(20))) <= before
+    until(lambda: "the forkserver" in worker.text(), "the log says so")
+    assert "was killed by SIGKILL" in worker.text()
+    ends_cleanly(worker)
+    assert not [pid for pid in before if os.path.exists(f"/proc/{pid}") and _lives(pid)]
+
+
+def _lives(pid: int) -> bool:
+    try:
+        stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] != "Z"
+
+
+def test_the_next_process_gets_another_fork_server(make_cluster: MakeCluster) -> None:
+    cluster = make_cluster()
+    worker = cluster.add("--processes", "2", "--index", "0")
+    first = kill_fork_server(worker)
+    victim = children(cluster)[0]
+    os.kill(victim, signal.SIGKILL)
+    until(lambda: len(now := children(cluster)) == 2 and victim not in now, "there are two again")
+    (second,) = fork_servers(worker)
+    assert second != first
+    c = cluster.coordinator()
+    values = [c.options(task=f"worker:{i}").schedule(own_pid) for i in (0, 1)]
+    assert len({v.fetch(20) for v in values}) == 2
+    # The new one is as good as the first: what it has forked is known when it dies.
+    fresh = next(pid for pid in children(cluster) if pid != victim)
+    os.kill(fresh, signal.SIGKILL)
+    until(lambda: len(now := children(cluster)) == 2 and fresh not in now, "and again")
+    ends_cleanly(worker)
+
+
+def test_both_are_killed_in_the_midst_of_a_closure(make_cluster: MakeCluster, tmp_path: Any) -> None:
+    cluster = make_cluster()
+    worker = cluster.add("--processes", "1")
+    c = cluster.coordinator()
+    mark = str(tmp_path / "runs")
+    value = c.schedule(slow, args=(mark,))
+    until(lambda: os.path.exists(mark), "it runs")
+    os.unlink(mark)
+    (victim,) = children(cluster)
+    kill_fork_server(worker)
+    os.kill(victim, signal.SIGKILL)
+    until(lambda: os.path.exists(mark), "it runs again, in a new process")
+    assert victim not in children(cluster)
+    pathlib.Path(mark + ".go").touch()
+    assert value.fetch(20) == 2
+    ends_cleanly(worker)
+
+
+def test_a_closure_goes_on_without_the_fork_server(make_cluster: MakeCluster, tmp_path: Any) -> None:
+    cluster = make_cluster()
+    worker = cluster.add("--processes", "1")
+    c = cluster.coordinator()
+    mark = str(tmp_path / "runs")
+    value = c.schedule(slow, args=(mark,))
+    until(lambda: os.path.exists(mark), "it runs")
+    kill_fork_server(worker)
+    pathlib.Path(mark + ".go").touch()
+    assert value.fetch(20) == 1
+    ends_cleanly(worker)
+
+
+def test_one_that_does_not_listen_is_killed_without_the_fork_server(make_cluster: MakeCluster
+                                                                   ) -> None:
+    cluster = make_cluster()
+    worker = cluster.add("--processes", "1", "--stop-grace", "500ms")
+    c = cluster.coordinator(continue_on_error=True)
+    value = c.schedule("deaf", args=(60,))
+    until(lambda: cluster.server.running() == 1, "it runs")
+    kill_fork_server(worker)
+    value.cancel()
+    until(value.done, "it is killed")
+    assert c.schedule(own_pid).fetch(20) > 0
+    ends_cleanly(worker)
