@@ -11,6 +11,7 @@ void encode(core::failure const& f, wire::Failure& into) {
   into.set_worker(f.worker);
   into.set_attempt(f.attempt);
   for (auto const& d : f.dependencies) into.add_dependencies(d);
+  into.set_exception(f.exception);
 }
 
 core::failure decoded(wire::Failure const& w, bool& ok) {
@@ -21,7 +22,8 @@ core::failure decoded(wire::Failure const& w, bool& ok) {
           w.traceback(),
           w.worker(),
           w.attempt(),
-          {w.dependencies().begin(), w.dependencies().end()}};
+          {w.dependencies().begin(), w.dependencies().end()},
+          w.exception()};
 }
 
 void encode(core::closure_extras const& x, wire::Extras& into) {

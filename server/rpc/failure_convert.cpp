@@ -29,6 +29,7 @@ void to_wire(core::failure const& from, v1::Failure& to) {
   to.set_worker(from.worker);
   to.set_attempt(from.attempt);
   for (auto const& d : from.dependencies) to.add_dependency(d);
+  to.set_exception(from.exception);
 }
 
 std::string from_wire(v1::Failure const& from, core::failure& to) {
@@ -44,6 +45,7 @@ std::string from_wire(v1::Failure const& from, core::failure& to) {
     if (to.dependencies.size() > failure_dependencies_max) break;
     to.dependencies.push_back(at_most(d, failure_dependency_bytes_max));
   }
+  if (from.exception().size() <= failure_exception_bytes_max) to.exception = from.exception();
   return {};
 }
 

@@ -14,6 +14,8 @@ inline constexpr std::size_t failure_message_bytes_max = 16 << 10;
 inline constexpr std::size_t failure_dependencies_max = 64;
 inline constexpr std::size_t failure_dependency_bytes_max = 128;
 inline constexpr std::size_t failure_traceback_bytes_max = 64 << 10;
+/// A longer one is left out: half of an exception is none.
+inline constexpr std::size_t failure_exception_bytes_max = 64 << 10;
 
 /// Fills everything but the position.
 void to_wire(core::failure const& from, v1::Failure& to);

@@ -19,7 +19,8 @@ core::failure some_failure() {
           "line 1\nline 2",
           "worker:3",
           4,
-          {"ps:1", "ps:2"}};
+          {"ps:1", "ps:2"},
+          std::string("\x80\x05\0", 3)};
 }
 
 job_fact some_job() {

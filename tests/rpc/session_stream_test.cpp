@@ -139,11 +139,13 @@ TEST(session_stream, failure_arrives_with_worker_and_attempt) {
   f.set_type("ValueError");
   f.set_message("bad");
   f.set_traceback("line 1");
+  f.set_exception(std::string("\x80\x05\0", 3));
   worker.write(m);
   auto const got = session.read_outcomes(1).at(0);
   ASSERT_EQ(got.failure_size(), 1);
   EXPECT_EQ(got.failure(0).type(), "ValueError");
   EXPECT_EQ(got.failure(0).traceback(), "line 1");
+  EXPECT_EQ(got.failure(0).exception(), std::string("\x80\x05\0", 3));
   EXPECT_EQ(got.failure(0).worker(), "worker:0");
   EXPECT_EQ(got.failure(0).attempt(), 1u);
 }

@@ -90,6 +90,21 @@ TEST(worker_convert, cuts_long_failure_texts_between_characters) {
   EXPECT_EQ(text.substr(text.size() - 5), "ä…");
 }
 
+TEST(worker_convert, leaves_out_an_exception_that_is_too_long) {
+  for (auto const over : {0u, 1u}) {
+    auto m = two_answers();
+    m.mutable_value(0)->clear();
+    auto& f = *m.add_failure();
+    f.set_message("text");
+    f.set_exception(std::string(failure_exception_bytes_max + over, 'x'));
+    core::worker_results taken;
+    ASSERT_EQ(from_wire(m, taken), "");
+    auto const& kept = taken.results[0].failure;
+    EXPECT_EQ(kept.exception.size(), over ? 0 : failure_exception_bytes_max);
+    EXPECT_EQ(kept.message, "text");
+  }
+}
+
 struct bad_message {
   char const* name;
   std::function<void(v1::WorkerMessage&)> spoil;

@@ -101,6 +101,7 @@ struct failure {
   std::string worker;     // "worker:3", empty when no worker was involved
   std::uint32_t attempt = 0;
   std::vector<std::string> dependencies{};  // DEPENDENCY_LOST: what is gone, "ps:1"
+  std::string exception{};  // for the client that had the function run; nobody else reads it
 
   bool operator==(failure const&) const = default;
 };

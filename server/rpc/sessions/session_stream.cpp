@@ -227,7 +227,9 @@ void session_stream::leave_session() {
 // One outcome is one row of the message's columns.
 void session_stream::on_outcome(core::outcome const& o) {
   auto const value = o.value.view();
-  auto const bytes = o.ok ? value.size() : o.failure->message.size() + o.failure->traceback.size();
+  auto const bytes =
+      o.ok ? value.size()
+           : o.failure->message.size() + o.failure->traceback.size() + o.failure->exception.size();
   auto& m = out_.add_entry(bytes + 16);
   int const position = m.token_size();
   m.add_token(o.token);
