@@ -5,9 +5,21 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "base/utf8.hpp"
 #include "server/core/moves/closure_life.hpp"
 
 namespace muster::core {
+
+namespace {
+
+// Any number of closures may wait for one input; its end says most of a traceback.
+std::string end_of(std::string const& traceback) {
+  constexpr std::size_t bytes_max = 4 << 10;
+  if (traceback.size() <= bytes_max) return traceback;
+  return "…" + traceback.substr(border_at(traceback, traceback.size() - bytes_max));
+}
+
+}  // namespace
 
 [[gnu::always_inline]] inline void closure_life::unlink(slot c, closure_record const& r) {
   if (r.worker != worker_number{}) {
@@ -85,9 +97,11 @@ void closure_life::finish(slot c, closure_state as) {
     if (r.alone) stop_being_alone(c);
     if (d->gang != 0) scheduler_.gangs.member_ended(std::exchange(d->gang, 0), closures_.id_of(c));
     if (d->extras) unuse_per_worker(*d->extras);
-    if (!d->dependents.empty())
-      step_.ended_inputs.push_back({closures_.id_of(c), as == closure_state::succeeded, r.value,
-                                    ended_as_input(c), std::move(d->dependents)});
+    if (!d->dependents.empty()) {
+      bool const ok = as == closure_state::succeeded;
+      step_.ended_inputs.push_back({closures_.id_of(c), ok, r.value,
+                                    ok ? failure{} : ended_as_input(c), std::move(d->dependents)});
+    }
   }
   if (s.delivery() == delivery::build) {
     built(c, by == worker_number{} ? stream_id{} : roster_.of(by).stream);
@@ -150,7 +164,7 @@ void closure_life::forget_held(slot c, release_reason why) {
 void closure_life::fail_doomed() {
   for (auto& [id, why] : std::exchange(step_.doomed, {}))
     if (slot const c = closures_.find(id); c != no_slot && !ended(closures_[c].state))
-      fail(c, closure_state::failed, {failure_kind::input, "", std::move(why), "", "", 0});
+      fail(c, closure_state::failed, std::move(why));
 }
 
 // Its deadline has passed and it does not run (any more).
@@ -188,11 +202,13 @@ std::string closure_life::unfit_inputs(closure_record const& r) const {
          std::to_string(step_.config.input_bytes_max);
 }
 
-std::string closure_life::ended_as_input(slot c) const {
+failure closure_life::ended_as_input(slot c) const {
   auto const& f = closures_[c].details->failure;
-  return f.kind == failure_kind::input
-             ? f.message
-             : "input " + text(closures_.id_of(c)) + " failed: " + f.message;
+  auto said = f.kind == failure_kind::input
+                  ? f.message
+                  : "input " + text(closures_.id_of(c)) + " failed: " + f.message;
+  return {failure_kind::input, f.type,   std::move(said),
+          end_of(f.traceback), f.worker, f.attempt};  // its exception is for its own client
 }
 
 void closure_life::tell_dependents() {
@@ -204,7 +220,7 @@ void closure_life::tell_dependents() {
       if (c == no_slot || closures_[c].state != closure_state::blocked) continue;
       auto& r = closures_[c];
       if (!ended.ok) {
-        fail(c, closure_state::failed, {failure_kind::input, "", ended.why, "", "", 0});
+        fail(c, closure_state::failed, ended.why);
         continue;
       }
       auto& d = *r.details;
@@ -215,7 +231,7 @@ void closure_life::tell_dependents() {
       }
       if (d.inputs_missing > 0) continue;
       if (auto why = unfit_inputs(r); !why.empty()) {
-        fail(c, closure_state::failed, {failure_kind::input, "", std::move(why), "", "", 0});
+        fail(c, closure_state::failed, input_failure(std::move(why)));
         continue;
       }
       scheduler_.end_deferral(c);

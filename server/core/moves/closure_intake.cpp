@@ -85,8 +85,9 @@ void closure_intake::fail_all(session& s, std::vector<closure_spec>& specs, fail
       life_.fail(c, closure_state::failed, {kind, "", why, "", "", 0});
 }
 
-std::string closure_intake::take_extras(slot c, std::shared_ptr<closure_extras const> extras,
-                                        std::vector<slot> const& request) {
+std::optional<failure> closure_intake::take_extras(slot c,
+                                                   std::shared_ptr<closure_extras const> extras,
+                                                   std::vector<slot> const& request) {
   auto const& x = *extras;
   auto& d = closures_[c].with_details();
   d.extras = std::move(extras);
@@ -101,14 +102,14 @@ std::string closure_intake::take_extras(slot c, std::shared_ptr<closure_extras c
     d.deadline = closures_[c].created + x.options.deadline;
     step_.alarms.set(d.deadline, alarm_kind::closure_deadline, raw(id));
   }
-  std::string failed;
+  std::optional<failure> failed;
   if (!x.inputs.empty()) d.inputs = std::make_shared<std::vector<blob>>(x.inputs.size());
   for (std::size_t k = 0; k < x.inputs.size(); ++k) {
     auto const& ref = x.inputs[k];
     slot const i =
         ref.closure == closure_id{} ? request[ref.position] : closures_.find(ref.closure);
     if (i == no_slot) {  // of a stream, where one bad input is no reason to refuse the rest
-      failed = texts_.unknown_value(ref.closure).message;
+      failed = input_failure(texts_.unknown_value(ref.closure).message);
       d.input_ids.push_back(ref.closure);
       continue;
     }
@@ -122,7 +123,7 @@ std::string closure_intake::take_extras(slot c, std::shared_ptr<closure_extras c
             if (again->dependents.empty() || again->dependents.back() != id)
               again->dependents.push_back(id);
           } else {
-            failed = "input: " + lost_for_good(closures_.id_of(i));
+            failed = input_failure("input: " + lost_for_good(closures_.id_of(i)));
           }
         } else if (input.where == value_place::disk) {
           ++d.inputs_missing;
@@ -143,10 +144,12 @@ std::string closure_intake::take_extras(slot c, std::shared_ptr<closure_extras c
           waiting.push_back(id);
     }
   }
-  if (d.inputs_missing == 0 && failed.empty()) failed = life_.unfit_inputs(closures_[c]);
-  if (d.inputs_missing == 0 && failed.empty()) {
+  if (d.inputs_missing == 0 && !failed)
+    if (auto why = life_.unfit_inputs(closures_[c]); !why.empty())
+      failed = input_failure(std::move(why));
+  if (d.inputs_missing == 0 && !failed) {
     life_.enqueue(c);
-    return {};
+    return std::nullopt;
   }
   book_.block(c);
   scheduler_.defer(c);
@@ -176,8 +179,7 @@ void closure_intake::resume(session& s, std::vector<closure_spec>& specs,
     auto why = gone(*spec.extras);
     if (why.empty()) continue;
     spec.extras = nullptr;
-    unfit.emplace_back(closures_.id_of(closures[k]),
-                       failure{failure_kind::input, "", std::move(why), "", "", 0});
+    unfit.emplace_back(closures_.id_of(closures[k]), input_failure(std::move(why)));
   }
   form_gangs(s, specs, &closures);
   for (std::size_t k = 0; k < specs.size(); ++k) {
@@ -185,9 +187,8 @@ void closure_intake::resume(session& s, std::vector<closure_spec>& specs,
     closures_[c].lane = scheduler_.lane_for(s.number, specs[k]);
     if (!specs[k].extras) {
       closures_[c].details ? life_.enqueue(c) : scheduler_.push_back(c);
-    } else if (auto why = take_extras(c, std::move(specs[k].extras), {}); !why.empty()) {
-      unfit.emplace_back(closures_.id_of(c),
-                         failure{failure_kind::input, "", std::move(why), "", "", 0});
+    } else if (auto why = take_extras(c, std::move(specs[k].extras), {})) {
+      unfit.emplace_back(closures_.id_of(c), std::move(*why));
     }
   }
   end_request(unfit);
@@ -198,9 +199,6 @@ void closure_intake::schedule_closures(session& s, std::vector<closure_spec>& sp
   begin_request(s, specs.size());
   std::vector<slot> request;  // only kept while somebody may refer to it
   std::vector<std::pair<closure_id, failure>> unfit;
-  auto const note_unfit = [&](slot c, failure_kind kind, std::string why) {
-    unfit.emplace_back(closures_.id_of(c), failure{kind, "", std::move(why), "", "", 0});
-  };
   bool const extras =
       std::any_of(specs.begin(), specs.end(), [](auto const& spec) { return spec.extras; });
   if (extras) form_gangs(s, specs);
@@ -216,10 +214,11 @@ void closure_intake::schedule_closures(session& s, std::vector<closure_spec>& sp
     if (extras) request.push_back(c);
     if (auto why = s.spec.require_function ? unserved(spec.function, s.spec) : std::string();
         !why.empty())
-      note_unfit(c, failure_kind::stale_handle, std::move(why));
+      unfit.emplace_back(closures_.id_of(c),
+                         failure{failure_kind::stale_handle, "", std::move(why), "", "", 0});
     if (!spec.extras) continue;
-    if (auto why = take_extras(c, std::move(spec.extras), request); !why.empty())
-      note_unfit(c, failure_kind::input, std::move(why));
+    if (auto why = take_extras(c, std::move(spec.extras), request))
+      unfit.emplace_back(closures_.id_of(c), std::move(*why));
   }
   note_request(s);
   end_request(unfit);

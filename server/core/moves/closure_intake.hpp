@@ -7,6 +7,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -74,9 +75,9 @@ class closure_intake {
   void form_gangs(session const& s, std::vector<closure_spec> const& specs,
                   std::vector<slot> const* restored = nullptr);
   /// Gives a new closure its options and inputs. `request`: closures of the same request by
-  /// position. Empty, or why it fails at once.
-  std::string take_extras(slot c, std::shared_ptr<closure_extras const> extras,
-                          std::vector<slot> const& request);
+  /// position. Nothing, or what it fails with at once.
+  std::optional<failure> take_extras(slot c, std::shared_ptr<closure_extras const> extras,
+                                     std::vector<slot> const& request);
   void end_request(std::vector<std::pair<closure_id, failure>>& unfit);
   std::string lost_for_good(closure_id id) const;
   void read_back(value_moved& m);

@@ -87,8 +87,9 @@ class closure_life {
   void expire(slot c);
   /// Why the inputs that are there cannot go with its arguments; empty when they can.
   std::string unfit_inputs(closure_record const& r) const;
-  /// What a dependent of the failed closure is told: always the first failure of a chain.
-  std::string ended_as_input(slot c) const;
+  /// What a dependent of the failed closure fails with: always the first failure of a chain, with
+  /// the class of that error, its worker and the end of its traceback.
+  failure ended_as_input(slot c) const;
   void tell_dependents();
   void release(per_worker_entry& v);
   /// What the closure of a build makes; null when its value was released meanwhile.

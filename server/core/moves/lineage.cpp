@@ -73,7 +73,7 @@ value_store::rebuilding* closure_intake::run_again(slot c) {
   auto why = take_extras(b, std::move(spec.extras), {});
   rebuild_depth_ = outer;
   // Not at once: whoever asks has not yet said for what.
-  if (!why.empty()) step_.doomed.emplace_back(again.by, std::move(why));
+  if (why) step_.doomed.emplace_back(again.by, std::move(*why));
   return &again;
 }
 

@@ -33,13 +33,18 @@ enum class alarm_kind : std::uint8_t {
   value_age,         ///< a finished job, or the oldest value a session holds, is too old
 };
 
+/// Of a closure that lacks an input, or cannot have it.
+inline failure input_failure(std::string message) {
+  return {failure_kind::input, "", std::move(message), "", "", 0};
+}
+
 /// An ended input whose dependents have not been told; told at the end of the step, one after the
 /// other, so that a chain of them does not nest.
 struct ended_input {
   closure_id id{};
   bool ok = true;
   blob value;
-  std::string why;  // !ok
+  failure why;  // !ok: what those fail with who wait for it
   std::vector<closure_id> dependents;
 };
 
@@ -91,8 +96,8 @@ struct step_frame {
 
   // Noted in this step, carried on at its end.
   std::deque<ended_input> ended_inputs;
-  std::vector<closure_id> to_check;  // queues without a worker; see closure_life
-  std::vector<std::pair<closure_id, std::string>> doomed;  // closures that lack an input for good
+  std::vector<closure_id> to_check;                    // queues without a worker; see closure_life
+  std::vector<std::pair<closure_id, failure>> doomed;  // closures that lack an input for good
   changed_jobs changed;
 
   void answer(call_id call, status s, decltype(reply::body) body = {}) {

@@ -117,7 +117,7 @@ void value_keeping::tell_readers(closure_id id, value_store::reading reading, bl
   }
   if (!reading.dependents.empty())
     step_.ended_inputs.push_back({id, value != nullptr, value ? *value : blob(),
-                                  value ? std::string() : "input: " + why,
+                                  value ? failure{} : input_failure("input: " + why),
                                   std::move(reading.dependents)});
   if (reading.repeat == session_id{}) return;
   auto* s = sessions_.find(reading.repeat);

@@ -91,6 +91,56 @@ TEST(inputs, a_failed_input_fails_whoever_needs_it) {
   EXPECT_EQ(c.job(job.id).state, job_state::failed);
 }
 
+TEST(inputs, who_needs_a_failed_input_hears_of_its_class_worker_and_traceback) {
+  cluster c;
+  auto const w = c.attach({.index = 3});
+  auto const producer = c.open({"f"});
+  auto const middle = c.open_with({needing(c, {of(producer[0])})});
+  auto const end = c.open_with({needing(c, {of(middle[0])})});
+  auto r = c.bad(w, producer[0], "no such file");
+  r.failure.type = "FileNotFoundError";
+  r.failure.traceback = "line 1";
+  r.failure.exception = "for its client alone";
+  c.answer(w, {r});
+  failure const expected{failure_kind::input,
+                         "FileNotFoundError",
+                         "input " + text(producer[0]) + " failed: no such file",
+                         "line 1",
+                         "worker:3",
+                         1};
+  EXPECT_EQ(c.core.closure(middle[0])->error, expected);
+  EXPECT_EQ(c.core.closure(end[0])->error, expected);
+  auto const late = c.open_with({needing(c, {of(producer[0])})});
+  EXPECT_EQ(c.core.closure(late[0])->error, expected);
+}
+
+TEST(inputs, the_exception_of_an_input_goes_to_its_own_client_whatever_its_kind) {
+  cluster c;
+  auto const w = c.attach();
+  auto const producer = c.open({"f"});
+  auto const job = c.open_with({needing(c, {of(producer[0])})});
+  auto r = c.bad(w, producer[0], "unfit", failure_kind::input);
+  r.failure.exception = "pickled";
+  c.answer(w, {r});
+  EXPECT_EQ(c.core.closure(producer[0])->error->exception, "pickled");
+  EXPECT_EQ(c.core.closure(job[0])->error->message, "unfit");
+  EXPECT_EQ(c.core.closure(job[0])->error->exception, "");
+}
+
+TEST(inputs, of_a_long_traceback_those_who_wait_get_the_end) {
+  cluster c;
+  auto const w = c.attach();
+  auto const producer = c.open({"f"});
+  auto const job = c.open_with({needing(c, {of(producer[0])})});
+  auto r = c.bad(w, producer[0], "deep");
+  for (int i = 0; i < 4'000; ++i) r.failure.traceback += "ü";
+  r.failure.traceback += " the end";
+  c.answer(w, {r});
+  auto const told = c.core.closure(job[0])->error->traceback;
+  EXPECT_LE(told.size(), 4'096u + 4);
+  EXPECT_TRUE(told.starts_with("…ü") && told.ends_with("ü the end")) << told.substr(0, 8);
+}
+
 TEST(inputs, one_that_has_failed_already_fails_it_at_once) {
   cluster c;
   auto const w = c.attach();
