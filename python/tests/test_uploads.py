@@ -1,11 +1,14 @@
 """The client's own modules on workers that do not have them."""
 from __future__ import annotations
 
+import dataclasses
 import importlib
+import io
 import os
 import pathlib
 import sys
 import types
+import zipfile
 from typing import Any, Iterator
 
 import pytest
@@ -151,10 +154,69 @@ def test_uploads_that_cannot_be_are_told(here: pathlib.Path, monkeypatch: Any) -
             zipped.collect([wrong])  # type: ignore[list-item]
 
 
-def test_a_worker_keeps_so_many_and_those_in_use(here: pathlib.Path, monkeypatch: Any) -> None:
+@pytest.fixture
+def folder(tmp_path: pathlib.Path, monkeypatch: Any) -> pathlib.Path:
+    """Where this process installs uploads."""
+    made = tmp_path / "uploads"
+    made.mkdir()
+    monkeypatch.setattr(unpacked, "_folder", str(made))
+    return made
+
+
+def zip_of(**files: bytes) -> bytes:
+    to = io.BytesIO()
+    with zipfile.ZipFile(to, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return to.getvalue()
+
+
+def folders(folder: pathlib.Path) -> list[pathlib.Path]:
+    return [path for path in folder.iterdir() if path.is_dir()]
+
+
+def test_a_digest_is_that_of_what_came(here: pathlib.Path, folder: pathlib.Path, monkeypatch: Any) -> None:
+    write(here, good="X = 1\n")
+    good = zipped.collect([here / "good.py"])
+    for wrong in (zip_of(**{"good.py": b"X = 2\n"}), zip_of(**{"other.py": b"X = 1\n"}),
+                  zip_of(**{"good.py": b"X = 1\n", "more.py": b""}), zip_of()):
+        with pytest.raises(ValueError, match=f"the upload {good.digest} has other contents"):
+            unpacked.install(good.digest, wrong)
+    for name in ("../out.py", "/tmp/out.py", "a/../../out.py", "folder/"):
+        with pytest.raises(ValueError, match="has a file named"):
+            unpacked.install(good.digest, zip_of(**{name: b"X = 1\n"}))
+    for digest in ("../" + good.digest[3:], good.digest[1:], good.digest.upper() + "x"):
+        with pytest.raises(ValueError, match="no SHA-256"):
+            unpacked.install(digest, good.data)
+    assert folders(folder) == []
+    with pytest.raises(zipfile.BadZipFile):
+        unpacked.install(good.digest, b"no zip")
+    monkeypatch.setattr(zipped, "CONTENT_BYTES_MAX", 1 << 20)
+    with pytest.raises(ValueError, match="more than 1048576 bytes"):
+        unpacked.install(good.digest, zip_of(**{"large.py": bytes(1 << 21)}))
+    monkeypatch.setattr(zipped, "FILES_MAX", 1)
+    with pytest.raises(ValueError, match="has 2 files, the limit is 1"):
+        unpacked.install(good.digest, zip_of(a=b"", b=b""))
+    assert folders(folder) == []
+    assert (pathlib.Path(unpacked.install(good.digest, good.data).place) / "good.py").read_text() == "X = 1\n"
+
+
+def test_a_client_with_a_wrong_digest_is_told(cluster: Cluster, here: pathlib.Path, monkeypatch: Any) -> None:
+    write(here, forged="def f():\n    return 1\n")
+    module = importlib.import_module("forged")
+    collect = zipped.collect
+    from muster.coordinator import cluster_coordinator
+
+    monkeypatch.setattr(cluster_coordinator, "collect", lambda what: zipped.Upload(
+        "0" * 64, *dataclasses.astuple(collect(what))[1:]))
+    with cluster.coordinator(upload=[module], continue_on_error=True) as c:
+        with pytest.raises(muster.InputError, match="has other contents"):
+            c.schedule(module.f).fetch(20)
+
+
+def test_a_worker_keeps_so_many_and_those_in_use(here: pathlib.Path, folder: pathlib.Path,
+                                                 monkeypatch: Any) -> None:
     monkeypatch.setattr(unpacked, "UPLOADS_MAX", 2)
-    monkeypatch.setattr(unpacked, "_folder", str(here / "uploads"))
-    (here / "uploads").mkdir()
     held = []
     for i in range(5):
         write(here, limited=f"X = {i}\n")

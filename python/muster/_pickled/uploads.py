@@ -23,6 +23,7 @@ UPLOAD_BYTES_MAX = 1 << 30
 CONTENT_BYTES_MAX = 4 << 30
 """Before it is zipped."""
 FILES_MAX = 20_000
+_PIECE = 1 << 20
 _TIME = (1980, 1, 1, 0, 0, 0)
 
 
@@ -56,7 +57,7 @@ def collect(what: Sequence[Uploadable]) -> Upload:
                 raise ValueError(f"upload: {names} has more than {CONTENT_BYTES_MAX} bytes: leave data "
                                  "out, or install it on the workers")
             content = files[name].read_bytes()
-            digest.update(b"%d %d " % (len(name.encode()), len(content)) + name.encode() + content)
+            digest.update(header(name, len(content)) + content)
             entry = zipfile.ZipInfo(name, _TIME)
             entry.external_attr = 0o644 << 16
             archive.writestr(entry, content, zipfile.ZIP_DEFLATED)
@@ -65,6 +66,37 @@ def collect(what: Sequence[Uploadable]) -> Upload:
         raise ValueError(f"upload: {names} has {len(data)} bytes as a zip, the limit is "
                          f"{UPLOAD_BYTES_MAX}: leave data out, or install it on the workers")
     return Upload(digest.hexdigest(), data, names)
+
+
+def header(name: str, size: int) -> bytes:
+    """What the digest has of a file before its contents."""
+    return b"%d %d " % (len(name.encode()), size) + name.encode()
+
+
+def unpack(data: bytes, digest: str, folder: str) -> None:
+    """Writes what `collect` has zipped below `folder`. Raises ValueError: it is not what the digest says,
+    or larger than that can be; other errors of zip files and of the disk."""
+    said, size = hashlib.sha256(), 0
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        entries = sorted(archive.infolist(), key=lambda e: e.filename)
+        if len(entries) > FILES_MAX:
+            raise ValueError(f"the upload has {len(entries)} files, the limit is {FILES_MAX}")
+        for entry in entries:
+            size += entry.file_size  # more than it says of itself is not read
+            if size > CONTENT_BYTES_MAX:
+                raise ValueError(f"the upload has more than {CONTENT_BYTES_MAX} bytes")
+            path = pathlib.PurePosixPath(entry.filename)
+            if path.is_absolute() or ".." in path.parts or entry.is_dir():
+                raise ValueError(f"the upload has a file named {entry.filename!r}")
+            said.update(header(entry.filename, entry.file_size))
+            to = pathlib.Path(folder, path)
+            to.parent.mkdir(parents=True, exist_ok=True)
+            with archive.open(entry) as source, to.open("wb") as file:
+                while piece := source.read(_PIECE):
+                    said.update(piece)
+                    file.write(piece)
+    if said.hexdigest() != digest:
+        raise ValueError(f"the upload {digest} has other contents: their digest is {said.hexdigest()}")
 
 
 def _name(what: Uploadable) -> str:

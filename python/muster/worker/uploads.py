@@ -14,7 +14,6 @@ from __future__ import annotations
 import atexit
 import fcntl
 import importlib
-import io
 import itertools
 import os
 import shutil
@@ -23,8 +22,9 @@ import tempfile
 import threading
 import types
 import weakref
-import zipfile
 from typing import Optional, Sequence
+
+from muster._pickled.uploads import unpack
 
 DIGEST_DIGITS = 64
 """Of the names of their folders; others are not uploads."""
@@ -65,7 +65,10 @@ def use_folder(folder: str) -> None:
 
 
 def install(digest: str, data: bytes) -> Installed:
-    """Runs on a worker, as the builder of a per-worker value."""
+    """Runs on a worker, as the builder of a per-worker value. Raises ValueError: the data have another
+    digest; others find what is installed by it."""
+    if len(digest) != DIGEST_DIGITS or set(digest) - set("0123456789abcdef"):
+        raise ValueError(f"no SHA-256 in hexadecimal digits: {digest[:80]!r}")
     with _lock:
         global _folder
         known = _known.get(digest)
@@ -79,8 +82,12 @@ def install(digest: str, data: bytes) -> Installed:
         fcntl.flock(held, fcntl.LOCK_SH)
         if not os.path.isdir(place):
             unpacked = tempfile.mkdtemp(dir=_folder, prefix="unpack-")
-            with zipfile.ZipFile(io.BytesIO(data)) as archive:
-                archive.extractall(unpacked)
+            try:
+                unpack(data, digest, unpacked)
+            except BaseException:
+                shutil.rmtree(unpacked, ignore_errors=True)
+                os.close(held)
+                raise
             try:
                 os.rename(unpacked, place)
             except OSError:  # another process was faster
