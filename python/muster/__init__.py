@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from muster.coordinator.structure import as_completed
     from muster.errors import (AbortedError, Cancelled, CancelledError, ClosureError,
                                DependencyLost, FailureKind, InputError, MusterError,
-                               NotServedError, UnavailableError, WaitTimeout)
+                               NotServedError, TimedOutError, UnavailableError, WaitTimeout)
     from muster.executor import Executor
     from muster.local.cluster import LocalCluster
     from muster.rest.client import Client, Job
@@ -34,8 +34,8 @@ _HOMES = {
                                         "RemoteValue RemoteValueStatus"),
     "muster.coordinator.structure": "as_completed",
     "muster.errors": ("AbortedError Cancelled CancelledError ClosureError DependencyLost "
-                      "FailureKind InputError MusterError NotServedError UnavailableError "
-                      "WaitTimeout"),
+                      "FailureKind InputError MusterError NotServedError TimedOutError "
+                      "UnavailableError WaitTimeout"),
     "muster.executor": "Executor",
     "muster.local.cluster": "LocalCluster",
     "muster.rest.client": "Client Job",

@@ -2,8 +2,7 @@
 from __future__ import annotations
 
 import enum
-import sys
-from typing import Any, Optional
+from typing import Any, NamedTuple, Optional, Sequence
 
 
 class FailureKind(enum.IntEnum):
@@ -26,57 +25,120 @@ class WaitTimeout(MusterError, TimeoutError):
     """A wait ended before what it waited for; that goes on."""
 
 
+class Failure(NamedTuple):
+    """What is known of a closure's failure."""
+
+    kind: FailureKind
+    type: str
+    message: str
+    remote_traceback: str = ""
+    worker: str = ""
+    attempt: int = 0
+    dependency: Sequence[str] = ()
+    exception: bytes = b""
+    """As `_pickled.exceptions` has it; to be read only where the function was `own`."""
+    own: bool = False
+    """This session had it run as a Python callable, whose code it trusts."""
+    cause: Optional[ClosureError] = None
+    """Of an InputError: what ended the input, where that was of this session."""
+
+
 class ClosureError(MusterError):
     """A closure failed.
 
     Where the function raised an exception whose class this process knows, the error is an instance
-    of that class, too: ``except ValueError`` catches it. ``__cause__`` shows the traceback of the
-    worker.
+    of that class, too: ``except ValueError`` catches it. One of a Python callable has its attributes,
+    ``args``, notes, ``__cause__`` and ``__context__``. The first ``__cause__`` that is free shows the
+    traceback of the worker.
 
     Attributes: ``kind``; ``type``, the class of the original error as text; ``message``, its text;
     ``remote_traceback``; ``worker``, as ``"worker:3"``; ``attempt``, from 1; ``dependency``, tasks
-    that are gone, as ``["ps:1"]``.
+    that are gone, as ``["ps:1"]``; ``original``, the exception as the function raised it, or None
+    where it did not come.
     """
 
     def __init__(self, kind: FailureKind, type: str, message: str, remote_traceback: str = "",
                  worker: str = "", attempt: int = 0, dependency: Optional[list[str]] = None) -> None:
         Exception.__init__(self, message)
-        self.kind = kind
-        self.type = type
-        self.message = message
-        self.remote_traceback = remote_traceback
-        self.worker = worker
-        self.attempt = attempt
-        self.dependency = dependency or []
+        self._failure = Failure(kind, type, message, remote_traceback, worker, attempt,
+                                dependency or ())
+        self._original: Optional[BaseException] = None
         if remote_traceback:
             self.__cause__ = RemoteTraceback(remote_traceback)
 
+    # Properties, so that those of the original's class cannot hide them.
+
+    @property
+    def kind(self) -> FailureKind:
+        return self._failure.kind
+
+    @property
+    def type(self) -> str:
+        return self._failure.type
+
+    @property
+    def message(self) -> str:
+        return self._failure.message
+
+    @property
+    def remote_traceback(self) -> str:
+        return self._failure.remote_traceback
+
+    @property
+    def worker(self) -> str:
+        return self._failure.worker
+
+    @property
+    def attempt(self) -> int:
+        return self._failure.attempt
+
+    @property
+    def dependency(self) -> list[str]:
+        return list(self._failure.dependency)
+
+    @property
+    def original(self) -> Optional[BaseException]:
+        return self._original
+
     def __str__(self) -> str:
-        where = f" (on {self.worker})" if self.worker else ""
-        name = self.type.rpartition(".")[2] or self.kind.name
-        return f"{name}: {self.message}{where}"
+        f = self._failure
+        where = f" (on {f.worker})" if f.worker else ""
+        name = f.type.rpartition(".")[2] or f.kind.name
+        return f"{name}: {f.message}{where}"
 
     def again(self) -> ClosureError:
-        """A copy to raise: the same error may be raised in several places."""
-        make, arguments = self.__reduce__()
-        copied: ClosureError = make(*arguments)
-        return copied
+        """To raise: whole, and anew each time, as the same error may be raised in several places."""
+        from muster import _failures
+
+        return _failures.whole(self._failure)
+
+    def same(self, other: ClosureError) -> bool:
+        """Whether it is another copy of it, wherever that came from."""
+        return (self._failure._replace(own=False, cause=None) ==
+                other._failure._replace(own=False, cause=None))
 
     def __reduce__(self) -> Any:
-        return failure_error, (int(self.kind), self.type, self.message, self.remote_traceback,
-                               self.worker, self.attempt, self.dependency)
+        f = self._failure
+        return failure_error, (int(f.kind), f.type, f.message, f.remote_traceback, f.worker, f.attempt,
+                               list(f.dependency), f.exception if f.own else b"", f.cause)
 
 
 class InputError(ClosureError):
-    """An argument could not be converted, or the closure that should have made it failed."""
+    """An argument could not be converted, or the closure that should have made it failed: then
+    ``type``, ``worker``, ``remote_traceback`` and ``__cause__`` are of the error of that one."""
 
 
 class CancelledError(ClosureError):
-    """The closure was cancelled, by the user or after the first error; schedule it again."""
+    """The closure was cancelled, by the user or after the first error; schedule it again. Not of one
+    that lost its workers, as TensorFlow's is: that is an AbortedError."""
 
 
 class AbortedError(ClosureError):
     """The closure lost its worker too often and is not tried again."""
+
+
+class TimedOutError(ClosureError, TimeoutError):
+    """The closure has not ended within its `timeout`."""
 
 
 class UnavailableError(ClosureError):
@@ -115,48 +177,15 @@ class Cancelled(BaseException):
     """
 
 
-_CLASSES = {
-    FailureKind.STALE_HANDLE: NotServedError,
-    FailureKind.INPUT: InputError,
-    FailureKind.CANCELLED: CancelledError,
-    FailureKind.WORKER_LOST: AbortedError,
-    FailureKind.DEPENDENCY_LOST: UnavailableError,
-}
 LOST = "muster.AbortedError"
 """The type of a failure by which a worker says that a closure has ended the last process it may."""
-_combined: dict[tuple[type, type], type] = {}
 
 
 def failure_error(kind: int, type: str, message: str, remote_traceback: str = "", worker: str = "",
-                  attempt: int = 0, dependency: Optional[list[str]] = None) -> ClosureError:
-    """The exception for a failure as it came over the wire."""
-    known = FailureKind(kind) if kind in FailureKind._value2member_map_ else FailureKind.USER
-    if known is FailureKind.USER and type == LOST:
-        known = FailureKind.WORKER_LOST  # which is the server's to say
-    base: Any = _CLASSES.get(known, ClosureError)
-    if known is FailureKind.USER:
-        base = _with_original(base, type)
-    made: ClosureError = base(known, type, message, remote_traceback, worker, attempt, dependency)
-    return made
+                  attempt: int = 0, dependency: Optional[list[str]] = None, exception: bytes = b"",
+                  cause: Optional[ClosureError] = None) -> ClosureError:
+    """The exception for a failure. `exception`: unpickled, so only of who is trusted."""
+    from muster import _failures
 
-
-def _with_original(base: type, name: str) -> type:
-    """`base` and the class with this name, if it is an exception that was imported already."""
-    module, _, attribute = name.rpartition(".")
-    original = getattr(sys.modules.get(module or "builtins"), attribute, None)
-    # Neither of the two may leave a generator or a coroutine.
-    if not isinstance(original, type) or not issubclass(original, Exception) or issubclass(
-            original, (StopIteration, StopAsyncIteration)):
-        return base
-    key = (base, original)
-    if key not in _combined:
-        try:
-            _combined[key] = type_of(base, original)
-        except TypeError:  # their layouts do not fit together
-            _combined[key] = base
-    return _combined[key]
-
-
-def type_of(base: type, original: type) -> type:
-    """A class that is both; its instances are made as `base` is."""
-    return type(original.__name__, (base, original), {"__module__": "muster.errors"})
+    return _failures.whole(Failure(_failures.kind_of(kind, type), type, message, remote_traceback, worker,
+                                   attempt, dependency or (), exception, bool(exception), cause))

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import logging
 import os
 import signal
@@ -68,3 +69,8 @@ def echo_json(value: Any) -> Any:
 @muster.function
 def from_base64(text: str) -> bytes:
     return base64.b64decode(text)
+
+
+@muster.function
+def from_json(text: str) -> Any:
+    return json.loads(text)

@@ -10,6 +10,10 @@ are pickled, each leaves a numbered slot behind: outputs 0, 1, …, as the closu
 of workers -1, -2, …, from the end of those that it names. They go beside the bytes. A server of before
 fills in values only in JSON, where the call is then
 ``["<base64 of the bytes>", value of slot 0, value of slot 1, …, value of slot -1]``.
+
+Behind a call with outputs stands which of these come from pickled functions, so that their JSON may stand
+for a pickle: a byte each (1: it does), how many (4 bytes), b"MPYI". JSON of any other is data, whatever it
+looks like. Workers of before do not read that far.
 """
 from __future__ import annotations
 
@@ -22,7 +26,7 @@ from typing import Any, Callable, NamedTuple, Optional
 
 import cloudpickle
 
-from muster._pickled import buffers
+from muster._pickled import buffers, picklers
 from muster._pickled.buffers import Data
 
 MAGIC = b"MPY2"
@@ -37,6 +41,8 @@ CALLABLE_BLOB_MIN = 16 << 10
 CALLABLE = b"MPBC"
 FUNCTION = "python:%d.%d" % sys.version_info[:2]
 """What a worker of this version declares: pickled functions carry the byte code of one version."""
+_ORIGINS = struct.Struct("<I4s")
+_ORIGINS_MAGIC = b"MPYI"
 
 
 class Slots(NamedTuple):
@@ -95,7 +101,7 @@ def dump(value: Any, take: Optional[buffers.Take] = None) -> list[Data]:
     except (pickle.PicklingError, TypeError, AttributeError):
         for found in _filling.found or ():
             found.clear()
-    return buffers.framed(*buffers.parts(value, cloudpickle.dumps), take, BLOB_MIN)
+    return buffers.framed(*buffers.parts(value, picklers.dumps), take, BLOB_MIN)
 
 
 def dump_callable(function: Callable[..., Any]) -> bytes:
@@ -103,10 +109,9 @@ def dump_callable(function: Callable[..., Any]) -> bytes:
     if not callable(function):
         raise TypeError(f"schedule needs a callable, not {type(function).__name__}")
     try:
-        data: bytes = cloudpickle.dumps(function, protocol=5)
+        return picklers.dumps(function)
     except Exception as error:
         raise TypeError(f"{name_of(function)} cannot be pickled: {error}") from error
-    return data
 
 
 def dump_arguments(args: tuple[Any, ...], kwargs: dict[str, Any],
@@ -125,6 +130,22 @@ def pack(function: bytes, arguments: list[Data], losses_max: int = 0,
     length = len(function) | (OUTPUT_IN_BYTES if output_in_bytes else 0)
     length |= OUTPUT_AS_BLOB if output_as_blob else 0
     return b"".join((HEAD.pack(MAGIC, length, losses), function, *arguments))
+
+
+def origins(pickled: list[bool]) -> bytes:
+    """For the end of a call: which of its outputs come from pickled functions."""
+    return bytes(pickled) + _ORIGINS.pack(len(pickled), _ORIGINS_MAGIC)
+
+
+def origins_of(call: Data) -> Optional[list[bool]]:
+    """Of a call as it came; None: its client did not say so."""
+    if len(call) < HEAD.size + _ORIGINS.size:
+        return None
+    count, magic = _ORIGINS.unpack_from(call, len(call) - _ORIGINS.size)
+    end = len(call) - _ORIGINS.size
+    if magic != _ORIGINS_MAGIC or count > end:
+        return None
+    return [flag == 1 for flag in bytes(call[end - count:end])]
 
 
 def unpack(call: Data) -> tuple[bytes, memoryview]:

@@ -3,7 +3,8 @@
 What JSON says exactly (None, bool, str, 64-bit integers, finite floats; small lists and dicts with
 text keys of such) is written as it is: people and other languages can read it. Everything else is
 ``{"$pickle": "<base64>"}``, or bytes where nobody can want it as an argument, or, when it is large,
-``{"$blob": "<SHA-256>", "bytes": N}`` with the pickle as a blob.
+``{"$blob": "<SHA-256>", "bytes": N}`` with the pickle as a blob. These stand for a pickle only where they
+are all of what a pickled function returned: any function, on any worker, can return such JSON.
 """
 from __future__ import annotations
 
@@ -87,27 +88,33 @@ def encode(value: Any, in_bytes: bool = False, keep: Optional[Keep] = None) -> t
 
 
 def decode(text: Data, blob: Optional[buffers.Open] = None) -> Any:
-    """The value of an output's JSON text."""
-    if blob is not None and text[:len(_BLOB_PREFIX)] == _BLOB_PREFIX:
-        named = blob_of(json.loads(str(text, "utf-8")))
-        if named:
-            return buffers.load(blob(named))
+    """The value of the JSON text that a pickled function has for its output. The whole of it may stand
+    for a pickle, so: only of a function whose code is trusted. What is in it is JSON."""
     if text[:len(_PREFIX)] == _PREFIX and text[-2:] == b'"}':
         return buffers.load(base64.b64decode(memoryview(text)[len(_PREFIX):-2]))
-    return json.loads(str(text, "utf-8"), object_hook=unpickled)
+    return unpickled(decode_json(text), blob)
 
 
-def decode_input(value: Data, form: int, blob: buffers.Open) -> Any:
-    """An input beside arguments in bytes."""
+def decode_json(text: Data) -> Any:
+    """The value of anybody's JSON text, whatever it looks like."""
+    return json.loads(str(text, "utf-8"))
+
+
+def decode_input(value: Data, form: int, blob: buffers.Open, pickled: bool = False) -> Any:
+    """An input beside arguments in bytes. `pickled`: it comes from a pickled function."""
     if form == INPUT_JSON:
-        return decode(value, blob)
+        return decode(value, blob) if pickled else decode_json(value)
     return buffers.load(value, blob) if form == INPUT_PICKLE else bytes(value)
 
 
-def unpickled(found: dict[str, Any]) -> Any:
-    """For ``json.loads(object_hook=…)``."""
-    if len(found) == 1 and PICKLED in found:
-        return buffers.load(base64.b64decode(found[PICKLED]))
+def unpickled(found: Any, blob: Optional[buffers.Open] = None) -> Any:
+    """What a value from JSON stands for; see `decode`."""
+    if type(found) is dict:
+        if len(found) == 1 and PICKLED in found:
+            return buffers.load(base64.b64decode(found[PICKLED]))
+        named = None if blob is None else blob_of(found)
+        if named is not None and blob is not None:
+            return buffers.load(blob(named))
     return found
 
 
@@ -119,23 +126,3 @@ def blob_of(found: dict[str, Any]) -> Optional[bytes]:
         except (TypeError, ValueError):
             pass
     return None
-
-
-def decoder(per_worker: Optional[Callable[[str], Any]],
-            blob: Optional[buffers.Open] = None) -> Callable[[Data], Any]:
-    """A `decode` that puts kept values in place of ``{"$per_worker": handle}``, and those that are
-    blobs in place of what stands for them."""
-    if per_worker is None:
-        return decode
-    kept = per_worker
-
-    def hook(found: dict[str, Any]) -> Any:
-        if len(found) == 1 and "$per_worker" in found:
-            return kept(found["$per_worker"])
-        if blob is not None and BLOB in found:
-            named = blob_of(found)
-            if named:
-                return buffers.load(blob(named))
-        return unpickled(found)
-
-    return lambda text: json.loads(str(text, "utf-8"), object_hook=hook)

@@ -46,7 +46,7 @@ class Generation:
             return
         if notice.kind == FAILED:
             self.draining = True
-            self._first = self._first or from_wire(notice.failure)
+            self._first = self._first or self._noted(from_wire(notice.failure))
             return
         self.number = notice.generation + 1
         self.settle()
@@ -66,6 +66,12 @@ class Generation:
             self._failures_of = self.number
         if len(self.failures) < FAILURES_MAX:
             self.failures.append(failure)
+        if self._first is not None and self._first.same(failure):
+            self._first = failure
+
+    def _noted(self, failure: ClosureError) -> ClosureError:
+        """The same as its closure's own, which says whether its exception may be read."""
+        return next((f for f in self.failures if f.same(failure)), failure)
 
     def raise_error(self) -> None:
         """Raises the error if there is one, once."""

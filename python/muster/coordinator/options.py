@@ -79,6 +79,9 @@ class ClosureOptions:
     """Only on workers where all of them match."""
     resources: Mapping[str, int] = dataclasses.field(default_factory=dict)
     """Taken from the worker meanwhile, as {"gpu": 1}."""
+    trust_pickles: bool = False
+    """Of functions scheduled by name: ``fetch`` unpickles what says of itself that it is a pickle. Then
+    whoever answers, any worker that has this name, can run code here."""
 
     def __post_init__(self) -> None:
         for name in ("delay", "timeout", "retries"):

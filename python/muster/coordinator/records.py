@@ -12,6 +12,8 @@ from muster.errors import ClosureError
 
 PICKLE = 2
 """Beside the protocol's encodings: bytes of a pickled function, which are a pickle."""
+PICKLE_IN_JSON = 3
+"""JSON of a function whose code is trusted: all of it may stand for a pickle."""
 
 
 class Record:

@@ -10,7 +10,7 @@ from muster._pickled import buffers, values
 from muster._pickled.buffers import Data
 from muster._pickled.calls import reduce_to_slot
 from muster._wire.messages import JSON
-from muster.coordinator.records import PICKLE
+from muster.coordinator.records import PICKLE, PICKLE_IN_JSON
 from muster.errors import FailureKind
 
 if TYPE_CHECKING:
@@ -126,6 +126,8 @@ class RemoteValue(Generic[T]):
 
 def _decoded(encoding: int, raw: Data, blobs: Any) -> Any:
     if encoding == JSON:
+        return values.decode_json(raw)
+    if encoding == PICKLE_IN_JSON:
         return values.decode(raw, None if blobs is None else blobs.get)
     return buffers.load(raw) if encoding == PICKLE else bytes(raw)
 

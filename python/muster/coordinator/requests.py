@@ -116,6 +116,8 @@ def packed_call(pickled: Pickled, args: Sequence[Any],
     # No argument names uploads: that they are there makes the worker use them.
     per_worker = [*along.uploads, *reversed(slots.of_workers)]
     beside = along.beside(SERVER_WAIT)
+    if slots.outputs:
+        data.append(calls.origins([value._is_pickled for value in slots.outputs]))
     packed = calls.pack(function, data, along.losses_max, along.output_in_bytes or beside,
                         naming is not None)
     contents = () if naming is None else naming.contents

@@ -81,7 +81,7 @@ class Session(SessionStreams):
             self._signal()
         b.answered.wait()  # ends with the session at the latest
         if b.error is not None:
-            raise b.error
+            raise b.error.again()
         return b
 
     # Waiting.
@@ -152,7 +152,8 @@ class Session(SessionStreams):
 
     def failures(self) -> list[ClosureError]:
         with self._lock:
-            return list(self._generation.failures)
+            failures = list(self._generation.failures)
+        return [f.again() for f in failures]
 
     def begin_close(self) -> None:
         """Nothing is taken any more; the server is told."""

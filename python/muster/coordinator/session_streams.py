@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import logging
 import queue
-from typing import Any, Callable, Iterator, Sequence
+from typing import Any, Callable, Iterator, Optional, Sequence
 
 from muster._pickled.buffers import Data
 from muster._pickled.calls import FUNCTION
 from muster._wire.failures import from_wire
 from muster._wire.messages import BYTES, FAILED, JSON
 from muster.coordinator.outbox import Outbox
-from muster.coordinator.records import PICKLE, Record
+from muster.coordinator.records import PICKLE, PICKLE_IN_JSON, Record
 from muster.coordinator.session_state import SessionState, unavailable
-from muster.errors import CancelledError, FailureKind
+from muster.errors import CancelledError, ClosureError, FailureKind
 
 log = logging.getLogger("muster.session")
 
@@ -136,6 +136,7 @@ class SessionStreams(SessionState):
         failures = {f.position: f for f in m.failure} if m.failure else None
         records = self._records
         cut_ended = False
+        python = self._numbers.get(FUNCTION)
         encodings = m.encoding or [JSON] * len(m.token)
         for i, (token, raw, encoding, closure) in enumerate(
                 zip(m.token, values, encodings, m.closure)):
@@ -143,13 +144,19 @@ class SessionStreams(SessionState):
             if r is None or r.ended:
                 continue  # repeated
             r.closure = closure
+            own = r.function == python
             if failures is not None and i in failures:
-                r.error = from_wire(failures[i])
+                r.error = from_wire(failures[i], own, _cause(failures[i], r))
                 self._generation.note(r.error)
             else:
                 r.raw = raw
-            in_bytes = encoding == BYTES and r.function == self._numbers.get(FUNCTION)
-            r.encoding = PICKLE if in_bytes else encoding
+            # Whoever else can answer is not trusted to have something unpickled here.
+            if own:
+                r.encoding = PICKLE if encoding == BYTES else PICKLE_IN_JSON
+            elif encoding == JSON and r.options is not None and r.options.trust_pickles:
+                r.encoding = PICKLE_IN_JSON
+            else:
+                r.encoding = encoding
             cut_ended |= self._end(r, ready)
         return cut_ended
 
@@ -207,9 +214,21 @@ class SessionStreams(SessionState):
         _call(ready)
 
 
+def _cause(failure: Any, r: Record) -> Optional[ClosureError]:
+    """Of a closure that lacks an input: the error of this, which has come before."""
+    if failure.kind != FailureKind.INPUT:
+        return None
+    ended = [used.error for used, _, _, _ in r.inputs if used is not None and used.error is not None]
+    said = (failure.type, failure.worker, failure.attempt)
+    # Several may have failed; the server says it of the first.
+    for error in sorted(ended, key=lambda e: (e.type, e.worker, e.attempt) != said)[:1]:
+        return error._failure.cause or error
+    return None
+
+
 def _call(ready: list[Callable[[], None]]) -> None:
     for f in ready:
         try:
             f()
-        except Exception:  # the user's; the session goes on
+        except BaseException:  # the user's, also sys.exit; the session goes on
             log.exception("a callback of a RemoteValue has failed")

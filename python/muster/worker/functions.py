@@ -86,7 +86,7 @@ class Kept:
         self._values.pop(handle, None)
 
     def find(self, text: str) -> Any:
-        return self.find_handle(int(text.rpartition("_")[2], 16))
+        return self.find_handle(_handle(text))
 
     def find_handle(self, handle: int) -> Any:
         if handle not in self._values:
@@ -143,21 +143,32 @@ class Callables:
         except BlobError as error:
             raise Refused(str(error)) from error
 
+    def _inputs(self, origins: Optional[list[bool]], in_json: Optional[list[Any]],
+                beside: Beside) -> list[Any]:
+        """Outputs of other closures. What any function may have returned is not unpickled: JSON of the
+        others stays that. Clients of 0.1 do not say whose it is; theirs alone is taken as ever."""
+        if in_json is not None:
+            return [values.unpickled(value, self._open) if origins is None or origins[i] else value
+                    for i, value in enumerate(in_json)]
+        known = origins or []
+        return [values.decode_input(value, form, self._open, i < len(known) and known[i])
+                for i, (value, form) in enumerate(beside.inputs)]
+
     def call(self, args: Data, encoding: int, kept: Kept, beside: Beside) -> Any:
         slots: Optional[list[Any]] = None
         try:
+            in_json: Optional[list[Any]] = None
+            uses: Sequence[int] = beside.uses
             if encoding == JSON:  # of a client or a server of before
-                packed, *slots = values.decoder(kept.find, self._open)(args)
+                packed, *given = json.loads(str(args, "utf-8"))
                 args = base64.b64decode(packed)
-                of_workers = slots
-            else:
-                of_workers = [kept.find_handle(handle) for handle in beside.uses]
+                in_json, uses = _split(given, calls.origins_of(args))
+            of_workers = [kept.find_handle(handle) for handle in uses]
             installed = [s for s in of_workers if isinstance(s, uploads.Installed)]
             if installed or uploads.active():
                 uploads.activate(installed)  # what is unpickled below may be of their modules
-            if beside.inputs or beside.uses:
-                slots = [values.decode_input(value, form, self._open) for value, form in beside.inputs]
-                slots += of_workers
+            if in_json or beside.inputs or uses:
+                slots = self._inputs(calls.origins_of(args), in_json, beside) + of_workers
             pickled, arguments = calls.unpack(args)
             f = self._load(pickled, installed)
             positional, named = calls.load_arguments(arguments, slots, self._open)
@@ -172,6 +183,21 @@ class Callables:
             raise Refused(f"the call could not be unpickled: {type(error).__name__}: {error}"
                           ) from error
         return f(*positional, **named)
+
+
+def _split(given: list[Any], origins: Optional[list[bool]]) -> tuple[list[Any], list[int]]:
+    """What stands in JSON beside a call: outputs, and behind them handles of PerWorkerValues."""
+    count = len(given)
+    if origins is not None:
+        count = min(count, len(origins))
+    else:
+        while count and type(given[count - 1]) is dict and list(given[count - 1]) == ["$per_worker"]:
+            count -= 1
+    return given[:count], [_handle(value["$per_worker"]) for value in given[count:]]
+
+
+def _handle(text: str) -> int:
+    return int(text.rpartition("_")[2], 16)
 
 
 def call_json(f: Callable[..., Any], args: Data, encoding: int, kept: Kept,
@@ -239,6 +265,10 @@ class FunctionTable:
         if f is None:
             return self._callables.call(args, encoding, kept, beside)
         return call_json(f, args, encoding, kept, beside)
+
+    def is_pickled(self, number: int) -> bool:
+        """Whether it calls what a client has pickled, which then reads its exceptions, too."""
+        return number < len(self._functions) and self._functions[number] is None
 
     def output(self, number: int, value: Any, args: Data, encoding: int) -> Output:
         """Of a call with these arguments."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import collections
 import threading
 import time
-import traceback
 from typing import Any, Callable, Optional, Sequence
 
 from muster._pickled.buffers import Data
@@ -18,6 +17,7 @@ from muster._wire.messages import BYTES, JSON, WorkerMessage
 from muster.errors import Cancelled, DependencyLost, FailureKind
 from muster.worker import context as contexts
 from muster.worker import output
+from muster.worker.failures import is_a, message_of, packed, tasks_of, traceback_of, type_name_of
 from muster.worker.functions import NOTHING, Beside, FunctionTable, Kept, Refused
 from muster.worker.reports import Reports
 
@@ -218,20 +218,23 @@ class Runner:
         else:
             self._answer(job, made, encoding)
 
-    def _fail(self, job: Job, error: BaseException) -> None:
-        kind, type_name, message, trace = FailureKind.USER, _type_name(error), str(error), ""
+    def _fail(self, job: Job, error: Any) -> None:
+        kind, type_name, message = FailureKind.USER, type_name_of(error), message_of(error)
+        trace, exception = "", b""
         dependency: tuple[str, ...] = ()
-        if isinstance(error, Refused):
+        if is_a(error, Refused):
             kind, type_name = error.kind, error.type
         else:
-            trace = _trace(error)
-            if isinstance(error, DependencyLost):
-                kind, dependency = FailureKind.DEPENDENCY_LOST, error.tasks
-            elif job.stop.is_set() or isinstance(error, Cancelled):
+            trace = traceback_of(error)
+            if self._table.is_pickled(job.function) and not job.builds:
+                exception = packed(error)
+            if is_a(error, DependencyLost):
+                kind, dependency = FailureKind.DEPENDENCY_LOST, tasks_of(error)
+            elif job.stop.is_set() or is_a(error, Cancelled):
                 kind = FailureKind.CANCELLED
         if job.builds:
             self._kept.keep_error(job.builds, f"{type_name}: {message}")
-        self._answer_failure(job, kind, type_name, message, trace, _us(job), dependency)
+        self._answer_failure(job, kind, type_name, message, trace, _us(job), dependency, exception)
 
     def _answer(self, job: Job, value: bytes, encoding: int) -> None:
         with self._out_lock:
@@ -260,11 +263,11 @@ class Runner:
             self._flush()
 
     def _answer_failure(self, job: Job, kind: FailureKind, type: str, message: str, trace: str,
-                        us: int, dependency: tuple[str, ...] = ()) -> None:
+                        us: int, dependency: tuple[str, ...] = (), exception: bytes = b"") -> None:
         with self._out_lock:
             f = self._out.failure.add(position=len(self._out.closure), kind=int(kind),
                                       type=_text(type), message=_text(message),
-                                      traceback=_text(trace))
+                                      traceback=_text(trace), exception=exception)
             f.dependency.extend(dependency)
             self._add_answer(self._out, job, b"", JSON, us)
 
@@ -287,18 +290,3 @@ def _us(job: Job) -> int:
 
 def _text(text: str) -> str:
     return text[:TEXT_MAX].encode("utf-8", "replace").decode()
-
-
-def _type_name(error: BaseException) -> str:
-    kind = type(error)
-    return kind.__qualname__ if kind.__module__ == "builtins" else (
-        f"{kind.__module__}.{kind.__qualname__}")
-
-
-def _trace(error: BaseException) -> str:
-    """Without the frames of this package that lead to the function."""
-    tb = error.__traceback__
-    while tb is not None and tb.tb_next is not None and (
-            __package__ in tb.tb_frame.f_globals.get("__name__", "")):
-        tb = tb.tb_next
-    return "".join(traceback.format_exception(type(error), error, tb))

@@ -11,8 +11,7 @@ import threading
 import time
 from typing import Any, Callable, Optional, Sequence, Union
 
-import cloudpickle
-
+from muster._pickled import picklers
 from muster.worker import functions
 from muster.worker.attachment import Attachment
 from muster.worker.blob_cache import BlobCache
@@ -143,7 +142,7 @@ class Worker:
         environment = {}
         if self._gpus:
             environment["CUDA_VISIBLE_DEVICES"] = ",".join(self._gpus_of(number))
-        start = {"modules": self._modules, "functions": cloudpickle.dumps(self._functions),
+        start = {"modules": self._modules, "functions": picklers.dumps(self._functions),
                  "pickled": self._pickled, "environment": environment, "uploads": self._uploads, "blobs": self._blobs.folder,
                  "path": [os.path.abspath(p) for p in sys.path if os.path.isdir(p or ".")]}
         return ProcessLink(self._children, start, on_message, attachment.child_gone,

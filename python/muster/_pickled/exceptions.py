@@ -1,0 +1,178 @@
+"""Exceptions of functions on their way to who had these run: class, `args`, attributes, notes, and the
+exceptions that caused them. Private.
+
+No method of an exception's class is called on either side, as that may fail in any way: many cannot be
+made again from their `args`, which is how pickle does it. Each part is a pickle of its own, so that one
+that cannot be pickled, or read, is left out, and the rest comes.
+"""
+from __future__ import annotations
+
+import pickle
+import sys
+import types
+from typing import Any, Iterator, NamedTuple, Optional
+
+from muster._pickled import picklers
+
+BYTES_MAX = 64 << 10
+"""A larger one is sent without what caused it, or not at all."""
+PART_BYTES_MAX = 16 << 10
+"""Of one attribute, or of `args`; else it is left out."""
+NODES_MAX = 32
+"""Exceptions that go along: causes, contexts, and those of a group."""
+_HEAP_TYPE = 1 << 9
+_OWN = frozenset(vars(BaseException)) | frozenset(vars(object)) | {"__weakref__"}
+_MEMBERS = (types.MemberDescriptorType, types.GetSetDescriptorType)
+
+
+class Node(NamedTuple):
+    """One exception; others are meant by their position, -1 is none."""
+
+    type: bytes
+    args: bytes
+    attributes: dict[str, bytes]
+    """What its dictionary has."""
+    members: dict[str, bytes]
+    """What it has elsewhere: `errno` of an OSError, slots."""
+    group: Optional[list[int]]
+    cause: int
+    context: int
+    suppress: bool
+
+
+def pack(error: BaseException) -> bytes:
+    """Empty: it is too large by itself. Raises what its class makes of being looked at."""
+    for nodes_max, part_max in ((NODES_MAX, PART_BYTES_MAX), (1, PART_BYTES_MAX), (1, 1 << 10)):
+        data = pickle.dumps([tuple(n) for n in _nodes(error, nodes_max, part_max)], protocol=5)
+        if len(data) <= BYTES_MAX:
+            return data
+    return b""
+
+
+def unpack(data: bytes) -> Optional[BaseException]:
+    """The exception with its causes. Unpickles: only for what a function of one's own has raised. None,
+    or any error of a class that is looked at: it cannot be had here."""
+    nodes = [Node(*n) for n in pickle.loads(data)]
+    made: list[Optional[BaseException]] = [None] * len(nodes)
+    for i in range(len(nodes) - 1, -1, -1):  # members of a group come behind it
+        node = nodes[i]
+        kind = _load(node.type)
+        group = None if node.group is None else [e for k in node.group if (e := made[k]) is not None]
+        if isinstance(kind, type) and issubclass(kind, BaseException):
+            made[i] = new(kind, _load(node.args, ()), group)
+            _fill(made[i], node)
+    for node, error in zip(nodes, made):
+        if error is not None:
+            chain(error, made[node.cause] if node.cause >= 0 else None,
+                  made[node.context] if node.context >= 0 else None, node.suppress)
+    return made[0]
+
+
+def new(kind: type, args: Any, group: Optional[list[BaseException]] = None) -> BaseException:
+    """An instance on which no method of a class written in Python was called. Raises TypeError."""
+    builtin: Any = next(k for k in kind.__mro__ if not k.__flags__ & _HEAP_TYPE)
+    given = args if isinstance(args, tuple) else ()
+    if group is not None:
+        given = (given[0] if given and isinstance(given[0], str) else "", group)
+    made: BaseException = builtin.__new__(kind, *given)
+    BaseException.args.__set__(made, given)  # type: ignore[attr-defined]
+    return made
+
+
+def like(original: BaseException, kind: type) -> BaseException:
+    """An instance of `kind`, a subclass of the other's class, with all that the other has."""
+    group = getattr(original, "exceptions", None) if _is_group(original) else None
+    made = new(kind, BaseException.args.__get__(original),  # type: ignore[attr-defined]
+               list(group) if group is not None else None)
+    for name, value in _members_of(original):
+        _set(made, name, value)
+    dictionary(made).update(dictionary(original))
+    chain(made, original.__cause__, original.__context__, original.__suppress_context__)
+    return made
+
+
+def chain(error: BaseException, cause: Optional[BaseException], context: Optional[BaseException],
+          suppress: bool = True) -> None:
+    """Also where its class lets nobody set anything."""
+    object.__setattr__(error, "__cause__", cause)
+    object.__setattr__(error, "__context__", context)
+    object.__setattr__(error, "__suppress_context__", suppress)
+
+
+def dictionary(error: BaseException) -> dict[str, Any]:
+    found: dict[str, Any] = object.__getattribute__(error, "__dict__")
+    return found
+
+
+def _nodes(error: BaseException, nodes_max: int, part_max: int) -> list[Node]:
+    known: dict[int, int] = {}
+    found: list[BaseException] = []
+
+    def place(other: Optional[BaseException]) -> int:
+        if other is None or (id(other) not in known and len(found) >= nodes_max):
+            return -1
+        if id(other) not in known:
+            known[id(other)] = len(found)
+            found.append(other)
+        return known[id(other)]
+
+    def dump(value: Any) -> Optional[bytes]:
+        try:
+            return picklers.dump_back(value, part_max)
+        except Exception:
+            return None
+
+    def or_text(value: Any) -> Any:
+        return repr(value)[:1000] if dump(value) is None else value
+
+    place(error)
+    nodes: list[Node] = []
+    while len(nodes) < len(found):
+        e = found[len(nodes)]
+        args = BaseException.args.__get__(e)  # type: ignore[attr-defined]
+        group = None
+        if _is_group(e):
+            first = len(found)
+            places = [place(each) for each in e.exceptions]  # type: ignore[attr-defined]
+            group, args = [k for k in places if k >= first], args[:1]
+        nodes.append(Node(
+            dump(type(e)) or b"", dump(args) or dump(tuple(map(or_text, args))) or b"",
+            {k: v for k, value in dictionary(e).items() if (v := dump(value)) is not None},
+            {k: v for k, value in _members_of(e) if (v := dump(value)) is not None},
+            group, place(e.__cause__), place(e.__context__), e.__suppress_context__))
+    return nodes
+
+
+def _is_group(error: BaseException) -> bool:
+    return sys.version_info >= (3, 11) and isinstance(error, BaseExceptionGroup)
+
+
+def _members_of(error: BaseException) -> Iterator[tuple[str, Any]]:
+    for kind in type(error).__mro__:
+        for name, member in vars(kind).items():
+            if isinstance(member, _MEMBERS) and name not in _OWN:
+                try:
+                    yield name, member.__get__(error)
+                except AttributeError:  # it has no value
+                    pass
+
+
+def _fill(error: Any, node: Node) -> None:
+    for name, data in node.members.items():
+        _set(error, name, _load(data))
+    for name, data in node.attributes.items():
+        dictionary(error)[name] = _load(data)
+
+
+def _set(error: BaseException, name: str, value: Any) -> None:
+    try:
+        object.__setattr__(error, name, value)
+    except (AttributeError, TypeError):  # it is read-only, as those of a group: it has it already
+        pass
+
+
+def _load(data: bytes, instead: Any = None) -> Any:
+    try:
+        return picklers.load_back(data) if data else instead
+    except Exception:
+        return instead
