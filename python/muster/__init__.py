@@ -47,7 +47,14 @@ _HOMES = {
     "muster.worker.worker": "Worker",
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
-__all__ = sorted(_HOME)
+__all__ = [  # written out: type checkers read it
+    "AbortedError", "Cancelled", "CancelledError", "Client", "ClosureError", "ClosureOptions",
+    "ClusterCoordinator", "Context", "CoordinationClient", "CoordinatorOptions",
+    "DependencyLost", "Executor", "FailureKind", "InputError", "Job", "LocalCluster",
+    "MusterError", "NoServer", "NotServedError", "PerWorkerDataset", "PerWorkerIterator",
+    "PerWorkerValues", "RemoteValue", "RemoteValueStatus", "ServerError", "UnavailableError",
+    "WaitTimeout", "Worker", "WorkerOptions", "as_completed", "context", "function",
+]
 __version__ = "0.1.0"
 
 

@@ -3,11 +3,21 @@ from __future__ import annotations
 
 import concurrent.futures
 import threading
-from typing import Any, Callable, Iterable, Iterator, Mapping, Optional, Sequence, Union
+from typing import (TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping, Optional, Sequence,
+                    TypeVar, Union)
 
 from muster.coordinator.cluster_coordinator import ClusterCoordinator
 from muster.coordinator.remote_value import RemoteValue
 from muster.errors import CancelledError, UnavailableError
+
+if TYPE_CHECKING:
+    from typing_extensions import ParamSpec, Unpack
+
+    from muster.coordinator.options import CoordinatorWords
+
+    P = ParamSpec("P")
+
+T = TypeVar("T")
 
 
 class _Future(concurrent.futures.Future):  # type: ignore[type-arg]
@@ -29,16 +39,20 @@ class Executor(concurrent.futures.Executor):
     future can be cancelled until it is done. Any thread."""
 
     def __init__(self, server: Union[str, Sequence[str]] = "127.0.0.1:8476",
-                 **options: Any) -> None:
-        self._coordinator = ClusterCoordinator(server, continue_on_error=True, **options)
+                 **options: Unpack[CoordinatorWords]) -> None:
+        if not options.setdefault("continue_on_error", True):
+            raise ValueError("continue_on_error: each future of an executor has its own error")
+        self._coordinator = ClusterCoordinator(server, **options)
         self._lock = threading.Lock()  # protects the following
         self._shut_down = False
         self._futures: set[_Future] = set()
         self._finishing: Optional[threading.Thread] = None
 
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    def submit(self, fn: Callable[P, T], /, *args: P.args,
+               **kwargs: P.kwargs) -> concurrent.futures.Future[T]:
         """A Future of ``fn(*args, **kwargs)``. Waits while the queue is full."""
-        return self._submit(fn, args, kwargs)
+        future: concurrent.futures.Future[T] = self._submit(fn, args, kwargs)
+        return future
 
     def _submit(self, fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any],
                 name: str = "") -> Any:
@@ -67,9 +81,9 @@ class Executor(concurrent.futures.Executor):
         else:
             future.set_result(result)
 
-    def map(self, fn: Callable[..., Any], *iterables: Iterable[Any],
+    def map(self, fn: Callable[..., T], *iterables: Iterable[Any],
             timeout: Optional[float] = None, chunksize: Optional[int] = None,
-            **_: Any) -> Iterator[Any]:
+            **_: Any) -> Iterator[T]:
         """Results in order. `chunksize` calls go into one closure; None: few calls one each,
         thousands in chunks. `timeout` seconds from now end the iteration with WaitTimeout."""
         with self._lock:

@@ -200,7 +200,7 @@ def test_with_functions_of_a_worker_in_cpp(make_cluster: MakeCluster) -> None:
             with pytest.raises(muster.InputError, match="JSON arguments of 'muster.echo'"):
                 c.schedule("muster.echo", args=(pickled,)).fetch(20)
             asked = Request("muster.echo", b"x", BYTES, [Input(pickled._record, 0, True)])
-            value: Any = muster.RemoteValue(c._session, c._session.put([asked], None)[0])
+            value: Any = muster.RemoteValue(c._owner, c._session.put([asked], None)[0])
             with pytest.raises(muster.InputError, match="takes no outputs of other closures beside"):
                 value.fetch(20)
     finally:

@@ -116,7 +116,7 @@ def test_a_broken_connection_is_resumed(cluster: Cluster) -> None:
     before.fetch()
     slow = c.schedule(lambda: time.sleep(0.5) or 1)
     until(cluster.server.running, "it runs")
-    c._link._call.cancel()
+    c._session.link._call.cancel()
     after = c.schedule(lambda a, b, k: a + b + k[0], args=(before, slow, kept))
     assert after.fetch(20) == 33
     assert c.wait_open() == session

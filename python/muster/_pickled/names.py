@@ -41,6 +41,12 @@ def display_name(function: Any) -> str:
     return shown(qualname if module in (None, "builtins") else f"{module}.{qualname}")
 
 
+def builder_name(builder: Any) -> str:
+    """Of what each worker builds: of a function or class its own name, of a list ``list``."""
+    name = getattr(builder, "__qualname__", None)
+    return shown(name if isinstance(name, str) else type(builder).__qualname__)
+
+
 def shown(name: str) -> str:
     """Cut and cleaned, so that every server takes it."""
     clean = "".join(c if c.isprintable() else "?" for c in name) or "?"

@@ -19,19 +19,21 @@ import asyncio
 import dataclasses
 import itertools
 import time
-import weakref
-from typing import (Any, Callable, Iterable, Iterator, Mapping, Optional, Sequence, Sized, TypeVar,
-                    Union)
+from typing import (TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping, Optional, Sequence,
+                    Sized, TypeVar, Union, overload)
 
 from muster._pickled import calls, names
 from muster._pickled.uploads import Upload, Uploadable, collect
+from muster._wire import addresses
 from muster.coordinator.blobs import Blobs
 from muster.coordinator.link import Link
-from muster.coordinator.options import ClosureOptions, CoordinatorOptions
+from muster.coordinator.options import (ClosureOptions, ClosureWords, CoordinatorOptions,
+                                        CoordinatorWords, check_names)
+from muster.coordinator.owner import Owner
 from muster.coordinator.progress import Bar
 from muster.coordinator.remote_value import (PerWorkerDataset, PerWorkerIterator, PerWorkerValues,
                                              RemoteValue)
-from muster.coordinator.requests import (Along, Callables, Request, call_of, chunks_of,
+from muster.coordinator.requests import (Along, Callables, Request, call_of, chunks_of, given,
                                          packed_call, plain_call)
 from muster.coordinator.session import Session
 from muster.coordinator.structure import fetch_structure
@@ -40,6 +42,9 @@ from muster.coordinator.work import (Chunk, InstallUpload, IterateDataset, Large
                                      WithUploads, identity, install_upload)
 from muster.errors import CancelledError, ClosureError
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 T = TypeVar("T")
 Function = Union[str, Callable[..., T]]
 
@@ -47,9 +52,10 @@ Function = Union[str, Callable[..., T]]
 class Scheduling:
     """A coordinator together with options for what is scheduled through it."""
 
-    def __init__(self, session: Session, callables: Callables, options: Optional[ClosureOptions],
+    def __init__(self, owner: Owner, callables: Callables, options: Optional[ClosureOptions],
                  sent: Uploads, uploads: tuple[Upload, ...], name: str = "") -> None:
-        self._session = session
+        self._owner = owner
+        self._session = session = owner.session
         self._callables = callables
         self._options = options
         self._sent = sent
@@ -60,9 +66,10 @@ class Scheduling:
                                   beside=session.takes_inputs_beside)
 
     def options(self, *, upload: Sequence[Uploadable] = (), name: str = "",
-                **changes: Any) -> Scheduling:
+                **changes: Unpack[ClosureWords]) -> Scheduling:
         """``c.options(resources={"gpu": 1}, retries=2, timeout=60, priority=5, task="worker:3",
-        labels={"zone": "a"}, delay=1)``; see :class:`muster.ClosureOptions`.
+        labels={"zone": "a"}, delay=1)``; see :class:`muster.ClosureOptions`. The result keeps the
+        coordinator alive, as values do.
 
         `upload` are modules of the client, or paths of a file.py, a package or a directory with
         modules, as they are now: workers import these before their own. They are sent to each worker
@@ -73,18 +80,26 @@ class Scheduling:
         Raises ValueError."""
         options = self._options
         if changes:
+            check_names("options", changes, ClosureOptions)
             options = dataclasses.replace(options or ClosureOptions(), **changes)
         uploads = (collect(upload), *self._uploads) if upload else self._uploads
         name = names.checked(name) if name else self._plain_along.name
-        return Scheduling(self._session, self._callables, options, self._sent, uploads, name)
+        return Scheduling(self._owner, self._callables, options, self._sent, uploads, name)
 
     def _along(self) -> Along:
         if self._uploads:
             return self._plain_along._replace(uploads=[self._sent.value(u) for u in self._uploads])
         return self._plain_along
 
-    def schedule(self, fn: Function[T], args: Sequence[Any] = (),
-                 kwargs: Optional[Mapping[str, Any]] = None) -> RemoteValue[T]:
+    @overload
+    def schedule(self, fn: Callable[..., T], args: Optional[Sequence[Any]] = (),
+                 kwargs: Optional[Mapping[str, Any]] = None) -> RemoteValue[T]: ...
+    @overload
+    def schedule(self, fn: str, args: Optional[Sequence[Any]] = (),
+                 kwargs: Optional[Mapping[str, Any]] = None) -> RemoteValue[Any]: ...
+
+    def schedule(self, fn: Any, args: Optional[Sequence[Any]] = (),
+                 kwargs: Optional[Mapping[str, Any]] = None) -> Any:
         """Schedules ``fn(*args, **kwargs)`` on some worker.
 
         `fn` is any callable, which is pickled (a plain function once: what it has captured when it
@@ -94,12 +109,12 @@ class Scheduling:
         scheduled then), UnavailableError, TypeError (cannot be pickled), ValueError
         (above 1 GiB in one part).
         """
-        return self._schedule(fn, args, kwargs, self._along())
+        return self._schedule(fn, *given("schedule", fn, args, kwargs), self._along())
 
     def _schedule(self, fn: Function[T], args: Sequence[Any], kwargs: Optional[Mapping[str, Any]],
                   along: Along) -> RemoteValue[T]:
         request = call_of(self._callables, fn, args, kwargs, along)
-        return RemoteValue(self._session, self._session.put((request,), self._options)[0])
+        return RemoteValue(self._owner, self._session.put((request,), self._options)[0])
 
     def _schedule_for_fetch(self, fn: Function[T], args: Sequence[Any],
                             kwargs: Optional[Mapping[str, Any]], name: str = "") -> RemoteValue[T]:
@@ -114,17 +129,23 @@ class Scheduling:
         along = self._along()
         return self._schedule(identity, (value,), None, along._replace(name=along.name or "put"))
 
-    def schedule_many(self, fn: Function[T], args: Iterable[Sequence[Any]]) -> list[RemoteValue[T]]:
+    @overload
+    def schedule_many(self, fn: Callable[..., T],
+                      args: Iterable[Sequence[Any]]) -> list[RemoteValue[T]]: ...
+    @overload
+    def schedule_many(self, fn: str, args: Iterable[Sequence[Any]]) -> list[RemoteValue[Any]]: ...
+
+    def schedule_many(self, fn: Any, args: Iterable[Sequence[Any]]) -> Any:
         """One closure for each element of `args`, a sequence of positional arguments."""
-        values: list[RemoteValue[T]] = []
+        values: list[RemoteValue[Any]] = []
         each = iter(args)
         along = self._along()
         while True:
-            batch = [call_of(self._callables, fn, a, None, along)
+            batch = [call_of(self._callables, fn, given("schedule_many", fn, a, None)[0], None, along)
                      for a in itertools.islice(each, 1000)]
             if not batch:
                 return values
-            values += [RemoteValue(self._session, r)
+            values += [RemoteValue(self._owner, r)
                        for r in self._session.put(batch, self._options)]
 
     def map(self, fn: Callable[..., T], *iterables: Iterable[Any],
@@ -161,11 +182,18 @@ class Scheduling:
                 batch.append(packed_call(pickled, chunk, None, along))
             if not batch:
                 return _results(values, timeout, count if progress else None)
-            values += [RemoteValue(self._session, r)
+            values += [RemoteValue(self._owner, r)
                        for r in self._session.put(batch, self._options)]
 
-    async def async_schedule(self, fn: Function[T], args: Sequence[Any] = (),
-                             kwargs: Optional[Mapping[str, Any]] = None) -> RemoteValue[T]:
+    @overload
+    async def async_schedule(self, fn: Callable[..., T], args: Optional[Sequence[Any]] = (),
+                             kwargs: Optional[Mapping[str, Any]] = None) -> RemoteValue[T]: ...
+    @overload
+    async def async_schedule(self, fn: str, args: Optional[Sequence[Any]] = (),
+                             kwargs: Optional[Mapping[str, Any]] = None) -> RemoteValue[Any]: ...
+
+    async def async_schedule(self, fn: Any, args: Optional[Sequence[Any]] = (),
+                             kwargs: Optional[Mapping[str, Any]] = None) -> Any:
         """The same for a coroutine: other coroutines go on while the queue is full. Await the value
         itself for the result."""
         return await asyncio.get_running_loop().run_in_executor(
@@ -209,14 +237,14 @@ def _raise_cause(values: list[RemoteValue[Any]]) -> None:
 
 class ClusterCoordinator(Scheduling):
     """See the module. `server` is "host:port", or several, tried in turn. Starts connecting; use it
-    in a ``with`` block, or `close` it, or let it be collected. `upload`: for all that is scheduled
+    in a ``with`` block, or `close` it, or let it be collected: it lives as long as it, its options or one of
+    its values is held. `upload`: for all that is scheduled
     through it, see `options`. Further options are those of :class:`muster.CoordinatorOptions`."""
 
     def __init__(self, server: Union[str, Sequence[str]] = "127.0.0.1:8476", *,
-                 upload: Sequence[Uploadable] = (), **options: Any) -> None:
-        servers = [s for s in server.split(",") if s] if isinstance(server, str) else list(server)
-        if not servers:
-            raise ValueError("server: none")
+                 upload: Sequence[Uploadable] = (), **options: Unpack[CoordinatorWords]) -> None:
+        servers = addresses.checked(server)
+        check_names("ClusterCoordinator", options, CoordinatorOptions)
         uploads = (collect(upload),) if upload else ()
         session = Session(CoordinatorOptions(**options))
         callables = Callables()
@@ -228,11 +256,11 @@ class ClusterCoordinator(Scheduling):
             call = plain_call(callables, install_upload, (upload.digest, Large(upload.data)), None,
                               session.blobs)
             name = f"upload of {upload.names}"[:200]
-            return PerWorkerValues(session, session.create(call, name))
+            return PerWorkerValues(owner, session.create(call, name))
 
-        super().__init__(session, callables, None, Uploads(install), uploads)
-        self._link = session.link = Link(session, servers)
-        self._close = weakref.finalize(self, self._link.close)
+        session.link = Link(session, servers)
+        owner = Owner(session, session.link)
+        super().__init__(owner, callables, None, Uploads(install), uploads)
 
     def join(self, timeout: Optional[float] = None) -> None:
         """Waits until nothing is left of what was scheduled before the call. Raises the pending
@@ -264,20 +292,20 @@ class ClusterCoordinator(Scheduling):
         built. A builder's error is raised only by closures that use the value (InputError). An error
         or a cancel of closures does not touch it. Raises InputError (refused: too many),
         TypeError (the arguments must be plain), UnavailableError."""
-        return PerWorkerValues(self._session, self._build(fn, args, kwargs, name))
+        return PerWorkerValues(self._owner, self._build(fn, args, kwargs, name))
 
     def create_per_worker_dataset(self, dataset: Any, *, name: str = "") -> PerWorkerDataset:
         """From a function that makes an iterable, or from an iterable that can be pickled. ``iter``
         of the result is an argument for closures; in them it is an iterator of their worker, which
         begins at the beginning. ``muster.context()`` has index and num_workers, to shard by."""
         make = MakeDataset(dataset)
-        named = name or calls.name_of(dataset)
+        named = name or names.builder_name(dataset)
 
         def iterator() -> PerWorkerIterator:
-            built = self._build(IterateDataset(make), (), None, f"iterator of {named}")
-            return PerWorkerIterator(self._session, built)
+            built = self._build(IterateDataset(make), (), None, names.shown(f"iterator of {named}"))
+            return PerWorkerIterator(self._owner, built)
 
-        return PerWorkerDataset(self._session, self._build(make, (), None, named), iterator)
+        return PerWorkerDataset(self._owner, self._build(make, (), None, named), iterator)
 
     def _build(self, fn: Callable[..., Any], args: Sequence[Any],
                kwargs: Optional[Mapping[str, Any]], name: str) -> Any:
@@ -285,12 +313,12 @@ class ClusterCoordinator(Scheduling):
             self._along()  # before it, so that their modules are those of later calls
             arguments, slots = calls.dump_arguments(tuple(args), dict(kwargs or {}))
             if not any(slots):  # else it is refused below
-                name = name or calls.name_of(fn)
+                name = name or names.builder_name(fn)
                 fn = WithUploads([InstallUpload(u.digest, u.data) for u in self._uploads],
                                  self._callables.pickled(fn).data, b"".join(arguments))
                 args, kwargs = (), None
         request = plain_call(self._callables, fn, args, kwargs, self._session.blobs)
-        return self._session.create(request, name or calls.name_of(fn))
+        return self._session.create(request, name or names.builder_name(fn))
 
     def cancel(self) -> None:
         """Cancels what is queued and asks what runs to stop. What is scheduled after it waits until
@@ -309,7 +337,7 @@ class ClusterCoordinator(Scheduling):
 
     def close(self) -> None:
         """Cancels what is left and closes the session; values that are here stay readable."""
-        self._close()
+        self._owner.close()
 
     def __enter__(self) -> ClusterCoordinator:
         return self

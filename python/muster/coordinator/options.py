@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Mapping, Optional, Union
+import difflib
+from typing import Any, Iterable, Mapping, Optional, TypedDict, Union
 
 from muster._tls import Tls
 from muster._wire import messages
@@ -22,8 +23,9 @@ class CoordinatorOptions:
     error. Else the first error cancels what is left and is raised."""
     queue_capacity: int = 0
     """Closures queued at the server. Full: schedule waits. 0: the server's default."""
-    max_worker_failures: int = 3
-    """A closure that loses its worker this often fails. 0: it is tried for ever."""
+    max_worker_failures: int = 0
+    """A closure that loses its worker this often fails with AbortedError, up to 255. 0: it is tried
+    until it ends; one that has lost three runs alone on its worker, and is named in the log."""
     require_function: bool = False
     """Closures fail at once while no connected worker has this Python version."""
     weight: int = 1
@@ -57,7 +59,8 @@ class CoordinatorOptions:
         return messages.SessionRequest(open={
             "name": self.name, "cluster": self.cluster, "hold_values": True,
             "continue_on_error": self.continue_on_error, "queue_capacity": self.queue_capacity,
-            "max_worker_failures": self.max_worker_failures, "weight": self.weight,
+            "max_worker_failures": self.max_worker_failures,
+            "unlimited_worker_failures": self.max_worker_failures == 0, "weight": self.weight,
             "require_function": self.require_function,
             "session_grace_ms": int(self.session_grace * 1000),
             **({} if self.durable is None else {"durable": self.durable})}).open
@@ -72,7 +75,11 @@ class ClosureOptions:
     timeout: float = 0.0
     """Not finished this long after it was scheduled: fails with TIMEOUT. 0: none."""
     retries: int = 0
-    """How often an error of the function is tried again, after 1 s, 2 s, … up to a minute."""
+    """How often an error of the function is tried again."""
+    retry_delay: float = 1.0
+    """Before the first retry; it doubles with each, up to…"""
+    retry_delay_max: float = 60.0
+    """…this. A quarter less, spread by closure."""
     task: Optional[str] = None
     """Only on this task, as "worker:3", or on tasks of this job, as "worker"."""
     labels: Mapping[str, str] = dataclasses.field(default_factory=dict)
@@ -84,7 +91,7 @@ class ClosureOptions:
     whoever answers, any worker that has this name, can run code here."""
 
     def __post_init__(self) -> None:
-        for name in ("delay", "timeout", "retries"):
+        for name in ("delay", "timeout", "retries", "retry_delay", "retry_delay_max"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name}: {getattr(self, name)}, must not be negative")
         if self.task is not None and ":" in self.task and not self.task.partition(":")[2].isdigit():
@@ -94,12 +101,69 @@ class ClosureOptions:
         wire = messages.ClosureOptions(
             priority=self.priority, delay_ms=_ms(self.delay), deadline_ms=_ms(self.timeout),
             max_retries=self.retries, label=dict(self.labels), resource=dict(self.resources))
+        if self.retries:
+            wire.retry_initial_ms = _ms(self.retry_delay)
+            wire.retry_max_ms = max(_ms(self.retry_delay_max), wire.retry_initial_ms)
         if self.task is not None:
             job, _, index = self.task.partition(":")
             wire.task_job = job
             if index:
                 wire.task_index = int(index)
         return wire
+
+
+class CoordinatorWords(TypedDict, total=False):
+    """Those of CoordinatorOptions, as keyword arguments."""
+
+    name: str
+    cluster: str
+    token: str
+    continue_on_error: bool
+    queue_capacity: int
+    max_worker_failures: int
+    require_function: bool
+    weight: int
+    session_grace: float
+    durable: Optional[bool]
+    ca: Optional[str]
+    cert: Optional[str]
+    key: Optional[str]
+    connect_timeout: float
+    pending_max: int
+    pending_bytes_max: int
+
+
+class ClosureWords(TypedDict, total=False):
+    """Those of ClosureOptions."""
+
+    priority: int
+    delay: float
+    timeout: float
+    retries: int
+    retry_delay: float
+    retry_delay_max: float
+    task: Optional[str]
+    labels: Mapping[str, str]
+    resources: Mapping[str, int]
+
+
+_ELSEWHERE = {"num_cpus": "a worker has slots; of what it counts, resources={'cpu': 2}",
+              "num_gpus": "resources={'gpu': 1}", "max_retries": "retries=2", "deadline": "timeout=60"}
+"""What others call it."""
+
+
+def check_names(of: str, given: Iterable[str], options: type) -> None:
+    """Raises TypeError: there is no option of this name."""
+    known = {f.name for f in dataclasses.fields(options)}
+    for name in given:
+        if name in known:
+            continue
+        meant = _ELSEWHERE.get(name) if "resources" in known else None
+        if meant is None:
+            meant = next(iter(difflib.get_close_matches(name, known, 1)), None)
+        raise TypeError(f"{of}: there is no option {name!r}" +
+                        (f"; you may mean {meant}" if meant else "") +
+                        f". There are {', '.join(sorted(known))}")
 
 
 def _ms(seconds: Union[float, int]) -> int:

@@ -15,7 +15,7 @@ from muster.errors import FailureKind
 
 if TYPE_CHECKING:
     from muster.coordinator.records import Built, Record
-    from muster.coordinator.session import Session
+    from muster.coordinator.owner import Owner
 
 T = TypeVar("T")
 
@@ -30,17 +30,18 @@ class RemoteValueStatus(enum.Enum):
 
 class RemoteValue(Generic[T]):
     """The output of a closure, which may not be here yet. An argument of other closures, at any
-    depth; ``await value`` works as well. Goes at the server when the last handle is collected."""
+    depth; ``await value`` works as well, and cancels the closure when it is cancelled itself. Goes at
+    the server when the last handle is collected; until then its coordinator lives."""
 
-    __slots__ = ("_session", "_record", "__weakref__")
+    __slots__ = ("_owner", "_record", "__weakref__")
 
-    def __init__(self, session: Session, record: Record) -> None:
-        self._session = session
+    def __init__(self, owner: Owner, record: Record) -> None:
+        self._owner = owner
         self._record = record
 
     def __del__(self) -> None:
         try:
-            self._session.drop(self._record)
+            self._owner.session.drop(self._record)
         except AttributeError:  # it was never made whole
             pass
 
@@ -50,12 +51,12 @@ class RemoteValue(Generic[T]):
         UnavailableError, or WaitTimeout after `timeout` seconds."""
         record = self._record
         if not record.ended:
-            self._session.wait_for(record, timeout)
+            self._owner.session.wait_for(record, timeout)
         if record.error is not None:
             raise record.error.again()
         if record.encoding >= 0:
-            self._session.keep_decoded(record, _decoded(record.encoding, record.raw,
-                                                        self._session.blobs))
+            self._owner.session.keep_decoded(record, _decoded(record.encoding, record.raw,
+                                                        self._owner.session.blobs))
         return record.value  # type: ignore[no-any-return]
 
     get = fetch
@@ -73,12 +74,12 @@ class RemoteValue(Generic[T]):
 
     def cancel(self) -> None:
         """This closure alone; no error is raised for it but by its own fetch."""
-        self._session.cancel_one(self._record)
+        self._owner.session.cancel_one(self._record)
 
     def add_done_callback(self, f: Callable[[], None]) -> None:
         """Calls `f` when it has ended, on a thread of the library, or at once; it must be short. What
         it raises on that thread is logged."""
-        self._session.when_ended(self._record, f)
+        self._owner.session.when_ended(self._record, f)
 
     def __await__(self) -> Generator[Any, None, T]:
         loop = asyncio.get_running_loop()
@@ -95,7 +96,11 @@ class RemoteValue(Generic[T]):
                 pass
 
         self.add_done_callback(ended)
-        yield from future
+        try:
+            yield from future
+        except asyncio.CancelledError:  # such as by asyncio.wait_for
+            self.cancel()
+            raise
         return self.fetch()
 
     def future(self) -> concurrent.futures.Future[T]:
@@ -115,7 +120,7 @@ class RemoteValue(Generic[T]):
     @property
     def _is_pickled(self) -> bool:
         """It comes from a pickled function: what is no JSON of it is a pickle."""
-        return self._session.is_pickled(self._record)
+        return self._owner.session.is_pickled(self._record)
 
     def __reduce__(self) -> Any:
         return reduce_to_slot(self, "a RemoteValue")
@@ -139,13 +144,13 @@ class PerWorkerValues:
     it is collected and no closure needs it any more.
     """
 
-    def __init__(self, session: Session, built: Built) -> None:
-        self._session = session
+    def __init__(self, owner: Owner, built: Built) -> None:
+        self._owner = owner
         self.built = built
 
     def __del__(self) -> None:
         try:
-            self._session.drop(self.built)
+            self._owner.session.drop(self.built)
         except AttributeError:  # it was never made whole
             pass
 
@@ -156,7 +161,7 @@ class PerWorkerValues:
 
     def components(self, timeout: float = 10.0) -> dict[str, RemoteValueStatus]:
         """What became of it by task, as ``{"worker:0": READY}``. Raises UnavailableError."""
-        states: dict[str, RemoteValueStatus] = self._session.link.components(self.built, timeout)
+        states: dict[str, RemoteValueStatus] = self._owner.session.link.components(self.built, timeout)
         return states
 
     def __reduce__(self) -> Any:
@@ -170,9 +175,9 @@ class PerWorkerDataset(PerWorkerValues):
     """Of create_per_worker_dataset. `iter` gives iterators as PerWorkerValues, new ones each time,
     which begin at the dataset's beginning; a worker that comes back begins anew."""
 
-    def __init__(self, session: Session, built: Built,
+    def __init__(self, owner: Owner, built: Built,
                  make_iterator: Callable[[], PerWorkerIterator]) -> None:
-        super().__init__(session, built)
+        super().__init__(owner, built)
         self._make_iterator = make_iterator
 
     def __iter__(self) -> PerWorkerIterator:

@@ -3,8 +3,11 @@ from __future__ import annotations
 
 import base64
 import collections
+import collections.abc
+import inspect
 import json
 import math
+import reprlib
 import types
 import weakref
 from typing import Any, Callable, Mapping, NamedTuple, Optional, Sequence, Union
@@ -97,10 +100,38 @@ class Callables:
 
 def call_of(callables: Callables, f: Union[str, Callable[..., Any]], args: Sequence[Any],
             kwargs: Optional[Mapping[str, Any]], along: Along = NOTHING) -> Request:
-    """Raises TypeError: what cannot be pickled, or is no JSON; ValueError: too large."""
+    """Raises TypeError: what cannot be pickled, is no JSON, or cannot be called so; ValueError: too
+    large."""
     if isinstance(f, str):
         return named_call(f, args, kwargs or {}, along.name)
+    if isinstance(f, types.FunctionType) and f.__code__.co_flags & _NO_PLAIN_FUNCTION:
+        _refuse_to_schedule(f)
     return packed_call(callables.pickled(f), args, kwargs, along)
+
+
+_NO_PLAIN_FUNCTION = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+
+
+def _refuse_to_schedule(f: types.FunctionType) -> None:
+    if f.__code__.co_flags & inspect.CO_COROUTINE:
+        raise TypeError(f"{f.__qualname__} is an async function, and its coroutine cannot come back from "
+                        "a worker: schedule a plain function, which may call asyncio.run")
+    raise TypeError(f"{f.__qualname__} is a generator, which cannot come back from a worker: return a "
+                    "list of it, or give it to create_per_worker_dataset")
+
+
+def given(call: str, f: Any, args: Any, kwargs: Any) -> tuple[Sequence[Any], Optional[Mapping[str, Any]]]:
+    """The arguments of `schedule`, which come as one sequence. Raises TypeError."""
+    if args is None:
+        args = ()
+    wrong = isinstance(args, (str, bytes)) or not isinstance(args, collections.abc.Iterable)
+    if not wrong and (kwargs is None or isinstance(kwargs, collections.abc.Mapping)):
+        return args, kwargs
+    name = repr(f) if isinstance(f, str) else calls.name_of(f)
+    each = [args] if kwargs is None or isinstance(kwargs, collections.abc.Mapping) else [args, kwargs]
+    text = ", ".join(reprlib.repr(value) for value in each)
+    comma = "," if len(each) == 1 else ""
+    raise TypeError(f"{call} takes all arguments as one tuple: {call}({name}, args=({text}{comma}))")
 
 
 def packed_call(pickled: Pickled, args: Sequence[Any],

@@ -8,11 +8,17 @@ import subprocess
 import sys
 import time
 import weakref
-from typing import Any, Optional, Sequence
+from typing import TYPE_CHECKING, Optional, Sequence
 
 from muster.coordinator.cluster_coordinator import ClusterCoordinator
+from muster.coordinator.options import CoordinatorWords
 from muster.errors import MusterError
 from muster.rest.client import Client
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from muster.worker.options import LocalWords
 
 START_TIMEOUT = 30.0
 """Seconds for the workers to attach."""
@@ -34,19 +40,21 @@ def find_binary() -> str:
 
 
 class LocalCluster:
-    """``with muster.LocalCluster(workers=4) as cluster: cluster.coordinator().schedule(f)``
+    """``with muster.LocalCluster(workers=4) as cluster: cluster.coordinator().schedule(f, args=(1,)).fetch()``
 
     A server on free ports and `workers` tasks with a process each (``threads=4``: one task with that
-    many threads). Gone when it is closed, collected, or when the program ends, however it does.
+    many threads). Gone when it is closed, when neither it nor a coordinator of it is held, or when the
+    program ends, however it does; Ctrl-C is for the program alone.
     `modules` are imported for their functions; `server` are further words for ``muster serve``;
-    `options` are those of :class:`muster.Worker`. Attributes: ``address``, "host:port" of gRPC;
+    Its server's log is shown where that asks for it, with ``server=["--log-level", "info"]``; `options` are
+    those of :class:`muster.WorkerOptions`. Attributes: ``address``, "host:port" of gRPC;
     ``url`` of REST and the dashboard. Raises FileNotFoundError: no program muster; MusterError: it
     did not start.
     """
 
     def __init__(self, workers: int = 4, *, threads: Optional[int] = None,
                  modules: Sequence[str] = (), server: Sequence[str] = (),
-                 **options: Any) -> None:
+                 **options: Unpack[LocalWords]) -> None:
         count = {"threads": threads} if threads else {"processes": workers}
         asked = {"binary": find_binary(), "server": list(server),
                  "worker": {**count, "modules": list(modules), **options}}
@@ -55,6 +63,7 @@ class LocalCluster:
         self._process = subprocess.Popen(
             [sys.executable, "-m", "muster.local.supervisor", json.dumps(asked)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            start_new_session=True,  # Ctrl-C is for the program, which decides
             env={**{k: v for k, v in os.environ.items() if k not in _TLS}, "PYTHONPATH": path})
         self._close = weakref.finalize(self, _stop, self._process)
         assert self._process.stdout
@@ -76,15 +85,27 @@ class LocalCluster:
                 raise MusterError(f"the local cluster's {count} workers have not attached")
             time.sleep(0.01)
 
-    def coordinator(self, **options: Any) -> ClusterCoordinator:
-        """Options are those of :class:`muster.CoordinatorOptions`."""
-        return ClusterCoordinator(self.address, **{**_PLAINTEXT, **options})
+    def coordinator(self, **options: Unpack[CoordinatorWords]) -> ClusterCoordinator:
+        """Options are those of :class:`muster.CoordinatorOptions`. The cluster lives at least as long
+        as the coordinator and its values."""
+        plaintext: CoordinatorWords = {"ca": "", "cert": "", "key": ""}
+        plaintext.update(options)
+        made = ClusterCoordinator(self.address, **plaintext)
+        made._owner.keep(self)
+        return made
 
     def client(self) -> Client:
         return Client(self.url, **_PLAINTEXT)
 
     def close(self) -> None:
         self._close()
+
+    def __repr__(self) -> str:
+        return f"<muster.LocalCluster {self.address}, dashboard {self.url}>"
+
+    def _repr_html_(self) -> str:
+        return (f"<div><b>muster.LocalCluster</b> {self.address}, "
+                f'<a href="{self.url}" target="_blank">dashboard</a></div>')
 
     def __enter__(self) -> LocalCluster:
         return self

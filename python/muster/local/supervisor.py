@@ -10,7 +10,6 @@ import json
 import logging
 import os
 import pathlib
-import signal
 import subprocess
 import sys
 import tempfile
@@ -22,6 +21,7 @@ from muster.worker.log_lines import LineFormatter
 from muster.worker.worker import Worker
 
 START_TIMEOUT = 20.0
+LOG = "serve.log"
 
 
 def _say(words: dict[str, Any]) -> None:
@@ -30,10 +30,16 @@ def _say(words: dict[str, Any]) -> None:
 
 
 def _start_server(asked: dict[str, Any], folder: str) -> subprocess.Popen[bytes]:
+    # Errors of closures are the program's, whose coordinator raises them. The log is for who asks for it,
+    # and for when the server has ended.
+    if any(word.startswith("--log-level") for word in asked["server"]):
+        log, log_level = sys.stderr.buffer, []
+    else:
+        log, log_level = open(os.path.join(folder, LOG), "wb"), ["--log-level", "warn"]
     return subprocess.Popen(
         [asked["binary"], "serve", "--grpc", "127.0.0.1:0", "--http", "127.0.0.1:0", "--ready-file",
-         os.path.join(folder, "ready.json"), "--log-level", "warn", *asked["server"]],
-        stdin=subprocess.DEVNULL, stdout=sys.stderr)
+         os.path.join(folder, "ready.json"), *log_level, *asked["server"]],
+        stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
 
 def _addresses(folder: str, server: subprocess.Popen[bytes]) -> dict[str, str]:
@@ -45,7 +51,15 @@ def _addresses(folder: str, server: subprocess.Popen[bytes]) -> dict[str, str]:
             return told
         time.sleep(0.01)
     raise RuntimeError("the server has not started" if server.poll() is None else
-                       f"the server ended with status {server.returncode}")
+                       f"the server ended with status {server.returncode}{_last_words(folder)}")
+
+
+def _last_words(folder: str) -> str:
+    try:
+        with open(os.path.join(folder, LOG), encoding="utf-8", errors="replace") as log:
+            return ": " + "".join(log.readlines()[-5:]).strip()
+    except OSError:  # it went to the terminal
+        return ""
 
 
 def main() -> int:
@@ -53,7 +67,6 @@ def main() -> int:
     lines = logging.StreamHandler(sys.stderr)
     lines.setFormatter(LineFormatter())
     logging.basicConfig(handlers=[lines], level=logging.WARNING)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of the program's terminal; it decides
     with tempfile.TemporaryDirectory() as folder:
         try:
             server = _start_server(asked, folder)
@@ -71,7 +84,10 @@ def main() -> int:
 
             threading.Thread(target=leave, daemon=True).start()
             _say({"grpc": addresses["grpc"], "http": "http://" + addresses["http"]})
-            return worker.run()
+            status = worker.run()
+            if server.poll():
+                sys.stderr.write(f"the server ended with status {server.returncode}{_last_words(folder)}\n")
+            return status
         except (RuntimeError, ValueError) as error:
             _say({"error": str(error)})
             return 1

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import base64
 import collections
+import collections.abc
 import json
 import pickle
 import threading
@@ -275,6 +276,15 @@ class FunctionTable:
         if self._functions[number] is None:
             in_json, blobs = encoding == JSON, self._callables.blobs
             as_blob = blobs is not None and calls.output_as_blob(args, in_json)
-            return values.encode(value, calls.output_in_bytes(args, in_json),
-                                 blobs.keep if blobs is not None and as_blob else None)
+            try:
+                return values.encode(value, calls.output_in_bytes(args, in_json),
+                                     blobs.keep if blobs is not None and as_blob else None)
+            except TypeError as error:
+                if isinstance(value, collections.abc.Iterator):
+                    raise TypeError(f"it returned a {type(value).__name__}, which cannot be sent: return a "
+                                    "list of it") from error
+                if isinstance(value, collections.abc.Awaitable):
+                    raise TypeError(f"it returned a {type(value).__name__}, which cannot be sent: run it "
+                                    "with asyncio.run") from error
+                raise
         return json_output(value, self.names[number])

@@ -3,10 +3,11 @@ from __future__ import annotations
 
 import dataclasses
 import platform
-from typing import Optional
+from typing import Optional, Sequence, TypedDict, Union
 
 from muster import __version__
 from muster._tls import Tls
+from muster._wire import addresses
 
 
 @dataclasses.dataclass
@@ -53,8 +54,7 @@ class WorkerOptions:
     used for longest go."""
 
     def __post_init__(self) -> None:
-        if not self.servers:
-            raise ValueError("servers: none")
+        self.servers = addresses.checked(self.servers)
         if self.slots < 1:
             raise ValueError(f"slots: {self.slots}, must be at least 1")
         self.credits = self.credits or max(256, 2 * self.slots)
@@ -73,3 +73,34 @@ class WorkerOptions:
     @property
     def channel_options(self) -> list[tuple[str, int]]:
         return [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
+
+
+class WorkerWords(TypedDict, total=False):
+    """Those of WorkerOptions but `servers` and `slots`, as keyword arguments of Worker."""
+
+    cluster: str
+    token: str
+    job: str
+    index: Optional[int]
+    credits: int
+    labels: dict[str, str]
+    resources: dict[str, int]
+    host: str
+    version: str
+    ca: Optional[str]
+    cert: Optional[str]
+    key: Optional[str]
+    backoff_min: float
+    backoff_max: float
+    backoff_reset_after: float
+    connect_timeout: float
+    drain_timeout: float
+    stop_grace: float
+    blob_bytes_max: int
+
+
+class LocalWords(WorkerWords, total=False):
+    """Those of the workers of a LocalCluster."""
+
+    pickled: bool
+    gpus: Optional[Sequence[Union[int, str]]]

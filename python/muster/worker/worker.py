@@ -9,7 +9,7 @@ import sys
 import tempfile
 import threading
 import time
-from typing import Any, Callable, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Callable, Optional, Sequence, Union
 
 from muster._pickled import picklers
 from muster.worker import functions
@@ -22,6 +22,11 @@ from muster.worker.gpus import visible as visible_gpus
 from muster.worker.link import Link, ProcessLink, ThreadLink
 from muster.worker.options import WorkerOptions
 from muster.worker.output import capture
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from muster.worker.options import WorkerWords
 
 BEAT_EVERY = 0.1
 """Seconds between looks at heartbeats and limits."""
@@ -52,7 +57,8 @@ class Worker:
     def __init__(self, servers: Union[str, Sequence[str]] = "127.0.0.1:8476", *,
                  processes: Optional[int] = None, threads: Optional[int] = None,
                  modules: Sequence[str] = (), pickled: bool = True,
-                 gpus: Optional[Sequence[Union[int, str]]] = None, **options: Any) -> None:
+                 gpus: Optional[Sequence[Union[int, str]]] = None,
+                 **options: Unpack[WorkerWords]) -> None:
         if processes is not None and threads is not None:
             raise ValueError("either processes or threads")
         self._processes = 0 if threads is not None else processes if processes else 1
