@@ -18,7 +18,8 @@ from muster.executor import Executor
 
 
 class MusterBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[misc]
-    """`n_jobs=-1` is as many as the server has connected tasks. Short calls go several to a closure."""
+    """`n_jobs=-1` is as many as the server has connected tasks, -2 one less. Short calls go several to a
+    closure."""
 
     supports_retrieve_callback = True
     supports_return_generator = True
@@ -42,7 +43,7 @@ class MusterBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[mis
         if n_jobs is not None and n_jobs > 0:
             return n_jobs
         connected: int = self._pool().submit(connected_tasks).result()
-        return max(1, connected)
+        return max(1, connected if n_jobs is None else connected + 1 + n_jobs)
 
     def configure(self, n_jobs: int = 1, parallel: Any = None, **_: Any) -> int:
         self.parallel = parallel

@@ -6,6 +6,7 @@ import hashlib
 import pathlib
 import random
 import shutil
+import time
 import urllib.error
 import urllib.request
 from typing import Any, Callable
@@ -57,6 +58,16 @@ def test_an_array_of_200_mb_and_back(cluster: Cluster) -> None:
     with cluster.coordinator() as c:
         assert numpy.array_equal(c.schedule(echo, args=(big,)).fetch(), big)
         assert numpy.array_equal(next(c.map(echo, [big])), big)
+
+
+def test_what_is_too_large_is_refused_before_it_is_read(cluster: Cluster) -> None:
+    too_large = numpy.zeros(1024 * MB // 8 + 1)  # which takes no memory until it is written to
+    with cluster.coordinator() as c:
+        c.schedule(total, args=(array(2),)).fetch()  # it knows the limit
+        began = time.process_time()
+        with pytest.raises(ValueError, match="1073741832 bytes in one argument, the limit is 1073741824"):
+            c.schedule(total, args=(too_large,))
+        assert time.process_time() - began < 0.25  # a SHA-256 of it alone takes longer
 
 
 def test_what_comes_back_and_what_arrives_may_be_written_to(cluster: Cluster) -> None:

@@ -56,6 +56,7 @@ def test_joblib_runs_on_the_cluster(cluster: Cluster) -> None:
 
     with joblib.parallel_config(backend="muster", server=cluster.server.grpc):
         found = joblib.Parallel(n_jobs=-1)(joblib.delayed(who)(i) for i in range(50))
+        assert joblib.effective_n_jobs(-1) == 3 and joblib.effective_n_jobs(-2) == 2
         with pytest.raises(ZeroDivisionError):
             joblib.Parallel(n_jobs=2)(joblib.delayed(lambda x: 1 // x)(i) for i in (1, 0))
         results = joblib.Parallel(n_jobs=2, return_as="generator")

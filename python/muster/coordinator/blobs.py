@@ -85,6 +85,9 @@ class Blobs:
 
     def put(self, data: Data) -> Content:
         """The server has it when this returns. Raises ValueError (too large), UnavailableError."""
+        size = memoryview(data).nbytes
+        if size > self.limit(0):
+            raise ValueError(f"{size} bytes in one argument, the limit is {self._max}")
         digest = hashlib.sha256(data).digest()
         with self._lock:
             content = self._contents.get(digest)
@@ -95,8 +98,6 @@ class Blobs:
             if content is not None:
                 return content
             content = Content(digest, bytes(data))
-            if len(content.data) > self.limit(0):
-                raise ValueError(f"{len(content.data)} bytes in one argument, the limit is {self._max}")
             self._put(content)
             with self._lock:
                 self._contents[digest] = content

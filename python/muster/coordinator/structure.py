@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import asyncio
+import copy
+import dataclasses
 import queue
 import time
 from typing import Any, Iterable, Iterator, Optional
@@ -25,8 +27,34 @@ def _fetch(s: Any, end: Optional[float]) -> Any:
     if isinstance(s, list):
         return [_fetch(item, end) for item in s]
     if isinstance(s, dict):
-        return {key: _fetch(item, end) for key, item in s.items()}
+        made = copy.copy(s)  # of its class, in its order, with its default_factory
+        for key, item in s.items():
+            made[key] = _fetch(item, end)
+        return made
+    if _is_dataclass(s) and _has_values(s):
+        made = copy.copy(s)
+        for name, item in _fields(s):
+            object.__setattr__(made, name, _fetch(item, end))  # it may be frozen
+        return made
     return s
+
+
+def _is_dataclass(s: Any) -> bool:
+    return dataclasses.is_dataclass(s) and not isinstance(s, type)
+
+
+def _fields(s: Any) -> list[tuple[str, Any]]:
+    return [(f.name, getattr(s, f.name)) for f in dataclasses.fields(s) if hasattr(s, f.name)]
+
+
+def _has_values(s: Any) -> bool:
+    if isinstance(s, (tuple, list)):
+        return any(_has_values(item) for item in s)
+    if isinstance(s, dict):
+        return any(_has_values(item) for item in s.values())
+    if _is_dataclass(s):
+        return any(_has_values(item) for _, item in _fields(s))
+    return isinstance(s, RemoteValue)
 
 
 class as_completed:

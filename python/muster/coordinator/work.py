@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import pickle
+import threading
 from typing import Any, Callable, Iterator
 
 from muster._pickled import buffers
@@ -76,10 +77,32 @@ class MakeDataset:
 
 
 class IterateDataset:
-    """A new iterator over a new dataset."""
+    """A new iterator over a new dataset. In a worker of threads several closures may ask it for its next
+    element at once, which few iterators can bear; in a child they run one after the other, on its main
+    thread, and get the iterator itself."""
 
     def __init__(self, make: MakeDataset) -> None:
         self.make = make
 
     def __call__(self) -> Iterator[Any]:
-        return iter(self.make())
+        iterator = iter(self.make())
+        alone = threading.current_thread() is threading.main_thread()
+        return iterator if alone else OneAtATime(iterator)
+
+
+class OneAtATime:
+    """An iterator with a lock. Any thread."""
+
+    def __init__(self, iterator: Iterator[Any]) -> None:
+        self._iterator = iterator
+        self._lock = threading.Lock()
+
+    def __iter__(self) -> OneAtATime:
+        return self
+
+    def __next__(self) -> Any:
+        with self._lock:
+            return next(self._iterator)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._iterator, name)

@@ -1,6 +1,7 @@
 """One request over HTTP, and its problem as an exception."""
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import re
@@ -99,7 +100,7 @@ class Http:
                     with self._opener.open(url + "/readyz", timeout=2.0):
                         self.url, self._chosen = url, True
                         return
-                except OSError:  # HTTP errors are some, too
+                except (OSError, http.client.HTTPException):  # errors of HTTP are some of the first
                     continue
             if time.monotonic() > until:
                 raise NoServer(f"none of {', '.join(self._urls)} serves")
@@ -119,7 +120,10 @@ class Http:
                 return data
         except urllib.error.HTTPError as error:
             raise ServerError(error.code, _problem(error.read())) from None
-        except (urllib.error.URLError, OSError) as error:
+        except http.client.HTTPException as error:
+            raise NoServer(f"{self.url} answers, but not in HTTP ({type(error).__name__}): is that the "
+                           "port of gRPC?") from None
+        except OSError as error:
             reason = getattr(error, "reason", error)
             raise NoServer(f"{self.url} does not answer: {reason}") from None
 
