@@ -52,8 +52,9 @@ __all__ = [  # written out: type checkers read it
     "ClusterCoordinator", "Context", "CoordinationClient", "CoordinatorOptions",
     "DependencyLost", "Executor", "FailureKind", "InputError", "Job", "LocalCluster",
     "MusterError", "NoServer", "NotServedError", "PerWorkerDataset", "PerWorkerIterator",
-    "PerWorkerValues", "RemoteValue", "RemoteValueStatus", "ServerError", "UnavailableError",
-    "WaitTimeout", "Worker", "WorkerOptions", "as_completed", "context", "function",
+    "PerWorkerValues", "RemoteValue", "RemoteValueStatus", "ServerError", "TimedOutError",
+    "UnavailableError", "WaitTimeout", "Worker", "WorkerOptions", "as_completed", "context",
+    "function",
 ]
 __version__ = "0.1.0"
 

@@ -145,6 +145,7 @@ class ClosureWords(TypedDict, total=False):
     task: Optional[str]
     labels: Mapping[str, str]
     resources: Mapping[str, int]
+    trust_pickles: bool
 
 
 _ELSEWHERE = {"num_cpus": "a worker has slots; of what it counts, resources={'cpu': 2}",
