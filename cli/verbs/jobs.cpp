@@ -36,7 +36,8 @@ std::string kind_of(json::value const& job) {
   if (generation.is_null()) return "job";
   auto const kind = "stream, generation " + std::to_string(number_of(job, "generation"));
   auto const& holding = field_of(job, "holding");
-  if (holding.is_null() || is_true(holding, "attached")) return kind;
+  if (holding.is_null() || is_true(holding, "attached") || text_of(job, "state") != "RUNNING")
+    return kind;
   auto const until = number_of(holding, "kept_until_ms");
   return kind + ", kept for " +
          rounded(std::chrono::milliseconds(std::max<std::int64_t>(0, until - now_ms()))) +

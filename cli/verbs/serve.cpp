@@ -218,6 +218,10 @@ void add_limits(CLI::App& verb, server::configuration& c) {
   add_count(verb, "--queue-capacity", c.core.queue_capacity, "Queued closures of a session");
   add_count(verb, "--closures-max", c.core.closures_max, "Closures known to the server");
   add_count(verb, "--jobs-kept", c.core.finished_jobs_max, "Finished jobs kept for look-up");
+  add_count(verb, "--sessions-kept", c.core.ended_sessions_max,
+            "Ended sessions of programs kept for look-up, with rows and logs; 0: none");
+  add_duration(verb, "--session-age", c.core.ended_session_age,
+               "Ended sessions are kept for this long; 0: none are");
   add_count(verb, "--sessions-max", c.core.sessions_max, "Jobs and sessions at one time");
   add_count(verb, "--tasks-max", c.core.tasks_max, "Rows of tasks");
   add_count(verb, "--credits-max", c.core.credits_max, "Closures a worker may hold");

@@ -76,7 +76,8 @@ std::string coordinator::state::misplaced_closure() const {
       return broken(text(id) + " held", s->held.size, kept[s->number]);
     if (s->by_token.size() != tokens[s->number])
       return broken(text(id) + " tokens", s->by_token.size(), tokens[s->number]);
-    if (s->closed && flow.idle(*s)) return text(id) + " is closed, idle and still there";
+    if (s->closed && flow.idle(*s) && !s->terminal())
+      return text(id) + " is closed, idle and still there";
     if (s->terminal() && !flow.idle(*s)) return text(id) + " has ended and still has closures";
     if (flow.idle(*s) && s->is_job() && s->sealed && !s->terminal())
       return text(id) + " has nothing left and has not ended";

@@ -70,7 +70,8 @@ coro::task<response> look_at_closure(web_context& context, exchange& ex, Work co
     if (query.failed()) return refused(query.failure());
     return look(context, [id, of, work](engine_services& services) {
       auto& h = of ? services.pools.of(*of) : services.pools.of(id);
-      return work(h, id, of.value_or(core::session_id{}));
+      // One that has logged is known to be of its session, too.
+      return work(h, id, (of ? of : h.logs().job_of(id)).value_or(core::session_id{}));
     });
   });
 }

@@ -91,7 +91,8 @@ struct config {
   std::size_t queue_capacity_max = 16'777'216;
   /// All closures known to the server. Full: as above.
   std::size_t closures_max = 33'554'432;
-  /// Sessions and jobs known at one time. Full: the oldest finished job is forgotten, else refused.
+  /// Sessions and jobs known at one time. Full: the oldest ended session is forgotten, then the
+  /// oldest finished job, else refused.
   std::size_t sessions_max = 20'000;
   /// Finished jobs kept for look-up. More: the oldest is forgotten.
   std::size_t finished_jobs_max = 10'000;
@@ -104,6 +105,13 @@ struct config {
   /// Values one session may hold, and their bytes. More: its oldest is dropped. 0: no limit.
   std::size_t session_values_max = 1'000'000;
   std::size_t session_value_bytes_max = 0;
+  /// Ended sessions that had closures are listed, with their rows, for this long and this many of
+  /// them. More: the one that ended first is forgotten. 0 of either: none.
+  duration ended_session_age = std::chrono::hours(24);
+  std::size_t ended_sessions_max = 1'000;
+  bool keeps_ended_sessions() const {
+    return ended_sessions_max > 0 && ended_session_age > duration{};
+  }
   /// A gRPC session's closures leave a row, without value, when their record goes: of each session
   /// that is known at least as many of the newest, and beyond them as many of the newest that
   /// failed. 0: none.

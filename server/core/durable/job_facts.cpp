@@ -93,6 +93,11 @@ fact job_facts::of(session_id owner, per_worker_id id) const {
       v->submitted_by};
 }
 
+session const* job_facts::durable(session_id id) const {
+  auto const* s = sessions_.find(id);
+  return s && s->durable ? s : nullptr;
+}
+
 // Of a request that is gone as a whole nothing is said of its parts.
 void job_facts::say_forgotten() {
   auto const& forgotten = step_.changed.forgotten;
@@ -122,11 +127,11 @@ void job_facts::say() {
   once(changed.closures);
   auto& out = step_.fx.facts;
   for (auto const id : changed.jobs)
-    if (auto const* s = sessions_.find(id)) out.emplace_back(of(*s));
+    if (auto const* s = durable(id)) out.emplace_back(of(*s));
   for (auto const& [owner, id] : changed.per_worker)
-    if (owner == session_id{} || sessions_.find(owner)) out.emplace_back(of(owner, id));
+    if (owner == session_id{} || durable(owner)) out.emplace_back(of(owner, id));
   for (auto const& [id, closures] : changed.accepted)
-    if (auto const* s = sessions_.find(id)) out.emplace_back(accepted(*s, closures));
+    if (auto const* s = durable(id)) out.emplace_back(accepted(*s, closures));
   for (auto const id : changed.closures)
     if (slot const c = closures_.find(id); c != no_slot)
       out.emplace_back(of(sessions_.of(closures_[c].owner), c));

@@ -41,6 +41,8 @@ class job_facts {
   attempt_fact of(attempt_record const& a) const;
   fact of(session_id owner, per_worker_id id) const;
   void say_forgotten();
+  /// Null when it is not, or not any more: one that has ended.
+  session const* durable(session_id id) const;
 
   step_frame& step_;
   closure_table const& closures_;

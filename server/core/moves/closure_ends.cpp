@@ -50,7 +50,9 @@ std::string end_of(std::string const& traceback) {
 // The row takes over what the record holds of its place.
 [[gnu::always_inline]] inline void closure_life::leave_row(session const& s, slot c,
                                                            closure_record& r) {
-  if (s.closed) return;
+  // What its client left behind is no news of a session that has ended.
+  if (s.closed && (r.state == closure_state::cancelled || !step_.config.keeps_ended_sessions()))
+    return;
   auto* const row = rows_.begin(s.number);
   if (!row) return;
   *row = {closures_.id_of(c),

@@ -77,6 +77,7 @@ status release_texts::unknown_value(closure_id id) const {
 
 status release_texts::unknown_session(session_id id) const {
   if (!sessions_.was(id)) return {code::not_found, "there is no " + text(id)};
+  if (sessions_.find(id)) return {code::not_found, text(id) + " has ended"};
   auto const note = sessions_.note_of(id);
   return {code::not_found, text(id) + " is finished and forgotten" +
                                (note ? ", " + when_and_why(*note) : std::string())};

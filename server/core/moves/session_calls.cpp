@@ -46,7 +46,9 @@ void session_requests::join(join_session const& e) {
   if (step_.refuse_when_stopping(e.call)) return;
   auto* s = sessions_.find(e.session);
   if (!s) return step_.answer(e.call, texts_.unknown_session(e.session));
-  if (e.mode != join_mode::watch && s->streaming()) return park_join(*s, e);
+  if (e.mode != join_mode::watch && s->streaming())
+    return s->has_ended() ? step_.answer(e.call, texts_.unknown_session(e.session))
+                          : park_join(*s, e);
   if (s->terminal()) return step_.answer(e.call, {}, ends_.joined(*s));
   if (e.deadline <= step_.now)
     return step_.answer(e.call, {code::deadline_exceeded, text(s->id) + " is still running"},

@@ -10,6 +10,16 @@
 
 namespace muster::core {
 
+namespace {
+
+job_state state_of_ended(session const& s, closure_counts const& counts) {
+  return s.user_cancelled || (!s.first_error && counts.cancelled > 0) ? job_state::cancelled
+         : s.first_error                                              ? job_state::failed
+                                                                      : job_state::succeeded;
+}
+
+}  // namespace
+
 void session_ends::lease_rang(session& s) {
   s.lease_alarm = never;
   if (s.attached || s.closed) return;
@@ -66,8 +76,12 @@ join_reply session_ends::joined(session const& s) const {
 void session_ends::age_rang(session_id id) {
   auto& s = *sessions_.find(id);
   s.age_alarm = never;
+  if (s.has_ended()) {
+    sessions_.forget_finished(s);
+    return release_session(s, release_reason::session_end);
+  }
   if (s.terminal()) {
-    sessions_.forget_finished(id);
+    sessions_.forget_finished(s);
     step_.metrics.values_dropped[static_cast<std::size_t>(release_reason::age)] +=
         flow_.of(s).counts.succeeded;
     return release_session(s, release_reason::age);
@@ -84,7 +98,7 @@ void session_ends::age_rang(session_id id) {
 
 void session_ends::settle(session& s) {
   if (!flow_.idle(s) || s.terminal()) return;
-  if (s.closed) return release_session(s, release_reason::session_end);
+  if (s.closed) return end_session(s);
   if (s.is_job()) {
     if (s.sealed || s.stopping) finish_job(s);
     return;
@@ -106,10 +120,7 @@ void session_ends::settle(session& s) {
 }
 
 void session_ends::finish_job(session& s) {
-  s.state = s.user_cancelled                   ? job_state::cancelled
-            : s.first_error                    ? job_state::failed
-            : flow_.of(s).counts.cancelled > 0 ? job_state::cancelled
-                                               : job_state::succeeded;
+  s.state = state_of_ended(s, flow_.of(s).counts);
   if (s.state == job_state::failed) flow_.tell_failed(s);
   s.finished = step_.now;
   s.stopping = false;
@@ -126,9 +137,39 @@ void session_ends::finish_job(session& s) {
   flow_.set_age_alarm(s, step_.now);
 }
 
+// As a job, it has failed when one of its closures has, whatever its client did about it.
+void session_ends::end_session(session& s) {
+  auto const& counts = flow_.of(s).counts;
+  if (!step_.config.keeps_ended_sessions() || counts.total() == 0)
+    return release_session(s, release_reason::session_end);
+  release_contents(s, release_reason::session_end);
+  if (!s.first_error && counts.failed > 0) s.first_error = std::move(s.raised);
+  s.raised.reset();
+  s.state = counts.failed > 0 ? job_state::failed : state_of_ended(s, counts);
+  s.finished = step_.now;
+  s.stopping = s.attached = false;
+  s.sealed = true;
+  s.lease_until = never;
+  scheduler_.end_turns(s.number);
+  sessions_.finished(s);
+  s.age_alarm = step_.now + step_.config.ended_session_age;
+  step_.alarms.set(s.age_alarm, alarm_kind::value_age, raw(s.id));
+}
+
 void session_ends::release_session(session& s, release_reason why) {
+  release_contents(s, why);
+  step_.fx.released.push_back(s.id);
+  scheduler_.close(s.number);
+  values_.close(s.number);
+  rows_.close(s.number);
+  book_.close(s.number);
+  sessions_.erase(s, why, step_.now);
+}
+
+void session_ends::release_contents(session& s, release_reason why) {
   check(flow_.idle(s), "a session is forgotten when nothing of it is left");
-  for (auto const call : s.joins) {  // of a stream: a job has answered them when it ended
+  // Of a stream: a job has answered them when it ended.
+  for (auto const call : std::exchange(s.joins, {})) {
     step_.waiters.remove(call);
     step_.answer(call, texts_.unknown_session(s.id));
   }
@@ -139,21 +180,18 @@ void session_ends::release_session(session& s, release_reason why) {
     life_.forget(c, why);
   }
   while (s.held.size > 0) life_.forget_held(s.held.front, why);
-  if (s.age_alarm != never) step_.alarms.clear(s.age_alarm, alarm_kind::value_age, raw(s.id));
-  if (s.lease_alarm != never)
-    step_.alarms.clear(s.lease_alarm, alarm_kind::session_lease, raw(s.id));
-  if (s.deadline != never) step_.alarms.clear(s.deadline, alarm_kind::job_deadline, raw(s.id));
+  clear(s.age_alarm, alarm_kind::value_age, s);
+  clear(s.lease_alarm, alarm_kind::session_lease, s);
+  clear(s.deadline, alarm_kind::job_deadline, s);
   scheduler_.clear_lanes(s.number);
   building_.release_per_worker(s);
   if (s.full) flow_.end_hold(s);
-  step_.fx.released.push_back(s.id);
-  scheduler_.close(s.number);
-  values_.close(s.number);
-  rows_.close(s.number);
-  book_.close(s.number);
   failures_.forget(s.number);
   stateful_.forget(s.number);
-  sessions_.erase(s, why, step_.now);
+}
+
+void session_ends::clear(time_point& alarm, alarm_kind kind, session const& s) {
+  if (alarm != never) step_.alarms.clear(std::exchange(alarm, never), kind, raw(s.id));
 }
 
 }  // namespace muster::core

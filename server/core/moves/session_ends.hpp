@@ -54,12 +54,18 @@ class session_ends {
   void settle(session& s);
   void release_session(session& s, release_reason why);
   bool forget_oldest_job(release_reason why);
+  bool forget_oldest_ended();
   bool over_a_limit() const;
   void keep_within_limits();
 
  private:
   void answer_drained(session& s);
   void finish_job(session& s);
+  /// Its client is gone: it stays to be looked at, or goes at once.
+  void end_session(session& s);
+  /// What it holds and waits for goes; the session itself and its rows stay.
+  void release_contents(session& s, release_reason why);
+  void clear(time_point& alarm, alarm_kind kind, session const& s);
   bool drop_oldest_in_memory();
 
   step_frame& step_;

@@ -11,7 +11,7 @@
 namespace muster::core {
 
 void session_requests::seal(seal_session const& e) {
-  auto* s = sessions_.find(e.session);
+  auto* s = sessions_.find_open(e.session);
   if (!s) return step_.answer(e.call, texts_.unknown_session(e.session));
   s->sealed = true;
   flow_.note(*s);
@@ -20,7 +20,7 @@ void session_requests::seal(seal_session const& e) {
 }
 
 void session_requests::cancel_all(cancel_session const& e) {
-  auto* s = sessions_.find(e.session);
+  auto* s = sessions_.find_open(e.session);
   if (!s) return step_.answer(e.call, texts_.unknown_session(e.session));
   if (!s->terminal() && !s->user_cancelled) {
     s->user_cancelled = s->is_job() && !s->first_error;  // else it is failing already
@@ -30,7 +30,7 @@ void session_requests::cancel_all(cancel_session const& e) {
 }
 
 void session_requests::close(close_session const& e) {
-  auto* s = sessions_.find(e.session);
+  auto* s = sessions_.find_open(e.session);
   if (!s) return;
   check(s->streaming(), "only streaming sessions are closed");
   s->closed = true;
@@ -40,19 +40,19 @@ void session_requests::close(close_session const& e) {
 void session_requests::delete_job(delete_session const& e) {
   auto* s = sessions_.find(e.session);
   if (!s) return step_.answer(e.call, texts_.unknown_session(e.session));
-  if (s->holding() && !s->attached) {  // nobody serves it: an operator may end it
+  if (s->holding() && !s->attached && !s->terminal()) {  // nobody serves it: an operator may end it
     s->closed = true;
     life_.stop_session(*s, "deleted");
     return step_.answer(e.call, {});
   }
-  if (s->streaming())
+  if (s->streaming() && !s->terminal())
     return step_.answer(e.call,
                         {code::failed_precondition,
                          text(e.session) + " is a stream: it goes when its client closes it"});
   if (!s->terminal())
     return step_.answer(e.call, {code::failed_precondition,
                                  text(e.session) + " has not finished: cancel it first"});
-  sessions_.forget_finished(e.session);
+  sessions_.forget_finished(*s);
   ends_.release_session(*s, release_reason::job_deleted);
   step_.answer(e.call, {});
 }
@@ -104,7 +104,7 @@ void session_requests::open(open_session& e) {
   fresh.client = std::move(e.client);
   if (auto full = room_for(fresh, 0, e.closures.size()); !full.ok())
     return step_.answer(e.call, std::move(full));
-  if (sessions_.all().size() >= step_.config.sessions_max &&
+  if (sessions_.all().size() >= step_.config.sessions_max && !ends_.forget_oldest_ended() &&
       !ends_.forget_oldest_job(release_reason::jobs))
     return step_.answer(e.call, {code::resource_exhausted,
                                  "the server has " + std::to_string(sessions_.all().size()) +
@@ -182,7 +182,7 @@ status session_requests::pass_over(session const& s, core::schedule& e,
 }
 
 void session_requests::append(core::schedule& e) {
-  auto* s = sessions_.find(e.session);
+  auto* s = sessions_.find_open(e.session);
   if (!s) {
     if (!step_.refuse_when_stopping(e.call))
       step_.answer(e.call, texts_.unknown_session(e.session));

@@ -18,6 +18,12 @@ bool session_ends::forget_oldest_job(release_reason why) {
   return true;
 }
 
+bool session_ends::forget_oldest_ended() {
+  auto* s = sessions_.pop_oldest_ended();
+  if (s) release_session(*s, release_reason::session_end);
+  return s != nullptr;
+}
+
 // Of all sessions and jobs, unfinished ones too: only when the disk does not take them.
 bool session_ends::drop_oldest_in_memory() {
   slot const c = values_.pop_oldest_in_memory();
@@ -28,12 +34,15 @@ bool session_ends::drop_oldest_in_memory() {
 
 bool session_ends::over_a_limit() const {
   return values_.over_memory() || values_.over_disk() ||
-         sessions_.finished_count() > step_.config.finished_jobs_max;
+         sessions_.finished_count() > step_.config.finished_jobs_max ||
+         sessions_.ended_count() > step_.config.ended_sessions_max;
 }
 
 void session_ends::keep_within_limits() {
   while (sessions_.finished_count() > step_.config.finished_jobs_max)
     if (!forget_oldest_job(release_reason::jobs)) break;
+  while (sessions_.ended_count() > step_.config.ended_sessions_max)
+    if (!forget_oldest_ended()) break;
   while (values_.over_disk())
     keeping_.drop_value(values_.pop_oldest_on_disk(), release_reason::spill_bytes);
   if (step_.config.spill) values_.write(step_.now);

@@ -56,8 +56,12 @@ session& session_table::restore(session s) {
 
 void session_table::erase(session& s, release_reason why, time_point now) {
   if (!s.spec.idempotency_key.empty()) by_key_.erase(key_of(s.spec));
-  if (!s.is_job()) --streams_;
-  if (s.terminal()) --finished_count_;
+  if (s.has_ended())
+    --ended_count_;
+  else if (!s.is_job())
+    --streams_;
+  else if (s.terminal())
+    --finished_count_;
   if (why != release_reason::session_end) {
     notes_.emplace(s.id, release_note{why, now});
     notes_order_.push_back(s.id);
@@ -82,16 +86,21 @@ std::optional<release_note> session_table::note_of(session_id id) const {
 }
 
 void session_table::finished(session& s) {
+  if (!s.is_job()) {
+    --streams_, ++ended_count_;
+    ended_.push_back(s.id);
+    return;
+  }
   --jobs_[static_cast<std::size_t>(job_state::running)];
   ++jobs_[static_cast<std::size_t>(s.state)];
   finished_.push_back(s.id);
   ++finished_count_;
 }
 
-session* session_table::pop_oldest_finished() {
-  while (!finished_.empty()) {
-    auto* s = find(finished_.front());
-    finished_.pop_front();
+session* session_table::pop_oldest(std::deque<session_id>& of) {
+  while (!of.empty()) {
+    auto* s = find(of.front());
+    of.pop_front();
     if (s) return s;
   }
   return nullptr;
@@ -103,16 +112,19 @@ void session_table::settle_later(session& s) {
 }
 
 std::string session_table::invalid() const {
-  std::size_t held_back = 0, streams = 0, finished = 0;
+  std::size_t held_back = 0, streams = 0, finished = 0, ended = 0;
   for (auto const& [id, s] : sessions_) {
     if (by_number_[raw(s->number)] != s.get()) return text(id) + " is not known by its number";
     if (s->holding() && !s->attached && !s->closed && s->lease_alarm == never)
       return text(id) + " has no client and no lease";
     if (s->terminal() && !s->joins.empty()) return text(id) + " has ended and is waited for";
     if (s->unsettled) return text(id) + " was left unsettled";
-    held_back += s->full, streams += !s->is_job(), finished += s->terminal();
+    held_back += s->full;
+    ended += s->has_ended(), streams += !s->is_job() && !s->has_ended();
+    finished += s->is_job() && s->terminal();
   }
-  if (held_back != held_back_ || streams != streams_ || finished != finished_count_)
+  if (held_back != held_back_ || streams != streams_ || finished != finished_count_ ||
+      ended != ended_count_)
     return "sessions are counted wrongly";
   return unsettled_.empty() ? std::string() : "a session was left unsettled";
 }

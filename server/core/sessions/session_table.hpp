@@ -8,11 +8,12 @@
 //   running, stopping: queued ones are cancelled, running ones asked to stop
 //      │ nothing runs any more
 //      ▼
-//   failed | cancelled        (a streaming session starts its next generation instead)
+//   failed | cancelled        (a streaming session starts its next generation instead; it has
+//                              ended when its client is gone)
 //
 // It gives the numbers by which the other sub-models know a session; its closures, values and lanes
-// are theirs. Owned by the coordinator; engine thread only. Limits: config::sessions_max and
-// finished_jobs_max, kept by the callers; notes_max.
+// are theirs. Owned by the coordinator; engine thread only. Limits: config::sessions_max,
+// finished_jobs_max and ended_sessions_max, kept by the callers; notes_max.
 #pragma once
 
 #include <deque>
@@ -76,6 +77,8 @@ struct session {
   bool holding() const { return holds_values(spec.delivery); }
   bool by_calls() const { return spec.delivery == delivery::calls; }
   bool terminal() const { return state != job_state::running; }
+  /// A streaming session without its client: nothing of it is left but what people look at.
+  bool has_ended() const { return terminal() && !is_job(); }
 
   template <class Archive>
   void walk(Archive& a) {
@@ -110,6 +113,11 @@ class session_table {
     auto const it = sessions_.find(id);
     return it == sessions_.end() ? nullptr : it->second.get();
   }
+  /// The same without streaming sessions that have ended, which are only there to be looked at.
+  session* find_open(session_id id) const {
+    auto* s = find(id);
+    return s && s->has_ended() ? nullptr : s;
+  }
   session& of(session_number n) { return *by_number_[raw(n)]; }
   session const& of(session_number n) const { return *by_number_[raw(n)]; }
   /// The one with its idempotency key, of the same submitter.
@@ -120,13 +128,16 @@ class session_table {
   bool was(session_id id) const { return raw(id) != 0 && raw(id) <= wide_.last_session; }
   std::optional<release_note> note_of(session_id id) const;
 
-  /// Its state is terminal now: it is the newest of the finished ones.
+  /// Its state is terminal now: it is the newest of the finished jobs, or of the ended sessions.
   void finished(session& s);
-  void forget_finished(session_id id) { std::erase(finished_, id); }
+  void forget_finished(session const& s) { std::erase(s.is_job() ? finished_ : ended_, s.id); }
   /// Null when there is none.
-  session* pop_oldest_finished();
+  session* pop_oldest_finished() { return pop_oldest(finished_); }
+  session* pop_oldest_ended() { return pop_oldest(ended_); }
   std::size_t finished_count() const { return finished_count_; }
+  std::size_t ended_count() const { return ended_count_; }
   std::uint64_t jobs(job_state s) const { return jobs_[static_cast<std::size_t>(s)]; }
+  /// That have not ended.
   std::uint64_t streams() const { return streams_; }
 
   /// It is looked at again at the end of the step; once.
@@ -144,7 +155,7 @@ class session_table {
   void walk(Archive& a) {
     for (auto& s : own_) a(*s);  // in place: they are referred to
     a(numbers_, sessions_, finished_, finished_count_, streams_, held_back_, notes_);
-    a(notes_order_);
+    a(notes_order_, ended_, ended_count_);
     for (auto& n : jobs_) a(n);
     if constexpr (Archive::loading) {
       by_number_.clear();
@@ -156,6 +167,7 @@ class session_table {
 
  private:
   void enlist(session& s);
+  session* pop_oldest(std::deque<session_id>& of);
 
   server_wide& wide_;
   number_pool<session_number> numbers_;
@@ -165,6 +177,8 @@ class session_table {
   std::unordered_map<std::string, session_id> by_key_;
   std::deque<session_id> finished_;  // oldest first; may name forgotten ones
   std::size_t finished_count_ = 0;
+  std::deque<session_id> ended_;  // streaming sessions; the same
+  std::size_t ended_count_ = 0;
   std::uint64_t jobs_[4] = {};  // by job_state; finished ones since start
   std::uint64_t streams_ = 0;
   std::size_t held_back_ = 0;

@@ -173,8 +173,7 @@ TEST(parked_calls, a_join_of_a_stream_is_answered_when_the_stream_is_closed) {
   c.step(close_session{s});
   EXPECT_FALSE(c.reply_to(call));
   c.succeed(w, c.held(w)[0]);
-  EXPECT_EQ(c.reply_to(call)->status,
-            (status{code::not_found, "job_0000000000000001 is finished and forgotten"}));
+  EXPECT_EQ(c.reply_to(call)->status, (status{code::not_found, "job_0000000000000001 has ended"}));
   c.advance(2s);
 }
 

@@ -93,6 +93,8 @@ TEST(session_rows, go_with_their_session) {
   auto const id = c.held(w).at(0);
   c.succeed(w, id);
   c.step(close_session{s});
+  EXPECT_TRUE(c.core.closure(id, s)) << "it is kept to be looked at";
+  c.ask(delete_session{{}, s});
   EXPECT_FALSE(c.core.closure(id, s));
   EXPECT_FALSE(c.core.look({.session = s}, {}, {}));
 }

@@ -58,7 +58,9 @@ TEST(released, when_too_many_jobs_have_finished) {
 }
 
 TEST(released, when_a_stream_has_ended_and_nothing_of_it_runs) {
-  cluster c;
+  config none_kept;
+  none_kept.ended_sessions_max = 0;
+  cluster c(none_kept);
   auto const w = c.attach();
   auto const s = c.stream();
   c.schedule(s, {"f"});

@@ -1,0 +1,182 @@
+// What stays of a gRPC session when its client is gone, and for how long.
+#include "tests/core/fixture.hpp"
+
+namespace muster::core {
+namespace {
+
+/// A stream with one closure that has succeeded, closed.
+session_id ended(cluster& c, stream_id w) {
+  auto const s = c.stream();
+  c.schedule(s, {"f"});
+  c.succeed(w, c.held(w).at(0));
+  c.step(close_session{s});
+  return s;
+}
+
+std::vector<session_id> listed(cluster const& c) {
+  std::vector<session_id> ids;
+  for (auto const& j : c.core.jobs({}, 100).items) ids.push_back(j.id);
+  return ids;
+}
+
+TEST(ended_sessions, an_ended_session_stays_to_be_looked_at) {
+  cluster c;
+  auto const w = c.attach();
+  auto const s = c.stream();
+  c.schedule(s, {"f"});
+  auto const id = c.held(w).at(0);
+  c.succeed(w, id);
+  c.wait(2s);
+  c.step(close_session{s});
+  EXPECT_TRUE(c.fx().released.empty());
+  auto const v = c.job(s);
+  EXPECT_EQ(v.state, job_state::succeeded);
+  EXPECT_TRUE(v.streaming);
+  EXPECT_FALSE(v.open);
+  EXPECT_EQ(v.finished, start + 2s);
+  EXPECT_EQ(v.counts.succeeded, 1u);
+  EXPECT_EQ(listed(c), std::vector{s});
+  EXPECT_EQ(c.core.explain(id, c.now(), s).value().substr(0, 21), "SUCCEEDED on worker:0");
+  EXPECT_EQ(c.core.overview(c.now()).sessions, 0u);
+}
+
+TEST(ended_sessions, what_it_held_leaves_rows_and_no_values) {
+  cluster c;
+  auto const w = c.attach();
+  auto const s = c.open({}, holding_values(continue_all())).id;
+  c.schedule(s, {"f", "f", "f"});
+  c.succeed(w, c.held(w).at(0));
+  auto const failed = c.held(w).at(0);
+  c.fail(w, failed, "no such file");
+  c.step(close_session{s});
+  auto const running = c.held(w).at(0);
+  EXPECT_EQ(c.job(s).state, job_state::running) << "one still runs";
+  c.fail(w, running, "cancelled", failure_kind::cancelled);
+  auto const v = c.job(s);
+  EXPECT_EQ(v.state, job_state::failed);
+  EXPECT_EQ(v.error->message, "no such file");
+  EXPECT_EQ(v.value_bytes, 0u);
+  EXPECT_EQ(v.held, 0u);
+  EXPECT_EQ(c.core.closure(failed, s)->error->message, "no such file");
+  EXPECT_FALSE(c.core.closure(running, s)) << "what its client left behind is no news";
+}
+
+TEST(ended_sessions, the_error_of_a_generation_that_was_raised_stays_with_it) {
+  cluster c;
+  auto const w = c.attach();
+  auto const s = c.open({}, holding_values()).id;
+  c.schedule(s, {"f"});
+  c.fail(w, c.held(w).at(0), "no such file");
+  EXPECT_EQ(c.job(s).generation, 2u);
+  c.step(close_session{s});
+  EXPECT_EQ(c.job(s).state, job_state::failed);
+  EXPECT_EQ(c.job(s).error->message, "no such file");
+}
+
+TEST(ended_sessions, work_that_was_left_behind_makes_it_cancelled) {
+  cluster c;
+  auto const s = c.stream();
+  c.schedule(s, {"f"});
+  c.step(close_session{s});
+  EXPECT_EQ(c.job(s).state, job_state::cancelled);
+}
+
+TEST(ended_sessions, one_that_never_had_a_closure_goes_at_once) {
+  cluster c;
+  auto const s = c.stream();
+  c.step(close_session{s});
+  EXPECT_EQ(c.fx().released, std::vector{s});
+  EXPECT_FALSE(c.core.job(s));
+}
+
+TEST(ended_sessions, it_takes_nothing_any_more) {
+  cluster c;
+  auto const w = c.attach();
+  auto const s = c.open({}, by_call()).id;
+  c.append(s, {"f"});
+  c.succeed(w, c.held(w).at(0));
+  c.step(close_session{s});
+  status const gone{code::not_found, text(s) + " has ended"};
+  EXPECT_EQ(c.status_of(schedule{{}, s, c.specs({"f"})}), gone);
+  EXPECT_EQ(c.status_of(join_session{{}, s, never, join_mode::drain}), gone);
+  EXPECT_EQ(c.status_of(cancel_session{{}, s}), gone);
+  EXPECT_EQ(c.status_of(seal_session{{}, s}), gone);
+  EXPECT_EQ(c.status_of(resume_session{{}, s, {}, {}, {}}), gone);
+  EXPECT_EQ(c.status_of(release_values{{}, s, {}, {}}), gone);
+  c.step(close_session{s});
+  EXPECT_EQ(c.job(s).state, job_state::succeeded);
+  EXPECT_TRUE(c.status_of(join_session{{}, s, never}).ok()) << "who only watches is told the end";
+}
+
+TEST(ended_sessions, more_than_are_kept_forget_the_one_that_ended_first) {
+  config small;
+  small.ended_sessions_max = 2;
+  cluster c(small);
+  auto const w = c.attach();
+  auto const a = ended(c, w), b = ended(c, w);
+  EXPECT_EQ(listed(c), (std::vector{b, a}));
+  auto const d = ended(c, w);
+  EXPECT_EQ(c.fx().released, std::vector{a});
+  EXPECT_EQ(listed(c), (std::vector{d, b}));
+  EXPECT_EQ(c.core.job(a).error(),
+            (status{code::not_found, text(a) + " is finished and forgotten"}));
+}
+
+TEST(ended_sessions, an_old_one_is_forgotten) {
+  config small;
+  small.ended_session_age = 60s;
+  cluster c(small);
+  auto const s = ended(c, c.attach());
+  c.advance(59s);
+  EXPECT_EQ(listed(c), std::vector{s});
+  c.advance(2s);
+  EXPECT_TRUE(listed(c).empty());
+}
+
+TEST(ended_sessions, none_are_kept_when_none_may) {
+  for (bool const by_age : {false, true}) {
+    config none;
+    if (by_age)
+      none.ended_session_age = {};
+    else
+      none.ended_sessions_max = 0;
+    cluster c(none);
+    auto const s = ended(c, c.attach());
+    EXPECT_EQ(c.fx().released, std::vector{s});
+    EXPECT_TRUE(listed(c).empty());
+  }
+}
+
+TEST(ended_sessions, they_make_room_for_newcomers_before_finished_jobs_do) {
+  config small;
+  small.sessions_max = 2;
+  cluster c(small);
+  auto const w = c.attach();
+  auto const job = c.open({"f"});
+  c.succeed(w, job[0]);
+  auto const s = ended(c, w);
+  c.stream();
+  EXPECT_FALSE(c.core.job(s));
+  EXPECT_TRUE(c.core.job(job.id));
+}
+
+TEST(ended_sessions, one_may_be_deleted) {
+  cluster c;
+  auto const s = ended(c, c.attach());
+  EXPECT_TRUE(c.status_of(delete_session{{}, s}).ok());
+  EXPECT_EQ(c.fx().released, std::vector{s});
+  EXPECT_TRUE(listed(c).empty());
+}
+
+TEST(ended_sessions, rows_of_all_stay_within_their_bytes) {
+  config small;
+  small.session_rows_bytes_max = 64'000;
+  cluster c(small);
+  auto const w = c.attach();
+  for (int i = 0; i < 50; ++i) ended(c, w);
+  EXPECT_EQ(listed(c).size(), 50u);
+  EXPECT_LE(c.core.overview(c.now()).session_rows_bytes, 64'000u);
+}
+
+}  // namespace
+}  // namespace muster::core
