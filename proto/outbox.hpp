@@ -38,6 +38,11 @@ class outbox {
     if (parts_.empty() || parts_.back()->sealed) grow();
     return parts_.back()->message;
   }
+  /// The message that is taken next, for what is to go at once and is bounded by who adds it.
+  Message& front() {
+    if (parts_.empty()) grow();
+    return parts_.front()->message;
+  }
   /// What comes next goes into another message.
   void seal() {
     if (!parts_.empty()) parts_.back()->sealed = true;
@@ -51,6 +56,11 @@ class outbox {
   void end_group() {
     seal();
     grouped_ = false;
+  }
+
+  void clear() {
+    parts_.clear();
+    entries_ = bytes_ = 0;
   }
 
   bool empty() const { return parts_.empty(); }

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from muster.coordinator.cluster_coordinator import ClusterCoordinator
+    from muster.coordinator.log_lines import LogLine, Logs
     from muster.coordinator.options import ClosureOptions, CoordinatorOptions
     from muster.coordinator.remote_value import (PerWorkerDataset, PerWorkerIterator,
                                                  PerWorkerValues, RemoteValue, RemoteValueStatus)
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "muster.coordinator.cluster_coordinator": "ClusterCoordinator",
+    "muster.coordinator.log_lines": "LogLine Logs",
     "muster.coordinator.options": "ClosureOptions CoordinatorOptions",
     "muster.coordinator.remote_value": ("PerWorkerDataset PerWorkerIterator PerWorkerValues "
                                         "RemoteValue RemoteValueStatus"),
@@ -49,8 +51,8 @@ _HOMES = {
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 __all__ = [  # written out: type checkers read it
     "AbortedError", "Cancelled", "CancelledError", "Client", "ClosureError", "ClosureOptions",
-    "ClusterCoordinator", "Context", "CoordinationClient", "CoordinatorOptions",
-    "DependencyLost", "Executor", "FailureKind", "InputError", "Job", "LocalCluster",
+    "ClusterCoordinator", "Context", "CoordinationClient", "CoordinatorOptions", "DependencyLost",
+    "Executor", "FailureKind", "InputError", "Job", "LocalCluster", "LogLine", "Logs",
     "MusterError", "NoServer", "NotServedError", "PerWorkerDataset", "PerWorkerIterator",
     "PerWorkerValues", "RemoteValue", "RemoteValueStatus", "ServerError", "TimedOutError",
     "UnavailableError", "WaitTimeout", "Worker", "WorkerOptions", "as_completed", "context",

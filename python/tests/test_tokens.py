@@ -4,12 +4,14 @@ from __future__ import annotations
 import pathlib
 import subprocess
 import sys
-from typing import Iterator
+from typing import Any, Iterator
 
+import grpc
 import pytest
 
 import muster
 from conftest import Server, binary, until
+from muster._wire import messages
 
 numpy = pytest.importorskip("numpy")
 
@@ -29,6 +31,20 @@ def token(server: Server, folder: pathlib.Path, role: str, *words: str) -> str:
     return made.stdout.strip()
 
 
+def lines_seen_by(server: Server, token: str, session: str) -> Any:
+    """All of a session, or the status of the call."""
+    with grpc.insecure_channel(server.grpc) as channel:
+        ask = channel.unary_unary("/muster.v1.CoordinatorService/GetLogs",
+                                  messages.GetLogsRequest.SerializeToString,
+                                  messages.GetLogsResponse.FromString)
+        try:
+            answer = ask(messages.GetLogsRequest(session=session), timeout=10,
+                         metadata=[("authorization", f"Bearer {token}")] if token else [])
+        except grpc.RpcError as error:
+            return error.code()
+        return [line.text for line in answer.line]
+
+
 def test_everything_carries_the_token(guarded: Server, tmp_path: pathlib.Path,
                                       monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "worker.token").write_text(token(guarded, tmp_path, "worker") + "\n")
@@ -43,6 +59,15 @@ def test_everything_carries_the_token(guarded: Server, tmp_path: pathlib.Path,
             assert c.schedule(lambda x: x + 1, args=(41,)).fetch() == 42
             large = numpy.zeros(1 << 19)  # travels as a blob
             assert c.schedule(lambda a: len(a), args=(large,)).fetch() == 1 << 19
+            said = c.schedule(print, args=("secret",))
+            said.fetch(20)
+            session = c.wait_open()
+            stranger = token(guarded, tmp_path, "submitter")
+            assert lines_seen_by(guarded, stranger, session) == grpc.StatusCode.PERMISSION_DENIED
+        assert [line.text for line in said.logs()] == ["secret"]
+        assert lines_seen_by(guarded, stranger, session) == grpc.StatusCode.PERMISSION_DENIED
+        assert lines_seen_by(guarded, "", session) == grpc.StatusCode.UNAUTHENTICATED
+        assert lines_seen_by(guarded, submitter, session) == ["secret"]
         monkeypatch.setenv("MUSTER_TOKEN", submitter)
         with muster.ClusterCoordinator(guarded.grpc) as c:
             assert c.schedule(lambda x: x + 1, args=(1,)).fetch() == 2

@@ -96,6 +96,8 @@ class coordinator {
   /// Whether the stream may speak for this closure: it holds this very attempt of it. Nothing for
   /// the builder of a per-worker value, which belongs to no session.
   std::optional<holding> held(stream_id stream, closure_id closure, std::uint32_t attempt) const;
+  /// What a closure with a record calls, as people know it.
+  std::string_view called(closure_id closure) const;
 
   /// Whether an id is, or lately was, of this one; see server_wide.
   bool knows(session_id id) const;

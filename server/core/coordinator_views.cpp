@@ -203,6 +203,14 @@ std::optional<holding> coordinator::held(stream_id stream, closure_id closure,
   return holding{s.id, r.order};
 }
 
+std::string_view coordinator::called(closure_id closure) const {
+  auto const& functions = state_->book.functions;
+  slot const c = state_->closures.find(closure);
+  if (c == no_slot) return {};
+  auto const& known = functions[state_->closures[c].function];
+  return known.callable ? std::string_view(known.name) : functions[known.served].name;
+}
+
 result<closure_view> coordinator::closure(closure_id id, session_id of) const {
   auto const& st = *state_;
   slot const c = st.closures.find(id);

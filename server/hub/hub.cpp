@@ -26,6 +26,8 @@ void hub::report(core::stream_id stream, log_line line) {
   auto const held = core_.held(stream, line.closure, line.attempt);
   if (!held) return logs_.count_stray();
   line.index = held->index;
+  if (logs_.name_of(line.closure).empty())
+    logs_.set_name(held->job, line.closure, core_.called(line.closure));
   logs_.add(held->job, std::move(line));
 }
 

@@ -48,13 +48,15 @@ log_store::closure_log& log_store::touch(core::session_id job, core::closure_id 
 
 void log_store::add(core::session_id job, log_line line) {
   cut(line.text, limits_.line_bytes_max);
-  line.seq = ++counts_.lines;
+  ++counts_.lines;
   log_target const of{job, line.closure};
   auto& c = touch(job, line.closure);
+  auto& all = jobs_[job];
+  line.seq = ++all.newest;
   c.lines.push_back(line.seq);
   c.bytes += cost(line);
   counts_.bytes += cost(line);
-  jobs_[job].lines.emplace(line.seq, std::move(line));
+  all.lines.emplace(line.seq, std::move(line));
   while (c.lines.size() > limits_.closure_lines_max ||
          (c.bytes > limits_.closure_bytes_max && c.lines.size() > 1))
     drop_oldest(c);
@@ -67,6 +69,18 @@ void log_store::set_progress(core::session_id job, core::closure_id closure, clo
   p.fraction = std::isfinite(p.fraction) ? std::clamp(p.fraction, 0.0, 1.0) : 0;
   touch(job, closure).progress = std::move(p);
   make_room();
+}
+
+void log_store::set_name(core::session_id job, core::closure_id closure, std::string_view name) {
+  auto& c = touch(job, closure);
+  c.name = name;
+  counts_.bytes += c.name.size();
+  make_room();
+}
+
+std::string_view log_store::name_of(core::closure_id closure) const {
+  auto const it = closures_.find(closure);
+  return it == closures_.end() ? std::string_view() : std::string_view(it->second.name);
 }
 
 void log_store::drop_oldest(closure_log& c) {
@@ -104,7 +118,7 @@ void log_store::erase(core::closure_id closure) {
   auto const it = closures_.find(closure);
   ages_.erase(it->second.age);
   jobs_.at(it->second.job).closures.erase(closure);
-  counts_.bytes -= it->second.bytes + log_limits::closure_overhead;
+  counts_.bytes -= it->second.bytes + overhead(it->second);
   closures_.erase(it);
 }
 
@@ -125,6 +139,11 @@ std::optional<closure_progress> log_store::progress(core::closure_id closure) co
 std::optional<core::session_id> log_store::job_of(core::closure_id closure) const {
   auto const it = closures_.find(closure);
   return it == closures_.end() ? std::nullopt : std::optional(it->second.job);
+}
+
+std::uint64_t log_store::newest(core::session_id job) const {
+  auto const it = jobs_.find(job);
+  return it == jobs_.end() ? 0 : it->second.newest;
 }
 
 log_page log_store::after(log_target of, std::uint64_t seq, std::size_t limit) const {

@@ -1,8 +1,9 @@
 // What running closures logged and printed, and how far they say they are. Lives on the engine
 // thread inside the hub, which lets only the stream that holds a closure add to it.
 //
-// Lines are numbered in the order of their arrival, over all jobs. The newest lines of a closure
-// are kept, over all its attempts, until its job is forgotten.
+// Lines are numbered in the order of their arrival in their job, so a reader of all of them sees
+// how many it has missed. The newest lines of a closure are kept, over all its attempts, until its
+// job is forgotten.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +35,7 @@ enum class log_level : std::uint8_t {
 std::string_view name(log_level l);  // "info", "stdout", "dropped"
 
 struct log_line {
-  std::uint64_t seq = 0;  // from 1; given by the store
+  std::uint64_t seq = 0;  // in its job, from 1; given by the store
   core::time_point at{};
   core::closure_id closure{};
   std::uint32_t index = 0;  // of the closure in its job
@@ -95,8 +96,14 @@ class log_store {
   void release(core::session_id job);
 
   std::optional<closure_progress> progress(core::closure_id closure) const;
+  /// What the closure calls, as people know it. REQUIRES: it has no name yet.
+  void set_name(core::session_id job, core::closure_id closure, std::string_view name);
+  /// Empty where it has none.
+  std::string_view name_of(core::closure_id closure) const;
   /// The job of a closure that has said something.
   std::optional<core::session_id> job_of(core::closure_id closure) const;
+  /// The number of the job's newest line, kept or not; 0: none yet.
+  std::uint64_t newest(core::session_id job) const;
   /// Lines with a greater number, oldest first.
   log_page after(log_target of, std::uint64_t seq, std::size_t limit) const;
   /// The newest ones, oldest first.
@@ -124,11 +131,13 @@ class log_store {
  private:
   struct job_log {
     std::map<std::uint64_t, log_line> lines;
+    std::uint64_t newest = 0;                       // number of the line that came last
     std::unordered_set<core::closure_id> closures;  // that are in closures_
     std::uint64_t dropped = 0;
   };
   struct closure_log {
     core::session_id job{};
+    std::string name;
     std::deque<std::uint64_t> lines;  // their numbers
     std::size_t bytes = 0;            // of the lines, with overhead
     std::uint64_t dropped = 0;
@@ -146,6 +155,10 @@ class log_store {
   void make_room();
   void erase(core::closure_id closure);
   void wake(log_target of);
+
+  std::size_t overhead(closure_log const& c) const {
+    return log_limits::closure_overhead + c.name.size();
+  }
 
   log_limits limits_;
   std::map<core::session_id, job_log> jobs_;

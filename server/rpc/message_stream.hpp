@@ -56,6 +56,9 @@ class message_stream {
   virtual bool may_read() { return true; }
   /// True: the stream ends with OK once out_ is written. Looked at after every wake().
   virtual bool complete() const { return false; }
+  /// Comes before it is looked at what there is to write: for what goes along with the next
+  /// message.
+  virtual void before_write() {}
   /// The client took no further message.
   virtual void write_failed() {}
   /// The end was set, by whom ever; comes once.
@@ -130,6 +133,7 @@ class message_stream {
   [[nodiscard]] coro::task<void> write_all() {
     co_await boost::asio::this_coro::throw_if_cancelled(false);
     while (!ended_) {
+      before_write();
       if (out_.empty()) {
         if (complete())
           end(grpc::Status::OK);

@@ -41,6 +41,8 @@ ClosureOptions = _class("ClosureOptions")
 Input = _class("Input")
 GetPerWorkerValueRequest = _class("GetPerWorkerValueRequest")
 PerWorkerValue = _class("PerWorkerValue")
+GetLogsRequest = _class("GetLogsRequest")
+GetLogsResponse = _class("GetLogsResponse")
 
 WorkerMessage = _class("WorkerMessage")
 ServerMessage = _class("ServerMessage")

@@ -34,6 +34,7 @@ class Link:
         self._lock = threading.Lock()  # protects _call and _channel
         self._call: Any = None
         self._channel: Any = None
+        self._server = ""  # that the newest stream was opened at
         self._give_up = threading.Event()
         self._given = session.options.connect_timeout
         self._deadline: Optional[threading.Timer] = None
@@ -63,6 +64,25 @@ class Link:
             raise _unavailable(error.details()) from error
         states = list(RemoteValueStatus)
         return {c.task: states[c.state] for c in answer.component}
+
+    def ask(self, method: str, request: Any, response: Any, timeout: float) -> Any:
+        """A call of its own, also when no stream is left. Raises UnavailableError."""
+        with self._lock:
+            servers = [self._server, *self._servers] if self._server else self._servers
+        options = self._session.options
+        for server in servers:
+            channel = with_token(options.tls.channel(server, CHANNEL_OPTIONS), options.token)
+            try:
+                call = channel.unary_unary(METHOD + method, type(request).SerializeToString,
+                                           response.FromString)
+                return call(request, timeout=timeout)
+            except grpc.RpcError as error:
+                failed = error
+            finally:
+                channel.close()
+            if failed.code() is not grpc.StatusCode.UNAVAILABLE:
+                break
+        raise _unavailable(failed.details() or str(failed.code().name)) from failed
 
     def _run(self) -> None:
         reason = "the session's own thread has failed"  # so that nobody waits for it
@@ -108,6 +128,7 @@ class Link:
                 m, values = columns.parse(messages.SessionResponse, raw, "value")
                 if m.HasField("opened"):
                     self._was_open = True
+                    self._server = server
                     self._session.blobs.look()
                     self._cancel_deadline()
                 self._session.take(m, values)

@@ -43,6 +43,9 @@ class CoordinatorOptions:
     """PEM file of the certificate that the server is shown; None: MUSTER_CERT."""
     key: Optional[str] = None
     """PEM file of its private key; None: MUSTER_KEY."""
+    log_to_driver: Optional[bool] = None
+    """What functions print and log on workers is printed here, too: ``(train.step worker:1) text``.
+    None: where a person looks, as stderr is a terminal or this runs in a notebook."""
     connect_timeout: float = 10.0
     pending_max: int = 65_536
     """Closures that may wait here to be sent. Full: schedule waits."""
@@ -128,6 +131,7 @@ class CoordinatorWords(TypedDict, total=False):
     ca: Optional[str]
     cert: Optional[str]
     key: Optional[str]
+    log_to_driver: Optional[bool]
     connect_timeout: float
     pending_max: int
     pending_bytes_max: int

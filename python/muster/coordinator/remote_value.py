@@ -10,6 +10,7 @@ from muster._pickled import buffers, values
 from muster._pickled.buffers import Data
 from muster._pickled.calls import reduce_to_slot
 from muster._wire.messages import JSON
+from muster.coordinator import log_lines
 from muster.coordinator.records import PICKLE, PICKLE_IN_JSON
 from muster.errors import FailureKind
 
@@ -71,6 +72,14 @@ class RemoteValue(Generic[T]):
             return RemoteValueStatus.NOT_READY
         lost = record.error is not None and record.error.kind is FailureKind.WORKER_LOST
         return RemoteValueStatus.ABORTED if lost else RemoteValueStatus.READY
+
+    def logs(self, timeout: float = 10.0) -> log_lines.Logs:
+        """What it has printed and logged so far, over all its attempts: a list of
+        :class:`muster.LogLine` (time, level, text, worker, attempt), oldest first, with `dropped`,
+        how many lines are not kept. The server keeps the newest 5,000 of a closure, and after the
+        session's end as long as that is listed: a day, unless it was told otherwise. Raises
+        UnavailableError: there is no server, or it has forgotten the session."""
+        return log_lines.of_record(self._owner.session, self._record, timeout)
 
     def cancel(self) -> None:
         """This closure alone; no error is raised for it but by its own fetch."""

@@ -11,6 +11,7 @@ import queue
 import threading
 from typing import Any, Union
 
+from muster.coordinator import log_lines
 from muster.coordinator.generation import Generation
 from muster.coordinator.options import CoordinatorOptions
 from muster.coordinator.outbox import Outbox
@@ -29,6 +30,7 @@ class Cut:
 class SessionState:
     def __init__(self, options: CoordinatorOptions) -> None:
         self.options = options
+        self._printer = log_lines.Printer() if log_lines.shown(options.log_to_driver) else None
         self.link: Any = None
         self.blobs: Any = None
         self._lock = threading.Lock()  # protects all below, except _drops and _wake
@@ -58,6 +60,11 @@ class SessionState:
         self._drops: collections.deque[Union[Record, Built]] = collections.deque()
         self._drops_told = False
         self._wake: queue.SimpleQueue[bool] = queue.SimpleQueue()
+
+    @property
+    def id(self) -> str:
+        """As REST shows it; empty: the server has not opened it yet."""
+        return self._id
 
     def takes_inputs_beside(self, timeout: float) -> bool:
         """Whether arguments in bytes may have inputs; False while the server has not answered."""

@@ -54,6 +54,8 @@ class SessionStreams(SessionState):
             self._take_drops()
             self._out = out = Outbox()
             out.open = self.options.open()
+            if self._printer is not None:
+                self._printer.ask(out.open)
             if self._id:
                 out.open.resume = self._id
                 out.open.resume_incarnation = self._incarnation
@@ -88,6 +90,8 @@ class SessionStreams(SessionState):
     def take(self, m: Any, values: Sequence[Data]) -> None:
         """A SessionResponse, and its column of values."""
         ready: list[Callable[[], None]] = []
+        if self._printer is not None and (m.log or m.log_last):
+            self._printer.take(m)
         with self._lock:
             unsettled = m.HasField("opened") or bool(m.notice)
             if m.HasField("opened"):
@@ -192,6 +196,8 @@ class SessionStreams(SessionState):
         """No stream will come any more; empty after an orderly end."""
         ready: list[Callable[[], None]] = []
         self._heard.set()
+        if self._printer is not None:
+            self._printer.close()
         with self._lock:
             self._streaming = False
             self._ended = True

@@ -8,6 +8,7 @@
 
 #include "server/hub/id_text.hpp"
 #include "server/rpc/failure_convert.hpp"
+#include "server/rpc/sessions/log_feed.hpp"
 #include "server/rpc/sessions/schedule_convert.hpp"
 #include "server/rpc/stream_list.hpp"
 
@@ -246,6 +247,31 @@ muster::result<v1::ReleaseResponse> coordinator_calls::release_per_worker(
   return v1::ReleaseResponse();
 }
 
+muster::result<v1::GetLogsResponse> coordinator_calls::get_logs(v1::GetLogsRequest const& r) {
+  constexpr std::size_t lines_max = 1'000, bytes_max = std::size_t{1} << 20;
+  auto const session = session_of(r.session());
+  if (!session) return session.error();
+  if (r.limit() > lines_max)
+    return invalid("limit: " + std::to_string(r.limit()) + ", the most is " +
+                   std::to_string(lines_max));
+  auto const& h = pools_.of(*session);
+  if (auto const known = h.state().job(*session); !known) return known.error();
+  v1::GetLogsResponse response;
+  log_target of{*session, core::closure_id{r.closure()}};
+  bool const all = r.closure() == 0 && r.token() == 0;
+  if (r.closure() == 0 && r.token() != 0) of.closure = h.state().closure_of(*session, r.token());
+  if (!all && h.logs().job_of(of.closure) != *session) return response;  // it has said nothing
+  auto const page = h.logs().after(of, r.after(), r.limit() == 0 ? lines_max : r.limit());
+  response.set_dropped(page.dropped);
+  response.set_last(all ? h.logs().newest(*session) : page.last);
+  std::size_t bytes = 0;
+  for (auto const& line : page.lines) {
+    if ((bytes += line.text.size()) > bytes_max) break;
+    to_wire(line, h.logs().name_of(line.closure), *response.add_line());
+  }
+  return response;
+}
+
 muster::result<v1::CloseSessionResponse> coordinator_calls::close(
     v1::CloseSessionRequest const& r) {
   auto const session = session_of(r.session());
@@ -256,6 +282,8 @@ muster::result<v1::CloseSessionResponse> coordinator_calls::close(
   if (!view->holding)
     return muster::status{muster::code::failed_precondition,
                           r.session() + " was not opened by call"};
+  if (view->state != core::job_state::running)
+    return muster::status{muster::code::not_found, r.session() + " has ended"};
   h.apply(core::close_session{*session});
   return v1::CloseSessionResponse();
 }

@@ -42,6 +42,7 @@ class coordinator_calls {
         &coordinator_calls::get_per_worker);
     add(server, service, &Service::RequestReleasePerWorkerValue, "ReleasePerWorkerValue",
         &coordinator_calls::release_per_worker);
+    add(server, service, &Service::RequestGetLogs, "GetLogs", &coordinator_calls::get_logs);
     add(server, service, &Service::RequestCloseSession, "CloseSession", &coordinator_calls::close);
   }
 
@@ -120,6 +121,7 @@ class coordinator_calls {
   muster::result<v1::PerWorkerValue> create_per_worker(v1::CreatePerWorkerValueRequest const& r);
   muster::result<v1::PerWorkerValue> get_per_worker(v1::GetPerWorkerValueRequest const& r);
   muster::result<v1::ReleaseResponse> release_per_worker(v1::ReleasePerWorkerValueRequest const& r);
+  muster::result<v1::GetLogsResponse> get_logs(v1::GetLogsRequest const& r);
   muster::result<v1::CloseSessionResponse> close(v1::CloseSessionRequest const& r);
 
   /// The closures of the request. Errors name the field.

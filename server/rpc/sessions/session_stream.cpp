@@ -48,6 +48,7 @@ void session_stream::on_lost(muster::status const& why) {
 }
 
 muster::status session_stream::take(v1::SessionRequest const& m) {
+  if (closing_) return {};
   if (!open_) {
     if (!m.has_open()) return invalid("open: must come first");
     if (auto problem = take_open(m.open()); !problem.ok()) return problem;
@@ -83,9 +84,25 @@ void session_stream::take_requests(v1::SessionRequest const& m) {
         {}, session_, {m.release_token().begin(), m.release_token().end()}, {}});
   for (auto const value : m.release_per_worker())
     hub_->apply(core::delete_per_worker{{}, core::per_worker_id{value}, session_});
-  if (!m.close()) return;
+  if (m.close()) close();
+}
+
+void session_stream::close() {
   forget_ = true;
-  end(grpc::Status::OK);
+  if (!lines_) return end(grpc::Status::OK);
+  out_.clear();
+  lines_->finish(out_.tail());
+  closing_ = true;
+  leave_session();
+  later_.call_at(coro::timer::clock::now() + options_.finish_grace,
+                 [this] { end(grpc::Status::OK); });
+  wake();
+}
+
+// Lines go with the next message, so they do not wait behind outcomes; `opened` comes alone.
+void session_stream::before_write() {
+  if (!lines_ || closing_ || !lines_->ready()) return;
+  if (auto& next = out_.front(); !next.has_opened()) lines_->fill(next);
 }
 
 muster::status session_stream::take_open(v1::Open const& open) {
@@ -104,10 +121,12 @@ muster::status session_stream::take_open(v1::Open const& open) {
                open.resume().empty() ? "opened" : "resumed", opened.session(), view.name,
                call_.context().peer());
   hub_->in_line(session_, [this, alive = std::weak_ptr(alive_), opened = std::move(opened),
-                           resumed = std::move(resumed)] {
+                           resumed = std::move(resumed), lines = open.log_lines(),
+                           after = open.log_lines_after()] {
     if (alive.expired()) return;
     *out_.tail().mutable_opened() = opened;
     out_.seal();  // it comes alone
+    if (lines && open_) lines_.emplace(call_.engine(), *hub_, session_, after, [this] { wake(); });
     tell_missed(resumed);
     wake();
   });
@@ -204,6 +223,7 @@ muster::status session_stream::take_per_worker(v1::SessionRequest const& m) {
 }
 
 void session_stream::input_ended() {
+  if (closing_) return;
   if (!open_) return end(to_grpc(invalid("open: the stream ended without it")));
   if (call_.cancelled()) return end(grpc::Status::CANCELLED);
   if (holding_) return end(grpc::Status::OK);  // it leaves the session, which waits for its return
@@ -214,6 +234,7 @@ void session_stream::input_ended() {
 
 void session_stream::leave_session() {
   if (!std::exchange(open_, false)) return;
+  lines_.reset();
   hub_->detach(session_);
   bool const stays = holding_ && !forget_;
   spdlog::info("session {} session={} complete={}", stays ? "waits for its client" : "closed",
@@ -260,11 +281,13 @@ void session_stream::on_notice(core::session_notice const& n) {
 
 void session_stream::on_gone(muster::status const& why) {
   open_ = false;
+  if (lines_) lines_->forget_hub();
   end(to_grpc(why));
 }
 
 void session_stream::on_taken_over() {
   open_ = false;
+  lines_.reset();
   end({grpc::StatusCode::ABORTED, "another stream has resumed the session"});
 }
 

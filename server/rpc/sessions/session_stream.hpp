@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "server/hub/pools.hpp"
 #include "server/hub/submission.hpp"
 #include "server/rpc/message_stream.hpp"
+#include "server/rpc/sessions/log_feed.hpp"
 #include "server/rpc/stream_service.hpp"
 
 namespace muster::server {
@@ -47,10 +49,13 @@ class session_stream final : public message_stream<v1::SessionRequest, v1::Sessi
   void input_ended() override;
   bool may_read() override;
   /// Everything was delivered and no more can come.
-  bool complete() const override { return sealed_ && drained_; }
+  bool complete() const override { return (sealed_ && drained_) || closing_; }
+  void before_write() override;
   void ending() override { leave_session(); }
 
   muster::status take_open(v1::Open const& open);
+  /// On its client's word, with the lines that are there; what else waits here nobody wants.
+  void close();
   muster::status open_new(v1::Open const& open);
   muster::status resume(v1::Open const& open, core::resume_reply& resumed);
   void take_requests(v1::SessionRequest const& message);
@@ -71,11 +76,13 @@ class session_stream final : public message_stream<v1::SessionRequest, v1::Sessi
   bool forget_ = false;                       // with the stream, although it holds values
   bool sealed_ = false;                       // half-closed
   bool drained_ = false;                      // since then: nothing is queued or running
+  bool closing_ = false;                      // what is to be written is the last
   std::vector<core::function_id> functions_;  // by the client's number
   /// Undelivered outcomes, in entries. More: the stream is not read; what is in the core's queue
   /// still ends here, so out_ holds at most this, a queue's capacity and what runs.
   std::size_t outcomes_max_ = 0;
 
+  std::optional<log_feed> lines_;  // when the client asked for them, since `opened` was sent
   submission batch_;
   coro::timer later_;  // what may not happen inside of the hub, or only after a while
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // known to what waits for the disk

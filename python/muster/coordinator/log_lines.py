@@ -1,0 +1,174 @@
+"""What functions print and log on workers: shown here while they run, and asked for by value."""
+from __future__ import annotations
+
+import collections
+import datetime
+import sys
+import threading
+from typing import Any, Iterable, NamedTuple, Optional
+
+from muster._wire import messages
+from muster.coordinator.records import Record
+
+LEVELS = ("info", "debug", "warning", "error", "stdout", "stderr", "dropped")
+PAGE_LINES = 1000
+WAITING_MAX = 20_000
+"""Lines that wait to be printed. Full: the oldest are dropped, and counted."""
+PATIENCE = 0.2
+"""Seconds that outcomes wait for the lines before them to be printed."""
+
+
+class LogLine(NamedTuple):
+    """A line that a function printed or logged. `level` is debug, info, warning or error of logging,
+    stdout or stderr for what was printed, and dropped where the worker had no room for lines: the
+    text says how many."""
+
+    time: datetime.datetime
+    level: str
+    text: str
+    worker: str
+    attempt: int
+
+
+class Logs(list[LogLine]):
+    """Lines of one closure, oldest first. `dropped`: how many more the server has dropped."""
+
+    dropped = 0
+
+
+def of_record(session: Any, record: Record, timeout: float) -> Logs:
+    lines = Logs()
+    session_id = session.id
+    if not session_id:  # nothing has run
+        return lines
+    after = 0
+    while True:
+        request = messages.GetLogsRequest(session=session_id, closure=record.closure,
+                                          token=0 if record.closure else record.token,
+                                          after=after, limit=PAGE_LINES)
+        page = session.link.ask("GetLogs", request, messages.GetLogsResponse, timeout)
+        lines += map(_line, page.line)
+        lines.dropped = page.dropped
+        if not page.line or page.line[-1].number >= page.last:
+            return lines
+        after = page.line[-1].number
+
+
+def _line(wire: Any) -> LogLine:
+    at = datetime.datetime.fromtimestamp(wire.time_ms / 1000, datetime.timezone.utc)
+    return LogLine(at, _level(wire), wire.text, wire.worker, wire.attempt)
+
+
+def _level(wire: Any) -> str:
+    return LEVELS[wire.level] if wire.level < len(LEVELS) else "info"
+
+
+def shown(asked: Optional[bool]) -> bool:
+    """Whether lines are shown; None: where a person looks, a terminal or a notebook."""
+    if asked is not None:
+        return asked
+    try:
+        return _kernel() is not None or sys.stderr.isatty()
+    except (AttributeError, ValueError):  # there is none, or it is closed
+        return False
+
+
+def _kernel() -> Any:
+    """Of the notebook that this runs in."""
+    if "ipykernel" not in sys.modules:
+        return None
+    from IPython import get_ipython  # type: ignore[import-not-found, unused-ignore]
+    return getattr(get_ipython(), "kernel", None)
+
+
+class Printer:
+    """Prints the lines of a session, on a thread of its own: a terminal that takes nothing holds up
+    no outcome. `take` and `ask` are called by the thread that reads the session's stream."""
+
+    def __init__(self) -> None:
+        self._last = 0
+        self._changed = threading.Condition()  # protects all below
+        self._waiting: collections.deque[Any] = collections.deque()
+        self._dropped = 0
+        self._printing = False
+        self._stuck = False
+        self._over = False
+        self._thread: Optional[threading.Thread] = None
+
+    def ask(self, open: Any) -> None:
+        """For lines from where they were broken off."""
+        open.log_lines = True
+        open.log_lines_after = self._last
+
+    def take(self, m: Any) -> None:
+        """Of a SessionResponse. Returns when they are printed, or that takes too long."""
+        lines, dropped = list(m.log), 0
+        for line in lines:
+            if line.number > self._last:  # else the server has begun anew
+                dropped += line.number - self._last - 1
+            self._last = line.number
+        if m.log_last > self._last and not lines:
+            dropped += m.log_last - self._last
+            self._last = m.log_last
+        with self._changed:
+            self._waiting.extend(lines)
+            self._dropped += dropped + max(0, len(self._waiting) - WAITING_MAX)
+            while len(self._waiting) > WAITING_MAX:
+                self._waiting.popleft()
+            if not self._waiting and not self._dropped:
+                return
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="muster-lines", daemon=True)
+                self._thread.start()
+            self._changed.notify_all()
+            self._stuck = not self._changed.wait_for(self._is_through,
+                                                     0 if self._stuck else PATIENCE)
+
+    def close(self) -> None:
+        """Prints what waits; nothing comes any more."""
+        with self._changed:
+            self._over = True
+            self._changed.notify_all()
+
+    def _is_through(self) -> bool:
+        return not (self._waiting or self._dropped or self._printing)
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                self._printing = False
+                self._changed.notify_all()
+                self._changed.wait_for(lambda: self._over or not self._is_through())  # for lines
+                if self._is_through():
+                    return
+                lines, dropped = list(self._waiting), self._dropped
+                self._waiting.clear()
+                self._dropped = 0
+                self._printing = True
+            try:
+                _print(lines, dropped)
+            except Exception:  # it is closed, or the user's own stream: there is nobody to tell
+                pass
+
+
+def _print(lines: Iterable[Any], dropped: int) -> None:
+    out: list[str] = []
+    err: list[str] = []
+    if dropped:
+        err.append(f"(muster) … {dropped} {'line' if dropped == 1 else 'lines'} dropped\n")
+    for line in lines:
+        (out if _level(line) == "stdout" else err).append(_text(line))
+    kernel = _kernel()
+    for stream, texts in ((sys.stdout, out), (sys.stderr, err)):
+        if texts and stream is not None:
+            if kernel is not None and hasattr(stream, "set_parent"):
+                stream.set_parent(kernel.get_parent())  # below the cell that runs now
+            stream.write("".join(texts))
+            stream.flush()
+
+
+def _text(line: Any) -> str:
+    level = _level(line)
+    said = f"{level}: " if level in ("debug", "warning", "error") else ""
+    who = " ".join(filter(None, (line.function, line.worker)))
+    return f"({who}) {said}{line.text}\n"

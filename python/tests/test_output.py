@@ -1,0 +1,245 @@
+"""What functions print and log: printed here while they run, and asked for, also afterwards."""
+from __future__ import annotations
+
+import io
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from typing import Any, Callable
+
+import pytest
+
+import muster
+from conftest import Cluster, binary, until
+from muster.coordinator import log_lines
+
+MakeCluster = Callable[..., Cluster]
+
+
+def texts(value: Any, level: str) -> list[str]:
+    return [line.text for line in value.logs() if line.level == level]
+
+
+def speaks(count: int, text: str = "line") -> int:
+    for i in range(count):
+        print(text, i)
+    return count
+
+
+def warns() -> None:
+    import logging
+
+    logging.getLogger("my").warning("take care")
+    print("to stderr", file=sys.stderr)
+
+
+def test_lines_are_printed_where_the_client_runs(cluster: Cluster, capfd: Any) -> None:
+    c = cluster.coordinator(log_to_driver=True)
+    assert c.schedule(speaks, args=(2,)).fetch(20) == 2
+    out, err = capfd.readouterr()
+    assert [line.partition(" worker:")[0] for line in out.splitlines()] == ["(test_output.speaks"] * 2
+    assert [line.partition(") ")[2] for line in out.splitlines()] == ["line 0", "line 1"]
+    c.schedule(warns).fetch(20)
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert sorted(line.partition(") ")[2] for line in err.splitlines()) == ["to stderr",
+                                                                           "warning: take care"]
+
+
+def test_they_are_printed_while_the_function_runs(cluster: Cluster, capfd: Any,
+                                                  tmp_path: pathlib.Path) -> None:
+    def waits(file: str) -> None:
+        print("I wait")
+        while not os.path.exists(file):
+            time.sleep(0.01)
+
+    c = cluster.coordinator(log_to_driver=True)
+    value = c.schedule(waits, args=(str(tmp_path / "go"),))
+    until(lambda: "I wait" in capfd.readouterr().out, "it is printed")
+    assert not value.done() and texts(value, "stdout") == ["I wait"]
+    (tmp_path / "go").touch()
+    value.fetch(20)
+
+
+def test_only_where_a_person_looks_unless_asked_for(cluster: Cluster, capfd: Any,
+                                                    monkeypatch: Any) -> None:
+    cluster.coordinator().schedule(speaks, args=(1,)).fetch(20)
+    cluster.coordinator(log_to_driver=False).schedule(speaks, args=(1,)).fetch(20)
+    assert capfd.readouterr() == ("", "")
+    assert log_lines.shown(True) and not log_lines.shown(False) and not log_lines.shown(None)
+    leader, follower = os.openpty()
+    with open(follower, "w") as terminal:
+        monkeypatch.setattr(sys, "stderr", terminal)
+        assert log_lines.shown(None)
+    os.close(leader)
+    monkeypatch.setattr(sys, "stderr", None)
+    assert not log_lines.shown(None)
+
+
+def test_a_flood_is_bounded_and_counted_and_holds_up_nobody(make_cluster: MakeCluster, capfd: Any
+                                                            ) -> None:
+    cluster = make_cluster()
+    cluster.add("--processes", "2", "--index", "0")
+    count = 1_000_000
+    c = cluster.coordinator(log_to_driver=True)
+    other = cluster.coordinator()
+    flood = c.options(task="worker:0").schedule(speaks, args=(count,))
+    until(cluster.server.running, "it runs")
+    took = []
+    while not flood.done():
+        began = time.monotonic()
+        other.options(task="worker:1").schedule(abs, args=(-1,)).fetch(20)
+        c.options(task="worker:1").schedule(abs, args=(-1,)).fetch(20)
+        took.append(time.monotonic() - began)
+    assert flood.fetch(60) == count and sorted(took)[len(took) // 2] < 0.2
+    kept = flood.logs()
+    assert 0 < len(kept) <= 5_000 and kept[-1].text == f"line {count - 1}"
+    c.close()
+    out, err = capfd.readouterr()
+    said = [int(line.split()[2]) for line in err.splitlines() if line.startswith("(muster) …")]
+    by_worker = [int(line.split()[-3]) for line in err.splitlines()
+                 if line.endswith("dropped") and not line.startswith("(muster)")]
+    printed = out.count("\n")
+    assert printed + sum(by_worker) <= count
+    assert printed + sum(said) >= 1000 and sum(said) > 0
+    with urllib.request.urlopen(cluster.server.http + "/metrics", timeout=10) as answer:
+        (taken,) = re.findall(rb"^muster_log_bytes (\d+)", answer.read(), re.MULTILINE)
+    assert 0 < int(taken) < 2 << 20
+
+
+def test_lines_of_an_ended_session_stay(cluster: Cluster) -> None:
+    with cluster.coordinator(name="gone") as c:
+        value = c.schedule(speaks, args=(3, "stays"))
+        value.fetch(20)
+        job = c.wait_open()
+    assert [(line.level, line.text, line.attempt) for line in value.logs()] == [
+        ("stdout", f"stays {i}", 1) for i in range(3)]
+    assert value.logs()[0].worker.startswith("worker:") and value.logs().dropped == 0
+    assert abs(value.logs()[0].time.timestamp() - time.time()) < 60
+    session = cluster.server.get(f"/api/v1/jobs/{job}")
+    assert (session["state"], session["name"]) == ("SUCCEEDED", "gone")
+
+
+def test_many_lines_come_in_pages(cluster: Cluster) -> None:
+    value = cluster.coordinator().schedule(speaks, args=(2_500,))
+    assert value.fetch(20) == 2_500
+    assert [line.text for line in value.logs()] == [f"line {i}" for i in range(2_500)]
+
+
+def test_lines_of_a_closure_that_has_not_run(cluster: Cluster) -> None:
+    c = cluster.coordinator()
+    value = c.options(task="nobody").schedule(speaks, args=(1,))
+    assert value.logs() == []
+    c.wait_open()
+    assert value.logs() == []
+    value.cancel()
+
+
+def test_without_a_server_there_are_no_lines(make_cluster: MakeCluster) -> None:
+    cluster = make_cluster()
+    cluster.add("--processes", "1")
+    c = cluster.coordinator()
+    value = c.schedule(speaks, args=(1,))
+    value.fetch(20)
+    cluster.server.kill()
+    with pytest.raises(muster.UnavailableError):
+        value.logs(5)
+
+
+class Stuck(io.TextIOBase):
+    """A terminal that takes nothing until it is let go."""
+
+    def __init__(self) -> None:
+        self.go = threading.Event()
+        self.text = ""
+
+    def write(self, text: str) -> int:
+        self.go.wait(60)
+        self.text += text
+        return len(text)
+
+
+def test_a_terminal_that_takes_nothing_holds_up_no_value(cluster: Cluster, monkeypatch: Any) -> None:
+    stuck = Stuck()
+    monkeypatch.setattr(sys, "stdout", stuck)
+    monkeypatch.setattr(log_lines, "WAITING_MAX", 100)
+    c = cluster.coordinator(log_to_driver=True)
+    for _ in range(5):
+        assert c.schedule(speaks, args=(200,)).fetch(20) == 200
+    printer: Any = c._session._printer
+    assert len(printer._waiting) <= 100 and printer._dropped > 0
+    stuck.go.set()
+    until(lambda: "speaks" in stuck.text, "it is printed")
+
+
+def verb(cluster: Cluster, *words: str) -> str:
+    made = subprocess.run([binary(), *words, "--url", cluster.server.http], capture_output=True, text=True,
+                          timeout=30)
+    assert made.returncode == 0, made.stderr
+    return made.stdout
+
+
+def test_a_program_that_has_ended_can_be_asked_about(make_cluster: MakeCluster, tmp_path: pathlib.Path
+                                                     ) -> None:
+    cluster = make_cluster("--sessions-kept", "2")
+    cluster.add("--processes", "1")
+    program = tmp_path / "program.py"
+    program.write_text("""
+import sys
+import muster
+
+def fails():
+    print("about to fail")
+    raise ValueError("no such thing")
+
+c = muster.ClusterCoordinator(sys.argv[1], name="my program", continue_on_error=True)
+value = c.schedule(fails)
+try:
+    value.fetch(20)
+except ValueError:
+    print(c.wait_open())
+c.close()
+""")
+
+    def run() -> str:
+        made = subprocess.run([sys.executable, str(program), cluster.server.grpc], capture_output=True,
+                              text=True, timeout=60, check=True,
+                              env={**os.environ, "PYTHONPATH": str(pathlib.Path(muster.__file__).parents[1])})
+        assert "about to fail" not in made.stderr + made.stdout, "nobody looks there"
+        return made.stdout.strip()
+
+    first, second = run(), run()
+    for job in (first, second):
+        assert verb(cluster, "logs", job) == "about to fail\n"
+        assert "no such thing" in verb(cluster, "explain", job)
+    (closure,) = cluster.server.get(f"/api/v1/jobs/{first}/closures")["closures"]
+    assert verb(cluster, "logs", closure["id"]) == "about to fail\n"
+    assert "no such thing" in verb(cluster, "explain", closure["id"])
+    row = next(line for line in verb(cluster, "jobs").splitlines() if line.startswith(first))
+    assert "my program" in row and "FAILED" in row and "kept for" not in row
+    assert verb(cluster, "logs", first, "--follow") == "about to fail\n"
+    third = run()
+    assert first not in verb(cluster, "jobs") and third in verb(cluster, "jobs")
+    made = subprocess.run([binary(), "logs", first, "--url", cluster.server.http], capture_output=True, text=True,
+                          timeout=30)
+    assert made.returncode == 1 and "is finished and forgotten" in made.stderr
+
+
+def test_a_restart_forgets_ended_sessions(make_cluster: MakeCluster, tmp_path: pathlib.Path) -> None:
+    cluster = make_cluster("--data-dir", str(tmp_path / "data"))
+    cluster.add("--processes", "1")
+    with cluster.coordinator() as c:
+        value = c.schedule(speaks, args=(1,))
+        value.fetch(20)
+    assert len(value.logs()) == 1
+    grpc, http = cluster.server.grpc, cluster.server.http.partition("//")[2]
+    cluster.server.stop()
+    cluster.server.start(grpc, http)
+    with pytest.raises(muster.UnavailableError, match="is finished and forgotten"):
+        value.logs()
+    assert cluster.server.get("/api/v1/jobs")["jobs"] == []

@@ -1,0 +1,288 @@
+// Lines of a session's closures: on its stream, for a client that asks for them, and by call.
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "tests/rpc/hand_worker.hpp"
+#include "tests/rpc/test_server.hpp"
+
+namespace muster::test {
+namespace {
+
+using lines = std::vector<std::string>;
+
+v1::Open with_lines(std::uint64_t after = 0) {
+  v1::Open open;
+  open.set_hold_values(true);
+  open.set_log_lines(true);
+  open.set_log_lines_after(after);
+  return open;
+}
+
+struct session_logs : testing::Test {
+  static test_server_options options() {
+    test_server_options o;
+    o.sessions.server_incarnation = [] { return std::uint64_t{77}; };
+    o.core.ended_sessions_max = 1;
+    return o;
+  }
+  test_server server{options()};
+  hand_worker worker{server.address(), make_hello({"f"}, 1, 16)};
+  std::unique_ptr<v1::CoordinatorService::Stub> stub =
+      v1::CoordinatorService::NewStub(channel_to(server.address()));
+  v1::ServerMessage given;
+
+  void begin(hand_session& s) {
+    s.schedule(1, 1);
+    given = worker.read_closures().value();
+  }
+  /// Lines "0", "1", … of what runs, `text` in front.
+  void say(int count, std::string const& text = {}, bool answer = false) {
+    v1::WorkerMessage m;
+    for (int i = 0; i < count; ++i) {
+      m.add_log_closure(given.closure(0));
+      m.add_log_attempt(1);
+      m.add_log_level(v1::LOG_STDOUT);
+      m.add_log_time_ms(1'700'000'000'123);
+      m.add_log_text(text + std::to_string(i));
+    }
+    if (answer) {
+      m.add_closure(given.closure(0));
+      m.add_attempt(1);
+      m.add_value("1");
+    }
+    worker.write(m);
+  }
+  grpc::Status status;
+  v1::GetLogsResponse get(v1::GetLogsRequest const& r) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
+    v1::GetLogsResponse response;
+    status = stub->GetLogs(&context, r, &response);
+    return response;
+  }
+  v1::GetLogsRequest of(hand_session const& s, std::uint64_t closure = 0) const {
+    v1::GetLogsRequest r;
+    r.set_session(s.opened.session());
+    r.set_closure(closure);
+    return r;
+  }
+};
+
+lines texts(google::protobuf::RepeatedPtrField<v1::LogLine> const& of) {
+  lines all;
+  for (auto const& l : of) all.push_back(l.text());
+  return all;
+}
+
+TEST_F(session_logs, come_with_the_outcome_of_their_closure_or_before_it) {
+  hand_session s(server.address(), with_lines());
+  begin(s);
+  say(2, "line ", true);
+  lines all;
+  for (;;) {
+    auto const m = s.read();
+    ASSERT_TRUE(m);
+    for (auto const& l : m->log()) {
+      all.push_back(l.text());
+      EXPECT_EQ(l.number(), all.size());
+      EXPECT_EQ(l.closure(), given.closure(0));
+      EXPECT_EQ(l.level(), v1::LOG_STDOUT);
+      EXPECT_EQ(l.time_ms(), 1'700'000'000'123);
+      EXPECT_EQ(l.worker(), "worker:0");
+      EXPECT_EQ(l.function(), "f");
+    }
+    if (m->token_size() > 0) break;
+  }
+  EXPECT_EQ(all, (lines{"line 0", "line 1"}));
+}
+
+TEST_F(session_logs, are_not_sent_to_who_has_not_asked) {
+  v1::Open open;
+  open.set_hold_values(true);
+  hand_session s(server.address(), open);
+  begin(s);
+  say(2, {}, true);
+  auto const m = s.read();
+  ASSERT_TRUE(m);
+  EXPECT_EQ(m->token_size(), 1);
+  EXPECT_EQ(m->log_size(), 0);
+}
+
+TEST_F(session_logs, a_flood_is_sent_within_its_rate_and_shows_what_is_missing) {
+  hand_session s(server.address(), with_lines());
+  begin(s);
+  for (int i = 0; i < 40; ++i) say(1'000);
+  say(1'000, {}, true);
+  std::uint64_t last = 0, got = 0;
+  bool told = false;
+  auto const began = std::chrono::steady_clock::now();
+  while (last < 41'000) {
+    auto const m = s.read();
+    ASSERT_TRUE(m);
+    EXPECT_LE(m->log_size(), 500);
+    told |= m->token_size() > 0;
+    for (auto const& l : m->log()) {
+      EXPECT_GT(l.number(), last);
+      last = l.number(), ++got;
+    }
+    if (m->log_size() > 0) {
+      EXPECT_GE(m->log_last(), last);
+    }
+  }
+  auto const windows = (std::chrono::steady_clock::now() - began) / std::chrono::milliseconds(100);
+  EXPECT_LE(got, 500u * static_cast<std::uint64_t>(windows + 2));
+  EXPECT_GE(got, 5'000u) << "what is kept of a closure arrives";
+  EXPECT_LT(got, 41'000u);
+  EXPECT_TRUE(told);
+}
+
+TEST_F(session_logs, a_client_that_does_not_read_costs_no_more_than_is_kept_anyway) {
+  hand_session s(server.address(), with_lines());
+  begin(s);
+  std::string const text(1'000, 'x');
+  for (int i = 0; i < 200; ++i) say(100, text);
+  auto const closure = core::closure_id{given.closure(0)};
+  server::log_store::counts counts;
+  while ((counts = server.on_engine([](server::hub& h) { return h.logs().count(); })).lines <
+         20'000)
+    std::this_thread::yield();
+  EXPECT_LE(counts.bytes, std::size_t{2} << 20);
+  auto const page = server.on_engine([&](server::hub& h) {
+    return h.logs().newest({*h.logs().job_of(closure), closure}, 1);
+  });
+  EXPECT_EQ(page.lines.at(0).seq, 20'000u);
+  EXPECT_GT(page.dropped, 0u);
+}
+
+TEST_F(session_logs, go_on_where_a_broken_stream_ended) {
+  v1::Opened opened;
+  {
+    hand_session s(server.address(), with_lines());
+    opened = s.opened;
+    begin(s);
+    say(3);
+    int got = 0;
+    while (got < 3) got += s.read().value().log_size();
+    s.cancel();
+    s.finish();
+  }
+  say(3, "again ");
+  auto open = with_lines(2);
+  open.set_resume(opened.session());
+  open.set_resume_incarnation(opened.server_incarnation());
+  open.add_resume_token(1);
+  hand_session again(server.address(), open);
+  lines all;
+  while (all.size() < 4) {
+    auto const m = again.read();
+    ASSERT_TRUE(m);
+    for (auto const& l : m->log()) all.push_back(l.text());
+  }
+  EXPECT_EQ(all, (lines{"2", "again 0", "again 1", "again 2"}));
+}
+
+TEST_F(session_logs, numbers_of_an_earlier_server_are_none_of_ours) {
+  hand_session s(server.address(), with_lines(1'000'000));
+  begin(s);
+  say(1, {}, true);
+  EXPECT_EQ(s.read().value().log_size(), 1);
+}
+
+TEST_F(session_logs, the_last_message_brings_what_there_is_and_says_how_many_there_were) {
+  hand_session s(server.address(), with_lines());
+  begin(s);
+  for (int i = 0; i < 6; ++i) say(1'000);
+  say(1, {}, true);
+  v1::SessionRequest m;
+  m.set_close(true);
+  std::uint64_t last = 0, newest = 0;
+  bool asked = false;
+  for (;;) {
+    auto const got = s.read();
+    if (!got) break;
+    for (auto const& l : got->log()) last = l.number();
+    newest = std::max(newest, got->log_last());
+    if (got->token_size() > 0 && !std::exchange(asked, true)) s.write(m);
+  }
+  EXPECT_TRUE(s.finish().ok());
+  EXPECT_EQ(newest, 6'001u);
+  EXPECT_LE(last, newest);
+}
+
+TEST_F(session_logs, are_had_by_call_and_in_pages) {
+  hand_session s(server.address(), with_lines());
+  begin(s);
+  say(3, {}, true);
+  while (s.read().value().token_size() == 0) {
+  }
+  auto r = of(s, given.closure(0));
+  EXPECT_EQ(texts(get(r).line()), (lines{"0", "1", "2"}));
+  r.set_limit(2);
+  auto const first = get(r);
+  EXPECT_EQ(texts(first.line()), (lines{"0", "1"}));
+  EXPECT_EQ(first.last(), 3u);
+  EXPECT_EQ(first.dropped(), 0u);
+  r.set_after(first.line(1).number());
+  EXPECT_EQ(texts(get(r).line()), lines{"2"});
+  EXPECT_EQ(get(of(s)).line_size(), 3);
+  auto by_token = of(s);
+  by_token.set_token(1);
+  EXPECT_EQ(get(by_token).line_size(), 3);
+  by_token.set_token(2);
+  EXPECT_EQ(get(by_token).line_size(), 0) << "there is none";
+  EXPECT_TRUE(status.ok());
+}
+
+TEST_F(session_logs, wrong_requests_name_the_field) {
+  hand_session s(server.address(), with_lines());
+  v1::GetLogsRequest r;
+  get(r);
+  EXPECT_EQ(status.error_message(), "session: '' is not the id of a session");
+  r = of(s);
+  r.set_limit(1'001);
+  get(r);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(status.error_message(), "limit: 1001, the most is 1000");
+  r = {};
+  r.set_session("job_00000000000000ff");
+  get(r);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
+}
+
+TEST_F(session_logs, lines_of_another_session_are_not_had) {
+  hand_session s(server.address(), with_lines()), other(server.address(), with_lines());
+  begin(s);
+  say(1, {}, true);
+  while (s.read().value().token_size() == 0) {
+  }
+  EXPECT_EQ(get(of(other, given.closure(0))).line_size(), 0);
+  EXPECT_EQ(get(of(s, given.closure(0))).line_size(), 1);
+}
+
+TEST_F(session_logs, stay_while_the_ended_session_is_listed) {
+  v1::SessionRequest close;
+  close.set_close(true);
+  auto const end_one = [&](hand_session& s) {
+    begin(s);
+    say(2, {}, true);
+    while (s.read().value().token_size() == 0) {
+    }
+    s.write(close);
+    EXPECT_TRUE(s.finish().ok());
+  };
+  hand_session first(server.address(), with_lines());
+  end_one(first);
+  auto const closure = given.closure(0);
+  EXPECT_EQ(get(of(first, closure)).line_size(), 2);
+  hand_session second(server.address(), with_lines());
+  end_one(second);
+  EXPECT_EQ(get(of(second)).line_size(), 2);
+  get(of(first, closure));
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_EQ(status.error_message(), first.opened.session() + " is finished and forgotten");
+  EXPECT_EQ(server.on_engine([](server::hub& h) { return h.logs().count().closures; }), 1u);
+}
+
+}  // namespace
+}  // namespace muster::test
