@@ -21,6 +21,7 @@ from muster._wire.messages import ServerMessage
 from muster.errors import Cancelled
 from muster.worker import context, functions, output, uploads
 from muster.worker.blobs import ANSWER, Asking, Blobs
+from muster.worker.descriptors import Ends
 from muster.worker.frames import Frames
 from muster.worker.runner import WORTH_REPORTING, Job, Runner
 
@@ -29,7 +30,7 @@ INTERRUPT_AFTER = 1.0
 INTERRUPT = signal.SIGINT
 
 
-def main(over: socket.socket) -> None:
+def main(over: socket.socket, ends: Ends) -> None:
     """The first frame says what to serve; the answer is the names, or why there are none."""
     frames = Frames(over)
     first = frames.receive()
@@ -50,7 +51,7 @@ def main(over: socket.socket) -> None:
     table.use_blobs(Blobs(start["blobs"], asking.ask))
     runner = Runner(table, frames.send)
     signal.signal(INTERRUPT, _on_interrupt)
-    output.capture()
+    output.capture(ends)
     threading.Thread(target=_read, args=(frames, runner, asking), name="muster-read", daemon=True).start()
     while True:
         try:
@@ -81,9 +82,14 @@ def _read(frames: Frames, runner: Runner, asking: Asking) -> None:
     poll.register(frames.socket, select.POLLIN)
     main_thread = threading.main_thread().ident or 0
     asked: dict[int, float] = {}
+    much = False
+    wait = output.idle_wait(frames.socket)
     while True:
         try:
-            if runner.busy() and not poll.poll(WORTH_REPORTING * 1000):
+            if not runner.busy():
+                wait()
+            elif not poll.poll(1 if much else WORTH_REPORTING * 1000):
+                much = output.drain()
                 runner.tick()
                 _interrupt(runner.stopping(), asked, main_thread)
                 continue

@@ -13,16 +13,23 @@ import os
 import select
 import signal
 import socket
+import time
 
 from muster.worker import child
+from muster.worker.descriptors import Left, pipes
+
+
+LOOK_EVERY = 1.0
+"""Seconds between looks at what children write and do not read."""
 
 
 def _fork(control: socket.socket, over: socket.socket, waker: tuple[socket.socket, socket.socket],
-          children: set[int]) -> None:
+          children: dict[int, Left]) -> None:
+    ends = pipes()
     pid = os.fork()
     if pid:
         over.close()
-        children.add(pid)
+        children[pid] = Left(ends)
         control.sendall(b"started %d\n" % pid)
         return
     status = 1
@@ -32,27 +39,35 @@ def _fork(control: socket.socket, over: socket.socket, waker: tuple[socket.socke
         control.close()
         for end in waker:
             end.close()
-        child.main(over)
+        for other in children.values():
+            other.forget()
+        child.main(over, ends)
         status = 0
     finally:
         os._exit(status)
 
 
-def _reap(control: socket.socket, children: set[int]) -> None:
+def _reap(control: socket.socket, children: dict[int, Left]) -> None:
     while children:
         pid, status = os.waitpid(-1, os.WNOHANG)
         if pid == 0:
             return
-        children.discard(pid)
+        if left := children.pop(pid, None):
+            left.close()
         control.sendall(b"exited %d %d\n" % (pid, os.waitstatus_to_exitcode(status)))
 
 
 def _serve(control: socket.socket, waker: tuple[socket.socket, socket.socket],
-           children: set[int]) -> None:
+           children: dict[int, Left]) -> None:
     """Until the control socket is closed."""
     begun = b""
+    look_at = time.monotonic() + LOOK_EVERY
     while True:
-        select.select([control, waker[0]], [], [])
+        select.select([control, waker[0]], [], [], LOOK_EVERY if children else None)
+        if time.monotonic() >= look_at:
+            look_at = time.monotonic() + LOOK_EVERY
+            for left in children.values():
+                left.look()
         try:
             waker[0].recv(4096)
         except BlockingIOError:
@@ -73,7 +88,7 @@ def _serve(control: socket.socket, waker: tuple[socket.socket, socket.socket],
 
 
 def serve(control: socket.socket) -> None:
-    children: set[int] = set()
+    children: dict[int, Left] = {}
     waker = socket.socketpair()
     for end in waker:
         end.setblocking(False)

@@ -1,12 +1,16 @@
-"""`print` and `logging` of running functions become lines of their closures."""
+"""`print` and `logging` of running functions become lines of their closures; in a child process also
+what is written to descriptors 1 and 2."""
 from __future__ import annotations
 
 import io
 import logging
+import os
+import select
 import sys
-from typing import Any, TextIO
+from typing import Any, Callable, Optional, TextIO
 
 from muster.worker import context as contexts
+from muster.worker.descriptors import Descriptors, Ends
 from muster.worker.log_lines import LineFormatter
 
 _LEVELS = ((logging.ERROR, 3), (logging.WARNING, 2), (logging.INFO, 0), (logging.NOTSET, 1))
@@ -25,6 +29,7 @@ class ClosureStream(io.TextIOBase):
         current = contexts.current()
         if current is None:
             return self._real.write(text)
+        drain()  # what came before it stands before it
         if "\n" not in text and len(text) < 4096:
             self._begun[current.closure] = self._begun.get(current.closure, "") + text
             return len(text)
@@ -80,10 +85,22 @@ class ClosureHandler(logging.Handler):
             self.handleError(record)
 
 
-def capture() -> None:
-    """Once a process: streams and the root logger."""
+_descriptors: Optional[Descriptors] = None
+_running: list[contexts.Context] = []  # those that have begun and not ended, of this process
+
+
+def capture(ends: Optional[Ends] = None) -> None:
+    """Once a process: streams and the root logger. `ends`: descriptors 1 and 2, too."""
+    global _descriptors
     if isinstance(sys.stdout, ClosureStream):
         return
+    if ends is not None:
+        for real in (sys.stdout, sys.stderr):
+            real.flush()
+            if isinstance(real, io.TextIOWrapper):
+                real.reconfigure(line_buffering=True)  # what other threads print
+        _descriptors = Descriptors(ends)
+        os.register_at_fork(after_in_child=_forked)
     sys.stdout = ClosureStream(sys.stdout, contexts.LEVELS["stdout"])
     sys.stderr = ClosureStream(sys.stderr, contexts.LEVELS["stderr"])
     root = logging.getLogger()
@@ -92,7 +109,58 @@ def capture() -> None:
         root.setLevel(logging.INFO)
 
 
+def _forked() -> None:
+    """A function has forked this process: it prints to the descriptors, and does not read them."""
+    global _descriptors
+    _descriptors = None
+    contexts.enter(None)
+
+
+def drain() -> bool:
+    """What is there of the descriptors goes to the closure that runs. Whether there was much."""
+    if _descriptors is None:
+        return False
+    return _descriptors.drain(_take if _running else None)
+
+
+def idle_wait(frames: Any) -> Callable[[], None]:
+    """What to wait by while no closure runs: it returns when the socket is readable. What processes
+    write that functions have left behind is the worker's own output meanwhile."""
+    d = _descriptors
+    if d is None:
+        return lambda: None
+    poll = select.poll()
+    poll.register(frames, select.POLLIN)
+    poll.register(d, select.POLLIN)
+
+    def wait() -> None:
+        while all(fd != frames.fileno() for fd, _ in poll.poll()):  # no deadline: closures come, or
+            d.drain(None)                                           # the end
+
+    return wait
+
+
+def _take(descriptor: int, text: str) -> None:
+    try:
+        running = _running[-1]
+    except IndexError:  # it has just ended
+        return
+    running._reporter.log(running, contexts.LEVELS["stderr" if descriptor else "stdout"], text)
+
+
+begin_lines: Callable[[contexts.Context], None] = _running.append
+
+
 def end_lines(ended: contexts.Context) -> None:
+    d = _descriptors
+    if d is not None:  # every closure comes here, so a function call less counts
+        d.flush(None)
+        if d.begun or d.poll(0, 1):
+            d.end(_take)
+    try:
+        _running.remove(ended)
+    except ValueError:  # it was interrupted before it had begun
+        pass
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, ClosureStream):
             stream.end(ended)

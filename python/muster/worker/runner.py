@@ -198,6 +198,7 @@ class Runner:
                 if job.attempt > 1:
                     self.flush()  # it may end this process: others' answers are not to go with it
                 contexts.enter(entered)
+                output.begin_lines(entered)
                 value = self._table.call(job.function, job.args, job.encoding, self._kept,
                                          job.beside)
                 if job.builds:

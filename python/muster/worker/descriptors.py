@@ -1,0 +1,173 @@
+"""What is written to descriptors 1 and 2 of a child process, by whomever: subprocesses, C extensions,
+other threads. The forkserver has put pipes there; the child reads them whenever there is time, and
+before a closure is answered, and the lines go to the closure that runs. What comes while none runs goes
+where the worker's own output goes.
+
+A pipe that is full holds back who writes. Code that writes more than fits while it holds the
+interpreter's lock would wait for itself, so the forkserver looks, too: what nobody has read for a
+second, it takes (see :class:`Left`).
+"""
+from __future__ import annotations
+
+import array
+import ctypes
+import fcntl
+import os
+import select
+import termios
+import threading
+from typing import Callable, NamedTuple, Optional
+
+READ_BYTES = 64 << 10
+UNFINISHED_MAX = 16 << 10
+"""Bytes of a line that has not ended. More: it is taken as one."""
+DRAIN_BYTES_MAX = 1 << 20
+"""Read at one time from a writer that does not stop."""
+STUCK_BYTES = 32 << 10
+"""Unread bytes, the same number for a second, at which the forkserver takes them."""
+PATIENCE_MS = 100
+"""For who reads the worker's own output. Then it is dropped."""
+_IOLBF = 1
+
+
+class Ends(NamedTuple):
+    """Of the pipes for descriptors 1 and 2: what is read from, and what is written to."""
+
+    read: tuple[int, int]
+    write: tuple[int, int]
+
+
+def pipes() -> Ends:
+    (r1, w1), (r2, w2) = os.pipe(), os.pipe()
+    for read in (r1, r2):
+        os.set_blocking(read, False)
+    return Ends((r1, r2), (w1, w2))
+
+
+class Descriptors:
+    """Of a child. `drain` may be called by any thread."""
+
+    def __init__(self, ends: Ends) -> None:
+        """Puts the pipes' ends to 1 and 2; the others stay with who has forked us."""
+        self._ends = ends
+        self._real = (os.dup(1), os.dup(2))  # not inherited by what a function starts
+        for number, end in zip((1, 2), ends.write):
+            os.dup2(end, number)
+            os.close(end)
+        self._there = select.epoll()
+        for end in ends.read:
+            self._there.register(end, select.EPOLLIN)
+        self.poll = self._there.poll
+        """Of (0, 1): whether something is there."""
+        self._lock = threading.Lock()  # one at a time; protects _rest
+        self._rest = [b"", b""]
+        self.begun = False
+        """A line has begun and not ended."""
+        libc = ctypes.CDLL(None)
+        self.flush = libc.fflush
+        """Of None: what is in the buffers of C."""
+        for name in ("stdout", "stderr"):
+            try:
+                libc.setvbuf(ctypes.c_void_p.in_dll(libc, name), None, _IOLBF, ctypes.c_size_t(0))
+            except (AttributeError, ValueError):  # another C library: lines come when it likes
+                pass
+
+    def fileno(self) -> int:
+        """Readable while something is there."""
+        return self._there.fileno()
+
+    def drain(self, take: Optional[Callable[[int, str], None]]) -> bool:
+        """Gives lines to `take` with 0 for descriptor 1 and 1 for 2; None: nobody runs. Whether there
+        was much."""
+        if not self.poll(0, 1):
+            return False
+        much = 0
+        with self._lock:
+            for i in (0, 1):
+                much += self._drain_one(i, take)
+        return much > READ_BYTES // 2
+
+    def _drain_one(self, i: int, take: Optional[Callable[[int, str], None]]) -> int:
+        size = 0
+        while size < DRAIN_BYTES_MAX:
+            try:
+                data = os.read(self._ends.read[i], READ_BYTES)
+            except BlockingIOError:
+                break
+            if not data:
+                break
+            size += len(data)
+            if take is None:
+                _write_all(self._real[i], data)
+                continue
+            whole, newline, rest = (self._rest[i] + data).rpartition(b"\n")
+            if len(rest) > UNFINISHED_MAX:
+                whole, newline, rest = whole + newline + rest, b"\n", b""
+            self._rest[i] = rest
+            self.begun = bool(self._rest[0] or self._rest[1])
+            if newline:
+                take(i, whole.decode("utf-8", "replace"))
+        return size
+
+    def end(self, take: Callable[[int, str], None]) -> None:
+        """The closure is about to be answered: all that it wrote is its own."""
+        self.drain(take)
+        with self._lock:
+            for i in (0, 1):
+                if self._rest[i]:
+                    take(i, self._rest[i].decode("utf-8", "replace"))
+                    self._rest[i] = b""
+            self.begun = False
+
+
+class Left:
+    """The forkserver's look at the pipes of one child: it takes what the child does not read, since it
+    cannot, and what is left when it has exited. That goes where the worker's own output goes."""
+
+    def __init__(self, ends: Ends) -> None:
+        self._ends = ends
+        self._unread = [0, 0]
+        for end in ends.write:
+            os.close(end)
+
+    def look(self) -> None:
+        """Once a second."""
+        for i, end in enumerate(self._ends.read):
+            waiting = array.array("i", [0])
+            fcntl.ioctl(end, termios.FIONREAD, waiting)
+            if waiting[0] >= STUCK_BYTES and waiting[0] == self._unread[i]:
+                self._take(i)
+            self._unread[i] = waiting[0]
+
+    def forget(self) -> None:
+        """In another child: these are not its own."""
+        for end in self._ends.read:
+            os.close(end)
+
+    def close(self) -> None:
+        for i, end in enumerate(self._ends.read):
+            self._take(i)
+            os.close(end)
+
+    def _take(self, i: int) -> None:
+        size = 0
+        while size < DRAIN_BYTES_MAX:
+            try:
+                data = os.read(self._ends.read[i], READ_BYTES)
+            except BlockingIOError:
+                return
+            if not data:
+                return
+            size += len(data)
+            _write_all(i + 1, data)
+
+
+def _write_all(to: int, data: bytes) -> None:
+    """As much as is taken without a wait worth the name: neither reads for who does not read us."""
+    poll = select.poll()
+    poll.register(to, select.POLLOUT)
+    try:
+        while data and poll.poll(PATIENCE_MS):
+            data = data[os.write(to, data[:select.PIPE_BUF]):]
+    except OSError:  # nobody is there
+        pass

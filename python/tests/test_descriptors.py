@@ -1,0 +1,105 @@
+"""What is written to descriptors 1 and 2 of a worker's process, by whomever, is of the closure that runs."""
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+import sys
+import threading
+from typing import Any, Callable
+
+import pytest
+
+import muster
+from conftest import Cluster, until
+
+MakeCluster = Callable[..., Cluster]
+
+
+def texts(value: Any, level: str) -> list[str]:
+    return [line.text for line in value.logs() if line.level == level]
+
+
+def test_what_is_written_to_descriptors_becomes_lines_of_the_closure(cluster: Cluster) -> None:
+    def says() -> None:
+        print("first")
+        os.system("echo by a shell; echo by another >/dev/stderr")
+        os.write(1, b"without an end")
+        print("printed")
+        subprocess.run([sys.executable, "-c", "print('by a process')"], check=True)
+        thread = threading.Thread(target=lambda: print("by a thread"))
+        thread.start()
+        thread.join()
+        ctypes.CDLL(None).puts(b"by C")
+        ctypes.CDLL(None).printf(b"the rest")
+
+    value = cluster.coordinator().schedule(says)
+    value.fetch(20)
+    assert texts(value, "stderr") == ["by another"]
+    assert texts(value, "stdout") == ["first", "by a shell", "printed", "without an endby a process",
+                                      "by a thread", "by C", "the rest"]
+
+
+def test_lines_are_of_the_closure_that_wrote_them(cluster: Cluster) -> None:
+    def says(word: str) -> None:
+        os.write(1, word.encode())
+
+    c = cluster.coordinator()
+    values = [c.schedule(says, args=(f"word {i}",)) for i in range(300)]
+    c.join(20)
+    for i in (0, 1, 150, 299):
+        assert texts(values[i], "stdout") == [f"word {i}"]
+
+
+def test_processes_of_a_function_print_into_its_lines(cluster: Cluster) -> None:
+    def fork() -> None:
+        import multiprocessing
+
+        process = multiprocessing.get_context("fork").Process(target=print, args=("by a fork",))
+        process.start()
+        process.join()
+
+    value = cluster.coordinator().schedule(fork)
+    value.fetch(20)
+    assert texts(value, "stdout") == ["by a fork"]
+
+
+def test_a_function_that_holds_the_interpreter_may_write_as_much_as_it_likes(
+        make_cluster: MakeCluster) -> None:
+    cluster = make_cluster()
+    worker = cluster.add("--processes", "1")
+
+    def holds() -> int:
+        done: int = ctypes.PyDLL(None).system(b"yes much | head -c 300000")  # does not let others run
+        return done
+
+    c = cluster.coordinator()
+    assert c.schedule(holds).fetch(30) == 0
+    assert c.schedule(abs, args=(-1,)).fetch(10) == 1
+    assert "much" in worker.text()  # what the child could not read
+
+
+def test_what_a_function_has_left_behind_prints_as_the_worker(make_cluster: MakeCluster) -> None:
+    cluster = make_cluster()
+    worker = cluster.add("--processes", "1")
+
+    def leaves() -> None:
+        subprocess.Popen(["sh", "-c", "sleep 0.3; yes 'left behind' | head -n 30000; echo through"])
+
+    value = cluster.coordinator().schedule(leaves)
+    value.fetch(20)
+    until(lambda: "through" in worker.text(), "it is printed")
+    assert texts(value, "stdout") == []
+
+
+def test_last_words_of_a_process_are_not_lost(make_cluster: MakeCluster) -> None:
+    cluster = make_cluster()
+    worker = cluster.add("--processes", "1")
+
+    def dies() -> None:
+        os.write(2, b"last words\n")
+        os.kill(os.getpid(), 9)
+
+    with pytest.raises(muster.AbortedError):
+        cluster.coordinator(max_worker_failures=1).schedule(dies).fetch(20)
+    until(lambda: "last words" in worker.text(), "they are in the worker's output")
