@@ -179,6 +179,12 @@ std::string value_handle::id() const {
   return closure == 0 ? std::string() : "rv_" + hex16(closure);
 }
 
+std::string value_handle::function() const {
+  auto const& s = *session_;
+  lock held(s.mutex_);
+  return std::string(s.names_[s.records_.at(token_).function]);
+}
+
 void value_handle::cancel() const {
   auto& s = *session_;
   lock held(s.mutex_);

@@ -4,8 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <boost/describe.hpp>
 #include <limits>
 #include <map>
+#include <optional>
 #include <stdexcept>
 #include <vector>
 
@@ -47,6 +49,46 @@ TEST(function, takes_functions_lambdas_and_context) {
       "4");
   EXPECT_EQ(call(make_raw([](context& c) { return c.closure() + c.attempt(); }), "[]").text, "23");
   EXPECT_EQ(call(make_raw([] {}), "[]").text, "null");
+}
+
+struct described {
+  std::string name;
+  std::vector<double> features;
+  std::optional<int> label;
+};
+BOOST_DESCRIBE_STRUCT(described, (), (name, features, label))
+
+struct taught {
+  int celsius = 0;
+};
+void tag_invoke(boost::json::value_from_tag, boost::json::value& to, taught const& t) {
+  to = std::to_string(t.celsius) + " C";
+}
+taught tag_invoke(boost::json::value_to_tag<taught>, boost::json::value const& from) {
+  if (!from.is_string()) throw std::invalid_argument("a temperature is text");
+  return {std::stoi(from.get_string().c_str())};
+}
+
+struct unknown {};
+
+static_assert(detail::can_be_made<std::map<std::string, std::vector<described>>>::value);
+static_assert(detail::can_be_written<std::tuple<taught, std::optional<described>>>::value);
+static_assert(!detail::can_be_made<std::optional<std::vector<unknown>>>::value);
+static_assert(!detail::can_be_written<std::pair<int, unknown>>::value);
+
+TEST(function, takes_and_gives_types_of_ones_own) {
+  auto const half = [](std::vector<described> all) {
+    for (auto& d : all)
+      for (auto& f : d.features) f /= 2;
+    return all;
+  };
+  EXPECT_EQ(call(make_raw(half), R"([[{"name":"a","features":[1],"label":null}]])").text,
+            R"([{"name":"a","features":[5E-1],"label":null}])");
+  EXPECT_NE(call(make_raw(half), R"([[{"name":"a"}]])").text.find("argument 1: expected an array"),
+            std::string::npos);
+  auto const warmer = [](taught t) { return taught{t.celsius + 1}; };
+  EXPECT_EQ(call(make_raw(warmer), R"(["20 C"])").text, R"("21 C")");
+  EXPECT_NE(call(make_raw(warmer), "[20]").text.find("a temperature is text"), std::string::npos);
 }
 
 TEST(function, takes_and_gives_structures) {

@@ -23,6 +23,9 @@ TEST(examples, a_worker_serves_a_session_and_a_coordinator) {
   EXPECT_EQ(coordinator.wait(), 0) << coordinator.errors();
   EXPECT_CONTAINS(coordinator.output(), "mean ");
   EXPECT_CONTAINS(coordinator.output(), "failed on worker:0 as it should");
+  auto& coroutine = c.program({MUSTER_EXAMPLES "coroutine", c.grpc()});
+  EXPECT_EQ(coroutine.wait(), 0) << coroutine.errors();
+  EXPECT_CONTAINS(coroutine.output(), "168 primes\n");
   worker.signal(SIGTERM);
   EXPECT_EQ(worker.wait(), 0) << worker.errors();
 }

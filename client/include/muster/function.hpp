@@ -43,7 +43,7 @@ raw_function make_raw(F f, std::vector<std::string> parameters = {}) {
     } else if constexpr (std::is_same_v<typename signature::result, value>) {
       result = std::apply(invoke, converted);
     } else {
-      result.bytes = to_json(boost::json::value_from(std::apply(invoke, converted)));
+      result.bytes = to_json(detail::written(std::apply(invoke, converted)));
     }
   };
 }

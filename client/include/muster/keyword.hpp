@@ -12,6 +12,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "muster/detail/json_types.hpp"
+
 namespace muster {
 
 template <class T>
@@ -52,8 +54,8 @@ boost::json::value json_arguments(Args const&... args) {
   boost::json::object by_name;
   [[maybe_unused]] auto const add = [&]<class T>(T const& v) {
     if constexpr (!is_keyword<T>::value)
-      by_position.push_back(boost::json::value_from(v));
-    else if (!by_name.emplace(v.name, boost::json::value_from(v.value)).second)
+      by_position.push_back(written(v));
+    else if (!by_name.emplace(v.name, written(v.value)).second)
       throw_named_twice(v.name);
   };
   (add(args), ...);

@@ -9,6 +9,10 @@
 // which functions take as std::shared_ptr<T>, by itself or in vectors, arrays, maps by string,
 // tuples, pairs and optionals; any other result is put in the argument's place as JSON.
 //
+// A worker with several slots hands one object to several closures at the same time: it must be
+// safe for that, or be a one_at_a_time<T> (one_at_a_time.hpp), which locks. With one slot there is
+// no need.
+//
 // Copies share the value; when the last one is dropped and no unfinished closure needs it, the
 // workers drop it. Any thread.
 #pragma once

@@ -13,6 +13,7 @@
 #include <string>
 #include <type_traits>
 
+#include "muster/detail/json_types.hpp"
 #include "muster/detail/value_handle.hpp"
 #include "muster/json.hpp"
 
@@ -33,9 +34,9 @@ class remote_value {
 
   /// Waits for the value. It is copied here once, so later calls cost no round trip. Errors:
   /// closure_error and its subtypes as the closure ended, wait_timeout, boost::system::system_error
-  /// (the value is not a T).
+  /// (the value is not a T; it names the function).
   T fetch(std::chrono::milliseconds timeout = detail::for_ever) const {
-    return convert(handle().get(timeout));
+    return convert(handle(), handle().get(timeout));
   }
   /// The same for a coroutine on any executor. Cancellation (any type) ends the wait with
   /// operation_aborted; the closure goes on.
@@ -44,7 +45,7 @@ class remote_value {
     auto const kept = handle_;  // the handle may be dropped meanwhile
     static_cast<void>(handle());
     co_await kept->async_wait(timeout);
-    co_return convert(kept->get(std::chrono::milliseconds(0)));
+    co_return convert(*kept, kept->get(std::chrono::milliseconds(0)));
   }
 
   /// Cancels the closure: it ends as cancelled unless it ends otherwise before.
@@ -62,13 +63,13 @@ class remote_value {
     if (!handle_) throw std::logic_error("a remote_value of nothing, or it was released");
     return *handle_;
   }
-  static T convert(value v) {
+  static T convert([[maybe_unused]] detail::value_handle const& of, value v) {
     if constexpr (std::is_void_v<T>)
       return;
     else if constexpr (std::is_same_v<T, value>)
       return v;
     else
-      return boost::json::value_to<T>(from_json({v.bytes, v.encoding}));
+      return detail::output_of<T>(of.function(), from_json({v.bytes, v.encoding}));
   }
 
   std::shared_ptr<detail::value_handle const> handle_;

@@ -93,7 +93,7 @@ class session {
         if constexpr (std::is_void_v<Result>)
           promise->set_value();
         else
-          promise->set_value(boost::json::value_to<Result>(from_json(o.value)));
+          promise->set_value(detail::made_of<Result>(from_json(o.value)));
       } catch (...) {
         promise->set_exception(std::current_exception());
       }

@@ -92,7 +92,7 @@ struct is_optional_of<std::optional<T>> : std::true_type {};
 template <class T>
 void append(request& r, T const& v) {
   if constexpr (!holds_remote_v<T>) {
-    r.args += to_json(boost::json::value_from(v));
+    r.args += to_json(written(v));
   } else if constexpr (requires { v.shared(); }) {
     append_gap(r, v);
   } else if constexpr (is_optional_of<T>::value) {

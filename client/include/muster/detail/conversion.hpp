@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "muster/context.hpp"
+#include "muster/detail/json_types.hpp"
 #include "muster/value.hpp"
 
 namespace muster::detail {
@@ -38,35 +39,6 @@ template <class F>
 struct signature : parameters_of<boost::callable_traits::args_t<F, std::tuple>> {
   using result = std::remove_cvref_t<boost::callable_traits::return_type_t<F>>;
 };
-
-template <class T>
-struct is_optional : std::false_type {};
-template <class T>
-struct is_optional<std::optional<T>> : std::true_type {};
-
-/// What a JSON value must be to become a T, in words.
-template <class T>
-std::string_view expected_type() {
-  namespace json = boost::json;
-  if constexpr (std::is_same_v<T, bool>)
-    return "a boolean";
-  else if constexpr (std::is_integral_v<T> && std::is_unsigned_v<T>)
-    return "an integer, not negative and in range";
-  else if constexpr (std::is_integral_v<T>)
-    return "an integer in range";
-  else if constexpr (std::is_floating_point_v<T>)
-    return "a number";
-  else if constexpr (json::is_string_like<T>::value)
-    return "a string";
-  else if constexpr (json::is_map_like<T>::value || std::is_same_v<T, json::object>)
-    return "an object";
-  else if constexpr (json::is_sequence_like<T>::value || std::is_same_v<T, json::array>)
-    return "an array";
-  else if constexpr (json::is_tuple_like<T>::value)
-    return "an array of fixed length";
-  else
-    return "another shape";
-}
 
 /// One entry a parameter; nothing where it was not given.
 using argument_values = std::vector<std::optional<boost::json::value>>;
@@ -110,7 +82,7 @@ struct holds_shared<std::pair<A, B>> : std::disjunction<holds_shared<A>, holds_s
 template <class T>
 T convert_json(boost::json::value const& v, std::size_t i) {
   try {
-    return boost::json::value_to<T>(v);
+    return made_of<T>(v);
   } catch (boost::system::system_error const&) {
     throw_wrong_type(i, expected_type<T>(), v, {});
   } catch (std::exception const& e) {

@@ -44,6 +44,8 @@ class value_handle {
   /// The same wait, without the value. Errors: wait_timeout; operation_aborted when cancelled.
   boost::asio::awaitable<void> async_wait(std::chrono::milliseconds timeout) const;
   std::string id() const;
+  /// The name of what was scheduled.
+  std::string function() const;
   void cancel() const;
 
   coordinator_session const* session() const { return session_.get(); }
