@@ -118,6 +118,17 @@ TEST(json_in, a_walk_gives_members_as_they_were_written) {
   EXPECT_FALSE(m.next());
 }
 
+TEST(json_in, whole_numbers_may_be_written_with_a_point_or_an_exponent) {
+  auto const number = [](std::string_view text) { return json_ref(text).integer(); };
+  for (auto const text : {"2", "2.0", "2.00", "2e0", "20e-1", "0.2E1"}) EXPECT_EQ(number(text), 2);
+  EXPECT_EQ(number("-3.0"), -3);
+  EXPECT_EQ(number("9007199254740992.0"), 9'007'199'254'740'992);
+  EXPECT_EQ(number("9223372036854775807"), INT64_MAX);
+  for (auto const text : {"2.5", "1e-3", "9007199254740994.0", "1e300", "1e999",
+                          "9223372036854775808", "12345678901234567890123"})
+    EXPECT_FALSE(number(text)) << text;
+}
+
 TEST(json_in, empty_containers_have_no_members) {
   for (auto const* empty : {"{}", "[]", "{ }", "[\n]"}) {
     json_ref const root(empty);

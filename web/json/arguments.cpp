@@ -168,20 +168,22 @@ std::string named_arguments_schema(std::string_view of) {
   return schema::with(schema::map(schema::ref(of)), no_references);
 }
 
+// What is below an array or an object is any JSON here: generators of clients know no schema that
+// contains itself.
 std::vector<schema::named> argument_schemas() {
-  auto const plain = [](std::string_view name) {
-    return std::vector<std::string>{R"({"type":["null","boolean","number","string"]})",
-                                    schema::array(schema::ref(name)), named_arguments_schema(name)};
-  };
-  auto any = plain("Argument");
+  std::vector<std::string> const plain = {
+      R"({"type":["null","boolean","number","string"]})", schema::array(schema::any()),
+      schema::with(schema::map(schema::any()), no_references)};
+  auto any = plain;
   any.push_back(schema::described(
       schema::closed_object(
           {{"$remote_value", schema::matching("^(rv_[0-9a-f]{16}|#[0-9]{1,9})$")}}),
       "another closure's output; #N: of the closure at position N of this request"));
   any.push_back(schema::described(schema::closed_object({{"$per_worker", schema::id("pw_")}}),
                                   "the worker's own component of a per-worker value"));
-  return {{"Argument", schema::any_of(any)},
-          {"PlainArgument", schema::any_of(plain("PlainArgument"))}};
+  return {{"Argument", schema::described(schema::any_of(any),
+                                         "any JSON; references may stand in it at any depth")},
+          {"PlainArgument", schema::any_of(plain)}};
 }
 
 std::string shown_arguments(core::closure_view const& c) {

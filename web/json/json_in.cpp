@@ -6,6 +6,7 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
 #include <charconv>
+#include <cmath>
 
 namespace muster::web {
 
@@ -153,11 +154,21 @@ std::string json_ref::string() const {
   return decode_json_string(text_);
 }
 
+// 2.0 and 2e0 are integers in JSON Schema, and what languages without integers write. Beyond 2^53 a
+// number with a fraction may stand for its neighbour.
 std::optional<std::int64_t> json_ref::integer() const {
   std::int64_t n = 0;
-  auto const [end, ec] = std::from_chars(text_.data(), text_.data() + text_.size(), n);
-  if (ec != std::errc{} || end != text_.data() + text_.size()) return {};
-  return n;
+  auto const* const last = text_.data() + text_.size();
+  if (auto const [end, ec] = std::from_chars(text_.data(), last, n); ec == std::errc{} && end == last)
+    return n;
+  constexpr double exact_max = 9'007'199'254'740'992.0;
+  double real = 0;
+  auto const [end, ec] = std::from_chars(text_.data(), last, real);
+  bool const whole = ec == std::errc{} && end == last && std::abs(real) <= exact_max &&
+                     real == std::trunc(real);
+  // An integer's text that did not fit above is no double either.
+  bool const written_as_real = text_.find_first_of(".eE") != std::string_view::npos;
+  return whole && written_as_real ? std::optional(static_cast<std::int64_t>(real)) : std::nullopt;
 }
 
 json_walk::json_walk(json_ref const& of)

@@ -39,6 +39,10 @@ std::string any() {
   return "{}";
 }
 
+std::string bytes() {
+  return with(typed("string"), R"("format":"binary")");
+}
+
 std::string boolean() {
   return typed("boolean");
 }

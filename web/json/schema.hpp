@@ -13,6 +13,8 @@ namespace muster::web::schema {
 /// Lower-case hex of 64 bits behind a prefix, as ids are written.
 std::string id(std::string_view prefix);
 std::string any();
+/// A body of bytes, as generators of clients know it.
+std::string bytes();
 std::string boolean();
 std::string number();
 std::string integer(std::int64_t min, std::uint64_t max);

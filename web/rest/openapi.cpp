@@ -23,7 +23,8 @@ constexpr std::string_view about =
     "path "
     "that is not served is 404, another method 405 with Allow. Durations beyond what can be are "
     "cut "
-    "down in waits and 422 elsewhere.";
+    "down in waits and 422 elsewhere. Words of which a parameter takes one are taken in small "
+    "letters, too.";
 
 // What every operation may answer, or every one of a kind.
 struct common_outcome {
@@ -116,7 +117,7 @@ void write_body(json_out& out, route const& r) {
   auto const schema = schema::ref(r.schema);
   // One that the handler reads piece by piece is "none" to the dispatcher.
   if (r.body == body_kind::raw || r.body == body_kind::none)
-    write_content(out, "application/octet-stream", {});
+    write_content(out, "application/octet-stream", schema::bytes());
   if (r.body == body_kind::json || r.body == body_kind::optional_json)
     write_content(out, "application/json", schema);
   if (r.body == body_kind::json_or_ndjson) {

@@ -34,6 +34,9 @@ json::value value_of_text(json::object const& schema, std::string const& text) {
     if (text == "true" || text == "1") return true;
     if (text == "false" || text == "0") return false;
   }
+  if (auto const* words = schema.if_contains("enum"))  // taken in small letters, too
+    for (auto const& word : words->as_array())
+      if (equal_ignoring_case(word.as_string(), text)) return word;
   return json::string(text);
 }
 

@@ -184,7 +184,7 @@ drawn_request generator::draw(std::string_view wanted) {
   auto const& [media, of] = *(content.begin() + static_cast<std::ptrdiff_t>(below(content.size())));
   d.content_type = media;
   auto const* schema = of.as_object().if_contains("schema");
-  if (!schema) d.body = any_text(below(30));
+  if (media == "application/octet-stream") d.body = any_text(below(30));
   if (schema && media == "application/json") d.body = json::serialize(value(*schema));
   if (schema && media == "application/x-ndjson")
     for (auto n = 1 + below(3); n > 0; --n) d.body += json::serialize(value(*schema)) + "\n";
