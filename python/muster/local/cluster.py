@@ -3,13 +3,13 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import time
 import weakref
 from typing import TYPE_CHECKING, Optional, Sequence
 
+from muster import _program
 from muster.coordinator.cluster_coordinator import ClusterCoordinator
 from muster.coordinator.options import CoordinatorWords
 from muster.errors import MusterError
@@ -30,15 +30,6 @@ _TLS = {f"MUSTER_{verb}{name}" for verb in ("", "SERVE_")
 _PLAINTEXT = {"ca": "", "cert": "", "key": ""}
 
 
-def find_binary() -> str:
-    """MUSTER_BINARY, else `muster` in PATH. Raises FileNotFoundError."""
-    found = os.environ.get("MUSTER_BINARY") or shutil.which("muster")
-    if not found:
-        raise FileNotFoundError("the program muster is not in PATH, and MUSTER_BINARY is not set; "
-                                "scripts/build makes it, as build/release/bin/muster")
-    return found
-
-
 class LocalCluster:
     """``with muster.LocalCluster(workers=4) as cluster: cluster.coordinator().schedule(f, args=(1,)).fetch()``
 
@@ -48,15 +39,15 @@ class LocalCluster:
     `modules` are imported for their functions; `server` are further words for ``muster serve``;
     Its server's log is shown where that asks for it, with ``server=["--log-level", "info"]``; `options` are
     those of :class:`muster.WorkerOptions`. Attributes: ``address``, "host:port" of gRPC;
-    ``url`` of REST and the dashboard. Raises FileNotFoundError: no program muster; MusterError: it
-    did not start.
+    ``url`` of REST and the dashboard. The program is MUSTER_BINARY, else this package's, else
+    ``muster`` in PATH. Raises FileNotFoundError: there is none; MusterError: it did not start.
     """
 
     def __init__(self, workers: int = 4, *, threads: Optional[int] = None,
                  modules: Sequence[str] = (), server: Sequence[str] = (),
                  **options: Unpack[LocalWords]) -> None:
         count = {"threads": threads} if threads else {"processes": workers}
-        asked = {"binary": find_binary(), "server": list(server),
+        asked = {"binary": _program.find(), "server": list(server),
                  "worker": {**count, "modules": list(modules), **options}}
         package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
         path = os.pathsep.join([package, *(p for p in sys.path if p)])

@@ -1,0 +1,39 @@
+"""Where the program ``muster`` is: its server, command line and launcher."""
+from __future__ import annotations
+
+import os
+import pathlib
+import shutil
+import sys
+from typing import NoReturn, Sequence
+
+BUNDLED = pathlib.Path(__file__).parent / "_bundled" / "bin" / "muster"
+"""In a wheel for a platform; the pure one has none."""
+
+
+def find() -> str:
+    """MUSTER_BINARY, else the program of this package's wheel, else `muster` in PATH. Raises
+    FileNotFoundError."""
+    named = os.environ.get("MUSTER_BINARY")
+    if named:
+        return named
+    if BUNDLED.is_file():
+        return str(BUNDLED)
+    found = shutil.which("muster")
+    if not found:
+        raise FileNotFoundError(
+            "there is no program muster: this is the package without it. Install a wheel for this platform "
+            "(scripts/package wheel makes it), or the Debian package, or set MUSTER_BINARY to the program")
+    return found
+
+
+def run(arguments: Sequence[str]) -> NoReturn:
+    """Becomes the program. Raises FileNotFoundError."""
+    program = find()
+    sys.stdout.flush()
+    os.execv(program, ["muster", *arguments])
+
+
+def main() -> NoReturn:
+    """The command ``muster`` of a wheel for a platform."""
+    run(sys.argv[1:])

@@ -1,0 +1,19 @@
+"""What programs and libraries need of the system, by binutils and the loader."""
+import pathlib
+import re
+import subprocess
+
+
+def glibc_needed(files):
+    """The newest version of glibc that a symbol of them asks for, as (2, 34)."""
+    versions = set()
+    for file in files:
+        text = subprocess.run(["objdump", "-T", file], capture_output=True, text=True, check=True).stdout
+        versions |= {tuple(map(int, v.split("."))) for v in re.findall(r"\(GLIBC_([0-9.]+)\)", text)}
+    return max(versions)
+
+
+def libraries_needed(file):
+    """Those that it names itself."""
+    text = subprocess.run(["objdump", "-p", file], capture_output=True, text=True, check=True).stdout
+    return {pathlib.Path(name).name for name in re.findall(r"^ +NEEDED +(\S+)", text, re.M)}
