@@ -5,6 +5,8 @@
 
 #include <fstream>
 
+#include "tests/support/sanitized.hpp"
+
 namespace muster::coordination_simulation {
 namespace {
 
@@ -17,7 +19,7 @@ void expect_clean(std::uint64_t seed, report const& r) {
 
 TEST(coordination_simulation, every_invariant_holds_and_everything_ends_for_200_seeds) {
   report total;
-  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+  for (std::uint64_t seed = 1; seed <= seeds_to_play(200); ++seed) {
     auto const r = simulate(seed);
     expect_clean(seed, r);
     total.registered += r.registered;
@@ -27,6 +29,7 @@ TEST(coordination_simulation, every_invariant_holds_and_everything_ends_for_200_
     total.told += r.told;
     total.generations += r.generations;
   }
+  if (sanitized) return;
   // The seeds must reach the interesting places, or they prove nothing.
   EXPECT_GT(total.registered, 1'500u);
   EXPECT_GT(total.passed, 1'000u);
@@ -39,7 +42,7 @@ TEST(coordination_simulation, every_invariant_holds_and_everything_ends_for_200_
 // What the disk had is there after a kill at any moment, and what was told is never told otherwise.
 TEST(coordination_simulation, kills_of_the_server_lose_nothing_that_was_told_for_1000_seeds) {
   report total;
-  for (std::uint64_t seed = 1; seed <= 1'000; ++seed) {
+  for (std::uint64_t seed = 1; seed <= seeds_to_play(1'000); ++seed) {
     auto const r = simulate(seed, nullptr, true);
     EXPECT_TRUE(r.violation.empty())
         << "seed=" << seed << "\n"
@@ -49,6 +52,7 @@ TEST(coordination_simulation, kills_of_the_server_lose_nothing_that_was_told_for
     total.registered += r.registered;
     total.passed += r.passed;
   }
+  if (sanitized) return;
   EXPECT_GT(total.kills, 2'000u);
   EXPECT_GT(total.registered, 5'000u);
   EXPECT_GT(total.passed, 5'000u);
