@@ -71,9 +71,10 @@ task_view view(std::string const& cluster, task_row const& t, seat const* at) {
   v.host = t.spec.host;
   v.version = t.spec.version;
   v.pid = t.spec.pid;
-  v.slots = at ? at->slots : t.spec.slots;
+  v.slots = at ? at->own_slots() : t.spec.slots;
   v.credits = at ? at->credits : t.spec.credits;
-  v.running = at ? at->running.size : 0;
+  v.running = at ? at->running.size - at->yielded : 0;
+  v.waiting = at ? at->yielded : 0;
   v.sent_ahead = at ? at->ahead.size : 0;
   v.finished = t.finished;
   v.failed = t.failed;

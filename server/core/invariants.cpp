@@ -113,8 +113,8 @@ std::string coordinator::state::mismatch() const {
     if (at.stream != stream || at.open != w->open() || !at.placed)
       return w->task->name() + " sits on another's seat";
     if (!activity.is_open(w->number)) return w->task->name() + " has no lane";
-    if (w->away && (at.running.size == 0 || at.held() > at.slots))
-      return broken("waiting for " + w->task->name(), at.held(), at.slots);
+    if (w->away && (at.running.size == 0 || at.ahead.size > 0))
+      return broken("waiting for " + w->task->name(), at.running.size, at.held());
   }
   if (scheduler.seats().size() != roster.all().size()) return "a seat is left over";
   std::map<session_id, std::uint64_t> repeating;

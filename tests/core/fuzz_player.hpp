@@ -126,6 +126,7 @@ class fuzz_player {
         for (auto n = byte() % 4; n > 0; --n) {
           auto const id = anything(seen_closures_, closure_id{byte()});
           e.held.push_back({id, one_in(10) ? byte() : c_.watch().attempt(id)});
+          e.held.back().waits = one_in(3);
         }
         if (one_in(30)) e.spec.functions.push_back("\n");
         c_.step(std::move(e));
@@ -189,6 +190,10 @@ class fuzz_player {
       auto const id = anything(held, closure_id{byte()});
       e.returned.push_back({id, c_.watch().attempt(id)});
       if (one_in(40)) ++e.returned.back().attempt;
+    }
+    if (one_in(4)) {
+      auto const id = anything(held, closure_id{byte()});
+      e.waits.push_back({id, c_.watch().attempt(id), !one_in(3)});
     }
     for (auto n = byte() % 3; n >= 0; --n) {
       auto const id = anything(held, closure_id{byte()});

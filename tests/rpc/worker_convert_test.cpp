@@ -71,6 +71,26 @@ TEST(worker_convert, takes_times_of_execution_starts_and_what_is_given_back) {
   EXPECT_EQ(taken.returned[0].attempt, 3u);
 }
 
+TEST(worker_convert, takes_who_waits_in_the_order_in_which_it_happened) {
+  v1::WorkerMessage m;
+  for (bool const begins : {true, false}) {
+    m.add_wait_closure(13);
+    m.add_wait_attempt(2);
+    m.add_waits(begins);
+  }
+  core::worker_results taken;
+  ASSERT_EQ(from_wire(m, taken), "");
+  ASSERT_EQ(taken.waits.size(), 2u);
+  EXPECT_EQ(taken.waits[0].closure, core::closure_id{13});
+  EXPECT_EQ(taken.waits[0].attempt, 2u);
+  EXPECT_TRUE(taken.waits[0].begins);
+  EXPECT_FALSE(taken.waits[1].begins);
+  m.add_wait_closure(14);
+  EXPECT_EQ(from_wire(m, taken), "wait_attempt: 2 entries for 3 closures");
+  m.add_wait_attempt(1);
+  EXPECT_EQ(from_wire(m, taken), "waits: 2 entries for 3 closures");
+}
+
 TEST(worker_convert, a_worker_need_not_measure) {
   core::worker_results taken;
   ASSERT_EQ(from_wire(two_answers(), taken), "");

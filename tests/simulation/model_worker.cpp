@@ -63,7 +63,7 @@ void model_worker::attach() {
 
 std::vector<core::held_closure> model_worker::what_it_has() const {
   std::vector<core::held_closure> all;
-  for (auto const& h : holds_) all.push_back({h.what.closure, h.what.attempt});
+  for (auto const& h : holds_) all.push_back({h.what.closure, h.what.attempt, h.waits});
   for (auto const& r : answers_) all.push_back({r.closure, r.attempt});
   return all;
 }
@@ -72,9 +72,10 @@ std::vector<core::held_closure> model_worker::what_it_has() const {
 void model_worker::on_welcome(core::welcome const& w) {
   auto const wait = transit(5'000);
   welcome_comes_ = world_.now() + wait;
-  world_.after(wait, [this, link = link_, kept = w.kept] {
+  world_.after(wait, [this, link = link_, kept = w.kept, nested_max = w.nested_max] {
     if (link != link_ || !alive_) return;
     welcomed_ = true;
+    nested_max_ = nested_max;
     std::set<std::pair<core::closure_id, std::uint32_t>> unwanted;
     for (auto const& h : offered_) unwanted.insert({h.closure, h.attempt});
     for (auto const k : kept) unwanted.erase({offered_[k].closure, offered_[k].attempt});
@@ -123,8 +124,8 @@ void model_worker::on_dispatch(std::vector<core::assignment> batch) {
 }
 
 void model_worker::execute_next() {
-  auto const busy = static_cast<std::uint32_t>(
-      std::count_if(holds_.begin(), holds_.end(), [](held const& h) { return h.executing; }));
+  auto const busy = static_cast<std::uint32_t>(std::count_if(
+      holds_.begin(), holds_.end(), [](held const& h) { return h.executing && !h.waits; }));
   auto room = slots_ > busy ? slots_ - busy : 0;
   for (auto& h : holds_) {
     if (room == 0) return;
@@ -137,6 +138,11 @@ void model_worker::execute_next() {
     auto const wait = std::max(core::duration{}, paused_until_ - world_.now());
     world_.after(wait + core::duration(took), [this, c = h.what.closure, attempt = h.what.attempt,
                                                life = life_] { finish(c, attempt, life); });
+    if (took > 10'000 && world_.dice().chance(40))
+      world_.after(wait + core::duration(took / 4),
+                   [this, c = h.what.closure, attempt = h.what.attempt, life = life_] {
+                     wait_or_go_on(c, attempt, life);
+                   });
     if (tells_times_)
       world_.after(20ms, [this, c = h.what.closure, attempt = h.what.attempt, life = life_] {
         report_start(c, attempt, life);
@@ -238,15 +244,6 @@ void model_worker::flush(std::uint64_t link) {
     world_.after(50ms, [this, link] {
       if (link == link_ && alive_) leave();
     });
-}
-
-void model_worker::report_start(core::closure_id c, std::uint32_t attempt, std::uint64_t life) {
-  if (life != life_ || !alive_ || stream_ == core::stream_id{} || !welcomed_) return;
-  auto const it = std::find_if(holds_.begin(), holds_.end(), [&](held const& h) {
-    return h.what.closure == c && h.what.attempt == attempt;
-  });
-  if (it == holds_.end()) return;  // it has finished
-  send(core::worker_results{stream_, {}, {{c, attempt, world_.now() - it->began}}, {}});
 }
 
 // Its answer, if it has been started meanwhile, comes as ever.

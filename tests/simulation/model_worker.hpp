@@ -1,6 +1,7 @@
 // A worker process and its link to the server, as the simulation sees them.
 //
-// It attaches, executes what it is sent on `slots` threads, answers in batches, beats when idle. It
+// It attaches, executes what it is sent on `slots` threads, lets some of it wait for values while
+// others have its slots, answers in batches, beats when idle. It
 // can crash (noticed at once, or only by its silence), pause, restart with a new incarnation, lose
 // its connection (with what was on its way) and come back with the old one and what it still runs,
 // answer twice, or drain and leave.
@@ -58,12 +59,14 @@ class model_worker {
 
   std::uint64_t executed = 0;
   std::uint64_t gave_back = 0;
+  std::uint64_t waited = 0;   // times that one gave its slot back
   std::uint64_t went_on = 0;  // closures that survived a broken connection
 
  private:
   struct held {
     core::assignment what;
     bool executing = false;
+    bool waits = false;  // for a value, as it says: its slot is another's
     core::time_point began{};
   };
   void attach();
@@ -76,6 +79,8 @@ class model_worker {
   void answer(core::worker_result r);
   void check_values(core::assignment const& a) const;
   void flush(std::uint64_t link);
+  /// It may wait for a value for a while, if one more may.
+  void wait_or_go_on(core::closure_id c, std::uint32_t attempt, std::uint64_t life);
   void report_start(core::closure_id c, std::uint32_t attempt, std::uint64_t life);
   void crash(bool noticed);
   void leave();
@@ -99,7 +104,8 @@ class model_worker {
   bool dead_ = false;
   core::time_point paused_until_{};
   std::uint32_t slots_ = 1;
-  bool const tells_times_;  // when what it runs began, and how long it took
+  std::uint32_t nested_max_ = 0;  // as welcomed
+  bool const tells_times_;        // when what it runs began, and how long it took
   std::vector<held> holds_;
   std::vector<core::worker_result> answers_;
   std::set<core::per_worker_id> kept_;  // built by this process, or the builder's error

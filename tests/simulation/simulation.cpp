@@ -200,7 +200,8 @@ report simulate(std::uint64_t seed, recording* into, last_look const& look) {
   r.made_again = c.earth.made_again();
   r.dropped = c.earth.dropped();
   r.alone = c.earth.sent_alone();
-  for (auto const& w : c.workers) r.executed += w->executed, r.went_on += w->went_on;
+  for (auto const& w : c.workers)
+    r.executed += w->executed, r.went_on += w->went_on, r.waited += w->waited;
   for (auto const& client : c.clients) {
     r.succeeded += client->succeeded;
     r.failed += client->failed;

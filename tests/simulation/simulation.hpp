@@ -18,6 +18,7 @@ struct report {
   std::uint64_t raised = 0, resumed = 0, lost = 0, released = 0;  // of sessions that hold values
   std::uint64_t written = 0, read_back = 0, disk_faults = 0, dropped = 0, made_again = 0;  // values
   std::uint64_t retries = 0, refused_retries = 0;  // of jobs
+  std::uint64_t waited = 0;                        // times that a closure gave its slot back
   std::uint64_t alone = 0;  // times that a closure was sent to a worker of its own
   std::string violation;    // empty: all invariants held and everything finished
   std::string recent;       // the last events before it

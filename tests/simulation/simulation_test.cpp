@@ -38,6 +38,7 @@ TEST(simulation, every_invariant_holds_and_everything_finishes_for_200_seeds) {
     total.dropped += r.dropped;
     total.made_again += r.made_again;
     total.alone += r.alone;
+    total.waited += r.waited;
     total.retries += r.retries;
     total.refused_retries += r.refused_retries;
     if (!r.violation.empty()) expect_clean(seed);
@@ -60,6 +61,7 @@ TEST(simulation, every_invariant_holds_and_everything_finishes_for_200_seeds) {
   EXPECT_GT(total.dropped, 5'000u);
   EXPECT_GT(total.made_again, 50u);
   EXPECT_GT(total.alone, 200u);
+  EXPECT_GT(total.waited, 2'000u);
   EXPECT_GT(total.retries, 100u);
   EXPECT_GT(total.refused_retries, 10u);
 }

@@ -240,6 +240,7 @@ void members(member_list const& m, core::task_view const& t, core::time_point no
   m("slots", t.slots);
   m("credits", t.credits);
   m("running", t.running);
+  m("waiting_for_values", t.waiting);
   m("sent_ahead", t.sent_ahead);
   m("finished", t.finished);
   m("failed", t.failed);

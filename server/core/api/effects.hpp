@@ -21,6 +21,7 @@ struct welcome {
   /// Positions in worker_attached::held, rising, that go on under this stream; the rest are void.
   std::vector<std::uint32_t> kept{};
   duration reconnect_grace{};
+  std::uint32_t nested_max = 0;  // so many of what it holds may wait for values at one time
 
   bool operator==(welcome const&) const = default;
 };

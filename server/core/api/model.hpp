@@ -136,6 +136,7 @@ struct worker_spec {
 struct held_closure {
   closure_id closure{};
   std::uint32_t attempt = 0;
+  bool waits = false;  // for a value: it has given its slot back
 };
 
 struct worker_result {
@@ -161,6 +162,13 @@ struct started_closure {
   duration ran{};
 };
 
+/// It begins to wait for the value of another, so that its slot is free meanwhile; or it goes on.
+struct closure_wait {
+  closure_id closure{};
+  std::uint32_t attempt = 0;
+  bool begins = true;
+};
+
 /// One message: what has started, what has ended, what is given back without having been started,
 /// oldest first. Consumed (the blobs are moved from).
 struct worker_results {
@@ -168,6 +176,7 @@ struct worker_results {
   std::vector<worker_result> results;
   std::vector<started_closure> started{};
   std::vector<held_closure> returned{};
+  std::vector<closure_wait> waits{};  // in the order in which it happened
 };
 
 /// Any other message: a sign of life.

@@ -123,6 +123,7 @@ struct task_view {
   std::uint32_t slots = 0;
   std::uint32_t credits = 0;
   std::uint32_t running = 0;     // its slots work on them
+  std::uint32_t waiting = 0;     // they have begun there and wait for values; RUNNING as well
   std::uint32_t sent_ahead = 0;  // it holds them as well; they are queued
   std::uint64_t finished = 0;
   std::uint64_t failed = 0;

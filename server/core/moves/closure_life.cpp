@@ -76,6 +76,15 @@ void closure_life::stop(slot c) {
   book_.stop(c);
 }
 
+void closure_life::let_wait(seat& w, slot c) {
+  auto& r = closures_[c];
+  if (r.waits) return;
+  if (r.sent()) start(w, c, step_.now, true);
+  r.reported = true;
+  if (r.alone) stop_being_alone(c);
+  scheduler_.give_slot(w, c);
+}
+
 void closure_life::start_waiting(seat& w) {
   while (w.running.size < w.slots && w.ahead.size > 0) start(w, w.ahead.front, step_.now, false);
 }

@@ -65,6 +65,9 @@ class closure_life {
   time_point began(slot c, time_point at);
   /// None does: another runs there.
   void stop(slot c);
+  /// It waits for a value: another may run in its slot, and beside it, were it to run alone.
+  /// REQUIRES: its worker holds it, and one more may wait.
+  void let_wait(seat& w, slot c);
   /// Slots of the worker may have become free for what it was sent ahead.
   void start_waiting(seat& w);
   void remember_attempt(slot c, std::string outcome);

@@ -176,8 +176,8 @@ std::string explainer::explain(slot c, time_point now) const {
       if (r.sent()) {
         auto const& at = scheduler_.of(r.worker);
         return "QUEUED for " + ago(now - r.created) + ": sent ahead to " + places_[r.place].worker +
-               " " + ago(now - r.started) + " ago, whose " + plural(at.slots, "slot") + " " +
-               (at.slots == 1 ? "is" : "are") +
+               " " + ago(now - r.started) + " ago, whose " + plural(at.own_slots(), "slot") + " " +
+               (at.own_slots() == 1 ? "is" : "are") +
                " busy; it goes to another worker that can run it once one is idle" +
                (r.recalled ? ", and was asked for already." : ".") + moved;
       }
@@ -199,6 +199,7 @@ std::string explainer::explain(slot c, time_point now) const {
       auto const& w = roster_.of(r.worker);
       return "RUNNING on " + places_[r.place].worker + " for " + ago(now - r.started) +
              ", attempt " + std::to_string(r.attempt) +
+             (r.waits ? ", waits for a value: its slot is free for others meanwhile" : "") +
              (r.stop_requested ? "; it was asked to stop and has not answered." : ".") +
              (w.away ? " The worker's connection broke " + ago(now - w.away_since) +
                            " ago; unless it comes back within " +

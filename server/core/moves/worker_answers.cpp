@@ -115,6 +115,8 @@ void worker_answers::results(worker_results& e) {
     workers_.disconnect(*w, {code::invalid_argument, std::move(wrong)}, false, task_state::error);
   };
   for (auto const& s : e.started) apply_started(*w, s);
+  for (auto const& e_wait : e.waits)
+    if (auto wrong = apply_wait(*w, e_wait); !wrong.empty()) return refuse(std::move(wrong));
   auto& at = scheduler_.of((*w).number);
   duration wait{};
   message_ = &e.results;
@@ -188,6 +190,19 @@ void worker_answers::apply_started(worker& w, started_closure const& e) {
     r.started = since;
   }
   r.reported = true;
+}
+
+// The same.
+std::string worker_answers::apply_wait(worker& w, closure_wait const& e) {
+  slot const c = held_by(w, e.closure, e.attempt);
+  if (c == no_slot || closures_[c].waits == e.begins) return {};
+  auto& at = scheduler_.of(w.number);
+  if (!e.begins) return scheduler_.take_slot(at, c), std::string();
+  if (!at.may_yield())
+    return w.task->name() + " lets " + text(e.closure) + " wait, too: more than nested_max, " +
+           std::to_string(at.credits - at.own_slots());
+  life_.let_wait(at, c);
+  return {};
 }
 
 std::string worker_answers::apply_returned(worker& w, held_closure const& e) {

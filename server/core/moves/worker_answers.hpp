@@ -63,6 +63,8 @@ class worker_answers {
   /// REQUIRES: the worker holds the attempt that it answers.
   void apply_result(worker& w, slot c, worker_result& r);
   void apply_started(worker& w, started_closure const& e);
+  /// What is wrong with it, or empty.
+  std::string apply_wait(worker& w, closure_wait const& e);
   std::string apply_returned(worker& w, held_closure const& e);
   /// The closure when the worker holds this attempt of it, else none.
   slot held_by(worker const& w, closure_id id, std::uint32_t attempt) const;

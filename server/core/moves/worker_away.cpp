@@ -42,8 +42,9 @@ void worker_events::on_connection_lost(worker& w, std::string why) {
 void worker_events::stop_waiting(worker& w) {
   auto& holds = scheduler_.of(w.number).running;
   while (holds.size > 0 && waits_until(w, holds.back) <= step_.now) {
-    blame(w, holds.back);
-    life_.put_back_closure(w, holds.back, true, {loss_reason::worker_lost, w.task->error});
+    bool const suspect = !closures_[holds.back].waits;
+    if (suspect) blame(w, holds.back);
+    life_.put_back_closure(w, holds.back, suspect, {loss_reason::worker_lost, w.task->error});
   }
   w.alarm = never;
   if (holds.size > 0) {
@@ -94,11 +95,14 @@ void worker_events::hand_over(worker& from, worker& to, std::vector<held_closure
     scheduler_.reserve(new_seat, c);
     if (sessions_.of(closures_[c].owner).delivery() == delivery::build)
       building_.go_on_building(to, c);
+    if (held[it->second].waits && new_seat.may_yield()) life_.let_wait(new_seat, c);
     kept.push_back(it->second);
     if (r.stop_requested) to_stop.push_back(c);
   }
   while (new_seat.running.size > new_seat.slots) {  // it has come back with fewer
-    closures_[new_seat.running.back].reported = false;
+    slot c = new_seat.running.back;
+    while (closures_[c].waits) c = closures_[c].previous;
+    closures_[c].reported = false;
     book_.stop(scheduler_.stop_one_unreported(new_seat));
   }
   life_.start_waiting(new_seat);

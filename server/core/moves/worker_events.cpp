@@ -72,7 +72,8 @@ worker_events::newcomer worker_events::attach(worker_attached& e) {
                                seated.credits,
                                step_.config.heartbeat_interval(),
                                {},
-                               step_.config.reconnect_grace});
+                               step_.config.reconnect_grace,
+                               seated.credits - seated.slots});
   return {&w, old};
 }
 
@@ -115,9 +116,12 @@ void worker_events::take_up(worker& w, std::vector<held_closure> const& held) {
     if (!may_take_up(c, held[i].attempt) || at.held() >= at.credits || !scheduler_.has_free(at, c))
       continue;
     life_.take_up(at, c, held[i].attempt);
+    if (held[i].waits && at.may_yield()) life_.let_wait(at, c);
     step_.fx.welcomes.back().kept.push_back(i);
   }
-  if (!held.empty()) scheduler_.update(at);
+  if (held.empty()) return;
+  life_.start_waiting(at);
+  scheduler_.update(at);
 }
 
 // So that the next process of the server waits for this worker.
@@ -159,7 +163,7 @@ void worker_events::replace(worker& old, std::string why) {
 }
 
 // From the newest to the oldest, each to the head: the queue ends up in its old order. Only what
-// the worker was executing counts as a suspect in its death.
+// the worker was executing counts as a suspect in its death, not what waited for a value.
 void worker_events::lose(worker& w, task_state as, std::string why, bool blamed) {
   auto& t = *w.task;
   bool const clean = as == task_state::disconnected;
@@ -169,7 +173,7 @@ void worker_events::lose(worker& w, task_state as, std::string why, bool blamed)
   auto& at = scheduler_.of(w.number);
   while (at.held() > 0) {
     slot const c = at.newest();
-    bool const suspect = blamed && !clean && !closures_[c].sent();
+    bool const suspect = blamed && !clean && !closures_[c].sent() && !closures_[c].waits;
     if (suspect && was_away) blame(w, c);
     life_.put_back_closure(w, c, suspect, {loss_reason::worker_lost, why});
   }

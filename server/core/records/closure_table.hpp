@@ -93,6 +93,7 @@ struct closure_record {
   release_reason why_released : 4 = {};         // once the slot is free
   bool restored : 1 = false;  // it ran in an earlier process: its worker may still have it
   bool noted : 1 = false;     // while it runs: a fact says so
+  bool waits : 1 = false;     // while it runs: for a value, and another has its slot; see seat.hpp
 
   /// A worker has it and does not work on it yet. It counts, and shows, as queued.
   bool sent() const { return state == closure_state::queued && worker != worker_number{}; }
@@ -108,7 +109,8 @@ struct closure_record {
     auto bits = static_cast<std::uint32_t>(
         delayed | ganged << 1 | timed_out << 2 | stop_requested << 3 | awaited << 4 |
         released << 5 | reported << 6 | recalled << 7 | static_cast<unsigned>(where) << 8 |
-        static_cast<unsigned>(why_released) << 10 | alone << 14 | restored << 15 | noted << 16);
+        static_cast<unsigned>(why_released) << 10 | alone << 14 | restored << 15 | noted << 16 |
+        waits << 17);
     a(owner, worker, details, args, value, token, created, started, finished, generation);
     a(previous, next, order, lane, attempt, place, function, state, worker_failures, bits);
     if constexpr (Archive::loading) {
@@ -118,6 +120,7 @@ struct closure_record {
       where = static_cast<value_place>(bits >> 8 & 3);
       why_released = static_cast<release_reason>(bits >> 10 & 15);
       alone = bits >> 14 & 1, restored = bits >> 15 & 1, noted = bits >> 16 & 1;
+      waits = bits >> 17 & 1;
     }
   }
 };

@@ -279,15 +279,19 @@ std::string scheduler::misplaced(seat const& w) const {
   if (w.running.size < w.slots && w.ahead.size > 0)
     return name + " has an idle slot and work ahead";
   std::map<std::string, std::uint32_t> taken;
+  std::uint32_t waiting = 0;
   for (auto const* held : {&w.running, &w.ahead})
     for (slot c = held->front; c != no_slot; c = closures_[c].next) {
       if (closures_[c].worker != w.number) return name + " holds what runs elsewhere";
       if (closures_[c].sent() != (held == &w.ahead)) return name + " works on what it does not run";
+      waiting += closures_[c].waits;
       auto const& l = lane_of(c);
       if (l.single)
         for (auto const& [resource, amount] : requirements_[l.requirement].resources)
           taken[resource] += amount;
     }
+  if (waiting != w.yielded || w.slots <= w.yielded || w.slots > w.credits)
+    return name + " has other slots than its closures gave back";
   for (auto const& [resource, amount] : w.free)
     for (auto const& [declared, all] : w.resources)
       if (resource == declared && amount + taken[resource] != all)

@@ -101,11 +101,16 @@ class scheduler {
   void start(seat& w, slot c, bool reported);
   /// None does: the newest of those that run and have not been reported. no_slot: there is none.
   slot stop_one_unreported(seat& w);
+  /// It waits for a value, its slot is free. REQUIRES: it runs there, and one more may wait.
+  void give_slot(seat& w, slot c);
+  /// It goes on, or is about to leave its worker. REQUIRES: it waits.
+  void take_slot(seat& w, slot c);
   void reserve(seat& w, slot c) {
     if (auto const& l = lane_of(c); l.single) take_for_lane(w, l);
   }
   /// The worker holds the closure no more: its resources are free again.
   [[gnu::always_inline]] void let_go(seat& w, slot c) {
+    if (w.yielded > 0 && closures_[c].waits) take_slot(w, c);
     closures_.remove(list_of(w, c), c);
     w.shut &= static_cast<std::uint8_t>(~seat::by_lone);  // it held nothing else
     if (auto const& l = lane_of(c); l.single) give_back_for_lane(w, l);

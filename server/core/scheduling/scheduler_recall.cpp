@@ -1,6 +1,8 @@
-// What was sent ahead and waits there, while others could run it.
+// What was sent ahead and waits there, while others could run it; what waits for a value, while
+// others could have its slot.
 #include <algorithm>
 
+#include "base/check.hpp"
 #include "server/core/scheduling/scheduler.hpp"
 
 namespace muster::core {
@@ -26,6 +28,19 @@ slot scheduler::stop_one_unreported(seat& w) {
   closures_.remove(w.running, c);
   closures_.push_front(w.ahead, c);
   return c;
+}
+
+void scheduler::give_slot(seat& w, slot c) {
+  check(w.may_yield(), "the slots of a worker stay within its credits");
+  closures_[c].waits = true;
+  ++w.yielded, ++w.slots;
+  w.window = std::min(w.window + 1, w.credits);
+}
+
+void scheduler::take_slot(seat& w, slot c) {
+  closures_[c].waits = false;
+  --w.yielded, --w.slots;
+  w.window = std::max(w.window - 1, w.slots);
 }
 
 void scheduler::note_idle(time_point now) {

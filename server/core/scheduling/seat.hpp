@@ -8,6 +8,11 @@
 // while closures come back quickly and halved when they do not. So long closures wait in the shared
 // queue, where any worker can take them, and short ones keep the stream full.
 //
+// A closure that waits for the value of another gives its slot back: as long as it does, the worker
+// has a slot more, within its credits. What it has of resources it keeps. When it goes on, more may
+// run for a while than there are slots: a wait that ended only where a slot is free could last for
+// ever, since what has the slot may want a lock that the closure holds.
+//
 // A worker that was filled is sent more when half of its window is answered: one at a time would
 // keep the batches as small as they happened to be, a half keeps it busy and the batches large.
 #pragma once
@@ -39,9 +44,10 @@ struct seat {
   std::int64_t index = 0;
   std::vector<std::pair<std::string, std::string>> labels;
   resource_amounts resources;  // in all
-  std::uint32_t slots = 1;
+  std::uint32_t slots = 1;     // its own, and one for each closure that waits
   std::uint32_t credits = 1;
   std::uint32_t window = 1;
+  std::uint32_t yielded = 0;         // how many of `running` wait for values
   bool open = true;                  // neither draining, away nor waiting for its start
   bool by_name_only = false;         // its job holds state: only what names it goes there
   std::uint8_t shut = 0;             // why it gets nothing in turns: bits, see below
@@ -68,14 +74,17 @@ struct seat {
   }
   std::uint32_t held() const { return running.size + ahead.size; }
   slot newest() const { return ahead.size > 0 ? ahead.back : running.back; }
+  std::uint32_t own_slots() const { return slots - yielded; }
+  /// Whether one more may wait.
+  bool may_yield() const { return slots < credits; }
   void grow() { window = std::min(window * 2, credits); }
   void shrink() { window = std::max(window / 2, slots); }
 
   /// What the rings make of it is the placement's to save.
   template <class Archive>
   void walk(Archive& a) {
-    a(stream, number, job, index, labels, resources, slots, credits, window, open, by_name_only);
-    a(shut, idle_noted, running, ahead, free, built, satisfied);
+    a(stream, number, job, index, labels, resources, slots, credits, window, yielded, open);
+    a(by_name_only, shut, idle_noted, running, ahead, free, built, satisfied);
   }
 };
 

@@ -32,6 +32,10 @@ std::string check_columns(v1::WorkerMessage const& m) {
     return unequal("started_attempt", m.started_attempt_size(), started);
   if (m.started_for_us_size() != started)
     return unequal("started_for_us", m.started_for_us_size(), started);
+  int const waiting = m.wait_closure_size();
+  if (m.wait_attempt_size() != waiting)
+    return unequal("wait_attempt", m.wait_attempt_size(), waiting);
+  if (m.waits_size() != waiting) return unequal("waits", m.waits_size(), waiting);
   if (m.returned_attempt_size() != m.returned_closure_size())
     return unequal("returned_attempt", m.returned_attempt_size(), m.returned_closure_size());
   return {};
@@ -184,6 +188,8 @@ std::string from_wire(v1::WorkerMessage const& m, core::worker_results& to) {
                           measured(m.started_for_us(i))});
   for (int i = 0; i < m.returned_closure_size(); ++i)
     to.returned.push_back({core::closure_id{m.returned_closure(i)}, m.returned_attempt(i)});
+  for (int i = 0; i < m.wait_closure_size(); ++i)
+    to.waits.push_back({core::closure_id{m.wait_closure(i)}, m.wait_attempt(i), m.waits(i)});
   return take_answers(m, to.results);
 }
 

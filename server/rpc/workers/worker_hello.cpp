@@ -150,6 +150,12 @@ muster::result<std::vector<core::held_closure>> held_from_wire(v1::Hello const& 
       return wrong("held_closure[" + std::to_string(i) + "]", "named twice");
     held.push_back({core::closure_id{h.held_closure(i)}, h.held_attempt(i)});
   }
+  for (auto const i : h.held_waits()) {
+    if (i >= held.size())
+      return wrong("held_waits", std::to_string(i) + ", there are " + std::to_string(held.size()) +
+                                     " held closures");
+    held[i].waits = true;
+  }
   return held;
 }
 

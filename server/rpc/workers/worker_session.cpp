@@ -100,9 +100,10 @@ muster::status worker_session::take_results(v1::WorkerMessage const& m) {
   results_.results.clear();
   results_.started.clear();
   results_.returned.clear();
+  results_.waits.clear();
   if (auto problem = from_wire(m, results_); !problem.empty()) return invalid(problem);
   auto const gone = results_.results.size() + results_.returned.size();
-  if (gone + results_.started.size() == 0) {
+  if (gone + results_.started.size() + results_.waits.size() == 0) {
     hub_->apply(core::worker_alive{stream_});
   } else {
     outstanding_ -= std::min(outstanding_, gone);
@@ -188,6 +189,7 @@ void worker_session::on_welcome(core::welcome const& w) {
       std::chrono::ceil<std::chrono::milliseconds>(w.heartbeat_interval).count()));
   welcome.set_server_incarnation(options_.server_incarnation());
   welcome.set_credits(w.credits);
+  welcome.set_nested_max(w.nested_max);
   welcome.set_server_version(options_.server_version);
   welcome.mutable_kept()->Add(w.kept.begin(), w.kept.end());
   welcome.set_reconnect_grace_ms(static_cast<std::uint32_t>(

@@ -15,7 +15,7 @@ std::int64_t index_of(cluster& c, joining const& w) {
 TEST(attach, a_worker_is_told_its_name_its_credits_and_how_often_to_beat) {
   cluster c;
   auto const w = c.attach({.credits = 7, .index = 3, .job = "trainer"});
-  EXPECT_EQ(c.fx().welcomes, (std::vector{welcome{w, "trainer", 3, 7, 5s, {}, 5s}}));
+  EXPECT_EQ(c.fx().welcomes, (std::vector{welcome{w, "trainer", 3, 7, 5s, {}, 5s, 6}}));
   EXPECT_TRUE(c.fx().disconnects.empty());
 }
 

@@ -13,7 +13,7 @@ TEST(takeover, another_incarnation_takes_the_task_and_the_old_one_must_not_come_
                 old,
                 {code::already_exists, "worker:0 was taken over by another incarnation on other"},
                 true}}));
-  EXPECT_EQ(c.fx().welcomes, (std::vector{welcome{fresh, "worker", 0, 1, 5s, {}, 5s}}));
+  EXPECT_EQ(c.fx().welcomes, (std::vector{welcome{fresh, "worker", 0, 1, 5s, {}, 5s, 0}}));
   EXPECT_EQ(c.task(0).restarts, 1u);
   EXPECT_EQ(c.task(0).state, task_state::connected);
 }
@@ -24,7 +24,7 @@ TEST(takeover, the_same_incarnation_again_replaces_its_dead_stream_and_may_come_
   auto const fresh = c.attach({.incarnation = 1});
   EXPECT_EQ(c.fx().disconnects,
             (std::vector{disconnect{old, {code::aborted, "worker:0 attached again"}, false}}));
-  EXPECT_EQ(c.fx().welcomes, (std::vector{welcome{fresh, "worker", 0, 1, 5s, {}, 5s}}));
+  EXPECT_EQ(c.fx().welcomes, (std::vector{welcome{fresh, "worker", 0, 1, 5s, {}, 5s, 0}}));
   EXPECT_EQ(c.task(0).restarts, 0u);
 }
 
