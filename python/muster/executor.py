@@ -7,8 +7,10 @@ from typing import (TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping, O
                     TypeVar, Union)
 
 from muster.coordinator.cluster_coordinator import ClusterCoordinator
+from muster.coordinator.futures import Future
 from muster.coordinator.remote_value import RemoteValue
 from muster.errors import CancelledError, UnavailableError
+from muster.worker.context import waiting
 
 if TYPE_CHECKING:
     from typing_extensions import ParamSpec, Unpack
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class _Future(concurrent.futures.Future):  # type: ignore[type-arg]
+class _Future(Future):
     """Pending until its closure has ended, so that it can be cancelled until then."""
 
     value: Optional[RemoteValue[Any]] = None
@@ -102,7 +104,8 @@ class Executor(concurrent.futures.Executor):
                                                    daemon=True)
                 self._finishing.start()
         if wait:
-            self._finishing.join()
+            with waiting():
+                self._finishing.join()
 
     def _finish(self) -> None:
         try:

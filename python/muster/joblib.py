@@ -15,6 +15,7 @@ from joblib.parallel import AutoBatchingMixin, ParallelBackendBase
 
 from muster._pickled.names import display_name
 from muster.executor import Executor
+from muster.worker.context import waiting
 
 
 class MusterBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[misc]
@@ -31,6 +32,19 @@ class MusterBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[mis
         self._server = server
         self._options = options
         self._executor: Optional[Executor] = None
+        self._waiting: Optional[waiting] = None
+
+    def start_call(self) -> None:
+        """joblib asks every 10 ms whether results are there, from here to `stop_call`."""
+        self.stop_call()
+        entered = waiting()
+        entered.__enter__()
+        self._waiting = entered
+
+    def stop_call(self) -> None:
+        left, self._waiting = self._waiting, None
+        if left is not None:
+            left.__exit__()
 
     def _pool(self) -> Executor:
         if self._executor is None:

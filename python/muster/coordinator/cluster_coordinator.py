@@ -41,6 +41,7 @@ from muster.coordinator.uploads import Uploads
 from muster.coordinator.work import (Chunk, InstallUpload, IterateDataset, Large, MakeDataset,
                                      WithUploads, identity, install_upload)
 from muster.errors import CancelledError, ClosureError
+from muster.worker.context import current, waiting
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -196,8 +197,9 @@ class Scheduling:
                              kwargs: Optional[Mapping[str, Any]] = None) -> Any:
         """The same for a coroutine: other coroutines go on while the queue is full. Await the value
         itself for the result."""
-        return await asyncio.get_running_loop().run_in_executor(
-            None, lambda: self.schedule(fn, args, kwargs))
+        with waiting():
+            return await asyncio.get_running_loop().run_in_executor(
+                None, lambda: self.schedule(fn, args, kwargs))
 
 
 def _results(values: list[RemoteValue[list[T]]], timeout: Optional[float],
@@ -235,6 +237,11 @@ def _raise_cause(values: list[RemoteValue[Any]]) -> None:
             raise error.again()
 
 
+NESTED_WEIGHT = 100
+"""Of a coordinator that a closure makes: what the closure waits for comes before others that would wait
+as well, or they would all begin and none end."""
+
+
 class ClusterCoordinator(Scheduling):
     """See the module. `server` is "host:port", or several, tried in turn. Starts connecting; use it
     in a ``with`` block, or `close` it, or let it be collected: it lives as long as it, its options or one of
@@ -245,6 +252,8 @@ class ClusterCoordinator(Scheduling):
                  upload: Sequence[Uploadable] = (), **options: Unpack[CoordinatorWords]) -> None:
         servers = addresses.checked(server)
         check_names("ClusterCoordinator", options, CoordinatorOptions)
+        if current() is not None:
+            options.setdefault("weight", NESTED_WEIGHT)
         uploads = (collect(upload),) if upload else ()
         session = Session(CoordinatorOptions(**options))
         callables = Callables()
@@ -268,7 +277,8 @@ class ClusterCoordinator(Scheduling):
         self._session.join(timeout)
 
     async def async_join(self, timeout: Optional[float] = None) -> None:
-        await asyncio.get_running_loop().run_in_executor(None, self.join, timeout)
+        with waiting():
+            await asyncio.get_running_loop().run_in_executor(None, self.join, timeout)
 
     def done(self) -> bool:
         """Whether nothing is left. Waits only for the drain of an error, which it raises."""
@@ -281,8 +291,9 @@ class ClusterCoordinator(Scheduling):
         return fetch_structure(structure, timeout)
 
     async def async_fetch(self, structure: Any, timeout: Optional[float] = None) -> Any:
-        return await asyncio.get_running_loop().run_in_executor(
-            None, fetch_structure, structure, timeout)
+        with waiting():
+            return await asyncio.get_running_loop().run_in_executor(
+                None, fetch_structure, structure, timeout)
 
     def create_per_worker_value(self, fn: Callable[..., Any], args: Sequence[Any] = (),
                                 kwargs: Optional[Mapping[str, Any]] = None, *,

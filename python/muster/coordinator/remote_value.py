@@ -11,8 +11,10 @@ from muster._pickled.buffers import Data
 from muster._pickled.calls import reduce_to_slot
 from muster._wire.messages import JSON
 from muster.coordinator import log_lines
+from muster.coordinator.futures import Future
 from muster.coordinator.records import PICKLE, PICKLE_IN_JSON
 from muster.errors import FailureKind
+from muster.worker.context import waiting
 
 if TYPE_CHECKING:
     from muster.coordinator.records import Built, Record
@@ -106,7 +108,8 @@ class RemoteValue(Generic[T]):
 
         self.add_done_callback(ended)
         try:
-            yield from future
+            with waiting():
+                yield from future
         except asyncio.CancelledError:  # such as by asyncio.wait_for
             self.cancel()
             raise
@@ -114,7 +117,7 @@ class RemoteValue(Generic[T]):
 
     def future(self) -> concurrent.futures.Future[T]:
         """The same as a future of the standard library."""
-        made: concurrent.futures.Future[T] = concurrent.futures.Future()
+        made: concurrent.futures.Future[T] = Future()
         made.set_running_or_notify_cancel()
 
         def ended() -> None:

@@ -11,6 +11,7 @@ from muster.coordinator.requests import Request
 from muster.coordinator.session_state import Cut
 from muster.coordinator.session_streams import SessionStreams
 from muster.errors import ClosureError, WaitTimeout
+from muster.worker.context import waiting
 
 
 class Session(SessionStreams):
@@ -24,7 +25,8 @@ class Session(SessionStreams):
             for request in requests:
                 if not self._may_schedule():
                     self._signal()
-                    self._changed.wait_for(self._may_schedule)  # back-pressure; ends with the session
+                    with waiting():  # back-pressure; ends with the session
+                        self._changed.wait_for(self._may_schedule)
                 self._raise_pending()
                 added.append(self._add(request, options))
             self._signal()
@@ -91,7 +93,9 @@ class Session(SessionStreams):
             cut = Cut(self._last_token, self._unfinished)
             self._cuts.append(cut)
             try:
-                if not self._changed.wait_for(lambda: self._joined(cut), timeout):
+                with waiting():
+                    in_time = self._changed.wait_for(lambda: self._joined(cut), timeout)
+                if not in_time:
                     raise WaitTimeout(f"{cut.left} closures have not finished within {timeout:g} s")
             finally:
                 self._cuts.remove(cut)
@@ -102,7 +106,7 @@ class Session(SessionStreams):
                                (self._generation.failed or cut.left == 0))
 
     def done(self) -> bool:
-        with self._lock:
+        with self._lock, waiting():
             # No deadline: what runs is asked to stop and answers, or its worker is lost.
             self._changed.wait_for(lambda: self._ended or self._generation.settled)
             self._raise_pending()
@@ -118,7 +122,9 @@ class Session(SessionStreams):
     def wait_for(self, record: Record, timeout: Optional[float]) -> None:
         ended = threading.Event()
         self.when_ended(record, ended.set)
-        if not ended.wait(timeout):
+        with waiting():
+            in_time = ended.wait(timeout)
+        if not in_time:
             raise WaitTimeout(f"the closure has not finished within {timeout:g} s")
 
     def when_ended(self, record: Record, f: Callable[[], None]) -> None:

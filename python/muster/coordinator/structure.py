@@ -11,6 +11,7 @@ from typing import Any, Iterable, Iterator, Optional
 from muster.coordinator.progress import Bar
 from muster.coordinator.remote_value import RemoteValue
 from muster.errors import WaitTimeout
+from muster.worker.context import waiting
 
 
 def fetch_structure(structure: Any, timeout: Optional[float]) -> Any:
@@ -81,7 +82,8 @@ class as_completed:
     def _next(self) -> RemoteValue[Any]:
         left = None if self._end is None else max(0.0, self._end - time.monotonic())
         try:
-            value = self._ended.get(timeout=left)
+            with waiting():
+                value = self._ended.get(timeout=left)
         except queue.Empty:
             self._bar.close()
             raise WaitTimeout(f"{self._left} closures have not finished in time") from None
@@ -97,4 +99,5 @@ class as_completed:
     async def __anext__(self) -> RemoteValue[Any]:
         if not self._left:
             raise StopAsyncIteration
-        return await asyncio.get_running_loop().run_in_executor(None, self._next)
+        with waiting():
+            return await asyncio.get_running_loop().run_in_executor(None, self._next)

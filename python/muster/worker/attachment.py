@@ -130,6 +130,7 @@ class Attachment:
         with self._lock:
             out.put(self._hello().SerializeToString())
             offered = list(self._held.attempts)
+            waiting = set(self._held.waiting)
             self._welcomed = False
             self._call = call = method(iter(out))
         dialling = threading.Timer(self._options.connect_timeout, self._cancel_unwelcome, [call])
@@ -140,7 +141,7 @@ class Attachment:
                 message, args = columns.parse(ServerMessage, raw, "args")
                 if message.HasField("welcome"):
                     dialling.cancel()
-                    self._take_welcome(message.welcome, out, offered, server)
+                    self._take_welcome(message.welcome, out, offered, waiting, server)
                 self._take(raw, message, args)
             log.info("%s left %s", self._name(), server)
         except grpc.RpcError as error:
@@ -171,12 +172,15 @@ class Attachment:
                       keeps_answers=True, inputs_beside_bytes=True, answers=self._held.untaken.again())
         if self.index is not None:
             hello.index = self.index
-        for closure, attempt in self._held.attempts.items():
+        for i, (closure, attempt) in enumerate(self._held.attempts.items()):
             hello.held_closure.append(closure)
             hello.held_attempt.append(attempt)
+            if closure in self._held.waiting:
+                hello.held_waits.append(i)
         return WorkerMessage(hello=hello)
 
-    def _take_welcome(self, w: Any, out: Out, offered: list[int], server: str) -> None:
+    def _take_welcome(self, w: Any, out: Out, offered: list[int], waiting: set[int],
+                      server: str) -> None:
         with self._lock:
             self._welcomed = True
             self.index = w.index
@@ -191,6 +195,9 @@ class Attachment:
                 data = one.SerializeToString()
                 untaken.add(len(one.closure), data)
                 out.put(data)
+            changed = self._held.waits_since(waiting)
+            if w.nested_max and changed.wait_closure:
+                out.put(changed.SerializeToString())
             self._out = out
             if self._leaving:
                 out.put(WorkerMessage(drain=True).SerializeToString())
@@ -254,6 +261,8 @@ class Attachment:
     def _from_child(self, data: bytes) -> None:
         m, _ = columns.parse(WorkerMessage, data, "value")
         with self._lock:
+            if m.wait_closure:
+                self._held.waits(m)
             out = self._out
             if out is None:
                 self._held.keep(WorkerMessage.FromString(data))

@@ -24,6 +24,7 @@ from muster.worker.blobs import ANSWER, Asking, Blobs
 from muster.worker.descriptors import Ends
 from muster.worker.frames import Frames
 from muster.worker.runner import WORTH_REPORTING, Job, Runner
+from muster.worker.waits import WORTH_TELLING
 
 INTERRUPT_AFTER = 1.0
 """Seconds between a stop request and Cancelled being raised in the function."""
@@ -49,7 +50,7 @@ def main(over: socket.socket, ends: Ends) -> None:
     frames.send(pickle.dumps({"names": table.names}))
     asking = Asking(frames.send)
     table.use_blobs(Blobs(start["blobs"], asking.ask))
-    runner = Runner(table, frames.send)
+    runner = Runner(table, frames.send, start["nested_max"])
     signal.signal(INTERRUPT, _on_interrupt)
     output.capture(ends)
     threading.Thread(target=_read, args=(frames, runner, asking), name="muster-read", daemon=True).start()
@@ -86,9 +87,10 @@ def _read(frames: Frames, runner: Runner, asking: Asking) -> None:
     wait = output.idle_wait(frames.socket)
     while True:
         try:
+            patience = (WORTH_TELLING if runner.untold else WORTH_REPORTING) * 1000
             if not runner.busy():
                 wait()
-            elif not poll.poll(1 if much else WORTH_REPORTING * 1000):
+            elif not poll.poll(1 if much else patience):
                 much = output.drain()
                 runner.tick()
                 _interrupt(runner.stopping(), asked, main_thread)
@@ -100,6 +102,8 @@ def _read(frames: Frames, runner: Runner, asking: Asking) -> None:
                 asking.answered(data)
                 continue
             runner.take(*columns.parse(ServerMessage, data, "args"))
+            if runner.untold:
+                runner.tick()  # however much comes
         except OSError:
             os._exit(0)
 

@@ -55,6 +55,9 @@ def parser() -> argparse.ArgumentParser:
                    help="shared out among the processes; default: CUDA_VISIBLE_DEVICES, else "
                                            "all that there are; an empty text: none")
     p.add_argument("--no-pickled", action="store_true", help="serve functions with names only")
+    p.add_argument("--nested-max", type=int, default=64, metavar="N",
+                   help="closures of each task that may wait for values of others at one time, while "
+                        "others run in their slots (64)")
     p.add_argument("--drain-timeout", type=_seconds, default=30.0, metavar="TIME",
                    help="for what runs when it is asked to leave (30s)")
     p.add_argument("--stop-grace", type=_seconds, default=10.0, metavar="TIME",
@@ -87,7 +90,8 @@ def main(words: Optional[Sequence[str]] = None) -> int:
             job=given.job, index=given.index, cluster=given.cluster, token=token,
             ca=given.ca, cert=given.cert, key=given.key, labels=_pairs(given.label),
             resources={k: int(v) for k, v in _pairs(given.resource).items()},
-            drain_timeout=given.drain_timeout, stop_grace=given.stop_grace)
+            nested_max=given.nested_max, drain_timeout=given.drain_timeout,
+            stop_grace=given.stop_grace)
     except (ValueError, OSError) as error:
         p.error(str(error))
     worker.stop_on_signals()

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import threading
-from typing import Optional, Protocol
+from typing import Any, Optional, Protocol
 
 LEVELS = {"info": 0, "debug": 1, "warning": 2, "error": 3, "stdout": 4, "stderr": 5}
 
@@ -15,6 +15,14 @@ class Reporter(Protocol):
     def progress(self, context: Context, fraction: float, text: str) -> None: ...
 
 
+class Holder(Protocol):
+    """Who runs closures, and lets others run while some wait for values; any thread."""
+
+    def begin_wait(self, held: Any) -> None: ...
+
+    def end_wait(self, held: Any) -> None: ...
+
+
 class Context:
     """The closure that this thread runs; see :func:`context`.
 
@@ -24,10 +32,11 @@ class Context:
     """
 
     __slots__ = ("closure", "attempt", "job", "index", "num_workers", "server_version", "_stop",
-                 "_reporter")
+                 "_reporter", "_holder", "_held")
 
     def __init__(self, closure: int, attempt: int, job: str, index: int, num_workers: int,
-                 server_version: str, stop: threading.Event, reporter: Reporter) -> None:
+                 server_version: str, stop: threading.Event, reporter: Reporter,
+                 holder: Optional[Holder] = None, held: Any = None) -> None:
         self.closure = closure
         self.attempt = attempt
         self.job = job
@@ -36,6 +45,8 @@ class Context:
         self.server_version = server_version
         self._stop = stop
         self._reporter = reporter
+        self._holder = holder
+        self._held = held
 
     @property
     def task(self) -> str:
@@ -83,3 +94,24 @@ def current() -> Context | None:
 
 def enter(entered: Context | None) -> None:
     _current.context = entered
+
+
+class waiting:
+    """``with waiting():`` around whatever waits for a value. A closure that this thread runs gives its
+    slot back meanwhile, so that what it waits for can run there; other threads: nothing happens.
+    Entering raises RuntimeError where too many closures of the worker wait already. It may be left
+    by another thread."""
+
+    __slots__ = ("_holder", "_held")
+
+    def __enter__(self) -> None:
+        running = _current.context
+        self._holder = None if running is None else running._holder
+        if running is not None and self._holder is not None:
+            self._held = running._held
+            self._holder.begin_wait(self._held)
+
+    def __exit__(self, *error: object) -> None:
+        holder, self._holder = self._holder, None
+        if holder is not None:
+            holder.end_wait(self._held)

@@ -17,6 +17,8 @@ class Held:
         self.attempts: dict[int, int] = {}
         self.per_worker: set[int] = set()
         """Handles that the child keeps."""
+        self.waiting: set[int] = set()
+        """Closures that wait for values of others, and have given their slots back."""
         self.untaken = Untaken()
         self._losses_max: dict[int, int] = {}  # of those that may have lost a worker already
         self._builds: dict[int, int] = {}
@@ -40,6 +42,22 @@ class Held:
                 if closure in self.attempts:
                     self._stops.setdefault(closure, now)
         self.per_worker.difference_update(m.drop_per_worker)
+
+    def waits(self, m: Any) -> None:
+        """What a WorkerMessage says of that."""
+        for closure, begins in zip(m.wait_closure, m.waits):
+            if begins and closure in self.attempts:
+                self.waiting.add(closure)
+            else:
+                self.waiting.discard(closure)
+
+    def waits_since(self, before: set[int]) -> Any:
+        """A WorkerMessage with what has changed of it since it was as `before`."""
+        changed = [(c, self.attempts[c], c in self.waiting) for c in self.attempts
+                   if (c in self.waiting) != (c in before)]
+        return WorkerMessage(wait_closure=[c for c, _, _ in changed],
+                             wait_attempt=[a for _, a, _ in changed],
+                             waits=[w for _, _, w in changed])
 
     def wanted(self, m: Any) -> bool:
         """Whether all that a WorkerMessage answers is held. What was given up on a broken stream is
@@ -90,15 +108,19 @@ class Held:
 
     def _forget(self, closure: int) -> None:
         self.attempts.pop(closure, None)
+        if self.waiting:
+            self.waiting.discard(closure)
         if self._stops:
             self._stops.pop(closure, None)
         if self._losses_max:
             self._losses_max.pop(closure, None)
 
     def suspect(self) -> Optional[tuple[int, int, int]]:
-        """The closure that was executed when the process died, as the server sees it: the oldest;
-        its attempt, and how many workers it may lose, 0 if it is not to fail here."""
+        """The closure that was executed when the process died, as the server sees it: the oldest that
+        waits for nothing; its attempt, and how many workers it may lose, 0 if it is not to fail here."""
         for closure, attempt in self.attempts.items():
+            if closure in self.waiting:
+                continue
             spared = closure in self._stops or closure in self._builds
             return closure, attempt, 0 if spared else self._losses_max.get(closure, 0)
         return None

@@ -94,10 +94,10 @@ class ThreadLink:
     """Threads of this process."""
 
     def __init__(self, table: FunctionTable, threads: int, pid: int,
-                 on_message: Callable[[bytes], None]) -> None:
+                 on_message: Callable[[bytes], None], nested_max: int) -> None:
         self.names = table.names
         self.pid = pid
-        self._runner = Runner(table, on_message)
+        self._runner = Runner(table, on_message, nested_max)
         self._busy = threading.Event()
         self._closed = False
         for i in range(threads):

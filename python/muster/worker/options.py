@@ -27,6 +27,10 @@ class WorkerOptions:
     """Of each attachment."""
     credits: int = 0
     """Closures that each may hold unanswered; 0: 256, or twice the slots if that is more."""
+    nested_max: int = 64
+    """Closures of each attachment that may wait for values of others at one time, having given their
+    slots back; within credits less slots. More: the call that waits raises RuntimeError. 0: they keep
+    their slots."""
     labels: dict[str, str] = dataclasses.field(default_factory=dict)
     resources: dict[str, int] = dataclasses.field(default_factory=dict)
     """Of each attachment, as {"gpu": 1}."""
@@ -60,7 +64,8 @@ class WorkerOptions:
         self.credits = self.credits or max(256, 2 * self.slots)
         if self.credits < self.slots:
             raise ValueError(f"credits: {self.credits}, must be at least slots, {self.slots}")
-
+        if self.nested_max < 0:
+            raise ValueError(f"nested_max: {self.nested_max}, must not be negative")
         self.tls  # raises ValueError for files that cannot be used
 
     @property
@@ -83,6 +88,7 @@ class WorkerWords(TypedDict, total=False):
     job: str
     index: Optional[int]
     credits: int
+    nested_max: int
     labels: dict[str, str]
     resources: dict[str, int]
     host: str

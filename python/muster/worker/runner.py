@@ -20,6 +20,7 @@ from muster.worker import output
 from muster.worker.failures import is_a, message_of, packed, tasks_of, traceback_of, type_name_of
 from muster.worker.functions import NOTHING, Beside, FunctionTable, Kept, Refused
 from muster.worker.reports import Reports
+from muster.worker.waits import Waits
 
 RESULT_BYTES_MAX = 32 << 20
 TEXT_MAX = 64 << 10
@@ -33,7 +34,7 @@ class Job:
     """One closure that is held here."""
 
     __slots__ = ("closure", "attempt", "function", "args", "encoding", "beside", "builds", "stop",
-                 "began", "reported", "thread")
+                 "began", "reported", "waits", "told")
 
     def __init__(self, closure: int, attempt: int, function: int, args: Data,
                  encoding: int) -> None:
@@ -47,13 +48,15 @@ class Job:
         self.stop = threading.Event()
         self.began = 0.0
         self.reported = False
-        self.thread = 0
+        self.waits = 0
+        self.told = False
 
 
 class Runner:
     """See the module. `work` returns when `finish` was called."""
 
-    def __init__(self, table: FunctionTable, send: Callable[[bytes], None]) -> None:
+    def __init__(self, table: FunctionTable, send: Callable[[bytes], None],
+                 nested_max: int = 0) -> None:
         self._table = table
         self._send = send
         self._reports = Reports()
@@ -69,6 +72,7 @@ class Runner:
         # so it is copied before it is looked through.
         self._held: dict[tuple[int, int], Job] = {}
         self._finishing = False
+        self._waits = Waits(nested_max, self._changed, self._work_beside)
 
     # The thread that reads.
 
@@ -77,6 +81,7 @@ class Runner:
         if message.HasField("welcome"):
             w = message.welcome
             self._identity = (w.job, w.index, w.server_version)
+            self._waits.granted = w.nested_max
         if message.workers:
             self._workers = message.workers
         if message.closure:
@@ -103,7 +108,7 @@ class Runner:
             for job in jobs:
                 self._held[job.closure, job.attempt] = job
             self._queue.extend(jobs)
-            self._changed.notify(len(jobs))
+            self._changed.notify(len(jobs) + self._waits.threads)  # not all of them may take one
 
     def _stop(self, closure: int, attempt: int) -> None:
         with self._changed:
@@ -138,6 +143,11 @@ class Runner:
     def busy(self) -> bool:
         return bool(self._held)
 
+    @property
+    def untold(self) -> bool:
+        """Some closure waits, and the server may have to be told."""
+        return self._waits.untold
+
     def stopping(self) -> list[Job]:
         """Those that execute though they were asked to stop."""
         with self._changed:
@@ -146,17 +156,36 @@ class Runner:
     def tick(self) -> None:
         """Every 20 ms or so while busy: tells what has begun, and what waits to be said."""
         now = time.monotonic()
+        if self._waits.untold:
+            self._tell_waits(now)
         with self._changed:
             begun = [job for job in list(self._held.values())
                      if job.began and not job.reported and now - job.began >= WORTH_REPORTING]
         with self._out_lock:
             for job in begun:
-                job.reported = True
-                self._out.started_closure.append(job.closure)
-                self._out.started_attempt.append(job.attempt)
-                self._out.started_for_us.append(int((now - job.began) * 1e6))
+                self._report(job, now)
             self._reports.drain(self._out, now, False)
         self.flush()
+
+    def _tell_waits(self, now: float) -> None:
+        with self._changed, self._out_lock:  # in this order
+            for job in self._waits.tell(now):
+                if not job.reported:
+                    self._report(job, now)
+                self._say_wait(job)
+
+    def _report(self, job: Job, now: float) -> None:
+        """Under _out_lock."""
+        job.reported = True
+        self._out.started_closure.append(job.closure)
+        self._out.started_attempt.append(job.attempt)
+        self._out.started_for_us.append(int((now - job.began) * 1e6))
+
+    def _say_wait(self, job: Job) -> None:
+        """Under _out_lock."""
+        self._out.wait_closure.append(job.closure)
+        self._out.wait_attempt.append(job.attempt)
+        self._out.waits.append(job.told)
 
     def finish(self) -> None:
         """Threads return when they are through with what they execute."""
@@ -177,22 +206,60 @@ class Runner:
     def _next(self) -> Optional[Job]:
         try:
             with self._changed:
+                if self._waits.over > 0:
+                    raise IndexError
                 job = self._queue.popleft()
         except IndexError:
             self.flush()
             with self._changed:
-                while not self._queue:
+                while not self._queue or self._waits.keeps_back():
                     if self._finishing:
                         return None
-                    self._changed.wait()  # no deadline: closures come, or the end
+                    with self._waits.standing_back():
+                        self._changed.wait()  # no deadline: closures come, or the end
                 job = self._queue.popleft()
-        job.thread = threading.get_ident()
         job.began = time.monotonic()
         return job
 
+    def _work_beside(self) -> None:
+        """Of a thread that executes while closures wait, each in the slot of one of them. It is not
+        interrupted by Cancelled: a signal reaches the main thread alone."""
+        while True:
+            with self._changed:
+                while not self._queue or self._waits.over >= 0:
+                    if self._finishing:
+                        return
+                    self._changed.wait()  # no deadline: closures come, or the end
+                job = self._queue.popleft()
+                self._waits.over += 1
+            job.began = time.monotonic()
+            try:
+                self._run(job)
+                self.flush()
+            finally:
+                with self._changed:
+                    self._waits.over -= 1
+                    self._changed.notify_all()
+
+    # Whoever waits for a value in a function; see muster.worker.context.
+
+    def begin_wait(self, job: Job) -> None:
+        with self._changed:
+            self._waits.begin(job, self._task())
+
+    def end_wait(self, job: Job) -> None:
+        with self._changed:
+            if self._waits.end(job):
+                with self._out_lock:
+                    self._say_wait(job)
+
+    def _task(self) -> str:
+        return f"{self._identity[0]}:{self._identity[1]}"
+
     def _run(self, job: Job) -> None:
         entered = contexts.Context(job.closure, job.attempt, self._identity[0], self._identity[1],
-                                   self._workers, self._identity[2], job.stop, self._reports)
+                                   self._workers, self._identity[2], job.stop, self._reports,
+                                   self, job)
         try:
             try:
                 if job.attempt > 1:
@@ -212,6 +279,9 @@ class Runner:
                                   f"{RESULT_BYTES_MAX}", "muster.ResultTooLarge", FailureKind.USER)
             finally:
                 contexts.enter(None)
+                if job.waits:
+                    with self._changed:
+                        self._waits.forget(job)
                 output.end_lines(entered)
         except BaseException as error:
             contexts.enter(None)  # an interrupt may have come before the first time

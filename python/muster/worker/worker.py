@@ -149,7 +149,8 @@ class Worker:
         if self._gpus:
             environment["CUDA_VISIBLE_DEVICES"] = ",".join(self._gpus_of(number))
         start = {"modules": self._modules, "functions": picklers.dumps(self._functions),
-                 "pickled": self._pickled, "environment": environment, "uploads": self._uploads, "blobs": self._blobs.folder,
+                 "pickled": self._pickled, "nested_max": self._options.nested_max,
+                 "environment": environment, "uploads": self._uploads, "blobs": self._blobs.folder,
                  "path": [os.path.abspath(p) for p in sys.path if os.path.isdir(p or ".")]}
         return ProcessLink(self._children, start, on_message, attachment.child_gone,
                            self._blobs.ask)
@@ -166,6 +167,7 @@ class Worker:
         capture()
 
         def make(attachment: Attachment, on_message: Callable[[bytes], None]) -> Link:
-            return ThreadLink(table, self._options.slots, os.getpid(), on_message)
+            return ThreadLink(table, self._options.slots, os.getpid(), on_message,
+                              self._options.nested_max)
 
         return make

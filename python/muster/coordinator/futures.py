@@ -1,0 +1,42 @@
+"""Futures of the standard library: a closure that waits for one gives its slot back."""
+from __future__ import annotations
+
+import concurrent.futures
+from typing import Any, Iterator, Optional
+
+from muster.worker.context import current, waiting
+
+
+class _Waiters(list):  # type: ignore[type-arg]
+    """Who waits for a future by concurrent.futures.wait or as_completed, which go on when they have
+    taken themselves off again."""
+
+    def append(self, waiter: Any) -> None:
+        entered = waiting()
+        entered.__enter__()
+        super().append((waiter, entered))
+
+    def remove(self, waiter: Any) -> None:
+        found = next(pair for pair in super().__iter__() if pair[0] is waiter)
+        super().remove(found)
+        found[1].__exit__()
+
+    def __iter__(self) -> Iterator[Any]:
+        return (waiter for waiter, _ in super().__iter__())
+
+
+class Future(concurrent.futures.Future):  # type: ignore[type-arg]
+    """Of a closure's output."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        if current() is not None:
+            self._waiters = _Waiters()
+
+    def result(self, timeout: Optional[float] = None) -> Any:
+        with waiting():
+            return super().result(timeout)
+
+    def exception(self, timeout: Optional[float] = None) -> Optional[BaseException]:
+        with waiting():
+            return super().exception(timeout)

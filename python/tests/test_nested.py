@@ -1,0 +1,353 @@
+"""Closures that wait for values of others: they give their slots back, so that these can run."""
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import contextlib
+import os
+import pathlib
+import signal
+import threading
+import time
+from typing import Any, Callable, Iterator
+
+import pytest
+
+import muster
+from conftest import Cluster, until
+
+MakeCluster = Callable[..., Cluster]
+
+
+def square(x: int) -> int:
+    return x * x
+
+
+def down(server: str, depth: int) -> int:
+    """As many processes below this one as it is told, each a closure of the one above."""
+    if depth == 0:
+        return 0
+    with muster.ClusterCoordinator(server) as c:
+        return 1 + c.schedule(down, args=(server, depth - 1)).fetch(60)  # type: ignore[no-any-return]
+
+
+def by_fetch(server: str) -> int:
+    with muster.ClusterCoordinator(server) as c:
+        return sum(c.fetch([c.schedule(square, args=(i,)) for i in range(4)], 30))
+
+
+def by_join(server: str) -> int:
+    with muster.ClusterCoordinator(server) as c:
+        values = [c.schedule(square, args=(i,)) for i in range(4)]
+        c.join(30)
+        return sum(v.fetch(0) for v in values)
+
+
+def by_map(server: str) -> int:
+    with muster.ClusterCoordinator(server) as c:
+        return sum(c.map(square, range(4), timeout=30))
+
+
+def by_as_completed(server: str) -> int:
+    with muster.ClusterCoordinator(server) as c:
+        values = [c.schedule(square, args=(i,)) for i in range(4)]
+        return sum(v.fetch() for v in muster.as_completed(values, 30))
+
+
+def by_executor(server: str) -> int:
+    with muster.Executor(server) as executor:
+        return sum(f.result(30) for f in [executor.submit(square, i) for i in range(4)])
+
+
+def by_exception(server: str) -> int:
+    with muster.Executor(server) as executor:
+        futures = [executor.submit(square, i) for i in range(4)]
+        assert not any(f.exception(30) for f in futures)
+        return sum(f.result(0) for f in futures)
+
+
+def by_end_of_executor(server: str) -> int:
+    with muster.Executor(server) as executor:
+        futures = [executor.submit(square, i) for i in range(4)]
+    return sum(f.result(0) for f in futures)
+
+
+def by_future_of_value(server: str) -> int:
+    with muster.ClusterCoordinator(server) as c:
+        return sum(c.schedule(square, args=(i,)).future().result(30) for i in range(4))
+
+
+def by_wait_of_futures(server: str) -> int:
+    with muster.Executor(server) as executor:
+        futures = [executor.submit(square, i) for i in range(4)]
+        done, left = concurrent.futures.wait(futures, 30)
+        return sum(f.result(0) for f in done) + 1000 * len(left)
+
+
+def by_futures_as_completed(server: str) -> int:
+    with muster.Executor(server) as executor:
+        futures = [executor.submit(square, i) for i in range(4)]
+        return sum(f.result(0) for f in concurrent.futures.as_completed(futures, 30))
+
+
+def by_await(server: str) -> int:
+    async def main() -> int:
+        with muster.ClusterCoordinator(server) as c:
+            values = [c.schedule(square, args=(i,)) for i in range(4)]
+            return sum(await asyncio.wait_for(asyncio.gather(*values), 30))
+
+    return asyncio.run(main())
+
+
+def by_async_fetch(server: str) -> int:
+    async def main() -> int:
+        with muster.ClusterCoordinator(server) as c:
+            values = [c.schedule(square, args=(i,)) for i in range(3)]
+            values.append(await c.async_schedule(square, args=(3,)))
+            await c.async_join(30)
+            return sum(await c.async_fetch(values, 30))
+
+    return asyncio.run(main())
+
+
+def by_back_pressure(server: str) -> int:
+    with muster.ClusterCoordinator(server, queue_capacity=1, pending_max=1) as c:
+        return sum(v.fetch(30) for v in [c.schedule(square, args=(i,)) for i in range(4)])
+
+
+def by_joblib(server: str) -> int:
+    joblib = pytest.importorskip("joblib")
+    import muster.joblib  # noqa: F401
+
+    with joblib.parallel_config(backend="muster", server=server):
+        return sum(joblib.Parallel(n_jobs=2)(joblib.delayed(square)(i) for i in range(4)))
+
+
+WAYS = [by_fetch, by_join, by_map, by_as_completed, by_executor, by_exception, by_end_of_executor,
+        by_future_of_value, by_wait_of_futures, by_futures_as_completed, by_await,
+        by_async_fetch, by_back_pressure, by_joblib]
+
+
+@pytest.fixture(scope="module")
+def one_slot(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    made = Cluster(tmp_path_factory.mktemp("nested"))
+    made.add("--processes", "1", "--index", "0")
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
+def test_whatever_waits_in_a_closure_gives_its_slot_back(one_slot: Cluster, way: Callable[[str], int]
+                                                         ) -> None:
+    with muster.ClusterCoordinator(one_slot.server.grpc) as c:
+        assert c.schedule(way, args=(one_slot.server.grpc,)).fetch(60) == 14
+
+
+def test_ten_deep_on_one_slot(one_slot: Cluster) -> None:
+    server = one_slot.server
+    with muster.ClusterCoordinator(server.grpc) as c:
+        assert c.schedule(down, args=(server.grpc, 10)).fetch(60) == 10
+        # The slot is one again.
+        until(lambda: server.tasks()[0]["waiting_for_values"] == 0, "nothing waits")
+        assert server.tasks()[0]["slots"] == 1
+
+
+def test_many_that_wait_do_not_keep_what_they_wait_for_from_running(one_slot: Cluster) -> None:
+    """More than may wait at one time: what is below goes before what has not begun."""
+    server = one_slot.server.grpc
+    with muster.ClusterCoordinator(server) as c:
+        values = [c.schedule(by_map, args=(server,)) for _ in range(100)]
+        assert c.fetch(values, 120) == [14] * 100
+
+
+def test_threads_give_their_slots_back(make_cluster: MakeCluster) -> None:
+    cluster = make_cluster()
+    cluster.add("--threads", "2")
+    c = cluster.coordinator()
+    server = cluster.server.grpc
+    assert c.fetch([c.schedule(down, args=(server, 4)) for _ in range(4)], 60) == [4] * 4
+
+
+def test_two_workers_share_what_is_below(make_cluster: MakeCluster) -> None:
+    cluster = make_cluster()
+    cluster.add("--processes", "2")
+    c = cluster.coordinator()
+    server = cluster.server.grpc
+    values = [c.schedule(by_fetch, args=(server,)) for _ in range(8)]
+    values += [c.schedule(down, args=(server, 5)) for _ in range(4)]
+    assert c.fetch(values, 60) == [14] * 8 + [5] * 4
+
+
+def nested_loop(server: str) -> list[int]:
+    import joblib
+
+    import muster.joblib  # noqa: F401
+
+    with joblib.parallel_config(backend="muster", server=server):
+        return joblib.Parallel(n_jobs=2)(  # type: ignore[no-any-return]
+            joblib.delayed(square)(i) for i in range(3))
+
+
+def test_joblib_in_joblib_with_as_many_calls_as_slots(make_cluster: MakeCluster) -> None:
+    joblib = pytest.importorskip("joblib")
+    import muster.joblib  # noqa: F401
+
+    cluster = make_cluster()
+    cluster.add("--processes", "2")
+    server = cluster.server.grpc
+    with joblib.parallel_config(backend="muster", server=server):
+        found = joblib.Parallel(n_jobs=2, timeout=60)(
+            joblib.delayed(nested_loop)(server) for _ in range(4))
+    assert found == [[0, 1, 4]] * 4
+
+
+def test_more_than_nested_max_is_an_error_of_who_waits(make_cluster: MakeCluster) -> None:
+    cluster = make_cluster()
+    cluster.add("--processes", "1", "--nested-max", "3")
+    server = cluster.server.grpc
+    c = cluster.coordinator(continue_on_error=True)
+    assert c.schedule(down, args=(server, 3)).fetch(30) == 3
+    with pytest.raises(RuntimeError, match="3 closures of worker:0 wait for values of others already"):
+        c.schedule(down, args=(server, 4)).fetch(30)
+    assert c.schedule(down, args=(server, 3)).fetch(30) == 3
+
+
+def test_with_nested_max_0_slots_are_kept(make_cluster: MakeCluster) -> None:
+    cluster = make_cluster()
+    cluster.add("--processes", "1", "--nested-max", "0")
+    c = cluster.coordinator(continue_on_error=True)
+
+    def waits_in_vain(server: str) -> str:
+        with muster.ClusterCoordinator(server) as below:
+            value = below.schedule(square, args=(2,))
+            try:
+                value.fetch(0.5)
+            except muster.WaitTimeout:
+                return "kept"
+        return "given back"
+
+    assert c.schedule(waits_in_vain, args=(cluster.server.grpc,)).fetch(30) == "kept"
+
+
+# What is below ends when the test says so.
+
+
+def gate(path: str) -> int:
+    mark = pathlib.Path(path)
+    mark.touch()
+    context = muster.context()
+    while not mark.with_suffix(".open").exists():
+        if context.wait_cancelled(0.02):
+            raise RuntimeError("stopped")
+    return context.attempt
+
+
+def above_gate(server: str, path: str, options: Any = None) -> tuple[int, int]:
+    """Its own attempt, and that of the one below."""
+    with muster.ClusterCoordinator(server) as c:
+        value = c.options(**(options or {})).schedule(gate, args=(path,))
+        pathlib.Path(path).with_suffix(".above").touch()
+        return muster.context().attempt, value.fetch(60)
+
+
+def is_there(path: pathlib.Path, suffix: str = "") -> None:
+    until(lambda: path.with_suffix(suffix).exists() if suffix else path.exists(), f"{path}{suffix}")
+
+
+def test_rows_say_what_waits(make_cluster: MakeCluster, tmp_path: pathlib.Path) -> None:
+    cluster = make_cluster()
+    cluster.add("--processes", "1")
+    c = cluster.coordinator()
+    mark = tmp_path / "gate"
+    value = c.schedule(above_gate, args=(cluster.server.grpc, str(mark)))
+    is_there(mark)
+    task = cluster.server.tasks()[0]
+    assert (task["slots"], task["running"], task["waiting_for_values"]) == (1, 1, 1)
+    mark.with_suffix(".open").touch()
+    assert value.fetch(30) == (1, 1)
+    until(lambda: cluster.server.tasks()[0]["waiting_for_values"] == 0, "nothing waits")
+
+
+def test_both_are_run_again_when_their_process_dies(make_cluster: MakeCluster,
+                                                    tmp_path: pathlib.Path) -> None:
+    cluster = make_cluster()
+    cluster.add("--processes", "1")
+    c = cluster.coordinator(max_worker_failures=1)  # what waited is not blamed
+    mark = tmp_path / "gate"
+    value = c.schedule(above_gate, args=(cluster.server.grpc, str(mark)))
+    is_there(mark)
+    mark.unlink()
+    os.kill(cluster.server.tasks()[0]["pid"], signal.SIGKILL)
+    is_there(mark)
+    mark.with_suffix(".open").touch()
+    assert value.fetch(30)[0] == 2
+
+
+def test_a_worker_that_leaves_finishes_what_waits(make_cluster: MakeCluster, tmp_path: pathlib.Path
+                                                  ) -> None:
+    cluster = make_cluster()
+    leaving = cluster.add("--processes", "1", "--index", "0")
+    cluster.add("--processes", "1", "--index", "1")
+    c = cluster.coordinator()
+    mark = tmp_path / "gate"
+    value = c.options(task="worker:0").schedule(
+        above_gate, args=(cluster.server.grpc, str(mark), {"task": "worker:1"}))
+    is_there(mark)
+    until(lambda: cluster.server.tasks()[0]["waiting_for_values"] == 1, "it waits")
+    leaving.process.terminate()
+    until(lambda: cluster.server.tasks()[0]["draining"], "it is asked to leave")
+    mark.with_suffix(".open").touch()
+    assert value.fetch(30) == (1, 1)
+    assert leaving.process.wait(20) == 0, leaving.text()
+
+
+@contextlib.contextmanager
+def own_worker(cluster: Cluster, **options: Any) -> Iterator[muster.Worker]:
+    worker = muster.Worker(cluster.server.grpc, job="own", **options)
+    thread = threading.Thread(target=worker.run)
+    before = len(cluster.connected())
+    thread.start()
+    try:
+        until(lambda: len(cluster.connected()) > before, "it is attached")
+        yield worker
+    finally:
+        worker.stop()
+        worker.stop()
+        thread.join(20)
+
+
+@pytest.mark.parametrize("meanwhile", [False, True])
+def test_it_waits_on_when_the_connection_breaks(make_cluster: MakeCluster, tmp_path: pathlib.Path,
+                                                meanwhile: bool) -> None:
+    cluster = make_cluster()
+    c = cluster.coordinator()
+    mark = tmp_path / "gate"
+    with own_worker(cluster, processes=1) as worker:
+        value = c.schedule(above_gate, args=(cluster.server.grpc, str(mark)))
+        is_there(mark)
+        time.sleep(2)  # the server waits for a quarter of the time that it has run
+        if meanwhile:
+            mark.with_suffix(".open").touch()
+        worker._attachments[0]._call.cancel()
+        if not meanwhile:
+            until(lambda: cluster.server.tasks()[0]["reconnects"] == 1, "it is back")
+            task = cluster.server.tasks()[0]
+            assert (task["running"], task["waiting_for_values"]) == (1, 1)
+            mark.with_suffix(".open").touch()
+        assert value.fetch(30) == (1, 1)
+        assert c.schedule(square, args=(3,)).fetch(20) == 9
+        until(lambda: cluster.server.tasks()[0]["waiting_for_values"] == 0, "nothing waits")
+
+
+def test_a_cancelled_closure_stops_waiting(make_cluster: MakeCluster, tmp_path: pathlib.Path) -> None:
+    cluster = make_cluster()
+    cluster.add("--processes", "1")
+    c = cluster.coordinator()
+    mark = tmp_path / "gate"
+    value = c.schedule(above_gate, args=(cluster.server.grpc, str(mark)))
+    is_there(mark)
+    value.cancel()
+    with pytest.raises(muster.CancelledError):
+        value.fetch(20)
+    # What it waited for is cancelled with its session, so the slot is free.
+    assert c.schedule(square, args=(3,)).fetch(20) == 9

@@ -1,0 +1,68 @@
+"""Who waits in a worker's process, and what its attachment knows of it."""
+from __future__ import annotations
+
+import threading
+import time
+
+from muster._wire.messages import ServerMessage, WorkerMessage
+from muster.worker.held import Held
+from muster.worker.runner import Job
+from muster.worker.waits import WORTH_TELLING, Waits
+
+
+def some_job(closure: int) -> Job:
+    return Job(closure, 1, 0, b"[]", 0)
+
+
+def some_waits(nested_max: int = 2) -> Waits:
+    made = Waits(nested_max, threading.Condition(), lambda: None)
+    made.granted = 10
+    return made
+
+
+def test_a_short_wait_is_not_told() -> None:
+    waits, job = some_waits(), some_job(1)
+    waits.begin(job, "worker:0")
+    assert waits.untold
+    assert list(waits.tell(time.monotonic())) == []
+    assert not waits.end(job)
+    assert not waits.untold and waits.threads == 0
+
+
+def test_a_long_wait_is_told_once_and_its_end_as_well() -> None:
+    waits, job = some_waits(), some_job(1)
+    waits.begin(job, "worker:0")
+    waits.begin(job, "worker:0")  # two things at one time
+    later = time.monotonic() + WORTH_TELLING
+    with waits._changed:
+        assert list(waits.tell(later)) == [job]
+        assert list(waits.tell(later)) == []
+    assert (waits.over, waits.threads, job.told) == (-1, 1, True)
+    assert not waits.end(job)
+    assert waits.end(job)
+    assert (waits.over, job.told) == (0, False)
+    assert not waits.end(job)  # left a second time
+
+
+def test_nothing_is_given_back_where_the_server_does_not_know_of_it() -> None:
+    waits, job = some_waits(), some_job(1)
+    waits.granted = 0
+    waits.begin(job, "worker:0")
+    assert not waits.untold
+    assert not waits.end(job)
+
+
+def test_a_hello_and_blame_go_by_who_waits() -> None:
+    held = Held()
+    held.sent(ServerMessage(closure=[1, 2, 3], attempt=[1, 1, 1]), [b"", b"", b""])
+    held.waits(WorkerMessage(wait_closure=[1, 3, 3, 9], wait_attempt=[1, 1, 1, 1],
+                             waits=[True, True, False, True]))
+    assert held.waiting == {1}
+    suspect = held.suspect()
+    assert suspect is not None and suspect[0] == 2
+    before = set(held.waiting)
+    held.waits(WorkerMessage(wait_closure=[1, 2], wait_attempt=[1, 1], waits=[False, True]))
+    changed = held.waits_since(before)
+    assert (list(changed.wait_closure), list(changed.waits)) == ([1, 2], [False, True])
+    held.answered(WorkerMessage(closure=[2], attempt=[1], value=[b"1"]), b"")
+    assert held.waiting == set()
