@@ -152,6 +152,8 @@ class coordinator {
                                                      std::size_t limit) const;
   /// One sentence: why the closure waits, moved or failed, with the facts.
   result<std::string> explain(closure_id id, time_point now, session_id of = {}) const;
+  /// It waits for a worker, and none that is here can have it.
+  bool has_no_worker(closure_id id) const;
   /// Gangs that wait, and queued closures that no connected worker could run: the oldest, as many
   /// as fit into about a millisecond; each says how many more there are.
   gangs_view gangs() const;

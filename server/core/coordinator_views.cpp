@@ -279,6 +279,11 @@ result<std::string> coordinator::explain(closure_id id, time_point now, session_
   return state_->texts.unknown_value(id);
 }
 
+bool coordinator::has_no_worker(closure_id id) const {
+  slot const c = state_->closures.find(id);
+  return c != no_slot && state_->explain.has_no_worker(c);
+}
+
 gangs_view coordinator::gangs() const {
   return state_->explain.gangs();
 }

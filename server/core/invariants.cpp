@@ -81,7 +81,8 @@ std::string coordinator::state::misplaced_closure() const {
     if (s->terminal() && !flow.idle(*s)) return text(id) + " has ended and still has closures";
     if (flow.idle(*s) && s->is_job() && s->sealed && !s->terminal())
       return text(id) + " has nothing left and has not ended";
-    if (s->stopping && of(*s).waiting() > 0) return text(id) + " is stopping and has a queue";
+    if (s->stopping && of(*s).waiting() > of(*s).own_errors)
+      return text(id) + " is stopping and has a queue";
   }
   return wrong;
 }

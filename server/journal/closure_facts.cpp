@@ -71,11 +71,12 @@ struct encoder {
     }
     std::map<core::closure_extras const*, std::uint32_t>
         known;  // shared by those that ask the same
-    bool bytes = false, extras = false, tokens = false;
+    bool bytes = false, extras = false, tokens = false, own_errors = false;
     for (auto const& c : f.closures) {
       bytes = bytes || c.args.encoding() == core::encoding::bytes;
       extras = extras || c.extras;
       tokens = tokens || c.token != 0;
+      own_errors = own_errors || c.own_error;
     }
     for (auto const& c : f.closures) {
       w.add_ids(raw(c.id));
@@ -83,6 +84,7 @@ struct encoder {
       w.add_args(c.args.view().data(), c.args.size());
       if (bytes) w.add_encodings(static_cast<std::uint32_t>(c.args.encoding()));
       if (tokens) w.add_tokens(c.token);
+      if (own_errors) w.add_own_errors(c.own_error);
       if (!extras) continue;
       std::uint32_t at = 0;
       if (c.extras) {
@@ -162,7 +164,7 @@ bool fits(wire::Accepted const& w) {
   auto const n = w.ids_size();
   auto const is = [n](int size) { return size == 0 || size == n; };
   if (n == 0 || w.function_size() != n || w.args_size() != n || !is(w.encodings_size()) ||
-      !is(w.extras_of_size()) || !is(w.tokens_size()) ||
+      !is(w.extras_of_size()) || !is(w.tokens_size()) || !is(w.own_errors_size()) ||
       (w.callables_size() != 0 && w.callables_size() != w.functions_size()))
     return false;
   for (auto const f : w.function())
@@ -185,7 +187,8 @@ core::accepted_fact requested(core::session_id job, std::uint32_t first, wire::A
     f.closures.push_back({core::closure_id{w.ids(i)}, w.function(i),
                           core::blob(w.args(i), static_cast<core::encoding>(as)),
                           w.extras_of_size() > 0 ? extras[w.extras_of(i)] : nullptr,
-                          w.tokens_size() > 0 ? w.tokens(i) : 0, false});
+                          w.tokens_size() > 0 ? w.tokens(i) : 0, false,
+                          w.own_errors_size() > 0 && w.own_errors(i)});
   }
   return f;
 }

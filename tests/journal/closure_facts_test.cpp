@@ -67,7 +67,7 @@ accepted_fact some_closures() {
   accepted_fact f{session_id{7}, 0, at, {"f", "g"}, {}};
   f.closures = {{closure_id{1ull << 32 | 1}, 1, blob("[1]"), x},
                 {closure_id{~0ull << 32 | 2}, 0, blob("\xff", encoding::bytes), nullptr},
-                {closure_id{1ull << 32 | 3}, 0, blob("[1]"), x}};
+                {closure_id{1ull << 32 | 3}, 0, blob("[1]"), x, 0, false, true}};
   f.callables = {{}, {"train.step", std::string(callable_hash_bytes, '\xfc')}};
   return f;
 }

@@ -134,6 +134,45 @@ TEST_F(coordinator_calls, error_is_raised_to_exactly_one_caller) {
   EXPECT_FALSE(join().has_error());
 }
 
+TEST_F(coordinator_calls, an_error_of_its_own_is_told_by_its_value_alone) {
+  v1::ScheduleRequest r;
+  r.set_session(session);
+  for (int i = 0; i < 2; ++i) r.add_function("f"), r.add_args("[]"), r.add_options_of(1);
+  r.add_options()->set_own_error(true);
+  auto const ids = call(&v1::CoordinatorService::Stub::Schedule, r);
+  ASSERT_EQ(ids.closure_size(), 2);
+  fail(*worker.read_closures(), "its own");
+  auto const v = fetch(ids.closure(0));
+  EXPECT_EQ(v.failure().message(), "its own");
+  EXPECT_EQ(schedule(1).error().message(), "");
+}
+
+TEST_F(coordinator_calls, explain_says_which_closure_no_worker_can_run) {
+  v1::ScheduleRequest r;
+  r.set_session(session);
+  for (char const* f : {"f", "nobody's"}) r.add_function(f), r.add_args("[]");
+  r.add_token(5), r.add_token(6);
+  call(&v1::CoordinatorService::Stub::Schedule, r);
+  v1::ExplainRequest asked;
+  asked.set_session(session);
+  for (std::uint64_t const token : {99, 5, 6}) asked.add_token(token);
+  auto const told = call(&v1::CoordinatorService::Stub::Explain, asked);
+  EXPECT_EQ(told.token(), 6u);
+  EXPECT_TRUE(told.no_worker());
+  EXPECT_NE(told.why().find("no worker has ever had the function 'nobody's'"), std::string::npos);
+  asked.clear_token();
+  asked.add_token(5);
+  auto const other = call(&v1::CoordinatorService::Stub::Explain, asked);
+  EXPECT_EQ(other.token(), 5u);
+  EXPECT_FALSE(other.no_worker());
+  EXPECT_NE(other.why(), "");
+  asked.clear_token();
+  for (int i = 0; i < 17; ++i) asked.add_token(5);
+  call(&v1::CoordinatorService::Stub::Explain, asked);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(status.error_message(), "token: 17, the limit is 16");
+}
+
 TEST_F(coordinator_calls, schedule_raises_the_error_and_schedules_nothing) {
   schedule(1);
   fail(*worker.read_closures(), "kept");

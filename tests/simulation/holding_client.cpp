@@ -1,5 +1,7 @@
 #include "tests/simulation/holding_client.hpp"
 
+#include <algorithm>
+
 namespace muster::simulation {
 
 using namespace std::chrono_literals;
@@ -86,8 +88,10 @@ void holding_client::schedule_some() {
       extras->per_worker.push_back(built_.begin()->second);
       spec.extras = std::move(extras);
     }
+    spec.own_error = dice.chance(25);
     auto const token = spec.token;
-    pending_.emplace(token, pending{std::move(spec), generation_, true});
+    auto const generation = spec.own_error ? 0 : generation_;  // of none
+    pending_.emplace(token, pending{std::move(spec), generation, true});
     tokens.push_back(token);
   }
   if (dice.chance(5)) return break_stream();  // what was just sent never arrives
@@ -197,6 +201,8 @@ void holding_client::on_outcome(core::outcome const& o) {
   auto const value = o.value.view();
   bool const dropped = !o.ok && o.failure->kind == core::failure_kind::cancelled &&
                        o.failure->message.find("was released") != std::string::npos;
+  if (it->second.spec.own_error && !o.ok && o.failure->message.starts_with("an earlier closure"))
+    throw violation("an error of others has ended a closure with an error of its own");
   if (dropped && it->second.asked < 2) throw violation("a value was dropped before it was told");
   if (o.ok && it->second.wanted && value != value_for(it->second.spec.args).view())
     throw violation("closure " + std::to_string(o.token) + " has the value of another");
@@ -231,7 +237,9 @@ void holding_client::failure_seen(std::uint32_t generation) {
 void holding_client::drained_seen(std::uint32_t generation) {
   if (generation < generation_) return;
   if (!draining_) throw violation("drained without a reason");
-  if (world_.server().job(session_)->counts.running > 0)
+  auto const own = std::count_if(pending_.begin(), pending_.end(),
+                                 [](auto const& p) { return p.second.spec.own_error; });
+  if (world_.server().job(session_)->counts.running > static_cast<std::uint64_t>(own))
     throw violation("raised while something of the generation runs");
   generation_ = generation + 1;
   if (has_failed_) {

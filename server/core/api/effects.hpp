@@ -104,13 +104,15 @@ enum class notice_kind : std::uint8_t {
   room,     ///< the queue was full and has room again
   failed,   ///< first error of this generation; everything queued was cancelled
   drained,  ///< nothing of this session is queued or running any more
+  suspect,  ///< a closure has lost worker after worker; from now on it runs alone
 };
 
 struct session_notice {
   session_id session{};
   notice_kind kind{};
   std::uint32_t generation = 0;  // that failed or drained
-  core::failure failure{};       // failed
+  core::failure failure{};  // failed; suspect: type is its function, attempt how many were lost
+  closure_id closure{};     // suspect
 
   bool operator==(session_notice const&) const = default;
 };

@@ -42,10 +42,12 @@ struct accepted_closure {
   std::shared_ptr<closure_extras const> extras{};  ///< inputs by id; null: none
   std::uint64_t token = 0;
   bool forgotten = false;  ///< of one that is restored: see closure_gone
+  bool own_error = false;
 
   bool operator==(accepted_closure const& o) const {
     return id == o.id && function == o.function && args == o.args && !extras == !o.extras &&
-           (!extras || *extras == *o.extras) && token == o.token && forgotten == o.forgotten;
+           (!extras || *extras == *o.extras) && token == o.token && forgotten == o.forgotten &&
+           own_error == o.own_error;
   }
 };
 

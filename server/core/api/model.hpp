@@ -91,6 +91,7 @@ struct closure_spec {
   std::uint64_t token = 0;  // the client's own number, returned with the outcome
   blob args;                // JSON: [positional…] or {"args":[…],"kwargs":{…}}; or raw bytes
   std::shared_ptr<closure_extras const> extras{};  // null: none
+  bool own_error = false;  // of a stream: its error stops no other closure, and none stops it
 };
 
 struct session_spec {

@@ -100,6 +100,7 @@ void closure_book::end_deferral(slot c) {
 std::string closure_book::invalid() const {
   closure_counts live;
   std::map<session_number, closure_counts> by_session;
+  std::map<session_number, std::uint32_t> own_errors;
   std::size_t alive = 0, deferred = 0;
   std::string wrong;
   records_.for_each([&](slot c, closure_record const& r) {
@@ -114,6 +115,7 @@ std::string closure_book::invalid() const {
       counted->running += r.state == closure_state::running;
       counted->sent += r.sent();
     }
+    own_errors[r.owner] += r.own_error && !core::ended(r.state);
     if ((r.delayed || r.ganged) && r.state != closure_state::queued)
       wrong = "a closure that waits for its time or its gang is not queued";
     if (r.state == closure_state::blocked && (!r.details || r.details->inputs_missing == 0))
@@ -132,6 +134,7 @@ std::string closure_book::invalid() const {
   if (differ(live, counts_)) wrong = "unfinished closures are counted wrongly";
   tallies_.for_each([&](session_number n, tally const& t) {
     if (differ(by_session[n], t.counts)) wrong = "closures of a session are counted wrongly";
+    if (own_errors[n] != t.own_errors) wrong = "errors of closures' own are counted wrongly";
     if (t.keeps_order && t.counts.total() != t.closures.size())
       wrong = "a job counts other closures than it keeps";
   });

@@ -30,6 +30,7 @@ class closure_book {
     std::uint64_t put_back = 0;
     std::uint64_t retried = 0;
     std::uint32_t scheduled = 0;
+    std::uint32_t own_errors = 0;  // unfinished, and an error of the session is none of theirs
     bool keeps_order = false;
     std::vector<slot> closures;  // by order; of one that keeps it
 
@@ -121,6 +122,8 @@ class closure_book {
   r.created = now;
   r.order = t.scheduled++;
   r.lane = lane;
+  r.own_error = spec.own_error;
+  t.own_errors += r.own_error;
   r.function = spec.callable == 0 ? spec.function : function_id{spec.callable};
   r.state = closure_state::queued;
   if (t.keeps_order) t.closures.push_back(c);
@@ -162,6 +165,7 @@ class closure_book {
     --t.counts.sent, --counts_.sent, --t.counts.queued, --counts_.queued, --f.queued;
   else
     leave(r);
+  t.own_errors -= r.own_error;
   r.delayed = r.ganged = r.reported = r.recalled = false;
   r.worker = {};
   r.state = as;

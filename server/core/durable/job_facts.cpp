@@ -28,8 +28,8 @@ accepted_fact job_facts::accepted(session const& s, std::vector<slot> const& all
       if (known.callable || !f.callables.empty()) f.callables.resize(f.functions.size());
       if (known.callable) f.callables.back() = {known.name, known.hash};
     }
-    auto& c = f.closures.emplace_back(
-        accepted_closure{closures_.id_of(at), name->second, r.args, {}, r.token, false});
+    auto& c = f.closures.emplace_back(accepted_closure{
+        closures_.id_of(at), name->second, r.args, {}, r.token, false, r.own_error});
     auto const* d = r.details.get();
     if (!d || !d->extras) continue;
     c.extras = d->extras;

@@ -120,6 +120,7 @@ void job_restart::restore_closures(session& s, restored_job& j, std::vector<requ
       book_.functions.name(functions[a.function], spec);
       spec.args = std::move(a.args);
       spec.token = a.token;
+      spec.own_error = a.own_error;
       slot const c = closures_.claim(a.id, s.number);
       book_.continue_at(s.number, accepted.first + i);
       book_.create_in(c, s.number, spec, 0, accepted.created);
@@ -239,9 +240,12 @@ void job_restart::go_on(session& s) {
   }
   if (s.holding()) flow_.renew_lease(s, step_.now);
   if (std::exchange(s.stopping, false))
-    life_.stop_session(s, s.closed        ? std::string("the client is gone")
-                          : s.first_error ? "an earlier closure of " + text(s.id) + " failed"
-                                          : "cancelled");
+    life_.stop_session(s,
+                       s.closed        ? std::string("the client is gone")
+                       : s.first_error ? "an earlier closure of " + text(s.id) + " failed"
+                                       : "cancelled",
+                       !s.closed && s.first_error ? closure_life::stops::but_own_errors
+                                                  : closure_life::stops::all);
   flow_.settle_later(s);
 }
 

@@ -121,7 +121,12 @@ void build_orders::send_builds() {
 void build_orders::send_build(worker& w, per_worker_entry& v) {
   auto& part = v.components.at({w.task->job, w.task->index});
   auto& at = scheduler_.of(w.number);
-  if (step_.config.max_worker_failures > 0 && part.losses >= step_.config.max_worker_failures) {
+  // Where the session has no limit the server's holds: such a builder would take down every worker
+  // that comes, whatever else they have to do.
+  auto const* const owner = sessions_.find(v.owner);
+  auto const most = owner && owner->max_worker_failures > 0 ? owner->max_worker_failures
+                                                            : step_.config.max_worker_failures;
+  if (most > 0 && part.losses >= most) {
     part.state = value_state::ready;
     part.error = failure{
         failure_kind::worker_lost,

@@ -12,10 +12,17 @@ void closure_life::count_lost_worker(slot c, std::string const& worker) {
   d.alone_since = step_.now;
   auto const id = closures_.id_of(c);
   scheduler_.lone.add(id, step_.now);
+  auto const& called = book_.functions[r.function].name;
   step_.fx.remarks.push_back({remark_kind::closure_alone, text(id),
-                              book_.functions[r.function].name + " has lost " +
-                                  std::to_string(d.workers_lost) + " workers, the last was " +
-                                  worker + "; from now on it runs alone on its worker"});
+                              called + " has lost " + std::to_string(d.workers_lost) +
+                                  " workers, the last was " + worker +
+                                  "; from now on it runs alone on its worker"});
+  if (auto const& s = sessions_.of(r.owner); s.streaming())
+    step_.fx.notices.push_back({s.id,
+                                notice_kind::suspect,
+                                s.generation,
+                                {failure_kind::worker_lost, called, {}, {}, worker, d.workers_lost},
+                                id});
 }
 
 void closure_life::forgive_lost_worker(slot c) {

@@ -153,7 +153,7 @@ void closure_life::succeed(slot c, blob&& value) {
 void closure_life::fail(slot c, closure_state as, core::failure f) {
   auto& r = closures_[c];
   auto& s = sessions_.of(r.owner);
-  bool const first = as == closure_state::failed && !s.first_error;
+  bool const first = as == closure_state::failed && !s.first_error && !r.own_error;
   if (first) {
     s.first_error = f;
     flow_.note(s);
@@ -171,7 +171,7 @@ void closure_life::fail_session(session& s, core::failure f, std::string_view wh
     flow_.tell_failed(s);
   }
   auto const error = *s.first_error;  // the session's own may be raised, and gone, meanwhile
-  stop_session(s, why, all_fail ? &error : nullptr);
+  stop_session(s, why, all_fail ? stops::all : stops::but_own_errors, all_fail ? &error : nullptr);
 }
 
 void closure_life::lose_state(stateful_tasks::task_key const& t, std::string const& why) {
@@ -215,19 +215,27 @@ void closure_life::ask_to_stop(slot c) {
 
 // Queued closures end at once; those that workers hold are asked and answer in their own time, so
 // when the session has drained nothing of it executes any more.
-void closure_life::stop_session(session& s, std::string_view why, core::failure const* with) {
-  auto const end = [&](slot c) { with ? fail(c, closure_state::failed, *with) : cancel(c, why); };
+void closure_life::stop_session(session& s, std::string_view why, stops which,
+                                core::failure const* with) {
+  bool const spares = which == stops::but_own_errors && flow_.of(s).own_errors > 0;
+  auto const stays = [&](slot c) { return spares && closures_[c].own_error; };
+  auto const end_all = [&](slot_list const& queue) {
+    for (slot c = queue.front; c != no_slot;) {
+      slot const next = closures_[c].next;
+      if (!stays(c)) with ? fail(c, closure_state::failed, *with) : cancel(c, why);
+      c = next;
+    }
+  };
   s.stopping = true;
   flow_.note(s);
   auto const& q = scheduler_.queue(s.number);
-  for (auto const& l : q.lanes)
-    while (l.queue.size > 0) end(l.queue.front);
-  while (q.deferred.size > 0) end(q.deferred.front);
+  for (auto const& l : q.lanes) end_all(l.queue);
+  end_all(q.deferred);
   if (flow_.of(s).held() > 0)
     for (auto const& [stream, w] : scheduler_.seats())
       for (auto const* held : {&w->running, &w->ahead})
         for (slot c = held->front; c != no_slot; c = closures_[c].next)
-          if (closures_[c].owner == s.number) ask_to_stop(c);
+          if (closures_[c].owner == s.number && !stays(c)) ask_to_stop(c);
   std::sort(step_.fx.stop_requests.begin(), step_.fx.stop_requests.end(),
             [](auto const& a, auto const& b) { return raw(a.stream) < raw(b.stream); });
   flow_.settle_later(s);

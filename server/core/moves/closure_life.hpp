@@ -77,8 +77,12 @@ class closure_life {
   void fail(slot c, closure_state as, core::failure f);
   void cancel(slot c, std::string_view why);
   void ask_to_stop(slot c);
+  /// What an end of a session's generation is for: closures with errors of their own stand apart
+  /// from an error of others, but not from a cancel, or the loss of what all rely on.
+  enum class stops : std::uint8_t { all, but_own_errors };
   /// `with`: what its queued closures fail with; else they are cancelled.
-  void stop_session(session& s, std::string_view why, core::failure const* with = nullptr);
+  void stop_session(session& s, std::string_view why, stops which = stops::all,
+                    core::failure const* with = nullptr);
   /// It stops for this error; `all_fail`: which is also that of each queued closure. REQUIRES:
   /// neither terminal nor stopping.
   void fail_session(session& s, core::failure f, std::string_view why, bool all_fail = false);

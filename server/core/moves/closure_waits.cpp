@@ -134,7 +134,7 @@ bool closure_life::retry(worker& w, slot c, core::failure const& f) {
   auto& r = closures_[c];
   auto& s = sessions_.of(r.owner);
   auto* d = r.details.get();
-  if (!d || !d->extras || s.stopping || r.stop_requested) return false;
+  if (!d || !d->extras || (s.stopping && !r.own_error) || r.stop_requested) return false;
   auto const& o = d->extras->options;
   if (d->retries >= o.max_retries) return false;
   ++d->retries;

@@ -119,6 +119,12 @@ std::string explainer::held_back(slot c) const {
   return text + ".";
 }
 
+bool explainer::has_no_worker(slot c) const {
+  auto const& r = closures_[c];
+  return r.state == closure_state::queued && !r.sent() && !r.deferred() &&
+         !without_worker(c).empty();
+}
+
 std::string explainer::why_it_waits_alone(slot c) const {
   auto const& keeps = scheduler_.lone.keeps;
   auto const* w = keeps.by == closures_.id_of(c) ? roster_.find(keeps.worker) : nullptr;

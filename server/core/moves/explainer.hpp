@@ -30,6 +30,8 @@ class explainer {
 
   /// REQUIRES: there is such a closure.
   std::string explain(slot c, time_point now) const;
+  /// It waits for nothing but a worker, and none that is here can have it.
+  bool has_no_worker(slot c) const;
 
   /// What waits for workers that are not there, within a budget of looks at workers.
   gangs_view gangs() const;

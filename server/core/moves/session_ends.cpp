@@ -39,18 +39,21 @@ join_reply session_ends::collect(session& s) {
   return j;
 }
 
-// In the order in which they came, so the first of them gets the error.
+// In the order in which they came, so the first of them gets the error. A join that gets none goes
+// on waiting for what the error has not stopped.
 void session_ends::answer_drained(session& s) {
-  std::vector<call_id> watching;
+  bool const idle = flow_.idle(s);
+  std::vector<call_id> waiting;
   for (auto const call : std::exchange(s.joins, {})) {
-    if (step_.waiters.at(call).mode == join_mode::watch) {
-      watching.push_back(call);
+    auto const mode = step_.waiters.at(call).mode;
+    if (mode == join_mode::watch || (mode == join_mode::drain && !idle && !s.raised)) {
+      waiting.push_back(call);
       continue;
     }
     step_.waiters.remove(call);
     step_.answer(call, {}, collect(s));
   }
-  s.joins = std::move(watching);
+  s.joins = std::move(waiting);
 }
 
 void session_ends::expire_session(session& s) {
@@ -97,7 +100,9 @@ void session_ends::age_rang(session_id id) {
 }
 
 void session_ends::settle(session& s) {
-  if (!flow_.idle(s) || s.terminal()) return;
+  bool const idle = flow_.idle(s);
+  bool const next = s.stopping && !s.closed && !s.sealed && flow_.drained(s);
+  if (s.terminal() || (!idle && !next)) return;
   if (s.closed) return end_session(s);
   if (s.is_job()) {
     if (s.sealed || s.stopping) finish_job(s);
@@ -112,7 +117,7 @@ void session_ends::settle(session& s) {
       s.raised_generation = s.generation;
     }
     s.first_error.reset();
-    stateful_.forget(s.number);
+    if (idle) stateful_.forget(s.number);
     ++s.generation;
     flow_.note(s);
   }

@@ -30,7 +30,8 @@ class session_flow {
   /// What follows when nothing of a session is left happens at the end of the step, so that no move
   /// finds its session gone.
   void settle_later(session& s) {
-    if (idle(s) && (s.sealed || s.stopping || s.closed || !s.joins.empty()))
+    if ((s.stopping ? drained(s) : idle(s)) &&
+        (s.sealed || s.stopping || s.closed || !s.joins.empty()))
       sessions_.settle_later(s);
   }
   /// It has changed as a whole, or one of its closures has: to be written down if it is durable.
@@ -60,6 +61,11 @@ class session_flow {
   closure_book::tally const& of(session const& s) const { return book_.of(s.number); }
   /// Nothing of it is queued, runs or is to be repeated.
   bool idle(session const& s) const { return of(s).unfinished() + s.repeating == 0; }
+  /// Nothing of it is left that its error or a cancel is to end: what has errors of its own goes
+  /// on.
+  bool drained(session const& s) const {
+    return of(s).unfinished() - of(s).own_errors + s.repeating == 0;
+  }
 
   /// Empty when all is in order.
   std::string invalid() const { return failures_said_.invalid(); }

@@ -140,7 +140,9 @@ status session_requests::appendable(session const& s, core::schedule const& e) c
     if (e.generation != 0 && e.generation != s.generation)
       return {code::failed_precondition, "scheduled before the end of generation " +
                                              std::to_string(e.generation) + " was seen"};
-    if (!s.stopping && !s.closed) {
+    auto const own = [](closure_spec const& spec) { return spec.own_error; };
+    bool const apart = s.stopping && std::all_of(specs.begin(), specs.end(), own);
+    if ((!s.stopping || apart) && !s.closed) {
       bool const ask = s.holding() && e.call != call_id{};
       return ask ? room_for(s, flow_.of(s).waiting(), specs.size()) : status{};
     }

@@ -91,9 +91,10 @@ struct closure_record {
   bool alone : 1 = false;                       // its worker does nothing else; see lone_table.hpp
   value_place where : 2 = value_place::memory;  // values
   release_reason why_released : 4 = {};         // once the slot is free
-  bool restored : 1 = false;  // it ran in an earlier process: its worker may still have it
-  bool noted : 1 = false;     // while it runs: a fact says so
-  bool waits : 1 = false;     // while it runs: for a value, and another has its slot; see seat.hpp
+  bool restored : 1 = false;   // it ran in an earlier process: its worker may still have it
+  bool noted : 1 = false;      // while it runs: a fact says so
+  bool waits : 1 = false;      // while it runs: for a value, and another has its slot; see seat.hpp
+  bool own_error : 1 = false;  // its error is nobody else's, and nobody else's stops it
 
   /// A worker has it and does not work on it yet. It counts, and shows, as queued.
   bool sent() const { return state == closure_state::queued && worker != worker_number{}; }
@@ -110,7 +111,7 @@ struct closure_record {
         delayed | ganged << 1 | timed_out << 2 | stop_requested << 3 | awaited << 4 |
         released << 5 | reported << 6 | recalled << 7 | static_cast<unsigned>(where) << 8 |
         static_cast<unsigned>(why_released) << 10 | alone << 14 | restored << 15 | noted << 16 |
-        waits << 17);
+        waits << 17 | own_error << 18);
     a(owner, worker, details, args, value, token, created, started, finished, generation);
     a(previous, next, order, lane, attempt, place, function, state, worker_failures, bits);
     if constexpr (Archive::loading) {
@@ -120,7 +121,7 @@ struct closure_record {
       where = static_cast<value_place>(bits >> 8 & 3);
       why_released = static_cast<release_reason>(bits >> 10 & 15);
       alone = bits >> 14 & 1, restored = bits >> 15 & 1, noted = bits >> 16 & 1;
-      waits = bits >> 17 & 1;
+      waits = bits >> 17 & 1, own_error = bits >> 18 & 1;
     }
   }
 };

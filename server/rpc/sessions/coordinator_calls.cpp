@@ -16,6 +16,7 @@ namespace muster::server {
 namespace {
 
 constexpr std::size_t calls_max = 20'000;  // at one time; more: RESOURCE_EXHAUSTED
+constexpr int explained_max = 16;  // closures that one call asks of: each looks at all workers
 constexpr std::chrono::milliseconds wait_default{60'000};
 constexpr std::chrono::milliseconds wait_max{600'000};
 
@@ -199,6 +200,28 @@ muster::result<v1::CancelResponse> coordinator_calls::cancel(v1::CancelRequest c
   auto const answer = h.ask_now(core::cancel_session{{}, *session});
   if (!answer.status.ok()) return answer.status;
   return v1::CancelResponse();
+}
+
+muster::result<v1::ExplainResponse> coordinator_calls::explain(v1::ExplainRequest const& r) {
+  auto const session = session_of(r.session());
+  if (!session) return session.error();
+  if (r.token_size() > explained_max)
+    return invalid("token: " + std::to_string(r.token_size()) + ", the limit is " +
+                   std::to_string(explained_max));
+  auto& h = pools_.of(*session);
+  if (auto const known = h.state().job(*session); !known) return known.error();
+  v1::ExplainResponse response;
+  for (auto const token : r.token()) {
+    auto const id = h.state().closure_of(*session, token);
+    if (id == core::closure_id{}) continue;
+    bool const no_worker = h.state().has_no_worker(id);
+    if (!no_worker && response.token() != 0) continue;
+    response.set_token(token);
+    response.set_no_worker(no_worker);
+    if (auto why = h.state().explain(id, h.now())) response.set_why(std::move(*why));
+    if (no_worker) break;
+  }
+  return response;
 }
 
 muster::result<v1::ReleaseResponse> coordinator_calls::release(v1::ReleaseRequest const& r) {

@@ -44,6 +44,7 @@ class coordinator_calls {
         &coordinator_calls::release_per_worker);
     add(server, service, &Service::RequestGetLogs, "GetLogs", &coordinator_calls::get_logs);
     add(server, service, &Service::RequestCloseSession, "CloseSession", &coordinator_calls::close);
+    add(server, service, &Service::RequestExplain, "Explain", &coordinator_calls::explain);
   }
 
   /// Answers what waits with UNAVAILABLE; completes when no call is left.
@@ -117,6 +118,7 @@ class coordinator_calls {
   answered<v1::JoinResponse> done(call<v1::DoneRequest, v1::JoinResponse>& c);
   answered<v1::FetchResponse> fetch(call<v1::FetchRequest, v1::FetchResponse>& c);
   muster::result<v1::CancelResponse> cancel(v1::CancelRequest const& r);
+  muster::result<v1::ExplainResponse> explain(v1::ExplainRequest const& r);
   muster::result<v1::ReleaseResponse> release(v1::ReleaseRequest const& r);
   muster::result<v1::PerWorkerValue> create_per_worker(v1::CreatePerWorkerValueRequest const& r);
   muster::result<v1::PerWorkerValue> get_per_worker(v1::GetPerWorkerValueRequest const& r);

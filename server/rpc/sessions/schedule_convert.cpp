@@ -60,11 +60,18 @@ std::string beyond(char const* column, int i, std::uint32_t n, std::size_t count
 template <class Message>
 std::string add_options(Message const& m, submission& into) {
   std::vector<submission::shared_extras> sets;
-  for (auto const& o : m.options()) sets.push_back(into.asking(from_wire(o)));
+  for (auto const& o : m.options()) {
+    auto asked = from_wire(o);  // most that have an error of their own ask for nothing else
+    bool const more = !o.own_error() || asked != core::closure_options{};
+    sets.push_back(more ? into.asking(std::move(asked)) : nullptr);
+  }
   for (int i = 0; i < m.options_of_size(); ++i) {
     auto const n = m.options_of(i);
     if (n > sets.size()) return beyond("options_of", i, n, sets.size());
-    if (n > 0) into[static_cast<std::size_t>(i)].extras = sets[n - 1];
+    if (n == 0) continue;
+    auto& closure = into[static_cast<std::size_t>(i)];
+    closure.extras = sets[n - 1];
+    closure.own_error = m.options(static_cast<int>(n) - 1).own_error();
   }
   return {};
 }
@@ -215,6 +222,7 @@ v1::Opened to_wire(core::job_view const& session, v1::Open const& open,
   opened.set_queue_capacity(asks ? open.queue_capacity() : limits.queue_capacity);
   opened.set_generation(session.generation);
   opened.set_inputs_beside_bytes(true);
+  opened.set_own_errors(true);
   if (!session.holding) return opened;
   core::duration const grace = open.detached()               ? limits.detached_grace
                                : open.session_grace_ms() > 0 ? milliseconds(open.session_grace_ms())

@@ -267,6 +267,7 @@ void session_stream::on_outcome(core::outcome const& o) {
 
 void session_stream::on_notice(core::session_notice const& n) {
   if (n.kind == core::notice_kind::room) return room();
+  if (n.kind == core::notice_kind::suspect) return on_suspect(n);
   bool const drained = n.kind == core::notice_kind::drained;
   drained_ |= drained && sealed_;
   if (holding_) {
@@ -276,6 +277,15 @@ void session_stream::on_notice(core::session_notice const& n) {
     if (!drained) to_wire(n.failure, *notice.mutable_failure());
     if (drained) out_.seal();  // what comes later belongs to the next generation
   }
+  wake();
+}
+
+void session_stream::on_suspect(core::session_notice const& n) {
+  auto& s = *out_.tail().add_suspect();
+  s.set_closure(core::raw(n.closure));
+  s.set_function(n.failure.type);
+  s.set_workers_lost(n.failure.attempt);
+  s.set_worker(n.failure.worker);
   wake();
 }
 

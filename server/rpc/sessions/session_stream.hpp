@@ -60,6 +60,7 @@ class session_stream final : public message_stream<v1::SessionRequest, v1::Sessi
   muster::status resume(v1::Open const& open, core::resume_reply& resumed);
   void take_requests(v1::SessionRequest const& message);
   void tell_missed(core::resume_reply const& r);
+  void on_suspect(core::session_notice const& n);
   muster::status take_per_worker(v1::SessionRequest const& message);
   muster::status take_names(v1::SessionRequest const& message);
   /// The stream is going: the session goes with it, or waits for its client's return.

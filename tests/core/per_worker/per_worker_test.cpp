@@ -158,6 +158,20 @@ TEST(per_worker, a_builder_that_kills_its_worker_is_given_up) {
             "quarantined: 3 workers were lost while they built it");
 }
 
+TEST(per_worker, a_builder_may_lose_as_many_workers_as_a_closure_of_its_session) {
+  cluster c;
+  auto spec = holding_values();
+  spec.max_worker_failures = 1;
+  auto const v = create(c, "make", c.open({}, spec).id);
+  auto next = builder();
+  next.index = 0;
+  c.lose(c.attach(next));
+  auto const w = c.attach(next);
+  EXPECT_TRUE(c.held(w).empty());
+  EXPECT_EQ(c.core.per_worker(v)->components.at(0).error->message,
+            "quarantined: 1 workers were lost while they built it");
+}
+
 TEST(per_worker, a_released_one_lives_as_long_as_a_closure_needs_it) {
   cluster c;
   auto const w = c.attach(builder());

@@ -54,6 +54,22 @@ TEST_F(alone, after_the_third_lost_worker_the_next_does_nothing_else) {
   EXPECT_FALSE(is_alone(bad));
 }
 
+TEST_F(alone, its_program_is_told_of_it) {
+  auto spec = holding_values(tireless());
+  auto const s = c.open({}, spec).id;
+  auto const f = c.core.closure_of(s, c.schedule(s, {"f"})[0]);
+  kill(2);
+  EXPECT_EQ(c.noticed(s), notices{});
+  kill(1);
+  ASSERT_EQ(c.noticed(s), notices{notice_kind::suspect});
+  for (auto const& n : c.fx().notices) {
+    EXPECT_EQ(n.closure, f);
+    EXPECT_EQ(n.failure.type, "f");
+    EXPECT_EQ(n.failure.worker, "worker:9");
+    EXPECT_EQ(n.failure.attempt, 3u);
+  }
+}
+
 TEST_F(alone, not_before_the_third) {
   auto const job = c.open_with(c.specs({"f"}), tireless());
   kill(2);
