@@ -27,6 +27,11 @@ class _Future(Future):
 
     value: Optional[RemoteValue[Any]] = None
 
+    def result(self, timeout: Optional[float] = None) -> Any:
+        if timeout is None and self.value is not None:
+            self.value._wait()  # says in the log why nothing comes, if that is so
+        return super().result(timeout)
+
     def cancel(self) -> bool:
         cancelled = super().cancel()
         if cancelled and self.value is not None:

@@ -43,6 +43,8 @@ GetPerWorkerValueRequest = _class("GetPerWorkerValueRequest")
 PerWorkerValue = _class("PerWorkerValue")
 GetLogsRequest = _class("GetLogsRequest")
 GetLogsResponse = _class("GetLogsResponse")
+ExplainRequest = _class("ExplainRequest")
+ExplainResponse = _class("ExplainResponse")
 
 WorkerMessage = _class("WorkerMessage")
 ServerMessage = _class("ServerMessage")

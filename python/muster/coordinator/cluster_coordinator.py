@@ -3,15 +3,15 @@
 ::
 
     c = muster.ClusterCoordinator("127.0.0.1:8476")
-    a = c.schedule(load, args=("part-0",))
-    b = c.schedule(train, args=(a,), kwargs={"rate": 0.1})   # an output as an argument
-    c.join()                                                 # raises the first error, if any
-    print(b.fetch())
+    a = c.submit(load, "part-0")
+    b = c.submit(train, a, rate=0.1)   # an output as an argument
+    print(b.fetch())                   # or raises the function's error, which is this value's alone
 
-The semantics are those of TensorFlow's ClusterCoordinator. Closures run at least once and finish
-once, in any order. The first error cancels what is left; it is raised once, by whichever of
-schedule, join and done comes first after nothing that was scheduled before it runs any more. Then
-the coordinator goes on, with the next generation. Every method may be called from any thread.
+Closures run at least once and finish once, in any order. `schedule` has the semantics of TensorFlow's
+ClusterCoordinator instead, where what is scheduled is one whole: its first error cancels what is left of it
+and is raised once, by whichever of schedule, join and done comes first after nothing that was scheduled
+before it runs any more. Then the coordinator goes on, with the next generation. Every method may be called
+from any thread.
 """
 from __future__ import annotations
 
@@ -93,6 +93,26 @@ class Scheduling:
         return self._plain_along
 
     @overload
+    def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> RemoteValue[T]: ...
+    @overload
+    def submit(self, fn: str, /, *args: Any, **kwargs: Any) -> RemoteValue[Any]: ...
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """Runs ``fn(*args, **kwargs)`` on some worker.
+
+        `fn` is any callable, which is pickled (a plain function once: what it has captured when it
+        is first used is what workers see), or the name of a function that workers serve, with
+        JSON arguments. RemoteValues and PerWorkerValues may stand at any depth of the arguments.
+
+        An error belongs to this value alone: its `fetch` raises it, no other call does, and it cancels
+        nothing; nor does an error of what was scheduled cancel this. `join` waits for it, too. Waits
+        while the queue is full. Raises UnavailableError, TypeError (cannot be pickled), ValueError
+        (above 1 GiB in one part).
+        """
+        request = call_of(self._callables, fn, args, kwargs, self._along())
+        return RemoteValue(self._owner, self._session.put((request,), self._options, True)[0])
+
+    @overload
     def schedule(self, fn: Callable[..., T], args: Optional[Sequence[Any]] = (),
                  kwargs: Optional[Mapping[str, Any]] = None) -> RemoteValue[T]: ...
     @overload
@@ -101,14 +121,12 @@ class Scheduling:
 
     def schedule(self, fn: Any, args: Optional[Sequence[Any]] = (),
                  kwargs: Optional[Mapping[str, Any]] = None) -> Any:
-        """Schedules ``fn(*args, **kwargs)`` on some worker.
+        """The same as TensorFlow has it: ``fn(*args, **kwargs)`` as a part of a whole. The first error of
+        what was scheduled cancels the rest and is raised once, by whichever of schedule, join and done
+        comes first then; see the module.
 
-        `fn` is any callable, which is pickled (a plain function once: what it has captured when it
-        is first scheduled is what workers see), or the name of a function that workers serve, with
-        JSON arguments. RemoteValues and PerWorkerValues may stand at any depth of the arguments.
-        Waits while the queue is full. Raises the pending error of this generation (nothing is
-        scheduled then), UnavailableError, TypeError (cannot be pickled), ValueError
-        (above 1 GiB in one part).
+        Raises the pending error of this generation (nothing is scheduled then), and what `submit`
+        does.
         """
         return self._schedule(fn, *given("schedule", fn, args, kwargs), self._along())
 

@@ -14,6 +14,8 @@ from muster._wire.messages import FAILED
 from muster.errors import ClosureError, FailureKind
 
 FAILURES_MAX = 1000
+FETCHED = ("The fetch of its value has raised this error before. It is the error of the generation, too, "
+           "which schedule, join or done raises once; that of submit(...) is raised by its value alone.")
 
 
 class Generation:
@@ -27,6 +29,7 @@ class Generation:
         self._failures_of = 1
         self._first: Optional[ClosureError] = None  # until it has drained
         self._error: Optional[ClosureError] = None  # to be raised
+        self._fetched: Optional[ClosureError] = None  # one of the two: its value's fetch has raised it
 
     @property
     def settled(self) -> bool:
@@ -58,7 +61,7 @@ class Generation:
         self._first = None
 
     def note(self, failure: ClosureError) -> None:
-        """A closure has failed."""
+        """A closure of a generation has failed."""
         if failure.kind is FailureKind.CANCELLED:
             return
         if self._failures_of != self.number:
@@ -77,4 +80,19 @@ class Generation:
         """Raises the error if there is one, once."""
         error, self._error = self._error, None
         if error is not None:
-            raise error.again()
+            raised = error.again()
+            if error is self._fetched:
+                _add_note(raised, FETCHED)
+            raise raised
+
+    def fetched(self, error: ClosureError) -> None:
+        """The fetch of a value has raised it."""
+        if error is self._first or error is self._error:
+            self._fetched = error
+
+
+def _add_note(error: ClosureError, text: str) -> None:
+    if hasattr(error, "add_note"):
+        error.add_note(text)
+    else:  # before Python 3.11
+        error._failure = error._failure._replace(message=f"{error.message}\n{text}")

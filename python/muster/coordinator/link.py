@@ -84,6 +84,25 @@ class Link:
                 break
         raise _unavailable(failed.details() or str(failed.code().name)) from failed
 
+    @property
+    def where(self) -> str:
+        return ",".join(self._servers)
+
+    def explain(self, session: str, tokens: list[int], timeout: float) -> tuple[str, int]:
+        """Why they have not ended, of the first or of one that no worker can run, which is named then.
+        Nothing where the server does not say."""
+        with self._lock:
+            channel = self._channel
+        if channel is None:
+            return "", 0
+        ask = channel.unary_unary(METHOD + "Explain", messages.ExplainRequest.SerializeToString,
+                                  messages.ExplainResponse.FromString)
+        try:
+            said = ask(messages.ExplainRequest(session=session, token=tokens), timeout=timeout)
+        except (grpc.RpcError, ValueError):  # of before, or the channel is being closed
+            return "", 0
+        return said.why, said.token if said.no_worker else 0
+
     def _run(self) -> None:
         reason = "the session's own thread has failed"  # so that nobody waits for it
         try:
@@ -144,7 +163,7 @@ class Link:
     def _final_reason(self, error: Any) -> Optional[str]:
         """Why no other stream is tried; None: one is."""
         if self._give_up.is_set() and not self._session.closing:
-            where = ",".join(self._servers)
+            where = self.where
             if self._session.opened:
                 return (f"the connection to {where} was lost for {self._given:g} s, longer than the "
                         "session's grace")

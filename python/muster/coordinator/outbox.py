@@ -86,8 +86,8 @@ class Outbox:
             m.args.extend([r.args for r in taken])
         if any(r.encoding == BYTES for r in taken):
             m.encoding.extend([r.encoding for r in taken])
-        if any(r.options is not None for r in taken):
-            _add_options(m, taken)
+        if generation == 0 or any(r.options is not None for r in taken):
+            _add_options(m, taken, generation == 0)
         if any(r.called is not None for r in taken):
             _add_callables(m, taken)
         for position, r in enumerate(taken):
@@ -118,15 +118,20 @@ def _move(tokens: list[int], to: Any, last_sent: int) -> bool:
     return bool(ready)
 
 
-def _add_options(m: Any, taken: list[Record]) -> None:
+_NO_OPTIONS = ClosureOptions()
+
+
+def _add_options(m: Any, taken: list[Record], own_errors: bool) -> None:
     numbers: dict[int, int] = {}
     for r in taken:
-        o: Optional[ClosureOptions] = r.options
+        o: Optional[ClosureOptions] = _NO_OPTIONS if own_errors and r.options is None else r.options
         number = 0
         if o is not None:
             number = numbers.get(id(o), 0)
             if number == 0:
-                m.options.append(o.to_wire())
+                wire = o.to_wire()
+                wire.own_error = own_errors
+                m.options.append(wire)
                 number = numbers[id(o)] = len(m.options)
         m.options_of.append(number)
 

@@ -36,6 +36,7 @@ class Record:
         self.per_worker: tuple[Built, ...] = ()
         self.options = options
         self.generation = generation
+        """0: of none, as it has an error of its own."""
         self.contents: Sequence[Any] = ()
         """Blobs that `args` name."""
         self.called: Optional[Called] = None

@@ -56,6 +56,7 @@ class RemoteValue(Generic[T]):
         if not record.ended:
             self._owner.session.wait_for(record, timeout)
         if record.error is not None:
+            self._owner.session.fetched(record.error)
             raise record.error.again()
         if record.encoding >= 0:
             self._owner.session.keep_decoded(record, _decoded(record.encoding, record.raw,
@@ -63,6 +64,10 @@ class RemoteValue(Generic[T]):
         return record.value  # type: ignore[no-any-return]
 
     get = fetch
+
+    def _wait(self) -> None:
+        if not self._record.ended:
+            self._owner.session.wait_for(self._record, None)
 
     def done(self) -> bool:
         return self._record.ended

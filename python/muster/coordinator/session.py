@@ -1,43 +1,46 @@
 """A coordinator's session as its users see it, from any thread."""
 from __future__ import annotations
 
-import threading
-from typing import Any, Callable, Optional, Sequence
+from typing import Any, Optional, Sequence
 
 from muster._pickled.calls import FUNCTION
 from muster.coordinator.options import ClosureOptions
 from muster.coordinator.records import Built, Record
 from muster.coordinator.requests import Request
-from muster.coordinator.session_state import Cut
-from muster.coordinator.session_streams import SessionStreams
-from muster.errors import ClosureError, WaitTimeout
+from muster.coordinator.session_waits import SessionWaits
+from muster.errors import ClosureError
 from muster.worker.context import waiting
 
 
-class Session(SessionStreams):
+class Session(SessionWaits):
     # Scheduling.
 
-    def put(self, requests: Sequence[Request], options: Optional[ClosureOptions]) -> list[Record]:
-        """All of them, in order. Waits while there is no room. Raises the pending error of this
-        generation (nothing is scheduled then, or only what fitted before), UnavailableError."""
+    def put(self, requests: Sequence[Request], options: Optional[ClosureOptions],
+            own_errors: bool = False) -> list[Record]:
+        """All of them, in order. Waits while there is no room. Raises UnavailableError and, but with
+        `own_errors`, the pending error of this generation (nothing is scheduled then, or only what
+        fitted before)."""
+        own_errors &= self.own_errors or not self._heard.is_set()
+        may = self._may_submit if own_errors else self._may_schedule
         added: list[Record] = []
         with self._lock:
             for request in requests:
-                if not self._may_schedule():
+                if not may():
                     self._signal()
                     with waiting():  # back-pressure; ends with the session
-                        self._changed.wait_for(self._may_schedule)
-                self._raise_pending()
-                added.append(self._add(request, options))
+                        self._changed.wait_for(may)
+                self._throw_if_over() if own_errors else self._raise_pending()
+                added.append(self._add(request, options, own_errors))
             self._signal()
         return added
 
-    def _add(self, request: Request, options: Optional[ClosureOptions]) -> Record:
+    def _add(self, request: Request, options: Optional[ClosureOptions], own_error: bool) -> Record:
         self._last_token = token = self._last_token + 1
         number = self._numbers.get(request.function)
         if number is None:
             number = self._number_of(request.function)
-        r = Record(token, number, request.args, request.encoding, options, self._generation.number)
+        r = Record(token, number, request.args, request.encoding, options,
+                   0 if own_error else self._generation.number)
         r.contents = request.contents
         r.called = request.called
         if request.inputs:
@@ -86,55 +89,7 @@ class Session(SessionStreams):
             raise b.error.again()
         return b
 
-    # Waiting.
-
-    def join(self, timeout: Optional[float]) -> None:
-        with self._lock:
-            cut = Cut(self._last_token, self._unfinished)
-            self._cuts.append(cut)
-            try:
-                with waiting():
-                    in_time = self._changed.wait_for(lambda: self._joined(cut), timeout)
-                if not in_time:
-                    raise WaitTimeout(f"{cut.left} closures have not finished within {timeout:g} s")
-            finally:
-                self._cuts.remove(cut)
-            self._raise_pending()
-
-    def _joined(self, cut: Cut) -> bool:
-        return self._ended or (self._generation.settled and
-                               (self._generation.failed or cut.left == 0))
-
-    def done(self) -> bool:
-        with self._lock, waiting():
-            # No deadline: what runs is asked to stop and answers, or its worker is lost.
-            self._changed.wait_for(lambda: self._ended or self._generation.settled)
-            self._raise_pending()
-            return self._unfinished == 0
-
-    def wait_open(self) -> str:
-        with self._lock:
-            self._changed.wait_for(lambda: self._ended or bool(self._id))  # connect_timeout ends it
-            if not self._id:
-                self._throw_if_over()
-            return self._id
-
-    def wait_for(self, record: Record, timeout: Optional[float]) -> None:
-        ended = threading.Event()
-        self.when_ended(record, ended.set)
-        with waiting():
-            in_time = ended.wait(timeout)
-        if not in_time:
-            raise WaitTimeout(f"the closure has not finished within {timeout:g} s")
-
-    def when_ended(self, record: Record, f: Callable[[], None]) -> None:
-        with self._lock:
-            if not record.ended:
-                if record.waiters is None:
-                    record.waiters = []
-                record.waiters.append(f)
-                return
-        f()
+    # What there is.
 
     def keep_decoded(self, record: Record, value: Any) -> None:
         with self._lock:
@@ -155,6 +110,11 @@ class Session(SessionStreams):
             if not record.ended and not self._ended and self._streaming:
                 self._out.cancel_one.append(record.token)
                 self._signal()
+
+    def fetched(self, error: ClosureError) -> None:
+        """The fetch of a value has raised it."""
+        with self._lock:
+            self._generation.fetched(error)
 
     def failures(self) -> list[ClosureError]:
         with self._lock:

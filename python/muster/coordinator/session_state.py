@@ -9,7 +9,8 @@ from __future__ import annotations
 import collections
 import queue
 import threading
-from typing import Any, Union
+import time
+from typing import Any, Optional, Union
 
 from muster.coordinator import log_lines
 from muster.coordinator.generation import Generation
@@ -47,9 +48,13 @@ class SessionState:
         self._cancel_sent = False
         self._streaming = False
         self._stream = 0
+        self._warned_of: set[int] = set()  # functions that no worker has, each told once
+        self._warned_of_break = 0.0
+        self._away_since: Optional[float] = time.monotonic()  # None: a stream is open
         self._id = ""
         self._incarnation = 0
         self.grace = 0.0
+        self.own_errors = False  # the server knows closures whose error is theirs alone
         self.inputs_beside_bytes = False  # of closures with arguments in bytes, the server takes them
         self._heard = threading.Event()  # the server, or that there will be none
         self._waited = False
@@ -75,10 +80,16 @@ class SessionState:
     def _may_schedule(self) -> bool:
         if self._ended or self.closing:
             return True
+        return self._generation.settled and (self._generation.failed or not self._full())
+
+    def _may_submit(self) -> bool:
+        """What has errors of its own waits for no drain but that of a cancel, which would take it."""
+        return self._ended or self.closing or not (self._generation.cancelling or self._full())
+
+    def _full(self) -> bool:
         o, out = self.options, self._out
         full = len(out.records) >= o.pending_max or out.bytes >= o.pending_bytes_max
-        full |= not self._streaming and self._unfinished >= o.pending_max
-        return self._generation.settled and (self._generation.failed or not full)
+        return full or (not self._streaming and self._unfinished >= o.pending_max)
 
     def _throw_if_over(self) -> None:
         if self._ended or self.closing:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import queue
+import time
 from typing import Any, Callable, Iterator, Optional, Sequence
 
 from muster._pickled.buffers import Data
@@ -77,6 +78,8 @@ class SessionStreams(SessionState):
     def disconnected(self) -> None:
         with self._lock:
             self._stream += 1
+            if self._away_since is None:
+                self._away_since = time.monotonic()
             self._renew_wake()
 
     def _renew_wake(self) -> None:
@@ -106,9 +109,14 @@ class SessionStreams(SessionState):
             if unsettled or cut_ended:
                 self._changed.notify_all()
         _call(ready)
+        for s in m.suspect:
+            log.warning("%s (closure cl_%016x) has lost %d workers, the last was %s; it runs alone on its "
+                        "worker from now on", s.function, s.closure, s.workers_lost, s.worker)
 
     def _take_opened(self, o: Any) -> None:
         self._id = o.session
+        self._away_since = None
+        self.own_errors = o.own_errors
         self._incarnation = o.server_incarnation
         self.grace = o.session_grace_ms / 1000
         self.inputs_beside_bytes = o.inputs_beside_bytes
@@ -151,7 +159,8 @@ class SessionStreams(SessionState):
             own = r.function == python
             if failures is not None and i in failures:
                 r.error = from_wire(failures[i], own, _cause(failures[i], r))
-                self._generation.note(r.error)
+                if r.generation:
+                    self._generation.note(r.error)
             else:
                 r.raw = raw
             # Whoever else can answer is not trusted to have something unpickled here.

@@ -31,7 +31,7 @@ _PLAINTEXT = {"ca": "", "cert": "", "key": ""}
 
 
 class LocalCluster:
-    """``with muster.LocalCluster(workers=4) as cluster: cluster.coordinator().schedule(f, args=(1,)).fetch()``
+    """``with muster.LocalCluster(workers=4) as cluster: cluster.coordinator().submit(f, 1).fetch()``
 
     A server on free ports and `workers` tasks with a process each (``threads=4``: one task with that
     many threads). Gone when it is closed, when neither it nor a coordinator of it is held, or when the

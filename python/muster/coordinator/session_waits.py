@@ -1,0 +1,139 @@
+"""What waits for a session: for a closure, for all, for the server. A wait that takes long looks why, and
+says so in the log (``muster``), once, where nothing can come of it: no worker has the function, or the
+server is gone.
+"""
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from typing import Callable, Optional, Sequence
+
+from muster.coordinator.records import Record
+from muster.coordinator.session_state import Cut
+from muster.coordinator.session_streams import SessionStreams
+from muster.errors import WaitTimeout
+from muster.worker.context import waiting
+
+log = logging.getLogger("muster")
+
+LOOK_EVERY = 5.0
+"""Seconds that a wait takes before it looks why, and between looks."""
+ASK_TIMEOUT = 1.0
+WORTH_ASKING = 0.5
+"""Seconds that a wait must have had to ask the server why it has ended in vain."""
+ASKED_OF = 8
+"""Closures that a join asks of: the first that have not ended."""
+
+
+class SessionWaits(SessionStreams):
+    def join(self, timeout: Optional[float]) -> None:
+        with self._lock:
+            cut = Cut(self._last_token, self._unfinished)
+            self._cuts.append(cut)
+        try:
+            def ended(wait: Optional[float]) -> bool:
+                with self._lock:
+                    return self._changed.wait_for(lambda: self._joined(cut), wait)
+
+            if not self._wait(ended, timeout, lambda: self._first_unfinished(cut)):
+                raise WaitTimeout(f"{cut.left} closures have not finished within {timeout:g} s" +
+                                  self._reason_of(timeout, self._first_unfinished(cut)))
+        finally:
+            with self._lock:
+                self._cuts.remove(cut)
+        with self._lock:
+            self._raise_pending()
+
+    def _joined(self, cut: Cut) -> bool:
+        return self._ended or (self._generation.settled and
+                               (self._generation.failed or cut.left == 0))
+
+    def _first_unfinished(self, cut: Cut) -> list[Record]:
+        found: list[Record] = []
+        with self._lock:
+            for r in self._records.values():
+                if not r.ended and r.token <= cut.last_token:
+                    found.append(r)
+                    if len(found) == ASKED_OF:
+                        break
+        return found
+
+    def done(self) -> bool:
+        with self._lock, waiting():
+            # No deadline: what runs is asked to stop and answers, or its worker is lost.
+            self._changed.wait_for(lambda: self._ended or self._generation.settled)
+            self._raise_pending()
+            return self._unfinished == 0
+
+    def wait_open(self) -> str:
+        with self._lock:
+            self._changed.wait_for(lambda: self._ended or bool(self._id))  # connect_timeout ends it
+            if not self._id:
+                self._throw_if_over()
+            return self._id
+
+    def wait_for(self, record: Record, timeout: Optional[float]) -> None:
+        ended = threading.Event()
+        self.when_ended(record, ended.set)
+        if not self._wait(ended.wait, timeout, lambda: [record]):
+            raise WaitTimeout(f"the closure has not finished within {timeout:g} s" +
+                              self._reason_of(timeout, [record]))
+
+    def when_ended(self, record: Record, f: Callable[[], None]) -> None:
+        with self._lock:
+            if not record.ended:
+                if record.waiters is None:
+                    record.waiters = []
+                record.waiters.append(f)
+                return
+        f()
+
+    def _wait(self, ended: Callable[[Optional[float]], bool], timeout: Optional[float],
+              of: Callable[[], Sequence[Record]]) -> bool:
+        end = None if timeout is None else time.monotonic() + timeout
+        with waiting():
+            while True:
+                left = LOOK_EVERY if end is None else end - time.monotonic()
+                if ended(min(max(left, 0.0), LOOK_EVERY)):
+                    return True
+                if end is not None and time.monotonic() >= end:
+                    return False
+                self._warn(of())
+
+    def _warn(self, records: Sequence[Record]) -> None:
+        """Says why nothing comes of the wait, if that is so; once for each break and function."""
+        away = self._away_since
+        if away is not None:
+            if time.monotonic() - away >= LOOK_EVERY and away != self._warned_of_break:
+                self._warned_of_break = away
+                log.warning("%s", self._absence(away))
+            return
+        records = [r for r in records if r.function not in self._warned_of]
+        why, token = self._explained(records) if records else ("", 0)
+        for r in records:
+            if r.token == token:
+                self._warned_of.add(r.function)
+                log.warning("a closure waits for a worker that is not there: %s", why)
+
+    def _reason_of(self, timeout: Optional[float], records: Sequence[Record]) -> str:
+        """For the end of a sentence; empty where it is not known."""
+        away = self._away_since
+        if away is not None:
+            return ": " + self._absence(away)
+        if timeout is None or timeout < WORTH_ASKING or not records:
+            return ""
+        why, _ = self._explained(records)
+        return ": " + why.rstrip(".") if why else ""
+
+    def _absence(self, since: float) -> str:
+        gone, where = time.monotonic() - since, self.link.where
+        if not self._id:
+            return f"no server has answered at {where} for {gone:.1f} s"
+        return (f"the connection to the server at {where} has been lost for {gone:.1f} s; it is tried "
+                f"again for {self.grace:g} s")
+
+    def _explained(self, records: Sequence[Record]) -> tuple[str, int]:
+        """What the server says, and the token of one that no worker can run, or 0."""
+        found: tuple[str, int] = self.link.explain(self._id, [r.token for r in records], ASK_TIMEOUT)
+        return found

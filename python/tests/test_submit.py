@@ -1,0 +1,173 @@
+"""`submit`: errors that belong to their values alone; and what a wait says that comes to nothing."""
+from __future__ import annotations
+
+import logging
+import time
+from typing import Any, Callable
+
+import pytest
+
+import muster
+from closures import add, bad, one, start_one, wait_until_stopped
+from conftest import DEADLINE, Cluster, until
+
+MakeCluster = Callable[..., Cluster]
+
+
+def div(a: float, b: float) -> float:
+    return a / b
+
+
+def test_arguments_are_those_of_the_call(cluster: Cluster) -> None:
+    c = cluster.coordinator()
+    half = c.submit(div, 1, b=2)
+    assert half.fetch(DEADLINE) == 0.5
+    assert c.submit(add, half, half).fetch(DEADLINE) == 1.0
+    assert c.submit("echo_json", {"a": 1}).fetch(DEADLINE) == {"a": 1}
+    assert c.options(name="named", priority=2).submit(dict, fn=1, self=2).fetch(DEADLINE) == {
+        "fn": 1, "self": 2}
+
+
+def test_an_error_is_raised_by_its_value_alone(cluster: Cluster) -> None:
+    c = cluster.coordinator()
+    running = start_one(cluster, c)
+    failed = c.submit(div, 1, 0)
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError) as caught:
+            failed.fetch(DEADLINE)
+        assert not getattr(caught.value, "__notes__", [])
+    assert c.schedule(one).fetch(DEADLINE) == 1
+    assert not c.done() and not running.done()
+    assert c.failures() == []
+    running.cancel()
+    c.join(DEADLINE)
+
+
+def test_an_error_of_what_was_scheduled_cancels_nothing_that_was_submitted(cluster: Cluster) -> None:
+    c = cluster.coordinator()
+    slow = c.submit(time.sleep, 1.0)
+    until(cluster.server.running, "it runs")
+    queued = [c.submit(add, i, 1) for i in range(20)]
+    failed = c.schedule(bad)
+    after = c.schedule(wait_until_stopped)
+    with pytest.raises(ValueError):
+        failed.fetch(DEADLINE)
+    during = c.submit(one)  # waits for no drain
+    assert c.fetch(queued, DEADLINE) == list(range(1, 21))
+    assert during.fetch(DEADLINE) == 1
+    with pytest.raises(ValueError, match="bad"):
+        c.join(DEADLINE)
+    with pytest.raises(muster.CancelledError):
+        after.fetch(DEADLINE)
+    assert slow.fetch(DEADLINE) is None
+
+
+def test_join_waits_for_what_was_submitted(cluster: Cluster) -> None:
+    c = cluster.coordinator()
+    values = [c.submit(time.sleep, 0.2), c.submit(div, 1, 0)]
+    c.join(DEADLINE)
+    assert all(value.done() for value in values) and c.done()
+
+
+def test_a_cancel_ends_what_was_submitted_before_it(cluster: Cluster) -> None:
+    c = cluster.coordinator()
+    values = [c.submit(wait_until_stopped) for _ in range(10)]
+    until(cluster.server.running, "they run")
+    c.cancel()
+    assert c.submit(one).fetch(DEADLINE) == 1
+    for value in values:
+        with pytest.raises(muster.CancelledError):
+            value.fetch(DEADLINE)
+
+
+def test_an_error_that_fetch_has_raised_says_so_when_it_is_raised_again(cluster: Cluster) -> None:
+    c = cluster.coordinator()
+    failed = c.schedule(bad, args=("first",))
+    with pytest.raises(ValueError, match="first"):
+        failed.fetch(DEADLINE)
+    with pytest.raises(ValueError, match="first") as caught:
+        c.join(DEADLINE)
+    said = str(caught.value) + "\n".join(getattr(caught.value, "__notes__", []))
+    assert "fetch of its value has raised this error before" in said and "submit(" in said
+    c.schedule(bad, args=("second",))
+    with pytest.raises(ValueError, match="second") as caught:
+        c.join(DEADLINE)
+    assert not getattr(caught.value, "__notes__", [])
+
+
+def test_what_was_submitted_comes_after_a_restart(make_cluster: MakeCluster, tmp_path: Any) -> None:
+    made = make_cluster("--data-dir", str(tmp_path / "data"))
+    with made.coordinator() as c:
+        c.submit(one)
+        waiting = [c.submit(div, 1, i) for i in (0, 2)]
+        scheduled = c.schedule(one)
+        until(lambda: made.server.get("/api/v1/overview")["closures"]["queued"] == 4, "all are there")
+        grpc, http = made.server.grpc, made.server.http.partition("//")[2]
+        made.server.kill()
+        made.server.start(grpc, http)
+        made.add()
+        with pytest.raises(ZeroDivisionError):
+            waiting[0].fetch(DEADLINE)
+        assert waiting[1].fetch(DEADLINE) == 0.5 and scheduled.fetch(DEADLINE) == 1
+        c.join(DEADLINE)
+
+
+# Waits that nothing comes of.
+
+
+def test_a_function_that_nobody_has_is_said_by_the_wait(
+        cluster: Cluster, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("muster.coordinator.session_waits.LOOK_EVERY", 0.1)
+    c = cluster.coordinator()
+    value = c.submit("text.cuont", 1)
+    with pytest.raises(muster.WaitTimeout, match="no worker has ever had the function 'text.cuont'"):
+        value.fetch(timeout=1)
+    with pytest.raises(muster.WaitTimeout, match="1 closures have not .* 'text.cuont'"):
+        c.join(timeout=1)
+    said = [r.getMessage() for r in caplog.records if r.name == "muster"]
+    assert len(said) == 1 and "no worker has ever had the function 'text.cuont'" in said[0]
+
+
+def test_busy_workers_are_no_reason_to_warn(
+        cluster: Cluster, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("muster.coordinator.session_waits.LOOK_EVERY", 0.1)
+    c = cluster.coordinator()
+    with pytest.raises(muster.WaitTimeout, match="RUNNING on worker:|QUEUED"):
+        c.submit(wait_until_stopped).fetch(timeout=1)
+    assert [r for r in caplog.records if r.name == "muster"] == []
+    c.cancel()
+
+
+def test_a_server_that_is_gone_is_said_by_the_wait(
+        make_cluster: MakeCluster, caplog: pytest.LogCaptureFixture,
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("muster.coordinator.session_waits.LOOK_EVERY", 0.1)
+    made = make_cluster()
+    c = made.coordinator()
+    value = c.submit(one)
+    c.wait_open()
+    made.server.kill()
+    with pytest.raises(muster.WaitTimeout, match=r"connection to the server at 127.* has been lost for "
+                                                 r"[0-9.]+ s; it is tried again for 60 s"):
+        value.fetch(timeout=2)
+    with pytest.raises(muster.WaitTimeout, match="has been lost for"):
+        c.join(timeout=0.2)
+    said = [r.getMessage() for r in caplog.records if r.name == "muster"]
+    assert len(said) == 1 and "has been lost for" in said[0]
+    made.close_coordinators()
+    c = muster.ClusterCoordinator("127.0.0.1:9", connect_timeout=30)
+    with pytest.raises(muster.WaitTimeout, match="no server has answered at 127.0.0.1:9 for"):
+        c.submit(one).fetch(timeout=2)
+
+
+def test_a_closure_that_kills_worker_after_worker_is_named(
+        make_cluster: MakeCluster, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING)
+    made = make_cluster()
+    made.add("--processes", "2")
+    with made.coordinator() as c:
+        value = c.submit("die")
+        until(lambda: any("has lost 3 workers" in r.getMessage() for r in caplog.records), "it is named")
+        value.cancel()
+    (said,) = {r.getMessage() for r in caplog.records if "has lost" in r.getMessage()}
+    assert said.startswith("die (closure cl_") and "it runs alone on its worker from now on" in said
